@@ -1,0 +1,1 @@
+//! Probes, drivers and fits that tie the machine models to hardware.

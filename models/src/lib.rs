@@ -1,0 +1,1 @@
+//! Machine descriptions: every number with unit, kind and source.

@@ -1,0 +1,172 @@
+//! Integer expressions of a kernel, evaluated by one agent.
+//!
+//! `/` floors and `%` is non-negative, so that phase `i / S - 1` is −1 for the
+//! first use of every stage and slot `(i - 1) % S` is in range.
+
+use super::{TapeId, VarId};
+
+/// What an expression can read beside the agent's own variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Env {
+    /// The warp's index in its CTA.
+    Warp,
+    /// The CTA's rank in its cluster (`cta`).
+    CtaRank,
+    /// The CTA's row of the grid (`cta.m`); `cluster.m * cluster size + rank` where there are clusters.
+    CtaM,
+    /// The CTA's column of the grid (`cta.n`).
+    CtaN,
+    /// The third grid coordinate (`cta.z`).
+    CtaZ,
+    /// The CTA's launch index (`cta.id`), in raster order.
+    CtaId,
+    /// The cluster's row of the grid (`cluster.m`).
+    ClusterM,
+    /// The cluster's column of the grid (`cluster.n`).
+    ClusterN,
+    /// The cluster's launch index (`cluster.id`).
+    ClusterId,
+    /// The index a tape is asked at, inside the tape's own `run` expression.
+    TapeIndex,
+}
+
+/// An operator of one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unary {
+    /// Arithmetic negation.
+    Neg,
+    /// Logical not: 1 for zero, else 0.
+    Not,
+}
+
+/// An operator of two operands. Comparisons and logic give 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    /// Floors.
+    Div,
+    /// Non-negative for a positive divisor.
+    Rem,
+    /// Rounds up.
+    CeilDiv,
+    Min,
+    Max,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Eq,
+    Ne,
+    And,
+    Or,
+    /// Bit set, for CTA masks.
+    BitOr,
+    BitAnd,
+    Shl,
+}
+
+/// An integer expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Expr {
+    /// A number known at load.
+    Const(i64),
+    /// A variable of the agent (loop index, `let` inside a body, `var`).
+    Var(VarId),
+    /// A coordinate of the agent.
+    Env(Env),
+    /// One operand.
+    Unary(Unary, Box<Expr>),
+    /// Two operands.
+    Binary(Binary, Box<(Expr, Expr)>),
+    /// `c ? a : b`.
+    If(Box<(Expr, Expr, Expr)>),
+    /// The value a shared tape (`trips`) has at an index: the same for every role that asks.
+    Tape(TapeId, Box<Expr>),
+}
+
+impl Expr {
+    /// A two-operand expression, folded where both sides are constants.
+    pub fn binary(op: Binary, a: Expr, b: Expr) -> Expr {
+        if let (Expr::Const(x), Expr::Const(y)) = (&a, &b)
+            && let Some(v) = apply(op, *x, *y)
+        {
+            return Expr::Const(v);
+        }
+        Expr::Binary(op, Box::new((a, b)))
+    }
+
+    /// A one-operand expression, folded where the operand is a constant.
+    pub fn unary(op: Unary, a: Expr) -> Expr {
+        match (op, &a) {
+            (Unary::Neg, Expr::Const(x)) => Expr::Const(-x),
+            (Unary::Not, Expr::Const(x)) => Expr::Const((*x == 0) as i64),
+            _ => Expr::Unary(op, Box::new(a)),
+        }
+    }
+
+    /// `c ? a : b`, folded where `c` is a constant.
+    pub fn cond(c: Expr, a: Expr, b: Expr) -> Expr {
+        match c {
+            Expr::Const(0) => b,
+            Expr::Const(_) => a,
+            c => Expr::If(Box::new((c, a, b))),
+        }
+    }
+
+    /// The value, if it is the same for every agent at every time.
+    pub fn constant(&self) -> Option<i64> {
+        if let Expr::Const(v) = self { Some(*v) } else { None }
+    }
+
+    /// Calls `f` on this expression and on every expression inside it.
+    pub fn visit(&self, f: &mut impl FnMut(&Expr)) {
+        f(self);
+        match self {
+            Expr::Const(_) | Expr::Var(_) | Expr::Env(_) => {}
+            Expr::Unary(_, a) | Expr::Tape(_, a) => a.visit(f),
+            Expr::Binary(_, p) => {
+                p.0.visit(f);
+                p.1.visit(f);
+            }
+            Expr::If(p) => {
+                p.0.visit(f);
+                p.1.visit(f);
+                p.2.visit(f);
+            }
+        }
+    }
+}
+
+/// Applies an operator; `None` for division by zero or overflow.
+pub fn apply(op: Binary, a: i64, b: i64) -> Option<i64> {
+    let truth = |t: bool| Some(t as i64);
+    match op {
+        Binary::Add => a.checked_add(b),
+        Binary::Sub => a.checked_sub(b),
+        Binary::Mul => a.checked_mul(b),
+        Binary::Div => (b != 0).then(|| floor_div(a, b)),
+        Binary::Rem => (b != 0).then(|| a.checked_rem_euclid(b)).flatten(),
+        Binary::CeilDiv => (b != 0).then(|| floor_div(a.checked_add(b - 1)?, b).into()).flatten(),
+        Binary::Min => Some(a.min(b)),
+        Binary::Max => Some(a.max(b)),
+        Binary::Lt => truth(a < b),
+        Binary::Le => truth(a <= b),
+        Binary::Gt => truth(a > b),
+        Binary::Ge => truth(a >= b),
+        Binary::Eq => truth(a == b),
+        Binary::Ne => truth(a != b),
+        Binary::And => truth(a != 0 && b != 0),
+        Binary::Or => truth(a != 0 || b != 0),
+        Binary::BitOr => Some(a | b),
+        Binary::BitAnd => Some(a & b),
+        Binary::Shl => u32::try_from(b).ok().and_then(|s| a.checked_shl(s)),
+    }
+}
+
+fn floor_div(a: i64, b: i64) -> i64 {
+    let q = a.wrapping_div(b);
+    if a % b != 0 && ((a < 0) != (b < 0)) { q - 1 } else { q }
+}

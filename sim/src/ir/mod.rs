@@ -1,0 +1,382 @@
+//! A kernel with every parameter bound: what the engine runs and the verifier explores.
+//!
+//! ```text
+//!   .pipe text ──(warpline-scenarios)──▶ Program
+//!                                          objects   what holds data: global, shared, tmem, registers, mailboxes
+//!                                          mbars     arrays of mbarriers        named   numbered barriers
+//!                                          code      one flat instruction list that every agent walks
+//!                                          sites     the source line of each instruction
+//! ```
+//!
+//! All agents walk the same code. Blocks that belong to a role are skipped by
+//! the others ([`Instr::Only`]), so a block common to several roles is its
+//! projection on each of them.
+
+mod expr;
+mod op;
+
+pub use expr::{Binary, Env, Expr, Unary, apply};
+pub use op::{BarRef, Fence, How, MmaKind, Op, Order, Part, Per, Phase, Place, Queue, Sel, Where};
+
+/// Index into [`Program::objects`].
+pub type ObjId = u16;
+/// Index into [`Program::mbars`].
+pub type MbarId = u16;
+/// Index into [`Program::named`].
+pub type NamedId = u16;
+/// Index of a variable in an agent's frame; names in [`Program::vars`].
+pub type VarId = u16;
+/// Index into [`Program::tapes`].
+pub type TapeId = u16;
+/// Index into [`Program::code`].
+pub type Pc = u32;
+/// Index into [`Program::sites`].
+pub type SiteId = u32;
+
+/// Element types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Dtype {
+    F64,
+    F32,
+    Tf32,
+    F16,
+    Bf16,
+    Fp8,
+    I8,
+    Fp4,
+    I32,
+}
+
+impl Dtype {
+    /// Width in bits.
+    pub fn bits(self) -> u32 {
+        match self {
+            Dtype::F64 => 64,
+            Dtype::F32 | Dtype::Tf32 | Dtype::I32 => 32,
+            Dtype::F16 | Dtype::Bf16 => 16,
+            Dtype::Fp8 | Dtype::I8 => 8,
+            Dtype::Fp4 => 4,
+        }
+    }
+
+    /// The name in the kernel language.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dtype::F64 => "f64",
+            Dtype::F32 => "f32",
+            Dtype::Tf32 => "tf32",
+            Dtype::F16 => "f16",
+            Dtype::Bf16 => "bf16",
+            Dtype::Fp8 => "fp8",
+            Dtype::I8 => "i8",
+            Dtype::Fp4 => "fp4",
+            Dtype::I32 => "i32",
+        }
+    }
+}
+
+/// Where an object lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// Device memory, shared by the grid.
+    Global,
+    /// Shared memory, threadgroup memory, LDS: one copy a CTA.
+    Shared,
+    /// Tensor memory: one copy a CTA.
+    Tmem,
+    /// Registers: one copy an agent's warp.
+    Reg,
+    /// A word of shared memory that carries a value the roles act on.
+    Mailbox,
+}
+
+/// Something that holds data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Name in the source.
+    pub name: String,
+    /// Where it lives.
+    pub class: Class,
+    /// Element type.
+    pub dtype: Dtype,
+    /// Global: extent of the matrix in elements. On chip: extent of one slot.
+    pub rows: i64,
+    /// See `rows`; 1 for vectors.
+    pub cols: i64,
+    /// Names of the two dimensions as the source has them (`m`, `k`), for global objects.
+    pub dims: [String; 2],
+    /// Global: elements of one block along each dimension, inferred from the first use.
+    pub block: [i64; 2],
+    /// Number of slots (stages); 1 for global objects.
+    pub slots: u32,
+    /// Row boundaries of the pieces, from 0 to `rows`, ascending: the coarsest cut that every access respects.
+    pub row_cuts: Vec<u32>,
+    /// Column boundaries of the pieces.
+    pub col_cuts: Vec<u32>,
+    /// Shares its storage with this object (`overlay`).
+    pub overlay: Option<ObjId>,
+    /// Bytes of a swizzle atom (0: none). Unswizzled tiles conflict in the banks.
+    pub swizzle: u32,
+    /// Elements that share one 16-bit scale (`group 32`), for packed global objects.
+    pub scale_group: Option<u32>,
+}
+
+impl Object {
+    /// Bytes of `elements` elements, scales included.
+    pub fn bytes_of(&self, elements: i64) -> i64 {
+        let data = (elements * self.dtype.bits() as i64 + 7) / 8;
+        data + self.scale_group.map_or(0, |g| elements / g as i64 * 2)
+    }
+
+    /// Bytes of one slot.
+    pub fn slot_bytes(&self) -> i64 {
+        self.bytes_of(self.rows * self.cols)
+    }
+
+    /// Number of pieces a slot is partitioned into; at most 64.
+    pub fn pieces(&self) -> usize {
+        (self.row_cuts.len() - 1) * (self.col_cuts.len() - 1)
+    }
+}
+
+/// An array of mbarriers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MbarDecl {
+    /// Name in the source.
+    pub name: String,
+    /// Length of the array.
+    pub stages: u32,
+    /// Arrivals a phase needs.
+    pub count: u32,
+}
+
+/// An array of numbered barriers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedDecl {
+    /// Name in the source.
+    pub name: String,
+    /// Length of the array.
+    pub len: u32,
+    /// Hardware number of the first.
+    pub first: u32,
+}
+
+/// A role, or a set used like one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Name in the source.
+    pub name: String,
+    /// Its warps, as bits.
+    pub warps: u64,
+    /// Members (`role math[2]`); 1 where it has none.
+    pub members: u32,
+}
+
+/// A number of trips that the kernel learns at run time, the same for every role that asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tape {
+    /// Name in the source.
+    pub name: String,
+    /// The value used when the kernel is run; may read [`Env::TapeIndex`].
+    pub run: Expr,
+}
+
+/// A tile, as an expectation on a read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TileRef {
+    /// The global object it comes from, or the register object that was stored.
+    pub obj: ObjId,
+    /// Block coordinates; for a register object, the member (`acc(self)`), if given.
+    pub at: Vec<Expr>,
+    /// The part of it.
+    pub sel: Sel,
+}
+
+/// Who executes a block.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Who {
+    /// These warps, as bits.
+    Warps(u64),
+    /// The CTA of this rank in its cluster.
+    Cta(Expr),
+    /// One elected lane of each warp.
+    Elected,
+}
+
+/// What an operation costs when the kernel says so itself (`takes`, `lands`), for designs on paper.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Cycles the agent is busy.
+    pub takes: Option<f64>,
+    /// Cycles from the start until the result is there, for asynchronous operations.
+    pub lands: Option<f64>,
+}
+
+/// One instruction of the flat code.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Instr {
+    /// An operation.
+    Op {
+        /// Which.
+        op: Op,
+        /// Costs the kernel states itself.
+        cost: Cost,
+    },
+    /// Evaluates into a variable.
+    Set(VarId, Expr),
+    /// Continues at `to`.
+    Jump(Pc),
+    /// Continues at `to` where the expression is zero.
+    Unless(Expr, Pc),
+    /// Continues at `to` where the agent is not among these.
+    Only(Who, Pc),
+    /// The agent ends.
+    End,
+}
+
+/// A place in the source.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Site {
+    /// File name as given.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub col: u32,
+    /// The statement's text, one line.
+    pub text: String,
+}
+
+/// A loop of the code, outermost first, for displays and for the verifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// The index variable; none for `while`.
+    pub var: Option<VarId>,
+    /// First instruction of the loop (its test).
+    pub head: Pc,
+    /// First instruction after it.
+    pub end: Pc,
+    /// The upper bound, if it is a `for`.
+    pub bound: Option<Expr>,
+}
+
+/// The order in which CTAs (clusters, where there are any) take the tiles of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Rows of CTAs or clusters.
+    pub m: i64,
+    /// Columns.
+    pub n: i64,
+    /// Third dimension.
+    pub z: i64,
+    /// Rows that are walked together before the next column (`group 8`); 0: column by column along m,
+    /// that is launch index `id` is row `id % m`, column `id / m`.
+    pub group: i64,
+}
+
+impl Grid {
+    /// Number of launch units (CTAs, or clusters where there are any).
+    pub fn len(&self) -> i64 {
+        self.m * self.n * self.z
+    }
+
+    /// Whether nothing is launched.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Row, column and third coordinate of a launch index.
+    pub fn at(&self, id: i64) -> (i64, i64, i64) {
+        let plane = self.m * self.n;
+        let (z, id) = (id / plane, id % plane);
+        let g = if self.group == 0 { self.m } else { self.group };
+        let width = g * self.n;
+        let first = id / width * g;
+        let rows = g.min(self.m - first);
+        let inside = id % width;
+        (first + inside % rows, inside / rows, z)
+    }
+}
+
+/// Who makes an operation wait for its registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// Hardware scoreboard or compiler: a use waits for exactly its registers.
+    Auto,
+    /// The kernel's own `wait vm` / `wait lgkm`: a use before the count is a race.
+    Manual,
+}
+
+/// A kernel, ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// The kernel's name.
+    pub name: String,
+    /// Its file, as given.
+    pub file: String,
+    /// Parameters with their values, in order of declaration.
+    pub params: Vec<(String, i64)>,
+    /// What the kernel needs of the machine (`sm_90a`, `apple7`, `gfx950`), with its place.
+    pub needs: Vec<(String, SiteId)>,
+    /// The grid, in CTAs or clusters.
+    pub grid: Grid,
+    /// CTAs in a cluster; 1 where there are none.
+    pub cluster: u32,
+    /// Warps in a CTA; at most 64.
+    pub warps: u32,
+    /// Registers a thread at launch, where the kernel states them.
+    pub regs: Option<u32>,
+    /// Who waits for registers.
+    pub waits: Waits,
+    /// What holds data.
+    pub objects: Vec<Object>,
+    /// mbarriers.
+    pub mbars: Vec<MbarDecl>,
+    /// Numbered barriers.
+    pub named: Vec<NamedDecl>,
+    /// Roles, in order of declaration.
+    pub roles: Vec<Role>,
+    /// Run-time trip counts.
+    pub tapes: Vec<Tape>,
+    /// Names of the variables of an agent's frame; hidden ones start with a dot.
+    pub vars: Vec<String>,
+    /// The code.
+    pub code: Vec<Instr>,
+    /// Site of each instruction of the code.
+    pub at: Vec<SiteId>,
+    /// Places in the source.
+    pub sites: Vec<Site>,
+    /// Loops, outermost first, in order of their heads.
+    pub loops: Vec<Loop>,
+    /// The numbers a user would call the kernel's own: `tile_m`, `tiles`, ... (header `let`s), in order.
+    pub lets: Vec<(String, i64)>,
+}
+
+impl Program {
+    /// The value of a parameter or header `let`.
+    pub fn value(&self, name: &str) -> Option<i64> {
+        self.params.iter().chain(&self.lets).find(|(n, _)| n == name).map(|(_, v)| *v)
+    }
+
+    /// Shared memory of one CTA in bytes: every object that is no overlay, mailboxes, and 8 bytes an mbarrier.
+    pub fn shared_bytes(&self) -> i64 {
+        let data: i64 = self
+            .objects
+            .iter()
+            .filter(|o| matches!(o.class, Class::Shared | Class::Mailbox) && o.overlay.is_none())
+            .map(|o| o.slot_bytes() * o.slots as i64)
+            .sum();
+        data + self.mbars.iter().map(|b| b.stages as i64 * 8).sum::<i64>()
+    }
+
+    /// The source place of an instruction.
+    pub fn site(&self, pc: Pc) -> &Site {
+        &self.sites[self.at[pc as usize] as usize]
+    }
+
+    /// The role whose warps contain this one; the first declared where several do.
+    pub fn role_of(&self, warp: u32) -> Option<&Role> {
+        self.roles.iter().find(|r| r.warps >> warp & 1 == 1)
+    }
+}

@@ -1,0 +1,210 @@
+//! A machine: a table of numbers, each with unit, kind and source.
+//!
+//! There are no defaults. A number that is needed and missing is an error
+//! ([`MissingParam`]) that names the machine, the parameter and who asked.
+
+use std::collections::BTreeMap;
+
+/// How a number is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// By the vendor's documents, headers or compiler.
+    Documented,
+    /// By a measurement, published or our own.
+    Measured,
+    /// By inference, arithmetic or a stand-in machine.
+    Estimated,
+}
+
+impl Kind {
+    /// The word used in machine files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Documented => "documented",
+            Kind::Measured => "measured",
+            Kind::Estimated => "estimated",
+        }
+    }
+}
+
+/// One number of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// The value, in `unit`.
+    pub value: f64,
+    /// Unit, as in [`KEYS`].
+    pub unit: String,
+    /// How it is known.
+    pub kind: Kind,
+    /// Where it is from, and what disagrees.
+    pub source: String,
+    /// Plausible range as (low, high), where one is known.
+    pub spread: Option<(f64, f64)>,
+}
+
+/// A machine's architecture line, for `needs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Vendor {
+    /// Apple GPU families: `apple7`, `apple8`, `apple9`.
+    Apple,
+    /// NVIDIA compute capabilities: `sm_70` to `sm_100a`.
+    Nvidia,
+    /// AMD CDNA: `gfx90a`, `gfx942`, `gfx950`.
+    Amd,
+    /// No hardware: a design on paper, with costs stated in the kernel.
+    Paper,
+}
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Short name (`m4-max`).
+    pub name: String,
+    /// Full name.
+    pub title: String,
+    /// Vendor.
+    pub vendor: Vendor,
+    /// Architecture (`apple9`, `sm_90a`, `gfx950`).
+    pub arch: String,
+    /// The numbers, by key.
+    pub params: BTreeMap<String, Param>,
+}
+
+/// A number that was needed and is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("machine `{machine}` has no `{key}`, which {needed_by} needs ({doc})")]
+pub struct MissingParam {
+    /// The machine.
+    pub machine: String,
+    /// The parameter.
+    pub key: String,
+    /// What it is.
+    pub doc: String,
+    /// Who asked.
+    pub needed_by: String,
+}
+
+/// A parameter that machine files may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Dotted name; the part before the first dot is its table in the file.
+    pub key: &'static str,
+    /// Unit of the value.
+    pub unit: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+}
+
+const fn key(key: &'static str, unit: &'static str, doc: &'static str) -> Key {
+    Key { key, unit, doc }
+}
+
+/// Every parameter there is. A machine file may leave any out, and may have no other.
+pub const KEYS: &[Key] = &[
+    key("clock.mhz", "MHz", "clock the simulation converts cycles with"),
+    key("clock.peak_mhz", "MHz", "clock behind the vendor's peak figure"),
+    key("core.count", "cores", "cores: SM, CU, GPU core"),
+    key("core.schedulers", "schedulers", "warp schedulers of a core, one instruction a cycle each"),
+    key("core.warp_size", "threads", "threads of a warp, simdgroup or wave"),
+    key("limit.warps_per_core", "warps", "resident warps of a core"),
+    key("limit.ctas_per_core", "CTAs", "resident CTAs of a core"),
+    key("limit.threads_per_cta", "threads", "threads of a CTA"),
+    key("limit.regs_per_core", "registers", "32-bit registers of a core, all lanes"),
+    key("limit.regs_per_thread", "registers", "32-bit registers a thread may have"),
+    key("limit.reg_granule", "registers", "registers are given to a warp in multiples of this many per thread"),
+    key("limit.shared_per_core", "bytes", "shared memory of a core that resident CTAs divide"),
+    key("limit.shared_per_cta", "bytes", "shared memory one CTA may have"),
+    key("limit.shared_reserved", "bytes", "shared memory the system takes for each CTA"),
+    key("limit.cluster", "CTAs", "largest cluster"),
+    key("limit.named_barriers", "barriers", "numbered barriers of a CTA"),
+    key("limit.tmem_columns", "columns", "columns of tensor memory of a core"),
+    key("limit.tmem_lanes", "lanes", "lanes (rows) of tensor memory"),
+    key("limit.vmcnt", "instructions", "largest vmcnt"),
+    key("limit.lgkmcnt", "instructions", "largest lgkmcnt"),
+    key("limit.dma_bytes_per_lane", "bytes", "widest direct load to LDS, a lane"),
+    key("issue.global_load", "cycles", "issue of one warp-wide global load of `memory.bytes_per_lane` a lane"),
+    key("issue.global_store", "cycles", "issue of one warp-wide global store"),
+    key("issue.shared_load", "cycles", "issue of one warp-wide shared load"),
+    key("issue.shared_store", "cycles", "issue of one warp-wide shared store"),
+    key("issue.cp_async", "cycles", "issue of one warp-wide cp.async of 16 bytes a thread"),
+    key("issue.tma", "cycles", "issue of one TMA operation by one thread"),
+    key("issue.mma", "cycles", "issue of one matrix instruction"),
+    key("issue.umma", "cycles", "issue of one tcgen05.mma"),
+    key("issue.sync", "cycles", "issue of one synchronisation instruction: arrive, wait, commit, fence"),
+    key("issue.loop", "cycles", "index arithmetic and branch of one loop iteration"),
+    key("memory.bytes_per_lane", "bytes", "widest load or store of a lane"),
+    key("memory.shared_latency", "cycles", "shared load to use"),
+    key("memory.shared_bytes_per_clk", "bytes/cycle", "shared memory bandwidth of a core"),
+    key("memory.shared_conflict_ways", "ways", "bank conflict of an unswizzled tile access"),
+    key("memory.l1_latency", "cycles", "global load to use, first-level hit"),
+    key("memory.l2_latency", "cycles", "global load to use, second-level hit"),
+    key("memory.l2_far_latency", "cycles", "the same from the far partition"),
+    key("memory.l2_bytes", "bytes", "second-level cache"),
+    key("memory.l2_bytes_per_clk", "bytes/cycle", "second-level bandwidth of one core's port"),
+    key("memory.llc_latency", "cycles", "hit in the last-level cache behind L2 (SLC, Infinity Cache)"),
+    key("memory.llc_bytes", "bytes", "last-level cache"),
+    key("memory.dram_latency", "cycles", "global load to use from DRAM"),
+    key("memory.dram_gbps", "GB/s", "DRAM bandwidth, peak"),
+    key("memory.dram_efficiency", "fraction", "share of the peak that streaming reads reach"),
+    key("memory.sector_bytes", "bytes", "granule of traffic between L2 and core"),
+    key("memory.outstanding_per_core", "bytes", "bytes of global loads one core can have in flight"),
+    key("tma.latency", "cycles", "TMA load from L2 to the mbarrier, without its bytes"),
+    key("tma.rows_per_clk", "rows/cycle", "shared-memory rows of at most 128 bytes the engine writes a cycle"),
+    key("tma.store_latency", "cycles", "TMA store, issue to completion, without its bytes"),
+    key("mma.f16_flop_per_clk", "FLOP/cycle", "dense f16/bf16 matrix rate of a core"),
+    key("mma.fp8_flop_per_clk", "FLOP/cycle", "dense fp8/int8 matrix rate of a core"),
+    key("mma.tf32_flop_per_clk", "FLOP/cycle", "dense tf32 matrix rate of a core"),
+    key("mma.f32_flop_per_clk", "FLOP/cycle", "dense f32 matrix rate of a core"),
+    key("mma.warp_m", "elements", "rows of one warp-level matrix instruction"),
+    key("mma.warp_n", "elements", "columns of one warp-level matrix instruction"),
+    key("mma.warp_k_bytes", "bytes", "depth of one warp-level matrix instruction, in bytes of its operands"),
+    key("mma.warp_interval", "cycles", "interval of one warp-level matrix instruction on one scheduler"),
+    key("mma.warp_latency", "cycles", "latency of one warp-level matrix instruction"),
+    key("wgmma.latency", "cycles", "wgmma.commit to the wait's return, beyond the last interval"),
+    key("umma.latency", "cycles", "tcgen05: commit to the mbarrier, beyond the last interval, one CTA"),
+    key("umma.pair_latency", "cycles", "the same for a pair of CTAs"),
+    key("tmem.ld_bytes_per_clk", "bytes/cycle", "tcgen05.ld bandwidth of a core"),
+    key("tmem.ld_latency", "cycles", "tcgen05.ld to wait::ld"),
+    key("tmem.alloc", "cycles", "tcgen05.alloc or dealloc"),
+    key("sync.barrier", "cycles", "CTA barrier, without its warps"),
+    key("sync.barrier_per_warp", "cycles", "CTA barrier, for each warp"),
+    key("sync.warp", "cycles", "barrier of one warp or simdgroup"),
+    key("sync.named", "cycles", "numbered barrier, without its warps"),
+    key("sync.cluster", "cycles", "cluster barrier, arrive to release"),
+    key("sync.mbarrier_arrive", "cycles", "mbarrier arrive, issue to effect"),
+    key("sync.mbarrier_wake", "cycles", "phase completion to the waiter's next instruction"),
+    key("sync.mbarrier_remote", "cycles", "extra latency of an arrive on another CTA of the cluster"),
+    key("sync.mbarrier_init", "cycles", "mbarrier init"),
+    key("sync.fence_async", "cycles", "proxy fence"),
+    key("sync.setmaxnreg", "cycles", "setmaxnreg"),
+    key("alu.fma_per_clk", "lane-ops/cycle", "fused multiply-adds of a core"),
+    key("alu.exp_per_clk", "lane-ops/cycle", "exponentials of a core"),
+    key("alu.int_per_clk", "lane-ops/cycle", "integer and conversion operations of a core"),
+    key("alu.dequant_ops", "lane-ops", "vector operations to unpack and scale one element"),
+    key("launch.kernel_us", "us", "launch of a kernel, enqueue to start"),
+    key("launch.cta", "cycles", "CTA launch, slot free to first instruction"),
+];
+
+/// The registered parameter of that name.
+pub fn key_named(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|k| k.key == name)
+}
+
+impl Machine {
+    /// A number that `needed_by` cannot do without.
+    pub fn need(&self, key: &str, needed_by: &str) -> Result<f64, MissingParam> {
+        debug_assert!(key_named(key).is_some(), "{key} is not registered");
+        self.params.get(key).map(|p| p.value).ok_or_else(|| MissingParam {
+            machine: self.name.clone(),
+            key: key.to_string(),
+            doc: key_named(key).map_or(String::new(), |k| k.doc.to_string()),
+            needed_by: needed_by.to_string(),
+        })
+    }
+
+    /// A number some machines do not have (`None` is then a fact, not an unknown).
+    pub fn get(&self, key: &str) -> Option<f64> {
+        debug_assert!(key_named(key).is_some(), "{key} is not registered");
+        self.params.get(key).map(|p| p.value)
+    }
+}

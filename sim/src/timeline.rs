@@ -1,0 +1,179 @@
+//! What happened when: the record of a run that displays read.
+//!
+//! A timeline is finished when it is handed over; nothing here runs anything.
+//! Times are ticks, [`TICKS`] to the cycle, from the first CTA's launch.
+
+use serde::Serialize;
+
+/// Ticks in a cycle: times are exact to this fraction.
+pub const TICKS: u64 = 256;
+
+/// What a row of the timeline stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum RowKind {
+    /// A warp (or one lane class of it). Its spans tile its life without gap.
+    Agent {
+        /// Role name, or "warp".
+        role: String,
+        /// Warp index in the CTA.
+        warp: u32,
+        /// The elected lane only, or the rest only, where the warp is split.
+        lanes: Option<Lanes>,
+    },
+    /// An engine that works beside the warps.
+    Engine(Engine),
+    /// Phases of one mbarrier, by name and stage.
+    Barrier(String),
+    /// The tiles one slot of a buffer holds.
+    Slot(String),
+}
+
+/// Lane classes of a split warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum Lanes {
+    /// The elected lane.
+    Elected,
+    /// All others.
+    Rest,
+}
+
+/// Engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum Engine {
+    /// Global loads in flight (`ldg`, `cp`, `dma`).
+    Loads,
+    /// The copy engine (TMA).
+    Copy,
+    /// The tensor pipe.
+    Tensor,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Short label: `load w0`, `tensor`, `full[1]`, `a[2]`.
+    pub name: String,
+    /// The CTA it belongs to, by order of launch on the simulated cores.
+    pub cta: u32,
+    /// What it is.
+    pub kind: RowKind,
+}
+
+/// Classes of work, one colour each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum Work {
+    /// Global to shared or registers.
+    Load,
+    /// Registers or shared to shared.
+    Shared,
+    /// Matrix.
+    Mma,
+    /// Vector arithmetic.
+    Alu,
+    /// To global.
+    Store,
+    /// Issue of synchronisation: arrive, commit, fence.
+    Sync,
+    /// Loop and index arithmetic, launch.
+    Control,
+}
+
+/// Why an agent does not proceed. Each cycle of an agent is work or exactly one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum Stall {
+    /// Not yet launched, or launching.
+    Launch,
+    /// Queueing for the scheduler's issue slot.
+    Issue,
+    /// Queueing for or waiting on global memory (scoreboard).
+    Global,
+    /// Queueing for or waiting on shared memory.
+    Shared,
+    /// Queueing for or waiting on the matrix unit.
+    Tensor,
+    /// Queueing for the vector unit.
+    Alu,
+    /// CTA barrier.
+    Barrier,
+    /// Numbered barrier.
+    Named,
+    /// Barrier of the lanes or warps of one warp or warpgroup.
+    Join,
+    /// Cluster barrier.
+    Cluster,
+    /// mbarrier phase.
+    Mbarrier,
+    /// Commit groups: cp, bulk, wgmma.
+    Group,
+    /// `vmcnt`, `lgkmcnt`, tmem waits.
+    Counter,
+    /// Registers or tensor memory to be given.
+    Pool,
+    /// Ended; the CTA's other warps still run.
+    Ended,
+}
+
+/// What a span shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub enum What {
+    /// Busy with this.
+    Work(Work),
+    /// Waiting for this.
+    Stall(Stall),
+    /// A slot holds a tile, or is being filled (`filling`); a barrier is in a phase.
+    Hold {
+        /// Being written; not yet readable.
+        filling: bool,
+    },
+}
+
+/// A stretch of time on one row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Span {
+    /// Index of the row.
+    pub row: u32,
+    /// First tick.
+    pub start: u64,
+    /// Tick after the last.
+    pub end: u64,
+    /// What.
+    pub what: What,
+    /// Index into [`Timeline::sites`], if it comes from a statement.
+    pub site: Option<u32>,
+    /// Short label: tile (`A 0,3`), phase (`φ2`), loop index; may be empty.
+    pub label: String,
+    /// For stalls: the span (by index) whose end let it go on.
+    pub woken_by: Option<u32>,
+}
+
+/// A source line that spans refer to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SourceLine {
+    /// File.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// The statement's text.
+    pub text: String,
+}
+
+/// The record of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Timeline {
+    /// Kernel, machine and parameters, for a title.
+    pub title: String,
+    /// Second line of the title: parameters.
+    pub subtitle: String,
+    /// Clock in MHz, for converting cycles; 0 for a design on paper.
+    pub mhz: f64,
+    /// Rows, in display order.
+    pub rows: Vec<Row>,
+    /// Spans, ordered by (start, row).
+    pub spans: Vec<Span>,
+    /// Statements.
+    pub sites: Vec<SourceLine>,
+    /// Last tick.
+    pub end: u64,
+    /// Spans were left out after this tick, because there were too many to record.
+    pub truncated_at: Option<u64>,
+}

@@ -1,0 +1,2 @@
+//! `warpline`: see the library.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Explores the semantics of warpline-sim in every order.

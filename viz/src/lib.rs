@@ -1,0 +1,1 @@
+//! Draws finished timelines: gantt charts and trace files.
