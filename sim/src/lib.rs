@@ -3,6 +3,7 @@
 pub mod diag;
 pub mod ir;
 pub mod machine;
+pub mod protocol;
 pub mod report;
 pub mod timeline;
 

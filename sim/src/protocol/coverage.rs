@@ -1,0 +1,215 @@
+//! Coverage: every K-tile is accumulated exactly once in every piece, every output piece is stored once.
+//!
+//! Two operands are contracted over the dimension whose name both have (`A: [m, k]` and `B: [k, n]`: `k`). Where an
+//! operand is no tile of a global matrix (attention's probabilities) only repetitions of the other are checked.
+
+use crate::ir::{Class, ObjId};
+use crate::report::FindingKind;
+
+use super::memory::{Foot, TileKey};
+use super::world::World;
+use super::AgentId;
+
+/// What a piece of an accumulator has summed since it was cleared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Sum {
+    /// Elements of the contracted dimension one product covers; 0 before the first.
+    granule: i64,
+    /// Granules added, as bits.
+    seen: Vec<u64>,
+    /// How many granules the dimension has; 0 where it is not known.
+    granules: u32,
+    /// The left operand's matrix and axis, which name the dimension.
+    dim: (ObjId, u8),
+}
+
+/// The elements of the contracted dimension that a product covers.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    dim: (ObjId, u8),
+    left: (i64, i64),
+    right: (i64, i64),
+    extent: i64,
+}
+
+/// A rectangle of a global matrix that was stored, in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Stored {
+    pub(super) obj: u16,
+    /// Block coordinates, or −1 where the place was given in elements.
+    pub(super) block: [i64; 2],
+    pub(super) rows: (i64, i64),
+    pub(super) cols: (i64, i64),
+    pub(super) agent: AgentId,
+    pub(super) pc: u32,
+}
+
+impl World<'_> {
+    /// The contracted dimension of two operands, and the elements of it that each covers.
+    fn contraction(&self, (x, xf): (&TileKey, &Foot), (y, yf): (&TileKey, &Foot)) -> Option<Range> {
+        let (a, b) = (&self.prog.objects[x.obj as usize], &self.prog.objects[y.obj as usize]);
+        if a.class != Class::Global || b.class != Class::Global || x.obj == y.obj {
+            return None;
+        }
+        // The left operand is [M, K], so its columns are looked at first.
+        for i in [1, 0] {
+            for j in [1, 0] {
+                if a.dims[i] == b.dims[j] && !a.dims[i].is_empty() {
+                    let extent = if i == 0 { a.rows } else { a.cols };
+                    return Some(Range {
+                        dim: (x.obj, i as u8),
+                        left: along(i, a.block[i], x, xf),
+                        right: along(j, b.block[j], y, yf),
+                        extent,
+                    });
+                }
+            }
+        }
+        None
+    }
+
+    fn dim_name(&self, (obj, axis): (ObjId, u8)) -> &str {
+        &self.prog.objects[obj as usize].dims[axis as usize]
+    }
+
+    /// Adds the product of two operands to the pieces of an accumulator.
+    pub(super) fn accumulate(&mut self, a: AgentId, pc: u32, acc: &Foot, left: &Foot, right: &Foot) {
+        let (Some(x), Some(y)) = (self.held(a, left), self.held(a, right)) else { return };
+        let Some(r) = self.contraction((&x, left), (&y, right)) else { return };
+        if r.left != r.right {
+            let message = format!(
+                "multiplies elements {}..{} of `{}` on the left with {}..{} on the right",
+                r.left.0,
+                r.left.1,
+                self.dim_name(r.dim),
+                r.right.0,
+                r.right.1
+            );
+            self.find(FindingKind::Coverage, a, pc, message, None);
+            return;
+        }
+        let granule = r.left.1 - r.left.0;
+        let mut twice = false;
+        for p in self.each_piece(a, acc) {
+            let sum = &mut self.sums[p];
+            if sum.granule == 0 {
+                let granules = (r.extent + granule - 1) / granule;
+                *sum = Sum { granule, seen: vec![0; granules as usize / 64 + 1], granules: granules as u32, dim: r.dim };
+            }
+            if sum.granule != granule || sum.dim != r.dim {
+                // Products of different depth or of several matrices: what is complete cannot be said here.
+                sum.granules = 0;
+                continue;
+            }
+            let g = (r.left.0 / granule).max(0) as usize;
+            if let Some(w) = sum.seen.get_mut(g / 64) {
+                twice |= *w >> (g % 64) & 1 == 1;
+                *w |= 1 << (g % 64);
+            }
+        }
+        if twice {
+            let message = format!(
+                "adds elements {}..{} of `{}` to {} a second time",
+                r.left.0,
+                r.left.1,
+                self.dim_name(r.dim),
+                self.foot_name(acc)
+            );
+            self.find(FindingKind::Coverage, a, pc, message, None);
+        }
+    }
+
+    /// Clears an accumulator.
+    pub(super) fn clear_sum(&mut self, a: AgentId, acc: &Foot) {
+        for p in self.each_piece(a, acc) {
+            self.sums[p].granule = 0;
+        }
+    }
+
+    /// Copies what was summed into another accumulator's pieces (`tmem.ld acc -> r`).
+    pub(super) fn carry_sum(&mut self, a: AgentId, from: &Foot, to: &Foot) {
+        let sum = self.each_piece(a, from).next().map(|p| self.sums[p].clone()).unwrap_or_default();
+        for p in self.each_piece(a, to) {
+            self.sums[p].clone_from(&sum);
+        }
+    }
+
+    /// Holds an accumulator that is stored to having every block exactly once.
+    pub(super) fn check_sum(&mut self, a: AgentId, pc: u32, acc: &Foot) {
+        let missing = self.each_piece(a, acc).find_map(|p| {
+            let s = &self.sums[p];
+            let done: u32 = s.seen.iter().map(|w| w.count_ones()).sum();
+            (s.granule > 0 && done < s.granules).then_some((s.dim, done, s.granules))
+        });
+        if let Some((dim, done, all)) = missing {
+            let message =
+                format!("stores {} with {done} of {all} blocks of `{}` added", self.foot_name(acc), self.dim_name(dim));
+            self.find(FindingKind::Coverage, a, pc, message, None);
+        }
+    }
+
+    /// Remembers a store to a global matrix and looks for another of the same elements.
+    pub(super) fn store_once(&mut self, a: AgentId, pc: u32, f: &Foot, elements: bool) {
+        let o = &self.prog.objects[f.obj as usize];
+        let (top, left) =
+            if elements { (f.at[0], f.at[1]) } else { (f.at[0] * o.block[0], f.at[1] * o.block[1]) };
+        let clip = |(lo, hi): (i64, i64), by: i64, end: i64| ((lo + by).clamp(0, end), (hi + by).clamp(0, end));
+        let rows = clip(f.rows, top, o.rows);
+        let cols = clip(f.cols, left, o.cols);
+        let block = if elements { [-1, -1] } else { f.at };
+        let new = Stored { obj: f.obj, block, rows, cols, agent: a, pc };
+        let meets = |s: &&Stored| {
+            s.obj == new.obj
+                && s.rows.0 < rows.1
+                && rows.0 < s.rows.1
+                && s.cols.0 < cols.1
+                && cols.0 < s.cols.1
+        };
+        if let Some(s) = self.stored.iter().find(meets).copied() {
+            let message = format!(
+                "stores rows {}..{}, columns {}..{} of {}, which {} stores too",
+                rows.0,
+                rows.1,
+                cols.0,
+                cols.1,
+                o.name,
+                self.agent_name(s.agent),
+            );
+            self.find(FindingKind::Coverage, a, pc, message, Some((s.pc, "the other store".into())));
+        }
+        self.stored.push(new);
+    }
+
+    /// At the end: of every block that was stored, all of it was.
+    pub(super) fn check_stores(&mut self) {
+        let mut list = std::mem::take(&mut self.stored);
+        list.sort();
+        let mut i = 0;
+        while i < list.len() {
+            let first = list[i];
+            let group = list[i..].iter().take_while(|s| s.obj == first.obj && s.block == first.block).count();
+            if first.block[0] >= 0 {
+                let o = &self.prog.objects[first.obj as usize];
+                let side = |b: i64, len: i64, end: i64| ((b + 1) * len).min(end) - (b * len).min(end);
+                let whole = side(first.block[0], o.block[0], o.rows) * side(first.block[1], o.block[1], o.cols);
+                let area: i64 =
+                    list[i..i + group].iter().map(|s| (s.rows.1 - s.rows.0) * (s.cols.1 - s.cols.0)).sum();
+                if area < whole {
+                    let message = format!(
+                        "of {}[{}, {}], {area} of {whole} elements are stored",
+                        o.name, first.block[0], first.block[1]
+                    );
+                    self.find(FindingKind::Coverage, first.agent, first.pc, message, None);
+                }
+            }
+            i += group;
+        }
+    }
+}
+
+/// The elements of its matrix that an operand covers along an axis.
+fn along(axis: usize, block: i64, k: &TileKey, f: &Foot) -> (i64, i64) {
+    let (lo, hi) = if axis == 0 { f.rows } else { f.cols };
+    let by = k.at[axis] as i64 * block + k.shift[axis] as i64;
+    (lo + by, hi + by)
+}

@@ -1,0 +1,125 @@
+//! Asynchronous operations in flight, and what happens when they land.
+
+use smallvec::SmallVec;
+
+use super::AgentId;
+use super::mbarrier::MbarIx;
+use super::memory::Foot;
+use super::order::RowId;
+use super::stream::StreamKind;
+use super::world::{On, World};
+
+/// Index of a flight of a world; reused after it landed.
+pub type FlightId = u32;
+
+/// An asynchronous operation that has been started.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Flight {
+    /// Who started it.
+    pub agent: AgentId,
+    /// At which instruction.
+    pub pc: u32,
+    /// Its streams, with its last instruction's number in each; operations of a stream land in order.
+    pub(super) streams: SmallVec<[(StreamKind, u32); 2]>,
+    /// Bytes it delivers: barrier, bytes, the phase they are meant for.
+    pub(super) delivers: SmallVec<[(MbarIx, i64, u32); 2]>,
+    /// Arrivals it performs: barrier, count, what they release.
+    pub(super) arrives: SmallVec<[(MbarIx, u32); 2]>,
+    pub(super) releases: Option<RowId>,
+    /// Registers that become ready.
+    pub(super) fills: Option<Foot>,
+    /// Bytes an arrival from another CTA expects.
+    pub(super) expects: Option<i64>,
+    /// Mailboxes that get a value.
+    pub(super) posts: SmallVec<[(usize, i64); 2]>,
+}
+
+impl Flight {
+    pub(super) fn new(agent: AgentId, pc: u32) -> Self {
+        Flight {
+            agent,
+            pc,
+            streams: SmallVec::new(),
+            delivers: SmallVec::new(),
+            arrives: SmallVec::new(),
+            releases: None,
+            fills: None,
+            expects: None,
+            posts: SmallVec::new(),
+        }
+    }
+}
+
+impl World<'_> {
+    pub(super) fn launch(&mut self, f: Flight) -> FlightId {
+        self.in_flight += 1;
+        if let Some(id) = self.free_flights.pop() {
+            self.flights[id as usize] = Some(f);
+            id
+        } else {
+            self.flights.push(Some(f));
+            (self.flights.len() - 1) as FlightId
+        }
+    }
+
+    /// The flight of that index, if it has not landed.
+    pub fn flight(&self, id: FlightId) -> Option<&Flight> {
+        self.flights.get(id as usize).and_then(Option::as_ref)
+    }
+
+    /// Ends an operation in flight: its stream advances, its barriers hear of it, its registers are ready.
+    /// The caller keeps the order within each stream.
+    pub fn land(&mut self, id: FlightId) {
+        let Some(f) = self.flights.get_mut(id as usize).and_then(Option::take) else { return };
+        self.free_flights.push(id);
+        self.in_flight -= 1;
+        if let Some(foot) = &f.fills {
+            for p in self.each_piece(f.agent, foot) {
+                self.filling[p] = self.filling[p].saturating_sub(1);
+            }
+            self.touched.push(On::Own(f.agent));
+        }
+        for &(p, v) in &f.posts {
+            self.mail[p] = v;
+        }
+        for &(kind, seq) in &f.streams {
+            let owner = self.stream_owner(f.agent, kind);
+            self.end_stream(owner, kind, seq);
+            if kind == StreamKind::Wgmma {
+                self.wake_group(owner);
+            }
+        }
+        for &(bar, bytes, phase) in &f.delivers {
+            self.late(f.agent, f.pc, bar);
+            self.deliver(f.agent, f.pc, bar, bytes, phase);
+        }
+        for &(bar, count) in &f.arrives {
+            self.late(f.agent, f.pc, bar);
+            if let Some(n) = f.expects {
+                self.expect(f.agent, f.pc, bar, n);
+            }
+            self.arrive(f.agent, f.pc, bar, count, f.releases);
+        }
+        if let Some(r) = f.releases {
+            self.rows.release(r);
+        }
+    }
+
+    /// A signal that reaches a CTA which has ended finds no barrier there (verification.md M20).
+    fn late(&mut self, a: AgentId, pc: u32, bar: MbarIx) {
+        let cta = self.mbar_cta(bar);
+        let ended = (0..self.info.len()).all(|i| self.info[i].cta != cta || self.agents[i].ended);
+        if ended && self.info[a as usize].cta != cta {
+            let message = format!("signals {} after its CTA has ended", self.mbar_name(bar));
+            self.find(crate::report::FindingKind::LifeCycle, a, pc, message, None);
+        }
+    }
+
+    fn wake_group(&mut self, lead: AgentId) {
+        for i in 0..self.info.len() {
+            if self.group_lead[i] == lead {
+                self.touched.push(On::Own(i as AgentId));
+            }
+        }
+    }
+}

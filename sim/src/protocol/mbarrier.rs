@@ -1,0 +1,274 @@
+//! mbarriers: phase, pending arrivals, transaction bytes (verification.md B.1, PTX ISA "mbarrier").
+//!
+//! A phase completes when no arrival is pending and the byte count is zero, tested at each arrival and each delivery, not
+//! at `expect`. The byte count may be negative while an arrival is pending: a copy may land before its `expect`.
+
+use crate::ir::{BarRef, MbarId, Phase, Where};
+use crate::report::FindingKind;
+
+use super::order::RowId;
+use super::step::Blocked;
+use super::world::{Fault, On, World};
+use super::AgentId;
+
+/// Largest count of arrivals and of bytes either way (PTX ISA, mbarrier contents: 2^20 − 1).
+const LIMIT: i64 = (1 << 20) - 1;
+
+/// Index of an mbarrier of a world: every stage of every declaration, for every CTA.
+pub(super) type MbarIx = u32;
+
+/// The state of one mbarrier.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mbar {
+    /// Initialised and not yet invalidated.
+    pub live: bool,
+    /// Completed phases; the hardware shows the lowest bit.
+    pub phase: u32,
+    /// Arrivals a phase needs.
+    pub expected: u32,
+    /// Arrivals the current phase still needs.
+    pub pending: u32,
+    /// Bytes expected less bytes delivered in the current phase.
+    pub tx: i64,
+}
+
+impl World<'_> {
+    pub(super) fn mbar_ix(&self, bar: MbarId, stage: u32, cta: u32) -> MbarIx {
+        self.mbar_base[bar as usize] + cta * self.prog.mbars[bar as usize].stages + stage
+    }
+
+    /// `full[1]`, with the CTA where there are several.
+    pub(super) fn mbar_name(&self, ix: MbarIx) -> String {
+        let d = self.mbar_base.partition_point(|&b| b <= ix) - 1;
+        let decl = &self.prog.mbars[d];
+        let (cta, stage) = ((ix - self.mbar_base[d]) / decl.stages, (ix - self.mbar_base[d]) % decl.stages);
+        let mut s = decl.name.clone();
+        if decl.stages > 1 {
+            s += &format!("[{stage}]");
+        }
+        if self.prog.cluster > 1 {
+            s += &format!(" of CTA {cta}");
+        }
+        s
+    }
+
+    /// The declaration an index belongs to.
+    pub(super) fn mbar_decl(&self, ix: MbarIx) -> MbarId {
+        (self.mbar_base.partition_point(|&b| b <= ix) - 1) as MbarId
+    }
+
+    /// The barriers a reference names: one, or one in each CTA of a mask.
+    pub(super) fn bars(&self, a: AgentId, r: &BarRef) -> Result<smallvec::SmallVec<[MbarIx; 2]>, Fault> {
+        let stage = self.eval(a, &r.stage)?;
+        let stages = self.prog.mbars[r.bar as usize].stages;
+        if stage < 0 || stage >= stages as i64 {
+            return Err(Fault::Stage { bar: r.bar, stage });
+        }
+        let ix = |cta| self.mbar_ix(r.bar, stage as u32, cta);
+        let own = self.info[a as usize].cta;
+        Ok(match &r.at {
+            Where::Own => smallvec::smallvec![ix(own)],
+            Where::Cta(e) => smallvec::smallvec![ix(self.in_cluster(self.eval(a, e)?)?)],
+            Where::Ctas(e) => {
+                let mask = self.eval(a, e)?;
+                if mask <= 0 || mask >> self.prog.cluster != 0 {
+                    return Err(Fault::Mask(mask));
+                }
+                (0..self.prog.cluster).filter(|c| mask >> c & 1 == 1).map(ix).collect()
+            }
+        })
+    }
+
+    /// The CTA whose memory holds a barrier.
+    pub(super) fn mbar_cta(&self, ix: MbarIx) -> u32 {
+        let d = self.mbar_decl(ix) as usize;
+        (ix - self.mbar_base[d]) / self.prog.mbars[d].stages
+    }
+
+    /// `mbarrier.init` of every stage of a declaration, in the agent's CTA.
+    pub(super) fn init(&mut self, a: AgentId, pc: u32, bar: MbarId) {
+        let decl = &self.prog.mbars[bar as usize];
+        let (count, cta) = (decl.count, self.info[a as usize].cta);
+        for s in 0..decl.stages {
+            let ix = self.mbar_ix(bar, s, cta);
+            if self.mbars[ix as usize].live {
+                let message = format!("initialises {} again while it is live", self.mbar_name(ix));
+                self.find(FindingKind::LifeCycle, a, pc, message, None);
+            }
+            self.mbars[ix as usize] = Mbar { live: true, phase: 0, expected: count, pending: count, tx: 0 };
+            let access = self.own_access(a, pc);
+            self.mbar_init[ix as usize] = Some(access);
+            self.touched.push(On::Mbar(ix));
+        }
+    }
+
+    /// `mbarrier.inval` likewise.
+    pub(super) fn inval(&mut self, a: AgentId, pc: u32, bar: MbarId) {
+        let cta = self.info[a as usize].cta;
+        for s in 0..self.prog.mbars[bar as usize].stages {
+            let ix = self.mbar_ix(bar, s, cta);
+            self.alive(a, pc, ix);
+            let m = &mut self.mbars[ix as usize];
+            if m.live && m.tx != 0 {
+                let message = format!("invalidates {} with copies in flight", self.mbar_name(ix));
+                self.find(FindingKind::LifeCycle, a, pc, message, None);
+            }
+            self.mbars[ix as usize].live = false;
+        }
+    }
+
+    /// Holds a use of a barrier to being after its `init`.
+    pub(super) fn alive(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
+        let row = self.agent_row(a);
+        match self.mbar_init[ix as usize] {
+            Some(init) if self.mbars[ix as usize].live => {
+                if !self.rows.has(row, init.epoch) {
+                    let message = format!("uses {}; nothing orders it after the `init`", self.mbar_name(ix));
+                    self.find(FindingKind::LifeCycle, a, pc, message, Some((init.pc, "initialised here".into())));
+                }
+            }
+            _ => {
+                let message = format!("uses {}, which is not initialised", self.mbar_name(ix));
+                self.find(FindingKind::LifeCycle, a, pc, message, None);
+            }
+        }
+    }
+
+    /// `expect_tx`.
+    pub(super) fn expect(&mut self, a: AgentId, pc: u32, ix: MbarIx, bytes: i64) {
+        let m = &mut self.mbars[ix as usize];
+        m.tx += bytes;
+        if m.tx.abs() > LIMIT {
+            let message = format!("{} is past its byte count of {LIMIT}", self.mbar_name(ix));
+            self.find(FindingKind::TxBytes, a, pc, message, None);
+        }
+    }
+
+    /// `count` arrivals, releasing what is before `row`.
+    pub(super) fn arrive(&mut self, a: AgentId, pc: u32, ix: MbarIx, count: u32, release: Option<RowId>) {
+        if let Some(row) = release {
+            let acc = self.mbar_row(ix);
+            self.rows.join(acc, row);
+        }
+        let m = &mut self.mbars[ix as usize];
+        if count > m.pending {
+            let (pending, expected, phase) = (m.pending, m.expected, m.phase);
+            let message = format!(
+                "arrives {count} times on {}, whose phase {phase} needs {pending} more of {expected}",
+                self.mbar_name(ix)
+            );
+            self.find(FindingKind::ArrivalCount, a, pc, message, None);
+            self.mbars[ix as usize].pending = 0;
+        } else {
+            m.pending -= count;
+        }
+        self.try_complete(a, pc, ix);
+    }
+
+    /// A copy delivers bytes that were meant for `phase`.
+    pub(super) fn deliver(&mut self, a: AgentId, pc: u32, ix: MbarIx, bytes: i64, phase: u32) {
+        let m = &mut self.mbars[ix as usize];
+        if m.phase != phase {
+            let now = m.phase;
+            let message = format!(
+                "{bytes} bytes meant for phase {phase} of {} arrive in phase {now}: fewer bytes were expected than the copies deliver",
+                self.mbar_name(ix)
+            );
+            self.find(FindingKind::TxBytes, a, pc, message, None);
+        }
+        let m = &mut self.mbars[ix as usize];
+        m.tx -= bytes;
+        let over = m.pending == 0 && m.tx < 0;
+        if over {
+            let message = format!(
+                "{} of phase {phase} gets {} bytes more than expected, with no arrival pending: the phase cannot complete",
+                self.mbar_name(ix),
+                -self.mbars[ix as usize].tx
+            );
+            self.find(FindingKind::TxBytes, a, pc, message, None);
+        }
+        self.try_complete(a, pc, ix);
+    }
+
+    fn try_complete(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
+        let m = &mut self.mbars[ix as usize];
+        if m.pending != 0 || m.tx != 0 || !m.live {
+            return;
+        }
+        let done = m.phase;
+        m.phase += 1;
+        m.pending = m.expected;
+        let row = self.mbar_row(ix);
+        self.rows.raise(row, self.mbar_comp(ix), done + 1);
+        // What completed is what later waiters learn; arrivals of the next phase gather on top of it.
+        let shown = self.mbar_done_row(ix);
+        self.rows.join(shown, row);
+        self.check_lag(a, pc, ix, done);
+        self.touched.push(On::Mbar(ix));
+    }
+
+    /// A waiter for phase h must have passed before phase h + 1 completes, else it sees the parity flip back. Each wait
+    /// that passed is held to being *ordered* before the completion, not only earlier in this run.
+    fn check_lag(&mut self, a: AgentId, pc: u32, ix: MbarIx, done: u32) {
+        let n = self.info.len();
+        for w in 0..n {
+            let Some(wait) = self.waits[ix as usize * n + w] else { continue };
+            if wait.phase < done as i64 && !self.rows.has(self.mbar_row(ix), wait.epoch) {
+                let message = format!(
+                    "completes phase {done} of {}; nothing orders {}'s wait for phase {} before it, which would then see its parity flip back and wait for a phase that has passed",
+                    self.mbar_name(ix),
+                    self.agent_name(w as u32),
+                    wait.phase
+                );
+                self.find(FindingKind::ParityAlias, a, pc, message, Some((wait.pc, "this wait can be late".into())));
+            }
+        }
+    }
+
+    /// `try_wait` until the phase is complete.
+    pub(super) fn mbar_wait(&mut self, a: AgentId, pc: u32, ix: MbarIx, want: &Phase) -> Result<(), Blocked> {
+        let m = &self.mbars[ix as usize];
+        let (phase, live) = (m.phase as i64, m.live);
+        let target = match want {
+            Phase::Absolute(e) => self.eval(a, e)?,
+            Phase::Parity(e) => {
+                // The bit stands for the newest phase of that parity the waiter can know to be complete, or the next:
+                // with h completed phases known to it, phase h if its parity fits, else h − 1 (semantics.md 2).
+                let parity = self.eval(a, e)? & 1;
+                let h = self.rows.clock(self.agent_row(a), self.mbar_comp(ix)) as i64;
+                if h & 1 == parity { h } else { h - 1 }
+            }
+        };
+        if target < 0 {
+            return Ok(());
+        }
+        if !live {
+            self.alive(a, pc, ix);
+        }
+        if target >= phase {
+            if target > phase {
+                let message = format!(
+                    "waits for phase {target} of {} while phase {phase} is open: the parity of phase {} answers instead",
+                    self.mbar_name(ix),
+                    target - 2
+                );
+                self.find(FindingKind::ParityAlias, a, pc, message, None);
+            }
+            return Err(Blocked::On(On::Mbar(ix)));
+        }
+        if phase - target >= 2 {
+            let message = format!(
+                "waits for phase {target} of {} when {phase} phases are complete: it lags two phases and its parity has flipped back",
+                self.mbar_name(ix)
+            );
+            self.find(FindingKind::ParityAlias, a, pc, message, None);
+        }
+        self.alive(a, pc, ix);
+        let (row, done) = (self.agent_row(a), self.mbar_done_row(ix));
+        self.rows.join(row, done);
+        let access = self.own_access(a, pc);
+        let n = self.info.len();
+        self.waits[ix as usize * n + a as usize] = Some(super::world::Wait { phase: target, epoch: access.epoch, pc });
+        Ok(())
+    }
+}

@@ -1,0 +1,304 @@
+//! Rendezvous: CTA barriers, numbered barriers, joins of lanes and warpgroups, cluster barriers.
+//!
+//! An agent arrives once in a generation and, if it waits, goes on when the generation is over. Anonymous barriers pair by
+//! count, not by source line (verification.md E.8).
+
+use crate::ir::{Class, NamedId, Order};
+use crate::report::FindingKind;
+
+use super::AgentId;
+use super::order::RowId;
+use super::step::Blocked;
+use super::world::{Fault, On, World};
+
+/// Index of a rendezvous of a world.
+pub(super) type MeetIx = u32;
+
+/// What kind of rendezvous it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MeetKind {
+    /// Every live warp of a CTA.
+    Cta(u32),
+    /// A numbered barrier: declaration, index, CTA.
+    Named(NamedId, u32, u32),
+    /// The two lane classes of a split warp: CTA, warp.
+    Warp(u32, u32),
+    /// The four warps of a warpgroup: CTA, warpgroup.
+    Warpgroup(u32, u32),
+    /// Every live agent of the cluster.
+    Cluster,
+}
+
+/// The state of one rendezvous.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Meet {
+    pub(super) kind: MeetKind,
+    /// Finished generations.
+    pub(super) generation: u32,
+    /// Arrived in this generation: agents, or threads for numbered barriers.
+    pub(super) arrived: u32,
+    /// How many it takes; set by each arrival for numbered barriers.
+    pub(super) needed: u32,
+    /// Who arrived in this generation, as bits.
+    pub(super) who: u128,
+    /// Where the first of this generation arrived.
+    pub(super) first: Option<(AgentId, u32)>,
+}
+
+impl World<'_> {
+    /// All rendezvous of a world, in a fixed order.
+    pub(super) fn all_meets(prog: &crate::ir::Program) -> Vec<Meet> {
+        let mut list = Vec::new();
+        let mut add = |kind| {
+            list.push(Meet { kind, generation: 0, arrived: 0, needed: 0, who: 0, first: None });
+        };
+        for cta in 0..prog.cluster {
+            add(MeetKind::Cta(cta));
+        }
+        add(MeetKind::Cluster);
+        for cta in 0..prog.cluster {
+            for w in 0..prog.warps {
+                add(MeetKind::Warp(cta, w));
+            }
+        }
+        for cta in 0..prog.cluster {
+            for g in 0..prog.warps.div_ceil(4) {
+                add(MeetKind::Warpgroup(cta, g));
+            }
+        }
+        for (d, n) in prog.named.iter().enumerate() {
+            for i in 0..n.len {
+                for cta in 0..prog.cluster {
+                    add(MeetKind::Named(d as NamedId, i, cta));
+                }
+            }
+        }
+        list
+    }
+
+    fn meet_of(&self, kind: MeetKind) -> MeetIx {
+        let (c, w) = (self.prog.cluster, self.prog.warps);
+        match kind {
+            MeetKind::Cta(cta) => cta,
+            MeetKind::Cluster => c,
+            MeetKind::Warp(cta, warp) => c + 1 + cta * w + warp,
+            MeetKind::Warpgroup(cta, g) => c + 1 + c * w + cta * w.div_ceil(4) + g,
+            MeetKind::Named(d, i, cta) => {
+                let before: u32 = self.prog.named[..d as usize].iter().map(|n| n.len).sum();
+                c + 1 + c * w + c * w.div_ceil(4) + (before + i) * c + cta
+            }
+        }
+    }
+
+    /// A name for messages.
+    pub(super) fn meet_name(&self, ix: MeetIx) -> String {
+        match self.meets[ix as usize].kind {
+            MeetKind::Cta(_) => "the CTA barrier".into(),
+            MeetKind::Cluster => "the cluster barrier".into(),
+            MeetKind::Warp(_, w) => format!("the lanes of warp {w}"),
+            MeetKind::Warpgroup(_, g) => format!("the warps of warpgroup {g}"),
+            MeetKind::Named(d, i, _) => {
+                let n = &self.prog.named[d as usize];
+                if n.len > 1 { format!("barrier {}[{i}]", n.name) } else { format!("barrier {}", n.name) }
+            }
+        }
+    }
+
+    /// Arrives, and waits for the others. `Ok(true)` for the one whose arrival ends the generation.
+    fn meet(&mut self, a: AgentId, pc: u32, ix: MeetIx, weight: u32, needed: u32, orders: bool) -> Result<bool, Blocked> {
+        if let Some((at, generation)) = self.agents[a as usize].waits_in {
+            debug_assert_eq!(at, ix);
+            if self.meets[ix as usize].generation == generation {
+                return Err(Blocked::On(On::Meet(ix)));
+            }
+            self.agents[a as usize].waits_in = None;
+            if orders {
+                let (row, done) = (self.agent_row(a), self.meet_done_row(ix));
+                self.rows.join(row, done);
+            }
+            return Ok(false);
+        }
+        let generation = self.meets[ix as usize].generation;
+        if self.arrive_at(a, pc, ix, weight, needed, orders) {
+            if orders {
+                let (row, done) = (self.agent_row(a), self.meet_done_row(ix));
+                self.rows.join(row, done);
+            }
+            return Ok(true);
+        }
+        self.agents[a as usize].waits_in = Some((ix, generation));
+        Err(Blocked::On(On::Meet(ix)))
+    }
+
+    /// Counts an arrival; true if it ends the generation.
+    fn arrive_at(&mut self, a: AgentId, pc: u32, ix: MeetIx, weight: u32, needed: u32, orders: bool) -> bool {
+        if orders {
+            let (row, acc) = (self.agent_row(a), self.meet_row(ix));
+            self.rows.join(acc, row);
+            self.rows.tick(row, a);
+        }
+        let m = &mut self.meets[ix as usize];
+        if m.arrived > 0 && m.needed != needed && matches!(m.kind, MeetKind::Named(..)) {
+            let (there, first) = (m.needed, m.first);
+            let message = format!("{} is used with {needed} threads here and {there} there", self.meet_name(ix));
+            self.find(FindingKind::ArrivalCount, a, pc, message, first.map(|f| (f.1, "there".into())));
+        }
+        let m = &mut self.meets[ix as usize];
+        if m.who >> a & 1 == 1 {
+            let message = format!("arrives a second time at {} before the others did once", self.meet_name(ix));
+            self.find(FindingKind::ArrivalCount, a, pc, message, None);
+        }
+        let m = &mut self.meets[ix as usize];
+        m.who |= 1 << a;
+        m.first.get_or_insert((a, pc));
+        m.arrived += weight;
+        m.needed = needed;
+        if m.arrived > needed {
+            let (n, threads) = (m.arrived, needed);
+            let message = format!("{n} threads arrive at {}, which is for {threads}", self.meet_name(ix));
+            self.find(FindingKind::ArrivalCount, a, pc, message, None);
+        }
+        if self.meets[ix as usize].arrived >= needed {
+            self.finish(ix);
+            return true;
+        }
+        false
+    }
+
+    fn finish(&mut self, ix: MeetIx) {
+        let m = &mut self.meets[ix as usize];
+        m.generation += 1;
+        m.arrived = 0;
+        m.who = 0;
+        m.first = None;
+        let (acc, done) = (self.meet_row(ix), self.meet_done_row(ix));
+        self.rows.join(done, acc);
+        self.touched.push(On::Meet(ix));
+    }
+
+    fn live_in(&self, cta: Option<u32>) -> u32 {
+        let in_cta = |i: usize| cta.is_none_or(|c| self.info[i].cta == c);
+        (0..self.info.len()).filter(|&i| in_cta(i) && !self.agents[i].ended).count() as u32
+    }
+
+    /// The CTA barrier. Ended warps do not block it; where that is no rule to rely on, it is a finding.
+    pub(super) fn cta_barrier(&mut self, a: AgentId, pc: u32, order: Order) -> Result<bool, Blocked> {
+        let cta = self.info[a as usize].cta;
+        let needed = self.live_in(Some(cta));
+        self.meet(a, pc, cta, 1, needed, order != Order::None || self.rules.bare_barrier_orders)
+    }
+
+    /// An agent ended: barriers that only waited for it are released.
+    pub(super) fn leave_meets(&mut self, a: AgentId) {
+        let cta = self.info[a as usize].cta;
+        let cluster = self.prog.cluster;
+        for (ix, scope) in [(cta, Some(cta)), (cluster, None)] {
+            let m = &self.meets[ix as usize];
+            if m.arrived == 0 {
+                continue;
+            }
+            let live = self.live_in(scope);
+            if m.arrived < live {
+                continue;
+            }
+            if let Some((b, pc)) = m.first
+                && !self.rules.exit_releases
+            {
+                let message = format!(
+                    "waits at {}, which {} left by ending: a barrier must be met by every warp the same number of times",
+                    self.meet_name(ix),
+                    self.agent_name(a)
+                );
+                self.find(FindingKind::Divergent, b, pc, message, None);
+            }
+            self.finish(ix);
+        }
+    }
+
+    /// `bar.sync` and `bar.arrive`.
+    pub(super) fn named_barrier(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        bar: NamedId,
+        index: i64,
+        threads: i64,
+        sync: bool,
+    ) -> Result<bool, Blocked> {
+        let decl = &self.prog.named[bar as usize];
+        let who = self.info[a as usize];
+        let size = self.rules.warp_size;
+        if index < 0 || index >= decl.len as i64 {
+            return Err(Fault::Named { bar, index }.into());
+        }
+        if threads <= 0 || threads % size as i64 != 0 {
+            return Err(Fault::Threads(threads).into());
+        }
+        // A warp arrives as a whole: a split warp's classes bring their lanes.
+        let weight = match who.lanes {
+            None => size,
+            Some(crate::timeline::Lanes::Elected) => 1,
+            Some(crate::timeline::Lanes::Rest) => size - 1,
+        };
+        let ix = self.meet_of(MeetKind::Named(bar, index as u32, who.cta));
+        if sync {
+            self.meet(a, pc, ix, weight, threads as u32, true)
+        } else {
+            Ok(self.arrive_at(a, pc, ix, weight, threads as u32, true))
+        }
+    }
+
+    /// Joins the lane classes of a warp; nothing to do where it is not split. `Ok(true)` for the one that acts for all.
+    pub(super) fn join_warp(&mut self, a: AgentId, pc: u32) -> Result<bool, Blocked> {
+        let who = self.info[a as usize];
+        if who.lanes.is_none() {
+            return Ok(true);
+        }
+        let ix = self.meet_of(MeetKind::Warp(who.cta, who.warp));
+        self.meet(a, pc, ix, 1, 2, true)
+    }
+
+    /// Joins the warps of a warpgroup.
+    pub(super) fn join_warpgroup(&mut self, a: AgentId, pc: u32) -> Result<bool, Blocked> {
+        let who = self.info[a as usize];
+        let group = who.warp / 4;
+        let ix = self.meet_of(MeetKind::Warpgroup(who.cta, group));
+        let needed = self.group_size[(who.cta * self.prog.warps.div_ceil(4) + group) as usize];
+        self.meet(a, pc, ix, 1, needed, true)
+    }
+
+    /// `barrier.cluster.arrive`.
+    pub(super) fn cluster_arrive(&mut self, a: AgentId, pc: u32, relaxed: bool) -> Result<(), Blocked> {
+        let ix = self.meet_of(MeetKind::Cluster);
+        if self.agents[a as usize].cluster_arrived.is_some() {
+            let message = "arrives at the cluster barrier twice without waiting in between".to_string();
+            self.find(FindingKind::ArrivalCount, a, pc, message, None);
+        }
+        self.agents[a as usize].cluster_arrived = Some(self.meets[ix as usize].generation);
+        let needed = self.live_in(None);
+        self.arrive_at(a, pc, ix, 1, needed, !relaxed);
+        Ok(())
+    }
+
+    /// `barrier.cluster.wait`.
+    pub(super) fn cluster_wait(&mut self, a: AgentId, pc: u32) -> Result<(), Blocked> {
+        let ix = self.meet_of(MeetKind::Cluster);
+        let Some(generation) = self.agents[a as usize].cluster_arrived else {
+            let message = "waits at the cluster barrier without having arrived".to_string();
+            self.find(FindingKind::ArrivalCount, a, pc, message, None);
+            return Ok(());
+        };
+        if self.meets[ix as usize].generation == generation {
+            return Err(Blocked::On(On::Meet(ix)));
+        }
+        self.agents[a as usize].cluster_arrived = None;
+        let (row, done): (RowId, RowId) = (self.agent_row(a), self.meet_done_row(ix));
+        self.rows.join(row, done);
+        Ok(())
+    }
+
+    /// Whether the kernel has objects of a class.
+    pub(super) fn has_class(&self, class: Class) -> bool {
+        self.prog.objects.iter().any(|o| o.class == class)
+    }
+}

@@ -1,0 +1,432 @@
+//! Slots, their pieces, and who may touch them when.
+//!
+//! A slot is a partition into pieces, the coarsest that every access of the kernel respects. Each piece knows which tile
+//! it holds (its version) and its accesses; a footprint is a slot and a set of pieces.
+
+use crate::ir::{Class, Expr, ObjId, Place, Program, Sel, TileRef};
+use crate::report::FindingKind;
+
+use super::order::{Access, Epoch, RowId, Trace};
+use super::world::{Fault, World};
+use super::AgentId;
+
+/// Which tile a piece holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TileKey {
+    /// The global object it comes from, the register object that was stored, or the mailbox.
+    pub obj: ObjId,
+    /// Block coordinates; member of the role for registers; version for mailboxes.
+    pub at: [i32; 2],
+    /// Rows and columns from a position in the slot to the position in the tile: zero where they agree.
+    pub shift: [i32; 2],
+}
+
+/// What a place covers, evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Foot {
+    /// The object.
+    pub obj: ObjId,
+    /// The CTA whose copy it is.
+    pub cta: u32,
+    /// Slot; 0 for global objects.
+    pub slot: u32,
+    /// Block coordinates of a global tile, or element coordinates of its corner.
+    pub at: [i64; 2],
+    /// Rows and columns inside the slot or block: first, and one past the last.
+    pub rows: (i64, i64),
+    /// See `rows`.
+    pub cols: (i64, i64),
+    /// The pieces, as bits; empty for global objects.
+    pub pieces: u64,
+}
+
+impl Foot {
+    /// Elements covered.
+    pub fn elements(&self) -> i64 {
+        (self.rows.1 - self.rows.0) * (self.cols.1 - self.cols.0)
+    }
+
+    /// Rows and columns to the corner of another footprint.
+    fn shift_to(&self, to: &Foot) -> [i32; 2] {
+        [(self.rows.0 - to.rows.0) as i32, (self.cols.0 - to.cols.0) as i32]
+    }
+}
+
+/// The pieces of one object in one world: `base + ((copy * slots) + slot) * pieces + piece`, where a copy is a CTA's, or
+/// for registers a warp's.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) base: u32,
+    pub(super) pieces: u32,
+    pub(super) slots: u32,
+    /// Other slots that share this one's storage, by slot.
+    pub(super) aliases: Vec<Vec<(ObjId, u32)>>,
+}
+
+/// What a piece holds and who touched it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Piece {
+    pub(super) holds: Option<TileKey>,
+    pub(super) trace: Trace,
+}
+
+/// Lays out the pieces of all on-chip objects; returns layouts and the number of pieces.
+pub(super) fn layouts(prog: &Program) -> (Vec<Layout>, usize) {
+    let mut list: Vec<Layout> = Vec::new();
+    let mut next = 0usize;
+    for o in &prog.objects {
+        let pieces = o.pieces().max(1);
+        let copies = match o.class {
+            Class::Global => 0,
+            Class::Shared | Class::Tmem | Class::Mailbox => prog.cluster as usize,
+            Class::Reg => (prog.cluster * prog.warps) as usize,
+        };
+        list.push(Layout {
+            base: next as u32,
+            pieces: pieces as u32,
+            slots: o.slots,
+            aliases: vec![Vec::new(); o.slots as usize],
+        });
+        next += copies * o.slots as usize * pieces;
+    }
+    for (x, o) in prog.objects.iter().enumerate() {
+        // Everything laid over one base starts where it starts; slots meet where their bytes do.
+        let root = |i: usize| prog.objects[i].overlay.map_or(i, |b| b as usize);
+        for (y, p) in prog.objects.iter().enumerate() {
+            if x == y || root(x) != root(y) || o.class == Class::Global || o.class != p.class {
+                continue;
+            }
+            for s in 0..o.slots {
+                let (from, to) = (s as i64 * o.slot_bytes(), (s as i64 + 1) * o.slot_bytes());
+                for t in 0..p.slots {
+                    let (first, last) = (t as i64 * p.slot_bytes(), (t as i64 + 1) * p.slot_bytes());
+                    if from < last && first < to {
+                        list[x].aliases[s as usize].push((y as ObjId, t));
+                    }
+                }
+            }
+        }
+    }
+    (list, next)
+}
+
+impl World<'_> {
+    /// Evaluates a place for an agent; `crew` as in [`crate::ir::Op::Move`] narrows it to the warp's share.
+    pub(super) fn foot(&self, a: AgentId, place: &Place, crew: u64) -> Result<Foot, Fault> {
+        let o = &self.prog.objects[place.obj as usize];
+        let who = self.info[a as usize];
+        let cta = match &place.cta {
+            Some(e) => self.in_cluster(self.eval(a, e)?)?,
+            None => who.cta,
+        };
+        let (height, width, slot, at) = if o.class == Class::Global {
+            let mut at = [0i64; 2];
+            for (v, e) in at.iter_mut().zip(&place.at) {
+                *v = self.eval(a, e)?;
+            }
+            (o.block[0], o.block[1], 0, at)
+        } else {
+            let slot = match place.at.first() {
+                Some(e) => self.eval(a, e)?,
+                None => 0,
+            };
+            if slot < 0 || slot >= o.slots as i64 {
+                return Err(Fault::Slot { obj: place.obj, slot });
+            }
+            (o.rows, o.cols, slot as u32, [slot, 0])
+        };
+        let mut rows = (0, height);
+        let mut cols = (0, width);
+        self.narrow(a, &place.sel, &mut rows, &mut cols)?;
+        if crew != 0 && crew.count_ones() > 1 {
+            let n = crew.count_ones() as i64;
+            let rank = (crew & ((1u64 << who.warp) - 1)).count_ones() as i64;
+            let axis = if (rows.1 - rows.0) % n == 0 { &mut rows } else { &mut cols };
+            cut(axis, rank, n);
+        }
+        let pieces = if o.class == Class::Global { 0 } else { pieces_of(&o.row_cuts, &o.col_cuts, rows, cols) };
+        Ok(Foot { obj: place.obj, cta, slot, at, rows, cols, pieces })
+    }
+
+    fn narrow(&self, a: AgentId, sel: &Sel, rows: &mut (i64, i64), cols: &mut (i64, i64)) -> Result<(), Fault> {
+        for (axis, parts) in [(rows, &sel.rows), (cols, &sel.cols)] {
+            for p in parts {
+                let i = self.eval(a, &p.index)?;
+                if i < 0 || i >= p.of as i64 {
+                    return Err(Fault::Part { index: i, of: p.of });
+                }
+                cut(axis, i, p.of as i64);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn in_cluster(&self, cta: i64) -> Result<u32, Fault> {
+        if cta < 0 || cta >= self.prog.cluster as i64 { Err(Fault::Cta(cta)) } else { Ok(cta as u32) }
+    }
+
+    /// Indices of the pieces of a footprint.
+    pub(super) fn each_piece(&self, a: AgentId, f: &Foot) -> impl Iterator<Item = usize> + use<> {
+        let o = &self.prog.objects[f.obj as usize];
+        let l = &self.layouts[f.obj as usize];
+        let copy = if o.class == Class::Reg {
+            f.cta * self.prog.warps + self.info[a as usize].warp
+        } else {
+            f.cta
+        };
+        let first = (l.base + (copy * l.slots + f.slot) * l.pieces) as usize;
+        let mut bits = f.pieces;
+        std::iter::from_fn(move || {
+            (bits != 0).then(|| {
+                let i = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                first + i
+            })
+        })
+    }
+
+    /// What a place holds; of several pieces, what the first holds. Global places hold themselves.
+    pub(super) fn held(&self, a: AgentId, f: &Foot) -> Option<TileKey> {
+        if self.prog.objects[f.obj as usize].class == Class::Global {
+            return Some(TileKey { obj: f.obj, at: [f.at[0] as i32, f.at[1] as i32], shift: [0, 0] });
+        }
+        self.each_piece(a, f).next().and_then(|p| self.pieces[p].holds)
+    }
+
+    /// What a copy from one place puts into another. Registers and buffers pass on the global tile they hold; a result
+    /// of arithmetic is named after the register and the member that owns it.
+    pub(super) fn copied(&self, a: AgentId, src: &Foot, dst: &Foot) -> TileKey {
+        let [r, c] = src.shift_to(dst);
+        match self.held(a, src) {
+            Some(k) if self.prog.objects[src.obj as usize].class != Class::Reg || self.is_global(k.obj) => {
+                TileKey { shift: [k.shift[0] + r, k.shift[1] + c], ..k }
+            }
+            _ => TileKey { obj: src.obj, at: [self.member(a), 0], shift: [r, c] },
+        }
+    }
+
+    pub(super) fn is_global(&self, obj: ObjId) -> bool {
+        self.prog.objects[obj as usize].class == Class::Global
+    }
+
+    /// Index of an agent's role member; its warp where the role has no members.
+    pub(super) fn member(&self, a: AgentId) -> i32 {
+        let warp = self.info[a as usize].warp;
+        match self.prog.role_of(warp) {
+            Some(r) if r.members > 1 => {
+                let size = r.warps.count_ones() / r.members;
+                let rank = (r.warps & ((1u64 << warp) - 1)).count_ones();
+                (rank / size.max(1)) as i32
+            }
+            _ => warp as i32,
+        }
+    }
+
+    /// Holds a read to the tile its place expects.
+    pub(super) fn expect_tile(&mut self, a: AgentId, pc: u32, place: &Place, f: &Foot) -> Result<(), Fault> {
+        self.reads.1 += 1;
+        let Some(t) = &place.tile else { return Ok(()) };
+        self.reads.0 += 1;
+        let want = self.wanted(a, t, f)?;
+        let bad = self.each_piece(a, f).find_map(|p| {
+            let held = self.pieces[p].holds;
+            (held != Some(want)).then_some((held, self.pieces[p].trace.write))
+        });
+        if let Some((held, write)) = bad {
+            let found = held.map_or("nothing written yet".to_string(), |k| self.tile_name(&k));
+            let message = format!(
+                "reads {} from {} and finds {found}",
+                self.tile_name(&want),
+                self.foot_name(f),
+            );
+            let other = write.map(|w| (w.pc, "what it finds was written here".to_string()));
+            self.find(FindingKind::Stale, a, pc, message, other);
+        }
+        Ok(())
+    }
+
+    fn wanted(&self, a: AgentId, t: &TileRef, f: &Foot) -> Result<TileKey, Fault> {
+        let o = &self.prog.objects[t.obj as usize];
+        let mut at = [0i32; 2];
+        for (v, e) in at.iter_mut().zip(&t.at) {
+            *v = self.eval(a, e)? as i32;
+        }
+        if t.sel == Sel::default() {
+            return Ok(TileKey { obj: t.obj, at, shift: [0, 0] });
+        }
+        let (height, width) = if o.class == Class::Global { (o.block[0], o.block[1]) } else { (o.rows, o.cols) };
+        let (mut rows, mut cols) = ((0, height), (0, width));
+        self.narrow(a, &t.sel, &mut rows, &mut cols)?;
+        Ok(TileKey { obj: t.obj, at, shift: Foot { rows, cols, ..*f }.shift_to(f) })
+    }
+
+    /// Checks a read against what is unordered with it, and remembers it. `row` is what happened before it.
+    pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access) {
+        let asynchronous = !x.generic;
+        for p in self.each_piece(a, f) {
+            if let Some(w) = self.pieces[p].trace.write {
+                if !self.before(row, &w, &x) {
+                    self.race(FindingKind::Raw, a, f, x.pc, w.pc);
+                } else if asynchronous && w.generic && self.proxies && !self.rows.fenced(row, w.epoch) {
+                    let message = format!(
+                        "the asynchronous proxy reads {}, which ordinary stores or `cp` wrote, with no `fence async` in between",
+                        self.foot_name(f)
+                    );
+                    self.find(FindingKind::Fence, a, x.pc, message, Some((w.pc, "written here".into())));
+                }
+            }
+            self.pieces[p].trace.read(x);
+        }
+        for (g, p) in self.aliased(f) {
+            if let Some(w) = self.pieces[p].trace.write
+                && !self.before(row, &w, &x)
+            {
+                self.race(FindingKind::Raw, a, &g, x.pc, w.pc);
+            }
+        }
+    }
+
+    /// Checks a write likewise, and puts `holds` into the pieces.
+    pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access, holds: Option<TileKey>) {
+        for p in self.each_piece(a, f) {
+            self.conflicts(a, row, f, p, &x);
+            self.pieces[p].trace.wrote(x);
+            self.pieces[p].holds = holds;
+        }
+        for (g, p) in self.aliased(f) {
+            self.conflicts(a, row, &g, p, &x);
+            self.pieces[p].trace.wrote(x);
+            self.pieces[p].holds = None;
+        }
+    }
+
+    fn conflicts(&mut self, a: AgentId, row: RowId, f: &Foot, p: usize, x: &Access) {
+        if let Some(w) = self.pieces[p].trace.write
+            && !self.before(row, &w, x)
+        {
+            self.race(FindingKind::Waw, a, f, x.pc, w.pc);
+        }
+        for i in 0..self.pieces[p].trace.reads.len() {
+            let r = self.pieces[p].trace.reads[i];
+            if !self.before(row, &r, x) {
+                self.race(FindingKind::War, a, f, x.pc, r.pc);
+            }
+        }
+    }
+
+    /// Whether an earlier access is ordered before `x`, which knows `row`.
+    fn before(&self, row: RowId, earlier: &Access, x: &Access) -> bool {
+        (earlier.in_order && x.in_order && earlier.epoch.comp == x.epoch.comp) || self.rows.has(row, earlier.epoch)
+    }
+
+    /// The pieces of other objects that share a footprint's storage.
+    fn aliased(&self, f: &Foot) -> Vec<(Foot, usize)> {
+        let l = &self.layouts[f.obj as usize];
+        let mut list = Vec::new();
+        for &(obj, slot) in &l.aliases[f.slot as usize] {
+            let o = &self.prog.objects[obj as usize];
+            let n = o.pieces();
+            let pieces = if n == 64 { u64::MAX } else { (1 << n) - 1 };
+            let g = Foot {
+                obj,
+                cta: f.cta,
+                slot,
+                at: [slot as i64, 0],
+                rows: (0, o.rows),
+                cols: (0, o.cols),
+                pieces,
+            };
+            list.extend(self.each_piece(0, &g).map(|p| (g, p)));
+        }
+        list
+    }
+
+    fn race(&mut self, kind: FindingKind, a: AgentId, f: &Foot, pc: u32, other: u32) {
+        let place = self.foot_name(f);
+        let (message, part) = match kind {
+            FindingKind::Raw => (format!("reads {place}; nothing orders it after the write"), "the write"),
+            FindingKind::War => (format!("overwrites {place}; nothing orders it after the read"), "the read"),
+            _ => (format!("writes {place}; nothing orders it after the other write"), "the other write"),
+        };
+        self.find(kind, a, pc, message, Some((other, part.to_string())));
+    }
+
+    /// An access by the agent itself, at its own clock.
+    pub(super) fn own_access(&self, a: AgentId, pc: u32) -> Access {
+        let comp = a;
+        let epoch = Epoch { comp, clock: self.rows.clock(self.agent_row(a), comp) };
+        Access { epoch, pc, agent: a, generic: true, in_order: true }
+    }
+
+    /// Reads a constant or environment-free expression's name for messages.
+    pub(super) fn foot_name(&self, f: &Foot) -> String {
+        let o = &self.prog.objects[f.obj as usize];
+        let mut s = o.name.clone();
+        if o.class == Class::Global {
+            s += &format!("[{}, {}]", f.at[0], f.at[1]);
+        } else if o.slots > 1 {
+            s += &format!("[{}]", f.slot);
+        }
+        let (h, w) = if o.class == Class::Global { (o.block[0], o.block[1]) } else { (o.rows, o.cols) };
+        if f.rows != (0, h) {
+            s += &format!(" rows {}..{}", f.rows.0, f.rows.1);
+        }
+        if f.cols != (0, w) {
+            s += &format!(" columns {}..{}", f.cols.0, f.cols.1);
+        }
+        if self.prog.cluster > 1 {
+            s += &format!(" of CTA {}", f.cta);
+        }
+        s
+    }
+
+    /// A tile's name for messages and labels.
+    pub fn tile_name(&self, k: &TileKey) -> String {
+        let o = &self.prog.objects[k.obj as usize];
+        let part = match k.shift {
+            [0, 0] => String::new(),
+            [r, c] => format!(" from row {r}, column {c}"),
+        };
+        match o.class {
+            Class::Global if o.dims[1].is_empty() => format!("{}[{}]{part}", o.name, k.at[0]),
+            Class::Global => format!("{}[{}, {}]{part}", o.name, k.at[0], k.at[1]),
+            Class::Mailbox => format!("{} version {}", o.name, k.at[0]),
+            _ => format!("{}({}){part}", o.name, k.at[0]),
+        }
+    }
+}
+
+/// Narrows an extent to part `i` of `n`.
+fn cut(axis: &mut (i64, i64), i: i64, n: i64) {
+    let len = (axis.1 - axis.0) / n;
+    *axis = (axis.0 + i * len, axis.0 + (i + 1) * len);
+}
+
+/// The pieces a rectangle meets.
+fn pieces_of(row_cuts: &[u32], col_cuts: &[u32], rows: (i64, i64), cols: (i64, i64)) -> u64 {
+    if row_cuts.len() == 2 && col_cuts.len() == 2 {
+        return 1;
+    }
+    let span = |cuts: &[u32], (lo, hi): (i64, i64)| {
+        let first = cuts.partition_point(|&c| (c as i64) <= lo) - 1;
+        let end = cuts.partition_point(|&c| (c as i64) < hi);
+        (first, end)
+    };
+    let (r0, r1) = span(row_cuts, rows);
+    let (c0, c1) = span(col_cuts, cols);
+    let width = col_cuts.len() - 1;
+    let line = (((1u128 << (c1 - c0)) - 1) << c0) as u64;
+    (r0..r1).fold(0, |bits, r| bits | line << (r * width))
+}
+
+/// Whether an expression mentions the place a CTA has in the grid, so that CTAs may behave differently.
+pub(super) fn mentions_grid(e: &Expr) -> bool {
+    let mut found = false;
+    e.visit(&mut |x| {
+        use crate::ir::Env::*;
+        if let Expr::Env(CtaM | CtaN | CtaZ | CtaId | ClusterM | ClusterN | ClusterId) = x {
+            found = true;
+        }
+    });
+    found
+}

@@ -1,0 +1,173 @@
+//! Matrix instructions: `mma.sync` and its kin, `wgmma`, `tcgen05.mma`; tensor memory.
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::ir::{Class, MmaKind, ObjId, Place};
+use crate::report::FindingKind;
+
+use super::AgentId;
+use super::flight::Flight;
+use super::memory::Foot;
+use super::order::Access;
+use super::step::{Blocked, Did, MmaDid};
+use super::stream::StreamKind;
+use super::world::World;
+
+impl World<'_> {
+    /// Performs or starts a matrix instruction.
+    pub(super) fn do_mma(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        kind: MmaKind,
+        (left, right, acc): (&Place, &Place, &Place),
+    ) -> Result<Did, Blocked> {
+        let x = self.foot(a, left, 0)?;
+        let y = self.foot(a, right, 0)?;
+        let z = self.foot(a, acc, 0)?;
+        self.ready(a, &x)?;
+        self.ready(a, &y)?;
+        let mut did = self.shape(kind, &x, &y);
+        match kind {
+            MmaKind::Warp => {
+                self.expect_tile(a, pc, left, &x)?;
+                self.expect_tile(a, pc, right, &y)?;
+                let own = self.own_access(a, pc);
+                self.check_read(a, self.agent_row(a), &x, own);
+                self.check_read(a, self.agent_row(a), &y, own);
+                self.accumulate(a, pc, &z, &x, &y);
+                self.check_write(a, self.agent_row(a), &z, own, None);
+            }
+            MmaKind::Wgmma => {
+                if !self.join_warpgroup(a, pc)? {
+                    did.acts = false;
+                    return Ok(Did::Mma(did));
+                }
+                self.expect_tile(a, pc, left, &x)?;
+                self.expect_tile(a, pc, right, &y)?;
+                let lead = self.group_lead[a as usize];
+                let epoch = self.start(lead, StreamKind::Wgmma, 1);
+                let access = Access { epoch, pc, agent: a, generic: false, in_order: true };
+                self.check_read(a, self.agent_row(a), &x, access);
+                self.check_read(a, self.agent_row(a), &y, access);
+                // Each warp of the group holds its rows of the accumulator.
+                for w in 0..self.info.len() as AgentId {
+                    if self.group_lead[w as usize] == lead && self.info[w as usize].elected() {
+                        self.accumulate(w, pc, &z, &x, &y);
+                        self.check_write(w, self.agent_row(a), &z, access, None);
+                    }
+                }
+                let mut f = Flight::new(a, pc);
+                f.streams.push((StreamKind::Wgmma, epoch.clock));
+                did.flight = Some(self.launch(f));
+            }
+            MmaKind::Umma | MmaKind::UmmaPair => {
+                let own = self.info[a as usize].cta;
+                let pair: SmallVec<[u32; 2]> =
+                    if kind == MmaKind::UmmaPair { smallvec![own & !1, own | 1] } else { smallvec![own] };
+                let epoch = self.start(a, StreamKind::Tensor, 1);
+                let access = Access { epoch, pc, agent: a, generic: false, in_order: true };
+                for &cta in &pair {
+                    let here = |f: Foot| Foot { cta, ..f };
+                    if self.prog.objects[x.obj as usize].class == Class::Tmem {
+                        self.allocated(a, pc, &here(x));
+                    }
+                    self.expect_tile(a, pc, left, &here(x))?;
+                    self.expect_tile(a, pc, right, &here(y))?;
+                    self.check_read(a, self.agent_row(a), &here(x), access);
+                    self.check_read(a, self.agent_row(a), &here(y), access);
+                    self.allocated(a, pc, &here(z));
+                    self.accumulate(a, pc, &here(z), &here(x), &here(y));
+                    self.check_write(a, self.agent_row(a), &here(z), access, None);
+                }
+                let mut f = Flight::new(a, pc);
+                f.streams.push((StreamKind::Tensor, epoch.clock));
+                did.flight = Some(self.launch(f));
+            }
+        }
+        Ok(Did::Mma(did))
+    }
+
+    /// M, N, K of the executing unit, and the operand bytes one CTA reads from shared memory.
+    fn shape(&self, kind: MmaKind, x: &Foot, y: &Foot) -> MmaDid {
+        let (a, b) = (&self.prog.objects[x.obj as usize], &self.prog.objects[y.obj as usize]);
+        let (m, k) = (x.rows.1 - x.rows.0, x.cols.1 - x.cols.0);
+        let n = y.elements() / k.max(1);
+        let both = if kind == MmaKind::UmmaPair { 2 } else { 1 };
+        let shared = |o: &crate::ir::Object, f: &Foot| {
+            if o.class == Class::Shared { o.bytes_of(f.elements()) } else { 0 }
+        };
+        MmaDid {
+            kind,
+            m: m * both,
+            n: n * both,
+            k,
+            bits: a.dtype.bits().max(b.dtype.bits()),
+            shared_bytes: shared(a, x) + shared(b, y),
+            flight: None,
+            acts: true,
+        }
+    }
+
+    /// `tcgen05.alloc`.
+    pub(super) fn tmem_alloc(&mut self, a: AgentId, pc: u32, obj: ObjId) {
+        let cta = self.info[a as usize].cta;
+        let access = self.own_access(a, pc);
+        if self.tmem.insert((obj, cta), access).is_some() {
+            let message = format!("allocates {} twice", self.prog.objects[obj as usize].name);
+            self.find(FindingKind::LifeCycle, a, pc, message, None);
+        }
+    }
+
+    /// `tcgen05.dealloc`: everything that used the columns must be over, in both CTAs of a pair.
+    pub(super) fn tmem_dealloc(&mut self, a: AgentId, pc: u32, obj: ObjId, pair: bool) {
+        let cta = self.info[a as usize].cta;
+        let o = &self.prog.objects[obj as usize];
+        let (rows, cols, slots, name) = (o.rows, o.cols, o.slots, o.name.clone());
+        let all = if o.pieces() == 64 { u64::MAX } else { (1 << o.pieces()) - 1 };
+        let own = self.own_access(a, pc);
+        let ctas: SmallVec<[u32; 2]> = if pair { smallvec![cta & !1, cta | 1] } else { smallvec![cta] };
+        for slot in 0..slots {
+            for &c in &ctas {
+                let f = Foot {
+                    obj,
+                    cta: c,
+                    slot,
+                    at: [slot as i64, 0],
+                    rows: (0, rows),
+                    cols: (0, cols),
+                    pieces: all,
+                };
+                for p in self.each_piece(a, &f) {
+                    let t = &self.pieces[p].trace;
+                    let open = t.reads.iter().chain(&t.write).find(|x| !self.rows.has(self.agent_row(a), x.epoch));
+                    if let Some(x) = open.copied() {
+                        let message = format!("gives {name} back; nothing orders it after this use");
+                        self.find(FindingKind::LifeCycle, a, pc, message, Some((x.pc, "used here".into())));
+                    }
+                }
+            }
+        }
+        let _ = own;
+        if self.tmem.remove(&(obj, cta)).is_none() {
+            let message = format!("gives {name} back, which is not allocated");
+            self.find(FindingKind::LifeCycle, a, pc, message, None);
+        }
+    }
+
+    /// Holds a use of tensor memory to being after its allocation.
+    pub(super) fn allocated(&mut self, a: AgentId, pc: u32, f: &Foot) {
+        let name = || self.prog.objects[f.obj as usize].name.clone();
+        match self.tmem.get(&(f.obj, f.cta)) {
+            None => {
+                let message = format!("uses {} of CTA {}, which is not allocated", name(), f.cta);
+                self.find(FindingKind::LifeCycle, a, pc, message, None);
+            }
+            Some(x) if !self.rows.has(self.agent_row(a), x.epoch) => {
+                let (message, at) = (format!("uses {}; nothing orders it after the `tmem.alloc`", name()), x.pc);
+                self.find(FindingKind::LifeCycle, a, pc, message, Some((at, "allocated here".into())));
+            }
+            Some(_) => {}
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The semantics: what each operation does to the state of one cluster.
+//!
+//! [`World::step`] performs an agent's next operation or says what it waits for; [`World::land`] ends an
+//! asynchronous operation in flight. Who steps next, and when a flight lands, is the caller's choice: the engine
+//! chooses by time, a verifier in every order. Neither has its own idea of what an operation means.
+//!
+//! ```text
+//!              step(agent)                         land(flight)
+//!   agents ───────────────▶ World ◀───────────────────────────── flights
+//!                             │  agents      program counter, variables
+//!                             │  mbars       phase, pending, tx                       (mbarrier.rs)
+//!                             │  meets       CTA, named, warp, cluster barriers       (meet.rs)
+//!                             │  streams     groups and counters, in order            (stream.rs)
+//!                             │  memory      which tile version each piece holds      (memory.rs)
+//!                             └─ order       happens-before; races show here          (order.rs)
+//! ```
+//!
+//! Asynchronous operations complete by one of three mechanisms, and every wait is a wait on one of them: an ordered
+//! stream of the agent's own (`cp.async`, `wgmma` and bulk groups, `vmcnt`, the scoreboard), a phase of an mbarrier, or a
+//! rendezvous of agents.
+
+mod eval;
+mod agents;
+mod coverage;
+mod flight;
+mod mbarrier;
+mod meet;
+mod memory;
+mod mma;
+mod moves;
+mod order;
+mod perform;
+mod step;
+mod stream;
+mod world;
+
+pub use agents::{AgentId, AgentInfo};
+pub use flight::{Flight, FlightId};
+pub use mbarrier::Mbar;
+pub use meet::MeetKind;
+pub use memory::{Foot, TileKey};
+pub use step::{Did, MmaDid, MoveDid, Step};
+pub use stream::StreamKind;
+pub use world::{On, Rules, World};

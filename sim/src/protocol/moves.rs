@@ -1,0 +1,241 @@
+//! Moves: what each of them reads and writes, when that is over, and who is told.
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::ir::{BarRef, Class, Expr, How, Op, Place, Waits, Where};
+use crate::report::FindingKind;
+
+use super::AgentId;
+use super::flight::{Flight, FlightId};
+use super::mbarrier::MbarIx;
+use super::memory::Foot;
+use super::order::{Access, Epoch};
+use super::step::{Blocked, Did, MoveDid};
+use super::stream::StreamKind;
+use super::world::{On, World};
+
+/// The operands of a move, evaluated.
+pub(super) struct Ends {
+    src: Foot,
+    dst: Foot,
+}
+
+impl World<'_> {
+    /// Performs a move, or starts it.
+    pub(super) fn do_move(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<Did, Blocked> {
+        let Op::Move { how, src, dst, crew, batch, dequant, signals, multicast, .. } = op else {
+            return Ok(Did::Nothing);
+        };
+        let e = Ends { src: self.foot(a, src, *crew)?, dst: self.foot(a, dst, *crew)? };
+        let mut did = self.measure(*how, &e, *dequant, *batch);
+        // What the tile is called does not depend on which warp moves which part of it.
+        let whole = (self.foot(a, src, 0)?, self.foot(a, dst, 0)?);
+        let tile = self.copied(a, &whole.0, &whole.1);
+        did.tile = Some(tile);
+        let auto = self.prog.waits == Waits::Auto;
+        match how {
+            How::Load => {
+                let x = self.own_access(a, pc);
+                self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
+            }
+            How::Ldg | How::Lds => {
+                if *how == How::Lds {
+                    self.expect_tile(a, pc, src, &e.src)?;
+                }
+                let kind = match (auto, how) {
+                    (true, _) => StreamKind::Scoreboard,
+                    (false, How::Ldg) => StreamKind::Vm,
+                    (false, _) => StreamKind::Lgkm,
+                };
+                let (x, f) = self.start_move(a, pc, kind, self.instructions(&did));
+                let own = self.own_access(a, pc);
+                if *how == How::Lds {
+                    self.check_read(a, self.agent_row(a), &e.src, if auto { own } else { x });
+                }
+                self.check_write(a, self.agent_row(a), &e.dst, if auto { own } else { x }, Some(tile));
+                did.flights.push(self.fill(f, &e.dst));
+            }
+            How::Sts | How::Store | How::TmemSt => {
+                self.ready(a, &e.src)?;
+                self.check_read(a, self.agent_row(a), &e.src, self.own_access(a, pc));
+                match how {
+                    How::Store => self.do_store(a, pc, &e, dst, auto, &mut did),
+                    How::Sts if auto => {
+                        let x = self.own_access(a, pc);
+                        self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
+                    }
+                    _ => {
+                        let kind = if *how == How::Sts { StreamKind::Lgkm } else { StreamKind::TmemSt };
+                        let (x, f) = self.start_move(a, pc, kind, self.instructions(&did));
+                        self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
+                        did.flights.push(self.launch(f));
+                    }
+                }
+            }
+            How::CpAsync | How::LdsDma => {
+                let kind = if *how == How::CpAsync { StreamKind::Cp } else { StreamKind::Vm };
+                let (x, f) = self.start_move(a, pc, kind, self.instructions(&did));
+                self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
+                did.flights.push(self.launch(f));
+            }
+            How::TmaLoad => self.tma_load(a, pc, &e, signals.as_ref(), multicast.as_ref(), &mut did)?,
+            How::TmaStore => self.tma_store(a, pc, src, &e, &mut did)?,
+            How::TmemLd => {
+                self.allocated(a, pc, &e.src);
+                let (x, f) = self.start_move(a, pc, StreamKind::TmemLd, 1);
+                self.check_read(a, self.agent_row(a), &e.src, Access { generic: true, ..x });
+                self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
+                self.carry_sum(a, &e.src, &e.dst);
+                did.flights.push(self.launch(f));
+            }
+        }
+        if *how != How::Store {
+            did.fills = (self.prog.objects[e.dst.obj as usize].class == Class::Shared).then_some(e.dst);
+        }
+        Ok(Did::Move(did))
+    }
+
+    /// Sizes of a move.
+    fn measure(&self, how: How, e: &Ends, dequant: bool, batch: Option<u32>) -> MoveDid {
+        let (s, d) = (&self.prog.objects[e.src.obj as usize], &self.prog.objects[e.dst.obj as usize]);
+        let global_bytes = match (s.class, d.class) {
+            (Class::Global, _) => s.bytes_of(e.src.elements()),
+            (_, Class::Global) => d.bytes_of(e.dst.elements()),
+            _ => 0,
+        };
+        let (chip, f) = if s.class == Class::Global || how == How::Sts { (d, &e.dst) } else { (s, &e.src) };
+        MoveDid {
+            how,
+            elements: f.elements(),
+            global_bytes,
+            chip_bytes: chip.bytes_of(f.elements()),
+            chip_rows: f.rows.1 - f.rows.0,
+            dequant,
+            batch,
+            flights: SmallVec::new(),
+            tile: None,
+            fills: None,
+            copies: 1,
+        }
+    }
+
+    /// Machine instructions of one warp: what `vmcnt` and `lgkmcnt` count.
+    fn instructions(&self, did: &MoveDid) -> u32 {
+        let lane = match did.how {
+            How::LdsDma => self.rules.dma_bytes_per_lane.max(1),
+            _ => self.rules.bytes_per_lane.max(1),
+        };
+        let bytes = if did.global_bytes > 0 { did.global_bytes } else { did.chip_bytes };
+        (bytes as u64).div_ceil((lane * self.rules.warp_size) as u64).max(1) as u32
+    }
+
+    /// Starts `n` instructions in a stream: the access they are, and the flight.
+    fn start_move(&mut self, a: AgentId, pc: u32, kind: StreamKind, n: u32) -> (Access, Flight) {
+        let epoch = self.start(a, kind, n);
+        let mut f = Flight::new(a, pc);
+        f.streams.push((kind, epoch.clock));
+        (Access { epoch, pc, agent: a, generic: true, in_order: true }, f)
+    }
+
+    /// Launches a flight that makes registers ready when it lands.
+    fn fill(&mut self, mut f: Flight, regs: &Foot) -> FlightId {
+        if self.prog.waits == Waits::Auto {
+            for p in self.each_piece(f.agent, regs) {
+                self.filling[p] += 1;
+            }
+            f.fills = Some(*regs);
+        }
+        self.launch(f)
+    }
+
+    /// The scoreboard: a use of a register waits until its load has landed.
+    pub(super) fn ready(&self, a: AgentId, f: &Foot) -> Result<(), Blocked> {
+        if self.prog.objects[f.obj as usize].class == Class::Reg && self.each_piece(a, f).any(|p| self.filling[p] > 0) {
+            return Err(Blocked::On(On::Own(a)));
+        }
+        Ok(())
+    }
+
+    fn do_store(&mut self, a: AgentId, pc: u32, e: &Ends, dst: &Place, auto: bool, did: &mut MoveDid) {
+        self.check_sum(a, pc, &e.src);
+        self.store_once(a, pc, &e.dst, dst.elements);
+        if !auto {
+            let n = self.instructions(did);
+            let (_, f) = self.start_move(a, pc, StreamKind::Vm, n);
+            did.flights.push(self.launch(f));
+        }
+    }
+
+    /// `cp.async.bulk.tensor` to shared memory: writes by the asynchronous proxy, bytes on an mbarrier.
+    fn tma_load(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        e: &Ends,
+        signals: Option<&BarRef>,
+        multicast: Option<&Expr>,
+        did: &mut MoveDid,
+    ) -> Result<(), Blocked> {
+        let Some(bar) = signals else { return Ok(()) };
+        let ctas: SmallVec<[u32; 4]> = match multicast {
+            Some(m) => {
+                let mask = self.eval(a, m)?;
+                if mask <= 0 || mask >> self.prog.cluster != 0 {
+                    return Err(super::world::Fault::Mask(mask).into());
+                }
+                (0..self.prog.cluster).filter(|c| mask >> c & 1 == 1).collect()
+            }
+            None => smallvec![e.dst.cta],
+        };
+        did.copies = ctas.len() as u32;
+        let mut f = Flight::new(a, pc);
+        for cta in ctas {
+            let ix = self.signal_in(a, bar, cta)?;
+            self.usable_remotely(a, pc, ix);
+            let phase = self.mbars[ix as usize].phase;
+            let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
+            let x = Access { epoch, pc, agent: a, generic: false, in_order: false };
+            let dst = Foot { cta, ..e.dst };
+            self.check_write(a, self.agent_row(a), &dst, x, did.tile);
+            f.delivers.push((ix, did.chip_bytes, phase));
+        }
+        did.flights.push(self.launch(f));
+        Ok(())
+    }
+
+    /// The barrier a copy into one CTA signals: the one named with `@cta`, else the same one in the destination's CTA.
+    fn signal_in(&self, a: AgentId, bar: &BarRef, cta: u32) -> Result<MbarIx, Blocked> {
+        let named = self.bars(a, bar)?[0];
+        if bar.at != Where::Own {
+            return Ok(named);
+        }
+        let per_cta = self.prog.mbars[bar.bar as usize].stages;
+        let own = self.info[a as usize].cta;
+        Ok(named - own * per_cta + cta * per_cta)
+    }
+
+    /// A barrier that an engine or another CTA signals must have been initialised with a fence behind it.
+    pub(super) fn usable_remotely(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
+        self.alive(a, pc, ix);
+        if self.mbars[ix as usize].live && !self.init_fenced[ix as usize] {
+            let message = format!(
+                "{} is signalled from outside its CTA's threads, and no `fence mbarrier_init` or `fence async` follows its `init`",
+                self.mbar_name(ix)
+            );
+            let init = self.mbar_init[ix as usize].map(|x| (x.pc, "initialised here".to_string()));
+            self.find(FindingKind::LifeCycle, a, pc, message, init);
+        }
+    }
+
+    /// `cp.async.bulk.tensor` to global memory, in the thread's bulk groups.
+    fn tma_store(&mut self, a: AgentId, pc: u32, src: &Place, e: &Ends, did: &mut MoveDid) -> Result<(), Blocked> {
+        self.expect_tile(a, pc, src, &e.src)?;
+        let (x, read) = self.start_move(a, pc, StreamKind::BulkRead, 1);
+        self.check_read(a, self.agent_row(a), &e.src, Access { generic: false, ..x });
+        let (_, write) = self.start_move(a, pc, StreamKind::Bulk, 1);
+        self.store_once(a, pc, &e.dst, false);
+        did.flights.push(self.launch(read));
+        did.flights.push(self.launch(write));
+        Ok(())
+    }
+}

@@ -1,0 +1,342 @@
+//! The table of operations: one arm each.
+
+use crate::ir::{BarRef, Fence, Op, Per, Where};
+
+use super::AgentId;
+use super::flight::Flight;
+use super::memory::TileKey;
+use super::order::{Access, Epoch};
+use super::step::{Blocked, Did};
+use super::stream::StreamKind;
+use super::world::{Fault, On, World};
+
+impl World<'_> {
+    /// Performs one operation for an agent, or says why it cannot yet. A blocked operation has changed nothing but the
+    /// arrival it counted.
+    pub(super) fn perform(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<Did, Blocked> {
+        match op {
+            Op::Move { .. } => self.do_move(a, pc, op),
+            Op::Mma { kind, a: x, b: y, acc } => self.do_mma(a, pc, *kind, (x, y, acc)),
+            Op::Alu { count, reads, writes, .. } => {
+                for p in reads {
+                    let f = self.foot(a, p, 0)?;
+                    self.ready(a, &f)?;
+                    let x = self.own_access(a, pc);
+                    self.check_read(a, self.agent_row(a), &f, x);
+                }
+                for p in writes {
+                    let f = self.foot(a, p, 0)?;
+                    self.ready(a, &f)?;
+                    let x = self.own_access(a, pc);
+                    let key = TileKey { obj: p.obj, at: [self.member(a), 0], shift: [0, 0] };
+                    self.check_write(a, self.agent_row(a), &f, x, Some(key));
+                }
+                let count = self.eval(a, count)?;
+                if count < 0 {
+                    return Err(Fault::Negative("a number of operations", count).into());
+                }
+                Ok(Did::Alu { count })
+            }
+            Op::Zero(p) => {
+                let f = self.foot(a, p, 0)?;
+                self.clear_sum(a, &f);
+                if self.info[a as usize].elected() && f.pieces != 0 && !self.in_tmem(p.obj) {
+                    let x = self.own_access(a, pc);
+                    self.check_write(a, self.agent_row(a), &f, x, None);
+                }
+                Ok(Did::Nothing)
+            }
+            Op::Commit(q) => {
+                self.commit(a, StreamKind::of(*q));
+                if *q == crate::ir::Queue::Bulk {
+                    self.commit(a, StreamKind::BulkRead);
+                }
+                Ok(Did::Sync)
+            }
+            Op::CommitUmma(bars) => {
+                let mut all = smallvec::SmallVec::new();
+                for b in bars {
+                    for ix in self.bars(a, b)? {
+                        self.usable_remotely(a, pc, ix);
+                        all.push((ix, 1));
+                    }
+                }
+                let epoch = self.start(a, StreamKind::Tensor, 1);
+                let row = self.released(a, Some(epoch));
+                let mut f = Flight::new(a, pc);
+                f.streams.push((StreamKind::Tensor, epoch.clock));
+                f.arrives = all;
+                f.releases = Some(row);
+                Ok(Did::Signal { flight: self.launch(f), in_stream: true })
+            }
+            Op::Wait(q, n) => {
+                let n = self.eval(a, n)?;
+                if n < 0 {
+                    return Err(Fault::Negative("what may be outstanding", n).into());
+                }
+                self.wait_stream(a, *q, n)?;
+                Ok(Did::Sync)
+            }
+            Op::CpArrive { bar, noinc } => {
+                let ix = self.bars(a, bar)?[0];
+                self.alive(a, pc, ix);
+                let lanes = self.lanes(a, pc);
+                if !noinc {
+                    self.mbars[ix as usize].pending += lanes;
+                }
+                let epoch = self.start(a, StreamKind::Cp, 1);
+                let row = self.released(a, Some(epoch));
+                let mut f = Flight::new(a, pc);
+                f.streams.push((StreamKind::Cp, epoch.clock));
+                f.arrives.push((ix, lanes));
+                f.releases = Some(row);
+                Ok(Did::Signal { flight: self.launch(f), in_stream: true })
+            }
+            Op::Init(bars) => {
+                for b in bars {
+                    self.init(a, pc, *b);
+                }
+                Ok(Did::Sync)
+            }
+            Op::Inval(bars) => {
+                for b in bars {
+                    self.inval(a, pc, *b);
+                }
+                Ok(Did::Sync)
+            }
+            Op::Arrive { bar, per, count, expect, relaxed, .. } => {
+                let times = self.arrivals(a, pc, *per);
+                if times == 0 {
+                    return Ok(Did::Nothing);
+                }
+                let count = self.eval(a, count)? * times as i64;
+                if count <= 0 {
+                    return Err(Fault::Negative("a count of arrivals", count).into());
+                }
+                let bytes = match expect {
+                    Some(e) => Some(self.eval(a, e)?),
+                    None => None,
+                };
+                self.do_arrive(a, pc, bar, count as u32, bytes, *relaxed)
+            }
+            Op::Expect { bar, bytes } => {
+                let bytes = self.eval(a, bytes)?;
+                for ix in self.bars(a, bar)? {
+                    self.alive(a, pc, ix);
+                    self.expect(a, pc, ix, bytes);
+                }
+                Ok(Did::Sync)
+            }
+            Op::MbarWait { bar, phase } => {
+                let ix = self.bars(a, bar)?[0];
+                self.mbar_wait(a, pc, ix, phase)?;
+                Ok(Did::Sync)
+            }
+            Op::Barrier(order) => Ok(Did::Met { last: self.cta_barrier(a, pc, *order)? }),
+            Op::Named { bar, index, threads, sync } => {
+                let (index, threads) = (self.eval(a, index)?, self.eval(a, threads)?);
+                let last = self.named_barrier(a, pc, *bar, index, threads, *sync)?;
+                Ok(if *sync { Did::Met { last } } else { Did::Sync })
+            }
+            Op::WarpSync => Ok(Did::Met { last: self.join_warp(a, pc)? }),
+            Op::ClusterArrive { relaxed } => {
+                self.cluster_arrive(a, pc, *relaxed)?;
+                Ok(Did::Sync)
+            }
+            Op::ClusterWait => {
+                self.cluster_wait(a, pc)?;
+                Ok(Did::Met { last: false })
+            }
+            Op::Fence(kind) => {
+                self.fence(a, *kind);
+                Ok(Did::Sync)
+            }
+            Op::TmemAlloc { obj, .. } => {
+                if self.join_warp(a, pc)? {
+                    self.tmem_alloc(a, pc, *obj);
+                }
+                Ok(Did::Sync)
+            }
+            Op::TmemDealloc { obj, pair } => {
+                if self.join_warp(a, pc)? {
+                    self.tmem_dealloc(a, pc, *obj, *pair);
+                }
+                Ok(Did::Sync)
+            }
+            Op::Regs { count, inc } => self.set_regs(a, *count, *inc),
+            Op::Put { dst, value } => {
+                let f = self.foot(a, dst, 0)?;
+                let v = self.eval(a, value)?;
+                let version = match &dst.tile {
+                    Some(t) => self.eval(a, &t.at[0])?,
+                    None => 0,
+                };
+                let key = TileKey { obj: dst.obj, at: [version as i32, 0], shift: [0, 0] };
+                let x = self.own_access(a, pc);
+                self.check_write(a, self.agent_row(a), &f, x, Some(key));
+                for p in self.each_piece(a, &f) {
+                    self.mail[p] = v;
+                }
+                Ok(Did::Sync)
+            }
+            Op::Get { src, var } => {
+                let f = self.foot(a, src, 0)?;
+                self.expect_tile(a, pc, src, &f)?;
+                let x = self.own_access(a, pc);
+                self.check_read(a, self.agent_row(a), &f, x);
+                if let Some(p) = self.each_piece(a, &f).next() {
+                    self.vars[a as usize * self.frame + *var as usize] = self.mail[p];
+                }
+                Ok(Did::Sync)
+            }
+            Op::NextTile { dst, signals } => self.next_tile(a, pc, dst, signals),
+            Op::GridWait => Ok(Did::Sync),
+        }
+    }
+
+    fn in_tmem(&self, obj: u16) -> bool {
+        self.prog.objects[obj as usize].class == crate::ir::Class::Tmem
+    }
+
+    /// Threads that execute an instruction one by one.
+    fn lanes(&self, a: AgentId, pc: u32) -> u32 {
+        use crate::timeline::Lanes::*;
+        if self.elected_at[pc as usize] {
+            return 1;
+        }
+        match self.info[a as usize].lanes {
+            None => self.rules.warp_size,
+            Some(Elected) => 1,
+            Some(Rest) => self.rules.warp_size - 1,
+        }
+    }
+
+    /// How often an agent arrives; 0 where another agent does it for all.
+    fn arrivals(&self, a: AgentId, pc: u32, per: Per) -> u32 {
+        let who = self.info[a as usize];
+        match per {
+            Per::Thread => self.lanes(a, pc),
+            Per::Warp => who.elected() as u32,
+            Per::Once => {
+                let first = match self.prog.role_of(who.warp) {
+                    Some(r) => {
+                        let size = (r.warps.count_ones() / r.members.max(1)).max(1);
+                        (r.warps & ((1u64 << who.warp) - 1)).count_ones() % size == 0
+                    }
+                    None => who.warp == 0,
+                };
+                (first && who.elected()) as u32
+            }
+        }
+    }
+
+    /// What an agent has done so far, as a row for a signal that arrives later; the agent's clock moves on.
+    fn released(&mut self, a: AgentId, with: Option<Epoch>) -> u32 {
+        let row = self.rows.snapshot(self.agent_row(a));
+        if let Some(e) = with {
+            self.rows.raise(row, e.comp, e.clock);
+        }
+        self.rows.tick(self.agent_row(a), a);
+        row
+    }
+
+    /// An arrival, on the own CTA's barrier at once, on another's by a flight that crosses the cluster.
+    fn do_arrive(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        bar: &BarRef,
+        count: u32,
+        bytes: Option<i64>,
+        relaxed: bool,
+    ) -> Result<Did, Blocked> {
+        let own = self.info[a as usize].cta;
+        let mut remote = smallvec::SmallVec::new();
+        for ix in self.bars(a, bar)? {
+            if self.mbar_cta(ix) == own && !matches!(bar.at, Where::Ctas(_)) {
+                self.alive(a, pc, ix);
+                if let Some(n) = bytes {
+                    self.expect(a, pc, ix, n);
+                }
+                let row = (!relaxed).then(|| self.agent_row(a));
+                self.arrive(a, pc, ix, count, row);
+            } else {
+                self.usable_remotely(a, pc, ix);
+                remote.push((ix, count));
+            }
+        }
+        if remote.is_empty() {
+            self.rows.tick(self.agent_row(a), a);
+            return Ok(Did::Sync);
+        }
+        let mut f = Flight::new(a, pc);
+        // The bytes are expected with the arrival, when it gets there: delivered as a negative amount.
+        if let Some(n) = bytes {
+            f.expects = Some(n);
+        }
+        f.arrives = remote;
+        f.releases = if relaxed { None } else { Some(self.released(a, None)) };
+        Ok(Did::Signal { flight: self.launch(f), in_stream: false })
+    }
+
+    fn fence(&mut self, a: AgentId, kind: Fence) {
+        if matches!(kind, Fence::Async) {
+            self.rows.fence(self.agent_row(a));
+        }
+        if matches!(kind, Fence::Async | Fence::MbarrierInit) {
+            for ix in 0..self.mbars.len() {
+                if self.mbar_init[ix].is_some_and(|x: Access| self.rows.has(self.agent_row(a), x.epoch)) {
+                    self.init_fenced[ix] = true;
+                }
+            }
+        }
+    }
+
+    /// `setmaxnreg`: `dec` gives registers to the CTA's pool, `inc` waits until it has enough.
+    fn set_regs(&mut self, a: AgentId, count: u32, inc: bool) -> Result<Did, Blocked> {
+        let who = self.info[a as usize];
+        let now = self.agents[a as usize].regs;
+        let lanes = match who.lanes {
+            None => self.rules.warp_size as i64,
+            Some(crate::timeline::Lanes::Elected) => 0,
+            Some(crate::timeline::Lanes::Rest) => self.rules.warp_size as i64,
+        };
+        let change = (count as i64 - now as i64) * lanes;
+        if inc && change > self.pool[who.cta as usize] {
+            return Err(Blocked::On(On::Pool(who.cta)));
+        }
+        self.pool[who.cta as usize] -= change;
+        self.agents[a as usize].regs = count;
+        self.touched.push(On::Pool(who.cta));
+        Ok(Did::Sync)
+    }
+
+    /// `clusterlaunchcontrol.try_cancel`: 16 bytes on the barrier of every CTA of the cluster.
+    fn next_tile(&mut self, a: AgentId, pc: u32, dst: &crate::ir::Place, signals: &BarRef) -> Result<Did, Blocked> {
+        let value = self.more_tiles.pop().unwrap_or(-1);
+        let version = match &dst.tile {
+            Some(t) => self.eval(a, &t.at[0])?,
+            None => 0,
+        };
+        let key = TileKey { obj: dst.obj, at: [version as i32, 0], shift: [0, 0] };
+        let own = self.info[a as usize].cta;
+        let stages = self.prog.mbars[signals.bar as usize].stages;
+        let here = self.bars(a, signals)?[0];
+        let f = self.foot(a, dst, 0)?;
+        let mut flight = Flight::new(a, pc);
+        for cta in 0..self.prog.cluster {
+            let ix = here - own * stages + cta * stages;
+            self.usable_remotely(a, pc, ix);
+            let phase = self.mbars[ix as usize].phase;
+            let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
+            let x = Access { epoch, pc, agent: a, generic: false, in_order: false };
+            let there = super::memory::Foot { cta, ..f };
+            self.check_write(a, self.agent_row(a), &there, x, Some(key));
+            for p in self.each_piece(a, &there) {
+                flight.posts.push((p, value));
+            }
+            flight.delivers.push((ix, 16, phase));
+        }
+        Ok(Did::Signal { flight: self.launch(flight), in_stream: false })
+    }
+}

@@ -1,0 +1,231 @@
+//! One step of one agent: control flow up to its next operation, then that operation.
+
+use smallvec::SmallVec;
+
+use crate::ir::{How, Instr, MmaKind, Op, Queue, Who};
+use crate::timeline::Work;
+
+use super::flight::FlightId;
+use super::memory::{Foot, TileKey};
+use super::world::{Fault, On, World};
+use super::{AgentId, mbarrier::MbarIx};
+
+/// What [`World::step`] did.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Performed the operation at `pc`, after closing `loops` loop iterations on the way.
+    Did {
+        /// The operation's instruction.
+        pc: u32,
+        /// Loop iterations begun on the way to it.
+        loops: u32,
+        /// What it did.
+        did: Did,
+    },
+    /// Cannot proceed at `pc` until this changes.
+    Blocked {
+        /// The operation's instruction.
+        pc: u32,
+        /// Loop iterations begun on the way to it.
+        loops: u32,
+        /// What it waits for.
+        on: On,
+    },
+    /// The agent has ended.
+    Ended,
+    /// The kernel did something that has no meaning; a finding tells what.
+    Broken,
+}
+
+/// What an operation did, for the engine to give it a time.
+#[derive(Clone, Debug)]
+pub enum Did {
+    /// Moved data.
+    Move(MoveDid),
+    /// Multiplied.
+    Mma(MmaDid),
+    /// Vector arithmetic: index of the unit's operation in the code, lane operations of this warp.
+    Alu {
+        /// Lane operations.
+        count: i64,
+    },
+    /// A flight that arrives on barriers was started: `commit umma`, `cp.arrive`, a remote arrive.
+    Signal {
+        /// The flight.
+        flight: FlightId,
+        /// It follows the agent's stream; else it only crosses the cluster.
+        in_stream: bool,
+    },
+    /// Passed a rendezvous; `last` where this agent's arrival ended it.
+    Met {
+        /// Whether it was the last to arrive.
+        last: bool,
+    },
+    /// Another synchronisation or bookkeeping instruction that takes an issue slot.
+    Sync,
+    /// Nothing that takes time.
+    Nothing,
+}
+
+/// A move that was performed or started.
+#[derive(Clone, Debug)]
+pub struct MoveDid {
+    /// By which instruction.
+    pub how: How,
+    /// Elements this agent moves.
+    pub elements: i64,
+    /// Bytes on the global side, scales included; 0 where there is none.
+    pub global_bytes: i64,
+    /// Bytes on the on-chip side.
+    pub chip_bytes: i64,
+    /// Rows of the on-chip side, and bytes of one: what a copy engine writes line by line.
+    pub chip_rows: i64,
+    /// Unpacked on the way.
+    pub dequant: bool,
+    /// Device loads in flight before the first store (`load`).
+    pub batch: Option<u32>,
+    /// Flights started, in the order in which they land.
+    pub flights: SmallVec<[FlightId; 2]>,
+    /// The tile moved.
+    pub tile: Option<TileKey>,
+    /// The on-chip slot written, if any.
+    pub fills: Option<Foot>,
+    /// Copies delivered at once (`multicast`).
+    pub copies: u32,
+}
+
+/// A matrix operation that was performed or started.
+#[derive(Clone, Debug)]
+pub struct MmaDid {
+    /// By which instruction.
+    pub kind: MmaKind,
+    /// Rows of the product, of the executing unit (warp, warpgroup, CTA or pair).
+    pub m: i64,
+    /// Columns.
+    pub n: i64,
+    /// Depth.
+    pub k: i64,
+    /// Bits of an operand element.
+    pub bits: u32,
+    /// Bytes of operands read from shared memory, in one CTA.
+    pub shared_bytes: i64,
+    /// The flight started, by the agent that acts for a warpgroup; none for the others and for synchronous ones.
+    pub flight: Option<FlightId>,
+    /// Whether this agent acts for all (else it only takes part).
+    pub acts: bool,
+}
+
+/// Why an operation was not performed.
+#[derive(Clone, Debug)]
+pub(super) enum Blocked {
+    On(On),
+    Fault(Fault),
+}
+
+impl From<Fault> for Blocked {
+    fn from(f: Fault) -> Self {
+        Blocked::Fault(f)
+    }
+}
+
+impl Op {
+    /// The class of work an operation is shown as.
+    pub fn work(&self) -> Work {
+        match self {
+            Op::Move { how, .. } => match how {
+                How::Load | How::Ldg | How::CpAsync | How::LdsDma | How::TmaLoad => Work::Load,
+                How::Sts | How::Lds | How::TmemLd | How::TmemSt => Work::Shared,
+                How::Store | How::TmaStore => Work::Store,
+            },
+            Op::Mma { .. } => Work::Mma,
+            Op::Alu { .. } | Op::Zero(_) => Work::Alu,
+            _ => Work::Sync,
+        }
+    }
+}
+
+/// Control-flow instructions an agent may execute without an operation before the kernel is said to hang.
+const CONTROL_LIMIT: u32 = 1 << 22;
+
+impl World<'_> {
+    /// Performs an agent's next operation, or says what it waits for.
+    pub fn step(&mut self, a: AgentId) -> Step {
+        let mut loops = 0;
+        for _ in 0..CONTROL_LIMIT {
+            let state = &self.agents[a as usize];
+            if state.ended {
+                return Step::Ended;
+            }
+            let pc = state.pc;
+            let prog = self.prog;
+            let next = match &prog.code[pc as usize] {
+                Instr::Op { op, .. } => {
+                    return match self.perform(a, pc, op) {
+                        Ok(did) => {
+                            self.agents[a as usize].pc = pc + 1;
+                            Step::Did { pc, loops, did }
+                        }
+                        Err(Blocked::On(on)) => Step::Blocked { pc, loops, on },
+                        Err(Blocked::Fault(f)) => self.broken(a, pc, &f),
+                    };
+                }
+                Instr::Set(v, e) => match self.eval(a, e) {
+                    Ok(x) => {
+                        self.vars[a as usize * self.frame + *v as usize] = x;
+                        Ok(pc + 1)
+                    }
+                    Err(f) => Err(f),
+                },
+                Instr::Jump(to) => {
+                    loops += (*to <= pc) as u32;
+                    Ok(*to)
+                }
+                Instr::Unless(e, to) => self.eval(a, e).map(|x| if x == 0 { *to } else { pc + 1 }),
+                Instr::Only(who, to) => self.among(a, who).map(|yes| if yes { pc + 1 } else { *to }),
+                Instr::End => {
+                    self.end(a, pc);
+                    return Step::Ended;
+                }
+            };
+            match next {
+                Ok(to) => self.agents[a as usize].pc = to,
+                Err(f) => return self.broken(a, pc, &f),
+            }
+        }
+        let pc = self.agents[a as usize].pc;
+        self.broken(a, pc, &Fault::Endless)
+    }
+
+    fn among(&self, a: AgentId, who: &Who) -> Result<bool, Fault> {
+        let me = self.info[a as usize];
+        Ok(match who {
+            Who::Warps(w) => w >> me.warp & 1 == 1,
+            Who::Cta(e) => self.eval(a, e)? == me.cta as i64,
+            Who::Elected => me.elected(),
+        })
+    }
+
+    /// How many groups or instructions of a queue an agent has outstanding.
+    pub fn outstanding(&self, a: AgentId, q: Queue) -> usize {
+        let kind = super::StreamKind::of(q);
+        match q {
+            Queue::Cp | Queue::Wgmma | Queue::Bulk | Queue::BulkRead => self.groups_in_flight(a, kind),
+            _ => {
+                let s = &self.streams[a as usize * super::stream::KINDS + kind as usize];
+                (s.issued - s.landed) as usize
+            }
+        }
+    }
+
+    /// Indices of the mbarriers an operation would arrive on or deliver to, for diagnoses; evaluated for an agent.
+    pub(super) fn signalled(&self, a: AgentId, op: &Op) -> SmallVec<[MbarIx; 2]> {
+        let of = |r| self.bars(a, r).unwrap_or_default();
+        match op {
+            Op::Arrive { bar, .. } | Op::Expect { bar, .. } | Op::CpArrive { bar, .. } => of(bar),
+            Op::NextTile { signals, .. } => of(signals),
+            Op::Move { signals: Some(bar), .. } => of(bar),
+            Op::CommitUmma(bars) => bars.iter().flat_map(of).collect(),
+            _ => SmallVec::new(),
+        }
+    }
+}

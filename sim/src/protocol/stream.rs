@@ -1,0 +1,169 @@
+//! Ordered streams: what an agent has started, in order, and waits for by "at most n outstanding".
+//!
+//! `cp.async`, `wgmma` and bulk operations wait in commit groups, which may be empty; `vmcnt` and `lgkmcnt` count
+//! instructions. Operations of a stream end in the order they were started (groups complete in commit order; VMEM and LDS
+//! return in order, CDNA ISA 4.4).
+
+use std::collections::VecDeque;
+
+use crate::ir::Queue;
+
+use super::AgentId;
+use super::order::Epoch;
+use super::step::Blocked;
+use super::world::{On, World};
+
+/// The streams of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StreamKind {
+    /// `cp.async`.
+    Cp,
+    /// `wgmma`; kept by the first agent of the warpgroup, groups by each agent.
+    Wgmma,
+    /// Bulk stores, source reads.
+    BulkRead,
+    /// Bulk stores, writes.
+    Bulk,
+    /// Vector memory, in instructions.
+    Vm,
+    /// LDS, in instructions.
+    Lgkm,
+    /// `tcgen05.mma`, `commit`.
+    Tensor,
+    /// `tcgen05.ld`.
+    TmemLd,
+    /// `tcgen05.st`.
+    TmemSt,
+    /// Register loads under a scoreboard.
+    Scoreboard,
+}
+
+/// Number of kinds.
+pub(super) const KINDS: usize = 10;
+
+impl StreamKind {
+    /// The stream a wait asks about.
+    pub(super) fn of(q: Queue) -> StreamKind {
+        match q {
+            Queue::Cp => StreamKind::Cp,
+            Queue::Wgmma => StreamKind::Wgmma,
+            Queue::Bulk => StreamKind::Bulk,
+            Queue::BulkRead => StreamKind::BulkRead,
+            Queue::Vm => StreamKind::Vm,
+            Queue::Lgkm => StreamKind::Lgkm,
+            Queue::TmemLd => StreamKind::TmemLd,
+            Queue::TmemSt => StreamKind::TmemSt,
+        }
+    }
+}
+
+/// One stream of one agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Stream {
+    /// Instructions started.
+    pub(super) issued: u32,
+    /// Instructions ended, all those before included.
+    pub(super) landed: u32,
+    /// For each committed group not known to have ended: the last instruction in it or before it.
+    pub(super) groups: VecDeque<u32>,
+    /// Instructions of each operation in flight, oldest first (its last one's number, how many).
+    pub(super) flying: VecDeque<(u32, u32)>,
+    /// The last instruction of the newest committed group.
+    pub(super) committed: u32,
+}
+
+impl World<'_> {
+    pub(super) fn stream(&mut self, a: AgentId, kind: StreamKind) -> &mut Stream {
+        &mut self.streams[a as usize * KINDS + kind as usize]
+    }
+
+    fn stream_ref(&self, a: AgentId, kind: StreamKind) -> &Stream {
+        &self.streams[a as usize * KINDS + kind as usize]
+    }
+
+    /// The component of a stream in the happens-before rows.
+    pub(super) fn stream_comp(&self, a: AgentId, kind: StreamKind) -> u32 {
+        self.stream_comps[a as usize * KINDS + kind as usize]
+    }
+
+    /// Starts an operation of `n` instructions: the epoch its accesses have.
+    pub(super) fn start(&mut self, a: AgentId, kind: StreamKind, n: u32) -> Epoch {
+        let s = self.stream(a, kind);
+        s.issued += n;
+        let clock = s.issued;
+        s.flying.push_back((clock, n));
+        Epoch { comp: self.stream_comp(a, kind), clock }
+    }
+
+    /// The oldest operations up to instruction `seq` end.
+    pub(super) fn end_stream(&mut self, a: AgentId, kind: StreamKind, seq: u32) {
+        let s = self.stream(a, kind);
+        s.landed = s.landed.max(seq);
+        while s.flying.front().is_some_and(|f| f.0 <= s.landed) {
+            s.flying.pop_front();
+        }
+        self.touched.push(On::Own(a));
+    }
+
+    /// Closes the open group.
+    pub(super) fn commit(&mut self, a: AgentId, kind: StreamKind) {
+        let owner = self.stream_owner(a, kind);
+        let issued = self.stream_ref(owner, kind).issued;
+        let s = self.stream(a, kind);
+        s.committed = issued;
+        s.groups.push_back(issued);
+        // Groups behind the newest 64 are never asked about by a wait that could still block.
+        if s.groups.len() > 64 {
+            s.groups.pop_front();
+        }
+    }
+
+    /// Who keeps an agent's stream: for `wgmma` the first agent of the warpgroup.
+    pub(super) fn stream_owner(&self, a: AgentId, kind: StreamKind) -> AgentId {
+        if kind == StreamKind::Wgmma { self.group_lead[a as usize] } else { a }
+    }
+
+    /// Groups committed and not ended.
+    pub(super) fn groups_in_flight(&self, a: AgentId, kind: StreamKind) -> usize {
+        let landed = self.stream_ref(self.stream_owner(a, kind), kind).landed;
+        let s = self.stream_ref(a, kind);
+        // A group ends with its last instruction; an empty one with the group before it.
+        s.groups.iter().rev().take_while(|&&last| last > landed).count()
+    }
+
+    /// Waits until at most `n` groups or instructions are outstanding; then what is older is ordered before the agent.
+    pub(super) fn wait_stream(&mut self, a: AgentId, q: Queue, n: i64) -> Result<(), Blocked> {
+        let kind = StreamKind::of(q);
+        let owner = self.stream_owner(a, kind);
+        let n = n.max(0) as usize;
+        let known = match q {
+            Queue::Vm | Queue::Lgkm | Queue::TmemLd | Queue::TmemSt => {
+                let s = self.stream_ref(a, kind);
+                let outstanding = (s.issued - s.landed) as usize;
+                // The oldest operation may have returned all but its last instruction.
+                let slack = s.flying.front().map_or(0, |f| f.1 as usize - 1);
+                if outstanding.saturating_sub(slack) > n {
+                    return Err(Blocked::On(On::Own(a)));
+                }
+                s.issued.saturating_sub(n as u32)
+            }
+            _ => {
+                let s = self.stream_ref(a, kind);
+                let landed = self.stream_ref(owner, kind).landed;
+                let last = if s.groups.len() > n { s.groups[s.groups.len() - 1 - n] } else { 0 };
+                if last > landed {
+                    return Err(Blocked::On(On::Own(a)));
+                }
+                last
+            }
+        };
+        let (row, comp) = (self.agent_row(a), self.stream_comp(owner, kind));
+        self.rows.raise(row, comp, known);
+        if q == Queue::Bulk {
+            let read = self.stream_comp(a, StreamKind::BulkRead);
+            self.rows.raise(row, read, known);
+        }
+        Ok(())
+    }
+
+}

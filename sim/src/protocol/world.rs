@@ -1,0 +1,426 @@
+//! The state of one cluster: its agents, barriers, streams, memory, and what happened before what.
+
+use rustc_hash::FxHashMap;
+
+use crate::ir::{Class, Instr, MbarId, NamedId, ObjId, Op, Program, Who};
+use crate::report::{Finding, FindingKind};
+use crate::timeline::Lanes;
+
+use super::agents::{AgentId, AgentInfo, agents_of};
+use super::coverage::{Stored, Sum};
+use super::eval::Coords;
+use super::flight::{Flight, FlightId};
+use super::mbarrier::{Mbar, MbarIx};
+use super::meet::{Meet, MeetIx};
+use super::memory::{Layout, Piece, layouts};
+use super::order::{Access, Epoch, RowId, Rows};
+use super::step::Step;
+use super::stream::{KINDS, Stream, StreamKind};
+
+/// What differs between vendors in the meaning of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Threads of a warp.
+    pub warp_size: u32,
+    /// Warps that ended are not waited for, and a kernel may rely on it (AMD `s_barrier`, verification.md B.7).
+    pub exit_releases: bool,
+    /// A barrier without memory flags still orders what program order completed (AMD: `s_waitcnt` does that part).
+    pub bare_barrier_orders: bool,
+    /// Bytes a lane moves with one vector-memory instruction.
+    pub bytes_per_lane: u32,
+    /// Bytes a lane moves with one direct load to LDS; 0 where there is none.
+    pub dma_bytes_per_lane: u32,
+}
+
+/// Something whose change can let a blocked agent go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum On {
+    /// An mbarrier.
+    Mbar(u32),
+    /// A rendezvous.
+    Meet(u32),
+    /// The agent's own operations in flight.
+    Own(AgentId),
+    /// The registers of a CTA that `setmaxnreg` hands out.
+    Pool(u32),
+}
+
+/// An operation that has no meaning in the state it is met in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Arithmetic,
+    Slot { obj: ObjId, slot: i64 },
+    Part { index: i64, of: u32 },
+    Stage { bar: MbarId, stage: i64 },
+    Named { bar: NamedId, index: i64 },
+    Threads(i64),
+    Cta(i64),
+    Mask(i64),
+    Negative(&'static str, i64),
+    Endless,
+}
+
+/// A wait on an mbarrier that passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Wait {
+    pub(super) phase: i64,
+    pub(super) epoch: Epoch,
+    pub(super) pc: u32,
+}
+
+/// The changing state of an agent, beside its variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Agent {
+    pub(super) pc: u32,
+    pub(super) ended: bool,
+    /// Arrived in this generation of this rendezvous, and waits for its end.
+    pub(super) waits_in: Option<(MeetIx, u32)>,
+    /// Arrived at the cluster barrier in this generation, and has not waited yet.
+    pub(super) cluster_arrived: Option<u32>,
+    /// Registers a thread holds.
+    pub(super) regs: u32,
+}
+
+/// One cluster.
+#[derive(Clone, Debug)]
+pub struct World<'p> {
+    pub(super) prog: &'p Program,
+    pub(super) rules: Rules,
+    pub(super) coords: Coords,
+    pub(super) info: Vec<AgentInfo>,
+    pub(super) agents: Vec<Agent>,
+    pub(super) frame: usize,
+    pub(super) vars: Vec<i64>,
+    pub(super) mbars: Vec<Mbar>,
+    pub(super) mbar_base: Vec<MbarIx>,
+    /// Who initialised each barrier, and whether a fence followed.
+    pub(super) mbar_init: Vec<Option<Access>>,
+    pub(super) init_fenced: Vec<bool>,
+    pub(super) waits: Vec<Option<Wait>>,
+    pub(super) meets: Vec<Meet>,
+    pub(super) group_size: Vec<u32>,
+    pub(super) group_lead: Vec<AgentId>,
+    pub(super) streams: Vec<Stream>,
+    pub(super) stream_comps: Vec<u32>,
+    pub(super) layouts: Vec<Layout>,
+    pub(super) pieces: Vec<Piece>,
+    /// Loads under way into a register piece.
+    pub(super) filling: Vec<u8>,
+    pub(super) sums: Vec<Sum>,
+    pub(super) stored: Vec<Stored>,
+    pub(super) mail: Vec<i64>,
+    /// Tensor-memory objects allocated, by object and CTA.
+    pub(super) tmem: FxHashMap<(ObjId, u32), Access>,
+    /// Registers to hand out, by CTA.
+    pub(super) pool: Vec<i64>,
+    pub(super) flights: Vec<Option<Flight>>,
+    pub(super) free_flights: Vec<FlightId>,
+    pub(super) in_flight: u32,
+    pub(super) rows: Rows,
+    /// Asynchronous reads of shared memory are held to proxy fences.
+    pub(super) proxies: bool,
+    /// Tiles that `clc` hands out, last first.
+    pub(super) more_tiles: Vec<i64>,
+    /// Whether an instruction is inside an `elect:` block.
+    pub(super) elected_at: Vec<bool>,
+    /// Reads of tiles that state an expectation, and all.
+    pub(super) reads: (u64, u64),
+    /// What changed since the caller last took it.
+    pub touched: Vec<On>,
+    /// What was found, in order; the caller may take it. Cycles are the caller's to fill in.
+    pub findings: Vec<Finding>,
+}
+
+impl<'p> World<'p> {
+    /// The cluster of this launch index, before its first step. `more_tiles` is what `clc` will hand out to it.
+    pub fn new(prog: &'p Program, rules: Rules, cluster: i64, more_tiles: &[i64]) -> World<'p> {
+        let info = agents_of(prog);
+        let n = info.len();
+        let mut mbar_base = Vec::new();
+        let mut mbars = 0u32;
+        for b in &prog.mbars {
+            mbar_base.push(mbars);
+            mbars += b.stages * prog.cluster;
+        }
+        let groups = prog.warps.div_ceil(4);
+        let mut group_size = vec![0; (prog.cluster * groups) as usize];
+        let mut group_lead = vec![0; n];
+        for (i, who) in info.iter().enumerate() {
+            group_size[(who.cta * groups + who.warp / 4) as usize] += 1;
+            let lead = info.iter().position(|x| x.cta == who.cta && x.warp / 4 == who.warp / 4);
+            group_lead[i] = lead.unwrap_or(i) as AgentId;
+        }
+        let meets = Self::all_meets(prog);
+        // Components: agents, then the streams somebody uses, then mbarriers.
+        let used = streams_used(prog);
+        let mut comps = n as u32;
+        let mut stream_comps = vec![0; n * KINDS];
+        for a in 0..n {
+            for (k, used) in used.iter().enumerate() {
+                if *used {
+                    stream_comps[a * KINDS + k] = comps;
+                    comps += 1;
+                }
+            }
+        }
+        let comps = comps + mbars;
+        let row_count = n + 2 * mbars as usize + 2 * meets.len();
+        let mut rows = Rows::new(comps as usize, row_count);
+        for a in 0..n {
+            rows.tick(a as RowId, a as u32);
+        }
+        let (layouts, pieces) = layouts(prog);
+        let (m, nn, z) = prog.grid.at(cluster);
+        let regs = prog.regs.unwrap_or(0);
+        World {
+            prog,
+            rules,
+            coords: Coords { id: cluster, m, n: nn, z },
+            agents: vec![Agent { regs, ..Agent::default() }; n],
+            frame: prog.vars.len(),
+            vars: vec![0; n * prog.vars.len()],
+            mbars: vec![Mbar::default(); mbars as usize],
+            mbar_base,
+            mbar_init: vec![None; mbars as usize],
+            init_fenced: vec![false; mbars as usize],
+            waits: vec![None; mbars as usize * n],
+            meets,
+            group_size,
+            group_lead,
+            streams: vec![Stream::default(); n * KINDS],
+            stream_comps,
+            layouts,
+            pieces: vec![Piece::default(); pieces],
+            filling: vec![0; pieces],
+            sums: vec![Sum::default(); pieces],
+            stored: Vec::new(),
+            mail: vec![0; pieces],
+            tmem: FxHashMap::default(),
+            pool: vec![0; prog.cluster as usize],
+            flights: Vec::new(),
+            free_flights: Vec::new(),
+            in_flight: 0,
+            rows,
+            proxies: reads_by_async_proxy(prog),
+            more_tiles: more_tiles.iter().rev().copied().collect(),
+            elected_at: elected_code(prog),
+            reads: (0, 0),
+            touched: Vec::new(),
+            findings: Vec::new(),
+            info,
+        }
+    }
+
+    /// Agents of the cluster.
+    pub fn agents(&self) -> &[AgentInfo] {
+        &self.info
+    }
+
+    /// The program it runs.
+    pub fn program(&self) -> &'p Program {
+        self.prog
+    }
+
+    /// Whether every agent has ended.
+    pub fn ended(&self) -> bool {
+        self.agents.iter().all(|a| a.ended)
+    }
+
+    /// Operations in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Reads of tiles that state what they expect, and all reads of tiles.
+    pub fn reads(&self) -> (u64, u64) {
+        self.reads
+    }
+
+    /// The value of an agent's variable.
+    pub fn var(&self, a: AgentId, v: u16) -> i64 {
+        self.vars[a as usize * self.frame + v as usize]
+    }
+
+    /// The state of an mbarrier.
+    pub fn mbar(&self, ix: u32) -> &Mbar {
+        &self.mbars[ix as usize]
+    }
+
+    /// Number of mbarriers, rendezvous and CTAs, for callers that keep waiters by [`On`].
+    pub fn objects(&self) -> (usize, usize, usize) {
+        (self.mbars.len(), self.meets.len(), self.prog.cluster as usize)
+    }
+
+    pub(super) fn agent_row(&self, a: AgentId) -> RowId {
+        a
+    }
+
+    /// Arrivals gather here.
+    pub(super) fn mbar_row(&self, ix: MbarIx) -> RowId {
+        self.info.len() as u32 + 2 * ix
+    }
+
+    /// What a completed phase shows to waiters.
+    pub(super) fn mbar_done_row(&self, ix: MbarIx) -> RowId {
+        self.mbar_row(ix) + 1
+    }
+
+    pub(super) fn meet_row(&self, ix: MeetIx) -> RowId {
+        (self.info.len() + 2 * self.mbars.len()) as u32 + 2 * ix
+    }
+
+    pub(super) fn meet_done_row(&self, ix: MeetIx) -> RowId {
+        self.meet_row(ix) + 1
+    }
+
+    pub(super) fn mbar_comp(&self, ix: MbarIx) -> u32 {
+        // Behind the agents and their streams.
+        self.rows.components() - self.mbars.len() as u32 + ix
+    }
+
+    /// `math w4`, with lanes and CTA where they matter.
+    pub fn agent_name(&self, a: AgentId) -> String {
+        let who = self.info[a as usize];
+        let role = self.prog.role_of(who.warp).map_or("", |r| r.name.as_str());
+        let mut s = if role.is_empty() { format!("warp {}", who.warp) } else { format!("{role} w{}", who.warp) };
+        match who.lanes {
+            Some(Lanes::Elected) => s += " (elected lane)",
+            Some(Lanes::Rest) => s += " (other lanes)",
+            None => {}
+        }
+        if self.prog.cluster > 1 {
+            s += &format!(" of CTA {}", who.cta);
+        }
+        s
+    }
+
+    /// Records a finding; one that the same two places met before is counted.
+    pub(super) fn find(
+        &mut self,
+        kind: FindingKind,
+        a: AgentId,
+        pc: u32,
+        message: String,
+        other: Option<(u32, String)>,
+    ) {
+        let site = self.prog.at[pc as usize];
+        let other = other.map(|(pc, text)| (self.prog.at[pc as usize], text));
+        let same = |f: &&mut Finding| {
+            f.kind == kind && f.site == site && f.other.as_ref().map(|o| o.0) == other.as_ref().map(|o| o.0)
+        };
+        if let Some(f) = self.findings.iter_mut().find(same) {
+            f.times += 1;
+            return;
+        }
+        let agent = self.agent_name(a);
+        self.findings.push(Finding { kind, message, site, other, agent, cycle: -1.0, times: 1 });
+    }
+
+    pub(super) fn broken(&mut self, a: AgentId, pc: u32, f: &Fault) -> Step {
+        let o = |id: &ObjId| &self.prog.objects[*id as usize];
+        let message = match f {
+            Fault::Arithmetic => "divides by zero, or a number grows past 64 bits".to_string(),
+            Fault::Slot { obj, slot } => {
+                format!("uses slot {slot} of {}, which has {}", o(obj).name, o(obj).slots)
+            }
+            Fault::Part { index, of } => format!("uses part {index} of {of}"),
+            Fault::Stage { bar, stage } => {
+                let b = &self.prog.mbars[*bar as usize];
+                format!("uses {}[{stage}], which has {}", b.name, b.stages)
+            }
+            Fault::Named { bar, index } => {
+                let b = &self.prog.named[*bar as usize];
+                format!("uses {}[{index}], which has {}", b.name, b.len)
+            }
+            Fault::Threads(n) => format!("a barrier of {n} threads is no number of warps"),
+            Fault::Cta(c) => format!("CTA {c} is not in the cluster of {}", self.prog.cluster),
+            Fault::Mask(m) => format!("CTA mask {m:#b} does not fit a cluster of {}", self.prog.cluster),
+            Fault::Negative(what, n) => format!("{what} is {n}"),
+            Fault::Endless => "loops without ever reaching an operation".to_string(),
+        };
+        self.find(FindingKind::Range, a, pc, message, None);
+        Step::Broken
+    }
+
+    /// An agent reaches its end.
+    pub(super) fn end(&mut self, a: AgentId, pc: u32) {
+        self.agents[a as usize].ended = true;
+        self.leave_meets(a);
+        if self.ended() {
+            let mut held: Vec<_> = self.tmem.keys().copied().collect();
+            held.sort_unstable();
+            for (obj, cta) in held {
+                let name = &self.prog.objects[obj as usize].name;
+                let message = format!("CTA {cta} ends with {name} still allocated in tensor memory");
+                self.find(FindingKind::LifeCycle, a, pc, message, None);
+            }
+            self.check_stores();
+        }
+    }
+
+    /// Whether CTAs can behave differently, because control flow or a count depends on their place in the grid.
+    pub fn depends_on_grid(prog: &Program) -> bool {
+        prog.code.iter().any(|i| match i {
+            Instr::Set(_, e) | Instr::Unless(e, _) => super::memory::mentions_grid(e),
+            Instr::Op { op: Op::Wait(_, e), .. } => super::memory::mentions_grid(e),
+            _ => false,
+        })
+    }
+}
+
+/// Which streams a program's operations use.
+fn streams_used(prog: &Program) -> [bool; KINDS] {
+    use crate::ir::{How, MmaKind};
+    let mut used = [false; KINDS];
+    let manual = prog.waits == crate::ir::Waits::Manual;
+    for i in &prog.code {
+        let Instr::Op { op, .. } = i else { continue };
+        let kinds: &[StreamKind] = match op {
+            Op::Move { how, .. } => match how {
+                How::CpAsync => &[StreamKind::Cp],
+                How::LdsDma => &[StreamKind::Vm],
+                How::TmaStore => &[StreamKind::Bulk, StreamKind::BulkRead],
+                How::TmemLd => &[StreamKind::TmemLd],
+                How::TmemSt => &[StreamKind::TmemSt],
+                How::Ldg | How::Store if manual => &[StreamKind::Vm],
+                How::Lds | How::Sts if manual => &[StreamKind::Lgkm],
+                How::Ldg | How::Lds => &[StreamKind::Scoreboard],
+                _ => &[],
+            },
+            Op::Mma { kind: MmaKind::Wgmma, .. } => &[StreamKind::Wgmma],
+            Op::Mma { kind: MmaKind::Umma | MmaKind::UmmaPair, .. } | Op::CommitUmma(_) => &[StreamKind::Tensor],
+            Op::CpArrive { .. } => &[StreamKind::Cp],
+            Op::Wait(q, _) => &[StreamKind::of(*q)],
+            _ => &[],
+        };
+        for k in kinds {
+            used[*k as usize] = true;
+        }
+        if let Op::Wait(crate::ir::Queue::Bulk, _) = op {
+            used[StreamKind::BulkRead as usize] = true;
+        }
+    }
+    used
+}
+
+/// Whether shared memory is read by the asynchronous proxy.
+fn reads_by_async_proxy(prog: &Program) -> bool {
+    use crate::ir::{How, MmaKind};
+    let shared = |p: &crate::ir::Place| prog.objects[p.obj as usize].class == Class::Shared;
+    prog.code.iter().any(|i| match i {
+        Instr::Op { op: Op::Move { how: How::TmaStore, .. }, .. } => true,
+        Instr::Op { op: Op::Mma { kind, a, b, .. }, .. } => *kind != MmaKind::Warp && (shared(a) || shared(b)),
+        _ => false,
+    })
+}
+
+/// For each instruction, whether it is inside an `elect:` block.
+fn elected_code(prog: &Program) -> Vec<bool> {
+    let mut list = vec![false; prog.code.len()];
+    for (pc, i) in prog.code.iter().enumerate() {
+        if let Instr::Only(Who::Elected, to) = i {
+            list[pc..*to as usize].fill(true);
+        }
+    }
+    list
+}
