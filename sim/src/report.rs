@@ -14,11 +14,13 @@ pub struct RunOptions {
     pub max_events: u64,
     /// Skip repetitions of whole CTAs where the core's state recurs exactly.
     pub skip_repeats: bool,
+    /// Everything that is loaded is in the second-level cache already (a benchmark that repeats its kernel on a small set).
+    pub warm_l2: bool,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { timeline: None, max_events: 200_000_000, skip_repeats: true }
+        RunOptions { timeline: None, max_events: 200_000_000, skip_repeats: true, warm_l2: false }
     }
 }
 

@@ -177,3 +177,41 @@ pub struct Timeline {
     /// Spans were left out after this tick, because there were too many to record.
     pub truncated_at: Option<u64>,
 }
+
+impl Stall {
+    /// A few words for reports and legends.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stall::Launch => "launch",
+            Stall::Issue => "issue slot",
+            Stall::Global => "global memory",
+            Stall::Shared => "shared memory",
+            Stall::Tensor => "matrix unit",
+            Stall::Alu => "vector unit",
+            Stall::Barrier => "CTA barrier",
+            Stall::Named => "numbered barrier",
+            Stall::Join => "warp join",
+            Stall::Cluster => "cluster barrier",
+            Stall::Mbarrier => "mbarrier",
+            Stall::Group => "commit group",
+            Stall::Counter => "counter",
+            Stall::Pool => "register or tmem pool",
+            Stall::Ended => "ended",
+        }
+    }
+}
+
+impl Work {
+    /// A word for reports and legends.
+    pub fn name(self) -> &'static str {
+        match self {
+            Work::Load => "load",
+            Work::Shared => "shared",
+            Work::Mma => "mma",
+            Work::Alu => "alu",
+            Work::Store => "store",
+            Work::Sync => "sync",
+            Work::Control => "control",
+        }
+    }
+}

@@ -76,7 +76,7 @@ pub(super) fn split_warps(prog: &Program) -> u64 {
 }
 
 /// All agents of a cluster, by CTA, then warp, then lane class.
-pub(super) fn agents_of(prog: &Program) -> Vec<AgentInfo> {
+pub fn agents_of(prog: &Program) -> Vec<AgentInfo> {
     let split = split_warps(prog);
     let mut list = Vec::new();
     for cta in 0..prog.cluster {

@@ -67,6 +67,12 @@ impl World<'_> {
         self.flights.get(id as usize).and_then(Option::as_ref)
     }
 
+    /// The agent that keeps a flight's stream, and which stream; none for copies that only signal a barrier.
+    pub fn stream_of(&self, id: FlightId) -> Option<(AgentId, StreamKind)> {
+        let f = self.flight(id)?;
+        f.streams.first().map(|&(kind, _)| (self.stream_owner(f.agent, kind), kind))
+    }
+
     /// Ends an operation in flight: its stream advances, its barriers hear of it, its registers are ready.
     /// The caller keeps the order within each stream.
     pub fn land(&mut self, id: FlightId) {

@@ -52,6 +52,15 @@ impl World<'_> {
         s
     }
 
+    /// Name without CTA, and the CTA.
+    pub fn mbar_label(&self, ix: u32) -> (String, u32) {
+        let d = self.mbar_decl(ix) as usize;
+        let decl = &self.prog.mbars[d];
+        let stage = (ix - self.mbar_base[d]) % decl.stages;
+        let name = if decl.stages > 1 { format!("{}[{stage}]", decl.name) } else { decl.name.clone() };
+        (name, self.mbar_cta(ix))
+    }
+
     /// The declaration an index belongs to.
     pub(super) fn mbar_decl(&self, ix: MbarIx) -> MbarId {
         (self.mbar_base.partition_point(|&b| b <= ix) - 1) as MbarId

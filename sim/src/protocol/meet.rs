@@ -3,7 +3,7 @@
 //! An agent arrives once in a generation and, if it waits, goes on when the generation is over. Anonymous barriers pair by
 //! count, not by source line (verification.md E.8).
 
-use crate::ir::{Class, NamedId, Order};
+use crate::ir::{NamedId, Order};
 use crate::report::FindingKind;
 
 use super::AgentId;
@@ -144,7 +144,8 @@ impl World<'_> {
             self.find(FindingKind::ArrivalCount, a, pc, message, first.map(|f| (f.1, "there".into())));
         }
         let m = &mut self.meets[ix as usize];
-        if m.who >> a & 1 == 1 {
+        // A warp may prime a numbered barrier it then waits at (FlashAttention-3's first turn): threads are counted there.
+        if m.who >> a & 1 == 1 && !matches!(m.kind, MeetKind::Named(..)) {
             let message = format!("arrives a second time at {} before the others did once", self.meet_name(ix));
             self.find(FindingKind::ArrivalCount, a, pc, message, None);
         }
@@ -297,8 +298,8 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Whether the kernel has objects of a class.
-    pub(super) fn has_class(&self, class: Class) -> bool {
-        self.prog.objects.iter().any(|o| o.class == class)
+    /// What kind of rendezvous an index is.
+    pub fn meet_kind(&self, ix: u32) -> MeetKind {
+        self.meets[ix as usize].kind
     }
 }

@@ -28,6 +28,7 @@ impl World<'_> {
         self.ready(a, &x)?;
         self.ready(a, &y)?;
         let mut did = self.shape(kind, &x, &y);
+        did.tiles = (self.held(a, &x), self.held(a, &y));
         match kind {
             MmaKind::Warp => {
                 self.expect_tile(a, pc, left, &x)?;
@@ -104,6 +105,7 @@ impl World<'_> {
             k,
             bits: a.dtype.bits().max(b.dtype.bits()),
             shared_bytes: shared(a, x) + shared(b, y),
+            tiles: (None, None),
             flight: None,
             acts: true,
         }
@@ -125,7 +127,6 @@ impl World<'_> {
         let o = &self.prog.objects[obj as usize];
         let (rows, cols, slots, name) = (o.rows, o.cols, o.slots, o.name.clone());
         let all = if o.pieces() == 64 { u64::MAX } else { (1 << o.pieces()) - 1 };
-        let own = self.own_access(a, pc);
         let ctas: SmallVec<[u32; 2]> = if pair { smallvec![cta & !1, cta | 1] } else { smallvec![cta] };
         for slot in 0..slots {
             for &c in &ctas {
@@ -148,7 +149,6 @@ impl World<'_> {
                 }
             }
         }
-        let _ = own;
         if self.tmem.remove(&(obj, cta)).is_none() {
             let message = format!("gives {name} back, which is not allocated");
             self.find(FindingKind::LifeCycle, a, pc, message, None);

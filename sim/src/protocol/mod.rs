@@ -22,6 +22,7 @@
 mod eval;
 mod agents;
 mod coverage;
+mod explain;
 mod flight;
 mod mbarrier;
 mod meet;
@@ -34,7 +35,7 @@ mod step;
 mod stream;
 mod world;
 
-pub use agents::{AgentId, AgentInfo};
+pub use agents::{AgentId, AgentInfo, agents_of as agents};
 pub use flight::{Flight, FlightId};
 pub use mbarrier::Mbar;
 pub use meet::MeetKind;

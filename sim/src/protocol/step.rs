@@ -8,7 +8,7 @@ use crate::timeline::Work;
 use super::flight::FlightId;
 use super::memory::{Foot, TileKey};
 use super::world::{Fault, On, World};
-use super::{AgentId, mbarrier::MbarIx};
+use super::AgentId;
 
 /// What [`World::step`] did.
 #[derive(Clone, Debug)]
@@ -109,6 +109,8 @@ pub struct MmaDid {
     pub bits: u32,
     /// Bytes of operands read from shared memory, in one CTA.
     pub shared_bytes: i64,
+    /// The tiles multiplied, where the operands hold any.
+    pub tiles: (Option<TileKey>, Option<TileKey>),
     /// The flight started, by the agent that acts for a warpgroup; none for the others and for synchronous ones.
     pub flight: Option<FlightId>,
     /// Whether this agent acts for all (else it only takes part).
@@ -214,18 +216,6 @@ impl World<'_> {
                 let s = &self.streams[a as usize * super::stream::KINDS + kind as usize];
                 (s.issued - s.landed) as usize
             }
-        }
-    }
-
-    /// Indices of the mbarriers an operation would arrive on or deliver to, for diagnoses; evaluated for an agent.
-    pub(super) fn signalled(&self, a: AgentId, op: &Op) -> SmallVec<[MbarIx; 2]> {
-        let of = |r| self.bars(a, r).unwrap_or_default();
-        match op {
-            Op::Arrive { bar, .. } | Op::Expect { bar, .. } | Op::CpArrive { bar, .. } => of(bar),
-            Op::NextTile { signals, .. } => of(signals),
-            Op::Move { signals: Some(bar), .. } => of(bar),
-            Op::CommitUmma(bars) => bars.iter().flat_map(of).collect(),
-            _ => SmallVec::new(),
         }
     }
 }

@@ -1,0 +1,82 @@
+//! How much of what a core loads the second-level cache has, at `core` fidelity.
+//!
+//! The CTAs resident at one time walk the depth of the product together, so a tile that several of them load comes from
+//! DRAM once. Of a matrix, the share that misses is the number of different blocks those CTAs ask for, over their number.
+//! (The cache itself, with its size and its evictions, belongs to `device` fidelity.)
+
+use std::collections::BTreeSet;
+
+use crate::ir::{Class, Env, Expr, How, Instr, Op, Program, apply};
+
+/// Share of the loaded bytes of each object that comes from DRAM; `resident` launch units (CTAs or clusters) run at a
+/// time on the whole machine.
+pub(super) fn misses(prog: &Program, resident: i64) -> Vec<f64> {
+    let mut share = vec![1.0; prog.objects.len()];
+    // A sample this large has the ratio of the whole to well under a per cent.
+    let sample = resident.clamp(1, prog.grid.len().max(1)).min(4096);
+    for (obj, share) in share.iter_mut().enumerate() {
+        let places: Vec<_> = prog
+            .code
+            .iter()
+            .filter_map(|i| match i {
+                Instr::Op { op: Op::Move { how, src, .. }, .. }
+                    if src.obj as usize == obj && *how != How::Store && *how != How::TmaStore =>
+                {
+                    Some(src)
+                }
+                _ => None,
+            })
+            .collect();
+        if prog.objects[obj].class != Class::Global || places.is_empty() {
+            continue;
+        }
+        let mut seen = BTreeSet::new();
+        let mut asked = 0usize;
+        for id in 0..sample {
+            let (m, n, z) = prog.grid.at(id);
+            for cta in 0..prog.cluster as i64 {
+                let at = Here { id, m, n, z, cta, size: prog.cluster as i64 };
+                // What one CTA asks for at one step: the blocks of all its places, whose loop indices are zero here.
+                let own: BTreeSet<Vec<i64>> =
+                    places.iter().map(|p| p.at.iter().map(|e| at.value(e)).collect()).collect();
+                asked += own.len();
+                seen.extend(own);
+            }
+        }
+        *share = seen.len() as f64 / asked.max(1) as f64;
+    }
+    share
+}
+
+/// A place in the grid, to evaluate coordinates at with every variable zero.
+struct Here {
+    id: i64,
+    m: i64,
+    n: i64,
+    z: i64,
+    cta: i64,
+    size: i64,
+}
+
+impl Here {
+    fn value(&self, e: &Expr) -> i64 {
+        match e {
+            Expr::Const(v) => *v,
+            Expr::Var(_) | Expr::Tape(..) => 0,
+            Expr::Env(env) => match env {
+                Env::Warp | Env::TapeIndex => 0,
+                Env::CtaRank => self.cta,
+                Env::CtaM => self.m * self.size + self.cta,
+                Env::CtaN | Env::ClusterN => self.n,
+                Env::CtaZ => self.z,
+                Env::CtaId => self.id * self.size + self.cta,
+                Env::ClusterM => self.m,
+                Env::ClusterId => self.id,
+            },
+            Expr::Unary(crate::ir::Unary::Neg, a) => -self.value(a),
+            Expr::Unary(crate::ir::Unary::Not, a) => (self.value(a) == 0) as i64,
+            Expr::Binary(op, p) => apply(*op, self.value(&p.0), self.value(&p.1)).unwrap_or(0),
+            Expr::If(p) => self.value(if self.value(&p.0) != 0 { &p.1 } else { &p.2 }),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The machine's numbers that a kernel's operations need, in ticks.
+
+use std::collections::BTreeSet;
+
+use crate::ir::{Class, How, Instr, MmaKind, Op, Program};
+use crate::machine::{Kind, Machine, MissingParam};
+use crate::timeline::TICKS;
+
+/// Costs in ticks, rates in ticks a byte (or element). Fields of operations the kernel does not use are zero.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Costs {
+    pub warp_size: u32,
+    pub schedulers: usize,
+    pub bytes_per_lane: u32,
+    pub dma_bytes_per_lane: u32,
+    pub issue_load: f64,
+    pub issue_store: f64,
+    pub issue_lds: f64,
+    pub issue_sts: f64,
+    pub issue_cp: f64,
+    pub issue_tma: f64,
+    pub issue_mma: f64,
+    pub issue_umma: f64,
+    pub issue_sync: f64,
+    pub loop_: f64,
+    pub shared_latency: f64,
+    pub shared_byte: f64,
+    pub conflict: f64,
+    pub l2_latency: f64,
+    pub dram_latency: f64,
+    pub l2_byte: f64,
+    pub dram_byte: f64,
+    pub tma_latency: f64,
+    pub tma_row: f64,
+    pub tma_store_latency: f64,
+    pub warp_m: i64,
+    pub warp_n: i64,
+    pub warp_k_bytes: i64,
+    pub warp_interval: f64,
+    pub warp_latency: f64,
+    /// Ticks a floating-point operation of the tensor pipe at 16 bits.
+    pub tensor_flop: f64,
+    pub wgmma_latency: f64,
+    pub umma_latency: f64,
+    pub umma_pair_latency: f64,
+    pub tmem_latency: f64,
+    pub tmem_byte: f64,
+    pub tmem_alloc: f64,
+    pub barrier: f64,
+    pub barrier_warp: f64,
+    pub warp_sync: f64,
+    pub named: f64,
+    pub cluster: f64,
+    pub mbar_wake: f64,
+    pub mbar_remote: f64,
+    pub mbar_init: f64,
+    pub fence: f64,
+    pub setmaxnreg: f64,
+    pub fma: f64,
+    pub exp: f64,
+    pub int: f64,
+    pub dequant_ops: f64,
+    pub cta_launch: f64,
+    /// Parameters read, by kind.
+    pub used: [u32; 3],
+}
+
+/// Which operations a kernel has.
+struct Uses<'a> {
+    ops: Vec<(&'a Op, bool)>,
+}
+
+impl Uses<'_> {
+    /// Whether an operation of this sort has no cost of its own in the kernel.
+    fn any(&self, f: impl Fn(&Op) -> bool) -> bool {
+        self.ops.iter().any(|(op, priced)| !priced && f(op))
+    }
+
+    fn moves(&self, hows: &[How]) -> bool {
+        self.any(|op| matches!(op, Op::Move { how, .. } if hows.contains(how)))
+    }
+}
+
+/// Reads machine parameters and remembers which.
+struct Reader<'a> {
+    m: &'a Machine,
+    used: BTreeSet<&'static str>,
+}
+
+impl Reader<'_> {
+    fn cycles(&mut self, yes: bool, key: &'static str, who: &str) -> Result<f64, MissingParam> {
+        Ok(self.number(yes, key, who)? * TICKS as f64)
+    }
+
+    fn number(&mut self, yes: bool, key: &'static str, who: &str) -> Result<f64, MissingParam> {
+        if !yes {
+            return Ok(0.0);
+        }
+        self.used.insert(key);
+        self.m.need(key, who)
+    }
+
+    /// Ticks for one unit of something that passes at a rate per cycle.
+    fn per(&mut self, yes: bool, key: &'static str, who: &str) -> Result<f64, MissingParam> {
+        let rate = self.number(yes, key, who)?;
+        Ok(if rate > 0.0 { TICKS as f64 / rate } else { 0.0 })
+    }
+
+    fn optional(&mut self, key: &'static str) -> Option<f64> {
+        let v = self.m.get(key);
+        if v.is_some() {
+            self.used.insert(key);
+        }
+        v
+    }
+}
+
+impl Costs {
+    /// Looks up what the kernel's operations need. `cores` share DRAM.
+    ///
+    /// # Errors
+    /// A parameter that is needed and missing.
+    pub fn new(prog: &Program, m: &Machine, cores: i64) -> Result<Costs, MissingParam> {
+        let priced = |c: &crate::ir::Cost| c.takes.is_some() || c.lands.is_some();
+        let ops = prog
+            .code
+            .iter()
+            .filter_map(|i| if let Instr::Op { op, cost } = i { Some((op, priced(cost))) } else { None })
+            .collect();
+        let u = Uses { ops };
+        let mut r = Reader { m, used: BTreeSet::new() };
+        let global =
+            u.moves(&[How::Load, How::Ldg, How::CpAsync, How::LdsDma, How::TmaLoad, How::TmaStore, How::Store]);
+        let loads = u.moves(&[How::Load, How::Ldg, How::CpAsync, How::LdsDma]);
+        let warp_loads = u.moves(&[How::Load, How::Ldg, How::LdsDma]);
+        let tma = u.moves(&[How::TmaLoad]);
+        let lds = u.moves(&[How::Lds]);
+        let sts = u.moves(&[How::Sts, How::Load]);
+        let mma = |k: MmaKind| u.any(|op| matches!(op, Op::Mma { kind, .. } if *kind == k));
+        let (warp_mma, wgmma, umma, pair) =
+            (mma(MmaKind::Warp), mma(MmaKind::Wgmma), mma(MmaKind::Umma), mma(MmaKind::UmmaPair));
+        let shared_operand = |op: &Op| {
+            let on = |p: &crate::ir::Place| prog.objects[p.obj as usize].class == Class::Shared;
+            matches!(op, Op::Mma { a, b, .. } if on(a) || on(b))
+        };
+        let shared = lds || sts || u.any(shared_operand);
+        let tmem = u.moves(&[How::TmemLd, How::TmemSt]);
+        let alu = |unit: &str| u.any(|op| matches!(op, Op::Alu { unit: x, .. } if x == unit));
+        let dequant = u.any(|op| matches!(op, Op::Move { dequant: true, .. }));
+        let other_alu = u.any(|op| matches!(op, Op::Alu { unit, .. } if unit != "exp" && unit != "int"));
+        let mbar = u.any(|op| matches!(op, Op::MbarWait { .. }));
+        let barrier = u.any(|op| matches!(op, Op::Barrier(_)));
+        let sync = u.any(|op| {
+            !matches!(op, Op::Move { .. } | Op::Mma { .. } | Op::Alu { .. } | Op::Zero(_) | Op::Barrier(_))
+        });
+        let loops = prog.loops.iter().any(|l| (l.head..l.end).any(|pc| !matches!(&prog.code[pc as usize], Instr::Op { cost, .. } if priced(cost))));
+        let mut c = Costs {
+            warp_size: r.number(true, "core.warp_size", "every kernel")? as u32,
+            schedulers: r.number(true, "core.schedulers", "every kernel")? as usize,
+            bytes_per_lane: r.number(global || shared, "memory.bytes_per_lane", "a load or store")? as u32,
+            dma_bytes_per_lane: r.number(u.moves(&[How::LdsDma]), "limit.dma_bytes_per_lane", "`dma`")? as u32,
+            issue_load: r.cycles(warp_loads, "issue.global_load", "a global load")?,
+            issue_store: r.cycles(u.moves(&[How::Store]), "issue.global_store", "`store`")?,
+            issue_lds: r.cycles(lds, "issue.shared_load", "`lds`")?,
+            issue_sts: r.cycles(sts, "issue.shared_store", "a store to shared memory")?,
+            issue_cp: r.cycles(u.moves(&[How::CpAsync]), "issue.cp_async", "`cp`")?,
+            issue_tma: r.cycles(u.moves(&[How::TmaLoad, How::TmaStore]), "issue.tma", "`tma`")?,
+            issue_mma: r.cycles(warp_mma || wgmma, "issue.mma", "a matrix instruction")?,
+            issue_umma: r.cycles(umma || pair, "issue.umma", "`umma`")?,
+            issue_sync: r.cycles(sync, "issue.sync", "a synchronisation instruction")?,
+            loop_: r.cycles(loops, "issue.loop", "a loop")?,
+            shared_latency: r.cycles(lds || warp_mma, "memory.shared_latency", "a shared load")?,
+            shared_byte: r.per(shared, "memory.shared_bytes_per_clk", "shared memory traffic")?,
+            conflict: r.optional("memory.shared_conflict_ways").unwrap_or(1.0).max(1.0),
+            l2_latency: r.cycles(loads || tma, "memory.l2_latency", "a global load")?,
+            dram_latency: r.cycles(loads || tma, "memory.dram_latency", "a global load")?,
+            l2_byte: r.per(global, "memory.l2_bytes_per_clk", "global memory traffic")?,
+            tma_latency: r.cycles(tma, "tma.latency", "`tma`")?,
+            tma_row: r.per(u.moves(&[How::TmaLoad, How::TmaStore]), "tma.rows_per_clk", "`tma`")?,
+            tma_store_latency: r.cycles(u.moves(&[How::TmaStore]), "tma.store_latency", "`tma.store`")?,
+            warp_m: r.number(warp_mma, "mma.warp_m", "`mma`")? as i64,
+            warp_n: r.number(warp_mma, "mma.warp_n", "`mma`")? as i64,
+            warp_k_bytes: r.number(warp_mma, "mma.warp_k_bytes", "`mma`")? as i64,
+            warp_interval: r.cycles(warp_mma, "mma.warp_interval", "`mma`")?,
+            warp_latency: r.cycles(warp_mma, "mma.warp_latency", "`mma`")?,
+            tensor_flop: r.per(wgmma || umma || pair, "mma.f16_flop_per_clk", "the tensor pipe")?,
+            wgmma_latency: r.cycles(wgmma, "wgmma.latency", "`wgmma`")?,
+            umma_latency: r.cycles(umma, "umma.latency", "`umma`")?,
+            umma_pair_latency: r.cycles(pair, "umma.pair_latency", "`umma.pair`")?,
+            tmem_latency: r.cycles(tmem, "tmem.ld_latency", "`tmem.ld`")?,
+            tmem_byte: r.per(tmem, "tmem.ld_bytes_per_clk", "`tmem.ld`")?,
+            tmem_alloc: r.cycles(
+                u.any(|op| matches!(op, Op::TmemAlloc { .. } | Op::TmemDealloc { .. })),
+                "tmem.alloc",
+                "`tmem.alloc`",
+            )?,
+            barrier: r.cycles(barrier, "sync.barrier", "`barrier`")?,
+            barrier_warp: r.cycles(
+                barrier || u.any(|op| matches!(op, Op::Named { .. })),
+                "sync.barrier_per_warp",
+                "a barrier",
+            )?,
+            warp_sync: r.cycles(u.any(|op| matches!(op, Op::WarpSync)), "sync.warp", "a barrier of one warp")?,
+            named: r.cycles(u.any(|op| matches!(op, Op::Named { .. })), "sync.named", "`bar`")?,
+            cluster: r.cycles(
+                u.any(|op| matches!(op, Op::ClusterWait | Op::ClusterArrive { .. })),
+                "sync.cluster",
+                "`cluster.sync`",
+            )?,
+            mbar_wake: r.cycles(mbar, "sync.mbarrier_wake", "a wait on an mbarrier")?,
+            mbar_remote: r.cycles(mbar && prog.cluster > 1, "sync.mbarrier_remote", "an arrive in another CTA")?,
+            mbar_init: r.cycles(u.any(|op| matches!(op, Op::Init(_))), "sync.mbarrier_init", "`init`")?,
+            fence: r.cycles(u.any(|op| matches!(op, Op::Fence(_))), "sync.fence_async", "a fence")?,
+            setmaxnreg: r.cycles(u.any(|op| matches!(op, Op::Regs { .. })), "sync.setmaxnreg", "`regs`")?,
+            fma: r.per(other_alu, "alu.fma_per_clk", "`alu`")?,
+            exp: r.per(alu("exp"), "alu.exp_per_clk", "`alu exp`")?,
+            int: r.per(alu("int") || dequant, "alu.int_per_clk", "integer arithmetic")?,
+            dequant_ops: r.number(dequant, "alu.dequant_ops", "`via dequant`")?,
+            cta_launch: r.cycles(true, "launch.cta", "every kernel")?,
+            ..Costs::default()
+        };
+        if global {
+            let gbps = r.number(true, "memory.dram_gbps", "global memory traffic")?;
+            let efficiency = r.number(true, "memory.dram_efficiency", "global memory traffic")?;
+            let mhz = r.number(true, "clock.mhz", "global memory traffic")?;
+            let bytes_per_clk = gbps * 1e3 * efficiency / mhz / cores.max(1) as f64;
+            c.dram_byte = TICKS as f64 / bytes_per_clk;
+        }
+        for key in &r.used {
+            if let Some(p) = m.params.get(*key) {
+                c.used[match p.kind {
+                    Kind::Documented => 0,
+                    Kind::Measured => 1,
+                    Kind::Estimated => 2,
+                }] += 1;
+            }
+        }
+        Ok(c)
+    }
+}

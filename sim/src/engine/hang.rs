@@ -1,0 +1,36 @@
+//! The diagnosis of a run in which nobody can go on.
+
+use crate::report::Waiting;
+use crate::timeline::TICKS;
+
+use super::run::Engine;
+
+impl Engine<'_> {
+    /// Who waits for what, since when, and what would have to happen; agents of one kind stand once.
+    pub(super) fn diagnose(&mut self) -> Vec<Waiting> {
+        let mut list: Vec<Waiting> = Vec::new();
+        for s in 0..self.seats.len() {
+            self.keep_findings(s);
+            let seat = &self.seats[s];
+            let Some(w) = &seat.world else { continue };
+            for (a, run) in seat.runs.iter().enumerate() {
+                let Some((pc, _, on)) = run.waits else { continue };
+                self.end = self.end.max(run.upto);
+                let (waits_for, needs) = w.explain(a as u32, pc, on);
+                let site = self.prog.at[pc as usize];
+                // The same wait of several warps, or of other resident CTAs, is one line.
+                if list.iter().any(|x| x.site == site && x.waits_for == waits_for) {
+                    continue;
+                }
+                list.push(Waiting {
+                    agent: w.agent_name(a as u32),
+                    site,
+                    since: (run.upto + self.skipped) as f64 / TICKS as f64,
+                    waits_for,
+                    needs,
+                });
+            }
+        }
+        list
+    }
+}

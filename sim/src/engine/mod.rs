@@ -1,0 +1,35 @@
+//! The engine: a discrete-event simulation of the cores of one cluster, with all their resident CTAs.
+//!
+//! ```text
+//!   queue ──event──▶ agent goes on ──step──▶ protocol::World     (what it means)
+//!     ▲                  │                        │
+//!     │                  ▼                        ▼ touched
+//!     └── wake ◀── timing (servers, latencies) ◀──┘              (how long it takes)
+//!                        │
+//!                        ▼
+//!                     ledger: every tick of every agent is work or one stall; spans of the timeline
+//! ```
+//!
+//! Time is in ticks of 1/256 cycle. Events are ordered by time, then content. An operation takes effect when it starts;
+//! the agent goes on when its time is over. Resources are servers with a rate: contention is queueing, not a factor.
+
+mod cache;
+mod costs;
+mod hang;
+mod ledger;
+mod occupancy;
+mod queue;
+mod record;
+mod repeat;
+mod report;
+mod run;
+mod server;
+mod support;
+mod timing;
+
+pub use costs::Costs;
+pub use occupancy::{occupancy, tmem_columns};
+pub use queue::{Queue, What};
+pub use run::run;
+pub use server::{Core, Server};
+pub use support::{satisfies, supported};

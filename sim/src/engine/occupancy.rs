@@ -1,0 +1,81 @@
+//! How many CTAs a core holds at a time.
+
+use crate::ir::{Class, Program};
+use crate::machine::{Machine, Vendor};
+use crate::report::{Occupancy, RunError};
+
+/// Resident CTAs of a core, by each limit and by all together. `share` is how many CTAs the grid has for a core.
+///
+/// # Errors
+/// When not even one fits, or a limit is not known.
+pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, RunError> {
+    let who = "occupancy";
+    let warp = m.need("core.warp_size", who)?;
+    let threads = prog.warps as f64 * warp;
+    let shared = prog.shared_bytes();
+    let mut by: Vec<(String, u32)> = Vec::new();
+    let too_big = |message: String| Err(RunError::DoesNotFit { message });
+
+    let max_threads = m.need("limit.threads_per_cta", who)?;
+    if threads > max_threads {
+        return too_big(format!("a CTA of {threads} threads is more than {}'s {max_threads}", m.name));
+    }
+    let per_cta = m.need("limit.shared_per_cta", who)?;
+    if shared as f64 > per_cta {
+        return too_big(format!("a CTA needs {shared} bytes of shared memory; {} gives one at most {per_cta}", m.name));
+    }
+    if shared > 0 {
+        let reserved = m.get("limit.shared_reserved").unwrap_or(0.0);
+        let per_core = m.need("limit.shared_per_core", who)?;
+        by.push(("shared memory".into(), (per_core / (shared as f64 + reserved)) as u32));
+    }
+    if let Some(regs) = prog.regs {
+        let most = m.need("limit.regs_per_thread", who)?;
+        if regs as f64 > most {
+            return too_big(format!("{regs} registers a thread are more than {}'s {most}", m.name));
+        }
+        // Apple's registers come out of one dynamic pool: there the kernel's number limits nothing by itself.
+        if m.vendor != Vendor::Apple {
+            let granule = m.need("limit.reg_granule", who)?;
+            let per_thread = (regs as f64 / granule).ceil() * granule;
+            let all = m.need("limit.regs_per_core", who)?;
+            let fit = (all / (per_thread * threads)) as u32;
+            if fit == 0 {
+                return too_big(format!("{threads} threads of {regs} registers are more than {}'s {all} a core", m.name));
+            }
+            by.push(("registers".into(), fit));
+        }
+    }
+    by.push(("warps".into(), (m.need("limit.warps_per_core", who)? / prog.warps as f64) as u32));
+    if let Some(slots) = m.get("limit.ctas_per_core") {
+        by.push(("CTA slots".into(), slots as u32));
+    }
+    let columns = tmem_columns(prog);
+    if columns > 0 {
+        let all = m.need("limit.tmem_columns", who)?;
+        if columns as f64 > all {
+            return too_big(format!("a CTA needs {columns} columns of tensor memory; {} has {all}", m.name));
+        }
+        by.push(("tensor memory".into(), (all / columns as f64) as u32));
+    }
+    by.push(("grid".into(), share.clamp(0, u32::MAX as i64) as u32));
+    let (limit, n) = by.iter().min_by_key(|(_, n)| *n).cloned().unwrap_or(("grid".into(), 0));
+    if n == 0 && limit != "grid" {
+        return too_big(format!("not even one CTA fits a core of {}: {limit}", m.name));
+    }
+    Ok(Occupancy { ctas_per_core: n, warps_per_core: n * prog.warps, limit, by })
+}
+
+/// Columns of tensor memory a CTA allocates: each object a power of two of at least 32 (PTX ISA, tcgen05.alloc).
+pub fn tmem_columns(prog: &Program) -> i64 {
+    prog.objects
+        .iter()
+        .filter(|o| o.class == Class::Tmem && o.overlay.is_none())
+        .map(|o| {
+            // 128 lanes of 32 bits a column; narrower elements are packed.
+            let bits = o.cols * o.slots as i64 * o.dtype.bits() as i64;
+            ((bits + 31) / 32).max(32) as u64
+        })
+        .map(|c| c.next_power_of_two() as i64)
+        .sum()
+}

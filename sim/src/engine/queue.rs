@@ -1,0 +1,90 @@
+//! The event queue: events come out by time, then by content, never by order of insertion.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What is to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// A flight of a seat lands.
+    Land {
+        /// Seat.
+        seat: u32,
+        /// Flight of the seat's world.
+        flight: u32,
+    },
+    /// An agent goes on.
+    Go {
+        /// Seat.
+        seat: u32,
+        /// Agent of the seat's world.
+        agent: u32,
+    },
+    /// A seat gets its next cluster.
+    Seat {
+        /// Seat.
+        seat: u32,
+    },
+}
+
+/// Pending events.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    /// Time, class, seat and index in one number, so that one comparison orders them by content.
+    heap: BinaryHeap<Reverse<u128>>,
+}
+
+impl Queue {
+    /// Adds an event.
+    pub fn push(&mut self, at: u64, what: What) {
+        let (class, seat, index) = match what {
+            What::Land { seat, flight } => (0u128, seat, flight),
+            What::Go { seat, agent } => (1, seat, agent),
+            What::Seat { seat } => (2, seat, 0),
+        };
+        self.heap.push(Reverse((at as u128) << 64 | class << 56 | (seat as u128) << 32 | index as u128));
+    }
+
+    /// Takes the first event.
+    pub fn pop(&mut self) -> Option<(u64, What)> {
+        let Reverse(key) = self.heap.pop()?;
+        let (at, seat, index) = ((key >> 64) as u64, (key >> 32) as u32 & 0xff_ffff, key as u32);
+        let what = match (key >> 56) as u8 {
+            0 => What::Land { seat, flight: index },
+            1 => What::Go { seat, agent: index },
+            _ => What::Seat { seat },
+        };
+        Some((at, what))
+    }
+
+    /// Pending events as (time, content), in order, for comparing states.
+    pub fn sorted(&self) -> Vec<u128> {
+        let mut list: Vec<u128> = self.heap.iter().map(|r| r.0).collect();
+        list.sort_unstable();
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_then_content() {
+        let mut q = Queue::default();
+        q.push(5, What::Go { seat: 1, agent: 2 });
+        q.push(5, What::Land { seat: 3, flight: 9 });
+        q.push(4, What::Seat { seat: 0 });
+        q.push(5, What::Go { seat: 0, agent: 7 });
+        let order: Vec<_> = std::iter::from_fn(|| q.pop()).collect();
+        assert_eq!(
+            order,
+            [
+                (4, What::Seat { seat: 0 }),
+                (5, What::Land { seat: 3, flight: 9 }),
+                (5, What::Go { seat: 0, agent: 7 }),
+                (5, What::Go { seat: 1, agent: 2 }),
+            ]
+        );
+    }
+}

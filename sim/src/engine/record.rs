@@ -1,0 +1,194 @@
+//! Writing the timeline while a run goes on.
+
+use std::collections::BTreeMap;
+
+use crate::ir::Program;
+use crate::protocol::{AgentInfo, Foot, World};
+use crate::timeline::{Engine, Row, RowKind, SourceLine, Span, Timeline, What};
+
+/// A row before it has its final place: rows are ordered by CTA, then sort, then index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RowKey {
+    /// Agent of the cluster's list.
+    Agent(u32),
+    /// Copy engine, tensor pipe, loads.
+    Engine(Engine),
+    /// Slot of a buffer.
+    Slot(u16, u32),
+    /// mbarrier of the world.
+    Barrier(u32),
+}
+
+/// The timeline in the making.
+pub(super) struct Recorder<'p> {
+    prog: &'p Program,
+    limit: usize,
+    rows: BTreeMap<(u32, RowKey), u32>,
+    kinds: Vec<(u32, RowKey, Row)>,
+    spans: Vec<Span>,
+    truncated: Option<u64>,
+    /// The last span of each slot or barrier row that is still open.
+    open: BTreeMap<u32, u32>,
+}
+
+impl<'p> Recorder<'p> {
+    /// A recorder for at most `limit` spans.
+    pub(super) fn new(prog: &'p Program, limit: usize) -> Self {
+        Recorder {
+            prog,
+            limit,
+            rows: BTreeMap::new(),
+            kinds: Vec::new(),
+            spans: Vec::new(),
+            truncated: None,
+            open: BTreeMap::new(),
+        }
+    }
+
+    fn row(&mut self, cta: u32, key: RowKey, make: impl FnOnce() -> (String, RowKind)) -> u32 {
+        let next = self.kinds.len() as u32;
+        let id = *self.rows.entry((cta, key)).or_insert(next);
+        if id == next {
+            let (name, kind) = make();
+            self.kinds.push((cta, key, Row { name, cta, kind }));
+        }
+        id
+    }
+
+    /// The row of an agent.
+    pub(super) fn agent(&mut self, cta: u32, index: u32, who: AgentInfo) -> u32 {
+        let role = self.prog.role_of(who.warp).map_or("warp".to_string(), |r| r.name.clone());
+        let name = match who.lanes {
+            Some(crate::timeline::Lanes::Elected) => format!("{role} w{} elected", who.warp),
+            Some(crate::timeline::Lanes::Rest) => format!("{role} w{} rest", who.warp),
+            None => format!("{role} w{}", who.warp),
+        };
+        self.row(cta, RowKey::Agent(index), || (name, RowKind::Agent { role, warp: who.warp, lanes: who.lanes }))
+    }
+
+    /// The row of an engine.
+    pub(super) fn engine(&mut self, cta: u32, engine: Engine) -> u32 {
+        let name = match engine {
+            Engine::Loads => "loads in flight",
+            Engine::Copy => "copy engine",
+            Engine::Tensor => "tensor pipe",
+        };
+        self.row(cta, RowKey::Engine(engine), || (name.to_string(), RowKind::Engine(engine)))
+    }
+
+    /// Adds a span; its index, or none where the limit is reached.
+    pub(super) fn span(
+        &mut self,
+        row: u32,
+        (start, end): (u64, u64),
+        what: What,
+        site: Option<u32>,
+        label: String,
+        woken_by: Option<u32>,
+    ) -> Option<u32> {
+        if end <= start {
+            return None;
+        }
+        if self.spans.len() >= self.limit {
+            self.truncated = Some(self.truncated.map_or(start, |t| t.min(start)));
+            return None;
+        }
+        self.spans.push(Span { row, start, end, what, site, label, woken_by });
+        Some((self.spans.len() - 1) as u32)
+    }
+
+    /// A slot begins to be filled with a tile and holds it from `full` on.
+    pub(super) fn fill(&mut self, cta: u32, world: &World<'_>, foot: &Foot, tile: String, now: u64, full: u64, site: u32) {
+        let o = &self.prog.objects[foot.obj as usize];
+        let name = if o.slots > 1 { format!("{}[{}]", o.name, foot.slot) } else { o.name.clone() };
+        let _ = world;
+        let row = self.row(cta, RowKey::Slot(foot.obj, foot.slot), || (name.clone(), RowKind::Slot(name)));
+        // Warps that share a tile fill it together: the first opens the row's span, the last makes it full.
+        if let Some(&last) = self.open.get(&row) {
+            let s = &mut self.spans[last as usize];
+            if s.label == tile && s.start >= now {
+                s.start = s.start.max(full);
+                if let Some(before) = last.checked_sub(1).map(|i| i as usize)
+                    && self.spans[before].row == row
+                {
+                    self.spans[before].end = self.spans[last as usize].start;
+                }
+                return;
+            }
+            s.end = now.max(s.start);
+        }
+        if self.span(row, (now, full), What::Hold { filling: true }, Some(site), tile.clone(), None).is_some()
+            && let Some(i) = self.span(row, (full, u64::MAX), What::Hold { filling: false }, Some(site), tile, None)
+        {
+            self.open.insert(row, i);
+        }
+    }
+
+    /// A barrier's phase begins.
+    pub(super) fn phase(&mut self, cta: u32, index: u32, name: &str, phase: u32, now: u64) {
+        let row = self.row(cta, RowKey::Barrier(index), || (name.to_string(), RowKind::Barrier(name.to_string())));
+        if let Some(last) = self.open.remove(&row) {
+            self.spans[last as usize].end = now;
+        }
+        if let Some(i) =
+            self.span(row, (now, u64::MAX), What::Hold { filling: false }, None, format!("φ{phase}"), None)
+        {
+            self.open.insert(row, i);
+        }
+    }
+
+    /// Ends the open spans of a CTA's slots and barriers.
+    pub(super) fn close(&mut self, cta: u32, now: u64) {
+        let rows: Vec<u32> = self.open.keys().copied().filter(|r| self.kinds[*r as usize].0 == cta).collect();
+        for r in rows {
+            if let Some(i) = self.open.remove(&r) {
+                let s = &mut self.spans[i as usize];
+                s.end = now.max(s.start);
+            }
+        }
+    }
+
+    /// The finished timeline; titles are the caller's.
+    pub(super) fn finish(mut self, end: u64) -> Timeline {
+        for i in std::mem::take(&mut self.open).into_values() {
+            let s = &mut self.spans[i as usize];
+            s.end = end.max(s.start);
+        }
+        let mut order: Vec<usize> = (0..self.kinds.len()).collect();
+        order.sort_by_key(|&i| (self.kinds[i].0, self.kinds[i].1));
+        let mut place = vec![0u32; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old] = new as u32;
+        }
+        let rows = order.iter().map(|&i| self.kinds[i].2.clone()).collect();
+        let mut spans: Vec<(usize, Span)> = self
+            .spans
+            .into_iter()
+            .enumerate()
+            .map(|(i, mut s)| {
+                s.row = place[s.row as usize];
+                (i, s)
+            })
+            .filter(|(_, s)| s.end > s.start)
+            .collect();
+        spans.sort_by_key(|(i, s)| (s.start, s.row, s.end, *i));
+        let mut moved: BTreeMap<u32, u32> = BTreeMap::new();
+        for (new, (old, _)) in spans.iter().enumerate() {
+            moved.insert(*old as u32, new as u32);
+        }
+        let spans = spans
+            .into_iter()
+            .map(|(_, mut s)| {
+                s.woken_by = s.woken_by.and_then(|w| moved.get(&w).copied());
+                s
+            })
+            .collect();
+        let sites = self
+            .prog
+            .sites
+            .iter()
+            .map(|s| SourceLine { file: s.file.clone(), line: s.line, text: s.text.clone() })
+            .collect();
+        Timeline { rows, spans, sites, end, truncated_at: self.truncated, ..Timeline::default() }
+    }
+}

@@ -1,0 +1,75 @@
+//! Repetition: when the state of the cores recurs at a CTA launch, what follows recurs too.
+//!
+//! The clusters of a unit run the same program. At each launch the whole state relative to now (agents, barriers, flights,
+//! servers, pending events) is compared with those of earlier launches; where it is equal, as many whole periods as fit
+//! are added to the ledger instead of being run. Nothing is approximated: the state is compared in full.
+
+use super::run::Engine;
+
+/// States kept; a period longer than this many launches is not found.
+const KEEP: usize = 48;
+
+struct Seen {
+    state: Vec<u64>,
+    at: u64,
+    launched: u32,
+    retired: u32,
+    ledger: super::ledger::Ledger,
+    busy: Vec<u64>,
+    flops: f64,
+    reads: (u64, u64),
+}
+
+/// The states at earlier launches.
+pub(super) struct Repeats {
+    on: bool,
+    seen: Vec<Seen>,
+}
+
+impl Repeats {
+    /// Looks for repetitions if `on`.
+    pub(super) fn new(on: bool) -> Self {
+        Repeats { on, seen: Vec::new() }
+    }
+
+    /// Called when a seat is free, before its next cluster is launched.
+    pub(super) fn look(&mut self, e: &mut Engine<'_>, now: u64) {
+        if !self.on || e.todo.len() < 2 * e.seats.len() || e.launched == 0 {
+            return;
+        }
+        let state = e.state(now);
+        if let Some(old) = self.seen.iter().find(|s| s.state == state) {
+            let step = (e.launched - old.launched) as usize;
+            let periods = e.todo.len() / step.max(1);
+            if periods > 0 && step > 0 {
+                let n = periods as u64;
+                e.skipped += n * (now - old.at);
+                e.todo.truncate(e.todo.len() - periods * step);
+                e.ledger.repeat(&old.ledger, n);
+                e.retired += periods as u32 * (e.retired - old.retired);
+                e.flops += n as f64 * (e.flops - old.flops);
+                e.reads.0 += n * (e.reads.0 - old.reads.0);
+                e.reads.1 += n * (e.reads.1 - old.reads.1);
+                for (s, was) in e.servers().zip(&old.busy) {
+                    s.busy += n * (s.busy - was);
+                }
+                self.on = false;
+            }
+            return;
+        }
+        if self.seen.len() == KEEP {
+            self.seen.remove(0);
+        }
+        let busy = e.servers().map(|s| s.busy).collect();
+        self.seen.push(Seen {
+            state,
+            at: now,
+            launched: e.launched,
+            retired: e.retired,
+            ledger: e.ledger.clone(),
+            busy,
+            flops: e.flops,
+            reads: e.reads,
+        });
+    }
+}

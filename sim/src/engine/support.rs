@@ -1,0 +1,167 @@
+//! What a machine must have for a kernel: an operation it lacks is an error before anything runs.
+
+use crate::ir::{Fence, How, Instr, MmaKind, Op, Order, Program, Queue, SiteId};
+use crate::machine::{Machine, Vendor};
+use crate::report::RunError;
+
+/// An architecture as vendor and age, for comparisons within a vendor's line.
+fn age(arch: &str) -> Option<(Vendor, u32)> {
+    if let Some(n) = arch.strip_prefix("sm_") {
+        return n.trim_end_matches(['a', 'f']).parse().ok().map(|n| (Vendor::Nvidia, n));
+    }
+    if let Some(n) = arch.strip_prefix("apple") {
+        return n.parse().ok().map(|n| (Vendor::Apple, n));
+    }
+    // CDNA 2, 3, 4 in order of age; the names are hexadecimal steppings.
+    let order = ["gfx90a", "gfx942", "gfx950"];
+    order.iter().position(|g| *g == arch).map(|i| (Vendor::Amd, i as u32))
+}
+
+/// Whether a machine of architecture `has` runs what is written for `wants`.
+pub fn satisfies(has: &str, wants: &str) -> bool {
+    // A suffix `a` is architecture-specific: sm_90a is not part of sm_100a.
+    if wants.ends_with('a') && wants.starts_with("sm_") {
+        return has == wants;
+    }
+    match (age(has), age(wants)) {
+        (Some((v, x)), Some((w, y))) => v == w && x >= y,
+        _ => false,
+    }
+}
+
+/// What an operation needs: words for the message, and whether an architecture has it.
+struct Need {
+    what: &'static str,
+    needs: &'static str,
+    holds: fn(Vendor, u32) -> bool,
+}
+
+const fn need(what: &'static str, needs: &'static str, holds: fn(Vendor, u32) -> bool) -> Need {
+    Need { what, needs, holds }
+}
+
+fn nvidia(v: Vendor, n: u32, from: u32) -> bool {
+    v == Vendor::Nvidia && n >= from
+}
+
+/// The need of each operation, where it has one.
+fn need_of(op: &Op) -> Option<Need> {
+    Some(match op {
+        Op::Move { how, .. } => match how {
+            How::CpAsync => need("cp", "sm_80 or later", |v, n| nvidia(v, n, 80)),
+            How::LdsDma => need("dma", "gfx90a or later", |v, _| v == Vendor::Amd),
+            How::TmaLoad => need("tma", "sm_90 or later", |v, n| nvidia(v, n, 90)),
+            How::TmaStore => need("tma.store", "sm_90 or later", |v, n| nvidia(v, n, 90)),
+            How::TmemLd => need("tmem.ld", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+            How::TmemSt => need("tmem.st", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+            _ => return None,
+        },
+        Op::Mma { kind, .. } => match kind {
+            MmaKind::Warp => return None,
+            MmaKind::Wgmma => need("wgmma", "sm_90a", |v, n| v == Vendor::Nvidia && n == 90),
+            MmaKind::Umma => need("umma", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+            MmaKind::UmmaPair => need("umma.pair", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+        },
+        Op::CommitUmma(_) => need("commit umma", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+        Op::Commit(q) | Op::Wait(q, _) => match q {
+            Queue::Cp => need("cp groups", "sm_80 or later", |v, n| nvidia(v, n, 80)),
+            Queue::Wgmma => need("wgmma groups", "sm_90a", |v, n| v == Vendor::Nvidia && n == 90),
+            Queue::Bulk | Queue::BulkRead => need("bulk groups", "sm_90 or later", |v, n| nvidia(v, n, 90)),
+            Queue::Vm => need("wait vm", "a gfx9 machine", |v, _| v == Vendor::Amd),
+            Queue::Lgkm => need("wait lgkm", "a gfx9 machine", |v, _| v == Vendor::Amd),
+            Queue::TmemLd | Queue::TmemSt => need("tmem waits", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+        },
+        Op::CpArrive { .. } => need("cp.arrive", "sm_80 or later", |v, n| nvidia(v, n, 80)),
+        Op::Init(_) | Op::Inval(_) | Op::MbarWait { .. } => {
+            need("an mbarrier", "sm_80 or later", |v, n| nvidia(v, n, 80))
+        }
+        Op::Arrive { expect: None, .. } => need("arrive", "sm_80 or later", |v, n| nvidia(v, n, 80)),
+        Op::Arrive { .. } | Op::Expect { .. } => need("expect", "sm_90 or later", |v, n| nvidia(v, n, 90)),
+        Op::Barrier(Order::Shared) => return None,
+        Op::Barrier(Order::None | Order::Device) => {
+            need("a barrier with memory flags", "Metal", |v, _| v == Vendor::Apple || v == Vendor::Amd)
+        }
+        Op::Named { .. } => need("a numbered barrier", "sm_70 or later", |v, n| nvidia(v, n, 70)),
+        Op::ClusterArrive { .. } | Op::ClusterWait => need("a cluster", "sm_90 or later", |v, n| nvidia(v, n, 90)),
+        Op::Fence(Fence::Cta) => return None,
+        Op::Fence(Fence::TmemBefore | Fence::TmemAfter) => {
+            need("tmem.fence", "sm_100a or later", |v, n| nvidia(v, n, 100))
+        }
+        Op::Fence(_) => need("a proxy fence", "sm_90 or later", |v, n| nvidia(v, n, 90)),
+        Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => {
+            need("tensor memory", "sm_100a or later", |v, n| nvidia(v, n, 100))
+        }
+        Op::Regs { .. } => need("regs", "sm_90a or later", |v, n| nvidia(v, n, 90)),
+        Op::NextTile { .. } => need("clc", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+        Op::GridWait => need("grid.wait", "sm_90 or later", |v, n| nvidia(v, n, 90)),
+        Op::Zero(_) | Op::Alu { .. } | Op::WarpSync | Op::Put { .. } | Op::Get { .. } => return None,
+    })
+}
+
+/// Checks every operation and every `needs` of a kernel against a machine.
+///
+/// # Errors
+/// The first that the machine lacks, with its place.
+pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
+    if m.vendor == Vendor::Paper {
+        return Ok(());
+    }
+    for (wants, site) in &prog.needs {
+        if age(wants).is_none() {
+            return Err(unsupported(format!("`needs {wants}` names no machine line I know"), *site));
+        }
+        if !satisfies(&m.arch, wants) {
+            let why = if wants.ends_with('a') { " (features with an `a` are of that one generation)" } else { "" };
+            return Err(unsupported(
+                format!("the kernel needs {wants}; {} is {}{why}", m.name, m.arch),
+                *site,
+            ));
+        }
+    }
+    let Some((vendor, n)) = age(&m.arch) else {
+        return Err(RunError::Unsupported {
+            message: format!("machine `{}` has an architecture I do not know: {}", m.name, m.arch),
+            site: None,
+        });
+    };
+    for (pc, i) in prog.code.iter().enumerate() {
+        let Instr::Op { op, .. } = i else { continue };
+        if let Some(need) = need_of(op)
+            && !(need.holds)(vendor, n)
+        {
+            return Err(unsupported(
+                format!("`{}` needs {}; {} ({}) has none", need.what, need.needs, m.name, m.arch),
+                prog.at[pc],
+            ));
+        }
+        // Ranges that the instruction encodes.
+        if let Op::Wait(q, e) = op
+            && let Some(v) = e.constant()
+        {
+            let key = match q {
+                Queue::Vm => "limit.vmcnt",
+                Queue::Lgkm => "limit.lgkmcnt",
+                _ => continue,
+            };
+            if let Some(limit) = m.get(key)
+                && v as f64 > limit
+            {
+                let message = format!("waits for at most {v} outstanding, and {} counts to {limit}", m.name);
+                return Err(unsupported(message, prog.at[pc]));
+            }
+        }
+    }
+    if prog.cluster > 1 {
+        let limit = m.need("limit.cluster", "a kernel with clusters")?;
+        if prog.cluster as f64 > limit {
+            return Err(RunError::DoesNotFit {
+                message: format!("a cluster of {} CTAs is more than {}'s {limit}", prog.cluster, m.name),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn unsupported(message: String, site: SiteId) -> RunError {
+    RunError::Unsupported { message, site: Some(site) }
+}

@@ -1,0 +1,138 @@
+//! Saying what a blocked agent waits for, in which state that is, and what would have to happen.
+
+use crate::ir::{BarRef, Instr, Op, Phase};
+
+use super::AgentId;
+use super::meet::MeetKind;
+use super::stream::StreamKind;
+use super::world::{On, World};
+
+impl World<'_> {
+    /// For an agent blocked at `pc`: what it waits for and its state; what would have to happen.
+    pub fn explain(&self, a: AgentId, pc: u32, on: On) -> (String, String) {
+        match on {
+            On::Mbar(ix) => self.explain_mbar(a, pc, ix),
+            On::Meet(ix) => self.explain_meet(a, ix),
+            On::Own(_) => self.explain_own(a, pc),
+            On::Pool(cta) => (
+                format!("registers: CTA {cta} has {} in its pool", self.pool[cta as usize]),
+                "another warpgroup gives registers back with `regs dec`".into(),
+            ),
+        }
+    }
+
+    fn explain_mbar(&self, a: AgentId, pc: u32, ix: u32) -> (String, String) {
+        let m = &self.mbars[ix as usize];
+        let want = match &self.prog.code[pc as usize] {
+            Instr::Op { op: Op::MbarWait { phase: Phase::Absolute(e), .. }, .. } => {
+                self.eval(a, e).map_or("a phase".into(), |v| format!("phase {v}"))
+            }
+            Instr::Op { op: Op::MbarWait { phase: Phase::Parity(e), .. }, .. } => {
+                self.eval(a, e).map_or("a phase".into(), |v| format!("parity {}", v & 1))
+            }
+            _ => "a phase".into(),
+        };
+        let mut state = if m.live {
+            format!("phase {} is open with {} of {} arrivals missing", m.phase, m.pending, m.expected)
+        } else {
+            "it is not initialised".to_string()
+        };
+        match m.tx {
+            0 => {}
+            n if n > 0 => state += &format!(" and {n} expected bytes missing"),
+            n => state += &format!(" and {} bytes too many", -n),
+        }
+        (format!("{want} of {}: {state}", self.mbar_name(ix)), self.who_signals(ix))
+    }
+
+    /// The statements that signal a barrier, and what holds up those who would execute them.
+    fn who_signals(&self, ix: u32) -> String {
+        let decl = self.mbar_decl(ix);
+        let names = |r: &BarRef| r.bar == decl;
+        let mut parts = Vec::new();
+        for (pc, i) in self.prog.code.iter().enumerate() {
+            let Instr::Op { op, .. } = i else { continue };
+            let verb = match op {
+                Op::Arrive { bar, .. } if names(bar) => "arrives",
+                Op::CpArrive { bar, .. } if names(bar) => "arrives when its copies are done",
+                Op::CommitUmma(bars) if bars.iter().any(names) => "arrives when its multiplications are done",
+                Op::Move { signals: Some(bar), .. } if names(bar) => "delivers bytes",
+                Op::NextTile { signals, .. } if names(signals) => "delivers bytes",
+                Op::Expect { bar, .. } if names(bar) => "expects bytes",
+                _ => continue,
+            };
+            let who = self.holders(pc as u32);
+            parts.push(format!("line {} {verb}{who}", self.prog.site(pc as u32).line));
+        }
+        if parts.is_empty() { "nobody signals it".into() } else { parts.join("; ") }
+    }
+
+    /// Agents that could still come to an instruction, or that none can.
+    fn holders(&self, pc: u32) -> String {
+        let mut ended = 0;
+        let mut able = 0;
+        for a in 0..self.info.len() {
+            if !self.may_reach(a as AgentId, pc) {
+                continue;
+            }
+            able += 1;
+            ended += self.agents[a].ended as usize;
+        }
+        match (able, ended) {
+            (n, e) if n > 0 && n == e => " (whoever executes it has ended)".into(),
+            _ => String::new(),
+        }
+    }
+
+    /// Whether the blocks around an instruction include an agent.
+    fn may_reach(&self, a: AgentId, pc: u32) -> bool {
+        let me = self.info[a as usize];
+        self.prog.code[..pc as usize].iter().enumerate().all(|(_, i)| match i {
+            Instr::Only(who, to) if *to > pc => match who {
+                crate::ir::Who::Warps(w) => w >> me.warp & 1 == 1,
+                crate::ir::Who::Elected => me.elected(),
+                crate::ir::Who::Cta(e) => self.eval(a, e).is_ok_and(|c| c == me.cta as i64),
+            },
+            _ => true,
+        })
+    }
+
+    fn explain_meet(&self, a: AgentId, ix: u32) -> (String, String) {
+        let m = &self.meets[ix as usize];
+        let name = self.meet_name(ix);
+        let what = match m.kind {
+            MeetKind::Named(..) => {
+                format!("{name}: {} of {} threads have arrived, {} times before", m.arrived, m.needed, m.generation)
+            }
+            _ => format!("{name}, the {}. time: {} have arrived", m.generation + 1, m.arrived),
+        };
+        let scope = |i: usize| match m.kind {
+            MeetKind::Cta(c) | MeetKind::Named(_, _, c) => self.info[i].cta == c,
+            MeetKind::Warp(c, w) => self.info[i].cta == c && self.info[i].warp == w,
+            MeetKind::Warpgroup(c, g) => self.info[i].cta == c && self.info[i].warp / 4 == g,
+            MeetKind::Cluster => true,
+        };
+        let missing: Vec<String> = (0..self.info.len())
+            .filter(|&i| i as u32 != a && scope(i) && m.who >> i & 1 == 0)
+            .map(|i| {
+                let name = self.agent_name(i as AgentId);
+                if self.agents[i].ended {
+                    format!("{name} (ended)")
+                } else {
+                    format!("{name} (at line {})", self.prog.site(self.agents[i].pc).line)
+                }
+            })
+            .take(8)
+            .collect();
+        (what, if missing.is_empty() { "more arrivals than there are warps".into() } else { format!("still to come: {}", missing.join(", ")) })
+    }
+
+    fn explain_own(&self, a: AgentId, pc: u32) -> (String, String) {
+        if let Instr::Op { op: Op::Wait(q, _), .. } = &self.prog.code[pc as usize] {
+            let n = self.outstanding(a, *q);
+            let _ = StreamKind::of(*q);
+            return (format!("its own {q:?} operations: {n} outstanding"), "they land".into());
+        }
+        ("registers that a load has not filled yet".into(), "the load lands".into())
+    }
+}
