@@ -1,1 +1,71 @@
-//! Machine descriptions: every number with unit, kind and source.
+//! The machines warpline knows, and the loader for machine files.
+//!
+//! A machine file is TOML: a name, a title, a vendor and an architecture, then tables named by the first part of
+//! the keys in [`warpline_sim::machine::KEYS`], one number a line:
+//!
+//! ```toml
+//! [memory]
+//! l2_latency = { value = 264.5, unit = "cycles", kind = "measured", source = "who, on what", spread = [258, 280] }
+//! ```
+//!
+//! Every number says what it is worth: `documented`, `measured`, or `estimated`, which covers arithmetic and numbers
+//! of another chip that stand in. A measurement on the same die in another product (an H800 for an H200, an MI308X
+//! for an MI300X) counts as measured where the die decides it. A key that is left out is hardware that is not there.
+//!
+//! [`embedded`] has the machines that come along, [`parse`] reads others and reports every mistake at once,
+//! [`apply`] changes a number from the command line, and [`describe`] lists a machine for people.
+//!
+//! ```
+//! let mut h200 = warpline_models::embedded("h200").expect("h200 comes along");
+//! assert_eq!(h200.get("core.count"), Some(132.0));
+//! warpline_models::apply(&mut h200, "machine.dram.gbps", 4000.0).expect("a known key");
+//! assert_eq!(h200.get("memory.dram_gbps"), Some(4000.0));
+//! print!("{}", warpline_models::render(&warpline_models::describe(&h200)));
+//! ```
+
+mod apply;
+mod describe;
+mod entry;
+mod parse;
+mod suggest;
+
+pub use apply::apply;
+pub use describe::{Row, describe, render};
+pub use parse::parse;
+
+use warpline_sim::machine::Machine;
+
+/// The machines that come along, sorted by name. A test holds the list against the files of the crate.
+const EMBEDDED: &[(&str, &str)] = &[
+    ("a100", include_str!("../a100.toml")),
+    ("b200", include_str!("../b200.toml")),
+    ("h200", include_str!("../h200.toml")),
+    ("m4-max", include_str!("../m4-max.toml")),
+    ("m4-max-32", include_str!("../m4-max-32.toml")),
+    ("mi250x", include_str!("../mi250x.toml")),
+    ("mi300x", include_str!("../mi300x.toml")),
+    ("mi355x", include_str!("../mi355x.toml")),
+    ("paper", include_str!("../paper.toml")),
+    ("v100", include_str!("../v100.toml")),
+];
+
+/// Names of the machines that come along, sorted.
+pub fn names() -> Vec<&'static str> {
+    EMBEDDED.iter().map(|(name, _)| *name).collect()
+}
+
+/// The file of a machine that comes along.
+pub fn text(name: &str) -> Option<&'static str> {
+    EMBEDDED.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
+}
+
+/// A machine that comes along.
+pub fn embedded(name: &str) -> Option<Machine> {
+    // A test parses every embedded file, so an error can only mean an unknown name.
+    parse(name, text(name)?).ok()
+}
+
+/// The name among [`names`] that was probably meant.
+pub fn closest(name: &str) -> Option<&'static str> {
+    suggest::closest(name, names())
+}

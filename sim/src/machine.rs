@@ -139,7 +139,12 @@ pub const KEYS: &[Key] = &[
     key("memory.l1_latency", "cycles", "global load to use, first-level hit"),
     key("memory.l2_latency", "cycles", "global load to use, second-level hit"),
     key("memory.l2_far_latency", "cycles", "the same from the far partition"),
-    key("memory.l2_bytes", "bytes", "second-level cache"),
+    key("memory.l2_bytes", "bytes", "second-level cache, all of it"),
+    key(
+        "memory.l2_domains",
+        "domains",
+        "separate L2 caches (XCDs, GCDs); each has its share of `l2_bytes` and of the cores",
+    ),
     key("memory.l2_bytes_per_clk", "bytes/cycle", "second-level bandwidth of one core's port"),
     key("memory.llc_latency", "cycles", "hit in the last-level cache behind L2 (SLC, Infinity Cache)"),
     key("memory.llc_bytes", "bytes", "last-level cache"),

@@ -1,0 +1,58 @@
+//! Numbers set from the command line.
+
+use crate::suggest;
+use warpline_sim::machine::{KEYS, Key, Kind, Machine, Param, key_named};
+
+/// Where a number set here says it is from.
+const SOURCE: &str = "set on the command line";
+
+/// Sets one number of a machine, for `--set machine.dram.gbps=4000`.
+///
+/// The key may be written in full (`memory.dram_gbps`), with `machine.` before it, or without its table and with
+/// dots for underscores (`dram.gbps`) where only one key reads so. A number that the machine lacks is added.
+/// The number loses its spread: whoever sets it means it.
+pub fn apply(machine: &mut Machine, key: &str, value: f64) -> Result<(), String> {
+    let found = find(key)?;
+    if !value.is_finite() || value < 0.0 {
+        return Err(format!("`{}` cannot be {value}: a number of {} from 0 up is needed", found.key, found.unit));
+    }
+    let param =
+        Param { value, unit: found.unit.to_string(), kind: Kind::Estimated, source: SOURCE.to_string(), spread: None };
+    machine.params.insert(found.key.to_string(), param);
+    Ok(())
+}
+
+/// The key that `written` names.
+fn find(written: &str) -> Result<&'static Key, String> {
+    let name = written.strip_prefix("machine.").unwrap_or(written);
+    if let Some(key) = key_named(name) {
+        return Ok(key);
+    }
+    let flat = flatten(name);
+    let alike: Vec<&Key> = KEYS.iter().filter(|k| flatten(k.key) == flat || flatten(tail(k.key)) == flat).collect();
+    match alike.as_slice() {
+        [one] => Ok(one),
+        [] => {
+            let names = KEYS.iter().map(|k| k.key);
+            // A key whose table was left out looks more like the rest of the name.
+            let meant = suggest::closest(name, names).or_else(|| {
+                let near = suggest::closest(&flat, KEYS.iter().map(|k| tail(k.key)))?;
+                KEYS.iter().map(|k| k.key).find(|k| tail(k) == near)
+            });
+            let help = meant.map_or(String::new(), |k| format!("; did you mean `{k}`?"));
+            Err(format!("no machine has a parameter `{name}`{help}"))
+        }
+        several => {
+            let keys: Vec<&str> = several.iter().map(|k| k.key).collect();
+            Err(format!("`{name}` could be {}", suggest::one_of(&keys)))
+        }
+    }
+}
+
+fn tail(key: &str) -> &str {
+    key.split_once('.').map_or(key, |(_, rest)| rest)
+}
+
+fn flatten(key: &str) -> String {
+    key.replace('.', "_")
+}
