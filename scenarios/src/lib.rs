@@ -6,9 +6,15 @@ use warpline_sim::ir::Program;
 
 mod ast;
 mod lex;
+mod library;
 mod lower;
 mod parse;
+mod scenario;
 mod suggest;
+
+pub use library::{embedded, embedded_kernel, embedded_kernel_names, embedded_kernel_of, embedded_names, suggestion};
+pub use lower::{Parameter, parameters};
+pub use scenario::{Beside, Claim, Scenario, Verdict, scenario};
 
 /// Values a kernel is compiled with.
 #[derive(Clone, Copy, Debug)]
