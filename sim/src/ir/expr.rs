@@ -101,7 +101,7 @@ impl Expr {
     /// A one-operand expression, folded where the operand is a constant.
     pub fn unary(op: Unary, a: Expr) -> Expr {
         match (op, &a) {
-            (Unary::Neg, Expr::Const(x)) => Expr::Const(-x),
+            (Unary::Neg, Expr::Const(x)) if *x != i64::MIN => Expr::Const(-x),
             (Unary::Not, Expr::Const(x)) => Expr::Const((*x == 0) as i64),
             _ => Expr::Unary(op, Box::new(a)),
         }
@@ -147,9 +147,9 @@ pub fn apply(op: Binary, a: i64, b: i64) -> Option<i64> {
         Binary::Add => a.checked_add(b),
         Binary::Sub => a.checked_sub(b),
         Binary::Mul => a.checked_mul(b),
-        Binary::Div => (b != 0).then(|| floor_div(a, b)),
+        Binary::Div => floor_div(a, b),
         Binary::Rem => (b != 0).then(|| a.checked_rem_euclid(b)).flatten(),
-        Binary::CeilDiv => (b != 0).then(|| floor_div(a.checked_add(b - 1)?, b).into()).flatten(),
+        Binary::CeilDiv => floor_div(a, b)?.checked_add((a.checked_rem(b)? != 0) as i64),
         Binary::Min => Some(a.min(b)),
         Binary::Max => Some(a.max(b)),
         Binary::Lt => truth(a < b),
@@ -166,7 +166,7 @@ pub fn apply(op: Binary, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-fn floor_div(a: i64, b: i64) -> i64 {
-    let q = a.wrapping_div(b);
-    if a % b != 0 && ((a < 0) != (b < 0)) { q - 1 } else { q }
+fn floor_div(a: i64, b: i64) -> Option<i64> {
+    let q = a.checked_div(b)?;
+    Some(if a % b != 0 && ((a < 0) != (b < 0)) { q - 1 } else { q })
 }

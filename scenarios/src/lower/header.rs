@@ -1,0 +1,356 @@
+//! Declarations: values, buffers, barriers, roles.
+
+use warpline_sim::ir::{Class, Dtype, Expr, Grid, MbarDecl, NamedDecl, Role, Tape};
+
+use super::{Context, Facts, Lower, Meaning, Mentions};
+use crate::ast::{Axis, DeclKind, Ident, Kernel, Memory, Param, Span, Type, WarpSet};
+use crate::suggest::did_you_mean;
+
+/// Extents and counts stay below this, so that no product of two of them and an element's bits overflows.
+const EXTENT: i64 = 1 << 27;
+
+impl Lower<'_> {
+    pub(super) fn header(&mut self, kernel: &Kernel) {
+        let before = self.errors.len();
+        self.check_inputs(kernel);
+        for p in &kernel.params {
+            self.param(p);
+        }
+        let mut warps = None;
+        for d in &kernel.decls {
+            if let DeclKind::Warps(_) = d.kind {
+                warps = Some(d.span.clone());
+            }
+            self.declaration(&d.kind, &d.span);
+        }
+        if warps.is_none() && !self.skipped.contains("warps") {
+            let d = self
+                .diag(&kernel.name.span, "this kernel does not say how many warps a CTA has", "`warps` is missing")
+                .help("write `warps 4` among its declarations");
+            self.error(d);
+        }
+        self.check_roles(kernel);
+        self.unsure |= self.errors.len() > before;
+    }
+
+    /// Values given for parameters that the kernel does not have.
+    fn check_inputs(&mut self, kernel: &Kernel) {
+        for name in self.inputs.set.keys() {
+            if kernel.params.iter().any(|p| p.name.text == *name) {
+                continue;
+            }
+            let known: Vec<&str> = kernel.params.iter().map(|p| p.name.text.as_str()).collect();
+            let message = format!("`{}` has no parameter `{name}`", kernel.name.text);
+            let mut d = self.diag(&kernel.name.span, message, "a value is given for it");
+            d.help = did_you_mean(name, known.iter().copied())
+                .or_else(|| Some(format!("its parameters are {}", known.join(", "))));
+            self.error(d);
+        }
+    }
+
+    fn param(&mut self, p: &Param) {
+        let name = &p.name.text;
+        let value = match (self.inputs.set.get(name), &p.default) {
+            (Some(v), _) => Some(*v),
+            (None, Some(e)) => self.constant(e, "a default"),
+            (None, None) => {
+                let d = self
+                    .diag(&p.name.span, format!("the parameter `{name}` has no value"), "it has no default")
+                    .help(format!("set it with `--set {name}=VALUE`, or under `[set]` in a scenario"));
+                self.error(d);
+                None
+            }
+        };
+        self.program.params.extend(value.map(|v| (name.clone(), v)));
+        self.define(name, &p.name.span, Meaning::Value(value));
+    }
+
+    fn declaration(&mut self, kind: &DeclKind, span: &Span) {
+        match kind {
+            DeclKind::Needs(what) => {
+                let site = self.new_site(span);
+                self.program.needs.push((what.text.clone(), site));
+            }
+            DeclKind::Let(all) => {
+                for (name, e) in all {
+                    let value = self.constant(e, &format!("the header's `{}`", name.text));
+                    self.program.lets.extend(value.map(|v| (name.text.clone(), v)));
+                    self.define(&name.text, &name.span, Meaning::Value(value));
+                }
+            }
+            DeclKind::Require(cond, why) => {
+                if self.constant(cond, "a requirement") == Some(0) {
+                    let text = self.text[cond.span.clone()].to_string();
+                    let message = match why {
+                        Some(why) => format!("`{text}` does not hold: {why}"),
+                        None => format!("`{text}` does not hold"),
+                    };
+                    let d = self.diag(&cond.span, message, "the kernel requires this of its parameters");
+                    self.error(d);
+                }
+            }
+            DeclKind::Grid(dims, group) => {
+                if dims.len() > 3 {
+                    let d = self.diag(&dims[3].span, "a grid has at most three dimensions", "this one is too many");
+                    self.error(d);
+                }
+                let mut size = [1; 3];
+                for (d, e) in size.iter_mut().zip(dims) {
+                    *d = self.bounded(e, "a dimension of the grid", 0, 1 << 20).unwrap_or(1);
+                }
+                let group = group.as_ref().and_then(|g| self.bounded(g, "the grid's group", 0, EXTENT));
+                self.program.grid = Grid { m: size[0], n: size[1], z: size[2], group: group.unwrap_or(0) };
+            }
+            DeclKind::Cluster(e) => {
+                self.program.cluster = self.bounded(e, "the number of CTAs in a cluster", 1, 16).unwrap_or(1) as u32;
+            }
+            DeclKind::Warps(e) => {
+                self.program.warps = self.bounded(e, "the number of warps", 1, 64).unwrap_or(64) as u32;
+            }
+            DeclKind::Regs(e) => {
+                self.program.regs = self.bounded(e, "the number of registers a thread", 1, 512).map(|v| v as u32);
+            }
+            DeclKind::Waits(w) => self.program.waits = *w,
+            DeclKind::Memory(m) => self.memory(m),
+            DeclKind::Mbar(name, len, count) => {
+                let stages = self.length(len.as_ref(), name);
+                let count =
+                    match self.bounded(count, &format!("the arrival count of `{}`", name.text), 1, (1 << 20) - 1) {
+                        Some(v) => v as u32,
+                        None => 1,
+                    };
+                let id = self.program.mbars.len() as u16;
+                self.program.mbars.push(MbarDecl { name: name.text.clone(), stages, count });
+                self.define(&name.text, &name.span, Meaning::Mbar(id));
+            }
+            DeclKind::Named(name, len) => {
+                let len = self.length(len.as_ref(), name);
+                // Number 0 is the barrier of the whole CTA.
+                let first = self.program.named.last().map_or(1, |n: &NamedDecl| n.first + n.len);
+                if first + len > 16 {
+                    let d = self.diag(
+                        &name.span,
+                        "a CTA has 16 hardware barriers, and number 0 is `barrier`",
+                        format!("these would be {first} to {}", first + len - 1),
+                    );
+                    self.value_error(d);
+                }
+                let id = self.program.named.len() as u16;
+                self.program.named.push(NamedDecl { name: name.text.clone(), len, first });
+                self.define(&name.text, &name.span, Meaning::Named(id));
+            }
+            DeclKind::Role(name, members, set) => self.role(name, members.as_ref(), set),
+            DeclKind::Set(name, set) => self.role(name, None, set),
+            DeclKind::SetCta(name, e) => {
+                // The cluster size may be declared below; a rank is not checked against it here.
+                let rank = self.expr(e).unwrap_or(Expr::Const(0));
+                self.define(&name.text, &name.span, Meaning::Cta(rank));
+            }
+            DeclKind::Trips { name, per, run } => {
+                self.tape_index = per.as_ref().map(|p| p.text.clone());
+                let run = self.expr(run).unwrap_or(Expr::Const(1));
+                self.tape_index = None;
+                let id = self.program.tapes.len() as u16;
+                self.program.tapes.push(Tape { name: name.text.clone(), run });
+                self.define(&name.text, &name.span, Meaning::Tape(id, per.is_some()));
+            }
+        }
+    }
+
+    fn length(&mut self, len: Option<&crate::ast::Expr>, name: &Ident) -> u32 {
+        let Some(e) = len else { return 1 };
+        self.bounded(e, &format!("the length of `{}`", name.text), 1, 1 << 12).unwrap_or(1) as u32
+    }
+
+    fn role(&mut self, name: &Ident, members: Option<&crate::ast::Expr>, set: &WarpSet) {
+        let warps = self.warps_of(set).unwrap_or(0);
+        let mut count = match members {
+            Some(e) => self.bounded(e, &format!("the number of members of `{}`", name.text), 1, 64).unwrap_or(1) as u32,
+            None => 1,
+        };
+        if warps != 0 && !warps.count_ones().is_multiple_of(count) {
+            let message = format!(
+                "`{}` has {} warps, which do not divide into {count} equal members",
+                name.text,
+                warps.count_ones()
+            );
+            let d = self.diag(&set.span, message, format!("a multiple of {count} warps was expected"));
+            self.value_error(d);
+            count = 1;
+        }
+        let id = self.program.roles.len();
+        self.program.roles.push(Role { name: name.text.clone(), warps, members: count });
+        self.define(&name.text, &name.span, Meaning::Role(id));
+    }
+
+    /// The warps of a set, as bits.
+    pub(super) fn warps_of(&mut self, set: &WarpSet) -> Option<u64> {
+        let scale = if set.groups { 4 } else { 1 };
+        let most = 64 / scale;
+        let noun = if set.groups { "a warpgroup" } else { "a warp" };
+        let from = self.bounded(&set.from, noun, 0, most - 1);
+        let to = match &set.to {
+            Some(e) => self.bounded(e, "the end of this range", 0, most),
+            None => from.map(|f| f + 1),
+        };
+        let (from, to) = (from? * scale, to? * scale);
+        if from >= to {
+            let d = self
+                .diag(&set.span, "this set has no warps", "the end of a range is not included, and must be larger")
+                .help("`warps 0..4` are the warps 0, 1, 2 and 3");
+            self.value_error(d);
+            return None;
+        }
+        let below = |n: i64| if n >= 64 { u64::MAX } else { (1u64 << n) - 1 };
+        Some(below(to) & !below(from))
+    }
+
+    /// Roles must lie inside the CTA.
+    fn check_roles(&mut self, kernel: &Kernel) {
+        let warps = self.program.warps;
+        for d in &kernel.decls {
+            let (DeclKind::Role(name, _, set) | DeclKind::Set(name, set)) = &d.kind else { continue };
+            let Some(role) = self.program.roles.iter().find(|r| r.name == name.text) else { continue };
+            let top = 64 - role.warps.leading_zeros();
+            if top > warps {
+                let message = format!("`{}` reaches to warp {}, but a CTA has {warps} warps", name.text, top - 1);
+                let d = self.diag(&set.span, message, format!("warps below {warps} were expected"));
+                self.value_error(d);
+            }
+        }
+    }
+
+    /// Rows and columns of a type, and whether it has one extent only.
+    pub(super) fn shape_of(&mut self, ty: &Type, name: &str) -> Option<[i64; 2]> {
+        if ty.shape.len() > 2 {
+            let message = format!("`{name}` has {} extents", ty.shape.len());
+            let d = self
+                .diag(&ty.span, message, "one or two extents were expected")
+                .help("fold the outer ones into the rows, or into slots: `name[slots]: f16[rows, cols]`");
+            self.error(d);
+            return None;
+        }
+        let mut shape = [1; 2];
+        let mut whole = true;
+        for (s, e) in shape.iter_mut().zip(&ty.shape) {
+            match self.bounded(e, &format!("an extent of `{name}`"), 1, EXTENT) {
+                Some(v) => *s = v,
+                None => whole = false,
+            }
+        }
+        whole.then_some(shape)
+    }
+
+    fn memory(&mut self, m: &Memory) {
+        let name = &m.name.text;
+        let mut class = m.class;
+        let mut shape = None;
+        if let Some(ty) = &m.ty {
+            let none = ty.shape.is_empty();
+            match class {
+                Class::Shared if none => {
+                    class = Class::Mailbox;
+                    if ty.dtype != Dtype::I32 {
+                        let d = self.diag(&ty.span, format!("`{name}` has no shape"), "extents were expected").help(
+                            format!(
+                                "write `shared {name}: {}[rows, cols]`; only `i32` alone is a mailbox",
+                                ty.dtype.name()
+                            ),
+                        );
+                        self.error(d);
+                    }
+                    shape = Some([1, 1]);
+                }
+                Class::Reg if none => {}
+                _ if none => {
+                    let d = self
+                        .diag(&ty.span, format!("`{name}` has no shape"), "extents were expected")
+                        .help(format!("write `{}[rows, cols]`", ty.dtype.name()));
+                    self.error(d);
+                }
+                _ => shape = self.shape_of(ty, name),
+            }
+        }
+        let pieces = m.pieces.as_ref().and_then(|(n, axis)| {
+            let n = self.bounded(n, &format!("the number of pieces of `{name}`"), 1, 64)?;
+            let extent = shape.map(|s| s[(*axis == Axis::Cols) as usize]);
+            if let Some(e) = extent
+                && e % n != 0
+            {
+                let message = format!("{e} {} of `{name}` do not divide into {n} pieces", axis_name(*axis));
+                let d = self.diag(&m.name.span, message, "equal pieces were expected");
+                self.value_error(d);
+            }
+            Some((n as u32, *axis))
+        });
+        let global = class == Class::Global;
+        let facts = Facts {
+            span: m.name.span.clone(),
+            shape: if global { None } else { shape },
+            origin: None,
+            dtype: m.ty.as_ref().map(|t| t.dtype),
+            pieces,
+            used: false,
+            vector: m.ty.as_ref().is_some_and(|t| t.shape.len() == 1),
+        };
+        let slots = self.length(m.slots.as_ref(), &m.name);
+        let swizzle = m.swizzle.as_ref().and_then(|e| self.swizzle(e)).unwrap_or(0);
+        let group = m.group.as_ref().and_then(|e| self.bounded(e, "the elements of a scale", 1, 1 << 16));
+        let overlay = m.overlay.as_ref().and_then(|o| {
+            match self.lookup(&o.text, &o.span, "a buffer", |m| matches!(m, Meaning::Object(_)))? {
+                Meaning::Object(id) if self.program.objects[id as usize].class == class => Some(id),
+                _ => {
+                    let message = format!("`{name}` and `{}` live in different memories", o.text);
+                    let d = self.diag(&o.span, message, "a buffer of the same memory was expected");
+                    self.error(d);
+                    None
+                }
+            }
+        });
+        let dims = m
+            .ty
+            .as_ref()
+            .map_or_else(Vec::new, |t| t.shape.iter().take(2).map(|e| self.text[e.span.clone()].to_string()).collect());
+        let Some(id) = self.new_object(name, class, facts) else { return };
+        let object = &mut self.program.objects[id as usize];
+        object.slots = slots;
+        object.swizzle = swizzle;
+        object.scale_group = group.map(|g| g as u32);
+        object.overlay = overlay;
+        if global {
+            [object.rows, object.cols] = shape.unwrap_or([1, 1]);
+            for (d, text) in object.dims.iter_mut().zip(dims) {
+                *d = text;
+            }
+        }
+        self.define(name, &m.name.span, Meaning::Object(id));
+    }
+
+    fn swizzle(&mut self, e: &crate::ast::Expr) -> Option<u32> {
+        let v = self.bounded(e, "the swizzle atom", 0, 1024)?;
+        if v == 0 || v.count_ones() == 1 {
+            return Some(v as u32);
+        }
+        let d = self.diag(&e.span, format!("a swizzle atom of {v} bytes"), "32, 64 or 128 was expected");
+        self.value_error(d);
+        None
+    }
+
+    /// A context in which a sub-range of the warps executes.
+    pub(super) fn narrowed(&self, mask: u64) -> Context {
+        Context { mask: self.ctx.mask & mask, ..self.ctx }
+    }
+
+    /// The guard with a condition added.
+    pub(super) fn guarded(&self, m: Mentions) -> Context {
+        Context { guard: self.ctx.guard.or(m), ..self.ctx }
+    }
+}
+
+/// `rows`, `columns`.
+pub(super) fn axis_name(axis: Axis) -> &'static str {
+    match axis {
+        Axis::Rows => "rows",
+        Axis::Cols => "columns",
+    }
+}

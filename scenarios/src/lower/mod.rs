@@ -1,0 +1,435 @@
+//! From the tree to [`Program`]: names, values, shapes, code.
+//!
+//! ```text
+//! mod.rs    the state, names, the order of the passes
+//! expr.rs   expressions and what they mention     header.rs  declarations
+//! stmt.rs   blocks, loops, conditions             op.rs      operations
+//! place.rs  operands                              moves.rs   moves and who shares them
+//! shape.rs  shapes left out, and their agreement  cuts.rs    pieces of buffers
+//! ```
+//!
+//! The body is walked twice. The first walk only collects which places must agree in shape, and the
+//! shapes left out are solved from that; the second makes the code and reports what is wrong. A kernel
+//! whose text or header has errors is still walked, but only its names are judged (`unsure`).
+
+mod cuts;
+mod expr;
+mod header;
+mod moves;
+mod op;
+mod place;
+mod shape;
+mod stmt;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpline_sim::diag::Diagnostic;
+use warpline_sim::ir::{
+    Class, Dtype, Expr, Grid, Instr, MbarId, NamedId, ObjId, Object, Program, Site, SiteId, TapeId, VarId, Waits,
+};
+
+use crate::Inputs;
+use crate::ast::{Axis, Kernel, Span};
+use crate::parse::Parsed;
+use crate::suggest::did_you_mean;
+
+use cuts::Cuts;
+use shape::Agree;
+
+/// What a name means.
+#[derive(Clone, Debug)]
+enum Meaning {
+    /// A parameter or header `let`; without a value where an error has been reported.
+    Value(Option<i64>),
+    Object(ObjId),
+    Mbar(MbarId),
+    Named(NamedId),
+    /// A role, or a set of warps.
+    Role(usize),
+    /// `set leader = cta 0`.
+    Cta(Expr),
+    /// A tape, and whether it has an index.
+    Tape(TapeId, bool),
+}
+
+impl Meaning {
+    fn noun(&self) -> &'static str {
+        match self {
+            Meaning::Value(_) => "a value",
+            Meaning::Object(_) => "a buffer",
+            Meaning::Mbar(_) => "an mbarrier",
+            Meaning::Named(_) => "a named barrier",
+            Meaning::Role(_) => "a set of warps",
+            Meaning::Cta(_) => "a set of CTAs",
+            Meaning::Tape(..) => "a trip count",
+        }
+    }
+}
+
+/// A variable of an agent's frame.
+#[derive(Clone, Debug)]
+struct Local {
+    var: VarId,
+    span: Span,
+    /// Whether its value may differ between members or warps.
+    mentions: Mentions,
+    /// Declared with `var`.
+    mutable: bool,
+}
+
+/// Which of the agent's own coordinates an expression reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Mentions {
+    member: bool,
+    warp: bool,
+}
+
+impl Mentions {
+    fn or(self, other: Mentions) -> Mentions {
+        Mentions { member: self.member || other.member, warp: self.warp || other.warp }
+    }
+}
+
+/// What is known of an object beside its [`Object`].
+#[derive(Clone, Debug)]
+struct Facts {
+    span: Span,
+    /// Extent of a slot, or block of a global object.
+    shape: Option<[i64; 2]>,
+    /// Where the shape comes from, if it was not declared.
+    origin: Option<Span>,
+    dtype: Option<Dtype>,
+    pieces: Option<(u32, Axis)>,
+    /// Whether any statement names it.
+    used: bool,
+    /// One extent was written.
+    vector: bool,
+}
+
+/// The innermost role with members around a statement.
+#[derive(Clone, Copy, Debug)]
+struct Members {
+    first: u32,
+    size: u32,
+    count: u32,
+}
+
+/// Who executes the statement being lowered.
+#[derive(Clone, Copy, Debug)]
+struct Context {
+    mask: u64,
+    members: Option<Members>,
+    elect: bool,
+    /// Conditions around it mention the agent's coordinates.
+    guard: Mentions,
+    /// Never executed with these values; only names are judged.
+    dead: bool,
+}
+
+struct Lower<'a> {
+    file: &'a str,
+    text: &'a str,
+    inputs: &'a Inputs<'a>,
+    line_starts: Vec<usize>,
+    skipped: &'a BTreeSet<String>,
+    errors: Vec<Diagnostic>,
+    unsure: bool,
+    names: BTreeMap<String, (Meaning, Span)>,
+    order: Vec<String>,
+    facts: Vec<Facts>,
+    program: Program,
+    scopes: Vec<BTreeMap<String, Local>>,
+    ctx: Context,
+    /// Name of the index inside a tape's `run`.
+    tape_index: Option<String>,
+    agree: Vec<Agree>,
+    cuts: Cuts,
+    arrived: BTreeSet<MbarId>,
+    waited: Vec<(MbarId, Span)>,
+    site: SiteId,
+    /// Whether this is the walk that makes code.
+    last_walk: bool,
+}
+
+/// Lowers a text that has been read.
+pub(crate) fn lower(file: &str, text: &str, parsed: Parsed, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
+    let Some(kernel) = parsed.kernel else { return Err(parsed.errors) };
+    let unsure = !parsed.errors.is_empty();
+    let mut l = Lower::new(file, text, &kernel, &parsed.skipped, inputs, parsed.errors, unsure);
+    l.header(&kernel);
+    l.walks(&kernel);
+    if l.errors.is_empty() {
+        return Ok(l.program);
+    }
+    l.errors.sort_by_key(|d| (d.span.start, d.span.end));
+    l.errors.dedup();
+    Err(l.errors)
+}
+
+impl<'a> Lower<'a> {
+    fn new(
+        file: &'a str,
+        text: &'a str,
+        kernel: &Kernel,
+        skipped: &'a BTreeSet<String>,
+        inputs: &'a Inputs<'a>,
+        errors: Vec<Diagnostic>,
+        unsure: bool,
+    ) -> Self {
+        let program = Program {
+            name: kernel.name.text.clone(),
+            file: file.into(),
+            params: Vec::new(),
+            needs: Vec::new(),
+            grid: Grid { m: 1, n: 1, z: 1, group: 0 },
+            cluster: 1,
+            warps: 1,
+            regs: None,
+            waits: Waits::Auto,
+            objects: Vec::new(),
+            mbars: Vec::new(),
+            named: Vec::new(),
+            roles: Vec::new(),
+            tapes: Vec::new(),
+            vars: Vec::new(),
+            code: Vec::new(),
+            at: Vec::new(),
+            sites: Vec::new(),
+            loops: Vec::new(),
+            lets: Vec::new(),
+        };
+        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
+        Lower {
+            file,
+            text,
+            inputs,
+            line_starts,
+            skipped,
+            errors,
+            unsure,
+            names: BTreeMap::new(),
+            order: Vec::new(),
+            facts: Vec::new(),
+            program,
+            scopes: Vec::new(),
+            ctx: Context { mask: 1, members: None, elect: false, guard: Mentions::default(), dead: false },
+            tape_index: None,
+            agree: Vec::new(),
+            cuts: Cuts::default(),
+            arrived: BTreeSet::new(),
+            waited: Vec::new(),
+            site: 0,
+            last_walk: false,
+        }
+    }
+
+    /// Walks the body for shapes, solves them, and walks it again for code.
+    fn walks(&mut self, kernel: &Kernel) {
+        let (errors, sites) = (self.errors.len(), self.program.sites.len());
+        self.walk(kernel);
+        self.solve();
+        self.errors.truncate(errors);
+        self.program.sites.truncate(sites);
+        self.program.vars.clear();
+        self.last_walk = true;
+        self.walk(kernel);
+        self.finish_objects();
+        self.check_waits();
+    }
+
+    fn walk(&mut self, kernel: &Kernel) {
+        self.program.code.clear();
+        self.program.at.clear();
+        self.program.loops.clear();
+        self.arrived.clear();
+        self.waited.clear();
+        let warps = self.program.warps;
+        let mask = if warps >= 64 { u64::MAX } else { (1 << warps) - 1 };
+        self.ctx = Context { mask, members: None, elect: false, guard: Mentions::default(), dead: false };
+        self.statements(&kernel.body);
+        self.site = self.new_site(&kernel.name.span);
+        self.emit(Instr::End);
+    }
+
+    /// A wait that no arrival of any kind names can never end.
+    fn check_waits(&mut self) {
+        for (bar, span) in std::mem::take(&mut self.waited) {
+            let name = self.program.mbars[bar as usize].name.clone();
+            if self.arrived.contains(&bar) || self.skipped.contains(&name) {
+                continue;
+            }
+            let declared = self.names.get(&name).map(|(_, s)| s.clone());
+            let mut d = Diagnostic::new(
+                self.file,
+                span,
+                format!("nobody arrives at `{name}`"),
+                "this wait can never end",
+            )
+            .help(format!(
+                "write `arrive {name}[...]` in the role this one waits for, or let a `tma ... signals {name}[...]` \
+                 or a `commit umma -> {name}[...]` complete it"
+            ));
+            if let Some(at) = declared {
+                d = d.also(at, "declared here");
+            }
+            self.errors.push(d);
+        }
+    }
+
+    /// Reports an error about names and forms.
+    fn error(&mut self, d: Diagnostic) {
+        self.errors.push(d);
+    }
+
+    /// Reports an error about values: silent where values are not known or the code is never reached.
+    fn value_error(&mut self, d: Diagnostic) {
+        if !self.unsure && !self.ctx.dead {
+            self.errors.push(d);
+        }
+    }
+
+    fn diag(&self, span: &Span, message: impl Into<String>, label: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(self.file, span.clone(), message, label)
+    }
+
+    /// Gives a name a meaning; a second one is an error.
+    fn define(&mut self, name: &str, span: &Span, meaning: Meaning) {
+        if BUILT_IN.contains(&name) {
+            let d = self.diag(span, format!("`{name}` is a built-in name"), "another name was expected");
+            self.error(d);
+            return;
+        }
+        if let Some((old, at)) = self.names.get(name) {
+            let d = self
+                .diag(span, format!("`{name}` is declared twice"), "another name was expected")
+                .also(at.clone(), format!("it is {} since here", old.noun()));
+            self.error(d);
+            return;
+        }
+        self.order.push(name.into());
+        self.names.insert(name.into(), (meaning, span.clone()));
+    }
+
+    /// The meaning of a name of the header. `wanted` says what was expected, `fits` filters suggestions.
+    fn lookup(&mut self, name: &str, span: &Span, wanted: &str, fits: fn(&Meaning) -> bool) -> Option<Meaning> {
+        if let Some((meaning, at)) = self.names.get(name).cloned() {
+            if fits(&meaning) {
+                return Some(meaning);
+            }
+            let d = self
+                .diag(span, format!("`{name}` is {}, not {wanted}", meaning.noun()), format!("{wanted} was expected"))
+                .also(at, "declared here");
+            self.error(d);
+            return None;
+        }
+        self.unknown(name, span, wanted, fits);
+        None
+    }
+
+    /// Reports an unknown name, unless text that could not be read may declare it.
+    fn unknown(&mut self, name: &str, span: &Span, wanted: &str, fits: fn(&Meaning) -> bool) {
+        if self.skipped.contains(name) {
+            return;
+        }
+        let known: Vec<&str> = self
+            .order
+            .iter()
+            .filter(|n| self.names.get(*n).is_some_and(|(m, _)| fits(m)))
+            .map(String::as_str)
+            .collect();
+        let help = did_you_mean(name, known.iter().copied())
+            .or_else(|| (!known.is_empty() && known.len() <= 8).then(|| format!("declared are: {}", known.join(", "))));
+        let mut d = self.diag(span, format!("unknown name `{name}`"), format!("{wanted} was expected here"));
+        d.help = help.or_else(|| Some("declare it before the first statement of the kernel".into()));
+        self.error(d);
+    }
+
+    fn find_local(&self, name: &str) -> Option<&Local> {
+        self.scopes.iter().rev().find_map(|s| s.get(name))
+    }
+
+    /// The object and what is known of it.
+    fn object(&self, id: ObjId) -> (&Object, &Facts) {
+        (&self.program.objects[id as usize], &self.facts[id as usize])
+    }
+
+    fn new_object(&mut self, name: &str, class: Class, facts: Facts) -> Option<ObjId> {
+        let id = self.program.objects.len();
+        if id >= 1000 {
+            let d = self.diag(&facts.span, "more than 1000 buffers", "this one is too many");
+            self.error(d);
+            return None;
+        }
+        let [rows, cols] = facts.shape.unwrap_or([1, 1]);
+        self.program.objects.push(Object {
+            name: name.into(),
+            class,
+            dtype: facts.dtype.unwrap_or(Dtype::F32),
+            rows,
+            cols,
+            dims: ["".into(), "".into()],
+            block: [rows, cols],
+            slots: 1,
+            row_cuts: vec![0, 1],
+            col_cuts: vec![0, 1],
+            overlay: None,
+            swizzle: 0,
+            scale_group: None,
+        });
+        self.facts.push(facts);
+        Some(id as ObjId)
+    }
+
+    fn new_site(&mut self, span: &Span) -> SiteId {
+        let line = self.line_starts.partition_point(|s| *s <= span.start).max(1);
+        let start = self.line_starts[line - 1];
+        let col = self.text[start..span.start].chars().count() as u32 + 1;
+        let text = self.text[span.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+        self.program.sites.push(Site { file: self.file.into(), line: line as u32, col, text });
+        (self.program.sites.len() - 1) as SiteId
+    }
+
+    fn emit(&mut self, instr: Instr) {
+        if !self.ctx.dead {
+            self.program.code.push(instr);
+            self.program.at.push(self.site);
+        }
+    }
+
+    fn pc(&self) -> u32 {
+        self.program.code.len() as u32
+    }
+}
+
+/// Names with a meaning of their own.
+const BUILT_IN: [&str; 4] = ["self", "warp", "cta", "cores"];
+
+/// A parameter of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its value where none is given, if that needs no other parameter's value.
+    pub default: Option<i64>,
+    /// Whether it has a default at all.
+    pub optional: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The parameters of a kernel, in order.
+pub fn parameters(file: &str, text: &str) -> Result<Vec<Parameter>, Vec<Diagnostic>> {
+    let parsed = crate::parse::parse(file, text);
+    let Some(kernel) = parsed.kernel else { return Err(parsed.errors) };
+    let (set, none) = (BTreeMap::new(), BTreeSet::new());
+    let inputs = Inputs { set: &set, cores: None };
+    let mut l = Lower::new(file, text, &kernel, &none, &inputs, Vec::new(), true);
+    let mut all = Vec::new();
+    for p in &kernel.params {
+        let default = p.default.as_ref().and_then(|e| l.constant(e, "a default"));
+        l.define(&p.name.text, &p.name.span, Meaning::Value(default));
+        let optional = p.default.is_some();
+        all.push(Parameter { name: p.name.text.clone(), default, optional, span: p.name.span.clone() });
+    }
+    Ok(all)
+}

@@ -1,0 +1,170 @@
+//! Moves: what goes where, in which type, and who shares the work.
+
+use warpline_sim::ir::{Class, Cost, Dtype, How, Instr, Op, Who};
+
+use super::place::{Spot, Want};
+use super::shape::Agree;
+use super::{Context, Lower};
+use crate::ast::{Move, Span};
+
+/// The memories a move reads from and writes to.
+fn ends(how: How) -> (&'static str, Class, Class) {
+    match how {
+        How::Load => ("load", Class::Global, Class::Shared),
+        How::Ldg => ("ldg", Class::Global, Class::Reg),
+        How::Sts => ("sts", Class::Reg, Class::Shared),
+        How::Lds => ("lds", Class::Shared, Class::Reg),
+        How::Store => ("store", Class::Reg, Class::Global),
+        How::CpAsync => ("cp", Class::Global, Class::Shared),
+        How::LdsDma => ("dma", Class::Global, Class::Shared),
+        How::TmaLoad => ("tma", Class::Global, Class::Shared),
+        How::TmaStore => ("tma.store", Class::Shared, Class::Global),
+        How::TmemLd => ("tmem.ld", Class::Tmem, Class::Reg),
+        How::TmemSt => ("tmem.st", Class::Reg, Class::Tmem),
+    }
+}
+
+/// Whether the executing warps share the work of such a move.
+fn shared_out(how: How) -> bool {
+    matches!(how, How::Load | How::Ldg | How::Sts | How::Store | How::CpAsync | How::LdsDma)
+}
+
+impl Lower<'_> {
+    pub(super) fn move_op(&mut self, m: &Move, cost: Cost, span: &Span) {
+        let mentions = self.place_mentions(&m.src).or(self.place_mentions(&m.dst)).or(self.ctx.guard);
+        // `self` outside a role is an error of its own, reported by the operand.
+        let members = self.ctx.members.filter(|_| mentions.member);
+        let alone = !shared_out(m.how) || self.ctx.elect || mentions.warp;
+        let groups: Vec<u64> = match members {
+            Some(p) if !alone && p.size > 1 => {
+                let one = if p.size >= 64 { u64::MAX } else { (1u64 << p.size) - 1 };
+                (0..p.count).map(|i| self.ctx.mask & (one << (p.first + i * p.size))).filter(|g| *g != 0).collect()
+            }
+            Some(_) => vec![],
+            None if alone => vec![],
+            None => vec![self.ctx.mask],
+        };
+        match groups.as_slice() {
+            [] => self.one_move(m, 0, cost, span),
+            [all] => self.one_move(m, *all, cost, span),
+            // A crew is a set of warps, so that every member gets a move of its own.
+            several => {
+                let was = self.ctx;
+                for g in several {
+                    let branch = self.emit_branch(|to| Instr::Only(Who::Warps(*g), to));
+                    self.ctx = Context { mask: *g, ..was };
+                    self.one_move(m, *g, cost, span);
+                    self.ctx = was;
+                    self.land(branch);
+                }
+            }
+        }
+    }
+
+    fn one_move(&mut self, m: &Move, crew: u64, cost: Cost, span: &Span) {
+        let (name, from, to) = ends(m.how);
+        let (src_pieces, dst_pieces) = (self.pieces_of(&m.src.name.text), self.pieces_of(&m.dst.name.text));
+        let src = self.place(&m.src, Want { classes: &[from], write: false, partner: dst_pieces });
+        let dst = self.place(&m.dst, Want { classes: &[to], write: true, partner: src_pieces });
+        let batch = m.batch.as_ref().and_then(|e| self.bounded(e, "the batch", 1, 1 << 16));
+        let signals = m.signals.as_ref().map(|b| self.bar(b));
+        if let Some(Some(b)) = &signals {
+            self.arrived.insert(b.bar);
+        }
+        let multicast = m.multicast.as_ref().map(|e| self.expr(e));
+        if let Some(t) = &m.dst.tile {
+            let d = self
+                .diag(
+                    &t.span,
+                    "a tile is expected of what is read, not of what is written",
+                    "nothing was expected here",
+                )
+                .help("write `: tile` behind the source");
+            self.error(d);
+        }
+        let (Some(src), Some(dst)) = (src, dst) else { return };
+        self.move_types(m, name, &src, &dst, span);
+        self.agree(Agree::Same(src.foot.clone(), dst.foot.clone()));
+        let crew = if crew.count_ones() > 1 { crew } else { 0 };
+        self.split(&src, &dst, crew, span);
+        let op = Op::Move {
+            how: m.how,
+            src: src.place,
+            dst: dst.place,
+            crew,
+            batch: batch.map(|b| b as u32),
+            dequant: m.dequant,
+            masked: m.masked,
+            signals: match signals {
+                Some(None) => return,
+                Some(b) => b,
+                None => None,
+            },
+            multicast: match multicast {
+                Some(None) => return,
+                Some(e) => e,
+                None => None,
+            },
+        };
+        self.emit(Instr::Op { op, cost });
+    }
+
+    /// A shared-out move cuts both its ends by rows, or by columns where rows do not divide.
+    fn split(&mut self, src: &Spot, dst: &Spot, crew: u64, span: &Span) {
+        if crew == 0 || !self.last_walk {
+            return;
+        }
+        let n = crew.count_ones() as i64;
+        let Some([rows, cols]) = self.extent(&dst.foot) else { return };
+        let axis = if rows % n == 0 {
+            0
+        } else if cols % n == 0 {
+            1
+        } else {
+            let d = self
+                .diag(
+                    span,
+                    format!("a part of {rows} x {cols} can't be shared by {n} warps"),
+                    format!("{n} warps execute this, and each moves an equal part of it"),
+                )
+                .help("let fewer warps execute it, or select each one's part with `.rows(self)`");
+            self.value_error(d);
+            return;
+        };
+        for foot in [&src.foot, &dst.foot] {
+            let mut part = foot.clone();
+            part.div[axis] = part.div[axis].saturating_mul(n);
+            self.note_cuts(&part);
+        }
+    }
+
+    /// Element types must agree unless the move converts.
+    fn move_types(&mut self, m: &Move, name: &str, src: &Spot, dst: &Spot, span: &Span) {
+        let (so, d_o) = (src.place.obj as usize, dst.place.obj as usize);
+        let from = self.facts[so].dtype;
+        let arrives = if m.dequant && from.is_none_or(|d| d.bits() <= 8) { Some(Dtype::F16) } else { from };
+        if self.facts[d_o].dtype.is_none() && self.program.objects[d_o].class == Class::Reg && !self.ctx.dead {
+            self.facts[d_o].dtype = arrives;
+        }
+        let (Some(x), Some(y)) = (from, self.facts[d_o].dtype) else { return };
+        // Registers are converted on their way out by the vector unit; the other moves copy bits.
+        let converts = m.dequant || matches!(m.how, How::Store | How::Sts);
+        let alike = |a: Dtype| if a == Dtype::Tf32 { Dtype::F32 } else { a };
+        if converts || alike(x) == alike(y) {
+            return;
+        }
+        let (a, b) = (self.program.objects[so].name.clone(), self.program.objects[d_o].name.clone());
+        let d = self
+            .diag(
+                span,
+                format!("`{a}` is {}, `{b}` is {}, and `{name}` copies bits", x.name(), y.name()),
+                "the same element type was expected on both sides",
+            )
+            .help(if matches!(m.how, How::Load | How::Ldg | How::Lds) {
+                "write `via dequant` if it converts on the way"
+            } else {
+                "declare both with one element type, or go through registers"
+            });
+        self.value_error(d);
+    }
+}

@@ -1,0 +1,222 @@
+//! Shapes: those left out are solved from the places that must agree; then all must.
+
+use warpline_sim::diag::Diagnostic;
+use warpline_sim::ir::{Class, Dtype, ObjId};
+
+use super::{Lower, cuts::uniform_ends};
+use crate::ast::Span;
+
+/// What a place covers: a whole slot or block divided by its parts, or a fixed number of elements.
+#[derive(Clone, Debug)]
+pub(super) struct Foot {
+    /// The object.
+    pub(super) obj: ObjId,
+    /// Into how many parts its rows and columns are cut.
+    pub(super) div: [i64; 2],
+    /// Rows and columns where a part was named by its size (`.block`).
+    pub(super) fixed: Option<[i64; 2]>,
+    /// Where it is written.
+    pub(super) span: Span,
+}
+
+/// Places that must fit one another.
+#[derive(Clone, Debug)]
+pub(super) enum Agree {
+    /// Source and destination of a move.
+    Same(Foot, Foot),
+    /// A read and the tile it expects.
+    Tile(Foot, Foot),
+    /// `a [M, K]`, `b [K, N]`, `acc [M, N]`; a pair's `b` is half of its right operand.
+    Mma { a: Foot, b: Foot, acc: Foot, pair: bool },
+}
+
+impl Lower<'_> {
+    /// Rows and columns of a place, if they are known.
+    pub(super) fn extent(&self, foot: &Foot) -> Option<[i64; 2]> {
+        foot.fixed.or_else(|| {
+            let [r, c] = self.facts[foot.obj as usize].shape?;
+            Some([r / foot.div[0], c / foot.div[1]])
+        })
+    }
+
+    /// Records in the first walk, checks in the second.
+    pub(super) fn agree(&mut self, rule: Agree) {
+        if self.ctx.dead || self.unsure {
+            return;
+        }
+        if !self.last_walk {
+            self.agree.push(rule);
+            return;
+        }
+        match &rule {
+            Agree::Same(a, b) => self.check_same(a, b, "the destination"),
+            Agree::Tile(a, b) => self.check_same(a, b, "the tile it should hold"),
+            Agree::Mma { a, b, acc, pair } => self.check_mma(a, b, acc, *pair),
+        }
+    }
+
+    /// Gives every object without a shape the shape that its first known partner has.
+    pub(super) fn solve(&mut self) {
+        let rules = std::mem::take(&mut self.agree);
+        for tiles in [false, true] {
+            loop {
+                let mut changed = false;
+                for rule in &rules {
+                    changed |= match rule {
+                        Agree::Same(a, b) => self.propose(a, b) || self.propose(b, a),
+                        Agree::Tile(a, b) => tiles && (self.propose(a, b) || self.propose(b, a)),
+                        Agree::Mma { a, b, acc, pair } => match self.product(a, b, *pair) {
+                            Some(shape) => self.offer(acc, shape, &a.span),
+                            None => false,
+                        },
+                    };
+                }
+                if !changed {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn propose(&mut self, to: &Foot, from: &Foot) -> bool {
+        self.extent(from).is_some_and(|shape| self.offer(to, shape, &from.span))
+    }
+
+    /// Offers a shape to a place; taken where the object has none.
+    fn offer(&mut self, to: &Foot, shape: [i64; 2], origin: &Span) -> bool {
+        let facts = &mut self.facts[to.obj as usize];
+        if facts.shape.is_some() || to.fixed.is_some() {
+            return false;
+        }
+        let whole = [shape[0].saturating_mul(to.div[0]), shape[1].saturating_mul(to.div[1])];
+        if whole.iter().any(|e| *e < 1 || *e > 1 << 27) {
+            return false;
+        }
+        facts.shape = Some(whole);
+        facts.origin = Some(origin.clone());
+        true
+    }
+
+    /// Rows and columns of `a` times `b`.
+    fn product(&self, a: &Foot, b: &Foot, pair: bool) -> Option<[i64; 2]> {
+        let ([m, k], [r, c]) = (self.extent(a)?, self.extent(b)?);
+        let elements = r.checked_mul(c)?;
+        (k > 0 && elements % k == 0).then(|| [m, elements / k * if pair { 2 } else { 1 }])
+    }
+
+    fn names_of(&self, foot: &Foot) -> String {
+        self.text[foot.span.clone()].to_string()
+    }
+
+    fn check_same(&mut self, a: &Foot, b: &Foot, second: &str) {
+        let (Some([ar, ac]), Some([br, bc])) = (self.extent(a), self.extent(b)) else { return };
+        if (ar, ac) == (br, bc) {
+            return;
+        }
+        let (x, y) = (self.names_of(a), self.names_of(b));
+        let mut d = self
+            .diag(
+                &b.span,
+                format!("`{x}` is {ar} x {ac} elements, `{y}` is {br} x {bc}"),
+                format!("{second} must have the same rows and columns"),
+            )
+            .also(a.span.clone(), format!("{ar} x {ac} here"));
+        d = self.explain_origin(d, a);
+        d = self.explain_origin(d, b);
+        d.help = Some(if (ar, ac) == (bc, br) {
+            "a move does not transpose: swap the extents of one of them".into()
+        } else {
+            "select a part with `.rows(i, n)` or `.cols(i, n)`, or change a declared extent".into()
+        });
+        self.value_error(d);
+    }
+
+    fn explain_origin(&self, d: Diagnostic, foot: &Foot) -> Diagnostic {
+        let name = &self.program.objects[foot.obj as usize].name;
+        match &self.facts[foot.obj as usize].origin {
+            Some(at) if !d.related.iter().any(|(s, _)| s == at) => {
+                d.also(at.clone(), format!("the size of `{name}` was taken from here"))
+            }
+            _ => d,
+        }
+    }
+
+    fn check_mma(&mut self, a: &Foot, b: &Foot, acc: &Foot, pair: bool) {
+        let (Some([m, k]), Some([r, c])) = (self.extent(a), self.extent(b)) else { return };
+        if r != k && c != k {
+            let (x, y) = (self.names_of(a), self.names_of(b));
+            let d = self
+                .diag(
+                    &b.span,
+                    format!("`{x}` has {k} columns, but `{y}` is {r} x {c}"),
+                    format!("one of its extents must be K = {k}"),
+                )
+                .also(a.span.clone(), format!("M x K = {m} x {k}"))
+                .help("the left operand is [M, K], the right one [K, N] or [N, K]");
+            self.value_error(d);
+            return;
+        }
+        let Some([m, n]) = self.product(a, b, pair) else { return };
+        let Some([ar, ac]) = self.extent(acc) else { return };
+        if (ar, ac) != (m, n) {
+            let z = self.names_of(acc);
+            let mut d = self
+                .diag(
+                    &acc.span,
+                    format!("the product is {m} x {n}, `{z}` is {ar} x {ac}"),
+                    "the accumulator must be M x N",
+                )
+                .also(a.span.clone(), format!("M x K = {m} x {k}"))
+                .also(b.span.clone(), format!("{r} x {c}"));
+            d = self.explain_origin(d, acc);
+            self.value_error(d);
+        }
+    }
+
+    /// Writes the solved shapes and the cuts into the objects; reports what could not be solved.
+    pub(super) fn finish_objects(&mut self) {
+        for id in 0..self.program.objects.len() {
+            let facts = self.facts[id].clone();
+            let name = self.program.objects[id].name.clone();
+            let global = self.program.objects[id].class == Class::Global;
+            if facts.shape.is_none() && facts.used {
+                let d = if global {
+                    self.diag(&facts.span, format!("the block size of `{name}` is not known"), "no move fixes it")
+                        .help("one move of it must have a partner whose shape is declared")
+                } else {
+                    self.diag(&facts.span, format!("the shape of `{name}` is not known"), "no shape is declared")
+                        .help(format!("declare it: `reg {name}: f32[rows, cols]`"))
+                };
+                self.value_error(d);
+            }
+            let shape = facts.shape;
+            let object = &mut self.program.objects[id];
+            object.dtype = facts.dtype.unwrap_or(Dtype::F32);
+            if global {
+                object.block = shape.unwrap_or([object.rows, object.cols]);
+                object.row_cuts = uniform_ends(object.rows);
+                object.col_cuts = uniform_ends(object.cols);
+                continue;
+            }
+            [object.rows, object.cols] = shape.unwrap_or([1, 1]);
+            object.block = [object.rows, object.cols];
+            let (rows, cols) = (object.rows, object.cols);
+            object.row_cuts = self.cuts.of(id as ObjId, 0, rows);
+            object.col_cuts = self.cuts.of(id as ObjId, 1, cols);
+            let pieces = object.pieces();
+            if pieces > 64 {
+                let (r, c) = (object.row_cuts.len() - 1, object.col_cuts.len() - 1);
+                let d = self
+                    .diag(
+                        &facts.span,
+                        format!(
+                            "`{name}` is used in {pieces} pieces ({r} of rows, {c} of columns), at most 64 are followed"
+                        ),
+                        "too many different parts",
+                    )
+                    .help("use fewer or coarser parts of it, or fewer warps for one move");
+                self.value_error(d);
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Declarations, and the order of a kernel's parts.
+
+use warpline_sim::diag::Diagnostic;
+use warpline_sim::ir::{Class, Dtype, Waits};
+
+use super::{Mark, Parse, Parser};
+use crate::ast::{Axis, Decl, DeclKind, Ident, Kernel, Memory, Span, Type, WarpSet};
+use crate::lex::Kind;
+use crate::suggest::did_you_mean;
+
+/// Element types by name.
+const DTYPES: [Dtype; 9] =
+    [Dtype::F64, Dtype::F32, Dtype::Tf32, Dtype::F16, Dtype::Bf16, Dtype::Fp8, Dtype::I8, Dtype::Fp4, Dtype::I32];
+
+/// First words of declarations.
+pub(super) const DECLARATIONS: [&str; 17] = [
+    "needs", "let", "require", "grid", "cluster", "warps", "regs", "waits", "global", "shared", "tmem", "reg", "mbar",
+    "named", "role", "set", "trips",
+];
+
+impl Parser<'_> {
+    /// Declarations, then statements. A declaration among the statements is reported and still read.
+    pub(super) fn kernel_body(&mut self, kernel: &mut Kernel) {
+        let mut header = true;
+        while !matches!(self.kind(), Kind::Dedent | Kind::End) {
+            if self.kind() == Kind::Indent {
+                self.stray_indent(&mut kernel.body);
+                continue;
+            }
+            if self.at_declaration(header) {
+                if !header {
+                    let message = format!("`{}` is a declaration, and declarations stand first", self.word());
+                    let diagnostic = Diagnostic::new(self.file, self.span(), message, "a statement was expected here")
+                        .help("move it up, before the first statement of the kernel");
+                    let _: Parse<()> = self.fail(diagnostic);
+                }
+                self.declaration_line(&mut kernel.decls);
+            } else {
+                header = false;
+                self.statement_line(&mut kernel.body);
+            }
+        }
+    }
+
+    /// Whether a declaration starts here. Words of the grammar are not reserved: `load:` is a block.
+    pub(super) fn at_declaration(&self, header: bool) -> bool {
+        let Some(word) = self.name() else { return false };
+        let next = self.pos + 1;
+        if self.sym_at(next, ":") || (self.sym_at(next, ".") && self.glued(next)) {
+            return false;
+        }
+        match word {
+            "let" => header,
+            "set" => self.kind_at(next) == Kind::Name,
+            "regs" => !matches!(self.word_at(next), "inc" | "dec"),
+            // `warps 4..8:` is the head of a block.
+            "warps" => {
+                let rest = (next..self.tokens.len()).take_while(|p| self.kind_at(*p) != Kind::Newline);
+                let stop = rest.into_iter().find(|p| self.sym_at(*p, "..") || self.declares(*p));
+                stop.is_none_or(|p| !self.sym_at(p, ".."))
+            }
+            _ => DECLARATIONS.contains(&word),
+        }
+    }
+
+    fn declares(&self, pos: usize) -> bool {
+        self.kind_at(pos) == Kind::Name && DECLARATIONS.contains(&self.word_at(pos))
+    }
+
+    fn declaration_line(&mut self, out: &mut Vec<Decl>) {
+        let mut first = true;
+        while !matches!(self.kind(), Kind::Newline | Kind::Dedent | Kind::End) {
+            let from = self.pos;
+            if !first {
+                self.marks[self.pos] = Mark::NextDecl;
+            }
+            first = false;
+            let known = self.at_declaration(true);
+            let done =
+                if known { self.declaration(out) } else { self.expected("a declaration or the end of the line") };
+            if done.is_err() {
+                self.recover_line(from);
+            }
+        }
+        if self.kind() == Kind::Newline {
+            self.bump();
+        }
+    }
+
+    fn declaration(&mut self, out: &mut Vec<Decl>) -> Parse<()> {
+        let start = self.span().start;
+        let word = self.word();
+        self.bump();
+        let kind = match word {
+            "needs" => DeclKind::Needs(self.ident("a machine line, such as `sm_90a`, `apple7` or `gfx950`,")?),
+            "let" => DeclKind::Let(self.bindings()?),
+            "require" => {
+                let cond = self.expr()?;
+                let mut why = None;
+                if self.kind() == Kind::Str {
+                    why = Some(self.word().trim_matches('"').to_string());
+                    self.bump();
+                }
+                DeclKind::Require(cond, why)
+            }
+            "grid" => {
+                let mut dims = vec![self.expr()?];
+                while self.eat_sym(",") {
+                    dims.push(self.expr()?);
+                }
+                let group = if self.eat_word("group") { Some(self.expr()?) } else { None };
+                DeclKind::Grid(dims, group)
+            }
+            "cluster" => DeclKind::Cluster(self.expr()?),
+            "warps" => DeclKind::Warps(self.expr()?),
+            "regs" => DeclKind::Regs(self.expr()?),
+            "waits" => {
+                let kind = match self.name() {
+                    Some("auto") => Waits::Auto,
+                    Some("manual") => Waits::Manual,
+                    _ => return self.expected("`auto` or `manual`"),
+                };
+                self.bump();
+                DeclKind::Waits(kind)
+            }
+            "global" => DeclKind::Memory(self.memory(Class::Global)?),
+            "shared" => DeclKind::Memory(self.memory(Class::Shared)?),
+            "tmem" => DeclKind::Memory(self.memory(Class::Tmem)?),
+            "reg" => loop {
+                let memory = self.memory(Class::Reg)?;
+                out.push(Decl { kind: DeclKind::Memory(memory), span: self.since(start) });
+                if !self.eat_sym(",") {
+                    return Ok(());
+                }
+            },
+            "mbar" => {
+                let name = self.ident("the barrier's name")?;
+                let len = self.bracketed()?;
+                DeclKind::Mbar(name, len, self.count("`(` and the number of arrivals a phase needs")?)
+            }
+            "named" => {
+                let name = self.ident("the barrier's name")?;
+                DeclKind::Named(name, self.bracketed()?)
+            }
+            "role" => {
+                let name = self.ident("the role's name")?;
+                let members = self.bracketed()?;
+                self.sym("=", "and the role's warps")?;
+                DeclKind::Role(name, members, self.warp_set()?)
+            }
+            "set" => {
+                let name = self.ident("the set's name")?;
+                self.sym("=", "and `warps a..b` or `cta e`")?;
+                if self.eat_word("cta") {
+                    DeclKind::SetCta(name, self.expr()?)
+                } else {
+                    DeclKind::Set(name, self.warp_set()?)
+                }
+            }
+            _ => self.trips()?,
+        };
+        out.push(Decl { kind, span: self.since(start) });
+        Ok(())
+    }
+
+    /// From `start` to the end of the last token read.
+    pub(super) fn since(&self, start: usize) -> Span {
+        start..self.span_at(self.pos.saturating_sub(1)).end.max(start)
+    }
+
+    fn trips(&mut self) -> Parse<DeclKind> {
+        let name = self.ident("the trip count's name")?;
+        self.sym("=", "and `any`")?;
+        if !self.eat_word("any") {
+            return self.expected("`any`");
+        }
+        let per = if self.eat_word("per") { Some(self.ident("the name of the index")?) } else { None };
+        if !self.eat_word("run") {
+            return self.expected("`run` and the value to run with");
+        }
+        Ok(DeclKind::Trips { name, per, run: self.expr()? })
+    }
+
+    fn memory(&mut self, class: Class) -> Parse<Memory> {
+        let name = self.ident("the buffer's name")?;
+        let slots = self.bracketed()?;
+        let mut ty = None;
+        if self.at_sym(":") {
+            self.bump();
+            ty = Some(self.ty()?);
+        } else if class != Class::Reg {
+            return self.expected("`:` and an element type, such as `f16[64, 32]`,");
+        }
+        let mut memory = Memory { class, name, slots, ty, swizzle: None, pieces: None, overlay: None, group: None };
+        loop {
+            match self.name() {
+                Some("swizzle") if class == Class::Shared => {
+                    self.bump();
+                    memory.swizzle = Some(self.expr()?);
+                }
+                Some("pieces") if class != Class::Global => {
+                    self.bump();
+                    let n = self.expr()?;
+                    memory.pieces = Some((n, self.axis()?));
+                }
+                Some("overlay") if class != Class::Global => {
+                    self.bump();
+                    if !self.eat_word("on") {
+                        return self.expected("`on` and the buffer whose storage it shares");
+                    }
+                    memory.overlay = Some(self.ident("a buffer's name")?);
+                }
+                Some("group") if class == Class::Global => {
+                    self.bump();
+                    memory.group = Some(self.expr()?);
+                }
+                _ => return Ok(memory),
+            }
+        }
+    }
+
+    fn axis(&mut self) -> Parse<Axis> {
+        let axis = match self.name() {
+            Some("rows") => Axis::Rows,
+            Some("cols") => Axis::Cols,
+            _ => return self.expected("`rows` or `cols`"),
+        };
+        self.bump();
+        Ok(axis)
+    }
+
+    /// `f16[64, 32]`.
+    pub(super) fn ty(&mut self) -> Parse<Type> {
+        let name: Ident = self.ident("an element type, such as `f16`,")?;
+        let Some(dtype) = DTYPES.into_iter().find(|d| d.name() == name.text) else {
+            let names = DTYPES.map(Dtype::name);
+            let mut diagnostic = Diagnostic::new(
+                self.file,
+                name.span,
+                format!("`{}` is no element type", name.text),
+                "an element type was expected here",
+            );
+            diagnostic.help = Some(
+                did_you_mean(&name.text, names).unwrap_or_else(|| format!("the element types are {}", names.join(" "))),
+            );
+            return self.fail(diagnostic);
+        };
+        let shape = if self.eat_sym("[") { self.list("]", "an extent")? } else { Vec::new() };
+        Ok(Type { dtype, shape, span: self.since(name.span.start) })
+    }
+
+    /// `warps 0..4`, `warp 1`, `warpgroups 1..3`, `warpgroup 0`.
+    pub(super) fn warp_set(&mut self) -> Parse<WarpSet> {
+        let start = self.span().start;
+        let (groups, several) = match self.name() {
+            Some("warp") => (false, false),
+            Some("warps") => (false, true),
+            Some("warpgroup") => (true, false),
+            Some("warpgroups") => (true, true),
+            _ => return self.expected("`warp e`, `warps a..b`, `warpgroup e` or `warpgroups a..b`"),
+        };
+        self.bump();
+        let from = self.expr()?;
+        let to = if several {
+            self.sym("..", "and the end, which is not included")?;
+            Some(self.expr()?)
+        } else {
+            None
+        };
+        Ok(WarpSet { from, to, groups, span: self.since(start) })
+    }
+}

@@ -1,0 +1,449 @@
+//! Operations.
+
+use warpline_sim::diag::Diagnostic;
+use warpline_sim::ir::{Cost, Fence, How, MmaKind, Order, Per, Queue};
+
+use super::decl::DECLARATIONS;
+use super::{Parse, Parser};
+use crate::ast::{Arrive, Bar, Ident, Move, Operation, Place};
+use crate::lex::Kind;
+use crate::suggest::did_you_mean;
+
+/// Every operation's name, for suggestions.
+const OPERATIONS: [&str; 50] = [
+    "load",
+    "ldg",
+    "sts",
+    "lds",
+    "store",
+    "cp",
+    "dma",
+    "tma",
+    "tma.store",
+    "tmem.ld",
+    "tmem.st",
+    "mma",
+    "mfma",
+    "wgmma",
+    "umma",
+    "umma.pair",
+    "alu",
+    "zero",
+    "commit",
+    "wait",
+    "cp.arrive",
+    "init",
+    "inval",
+    "arrive",
+    "expect",
+    "barrier",
+    "simd.barrier",
+    "warp.sync",
+    "bar",
+    "cluster.sync",
+    "cluster.arrive",
+    "cluster.wait",
+    "fence",
+    "wgmma.fence",
+    "tmem.fence",
+    "tmem.alloc",
+    "tmem.dealloc",
+    "regs",
+    "put",
+    "get",
+    "clc",
+    "grid.wait",
+    "exit",
+    "for",
+    "while",
+    "if",
+    "let",
+    "var",
+    "all",
+    "elect",
+];
+
+/// Queues by name.
+const QUEUES: [(&str, Queue); 8] = [
+    ("cp", Queue::Cp),
+    ("wgmma", Queue::Wgmma),
+    ("bulk", Queue::Bulk),
+    ("bulk.read", Queue::BulkRead),
+    ("vm", Queue::Vm),
+    ("lgkm", Queue::Lgkm),
+    ("tmem.ld", Queue::TmemLd),
+    ("tmem.st", Queue::TmemSt),
+];
+
+impl Parser<'_> {
+    /// A word with the words that hang on it by dots: `tmem.fence`.
+    fn dotted(&mut self) -> String {
+        let mut word = self.word().to_string();
+        self.bump();
+        while self.at_sym(".") && self.glued(self.pos) && self.kind_at(self.pos + 1) == Kind::Name {
+            self.bump();
+            word.push('.');
+            word.push_str(self.word());
+            self.bump();
+        }
+        word
+    }
+
+    pub(super) fn operation_with_cost(&mut self) -> Parse<(Operation, Cost)> {
+        let op = self.operation()?;
+        let mut cost = Cost::default();
+        loop {
+            if self.eat_word("takes") {
+                cost.takes = Some(self.decimal()?);
+            } else if self.eat_word("lands") {
+                cost.lands = Some(self.decimal()?);
+            } else {
+                return Ok((op, cost));
+            }
+        }
+    }
+
+    /// A number of cycles, with decimals.
+    fn decimal(&mut self) -> Parse<f64> {
+        let start = self.span().start;
+        if self.kind() == Kind::Int {
+            self.bump();
+            if self.at_sym(".") && self.kind_at(self.pos + 1) == Kind::Int {
+                self.bump();
+                self.bump();
+            }
+            let text = &self.text[self.since(start)];
+            if let Ok(v) = text.replace('_', "").parse::<f64>() {
+                return Ok(v);
+            }
+            self.pos -= 1;
+        }
+        self.expected("a number of cycles")
+    }
+
+    fn operation(&mut self) -> Parse<Operation> {
+        let at = self.span();
+        let word = self.dotted();
+        let moves = |how| Some(how);
+        let how = match word.as_str() {
+            "load" => moves(How::Load),
+            "ldg" => moves(How::Ldg),
+            "sts" => moves(How::Sts),
+            "lds" => moves(How::Lds),
+            "store" => moves(How::Store),
+            "cp" => moves(How::CpAsync),
+            "dma" => moves(How::LdsDma),
+            "tma" => moves(How::TmaLoad),
+            "tma.store" => moves(How::TmaStore),
+            "tmem.ld" => moves(How::TmemLd),
+            "tmem.st" => moves(How::TmemSt),
+            _ => None,
+        };
+        if let Some(how) = how {
+            return self.move_operation(how);
+        }
+        Ok(match word.as_str() {
+            "mma" | "mfma" => self.mma(MmaKind::Warp)?,
+            "wgmma" => self.mma(MmaKind::Wgmma)?,
+            "umma" => self.mma(MmaKind::Umma)?,
+            "umma.pair" => self.mma(MmaKind::UmmaPair)?,
+            "alu" => self.alu()?,
+            "zero" => {
+                let place = self.bare_place("the accumulator to clear")?;
+                let ty = if self.eat_sym(":") { Some(self.ty()?) } else { None };
+                Operation::Zero(place, ty)
+            }
+            "commit" => self.commit()?,
+            "wait" => self.wait()?,
+            "cp.arrive" => Operation::CpArrive { bar: self.bar()?, noinc: self.eat_word("noinc") },
+            "init" => Operation::Init(self.names()?),
+            "inval" => Operation::Inval(self.names()?),
+            "arrive" => self.arrive()?,
+            "expect" => {
+                let bar = self.bar()?;
+                Operation::Expect(bar, self.expr()?)
+            }
+            "barrier" if self.eat_word("none") => Operation::Barrier(Order::None),
+            "barrier" if self.eat_word("device") => Operation::Barrier(Order::Device),
+            "barrier" => Operation::Barrier(Order::Shared),
+            "simd.barrier" | "warp.sync" => Operation::WarpSync,
+            "bar" => {
+                let sync = match self.name() {
+                    Some("sync") => true,
+                    Some("arrive") => false,
+                    _ => return self.expected("`sync` or `arrive`"),
+                };
+                self.bump();
+                let name = self.ident("a named barrier")?;
+                let index = self.bracketed()?;
+                let threads = self.count("`(` and the number of threads")?;
+                Operation::Named { sync, name, index, threads }
+            }
+            "cluster.sync" => Operation::ClusterSync,
+            "cluster.arrive" => Operation::ClusterArrive { relaxed: self.eat_word("relaxed") },
+            "cluster.wait" => Operation::ClusterWait,
+            "fence" => Operation::Fence(self.fence()?),
+            "wgmma.fence" => Operation::Fence(Fence::Wgmma),
+            "tmem.fence" if self.eat_word("before") => Operation::Fence(Fence::TmemBefore),
+            "tmem.fence" if self.eat_word("after") => Operation::Fence(Fence::TmemAfter),
+            "tmem.fence" => return self.expected("`before` or `after`"),
+            "tmem.alloc" => Operation::TmemAlloc { name: self.ident("a tmem buffer")?, pair: self.eat_word("pair") },
+            "tmem.dealloc" => {
+                Operation::TmemDealloc { name: self.ident("a tmem buffer")?, pair: self.eat_word("pair") }
+            }
+            "regs" => {
+                let inc = match self.name() {
+                    Some("inc") => true,
+                    Some("dec") => false,
+                    _ => return self.expected("`inc` or `dec`"),
+                };
+                self.bump();
+                Operation::Regs { inc, count: self.expr()? }
+            }
+            "put" => {
+                let value = self.expr()?;
+                self.arrow()?;
+                let dst = self.bare_place("a mailbox")?;
+                Operation::Put { value, dst, version: self.version()? }
+            }
+            "get" => {
+                let src = self.bare_place("a mailbox")?;
+                let version = self.version()?;
+                self.arrow()?;
+                Operation::Get { src, version, var: self.ident("a variable")? }
+            }
+            "clc" => {
+                self.arrow()?;
+                let dst = self.bare_place("a mailbox")?;
+                if !self.eat_word("signals") {
+                    return self.expected("`signals` and the mbarrier that gets the 16 bytes");
+                }
+                Operation::Clc { dst, signals: self.bar()? }
+            }
+            "grid.wait" => Operation::GridWait,
+            "exit" => Operation::Exit,
+            _ => return self.unknown_operation(&word, at),
+        })
+    }
+
+    fn unknown_operation(&mut self, word: &str, at: std::ops::Range<usize>) -> Parse<Operation> {
+        let span = self.since(at.start);
+        let diagnostic = if DECLARATIONS.contains(&word) || word == "set" {
+            Diagnostic::new(
+                self.file,
+                span,
+                format!("`{word}` is a declaration, and declarations stand first"),
+                "a statement was expected here",
+            )
+            .help("move it up, before the first statement of the kernel")
+        } else {
+            let mut d = Diagnostic::new(
+                self.file,
+                span,
+                format!("`{word}` is no statement"),
+                "an operation, a block or `let` was expected here",
+            );
+            d.help = did_you_mean(word, OPERATIONS).or_else(|| {
+                self.at_sym("[").then(|| "a move reads `load source -> destination`, an assignment `x = e`".into())
+            });
+            d
+        };
+        self.fail(diagnostic)
+    }
+
+    fn arrow(&mut self) -> Parse<()> {
+        self.sym("->", "and the destination")
+    }
+
+    fn move_operation(&mut self, how: How) -> Parse<Operation> {
+        let src = self.place("the place to read from")?;
+        self.arrow()?;
+        let dst = self.place("the place to write to")?;
+        let mut m = Move { how, src, dst, batch: None, dequant: false, masked: false, signals: None, multicast: None };
+        loop {
+            match self.name() {
+                Some("batch") if how == How::Load => {
+                    self.bump();
+                    m.batch = Some(self.expr()?);
+                }
+                Some("via") => {
+                    self.bump();
+                    if !self.eat_word("dequant") {
+                        return self.expected("`dequant`");
+                    }
+                    m.dequant = true;
+                }
+                Some("masked") => {
+                    self.bump();
+                    m.masked = true;
+                }
+                Some("signals") if how == How::TmaLoad => {
+                    self.bump();
+                    m.signals = Some(self.bar()?);
+                }
+                Some("multicast") if how == How::TmaLoad => {
+                    self.bump();
+                    m.multicast = Some(self.expr()?);
+                }
+                _ if how == How::TmaLoad && m.signals.is_none() => {
+                    let message = format!("a `tma` load completes on an mbarrier, found {}", self.found());
+                    return self.fail(
+                        Diagnostic::new(self.file, self.span(), message, "`signals BARRIER` was expected here")
+                            .help("write `tma A[cta.m, i] -> a[i % stages] signals full[i % stages]`"),
+                    );
+                }
+                _ => return Ok(Operation::Move(Box::new(m))),
+            }
+        }
+    }
+
+    fn mma(&mut self, kind: MmaKind) -> Parse<Operation> {
+        let a = self.place("the left operand")?;
+        self.sym(",", "and the right operand")?;
+        let b = self.place("the right operand")?;
+        self.sym("->", "and the accumulator")?;
+        let acc = self.place("the accumulator")?;
+        Ok(Operation::Mma { kind, a, b, acc })
+    }
+
+    fn alu(&mut self) -> Parse<Operation> {
+        let unit = self.ident("a unit, such as `fma` or `exp`,")?;
+        let count = self.expr()?;
+        let times = if self.eat_word("x") { Some(self.expr()?) } else { None };
+        let mut uses: Vec<Place> = Vec::new();
+        if self.eat_word("uses") {
+            loop {
+                uses.push(self.bare_place("a register object")?);
+                if !self.eat_sym(",") {
+                    break;
+                }
+            }
+        }
+        let dst = if self.eat_sym("->") { Some(self.bare_place("a register object")?) } else { None };
+        Ok(Operation::Alu { unit, count, times, uses, dst })
+    }
+
+    fn commit(&mut self) -> Parse<Operation> {
+        let queue = match self.name() {
+            Some("cp") => Queue::Cp,
+            Some("wgmma") => Queue::Wgmma,
+            Some("bulk") => Queue::Bulk,
+            Some("umma") => {
+                self.bump();
+                self.sym("->", "and the mbarrier to arrive on")?;
+                let mut bars: Vec<Bar> = vec![self.bar()?];
+                while self.eat_sym(",") {
+                    bars.push(self.bar()?);
+                }
+                return Ok(Operation::CommitUmma(bars));
+            }
+            _ => return self.expected("`cp`, `wgmma`, `bulk` or `umma`"),
+        };
+        self.bump();
+        Ok(Operation::Commit(queue))
+    }
+
+    fn wait(&mut self) -> Parse<Operation> {
+        if self.kind() != Kind::Name {
+            return self.expected("a queue or an mbarrier");
+        }
+        let from = self.pos;
+        let start = self.span().start;
+        let word = self.dotted();
+        if self.at_sym("<=") {
+            let Some((_, queue)) = QUEUES.iter().find(|(n, _)| *n == word) else {
+                let names = QUEUES.map(|(n, _)| n);
+                let mut d = Diagnostic::new(
+                    self.file,
+                    self.since(start),
+                    format!("`{word}` is no queue"),
+                    "a queue was expected before `<=`",
+                );
+                d.help = did_you_mean(&word, names).or_else(|| Some(format!("the queues are {}", names.join(", "))));
+                return self.fail(d);
+            };
+            self.bump();
+            return Ok(Operation::Wait(*queue, self.expr()?));
+        }
+        self.pos = from;
+        let queue = QUEUES.iter().any(|(n, _)| *n == word);
+        let bar = self.bar()?;
+        if let Some(parity @ ("for" | "parity")) = self.name() {
+            self.bump();
+            return Ok(Operation::MbarWait { bar, parity: parity == "parity", phase: self.expr()? });
+        }
+        if queue {
+            return self.expected("`<=` and how many may be outstanding");
+        }
+        let message = format!("expected `for` and a phase, found {}", self.found());
+        let name = bar.name.text;
+        self.fail(
+            Diagnostic::new(self.file, self.span(), message, "`for` or `parity` was expected here")
+                .help(format!("write `wait {name}[i % stages] for i / stages`, or `wait {name} for 0`")),
+        )
+    }
+
+    fn names(&mut self) -> Parse<Vec<Ident>> {
+        let mut all = vec![self.ident("an mbarrier")?];
+        while self.eat_sym(",") {
+            all.push(self.ident("an mbarrier")?);
+        }
+        Ok(all)
+    }
+
+    fn arrive(&mut self) -> Parse<Operation> {
+        let bar = self.bar()?;
+        let mut a = Arrive { bar, per: None, count: None, expect: None, relaxed: false, cluster: false };
+        loop {
+            match self.name() {
+                Some("expect") => {
+                    self.bump();
+                    a.expect = Some(self.expr()?);
+                }
+                Some("count") => {
+                    self.bump();
+                    a.count = Some(self.expr()?);
+                }
+                Some("per") => {
+                    self.bump();
+                    a.per = match self.name() {
+                        Some("thread") => Some(Per::Thread),
+                        Some("warp") => Some(Per::Warp),
+                        _ => return self.expected("`thread` or `warp`"),
+                    };
+                    self.bump();
+                }
+                Some("once") => {
+                    self.bump();
+                    a.per = Some(Per::Once);
+                }
+                Some("relaxed") => {
+                    self.bump();
+                    a.relaxed = true;
+                }
+                Some("cluster") => {
+                    self.bump();
+                    a.cluster = true;
+                }
+                _ => return Ok(Operation::Arrive(Box::new(a))),
+            }
+        }
+    }
+
+    fn fence(&mut self) -> Parse<Fence> {
+        if self.kind() != Kind::Name {
+            return self.expected("`async`, `async.global`, `mbarrier_init` or `cta`");
+        }
+        let at = self.pos;
+        Ok(match self.dotted().as_str() {
+            "async" => Fence::Async,
+            "async.global" => Fence::AsyncGlobal,
+            "mbarrier_init" | "mbarrier_init.cluster" => Fence::MbarrierInit,
+            "cta" => Fence::Cta,
+            _ => {
+                self.pos = at;
+                return self.expected("`async`, `async.global`, `mbarrier_init` or `cta`");
+            }
+        })
+    }
+}

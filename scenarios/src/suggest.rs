@@ -1,0 +1,17 @@
+//! "Did you mean": the nearest of the known names.
+
+/// The known name that a wrong one is most likely a slip of.
+pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = if wrong.len() <= 2 { 1 } else { wrong.len().div_ceil(3).max(2) };
+    let close = known
+        .into_iter()
+        .map(|k| (strsim::osa_distance(wrong, k), k))
+        .filter(|(d, k)| *d > 0 && *d <= limit && *d < k.len().max(wrong.len()));
+    // The first of several equally near ones, so that the order of declaration decides.
+    close.min_by_key(|(d, _)| *d).map(|(_, k)| k)
+}
+
+/// `` did you mean `x`? `` where something is near.
+pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(wrong, known).map(|k| format!("did you mean `{k}`?"))
+}
