@@ -66,7 +66,7 @@ pub fn stall_long(s: Stall) -> &'static str {
         Stall::Group => "commit group",
         Stall::Counter => "counter",
         Stall::Pool => "register pool",
-        Stall::Ended => "nothing: ended",
+        Stall::Ended => "nothing (ended)",
     }
 }
 

@@ -50,7 +50,7 @@ fn times(frame: &Frame<'_>, scene: &mut Scene, y: i32) {
         return;
     }
     let unit = unit(to as u64);
-    label(frame, scene, y, unit.0);
+    label(frame, scene, y + em / 8, unit.0);
     let widest = scene.measure().width(&time(to as u64, round_step((to - from) as u64 / 20 + 1), &unit), em);
     let step = step(to - from, plot.w, widest, em);
     let mut at = (from.ceil() as u64).div_ceil(step) * step;
@@ -73,7 +73,7 @@ fn step(range: f64, width: i32, label: i32, em: i32) -> u64 {
 fn label(frame: &Frame<'_>, scene: &mut Scene, y: i32, text: &str) {
     let em = frame.em;
     let room = Area::new(em, y, frame.scale.x - em - em * 6 / 10, em * 12 / 10);
-    scene.text(room, text, em, Align::Right, frame.theme.muted(), 1);
+    scene.text(room, text, em * 9 / 10, Align::Right, frame.theme.muted(), 1);
 }
 
 /// A label under `x`, moved in from the picture's edge if need be.

@@ -7,7 +7,7 @@ use warpline_sim::timeline::{TICKS, Timeline};
 use super::bars::{self, Drawing, Scale};
 use super::class::Class;
 use super::font::Measure;
-use super::format::grouped;
+use super::format::{self, grouped};
 use super::options::{GanttError, GanttOptions, MAX_SIZE, MIN_SIZE, Size};
 use super::rows::{self, Stack};
 use super::scene::{Align, Area, Layer, Scene};
@@ -40,7 +40,7 @@ pub fn layout(t: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError>
     let mut drawings = rows::lay_out(&frame, &tracks);
 
     // Rows that do not fit are left out, which can only make the legend smaller; so this ends.
-    let plan = loop {
+    let mut plan = loop {
         let marks = marks::plan(&frame, &tracks, &drawings, options.wakes);
         let plan = Plan::new(&frame, options, (width, height), &tracks, &drawings, marks, asked, &measure);
         let fit = plan.stack.fit(plan.room);
@@ -54,10 +54,12 @@ pub fn layout(t: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError>
     let stack = plan.stack.clone();
     let used = stack.height(plan.room);
     let height = height.unwrap_or(plan.above + used + plan.below).clamp(MIN_SIZE.1 as i32, MAX_SIZE.1 as i32);
+    // Space that few rows leave on a slide goes above and below them alike.
+    plan.above += (height - plan.above - used - plan.below).max(0) * 2 / 5;
     let mut scene = Scene::new(width, height, options.theme.paper(), measure);
     scene.plot = Area::new(scale.x, plan.above, scale.w, used).cut(&scene.canvas());
     plan.titles(&frame, &mut scene);
-    let places = stack.places(plan.above, plan.room);
+    let places = stack.places(plan.above, plan.room, em);
     axis::draw(&frame, &mut scene, plan.axis_lines);
     let ends = rows::draw(&frame, &mut scene, &tracks, &drawings, &places, &column);
     marks::draw(&frame, &mut scene, &plan.marks, &tracks, &places, &ends);
@@ -209,6 +211,12 @@ impl Plan {
         let mut y = em * 8 / 10;
         if self.title {
             let room = Area::new(em, y, scene.width - 2 * em, em * 19 / 10);
+            // How long it took, unless the title needs the place.
+            let total = total(frame);
+            let measure = scene.measure();
+            if measure.width(&frame.t.title, em * 15 / 10) + measure.width(&total, em) + 2 * em < room.w {
+                scene.text(room, &total, em, Align::Right, theme.ink(), usize::MAX);
+            }
             scene.text(room, &frame.t.title, em * 15 / 10, Align::Left, theme.ink(), 1);
             y += em * 19 / 10;
         }
@@ -217,6 +225,21 @@ impl Plan {
             scene.text(room, &frame.t.subtitle, em, Align::Left, theme.muted(), 1);
         }
     }
+}
+
+/// How long the run took, in cycles and, if the clock is known, in time.
+fn total(frame: &Frame<'_>) -> String {
+    let t = frame.t;
+    let cycles = grouped(t.end.div_ceil(TICKS));
+    let ps = t.end as f64 / TICKS as f64 * 1e6 / t.mhz;
+    if !(t.mhz > 0.0 && ps < 1e18) {
+        return format!("{cycles} cycles");
+    }
+    let unit = format::unit(ps as u64);
+    // Three digits that count, no more.
+    let digits = (ps / unit.1 as f64).log10().floor().clamp(0.0, 2.0) as u32;
+    let step = (unit.1 / 10u64.pow(2 - digits)).max(1);
+    format!("{cycles} cycles, {} {}", format::time((ps as u64).div_ceil(step) * step, step, &unit), unit.0)
 }
 
 /// What the picture does not show.

@@ -34,7 +34,10 @@ pub(crate) struct Place {
 
 /// Rows shrink to this share of their natural height, in percent, before any is left out; and grow to the other.
 const SHRINK: i32 = 50;
-const GROW: i32 = 165;
+const GROW: i32 = 220;
+
+/// Space above the heading of a CTA that is not the first, in tenths of an em.
+const ABOVE_HEADING: i32 = 7;
 
 impl Stack {
     pub(crate) fn new(tracks: &[Track<'_>], em: i32) -> Stack {
@@ -43,7 +46,11 @@ impl Stack {
             let before = i.checked_sub(1).map(|i| &tracks[i]);
             let new_cta = before.is_none_or(|b| b.row.cta != track.row.cta);
             let new_group = before.is_some_and(|b| b.section != track.section || b.group != track.group);
-            let heading = if several && new_cta { em * 15 / 10 } else { 0 };
+            let heading = match (several && new_cta, i) {
+                (false, _) => 0,
+                (true, 0) => em * 15 / 10,
+                (true, _) => em * 15 / 10 + ABOVE_HEADING * em / 10,
+            };
             let gap = match () {
                 () if new_cta => em * 4 / 10,
                 () if new_group => em * 9 / 10,
@@ -89,28 +96,25 @@ impl Stack {
         self.parts.len()
     }
 
-    fn percent(&self, room: Option<i32>) -> i64 {
-        match room {
-            None => 100,
-            Some(room) => (i64::from(room) * 100 / i64::from(self.natural().max(1))).min(i64::from(GROW)),
-        }
-    }
-
     /// The height taken.
     pub(crate) fn height(&self, room: Option<i32>) -> i32 {
-        (i64::from(self.natural()) * self.percent(room) / 100) as i32
+        let natural = self.natural();
+        room.map_or(natural, |room| room.min(natural * GROW / 100))
     }
 
-    pub(crate) fn places(&self, top: i32, room: Option<i32>) -> Vec<Place> {
-        let percent = self.percent(room);
-        let at = |y: i32| top + (i64::from(y) * percent / 100) as i32;
+    pub(crate) fn places(&self, top: i32, room: Option<i32>, em: i32) -> Vec<Place> {
+        let (natural, height) = (i64::from(self.natural().max(1)), i64::from(self.height(room)));
+        let at = |y: i32| top + (i64::from(y) * height / natural) as i32;
         let mut y = 0;
         let place = |&(heading, gap, bars): &(i32, i32, i32)| {
             let start = y;
             let first = y + heading + gap;
             y = first + bars;
             Place {
-                heading: (heading > 0).then(|| (at(start), at(start + heading) - at(start))),
+                heading: (heading > 0).then(|| {
+                    let above = if start > 0 { ABOVE_HEADING * em / 10 } else { 0 };
+                    (at(start + above), at(start + heading) - at(start + above))
+                }),
                 y: at(first),
                 h: (at(y) - at(first)).max(1),
                 gap: at(first) - at(first - gap),
@@ -135,6 +139,13 @@ pub(crate) fn draw(
     let mut ends = Ends::new();
     let (em, theme) = (frame.em, frame.theme);
     let plot = scene.plot;
+    // Rows of one section differ by a pixel where they were scaled; their text should not.
+    let text_size = |of: &Track<'_>| {
+        let alike =
+            tracks.iter().zip(places).filter(|(t, _)| t.section == of.section && t.lanes.len() == of.lanes.len());
+        let height = alike.map(|(t, p)| p.h / t.lanes.len().max(1) as i32).min().unwrap_or(0);
+        (em * 85 / 100).min(height - 2)
+    };
     for ((track, place), drawing) in tracks.iter().zip(places).zip(drawings) {
         if let Some((y, h)) = place.heading {
             scene.fill(Layer::Bands, Area::new(em / 2, y, scene.width - em, h), theme.band());
@@ -150,7 +161,7 @@ pub(crate) fn draw(
             for column in &lane.dense {
                 dense(frame, scene, column, area);
             }
-            bars(frame, scene, &lane.bars, area, &mut ends);
+            bars(frame, scene, &lane.bars, area, text_size(track), &mut ends);
         }
     }
     unrecorded(frame, scene);
@@ -161,11 +172,13 @@ pub(crate) fn draw(
 /// Group and row names, as large as the rows allow.
 fn names(frame: &Frame<'_>, scene: &mut Scene, tracks: &[Track<'_>], places: &[Place], column: &LabelColumn) {
     let (em, theme) = (frame.em, frame.theme);
+    let centre = |p: &Place| p.y + p.h / 2;
+    let pitch = places.windows(2).map(|two| centre(&two[1]) - centre(&two[0])).min();
+    let lowest = places.iter().map(|p| p.h + p.gap.min(em / 2)).min().unwrap_or(em);
+    let size = em.min(pitch.unwrap_or(lowest)).min(lowest);
     let mut last: Option<&Track<'_>> = None;
     for (track, place) in tracks.iter().zip(places) {
-        let high = place.h + place.gap.min(em / 2);
-        let size = em.min(high);
-        let y = place.y + (place.h - size) / 2;
+        let y = centre(place) - size / 2;
         let name = Area::new(em + column.group + column.gap, y, column.name, size);
         scene.text(name, &track.name, size, Align::Right, theme.ink(), 2);
         if last.is_none_or(|l| l.group != track.group || l.section != track.section || l.row.cta != track.row.cta) {
@@ -191,7 +204,7 @@ fn dense(frame: &Frame<'_>, scene: &mut Scene, column: &Column, area: Area) {
     }
 }
 
-fn bars(frame: &Frame<'_>, scene: &mut Scene, bars: &[Bar], area: Area, ends: &mut Ends) {
+fn bars(frame: &Frame<'_>, scene: &mut Scene, bars: &[Bar], area: Area, em: i32, ends: &mut Ends) {
     for (i, bar) in bars.iter().enumerate() {
         // A pixel of ground sets neighbours apart, where there are pixels to spare.
         let next = bars.get(i + 1).is_some_and(|n| n.x0 == bar.x1);
@@ -203,17 +216,18 @@ fn bars(frame: &Frame<'_>, scene: &mut Scene, bars: &[Bar], area: Area, ends: &m
         }
         // Of a span cut in pieces, the last is where its end is.
         ends.insert(bar.span, box_);
-        label(frame, scene, bar, box_);
+        label(frame, scene, bar, box_, em);
     }
 }
 
-/// Writes what a bar is into it: its label, else its class; cut short only where enough stays to tell.
-fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area) {
-    let em = (frame.em * 85 / 100).min(area.h - 2);
+/// Writes what a bar is into it: its label, else its class.
+///
+/// Only words are cut short. A number that has lost its end is another number, so a label with one fits or stays away.
+fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area, em: i32) {
     if em < frame.em * 55 / 100 {
         return;
     }
-    let own = frame.t.spans[bar.span as usize].label.as_str();
+    let own = frame.t.spans[bar.span as usize].label.trim();
     let word = bar.class.word();
     let pad = (em / 4).max(2);
     let room = Area::new(area.x + pad, area.y, area.w - 2 * pad, area.h);
@@ -222,9 +236,10 @@ fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area) {
     let long = if own.is_empty() { word.to_owned() } else { format!("{word} {own}") };
     let roomy = !word.is_empty() && scene.measure().width(&long, em) * 2 <= room.w;
     let text = if own.is_empty() || roomy { long.as_str() } else { own };
+    let least = if text.contains(|c: char| c.is_ascii_digit()) { usize::MAX } else { 4 };
     let ground = bar.class.fill(frame.theme);
     let color = if hatched.is_some() { frame.theme.ink().mix(ground, 12) } else { ground.text_on() };
-    let taken = scene.text(room, text.trim(), em, Align::Center, color, 4);
+    let taken = scene.text(room, text, em, Align::Center, color, least);
     if let (Some(taken), Some(_)) = (taken, hatched) {
         scene.fill(Layer::Plates, taken.grown(pad).cut(&area), ground);
     }

@@ -117,13 +117,9 @@ fn one(b: &mut Builder, cta: u32, tiles: u64, skew: u64) {
         let arrive = begin + 330 + 40 * (i * 7 % 3);
         copy_free = begin + 200;
         let flight = b.span(copy, begin, arrive, W(Work::Load), format!("A {cta},{i}"));
-        b.span(
-            slot[s],
-            held[s],
-            begin,
-            Hold { filling: false },
-            if i < 2 { String::new() } else { format!("A {cta},{}", i - 2) },
-        );
+        if i >= 2 {
+            b.span(slot[s], held[s], begin, Hold { filling: false }, format!("A {cta},{}", i - 2));
+        }
         b.span(slot[s], begin, arrive, Hold { filling: true }, format!("A {cta},{i}"));
         held[s] = arrive;
         b.span(full[s], full_from[s], arrive, Hold { filling: false }, format!("φ{}", i / 2));
