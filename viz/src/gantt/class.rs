@@ -1,0 +1,71 @@
+//! What a stretch of a row is drawn as: one colour and pattern each, and one entry in the legend.
+
+use warpline_sim::timeline::{RowKind, Stall, What, Work};
+
+use super::hatch::{self, Pattern};
+use super::theme::{self, Rgb, Theme};
+use crate::words;
+
+/// A class. The order is that of the legend, and from the bottom up where shares are stacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Class {
+    Work(Work),
+    Stall(Stall),
+    Filling,
+    Full,
+    /// A barrier's phase, even or odd.
+    Phase(bool),
+}
+
+impl Class {
+    /// Of the `nth` span of a row.
+    pub(crate) fn of(kind: &RowKind, what: What, nth: usize) -> Class {
+        match (what, kind) {
+            (What::Work(w), _) => Class::Work(w),
+            (What::Stall(s), _) => Class::Stall(s),
+            (What::Hold { .. }, RowKind::Barrier(_)) => Class::Phase(nth % 2 == 1),
+            (What::Hold { filling: true }, _) => Class::Filling,
+            (What::Hold { filling: false }, _) => Class::Full,
+        }
+    }
+
+    fn what(self) -> What {
+        match self {
+            Class::Work(w) => What::Work(w),
+            Class::Stall(s) => What::Stall(s),
+            Class::Filling => What::Hold { filling: true },
+            Class::Full | Class::Phase(_) => What::Hold { filling: false },
+        }
+    }
+
+    pub(crate) fn fill(self, theme: Theme) -> Rgb {
+        match self {
+            Class::Phase(odd) => theme::phase(theme, odd),
+            _ => theme::fill(theme, self.what()),
+        }
+    }
+
+    pub(crate) fn hatch(self, theme: Theme) -> Option<(Pattern, Rgb)> {
+        Some((hatch::pattern(self.what())?, theme::hatch(theme, self.what())))
+    }
+
+    /// A word for a bar without a label.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Class::Work(w) => words::work(w),
+            Class::Stall(s) => words::stall(s),
+            Class::Filling => "filling",
+            Class::Full | Class::Phase(_) => "",
+        }
+    }
+
+    pub(crate) fn legend(self) -> &'static str {
+        match self {
+            Class::Work(w) => words::work_long(w),
+            Class::Stall(s) => words::stall_long(s),
+            Class::Filling => "slot filling",
+            Class::Full => "slot full",
+            Class::Phase(_) => "barrier phases",
+        }
+    }
+}

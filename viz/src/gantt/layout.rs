@@ -1,0 +1,295 @@
+//! Where everything goes: from a timeline to a [`Scene`].
+
+use std::collections::BTreeSet;
+
+use warpline_sim::timeline::{TICKS, Timeline};
+
+use super::bars::{self, Drawing, Scale};
+use super::class::Class;
+use super::font::Measure;
+use super::format::{self, grouped};
+use super::options::{GanttError, GanttOptions, MAX_SIZE, MIN_SIZE, Size};
+use super::rows::{self, Stack};
+use super::scene::{Align, Area, Layer, Scene};
+use super::select::{self, Track, Window};
+use super::theme::Theme;
+use super::{axis, legend, marks};
+
+/// What the parts of the layout have in common.
+pub(crate) struct Frame<'t> {
+    pub(crate) t: &'t Timeline,
+    pub(crate) theme: Theme,
+    /// Size of the text, and the measure of all distances.
+    pub(crate) em: i32,
+    pub(crate) scale: Scale,
+}
+
+/// Lays out a chart.
+pub fn layout(t: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError> {
+    let (width, height) = size(options)?;
+    let em = em(options.size, width, height);
+    let window = Window::new(t, options)?;
+    let mut tracks = select::tracks(t, options)?;
+    select::place(t, window, &mut tracks)?;
+    let asked = tracks.len();
+    let measure = Measure::new().ok_or(GanttError::Font)?;
+    let column = LabelColumn::new(&tracks, &measure, em, width);
+    let x = em + column.width();
+    let scale = Scale { window, x, w: (width - x - em).max(1) };
+    let frame = Frame { t, theme: options.theme, em, scale };
+    let mut drawings = rows::lay_out(&frame, &tracks);
+
+    // Rows that do not fit are left out, which can only make the legend smaller; so this ends.
+    let mut plan = loop {
+        let marks = marks::plan(&frame, &tracks, &drawings, options.wakes);
+        let plan = Plan::new(&frame, options, (width, height), &tracks, &drawings, marks, asked, &measure);
+        let fit = plan.stack.fit(plan.room);
+        if fit == tracks.len() {
+            break plan;
+        }
+        tracks.truncate(fit);
+        drawings.truncate(fit);
+    };
+
+    let stack = plan.stack.clone();
+    let used = stack.height(plan.room);
+    let height = height.unwrap_or(plan.above + used + plan.below).clamp(MIN_SIZE.1 as i32, MAX_SIZE.1 as i32);
+    // Space that few rows leave on a slide goes above and below them alike.
+    plan.above += (height - plan.above - used - plan.below).max(0) * 2 / 5;
+    let mut scene = Scene::new(width, height, options.theme.paper(), measure);
+    scene.plot = Area::new(scale.x, plan.above, scale.w, used).cut(&scene.canvas());
+    plan.titles(&frame, &mut scene);
+    let places = stack.places(plan.above, plan.room, em);
+    axis::draw(&frame, &mut scene, plan.axis_lines);
+    let ends = rows::draw(&frame, &mut scene, &tracks, &drawings, &places, &column);
+    marks::draw(&frame, &mut scene, &plan.marks, &tracks, &places, &ends);
+    let mut y = scene.plot.bottom() + axis::height(em, plan.axis_lines);
+    if let Some(legend) = &plan.legend {
+        legend.draw(&frame, &mut scene, y + em / 2);
+        y += legend.height() + em / 2;
+    }
+    for line in &plan.notes {
+        let room = Area::new(em, y + em / 4, width - 2 * em, em);
+        scene.text(room, line, em * 8 / 10, Align::Left, options.theme.muted(), 1);
+        y += em * 5 / 4;
+    }
+    scene.finish();
+    Ok(scene)
+}
+
+fn size(options: &GanttOptions) -> Result<(i32, Option<i32>), GanttError> {
+    let (width, height) = match options.size {
+        Size::Page => (1600, None),
+        Size::Slide => (1920, Some(1080)),
+        Size::Width(width) => (width, None),
+        Size::Exact { width, height } => (width, Some(height)),
+    };
+    let wide = (MIN_SIZE.0..=MAX_SIZE.0).contains(&width);
+    let high = height.is_none_or(|h| (MIN_SIZE.1..=MAX_SIZE.1).contains(&h));
+    if !wide || !high || !(1..=4).contains(&options.scale) {
+        return Err(GanttError::Size { width, height: height.unwrap_or(0), scale: options.scale });
+    }
+    Ok((width as i32, height.map(|h| h as i32)))
+}
+
+fn em(size: Size, width: i32, height: Option<i32>) -> i32 {
+    let by_width = if size == Size::Slide { width / 87 } else { (width / 94).clamp(10, 30) };
+    by_width.min(height.unwrap_or(MAX_SIZE.1 as i32) / 12).max(8)
+}
+
+/// The columns left of the plot: group and name.
+pub(crate) struct LabelColumn {
+    pub(crate) group: i32,
+    pub(crate) name: i32,
+    pub(crate) gap: i32,
+}
+
+impl LabelColumn {
+    fn new(tracks: &[Track<'_>], measure: &Measure, em: i32, width: i32) -> LabelColumn {
+        let group = tracks.iter().map(|t| measure.width(&t.group, em)).max();
+        let name = tracks.iter().map(|t| measure.width(&t.name, em)).max();
+        let limit = width * 16 / 100;
+        LabelColumn {
+            group: group.unwrap_or(0).min(limit),
+            name: name.unwrap_or(0).max(measure.width("cycles", em)).min(limit),
+            gap: em * 6 / 10,
+        }
+    }
+
+    fn width(&self) -> i32 {
+        self.group + self.name + 2 * self.gap
+    }
+}
+
+/// What stands above and below the rows, and how much room that leaves them.
+struct Plan {
+    title: bool,
+    subtitle: bool,
+    legend: Option<legend::Legend>,
+    notes: Vec<String>,
+    axis_lines: i32,
+    marks: marks::Marks,
+    stack: Stack,
+    above: i32,
+    below: i32,
+    /// Height for the rows; None for as much as they like.
+    room: Option<i32>,
+}
+
+impl Plan {
+    #[expect(clippy::too_many_arguments, reason = "the one place where all parts meet")]
+    fn new(
+        frame: &Frame<'_>,
+        options: &GanttOptions,
+        (width, height): (i32, Option<i32>),
+        tracks: &[Track<'_>],
+        drawings: &[Vec<Drawing>],
+        marks: marks::Marks,
+        asked: usize,
+        measure: &Measure,
+    ) -> Plan {
+        let (t, em) = (frame.t, frame.em);
+        let mut classes: BTreeSet<Class> = BTreeSet::new();
+        let mut dense = false;
+        for drawing in drawings.iter().flatten() {
+            classes.extend(drawing.bars.iter().map(|b| b.class));
+            classes.extend(drawing.dense.iter().flat_map(|c| &c.shares).map(|s| s.0));
+            dense |= !drawing.dense.is_empty();
+        }
+        let mut plan = Plan {
+            title: options.title && !t.title.is_empty(),
+            subtitle: options.title && !t.subtitle.is_empty(),
+            legend: legend::Legend::new(&classes, dense, &marks, measure, em, width - 2 * em),
+            notes: wrap(&notes(frame, tracks.len(), asked), measure, em * 8 / 10, width - 2 * em),
+            axis_lines: if t.mhz > 0.0 { 2 } else { 1 },
+            marks,
+            stack: Stack::new(tracks, em),
+            above: 0,
+            below: 0,
+            room: None,
+        };
+        plan.sum(em);
+        let Some(height) = height else {
+            // A picture can only be so high; then rows have to share.
+            let most = MAX_SIZE.1 as i32 - plan.above - plan.below;
+            plan.room = (plan.stack.height(None) > most).then_some(most);
+            return plan;
+        };
+        // In little space, what explains gives way to what is shown.
+        let least = plan.stack.least().min(em * 5);
+        let give_up: [fn(&mut Plan); 6] = [
+            |p| p.subtitle = false,
+            |p| p.legend = None,
+            |p| p.axis_lines = p.axis_lines.min(1),
+            |p| p.notes.clear(),
+            |p| p.title = false,
+            |p| p.axis_lines = 0,
+        ];
+        for give_up in give_up {
+            if height - plan.above - plan.below >= least {
+                break;
+            }
+            give_up(&mut plan);
+            plan.sum(em);
+        }
+        plan.room = Some((height - plan.above - plan.below).max(0));
+        plan
+    }
+
+    fn sum(&mut self, em: i32) {
+        self.above = em * 8 / 10;
+        self.above += if self.title { em * 19 / 10 } else { 0 };
+        self.above += if self.subtitle { em * 15 / 10 } else { 0 };
+        self.above += if self.title || self.subtitle { em * 5 / 10 } else { 0 };
+        self.below = axis::height(em, self.axis_lines) + em * 8 / 10;
+        self.below += self.legend.as_ref().map_or(0, |l| l.height() + em / 2);
+        self.below += self.notes.len() as i32 * em * 5 / 4;
+    }
+
+    fn titles(&self, frame: &Frame<'_>, scene: &mut Scene) {
+        let (em, theme) = (frame.em, frame.theme);
+        let mut y = em * 8 / 10;
+        if self.title {
+            let room = Area::new(em, y, scene.width - 2 * em, em * 19 / 10);
+            // How long it took, unless the title needs the place.
+            let total = total(frame);
+            let measure = scene.measure();
+            if measure.width(&frame.t.title, em * 15 / 10) + measure.width(&total, em) + 2 * em < room.w {
+                scene.text(room, &total, em, Align::Right, theme.ink(), usize::MAX);
+            }
+            scene.text(room, &frame.t.title, em * 15 / 10, Align::Left, theme.ink(), 1);
+            y += em * 19 / 10;
+        }
+        if self.subtitle {
+            let room = Area::new(em, y, scene.width - 2 * em, em * 15 / 10);
+            scene.text(room, &frame.t.subtitle, em, Align::Left, theme.muted(), 1);
+        }
+    }
+}
+
+/// How long the run took, in cycles and, if the clock is known, in time.
+fn total(frame: &Frame<'_>) -> String {
+    let t = frame.t;
+    let cycles = grouped(t.end.div_ceil(TICKS));
+    let ps = t.end as f64 / TICKS as f64 * 1e6 / t.mhz;
+    if !(t.mhz > 0.0 && ps < 1e18) {
+        return format!("{cycles} cycles");
+    }
+    let unit = format::unit(ps as u64);
+    // Three digits that count, no more.
+    let digits = (ps / unit.1 as f64).log10().floor().clamp(0.0, 2.0) as u32;
+    let step = (unit.1 / 10u64.pow(2 - digits)).max(1);
+    format!("{cycles} cycles, {} {}", format::time((ps as u64).div_ceil(step) * step, step, &unit), unit.0)
+}
+
+/// What the picture does not show.
+fn notes(frame: &Frame<'_>, shown: usize, asked: usize) -> Vec<String> {
+    let (t, window) = (frame.t, frame.scale.window);
+    let end = t.end.max(TICKS);
+    let cycles = |ticks: u64| grouped(ticks.div_ceil(TICKS));
+    let mut notes = Vec::new();
+    if t.rows.is_empty() || t.spans.is_empty() {
+        notes.push("Nothing was recorded.".to_owned());
+    }
+    if window.from > 0 || window.to < end {
+        notes.push(format!("Cycles {} to {} of {}.", cycles(window.from), cycles(window.to), cycles(end)));
+    }
+    if asked < t.rows.len() {
+        notes.push(format!("{} of {} rows chosen.", grouped(asked as u64), grouped(t.rows.len() as u64)));
+    }
+    if shown < asked {
+        notes.push(format!("{} rows left out for want of space.", grouped((asked - shown) as u64)));
+    }
+    if let Some(at) = t.truncated_at {
+        notes.push(format!("Spans after cycle {} were not recorded.", cycles(at)));
+    }
+    notes
+}
+
+/// Sentences as lines no wider than `width`, broken between sentences.
+fn wrap(sentences: &[String], measure: &Measure, em: i32, width: i32) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for sentence in sentences {
+        match lines.last_mut() {
+            Some(line) if measure.width(&format!("{line}  {sentence}"), em) <= width => {
+                line.push_str("  ");
+                line.push_str(sentence);
+            }
+            _ => lines.push(sentence.clone()),
+        }
+    }
+    lines
+}
+
+/// A faint band behind the part of the plot that was not recorded.
+pub(crate) fn unrecorded(frame: &Frame<'_>, scene: &mut Scene) {
+    if let Some(at) = frame.t.truncated_at {
+        let x = frame.scale.x(at);
+        let plot = scene.plot;
+        if at < frame.scale.window.to {
+            scene.fill(Layer::Bands, Area::new(x, plot.y, plot.right() - x, plot.h), frame.theme.band());
+        }
+    }
+}
+
+pub(crate) use bars::lay_out as lay_out_lane;

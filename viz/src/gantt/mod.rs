@@ -1,0 +1,54 @@
+//! Gantt charts, as SVG and PNG.
+//!
+//! ```text
+//!   title, subtitle
+//!   +--------+----------+---------------------------------------------+
+//!   | CTA 0                                                           |
+//!   | load   |  w0      |[load ][//mbarrier///][load ][//mbarrier///] |   work solid,
+//!   | mma    |  w1      |[/////global//][mma k0 ][/][mma k1 ]         |   waiting hatched
+//!   | engines|  copy    |   [A 0   ][A 1   ]       [A 2   ]           |
+//!   | slots  |  a[0]    |   [//////][A 0           ][/////]           |
+//!   +--------+----------+---------------------------------------------+
+//!             cycles    0        1,000        2,000        3,000
+//!   legend: just the classes that are there
+//!   notes: window, rows or spans left out
+//! ```
+//!
+//! [`layout`] turns a timeline into a [`Scene`], plain boxes and texts that can be inspected; one routine draws it,
+//! through plotters, on either kind of paper. All geometry is in whole pixels, so equal input gives equal bytes.
+
+mod axis;
+mod bars;
+mod class;
+mod font;
+mod format;
+mod hatch;
+mod layout;
+mod legend;
+mod marks;
+mod options;
+mod paint;
+mod raster;
+mod rows;
+mod scene;
+mod select;
+mod subset;
+mod svg;
+mod theme;
+
+use warpline_sim::timeline::Timeline;
+
+pub use layout::layout;
+pub use options::{GanttError, GanttOptions, MAX_SIZE, MIN_SIZE, Size};
+pub use scene::{Area, Drawn, Item, Layer, Scene};
+pub use theme::{Rgb, Theme};
+
+/// Draws a timeline as an SVG document, with the letters it uses embedded.
+pub fn svg(t: &Timeline, options: &GanttOptions) -> Result<String, GanttError> {
+    svg::svg(&layout(t, options)?, &t.title)
+}
+
+/// Draws a timeline as a PNG.
+pub fn png(t: &Timeline, options: &GanttOptions) -> Result<Vec<u8>, GanttError> {
+    raster::png(&layout(t, options)?, options.scale)
+}

@@ -1,0 +1,167 @@
+//! Which rows and spans a chart shows, in which order.
+
+use warpline_sim::timeline::{Row, RowKind, TICKS, Timeline};
+
+use super::options::{GanttError, GanttOptions};
+use crate::{lanes, words};
+
+/// The most lanes that a row is split into; what overlaps beyond shares the last.
+pub(crate) const MAX_LANES: u32 = 4;
+
+/// A stretch of time, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
+
+impl Window {
+    pub(crate) fn new(t: &Timeline, options: &GanttOptions) -> Result<Window, GanttError> {
+        let end = t.end.max(TICKS);
+        let from = options.from.unwrap_or(0).saturating_mul(TICKS);
+        let to = options.to.map_or(end, |to| to.saturating_mul(TICKS)).min(end);
+        if from >= to {
+            let cycles = |ticks: u64| ticks.div_ceil(TICKS);
+            return Err(GanttError::Window {
+                from: options.from.unwrap_or(0),
+                to: options.to.unwrap_or(cycles(end)),
+                end: cycles(end),
+            });
+        }
+        Ok(Window { from, to })
+    }
+
+    pub(crate) fn ticks(&self) -> u64 {
+        self.to - self.from
+    }
+}
+
+/// The parts of a CTA, from top to bottom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Section {
+    Agents,
+    Engines,
+    Barriers,
+    Slots,
+}
+
+impl Section {
+    fn of(kind: &RowKind) -> Section {
+        match kind {
+            RowKind::Agent { .. } => Section::Agents,
+            RowKind::Engine(_) => Section::Engines,
+            RowKind::Barrier(_) => Section::Barriers,
+            RowKind::Slot(_) => Section::Slots,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Section::Agents => "agents",
+            Section::Engines => "engines",
+            Section::Barriers => "barriers",
+            Section::Slots => "slots",
+        }
+    }
+}
+
+/// A span on show, and its place among the spans of its row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    pub(crate) span: u32,
+    pub(crate) nth: usize,
+}
+
+/// Spans of a row that do not overlap (unless `piled`).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lane {
+    pub(crate) spans: Vec<Shown>,
+    pub(crate) piled: bool,
+}
+
+/// A row on show.
+#[derive(Clone, Debug)]
+pub(crate) struct Track<'t> {
+    pub(crate) index: usize,
+    pub(crate) row: &'t Row,
+    pub(crate) section: Section,
+    /// Role or section; rows that follow one another in a group show it once.
+    pub(crate) group: String,
+    pub(crate) name: String,
+    pub(crate) lanes: Vec<Lane>,
+}
+
+/// The rows that the options ask for, grouped by CTA and section, without spans.
+pub(crate) fn tracks<'t>(t: &'t Timeline, options: &GanttOptions) -> Result<Vec<Track<'t>>, GanttError> {
+    let mut tracks: Vec<Track<'t>> = t
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| options.rows.is_empty() || options.rows.iter().any(|word| matches(row, word)))
+        .map(|(index, row)| {
+            let (group, name) = labels(row);
+            Track { index, row, section: Section::of(&row.kind), group, name, lanes: Vec::new() }
+        })
+        .collect();
+    if tracks.is_empty() && !options.rows.is_empty() {
+        let words: Vec<_> = options.rows.iter().map(|w| format!("`{w}`")).collect();
+        return Err(GanttError::NoRows(words.join(", ")));
+    }
+    tracks.sort_by_key(|track| (track.row.cta, track.section));
+    Ok(tracks)
+}
+
+fn matches(row: &Row, word: &str) -> bool {
+    let word = word.trim().to_lowercase();
+    let section = Section::of(&row.kind).name();
+    let is_role = matches!(&row.kind, RowKind::Agent { role, .. } if role.to_lowercase() == word);
+    let in_name = !word.is_empty() && row.name.to_lowercase().contains(&word);
+    word == section || word == format!("cta {}", row.cta) || is_role || in_name
+}
+
+/// Group and name. Where the name repeats the group, the name is what is left of it.
+fn labels(row: &Row) -> (String, String) {
+    let group = match &row.kind {
+        RowKind::Agent { role, .. } => role.clone(),
+        kind => Section::of(kind).name().to_owned(),
+    };
+    let rest = row.name.strip_prefix(&group).map(str::trim_start).filter(|rest| !rest.is_empty());
+    let name = match (&row.kind, rest) {
+        (_, Some(rest)) => rest.to_owned(),
+        (RowKind::Engine(e), None) if row.name.is_empty() => words::engine(*e).to_owned(),
+        _ => row.name.clone(),
+    };
+    (group, name)
+}
+
+/// Gives the tracks the spans that the window shows, in lanes.
+pub(crate) fn place(t: &Timeline, window: Window, tracks: &mut [Track<'_>]) -> Result<(), GanttError> {
+    let mut rows: Vec<Vec<Shown>> = vec![Vec::new(); t.rows.len()];
+    let mut counts = vec![0usize; t.rows.len()];
+    for (i, span) in t.spans.iter().enumerate() {
+        let row = span.row as usize;
+        let (Some(shown), Some(count)) = (rows.get_mut(row), counts.get_mut(row)) else {
+            return Err(GanttError::BadRow { span: i, row: span.row, rows: t.rows.len() });
+        };
+        if span.start < window.to && span.end > window.from && span.start < span.end {
+            shown.push(Shown { span: i as u32, nth: *count });
+        }
+        *count += 1;
+    }
+    for track in tracks {
+        let mut spans = std::mem::take(&mut rows[track.index]);
+        spans.sort_by_key(|s| (t.spans[s.span as usize].start, s.span));
+        let times: Vec<_> = spans.iter().map(|s| &t.spans[s.span as usize]).map(|s| (s.start, s.end)).collect();
+        let of = lanes::assign(&times, MAX_LANES);
+        let count = of.iter().max().map_or(1, |&last| last as usize + 1);
+        track.lanes = vec![Lane::default(); count];
+        let mut ends = vec![0; count];
+        for ((&lane, shown), (start, end)) in of.iter().zip(spans).zip(times) {
+            let into = &mut track.lanes[lane as usize];
+            into.piled |= start < ends[lane as usize];
+            ends[lane as usize] = end.max(ends[lane as usize]);
+            into.spans.push(shown);
+        }
+    }
+    Ok(())
+}
