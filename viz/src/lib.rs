@@ -1,1 +1,36 @@
-//! Draws finished timelines: gantt charts and trace files.
+//! Draws finished timelines: gantt charts for design docs and trace files for trace viewers.
+//!
+//! ```text
+//!                       +-> gantt::svg --> SVG, its font inside
+//!   sim::Timeline ------+-> gantt::png --> PNG
+//!   (rows, spans,       |
+//!    sites, title)      +-> chrome::write --> JSON for Perfetto, chrome://tracing, speedscope
+//! ```
+//!
+//! A [`Timeline`](warpline_sim::timeline::Timeline) is a finished record: this crate runs nothing, opens no file and
+//! reads no clock, so the same timeline always gives the same bytes. Files are the caller's business; every
+//! function here returns the whole output or an error, never half a picture.
+//!
+//! * [`gantt`] makes a picture to paste in a document: work in solid colours, waiting hatched by cause, slots with the
+//!   tile they hold, barrier releases, who woke whom, and a legend of just what is there.
+//! * [`chrome`] writes the same record as trace events, for zooming about in a viewer.
+//! * [`words`] holds the names that both use for classes of work and causes of waiting.
+//!
+//! ```
+//! use warpline_sim::timeline::{Row, RowKind, Span, Timeline, What, Work, TICKS};
+//! use warpline_viz::gantt::{svg, GanttOptions};
+//!
+//! let row = Row { name: "warp 0".into(), cta: 0, kind: RowKind::Agent { role: "warp".into(), warp: 0, lanes: None } };
+//! let span = Span {
+//!     row: 0, start: 0, end: 100 * TICKS, what: What::Work(Work::Mma), site: None, label: "k0".into(), woken_by: None,
+//! };
+//! let t = Timeline { title: "demo".into(), rows: vec![row], spans: vec![span], end: 100 * TICKS, ..Timeline::default() };
+//! let picture = svg(&t, &GanttOptions::default())?;
+//! assert!(picture.starts_with("<svg"));
+//! # Ok::<(), warpline_viz::gantt::GanttError>(())
+//! ```
+
+pub mod chrome;
+pub mod gantt;
+mod lanes;
+pub mod words;

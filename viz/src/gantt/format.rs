@@ -1,0 +1,80 @@
+//! Numbers for axes: round steps, grouped digits.
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// The least of 1, 2, 5, 10, 20, 50, ... that is not below `least`.
+pub(crate) fn round_step(least: u64) -> u64 {
+    let mut ten = 1u64;
+    loop {
+        for m in [1, 2, 5] {
+            let step = ten.saturating_mul(m);
+            if step >= least {
+                return step;
+            }
+        }
+        ten = ten.saturating_mul(10);
+    }
+}
+
+/// A unit of time: its name, and how many picoseconds it has.
+pub(crate) struct Unit(pub(crate) &'static str, pub(crate) u64);
+
+/// The unit in which a window of `ps` picoseconds reads best.
+pub(crate) fn unit(ps: u64) -> Unit {
+    match ps {
+        0..2_000_000 => Unit("ns", 1_000),
+        2_000_000..2_000_000_000 => Unit("µs", 1_000_000),
+        2_000_000_000..2_000_000_000_000 => Unit("ms", 1_000_000_000),
+        _ => Unit("s", 1_000_000_000_000),
+    }
+}
+
+/// `ps` picoseconds in `unit`, with just the decimals that a tick of `step` picoseconds needs.
+pub(crate) fn time(ps: u64, step: u64, unit: &Unit) -> String {
+    let whole = grouped(ps / unit.1);
+    let (mut scale, mut decimals) = (unit.1, 0);
+    while scale > 1 && !step.is_multiple_of(scale) {
+        scale /= 10;
+        decimals += 1;
+    }
+    if decimals == 0 {
+        return whole;
+    }
+    format!("{whole}.{:0decimals$}", ps % unit.1 / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped() {
+        assert_eq!(grouped(7), "7");
+        assert_eq!(grouped(1234), "1,234");
+        assert_eq!(grouped(1_000_000), "1,000,000");
+    }
+
+    #[test]
+    fn steps_are_round() {
+        assert_eq!([1, 3, 6, 11, 400].map(round_step), [1, 5, 10, 20, 500]);
+    }
+
+    #[test]
+    fn times_have_the_decimals_they_need() {
+        let us = Unit("µs", 1_000_000);
+        assert_eq!(time(1_250_000, 50_000, &us), "1.25");
+        assert_eq!(time(3_000_000, 1_000_000, &us), "3");
+        assert_eq!(time(1_500_000, 500_000, &us), "1.5");
+    }
+}

@@ -1,0 +1,113 @@
+//! What a caller can choose about a chart, and what can go wrong.
+
+use super::theme::Theme;
+
+/// Layout size in pixels. Everything, text too, grows with the width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// 1600 wide, as high as the rows need: for a page of a design doc.
+    Page,
+    /// 1920 by 1080, larger text: for a slide. Rows shrink to fit; those that still do not are left out, with a note.
+    Slide,
+    /// This wide, as high as the rows need.
+    Width(u32),
+    /// Just this.
+    Exact {
+        /// Width.
+        width: u32,
+        /// Height.
+        height: u32,
+    },
+}
+
+/// How to draw a chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GanttOptions {
+    /// Layout size.
+    pub size: Size,
+    /// PNG pixels per layout pixel, 1 to 4. An SVG has no use for it.
+    pub scale: u32,
+    /// First cycle shown; the start when `None`.
+    pub from: Option<u64>,
+    /// Cycle after the last one shown; the end when `None`.
+    pub to: Option<u64>,
+    /// Rows shown: those that match one of these words, or all when empty. A word matches a row whose role, section
+    /// (`agents`, `engines`, `barriers`, `slots`) or CTA (`cta 2`) it is, or whose name it is part of.
+    pub rows: Vec<String>,
+    /// Light or dark.
+    pub theme: Theme,
+    /// Whether title and subtitle are drawn.
+    pub title: bool,
+    /// Whether arrows show who woke whom (where there are few enough to follow).
+    pub wakes: bool,
+}
+
+impl Default for GanttOptions {
+    fn default() -> Self {
+        Self {
+            size: Size::Page,
+            scale: 1,
+            from: None,
+            to: None,
+            rows: Vec::new(),
+            theme: Theme::Light,
+            title: true,
+            wakes: true,
+        }
+    }
+}
+
+/// Smallest width and height that a chart can be drawn in.
+pub const MIN_SIZE: (u32, u32) = (160, 100);
+/// Largest width and height.
+pub const MAX_SIZE: (u32, u32) = (8192, 16384);
+
+/// Why there is no chart.
+#[derive(Debug, thiserror::Error)]
+pub enum GanttError {
+    /// The size or scale is out of range.
+    #[error(
+        "a chart of {width} by {height} pixels at scale {scale} is out of range: {} by {} to {} by {}, scale 1 to 4",
+        MIN_SIZE.0, MIN_SIZE.1, MAX_SIZE.0, MAX_SIZE.1
+    )]
+    Size {
+        /// Width asked for.
+        width: u32,
+        /// Height asked for, or 0 for as needed.
+        height: u32,
+        /// Scale asked for.
+        scale: u32,
+    },
+    /// The window is empty.
+    #[error("the window from cycle {from} to cycle {to} is empty; the timeline ends at cycle {end}")]
+    Window {
+        /// First cycle.
+        from: u64,
+        /// Cycle after the last.
+        to: u64,
+        /// The timeline's end in cycles.
+        end: u64,
+    },
+    /// The row filter matches nothing.
+    #[error("no row matches {0}; rows are chosen by name, role, section (agents, engines, barriers, slots) or `cta N`")]
+    NoRows(String),
+    /// A span refers to a row that is not there.
+    #[error("span {span} is on row {row}, but the timeline has {rows} rows")]
+    BadRow {
+        /// Index of the span.
+        span: usize,
+        /// Its row.
+        row: u32,
+        /// Number of rows.
+        rows: usize,
+    },
+    /// The built-in font could not be read.
+    #[error("the built-in font cannot be read")]
+    Font,
+    /// The drawing library reported an error.
+    #[error("drawing: {0}")]
+    Draw(String),
+    /// The picture could not be encoded.
+    #[error("encoding the PNG: {0}")]
+    Png(#[from] png::EncodingError),
+}

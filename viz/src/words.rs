@@ -1,0 +1,90 @@
+//! The words for classes of work and causes of waiting, the same in every display.
+
+use warpline_sim::timeline::{Engine, Stall, What, Work};
+
+/// A class of work, in a word.
+pub fn work(w: Work) -> &'static str {
+    match w {
+        Work::Load => "load",
+        Work::Shared => "shared",
+        Work::Mma => "mma",
+        Work::Alu => "alu",
+        Work::Store => "store",
+        Work::Sync => "sync",
+        Work::Control => "control",
+    }
+}
+
+/// A class of work, for a legend.
+pub fn work_long(w: Work) -> &'static str {
+    match w {
+        Work::Load => "load from global",
+        Work::Shared => "write to shared",
+        Work::Mma => "matrix (mma)",
+        Work::Alu => "vector (alu)",
+        Work::Store => "store to global",
+        Work::Sync => "sync issue",
+        Work::Control => "control",
+    }
+}
+
+/// What a stalled agent waits for, in a word.
+pub fn stall(s: Stall) -> &'static str {
+    match s {
+        Stall::Launch => "launch",
+        Stall::Issue => "issue",
+        Stall::Global => "global",
+        Stall::Shared => "shared",
+        Stall::Tensor => "tensor",
+        Stall::Alu => "alu",
+        Stall::Barrier => "barrier",
+        Stall::Named => "named",
+        Stall::Join => "join",
+        Stall::Cluster => "cluster",
+        Stall::Mbarrier => "mbarrier",
+        Stall::Group => "group",
+        Stall::Counter => "counter",
+        Stall::Pool => "pool",
+        Stall::Ended => "ended",
+    }
+}
+
+/// What a stalled agent waits for, for a legend.
+pub fn stall_long(s: Stall) -> &'static str {
+    match s {
+        Stall::Launch => "launch",
+        Stall::Issue => "issue slot",
+        Stall::Global => "global memory",
+        Stall::Shared => "shared memory",
+        Stall::Tensor => "matrix unit",
+        Stall::Alu => "vector unit",
+        Stall::Barrier => "CTA barrier",
+        Stall::Named => "named barrier",
+        Stall::Join => "warp join",
+        Stall::Cluster => "cluster barrier",
+        Stall::Mbarrier => "mbarrier phase",
+        Stall::Group => "commit group",
+        Stall::Counter => "counter",
+        Stall::Pool => "register pool",
+        Stall::Ended => "nothing: ended",
+    }
+}
+
+/// What a span shows, in a word.
+pub fn what(w: What) -> &'static str {
+    match w {
+        What::Work(w) => work(w),
+        What::Stall(s) => stall(s),
+        What::Hold { filling: true } => "filling",
+        What::Hold { filling: false } => "hold",
+    }
+}
+
+/// An engine.
+pub fn engine(e: Engine) -> &'static str {
+    match e {
+        Engine::Loads => "loads",
+        Engine::Copy => "copy engine",
+        Engine::Tensor => "tensor pipe",
+    }
+}
