@@ -109,13 +109,13 @@ pub struct Gantt {
 
     /// First cycle to draw
     #[arg(long, value_name = "CYCLE")]
-    pub from: Option<f64>,
+    pub from: Option<u64>,
 
     /// Cycle to draw up to
     #[arg(long, value_name = "CYCLE")]
-    pub to: Option<f64>,
+    pub to: Option<u64>,
 
-    /// Draw the rows of these roles only
+    /// Draw these rows only: roles, `agents`, `engines`, `barriers`, `slots`, `cta 2`, or part of a name
     #[arg(long, value_name = "ROLE,...", value_delimiter = ',')]
     pub roles: Vec<String>,
 
@@ -123,9 +123,26 @@ pub struct Gantt {
     #[arg(long, value_enum, default_value_t = Theme::Light)]
     pub theme: Theme,
 
-    /// Size in pixels
-    #[arg(long, value_name = "WxH", value_parser = size)]
-    pub size: Option<(u32, u32)>,
+    /// Size in pixels: `page` (1600 wide), `slide` (1920x1080), a width, or WIDTHxHEIGHT
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "page")]
+    pub size: Size,
+
+    /// PNG pixels for each pixel of the size, for sharp print
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub scale: u32,
+}
+
+/// Size of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// For a page of a document.
+    Page,
+    /// For a slide.
+    Slide,
+    /// This wide, as high as the rows need.
+    Width(u32),
+    /// Just this.
+    Exact(u32, u32),
 }
 
 /// Colours of a chart.
@@ -214,11 +231,17 @@ fn setting(text: &str) -> Result<Setting, String> {
     }
 }
 
-fn size(text: &str) -> Result<(u32, u32), String> {
-    let side = |s: &str| s.trim().parse::<u32>().ok().filter(|v| (64..=16384).contains(v));
-    text.split_once('x')
-        .and_then(|(w, h)| Some((side(w)?, side(h)?)))
-        .ok_or_else(|| "expected WIDTHxHEIGHT in pixels, 64 to 16384 each, as in 1600x900".to_string())
+fn size(text: &str) -> Result<Size, String> {
+    let side = |s: &str| s.trim().parse::<u32>().ok();
+    let size = match text {
+        "page" => Some(Size::Page),
+        "slide" => Some(Size::Slide),
+        _ => match text.split_once('x') {
+            Some((w, h)) => side(w).zip(side(h)).map(|(w, h)| Size::Exact(w, h)),
+            None => side(text).map(Size::Width),
+        },
+    };
+    size.ok_or_else(|| "expected `page`, `slide`, a width, or a size as in 1600x900".to_string())
 }
 
 #[cfg(test)]
@@ -238,7 +261,8 @@ mod tests {
         for bad in ["m", "m=", "=1", "m=1.5", "m=4k", "machine.x=inf", "machine.x=NaN", "m=99999999999999999999"] {
             assert!(setting(bad).is_err(), "{bad}");
         }
-        assert_eq!(size("1600x900"), Ok((1600, 900)));
-        assert!(size("0x9").is_err() && size("1600").is_err());
+        assert_eq!(size("1600x900"), Ok(Size::Exact(1600, 900)));
+        assert_eq!(size("800"), Ok(Size::Width(800)));
+        assert!(size("big").is_err() && size("9x").is_err());
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn one(d: &Diagnostic, sources: &Sources, colour: bool) -> String {
         return format!("error: {}: {}\n{help}", d.file, d.message);
     };
     // A caret past the last character needs a character to stand on.
-    let source = format!("{source}\n");
+    let source = if source.ends_with('\n') { source.clone() } else { format!("{source}\n") };
     let span = |r: &Range<usize>| clamp(&source, r);
     let related = d.related.iter().map(|(r, words)| LabeledSpan::at(span(r), words.clone()));
     let mut report = MietteDiagnostic::new(d.message.clone());

@@ -64,6 +64,16 @@ impl Failure {
         Failure::Plain { message: message.into(), help: Some(help.into()) }
     }
 
+    /// The first sentence, for a place where there is room for one.
+    pub(crate) fn in_a_line(&self) -> String {
+        match self {
+            Failure::Input { diagnostics, .. } => {
+                diagnostics.first().map_or(String::new(), |d| format!("{}: {}", d.file, d.message))
+            }
+            Failure::Plain { message, .. } => message.clone(),
+        }
+    }
+
     /// As the error stream shows it.
     pub(crate) fn render(&self, look: Look) -> String {
         match self {

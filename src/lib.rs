@@ -12,6 +12,7 @@
 //! Only this package and `warpline-calibrate` touch files, terminals or clocks.
 
 pub mod cli;
+mod claims;
 mod commands;
 mod console;
 mod diagnose;
@@ -22,6 +23,8 @@ mod load;
 mod output;
 mod progress;
 mod show;
+#[cfg(test)]
+mod sample;
 mod simulate;
 
 use std::ffi::OsString;
@@ -36,7 +39,7 @@ pub use failure::Status;
 
 /// What `main` does: the process's own arguments, streams and environment.
 pub fn main() -> ExitCode {
-    let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
+    let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
     let colour = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
         && std::env::var_os("TERM").is_none_or(|v| v != "dumb");
     let look = Look {
@@ -44,7 +47,8 @@ pub fn main() -> ExitCode {
         colour_err: colour && stderr.is_terminal(),
         progress: stderr.is_terminal(),
     };
-    let status = main_with(std::env::args_os(), &mut stdout.lock(), &mut stderr.lock(), look);
+    // Not locked: the progress line writes to the error stream from a thread of its own.
+    let status = main_with(std::env::args_os(), &mut stdout, &mut stderr, look);
     ExitCode::from(status.code())
 }
 

@@ -7,7 +7,7 @@ use warpline_sim::{Report, RunError, RunOptions};
 
 use crate::console::Console;
 use crate::diagnose::span_of;
-use crate::failure::{Failure, Sources, Status};
+use crate::failure::{Failure, Status};
 use crate::load::Loaded;
 use crate::progress::Progress;
 
@@ -73,9 +73,4 @@ fn refused(subject: &Loaded, error: RunError) -> Failure {
             Failure::with_help(missing.to_string(), help)
         }
     }
-}
-
-/// The texts a subject was read from.
-pub(crate) fn sources(ran: &Ran) -> &Sources {
-    &ran.subject.sources
 }

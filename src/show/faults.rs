@@ -83,9 +83,9 @@ pub(super) fn findings(ran: &Ran, paint: Paint) -> String {
 
 fn one(ran: &Ran, f: &Finding, paint: Paint) -> String {
     let sites = &ran.subject.program.sites;
-    let again = if f.times > 1 { format!(" (met {} times)", count(f.times as i64)) } else { String::new() };
-    let message = format!("{}: {}{again}", f.kind.name(), f.message);
-    let label = format!("{}, cycle {}", f.agent, plain(f.cycle));
+    let again = if f.times > 1 { format!(", met {} times", count(f.times as i64)) } else { String::new() };
+    let message = format!("{}: {}", f.kind.name(), f.message);
+    let label = format!("{}, cycle {}{again}", f.agent, plain(f.cycle));
     let Some(site) = sites.get(f.site as usize) else {
         return format!("{message}\n  {label}\n");
     };

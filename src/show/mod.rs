@@ -6,12 +6,13 @@ mod numbers;
 mod roles;
 mod summary;
 mod table;
-mod words;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use beside::{Neighbour, beside};
-pub(crate) use numbers::{count, plain};
+pub(crate) use numbers::plain;
 pub(crate) use table::{Align, Table};
-pub(crate) use words::{stall_key, work_key};
+
 
 use crate::console::Paint;
 use crate::simulate::Ran;

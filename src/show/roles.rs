@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use warpline_sim::report::RoleTime;
+use warpline_viz::words;
 
 use super::numbers::percent;
 use super::table::{Align, Table};
-use super::words::{stall_words, work_words};
+
 use super::WIDTH;
 use crate::console::Paint;
 use crate::simulate::Ran;
@@ -60,13 +61,13 @@ fn columns(roles: &[RoleTime]) -> String {
     row("busy".into(), &|r| percent(r.work.values().sum()));
     let works: BTreeSet<_> = roles.iter().flat_map(|r| &r.work).filter(|(_, x)| **x >= SMALL).map(|(w, _)| *w).collect();
     for w in works {
-        row(format!("  {}", work_words(w)), &|r| share(r.work.get(&w)));
+        row(format!("  {}", words::work_long(w)), &|r| share(r.work.get(&w)));
     }
     row("waits for".into(), &|r| percent(r.stalls.values().sum()));
     let stalls: BTreeSet<_> =
         roles.iter().flat_map(|r| &r.stalls).filter(|(_, x)| **x >= SMALL).map(|(s, _)| *s).collect();
     for s in stalls {
-        row(format!("  {}", stall_words(s)), &|r| share(r.stalls.get(&s)));
+        row(format!("  {}", words::stall_long(s)), &|r| share(r.stalls.get(&s)));
     }
     t.text()
 }
@@ -93,7 +94,7 @@ pub(super) fn waits(ran: &Ran, paint: Paint) -> String {
             Some(s) => (format!("{}:{}", short_file(&s.file), s.line), s.text.clone()),
             None => (String::new(), String::new()),
         };
-        t.row([percent(x), role.clone(), stall_words(stall).to_string(), format!("{place}  {text}")]);
+        t.row([percent(x), role.clone(), words::stall_long(stall).to_string(), format!("{place}  {text}")]);
     }
     let lines: String = t.text().lines().map(|l| cut(l) + "\n").collect();
     format!("{}\n{lines}\n", paint.head("Where they wait, % of the role's time"))
