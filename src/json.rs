@@ -344,3 +344,70 @@ fn text(object: &impl Serialize) -> Result<String, Failure> {
     text.push('\n');
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    /// Objects whose keys are names from the input.
+    const MAPS: [&str; 7] = ["parameters", "lets", "by", "work", "stalls", "values", "params"];
+
+    /// All field paths of a value, as the document writes them.
+    fn paths(value: &Value, at: &str, out: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(fields) => {
+                for (key, v) in fields {
+                    let place = ["place", "other"].contains(&key.as_str()) && v.is_object();
+                    let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+                    out.insert(path.clone());
+                    if place {
+                        paths(v, "place", out);
+                    } else if !MAPS.contains(&key.as_str()) {
+                        paths(v, &path, out);
+                    } else if let Some(inner) = v.as_object().and_then(|m| m.values().find(|v| v.is_object())) {
+                        paths(inner, &format!("{path}.*"), out);
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|v| paths(v, &format!("{at}[]"), out)),
+            _ => {}
+        }
+    }
+
+    /// The first column of the document's tables under a heading.
+    fn documented(heading: &str) -> BTreeSet<String> {
+        let doc = include_str!("../docs/json.md");
+        let section = doc.split("\n## ").find(|s| s.contains(heading)).expect("the document has the heading");
+        let first = |line: &str| line.strip_prefix("| `").and_then(|l| l.split('`').next()).map(str::to_string);
+        section.lines().filter_map(first).collect()
+    }
+
+    #[test]
+    fn the_document_has_every_field_of_a_run_and_no_other() {
+        let claim = Judged {
+            text: "t".into(),
+            from: "f".into(),
+            check: "cycles == 1".into(),
+            verdict: "held".into(),
+            holds: Some(true),
+            error: None,
+            values: BTreeMap::from([("cycles".to_string(), 1.0)]),
+        };
+        let others = [Neighbour { name: "other".into(), ran: Ok(sample::ran("other")) }];
+        let text = run(&sample::faulty("sample"), &others, &[claim]).expect("serialisable");
+        let mut found = BTreeSet::new();
+        paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
+        assert_eq!(found, documented(RUN));
+    }
+
+    #[test]
+    fn the_document_has_every_field_of_a_machine_and_no_other() {
+        let text = models(&[sample::ran("x").subject.machine]).expect("serialisable");
+        let mut found = BTreeSet::new();
+        paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
+        assert_eq!(found, documented(MODELS));
+    }
+}
