@@ -11,7 +11,7 @@ use clap_complete::Shell;
 /// A pipeline is written once, as a short kernel (.pipe). A scenario (.toml) gives it a machine and
 /// sizes. warpline runs it on a model of the machine and says how long it takes and what it waits for.
 #[derive(Debug, Parser)]
-#[command(name = "warpline", version, styles = Styles::plain(), propagate_version = true)]
+#[command(name = "warpline", bin_name = "warpline", version, styles = Styles::plain())]
 #[command(after_help = "Exit status: 0 fine; 1 a fault, a hang or a failed claim; 2 bad input; 3 a limit was reached.")]
 pub struct Cli {
     /// What to do.

@@ -15,7 +15,7 @@ pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> 
     }
     let neighbours = neighbours(args, &subject, console);
     let ran = simulate(console, subject, None)?;
-    let claims = claims::evaluate(&ran, &neighbours);
+    let claims = claims::evaluate(&ran);
     if args.json {
         console.print(&json::run(&ran, &neighbours, &claims)?)?;
     } else {
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> 
 }
 
 /// The scenarios this one is compared with. One that cannot be run is a line in the table, not an error.
-pub(super) fn neighbours(args: &Run, this: &Loaded, console: &Console) -> Vec<Neighbour> {
+fn neighbours(args: &Run, this: &Loaded, console: &Console) -> Vec<Neighbour> {
     this.beside
         .iter()
         .map(|beside| {
