@@ -1,2 +1,5 @@
 //! `warpline`: see the library.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    warpline::main()
+}

@@ -1,1 +1,94 @@
-//! Tests across the crates; see `tests/it/`.
+//! Tests across the crates; see `tests/it/`. What they share is here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use warpline::{Look, Status, main_with};
+
+/// What a command line did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// Its status.
+    pub status: Status,
+    /// What it printed.
+    pub out: String,
+    /// What it printed on the error stream.
+    pub err: String,
+}
+
+/// Runs a command line in this process, without colour.
+pub fn warpline(args: &[&str]) -> Said {
+    warpline_with(args, Look::default())
+}
+
+/// Runs a command line in this process.
+pub fn warpline_with(args: &[&str], look: Look) -> Said {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let args = std::iter::once("warpline").chain(args.iter().copied()).map(Into::into);
+    let status = main_with(args, &mut out, &mut err, look);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Said { status, out: text(out), err: text(err) }
+}
+
+/// A folder that goes away with the value.
+#[derive(Debug)]
+pub struct TempDir(PathBuf);
+
+impl TempDir {
+    /// A new, empty folder.
+    ///
+    /// # Panics
+    /// When there is no place for one.
+    pub fn new() -> TempDir {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("warpline-test-{}-{n}", std::process::id()));
+        fs::create_dir_all(&dir).expect("a temporary folder");
+        TempDir(dir)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A path in it, as text for a command line.
+    pub fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    /// Writes a file in it and gives its path.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        fs::write(self.0.join(name), content).expect("writable");
+        self.file(name)
+    }
+
+    /// Names of the files in it, in order.
+    ///
+    /// # Panics
+    /// When it cannot be read.
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).expect("readable");
+        let mut names: Vec<_> =
+            entries.map(|e| e.expect("readable").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Default for TempDir {
+    fn default() -> Self {
+        TempDir::new()
+    }
+}
+
+impl Drop for TempDir {
+    fn drop(&mut self) {
+        // A folder left behind in the system's temporary folder is no failure.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

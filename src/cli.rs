@@ -1,0 +1,268 @@
+//! The one definition of commands and flags: help, man page and shell completions are made from it.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::Styles;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Simulates and draws the software pipelines inside GPU kernels.
+///
+/// A pipeline is written once, as a short kernel (.pipe). A scenario (.toml) gives it a machine and
+/// sizes. warpline runs it on a model of the machine and says how long it takes and what it waits for.
+#[derive(Debug, Parser)]
+#[command(name = "warpline", bin_name = "warpline", version, styles = Styles::plain())]
+#[command(after_help = "Exit status: 0 fine; 1 a fault, a hang or a failed claim; 2 bad input; 3 a limit was reached.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Time, stalls, occupancy and what bounds the kernel
+    Run(Run),
+    /// Compare the claims of scenarios with what a run computes
+    Check(Check),
+    /// Draw a run as a chart (PNG or SVG)
+    Gantt(Gantt),
+    /// Write a run as a trace for Perfetto or chrome://tracing
+    Trace(Trace),
+    /// List the machines, or the numbers of one with their sources
+    Models(Models),
+    /// List the built-in scenarios
+    List,
+    /// Write a small kernel and its scenario to start from
+    New(New),
+    /// Format kernels
+    Fmt(Fmt),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print the manual page (roff)
+    Man,
+}
+
+/// What to run, on what, with which values.
+#[derive(Debug, Args)]
+pub struct Subject {
+    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: String,
+
+    /// The machine: a built-in name (`h200`) or a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
+    pub machine: Option<String>,
+
+    /// Set a kernel parameter, or a number of the machine (machine.memory.dram_gbps=4000); repeatable, the last counts
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
+    pub set: Vec<Setting>,
+
+    /// Simulate every CTA, also where the state of a core recurs exactly
+    #[arg(long, help_heading = "Input")]
+    pub no_skip: bool,
+
+    /// Give up after this many events, with exit status 3
+    #[arg(long, value_name = "N", help_heading = "Input", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: Option<u64>,
+}
+
+/// `warpline run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// Print one JSON object (schema `warpline.run/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Built-in names or scenario files; without any, all built-in scenarios
+    #[arg(value_name = "SCENARIO")]
+    pub scenarios: Vec<String>,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// `warpline gantt`.
+#[derive(Debug, Args)]
+pub struct Gantt {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// The file to write; its ending (.png or .svg) says the format
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// First cycle to draw
+    #[arg(long, value_name = "CYCLE")]
+    pub from: Option<u64>,
+
+    /// Cycle to draw up to
+    #[arg(long, value_name = "CYCLE")]
+    pub to: Option<u64>,
+
+    /// Draw these rows only: roles, `agents`, `engines`, `barriers`, `slots`, `cta 2`, or part of a name
+    #[arg(long, value_name = "ROLE,...", value_delimiter = ',')]
+    pub roles: Vec<String>,
+
+    /// Colours
+    #[arg(long, value_enum, default_value_t = Theme::Light)]
+    pub theme: Theme,
+
+    /// Size in pixels: `page` (1600 wide), `slide` (1920x1080), a width, or WIDTHxHEIGHT
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "page")]
+    pub size: Size,
+
+    /// PNG pixels for each pixel of the size, for sharp print
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub scale: u32,
+}
+
+/// Size of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// For a page of a document.
+    Page,
+    /// For a slide.
+    Slide,
+    /// This wide, as high as the rows need.
+    Width(u32),
+    /// Just this.
+    Exact(u32, u32),
+}
+
+/// Colours of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Theme {
+    /// Dark on white.
+    Light,
+    /// Light on black.
+    Dark,
+}
+
+/// `warpline trace`.
+#[derive(Debug, Args)]
+pub struct Trace {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// The file to write (.json); `-` for the standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// `warpline models`.
+#[derive(Debug, Args)]
+pub struct Models {
+    /// A machine, or a machine file (.toml)
+    pub name: Option<String>,
+
+    /// Print one JSON object (schema `warpline.models/1`)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `warpline new`.
+#[derive(Debug, Args)]
+pub struct New {
+    /// Name of the kernel; NAME.pipe and NAME.toml are written, and nothing is overwritten
+    #[arg(value_name = "NAME")]
+    pub name: PathBuf,
+}
+
+/// `warpline fmt`.
+#[derive(Debug, Args)]
+pub struct Fmt {
+    /// Kernels (.pipe), or folders to search for them
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Change nothing; name the files that would change, with exit status 1
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// `warpline completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// One `--set`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// A parameter of the kernel.
+    Kernel(String, i64),
+    /// A number of the machine, by its key.
+    Machine(String, f64),
+}
+
+fn setting(text: &str) -> Result<Setting, String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, as in `m=4096`")?;
+    let (name, value) = (name.trim(), value.trim());
+    if let Some(key) = name.strip_prefix("machine.") {
+        return match value.parse::<f64>() {
+            Ok(v) if v.is_finite() => Ok(Setting::Machine(key.to_string(), v)),
+            _ => Err(format!("`{value}` is not a number")),
+        };
+    }
+    if name.is_empty() {
+        return Err("expected a name before `=`, as in `m=4096`".to_string());
+    }
+    match value.parse::<i64>() {
+        Ok(v) => Ok(Setting::Kernel(name.to_string(), v)),
+        Err(_) => Err(format!("`{value}` is not a whole number; kernel parameters are whole numbers")),
+    }
+}
+
+fn size(text: &str) -> Result<Size, String> {
+    let side = |s: &str| s.trim().parse::<u32>().ok();
+    let size = match text {
+        "page" => Some(Size::Page),
+        "slide" => Some(Size::Slide),
+        _ => match text.split_once('x') {
+            Some((w, h)) => side(w).zip(side(h)).map(|(w, h)| Size::Exact(w, h)),
+            None => side(text).map(Size::Width),
+        },
+    };
+    size.ok_or_else(|| "expected `page`, `slide`, a width, or a size as in 1600x900".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn settings() {
+        assert_eq!(setting("m=4096"), Ok(Setting::Kernel("m".into(), 4096)));
+        assert_eq!(setting("machine.memory.dram_gbps=1.5"), Ok(Setting::Machine("memory.dram_gbps".into(), 1.5)));
+        for bad in ["m", "m=", "=1", "m=1.5", "m=4k", "machine.x=inf", "machine.x=NaN", "m=99999999999999999999"] {
+            assert!(setting(bad).is_err(), "{bad}");
+        }
+        assert_eq!(size("1600x900"), Ok(Size::Exact(1600, 900)));
+        assert_eq!(size("800"), Ok(Size::Width(800)));
+        assert!(size("big").is_err() && size("9x").is_err());
+    }
+}

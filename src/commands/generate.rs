@@ -1,0 +1,32 @@
+//! `warpline completions`, `warpline man`: made from the one definition of the command line.
+
+use clap::CommandFactory;
+
+use crate::cli::{Cli, Completions};
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+
+pub(super) fn completions(args: &Completions, console: &mut Console) -> Result<Status, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "warpline", &mut script);
+    console.print_bytes(&script)?;
+    Ok(Status::Holds)
+}
+
+/// One page: the program, then each command as a section.
+pub(super) fn man(console: &mut Console) -> Result<Status, Failure> {
+    let mut command = Cli::command();
+    command.build();
+    let mut page = Vec::new();
+    let failed = |e| Failure::new(format!("cannot make the manual page: {e}"));
+    clap_mangen::Man::new(command.clone()).render(&mut page).map_err(failed)?;
+    for sub in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
+        page.extend(format!(".SH \"WARPLINE {}\"\n", sub.get_name().to_uppercase()).bytes());
+        let man = clap_mangen::Man::new(sub.clone());
+        man.render_synopsis_section(&mut page).map_err(failed)?;
+        man.render_description_section(&mut page).map_err(failed)?;
+        man.render_options_section(&mut page).map_err(failed)?;
+    }
+    console.print_bytes(&page)?;
+    Ok(Status::Holds)
+}

@@ -1,0 +1,31 @@
+//! One file a command.
+
+mod check;
+mod fmt;
+mod gantt;
+mod generate;
+mod list;
+mod models;
+mod new;
+mod run;
+mod trace;
+
+use crate::cli::{Cli, Command};
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+
+/// Does what the command line says.
+pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failure> {
+    match &cli.command {
+        Command::Run(args) => run::run(args, console),
+        Command::Check(args) => check::check(args, console),
+        Command::Gantt(args) => gantt::gantt(args, console),
+        Command::Trace(args) => trace::trace(args, console),
+        Command::Models(args) => models::models(args, console),
+        Command::List => list::list(console),
+        Command::New(args) => new::new(args, console),
+        Command::Fmt(args) => fmt::fmt(args, console),
+        Command::Completions(args) => generate::completions(args, console),
+        Command::Man => generate::man(console),
+    }
+}

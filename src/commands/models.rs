@@ -1,0 +1,62 @@
+//! `warpline models`.
+
+use warpline_sim::machine::{Kind, Machine, Param};
+
+use crate::cli::Models;
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::show::{Align, Table, plain};
+use crate::{json, load};
+
+pub(super) fn models(args: &Models, console: &mut Console) -> Result<Status, Failure> {
+    let machines = match &args.name {
+        Some(name) => vec![load::machine_named(name)?],
+        None => load::machine_names().iter().map(|n| load::machine_named(n)).collect::<Result<_, _>>()?,
+    };
+    let text = match (&args.name, machines.first()) {
+        _ if args.json => json::models(&machines)?,
+        (Some(_), Some(machine)) => one(machine),
+        _ => all(&machines),
+    };
+    console.print(&text)?;
+    Ok(Status::Holds)
+}
+
+fn count(m: &Machine, kind: Kind) -> String {
+    m.params.values().filter(|p| p.kind == kind).count().to_string()
+}
+
+fn all(machines: &[Machine]) -> String {
+    let columns = [Align::Left, Align::Left, Align::Left, Align::Right, Align::Right, Align::Right];
+    let mut t = Table::new(&columns, 0);
+    t.row(["machine", "line", "name", "documented", "measured", "estimated"]);
+    for m in machines {
+        t.row([
+            m.name.clone(),
+            m.arch.clone(),
+            m.title.clone(),
+            count(m, Kind::Documented),
+            count(m, Kind::Measured),
+            count(m, Kind::Estimated),
+        ]);
+    }
+    t.text()
+}
+
+/// Every number with its unit, kind and source.
+fn one(m: &Machine) -> String {
+    let mut t = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left, Align::Left], 0);
+    for (key, p) in &m.params {
+        t.row([key.clone(), value(p), p.unit.clone(), p.kind.name().to_string(), p.source.clone()]);
+    }
+    format!("{}: {} ({})\n\n{}", m.name, m.title, m.arch, t.text())
+}
+
+fn value(p: &Param) -> String {
+    // A ratio or a clock wants all its digits; a byte count wants its thousands apart.
+    let text = if p.value.fract() == 0.0 { plain(p.value) } else { p.value.to_string() };
+    match p.spread {
+        Some((low, high)) => format!("{text} ({low} to {high})"),
+        None => text,
+    }
+}

@@ -1,0 +1,37 @@
+//! `warpline run`.
+
+use crate::cli::Run;
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::load::{self, Loaded};
+use crate::show::{self, Neighbour};
+use crate::simulate::simulate;
+use crate::{claims, json};
+
+pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> {
+    let subject = load::load(&args.subject)?;
+    if args.quiet {
+        return Ok(simulate(console, subject, None)?.status());
+    }
+    let neighbours = neighbours(args, &subject, console);
+    let ran = simulate(console, subject, None)?;
+    let claims = claims::evaluate(&ran);
+    if args.json {
+        console.print(&json::run(&ran, &neighbours, &claims)?)?;
+    } else {
+        let paint = console.paint();
+        console.print(&(show::run(&ran, paint) + &show::beside(&ran, &neighbours, paint)))?;
+    }
+    Ok(ran.status())
+}
+
+/// The scenarios this one is compared with. One that cannot be run is a line in the table, not an error.
+fn neighbours(args: &Run, this: &Loaded, console: &Console) -> Vec<Neighbour> {
+    this.beside
+        .iter()
+        .map(|beside| {
+            let ran = load::load_beside(this, beside, &args.subject).and_then(|s| simulate(console, s, None));
+            Neighbour { name: beside.name.clone(), ran: ran.map_err(|f| f.in_a_line()) }
+        })
+        .collect()
+}

@@ -1,0 +1,62 @@
+//! The one place that asks `warpline-viz`.
+
+use std::path::Path;
+
+use warpline_sim::timeline::Timeline;
+use warpline_viz::gantt::{self, GanttOptions, Size};
+
+use crate::cli;
+use crate::failure::Failure;
+
+/// Spans a record may have: enough for any chart one can read, little enough to keep in memory.
+pub(crate) const SPANS: usize = 2_000_000;
+
+/// Formats of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Png,
+    Svg,
+}
+
+/// The format a file's name asks for.
+pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
+    match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
+        Some("png") => Ok(Format::Png),
+        Some("svg") => Ok(Format::Svg),
+        _ => Err(Failure::with_help(
+            format!("`{}` does not say which format to write", path.display()),
+            "end the name in .png or .svg",
+        )),
+    }
+}
+
+/// A chart's bytes.
+pub(crate) fn chart(timeline: &Timeline, args: &cli::Gantt, format: Format) -> Result<Vec<u8>, Failure> {
+    let options = GanttOptions {
+        size: match args.size {
+            cli::Size::Page => Size::Page,
+            cli::Size::Slide => Size::Slide,
+            cli::Size::Width(w) => Size::Width(w),
+            cli::Size::Exact(width, height) => Size::Exact { width, height },
+        },
+        scale: args.scale,
+        from: args.from,
+        to: args.to,
+        rows: args.roles.clone(),
+        theme: match args.theme {
+            cli::Theme::Light => gantt::Theme::Light,
+            cli::Theme::Dark => gantt::Theme::Dark,
+        },
+        ..GanttOptions::default()
+    };
+    let drawn = match format {
+        Format::Png => gantt::png(timeline, &options),
+        Format::Svg => gantt::svg(timeline, &options).map(String::into_bytes),
+    };
+    drawn.map_err(|e| Failure::new(e.to_string()))
+}
+
+/// A trace in Chrome's format.
+pub(crate) fn trace(timeline: &Timeline) -> Vec<u8> {
+    warpline_viz::chrome::write(timeline).into()
+}

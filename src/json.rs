@@ -1,0 +1,413 @@
+//! The objects that `--json` prints. `docs/json.md` describes every field; a test keeps the two in step.
+//!
+//! A field is never left out: what is not known is `null`. New fields may come; a field that changes its
+//! meaning changes the number in `schema`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use warpline_sim::ir::Site;
+use warpline_sim::machine::Machine;
+use warpline_sim::report::Outcome;
+use warpline_viz::words;
+
+use crate::claims::Judged;
+use crate::failure::Failure;
+use crate::show::Neighbour;
+use crate::simulate::Ran;
+
+/// Schema of `warpline run --json`.
+pub const RUN: &str = "warpline.run/1";
+/// Schema of `warpline models --json`.
+pub const MODELS: &str = "warpline.models/1";
+
+#[derive(Serialize)]
+struct RunObject<'a> {
+    schema: &'static str,
+    scenario: &'a str,
+    title: Option<&'a str>,
+    kernel: &'a str,
+    kernel_file: &'a str,
+    machine: &'a str,
+    parameters: BTreeMap<&'a str, i64>,
+    lets: BTreeMap<&'a str, i64>,
+    outcome: &'static str,
+    cycles: f64,
+    time_us: f64,
+    launch_us: Option<f64>,
+    flops: f64,
+    tflops: f64,
+    of_peak: Option<f64>,
+    cycles_per_tile: Option<f64>,
+    ctas: i64,
+    ctas_of_core: i64,
+    ctas_simulated: i64,
+    waves: i64,
+    shared_bytes: i64,
+    shared_free_bytes: i64,
+    occupancy: OccupancyObject<'a>,
+    l2_hit_rate: f64,
+    dram_read_bytes: f64,
+    dram_write_bytes: f64,
+    events: u64,
+    wall_s: f64,
+    roles: Vec<RoleObject<'a>>,
+    uses: Vec<UseObject<'a>>,
+    bottleneck: &'a str,
+    findings: Vec<FindingObject<'a>>,
+    hang: Vec<WaitingObject<'a>>,
+    reads: ReadsObject,
+    machine_numbers: KindsObject,
+    claims: &'a [Judged],
+    beside: Vec<BesideObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct OccupancyObject<'a> {
+    ctas_per_core: u32,
+    warps_per_core: u32,
+    limit: &'a str,
+    by: BTreeMap<&'a str, u32>,
+}
+
+#[derive(Serialize)]
+struct RoleObject<'a> {
+    name: &'a str,
+    warps: u32,
+    busy: f64,
+    work: BTreeMap<&'static str, f64>,
+    stalls: BTreeMap<&'static str, f64>,
+    waits: Vec<WaitObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct WaitObject<'a> {
+    place: PlaceObject<'a>,
+    stall: &'static str,
+    fraction: f64,
+}
+
+#[derive(Serialize)]
+struct PlaceObject<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct UseObject<'a> {
+    resource: &'a str,
+    fraction: f64,
+}
+
+#[derive(Serialize)]
+struct FindingObject<'a> {
+    kind: &'static str,
+    message: &'a str,
+    place: PlaceObject<'a>,
+    other: Option<PlaceObject<'a>>,
+    other_part: Option<&'a str>,
+    agent: &'a str,
+    cycle: f64,
+    times: u64,
+}
+
+#[derive(Serialize)]
+struct WaitingObject<'a> {
+    agent: &'a str,
+    place: PlaceObject<'a>,
+    since: f64,
+    waits_for: &'a str,
+    needs: &'a str,
+}
+
+#[derive(Serialize)]
+struct ReadsObject {
+    checked: u64,
+    all: u64,
+}
+
+#[derive(Serialize)]
+struct KindsObject {
+    documented: u32,
+    measured: u32,
+    estimated: u32,
+}
+
+#[derive(Serialize)]
+struct BesideObject<'a> {
+    name: &'a str,
+    error: Option<&'a str>,
+    outcome: Option<&'static str>,
+    machine: Option<&'a str>,
+    cycles: Option<f64>,
+    cycles_per_tile: Option<f64>,
+    time_us: Option<f64>,
+    tflops: Option<f64>,
+    shared_bytes: Option<i64>,
+    ctas_per_core: Option<u32>,
+    bottleneck: Option<&'a str>,
+}
+
+fn outcome(ran: &Ran) -> &'static str {
+    match ran.report.outcome {
+        Outcome::Finished => "finished",
+        Outcome::Hung(_) => "hung",
+        Outcome::Broken => "broken",
+        Outcome::Limit => "limit",
+    }
+}
+
+fn place(sites: &[Site], site: u32) -> PlaceObject<'_> {
+    match sites.get(site as usize) {
+        Some(s) => PlaceObject { file: &s.file, line: s.line, column: s.col, text: &s.text },
+        None => PlaceObject { file: "", line: 0, column: 0, text: "" },
+    }
+}
+
+/// The object of one run.
+pub(crate) fn run(ran: &Ran, others: &[Neighbour], claims: &[Judged]) -> Result<String, Failure> {
+    let (s, p, r) = (&ran.subject, &ran.subject.program, &ran.report);
+    let hang = match &r.outcome {
+        Outcome::Hung(waiting) => waiting.as_slice(),
+        _ => &[],
+    };
+    text(&RunObject {
+        schema: RUN,
+        scenario: &s.name,
+        title: s.title.as_deref(),
+        kernel: &p.name,
+        kernel_file: &p.file,
+        machine: &s.machine.name,
+        parameters: p.params.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
+        lets: p.lets.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
+        outcome: outcome(ran),
+        cycles: r.cycles,
+        time_us: r.time_us,
+        launch_us: r.launch_us,
+        flops: r.flops,
+        tflops: r.tflops,
+        of_peak: r.of_peak,
+        cycles_per_tile: r.cycles_per_tile,
+        ctas: r.ctas,
+        ctas_of_core: r.ctas_of_core,
+        ctas_simulated: r.ctas_simulated,
+        waves: r.waves,
+        shared_bytes: r.shared_bytes,
+        shared_free_bytes: r.shared_free_bytes,
+        occupancy: OccupancyObject {
+            ctas_per_core: r.occupancy.ctas_per_core,
+            warps_per_core: r.occupancy.warps_per_core,
+            limit: &r.occupancy.limit,
+            by: r.occupancy.by.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
+        },
+        l2_hit_rate: r.l2_hit_rate,
+        dram_read_bytes: r.dram_read_bytes,
+        dram_write_bytes: r.dram_write_bytes,
+        events: r.events,
+        wall_s: ran.wall_s,
+        roles: roles(ran),
+        uses: r.uses.iter().map(|u| UseObject { resource: &u.resource, fraction: u.fraction }).collect(),
+        bottleneck: &r.bottleneck,
+        findings: findings(ran),
+        hang: hang
+            .iter()
+            .map(|w| WaitingObject {
+                agent: &w.agent,
+                place: place(&p.sites, w.site),
+                since: w.since,
+                waits_for: &w.waits_for,
+                needs: &w.needs,
+            })
+            .collect(),
+        reads: ReadsObject { checked: r.reads_checked.0, all: r.reads_checked.1 },
+        machine_numbers: KindsObject {
+            documented: r.params_used[0],
+            measured: r.params_used[1],
+            estimated: r.params_used[2],
+        },
+        claims,
+        beside: others.iter().map(beside).collect(),
+    })
+}
+
+fn roles(ran: &Ran) -> Vec<RoleObject<'_>> {
+    let sites = &ran.subject.program.sites;
+    let of = |r: &'_ warpline_sim::report::RoleTime| -> BTreeMap<&'static str, f64> {
+        r.stalls.iter().map(|(s, x)| (words::stall(*s), *x)).collect()
+    };
+    ran.report
+        .roles
+        .iter()
+        .map(|r| RoleObject {
+            name: &r.name,
+            warps: r.warps,
+            busy: r.work.values().sum(),
+            work: r.work.iter().map(|(w, x)| (words::work(*w), *x)).collect(),
+            stalls: of(r),
+            waits: r
+                .at
+                .iter()
+                .map(|(site, s, x)| WaitObject { place: place(sites, *site), stall: words::stall(*s), fraction: *x })
+                .collect(),
+        })
+        .collect()
+}
+
+fn findings(ran: &Ran) -> Vec<FindingObject<'_>> {
+    let sites = &ran.subject.program.sites;
+    ran.report
+        .findings
+        .iter()
+        .map(|f| FindingObject {
+            kind: f.kind.name(),
+            message: &f.message,
+            place: place(sites, f.site),
+            other: f.other.as_ref().map(|(s, _)| place(sites, *s)),
+            other_part: f.other.as_ref().map(|(_, words)| words.as_str()),
+            agent: &f.agent,
+            cycle: f.cycle,
+            times: f.times,
+        })
+        .collect()
+}
+
+fn beside(n: &Neighbour) -> BesideObject<'_> {
+    let (ran, error) = match &n.ran {
+        Ok(ran) => (Some(ran), None),
+        Err(why) => (None, Some(why.as_str())),
+    };
+    let r = ran.map(|ran| &ran.report);
+    BesideObject {
+        name: &n.name,
+        error,
+        outcome: ran.map(outcome),
+        machine: ran.map(|ran| ran.subject.machine.name.as_str()),
+        cycles: r.map(|r| r.cycles),
+        cycles_per_tile: r.and_then(|r| r.cycles_per_tile),
+        time_us: r.map(|r| r.time_us),
+        tflops: r.map(|r| r.tflops),
+        shared_bytes: r.map(|r| r.shared_bytes),
+        ctas_per_core: r.map(|r| r.occupancy.ctas_per_core),
+        bottleneck: r.map(|r| r.bottleneck.as_str()),
+    }
+}
+
+#[derive(Serialize)]
+struct ModelsObject<'a> {
+    schema: &'static str,
+    machines: Vec<MachineObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct MachineObject<'a> {
+    name: &'a str,
+    title: &'a str,
+    arch: &'a str,
+    params: BTreeMap<&'a str, ParamObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct ParamObject<'a> {
+    value: f64,
+    unit: &'a str,
+    kind: &'static str,
+    source: &'a str,
+    spread: Option<(f64, f64)>,
+}
+
+/// The object of `models --json`.
+pub(crate) fn models(machines: &[Machine]) -> Result<String, Failure> {
+    let machines = machines
+        .iter()
+        .map(|m| MachineObject {
+            name: &m.name,
+            title: &m.title,
+            arch: &m.arch,
+            params: m
+                .params
+                .iter()
+                .map(|(key, p)| {
+                    let (unit, source, kind) = (p.unit.as_str(), p.source.as_str(), p.kind.name());
+                    (key.as_str(), ParamObject { value: p.value, unit, kind, source, spread: p.spread })
+                })
+                .collect(),
+        })
+        .collect();
+    text(&ModelsObject { schema: MODELS, machines })
+}
+
+fn text(object: &impl Serialize) -> Result<String, Failure> {
+    let mut text =
+        serde_json::to_string_pretty(object).map_err(|e| Failure::new(format!("cannot write the JSON: {e}")))?;
+    text.push('\n');
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    /// Objects whose keys are names from the input.
+    const MAPS: [&str; 7] = ["parameters", "lets", "by", "work", "stalls", "values", "params"];
+
+    /// All field paths of a value, as the document writes them.
+    fn paths(value: &Value, at: &str, out: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(fields) => {
+                for (key, v) in fields {
+                    let place = ["place", "other"].contains(&key.as_str()) && v.is_object();
+                    let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+                    out.insert(path.clone());
+                    if place {
+                        paths(v, "place", out);
+                    } else if !MAPS.contains(&key.as_str()) {
+                        paths(v, &path, out);
+                    } else if let Some(inner) = v.as_object().and_then(|m| m.values().find(|v| v.is_object())) {
+                        paths(inner, &format!("{path}.*"), out);
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|v| paths(v, &format!("{at}[]"), out)),
+            _ => {}
+        }
+    }
+
+    /// The first column of the document's tables under a heading.
+    fn documented(heading: &str) -> BTreeSet<String> {
+        let doc = include_str!("../docs/json.md");
+        let section = doc.split("\n## ").find(|s| s.contains(heading)).expect("the document has the heading");
+        let first = |line: &str| line.strip_prefix("| `").and_then(|l| l.split('`').next()).map(str::to_string);
+        section.lines().filter_map(first).collect()
+    }
+
+    #[test]
+    fn the_document_has_every_field_of_a_run_and_no_other() {
+        let claim = Judged {
+            text: "t".into(),
+            from: "f".into(),
+            check: "cycles == 1".into(),
+            verdict: "held".into(),
+            holds: Some(true),
+            error: None,
+            values: BTreeMap::from([("cycles".to_string(), 1.0)]),
+        };
+        let others = [Neighbour { name: "other".into(), ran: Ok(sample::ran("other")) }];
+        let text = run(&sample::faulty("sample"), &others, &[claim]).expect("serialisable");
+        let mut found = BTreeSet::new();
+        paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
+        assert_eq!(found, documented(RUN));
+    }
+
+    #[test]
+    fn the_document_has_every_field_of_a_machine_and_no_other() {
+        let text = models(&[sample::ran("x").subject.machine]).expect("serialisable");
+        let mut found = BTreeSet::new();
+        paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
+        assert_eq!(found, documented(MODELS));
+    }
+}

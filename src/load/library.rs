@@ -1,0 +1,257 @@
+//! The one place that asks `warpline-scenarios` and `warpline-models`, and that reads input files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use warpline_scenarios::Inputs;
+use warpline_sim::diag::Diagnostic;
+use warpline_sim::ir::Program;
+use warpline_sim::machine::Machine;
+
+use super::{Found, near};
+use crate::failure::{Failure, Sources};
+
+/// Parameters of a kernel with their values; `None` where one must be given.
+pub(super) type Values = BTreeMap<String, Option<i64>>;
+
+/// Where names are looked up.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Place {
+    /// The folder the user stands in.
+    Here,
+    /// A folder.
+    Folder(PathBuf),
+    /// A family of the built-in scenarios.
+    BuiltIn(String),
+}
+
+/// What was read so far.
+#[derive(Default)]
+pub(super) struct Library {
+    pub(super) sources: Sources,
+}
+
+impl Library {
+    /// What the user named on the command line.
+    pub(super) fn find(&mut self, name: &str) -> Result<Found, Failure> {
+        self.find_from(&Place::Here, name)
+    }
+
+    /// What a scenario or the user named.
+    pub(super) fn find_from(&mut self, from: &Place, name: &str) -> Result<Found, Failure> {
+        if name.ends_with(".pipe") {
+            let (kernel_file, kernel_text) = self.text(from, name)?;
+            return Ok(Found { scenario: None, place: place_of(from, name), kernel_file, kernel_text });
+        }
+        let (place, file, text) = if name.ends_with(".toml") {
+            let (file, text) = self.text(from, name)?;
+            (place_of(from, name), file, text)
+        } else {
+            let (file, text) = built_in(from, name).ok_or_else(|| no_scenario(name))?;
+            self.sources.insert(file.clone(), text.clone());
+            (Place::BuiltIn(folder(&file)), file, text)
+        };
+        let scenario = warpline_scenarios::scenario(&file, &text).map_err(|d| self.bad(d))?;
+        let (kernel_file, kernel_text) = self.text(&place, &scenario.kernel)?;
+        Ok(Found { scenario: Some(scenario), place, kernel_file, kernel_text })
+    }
+
+    /// A file's text, or a built-in's.
+    fn text(&mut self, from: &Place, name: &str) -> Result<(String, String), Failure> {
+        let (file, text) = match from {
+            Place::BuiltIn(dir) => {
+                let path = join(dir, name);
+                let (file, text) = warpline_scenarios::embedded_kernel(&path)
+                    .ok_or_else(|| Failure::new(format!("there is no built-in kernel `{path}`")))?;
+                (file.to_string(), text.to_string())
+            }
+            Place::Here => (name.to_string(), read(Path::new(name))?),
+            Place::Folder(dir) => {
+                let path = dir.join(name);
+                (path.display().to_string(), read(&path)?)
+            }
+        };
+        self.sources.insert(file.clone(), text.clone());
+        Ok((file, text))
+    }
+
+    /// The kernel's parameters, with the scenario's values over the kernel's own.
+    pub(super) fn values(&self, found: &Found) -> Result<Values, Failure> {
+        let parameters =
+            warpline_scenarios::parameters(&found.kernel_file, &found.kernel_text).map_err(|d| self.bad(d))?;
+        let mut values: Values = parameters.into_iter().map(|p| (p.name, p.default)).collect();
+        for (name, value) in found.scenario.iter().flat_map(|s| &s.set) {
+            values.insert(name.clone(), Some(*value));
+        }
+        Ok(values)
+    }
+
+    /// The kernel with all parameters bound.
+    pub(super) fn compile(
+        &self,
+        found: &Found,
+        set: &BTreeMap<String, i64>,
+        machine: Option<&Machine>,
+    ) -> Result<Program, Failure> {
+        let cores = machine.and_then(|m| m.get("core.count")).map(|c| c as i64);
+        warpline_scenarios::compile(&found.kernel_file, &found.kernel_text, &Inputs { set, cores })
+            .map_err(|d| self.bad(d))
+    }
+
+    /// A machine by name, or from a file.
+    pub(super) fn machine(&mut self, from: &Place, name: &str) -> Result<Machine, Failure> {
+        if !name.ends_with(".toml") {
+            return machine_named(name);
+        }
+        let (file, text) = self.text(from, name)?;
+        warpline_models::parse(&file, &text).map_err(|d| self.bad(d))
+    }
+
+    /// The error for a kernel without a machine. It says what the kernel needs, if it can be read.
+    pub(super) fn no_machine(&self, found: &Found, set: &BTreeMap<String, i64>) -> Failure {
+        let program = match self.compile(found, set, None) {
+            Ok(program) => program,
+            Err(failure) => return failure,
+        };
+        let needs: Vec<String> = program.needs.iter().map(|(n, _)| format!("`{n}`")).collect();
+        let needs = if needs.is_empty() { String::new() } else { format!(" It needs {}.", needs.join(" and ")) };
+        Failure::with_help(
+            format!("`{}` is a kernel and names no machine.{needs}", found.kernel_file),
+            format!("add `--machine NAME` with one of {}, or a machine file", machine_names().join(", ")),
+        )
+    }
+
+    fn bad(&self, diagnostics: Vec<Diagnostic>) -> Failure {
+        Failure::Input { diagnostics, sources: self.sources.clone() }
+    }
+}
+
+/// A built-in scenario by its full name, or by its last part from inside its family.
+fn built_in(from: &Place, name: &str) -> Option<(String, String)> {
+    let near = match from {
+        Place::BuiltIn(dir) => warpline_scenarios::embedded(&join(dir, name)),
+        _ => None,
+    };
+    near.or_else(|| warpline_scenarios::embedded(name)).map(|(f, t)| (f.to_string(), t.to_string()))
+}
+
+fn no_scenario(name: &str) -> Failure {
+    let names = builtin_scenarios();
+    let hint = near::hint(name, names.iter().map(String::as_str));
+    let file = ["toml", "pipe"].into_iter().map(|e| format!("{name}.{e}")).find(|f| Path::new(f).exists());
+    let hint = match file {
+        Some(file) => format!("there is a file `{file}`: write its name with the ending"),
+        None => format!("{hint}`warpline list` lists the built-in ones; files end in .toml or .pipe"),
+    };
+    Failure::with_help(format!("there is no built-in scenario `{name}`"), hint)
+}
+
+/// Names of the built-in scenarios, in order.
+pub(crate) fn builtin_scenarios() -> Vec<String> {
+    let mut names: Vec<String> = warpline_scenarios::embedded_names().into_iter().map(|n| n.to_string()).collect();
+    names.sort();
+    names
+}
+
+/// The built-in scenarios with their titles.
+pub(crate) fn titles() -> Result<Vec<(String, String)>, Failure> {
+    let mut library = Library::default();
+    builtin_scenarios()
+        .into_iter()
+        .map(|name| {
+            let title = library.find(&name)?.scenario.map(|s| s.title);
+            Ok((name, title.unwrap_or_default()))
+        })
+        .collect()
+}
+
+/// A kernel's text in the one layout.
+pub(crate) fn formatted(file: &str, text: &str) -> Result<String, Vec<Diagnostic>> {
+    warpline_scenarios::format(file, text)
+}
+
+/// The value of an expression of the kernel language over numbers.
+pub(crate) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
+    let _ = (text, value);
+    Err("expressions cannot be evaluated yet".to_string())
+}
+
+/// Names of the built-in machines, in order.
+pub(crate) fn machine_names() -> Vec<String> {
+    warpline_models::names().into_iter().map(|n| n.to_string()).collect()
+}
+
+/// A machine by name, or from a file named from where the user stands.
+pub(crate) fn machine_named(name: &str) -> Result<Machine, Failure> {
+    if name.ends_with(".toml") {
+        return Library::default().machine(&Place::Here, name);
+    }
+    warpline_models::embedded(name).ok_or_else(|| {
+        let names = machine_names();
+        let hint = near::hint(name, names.iter().map(String::as_str));
+        Failure::with_help(
+            format!("there is no machine `{name}`"),
+            format!("{hint}machines: {}; or a machine file ending in .toml", names.join(", ")),
+        )
+    })
+}
+
+/// Changes one number of a machine.
+pub(super) fn set_machine(machine: &mut Machine, key: &str, value: f64) -> Result<(), Failure> {
+    warpline_models::apply(machine, key, value)
+        .map_err(|e| Failure::with_help(e, format!("`warpline models {}` lists its numbers", machine.name)))
+}
+
+/// A text file.
+pub(crate) fn read(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|e| Failure::new(format!("cannot read `{}`: {e}", path.display())))?;
+    String::from_utf8(bytes).map_err(|e| {
+        let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
+        Failure::new(format!("`{}` is not text: line {line} is not valid UTF-8", path.display()))
+    })
+}
+
+/// The folder a named file is in.
+fn place_of(from: &Place, name: &str) -> Place {
+    let dir = Path::new(name).parent().unwrap_or(Path::new(""));
+    match from {
+        Place::Here if dir == Path::new("") => Place::Here,
+        Place::Here => Place::Folder(dir.to_path_buf()),
+        Place::Folder(at) => Place::Folder(at.join(dir)),
+        Place::BuiltIn(at) => Place::BuiltIn(folder(&join(at, name))),
+    }
+}
+
+/// Everything before the last slash.
+fn folder(path: &str) -> String {
+    path.rsplit_once('/').map_or(String::new(), |(dir, _)| dir.to_string())
+}
+
+/// Joins built-in names, with `..` taken out.
+fn join(dir: &str, name: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in dir.split('/').chain(name.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_relative_to_their_scenario() {
+        assert_eq!(join("metal", "../mla/rope.pipe"), "mla/rope.pipe");
+        assert_eq!(folder("metal/triple_buffer.toml"), "metal");
+        assert_eq!(place_of(&Place::Here, "x.toml"), Place::Here);
+        assert_eq!(place_of(&Place::Here, "a/x.toml"), Place::Folder("a".into()));
+        assert_eq!(place_of(&Place::Folder("a".into()), "b/x.toml"), Place::Folder("a/b".into()));
+    }
+}

@@ -1,0 +1,179 @@
+//! From the words of a command line to a program, a machine and values.
+//!
+//! What the user names is a built-in scenario, a scenario file or a kernel file. `--machine` and
+//! `--set` stand above what the scenario says.
+
+mod library;
+mod near;
+
+use std::path::Path;
+
+use warpline_scenarios::{Beside, Claim, Scenario};
+use warpline_sim::ir::Program;
+use warpline_sim::machine::Machine;
+
+use crate::cli::{Setting, Subject};
+use crate::failure::{Failure, Sources};
+use library::{Library, Place, Values};
+
+pub(crate) use library::{builtin_scenarios, evaluate, formatted, machine_named, machine_names, read, titles};
+
+/// Everything a run needs, and what its displays say about it.
+pub(crate) struct Loaded {
+    /// As the user named it.
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) note: Option<String>,
+    pub(crate) program: Program,
+    pub(crate) machine: Machine,
+    /// The texts read on the way, for carets.
+    pub(crate) sources: Sources,
+    /// What the scenario compares itself with.
+    pub(crate) beside: Vec<Beside>,
+    /// What a document says about it.
+    pub(crate) claims: Vec<Claim>,
+    pub(crate) skip_repeats: bool,
+    pub(crate) max_events: Option<u64>,
+    /// Where the names in the scenario are looked up.
+    place: Place,
+    /// Parameters of the kernel, before the command line's.
+    values: Values,
+    /// The machine's name, before the command line's.
+    base_machine: Option<String>,
+}
+
+/// Loads what a command names.
+pub(crate) fn load(subject: &Subject) -> Result<Loaded, Failure> {
+    let mut library = Library::default();
+    let found = library.find(&subject.scenario)?;
+    let loaded = assemble(library, &subject.scenario, found, subject.machine.as_deref(), &subject.set)?;
+    Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, ..loaded })
+}
+
+/// Loads a scenario that another one names under `beside`.
+///
+/// What the command line changed is carried over where the two were equal before, so that a problem size
+/// or a machine stays common to both, and a stage count that tells them apart stays each one's own.
+pub(crate) fn load_beside(this: &Loaded, beside: &Beside, subject: &Subject) -> Result<Loaded, Failure> {
+    let mut library = Library::default();
+    let mut found = library.find_from(&this.place, &beside.scenario)?;
+    if let Some(scenario) = &mut found.scenario {
+        scenario.set.extend(beside.set.iter().map(|(k, v)| (k.clone(), *v)));
+    }
+    let values = library.values(&found)?;
+    let same_machine = found.scenario.as_ref().map(|s| &s.machine) == this.base_machine.as_ref();
+    let carried: Vec<Setting> = subject
+        .set
+        .iter()
+        .filter(|s| match s {
+            Setting::Kernel(name, _) => {
+                !beside.set.contains_key(name) && values.get(name).is_some_and(|v| this.values.get(name) == Some(v))
+            }
+            Setting::Machine(..) => same_machine,
+        })
+        .cloned()
+        .collect();
+    let machine = subject.machine.as_deref().filter(|_| same_machine);
+    let loaded = assemble(library, &beside.name, found, machine, &carried)?;
+    Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, ..loaded })
+}
+
+/// A kernel, and the scenario it comes from if there is one.
+struct Found {
+    scenario: Option<Scenario>,
+    place: Place,
+    kernel_file: String,
+    kernel_text: String,
+}
+
+fn assemble(
+    mut library: Library,
+    name: &str,
+    found: Found,
+    machine: Option<&str>,
+    sets: &[Setting],
+) -> Result<Loaded, Failure> {
+    let values = library.values(&found)?;
+    let base_machine = found.scenario.as_ref().map(|s| s.machine.clone());
+    let mut set = found.scenario.as_ref().map(|s| s.set.clone()).unwrap_or_default();
+    for s in sets {
+        if let Setting::Kernel(name, value) = s {
+            if !values.contains_key(name) {
+                return Err(unknown_parameter(name, &values, &found));
+            }
+            set.insert(name.clone(), *value);
+        }
+    }
+    let mut model = match (machine, &base_machine) {
+        // On the command line a file is named from where the user stands; in a scenario, from its folder.
+        (Some(m), _) => library.machine(&Place::Here, m)?,
+        (None, Some(m)) => library.machine(&found.place, m)?,
+        (None, None) => return Err(library.no_machine(&found, &set)),
+    };
+    let own = found.scenario.iter().flat_map(|s| &s.machine_set).map(|(k, v)| (k, *v));
+    // Numbers a scenario gives are for the machine it names.
+    let own: Vec<_> = if machine.is_some_and(|m| Some(m) != base_machine.as_deref()) { vec![] } else { own.collect() };
+    let given = sets.iter().filter_map(|s| match s {
+        Setting::Machine(k, v) => Some((k, *v)),
+        Setting::Kernel(..) => None,
+    });
+    for (key, value) in own.into_iter().chain(given) {
+        library::set_machine(&mut model, key, value)?;
+    }
+    let program = library.compile(&found, &set, Some(&model))?;
+    let (title, note, beside, claims) = match found.scenario {
+        Some(s) => (Some(s.title), s.note, s.beside, s.claims),
+        None => (None, None, Vec::new(), Vec::new()),
+    };
+    Ok(Loaded {
+        name: name.to_string(),
+        title,
+        note,
+        program,
+        machine: model,
+        sources: library.sources,
+        beside,
+        claims,
+        skip_repeats: true,
+        max_events: None,
+        place: found.place,
+        values,
+        base_machine,
+    })
+}
+
+fn unknown_parameter(name: &str, values: &Values, found: &Found) -> Failure {
+    let kernel = Path::new(&found.kernel_file).file_name().map_or("".into(), |f| f.to_string_lossy());
+    let message = format!("kernel `{kernel}` has no parameter `{name}`");
+    let all: Vec<String> = values
+        .iter()
+        .map(|(n, v)| match v {
+            Some(v) => format!("{n}={v}"),
+            None => n.clone(),
+        })
+        .collect();
+    let known = if all.is_empty() { "it has none".to_string() } else { format!("it has {}", all.join(" ")) };
+    Failure::with_help(message, format!("{}{known}", near::hint(name, values.keys().map(String::as_str))))
+}
+
+#[cfg(test)]
+impl Loaded {
+    /// A subject that was not loaded, for tests of the displays.
+    pub(crate) fn for_test(name: &str, program: Program, machine: Machine, text: &str) -> Loaded {
+        Loaded {
+            name: name.to_string(),
+            title: None,
+            note: None,
+            sources: Sources::from([(program.file.clone(), text.to_string())]),
+            program,
+            machine,
+            beside: Vec::new(),
+            claims: Vec::new(),
+            skip_repeats: true,
+            max_events: None,
+            place: Place::Here,
+            values: Values::new(),
+            base_machine: None,
+        }
+    }
+}

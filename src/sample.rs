@@ -1,0 +1,123 @@
+//! A made-up run, for tests of the displays. Its numbers mean nothing.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::{Grid, Program, Site, Waits};
+use warpline_sim::machine::{Kind, Machine, Param, Vendor};
+use warpline_sim::report::{Finding, FindingKind, Occupancy, Outcome, Report, RoleTime, Use, Waiting};
+use warpline_sim::timeline::{Stall, Work};
+
+use crate::load::Loaded;
+use crate::simulate::Ran;
+
+const TEXT: &str = "kernel sample(m)\n  all:\n    wait full[0] for 1\n    load A[cta.m, 0] -> a[0]\n";
+
+fn site(line: u32, text: &str) -> Site {
+    Site { file: "sample.pipe".into(), line, col: 5, text: text.into() }
+}
+
+fn role(name: &str) -> RoleTime {
+    RoleTime {
+        name: name.into(),
+        warps: 2,
+        work: BTreeMap::from([(Work::Load, 0.25), (Work::Mma, 0.25)]),
+        stalls: BTreeMap::from([(Stall::Mbarrier, 0.5)]),
+        at: vec![(0, Stall::Mbarrier, 0.5)],
+    }
+}
+
+/// A run of 1000 cycles in 2 us that ended well.
+pub(crate) fn ran(name: &str) -> Ran {
+    let param = |value| Param {
+        value,
+        unit: "MHz".into(),
+        kind: Kind::Documented,
+        source: "made up".into(),
+        spread: None,
+    };
+    let machine = Machine {
+        name: "mill".into(),
+        title: "A made-up machine".into(),
+        vendor: Vendor::Nvidia,
+        arch: "sm_80".into(),
+        params: BTreeMap::from([("clock.mhz".to_string(), param(500.0)), ("core.count".to_string(), param(4.0))]),
+    };
+    let program = Program {
+        name: "sample".into(),
+        file: "sample.pipe".into(),
+        params: vec![("m".into(), 64)],
+        needs: vec![],
+        grid: Grid { m: 1, n: 1, z: 1, group: 0 },
+        cluster: 1,
+        warps: 4,
+        regs: None,
+        waits: Waits::Auto,
+        objects: vec![],
+        mbars: vec![],
+        named: vec![],
+        roles: vec![],
+        tapes: vec![],
+        vars: vec![],
+        code: vec![],
+        at: vec![],
+        sites: vec![site(3, "wait full[0] for 1"), site(4, "load A[cta.m, 0] -> a[0]")],
+        loops: vec![],
+        lets: vec![("tiles".into(), 2)],
+    };
+    let report = Report {
+        outcome: Outcome::Finished,
+        cycles: 1000.0,
+        time_us: 2.0,
+        launch_us: Some(3.0),
+        flops: 2e6,
+        tflops: 1.0,
+        of_peak: Some(0.5),
+        cycles_per_tile: Some(400.5),
+        ctas: 8,
+        ctas_of_core: 2,
+        waves: 1,
+        shared_bytes: 24576,
+        shared_free_bytes: 8192,
+        occupancy: Occupancy {
+            ctas_per_core: 2,
+            warps_per_core: 8,
+            limit: "shared memory".into(),
+            by: vec![("shared memory".into(), 2), ("warps".into(), 8)],
+        },
+        l2_hit_rate: 0.75,
+        dram_read_bytes: 1e6,
+        dram_write_bytes: 5e5,
+        events: 12345,
+        ctas_simulated: 1,
+        roles: vec![role("loader"), role("compute")],
+        uses: vec![Use { resource: "tensor pipe".into(), fraction: 0.5 }],
+        bottleneck: "the tensor pipe, in use half of the time".into(),
+        findings: vec![],
+        reads_checked: (3, 4),
+        params_used: [5, 4, 3],
+        timeline: None,
+    };
+    Ran { subject: Loaded::for_test(name, program, machine, TEXT), report, wall_s: 0.25 }
+}
+
+/// The same, with a race on the way and a hang at the end.
+pub(crate) fn faulty(name: &str) -> Ran {
+    let mut ran = ran(name);
+    ran.report.outcome = Outcome::Hung(vec![Waiting {
+        agent: "loader w0 of CTA 0".into(),
+        site: 0,
+        since: 640.0,
+        waits_for: "phase 1 of full[0] (1 of 2 arrivals pending)".into(),
+        needs: "line 4: load arrives, but its warp has ended".into(),
+    }]);
+    ran.report.findings = vec![Finding {
+        kind: FindingKind::Raw,
+        message: "a[0] is read while tile A 0,0 is still being written".into(),
+        site: 0,
+        other: Some((1, "written here".into())),
+        agent: "compute w2 of CTA 0".into(),
+        cycle: 512.5,
+        times: 3,
+    }];
+    ran
+}

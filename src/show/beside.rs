@@ -1,0 +1,122 @@
+//! A run beside others: one table, and the answer in a sentence.
+
+use warpline_sim::machine::Vendor;
+use warpline_sim::report::Outcome;
+
+use super::numbers::{count, plain, short};
+use super::table::{Align, Table, wrap};
+use super::WIDTH;
+use crate::console::Paint;
+use crate::simulate::Ran;
+
+/// Another run to compare with, or why there is none.
+pub(crate) struct Neighbour {
+    pub(crate) name: String,
+    pub(crate) ran: Result<Ran, String>,
+}
+
+/// Table, what bounds each, and a sentence for each neighbour.
+pub(crate) fn beside(this: &Ran, others: &[Neighbour], paint: Paint) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    let name = short_name(&this.subject.name);
+    let columns = [Align::Left].into_iter().chain([Align::Right; 6]).collect::<Vec<_>>();
+    let mut t = Table::new(&columns, 2);
+    t.row(["", "cycles", "per tile", "us", "TFLOPS", "shared", "CTAs/core"]);
+    t.row(cells(name, this));
+    for n in others {
+        match &n.ran {
+            Ok(ran) => t.row(cells(&n.name, ran)),
+            Err(_) => t.row([n.name.as_str(), "-", "-", "-", "-", "-", "-"]),
+        }
+    }
+    let mut text = format!("{}\n{}", paint.head("Beside others"), t.text());
+    for (name, ran) in
+        std::iter::once((name, Some(this))).chain(others.iter().map(|n| (n.name.as_str(), n.ran.as_ref().ok())))
+    {
+        if let Some(ran) = ran
+            && !ran.report.bottleneck.is_empty()
+        {
+            let line = wrap(&format!("{name} is bound by {}", ran.report.bottleneck), WIDTH, 4);
+            text += &format!("  {line}\n");
+        }
+    }
+    text.push('\n');
+    for n in others {
+        text += &format!("{}\n", wrap(&sentence(this, n), WIDTH, 0));
+    }
+    text + "\n"
+}
+
+/// The last component: scenarios of one family need no family in a table.
+fn short_name(name: &str) -> &str {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    name.strip_suffix(".toml").or(name.strip_suffix(".pipe")).unwrap_or(name)
+}
+
+fn cells(name: &str, ran: &Ran) -> Vec<String> {
+    let r = &ran.report;
+    let some = |x: f64, f: fn(f64) -> String| if x > 0.0 { f(x) } else { "-".to_string() };
+    let fault = if r.outcome == Outcome::Finished && r.findings.is_empty() { "" } else { " (faulty)" };
+    vec![
+        format!("{name}{fault}"),
+        plain(r.cycles),
+        r.cycles_per_tile.map_or("-".to_string(), plain),
+        some(r.time_us, short),
+        some(r.tflops, short),
+        count(r.shared_bytes),
+        r.occupancy.ctas_per_core.to_string(),
+    ]
+}
+
+/// What the comparison says, computed.
+pub(crate) fn sentence(this: &Ran, other: &Neighbour) -> String {
+    let (name, beside) = (short_name(&this.subject.name), other.name.as_str());
+    let ran = match &other.ran {
+        Ok(ran) => ran,
+        Err(why) => return format!("{beside} did not run: {why}"),
+    };
+    for (name, ran) in [(name, this), (beside, ran)] {
+        let ended = match ran.report.outcome {
+            Outcome::Finished => continue,
+            Outcome::Hung(_) => "hangs",
+            Outcome::Broken => "stops at a fault",
+            Outcome::Limit => "reached the limit of events",
+        };
+        return format!("{name} {ended}, so the two times do not compare.");
+    }
+    let paper = |r: &Ran| r.subject.machine.vendor == Vendor::Paper || r.report.time_us <= 0.0;
+    let (a, b, unit, shown): (f64, f64, &str, fn(f64) -> String) = match (paper(this), paper(ran)) {
+        (false, false) => (this.report.time_us, ran.report.time_us, "us", short),
+        (true, true) => (this.report.cycles, ran.report.cycles, "cycles", plain),
+        _ => return format!("{name} and {beside} are on a real machine and on paper; their times do not compare."),
+    };
+    let mut text = if b <= 0.0 {
+        format!("{beside} takes no time, so there is no ratio.")
+    } else {
+        let change = (a - b) / b * 100.0;
+        // What rounds to nothing is called nothing.
+        if change.abs() < 0.05 {
+            format!("{name} takes as long as {beside} ({} {unit})", shown(a))
+        } else {
+            let word = if change < 0.0 { "less" } else { "more" };
+            let change = change.abs();
+            format!("{name} takes {change:.1} % {word} time than {beside} ({} against {} {unit})", shown(a), shown(b))
+        }
+    };
+    let bytes = this.report.shared_bytes - ran.report.shared_bytes;
+    if bytes != 0 {
+        let word = if bytes < 0 { "less" } else { "more" };
+        text += &format!(", with {} bytes {word} shared memory", count(bytes.abs()));
+    }
+    let faulty: Vec<&str> = [(name, this), (beside, ran)]
+        .into_iter()
+        .filter(|(_, r)| !r.report.findings.is_empty())
+        .map(|(name, _)| name)
+        .collect();
+    if !faulty.is_empty() {
+        text += &format!("; {} met faults, so this says nothing about a correct kernel", faulty.join(" and "));
+    }
+    text + "."
+}

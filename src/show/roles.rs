@@ -1,0 +1,114 @@
+//! Where the time of each role goes.
+
+use std::collections::BTreeSet;
+
+use warpline_sim::report::RoleTime;
+use warpline_viz::words;
+
+use super::numbers::percent;
+use super::table::{Align, Table};
+
+use super::WIDTH;
+use crate::console::Paint;
+use crate::simulate::Ran;
+
+/// Shares below this are not worth a line.
+const SMALL: f64 = 0.0005;
+
+/// Statements listed under "Where they wait".
+const WAITS: usize = 8;
+
+/// A table with a column for each role: busy by class, stalled by cause, in per cent of its warps' life.
+pub(super) fn table(ran: &Ran, paint: Paint) -> String {
+    let roles = &ran.report.roles;
+    if roles.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{}\n", paint.head("Time of each role, %"));
+    let mut rest = roles.as_slice();
+    while !rest.is_empty() {
+        let n = fitting(rest);
+        text += &columns(&rest[..n]);
+        rest = &rest[n..];
+        text.push('\n');
+    }
+    text
+}
+
+/// How many roles fit side by side.
+fn fitting(roles: &[RoleTime]) -> usize {
+    let mut room = WIDTH - 26;
+    let fits = |r: &&RoleTime| {
+        let need = r.name.chars().count().max(6) + 2;
+        let ok = need <= room;
+        room -= need.min(room);
+        ok
+    };
+    roles.iter().take_while(fits).count().max(1)
+}
+
+fn columns(roles: &[RoleTime]) -> String {
+    let mut t = Table::new(&std::iter::once(Align::Left).chain(roles.iter().map(|_| Align::Right)).collect::<Vec<_>>(), 2);
+    let mut row = |name: String, value: &dyn Fn(&RoleTime) -> String| {
+        t.row(std::iter::once(name).chain(roles.iter().map(value)));
+    };
+    row(String::new(), &|r| r.name.clone());
+    row("warps".into(), &|r| r.warps.to_string());
+    let share = |x: Option<&f64>| match x {
+        Some(x) if *x >= SMALL => percent(*x),
+        _ => "-".to_string(),
+    };
+    row("busy".into(), &|r| percent(r.work.values().sum()));
+    let works: BTreeSet<_> = roles.iter().flat_map(|r| &r.work).filter(|(_, x)| **x >= SMALL).map(|(w, _)| *w).collect();
+    for w in works {
+        row(format!("  {}", words::work_long(w)), &|r| share(r.work.get(&w)));
+    }
+    row("waits for".into(), &|r| percent(r.stalls.values().sum()));
+    let stalls: BTreeSet<_> =
+        roles.iter().flat_map(|r| &r.stalls).filter(|(_, x)| **x >= SMALL).map(|(s, _)| *s).collect();
+    for s in stalls {
+        row(format!("  {}", words::stall_long(s)), &|r| share(r.stalls.get(&s)));
+    }
+    t.text()
+}
+
+/// The statements at which the roles wait most.
+pub(super) fn waits(ran: &Ran, paint: Paint) -> String {
+    let sites = &ran.subject.program.sites;
+    let mut at: Vec<_> = ran
+        .report
+        .roles
+        .iter()
+        .enumerate()
+        .flat_map(|(i, r)| r.at.iter().map(move |(site, stall, x)| (i, &r.name, *site, *stall, *x)))
+        .filter(|(.., x)| *x >= SMALL)
+        .collect();
+    // Ties in order of role and line, never in order of arrival.
+    at.sort_by(|a, b| b.4.total_cmp(&a.4).then((a.0, a.2, a.3).cmp(&(b.0, b.2, b.3))));
+    if at.is_empty() {
+        return String::new();
+    }
+    let mut t = Table::new(&[Align::Right, Align::Left, Align::Left, Align::Left], 2);
+    for (_, role, site, stall, x) in at.into_iter().take(WAITS) {
+        let (place, text) = match sites.get(site as usize) {
+            Some(s) => (format!("{}:{}", short_file(&s.file), s.line), s.text.clone()),
+            None => (String::new(), String::new()),
+        };
+        t.row([percent(x), role.clone(), words::stall_long(stall).to_string(), format!("{place}  {text}")]);
+    }
+    let lines: String = t.text().lines().map(|l| cut(l) + "\n").collect();
+    format!("{}\n{lines}\n", paint.head("Where they wait, % of the role's time"))
+}
+
+/// A file's last component; the whole path stands in the head.
+pub(super) fn short_file(file: &str) -> &str {
+    file.rsplit(['/', '\\']).next().unwrap_or(file)
+}
+
+/// A line cut to the width, with the cut shown.
+fn cut(line: &str) -> String {
+    if line.chars().count() <= WIDTH {
+        return line.to_string();
+    }
+    line.chars().take(WIDTH - 3).collect::<String>() + "..."
+}

@@ -1,0 +1,139 @@
+//! The head of a run's text, its numbers, and how far they can be trusted.
+
+use warpline_sim::machine::{Machine, Vendor};
+use warpline_sim::report::Outcome;
+
+use super::numbers::{bytes, count, of, percent, plain, short};
+use super::table::wrap;
+use super::WIDTH;
+use crate::console::Paint;
+use crate::simulate::Ran;
+
+/// Width of the names before the values.
+const NAMES: usize = 15;
+
+/// `name           value`, wrapped under the value.
+pub(super) fn field(name: &str, value: &str) -> String {
+    format!("{name:<NAMES$}{}\n", wrap(value, WIDTH, NAMES))
+}
+
+/// What was run, on what, with which values.
+pub(super) fn head(ran: &Ran, paint: Paint) -> String {
+    let (s, p) = (&ran.subject, &ran.subject.program);
+    let title = s.title.as_ref().map_or(s.name.clone(), |t| format!("{}: {t}", s.name));
+    let mut text = format!("{}\n\n", paint.head(&wrap(&title, WIDTH, 0)));
+    text += &field("Kernel", &format!("{} ({})", p.name, p.file));
+    text += &field("Machine", &machine(&s.machine));
+    let values: Vec<String> = p.params.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    if !values.is_empty() {
+        text += &field("Parameters", &values.join(" "));
+    }
+    if let Some(note) = &s.note {
+        text += &field("Note", note);
+    }
+    text + "\n"
+}
+
+/// Name, title, cores and clock of a machine.
+fn machine(m: &Machine) -> String {
+    let mut text = format!("{}, {}", m.name, m.title);
+    if m.vendor == Vendor::Paper {
+        return text;
+    }
+    if let Some(n) = m.get("core.count") {
+        text += &format!(", {}", of(n as i64, "core"));
+    }
+    if let Some(mhz) = m.get("clock.mhz") {
+        text += &format!(" at {} MHz", plain(mhz));
+    }
+    text
+}
+
+/// Time, rate, occupancy, memory, and what bounds the kernel.
+pub(super) fn numbers(ran: &Ran, paint: Paint) -> String {
+    let r = &ran.report;
+    let mut text = String::new();
+    let so_far = if r.outcome == Outcome::Finished { "" } else { " until it stopped" };
+    let us = if r.time_us > 0.0 { format!(", {} us", short(r.time_us)) } else { String::new() };
+    let launch = r.launch_us.map_or(String::new(), |l| format!(" (launch takes {} us more)", short(l)));
+    text += &field("Time", &format!("{} cycles{us}{so_far}{launch}", plain(r.cycles)));
+    if r.tflops > 0.0 {
+        let share = r.of_peak.map_or(String::new(), |p| format!(", {} % of the matrix peak at this clock", percent(p)));
+        text += &field("Rate", &format!("{} TFLOPS{share}", short(r.tflops)));
+    }
+    if let Some(c) = r.cycles_per_tile {
+        text += &field("Per K-tile", &format!("{} cycles in the steady state of one CTA", plain(c)));
+    }
+    let waves = of(r.waves, "wave");
+    text += &field("Grid", &format!("{}; a core runs {} in {waves}", of(r.ctas, "CTA"), count(r.ctas_of_core)));
+    let o = &r.occupancy;
+    let by: Vec<String> = o.by.iter().map(|(what, n)| format!("{what} {n}")).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" (CTAs each limit allows: {})", by.join(", ")) };
+    let (ctas, warps) = (of(o.ctas_per_core.into(), "CTA"), of(o.warps_per_core.into(), "warp"));
+    text += &field("Occupancy", &format!("{ctas}, {warps} a core, limited by {}{by}", o.limit));
+    text += &field(
+        "Shared memory",
+        &format!("{} bytes used by a CTA, {} free", count(r.shared_bytes), count(r.shared_free_bytes)),
+    );
+    if r.dram_read_bytes + r.dram_write_bytes > 0.0 {
+        text += &field(
+            "DRAM",
+            &format!(
+                "{} read, {} written; L2 serves {} % of the loads",
+                bytes(r.dram_read_bytes),
+                bytes(r.dram_write_bytes),
+                percent(r.l2_hit_rate)
+            ),
+        );
+    }
+    if !r.uses.is_empty() {
+        let uses: Vec<String> = r.uses.iter().map(|u| format!("{} {} %", u.resource, percent(u.fraction))).collect();
+        text += &field("In use", &uses.join(", "));
+    }
+    if !r.bottleneck.is_empty() {
+        text += &paint.head(&field("Bound by", &r.bottleneck));
+    }
+    text + "\n"
+}
+
+/// How many of the numbers and of the reads stand on what.
+pub(super) fn basis(ran: &Ran, paint: Paint) -> String {
+    let r = &ran.report;
+    let mut text = String::new();
+    let (checked, reads) = r.reads_checked;
+    if reads > 0 {
+        text += &format!(
+            "{} of {} state which tile they expect, and were held to it.\n",
+            count(checked as i64),
+            of(reads as i64, "read")
+        );
+    }
+    let [documented, measured, estimated] = r.params_used;
+    if documented + measured + estimated > 0 {
+        text += &format!(
+            "Of the {} used, {documented} are documented, {measured} measured, {estimated} estimated.\n",
+            of((documented + measured + estimated).into(), "machine number")
+        );
+    }
+    let mut engine = format!("{} handled", of(r.events as i64, "event"));
+    if r.ctas_simulated < r.ctas_of_core {
+        engine += &format!(
+            "; {} of a core's {} CTAs simulated, the others repeat them exactly",
+            count(r.ctas_simulated),
+            count(r.ctas_of_core)
+        );
+    }
+    text + &format!("{}\n", paint.faint(&wrap(&format!("{engine}."), WIDTH, 0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_wrap_under_their_value() {
+        let text = field("In use", &"tensor pipe 93.0 %, ".repeat(6));
+        assert!(text.lines().count() > 1 && text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().nth(1).is_some_and(|l| l.starts_with(&" ".repeat(NAMES))));
+    }
+}

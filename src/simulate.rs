@@ -1,0 +1,76 @@
+//! Runs a subject and keeps what the displays need of it.
+
+use std::time::Instant;
+
+use warpline_sim::report::Outcome;
+use warpline_sim::{Report, RunError, RunOptions};
+
+use crate::console::Console;
+use crate::diagnose::span_of;
+use crate::failure::{Failure, Status};
+use crate::load::Loaded;
+use crate::progress::Progress;
+
+/// A subject and its result.
+pub(crate) struct Ran {
+    pub(crate) subject: Loaded,
+    pub(crate) report: Report,
+    pub(crate) wall_s: f64,
+}
+
+impl Ran {
+    /// A fault outranks a limit: what was found is true however far the run got.
+    pub(crate) fn status(&self) -> Status {
+        match self.report.outcome {
+            _ if !self.report.findings.is_empty() => Status::Violated,
+            Outcome::Finished => Status::Holds,
+            Outcome::Hung(_) | Outcome::Broken => Status::Violated,
+            Outcome::Limit => Status::GaveUp,
+        }
+    }
+}
+
+/// Runs it, with a record of at most `spans` spans if asked for.
+pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>) -> Result<Ran, Failure> {
+    let mut options = RunOptions { timeline: spans, skip_repeats: subject.skip_repeats, ..RunOptions::default() };
+    if let Some(n) = subject.max_events {
+        options.max_events = n;
+    }
+    let progress = Progress::start(console.look.progress, format!("running {}", subject.name));
+    let start = Instant::now();
+    let result = warpline_sim::run(&subject.program, &subject.machine, &options);
+    let wall_s = start.elapsed().as_secs_f64();
+    drop(progress);
+    match result {
+        Ok(report) => Ok(Ran { subject, report, wall_s }),
+        Err(error) => Err(refused(&subject, error)),
+    }
+}
+
+/// Why it cannot be run, at the line that asks for too much where there is one.
+fn refused(subject: &Loaded, error: RunError) -> Failure {
+    match error {
+        RunError::Unsupported { message, site: Some(site) } => match subject.program.sites.get(site as usize) {
+            Some(at) => {
+                let text = subject.sources.get(&at.file).map_or("", String::as_str);
+                let span = span_of(text, at.line, at.col, &at.text);
+                let label = format!("{} cannot do this", subject.machine.name);
+                let d = warpline_sim::diag::Diagnostic::new(&at.file, span, message, label)
+                    .help("name another machine with `--machine`; `warpline models` lists them");
+                Failure::Input { diagnostics: vec![d], sources: subject.sources.clone() }
+            }
+            None => Failure::new(message),
+        },
+        RunError::Unsupported { message, site: None } => Failure::new(message),
+        RunError::DoesNotFit { message } => {
+            Failure::with_help(message, "make the tiles or the stage count smaller with `--set`, or name another machine")
+        }
+        RunError::Missing(missing) => {
+            let help = format!(
+                "give it on the command line, `--set machine.{}=VALUE`, or in a machine file of your own",
+                missing.key
+            );
+            Failure::with_help(missing.to_string(), help)
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The command line: statuses, messages, streams.
+
+use std::io::{ErrorKind, Write};
+
+use serde_json::Value;
+use warpline::{Look, Status, main_with};
+use warpline_tests::{Said, warpline, warpline_with};
+
+#[track_caller]
+fn refuses(args: &[&str], parts: &[&str]) {
+    let said = warpline(args);
+    assert_eq!(said.status, Status::BadInput, "{args:?}: {said:?}");
+    assert_eq!(said.out, "", "{args:?}");
+    for part in parts {
+        assert!(said.err.contains(part), "{args:?}: `{part}` is missing in\n{}", said.err);
+    }
+}
+
+#[track_caller]
+fn fine(args: &[&str]) -> String {
+    let said = warpline(args);
+    assert_eq!((said.status, said.err.as_str()), (Status::Holds, ""), "{args:?}: {}", said.out);
+    said.out
+}
+
+#[test]
+fn help_and_version_go_to_the_output() {
+    let help = fine(&["--help"]);
+    for command in ["run", "check", "gantt", "trace", "models", "list", "new", "fmt", "completions", "man"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{command} is missing in\n{help}");
+    }
+    assert!(fine(&["--version"]).starts_with("warpline "));
+    assert!(fine(&["run", "--help"]).contains("--set <NAME=VALUE>"));
+}
+
+#[test]
+fn usage_errors_have_status_2_and_go_to_the_error_stream() {
+    refuses(&[], &["Usage"]);
+    refuses(&["rum"], &["run"]);
+    refuses(&["run"], &["<SCENARIO>"]);
+    refuses(&["run", "metal/triple_buffer", "--stages", "2"], &["--stages"]);
+    refuses(&["run", "metal/triple_buffer", "--set", "stages"], &["NAME=VALUE"]);
+    refuses(&["run", "metal/triple_buffer", "--set", "stages=two"], &["whole number"]);
+    refuses(&["run", "metal/triple_buffer", "--set", "machine.clock.mhz=fast"], &["not a number"]);
+    refuses(&["run", "metal/triple_buffer", "--max-events", "0"], &["0"]);
+    refuses(&["gantt", "metal/triple_buffer"], &["--output"]);
+    refuses(&["completions", "cmd"], &["bash"]);
+}
+
+#[test]
+fn completions_and_manual_come_from_the_definition() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = fine(&["completions", shell]);
+        assert!(script.contains("triple") || script.contains("gantt"), "{shell}");
+    }
+    let man = fine(&["man"]);
+    for part in [".TH warpline", "WARPLINE GANTT", "no\\-skip", "max\\-events"] {
+        assert!(man.contains(part), "{part} is missing in the manual");
+    }
+}
+
+#[test]
+fn names_that_are_not_there_get_a_hint() {
+    refuses(&["run", "metal/tripel_buffer"], &["no built-in scenario `metal/tripel_buffer`", "`metal/triple_buffer`"]);
+    refuses(&["run", "triple_buffer"], &["did you mean `metal/triple_buffer`"]);
+    refuses(&["run", "metal/triple_buffer", "--machine", "m4max"], &["no machine `m4max`", "`m4-max`"]);
+    refuses(&["run", "metal/triple_buffer", "--set", "stagse=2"], &["no parameter `stagse`", "`stages`"]);
+    refuses(&["run", "metal/triple_buffer", "--set", "machine.clock.mzh=2"], &["clock.mhz"]);
+    refuses(&["models", "h100"], &["no machine `h100`"]);
+    refuses(&["run", "none.toml"], &["cannot read `none.toml`"]);
+    refuses(&["check", "none"], &["no built-in scenario `none`"]);
+}
+
+#[test]
+fn a_run_says_what_was_asked_for() {
+    let text = fine(&["run", "metal/triple_buffer"]);
+    for part in [
+        "m4-max",
+        "cycles",
+        "Per K-tile",
+        "limited by",
+        "24,576 bytes used by a CTA, 8,192 free",
+        "loader",
+        "compute",
+        "waits for",
+        "triple_buffer.pipe:",
+        "Bound by",
+        "time than double_buffer",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing in\n{text}");
+    }
+    assert!(!text.contains('\x1b'));
+    let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "wider than 80 columns: {wide:#?}");
+    let quiet = fine(&["run", "metal/triple_buffer", "--quiet"]);
+    assert_eq!(quiet, "");
+}
+
+#[test]
+fn colour_is_only_added_where_it_is_asked_for() {
+    let look = Look { colour: true, colour_err: true, progress: false };
+    let coloured = warpline_with(&["run", "metal/triple_buffer"], look);
+    assert!(coloured.out.contains("\x1b[1m"));
+    let coloured = warpline_with(&["run", "nothing"], look);
+    assert!(coloured.err.contains("\x1b["));
+}
+
+#[test]
+fn a_process_without_a_terminal_has_no_colour() {
+    for (name, value) in [("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1"), ("TERM", "xterm-256color")] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_warpline-under-test"))
+            .args(["run", "metal/nothing"])
+            .env(name, value)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(!output.stderr.contains(&0x1b), "{name}");
+    }
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&fine(args)).unwrap()
+}
+
+#[test]
+fn json_has_a_schema_and_is_the_same_twice() {
+    let args = ["run", "metal/triple_buffer", "--json"];
+    let (mut one, mut two) = (json(&args), json(&args));
+    assert_eq!(one["schema"], "warpline.run/1");
+    assert_eq!(one["outcome"], "finished");
+    assert_eq!(one["shared_bytes"], 24576);
+    assert_eq!(one["parameters"]["stages"], 3);
+    assert!(one["cycles"].as_f64().is_some_and(|c| c > 0.0));
+    assert!(one["claims"].as_array().is_some_and(|c| !c.is_empty()));
+    assert!(one["beside"].as_array().is_some_and(|b| !b.is_empty()));
+    for role in one["roles"].as_array().unwrap() {
+        let sum = |key: &str| role[key].as_object().unwrap().values().map(|v| v.as_f64().unwrap()).sum::<f64>();
+        assert!((sum("work") + sum("stalls") - 1.0).abs() < 1e-6, "{role}");
+    }
+    for object in [&mut one, &mut two] {
+        object["wall_s"] = Value::Null;
+    }
+    assert_eq!(one, two);
+    let models = json(&["models", "--json"]);
+    assert_eq!(models["schema"], "warpline.models/1");
+    assert!(models["machines"].as_array().is_some_and(|m| m.len() >= 8));
+}
+
+#[test]
+fn set_and_machine_reach_the_run() {
+    let run = |more: &[&str]| json(&[&["run", "metal/triple_buffer", "--json"], more].concat());
+    let two = run(&["--set", "stages=2", "--set", "ahead=1", "--set", "m=1024"]);
+    assert_eq!((&two["parameters"]["stages"], &two["parameters"]["m"]), (&2.into(), &1024.into()));
+    assert_eq!(two["shared_bytes"], 16384);
+    assert_eq!(run(&["--machine", "m4-max-32"])["machine"], "m4-max-32");
+    let slow = run(&["--set", "machine.clock.mhz=789", "--set", "m=512"]);
+    let fast = run(&["--set", "machine.clock.mhz=1578", "--set", "m=512"]);
+    assert!(slow["time_us"].as_f64() > fast["time_us"].as_f64());
+    // The last of two counts.
+    assert_eq!(run(&["--set", "m=64", "--set", "m=512"])["parameters"]["m"], 512);
+}
+
+#[test]
+fn an_operation_the_machine_lacks_is_an_error_with_its_line() {
+    refuses(&["run", "hopper/tma_wgmma", "--machine", "a100"], &["tma_wgmma.pipe:", "sm_90", "a100", "--machine"]);
+    refuses(&["run", "metal/triple_buffer", "--machine", "h200"], &["triple_buffer.pipe:", "apple7"]);
+}
+
+#[test]
+fn a_limit_is_status_3() {
+    let said = warpline(&["run", "metal/triple_buffer", "--max-events", "100"]);
+    assert_eq!(said.status, Status::GaveUp, "{}", said.err);
+    assert!(said.out.contains("GAVE UP"), "{}", said.out);
+}
+
+#[test]
+fn lists_name_every_scenario_and_machine() {
+    let list = fine(&["list"]);
+    for name in ["metal/triple_buffer", "hopper/pingpong", "timeline/naive", "mla/rope"] {
+        assert!(list.lines().any(|l| l.starts_with(&format!("{name} "))), "{name} is missing in\n{list}");
+    }
+    let models = fine(&["models"]);
+    for name in ["m4-max", "v100", "a100", "h200", "b200", "mi250x", "mi300x", "mi355x"] {
+        assert!(models.lines().any(|l| l.starts_with(&format!("{name} "))), "{name} is missing in\n{models}");
+    }
+    let h200 = fine(&["models", "h200"]);
+    assert!(h200.contains("memory.dram_gbps") && h200.contains("measured") && h200.contains("estimated"), "{h200}");
+}
+
+#[test]
+fn claims_are_held_against_the_run() {
+    let said = warpline(&["check", "metal/triple_buffer"]);
+    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+    assert!(said.out.contains("refuted") && said.out.contains("shared_free_bytes = 8192"), "{}", said.out);
+}
+
+/// A writer that fails in one way.
+struct Fails(ErrorKind);
+
+impl Write for Fails {
+    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+        Err(self.0.into())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error_and_a_full_disk_is() {
+    let run = |kind| {
+        let (mut out, mut err) = (Fails(kind), Vec::new());
+        let args = ["warpline", "models"].map(Into::into);
+        let status = main_with(args, &mut out, &mut err, Look::default());
+        Said { status, out: String::new(), err: String::from_utf8(err).unwrap() }
+    };
+    let gone = run(ErrorKind::BrokenPipe);
+    assert_eq!((gone.status, gone.err.as_str()), (Status::Holds, ""));
+    let full = run(ErrorKind::StorageFull);
+    assert_eq!(full.status, Status::BadInput);
+    assert!(full.err.contains("cannot write to the standard output"), "{}", full.err);
+}

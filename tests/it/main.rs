@@ -1,0 +1,6 @@
+//! One binary for all tests across the crates: a module a subject.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod cli;
+mod cli_files;
+mod docs;
