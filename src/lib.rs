@@ -11,8 +11,8 @@
 //!
 //! Only this package and `warpline-calibrate` touch files, terminals or clocks.
 
-pub mod cli;
 mod claims;
+pub mod cli;
 mod commands;
 mod console;
 mod diagnose;
@@ -22,9 +22,9 @@ pub mod json;
 mod load;
 mod output;
 mod progress;
-mod show;
 #[cfg(test)]
 mod sample;
+mod show;
 mod simulate;
 
 use std::ffi::OsString;
@@ -33,8 +33,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use console::Look;
 use console::Console;
+pub use console::Look;
 pub use failure::Status;
 
 /// What `main` does: the process's own arguments, streams and environment.

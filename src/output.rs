@@ -65,7 +65,10 @@ pub(crate) fn create_all(files: &[(PathBuf, String)]) -> Result<(), Failure> {
                 let _ = fs::remove_file(path);
             }
             return Err(if e.kind() == io::ErrorKind::AlreadyExists {
-                Failure::with_help(format!("`{}` exists already; nothing was written", path.display()), "pick another name")
+                Failure::with_help(
+                    format!("`{}` exists already; nothing was written", path.display()),
+                    "pick another name",
+                )
             } else {
                 Failure::new(format!("cannot write `{}`: {e}; nothing was written", path.display()))
             });

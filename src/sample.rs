@@ -28,13 +28,8 @@ fn role(name: &str) -> RoleTime {
 
 /// A run of 1000 cycles in 2 us that ended well.
 pub(crate) fn ran(name: &str) -> Ran {
-    let param = |value| Param {
-        value,
-        unit: "MHz".into(),
-        kind: Kind::Documented,
-        source: "made up".into(),
-        spread: None,
-    };
+    let param =
+        |value| Param { value, unit: "MHz".into(), kind: Kind::Documented, source: "made up".into(), spread: None };
     let machine = Machine {
         name: "mill".into(),
         title: "A made-up machine".into(),

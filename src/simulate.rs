@@ -62,9 +62,10 @@ fn refused(subject: &Loaded, error: RunError) -> Failure {
             None => Failure::new(message),
         },
         RunError::Unsupported { message, site: None } => Failure::new(message),
-        RunError::DoesNotFit { message } => {
-            Failure::with_help(message, "make the tiles or the stage count smaller with `--set`, or name another machine")
-        }
+        RunError::DoesNotFit { message } => Failure::with_help(
+            message,
+            "make the tiles or the stage count smaller with `--set`, or name another machine",
+        ),
         RunError::Missing(missing) => {
             let help = format!(
                 "give it on the command line, `--set machine.{}=VALUE`, or in a machine file of your own",

@@ -3,9 +3,9 @@
 use warpline_sim::machine::Vendor;
 use warpline_sim::report::Outcome;
 
+use super::WIDTH;
 use super::numbers::{count, plain, short};
 use super::table::{Align, Table, wrap};
-use super::WIDTH;
 use crate::console::Paint;
 use crate::simulate::Ran;
 

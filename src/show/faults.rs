@@ -4,10 +4,10 @@ use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, Outcome, Waiting};
 
+use super::WIDTH;
 use super::numbers::{count, of, plain};
 use super::roles::short_file;
 use super::table::wrap;
-use super::WIDTH;
 use crate::console::Paint;
 use crate::diagnose::{self, span_of};
 use crate::simulate::Ran;

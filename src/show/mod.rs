@@ -13,7 +13,6 @@ pub(crate) use beside::{Neighbour, beside};
 pub(crate) use numbers::{exact, plain};
 pub(crate) use table::{Align, Table, wrap};
 
-
 use crate::console::Paint;
 use crate::simulate::Ran;
 

@@ -48,7 +48,8 @@ fn fitting(roles: &[RoleTime]) -> usize {
 }
 
 fn columns(roles: &[RoleTime]) -> String {
-    let mut t = Table::new(&std::iter::once(Align::Left).chain(roles.iter().map(|_| Align::Right)).collect::<Vec<_>>(), 2);
+    let mut t =
+        Table::new(&std::iter::once(Align::Left).chain(roles.iter().map(|_| Align::Right)).collect::<Vec<_>>(), 2);
     let mut row = |name: String, value: &dyn Fn(&RoleTime) -> String| {
         t.row(std::iter::once(name).chain(roles.iter().map(value)));
     };
@@ -59,7 +60,8 @@ fn columns(roles: &[RoleTime]) -> String {
         _ => "-".to_string(),
     };
     row("busy".into(), &|r| percent(r.work.values().sum()));
-    let works: BTreeSet<_> = roles.iter().flat_map(|r| &r.work).filter(|(_, x)| **x >= SMALL).map(|(w, _)| *w).collect();
+    let works: BTreeSet<_> =
+        roles.iter().flat_map(|r| &r.work).filter(|(_, x)| **x >= SMALL).map(|(w, _)| *w).collect();
     for w in works {
         row(format!("  {}", words::work_long(w)), &|r| share(r.work.get(&w)));
     }

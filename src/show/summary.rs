@@ -3,9 +3,9 @@
 use warpline_sim::machine::{Machine, Vendor};
 use warpline_sim::report::Outcome;
 
+use super::WIDTH;
 use super::numbers::{bytes, count, of, percent, plain, short};
 use super::table::wrap;
-use super::WIDTH;
 use crate::console::Paint;
 use crate::simulate::Ran;
 

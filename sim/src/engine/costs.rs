@@ -151,10 +151,11 @@ impl Costs {
         let other_alu = u.any(|op| matches!(op, Op::Alu { unit, .. } if unit != "exp" && unit != "int"));
         let mbar = u.any(|op| matches!(op, Op::MbarWait { .. }));
         let barrier = u.any(|op| matches!(op, Op::Barrier(_)));
-        let sync = u.any(|op| {
-            !matches!(op, Op::Move { .. } | Op::Mma { .. } | Op::Alu { .. } | Op::Zero(_) | Op::Barrier(_))
+        let sync =
+            u.any(|op| !matches!(op, Op::Move { .. } | Op::Mma { .. } | Op::Alu { .. } | Op::Zero(_) | Op::Barrier(_)));
+        let loops = prog.loops.iter().any(|l| {
+            (l.head..l.end).any(|pc| !matches!(&prog.code[pc as usize], Instr::Op { cost, .. } if priced(cost)))
         });
-        let loops = prog.loops.iter().any(|l| (l.head..l.end).any(|pc| !matches!(&prog.code[pc as usize], Instr::Op { cost, .. } if priced(cost))));
         let mut c = Costs {
             warp_size: r.number(true, "core.warp_size", "every kernel")? as u32,
             schedulers: r.number(true, "core.schedulers", "every kernel")? as usize,

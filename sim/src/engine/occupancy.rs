@@ -41,7 +41,10 @@ pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, R
             let all = m.need("limit.regs_per_core", who)?;
             let fit = (all / (per_thread * threads)) as u32;
             if fit == 0 {
-                return too_big(format!("{threads} threads of {regs} registers are more than {}'s {all} a core", m.name));
+                return too_big(format!(
+                    "{threads} threads of {regs} registers are more than {}'s {all} a core",
+                    m.name
+                ));
             }
             by.push(("registers".into(), fit));
         }

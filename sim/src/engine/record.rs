@@ -98,7 +98,16 @@ impl<'p> Recorder<'p> {
     }
 
     /// A slot begins to be filled with a tile and holds it from `full` on.
-    pub(super) fn fill(&mut self, cta: u32, world: &World<'_>, foot: &Foot, tile: String, now: u64, full: u64, site: u32) {
+    pub(super) fn fill(
+        &mut self,
+        cta: u32,
+        world: &World<'_>,
+        foot: &Foot,
+        tile: String,
+        now: u64,
+        full: u64,
+        site: u32,
+    ) {
         let o = &self.prog.objects[foot.obj as usize];
         let name = if o.slots > 1 { format!("{}[{}]", o.name, foot.slot) } else { o.name.clone() };
         let _ = world;
@@ -130,8 +139,7 @@ impl<'p> Recorder<'p> {
         if let Some(last) = self.open.remove(&row) {
             self.spans[last as usize].end = now;
         }
-        if let Some(i) =
-            self.span(row, (now, u64::MAX), What::Hold { filling: false }, None, format!("φ{phase}"), None)
+        if let Some(i) = self.span(row, (now, u64::MAX), What::Hold { filling: false }, None, format!("φ{phase}"), None)
         {
             self.open.insert(row, i);
         }

@@ -278,7 +278,9 @@ impl Engine<'_> {
             mma(a).total_cmp(&mma(b)).then(work(a).total_cmp(&work(b)))
         });
         let wait = main.and_then(|r| r.at.first().map(|at| (r, at)));
-        let busiest = uses.first().map(|u| format!("; the busiest resource, {}, is in use {:.0} %", u.resource, u.fraction * 100.0));
+        let busiest = uses
+            .first()
+            .map(|u| format!("; the busiest resource, {}, is in use {:.0} %", u.resource, u.fraction * 100.0));
         match wait {
             Some((r, (site, stall, share))) if *share > 0.05 => {
                 let line = self.prog.sites[*site as usize].line;
@@ -294,4 +296,3 @@ impl Engine<'_> {
         }
     }
 }
-

@@ -286,7 +286,16 @@ impl<'p> Engine<'p> {
     }
 
     /// Accounts an agent's time up to `until` as a stall, or as work.
-    fn account(&mut self, s: usize, a: AgentId, pc: u32, until: u64, stall: Option<Stall>, work: Work, label: String) -> Option<u32> {
+    fn account(
+        &mut self,
+        s: usize,
+        a: AgentId,
+        pc: u32,
+        until: u64,
+        stall: Option<Stall>,
+        work: Work,
+        label: String,
+    ) -> Option<u32> {
         let seat = &mut self.seats[s];
         let run = &mut seat.runs[a as usize];
         debug_assert!(until >= run.upto, "time of an agent goes back");
@@ -305,7 +314,11 @@ impl<'p> Engine<'p> {
         let cta = seat.number * self.prog.cluster + who.cta;
         let row = r.agent(cta, a, who);
         let what = stall.map_or(Shown::Work(work), Shown::Stall);
-        let site = if stall == Some(Stall::Launch) || stall == Some(Stall::Ended) { None } else { Some(self.prog.at[pc as usize]) };
+        let site = if stall == Some(Stall::Launch) || stall == Some(Stall::Ended) {
+            None
+        } else {
+            Some(self.prog.at[pc as usize])
+        };
         r.span(row, (start, until), what, site, label, waker)
     }
 
@@ -630,7 +643,12 @@ impl Engine<'_> {
             };
             w.fingerprint(&mut out);
             for (r, landed) in seat.runs.iter().zip(&seat.landed) {
-                out.extend([now.wrapping_sub(r.upto), r.loops as u64, r.matrix_ready.saturating_sub(now), r.fetching as u64]);
+                out.extend([
+                    now.wrapping_sub(r.upto),
+                    r.loops as u64,
+                    r.matrix_ready.saturating_sub(now),
+                    r.fetching as u64,
+                ]);
                 out.push(r.waits.map_or(u64::MAX, |(pc, stall, _)| (pc as u64) << 8 | stall as u64));
                 out.push(r.ended.map_or(u64::MAX, |t| now - t));
                 if let Some((l, pc)) = r.load {

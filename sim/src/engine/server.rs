@@ -65,14 +65,8 @@ impl Core {
     /// Every server, in a fixed order.
     pub fn servers(&mut self) -> impl Iterator<Item = &mut Server> {
         let lists = [&mut self.issue, &mut self.matrix, &mut self.vector];
-        let singles = [
-            &mut self.tensor,
-            &mut self.shared,
-            &mut self.copy,
-            &mut self.l2,
-            &mut self.dram,
-            &mut self.tmem,
-        ];
+        let singles =
+            [&mut self.tensor, &mut self.shared, &mut self.copy, &mut self.l2, &mut self.dram, &mut self.tmem];
         lists.into_iter().flatten().chain(singles)
     }
 }

@@ -112,10 +112,7 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
         }
         if !satisfies(&m.arch, wants) {
             let why = if wants.ends_with('a') { " (features with an `a` are of that one generation)" } else { "" };
-            return Err(unsupported(
-                format!("the kernel needs {wants}; {} is {}{why}", m.name, m.arch),
-                *site,
-            ));
+            return Err(unsupported(format!("the kernel needs {wants}; {} is {}{why}", m.name, m.arch), *site));
         }
     }
     let Some((vendor, n)) = age(&m.arch) else {

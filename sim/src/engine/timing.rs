@@ -80,7 +80,15 @@ impl Timing<'_> {
     }
 
     /// Charges an operation that an agent performs at `now` on its core; `peer` is the other core of a pair.
-    pub(super) fn charge(&self, pc: u32, did: &Did, now: u64, seat: Seat, core: &mut Core, peer: Option<&mut Core>) -> Charge {
+    pub(super) fn charge(
+        &self,
+        pc: u32,
+        did: &Did,
+        now: u64,
+        seat: Seat,
+        core: &mut Core,
+        peer: Option<&mut Core>,
+    ) -> Charge {
         let Instr::Op { op, cost } = &self.prog.code[pc as usize] else {
             return Charge { start: now, end: now, ..Charge::default() };
         };
@@ -266,8 +274,7 @@ impl Timing<'_> {
         let c = &self.costs;
         let n = load.flying as f64;
         load.flying = 0;
-        let unpacked =
-            if load.elements > 0 { self.unpack(core, seat, now, load.elements as f64 * n) } else { now };
+        let unpacked = if load.elements > 0 { self.unpack(core, seat, now, load.elements as f64 * n) } else { now };
         let (_, issued) = core.issue[seat.scheduler].serve(unpacked, ticks(n * c.issue_sts));
         let (_, port) = core.shared.serve(unpacked, ticks(load.chip as f64 / 256.0 * n * c.shared_byte * ways));
         (now, issued.max(port))
@@ -343,7 +350,13 @@ impl Timing<'_> {
                 // reads, 128 a cycle.
                 let pair = m.kind == MmaKind::UmmaPair;
                 let rows = (m.m as f64 / 128.0).max(1.0);
-                let c_n = if pair && m.m <= 128 { 0.25 } else if pair { 0.25 * rows } else { 0.5 * rows.ceil() };
+                let c_n = if pair && m.m <= 128 {
+                    0.25
+                } else if pair {
+                    0.25 * rows
+                } else {
+                    0.5 * rows.ceil()
+                };
                 // The rule is for 8192 FLOP a cycle; another rate scales it.
                 let scale = c.tensor_flop * 8192.0 / TICKS as f64;
                 let cycles = (c_n * m.n as f64 * steps * scale).max(m.shared_bytes as f64 / 128.0);

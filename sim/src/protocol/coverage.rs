@@ -6,9 +6,9 @@
 use crate::ir::{Class, ObjId};
 use crate::report::FindingKind;
 
+use super::AgentId;
 use super::memory::{Foot, TileKey};
 use super::world::World;
-use super::AgentId;
 
 /// What a piece of an accumulator has summed since it was cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -94,7 +94,8 @@ impl World<'_> {
             let sum = &mut self.sums[p];
             if sum.granule == 0 {
                 let granules = (r.extent + granule - 1) / granule;
-                *sum = Sum { granule, seen: vec![0; granules as usize / 64 + 1], granules: granules as u32, dim: r.dim };
+                *sum =
+                    Sum { granule, seen: vec![0; granules as usize / 64 + 1], granules: granules as u32, dim: r.dim };
             }
             if sum.granule != granule || sum.dim != r.dim {
                 // Products of different depth or of several matrices: what is complete cannot be said here.
@@ -151,19 +152,14 @@ impl World<'_> {
     /// Remembers a store to a global matrix and looks for another of the same elements.
     pub(super) fn store_once(&mut self, a: AgentId, pc: u32, f: &Foot, elements: bool) {
         let o = &self.prog.objects[f.obj as usize];
-        let (top, left) =
-            if elements { (f.at[0], f.at[1]) } else { (f.at[0] * o.block[0], f.at[1] * o.block[1]) };
+        let (top, left) = if elements { (f.at[0], f.at[1]) } else { (f.at[0] * o.block[0], f.at[1] * o.block[1]) };
         let clip = |(lo, hi): (i64, i64), by: i64, end: i64| ((lo + by).clamp(0, end), (hi + by).clamp(0, end));
         let rows = clip(f.rows, top, o.rows);
         let cols = clip(f.cols, left, o.cols);
         let block = if elements { [-1, -1] } else { f.at };
         let new = Stored { obj: f.obj, block, rows, cols, agent: a, pc };
         let meets = |s: &&Stored| {
-            s.obj == new.obj
-                && s.rows.0 < rows.1
-                && rows.0 < s.rows.1
-                && s.cols.0 < cols.1
-                && cols.0 < s.cols.1
+            s.obj == new.obj && s.rows.0 < rows.1 && rows.0 < s.rows.1 && s.cols.0 < cols.1 && cols.0 < s.cols.1
         };
         if let Some(s) = self.stored.iter().find(meets).copied() {
             let message = format!(
@@ -192,8 +188,7 @@ impl World<'_> {
                 let o = &self.prog.objects[first.obj as usize];
                 let side = |b: i64, len: i64, end: i64| ((b + 1) * len).min(end) - (b * len).min(end);
                 let whole = side(first.block[0], o.block[0], o.rows) * side(first.block[1], o.block[1], o.cols);
-                let area: i64 =
-                    list[i..i + group].iter().map(|s| (s.rows.1 - s.rows.0) * (s.cols.1 - s.cols.0)).sum();
+                let area: i64 = list[i..i + group].iter().map(|s| (s.rows.1 - s.rows.0) * (s.cols.1 - s.cols.0)).sum();
                 if area < whole {
                     let message = format!(
                         "of {}[{}, {}], {area} of {whole} elements are stored",

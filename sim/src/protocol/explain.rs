@@ -124,7 +124,14 @@ impl World<'_> {
             })
             .take(8)
             .collect();
-        (what, if missing.is_empty() { "more arrivals than there are warps".into() } else { format!("still to come: {}", missing.join(", ")) })
+        (
+            what,
+            if missing.is_empty() {
+                "more arrivals than there are warps".into()
+            } else {
+                format!("still to come: {}", missing.join(", "))
+            },
+        )
     }
 
     fn explain_own(&self, a: AgentId, pc: u32) -> (String, String) {

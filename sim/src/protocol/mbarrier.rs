@@ -6,10 +6,10 @@
 use crate::ir::{BarRef, MbarId, Phase, Where};
 use crate::report::FindingKind;
 
+use super::AgentId;
 use super::order::RowId;
 use super::step::Blocked;
 use super::world::{Fault, On, World};
-use super::AgentId;
 
 /// Largest count of arrivals and of bytes either way (PTX ISA, mbarrier contents: 2^20 − 1).
 const LIMIT: i64 = (1 << 20) - 1;

@@ -105,7 +105,15 @@ impl World<'_> {
     }
 
     /// Arrives, and waits for the others. `Ok(true)` for the one whose arrival ends the generation.
-    fn meet(&mut self, a: AgentId, pc: u32, ix: MeetIx, weight: u32, needed: u32, orders: bool) -> Result<bool, Blocked> {
+    fn meet(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        ix: MeetIx,
+        weight: u32,
+        needed: u32,
+        orders: bool,
+    ) -> Result<bool, Blocked> {
         if let Some((at, generation)) = self.agents[a as usize].waits_in {
             debug_assert_eq!(at, ix);
             if self.meets[ix as usize].generation == generation {

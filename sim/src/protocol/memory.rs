@@ -6,9 +6,9 @@
 use crate::ir::{Class, Expr, ObjId, Place, Program, Sel, TileRef};
 use crate::report::FindingKind;
 
+use super::AgentId;
 use super::order::{Access, Epoch, RowId, Trace};
 use super::world::{Fault, World};
-use super::AgentId;
 
 /// Which tile a piece holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -169,11 +169,7 @@ impl World<'_> {
     pub(super) fn each_piece(&self, a: AgentId, f: &Foot) -> impl Iterator<Item = usize> + use<> {
         let o = &self.prog.objects[f.obj as usize];
         let l = &self.layouts[f.obj as usize];
-        let copy = if o.class == Class::Reg {
-            f.cta * self.prog.warps + self.info[a as usize].warp
-        } else {
-            f.cta
-        };
+        let copy = if o.class == Class::Reg { f.cta * self.prog.warps + self.info[a as usize].warp } else { f.cta };
         let first = (l.base + (copy * l.slots + f.slot) * l.pieces) as usize;
         let mut bits = f.pieces;
         std::iter::from_fn(move || {
@@ -234,11 +230,7 @@ impl World<'_> {
         });
         if let Some((held, write)) = bad {
             let found = held.map_or("nothing written yet".to_string(), |k| self.tile_name(&k));
-            let message = format!(
-                "reads {} from {} and finds {found}",
-                self.tile_name(&want),
-                self.foot_name(f),
-            );
+            let message = format!("reads {} from {} and finds {found}", self.tile_name(&want), self.foot_name(f),);
             let other = write.map(|w| (w.pc, "what it finds was written here".to_string()));
             self.find(FindingKind::Stale, a, pc, message, other);
         }
@@ -327,15 +319,7 @@ impl World<'_> {
             let o = &self.prog.objects[obj as usize];
             let n = o.pieces();
             let pieces = if n == 64 { u64::MAX } else { (1 << n) - 1 };
-            let g = Foot {
-                obj,
-                cta: f.cta,
-                slot,
-                at: [slot as i64, 0],
-                rows: (0, o.rows),
-                cols: (0, o.cols),
-                pieces,
-            };
+            let g = Foot { obj, cta: f.cta, slot, at: [slot as i64, 0], rows: (0, o.rows), cols: (0, o.cols), pieces };
             list.extend(self.each_piece(0, &g).map(|p| (g, p)));
         }
         list

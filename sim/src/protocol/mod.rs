@@ -19,9 +19,9 @@
 //! stream of the agent's own (`cp.async`, `wgmma` and bulk groups, `vmcnt`, the scoreboard), a phase of an mbarrier, or a
 //! rendezvous of agents.
 
-mod eval;
 mod agents;
 mod coverage;
+mod eval;
 mod explain;
 mod flight;
 mod mbarrier;

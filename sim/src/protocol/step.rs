@@ -5,10 +5,10 @@ use smallvec::SmallVec;
 use crate::ir::{How, Instr, MmaKind, Op, Queue, Who};
 use crate::timeline::Work;
 
+use super::AgentId;
 use super::flight::FlightId;
 use super::memory::{Foot, TileKey};
 use super::world::{Fault, On, World};
-use super::AgentId;
 
 /// What [`World::step`] did.
 #[derive(Clone, Debug)]
