@@ -471,7 +471,10 @@ impl<'p> Engine<'p> {
                 seat.flights.resize(f as usize + 1, (None, false));
             }
             seat.flights[f as usize] = (span, fetch);
-            seat.runs[a as usize].fetching += fetch as u32;
+            if let (true, Some(flight)) = (fetch, w.flight(f)) {
+                let starter = flight.agent as usize;
+                seat.runs[starter].fetching += 1;
+            }
             self.queue.push(land, What::Land { seat: s as u32, flight: f });
         }
         if let (Did::Move(m), true) = (did, self.recorder.is_some())
@@ -500,11 +503,9 @@ impl<'p> Engine<'p> {
             matrix_ready: run.matrix_ready,
         };
         let core = &mut self.cores[who.cta as usize];
-        let Instr::Op { op: Op::Move { dst, .. }, .. } = &self.prog.code[pc as usize] else { return None };
         let mut at = now;
         if load.flying > 0 {
-            let ways = self.timing.conflict(dst.obj);
-            let (start, done) = self.timing.load_store(&mut load, now, place, core, ways);
+            let (start, done) = self.timing.load_store(&mut load, now, place, core);
             self.account(s, a, pc, start, Some(Stall::Global), Work::Load, String::new());
             self.account(s, a, pc, done, None, Work::Load, String::new());
             self.seats[s].runs[a as usize].load = Some((load, pc));

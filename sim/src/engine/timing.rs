@@ -193,7 +193,8 @@ impl Timing<'_> {
                 let n = (m.chip_bytes as f64 / per).ceil().max(1.0);
                 let each = if m.how == How::Lds { c.issue_lds } else { c.issue_sts };
                 let shared = if m.how == How::Lds { src } else { dst };
-                let ways = self.conflict(shared.obj);
+                // Rows are stored as they come; it is reading fragments across rows that meets in the banks.
+                let ways = if m.how == How::Lds { self.conflict(shared.obj) } else { 1.0 };
                 let ready = now.max(if m.how == How::Sts { seat.matrix_ready } else { 0 });
                 let (start, issued) = issue(core, ready, n, each);
                 let unpacked = if m.dequant { self.unpack(core, seat, issued, m.elements as f64) } else { issued };
@@ -270,13 +271,13 @@ impl Timing<'_> {
     }
 
     /// Stores the batch whose data has come: started, done.
-    pub(super) fn load_store(&self, load: &mut Load, now: u64, seat: Seat, core: &mut Core, ways: f64) -> (u64, u64) {
+    pub(super) fn load_store(&self, load: &mut Load, now: u64, seat: Seat, core: &mut Core) -> (u64, u64) {
         let c = &self.costs;
         let n = load.flying as f64;
         load.flying = 0;
         let unpacked = if load.elements > 0 { self.unpack(core, seat, now, load.elements as f64 * n) } else { now };
         let (_, issued) = core.issue[seat.scheduler].serve(unpacked, ticks(n * c.issue_sts));
-        let (_, port) = core.shared.serve(unpacked, ticks(load.chip as f64 / 256.0 * n * c.shared_byte * ways));
+        let (_, port) = core.shared.serve(unpacked, ticks(load.chip as f64 / 256.0 * n * c.shared_byte));
         (now, issued.max(port))
     }
 
@@ -288,7 +289,7 @@ impl Timing<'_> {
     }
 
     /// Bank conflicts of a tile that is not swizzled.
-    pub(super) fn conflict(&self, obj: u16) -> f64 {
+    fn conflict(&self, obj: u16) -> f64 {
         let o = &self.prog.objects[obj as usize];
         if o.class == Class::Shared && o.swizzle == 0 { self.costs.conflict } else { 1.0 }
     }

@@ -91,8 +91,13 @@ impl World<'_> {
         for &(kind, seq) in &f.streams {
             let owner = self.stream_owner(f.agent, kind);
             self.end_stream(owner, kind, seq);
-            if kind == StreamKind::Wgmma {
-                self.wake_group(owner);
+            match kind {
+                StreamKind::Wgmma => self.wake_group(owner),
+                // Both lane classes of a split warp wait for it.
+                StreamKind::TmemLd | StreamKind::TmemSt if self.info[owner as usize].lanes.is_some() => {
+                    self.touched.push(On::Own(owner - 1));
+                }
+                _ => {}
             }
         }
         for &(bar, bytes, phase) in &f.delivers {

@@ -259,7 +259,12 @@ impl World<'_> {
             if let Some(w) = self.pieces[p].trace.write {
                 if !self.before(row, &w, &x) {
                     self.race(FindingKind::Raw, a, f, x.pc, w.pc);
-                } else if asynchronous && w.generic && self.proxies && !self.rows.fenced(row, w.epoch) {
+                } else if asynchronous
+                    && w.generic
+                    && self.proxies
+                    && self.prog.objects[f.obj as usize].class == Class::Shared
+                    && !self.rows.fenced(row, w.epoch)
+                {
                     let message = format!(
                         "the asynchronous proxy reads {}, which ordinary stores or `cp` wrote, with no `fence async` in between",
                         self.foot_name(f)

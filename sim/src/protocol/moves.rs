@@ -28,9 +28,7 @@ impl World<'_> {
         };
         let e = Ends { src: self.foot(a, src, *crew)?, dst: self.foot(a, dst, *crew)? };
         let mut did = self.measure(*how, &e, *dequant, *batch);
-        // What the tile is called does not depend on which warp moves which part of it.
-        let whole = (self.foot(a, src, 0)?, self.foot(a, dst, 0)?);
-        let tile = self.copied(a, &whole.0, &whole.1);
+        let tile = self.copied(a, &e.src, &e.dst);
         did.tile = Some(tile);
         let auto = self.prog.waits == Waits::Auto;
         match how {

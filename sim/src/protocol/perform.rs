@@ -1,6 +1,6 @@
 //! The table of operations: one arm each.
 
-use crate::ir::{BarRef, Fence, Op, Per, Where};
+use crate::ir::{BarRef, Fence, How, MmaKind, Op, Per, Where};
 
 use super::AgentId;
 use super::flight::Flight;
@@ -10,10 +10,62 @@ use super::step::{Blocked, Did};
 use super::stream::StreamKind;
 use super::world::{Fault, On, World};
 
+/// How the lanes of a warp execute an operation.
+enum Aligned {
+    /// All together, once.
+    Warp,
+    /// Each for itself: loads, stores, arithmetic.
+    Lanes,
+    /// As the operation's own rule says: synchronisation.
+    Own,
+}
+
+fn alignment(op: &Op) -> Aligned {
+    match op {
+        Op::Move { how: How::TmemLd | How::TmemSt, .. } | Op::Mma { kind: MmaKind::Warp, .. } => Aligned::Warp,
+        Op::Move { how: How::TmaLoad | How::TmaStore, .. } => Aligned::Own,
+        Op::Move { .. } | Op::Alu { .. } | Op::Zero(_) => Aligned::Lanes,
+        _ => Aligned::Own,
+    }
+}
+
 impl World<'_> {
     /// Performs one operation for an agent, or says why it cannot yet. A blocked operation has changed nothing but the
     /// arrival it counted.
     pub(super) fn perform(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<Did, Blocked> {
+        let me = self.info[a as usize].lanes;
+        if me.is_none() || self.elected_at[pc as usize] {
+            return self.execute(a, pc, op);
+        }
+        // A split warp. What its lanes do in step (`.sync.aligned`) joins them and is done once; what each lane does for
+        // itself is done by the class that has nearly all of them, so that the elected lane's own order stays apart.
+        match alignment(op) {
+            Aligned::Warp => {
+                if !self.agents[a as usize].acts && !self.join_warp(a, pc)? {
+                    return Ok(Did::Nothing);
+                }
+                self.agents[a as usize].acts = true;
+                let rest = self.rest_of(a);
+                if rest != a {
+                    let (mine, other) = (self.agent_row(a), self.agent_row(rest));
+                    self.rows.join(other, mine);
+                }
+                let did = self.execute(rest, pc, op)?;
+                self.agents[a as usize].acts = false;
+                Ok(did)
+            }
+            Aligned::Lanes if me == Some(crate::timeline::Lanes::Elected) => Ok(Did::Nothing),
+            _ => self.execute(a, pc, op),
+        }
+    }
+
+    /// The agent of a warp that holds all lanes, or all but the elected one.
+    pub(super) fn rest_of(&self, a: AgentId) -> AgentId {
+        if self.info[a as usize].lanes == Some(crate::timeline::Lanes::Elected) { a + 1 } else { a }
+    }
+
+    /// The table of operations.
+    fn execute(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<Did, Blocked> {
         match op {
             Op::Move { .. } => self.do_move(a, pc, op),
             Op::Mma { kind, a: x, b: y, acc } => self.do_mma(a, pc, *kind, (x, y, acc)),

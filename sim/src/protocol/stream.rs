@@ -118,9 +118,13 @@ impl World<'_> {
         }
     }
 
-    /// Who keeps an agent's stream: for `wgmma` the first agent of the warpgroup.
+    /// Who keeps an agent's stream: for `wgmma` the first agent of the warpgroup, for tensor-memory moves one of the warp.
     pub(super) fn stream_owner(&self, a: AgentId, kind: StreamKind) -> AgentId {
-        if kind == StreamKind::Wgmma { self.group_lead[a as usize] } else { a }
+        match kind {
+            StreamKind::Wgmma => self.group_lead[a as usize],
+            StreamKind::TmemLd | StreamKind::TmemSt => self.rest_of(a),
+            _ => a,
+        }
     }
 
     /// Groups committed and not ended.
@@ -138,7 +142,7 @@ impl World<'_> {
         let n = n.max(0) as usize;
         let known = match q {
             Queue::Vm | Queue::Lgkm | Queue::TmemLd | Queue::TmemSt => {
-                let s = self.stream_ref(a, kind);
+                let s = self.stream_ref(owner, kind);
                 let outstanding = (s.issued - s.landed) as usize;
                 // The oldest operation may have returned all but its last instruction.
                 let slack = s.flying.front().map_or(0, |f| f.1 as usize - 1);

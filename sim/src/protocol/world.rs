@@ -79,6 +79,8 @@ pub(super) struct Agent {
     pub(super) cluster_arrived: Option<u32>,
     /// Registers a thread holds.
     pub(super) regs: u32,
+    /// It joined the lanes of its warp for the operation at hand and is to perform it for all.
+    pub(super) acts: bool,
 }
 
 /// One cluster.
