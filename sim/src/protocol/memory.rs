@@ -272,32 +272,38 @@ impl World<'_> {
                     self.find(FindingKind::Fence, a, x.pc, message, Some((w.pc, "written here".into())));
                 }
             }
-            self.pieces[p].trace.read(x);
-        }
-        for (g, p) in self.aliased(f) {
-            if let Some(w) = self.pieces[p].trace.write
-                && !self.before(row, &w, &x)
-            {
-                self.race(FindingKind::Raw, a, &g, x.pc, w.pc);
+            for i in 0..self.pieces[p].trace.over.len() {
+                let (_, w) = self.pieces[p].trace.over[i];
+                if !self.before(row, &w, &x) {
+                    self.race(FindingKind::Raw, a, f, x.pc, w.pc);
+                }
             }
+            self.pieces[p].trace.read(x);
         }
     }
 
     /// Checks a write likewise, and puts `holds` into the pieces.
     pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access, holds: Option<TileKey>) {
         for p in self.each_piece(a, f) {
-            self.conflicts(a, row, f, p, &x);
+            self.conflicts(a, row, f, p, &x, f.obj);
             self.pieces[p].trace.wrote(x);
             self.pieces[p].holds = holds;
         }
         for (g, p) in self.aliased(f) {
-            self.conflicts(a, row, &g, p, &x);
-            self.pieces[p].trace.wrote(x);
+            self.conflicts(a, row, &g, p, &x, f.obj);
+            self.pieces[p].trace.overwritten(f.obj, x);
             self.pieces[p].holds = None;
         }
     }
 
-    fn conflicts(&mut self, a: AgentId, row: RowId, f: &Foot, p: usize, x: &Access) {
+    /// Checks a write by object `by` against all accesses of a piece that it is not part of.
+    fn conflicts(&mut self, a: AgentId, row: RowId, f: &Foot, p: usize, x: &Access, by: ObjId) {
+        for i in 0..self.pieces[p].trace.over.len() {
+            let (obj, w) = self.pieces[p].trace.over[i];
+            if obj != by && !self.before(row, &w, x) {
+                self.race(FindingKind::Waw, a, f, x.pc, w.pc);
+            }
+        }
         if let Some(w) = self.pieces[p].trace.write
             && !self.before(row, &w, x)
         {

@@ -117,11 +117,13 @@ pub(super) struct Access {
     pub(super) in_order: bool,
 }
 
-/// Who accessed a piece: the last write, and the reads since.
+/// Who accessed a piece: the last write, the reads since, and writes of overlaid objects to the same storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Trace {
     pub(super) write: Option<Access>,
     pub(super) reads: Vec<Access>,
+    /// Writes since by objects that share the storage, with the object.
+    pub(super) over: Vec<(u16, Access)>,
 }
 
 impl Trace {
@@ -139,5 +141,14 @@ impl Trace {
     pub(super) fn wrote(&mut self, x: Access) {
         self.write = Some(x);
         self.reads.clear();
+        self.over.clear();
+    }
+
+    /// An overlaid object was written. The piece's own accesses stay: other warps may write other parts of that object.
+    pub(super) fn overwritten(&mut self, by: u16, x: Access) {
+        match self.over.iter_mut().find(|(obj, o)| *obj == by && o.epoch.comp == x.epoch.comp) {
+            Some(o) => o.1 = x,
+            None => self.over.push((by, x)),
+        }
     }
 }
