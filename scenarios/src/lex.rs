@@ -43,8 +43,6 @@ pub(crate) struct Token {
 pub(crate) struct Comment {
     /// Its bytes, `//` included, trailing space excluded.
     pub span: Range<usize>,
-    /// Whether nothing stands before it on its line.
-    pub alone: bool,
 }
 
 /// The tokens of a text.
@@ -131,7 +129,7 @@ fn tokens(file: &str, body: &str, start: usize, indent: usize, out: &mut Lexed) 
             continue;
         } else if rest.starts_with("//") {
             let end = start + at + rest.trim_end().len();
-            out.comments.push(Comment { span: start + at..end, alone: !any });
+            out.comments.push(Comment { span: start + at..end });
             break;
         } else if c.is_ascii_alphabetic() || c == '_' {
             (Kind::Name, run(rest, |c| c.is_ascii_alphanumeric() || c == '_'))

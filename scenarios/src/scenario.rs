@@ -151,9 +151,7 @@ impl Reader<'_> {
                 _ => self.unknown(key, &["title", "note", "kernel", "machine", "set", "beside", "claim"]),
             }
         }
-        for (what, value, example) in
-            [("kernel", &s.kernel, "triple_buffer.pipe"), ("machine", &s.machine, "m4-max")]
-        {
+        for (what, value, example) in [("kernel", &s.kernel, "triple_buffer.pipe"), ("machine", &s.machine, "m4-max")] {
             if value.is_empty() && !s.spans.contains_key(what) {
                 self.error(0..0, format!("this scenario names no {what}"), "the file starts here").help =
                     Some(format!("write `{what} = \"{example}\"`"));

@@ -20,7 +20,13 @@ fn every_embedded_scenario_compiles() {
             bad += all.len();
             for d in all {
                 let line = text[..d.span.start].matches('\n').count() + 1;
-                eprintln!("{name}: {kernel}:{line}: {} | {} | {:?} | {}", d.message, d.label, d.help, &text[d.span.clone()]);
+                eprintln!(
+                    "{name}: {kernel}:{line}: {} | {} | {:?} | {}",
+                    d.message,
+                    d.label,
+                    d.help,
+                    &text[d.span.clone()]
+                );
             }
         }
     }

@@ -3,7 +3,7 @@
 use warpline_sim::ir::{Class, Dtype, Expr, Grid, MbarDecl, NamedDecl, Role, Tape};
 
 use super::{Context, Facts, Lower, Meaning, Mentions};
-use crate::ast::{Axis, DeclKind, Ident, Kernel, Memory, Param, Span, Type, WarpSet};
+use crate::ast::{Axis, DeclKind, Ident, Kernel, Memory, Param, Span, Type, TypeName, WarpSet};
 use crate::suggest::did_you_mean;
 
 /// Extents and counts stay below this, so that no product of two of them and an element's bits overflows.
@@ -180,7 +180,7 @@ impl Lower<'_> {
         }
         let id = self.program.roles.len();
         self.program.roles.push(Role { name: name.text.clone(), warps, members: count });
-        self.define(&name.text, &name.span, Meaning::Role(id));
+        self.define(&name.text, &name.span, Meaning::Role(id, members.is_some()));
     }
 
     /// The warps of a set, as bits.
@@ -220,6 +220,17 @@ impl Lower<'_> {
         }
     }
 
+    /// The element type; a conditional one is decided at load.
+    pub(super) fn dtype_of(&mut self, ty: &Type) -> Dtype {
+        match &ty.dtype {
+            TypeName::Plain(d) => *d,
+            TypeName::Cond(cond, yes, no) => match self.constant(cond, "the choice of an element type") {
+                Some(0) => *no,
+                _ => *yes,
+            },
+        }
+    }
+
     /// Rows and columns of a type, and whether it has one extent only.
     pub(super) fn shape_of(&mut self, ty: &Type, name: &str) -> Option<[i64; 2]> {
         if ty.shape.len() > 2 {
@@ -245,16 +256,17 @@ impl Lower<'_> {
         let name = &m.name.text;
         let mut class = m.class;
         let mut shape = None;
-        if let Some(ty) = &m.ty {
+        let dtype = m.ty.as_ref().map(|t| self.dtype_of(t));
+        if let (Some(ty), Some(dtype)) = (&m.ty, dtype) {
             let none = ty.shape.is_empty();
             match class {
                 Class::Shared if none => {
                     class = Class::Mailbox;
-                    if ty.dtype != Dtype::I32 {
+                    if dtype != Dtype::I32 {
                         let d = self.diag(&ty.span, format!("`{name}` has no shape"), "extents were expected").help(
                             format!(
                                 "write `shared {name}: {}[rows, cols]`; only `i32` alone is a mailbox",
-                                ty.dtype.name()
+                                dtype.name()
                             ),
                         );
                         self.error(d);
@@ -265,7 +277,7 @@ impl Lower<'_> {
                 _ if none => {
                     let d = self
                         .diag(&ty.span, format!("`{name}` has no shape"), "extents were expected")
-                        .help(format!("write `{}[rows, cols]`", ty.dtype.name()));
+                        .help(format!("write `{}[rows, cols]`", dtype.name()));
                     self.error(d);
                 }
                 _ => shape = self.shape_of(ty, name),
@@ -288,7 +300,7 @@ impl Lower<'_> {
             span: m.name.span.clone(),
             shape: if global { None } else { shape },
             origin: None,
-            dtype: m.ty.as_ref().map(|t| t.dtype),
+            dtype,
             pieces,
             used: false,
             vector: m.ty.as_ref().is_some_and(|t| t.shape.len() == 1),

@@ -44,8 +44,8 @@ enum Meaning {
     Object(ObjId),
     Mbar(MbarId),
     Named(NamedId),
-    /// A role, or a set of warps.
-    Role(usize),
+    /// A role or a set of warps, and whether it has members.
+    Role(usize, bool),
     /// `set leader = cta 0`.
     Cta(Expr),
     /// A tape, and whether it has an index.
@@ -59,7 +59,7 @@ impl Meaning {
             Meaning::Object(_) => "a buffer",
             Meaning::Mbar(_) => "an mbarrier",
             Meaning::Named(_) => "a named barrier",
-            Meaning::Role(_) => "a set of warps",
+            Meaning::Role(..) => "a set of warps",
             Meaning::Cta(_) => "a set of CTAs",
             Meaning::Tape(..) => "a trip count",
         }

@@ -206,13 +206,13 @@ impl Lower<'_> {
                 None => (None, self.ctx),
             },
             Head::Name(name) => {
-                let fits = |m: &Meaning| matches!(m, Meaning::Role(_) | Meaning::Cta(_));
+                let fits = |m: &Meaning| matches!(m, Meaning::Role(..) | Meaning::Cta(_));
                 match self.lookup(&name.text, &name.span, "a role or set", fits) {
-                    Some(Meaning::Role(id)) => {
+                    Some(Meaning::Role(id, members)) => {
                         let role = &self.program.roles[id];
                         let (mask, count) = (role.warps, role.members);
                         let mut ctx = self.narrowed(mask);
-                        if count > 1 {
+                        if members && mask != 0 {
                             let first = mask.trailing_zeros();
                             ctx.members = Some(Members { first, size: mask.count_ones() / count, count });
                         }
