@@ -245,6 +245,8 @@ pub(crate) enum Head {
     Warps(WarpSet),
     /// One lane of each warp.
     Elect,
+    /// A head that could not be read.
+    Broken,
 }
 
 /// An operand in memory.

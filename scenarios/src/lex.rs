@@ -79,7 +79,9 @@ pub(crate) fn lex(file: &str, text: &str) -> Lexed {
                         .help("indent with two spaces a level"),
                 );
             }
-            layout(file, &mut out, &mut levels, indent, start);
+            // A tab counts as eight, so that it opens a block where one was meant.
+            let tabs = body[..indent].matches('\t').count();
+            layout(file, &mut out, &mut levels, (indent, indent + 7 * tabs), start);
         }
         tokens(file, body, start, indent, &mut out);
         start += line.len();
@@ -91,9 +93,9 @@ pub(crate) fn lex(file: &str, text: &str) -> Lexed {
     out
 }
 
-/// Opens or closes blocks for a line that starts at column `indent`.
-fn layout(file: &str, out: &mut Lexed, levels: &mut Vec<usize>, indent: usize, start: usize) {
-    let at = start + indent;
+/// Opens or closes blocks for a line of `bytes` bytes of indentation, `indent` columns.
+fn layout(file: &str, out: &mut Lexed, levels: &mut Vec<usize>, (bytes, indent): (usize, usize), start: usize) {
+    let at = start + bytes;
     let top = levels.last().copied().unwrap_or(0);
     if indent > top {
         levels.push(indent);

@@ -9,9 +9,11 @@ use crate::suggest::did_you_mean;
 /// Extents and counts stay below this, so that no product of two of them and an element's bits overflows.
 const EXTENT: i64 = 1 << 27;
 
+/// Slots of a buffer, barriers of an array.
+const LENGTH: i64 = 1 << 12;
+
 impl Lower<'_> {
     pub(super) fn header(&mut self, kernel: &Kernel) {
-        let before = self.errors.len();
         self.check_inputs(kernel);
         for p in &kernel.params {
             self.param(p);
@@ -30,7 +32,6 @@ impl Lower<'_> {
             self.error(d);
         }
         self.check_roles(kernel);
-        self.unsure |= self.errors.len() > before;
     }
 
     /// Values given for parameters that the kernel does not have.
@@ -127,7 +128,7 @@ impl Lower<'_> {
                 let len = self.length(len.as_ref(), name);
                 // Number 0 is the barrier of the whole CTA.
                 let first = self.program.named.last().map_or(1, |n: &NamedDecl| n.first + n.len);
-                if first + len > 16 {
+                if first + len > 16 && len < LENGTH as u32 {
                     let d = self.diag(
                         &name.span,
                         "a CTA has 16 hardware barriers, and number 0 is `barrier`",
@@ -159,7 +160,7 @@ impl Lower<'_> {
 
     fn length(&mut self, len: Option<&crate::ast::Expr>, name: &Ident) -> u32 {
         let Some(e) = len else { return 1 };
-        self.bounded(e, &format!("the length of `{}`", name.text), 1, 1 << 12).unwrap_or(1) as u32
+        self.bounded(e, &format!("the length of `{}`", name.text), 1, LENGTH).unwrap_or(LENGTH) as u32
     }
 
     fn role(&mut self, name: &Ident, members: Option<&crate::ast::Expr>, set: &WarpSet) {
@@ -284,7 +285,7 @@ impl Lower<'_> {
             }
         }
         let pieces = m.pieces.as_ref().and_then(|(n, axis)| {
-            let n = self.bounded(n, &format!("the number of pieces of `{name}`"), 1, 64)?;
+            let n = self.bounded(n, &format!("the number of pieces of `{name}`"), 1, 64).unwrap_or(1);
             let extent = shape.map(|s| s[(*axis == Axis::Cols) as usize]);
             if let Some(e) = extent
                 && e % n != 0

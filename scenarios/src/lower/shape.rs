@@ -41,7 +41,7 @@ impl Lower<'_> {
 
     /// Records in the first walk, checks in the second.
     pub(super) fn agree(&mut self, rule: Agree) {
-        if self.ctx.dead || self.unsure {
+        if self.ctx.dead {
             return;
         }
         if !self.last_walk {
