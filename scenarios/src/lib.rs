@@ -1,10 +1,38 @@
-//! The kernel language and the scenario files.
-use std::collections::BTreeMap;
-
-use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::Program;
+//! The kernel language (`.pipe`) and the scenario files (`.toml`).
+//!
+//! ```text
+//!  kernel.pipe ──lex──▶ tokens ──parse──▶ tree ──lower──▶ warpline_sim::ir::Program
+//!                         │                 │               names, shapes, who shares a move
+//!                         └──────fmt────────┘
+//!  x.toml ──scenario──▶ Scenario: kernel, machine, values, claims
+//! ```
+//!
+//! [`compile`] makes a [`Program`] of a kernel and values for its parameters, [`format`] writes it in the one
+//! spacing, [`parameters`] lists what can be set, [`scenario`] reads a scenario, and [`embedded`] finds those
+//! that come with the program. Nothing here touches a file. Each loader reports every error of its text at
+//! once, as [`Diagnostic`]s with places. The language is described in `docs/language.md`.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use warpline_scenarios::{Inputs, compile};
+//!
+//! let text = "\
+//! kernel copy(m, stages = 2)
+//!   warps 4   grid cdiv(m, 64)
+//!   global A: f16[m, 32]
+//!   shared a[stages]: f16[64, 32]
+//!   all: load A[cta.m, 0] -> a[0];  barrier
+//! ";
+//! let set = BTreeMap::from([("m".to_string(), 256)]);
+//! let program = compile("copy.pipe", text, &Inputs { set: &set, cores: None }).unwrap();
+//! assert_eq!((program.grid.m, program.value("stages")), (4, Some(2)));
+//!
+//! let errors = compile("copy.pipe", &text.replace("barrier", "barier"), &Inputs { set: &set, cores: None }).unwrap_err();
+//! assert_eq!(errors[0].help.as_deref(), Some("did you mean `barrier`?"));
+//! ```
 
 mod ast;
+mod fmt;
 mod lex;
 mod library;
 mod lower;
@@ -12,6 +40,12 @@ mod parse;
 mod scenario;
 mod suggest;
 
+use std::collections::BTreeMap;
+
+use warpline_sim::diag::Diagnostic;
+use warpline_sim::ir::Program;
+
+pub use fmt::format;
 pub use library::{embedded, embedded_kernel, embedded_kernel_names, embedded_kernel_of, embedded_names, suggestion};
 pub use lower::{Parameter, parameters};
 pub use scenario::{Beside, Claim, Scenario, Verdict, scenario};
@@ -19,7 +53,7 @@ pub use scenario::{Beside, Claim, Scenario, Verdict, scenario};
 /// Values a kernel is compiled with.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
-    /// Values of parameters.
+    /// Values of parameters; those left out take their defaults.
     pub set: &'a BTreeMap<String, i64>,
     /// Cores of the machine, for kernels that ask (`cores`).
     pub cores: Option<i64>,
