@@ -79,7 +79,7 @@ impl Stack {
 
     /// The least height in which all rows are shown.
     pub(crate) fn least(&self) -> i32 {
-        self.natural() * SHRINK / 100
+        (i64::from(self.natural()) * i64::from(SHRINK) / 100) as i32
     }
 
     /// How many rows, from the top, fit.
@@ -89,7 +89,7 @@ impl Stack {
         for (i, (heading, gap, bars)) in self.parts.iter().enumerate() {
             used += heading + gap + bars;
             // One row is always shown, however thin.
-            if i > 0 && used * SHRINK / 100 > room {
+            if i > 0 && i64::from(used) * i64::from(SHRINK) / 100 > i64::from(room) {
                 return i;
             }
         }
@@ -99,7 +99,7 @@ impl Stack {
     /// The height taken.
     pub(crate) fn height(&self, room: Option<i32>) -> i32 {
         let natural = self.natural();
-        room.map_or(natural, |room| room.min(natural * GROW / 100))
+        room.map_or(natural, |room| room.min(natural.saturating_mul(GROW) / 100))
     }
 
     pub(crate) fn places(&self, top: i32, room: Option<i32>, em: i32) -> Vec<Place> {
