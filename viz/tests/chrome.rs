@@ -1,4 +1,5 @@
 //! Chrome traces, read back: events of a thread do not overlap, threads have names, flows have two ends.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod random;
 mod synth;

@@ -21,15 +21,15 @@ pub(crate) struct Marks {
 }
 
 /// Chooses the marks. Too many to follow are worse than none: arrows and lines each appear only while they keep an em
-/// or two apart on average.
+/// and a half or two apart on average.
 pub(crate) fn plan(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>], wakes: bool) -> Marks {
     let releases = releases(frame, tracks, drawings);
     let wakes = if wakes { arrows(frame, tracks, drawings) } else { Vec::new() };
     let columns: BTreeSet<i32> = releases.iter().map(|r| r.0).collect();
-    let few = |count: usize, ems: i32| count as i32 * frame.em * ems <= frame.scale.w;
+    let few = |count: usize, tenths: i32| count as i64 * i64::from(frame.em * tenths) <= i64::from(frame.scale.w) * 10;
     Marks {
-        releases: if few(columns.len(), 2) { releases } else { Vec::new() },
-        wakes: if few(wakes.len(), 1) { wakes } else { Vec::new() },
+        releases: if few(columns.len(), 20) { releases } else { Vec::new() },
+        wakes: if few(wakes.len(), 15) { wakes } else { Vec::new() },
     }
 }
 
