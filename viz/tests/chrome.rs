@@ -24,7 +24,9 @@ fn check(t: &Timeline) -> Value {
     let mut named = BTreeSet::new();
     let mut processes = BTreeSet::new();
     let mut by_thread: BTreeMap<(u64, u64), Vec<(u64, u64)>> = BTreeMap::new();
-    let mut flows: BTreeMap<u64, Vec<(&str, (u64, u64), u64)>> = BTreeMap::new();
+    // Kind, thread and time of each end.
+    type End<'e> = (&'e str, (u64, u64), u64);
+    let mut flows: BTreeMap<u64, Vec<End<'_>>> = BTreeMap::new();
     for e in events {
         match e["ph"].as_str().unwrap() {
             "M" if e["name"] == "thread_name" => assert!(named.insert(thread(e))),
