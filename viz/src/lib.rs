@@ -30,6 +30,8 @@
 //! # Ok::<(), warpline_viz::gantt::GanttError>(())
 //! ```
 
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may panic"))]
+
 pub mod chrome;
 pub mod gantt;
 mod lanes;

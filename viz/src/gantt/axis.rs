@@ -28,8 +28,8 @@ pub(crate) fn draw(frame: &Frame<'_>, scene: &mut Scene, lines: i32) {
     let y = plot.bottom() + em * 4 / 10;
     label(frame, scene, y, "cycles");
     let mut cycle = cycles.0.div_ceil(step) * step;
-    while cycle.saturating_mul(TICKS) <= window.to {
-        let x = frame.scale.x(cycle * TICKS).min(plot.right() - 1);
+    while let Some(tick) = cycle.checked_mul(TICKS).filter(|&tick| tick <= window.to) {
+        let x = frame.scale.x(tick).min(plot.right() - 1);
         scene.fill(Layer::Grid, Area::new(x, plot.y, 1, plot.h), grid);
         scene.fill(Layer::Grid, Area::new(x, plot.bottom(), 1, em * 3 / 10), frame.theme.muted());
         centred(scene, frame, x, y, &grouped(cycle), frame.theme.ink());

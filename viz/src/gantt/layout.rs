@@ -62,7 +62,7 @@ pub fn layout(t: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError>
     let places = stack.places(plan.above, plan.room, em);
     axis::draw(&frame, &mut scene, plan.axis_lines);
     let ends = rows::draw(&frame, &mut scene, &tracks, &drawings, &places, &column);
-    marks::draw(&frame, &mut scene, &plan.marks, &tracks, &places, &ends);
+    marks::draw(&frame, &mut scene, &plan.marks, &places, &ends);
     let mut y = scene.plot.bottom() + axis::height(em, plan.axis_lines);
     if let Some(legend) = &plan.legend {
         legend.draw(&frame, &mut scene, y + em / 2);
@@ -258,7 +258,8 @@ fn notes(frame: &Frame<'_>, shown: usize, asked: usize) -> Vec<String> {
         notes.push(format!("{} of {} rows chosen.", grouped(asked as u64), grouped(t.rows.len() as u64)));
     }
     if shown < asked {
-        notes.push(format!("{} rows left out for want of space.", grouped((asked - shown) as u64)));
+        let rows = if asked - shown == 1 { "row" } else { "rows" };
+        notes.push(format!("{} {rows} left out for want of space.", grouped((asked - shown) as u64)));
     }
     if let Some(at) = t.truncated_at {
         notes.push(format!("Spans after cycle {} were not recorded.", cycles(at)));

@@ -20,75 +20,84 @@ pub(crate) struct Marks {
     pub(crate) wakes: Vec<(u32, u32)>,
 }
 
-/// Chooses the marks. Too many to follow are worse than none: arrows and lines each appear only while they keep a few
-/// ems apart on average.
+/// Chooses the marks. Too many to follow are worse than none: arrows and lines each appear only while they keep an em
+/// and a half or two apart on average.
 pub(crate) fn plan(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>], wakes: bool) -> Marks {
-    let spans = &frame.t.spans;
-    let scale = &frame.scale;
-    let mut row_of = BTreeMap::new();
-    for (track, lanes) in tracks.iter().zip(drawings) {
-        for bar in lanes.iter().flat_map(|lane| &lane.bars) {
-            row_of.insert(bar.span, track.index);
-        }
-    }
-    let mut releases: BTreeMap<(i32, u32, Option<&str>), (usize, usize, usize)> = BTreeMap::new();
-    let mut arrows = Vec::new();
-    for (i, (track, lanes)) in tracks.iter().zip(drawings).enumerate() {
-        let mut seen = None;
-        for bar in lanes.iter().flat_map(|lane| &lane.bars) {
-            let span = &spans[bar.span as usize];
-            let What::Stall(stall) = span.what else { continue };
-            if seen == Some(bar.span) || span.end > scale.window.to {
-                continue;
-            }
-            seen = Some(bar.span);
-            let everyone = matches!(stall, Stall::Barrier | Stall::Cluster);
-            if everyone || stall == Stall::Named {
-                // Named barriers are told apart by what they are called.
-                let name = (!everyone).then_some(span.label.as_str());
-                let at = releases.entry((scale.x(span.end), track.row.cta, name)).or_insert((i, i, 0));
-                *at = (at.0.min(i), at.1.max(i), at.2 + 1);
-            }
-            let Some(waker) = span.woken_by.filter(|w| row_of.get(w).is_some_and(|&r| r != track.index)) else {
-                continue;
-            };
-            let end = spans[waker as usize].end;
-            if wakes && end >= scale.window.from && end <= span.end {
-                arrows.push((waker, bar.span));
-            }
-        }
-    }
-    // A barrier of the CTA holds all its agents, the last to arrive too, which did not wait.
-    let whole = |cta: u32| {
-        let of = |(_, t): &(usize, &Track<'_>)| t.row.cta == cta && t.section == Section::Agents;
-        let mut agents = tracks.iter().enumerate().filter(of).map(|(i, _)| i);
-        let first = agents.next();
-        (first, agents.next_back().or(first))
-    };
-    let mut lines = Vec::new();
-    for ((x, cta, name), (first, last, _)) in releases {
-        match (name, whole(cta)) {
-            (None, (Some(first), Some(last))) => lines.push((x, first, last)),
-            _ => lines.push((x, first, last)),
-        }
-    }
-    let columns: BTreeSet<i32> = lines.iter().map(|l| l.0).collect();
-    let room = |per_em: i32| (scale.w / (frame.em * per_em).max(1)).max(1) as usize;
+    let releases = releases(frame, tracks, drawings);
+    let wakes = if wakes { arrows(frame, tracks, drawings) } else { Vec::new() };
+    let columns: BTreeSet<i32> = releases.iter().map(|r| r.0).collect();
+    let few = |count: usize, tenths: i32| count as i64 * i64::from(frame.em * tenths) <= i64::from(frame.scale.w) * 10;
     Marks {
-        releases: if columns.len() <= room(2) { lines } else { Vec::new() },
-        wakes: if arrows.len() <= room(1) { arrows } else { Vec::new() },
+        releases: if few(columns.len(), 20) { releases } else { Vec::new() },
+        wakes: if few(wakes.len(), 15) { wakes } else { Vec::new() },
     }
 }
 
+/// The stalls that are drawn as bars and end in the window: track, span and cause. Crowded ones have no place to point
+/// at.
+fn stalls<'a>(
+    frame: &'a Frame<'_>,
+    tracks: &'a [Track<'_>],
+    drawings: &'a [Vec<Drawing>],
+) -> impl Iterator<Item = (usize, u32, Stall)> + 'a {
+    let of = move |(i, _): (usize, &Track<'_>)| {
+        let mut spans: Vec<u32> = drawings[i].iter().flat_map(|lane| &lane.bars).map(|bar| bar.span).collect();
+        // A bar in pieces counts once.
+        spans.dedup();
+        spans.into_iter().map(move |span| (i, span))
+    };
+    tracks.iter().enumerate().flat_map(of).filter_map(|(i, index)| {
+        let span = &frame.t.spans[index as usize];
+        match span.what {
+            What::Stall(stall) if span.end <= frame.scale.window.to => Some((i, index, stall)),
+            _ => None,
+        }
+    })
+}
+
+/// Where barriers open. A barrier of the CTA is for all its agents, the last to arrive too, which did not wait; a named
+/// one for those seen to wait for it.
+fn releases(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>]) -> Vec<(i32, usize, usize)> {
+    let mut agents: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for (i, track) in tracks.iter().enumerate().filter(|(_, t)| t.section == Section::Agents) {
+        agents.entry(track.row.cta).or_insert((i, i)).1 = i;
+    }
+    // By column, CTA and, for named barriers, which.
+    type Key<'t> = (i32, u32, Option<&'t str>);
+    let mut found: BTreeMap<Key<'_>, (usize, usize)> = BTreeMap::new();
+    for (i, index, stall) in stalls(frame, tracks, drawings) {
+        let span = &frame.t.spans[index as usize];
+        let (x, cta) = (frame.scale.x(span.end), tracks[i].row.cta);
+        let (name, reach) = match stall {
+            Stall::Barrier | Stall::Cluster => (None, agents.get(&cta).copied().unwrap_or((i, i))),
+            Stall::Named => (Some(span.label.as_str()), (i, i)),
+            _ => continue,
+        };
+        let rows = found.entry((x, cta, name)).or_insert(reach);
+        *rows = (rows.0.min(reach.0), rows.1.max(reach.1));
+    }
+    found.into_iter().map(|((x, ..), (first, last))| (x, first, last)).collect()
+}
+
+/// Who woke whom, where both are bars, on different rows.
+fn arrows(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>]) -> Vec<(u32, u32)> {
+    let mut track_of = BTreeMap::new();
+    for (i, lanes) in drawings.iter().enumerate() {
+        track_of.extend(lanes.iter().flat_map(|lane| &lane.bars).map(|bar| (bar.span, i)));
+    }
+    let spans = &frame.t.spans;
+    let arrow = |(i, woken, _)| {
+        let waker = spans[woken as usize].woken_by?;
+        let other_row = track_of.get(&waker).is_some_and(|&track| track != i);
+        let end = spans.get(waker as usize)?.end;
+        let in_time = end >= frame.scale.window.from && end <= spans[woken as usize].end;
+        (other_row && in_time).then_some((waker, woken))
+    };
+    stalls(frame, tracks, drawings).filter_map(arrow).collect()
+}
+
 /// Draws the marks, clear of all texts.
-pub(crate) fn draw(
-    frame: &Frame<'_>,
-    scene: &mut Scene,
-    marks: &Marks,
-    tracks: &[Track<'_>],
-    places: &[Place],
-    ends: &Ends,
-) {
+pub(crate) fn draw(frame: &Frame<'_>, scene: &mut Scene, marks: &Marks, places: &[Place], ends: &Ends) {
     let plot = scene.plot;
     for &(x, first, last) in &marks.releases {
         let (Some(a), Some(b)) = (places.get(first), places.get(last)) else { continue };
@@ -98,7 +107,6 @@ pub(crate) fn draw(
         let blocks = texts(scene, Area::new(x - 3, top, 7, bottom - top));
         release(frame, scene, x, top, bottom, &blocks);
     }
-    debug_assert_eq!(tracks.len(), places.len());
     for &(waker, woken) in &marks.wakes {
         let (Some(from), Some(to)) = (ends.get(&waker), ends.get(&woken)) else { continue };
         let column = |tick: u64| frame.scale.x(tick).clamp(plot.x + frame.em / 2, plot.right() - 1 - frame.em / 2);

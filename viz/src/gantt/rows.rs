@@ -79,7 +79,7 @@ impl Stack {
 
     /// The least height in which all rows are shown.
     pub(crate) fn least(&self) -> i32 {
-        self.natural() * SHRINK / 100
+        (i64::from(self.natural()) * i64::from(SHRINK) / 100) as i32
     }
 
     /// How many rows, from the top, fit.
@@ -89,7 +89,7 @@ impl Stack {
         for (i, (heading, gap, bars)) in self.parts.iter().enumerate() {
             used += heading + gap + bars;
             // One row is always shown, however thin.
-            if i > 0 && used * SHRINK / 100 > room {
+            if i > 0 && i64::from(used) * i64::from(SHRINK) / 100 > i64::from(room) {
                 return i;
             }
         }
@@ -99,7 +99,7 @@ impl Stack {
     /// The height taken.
     pub(crate) fn height(&self, room: Option<i32>) -> i32 {
         let natural = self.natural();
-        room.map_or(natural, |room| room.min(natural * GROW / 100))
+        room.map_or(natural, |room| room.min(natural.saturating_mul(GROW) / 100))
     }
 
     pub(crate) fn places(&self, top: i32, room: Option<i32>, em: i32) -> Vec<Place> {
@@ -230,8 +230,10 @@ fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area, em: i32) {
     let own = frame.t.spans[bar.span as usize].label.trim();
     let word = bar.class.word();
     let pad = (em / 4).max(2);
-    let room = Area::new(area.x + pad, area.y, area.w - 2 * pad, area.h);
     let hatched = bar.class.hatch(frame.theme);
+    // Enough of a hatch has to stay beside the text for it to be known by.
+    let margin = if hatched.is_some() { pad + em * 4 / 10 } else { pad };
+    let room = Area::new(area.x + margin, area.y, area.w - 2 * margin, area.h);
     // A bar names its class too where that leaves it half empty.
     let long = if own.is_empty() { word.to_owned() } else { format!("{word} {own}") };
     let roomy = !word.is_empty() && scene.measure().width(&long, em) * 2 <= room.w;

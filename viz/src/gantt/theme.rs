@@ -117,12 +117,13 @@ pub(crate) fn fill(theme: Theme, what: What) -> Rgb {
     }
 }
 
-/// The lines of a class's hatch.
+/// The lines of a class's hatch. On dark paper the hues alone would sink into it.
 pub(crate) fn hatch(theme: Theme, what: What) -> Rgb {
     let hue = hue(what);
-    match what {
-        What::Hold { .. } => theme.paper().mix(theme.ink(), 20).mix(hue, 72),
-        _ => theme.paper().mix(hue, if theme == Theme::Light { 72 } else { 78 }),
+    match (what, theme) {
+        (What::Hold { .. }, _) => theme.paper().mix(theme.ink(), 20).mix(hue, 72),
+        (_, Theme::Light) => theme.paper().mix(hue, 72),
+        (_, Theme::Dark) => theme.paper().mix(hue.mix(theme.ink(), 30), 72),
     }
 }
 
