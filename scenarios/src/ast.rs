@@ -142,11 +142,20 @@ pub(crate) struct Memory {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Type {
     /// Element type.
-    pub dtype: ir::Dtype,
+    pub dtype: TypeName,
     /// Extents, as many as written.
     pub shape: Vec<Expr>,
     /// Its bytes.
     pub span: Span,
+}
+
+/// An element type, or one of two by a condition known at load.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TypeName {
+    /// `bf16`.
+    Plain(ir::Dtype),
+    /// `(bits == 8 ? fp8 : bf16)`.
+    Cond(Box<Expr>, ir::Dtype, ir::Dtype),
 }
 
 /// Rows or columns.
@@ -236,6 +245,8 @@ pub(crate) enum Head {
     Warps(WarpSet),
     /// One lane of each warp.
     Elect,
+    /// A head that could not be read.
+    Broken,
 }
 
 /// An operand in memory.

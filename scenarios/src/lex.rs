@@ -43,8 +43,6 @@ pub(crate) struct Token {
 pub(crate) struct Comment {
     /// Its bytes, `//` included, trailing space excluded.
     pub span: Range<usize>,
-    /// Whether nothing stands before it on its line.
-    pub alone: bool,
 }
 
 /// The tokens of a text.
@@ -81,7 +79,9 @@ pub(crate) fn lex(file: &str, text: &str) -> Lexed {
                         .help("indent with two spaces a level"),
                 );
             }
-            layout(file, &mut out, &mut levels, indent, start);
+            // A tab counts as eight, so that it opens a block where one was meant.
+            let tabs = body[..indent].matches('\t').count();
+            layout(file, &mut out, &mut levels, (indent, indent + 7 * tabs), start);
         }
         tokens(file, body, start, indent, &mut out);
         start += line.len();
@@ -93,9 +93,9 @@ pub(crate) fn lex(file: &str, text: &str) -> Lexed {
     out
 }
 
-/// Opens or closes blocks for a line that starts at column `indent`.
-fn layout(file: &str, out: &mut Lexed, levels: &mut Vec<usize>, indent: usize, start: usize) {
-    let at = start + indent;
+/// Opens or closes blocks for a line of `bytes` bytes of indentation, `indent` columns.
+fn layout(file: &str, out: &mut Lexed, levels: &mut Vec<usize>, (bytes, indent): (usize, usize), start: usize) {
+    let at = start + bytes;
     let top = levels.last().copied().unwrap_or(0);
     if indent > top {
         levels.push(indent);
@@ -131,7 +131,7 @@ fn tokens(file: &str, body: &str, start: usize, indent: usize, out: &mut Lexed) 
             continue;
         } else if rest.starts_with("//") {
             let end = start + at + rest.trim_end().len();
-            out.comments.push(Comment { span: start + at..end, alone: !any });
+            out.comments.push(Comment { span: start + at..end });
             break;
         } else if c.is_ascii_alphabetic() || c == '_' {
             (Kind::Name, run(rest, |c| c.is_ascii_alphanumeric() || c == '_'))

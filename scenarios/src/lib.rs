@@ -5,6 +5,7 @@ use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
 
 mod ast;
+mod fmt;
 mod lex;
 mod library;
 mod lower;
@@ -12,6 +13,7 @@ mod parse;
 mod scenario;
 mod suggest;
 
+pub use fmt::format;
 pub use library::{embedded, embedded_kernel, embedded_kernel_names, embedded_kernel_of, embedded_names, suggestion};
 pub use lower::{Parameter, parameters};
 pub use scenario::{Beside, Claim, Scenario, Verdict, scenario};

@@ -96,6 +96,7 @@ pub fn scenario(file: &str, text: &str) -> Result<Scenario, Vec<Diagnostic>> {
         r.errors.push(Diagnostic::new(file, span, e.message().trim().to_string(), "this is not valid TOML"));
     }
     if !r.errors.is_empty() {
+        r.errors.sort_by_key(|d| (d.span.start, d.span.end));
         return Err(r.errors);
     }
     let s = r.scenario(table.get_ref());

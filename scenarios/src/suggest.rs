@@ -2,7 +2,11 @@
 
 /// The known name that a wrong one is most likely a slip of.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = if wrong.len() <= 2 { 1 } else { wrong.len().div_ceil(3).max(2) };
+    let limit = match wrong.len() {
+        0..=4 => 1,
+        5..=7 => 2,
+        n => n / 3,
+    };
     let close = known
         .into_iter()
         .map(|k| (strsim::osa_distance(wrong, k), k))

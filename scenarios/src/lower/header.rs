@@ -3,15 +3,17 @@
 use warpline_sim::ir::{Class, Dtype, Expr, Grid, MbarDecl, NamedDecl, Role, Tape};
 
 use super::{Context, Facts, Lower, Meaning, Mentions};
-use crate::ast::{Axis, DeclKind, Ident, Kernel, Memory, Param, Span, Type, WarpSet};
+use crate::ast::{Axis, DeclKind, Ident, Kernel, Memory, Param, Span, Type, TypeName, WarpSet};
 use crate::suggest::did_you_mean;
 
 /// Extents and counts stay below this, so that no product of two of them and an element's bits overflows.
 const EXTENT: i64 = 1 << 27;
 
+/// Slots of a buffer, barriers of an array.
+const LENGTH: i64 = 1 << 12;
+
 impl Lower<'_> {
     pub(super) fn header(&mut self, kernel: &Kernel) {
-        let before = self.errors.len();
         self.check_inputs(kernel);
         for p in &kernel.params {
             self.param(p);
@@ -30,7 +32,6 @@ impl Lower<'_> {
             self.error(d);
         }
         self.check_roles(kernel);
-        self.unsure |= self.errors.len() > before;
     }
 
     /// Values given for parameters that the kernel does not have.
@@ -127,7 +128,7 @@ impl Lower<'_> {
                 let len = self.length(len.as_ref(), name);
                 // Number 0 is the barrier of the whole CTA.
                 let first = self.program.named.last().map_or(1, |n: &NamedDecl| n.first + n.len);
-                if first + len > 16 {
+                if first + len > 16 && len < LENGTH as u32 {
                     let d = self.diag(
                         &name.span,
                         "a CTA has 16 hardware barriers, and number 0 is `barrier`",
@@ -159,7 +160,7 @@ impl Lower<'_> {
 
     fn length(&mut self, len: Option<&crate::ast::Expr>, name: &Ident) -> u32 {
         let Some(e) = len else { return 1 };
-        self.bounded(e, &format!("the length of `{}`", name.text), 1, 1 << 12).unwrap_or(1) as u32
+        self.bounded(e, &format!("the length of `{}`", name.text), 1, LENGTH).unwrap_or(LENGTH) as u32
     }
 
     fn role(&mut self, name: &Ident, members: Option<&crate::ast::Expr>, set: &WarpSet) {
@@ -180,7 +181,7 @@ impl Lower<'_> {
         }
         let id = self.program.roles.len();
         self.program.roles.push(Role { name: name.text.clone(), warps, members: count });
-        self.define(&name.text, &name.span, Meaning::Role(id));
+        self.define(&name.text, &name.span, Meaning::Role(id, members.is_some()));
     }
 
     /// The warps of a set, as bits.
@@ -220,6 +221,17 @@ impl Lower<'_> {
         }
     }
 
+    /// The element type; a conditional one is decided at load.
+    pub(super) fn dtype_of(&mut self, ty: &Type) -> Dtype {
+        match &ty.dtype {
+            TypeName::Plain(d) => *d,
+            TypeName::Cond(cond, yes, no) => match self.constant(cond, "the choice of an element type") {
+                Some(0) => *no,
+                _ => *yes,
+            },
+        }
+    }
+
     /// Rows and columns of a type, and whether it has one extent only.
     pub(super) fn shape_of(&mut self, ty: &Type, name: &str) -> Option<[i64; 2]> {
         if ty.shape.len() > 2 {
@@ -245,16 +257,17 @@ impl Lower<'_> {
         let name = &m.name.text;
         let mut class = m.class;
         let mut shape = None;
-        if let Some(ty) = &m.ty {
+        let dtype = m.ty.as_ref().map(|t| self.dtype_of(t));
+        if let (Some(ty), Some(dtype)) = (&m.ty, dtype) {
             let none = ty.shape.is_empty();
             match class {
                 Class::Shared if none => {
                     class = Class::Mailbox;
-                    if ty.dtype != Dtype::I32 {
+                    if dtype != Dtype::I32 {
                         let d = self.diag(&ty.span, format!("`{name}` has no shape"), "extents were expected").help(
                             format!(
                                 "write `shared {name}: {}[rows, cols]`; only `i32` alone is a mailbox",
-                                ty.dtype.name()
+                                dtype.name()
                             ),
                         );
                         self.error(d);
@@ -265,14 +278,14 @@ impl Lower<'_> {
                 _ if none => {
                     let d = self
                         .diag(&ty.span, format!("`{name}` has no shape"), "extents were expected")
-                        .help(format!("write `{}[rows, cols]`", ty.dtype.name()));
+                        .help(format!("write `{}[rows, cols]`", dtype.name()));
                     self.error(d);
                 }
                 _ => shape = self.shape_of(ty, name),
             }
         }
         let pieces = m.pieces.as_ref().and_then(|(n, axis)| {
-            let n = self.bounded(n, &format!("the number of pieces of `{name}`"), 1, 64)?;
+            let n = self.bounded(n, &format!("the number of pieces of `{name}`"), 1, 64).unwrap_or(1);
             let extent = shape.map(|s| s[(*axis == Axis::Cols) as usize]);
             if let Some(e) = extent
                 && e % n != 0
@@ -288,7 +301,7 @@ impl Lower<'_> {
             span: m.name.span.clone(),
             shape: if global { None } else { shape },
             origin: None,
-            dtype: m.ty.as_ref().map(|t| t.dtype),
+            dtype,
             pieces,
             used: false,
             vector: m.ty.as_ref().is_some_and(|t| t.shape.len() == 1),

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! The body is walked twice. The first walk only collects which places must agree in shape, and the
-//! shapes left out are solved from that; the second makes the code and reports what is wrong. A kernel
-//! whose text or header has errors is still walked, but only its names are judged (`unsure`).
+//! shapes left out are solved from that; the second makes the code and reports what is wrong. What has
+//! been reported once stays silent afterwards: a value with an error is no value (`None`), a name in text
+//! that could not be read may mean anything, and a block without a head is judged for its names only.
 
 mod cuts;
 mod expr;
@@ -44,8 +45,8 @@ enum Meaning {
     Object(ObjId),
     Mbar(MbarId),
     Named(NamedId),
-    /// A role, or a set of warps.
-    Role(usize),
+    /// A role or a set of warps, and whether it has members.
+    Role(usize, bool),
     /// `set leader = cta 0`.
     Cta(Expr),
     /// A tape, and whether it has an index.
@@ -59,7 +60,7 @@ impl Meaning {
             Meaning::Object(_) => "a buffer",
             Meaning::Mbar(_) => "an mbarrier",
             Meaning::Named(_) => "a named barrier",
-            Meaning::Role(_) => "a set of warps",
+            Meaning::Role(..) => "a set of warps",
             Meaning::Cta(_) => "a set of CTAs",
             Meaning::Tape(..) => "a trip count",
         }
@@ -133,7 +134,6 @@ struct Lower<'a> {
     line_starts: Vec<usize>,
     skipped: &'a BTreeSet<String>,
     errors: Vec<Diagnostic>,
-    unsure: bool,
     names: BTreeMap<String, (Meaning, Span)>,
     order: Vec<String>,
     facts: Vec<Facts>,
@@ -154,8 +154,7 @@ struct Lower<'a> {
 /// Lowers a text that has been read.
 pub(crate) fn lower(file: &str, text: &str, parsed: Parsed, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
     let Some(kernel) = parsed.kernel else { return Err(parsed.errors) };
-    let unsure = !parsed.errors.is_empty();
-    let mut l = Lower::new(file, text, &kernel, &parsed.skipped, inputs, parsed.errors, unsure);
+    let mut l = Lower::new(file, text, &kernel, &parsed.skipped, inputs, parsed.errors);
     l.header(&kernel);
     l.walks(&kernel);
     if l.errors.is_empty() {
@@ -174,7 +173,6 @@ impl<'a> Lower<'a> {
         skipped: &'a BTreeSet<String>,
         inputs: &'a Inputs<'a>,
         errors: Vec<Diagnostic>,
-        unsure: bool,
     ) -> Self {
         let program = Program {
             name: kernel.name.text.clone(),
@@ -206,7 +204,6 @@ impl<'a> Lower<'a> {
             line_starts,
             skipped,
             errors,
-            unsure,
             names: BTreeMap::new(),
             order: Vec::new(),
             facts: Vec::new(),
@@ -281,9 +278,9 @@ impl<'a> Lower<'a> {
         self.errors.push(d);
     }
 
-    /// Reports an error about values: silent where values are not known or the code is never reached.
+    /// Reports an error about values: silent where the code is never reached.
     fn value_error(&mut self, d: Diagnostic) {
-        if !self.unsure && !self.ctx.dead {
+        if !self.ctx.dead {
             self.errors.push(d);
         }
     }
@@ -423,7 +420,7 @@ pub fn parameters(file: &str, text: &str) -> Result<Vec<Parameter>, Vec<Diagnost
     let Some(kernel) = parsed.kernel else { return Err(parsed.errors) };
     let (set, none) = (BTreeMap::new(), BTreeSet::new());
     let inputs = Inputs { set: &set, cores: None };
-    let mut l = Lower::new(file, text, &kernel, &none, &inputs, Vec::new(), true);
+    let mut l = Lower::new(file, text, &kernel, &none, &inputs, Vec::new());
     let mut all = Vec::new();
     for p in &kernel.params {
         let default = p.default.as_ref().and_then(|e| l.constant(e, "a default"));

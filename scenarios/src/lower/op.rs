@@ -213,8 +213,9 @@ impl Lower<'_> {
         let spot = self.place(place, want)?;
         let Some(ty) = ty else { return Some(Op::Zero(spot.place)) };
         let shape = self.shape_of(ty, &place.name.text)?;
+        let dtype = self.dtype_of(ty);
         let facts = &mut self.facts[spot.place.obj as usize];
-        facts.dtype = facts.dtype.or(Some(ty.dtype));
+        facts.dtype = facts.dtype.or(Some(dtype));
         match facts.shape {
             None => {
                 facts.shape = Some(shape);

@@ -63,7 +63,7 @@ impl Lower<'_> {
         let Selecting { sel, foot, .. } = s;
         self.note_cuts(&foot);
         let tile = match &p.tile {
-            Some(t) => Some(self.tile(t, &sel, &foot)?),
+            Some(t) => Some(self.tile(t, p, &sel, &foot)?),
             None => None,
         };
         Some(Spot { place: Place { obj, at, elements: p.elements, sel, cta, tile }, foot })
@@ -303,9 +303,9 @@ impl Lower<'_> {
         }
     }
 
-    /// The tile a read expects. Without parts of its own it is the block the slot holds, and the part read
-    /// of the slot is the part of the tile.
-    fn tile(&mut self, t: &ast::Tile, sel: &Sel, foot: &Foot) -> Option<TileRef> {
+    /// The tile a read expects. As large as what is read, it is exactly that; larger, the place's own parts
+    /// (those beyond the number written on the tile) cut it as they cut the slot.
+    fn tile(&mut self, t: &ast::Tile, p: &ast::Place, sel: &Sel, foot: &Foot) -> Option<TileRef> {
         let partner = self.facts[foot.obj as usize].pieces;
         let want = Want { classes: &[Class::Global, Class::Reg], write: false, partner };
         let obj = self.place_object(&t.name, want)?;
@@ -340,12 +340,16 @@ impl Lower<'_> {
             foot: Foot { obj, div: [1, 1], fixed: None, span: t.span.clone() },
             partner,
         };
-        if t.sels.is_empty() {
-            s.sel = sel.clone();
-            s.foot.div = foot.div;
-            s.foot.fixed = foot.fixed;
-        } else {
-            self.selectors(&mut s, &t.sels)?;
+        self.selectors(&mut s, &t.sels)?;
+        if self.extent(&s.foot) != self.extent(foot) {
+            if t.sels.is_empty() {
+                s.sel = sel.clone();
+                s.foot.div = foot.div;
+                s.foot.fixed = foot.fixed;
+            } else {
+                let written = t.sels.len() - p.piece.is_some() as usize;
+                self.selectors(&mut s, p.sels.get(written..).unwrap_or(&[]))?;
+            }
         }
         if !global {
             self.note_cuts(&s.foot);

@@ -41,7 +41,7 @@ impl Lower<'_> {
 
     /// Records in the first walk, checks in the second.
     pub(super) fn agree(&mut self, rule: Agree) {
-        if self.ctx.dead || self.unsure {
+        if self.ctx.dead {
             return;
         }
         if !self.last_walk {
@@ -58,22 +58,19 @@ impl Lower<'_> {
     /// Gives every object without a shape the shape that its first known partner has.
     pub(super) fn solve(&mut self) {
         let rules = std::mem::take(&mut self.agree);
-        for tiles in [false, true] {
-            loop {
-                let mut changed = false;
-                for rule in &rules {
-                    changed |= match rule {
-                        Agree::Same(a, b) => self.propose(a, b) || self.propose(b, a),
-                        Agree::Tile(a, b) => tiles && (self.propose(a, b) || self.propose(b, a)),
-                        Agree::Mma { a, b, acc, pair } => match self.product(a, b, *pair) {
-                            Some(shape) => self.offer(acc, shape, &a.span),
-                            None => false,
-                        },
-                    };
-                }
-                if !changed {
-                    break;
-                }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for rule in &rules {
+                changed |= match rule {
+                    Agree::Same(a, b) => self.propose(a, b) || self.propose(b, a),
+                    // What a tile covers follows from the shapes, and not the other way round.
+                    Agree::Tile(..) => false,
+                    Agree::Mma { a, b, acc, pair } => match self.product(a, b, *pair) {
+                        Some(shape) => self.offer(acc, shape, &a.span),
+                        None => false,
+                    },
+                };
             }
         }
     }
@@ -179,7 +176,8 @@ impl Lower<'_> {
             let facts = self.facts[id].clone();
             let name = self.program.objects[id].name.clone();
             let global = self.program.objects[id].class == Class::Global;
-            if facts.shape.is_none() && facts.used {
+            // Where something else is wrong, that may be why.
+            if facts.shape.is_none() && facts.used && self.errors.is_empty() {
                 let d = if global {
                     self.diag(&facts.span, format!("the block size of `{name}` is not known"), "no move fixes it")
                         .help("one move of it must have a partner whose shape is declared")

@@ -197,29 +197,36 @@ impl Lower<'_> {
         }
     }
 
+    /// The context of a block that nobody knows the executors of.
+    fn unknown_head(&self) -> Context {
+        Context { dead: true, members: Some(Members { first: 0, size: 1, count: 64 }), ..self.ctx }
+    }
+
     fn block(&mut self, head: &Head, body: &[Stmt], span: &Span) {
         let (who, ctx) = match head {
             Head::All => (None, self.ctx),
+            Head::Broken => (None, self.unknown_head()),
             Head::Elect => (Some(Who::Elected), Context { elect: true, ..self.ctx }),
             Head::Warps(set) => match self.warps_of(set) {
                 Some(mask) => (Some(Who::Warps(mask)), self.narrowed(mask)),
-                None => (None, self.ctx),
+                None => (None, self.unknown_head()),
             },
             Head::Name(name) => {
-                let fits = |m: &Meaning| matches!(m, Meaning::Role(_) | Meaning::Cta(_));
+                let fits = |m: &Meaning| matches!(m, Meaning::Role(..) | Meaning::Cta(_));
                 match self.lookup(&name.text, &name.span, "a role or set", fits) {
-                    Some(Meaning::Role(id)) => {
+                    Some(Meaning::Role(id, members)) => {
                         let role = &self.program.roles[id];
-                        let (mask, count) = (role.warps, role.members);
+                        // A role without warps has been reported where it is declared.
+                        let (mask, count) = (if role.warps == 0 { u64::MAX } else { role.warps }, role.members);
                         let mut ctx = self.narrowed(mask);
-                        if count > 1 {
+                        if members {
                             let first = mask.trailing_zeros();
                             ctx.members = Some(Members { first, size: mask.count_ones() / count, count });
                         }
                         (Some(Who::Warps(mask)), ctx)
                     }
                     Some(Meaning::Cta(rank)) => (Some(Who::Cta(rank)), self.ctx),
-                    _ => (None, self.ctx),
+                    _ => (None, self.unknown_head()),
                 }
             }
         };

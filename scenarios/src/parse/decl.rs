@@ -4,7 +4,7 @@ use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::{Class, Dtype, Waits};
 
 use super::{Mark, Parse, Parser};
-use crate::ast::{Axis, Decl, DeclKind, Ident, Kernel, Memory, Span, Type, WarpSet};
+use crate::ast::{Axis, Decl, DeclKind, Ident, Kernel, Memory, Span, Type, TypeName, WarpSet};
 use crate::lex::Kind;
 use crate::suggest::did_you_mean;
 
@@ -229,24 +229,43 @@ impl Parser<'_> {
         Ok(axis)
     }
 
-    /// `f16[64, 32]`.
+    /// `f16[64, 32]`, `(bits == 8 ? fp8 : bf16)[64, 32]`.
     pub(super) fn ty(&mut self) -> Parse<Type> {
-        let name: Ident = self.ident("an element type, such as `f16`,")?;
-        let Some(dtype) = DTYPES.into_iter().find(|d| d.name() == name.text) else {
-            let names = DTYPES.map(Dtype::name);
-            let mut diagnostic = Diagnostic::new(
-                self.file,
-                name.span,
-                format!("`{}` is no element type", name.text),
-                "an element type was expected here",
-            );
-            diagnostic.help = Some(
-                did_you_mean(&name.text, names).unwrap_or_else(|| format!("the element types are {}", names.join(" "))),
-            );
-            return self.fail(diagnostic);
+        let start = self.span().start;
+        let dtype = if self.at_sym("(") {
+            self.marks[self.pos] = Mark::Apart;
+            self.bump();
+            let cond = self.condition()?;
+            self.sym("?", "and two element types")?;
+            let yes = self.dtype()?;
+            self.marks[self.pos] = Mark::WideColon;
+            self.sym(":", "and the element type of the other case")?;
+            let no = self.dtype()?;
+            self.sym(")", "after the element types")?;
+            TypeName::Cond(Box::new(cond), yes, no)
+        } else {
+            TypeName::Plain(self.dtype()?)
         };
         let shape = if self.eat_sym("[") { self.list("]", "an extent")? } else { Vec::new() };
-        Ok(Type { dtype, shape, span: self.since(name.span.start) })
+        Ok(Type { dtype, shape, span: self.since(start) })
+    }
+
+    fn dtype(&mut self) -> Parse<Dtype> {
+        let name: Ident = self.ident("an element type, such as `f16`,")?;
+        if let Some(dtype) = DTYPES.into_iter().find(|d| d.name() == name.text) {
+            return Ok(dtype);
+        }
+        let names = DTYPES.map(Dtype::name);
+        let mut diagnostic = Diagnostic::new(
+            self.file,
+            name.span,
+            format!("`{}` is no element type", name.text),
+            "an element type was expected here",
+        );
+        diagnostic.help = Some(
+            did_you_mean(&name.text, names).unwrap_or_else(|| format!("the element types are {}", names.join(" "))),
+        );
+        self.fail(diagnostic)
     }
 
     /// `warps 0..4`, `warp 1`, `warpgroups 1..3`, `warpgroup 0`.

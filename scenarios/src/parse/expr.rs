@@ -34,6 +34,12 @@ impl Parser<'_> {
         self.conditional()
     }
 
+    /// An expression that is no `?:`.
+    pub(super) fn condition(&mut self) -> Parse<Expr> {
+        self.nodes = 0;
+        self.level(0)
+    }
+
     fn conditional(&mut self) -> Parse<Expr> {
         let cond = self.level(0)?;
         if !self.eat_sym("?") {

@@ -359,7 +359,10 @@ impl Parser<'_> {
                     format!("`{word}` is no queue"),
                     "a queue was expected before `<=`",
                 );
-                d.help = did_you_mean(&word, names).or_else(|| Some(format!("the queues are {}", names.join(", "))));
+                d.help = did_you_mean(&word, names).or_else(|| {
+                    let names = names.join(", ");
+                    Some(format!("the queues are {names}; a wait on an mbarrier reads `wait {word} for phase`"))
+                });
                 return self.fail(d);
             };
             self.bump();

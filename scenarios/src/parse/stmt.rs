@@ -101,17 +101,18 @@ impl Parser<'_> {
                     self.recover(from);
                     // The block of a head that failed is read for its own errors.
                     if self.kind() == Kind::Newline && self.kind_at(self.pos + 1) == Kind::Indent {
+                        let span = self.span_at(from);
                         self.bump();
                         self.bump();
-                        if self
-                            .deeper(|p| {
-                                p.block_lines(out);
-                                Ok(())
-                            })
-                            .is_err()
-                        {
+                        let mut body = Vec::new();
+                        let done = self.deeper(|p| {
+                            p.block_lines(&mut body);
+                            Ok(())
+                        });
+                        if done.is_err() {
                             self.skip_block();
                         }
+                        out.push(Stmt { kind: StmtKind::Block(Head::Broken, body), span });
                         return;
                     }
                 }
@@ -163,7 +164,7 @@ impl Parser<'_> {
             return self.expected("a statement");
         };
         // Words are not reserved: `load: elect:` is the block of a role called load.
-        if self.sym_at(self.pos + 1, ":") && !matches!(word, "else") {
+        if self.sym_at(self.pos + 1, ":") && !["else", "if", "while", "for"].contains(&word) {
             let name = self.ident("a name")?;
             let head = match word {
                 "all" => Head::All,
