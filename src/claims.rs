@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use warpline_scenarios::Claim;
+use warpline_scenarios::{Claim, Verdict};
 use warpline_sim::report::Outcome;
 
 use crate::load;
@@ -20,7 +20,7 @@ pub(crate) struct Judged {
     /// The expression that decides it.
     pub(crate) check: String,
     /// What the scenario says becomes of it: `held` or `refuted`.
-    pub(crate) verdict: String,
+    pub(crate) verdict: &'static str,
     /// What became of it; `None` where it cannot be computed.
     pub(crate) holds: Option<bool>,
     /// Why it cannot be computed.
@@ -32,7 +32,7 @@ pub(crate) struct Judged {
 impl Judged {
     /// Whether the verdict the scenario states is (still) true.
     pub(crate) fn as_stated(&self) -> bool {
-        self.holds.is_some_and(|h| self.verdict == if h { "held" } else { "refuted" })
+        self.holds.is_some_and(|h| h == (self.verdict == Verdict::Held.name()))
     }
 }
 
@@ -60,7 +60,7 @@ fn judge(claim: &Claim, known: &BTreeMap<String, f64>, outcome: &Outcome) -> Jud
         text: claim.text.clone(),
         from: claim.from.clone(),
         check: claim.check.clone(),
-        verdict: claim.verdict.clone(),
+        verdict: claim.verdict.name(),
         holds: result.ok(),
         error,
         values: used.into_inner(),

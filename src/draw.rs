@@ -57,6 +57,7 @@ pub(crate) fn chart(timeline: &Timeline, args: &cli::Gantt, format: Format) -> R
 }
 
 /// A trace in Chrome's format.
-pub(crate) fn trace(timeline: &Timeline) -> Vec<u8> {
-    warpline_viz::chrome::write(timeline).into()
+pub(crate) fn trace(timeline: &Timeline) -> Result<Vec<u8>, Failure> {
+    let text = warpline_viz::chrome::write(timeline).map_err(|e| Failure::new(e.to_string()))?;
+    Ok(text.into_bytes())
 }

@@ -391,7 +391,7 @@ mod tests {
             text: "t".into(),
             from: "f".into(),
             check: "cycles == 1".into(),
-            verdict: "held".into(),
+            verdict: "held",
             holds: Some(true),
             error: None,
             values: BTreeMap::from([("cycles".to_string(), 1.0)]),

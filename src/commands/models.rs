@@ -1,11 +1,11 @@
 //! `warpline models`.
 
-use warpline_sim::machine::{Kind, Machine, Param};
+use warpline_sim::machine::{Kind, Machine};
 
 use crate::cli::Models;
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::show::{Align, Table, plain};
+use crate::show::{Align, Table};
 use crate::{json, load};
 
 pub(super) fn models(args: &Models, console: &mut Console) -> Result<Status, Failure> {
@@ -45,18 +45,6 @@ fn all(machines: &[Machine]) -> String {
 
 /// Every number with its unit, kind and source.
 fn one(m: &Machine) -> String {
-    let mut t = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left, Align::Left], 0);
-    for (key, p) in &m.params {
-        t.row([key.clone(), value(p), p.unit.clone(), p.kind.name().to_string(), p.source.clone()]);
-    }
-    format!("{}: {} ({})\n\n{}", m.name, m.title, m.arch, t.text())
-}
-
-fn value(p: &Param) -> String {
-    // A ratio or a clock wants all its digits; a byte count wants its thousands apart.
-    let text = if p.value.fract() == 0.0 { plain(p.value) } else { p.value.to_string() };
-    match p.spread {
-        Some((low, high)) => format!("{text} ({low} to {high})"),
-        None => text,
-    }
+    let rows = load::describe(m);
+    format!("{}: {} ({})\n\n{rows}", m.name, m.title, m.arch)
 }

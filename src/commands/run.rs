@@ -31,7 +31,7 @@ fn neighbours(args: &Run, this: &Loaded, console: &Console) -> Vec<Neighbour> {
         .iter()
         .map(|beside| {
             let ran = load::load_beside(this, beside, &args.subject).and_then(|s| simulate(console, s, None));
-            Neighbour { name: beside.name.clone(), ran: ran.map_err(|f| f.in_a_line()) }
+            Neighbour { name: load::label(this, beside), ran: ran.map_err(|f| f.in_a_line()) }
         })
         .collect()
 }

@@ -11,7 +11,7 @@ use crate::{draw, output, show};
 
 pub(super) fn trace(args: &Trace, console: &mut Console) -> Result<Status, Failure> {
     let (ran, timeline) = record(load::load(&args.subject)?, console)?;
-    output::write(console, &args.output, &draw::trace(&timeline))?;
+    output::write(console, &args.output, &draw::trace(&timeline)?)?;
     Ok(ran.status())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use warpline_scenarios::Inputs;
+use warpline_scenarios::{Inputs, Scenario};
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
@@ -41,8 +41,10 @@ impl Library {
     pub(super) fn find_from(&mut self, from: &Place, name: &str) -> Result<Found, Failure> {
         if name.ends_with(".pipe") {
             let (kernel_file, kernel_text) = self.text(from, name)?;
-            return Ok(Found { scenario: None, place: place_of(from, name), kernel_file, kernel_text });
+            return Ok(Found { scenario: None, file: None, place: place_of(from, name), kernel_file, kernel_text });
         }
+        let sibling = (!name.ends_with(".toml")).then(|| sibling(from, name)).flatten();
+        let name = sibling.as_deref().unwrap_or(name);
         let (place, file, text) = if name.ends_with(".toml") {
             let (file, text) = self.text(from, name)?;
             (place_of(from, name), file, text)
@@ -52,8 +54,40 @@ impl Library {
             (Place::BuiltIn(folder(&file)), file, text)
         };
         let scenario = warpline_scenarios::scenario(&file, &text).map_err(|d| self.bad(d))?;
-        let (kernel_file, kernel_text) = self.text(&place, &scenario.kernel)?;
-        Ok(Found { scenario: Some(scenario), place, kernel_file, kernel_text })
+        let (kernel_file, kernel_text) =
+            self.text(&place, &scenario.kernel).map_err(|f| self.at(f, &file, &scenario, "kernel"))?;
+        let found = Found { scenario: Some(scenario), file: Some(file), place, kernel_file, kernel_text };
+        self.check_names(&found)?;
+        Ok(found)
+    }
+
+    /// A scenario may only set what its kernel has.
+    fn check_names(&self, found: &Found) -> Result<(), Failure> {
+        let (Some(scenario), Some(file)) = (&found.scenario, &found.file) else { return Ok(()) };
+        let known = self.parameters(found)?;
+        let unknown = scenario.set.keys().filter(|name| !known.contains_key(*name));
+        let errors: Vec<Diagnostic> = unknown
+            .map(|name| {
+                let span = scenario.spans.get(name).cloned().unwrap_or(0..0);
+                let help = near::hint(name, known.keys().map(String::as_str));
+                let names: Vec<&str> = known.keys().map(String::as_str).collect();
+                Diagnostic::new(file, span, format!("the kernel has no parameter `{name}`"), "no such parameter")
+                    .help(format!("{help}`{}` has {}", scenario.kernel, names.join(", ")))
+            })
+            .collect();
+        if errors.is_empty() { Ok(()) } else { Err(self.bad(errors)) }
+    }
+
+    /// A failure about a value of a scenario, at its place in the file.
+    fn at(&self, failure: Failure, file: &str, scenario: &Scenario, key: &str) -> Failure {
+        match (failure, scenario.spans.get(key)) {
+            (Failure::Plain { message, help }, Some(span)) => {
+                let mut d = Diagnostic::new(file, span.clone(), message, format!("this {key} is meant"));
+                d.help = help;
+                self.bad(vec![d])
+            }
+            (failure, _) => failure,
+        }
     }
 
     /// A file's text, or a built-in's.
@@ -61,8 +95,12 @@ impl Library {
         let (file, text) = match from {
             Place::BuiltIn(dir) => {
                 let path = join(dir, name);
-                let (file, text) = warpline_scenarios::embedded_kernel(&path)
-                    .ok_or_else(|| Failure::new(format!("there is no built-in kernel `{path}`")))?;
+                let built_in = if name.ends_with(".pipe") {
+                    warpline_scenarios::embedded_kernel(&path)
+                } else {
+                    warpline_scenarios::embedded(&path)
+                };
+                let (file, text) = built_in.ok_or_else(|| Failure::new(format!("there is no built-in `{path}`")))?;
                 (file.to_string(), text.to_string())
             }
             Place::Here => (name.to_string(), read(Path::new(name))?),
@@ -75,11 +113,15 @@ impl Library {
         Ok((file, text))
     }
 
+    /// The kernel's parameters.
+    fn parameters(&self, found: &Found) -> Result<Values, Failure> {
+        let parameters = warpline_scenarios::parameters(&found.kernel_file, &found.kernel_text);
+        Ok(parameters.map_err(|d| self.bad(d))?.into_iter().map(|p| (p.name, p.default)).collect())
+    }
+
     /// The kernel's parameters, with the scenario's values over the kernel's own.
     pub(super) fn values(&self, found: &Found) -> Result<Values, Failure> {
-        let parameters =
-            warpline_scenarios::parameters(&found.kernel_file, &found.kernel_text).map_err(|d| self.bad(d))?;
-        let mut values: Values = parameters.into_iter().map(|p| (p.name, p.default)).collect();
+        let mut values = self.parameters(found)?;
         for (name, value) in found.scenario.iter().flat_map(|s| &s.set) {
             values.insert(name.clone(), Some(*value));
         }
@@ -96,6 +138,14 @@ impl Library {
         let cores = machine.and_then(|m| m.get("core.count")).map(|c| c as i64);
         warpline_scenarios::compile(&found.kernel_file, &found.kernel_text, &Inputs { set, cores })
             .map_err(|d| self.bad(d))
+    }
+
+    /// The machine a scenario names.
+    pub(super) fn machine_of(&mut self, found: &Found, name: &str) -> Result<Machine, Failure> {
+        self.machine(&found.place, name).map_err(|f| match (&found.scenario, &found.file) {
+            (Some(scenario), Some(file)) if scenario.machine == name => self.at(f, file, scenario, "machine"),
+            _ => f,
+        })
     }
 
     /// A machine by name, or from a file.
@@ -124,6 +174,14 @@ impl Library {
     fn bad(&self, diagnostics: Vec<Diagnostic>) -> Failure {
         Failure::Input { diagnostics, sources: self.sources.clone() }
     }
+}
+
+/// The file a scenario of a folder means by the name of another: `metal/double_buffer`, from inside `metal/`, is
+/// the file beside it, not the one built in.
+fn sibling(from: &Place, name: &str) -> Option<String> {
+    let Place::Folder(dir) = from else { return None };
+    let file = format!("{name}.toml");
+    [file.clone(), format!("../{file}")].into_iter().find(|f| dir.join(f).is_file())
 }
 
 /// A built-in scenario by its full name, or by its last part from inside its family.
@@ -194,6 +252,11 @@ pub(crate) fn machine_named(name: &str) -> Result<Machine, Failure> {
             format!("{hint}machines: {}; or a machine file ending in .toml", names.join(", ")),
         )
     })
+}
+
+/// The numbers of a machine as a table.
+pub(crate) fn describe(machine: &Machine) -> String {
+    warpline_models::render(&warpline_models::describe(machine))
 }
 
 /// Changes one number of a machine.

@@ -16,7 +16,7 @@ use crate::cli::{Setting, Subject};
 use crate::failure::{Failure, Sources};
 use library::{Library, Place, Values};
 
-pub(crate) use library::{builtin_scenarios, evaluate, formatted, machine_named, machine_names, read, titles};
+pub(crate) use library::{builtin_scenarios, describe, evaluate, formatted, machine_named, machine_names, read, titles};
 
 /// Everything a run needs, and what its displays say about it.
 pub(crate) struct Loaded {
@@ -50,15 +50,23 @@ pub(crate) fn load(subject: &Subject) -> Result<Loaded, Failure> {
     Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, ..loaded })
 }
 
-/// Loads a scenario that another one names under `beside`.
+/// Loads a run that a scenario names under `beside`.
 ///
 /// What the command line changed is carried over where the two were equal before, so that a problem size
 /// or a machine stays common to both, and a stage count that tells them apart stays each one's own.
 pub(crate) fn load_beside(this: &Loaded, beside: &Beside, subject: &Subject) -> Result<Loaded, Failure> {
     let mut library = Library::default();
-    let mut found = library.find_from(&this.place, &beside.scenario)?;
+    let mut found = match &beside.scenario {
+        Some(other) => library.find_from(&this.place, other)?,
+        None => library.find(&this.name)?,
+    };
     if let Some(scenario) = &mut found.scenario {
         scenario.set.extend(beside.set.iter().map(|(k, v)| (k.clone(), *v)));
+        if let Some(machine) = &beside.machine {
+            scenario.machine.clone_from(machine);
+            scenario.machine_set.clear();
+        }
+        scenario.machine_set.extend(beside.machine_set.iter().map(|(k, v)| (k.clone(), *v)));
     }
     let values = library.values(&found)?;
     let same_machine = found.scenario.as_ref().map(|s| &s.machine) == this.base_machine.as_ref();
@@ -74,13 +82,35 @@ pub(crate) fn load_beside(this: &Loaded, beside: &Beside, subject: &Subject) -> 
         .cloned()
         .collect();
     let machine = subject.machine.as_deref().filter(|_| same_machine);
-    let loaded = assemble(library, &beside.name, found, machine, &carried)?;
+    let loaded = assemble(library, &label(this, beside), found, machine, &carried)?;
     Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, ..loaded })
+}
+
+/// What to call a run beside another: the name it is given, or what is different about it.
+pub(crate) fn label(this: &Loaded, beside: &Beside) -> String {
+    if !beside.name.is_empty() {
+        return beside.name.clone();
+    }
+    let scenario = beside.scenario.as_deref().unwrap_or(&this.name);
+    let mut text = short_name(scenario).to_string();
+    let set = beside.set.iter().map(|(n, v)| format!(" {n}={v}"));
+    let machine = beside.machine.iter().map(|m| format!(" on {m}"));
+    let machine_set = beside.machine_set.iter().map(|(n, v)| format!(" {n}={v}"));
+    text.extend(set.chain(machine).chain(machine_set));
+    text
+}
+
+/// The last part of a scenario's name: runs of one family need no family beside each other.
+pub(crate) fn short_name(name: &str) -> &str {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    name.strip_suffix(".toml").or(name.strip_suffix(".pipe")).unwrap_or(name)
 }
 
 /// A kernel, and the scenario it comes from if there is one.
 struct Found {
     scenario: Option<Scenario>,
+    /// The scenario's file.
+    file: Option<String>,
     place: Place,
     kernel_file: String,
     kernel_text: String,
@@ -107,7 +137,7 @@ fn assemble(
     let mut model = match (machine, &base_machine) {
         // On the command line a file is named from where the user stands; in a scenario, from its folder.
         (Some(m), _) => library.machine(&Place::Here, m)?,
-        (None, Some(m)) => library.machine(&found.place, m)?,
+        (None, Some(m)) => library.machine_of(&found, m)?,
         (None, None) => return Err(library.no_machine(&found, &set)),
     };
     let own = found.scenario.iter().flat_map(|s| &s.machine_set).map(|(k, v)| (k, *v));

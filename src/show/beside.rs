@@ -7,6 +7,7 @@ use super::WIDTH;
 use super::numbers::{count, plain, short};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
+use crate::load::short_name;
 use crate::simulate::Ran;
 
 /// Another run to compare with, or why there is none.
@@ -15,52 +16,61 @@ pub(crate) struct Neighbour {
     pub(crate) ran: Result<Ran, String>,
 }
 
+/// Columns a name may take in the table; a longer one has a line of its own.
+const NAME: usize = 24;
+
 /// Table, what bounds each, and a sentence for each neighbour.
 pub(crate) fn beside(this: &Ran, others: &[Neighbour], paint: Paint) -> String {
     if others.is_empty() {
         return String::new();
     }
     let name = short_name(&this.subject.name);
+    let runs: Vec<(&str, Option<&Ran>)> = std::iter::once((name, Some(this)))
+        .chain(others.iter().map(|n| (n.name.as_str(), n.ran.as_ref().ok())))
+        .collect();
     let columns = [Align::Left].into_iter().chain([Align::Right; 6]).collect::<Vec<_>>();
     let mut t = Table::new(&columns, 2);
-    t.row(["", "cycles", "per tile", "us", "TFLOPS", "shared", "CTAs/core"]);
-    t.row(cells(name, this));
-    for n in others {
-        match &n.ran {
-            Ok(ran) => t.row(cells(&n.name, ran)),
-            Err(_) => t.row([n.name.as_str(), "-", "-", "-", "-", "-", "-"]),
+    t.row(["", "cycles", "per tile", "us", "TFLOPS", "shared", "CTAs"]);
+    for (name, ran) in &runs {
+        let name = format!("{name}{}", if ran.is_some_and(faulty) { " !" } else { "" });
+        if name.chars().count() > NAME {
+            // Laid out beside the numbers it would push them off the line.
+            t.line(&name);
+            t.row(cells("", *ran));
+        } else {
+            t.row(cells(&name, *ran));
         }
     }
-    let mut text = format!("{}\n{}", paint.head("Beside others"), t.text());
-    for (name, ran) in
-        std::iter::once((name, Some(this))).chain(others.iter().map(|n| (n.name.as_str(), n.ran.as_ref().ok())))
-    {
+    let mut text = format!("{}\n{}", paint.head("Beside others (CTAs: resident on a core)"), t.text());
+    if runs.iter().any(|(_, ran)| ran.is_some_and(faulty)) {
+        text += "  ! met faults or did not end\n";
+    }
+    text.push('\n');
+    for (name, ran) in runs {
         if let Some(ran) = ran
             && !ran.report.bottleneck.is_empty()
         {
-            let line = wrap(&format!("{name} is bound by {}", ran.report.bottleneck), WIDTH, 4);
-            text += &format!("  {line}\n");
+            text += &format!("{}\n", wrap(&format!("{name}: {}", ran.report.bottleneck), WIDTH, 2));
         }
     }
     text.push('\n');
     for n in others {
-        text += &format!("{}\n", wrap(&sentence(this, n), WIDTH, 0));
+        text += &format!("{}\n", wrap(&sentence(this, n), WIDTH, 2));
     }
-    text + "\n"
+    text
 }
 
-/// The last component: scenarios of one family need no family in a table.
-fn short_name(name: &str) -> &str {
-    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    name.strip_suffix(".toml").or(name.strip_suffix(".pipe")).unwrap_or(name)
+fn faulty(ran: &Ran) -> bool {
+    ran.report.outcome != Outcome::Finished || !ran.report.findings.is_empty()
 }
 
-fn cells(name: &str, ran: &Ran) -> Vec<String> {
-    let r = &ran.report;
+fn cells(name: &str, ran: Option<&Ran>) -> Vec<String> {
+    let Some(r) = ran.map(|ran| &ran.report) else {
+        return std::iter::once(name).chain(["-"; 6]).map(str::to_string).collect();
+    };
     let some = |x: f64, f: fn(f64) -> String| if x > 0.0 { f(x) } else { "-".to_string() };
-    let fault = if r.outcome == Outcome::Finished && r.findings.is_empty() { "" } else { " (faulty)" };
     vec![
-        format!("{name}{fault}"),
+        name.to_string(),
         plain(r.cycles),
         r.cycles_per_tile.map_or("-".to_string(), plain),
         some(r.time_us, short),

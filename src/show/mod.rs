@@ -28,5 +28,5 @@ pub(crate) fn run(ran: &Ran, paint: Paint) -> String {
     text += &roles::waits(ran, paint);
     text += &faults::findings(ran, paint);
     text += &summary::basis(ran, paint);
-    text
+    text + "\n"
 }

@@ -13,10 +13,13 @@ pub(crate) fn count(n: i64) -> String {
     text
 }
 
-/// A number of cycles or the like: whole where it is whole, else one decimal.
+/// A number of cycles or the like: whole where it is whole or large, else one decimal.
 pub(crate) fn plain(x: f64) -> String {
     if !x.is_finite() || x.abs() >= 9e15 {
         return format!("{x:e}");
+    }
+    if x.abs() >= 1e4 {
+        return count(x.round() as i64);
     }
     let tenths = (x * 10.0).round();
     let (whole, tenth) = ((tenths / 10.0).trunc(), (tenths % 10.0).abs() as i64);
@@ -69,6 +72,7 @@ mod tests {
         assert_eq!(plain(10.5), "10.5");
         assert_eq!(plain(1999.96), "2,000");
         assert_eq!(plain(16.0), "16");
+        assert_eq!(plain(28817967.1), "28,817,967");
         assert_eq!(short(1.2345), "1.234");
         assert_eq!(short(782.44), "782.4");
         assert_eq!(percent(0.41234), "41.2");

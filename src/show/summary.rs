@@ -91,7 +91,7 @@ pub(super) fn numbers(ran: &Ran, paint: Paint) -> String {
         text += &field("In use", &uses.join(", "));
     }
     if !r.bottleneck.is_empty() {
-        text += &paint.head(&field("Bound by", &r.bottleneck));
+        text += &paint.head(&field("Bottleneck", &r.bottleneck));
     }
     text + "\n"
 }

@@ -11,17 +11,24 @@ pub(crate) enum Align {
 pub(crate) struct Table {
     columns: Vec<Align>,
     rows: Vec<Vec<String>>,
+    /// Lines between the rows: index of the row they stand before, and the text.
+    lines: Vec<(usize, String)>,
     /// Spaces before the first column.
     indent: usize,
 }
 
 impl Table {
     pub(crate) fn new(columns: &[Align], indent: usize) -> Table {
-        Table { columns: columns.to_vec(), rows: Vec::new(), indent }
+        Table { columns: columns.to_vec(), rows: Vec::new(), lines: Vec::new(), indent }
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// A line that belongs to no column.
+    pub(crate) fn line(&mut self, text: &str) {
+        self.lines.push((self.rows.len(), text.to_string()));
     }
 
     /// The lines, without trailing spaces.
@@ -29,7 +36,10 @@ impl Table {
         let width = |c: usize| self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
         let mut text = String::new();
-        for row in &self.rows {
+        for (r, row) in self.rows.iter().enumerate() {
+            for (_, line) in self.lines.iter().filter(|(before, _)| *before == r) {
+                text += &format!("{}{line}\n", " ".repeat(self.indent));
+            }
             let mut line = " ".repeat(self.indent);
             for (i, (cell, (align, width))) in row.iter().zip(self.columns.iter().zip(&widths)).enumerate() {
                 if i > 0 {

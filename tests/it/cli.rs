@@ -84,8 +84,8 @@ fn a_run_says_what_was_asked_for() {
         "compute",
         "waits for",
         "triple_buffer.pipe:",
-        "Bound by",
-        "time than double_buffer",
+        "Bottleneck",
+        "less time than",
     ] {
         assert!(text.contains(part), "`{part}` is missing in\n{text}");
     }
