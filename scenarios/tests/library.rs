@@ -1,5 +1,7 @@
 //! Every scenario that comes with the program reads and compiles.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, embedded_names, scenario};
 
 #[test]
