@@ -364,6 +364,7 @@ impl<'p> World<'p> {
     pub(super) fn end(&mut self, a: AgentId, pc: u32) {
         self.agents[a as usize].ended = true;
         self.leave_meets(a);
+        self.check_exit(a, pc);
         if self.ended() {
             let mut held: Vec<_> = self.tmem.keys().copied().collect();
             held.sort_unstable();
@@ -373,6 +374,20 @@ impl<'p> World<'p> {
                 self.find(FindingKind::LifeCycle, a, pc, message, None);
             }
             self.check_stores();
+        }
+    }
+
+    /// A CTA that ends must not be the destination of a copy still on its way (verification.md B.3, M20).
+    fn check_exit(&mut self, a: AgentId, pc: u32) {
+        let cta = self.info[a as usize].cta;
+        if (0..self.info.len()).any(|i| self.info[i].cta == cta && !self.agents[i].ended) {
+            return;
+        }
+        let here = |&(bar, _, _): &(MbarIx, i64, u32)| self.mbar_cta(bar) == cta;
+        let copy = self.flights.iter().flatten().find(|f| f.delivers.iter().any(here)).map(|f| f.pc);
+        if let Some(copy) = copy {
+            let message = format!("CTA {cta} ends while a copy into its shared memory is in flight");
+            self.find(FindingKind::LifeCycle, a, pc, message, Some((copy, "the copy".into())));
         }
     }
 
@@ -433,7 +448,7 @@ fn reads_by_async_proxy(prog: &Program) -> bool {
 }
 
 /// For each instruction, whether it is inside an `elect:` block.
-fn elected_code(prog: &Program) -> Vec<bool> {
+pub fn elected_code(prog: &Program) -> Vec<bool> {
     let mut list = vec![false; prog.code.len()];
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Only(Who::Elected, to) = i {
