@@ -138,7 +138,8 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
     for (pc, i) in prog.code.iter().enumerate() {
         let Instr::Op { op, .. } = i else { continue };
         if let (Some(what), false) = (by_thread(op), elected[pc]) {
-            let message = format!("every thread that executes `{what}` starts one, 32 by a warp; put it under `elect:`");
+            let message =
+                format!("every thread that executes `{what}` starts one, 32 by a warp; put it under `elect:`");
             return Err(unsupported(message, prog.at[pc]));
         }
         if let Some(need) = need_of(op)
