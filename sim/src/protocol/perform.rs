@@ -110,6 +110,7 @@ impl World<'_> {
                 for b in bars {
                     for ix in self.bars(a, b)? {
                         self.usable_remotely(a, pc, ix);
+                        self.arrives_in_order(a, pc, ix);
                         all.push((ix, 1));
                     }
                 }
@@ -307,6 +308,7 @@ impl World<'_> {
         for ix in self.bars(a, bar)? {
             if self.mbar_cta(ix) == own && !matches!(bar.at, Where::Ctas(_)) {
                 self.alive(a, pc, ix);
+                self.arrives_in_order(a, pc, ix);
                 if let Some(n) = bytes {
                     self.expect(a, pc, ix, n);
                 }
@@ -314,6 +316,7 @@ impl World<'_> {
                 self.arrive(a, pc, ix, count, row);
             } else {
                 self.usable_remotely(a, pc, ix);
+                self.arrives_in_order(a, pc, ix);
                 remote.push((ix, count));
             }
         }
