@@ -11,7 +11,6 @@
 //!
 //! Only this package and `warpline-calibrate` touch files, terminals or clocks.
 
-mod claims;
 pub mod cli;
 mod commands;
 mod console;

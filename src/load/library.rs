@@ -228,12 +228,6 @@ pub(crate) fn formatted(file: &str, text: &str) -> Result<String, Vec<Diagnostic
     warpline_scenarios::format(file, text)
 }
 
-/// The value of an expression of the kernel language over numbers.
-pub(crate) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
-    let _ = (text, value);
-    Err("expressions cannot be evaluated yet".to_string())
-}
-
 /// Names of the built-in machines, in order.
 pub(crate) fn machine_names() -> Vec<String> {
     warpline_models::names().into_iter().map(|n| n.to_string()).collect()

@@ -5,7 +5,7 @@ pub(crate) fn count(n: i64) -> String {
     let digits = n.unsigned_abs().to_string();
     let mut text = String::from(if n < 0 { "-" } else { "" });
     for (i, d) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(d);
@@ -24,11 +24,6 @@ pub(crate) fn plain(x: f64) -> String {
     let tenths = (x * 10.0).round();
     let (whole, tenth) = ((tenths / 10.0).trunc(), (tenths % 10.0).abs() as i64);
     if tenth == 0 { count(whole as i64) } else { format!("{}.{tenth}", count(whole as i64)) }
-}
-
-/// All that is known of a number, as it can be written back: no separators, no rounding.
-pub(crate) fn exact(x: f64) -> String {
-    x.to_string()
 }
 
 /// Microseconds or a rate: three significant digits at least, thousands apart.
