@@ -12,7 +12,7 @@ use clap_complete::Shell;
 /// sizes. warpline runs it on a model of the machine and says how long it takes and what it waits for.
 #[derive(Debug, Parser)]
 #[command(name = "warpline", bin_name = "warpline", version, styles = Styles::plain())]
-#[command(after_help = "Exit status: 0 fine; 1 a fault or a hang; 2 bad input; 3 a limit was reached.")]
+#[command(after_help = "Exit status: 0 fine; 1 a fault, a hang or a failed claim; 2 bad input; 3 a limit was reached.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -24,6 +24,8 @@ pub struct Cli {
 pub enum Command {
     /// Time, stalls, occupancy and what bounds the kernel
     Run(Run),
+    /// Compare the claims of scenarios with what a run computes
+    Check(Check),
     /// Draw a run as a chart (PNG or SVG)
     Gantt(Gantt),
     /// Write a run as a trace for Perfetto or chrome://tracing
@@ -79,6 +81,18 @@ pub struct Run {
 
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Built-in names or scenario files; without any, all built-in scenarios
+    #[arg(value_name = "SCENARIO")]
+    pub scenarios: Vec<String>,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short)]
     pub quiet: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::show::{WIDTH, wrap};
 pub enum Status {
     /// 0: done, nothing found.
     Holds,
-    /// 1: a fault, a hang, a file that is not formatted.
+    /// 1: a fault, a hang, a claim whose verdict is no longer true, a file that is not formatted.
     Violated,
     /// 2: the input is at fault, or the output cannot be written.
     BadInput,
@@ -30,6 +30,17 @@ impl Status {
             Status::BadInput => 2,
             Status::GaveUp => 3,
         }
+    }
+
+    /// The more serious of two, for commands that look at several things.
+    pub(crate) fn and(self, other: Status) -> Status {
+        let rank = |s| match s {
+            Status::Holds => 0,
+            Status::GaveUp => 1,
+            Status::Violated => 2,
+            Status::BadInput => 3,
+        };
+        if rank(other) > rank(self) { other } else { self }
     }
 }
 
@@ -77,5 +88,17 @@ impl Failure {
                 text
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_outranks_a_limit() {
+        assert_eq!(Status::GaveUp.and(Status::Violated), Status::Violated);
+        assert_eq!(Status::Violated.and(Status::GaveUp), Status::Violated);
+        assert_eq!(Status::Holds.and(Status::GaveUp).code(), 3);
     }
 }

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use warpline_scenarios::Claim;
 use warpline_sim::ir::Site;
 use warpline_sim::machine::Machine;
 use warpline_sim::report::Outcome;
 use warpline_viz::words;
 
+use crate::claims::Judged;
 use crate::failure::Failure;
 use crate::show::Neighbour;
 use crate::simulate::Ran;
@@ -58,7 +58,7 @@ struct RunObject<'a> {
     hang: Vec<WaitingObject<'a>>,
     reads: ReadsObject,
     machine_numbers: KindsObject,
-    claims: Vec<ClaimObject<'a>>,
+    claims: &'a [Judged],
     beside: Vec<BesideObject<'a>>,
 }
 
@@ -136,14 +136,6 @@ struct KindsObject {
 }
 
 #[derive(Serialize)]
-struct ClaimObject<'a> {
-    text: &'a str,
-    from: &'a str,
-    check: &'a str,
-    verdict: &'static str,
-}
-
-#[derive(Serialize)]
 struct BesideObject<'a> {
     name: &'a str,
     error: Option<&'a str>,
@@ -175,7 +167,7 @@ fn place(sites: &[Site], site: u32) -> PlaceObject<'_> {
 }
 
 /// The object of one run.
-pub(crate) fn run(ran: &Ran, others: &[Neighbour]) -> Result<String, Failure> {
+pub(crate) fn run(ran: &Ran, others: &[Neighbour], claims: &[Judged]) -> Result<String, Failure> {
     let (s, p, r) = (&ran.subject, &ran.subject.program, &ran.report);
     let hang = match &r.outcome {
         Outcome::Hung(waiting) => waiting.as_slice(),
@@ -235,7 +227,7 @@ pub(crate) fn run(ran: &Ran, others: &[Neighbour]) -> Result<String, Failure> {
             measured: r.params_used[1],
             estimated: r.params_used[2],
         },
-        claims: s.claims.iter().map(claim).collect(),
+        claims,
         beside: others.iter().map(beside).collect(),
     })
 }
@@ -279,10 +271,6 @@ fn findings(ran: &Ran) -> Vec<FindingObject<'_>> {
             times: f.times,
         })
         .collect()
-}
-
-fn claim(c: &Claim) -> ClaimObject<'_> {
-    ClaimObject { text: &c.text, from: &c.from, check: &c.check, verdict: c.verdict.name() }
 }
 
 fn beside(n: &Neighbour) -> BesideObject<'_> {
@@ -399,16 +387,17 @@ mod tests {
 
     #[test]
     fn the_document_has_every_field_of_a_run_and_no_other() {
-        let mut ran = sample::faulty("sample");
-        ran.subject.claims = vec![Claim {
+        let claim = Judged {
             text: "t".into(),
             from: "f".into(),
             check: "cycles == 1".into(),
-            verdict: warpline_scenarios::Verdict::Held,
-            span: 0..1,
-        }];
+            verdict: "held",
+            holds: Some(true),
+            error: None,
+            values: BTreeMap::from([("cycles".to_string(), 1.0)]),
+        };
         let others = [Neighbour { name: "other".into(), ran: Ok(sample::ran("other")) }];
-        let text = run(&ran, &others).expect("serialisable");
+        let text = run(&sample::faulty("sample"), &others, &[claim]).expect("serialisable");
         let mut found = BTreeSet::new();
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         assert_eq!(found, documented(RUN));

@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod check;
 mod fmt;
 mod gantt;
 mod generate;
@@ -17,6 +18,7 @@ use crate::failure::{Failure, Status};
 pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failure> {
     match &cli.command {
         Command::Run(args) => run::run(args, console),
+        Command::Check(args) => check::check(args, console),
         Command::Gantt(args) => gantt::gantt(args, console),
         Command::Trace(args) => trace::trace(args, console),
         Command::Models(args) => models::models(args, console),

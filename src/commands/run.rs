@@ -3,10 +3,10 @@
 use crate::cli::Run;
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::json;
 use crate::load::{self, Loaded};
 use crate::show::{self, Neighbour};
 use crate::simulate::simulate;
+use crate::{claims, json};
 
 pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> {
     let subject = load::load(&args.subject)?;
@@ -15,8 +15,9 @@ pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> 
     }
     let neighbours = neighbours(args, &subject, console);
     let ran = simulate(console, subject, None)?;
+    let claims = claims::evaluate(&ran);
     if args.json {
-        console.print(&json::run(&ran, &neighbours)?)?;
+        console.print(&json::run(&ran, &neighbours, &claims)?)?;
     } else {
         let paint = console.paint();
         console.print(&(show::run(&ran, paint) + &show::beside(&ran, &neighbours, paint)))?;

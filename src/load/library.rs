@@ -228,6 +228,12 @@ pub(crate) fn formatted(file: &str, text: &str) -> Result<String, Vec<Diagnostic
     warpline_scenarios::format(file, text)
 }
 
+/// The value of an expression of the kernel language over numbers.
+pub(crate) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
+    warpline_scenarios::evaluate("check", text, value)
+        .map_err(|errors| errors.into_iter().map(|d| d.message).collect::<Vec<_>>().join("; "))
+}
+
 /// Names of the built-in machines, in order.
 pub(crate) fn machine_names() -> Vec<String> {
     warpline_models::names().into_iter().map(|n| n.to_string()).collect()

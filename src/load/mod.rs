@@ -16,7 +16,9 @@ use crate::cli::{Setting, Subject};
 use crate::failure::{Failure, Sources};
 use library::{Library, Place, Values};
 
-pub(crate) use library::{describe, formatted, machine_named, machine_names, read, titles};
+pub(crate) use library::{
+    builtin_scenarios, describe, evaluate, formatted, machine_named, machine_names, read, titles,
+};
 
 /// Everything a run needs, and what its displays say about it.
 pub(crate) struct Loaded {

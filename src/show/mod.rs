@@ -10,7 +10,7 @@ mod table;
 mod tests;
 
 pub(crate) use beside::{Neighbour, beside};
-pub(crate) use numbers::plain;
+pub(crate) use numbers::{exact, plain};
 pub(crate) use table::{Align, Table, wrap};
 
 use crate::console::Paint;

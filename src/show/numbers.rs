@@ -26,6 +26,11 @@ pub(crate) fn plain(x: f64) -> String {
     if tenth == 0 { count(whole as i64) } else { format!("{}.{tenth}", count(whole as i64)) }
 }
 
+/// All that is known of a number, as it can be written back: no separators, no rounding.
+pub(crate) fn exact(x: f64) -> String {
+    x.to_string()
+}
+
 /// Microseconds or a rate: three significant digits at least, thousands apart.
 pub(crate) fn short(x: f64) -> String {
     match x.abs() {

@@ -28,7 +28,7 @@ fn fine(args: &[&str]) -> String {
 #[test]
 fn help_and_version_go_to_the_output() {
     let help = fine(&["--help"]);
-    for command in ["run", "gantt", "trace", "models", "list", "new", "fmt", "completions", "man"] {
+    for command in ["run", "check", "gantt", "trace", "models", "list", "new", "fmt", "completions", "man"] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is missing in\n{help}");
     }
     assert!(fine(&["--version"]).starts_with("warpline "));
@@ -70,6 +70,7 @@ fn names_that_are_not_there_get_a_hint() {
     refuses(&["run", "metal/triple_buffer", "--set", "machine.clock.mzh=2"], &["clock.mhz"]);
     refuses(&["models", "h100"], &["no machine `h100`"]);
     refuses(&["run", "none.toml"], &["cannot read `none.toml`"]);
+    refuses(&["check", "none"], &["no built-in scenario `none`"]);
 }
 
 #[test]
@@ -186,6 +187,13 @@ fn lists_name_every_scenario_and_machine() {
     }
     let h200 = fine(&["models", "h200"]);
     assert!(h200.contains("memory.dram_gbps") && h200.contains("measured") && h200.contains("estimated"), "{h200}");
+}
+
+#[test]
+fn claims_are_held_against_the_run() {
+    let said = warpline(&["check", "metal/triple_buffer"]);
+    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+    assert!(said.out.contains("refuted") && said.out.contains("shared_free_bytes = 8192"), "{}", said.out);
 }
 
 /// A writer that fails in one way.

@@ -27,6 +27,7 @@ fn a_new_kernel_runs_is_formatted_and_is_not_overwritten() {
     let run = warpline(&["run", &scenario, "--set", "m=512", "--set", "n=512"]);
     assert_eq!(run.status, Status::Holds, "{}{}", run.out, run.err);
     assert!(run.out.contains("time than three buffers") || run.out.contains("as long as three buffers"), "{}", run.out);
+    assert_eq!(warpline(&["check", &scenario]).status, Status::Holds);
     assert_eq!(warpline(&["fmt", "--check", &kernel]).out, "");
     let before = fs::read_to_string(&kernel).unwrap();
     refuses(&["new", &name], &["exists already; nothing was written"]);
