@@ -315,7 +315,23 @@ impl<'p> World<'p> {
             return;
         }
         let agent = self.agent_name(a);
-        self.findings.push(Finding { kind, message, site, other, agent, cycle: -1.0, times: 1 });
+        self.findings.push(Finding { kind, message, site, other, agent, cycle: -1.0, times: 1, note: false });
+    }
+
+    /// Records something worth knowing that is no fault.
+    pub(super) fn note(
+        &mut self,
+        kind: FindingKind,
+        a: AgentId,
+        pc: u32,
+        message: String,
+        other: Option<(u32, String)>,
+    ) {
+        let before = self.findings.len();
+        self.find(kind, a, pc, message, other);
+        for f in &mut self.findings[before..] {
+            f.note = true;
+        }
     }
 
     pub(super) fn broken(&mut self, a: AgentId, pc: u32, f: &Fault) -> Step {
