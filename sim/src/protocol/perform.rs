@@ -274,7 +274,7 @@ impl World<'_> {
                 let first = match self.prog.role_of(who.warp) {
                     Some(r) => {
                         let size = (r.warps.count_ones() / r.members.max(1)).max(1);
-                        (r.warps & ((1u64 << who.warp) - 1)).count_ones() % size == 0
+                        (r.warps & ((1u64 << who.warp) - 1)).count_ones().is_multiple_of(size)
                     }
                     None => who.warp == 0,
                 };
