@@ -7,7 +7,7 @@
 //!  x.toml ──scenario──▶ Scenario: kernel, machine, values, claims
 //! ```
 //!
-//! [`compile`] makes a [`Program`] of a kernel and values for its parameters, [`format`] writes it in the one
+//! [`compile`] makes a [`Program`] of a kernel and values for its parameters, [`format()`] writes it in the one
 //! spacing, [`parameters`] lists what can be set, [`scenario`] reads a scenario, [`evaluate`] computes the
 //! expression of a claim, and [`embedded`] finds those that come with the program. Nothing here touches a file. Each loader reports every error of its text at
 //! once, as [`Diagnostic`]s with places. The language is described in `docs/language.md`.
