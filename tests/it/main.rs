@@ -4,3 +4,5 @@
 mod cli;
 mod cli_files;
 mod docs;
+mod engine;
+mod semantics;
