@@ -30,12 +30,12 @@ fn a_wait_shows_the_threads_own_copies_only() {
           grid 1  warps 2
           global A: f16[64, 64]
           shared a: f16[64, 64]
-          reg r: f16[64, 64]
+          reg own: f16[32, 64], r: f16[64, 64]
           all:
             cp A[0, 0] -> a
             commit cp
             wait cp <= 0
-            lds a.rows(warp, 2) -> r
+            lds a.rows(warp, 2) -> own
             lds a -> r    //~ RAW race
         ",
     );

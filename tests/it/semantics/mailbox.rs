@@ -29,9 +29,9 @@ fn a_word_put_again_before_everybody_read_it_is_a_war() {
           mbar ready (1)
           all: warp 0: elect: init ready
           barrier
-          warp 0:
+          warp 0: elect:
             put 7 -> box : 0
-            arrive ready per warp
+            arrive ready
             alu fma 1 x 1000000
             put 8 -> box : 1    //~ WAR race
           warp 1:
@@ -72,9 +72,9 @@ fn clc_hands_out_tiles_and_then_minus_one() {
             var n = 0
             while tile.valid:
               arrive sched expect 16
-              clc -> box : n signals sched
+              clc -> box signals sched
               wait sched for n
-              get box : n -> tile
+              get box -> tile
               n += 1
         ",
     );
@@ -93,8 +93,8 @@ fn clc_is_waited_for() {
             init sched;  fence mbarrier_init
             var tile = 0
             arrive sched expect 16
-            clc -> box : 0 signals sched
-            get box : 0 -> tile    //~ RAW race
+            clc -> box signals sched
+            get box -> tile    //~ RAW race
             wait sched for 0
         ",
     );

@@ -10,12 +10,12 @@ fn a_phase_completes_at_the_last_arrival_and_orders_what_was_before_it() {
           grid 1  warps 3
           shared s: f16[64, 64]
           reg r: f16[64, 64]
-          mbar b (2)
+          mbar b (64)
           all: warp 0: elect: init b
           barrier
           warps 0..2:
             sts r.rows(warp, 2) -> s.rows(warp, 2)
-            arrive b per warp
+            arrive b
           warp 2:
             wait b for 0
             lds s -> r
@@ -65,12 +65,12 @@ fn a_relaxed_arrival_orders_nothing() {
           grid 1  warps 2
           shared s: f16[64, 64]
           reg r: f16[64, 64]
-          mbar b (1)
+          mbar b (32)
           all: warp 0: elect: init b
           barrier
           warp 0:
             sts r -> s
-            arrive b per warp relaxed
+            arrive b relaxed
           warp 1:
             wait b for 0
             lds s -> r    //~ RAW race
@@ -151,13 +151,13 @@ fn order_passes_through_different_barriers() {
           grid 1  warps 3
           shared s: f16[64, 64]
           reg r: f16[64, 64]
-          mbar b (1)
+          mbar b (32)
           named turn
           all: warp 0: elect: init b
           barrier
           warp 0:
             sts r -> s
-            arrive b per warp
+            arrive b
           warp 1:
             wait b for 0
             bar arrive turn (64)

@@ -63,13 +63,15 @@ fn an_arrival_before_its_expect_completes_the_phase_early() {
           warp 0: elect:
             arrive full
             expect full bytes(a)
-            tma A[0, 0] -> a signals full
+            tma A[0, 0] -> a signals full    //~ WAR race
+            arrive full
+            wait full for 1
           warp 1:
             wait full for 0
-            lds a : A[0, 0] -> r    //~ RAW race
+            lds a : A[0, 0] -> r    //~ stale tile
         ",
     );
-    assert!(message(&r, "reads a").contains("nothing orders it after the write"));
+    assert!(message(&r, "reads A[0, 0]").contains("nothing written yet"));
 }
 
 #[test]
@@ -184,6 +186,23 @@ fn a_byte_count_past_the_field_is_a_fault() {
           all: elect:
             init full
             expect full 1048576    //~ transaction bytes
+        ",
+    );
+}
+
+#[test]
+fn a_cta_does_not_end_before_its_copies() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          mbar full (1)
+          all: elect:
+            init full;  fence mbarrier_init
+            arrive full expect bytes(a)
+            tma A[0, 0] -> a signals full    //~ life cycle
         ",
     );
 }

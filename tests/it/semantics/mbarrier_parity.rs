@@ -106,7 +106,7 @@ fn a_raw_parity_means_the_newest_phase_known_or_the_next() {
           grid 1  warps 2
           shared s: f16[64, 64]
           reg r: f16[64, 64]
-          mbar full (1)   mbar empty (1)
+          mbar full (32)   mbar empty (32)
           all: warp 0: elect: init full, empty
           barrier
           warp 0:
@@ -114,14 +114,15 @@ fn a_raw_parity_means_the_newest_phase_known_or_the_next() {
             for i in 0..4:
               wait empty parity p
               sts r -> s
-              arrive full per warp
+              arrive full
+              warp.sync
               p = 1 - p
           warp 1:
             var p = 0
             for i in 0..4:
               wait full parity p
               lds s -> r
-              arrive empty per warp
+              arrive empty
               p = 1 - p
         ",
     );
@@ -137,14 +138,15 @@ fn a_raw_parity_that_does_not_flip_passes_at_once() {
           shared s[2]: f16[64, 64]
           reg r: f16[64, 64]
           mbar full (1)
-          all: warp 0: elect: init full
-          barrier
+          warp 0: init full
+          all: barrier
           warp 0: for i in 0..2:
-            sts r -> s[i]
-            arrive full per warp
+            alu fma 1 x 1000000
+            sts r -> s[i]    //~ WAR race
+            arrive full per warp    //~ parity alias
           warp 1: for i in 0..2:
             wait full parity i / 2
-            lds s[i] -> r    //~ RAW race
+            lds s[i] -> r
         ",
     );
 }
@@ -180,7 +182,7 @@ fn phases_that_restart_with_each_tile_alias() {
           barrier
           warp 0: elect: for tile in 0..2, i in 0..3:
             wait empty[i % 2] for i / 2 - 1    //~ parity alias
-            arrive full[i % 2]
+            arrive full[i % 2]    //~ parity alias
           warp 1: elect: for tile in 0..2, i in 0..3:
             wait full[i % 2] for i / 2    //~ parity alias
             arrive empty[i % 2]

@@ -43,7 +43,9 @@ fn overlaid_buffers_conflict() {
           shared y: f16[64, 64] overlay on x
           reg r: f16[64, 64]
           warp 0: sts r -> x;  lds x -> r
-          warp 1: sts r -> y    //~ WAW race, WAR race
+          warp 1:
+            alu fma 1 x 1000000
+            sts r -> y    //~ WAW race, WAR race
         ",
     );
 }

@@ -61,11 +61,11 @@ fn simdgroups_share_a_load_out_and_need_a_barrier() {
           grid 1  warps 2
           global A: f16[64, 64]
           shared a: f16[64, 64]
-          reg r: f16[64, 64]
+          reg own: f16[32, 64], r: f16[64, 64]
           all:
             load A[0, 0] -> a
             simd.barrier
-            lds a.rows(warp, 2) -> r
+            lds a.rows(warp, 2) -> own
             lds a -> r    //~ RAW race
         ",
     );

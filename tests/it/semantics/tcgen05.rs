@@ -46,6 +46,7 @@ fn the_accumulator_before_the_commit_is_a_raw() {
             umma a, b -> acc
             commit umma -> done
           part:
+            alu fma 1 x 10000000
             tmem.ld acc.rows(self) -> r    //~ RAW race
             wait tmem.ld <= 0
             wait done for 0
@@ -248,6 +249,7 @@ fn what_is_given_back_is_no_longer_used() {
             tmem.ld acc.rows(self) -> r;  wait tmem.ld <= 0
           warp 0:
             wait done for 0
+            alu fma 1 x 1000000
             tmem.dealloc acc    //~ life cycle
         ",
     );

@@ -61,6 +61,7 @@ fn a_wait_may_leave_the_newest_group_in_flight() {
             warp 0: elect:
               arrive full[0] expect bytes(a)
               tma A[0, 2] -> a[0] signals full[0]
+              wait full[0] for 1
             wait wgmma <= 0
         ",
     );
@@ -78,6 +79,7 @@ fn a_slot_that_a_group_in_flight_reads_is_a_war() {
             warp 0: elect:
               arrive full[0] expect bytes(a)
               tma A[0, 2] -> a[0] signals full[0]    //~ WAR race
+              wait full[0] for 1
             wait wgmma <= 0
         ",
     );
@@ -94,7 +96,8 @@ fn a_wait_covers_the_own_warpgroup_only() {
             wait wgmma <= 0
             warp 0: elect:
               arrive full[0] expect bytes(a)
-              tma A[0, 2] -> a[0] signals full[0]    //~ WAR race
+              tma A[0, 2] -> a[0] signals full[0]    //~ WAR race, parity alias
+              wait full[0] for 1
         ",
     );
 }
