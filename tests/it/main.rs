@@ -5,4 +5,5 @@ mod cli;
 mod cli_files;
 mod docs;
 mod engine;
+mod facts;
 mod semantics;

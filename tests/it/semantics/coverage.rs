@@ -64,10 +64,7 @@ fn an_output_piece_missing() {
 
 #[test]
 fn an_output_piece_twice() {
-    gemm(
-        "for i in 0..4: mma a[i].rows(warp, 2), b[i] -> acc",
-        "store acc -> C[0, 0].rows(0, 2)    //~ coverage",
-    );
+    gemm("for i in 0..4: mma a[i].rows(warp, 2), b[i] -> acc", "store acc -> C[0, 0].rows(0, 2)    //~ coverage");
 }
 
 #[test]

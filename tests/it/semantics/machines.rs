@@ -16,7 +16,8 @@ fn lacks(machine: &str, body: &str) -> (String, u32) {
 
 #[test]
 fn copies() {
-    let body = "\n  grid 1  warps 1\n  global A: f16[64, 64]\n  shared a: f16[64, 64]\n  all: cp A[0, 0] -> a;  commit cp\n";
+    let body =
+        "\n  grid 1  warps 1\n  global A: f16[64, 64]\n  shared a: f16[64, 64]\n  all: cp A[0, 0] -> a;  commit cp\n";
     assert_eq!(lacks("v100", body), ("`cp` needs sm_80 or later; v100 (sm_70) has none".into(), 5));
     assert_eq!(lacks("mi300x", body), ("`cp` needs sm_80 or later; mi300x (gfx942) has none".into(), 5));
 }
@@ -29,7 +30,8 @@ fn direct_loads_to_lds() {
 
 #[test]
 fn bulk_copies() {
-    let body = "\n  grid 1  warps 1\n  global C: f16[64, 64]\n  shared c: f16[64, 64]\n  all: elect: tma.store c -> C[0, 0]\n";
+    let body =
+        "\n  grid 1  warps 1\n  global C: f16[64, 64]\n  shared c: f16[64, 64]\n  all: elect: tma.store c -> C[0, 0]\n";
     assert_eq!(lacks("a100", body), ("`tma.store` needs sm_90 or later; a100 (sm_80) has none".into(), 5));
 }
 

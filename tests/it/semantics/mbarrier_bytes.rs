@@ -63,7 +63,7 @@ fn an_arrival_before_its_expect_completes_the_phase_early() {
           warp 0: elect:
             arrive full
             expect full bytes(a)
-            tma A[0, 0] -> a signals full    //~ WAR race
+            tma A[0, 0] -> a signals full    //~ WAR race, parity alias
             arrive full
             wait full for 1
           warp 1:

@@ -53,8 +53,7 @@ fn announced(body: &str) -> BTreeSet<(String, u32)> {
 /// What a run found, likewise.
 fn found(program: &Program, report: &Report) -> BTreeSet<(String, u32)> {
     let line = |site: u32| program.sites[site as usize].line;
-    let mut list: BTreeSet<_> =
-        report.findings.iter().map(|f| (f.kind.name().to_string(), line(f.site))).collect();
+    let mut list: BTreeSet<_> = report.faults().map(|f| (f.kind.name().to_string(), line(f.site))).collect();
     if let Outcome::Hung(waiting) = &report.outcome {
         list.extend(waiting.iter().map(|w| ("hangs".to_string(), line(w.site))));
     }
