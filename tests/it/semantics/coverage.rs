@@ -92,3 +92,21 @@ fn shares_that_do_not_cover_the_tile_leave_parts_unwritten() {
         ",
     );
 }
+
+#[test]
+fn square_matrices_are_contracted_where_both_cover_the_same() {
+    check(
+        "a100",
+        "
+          grid 1  warps 1
+          global A: f16[64, 64]   global B: f16[64, 64]   global C: f16[64, 64]
+          shared a: f16[64, 32]   shared b: f16[32, 64]
+          all:
+            zero acc: f32[64, 64]
+            for i in 0..2:
+              load A[0, i] -> a;  load B[i, 0] -> b
+              mma a, b -> acc
+            store acc -> C[0, 0]
+        ",
+    );
+}

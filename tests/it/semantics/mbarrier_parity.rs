@@ -189,3 +189,27 @@ fn phases_that_restart_with_each_tile_alias() {
         ",
     );
 }
+
+#[test]
+fn a_waiter_may_skip_phases_that_it_knows_of() {
+    // CUTLASS's ping-pong: warp 1 waits for phases 0 and 2, both of parity 0, and knows of phase 1 through its turn.
+    check(
+        "h200",
+        "
+          grid 1  warps 3
+          mbar full (1)   mbar empty (1)
+          named turn[2]
+          all: warp 0: elect: init full, empty
+          barrier
+          warp 0: elect: for i in 0..4:
+            wait empty for i - 1
+            arrive full
+          warps 1..3: for i in 0..4:
+            if i % 2 == warp - 1:
+              if i > 0: bar sync turn[warp - 1] (64)
+              wait full parity i % 2
+              arrive empty per warp
+              if i < 3: bar arrive turn[2 - warp] (64)
+        ",
+    );
+}

@@ -8,6 +8,7 @@ mod barriers;
 mod cluster;
 mod copies;
 mod coverage;
+mod fixme;
 mod lanes;
 mod machines;
 mod mailbox;
