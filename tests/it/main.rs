@@ -4,4 +4,6 @@
 mod cli;
 mod cli_files;
 mod docs;
+mod engine;
 mod facts;
+mod semantics;

@@ -56,6 +56,7 @@ pub(super) enum Fault {
     Threads(i64),
     Cta(i64),
     Mask(i64),
+    Pair(u32, u32),
     Negative(&'static str, i64),
     Endless,
 }
@@ -65,6 +66,17 @@ pub(super) enum Fault {
 pub(super) struct Wait {
     pub(super) phase: i64,
     pub(super) epoch: Epoch,
+    pub(super) pc: u32,
+}
+
+/// A signal that an engine or another CTA gave a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Signal {
+    /// What a row must have to know of it, or...
+    pub(super) epoch: Epoch,
+    /// ...the phase of the barrier it came in.
+    pub(super) phase: u32,
+    pub(super) agent: AgentId,
     pub(super) pc: u32,
 }
 
@@ -98,6 +110,10 @@ pub struct World<'p> {
     /// Who initialised each barrier, and whether a fence followed.
     pub(super) mbar_init: Vec<Option<Access>>,
     pub(super) init_fenced: Vec<bool>,
+    /// Where bytes were last expected on each barrier.
+    pub(super) expected_at: Vec<Option<(AgentId, u32)>>,
+    /// Signals by other CTAs and by engines that reached a barrier, the newest of each component.
+    pub(super) signals: Vec<Vec<Signal>>,
     pub(super) waits: Vec<Option<Wait>>,
     pub(super) meets: Vec<Meet>,
     pub(super) group_size: Vec<u32>,
@@ -190,6 +206,8 @@ impl<'p> World<'p> {
             mbar_base,
             mbar_init: vec![None; mbars as usize],
             init_fenced: vec![false; mbars as usize],
+            expected_at: vec![None; mbars as usize],
+            signals: vec![Vec::new(); mbars as usize],
             waits: vec![None; mbars as usize * n],
             meets,
             group_size,
@@ -383,6 +401,9 @@ impl<'p> World<'p> {
             Fault::Threads(n) => format!("a barrier of {n} threads is no number of warps"),
             Fault::Cta(c) => format!("CTA {c} is not in the cluster of {}", self.prog.cluster),
             Fault::Mask(m) => format!("CTA mask {m:#b} does not fit a cluster of {}", self.prog.cluster),
+            Fault::Pair(at, cta) => {
+                format!("a copy into CTA {cta} signals in CTA {at}, which is not of its pair")
+            }
             Fault::Negative(what, n) => format!("{what} is {n}"),
             Fault::Endless => "loops without ever reaching an operation".to_string(),
         };
@@ -394,7 +415,10 @@ impl<'p> World<'p> {
     pub(super) fn end(&mut self, a: AgentId, pc: u32) {
         self.agents[a as usize].ended = true;
         self.leave_meets(a);
-        self.check_exit(a, pc);
+        let cta = self.info[a as usize].cta;
+        if self.cta_ended(cta) {
+            self.leave_mbars(cta);
+        }
         if self.ended() {
             let mut held: Vec<_> = self.tmem.keys().copied().collect();
             held.sort_unstable();
@@ -404,20 +428,6 @@ impl<'p> World<'p> {
                 self.find(FindingKind::LifeCycle, a, pc, message, None);
             }
             self.check_stores();
-        }
-    }
-
-    /// A CTA that ends must not be the destination of a copy still on its way (verification.md B.3, M20).
-    fn check_exit(&mut self, a: AgentId, pc: u32) {
-        let cta = self.info[a as usize].cta;
-        if (0..self.info.len()).any(|i| self.info[i].cta == cta && !self.agents[i].ended) {
-            return;
-        }
-        let here = |&(bar, _, _): &(MbarIx, i64, u32)| self.mbar_cta(bar) == cta;
-        let copy = self.flights.iter().flatten().find(|f| f.delivers.iter().any(here)).map(|f| f.pc);
-        if let Some(copy) = copy {
-            let message = format!("CTA {cta} ends while a copy into its shared memory is in flight");
-            self.find(FindingKind::LifeCycle, a, pc, message, Some((copy, "the copy".into())));
         }
     }
 
