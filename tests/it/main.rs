@@ -4,3 +4,4 @@
 mod cli;
 mod cli_files;
 mod docs;
+mod properties;
