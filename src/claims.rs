@@ -82,7 +82,7 @@ fn values(ran: &Ran) -> BTreeMap<String, f64> {
         ("shared_free_bytes", Some(r.shared_free_bytes as f64)),
         ("ctas_per_core", Some(r.occupancy.ctas_per_core.into())),
         ("warps_per_core", Some(r.occupancy.warps_per_core.into())),
-        ("findings", Some(r.findings.len() as f64)),
+        ("findings", Some(r.faults().count() as f64)),
         ("hangs", Some(matches!(r.outcome, Outcome::Hung(_)).into())),
     ];
     let times = [

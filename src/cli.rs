@@ -115,6 +115,14 @@ pub struct Gantt {
     #[arg(long, value_name = "CYCLE")]
     pub to: Option<u64>,
 
+    /// Draw the whole run; without it and without --from and --to, the first steps of the main loop
+    #[arg(long, conflicts_with_all = ["from", "to"])]
+    pub whole: bool,
+
+    /// Draw this many CTAs, in order of launch; without it one cluster's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub ctas: Option<u32>,
+
     /// Draw these rows only: roles, `agents`, `engines`, `barriers`, `slots`, `cta 2`, or part of a name
     #[arg(long, value_name = "ROLE,...", value_delimiter = ',')]
     pub roles: Vec<String>,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use warpline_sim::Report;
 use warpline_sim::timeline::Timeline;
 use warpline_viz::gantt::{self, GanttOptions, Size};
 
@@ -31,7 +32,13 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
 }
 
 /// A chart's bytes.
-pub(crate) fn chart(timeline: &Timeline, args: &cli::Gantt, format: Format) -> Result<Vec<u8>, Failure> {
+pub(crate) fn chart(
+    timeline: &Timeline,
+    report: &Report,
+    cluster: u32,
+    args: &cli::Gantt,
+    format: Format,
+) -> Result<Vec<u8>, Failure> {
     let options = GanttOptions {
         size: match args.size {
             cli::Size::Page => Size::Page,
@@ -41,8 +48,9 @@ pub(crate) fn chart(timeline: &Timeline, args: &cli::Gantt, format: Format) -> R
         },
         scale: args.scale,
         from: args.from,
-        to: args.to,
+        to: args.to.or_else(|| if args.whole || args.from.is_some() { None } else { opening(report) }),
         rows: args.roles.clone(),
+        ctas: Some(args.ctas.unwrap_or(cluster)),
         theme: match args.theme {
             cli::Theme::Light => gantt::Theme::Light,
             cli::Theme::Dark => gantt::Theme::Dark,
@@ -54,6 +62,12 @@ pub(crate) fn chart(timeline: &Timeline, args: &cli::Gantt, format: Format) -> R
         Format::Svg => gantt::svg(timeline, &options).map(String::into_bytes),
     };
     drawn.map_err(|e| Failure::new(e.to_string()))
+}
+
+/// Cycle up to which a chart shows the prologue and some ten steps of the main loop, where the run is longer than that.
+fn opening(report: &Report) -> Option<u64> {
+    let to = report.cycles_per_tile? * 14.0;
+    (to < report.cycles).then_some(to.ceil() as u64)
 }
 
 /// A trace in Chrome's format.

@@ -104,6 +104,7 @@ struct UseObject<'a> {
 #[derive(Serialize)]
 struct FindingObject<'a> {
     kind: &'static str,
+    note: bool,
     message: &'a str,
     place: PlaceObject<'a>,
     other: Option<PlaceObject<'a>>,
@@ -262,6 +263,7 @@ fn findings(ran: &Ran) -> Vec<FindingObject<'_>> {
         .iter()
         .map(|f| FindingObject {
             kind: f.kind.name(),
+            note: f.note,
             message: &f.message,
             place: place(sites, f.site),
             other: f.other.as_ref().map(|(s, _)| place(sites, *s)),

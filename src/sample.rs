@@ -113,6 +113,7 @@ pub(crate) fn faulty(name: &str) -> Ran {
         agent: "compute w2 of CTA 0".into(),
         cycle: 512.5,
         times: 3,
+        note: false,
     }];
     ran
 }

@@ -22,7 +22,7 @@ impl Ran {
     /// A fault outranks a limit: what was found is true however far the run got.
     pub(crate) fn status(&self) -> Status {
         match self.report.outcome {
-            _ if !self.report.findings.is_empty() => Status::Violated,
+            _ if self.report.faults().next().is_some() => Status::Violated,
             Outcome::Finished => Status::Holds,
             Outcome::Hung(_) | Outcome::Broken => Status::Violated,
             Outcome::Limit => Status::GaveUp,
@@ -32,7 +32,12 @@ impl Ran {
 
 /// Runs it, with a record of at most `spans` spans if asked for.
 pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>) -> Result<Ran, Failure> {
-    let mut options = RunOptions { timeline: spans, skip_repeats: subject.skip_repeats, ..RunOptions::default() };
+    let mut options = RunOptions {
+        timeline: spans,
+        skip_repeats: subject.skip_repeats,
+        warm_l2: subject.warm_l2,
+        ..RunOptions::default()
+    };
     if let Some(n) = subject.max_events {
         options.max_events = n;
     }

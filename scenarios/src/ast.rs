@@ -207,7 +207,7 @@ pub(crate) enum StmtKind {
     /// `p += 1`; `None` is plain assignment.
     Assign(Ident, Option<ir::Binary>, Expr),
     /// An operation with the cost the kernel states.
-    Op(Operation, ir::Cost),
+    Op(Box<Operation>, ir::Cost),
 }
 
 /// One `if` or `else if`.
@@ -334,6 +334,7 @@ pub(crate) enum BarAt {
 /// An operation; the operands of [`ir::Op`] before names are known.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
+#[allow(clippy::large_enum_variant, reason = "always boxed")]
 pub(crate) enum Operation {
     Move(Box<Move>),
     Mma { kind: ir::MmaKind, a: Place, b: Place, acc: Place },

@@ -27,6 +27,8 @@ pub struct Scenario {
     pub set: BTreeMap<String, i64>,
     /// Numbers that replace the machine's, by their key without `machine.`.
     pub machine_set: BTreeMap<String, f64>,
+    /// Everything loaded is in the second-level cache already (`l2 = "warm"`), as in a benchmark that repeats its kernel.
+    pub warm_l2: bool,
     /// What to look at, for readers.
     pub note: Option<String>,
     /// Runs to show beside it.
@@ -122,6 +124,14 @@ impl Reader<'_> {
         &mut self.errors[last]
     }
 
+    fn l2(&mut self, value: &Value) -> bool {
+        let word = self.string(value);
+        if word != "warm" && word != "cold" && !word.is_empty() {
+            self.error(value.span(), format!("`{word}` is no state of the L2 cache"), "write \"warm\" or \"cold\"");
+        }
+        word == "warm"
+    }
+
     fn scenario(&mut self, table: &DeTable) -> Scenario {
         let name = self.file.strip_suffix(".toml").unwrap_or(self.file).to_string();
         let mut s = Scenario { name, ..Scenario::default() };
@@ -129,6 +139,7 @@ impl Reader<'_> {
             match key.get_ref().as_ref() {
                 "title" => s.title = self.string(value),
                 "note" => s.note = Some(self.string(value)),
+                "l2" => s.warm_l2 = self.l2(value),
                 "kernel" => {
                     s.kernel = self.string(value);
                     s.spans.insert("kernel".into(), value.span());
@@ -149,7 +160,7 @@ impl Reader<'_> {
                     let c = r.claim(t, span);
                     s.claims.push(c);
                 }),
-                _ => self.unknown(key, &["title", "note", "kernel", "machine", "set", "beside", "claim"]),
+                _ => self.unknown(key, &["title", "note", "kernel", "machine", "l2", "set", "beside", "claim"]),
             }
         }
         for (what, value, example) in [("kernel", &s.kernel, "triple_buffer.pipe"), ("machine", &s.machine, "m4-max")] {

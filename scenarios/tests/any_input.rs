@@ -1,5 +1,7 @@
 //! No input makes the loaders panic.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

@@ -3,6 +3,8 @@
 //! `NAME.pipe` (compiled with m = n = k = 512 where it has them) or `NAME.toml` stands beside `NAME.expect`.
 //! `BLESS=1 cargo test --test bad` writes the `.expect` files anew.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

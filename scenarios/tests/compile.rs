@@ -1,5 +1,7 @@
 //! Whole kernels compile.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::collections::BTreeMap;
 
 use warpline_scenarios::{Inputs, compile};

@@ -1,5 +1,7 @@
 //! The formatter keeps the meaning of every kernel and is stable.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! Every scenario that comes with the program reads and compiles.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, embedded_names, scenario};
 
 #[test]
@@ -15,6 +17,9 @@ fn every_embedded_scenario_compiles() {
                 continue;
             }
         };
+        for b in s.beside.iter().filter_map(|b| b.scenario.as_deref()) {
+            assert!(embedded(b).is_some(), "{name}: no scenario `{b}` to show beside it");
+        }
         let (kernel, text) = embedded_kernel_of(name, &s.kernel).unwrap_or_else(|| panic!("{name}: no {}", s.kernel));
         if let Err(all) = compile(kernel, text, &Inputs { set: &s.set, cores: Some(16) }) {
             bad += all.len();

@@ -118,6 +118,8 @@ pub struct Finding {
     pub cycle: f64,
     /// How often the same two places met it again.
     pub times: u64,
+    /// Worth knowing, and no fault: what is wasteful or relies on an assumption.
+    pub note: bool,
 }
 
 /// One agent that does not proceed, in a hang.
@@ -240,4 +242,16 @@ pub struct Report {
     pub params_used: [u32; 3],
     /// The record, if asked for.
     pub timeline: Option<Timeline>,
+}
+
+impl Report {
+    /// The findings that are faults, without the notes.
+    pub fn faults(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|f| !f.note)
+    }
+
+    /// Whether it ended and met no fault.
+    pub fn clean(&self) -> bool {
+        self.outcome == Outcome::Finished && self.faults().next().is_none()
+    }
 }

@@ -10,7 +10,7 @@ use super::trace::record;
 pub(super) fn gantt(args: &Gantt, console: &mut Console) -> Result<Status, Failure> {
     let format = draw::format(&args.output)?;
     let (ran, timeline) = record(load::load(&args.subject)?, console)?;
-    let chart = draw::chart(&timeline, args, format)?;
+    let chart = draw::chart(&timeline, &ran.report, ran.subject.program.cluster, args, format)?;
     output::write(console, &args.output, &chart)?;
     Ok(ran.status())
 }

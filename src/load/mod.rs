@@ -16,7 +16,9 @@ use crate::cli::{Setting, Subject};
 use crate::failure::{Failure, Sources};
 use library::{Library, Place, Values};
 
-pub(crate) use library::{builtin_scenarios, describe, evaluate, formatted, machine_named, machine_names, read, titles};
+pub(crate) use library::{
+    builtin_scenarios, describe, evaluate, formatted, machine_named, machine_names, read, titles,
+};
 
 /// Everything a run needs, and what its displays say about it.
 pub(crate) struct Loaded {
@@ -33,6 +35,8 @@ pub(crate) struct Loaded {
     /// What a document says about it.
     pub(crate) claims: Vec<Claim>,
     pub(crate) skip_repeats: bool,
+    /// Everything loaded is in the second-level cache already.
+    pub(crate) warm_l2: bool,
     pub(crate) max_events: Option<u64>,
     /// Where the names in the scenario are looked up.
     place: Place,
@@ -151,6 +155,7 @@ fn assemble(
         library::set_machine(&mut model, key, value)?;
     }
     let program = library.compile(&found, &set, Some(&model))?;
+    let warm_l2 = found.scenario.as_ref().is_some_and(|s| s.warm_l2);
     let (title, note, beside, claims) = match found.scenario {
         Some(s) => (Some(s.title), s.note, s.beside, s.claims),
         None => (None, None, Vec::new(), Vec::new()),
@@ -165,6 +170,7 @@ fn assemble(
         beside,
         claims,
         skip_repeats: true,
+        warm_l2,
         max_events: None,
         place: found.place,
         values,
@@ -200,6 +206,7 @@ impl Loaded {
             beside: Vec::new(),
             claims: Vec::new(),
             skip_repeats: true,
+            warm_l2: false,
             max_events: None,
             place: Place::Here,
             values: Values::new(),

@@ -61,7 +61,7 @@ pub(crate) fn beside(this: &Ran, others: &[Neighbour], paint: Paint) -> String {
 }
 
 fn faulty(ran: &Ran) -> bool {
-    ran.report.outcome != Outcome::Finished || !ran.report.findings.is_empty()
+    !ran.report.clean()
 }
 
 fn cells(name: &str, ran: Option<&Ran>) -> Vec<String> {
@@ -122,7 +122,7 @@ pub(crate) fn sentence(this: &Ran, other: &Neighbour) -> String {
     }
     let faulty: Vec<&str> = [(name, this), (beside, ran)]
         .into_iter()
-        .filter(|(_, r)| !r.report.findings.is_empty())
+        .filter(|(_, r)| r.report.faults().next().is_some())
         .map(|(name, _)| name)
         .collect();
     if !faulty.is_empty() {

@@ -19,9 +19,9 @@ const WAITERS: usize = 12;
 pub(super) fn outcome(ran: &Ran, paint: Paint) -> String {
     let r = &ran.report;
     let text = match &r.outcome {
-        Outcome::Finished if r.findings.is_empty() => return String::new(),
+        Outcome::Finished if r.faults().next().is_none() => return String::new(),
         Outcome::Finished => {
-            let faults = of(r.findings.len() as i64, "fault");
+            let faults = of(r.faults().count() as i64, "fault");
             format!("{} It ran to its end, but {faults} showed on the way (below).", paint.bad("FAULTY."))
         }
         Outcome::Broken => {
@@ -74,17 +74,23 @@ pub(super) fn findings(ran: &Ran, paint: Paint) -> String {
     if findings.is_empty() {
         return String::new();
     }
-    let mut text = format!("{}\n", paint.head("Faults met"));
-    for f in findings {
-        text += &one(ran, f, paint);
+    let mut text = String::new();
+    for (note, title) in [(false, "Faults met"), (true, "Worth knowing")] {
+        let mut list = findings.iter().filter(|f| f.note == note).peekable();
+        if list.peek().is_some() {
+            text += &format!("{}\n", paint.head(title));
+            list.for_each(|f| text += &one(ran, f, paint));
+            text += "\n";
+        }
     }
-    text + "\n"
+    text
 }
 
 fn one(ran: &Ran, f: &Finding, paint: Paint) -> String {
     let sites = &ran.subject.program.sites;
     let again = if f.times > 1 { format!(", met {} times", count(f.times as i64)) } else { String::new() };
-    let message = format!("{}: {}", f.kind.name(), f.message);
+    let class = if f.note { "note" } else { f.kind.name() };
+    let message = format!("{class}: {}", f.message);
     let label = format!("{}, cycle {}{again}", f.agent, plain(f.cycle));
     let Some(site) = sites.get(f.site as usize) else {
         return format!("{message}\n  {label}\n");

@@ -284,7 +284,7 @@ impl Lower<'_> {
                 _ => shape = self.shape_of(ty, name),
             }
         }
-        let pieces = m.pieces.as_ref().and_then(|(n, axis)| {
+        let pieces = m.pieces.as_ref().map(|(n, axis)| {
             let n = self.bounded(n, &format!("the number of pieces of `{name}`"), 1, 64).unwrap_or(1);
             let extent = shape.map(|s| s[(*axis == Axis::Cols) as usize]);
             if let Some(e) = extent
@@ -294,7 +294,7 @@ impl Lower<'_> {
                 let d = self.diag(&m.name.span, message, "equal pieces were expected");
                 self.value_error(d);
             }
-            Some((n as u32, *axis))
+            (n as u32, *axis)
         });
         let global = class == Class::Global;
         let facts = Facts {

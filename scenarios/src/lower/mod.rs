@@ -1,10 +1,10 @@
 //! From the tree to [`Program`]: names, values, shapes, code.
 //!
 //! ```text
-//! mod.rs    the state, names, the order of the passes
+//! mod.rs    the state, the order of the passes    names.rs   what names mean
 //! expr.rs   expressions and what they mention     header.rs  declarations
 //! stmt.rs   blocks, loops, conditions             op.rs      operations
-//! place.rs  operands                              moves.rs   moves and who shares them
+//! place.rs, part.rs, bar.rs  operands              moves.rs   moves and who shares them
 //! shape.rs  shapes left out, and their agreement  cuts.rs    pieces of buffers
 //! ```
 //!
@@ -13,11 +13,15 @@
 //! been reported once stays silent afterwards: a value with an error is no value (`None`), a name in text
 //! that could not be read may mean anything, and a block without a head is judged for its names only.
 
+mod bar;
 mod cuts;
 mod expr;
 mod header;
 mod moves;
+mod names;
 mod op;
+mod parameters;
+mod part;
 mod place;
 mod shape;
 mod stmt;
@@ -25,47 +29,17 @@ mod stmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::{
-    Class, Dtype, Expr, Grid, Instr, MbarId, NamedId, ObjId, Object, Program, Site, SiteId, TapeId, VarId, Waits,
-};
+use warpline_sim::ir::{Class, Dtype, Grid, Instr, MbarId, ObjId, Object, Program, Site, SiteId, VarId, Waits};
 
 use crate::Inputs;
 use crate::ast::{Axis, Kernel, Span};
 use crate::parse::Parsed;
-use crate::suggest::did_you_mean;
+
+pub use parameters::{Parameter, parameters};
 
 use cuts::Cuts;
+use names::Meaning;
 use shape::Agree;
-
-/// What a name means.
-#[derive(Clone, Debug)]
-enum Meaning {
-    /// A parameter or header `let`; without a value where an error has been reported.
-    Value(Option<i64>),
-    Object(ObjId),
-    Mbar(MbarId),
-    Named(NamedId),
-    /// A role or a set of warps, and whether it has members.
-    Role(usize, bool),
-    /// `set leader = cta 0`.
-    Cta(Expr),
-    /// A tape, and whether it has an index.
-    Tape(TapeId, bool),
-}
-
-impl Meaning {
-    fn noun(&self) -> &'static str {
-        match self {
-            Meaning::Value(_) => "a value",
-            Meaning::Object(_) => "a buffer",
-            Meaning::Mbar(_) => "an mbarrier",
-            Meaning::Named(_) => "a named barrier",
-            Meaning::Role(..) => "a set of warps",
-            Meaning::Cta(_) => "a set of CTAs",
-            Meaning::Tape(..) => "a trip count",
-        }
-    }
-}
 
 /// A variable of an agent's frame.
 #[derive(Clone, Debug)]
@@ -292,62 +266,6 @@ impl<'a> Lower<'a> {
         Diagnostic::new(self.file, span.clone(), message, label)
     }
 
-    /// Gives a name a meaning; a second one is an error.
-    fn define(&mut self, name: &str, span: &Span, meaning: Meaning) {
-        if BUILT_IN.contains(&name) {
-            let d = self.diag(span, format!("`{name}` is a built-in name"), "another name was expected");
-            self.error(d);
-            return;
-        }
-        if let Some((old, at)) = self.names.get(name) {
-            let d = self
-                .diag(span, format!("`{name}` is declared twice"), "another name was expected")
-                .also(at.clone(), format!("it is {} since here", old.noun()));
-            self.error(d);
-            return;
-        }
-        self.order.push(name.into());
-        self.names.insert(name.into(), (meaning, span.clone()));
-    }
-
-    /// The meaning of a name of the header. `wanted` says what was expected, `fits` filters suggestions.
-    fn lookup(&mut self, name: &str, span: &Span, wanted: &str, fits: fn(&Meaning) -> bool) -> Option<Meaning> {
-        if let Some((meaning, at)) = self.names.get(name).cloned() {
-            if fits(&meaning) {
-                return Some(meaning);
-            }
-            let d = self
-                .diag(span, format!("`{name}` is {}, not {wanted}", meaning.noun()), format!("{wanted} was expected"))
-                .also(at, "declared here");
-            self.error(d);
-            return None;
-        }
-        self.unknown(name, span, wanted, fits);
-        None
-    }
-
-    /// Reports an unknown name, unless text that could not be read may declare it.
-    fn unknown(&mut self, name: &str, span: &Span, wanted: &str, fits: fn(&Meaning) -> bool) {
-        if self.skipped.contains(name) {
-            return;
-        }
-        let known: Vec<&str> = self
-            .order
-            .iter()
-            .filter(|n| self.names.get(*n).is_some_and(|(m, _)| fits(m)))
-            .map(String::as_str)
-            .collect();
-        let help = did_you_mean(name, known.iter().copied())
-            .or_else(|| (!known.is_empty() && known.len() <= 8).then(|| format!("declared are: {}", known.join(", "))));
-        let mut d = self.diag(span, format!("unknown name `{name}`"), format!("{wanted} was expected here"));
-        d.help = help.or_else(|| Some("declare it before the first statement of the kernel".into()));
-        self.error(d);
-    }
-
-    fn find_local(&self, name: &str) -> Option<&Local> {
-        self.scopes.iter().rev().find_map(|s| s.get(name))
-    }
-
     /// The object and what is known of it.
     fn object(&self, id: ObjId) -> (&Object, &Facts) {
         (&self.program.objects[id as usize], &self.facts[id as usize])
@@ -399,37 +317,4 @@ impl<'a> Lower<'a> {
     fn pc(&self) -> u32 {
         self.program.code.len() as u32
     }
-}
-
-/// Names with a meaning of their own.
-const BUILT_IN: [&str; 4] = ["self", "warp", "cta", "cores"];
-
-/// A parameter of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name.
-    pub name: String,
-    /// Its value where none is given, if that needs no other parameter's value.
-    pub default: Option<i64>,
-    /// Whether it has a default at all.
-    pub optional: bool,
-    /// Where it stands.
-    pub span: Span,
-}
-
-/// The parameters of a kernel, in order.
-pub fn parameters(file: &str, text: &str) -> Result<Vec<Parameter>, Vec<Diagnostic>> {
-    let parsed = crate::parse::parse(file, text);
-    let Some(kernel) = parsed.kernel else { return Err(parsed.errors) };
-    let (set, none) = (BTreeMap::new(), BTreeSet::new());
-    let inputs = Inputs { set: &set, cores: None };
-    let mut l = Lower::new(file, text, &kernel, &none, &inputs, Vec::new());
-    let mut all = Vec::new();
-    for p in &kernel.params {
-        let default = p.default.as_ref().and_then(|e| l.constant(e, "a default"));
-        l.define(&p.name.text, &p.name.span, Meaning::Value(default));
-        let optional = p.default.is_some();
-        all.push(Parameter { name: p.name.text.clone(), default, optional, span: p.name.span.clone() });
-    }
-    Ok(all)
 }

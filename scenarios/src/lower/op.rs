@@ -67,7 +67,9 @@ impl Lower<'_> {
                 let at = self.bar(bar);
                 let phase = self.expr(phase);
                 let bar_ref = at?;
-                self.waited.push((bar_ref.bar, bar.span.clone()));
+                if !self.ctx.dead {
+                    self.waited.push((bar_ref.bar, bar.span.clone()));
+                }
                 let phase = phase?;
                 Op::MbarWait {
                     bar: bar_ref,

@@ -1,12 +1,11 @@
 //! Operands: which object, which slot or block, which part of it.
 
-use warpline_sim::ir::{BarRef, Class, Expr, Part, Place, Sel, TileRef, Where};
+use warpline_sim::ir::{Class, Expr, Place, Sel, TileRef};
 
-use super::header::axis_name;
+use super::part::Selecting;
 use super::shape::{Agree, Foot};
 use super::{Facts, Lower, Meaning, Mentions};
-use crate::ast::{self, Axis, BarAt, Ident, SelKind, Selector, Span};
-use crate::suggest::did_you_mean;
+use crate::ast::{self, Axis, Ident, SelKind};
 
 /// What an operand must be.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +23,6 @@ pub(super) struct Want<'a> {
 pub(super) struct Spot {
     pub(super) place: Place,
     pub(super) foot: Foot,
-}
-
-/// A selection being built.
-struct Selecting {
-    sel: Sel,
-    foot: Foot,
-    partner: Option<(u32, Axis)>,
 }
 
 impl Lower<'_> {
@@ -176,129 +168,6 @@ impl Lower<'_> {
         Some(at)
     }
 
-    fn selectors(&mut self, s: &mut Selecting, sels: &[Selector]) -> Option<()> {
-        for sel in sels {
-            match &sel.kind {
-                SelKind::Part(axis, index, of) => {
-                    let of = match (of, self.ctx.members) {
-                        (Some(e), _) => self.bounded(e, "the number of parts", 1, 1 << 16)?,
-                        (None, Some(m)) => m.count as i64,
-                        (None, None) => {
-                            let word = if *axis == Axis::Rows { "rows" } else { "cols" };
-                            let d = self
-                                .diag(
-                                    &sel.span,
-                                    "no role with members stands around this",
-                                    "how many parts there are is not known",
-                                )
-                                .help(format!("write `.{word}(i, n)`: part i of n"));
-                            self.error(d);
-                            return None;
-                        }
-                    };
-                    let index = self.expr(index)?;
-                    self.part(s, *axis, index, of, &sel.span)?;
-                }
-                SelKind::Half(e) => {
-                    let index = self.expr(e)?;
-                    self.part(s, Axis::Rows, index, 2, &sel.span)?;
-                }
-                SelKind::Block(r, c) => {
-                    let (r, c) = (self.expr(r)?, self.expr(c)?);
-                    let whole = self.extent(&s.foot);
-                    for (axis, index) in [(Axis::Rows, r), (Axis::Cols, c)] {
-                        let have = whole.map(|w| w[axis as usize]);
-                        let of = have.map_or(1, |h| h / 8);
-                        if let Some(h) = have
-                            && h % 8 != 0
-                        {
-                            let message = format!("{h} {} do not divide into blocks of 8", axis_name(axis));
-                            let d = self.diag(&sel.span, message, "a multiple of 8 was expected");
-                            self.value_error(d);
-                            return None;
-                        }
-                        self.part(s, axis, index, of, &sel.span)?;
-                    }
-                    s.foot.fixed = Some([8, 8]);
-                }
-                SelKind::Digits(digits) => self.digits(s, digits, &sel.span)?,
-            }
-        }
-        Some(())
-    }
-
-    /// `.0`, `.01`: pieces where they are declared; two digits cut rows and columns in two.
-    fn digits(&mut self, s: &mut Selecting, digits: &str, span: &Span) -> Option<()> {
-        let (object, facts) = self.object(s.foot.obj);
-        let (name, class) = (object.name.clone(), object.class);
-        let index: i64 = digits.parse().unwrap_or(i64::MAX);
-        if let Some((n, axis)) = facts.pieces {
-            return self.part(s, axis, Expr::Const(index), n as i64, span);
-        }
-        if class == Class::Shared {
-            let d = self
-                .diag(span, format!("`{name}` has no pieces"), "a buffer with pieces was expected")
-                .help(format!("declare `shared {name}... pieces 2 rows`, or write `.rows({index}, 2)`"));
-            self.error(d);
-            return None;
-        }
-        if digits.len() == 2 {
-            for (axis, digit) in [(Axis::Rows, index / 10), (Axis::Cols, index % 10)] {
-                self.part(s, axis, Expr::Const(digit), 2, span)?;
-            }
-            return Some(());
-        }
-        let (n, axis) = s.partner.unwrap_or((2, Axis::Rows));
-        self.part(s, axis, Expr::Const(index), n as i64, span)
-    }
-
-    /// A second bracket: a piece chosen by an expression.
-    fn piece(&mut self, s: &mut Selecting, e: &ast::Expr) -> Option<()> {
-        let index = self.expr(e)?;
-        let (object, facts) = self.object(s.foot.obj);
-        let Some((n, axis)) = facts.pieces else {
-            let name = object.name.clone();
-            let d = self
-                .diag(&e.span, format!("`{name}` has no pieces"), "a second index chooses a piece")
-                .help(format!("declare it with `pieces n rows` or `pieces n cols`: `shared {name}... pieces 4 cols`"));
-            self.error(d);
-            return None;
-        };
-        self.part(s, axis, index, n as i64, &e.span)
-    }
-
-    /// Cuts what is selected so far into `of` equal parts and takes one.
-    fn part(&mut self, s: &mut Selecting, axis: Axis, index: Expr, of: i64, span: &Span) -> Option<()> {
-        let name = self.program.objects[s.foot.obj as usize].name.clone();
-        let of = of.max(1);
-        if let Some(have) = self.extent(&s.foot).map(|e| e[axis as usize])
-            && (have % of != 0 || have < of)
-        {
-            let message = format!("{have} {} of `{name}` do not divide into {of} equal parts", axis_name(axis));
-            let d = self.diag(span, message, format!("a divisor of {have} was expected"));
-            self.value_error(d);
-            return None;
-        }
-        if let Some(v) = index.constant()
-            && !(0..of).contains(&v)
-        {
-            let message = format!("part {v} of `{name}`, which is cut into {of}");
-            let d = self.diag(span, message, format!("0 to {} were expected", of - 1));
-            self.value_error(d);
-            return None;
-        }
-        let part = Part { index, of: of as u32 };
-        match axis {
-            Axis::Rows => s.sel.rows.push(part),
-            Axis::Cols => s.sel.cols.push(part),
-        }
-        s.foot.div[axis as usize] = s.foot.div[axis as usize].saturating_mul(of).min(1 << 40);
-        if let Some(f) = &mut s.foot.fixed {
-            f[axis as usize] = (f[axis as usize] / of).max(1);
-        }
-        Some(())
-    }
-
     /// Notes the cuts that a part makes in a buffer.
     pub(super) fn note_cuts(&mut self, foot: &Foot) {
         if self.last_walk && !self.ctx.dead && self.facts[foot.obj as usize].shape.is_some() {
@@ -363,70 +232,6 @@ impl Lower<'_> {
         }
         self.agree(Agree::Tile(foot.clone(), s.foot));
         Some(TileRef { obj, at, sel: s.sel })
-    }
-
-    /// A mailbox slot, with its version as the tile.
-    pub(super) fn mailbox(&mut self, p: &ast::Place, version: Option<&ast::Expr>, write: bool) -> Option<Place> {
-        let want = Want { classes: &[Class::Mailbox], write, partner: None };
-        let mut place = self.place(p, want)?.place;
-        if let Some(v) = version {
-            let at = vec![self.expr(v)?];
-            place.tile = Some(TileRef { obj: place.obj, at, sel: Sel::default() });
-        }
-        Some(place)
-    }
-
-    /// An mbarrier.
-    pub(super) fn bar(&mut self, b: &ast::Bar) -> Option<BarRef> {
-        let id = self.mbar(&b.name)?;
-        let stages = self.program.mbars[id as usize].stages;
-        let stage = match &b.index {
-            Some(e) => {
-                let stage = self.expr(e)?;
-                if let Some(v) = stage.constant()
-                    && !(0..stages as i64).contains(&v)
-                {
-                    let message = format!("barrier {v} of `{}`, which has {stages}", b.name.text);
-                    let d = self.diag(&e.span, message, format!("0 to {} were expected", stages - 1));
-                    self.value_error(d);
-                }
-                stage
-            }
-            None if stages > 1 => {
-                let d = self
-                    .diag(
-                        &b.span,
-                        format!("`{}` is an array of {stages}, and none is named", b.name.text),
-                        "an index was expected",
-                    )
-                    .help(format!("write `{}[i % {stages}]`", b.name.text));
-                self.error(d);
-                return None;
-            }
-            None => Expr::Const(0),
-        };
-        let at = match &b.at {
-            BarAt::Own => Where::Own,
-            BarAt::Cta(e) => Where::Cta(self.expr(e)?),
-            BarAt::Ctas(e) => Where::Ctas(self.expr(e)?),
-        };
-        Some(BarRef { bar: id, stage, at })
-    }
-
-    /// An array of mbarriers by its name.
-    pub(super) fn mbar(&mut self, name: &Ident) -> Option<u16> {
-        if !self.names.contains_key(&name.text) && !self.skipped.contains(&name.text) {
-            let bars = self.program.mbars.iter().map(|b| b.name.clone()).collect::<Vec<_>>();
-            let mut d = self.diag(&name.span, format!("unknown name `{}`", name.text), "an mbarrier was expected here");
-            d.help = did_you_mean(&name.text, bars.iter().map(String::as_str))
-                .or_else(|| Some(format!("declare it: `mbar {}[stages] (1)`", name.text)));
-            self.error(d);
-            return None;
-        }
-        match self.lookup(&name.text, &name.span, "an mbarrier", |m| matches!(m, Meaning::Mbar(_)))? {
-            Meaning::Mbar(id) => Some(id),
-            _ => None,
-        }
     }
 
     /// What a place mentions of the agent's coordinates.

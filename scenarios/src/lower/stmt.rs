@@ -39,7 +39,7 @@ impl Lower<'_> {
     fn statement(&mut self, s: &Stmt) {
         match &s.kind {
             StmtKind::Block(head, body) => self.block(head, body, &s.span),
-            StmtKind::For(ranges, body) => self.for_loop(ranges, body, &s.span),
+            StmtKind::For(ranges, body) => self.for_loop(ranges, body),
             StmtKind::While(cond, body) => {
                 let mentions = self.mentions(cond);
                 let cond = self.expr(cond);
@@ -141,7 +141,7 @@ impl Lower<'_> {
     pub(super) fn local(&mut self, name: &Ident, mentions: Mentions, mutable: bool) -> Option<VarId> {
         let old = self.find_local(&name.text).map(|l| l.span.clone());
         let header = self.names.get(&name.text).map(|(_, s)| s.clone());
-        if super::BUILT_IN.contains(&name.text.as_str()) {
+        if super::names::BUILT_IN.contains(&name.text.as_str()) {
             let d = self.diag(&name.span, format!("`{}` is a built-in name", name.text), "another name was expected");
             self.error(d);
             return None;
@@ -251,7 +251,7 @@ impl Lower<'_> {
         self.land(branch);
     }
 
-    fn for_loop(&mut self, ranges: &[Range1], body: &[Stmt], span: &Span) {
+    fn for_loop(&mut self, ranges: &[Range1], body: &[Stmt]) {
         let Some((r, rest)) = ranges.split_first() else {
             self.statements(body);
             return;
@@ -295,7 +295,7 @@ impl Lower<'_> {
             if rest.is_empty() {
                 l.statements(body);
             } else {
-                l.for_loop(rest, body, span);
+                l.for_loop(rest, body);
             }
             l.site = site;
             let next = Expr::binary(Binary::Add, Expr::Var(var), Expr::Const(step));

@@ -3,7 +3,7 @@
 //! ```text
 //! mod.rs    the parser's state, kernels, parameters, recovery
 //! expr.rs   expressions          decl.rs  declarations
-//! stmt.rs   blocks and lines     op.rs    operations     place.rs  operands
+//! stmt.rs   blocks and lines     op.rs, sync.rs  operations     place.rs  operands
 //! ```
 //!
 //! A production that fails has pushed its message and returns [`Failed`]; the statement that holds it
@@ -15,6 +15,7 @@ mod expr;
 mod op;
 mod place;
 mod stmt;
+mod sync;
 
 use std::collections::BTreeSet;
 

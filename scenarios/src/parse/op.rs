@@ -1,11 +1,11 @@
 //! Operations.
 
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::{Cost, Fence, How, MmaKind, Order, Per, Queue};
+use warpline_sim::ir::{Cost, Fence, How, MmaKind, Order};
 
 use super::decl::DECLARATIONS;
 use super::{Parse, Parser};
-use crate::ast::{Arrive, Bar, Ident, Move, Operation, Place};
+use crate::ast::{Move, Operation, Place};
 use crate::lex::Kind;
 use crate::suggest::did_you_mean;
 
@@ -63,21 +63,9 @@ const OPERATIONS: [&str; 50] = [
     "elect",
 ];
 
-/// Queues by name.
-const QUEUES: [(&str, Queue); 8] = [
-    ("cp", Queue::Cp),
-    ("wgmma", Queue::Wgmma),
-    ("bulk", Queue::Bulk),
-    ("bulk.read", Queue::BulkRead),
-    ("vm", Queue::Vm),
-    ("lgkm", Queue::Lgkm),
-    ("tmem.ld", Queue::TmemLd),
-    ("tmem.st", Queue::TmemSt),
-];
-
 impl Parser<'_> {
     /// A word with the words that hang on it by dots: `tmem.fence`.
-    fn dotted(&mut self) -> String {
+    pub(super) fn dotted(&mut self) -> String {
         let mut word = self.word().to_string();
         self.bump();
         while self.at_sym(".") && self.glued(self.pos) && self.kind_at(self.pos + 1) == Kind::Name {
@@ -321,132 +309,5 @@ impl Parser<'_> {
         }
         let dst = if self.eat_sym("->") { Some(self.bare_place("a register object")?) } else { None };
         Ok(Operation::Alu { unit, count, times, uses, dst })
-    }
-
-    fn commit(&mut self) -> Parse<Operation> {
-        let queue = match self.name() {
-            Some("cp") => Queue::Cp,
-            Some("wgmma") => Queue::Wgmma,
-            Some("bulk") => Queue::Bulk,
-            Some("umma") => {
-                self.bump();
-                self.sym("->", "and the mbarrier to arrive on")?;
-                let mut bars: Vec<Bar> = vec![self.bar()?];
-                while self.eat_sym(",") {
-                    bars.push(self.bar()?);
-                }
-                return Ok(Operation::CommitUmma(bars));
-            }
-            _ => return self.expected("`cp`, `wgmma`, `bulk` or `umma`"),
-        };
-        self.bump();
-        Ok(Operation::Commit(queue))
-    }
-
-    fn wait(&mut self) -> Parse<Operation> {
-        if self.kind() != Kind::Name {
-            return self.expected("a queue or an mbarrier");
-        }
-        let from = self.pos;
-        let start = self.span().start;
-        let word = self.dotted();
-        if self.at_sym("<=") {
-            let Some((_, queue)) = QUEUES.iter().find(|(n, _)| *n == word) else {
-                let names = QUEUES.map(|(n, _)| n);
-                let mut d = Diagnostic::new(
-                    self.file,
-                    self.since(start),
-                    format!("`{word}` is no queue"),
-                    "a queue was expected before `<=`",
-                );
-                d.help = did_you_mean(&word, names).or_else(|| {
-                    let names = names.join(", ");
-                    Some(format!("the queues are {names}; a wait on an mbarrier reads `wait {word} for phase`"))
-                });
-                return self.fail(d);
-            };
-            self.bump();
-            return Ok(Operation::Wait(*queue, self.expr()?));
-        }
-        self.pos = from;
-        let queue = QUEUES.iter().any(|(n, _)| *n == word);
-        let bar = self.bar()?;
-        if let Some(parity @ ("for" | "parity")) = self.name() {
-            self.bump();
-            return Ok(Operation::MbarWait { bar, parity: parity == "parity", phase: self.expr()? });
-        }
-        if queue {
-            return self.expected("`<=` and how many may be outstanding");
-        }
-        let message = format!("expected `for` and a phase, found {}", self.found());
-        let name = bar.name.text;
-        self.fail(
-            Diagnostic::new(self.file, self.span(), message, "`for` or `parity` was expected here")
-                .help(format!("write `wait {name}[i % stages] for i / stages`, or `wait {name} for 0`")),
-        )
-    }
-
-    fn names(&mut self) -> Parse<Vec<Ident>> {
-        let mut all = vec![self.ident("an mbarrier")?];
-        while self.eat_sym(",") {
-            all.push(self.ident("an mbarrier")?);
-        }
-        Ok(all)
-    }
-
-    fn arrive(&mut self) -> Parse<Operation> {
-        let bar = self.bar()?;
-        let mut a = Arrive { bar, per: None, count: None, expect: None, relaxed: false, cluster: false };
-        loop {
-            match self.name() {
-                Some("expect") => {
-                    self.bump();
-                    a.expect = Some(self.expr()?);
-                }
-                Some("count") => {
-                    self.bump();
-                    a.count = Some(self.expr()?);
-                }
-                Some("per") => {
-                    self.bump();
-                    a.per = match self.name() {
-                        Some("thread") => Some(Per::Thread),
-                        Some("warp") => Some(Per::Warp),
-                        _ => return self.expected("`thread` or `warp`"),
-                    };
-                    self.bump();
-                }
-                Some("once") => {
-                    self.bump();
-                    a.per = Some(Per::Once);
-                }
-                Some("relaxed") => {
-                    self.bump();
-                    a.relaxed = true;
-                }
-                Some("cluster") => {
-                    self.bump();
-                    a.cluster = true;
-                }
-                _ => return Ok(Operation::Arrive(Box::new(a))),
-            }
-        }
-    }
-
-    fn fence(&mut self) -> Parse<Fence> {
-        if self.kind() != Kind::Name {
-            return self.expected("`async`, `async.global`, `mbarrier_init` or `cta`");
-        }
-        let at = self.pos;
-        Ok(match self.dotted().as_str() {
-            "async" => Fence::Async,
-            "async.global" => Fence::AsyncGlobal,
-            "mbarrier_init" | "mbarrier_init.cluster" => Fence::MbarrierInit,
-            "cta" => Fence::Cta,
-            _ => {
-                self.pos = at;
-                return self.expected("`async`, `async.global`, `mbarrier_init` or `cta`");
-            }
-        })
     }
 }

@@ -217,7 +217,7 @@ impl Parser<'_> {
             ),
             _ => {
                 let (op, cost) = self.operation_with_cost()?;
-                Ok(Stmt { kind: StmtKind::Op(op, cost), span: self.since(start) })
+                Ok(Stmt { kind: StmtKind::Op(Box::new(op), cost), span: self.since(start) })
             }
         }
     }

@@ -98,6 +98,19 @@ fn need_of(op: &Op) -> Option<Need> {
     })
 }
 
+/// What each executing thread starts for itself, so that it belongs under `elect:`.
+fn by_thread(op: &Op) -> Option<&'static str> {
+    match op {
+        Op::Move { how: How::TmaLoad, .. } => Some("tma"),
+        Op::Move { how: How::TmaStore, .. } => Some("tma.store"),
+        Op::Mma { kind: MmaKind::Umma, .. } => Some("umma"),
+        Op::Mma { kind: MmaKind::UmmaPair, .. } => Some("umma.pair"),
+        Op::CommitUmma(_) => Some("commit umma"),
+        Op::NextTile { .. } => Some("clc"),
+        _ => None,
+    }
+}
+
 /// Checks every operation and every `needs` of a kernel against a machine.
 ///
 /// # Errors
@@ -121,8 +134,13 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
             site: None,
         });
     };
+    let elected = crate::protocol::elected_code(prog);
     for (pc, i) in prog.code.iter().enumerate() {
         let Instr::Op { op, .. } = i else { continue };
+        if let (Some(what), false) = (by_thread(op), elected[pc]) {
+            let message = format!("every thread that executes `{what}` starts one, 32 by a warp; put it under `elect:`");
+            return Err(unsupported(message, prog.at[pc]));
+        }
         if let Some(need) = need_of(op)
             && !(need.holds)(vendor, n)
         {

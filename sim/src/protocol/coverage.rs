@@ -162,7 +162,7 @@ impl World<'_> {
             s.obj == new.obj && s.rows.0 < rows.1 && rows.0 < s.rows.1 && s.cols.0 < cols.1 && cols.0 < s.cols.1
         };
         if let Some(s) = self.stored.iter().find(meets).copied() {
-            let message = format!(
+            let what = format!(
                 "stores rows {}..{}, columns {}..{} of {}, which {} stores too",
                 rows.0,
                 rows.1,
@@ -171,7 +171,19 @@ impl World<'_> {
                 o.name,
                 self.agent_name(s.agent),
             );
-            self.find(FindingKind::Coverage, a, pc, message, Some((s.pc, "the other store".into())));
+            let other = Some((s.pc, "the other store".to_string()));
+            // The same statement in another CTA stores the same values: twice the work, and no fault.
+            if s.pc == pc && self.info[s.agent as usize].cta != self.info[a as usize].cta {
+                self.note(
+                    FindingKind::Coverage,
+                    a,
+                    pc,
+                    format!("{what}, from the same statement: redundant work"),
+                    other,
+                );
+            } else {
+                self.find(FindingKind::Coverage, a, pc, what, other);
+            }
         }
         self.stored.push(new);
     }

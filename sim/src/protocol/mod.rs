@@ -42,4 +42,4 @@ pub use meet::MeetKind;
 pub use memory::{Foot, TileKey};
 pub use step::{Did, MmaDid, MoveDid, Step};
 pub use stream::StreamKind;
-pub use world::{On, Rules, World};
+pub use world::{On, Rules, World, elected_code};

@@ -315,7 +315,23 @@ impl<'p> World<'p> {
             return;
         }
         let agent = self.agent_name(a);
-        self.findings.push(Finding { kind, message, site, other, agent, cycle: -1.0, times: 1 });
+        self.findings.push(Finding { kind, message, site, other, agent, cycle: -1.0, times: 1, note: false });
+    }
+
+    /// Records something worth knowing that is no fault.
+    pub(super) fn note(
+        &mut self,
+        kind: FindingKind,
+        a: AgentId,
+        pc: u32,
+        message: String,
+        other: Option<(u32, String)>,
+    ) {
+        let before = self.findings.len();
+        self.find(kind, a, pc, message, other);
+        for f in &mut self.findings[before..] {
+            f.note = true;
+        }
     }
 
     pub(super) fn broken(&mut self, a: AgentId, pc: u32, f: &Fault) -> Step {
@@ -348,6 +364,7 @@ impl<'p> World<'p> {
     pub(super) fn end(&mut self, a: AgentId, pc: u32) {
         self.agents[a as usize].ended = true;
         self.leave_meets(a);
+        self.check_exit(a, pc);
         if self.ended() {
             let mut held: Vec<_> = self.tmem.keys().copied().collect();
             held.sort_unstable();
@@ -357,6 +374,20 @@ impl<'p> World<'p> {
                 self.find(FindingKind::LifeCycle, a, pc, message, None);
             }
             self.check_stores();
+        }
+    }
+
+    /// A CTA that ends must not be the destination of a copy still on its way (verification.md B.3, M20).
+    fn check_exit(&mut self, a: AgentId, pc: u32) {
+        let cta = self.info[a as usize].cta;
+        if (0..self.info.len()).any(|i| self.info[i].cta == cta && !self.agents[i].ended) {
+            return;
+        }
+        let here = |&(bar, _, _): &(MbarIx, i64, u32)| self.mbar_cta(bar) == cta;
+        let copy = self.flights.iter().flatten().find(|f| f.delivers.iter().any(here)).map(|f| f.pc);
+        if let Some(copy) = copy {
+            let message = format!("CTA {cta} ends while a copy into its shared memory is in flight");
+            self.find(FindingKind::LifeCycle, a, pc, message, Some((copy, "the copy".into())));
         }
     }
 
@@ -417,7 +448,7 @@ fn reads_by_async_proxy(prog: &Program) -> bool {
 }
 
 /// For each instruction, whether it is inside an `elect:` block.
-fn elected_code(prog: &Program) -> Vec<bool> {
+pub fn elected_code(prog: &Program) -> Vec<bool> {
     let mut list = vec![false; prog.code.len()];
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Only(Who::Elected, to) = i {

@@ -31,7 +31,12 @@ pub fn layout(t: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError>
     let window = Window::new(t, options)?;
     let mut tracks = select::tracks(t, options)?;
     select::place(t, window, &mut tracks)?;
-    let asked = tracks.len();
+    // A row on which nothing happens in the window tells nothing; a chart of nothing keeps its rows.
+    let chosen = tracks.len();
+    if tracks.iter().any(|track| !track.idle()) {
+        tracks.retain(|track| !track.idle());
+    }
+    let (asked, idle) = (tracks.len(), chosen - tracks.len());
     let measure = Measure::new().ok_or(GanttError::Font)?;
     let column = LabelColumn::new(&tracks, &measure, em, width);
     let x = em + column.width();
@@ -42,7 +47,7 @@ pub fn layout(t: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError>
     // Rows that do not fit are left out, which can only make the legend smaller; so this ends.
     let mut plan = loop {
         let marks = marks::plan(&frame, &tracks, &drawings, options.wakes);
-        let plan = Plan::new(&frame, options, (width, height), &tracks, &drawings, marks, asked, &measure);
+        let plan = Plan::new(&frame, options, (width, height), &tracks, &drawings, marks, (asked, idle), &measure);
         let fit = plan.stack.fit(plan.room);
         if fit == tracks.len() {
             break plan;
@@ -145,7 +150,7 @@ impl Plan {
         tracks: &[Track<'_>],
         drawings: &[Vec<Drawing>],
         marks: marks::Marks,
-        asked: usize,
+        asked: (usize, usize),
         measure: &Measure,
     ) -> Plan {
         let (t, em) = (frame.t, frame.em);
@@ -243,7 +248,7 @@ fn total(frame: &Frame<'_>) -> String {
 }
 
 /// What the picture does not show.
-fn notes(frame: &Frame<'_>, shown: usize, asked: usize) -> Vec<String> {
+fn notes(frame: &Frame<'_>, shown: usize, (asked, idle): (usize, usize)) -> Vec<String> {
     let (t, window) = (frame.t, frame.scale.window);
     let end = t.end.max(TICKS);
     let cycles = |ticks: u64| grouped(ticks.div_ceil(TICKS));
@@ -254,8 +259,12 @@ fn notes(frame: &Frame<'_>, shown: usize, asked: usize) -> Vec<String> {
     if window.from > 0 || window.to < end {
         notes.push(format!("Cycles {} to {} of {}.", cycles(window.from), cycles(window.to), cycles(end)));
     }
-    if asked < t.rows.len() {
-        notes.push(format!("{} of {} rows chosen.", grouped(asked as u64), grouped(t.rows.len() as u64)));
+    if asked + idle < t.rows.len() {
+        notes.push(format!("{} of {} rows chosen.", grouped((asked + idle) as u64), grouped(t.rows.len() as u64)));
+    }
+    if idle > 0 {
+        let rows = if idle == 1 { "row" } else { "rows" };
+        notes.push(format!("{} {rows} on which nothing happens left out.", grouped(idle as u64)));
     }
     if shown < asked {
         let rows = if asked - shown == 1 { "row" } else { "rows" };

@@ -34,6 +34,8 @@ pub struct GanttOptions {
     /// Rows shown: those that match one of these words, or all when empty. A word matches a row whose role, section
     /// (`agents`, `engines`, `barriers`, `slots`) or CTA (`cta 2`) it is, or whose name it is part of.
     pub rows: Vec<String>,
+    /// Only the rows of the first so many CTAs, in order of launch; all when `None`.
+    pub ctas: Option<u32>,
     /// Light or dark.
     pub theme: Theme,
     /// Whether title and subtitle are drawn.
@@ -50,6 +52,7 @@ impl Default for GanttOptions {
             from: None,
             to: None,
             rows: Vec::new(),
+            ctas: None,
             theme: Theme::Light,
             title: true,
             wakes: true,

@@ -91,12 +91,20 @@ pub(crate) struct Track<'t> {
     pub(crate) lanes: Vec<Lane>,
 }
 
+impl Track<'_> {
+    /// Whether nothing happens on it in the window; waiting for others to end is nothing.
+    pub(crate) fn idle(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.spans.is_empty())
+    }
+}
+
 /// The rows that the options ask for, grouped by CTA and section, without spans.
 pub(crate) fn tracks<'t>(t: &'t Timeline, options: &GanttOptions) -> Result<Vec<Track<'t>>, GanttError> {
     let mut tracks: Vec<Track<'t>> = t
         .rows
         .iter()
         .enumerate()
+        .filter(|(_, row)| options.ctas.is_none_or(|n| row.cta < n))
         .filter(|(_, row)| options.rows.is_empty() || options.rows.iter().any(|word| matches(row, word)))
         .map(|(index, row)| {
             let (group, name) = labels(row);

@@ -1,0 +1,105 @@
+//! What names mean.
+
+use warpline_sim::ir::{Expr, MbarId, NamedId, ObjId, TapeId};
+
+use super::{Local, Lower};
+use crate::ast::Span;
+use crate::suggest::did_you_mean;
+
+/// Names with a meaning of their own.
+pub(super) const BUILT_IN: [&str; 4] = ["self", "warp", "cta", "cores"];
+
+/// What a name means.
+#[derive(Clone, Debug)]
+pub(super) enum Meaning {
+    /// A parameter or header `let`; without a value where an error has been reported.
+    Value(Option<i64>),
+    Object(ObjId),
+    Mbar(MbarId),
+    Named(NamedId),
+    /// A role or a set of warps, and whether it has members.
+    Role(usize, bool),
+    /// `set leader = cta 0`.
+    Cta(Expr),
+    /// A tape, and whether it has an index.
+    Tape(TapeId, bool),
+}
+
+impl Meaning {
+    /// In words.
+    pub(super) fn noun(&self) -> &'static str {
+        match self {
+            Meaning::Value(_) => "a value",
+            Meaning::Object(_) => "a buffer",
+            Meaning::Mbar(_) => "an mbarrier",
+            Meaning::Named(_) => "a named barrier",
+            Meaning::Role(..) => "a set of warps",
+            Meaning::Cta(_) => "a set of CTAs",
+            Meaning::Tape(..) => "a trip count",
+        }
+    }
+}
+
+impl Lower<'_> {
+    /// Gives a name a meaning; a second one is an error.
+    pub(super) fn define(&mut self, name: &str, span: &Span, meaning: Meaning) {
+        if BUILT_IN.contains(&name) {
+            let d = self.diag(span, format!("`{name}` is a built-in name"), "another name was expected");
+            self.error(d);
+            return;
+        }
+        if let Some((old, at)) = self.names.get(name) {
+            let d = self
+                .diag(span, format!("`{name}` is declared twice"), "another name was expected")
+                .also(at.clone(), format!("it is {} since here", old.noun()));
+            self.error(d);
+            return;
+        }
+        self.order.push(name.into());
+        self.names.insert(name.into(), (meaning, span.clone()));
+    }
+
+    /// The meaning of a name of the header. `wanted` says what was expected, `fits` filters suggestions.
+    pub(super) fn lookup(
+        &mut self,
+        name: &str,
+        span: &Span,
+        wanted: &str,
+        fits: fn(&Meaning) -> bool,
+    ) -> Option<Meaning> {
+        if let Some((meaning, at)) = self.names.get(name).cloned() {
+            if fits(&meaning) {
+                return Some(meaning);
+            }
+            let d = self
+                .diag(span, format!("`{name}` is {}, not {wanted}", meaning.noun()), format!("{wanted} was expected"))
+                .also(at, "declared here");
+            self.error(d);
+            return None;
+        }
+        self.unknown(name, span, wanted, fits);
+        None
+    }
+
+    /// Reports an unknown name, unless text that could not be read may declare it.
+    fn unknown(&mut self, name: &str, span: &Span, wanted: &str, fits: fn(&Meaning) -> bool) {
+        if self.skipped.contains(name) {
+            return;
+        }
+        let known: Vec<&str> = self
+            .order
+            .iter()
+            .filter(|n| self.names.get(*n).is_some_and(|(m, _)| fits(m)))
+            .map(String::as_str)
+            .collect();
+        let help = did_you_mean(name, known.iter().copied())
+            .or_else(|| (!known.is_empty() && known.len() <= 8).then(|| format!("declared are: {}", known.join(", "))));
+        let mut d = self.diag(span, format!("unknown name `{name}`"), format!("{wanted} was expected here"));
+        d.help = help.or_else(|| Some("declare it before the first statement of the kernel".into()));
+        self.error(d);
+    }
+
+    pub(super) fn find_local(&self, name: &str) -> Option<&Local> {
+        self.scopes.iter().rev().find_map(|s| s.get(name))
+    }
+}
