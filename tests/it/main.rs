@@ -4,4 +4,5 @@
 mod cli;
 mod cli_files;
 mod docs;
+mod faults;
 mod properties;

@@ -64,7 +64,7 @@ proptest! {
             let broken = m.apply(&text);
             let report = go(&ring, &broken).map_err(TestCaseError::fail)?;
             prop_assert!(
-                report.outcome != Outcome::Finished || !report.findings.is_empty(),
+                !report.clean(),
                 "{}: finished without a finding\n{ring:?}\n{broken}",
                 m.name
             );

@@ -194,6 +194,13 @@ impl World<'_> {
     pub(super) fn cta_barrier(&mut self, a: AgentId, pc: u32, order: Order) -> Result<bool, Blocked> {
         let cta = self.info[a as usize].cta;
         let needed = self.live_in(Some(cta));
+        let last = self.meets[cta as usize].arrived + 1 >= needed && self.agents[a as usize].waits_in.is_none();
+        if last
+            && !self.rules.exit_releases
+            && let Some(gone) = self.first_ended(cta)
+        {
+            self.left(a, pc, cta, gone);
+        }
         self.meet(a, pc, cta, 1, needed, order != Order::None || self.rules.bare_barrier_orders)
     }
 
@@ -213,15 +220,25 @@ impl World<'_> {
             if let Some((b, pc)) = m.first
                 && !self.rules.exit_releases
             {
-                let message = format!(
-                    "waits at {}, which {} left by ending: a barrier must be met by every warp the same number of times",
-                    self.meet_name(ix),
-                    self.agent_name(a)
-                );
-                self.find(FindingKind::Divergent, b, pc, message, None);
+                self.left(b, pc, ix, a);
             }
             self.finish(ix);
         }
+    }
+
+    /// The first warp of a CTA that has ended.
+    fn first_ended(&self, cta: u32) -> Option<AgentId> {
+        (0..self.info.len()).find(|&i| self.info[i].cta == cta && self.agents[i].ended).map(|i| i as AgentId)
+    }
+
+    /// `a` waits at a barrier that `gone` will not meet again.
+    fn left(&mut self, a: AgentId, pc: u32, ix: MeetIx, gone: AgentId) {
+        let message = format!(
+            "waits at {}, which {} left by ending: a barrier must be met by every warp the same number of times",
+            self.meet_name(ix),
+            self.agent_name(gone)
+        );
+        self.find(FindingKind::Divergent, a, pc, message, None);
     }
 
     /// `bar.sync` and `bar.arrive`.
