@@ -6,6 +6,7 @@ use warpline_sim::diag::Diagnostic;
 
 use crate::console::{Look, Paint};
 use crate::diagnose;
+use crate::show::{WIDTH, wrap};
 
 /// What the exit status says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,9 +81,9 @@ impl Failure {
             Failure::Input { diagnostics, sources } => diagnose::render(diagnostics, sources, look.colour_err),
             Failure::Plain { message, help } => {
                 let paint = Paint { colour: look.colour_err };
-                let mut text = format!("{} {message}\n", paint.bad("error:"));
+                let mut text = format!("{} {}\n", paint.bad("error:"), wrap(message, WIDTH, 7));
                 if let Some(help) = help {
-                    text += &format!("{} {help}\n", paint.head("help:"));
+                    text += &format!("{} {}\n", paint.head("help:"), wrap(help, WIDTH, 6));
                 }
                 text
             }

@@ -7,9 +7,9 @@
 //!  x.toml ──scenario──▶ Scenario: kernel, machine, values, claims
 //! ```
 //!
-//! [`compile`] makes a [`Program`] of a kernel and values for its parameters, [`format`] writes it in the one
-//! spacing, [`parameters`] lists what can be set, [`scenario`] reads a scenario, and [`embedded`] finds those
-//! that come with the program. Nothing here touches a file. Each loader reports every error of its text at
+//! [`compile`] makes a [`Program`] of a kernel and values for its parameters, [`format()`] writes it in the one
+//! spacing, [`parameters`] lists what can be set, [`scenario`] reads a scenario, [`evaluate`] computes the
+//! expression of a claim, and [`embedded`] finds those that come with the program. Nothing here touches a file. Each loader reports every error of its text at
 //! once, as [`Diagnostic`]s with places. The language is described in `docs/language.md`.
 //!
 //! ```
@@ -32,6 +32,7 @@
 //! ```
 
 mod ast;
+mod evaluate;
 mod fmt;
 mod lex;
 mod library;
@@ -45,6 +46,7 @@ use std::collections::BTreeMap;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
 
+pub use evaluate::evaluate;
 pub use fmt::format;
 pub use library::{embedded, embedded_kernel, embedded_kernel_names, embedded_kernel_of, embedded_names, suggestion};
 pub use lower::{Parameter, parameters};

@@ -34,7 +34,8 @@ pub(super) fn check(args: &Check, console: &mut Console) -> Result<Status, Failu
         status = status.and(Status::Violated);
     }
     // Where nothing could be run, the errors say it all.
-    if !args.quiet && !(judged.is_empty() && status == Status::BadInput) {
+    let nothing = judged.is_empty() && status == Status::BadInput;
+    if !args.quiet && !nothing {
         let held = judged.iter().filter(|j| j.holds == Some(true)).count();
         let refuted = judged.iter().filter(|j| j.holds == Some(false)).count();
         let stated = if wrong == 0 { "all as stated".to_string() } else { format!("{wrong} not as stated") };

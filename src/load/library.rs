@@ -230,8 +230,8 @@ pub(crate) fn formatted(file: &str, text: &str) -> Result<String, Vec<Diagnostic
 
 /// The value of an expression of the kernel language over numbers.
 pub(crate) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
-    let _ = (text, value);
-    Err("expressions cannot be evaluated yet".to_string())
+    warpline_scenarios::evaluate("check", text, value)
+        .map_err(|errors| errors.into_iter().map(|d| d.message).collect::<Vec<_>>().join("; "))
 }
 
 /// Names of the built-in machines, in order.

@@ -5,7 +5,7 @@ pub(crate) fn count(n: i64) -> String {
     let digits = n.unsigned_abs().to_string();
     let mut text = String::from(if n < 0 { "-" } else { "" });
     for (i, d) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(d);

@@ -1,4 +1,6 @@
 //! The console blocks of the documents are what the program prints.
+//! After a change of the model or of a text, `TRYCMD=overwrite cargo test -p warpline-tests documents` brings the numbers up
+//! to date; read the difference before it is committed.
 
 #[test]
 fn documents_show_what_the_program_prints() {

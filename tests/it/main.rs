@@ -4,5 +4,6 @@
 mod cli;
 mod cli_files;
 mod docs;
+mod facts;
 mod faults;
 mod properties;

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use warpline_sim::diag::Diagnostic;
 
-use crate::ast::{Ident, Kernel, Param, Span};
+use crate::ast::{Expr, Ident, Kernel, Param, Span};
 use crate::lex::{Comment, Kind, Token, lex};
 
 /// A production failed and has said why.
@@ -64,24 +64,27 @@ pub(crate) struct Parsed {
 
 /// Reads a text.
 pub(crate) fn parse(file: &str, text: &str) -> Parsed {
-    let lexed = lex(file, text);
-    let marks = vec![Mark::Plain; lexed.tokens.len()];
-    let mut p = Parser {
-        file,
-        text,
-        tokens: lexed.tokens,
-        marks,
-        pos: 0,
-        errors: lexed.errors,
-        skipped: BTreeSet::new(),
-        depth: 0,
-        nodes: 0,
-    };
+    let (mut p, comments) = Parser::new(file, text);
     let kernel = p.kernel().ok();
     if kernel.is_none() {
         p.skip_names(0, p.tokens.len());
     }
-    Parsed { kernel, errors: p.errors, skipped: p.skipped, tokens: p.tokens, marks: p.marks, comments: lexed.comments }
+    Parsed { kernel, errors: p.errors, skipped: p.skipped, tokens: p.tokens, marks: p.marks, comments }
+}
+
+/// Reads a text that is one expression.
+pub(crate) fn expression(file: &str, text: &str) -> Result<Expr, Vec<Diagnostic>> {
+    let (mut p, _) = Parser::new(file, text);
+    let read = p.expr().and_then(|e| {
+        while p.kind() == Kind::Newline {
+            p.bump();
+        }
+        if p.kind() == Kind::End { Ok(e) } else { p.expected("the end of the expression") }
+    });
+    match read {
+        Ok(e) if p.errors.is_empty() => Ok(e),
+        _ => Err(p.errors),
+    }
 }
 
 /// Blocks, heads and parentheses that may stand inside one another.
@@ -101,6 +104,23 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
+    fn new(file: &'a str, text: &'a str) -> (Parser<'a>, Vec<Comment>) {
+        let lexed = lex(file, text);
+        let marks = vec![Mark::Plain; lexed.tokens.len()];
+        let p = Parser {
+            file,
+            text,
+            tokens: lexed.tokens,
+            marks,
+            pos: 0,
+            errors: lexed.errors,
+            skipped: BTreeSet::new(),
+            depth: 0,
+            nodes: 0,
+        };
+        (p, lexed.comments)
+    }
+
     fn kind_at(&self, pos: usize) -> Kind {
         self.tokens[pos.min(self.tokens.len() - 1)].kind
     }

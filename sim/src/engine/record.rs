@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ir::Program;
-use crate::protocol::{AgentInfo, Foot, World};
+use crate::protocol::{AgentInfo, Foot};
 use crate::timeline::{Engine, Row, RowKind, SourceLine, Span, Timeline, What};
 
 /// A row before it has its final place: rows are ordered by CTA, then sort, then index.
@@ -98,19 +98,9 @@ impl<'p> Recorder<'p> {
     }
 
     /// A slot begins to be filled with a tile and holds it from `full` on.
-    pub(super) fn fill(
-        &mut self,
-        cta: u32,
-        world: &World<'_>,
-        foot: &Foot,
-        tile: String,
-        now: u64,
-        full: u64,
-        site: u32,
-    ) {
+    pub(super) fn fill(&mut self, cta: u32, foot: &Foot, tile: String, now: u64, full: u64, site: u32) {
         let o = &self.prog.objects[foot.obj as usize];
         let name = if o.slots > 1 { format!("{}[{}]", o.name, foot.slot) } else { o.name.clone() };
-        let _ = world;
         let row = self.row(cta, RowKey::Slot(foot.obj, foot.slot), || (name.clone(), RowKind::Slot(name)));
         // Warps that share a tile fill it together: the first opens the row's span, the last makes it full.
         if let Some(&last) = self.open.get(&row) {

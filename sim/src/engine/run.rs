@@ -220,7 +220,7 @@ impl<'p> Engine<'p> {
         seat.phases = vec![0; mbars];
         seat.world = Some(world);
         for a in 0..n as u32 {
-            self.account(s, a, 0, start, Some(Stall::Launch), Work::Control, String::new());
+            self.account(s, a, 0, start, Shown::Stall(Stall::Launch), String::new());
             self.queue.push(start, What::Go { seat: s as u32, agent: a });
         }
     }
@@ -288,16 +288,7 @@ impl<'p> Engine<'p> {
     }
 
     /// Accounts an agent's time up to `until` as a stall, or as work.
-    fn account(
-        &mut self,
-        s: usize,
-        a: AgentId,
-        pc: u32,
-        until: u64,
-        stall: Option<Stall>,
-        work: Work,
-        label: String,
-    ) -> Option<u32> {
+    fn account(&mut self, s: usize, a: AgentId, pc: u32, until: u64, what: Shown, label: String) -> Option<u32> {
         let seat = &mut self.seats[s];
         let run = &mut seat.runs[a as usize];
         debug_assert!(until >= run.upto, "time of an agent goes back");
@@ -306,20 +297,20 @@ impl<'p> Engine<'p> {
             return None;
         }
         run.upto = until;
-        match stall {
-            Some(k) => self.ledger.stall(a as usize, pc, k, ticks),
-            None => self.ledger.work(a as usize, work, ticks),
+        match what {
+            Shown::Stall(k) => self.ledger.stall(a as usize, pc, k, ticks),
+            Shown::Work(k) => self.ledger.work(a as usize, k, ticks),
+            Shown::Hold { .. } => {}
         }
-        let waker = if stall.is_some() { run.waker.take() } else { None };
+        let waker = if matches!(what, Shown::Stall(_)) { run.waker.take() } else { None };
         let r = self.recorder.as_mut()?;
         let who = seat.world.as_ref()?.agents()[a as usize];
         let cta = seat.number * self.prog.cluster + who.cta;
         let row = r.agent(cta, a, who);
-        let what = stall.map_or(Shown::Work(work), Shown::Stall);
-        let site = if stall == Some(Stall::Launch) || stall == Some(Stall::Ended) {
-            None
-        } else {
-            Some(self.prog.at[pc as usize])
+        // Launching and having ended belong to no statement.
+        let site = match what {
+            Shown::Stall(Stall::Launch | Stall::Ended) => None,
+            _ => Some(self.prog.at[pc as usize]),
         };
         r.span(row, (start, until), what, site, label, waker)
     }
@@ -349,12 +340,12 @@ impl<'p> Engine<'p> {
                 }
                 Step::Did { pc, loops, did } => {
                     if let Some((at, stall, _)) = seat.runs[a as usize].waits.take() {
-                        self.account(s, a, at, now, Some(stall), Work::Sync, String::new());
+                        self.account(s, a, at, now, Shown::Stall(stall), String::new());
                     }
                     let run = &mut self.seats[s].runs[a as usize];
                     let loops = loops + std::mem::take(&mut run.loops);
                     let begin = now + (loops as f64 * self.timing.costs.loop_).ceil() as u64;
-                    self.account(s, a, pc, begin, None, Work::Control, String::new());
+                    self.account(s, a, pc, begin, Shown::Work(Work::Control), String::new());
                     let end = self.charge(s, a, pc, &did, begin);
                     if self.seats[s].runs[a as usize].load.is_some() {
                         self.queue.push(end, What::Go { seat: s as u32, agent: a });
@@ -367,7 +358,7 @@ impl<'p> Engine<'p> {
                 }
                 Step::Ended => {
                     if let Some((at, stall, _)) = seat.runs[a as usize].waits.take() {
-                        self.account(s, a, at, now, Some(stall), Work::Sync, String::new());
+                        self.account(s, a, at, now, Shown::Stall(stall), String::new());
                     }
                     self.seats[s].runs[a as usize].ended = Some(now);
                     self.settle(s, now, None);
@@ -398,24 +389,25 @@ impl<'p> Engine<'p> {
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return now };
         if let Did::Met { last: true } = did {
             let stall = self.meeting(op);
-            self.account(s, a, pc, c.end, Some(stall), Work::Sync, String::new());
+            self.account(s, a, pc, c.end, Shown::Stall(stall), String::new());
             self.settle(s, now, None);
             return c.end;
         }
         let label = self.label(s, did);
         let queued = c.queued.unwrap_or(Stall::Issue);
-        self.account(s, a, pc, c.start, Some(queued), Work::Sync, String::new());
-        let span = self.account(s, a, pc, c.end, None, op.work(), label.clone());
+        self.account(s, a, pc, c.start, Shown::Stall(queued), String::new());
+        let span = self.account(s, a, pc, c.end, Shown::Work(op.work()), label.clone());
         if let Some(load) = c.load {
             self.seats[s].runs[a as usize].load = Some((load, pc));
         }
-        self.started(s, a, pc, did, &c, label, now);
+        self.started(s, a, pc, did, &c, label);
         self.settle(s, now, span);
         c.end
     }
 
     /// Schedules the landings of what an operation started, draws engines and slots, and counts matrix work.
-    fn started(&mut self, s: usize, a: AgentId, pc: u32, did: &Did, c: &Charge, label: String, now: u64) {
+    fn started(&mut self, s: usize, a: AgentId, pc: u32, did: &Did, c: &Charge, label: String) {
+        let now = c.start;
         let site = self.prog.at[pc as usize];
         let mut flights: SmallVec<[(FlightId, u64); 2]> = SmallVec::new();
         let mut row = None;
@@ -493,8 +485,8 @@ impl<'p> Engine<'p> {
 
     fn draw_fill(&mut self, s: usize, foot: &Foot, label: String, now: u64, full: u64, site: u32) {
         let seat = &self.seats[s];
-        if let (Some(r), Some(w)) = (&mut self.recorder, &seat.world) {
-            r.fill(seat.number * self.prog.cluster + foot.cta, w, foot, label, now, full, site);
+        if let Some(r) = &mut self.recorder {
+            r.fill(seat.number * self.prog.cluster + foot.cta, foot, label, now, full, site);
         }
     }
 
@@ -512,8 +504,8 @@ impl<'p> Engine<'p> {
         if load.flying > 0 {
             let (start, done) = self.timing.load_store(&mut load, now, place, core);
             let label = self.loading(s, a);
-            self.account(s, a, pc, start, Some(Stall::Global), Work::Load, String::new());
-            self.account(s, a, pc, done, None, Work::Load, label);
+            self.account(s, a, pc, start, Shown::Stall(Stall::Global), String::new());
+            self.account(s, a, pc, done, Shown::Work(Work::Load), label);
             self.seats[s].runs[a as usize].load = Some((load, pc));
             at = done;
             if load.left == 0 {
@@ -527,9 +519,9 @@ impl<'p> Engine<'p> {
             return None;
         }
         let (start, issued, there) = self.timing.load_batch(&mut load, at, place, core);
-        self.account(s, a, pc, start, Some(Stall::Issue), Work::Load, String::new());
         let label = self.loading(s, a);
-        self.account(s, a, pc, issued, None, Work::Load, label);
+        self.account(s, a, pc, start, Shown::Stall(Stall::Issue), String::new());
+        self.account(s, a, pc, issued, Shown::Work(Work::Load), label);
         self.seats[s].runs[a as usize].load = Some((load, pc));
         self.queue.push(there, What::Go { seat: s as u32, agent: a });
         None
@@ -548,7 +540,7 @@ impl<'p> Engine<'p> {
             return;
         }
         for a in 0..seat.runs.len() as u32 {
-            self.account(s, a, 0, now, Some(Stall::Ended), Work::Control, String::new());
+            self.account(s, a, 0, now, Shown::Stall(Stall::Ended), String::new());
         }
         let number = self.seats[s].number;
         if let Some(r) = &mut self.recorder {

@@ -215,6 +215,7 @@ pub struct Cost {
 
 /// One instruction of the flat code.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a kernel has a few hundred; a box would be in the way of matching")]
 pub enum Instr {
     /// An operation.
     Op {

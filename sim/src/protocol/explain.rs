@@ -87,7 +87,7 @@ impl World<'_> {
     /// Whether the blocks around an instruction include an agent.
     fn may_reach(&self, a: AgentId, pc: u32) -> bool {
         let me = self.info[a as usize];
-        self.prog.code[..pc as usize].iter().enumerate().all(|(_, i)| match i {
+        self.prog.code[..pc as usize].iter().all(|i| match i {
             Instr::Only(who, to) if *to > pc => match who {
                 crate::ir::Who::Warps(w) => w >> me.warp & 1 == 1,
                 crate::ir::Who::Elected => me.elected(),

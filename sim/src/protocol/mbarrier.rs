@@ -143,6 +143,12 @@ impl World<'_> {
         }
     }
 
+    /// An arrival belongs to one phase in every schedule if its agent knows that the phase before is complete.
+    pub(super) fn arrives_in_order(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
+        let (comp, phase) = (self.mbar_comp(ix), self.mbars[ix as usize].phase);
+        self.must_know(a, pc, On::Mbar(ix), comp, phase);
+    }
+
     /// `expect_tx`.
     pub(super) fn expect(&mut self, a: AgentId, pc: u32, ix: MbarIx, bytes: i64) {
         let m = &mut self.mbars[ix as usize];

@@ -140,6 +140,8 @@ impl World<'_> {
 
     /// Counts an arrival; true if it ends the generation.
     fn arrive_at(&mut self, a: AgentId, pc: u32, ix: MeetIx, weight: u32, needed: u32, orders: bool) -> bool {
+        let (comp, generation) = (self.meet_comp(ix), self.meets[ix as usize].generation);
+        self.must_know(a, pc, On::Meet(ix), comp, generation);
         if orders {
             let (row, acc) = (self.agent_row(a), self.meet_row(ix));
             self.rows.join(acc, row);
@@ -175,6 +177,9 @@ impl World<'_> {
     }
 
     fn finish(&mut self, ix: MeetIx) {
+        let comp = self.meet_comp(ix);
+        let (acc, generation) = (self.meet_row(ix), self.meets[ix as usize].generation + 1);
+        self.rows.raise(acc, comp, generation);
         let m = &mut self.meets[ix as usize];
         m.generation += 1;
         m.arrived = 0;

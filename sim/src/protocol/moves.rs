@@ -190,6 +190,7 @@ impl World<'_> {
         for cta in ctas {
             let ix = self.signal_in(a, bar, cta)?;
             self.usable_remotely(a, pc, ix);
+            self.arrives_in_order(a, pc, ix);
             let phase = self.mbars[ix as usize].phase;
             let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
             let x = Access { epoch, pc, agent: a, generic: false, in_order: false };

@@ -110,6 +110,7 @@ impl World<'_> {
                 for b in bars {
                     for ix in self.bars(a, b)? {
                         self.usable_remotely(a, pc, ix);
+                        self.arrives_in_order(a, pc, ix);
                         all.push((ix, 1));
                     }
                 }
@@ -273,7 +274,7 @@ impl World<'_> {
                 let first = match self.prog.role_of(who.warp) {
                     Some(r) => {
                         let size = (r.warps.count_ones() / r.members.max(1)).max(1);
-                        (r.warps & ((1u64 << who.warp) - 1)).count_ones() % size == 0
+                        (r.warps & ((1u64 << who.warp) - 1)).count_ones().is_multiple_of(size)
                     }
                     None => who.warp == 0,
                 };
@@ -307,6 +308,7 @@ impl World<'_> {
         for ix in self.bars(a, bar)? {
             if self.mbar_cta(ix) == own && !matches!(bar.at, Where::Ctas(_)) {
                 self.alive(a, pc, ix);
+                self.arrives_in_order(a, pc, ix);
                 if let Some(n) = bytes {
                     self.expect(a, pc, ix, n);
                 }
@@ -314,6 +316,7 @@ impl World<'_> {
                 self.arrive(a, pc, ix, count, row);
             } else {
                 self.usable_remotely(a, pc, ix);
+                self.arrives_in_order(a, pc, ix);
                 remote.push((ix, count));
             }
         }

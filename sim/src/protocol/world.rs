@@ -129,6 +129,9 @@ pub struct World<'p> {
     pub(super) reads: (u64, u64),
     /// What changed since the caller last took it.
     pub touched: Vec<On>,
+    /// The first arrival that nothing orders after the end of the phase or generation before: another schedule could
+    /// count it there, so one run does not decide for all. Agent, instruction, and what it arrives at.
+    pub unordered: Option<(AgentId, u32, On)>,
     /// What was found, in order; the caller may take it. Cycles are the caller's to fill in.
     pub findings: Vec<Finding>,
 }
@@ -153,7 +156,7 @@ impl<'p> World<'p> {
             group_lead[i] = lead.unwrap_or(i) as AgentId;
         }
         let meets = Self::all_meets(prog);
-        // Components: agents, then the streams somebody uses, then mbarriers.
+        // Components: agents, then the streams somebody uses, then rendezvous, then mbarriers.
         let used = streams_used(prog);
         let mut comps = n as u32;
         let mut stream_comps = vec![0; n * KINDS];
@@ -165,7 +168,7 @@ impl<'p> World<'p> {
                 }
             }
         }
-        let comps = comps + mbars;
+        let comps = comps + meets.len() as u32 + mbars;
         let row_count = n + 2 * mbars as usize + 2 * meets.len();
         let mut rows = Rows::new(comps as usize, row_count);
         for a in 0..n {
@@ -208,6 +211,7 @@ impl<'p> World<'p> {
             elected_at: elected_code(prog),
             reads: (0, 0),
             touched: Vec::new(),
+            unordered: None,
             findings: Vec::new(),
             info,
         }
@@ -276,8 +280,20 @@ impl<'p> World<'p> {
     }
 
     pub(super) fn mbar_comp(&self, ix: MbarIx) -> u32 {
-        // Behind the agents and their streams.
+        // Behind the agents, their streams and the rendezvous.
         self.rows.components() - self.mbars.len() as u32 + ix
+    }
+
+    /// The component whose clock is a rendezvous' finished generations.
+    pub(super) fn meet_comp(&self, ix: MeetIx) -> u32 {
+        self.rows.components() - (self.mbars.len() + self.meets.len()) as u32 + ix
+    }
+
+    /// Notes an arrival or delivery that does not know of the end of the phase or generation before.
+    pub(super) fn must_know(&mut self, a: AgentId, pc: u32, on: On, comp: u32, ended: u32) {
+        if self.unordered.is_none() && self.rows.clock(self.agent_row(a), comp) < ended {
+            self.unordered = Some((a, pc, on));
+        }
     }
 
     /// `math w4`, with lanes and CTA where they matter.
