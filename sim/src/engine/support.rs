@@ -1,6 +1,6 @@
 //! What a machine must have for a kernel: an operation it lacks is an error before anything runs.
 
-use crate::ir::{Fence, How, Instr, MmaKind, Op, Order, Program, Queue, SiteId};
+use crate::ir::{Expr, Fence, How, Instr, MmaKind, Op, Order, Program, Queue, SiteId};
 use crate::machine::{Machine, Vendor};
 use crate::protocol::Rules;
 use crate::report::RunError;
@@ -153,7 +153,7 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
         }
         // Ranges that the instruction encodes.
         if let Op::Wait(q, e) = op
-            && let Some(v) = e.constant()
+            && let Some(v) = largest(e)
         {
             let key = match q {
                 Queue::Vm => "limit.vmcnt",
@@ -193,4 +193,12 @@ pub fn rules(m: &Machine) -> Rules {
 
 fn unsupported(message: String, site: SiteId) -> RunError {
     RunError::Unsupported { message, site: Some(site) }
+}
+
+/// The largest constant a count can be, where it is one or a choice of them.
+fn largest(e: &Expr) -> Option<i64> {
+    match e {
+        Expr::If(parts) => largest(&parts.1).max(largest(&parts.2)),
+        _ => e.constant(),
+    }
 }
