@@ -172,3 +172,15 @@ fn sites_point_at_statements() {
     assert!(site.text.starts_with("mma a[i % stages].rows(self) : A[cta.m, i]"), "{site:?}");
     assert_eq!((site.line, site.col), (19, 16));
 }
+
+#[test]
+fn a_loop_without_trips_may_use_registers_of_its_own() {
+    let text = "kernel none(m = 16, k = 16, tiles = 0)\n  warps 1\n  grid 1\n  global A: f16[m, k]\n  global C: f16[m, k]\n  \
+                shared a: f16[16, 16]\n  all:\n    load A[0, 0] -> a\n    for i in 0..tiles:\n      lds a -> fa\n      store fa -> C[0, 0]\n";
+    let compiled = compile("none.pipe", text, &Inputs { set: &Default::default(), cores: None });
+    assert!(compiled.is_ok(), "{compiled:#?}");
+    // What is written there only is not there behind it.
+    let after = format!("{text}    store fa -> C[0, 0]\n");
+    let errors = compile("none.pipe", &after, &Inputs { set: &Default::default(), cores: None }).unwrap_err();
+    assert_eq!(errors.iter().map(|d| d.message.as_str()).collect::<Vec<_>>(), ["unknown name `fa`"]);
+}

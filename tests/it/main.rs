@@ -6,4 +6,6 @@ mod cli_files;
 mod docs;
 mod engine;
 mod facts;
+mod faults;
+mod properties;
 mod semantics;

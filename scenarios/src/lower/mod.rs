@@ -108,6 +108,8 @@ struct Lower<'a> {
     line_starts: Vec<usize>,
     skipped: &'a BTreeSet<String>,
     errors: Vec<Diagnostic>,
+    /// Registers that only code which never runs writes, so that the same code may read them.
+    unborn: BTreeSet<String>,
     names: BTreeMap<String, (Meaning, Span)>,
     order: Vec<String>,
     facts: Vec<Facts>,
@@ -178,6 +180,7 @@ impl<'a> Lower<'a> {
             line_starts,
             skipped,
             errors,
+            unborn: BTreeSet::new(),
             names: BTreeMap::new(),
             order: Vec::new(),
             facts: Vec::new(),

@@ -64,7 +64,11 @@ impl Lower<'_> {
     fn place_object(&mut self, name: &Ident, want: Want) -> Option<u16> {
         let registers = want.write && want.classes.contains(&Class::Reg);
         if registers && !self.names.contains_key(&name.text) && self.find_local(&name.text).is_none() {
-            if self.ctx.dead || self.skipped.contains(&name.text) {
+            if self.ctx.dead {
+                self.unborn.insert(name.text.clone());
+                return None;
+            }
+            if self.skipped.contains(&name.text) {
                 return None;
             }
             let facts = Facts {
@@ -79,6 +83,9 @@ impl Lower<'_> {
             let id = self.new_object(&name.text, Class::Reg, facts)?;
             self.define(&name.text, &name.span, Meaning::Object(id));
             return Some(id);
+        }
+        if self.ctx.dead && self.unborn.contains(&name.text) && !self.names.contains_key(&name.text) {
+            return None;
         }
         let words: Vec<&str> = want.classes.iter().map(|c| memory_name(*c)).collect();
         let wanted = format!("a place in {}", words.join(" or "));

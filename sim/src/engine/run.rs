@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use crate::ir::{How, Instr, MmaKind, Op, Program, Queue as Group};
-use crate::machine::{Machine, Vendor};
-use crate::protocol::{AgentId, Did, FlightId, MeetKind, On, Rules, Step, StreamKind, World};
+use crate::machine::Machine;
+use crate::protocol::{AgentId, Did, FlightId, Foot, MeetKind, On, Rules, Step, StreamKind, World};
 use crate::report::{Finding, Outcome, Report, RunError, RunOptions};
 use crate::timeline::{Engine as EngineRow, Stall, What as Shown, Work};
 
@@ -16,7 +16,7 @@ use super::queue::{Queue, What};
 use super::record::Recorder;
 use super::repeat::Repeats;
 use super::server::Core;
-use super::support::supported;
+use super::support::{rules, supported};
 use super::timing::{Charge, Load, Seat as Place, Timing};
 
 /// What the engine keeps of an agent.
@@ -32,6 +32,8 @@ pub(super) struct Run {
     pub(super) matrix_ready: u64,
     /// A synchronous load it is in the middle of, and its instruction.
     pub(super) load: Option<(Load, u32)>,
+    /// What that load fills, with which tile and since when, where it is drawn.
+    filling: Option<(Foot, String, u64)>,
     /// Tick it ended.
     pub(super) ended: Option<u64>,
     /// Global loads into registers on the way, for naming scoreboard stalls.
@@ -98,13 +100,7 @@ pub fn run(prog: &Program, machine: &Machine, options: &RunOptions) -> Result<Re
     let active = (clusters * prog.cluster as i64).clamp(1, units * prog.cluster as i64);
     let costs = Costs::new(prog, machine, active)?;
     let seats = occupancy.ctas_per_core as usize;
-    let rules = Rules {
-        warp_size: costs.warp_size,
-        exit_releases: machine.vendor == Vendor::Amd,
-        bare_barrier_orders: machine.vendor == Vendor::Amd,
-        bytes_per_lane: costs.bytes_per_lane,
-        dma_bytes_per_lane: costs.dma_bytes_per_lane,
-    };
+    let rules = rules(machine);
     // The unit that runs the grid's last cluster: edges and corners are where guards bite.
     let unit = (clusters - 1).rem_euclid(units);
     let mut list: Vec<i64> = (0..share).map(|i| unit + i * units).filter(|id| *id < clusters).collect();
@@ -471,14 +467,17 @@ impl<'p> Engine<'p> {
         }
         if let (Did::Move(m), true) = (did, self.recorder.is_some())
             && let Some(foot) = &m.fills
-            && c.load.is_none()
         {
+            if c.load.is_some() {
+                self.seats[s].runs[a as usize].filling = Some((*foot, label, now));
+                return;
+            }
             let full = if m.flights.is_empty() { c.end } else { c.lands[0] };
             self.draw_fill(s, foot, label, now, full, site);
         }
     }
 
-    fn draw_fill(&mut self, s: usize, foot: &crate::protocol::Foot, label: String, now: u64, full: u64, site: u32) {
+    fn draw_fill(&mut self, s: usize, foot: &Foot, label: String, now: u64, full: u64, site: u32) {
         let seat = &self.seats[s];
         if let Some(r) = &mut self.recorder {
             r.fill(seat.number * self.prog.cluster + foot.cta, foot, label, now, full, site);
@@ -498,22 +497,33 @@ impl<'p> Engine<'p> {
         let mut at = now;
         if load.flying > 0 {
             let (start, done) = self.timing.load_store(&mut load, now, place, core);
+            let label = self.loading(s, a);
             self.account(s, a, pc, start, Shown::Stall(Stall::Global), String::new());
-            self.account(s, a, pc, done, Shown::Work(Work::Load), String::new());
+            self.account(s, a, pc, done, Shown::Work(Work::Load), label);
             self.seats[s].runs[a as usize].load = Some((load, pc));
             at = done;
             if load.left == 0 {
-                self.seats[s].runs[a as usize].load = None;
+                let run = &mut self.seats[s].runs[a as usize];
+                run.load = None;
+                if let Some((foot, label, since)) = run.filling.take() {
+                    self.draw_fill(s, &foot, label, since, done, self.prog.at[pc as usize]);
+                }
             }
             self.queue.push(at, What::Go { seat: s as u32, agent: a });
             return None;
         }
         let (start, issued, there) = self.timing.load_batch(&mut load, at, place, core);
+        let label = self.loading(s, a);
         self.account(s, a, pc, start, Shown::Stall(Stall::Issue), String::new());
-        self.account(s, a, pc, issued, Shown::Work(Work::Load), String::new());
+        self.account(s, a, pc, issued, Shown::Work(Work::Load), label);
         self.seats[s].runs[a as usize].load = Some((load, pc));
         self.queue.push(there, What::Go { seat: s as u32, agent: a });
         None
+    }
+
+    /// The tile a synchronous load is about, where it is drawn.
+    fn loading(&self, s: usize, a: AgentId) -> String {
+        self.seats[s].runs[a as usize].filling.as_ref().map_or(String::new(), |(_, tile, _)| tile.clone())
     }
 
     /// When all agents have ended and nothing is in flight: the seat is free.

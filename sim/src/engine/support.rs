@@ -1,7 +1,8 @@
 //! What a machine must have for a kernel: an operation it lacks is an error before anything runs.
 
-use crate::ir::{Fence, How, Instr, MmaKind, Op, Order, Program, Queue, SiteId};
+use crate::ir::{Expr, Fence, How, Instr, MmaKind, Op, Order, Program, Queue, SiteId};
 use crate::machine::{Machine, Vendor};
+use crate::protocol::Rules;
 use crate::report::RunError;
 
 /// An architecture as vendor and age, for comparisons within a vendor's line.
@@ -152,7 +153,7 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
         }
         // Ranges that the instruction encodes.
         if let Op::Wait(q, e) = op
-            && let Some(v) = e.constant()
+            && let Some(v) = largest(e)
         {
             let key = match q {
                 Queue::Vm => "limit.vmcnt",
@@ -178,6 +179,26 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
     Ok(())
 }
 
+/// What the machine's vendor makes of the operations whose meaning differs.
+pub fn rules(m: &Machine) -> Rules {
+    let whole = |key| m.get(key).unwrap_or(0.0) as u32;
+    Rules {
+        warp_size: whole("core.warp_size"),
+        exit_releases: m.vendor == Vendor::Amd,
+        bare_barrier_orders: m.vendor == Vendor::Amd,
+        bytes_per_lane: whole("memory.bytes_per_lane"),
+        dma_bytes_per_lane: whole("limit.dma_bytes_per_lane"),
+    }
+}
+
 fn unsupported(message: String, site: SiteId) -> RunError {
     RunError::Unsupported { message, site: Some(site) }
+}
+
+/// The largest constant a count can be, where it is one or a choice of them.
+fn largest(e: &Expr) -> Option<i64> {
+    match e {
+        Expr::If(parts) => largest(&parts.1).max(largest(&parts.2)),
+        _ => e.constant(),
+    }
 }

@@ -119,6 +119,8 @@ pub struct World<'p> {
     pub(super) group_size: Vec<u32>,
     pub(super) group_lead: Vec<AgentId>,
     pub(super) streams: Vec<Stream>,
+    /// Committed groups that a wait can ask about.
+    pub(super) groups_kept: usize,
     pub(super) stream_comps: Vec<u32>,
     pub(super) layouts: Vec<Layout>,
     pub(super) pieces: Vec<Piece>,
@@ -211,6 +213,7 @@ impl<'p> World<'p> {
             group_size,
             group_lead,
             streams: vec![Stream::default(); n * KINDS],
+            groups_kept: groups_asked(prog),
             stream_comps,
             layouts,
             pieces: vec![Piece::default(); pieces],
@@ -305,6 +308,17 @@ impl<'p> World<'p> {
     /// The component whose clock is a rendezvous' finished generations.
     pub(super) fn meet_comp(&self, ix: MeetIx) -> u32 {
         self.rows.components() - (self.mbars.len() + self.meets.len()) as u32 + ix
+    }
+
+    /// The component whose clock is an mbarrier's completed phases, as snapshots name it.
+    pub fn phase_clock(&self, ix: u32) -> u32 {
+        self.mbar_comp(ix)
+    }
+
+    /// The mbarriers of a declaration in all CTAs of the cluster.
+    pub fn mbars_of(&self, bar: MbarId) -> std::ops::Range<u32> {
+        let first = self.mbar_base[bar as usize];
+        first..first + self.prog.mbars[bar as usize].stages * self.prog.cluster
     }
 
     /// Notes an arrival or delivery that does not know of the end of the phase or generation before.
@@ -425,6 +439,15 @@ impl<'p> World<'p> {
             _ => false,
         })
     }
+}
+
+/// How many of the newest groups the waits of a program can ask about.
+fn groups_asked(prog: &Program) -> usize {
+    let most = prog.code.iter().filter_map(|i| match i {
+        Instr::Op { op: Op::Wait(_, n), .. } => Some(n.constant().map_or(64, |n| n.clamp(0, 64) as usize)),
+        _ => None,
+    });
+    most.max().unwrap_or(0) + 2
 }
 
 /// Which streams a program's operations use.
