@@ -6,7 +6,7 @@ use super::plant::{plant, untouched};
 
 const RING: &str = "hopper/tma_warp_specialized";
 const WGMMA: &str = "wgmma a[i % stages].rows(self)";
-const ARRIVE: u32 = 24;
+const ARRIVE: &str = "arrive full[i % stages]";
 const TMA_A: &str = "tma A[cta.m, i]";
 const TMA_B: &str = "tma B[cta.n, i]";
 const WAIT_EMPTY: &str = "wait empty[i % stages]";
