@@ -24,6 +24,7 @@ mod coverage;
 mod eval;
 mod explain;
 mod flight;
+mod known;
 mod mbarrier;
 mod meet;
 mod memory;
