@@ -53,7 +53,7 @@ pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>)
 }
 
 /// Why it cannot be run, at the line that asks for too much where there is one.
-fn refused(subject: &Loaded, error: RunError) -> Failure {
+pub(crate) fn refused(subject: &Loaded, error: RunError) -> Failure {
     match error {
         RunError::Unsupported { message, site: Some(site) } => match subject.program.sites.get(site as usize) {
             Some(at) => {

@@ -34,6 +34,8 @@ pub(crate) struct Seen {
     pub(crate) path: u64,
     pub(crate) steps: u64,
     pub(crate) reads: (u64, u64),
+    /// The last operations up to the first fault, or to the end: agent and site.
+    pub(crate) trail: Vec<(String, u32)>,
 }
 
 /// A state on the way.
@@ -63,6 +65,9 @@ pub(crate) struct Job<'p> {
 /// An odd number with bits all over.
 const MIX: u64 = 0x517c_c1b7_2722_0a95;
 
+/// Operations of the trail.
+const TRAIL: usize = 24;
+
 /// Runs it.
 pub(crate) fn run(job: Job<'_>) -> Seen {
     let mut world = World::new(job.prog, job.rules, job.cluster, &[]);
@@ -78,7 +83,10 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
         path: 0,
         steps: 0,
         reads: (0, 0),
+        trail: vec![],
     };
+    let mut trail: VecDeque<(AgentId, u32)> = VecDeque::new();
+    let mut faults = false;
     let mut watched: Option<(AgentId, i64)> = None;
     let end = 'run: loop {
         let mut moved = false;
@@ -94,6 +102,13 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
                 match step {
                     Step::Did { did, pc, .. } => {
                         moved = true;
+                        if !faults {
+                            if trail.len() == TRAIL {
+                                trail.pop_front();
+                            }
+                            trail.push_back((a, pc));
+                            faults = world.findings.iter().any(|f| !f.note);
+                        }
                         seen.path = (seen.path.rotate_left(5) ^ ((a as u64) << 32 | pc as u64)).wrapping_mul(MIX);
                         for (bit, (head, end)) in job.grown.iter().enumerate() {
                             seen.loops[a as usize] |= ((*head..*end).contains(&pc) as u64) << bit;
@@ -145,6 +160,7 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
     seen.end = end;
     seen.findings = std::mem::take(&mut world.findings);
     seen.reads = world.reads();
+    seen.trail = trail.iter().map(|&(a, pc)| (world.agent_name(a), job.prog.at[pc as usize])).collect();
     seen.unordered = world.unordered.map(|(a, pc, _)| {
         let site = job.prog.site(pc);
         format!("line {}: `{}` by {}", site.line, site.text, world.agent_name(a))

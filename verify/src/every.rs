@@ -51,7 +51,7 @@ pub(crate) fn every_trip(
                 if n <= upto {
                     paths.push(seen.path);
                 }
-                take(v, &seen, Some(n), class)?;
+                take(v, &prog, &seen, Some(n), class)?;
             }
         }
         Ok(())
@@ -75,7 +75,7 @@ pub(crate) fn every_trip(
         Some(why) => {
             // The size that was asked about, too.
             let seen = run.once(run.given, None, &[]);
-            take(v, &seen, None, class)?;
+            take(v, run.given, &seen, None, class)?;
             Reach::Only(Some((0, upto.max(need))), why)
         }
     };
@@ -103,6 +103,15 @@ pub(crate) fn main_loop(prog: &Program, next: &Program) -> Option<u16> {
         if y - x == 1 { a.var } else { None }
     };
     prog.loops.iter().zip(&next.loops).find_map(grows)
+}
+
+/// The trip count of the main loop, if `next` has one step more of it and is the same kernel otherwise.
+pub fn trip_count(prog: &Program, next: &Program) -> Option<i64> {
+    if !one_step_more(prog, next) {
+        return None;
+    }
+    let var = main_loop(prog, next)?;
+    prog.loops.iter().find(|l| l.var == Some(var)).and_then(|l| l.bound.as_ref()?.constant())
 }
 
 /// Whether `next` is `prog` with one more step of some loop, and otherwise the same kernel.

@@ -33,14 +33,14 @@ mod recur;
 mod redundancy;
 mod shift;
 
-use warpline_sim::ir::Program;
+use warpline_sim::ir::{Program, Site};
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, Waiting};
 
-use canon::{End, Job, Seen};
+use canon::{End, Seen};
 use every::Run;
 
-pub use every::one_step_more;
+pub use every::{one_step_more, trip_count};
 pub use properties::{Property, properties};
 pub use redundancy::{Need, Redundancy, Removal, redundancy};
 
@@ -91,6 +91,10 @@ pub struct Violation {
     pub findings: Vec<Finding>,
     /// Who waits for what, where the run hangs.
     pub hang: Vec<Waiting>,
+    /// The last operations before it showed: who, and the site.
+    pub steps: Vec<(String, u32)>,
+    /// The places of that kernel's statements.
+    pub sites: Vec<Site>,
 }
 
 /// A verdict.
@@ -161,7 +165,7 @@ fn decide(
             Some(at) => every::every_trip(&run, at, &class.name, v)?,
             None => {
                 let seen = run.once(given, None, &[]);
-                take(v, &seen, None, &class.name)?;
+                take(v, given, &seen, None, &class.name)?;
                 let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
                 (Reach::Only(None, why), vec![seen.path])
             }
@@ -195,7 +199,7 @@ fn unlike(classes: &classes::Classes, paths: &[Vec<u64>]) -> Option<String> {
 }
 
 /// Takes over what one run showed; an error ends the verification with that outcome.
-fn take(v: &mut Verdict, seen: &Seen, trips: Option<i64>, class: &str) -> Result<(), Outcome> {
+fn take(v: &mut Verdict, prog: &Program, seen: &Seen, trips: Option<i64>, class: &str) -> Result<(), Outcome> {
     v.steps += seen.steps;
     v.reads = seen.reads;
     for f in seen.findings.iter().filter(|f| f.note) {
@@ -210,7 +214,14 @@ fn take(v: &mut Verdict, seen: &Seen, trips: Option<i64>, class: &str) -> Result
         _ => Vec::new(),
     };
     if !faults.is_empty() || seen.end != End::Finished {
-        v.violation = Some(Violation { trips, class: class.to_string(), findings: faults, hang });
+        v.violation = Some(Violation {
+            trips,
+            class: class.to_string(),
+            findings: faults,
+            hang,
+            steps: seen.trail.clone(),
+            sites: prog.sites.clone(),
+        });
         return Err(Outcome::Violated);
     }
     match &seen.unordered {
