@@ -1,8 +1,9 @@
 //! CTA classes: which places in the grid can behave differently, and one of each to look at.
 //!
 //! Guards compare affine functions of a CTA's coordinates with constants, so each is monotone along rows and along
-//! columns: where the first and the last but one behave alike, all in between do. The last of each axis is an edge of its
-//! own. Guards of another form are looked at in every CTA of a small grid; of a large one the verdict is no proof.
+//! columns: where two CTAs of a row or column behave alike, all between them do. The axes are cut where that changes, and
+//! both ends of each part are looked at. Guards of another form are looked at in every CTA of a small grid; of a large one
+//! the verdict is no proof.
 
 use warpline_sim::ir::{Binary, Env, Expr, Instr, Program};
 
@@ -38,12 +39,13 @@ struct Looks {
 /// Largest grid whose CTAs are all looked at.
 const EVERY: i64 = 16;
 
-pub(crate) fn classes(prog: &Program) -> Classes {
+/// `path` is a number for what the CTA of a launch index does.
+pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
     let looks = looks(prog);
     let grid = &prog.grid;
     if let Some(line) = looks.other {
         let all = grid.len() <= EVERY;
-        let ids: Vec<i64> = if all { (0..grid.len()).collect() } else { edges(prog, true, true) };
+        let ids: Vec<i64> = if all { (0..grid.len()).collect() } else { edges(prog) };
         let name = |id| {
             let at = grid.at(id);
             if grid.z > 1 { format!("({}, {}, {})", at.0, at.1, at.2) } else { format!("({}, {})", at.0, at.1) }
@@ -56,36 +58,75 @@ pub(crate) fn classes(prog: &Program) -> Classes {
         let list = vec![Class { id: any(prog), name: "all CTAs alike".into() }];
         return Classes { list, alike: false, why: None };
     }
-    let list = edges(prog, looks.m, looks.n)
-        .into_iter()
-        .map(|id| {
-            let at = grid.at(id);
-            let (row, col) = (looks.m && at.0 == grid.m - 1, looks.n && at.1 == grid.n - 1);
-            let name = match (row, col) {
-                (false, false) => "interior",
-                (true, false) => "last row",
-                (false, true) => "last column",
-                (true, true) => "corner",
-            };
-            Class { id, name: name.into() }
-        })
-        .collect();
+    let rows = intervals(grid.m, looks.m, &ends(grid.n, looks.n), &|row, col| path(launch(prog, row, col)));
+    let cols = intervals(grid.n, looks.n, &ends(grid.m, looks.m), &|col, row| path(launch(prog, row, col)));
+    let mut list = Vec::new();
+    for r in &rows {
+        for c in &cols {
+            let parts = [looks.m.then(|| named("row", *r)), looks.n.then(|| named("column", *c))];
+            let name = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+            list.push(Class { id: launch(prog, r.0, c.0), name: name.clone() });
+            if r.0 != r.1 || c.0 != c.1 {
+                list.push(Class { id: launch(prog, r.1, c.1), name });
+            }
+        }
+    }
     Classes { list, alike: true, why: None }
 }
 
-/// First, last but one and last along each axis that matters.
-fn edges(prog: &Program, rows: bool, cols: bool) -> Vec<i64> {
-    let grid = &prog.grid;
-    let along = |len: i64, matters: bool| {
-        let mut at = if matters { vec![0, len - 2, len - 1] } else { vec![len - 1] };
-        at.retain(|x| *x >= 0);
-        at.dedup();
-        at
-    };
-    let (rows, cols) = (along(grid.m, rows), along(grid.n, cols));
-    (0..grid.m * grid.n)
+fn named(axis: &str, (lo, hi): (i64, i64)) -> String {
+    if lo == hi { format!("{axis} {lo}") } else { format!("{axis}s {lo} to {hi}") }
+}
+
+/// The launch index of a row and a column.
+fn launch(prog: &Program, row: i64, col: i64) -> i64 {
+    let all = 0..prog.grid.m * prog.grid.n;
+    all.clone().find(|id| (prog.grid.at(*id).0, prog.grid.at(*id).1) == (row, col)).unwrap_or(0)
+}
+
+/// Both ends of an axis, and the last but one.
+fn ends(len: i64, matters: bool) -> Vec<i64> {
+    let mut at = if matters { vec![0, len - 2, len - 1] } else { vec![len - 1] };
+    at.retain(|x| *x >= 0);
+    at.dedup();
+    at
+}
+
+/// The axis cut where CTAs begin to behave otherwise, seen from these places of the other axis.
+fn intervals(len: i64, matters: bool, others: &[i64], path: &dyn Fn(i64, i64) -> u64) -> Vec<(i64, i64)> {
+    if !matters {
+        return vec![(len - 1, len - 1)];
+    }
+    let mut starts = vec![0];
+    for other in others {
+        changes((0, len - 1), &|x| path(x, *other), &mut starts);
+    }
+    starts.sort_unstable();
+    starts.dedup();
+    let ends = starts.iter().skip(1).map(|s| s - 1).chain([len - 1]);
+    starts.iter().copied().zip(ends).collect()
+}
+
+/// Finds where the path changes between two places, by halves: equal at both ends, it is equal between.
+fn changes((lo, hi): (i64, i64), path: &dyn Fn(i64) -> u64, starts: &mut Vec<i64>) {
+    if lo >= hi || path(lo) == path(hi) {
+        return;
+    }
+    if hi - lo == 1 {
+        starts.push(hi);
+        return;
+    }
+    let mid = lo + (hi - lo) / 2;
+    changes((lo, mid), path, starts);
+    changes((mid, hi), path, starts);
+}
+
+/// The corners of the grid and those next to them.
+fn edges(prog: &Program) -> Vec<i64> {
+    let (rows, cols) = (ends(prog.grid.m, true), ends(prog.grid.n, true));
+    (0..prog.grid.m * prog.grid.n)
         .filter(|id| {
-            let at = grid.at(*id);
+            let at = prog.grid.at(*id);
             rows.contains(&at.0) && cols.contains(&at.1)
         })
         .collect()

@@ -1,6 +1,6 @@
 //! How far an expression moves when the loop variables in it move by a period.
 
-use warpline_sim::ir::{Binary, Expr, Unary};
+use warpline_sim::ir::{Binary, Env, Expr, Instr, Program, Unary};
 
 use crate::shift::Reason;
 
@@ -10,6 +10,32 @@ pub(crate) struct Even {
     pub(crate) moving: Vec<bool>,
     /// Once moving variables are past this, comparisons with what stands still have settled.
     pub(crate) threshold: i64,
+    /// A bound of each variable that only counts through loops of a fixed length.
+    pub(crate) sizes: Vec<Option<i64>>,
+}
+
+/// Bounds of the variables that only take constants, or count up to a constant bound of their loops.
+pub(crate) fn sizes(prog: &Program) -> Vec<Option<i64>> {
+    let mut list: Vec<Option<i64>> = vec![Some(0); prog.vars.len()];
+    for l in &prog.loops {
+        if let Some(v) = l.var {
+            let bound = l.bound.as_ref().and_then(Expr::constant);
+            list[v as usize] = list[v as usize].zip(bound).map(|(a, b)| a.max(b.abs()));
+        }
+    }
+    let counts = |v: u16| prog.loops.iter().any(|l| l.var == Some(v));
+    for i in &prog.code {
+        let Instr::Set(v, e) = i else { continue };
+        let most = match e {
+            Expr::Const(c) => Some(c.abs()),
+            // The next index; it leaves its loop at most a step behind the bound.
+            Expr::Binary(Binary::Add, p) if counts(*v) && p.0 == Expr::Var(*v) => p.1.constant().filter(|c| *c > 0),
+            _ => None,
+        };
+        let slot = &mut list[*v as usize];
+        *slot = slot.zip(most).and_then(|(a, b)| a.checked_add(b));
+    }
+    list
 }
 
 impl Even {
@@ -60,8 +86,8 @@ impl Even {
             Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => {
                 // One side stands still: the answer settles once the other has gone past it.
                 let settled = match (x, y) {
-                    (_, 0) => size(&p.1).and_then(|c| self.past(&p.0, c)),
-                    (0, _) => size(&p.0).and_then(|c| self.past(&p.1, c)),
+                    (_, 0) => self.size(&p.1).and_then(|c| self.past(&p.0, c)),
+                    (0, _) => self.size(&p.0).and_then(|c| self.past(&p.1, c)),
                     _ => None,
                 };
                 match settled {
@@ -81,9 +107,11 @@ impl Even {
     fn past(&self, e: &Expr, c: i64) -> Option<i64> {
         match e {
             Expr::Var(v) if self.moving[*v as usize] => c.checked_add(1),
+            // A number counted from the end: it has settled where this kernel's is past, for longer runs have a larger one.
+            Expr::Const(k) => (*k > c).then_some(0),
             Expr::Unary(Unary::Neg, x) => self.past(x, c),
             Expr::Binary(o, p) => {
-                let more = |by: &Expr| size(by).and_then(|s| c.checked_add(s));
+                let more = |by: &Expr| self.size(by).and_then(|s| c.checked_add(s));
                 match o {
                     Binary::Add | Binary::Sub => match (more(&p.1), more(&p.0)) {
                         (Some(c), _) if self.moves(&p.0) => self.past(&p.0, c),
@@ -123,26 +151,26 @@ impl Even {
             }
         }
     }
-}
 
-/// A bound of the magnitude of an expression that stands still, without knowing the run.
-fn size(e: &Expr) -> Option<i64> {
-    match e {
-        Expr::Const(c) => Some(c.abs()),
-        // Warps and CTAs of a cluster; grid coordinates have no small bound.
-        Expr::Env(warpline_sim::ir::Env::Warp | warpline_sim::ir::Env::CtaRank) => Some(64),
-        Expr::Unary(_, x) => size(x).map(|s| s.max(1)),
-        Expr::Binary(o, p) => match o {
-            Binary::Add | Binary::Sub => size(&p.0)?.checked_add(size(&p.1)?),
-            Binary::Mul => size(&p.0)?.checked_mul(size(&p.1)?),
-            Binary::Rem => size(&p.1),
-            Binary::Div => size(&p.0).map(|s| s + 1),
-            Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne | Binary::And | Binary::Or => {
-                Some(1)
-            }
-            _ => None,
-        },
-        Expr::If(p) => Some(size(&p.1)?.max(size(&p.2)?)),
-        Expr::Var(_) | Expr::Env(_) | Expr::Tape(..) => None,
+    /// A bound of the magnitude of an expression that stands still, without knowing the run.
+    fn size(&self, e: &Expr) -> Option<i64> {
+        match e {
+            Expr::Const(c) => Some(c.abs()),
+            Expr::Var(v) if !self.moving[*v as usize] => self.sizes[*v as usize],
+            // Warps and CTAs of a cluster; grid coordinates have no small bound.
+            Expr::Env(Env::Warp | Env::CtaRank) => Some(64),
+            Expr::Unary(_, x) => self.size(x).map(|s| s.max(1)),
+            Expr::Binary(o, p) => match o {
+                Binary::Add | Binary::Sub => self.size(&p.0)?.checked_add(self.size(&p.1)?),
+                Binary::Mul => self.size(&p.0)?.checked_mul(self.size(&p.1)?),
+                Binary::Rem => self.size(&p.1),
+                Binary::Div => self.size(&p.0)?.checked_add(1),
+                Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => Some(1),
+                Binary::And | Binary::Or => Some(1),
+                _ => None,
+            },
+            Expr::If(p) => Some(self.size(&p.1)?.max(self.size(&p.2)?)),
+            Expr::Var(_) | Expr::Env(_) | Expr::Tape(..) => None,
+        }
     }
 }

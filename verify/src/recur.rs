@@ -38,7 +38,7 @@ pub(crate) fn recurrence(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String
                 // Runs of other remainders see their end up to a period earlier.
                 let need = start + tail + 2 * period;
                 if need <= n {
-                    let compared = even_further_on(at, n, period, &pair, start)?;
+                    let compared = even_further_on(at, need, &pair, start)?;
                     return Ok(Proof { need, period, compared });
                 }
                 n = n.max(need);
@@ -58,8 +58,9 @@ const FAR: [i64; 4] = [61, 1009, 65_537, 1 << 20];
 
 /// A number computed from the trip count is a constant of the compiled kernel, and that it keeps moving evenly is read off
 /// more compilations.
-fn even_further_on(at: AtTrips<'_>, n: i64, period: i64, pair: &Pair<'_>, start: i64) -> Result<i64, String> {
-    let mut compared = n;
+fn even_further_on(at: AtTrips<'_>, need: i64, pair: &Pair<'_>, start: i64) -> Result<i64, String> {
+    let (period, n) = (pair.period, need + 1 - pair.period);
+    let mut compared = need;
     let (early, late) = pair.states(start).ok_or("no state recurs")?;
     let (moving, phases, least) = pair.moves(early, late).ok_or("no state recurs")?;
     for m in (n..n + FURTHER).chain(FAR.iter().map(|k| n + k * period)) {

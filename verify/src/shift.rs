@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use warpline_sim::ir::{BarRef, Instr, MbarId, Op, Phase, Place, Program, Where, Who};
 
-use crate::even::Even;
+use crate::even::{self, Even};
 use crate::exprs::global;
 
 /// Why a kernel is not uniform.
@@ -34,7 +34,7 @@ impl<'p> Shift<'p> {
         inside: Vec<bool>,
         phases: BTreeMap<MbarId, Option<i64>>,
     ) -> Self {
-        let even = Even { period, moving: vec![false; inside.len()], threshold: 0 };
+        let even = Even { period, moving: vec![false; inside.len()], threshold: 0, sizes: even::sizes(short) };
         Shift { short, long, period, inside, even, phases }
     }
 
