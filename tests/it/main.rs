@@ -9,3 +9,4 @@ mod facts;
 mod faults;
 mod properties;
 mod semantics;
+mod verify;
