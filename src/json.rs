@@ -353,17 +353,17 @@ pub(crate) fn text(object: &impl Serialize) -> Result<String, Failure> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::sample;
     use serde_json::Value;
     use std::collections::BTreeSet;
 
     /// Objects whose keys are names from the input.
-    const MAPS: [&str; 7] = ["parameters", "lets", "by", "work", "stalls", "values", "params"];
+    const MAPS: [&str; 8] = ["parameters", "lets", "by", "work", "stalls", "values", "params", "properties"];
 
     /// All field paths of a value, as the document writes them.
-    fn paths(value: &Value, at: &str, out: &mut BTreeSet<String>) {
+    pub(crate) fn paths(value: &Value, at: &str, out: &mut BTreeSet<String>) {
         match value {
             Value::Object(fields) => {
                 for (key, v) in fields {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     /// The first column of the document's tables under a heading.
-    fn documented(heading: &str) -> BTreeSet<String> {
+    pub(crate) fn documented(heading: &str) -> BTreeSet<String> {
         let doc = include_str!("../docs/json.md");
         let section = doc.split("\n## ").find(|s| s.contains(heading)).expect("the document has the heading");
         let first = |line: &str| line.strip_prefix("| `").and_then(|l| l.split('`').next()).map(str::to_string);

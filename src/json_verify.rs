@@ -111,9 +111,7 @@ fn violation(x: &Violation) -> ViolationObject<'_> {
         steps: x
             .steps
             .iter()
-            .filter_map(|(agent, i)| {
-                site(*i).map(|s| StepObject { agent, op: &s.text, file: &s.file, line: s.line })
-            })
+            .filter_map(|(agent, i)| site(*i).map(|s| StepObject { agent, op: &s.text, file: &s.file, line: s.line }))
             .collect(),
     }
 }
@@ -227,4 +225,60 @@ pub(crate) fn barriers(s: &Sifted) -> Result<String, Failure> {
         minimal_trip_counts: range(&r.minimal),
         wall_s: s.wall_s,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::cli::{Cli, Command, Proof};
+    use crate::console::{Console, Look};
+    use crate::json::tests::{documented, paths};
+    use crate::verdict;
+    use clap::Parser;
+
+    fn proof(args: &[&str]) -> Proof {
+        let args = ["warpline", "verify"].iter().chain(args);
+        match Cli::try_parse_from(args).expect("parses").command {
+            Command::Verify(v) => v.proof,
+            _ => unreachable!("verify was asked for"),
+        }
+    }
+
+    fn fields(objects: &[String]) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for text in objects {
+            let value: Value = serde_json::from_str(text).expect("JSON");
+            paths(&value, "", &mut found);
+        }
+        // Places have a table of their own.
+        found.retain(|path| !path.starts_with("place."));
+        found
+    }
+
+    #[test]
+    fn the_document_has_every_field_and_no_other() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let console = Console::new(&mut out, &mut err, Look::default());
+        // A race between two statements, a hang, and a note between them have every field.
+        let verified: Vec<String> = ["blackwell/level2_2sm", "mla/proj_k16", "blackwell/level2_2sm_fixed"]
+            .iter()
+            .map(|name| {
+                let mut v = verdict::verify(&console, &proof(&[name])).expect("verifies");
+                if let (Some(x), true) = (&mut v.verdict.violation, *name == "mla/proj_k16") {
+                    let (agent, needs) = (String::from("w0"), String::from("an arrival"));
+                    let waits_for = String::from("a barrier");
+                    x.hang.push(warpline_sim::report::Waiting { agent, site: 0, since: 0.0, waits_for, needs });
+                    v.verdict.notes.push(x.findings[0].clone());
+                }
+                verify(&v).expect("serialisable")
+            })
+            .collect();
+        assert_eq!(fields(&verified), documented(VERIFY));
+        let sifted = verdict::sift(&console, &proof(&["cdna/two_step_ahead"])).expect("verifies");
+        assert_eq!(fields(&[barriers(&sifted).expect("serialisable")]), documented(BARRIERS));
+    }
 }

@@ -68,14 +68,19 @@ fn scope(v: &Verified) -> String {
     text += &field("CTAs", &r.classes.join(", "));
     text += &field(
         "Varied",
-        &v.varied.as_ref().map_or("nothing".to_string(), |p| format!("the trip count n of the main loop ({})", p.meaning)),
+        &v.varied
+            .as_ref()
+            .map_or("nothing".to_string(), |p| format!("the trip count n of the main loop ({})", p.meaning)),
     );
     if let Some(n) = r.compared {
         text += &field("Compared", &format!("compiled kernels of up to {} steps", count(n)));
     }
     text += &field("Fences", "practice: one anywhere on the way from the write to the asynchronous read");
     let (with, all) = r.reads;
-    text += &field("Reads", &format!("{} of {} in the last run say which tile they expect", count(with as i64), count(all as i64)));
+    text += &field(
+        "Reads",
+        &format!("{} of {} in the last run say which tile they expect", count(with as i64), count(all as i64)),
+    );
     text += &field("Steps", &format!("{}, in {:.3} s", count(r.steps as i64), v.wall_s));
     text + "\n"
 }

@@ -1,8 +1,8 @@
 //! CTA classes: which places in the grid can behave differently, and one of each to look at.
 //!
-//! Guards compare affine functions of a CTA's coordinates with constants, so each is monotone along rows and along
-//! columns: where two CTAs of a row or column behave alike, all between them do. The axes are cut where that changes, and
-//! both ends of each part are looked at. Guards of another form are looked at in every CTA of a small grid; of a large one
+//! A guard that compares sums of a CTA's coordinates with constants is monotone along rows and along columns: where it is
+//! the same for two CTAs of a row or column, it is for all between them. The axes are cut where the path of a short run
+//! changes, and the corners of each part are looked at. Guards of another form are looked at in every CTA of a small grid; of a large one
 //! the verdict is no proof.
 
 use warpline_sim::ir::{Binary, Env, Expr, Instr, Program};
@@ -32,7 +32,7 @@ pub(crate) struct Classes {
 struct Looks {
     m: bool,
     n: bool,
-    /// Line of a guard that is not monotone along an axis.
+    /// Line of something that is not monotone along an axis.
     other: Option<u32>,
 }
 
@@ -50,7 +50,8 @@ pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
             let at = grid.at(id);
             if grid.z > 1 { format!("({}, {}, {})", at.0, at.1, at.2) } else { format!("({}, {})", at.0, at.1) }
         };
-        let why = format!("line {line} tells CTAs apart otherwise than by edges of the grid, and not all were looked at");
+        let why =
+            format!("line {line} tells CTAs apart otherwise than by edges of the grid, and not all were looked at");
         let list = ids.into_iter().map(|id| Class { id, name: name(id) }).collect();
         return Classes { list, alike: false, why: (!all).then_some(why) };
     }
@@ -65,10 +66,11 @@ pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
         for c in &cols {
             let parts = [looks.m.then(|| named("row", *r)), looks.n.then(|| named("column", *c))];
             let name = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-            list.push(Class { id: launch(prog, r.0, c.0), name: name.clone() });
-            if r.0 != r.1 || c.0 != c.1 {
-                list.push(Class { id: launch(prog, r.1, c.1), name });
-            }
+            // A guard that moves one way along each axis and is the same at the corners is the same everywhere between.
+            let mut corners = vec![(r.0, c.0), (r.1, c.0), (r.0, c.1), (r.1, c.1)];
+            corners.sort_unstable();
+            corners.dedup();
+            list.extend(corners.iter().map(|at| Class { id: launch(prog, at.0, at.1), name: name.clone() }));
         }
     }
     Classes { list, alike: true, why: None }
@@ -146,24 +148,20 @@ fn any(prog: &Program) -> i64 {
 
 fn looks(prog: &Program) -> Looks {
     let mut looks = Looks::default();
-    let mut from_m = vec![false; prog.vars.len()];
-    let mut from_n = vec![false; prog.vars.len()];
-    let mut odd = vec![false; prog.vars.len()];
+    let mut vars = vec![Moves::default(); prog.vars.len()];
     // Variables take coordinates on from each other; twice over the code is enough for what a loop carries round.
     for _ in 0..2 {
         for (pc, i) in prog.code.iter().enumerate() {
             each(prog, i, &mut |what, e| {
-                let seen = Seen { from_m: &from_m, from_n: &from_n, odd: &odd };
-                let (m, n, plain) = seen.of(e);
+                let by = moves(e, &vars);
                 if let (Use::Set, Instr::Set(v, _)) = (what, i) {
-                    from_m[*v as usize] |= m;
-                    from_n[*v as usize] |= n;
-                    odd[*v as usize] |= !plain;
-                } else if what != Use::Tile && (m || n || !plain) {
-                    looks.m |= m;
-                    looks.n |= n;
-                    let affine = plain && !(m && n) && (what != Use::Slot);
-                    if !affine && !conjunction(e, &seen) && looks.other.is_none() {
+                    let old = vars[*v as usize];
+                    vars[*v as usize] = Moves { m: old.m.and(by.m), n: old.n.and(by.n) };
+                } else if what != Use::Tile && (by.m != Way::Not || by.n != Way::Not) {
+                    looks.m |= by.m != Way::Not;
+                    looks.n |= by.n != Way::Not;
+                    let one_way = what == Use::Guard && by.m != Way::Any && by.n != Way::Any;
+                    if !one_way && looks.other.is_none() {
                         looks.other = Some(prog.site(pc as u32).line);
                     }
                 }
@@ -173,63 +171,94 @@ fn looks(prog: &Program) -> Looks {
     looks
 }
 
-/// Whether a guard is made of comparisons each of which looks at one axis.
-fn conjunction(e: &Expr, seen: &Seen<'_>) -> bool {
-    match e {
-        Expr::Binary(Binary::And | Binary::Or, p) => conjunction(&p.0, seen) && conjunction(&p.1, seen),
-        Expr::Unary(_, x) => conjunction(x, seen),
-        Expr::Binary(o, _) if compares(*o) => {
-            let (m, n, plain) = seen.of(e);
-            plain && !(m && n)
+/// How a value moves along an axis of the grid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Way {
+    #[default]
+    Not,
+    Up,
+    Down,
+    /// Both ways, or who knows.
+    Any,
+}
+
+impl Way {
+    fn back(self) -> Way {
+        match self {
+            Way::Up => Way::Down,
+            Way::Down => Way::Up,
+            other => other,
         }
-        _ => false,
+    }
+
+    /// Of a sum, a conjunction, a disjunction: one way if no part goes the other.
+    fn and(self, other: Way) -> Way {
+        match (self, other) {
+            (Way::Not, x) | (x, Way::Not) => x,
+            (x, y) if x == y => x,
+            _ => Way::Any,
+        }
     }
 }
 
-fn compares(o: Binary) -> bool {
-    matches!(o, Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge)
+/// Along rows and along columns.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moves {
+    m: Way,
+    n: Way,
 }
 
-/// What variables hold so far.
-struct Seen<'a> {
-    from_m: &'a [bool],
-    from_n: &'a [bool],
-    odd: &'a [bool],
+impl Moves {
+    fn and(self, other: Moves) -> Moves {
+        Moves { m: self.m.and(other.m), n: self.n.and(other.n) }
+    }
+
+    fn back(self) -> Moves {
+        Moves { m: self.m.back(), n: self.n.back() }
+    }
+
+    /// It matters, and nothing more is known.
+    fn any(self) -> Moves {
+        let any = |w| if w == Way::Not { w } else { Way::Any };
+        Moves { m: any(self.m), n: any(self.n) }
+    }
 }
 
-impl Seen<'_> {
-    /// Whether it depends on the row and on the column, and is monotone in each.
-    fn of(&self, e: &Expr) -> (bool, bool, bool) {
-        match e {
-            Expr::Const(_) => (false, false, true),
-            Expr::Var(v) => {
-                let v = *v as usize;
-                (self.from_m[v], self.from_n[v], !self.odd[v])
-            }
-            Expr::Env(Env::CtaM | Env::ClusterM) => (true, false, true),
-            Expr::Env(Env::CtaN | Env::ClusterN) => (false, true, true),
-            Expr::Env(Env::CtaZ | Env::CtaId | Env::ClusterId) => (true, true, false),
-            Expr::Env(_) => (false, false, true),
-            Expr::Unary(_, x) => self.of(x),
-            Expr::Tape(_, x) => {
-                let (m, n, _) = self.of(x);
-                (m, n, !m && !n)
-            }
-            Expr::If(p) => {
-                let all = [self.of(&p.0), self.of(&p.1), self.of(&p.2)];
-                let any = |f: fn(&(bool, bool, bool)) -> bool| all.iter().any(f);
-                let (m, n) = (any(|x| x.0), any(|x| x.1));
-                (m, n, !m && !n && !any(|x| !x.2))
-            }
-            Expr::Binary(o, p) => {
-                let (x, y) = (self.of(&p.0), self.of(&p.1));
-                let (m, n) = (x.0 || y.0, x.1 || y.1);
-                let good = match o {
-                    Binary::Add | Binary::Sub | Binary::And | Binary::Or => true,
-                    Binary::Mul => p.0.constant().is_some() || p.1.constant().is_some(),
-                    o => compares(*o),
-                };
-                (m, n, x.2 && y.2 && (good || !(m || n)))
+fn moves(e: &Expr, vars: &[Moves]) -> Moves {
+    match e {
+        Expr::Const(_) => Moves::default(),
+        Expr::Var(v) => vars[*v as usize],
+        Expr::Env(Env::CtaM | Env::ClusterM) => Moves { m: Way::Up, n: Way::Not },
+        Expr::Env(Env::CtaN | Env::ClusterN) => Moves { m: Way::Not, n: Way::Up },
+        Expr::Env(Env::CtaZ | Env::CtaId | Env::ClusterId) => Moves { m: Way::Any, n: Way::Any },
+        Expr::Env(_) => Moves::default(),
+        Expr::Unary(_, x) => moves(x, vars).back(),
+        Expr::Tape(_, x) => moves(x, vars).any(),
+        Expr::If(p) => moves(&p.0, vars).and(moves(&p.1, vars)).and(moves(&p.2, vars)).any(),
+        Expr::Binary(o, p) => {
+            let (x, y) = (moves(&p.0, vars), moves(&p.1, vars));
+            match o {
+                Binary::Add | Binary::And | Binary::Or => x.and(y),
+                Binary::Sub | Binary::Gt | Binary::Ge => x.and(y.back()),
+                Binary::Lt | Binary::Le => x.back().and(y),
+                Binary::Mul => match (p.0.constant(), p.1.constant()) {
+                    (Some(c), _) => {
+                        if c < 0 {
+                            y.back()
+                        } else {
+                            y
+                        }
+                    }
+                    (_, Some(c)) => {
+                        if c < 0 {
+                            x.back()
+                        } else {
+                            x
+                        }
+                    }
+                    _ => x.and(y).any(),
+                },
+                _ => x.and(y).any(),
             }
         }
     }

@@ -162,7 +162,16 @@ fn phase_moves(world: &World<'_>, prog: &Program, moves: &period::Moves) -> BTre
                 .filter_map(|ix| moves.get(&Family::Clock(world.phase_clock(ix))).copied())
                 .collect();
             by.dedup();
-            (bar, if by.len() == 1 { Some(by[0]) } else if by.is_empty() { Some(0) } else { None })
+            (
+                bar,
+                if by.len() == 1 {
+                    Some(by[0])
+                } else if by.is_empty() {
+                    Some(0)
+                } else {
+                    None
+                },
+            )
         })
         .collect()
 }

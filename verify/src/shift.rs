@@ -151,16 +151,16 @@ impl<'p> Shift<'p> {
             (Op::CommitUmma(x), Op::CommitUmma(y)) if x.len() == y.len() => {
                 x.iter().zip(y).try_for_each(|(x, y)| self.bar(x, y))
             }
-            (Op::Named { bar, index: i, threads: t, sync }, Op::Named { bar: b2, index: i2, threads: t2, sync: s2 })
-                if (bar, sync) == (b2, s2) =>
-            {
+            (
+                Op::Named { bar, index: i, threads: t, sync },
+                Op::Named { bar: b2, index: i2, threads: t2, sync: s2 },
+            ) if (bar, sync) == (b2, s2) => {
                 self.still(i, i2)?;
                 self.still(t, t2)
             }
-            (
-                Op::Alu { reads: r, writes: w, count: c, .. },
-                Op::Alu { reads: r2, writes: w2, count: c2, .. },
-            ) if r.len() == r2.len() && w.len() == w2.len() => {
+            (Op::Alu { reads: r, writes: w, count: c, .. }, Op::Alu { reads: r2, writes: w2, count: c2, .. })
+                if r.len() == r2.len() && w.len() == w2.len() =>
+            {
                 self.still(c, c2)?;
                 r.iter().zip(r2).chain(w.iter().zip(w2)).try_for_each(|(x, y)| self.place(x, y))
             }

@@ -44,7 +44,7 @@ fn a_barrier_that_some_trip_counts_lack() {
         let v = buffer(&format!("if {guard}: barrier"));
         assert_ne!(v.word(), "proved", "{guard}");
     }
-    buffer("if tiles % 7 != 3: barrier").violated("WAR race", "load A").first_at(3);
+    buffer("if tiles % 7 != 3: barrier").violated("RAW race", "load A").first_at(3);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_barrier_that_some_ctas_lack() {
         assert_ne!(v.word(), "proved", "{guard}");
     }
     // An interval of rows in the middle is found: the path changes twice.
-    buffer("if cta.m < 3: barrier").violated("WAR race", "load A");
+    buffer("if cta.m < 3: barrier").violated("RAW race", "load A");
     // Two parts of the grid that are both right.
     let v = buffer("if cta.m < 3: barrier else: barrier");
     v.proved();
@@ -64,13 +64,16 @@ fn a_barrier_that_some_ctas_lack() {
 #[test]
 fn a_tile_of_another_cta_is_not_taken_for_the_own_one() {
     let text = BUFFER.replace("LAST", "barrier").replace(": A[cta.m, i] ->", ": A[cta.n, i] ->");
-    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &text)).violated("stale tile", "lds a");
+    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &text))
+        .violated("stale tile", "lds a");
 }
 
 #[test]
 fn a_loop_around_the_main_loop_is_not_varied() {
-    let body = BUFFER.replace("LAST", "barrier").replace("    for i in 0..tiles:", "    for job in 0..3, i in 0..tiles:");
-    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &body)).bounded("around the main loop");
+    let body =
+        BUFFER.replace("LAST", "barrier").replace("    for i in 0..tiles:", "    for job in 0..3, i in 0..tiles:");
+    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &body))
+        .bounded("around the main loop");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn the_rings_planted_bugs_are_found() {
     ];
     tma_ring(3, 2, &early).violated("WAR race", "tma A[0, i]");
     // BUG_NOTX: no bytes are expected (assertion on the tile read).
-    tma_ring(3, 2, &[(" expect bytes(a)", "")]).violated("transaction bytes", "tma A[0, i]").first_at(1);
+    tma_ring(3, 2, &[(" expect bytes(a)", "")]).violated("RAW race", "lds a").first_at(1);
     // BUG_STALEPH: the producer never flips its phase; Spin meets an invalid end state.
     let v = tma_ring(3, 2, &[("wait empty[i % stages] for i / stages - 1", "wait empty[i % stages] parity 1")]);
     assert_ne!(v.word(), "proved", "{:#}", v.json);
