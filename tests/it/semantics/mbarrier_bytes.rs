@@ -206,3 +206,25 @@ fn a_cta_does_not_end_before_its_copies() {
         ",
     );
 }
+
+#[test]
+fn an_expect_beside_the_only_arrival_can_come_late() {
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          mbar full (1)
+          all: warp 0: elect: init full;  fence mbarrier_init
+          barrier
+          warp 0: elect:
+            expect full bytes(a)    //~ transaction bytes
+            tma A[0, 0] -> a signals full
+            wait full for 0
+          warp 1: elect:
+            alu fma 1024 x 1024
+            arrive full
+        ",
+    );
+}

@@ -213,3 +213,45 @@ fn a_waiter_may_skip_phases_that_it_knows_of() {
         ",
     );
 }
+
+#[test]
+fn a_waiter_that_nothing_orders_behind_the_phase_before() {
+    // The second phase may be complete when warp 1 comes; the first may not be.
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          mbar full (1)
+          all: warp 0: elect: init full
+          barrier
+          warp 0: elect:
+            arrive full
+            wait full for 0
+            arrive full
+          warp 1: elect:
+            alu fma 1024 x 1024
+            wait full for 1    //~ parity alias
+        ",
+    );
+}
+
+#[test]
+fn a_waiter_that_knows_of_every_arrival_of_the_phase_before() {
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          mbar full (1)   mbar go (1)
+          all: warp 0: elect: init full, go
+          barrier
+          warp 0: elect:
+            arrive full
+            arrive go
+            wait full for 0
+            arrive full
+          warp 1: elect:
+            wait go for 0
+            wait full for 1
+        ",
+    );
+}
