@@ -12,6 +12,7 @@ use ring::{Family, Ring, rings};
 use warpline_scenarios::{Inputs, compile};
 use warpline_sim::report::{FindingKind, Outcome};
 use warpline_sim::{Report, RunOptions};
+use warpline_verify::{Options, Outcome as Verdicts, Verdict};
 
 fn go(ring: &Ring, text: &str) -> Result<Report, String> {
     let machine = warpline_models::embedded(ring.machine).ok_or("no machine")?;
@@ -76,6 +77,35 @@ proptest! {
                     m.name
                 );
             }
+        }
+    }
+}
+
+/// The verdict on a ring after a change, for every trip count.
+fn verdict(ring: &Ring, change: &(dyn Fn(&str) -> String + Sync)) -> Verdict {
+    let machine = warpline_models::embedded(ring.machine).unwrap();
+    let at = |tiles: i64| {
+        let text = change(&Ring { tiles, ..ring.clone() }.text());
+        compile("ring.pipe", &text, &Inputs { set: &BTreeMap::new(), cores: None }).ok()
+    };
+    let given = at(ring.tiles).unwrap();
+    warpline_verify::verify(&given, Some(&at), warpline_sim::engine::rules(&machine), Options::default())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn rings_are_proved(ring in rings(1..=6i64, 0..=40i64)) {
+        let v = verdict(&ring, &|text| text.to_string());
+        prop_assert!(v.outcome == Verdicts::Proved, "{:?} {:#?}\n{ring:?}\n{}", v.outcome, v.violation, ring.text());
+    }
+
+    #[test]
+    fn a_broken_ring_is_never_proved(ring in rings(2..=6i64, 15..=40i64)) {
+        for m in mutate::mutations(&ring) {
+            let v = verdict(&ring, &|text| m.apply(text));
+            prop_assert!(v.outcome == Verdicts::Violated, "{}: {:?}\n{ring:?}\n{}", m.name, v.outcome, m.apply(&ring.text()));
         }
     }
 }
