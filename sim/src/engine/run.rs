@@ -38,6 +38,8 @@ pub(super) struct Run {
     pub(super) ended: Option<u64>,
     /// Global loads into registers on the way, for naming scoreboard stalls.
     pub(super) fetching: u32,
+    /// The operation at hand had to wait.
+    woken: bool,
     /// Span that let it go on.
     waker: Option<u32>,
 }
@@ -333,10 +335,12 @@ impl<'p> Engine<'p> {
                     return;
                 }
                 Step::Did { pc, loops, did } => {
-                    if let Some((at, stall, _)) = seat.runs[a as usize].waits.take() {
+                    let waited = seat.runs[a as usize].waits.take();
+                    if let Some((at, stall, _)) = waited {
                         self.account(s, a, at, now, Shown::Stall(stall), String::new());
                     }
                     let run = &mut self.seats[s].runs[a as usize];
+                    run.woken = waited.is_some();
                     let loops = loops + std::mem::take(&mut run.loops);
                     let begin = now + (loops as f64 * self.timing.costs.loop_).ceil() as u64;
                     self.account(s, a, pc, begin, Shown::Work(Work::Control), String::new());
@@ -377,6 +381,7 @@ impl<'p> Engine<'p> {
         let place = Place {
             scheduler: who.warp as usize % self.timing.costs.schedulers.max(1),
             matrix_ready: seat.runs[a as usize].matrix_ready,
+            woken: seat.runs[a as usize].woken,
         };
         let (core, peer) = two(&mut self.cores, who.cta as usize);
         let c = self.timing.charge(pc, did, now, place, core, peer);
@@ -492,6 +497,7 @@ impl<'p> Engine<'p> {
         let place = Place {
             scheduler: who.warp as usize % self.timing.costs.schedulers.max(1),
             matrix_ready: run.matrix_ready,
+            woken: run.woken,
         };
         let core = &mut self.cores[who.cta as usize];
         let mut at = now;
