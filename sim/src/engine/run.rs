@@ -95,6 +95,9 @@ pub fn run(prog: &Program, machine: &Machine, options: &RunOptions) -> Result<Re
     let cores = machine.need("core.count", "every kernel")? as i64;
     let units = (cores / prog.cluster as i64).max(1);
     let clusters = prog.grid.len();
+    if prog.grid.is_empty() {
+        return Err(RunError::EmptyGrid { m: prog.grid.m, n: prog.grid.n, z: prog.grid.z });
+    }
     let share = (clusters + units - 1) / units;
     let occupancy = occupancy(prog, machine, share)?;
     let active = (clusters * prog.cluster as i64).clamp(1, units * prog.cluster as i64);
