@@ -9,7 +9,7 @@ use warpline_sim::report::{FindingKind, Outcome, Report, RunOptions};
 use warpline_sim::timeline::{Engine, RowKind, Stall, TICKS, Timeline};
 
 /// A built-in scenario with some of its values replaced; `machine.` keys are the machine's.
-fn load(name: &str, set: &[(&str, f64)]) -> (Program, Machine) {
+pub(crate) fn load(name: &str, set: &[(&str, f64)]) -> (Program, Machine) {
     let (file, text) = warpline_scenarios::embedded(name).expect("the scenario is built in");
     let scenario = warpline_scenarios::scenario(file, text).expect("the scenario reads");
     let (kernel, source) =

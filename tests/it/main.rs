@@ -5,6 +5,8 @@ mod bad_input;
 mod cli;
 mod cli_files;
 mod docs;
+mod engine;
 mod facts;
 mod faults;
 mod properties;
+mod semantics;

@@ -10,6 +10,13 @@ impl Engine<'_> {
     pub(super) fn diagnose(&mut self) -> Vec<Waiting> {
         let mut list: Vec<Waiting> = Vec::new();
         for s in 0..self.seats.len() {
+            if let Some(w) = self.seats[s].world.as_mut() {
+                w.missing_bytes();
+                let at = self.end;
+                for f in w.findings.iter_mut().filter(|f| f.cycle < 0.0) {
+                    f.cycle = (at + self.skipped) as f64 / TICKS as f64;
+                }
+            }
             self.keep_findings(s);
             let seat = &self.seats[s];
             let Some(w) = &seat.world else { continue };

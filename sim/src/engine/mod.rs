@@ -32,4 +32,4 @@ pub use occupancy::{occupancy, tmem_columns};
 pub use queue::{Queue, What};
 pub use run::{run, run_recorded};
 pub use server::{Core, Server};
-pub use support::{satisfies, supported};
+pub use support::{rules, satisfies, supported};

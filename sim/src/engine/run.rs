@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::ir::{How, Instr, MmaKind, Op, Program, Queue as Group};
-use crate::machine::{Machine, Vendor};
+use crate::machine::Machine;
 use crate::protocol::{AgentId, Did, FlightId, Foot, MeetKind, On, Rules, Step, StreamKind, World};
 use crate::report::{Finding, Outcome, Report, RunError, RunOptions};
 use crate::timeline::{Engine as EngineRow, Stall, What as Shown, Work};
@@ -16,7 +16,7 @@ use super::queue::{Queue, What};
 use super::record::Recorder;
 use super::repeat::Repeats;
 use super::server::Core;
-use super::support::supported;
+use super::support::{rules, supported};
 use super::timing::{Charge, Load, Seat as Place, Timing};
 
 /// What the engine keeps of an agent.
@@ -117,13 +117,7 @@ pub fn run_recorded(
     let active = (clusters * prog.cluster as i64).clamp(1, units * prog.cluster as i64);
     let costs = Costs::new(prog, machine, active)?;
     let seats = occupancy.ctas_per_core as usize;
-    let rules = Rules {
-        warp_size: costs.warp_size,
-        exit_releases: machine.vendor == Vendor::Amd,
-        bare_barrier_orders: machine.vendor == Vendor::Amd,
-        bytes_per_lane: costs.bytes_per_lane,
-        dma_bytes_per_lane: costs.dma_bytes_per_lane,
-    };
+    let rules = rules(machine);
     // The unit that runs the grid's last cluster: edges and corners are where guards bite.
     let unit = (clusters - 1).rem_euclid(units);
     let mut list: Vec<i64> = (0..share).map(|i| unit + i * units).filter(|id| *id < clusters).collect();

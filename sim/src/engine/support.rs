@@ -2,6 +2,7 @@
 
 use crate::ir::{Expr, Fence, How, Instr, MmaKind, Op, Order, Program, Queue, SiteId};
 use crate::machine::{Machine, Vendor};
+use crate::protocol::Rules;
 use crate::report::RunError;
 
 /// An architecture as vendor and age, for comparisons within a vendor's line.
@@ -176,6 +177,18 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
         }
     }
     Ok(())
+}
+
+/// What the machine's vendor makes of the operations whose meaning differs.
+pub fn rules(m: &Machine) -> Rules {
+    let whole = |key| m.get(key).unwrap_or(0.0) as u32;
+    Rules {
+        warp_size: whole("core.warp_size"),
+        exit_releases: m.vendor == Vendor::Amd,
+        bare_barrier_orders: m.vendor == Vendor::Amd,
+        bytes_per_lane: whole("memory.bytes_per_lane"),
+        dma_bytes_per_lane: whole("limit.dma_bytes_per_lane"),
+    }
 }
 
 fn unsupported(message: String, site: SiteId) -> RunError {

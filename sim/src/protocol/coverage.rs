@@ -51,21 +51,24 @@ impl World<'_> {
         if a.class != Class::Global || b.class != Class::Global || x.obj == y.obj {
             return None;
         }
-        // The left operand is [M, K], so its columns are looked at first.
+        // The left operand is [M, K], so its columns are looked at first. Where several dimensions have the same name
+        // (square matrices), those are meant of which both operands cover the same elements.
+        let mut first = None;
         for i in [1, 0] {
             for j in [1, 0] {
-                if a.dims[i] == b.dims[j] && !a.dims[i].is_empty() {
-                    let extent = if i == 0 { a.rows } else { a.cols };
-                    return Some(Range {
-                        dim: (x.obj, i as u8),
-                        left: along(i, a.block[i], x, xf),
-                        right: along(j, b.block[j], y, yf),
-                        extent,
-                    });
+                if a.dims[i] != b.dims[j] || a.dims[i].is_empty() {
+                    continue;
                 }
+                let extent = if i == 0 { a.rows } else { a.cols };
+                let (left, right) = (along(i, a.block[i], x, xf), along(j, b.block[j], y, yf));
+                let range = Range { dim: (x.obj, i as u8), left, right, extent };
+                if left == right {
+                    return Some(range);
+                }
+                first.get_or_insert(range);
             }
         }
-        None
+        first
     }
 
     fn dim_name(&self, (obj, axis): (ObjId, u8)) -> &str {

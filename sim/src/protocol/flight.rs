@@ -2,12 +2,14 @@
 
 use smallvec::SmallVec;
 
+use crate::report::FindingKind;
+
 use super::AgentId;
 use super::mbarrier::MbarIx;
 use super::memory::Foot;
-use super::order::RowId;
+use super::order::{Epoch, RowId};
 use super::stream::StreamKind;
-use super::world::{On, World};
+use super::world::{On, Signal, World};
 
 /// Index of a flight of a world; reused after it landed.
 pub type FlightId = u32;
@@ -26,6 +28,8 @@ pub struct Flight {
     /// Arrivals it performs: barrier, count, what they release.
     pub(super) arrives: SmallVec<[(MbarIx, u32); 2]>,
     pub(super) releases: Option<RowId>,
+    /// The clock of whoever arrives, for telling who knows of it.
+    pub(super) epoch: Option<Epoch>,
     /// Registers that become ready.
     pub(super) fills: Option<Foot>,
     /// Bytes an arrival from another CTA expects.
@@ -43,6 +47,7 @@ impl Flight {
             delivers: SmallVec::new(),
             arrives: SmallVec::new(),
             releases: None,
+            epoch: None,
             fills: None,
             expects: None,
             posts: SmallVec::new(),
@@ -101,11 +106,15 @@ impl World<'_> {
             }
         }
         for &(bar, bytes, phase) in &f.delivers {
-            self.late(f.agent, f.pc, bar);
+            let epoch = Epoch { comp: self.mbar_comp(bar), clock: phase + 1 };
+            self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
             self.deliver(f.agent, f.pc, bar, bytes, phase);
         }
         for &(bar, count) in &f.arrives {
-            self.late(f.agent, f.pc, bar);
+            if let Some(epoch) = f.epoch {
+                let phase = self.mbars[bar as usize].phase;
+                self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
+            }
             if let Some(n) = f.expects {
                 self.expect(f.agent, f.pc, bar, n);
             }
@@ -116,13 +125,46 @@ impl World<'_> {
         }
     }
 
-    /// A signal that reaches a CTA which has ended finds no barrier there (verification.md M20).
-    fn late(&mut self, a: AgentId, pc: u32, bar: MbarIx) {
+    pub(super) fn cta_ended(&self, cta: u32) -> bool {
+        (0..self.info.len()).all(|i| self.info[i].cta != cta || self.agents[i].ended)
+    }
+
+    /// Remembers a signal until its CTA ends; a CTA may not end before what signals its barriers (verification.md M20).
+    fn signalled(&mut self, bar: MbarIx, s: Signal) {
         let cta = self.mbar_cta(bar);
-        let ended = (0..self.info.len()).all(|i| self.info[i].cta != cta || self.agents[i].ended);
-        if ended && self.info[a as usize].cta != cta {
-            let message = format!("signals {} after its CTA has ended", self.mbar_name(bar));
-            self.find(crate::report::FindingKind::LifeCycle, a, pc, message, None);
+        if self.cta_ended(cta) {
+            self.outlived(bar, cta, &s);
+            return;
+        }
+        let list = &mut self.signals[bar as usize];
+        match list.iter_mut().find(|x| x.epoch.comp == s.epoch.comp) {
+            Some(x) => *x = s,
+            None => list.push(s),
+        }
+    }
+
+    /// The last agent of a CTA has ended.
+    pub(super) fn leave_mbars(&mut self, cta: u32) {
+        for bar in 0..self.mbars.len() as MbarIx {
+            if self.mbar_cta(bar) == cta {
+                for s in std::mem::take(&mut self.signals[bar as usize]) {
+                    self.outlived(bar, cta, &s);
+                }
+            }
+        }
+    }
+
+    /// Holds the end of a CTA to being after a signal: one of its agents must know of it.
+    fn outlived(&mut self, bar: MbarIx, cta: u32, s: &Signal) {
+        let comp = self.mbar_comp(bar);
+        let knows = |i: usize| {
+            let row = self.agent_row(i as AgentId);
+            self.rows.has(row, s.epoch) || self.rows.clock(row, comp) > s.phase
+        };
+        if !(0..self.info.len()).any(|i| self.info[i].cta == cta && knows(i)) {
+            let message =
+                format!("signals {}, and nothing in CTA {cta} waits for it before it ends", self.mbar_name(bar));
+            self.find(FindingKind::LifeCycle, s.agent, s.pc, message, None);
         }
     }
 

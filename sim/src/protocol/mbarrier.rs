@@ -151,6 +151,7 @@ impl World<'_> {
 
     /// `expect_tx`.
     pub(super) fn expect(&mut self, a: AgentId, pc: u32, ix: MbarIx, bytes: i64) {
+        self.expected_at[ix as usize] = Some((a, pc));
         let m = &mut self.mbars[ix as usize];
         m.tx += bytes;
         if m.tx.abs() > LIMIT {
@@ -177,7 +178,38 @@ impl World<'_> {
         } else {
             m.pending -= count;
         }
+        self.too_many(a, pc, ix);
         self.try_complete(a, pc, ix);
+    }
+
+    /// No arrival is pending and more bytes came than were expected: no delivery can bring the count back to zero.
+    fn too_many(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
+        let m = &self.mbars[ix as usize];
+        if m.pending == 0 && m.tx < 0 {
+            let message = format!(
+                "phase {} of {} gets {} bytes more than expected, with no arrival pending: the phase cannot complete",
+                m.phase,
+                self.mbar_name(ix),
+                -m.tx
+            );
+            self.find(FindingKind::TxBytes, a, pc, message, None);
+        }
+    }
+
+    /// Nobody can go on: phases that wait for nothing but bytes which no copy brings.
+    pub fn missing_bytes(&mut self) {
+        for ix in 0..self.mbars.len() {
+            let m = &self.mbars[ix];
+            if let (true, 0, 1.., Some((a, pc))) = (m.live, m.pending, m.tx, self.expected_at[ix]) {
+                let message = format!(
+                    "phase {} of {} is to get {} bytes more than the copies deliver",
+                    m.phase,
+                    self.mbar_name(ix as MbarIx),
+                    m.tx
+                );
+                self.find(FindingKind::TxBytes, a, pc, message, None);
+            }
+        }
     }
 
     /// A copy delivers bytes that were meant for `phase`.
@@ -193,15 +225,7 @@ impl World<'_> {
         }
         let m = &mut self.mbars[ix as usize];
         m.tx -= bytes;
-        let over = m.pending == 0 && m.tx < 0;
-        if over {
-            let message = format!(
-                "{} of phase {phase} gets {} bytes more than expected, with no arrival pending: the phase cannot complete",
-                self.mbar_name(ix),
-                -self.mbars[ix as usize].tx
-            );
-            self.find(FindingKind::TxBytes, a, pc, message, None);
-        }
+        self.too_many(a, pc, ix);
         self.try_complete(a, pc, ix);
     }
 

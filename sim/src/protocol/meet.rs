@@ -190,21 +190,39 @@ impl World<'_> {
         self.touched.push(On::Meet(ix));
     }
 
-    fn live_in(&self, cta: Option<u32>) -> u32 {
+    /// Agents a barrier of this scope is for: those that live, and those that arrived and left.
+    fn taking_part(&self, ix: MeetIx, cta: Option<u32>) -> u32 {
+        let who = self.meets[ix as usize].who;
         let in_cta = |i: usize| cta.is_none_or(|c| self.info[i].cta == c);
-        (0..self.info.len()).filter(|&i| in_cta(i) && !self.agents[i].ended).count() as u32
+        (0..self.info.len()).filter(|&i| in_cta(i) && (!self.agents[i].ended || who >> i & 1 == 1)).count() as u32
+    }
+
+    /// An agent of the CTA that has ended.
+    fn left(&self, cta: u32) -> Option<AgentId> {
+        (0..self.info.len()).find(|&i| self.info[i].cta == cta && self.agents[i].ended).map(|i| i as AgentId)
+    }
+
+    /// The CTA barrier is met at `pc` and an agent has left the CTA: a fault where ended warps are not to be relied on.
+    fn divergent(&mut self, a: AgentId, pc: u32, ix: MeetIx, gone: AgentId) {
+        if self.rules.exit_releases {
+            return;
+        }
+        let message = format!(
+            "waits at {}, which {} left by ending: a barrier must be met by every warp the same number of times",
+            self.meet_name(ix),
+            self.agent_name(gone)
+        );
+        self.find(FindingKind::Divergent, a, pc, message, None);
     }
 
     /// The CTA barrier. Ended warps do not block it; where that is no rule to rely on, it is a finding.
     pub(super) fn cta_barrier(&mut self, a: AgentId, pc: u32, order: Order) -> Result<bool, Blocked> {
         let cta = self.info[a as usize].cta;
-        let needed = self.live_in(Some(cta));
-        let last = self.meets[cta as usize].arrived + 1 >= needed && self.agents[a as usize].waits_in.is_none();
-        if last
-            && !self.rules.exit_releases
-            && let Some(gone) = self.first_ended(cta)
+        let needed = self.taking_part(cta, Some(cta));
+        if self.agents[a as usize].waits_in.is_none()
+            && let Some(gone) = self.left(cta)
         {
-            self.left(a, pc, cta, gone);
+            self.divergent(a, pc, cta, gone);
         }
         self.meet(a, pc, cta, 1, needed, order != Order::None || self.rules.bare_barrier_orders)
     }
@@ -215,35 +233,15 @@ impl World<'_> {
         let cluster = self.prog.cluster;
         for (ix, scope) in [(cta, Some(cta)), (cluster, None)] {
             let m = &self.meets[ix as usize];
-            if m.arrived == 0 {
+            if m.arrived == 0 || m.arrived < self.taking_part(ix, scope) {
                 continue;
             }
-            let live = self.live_in(scope);
-            if m.arrived < live {
-                continue;
-            }
-            if let Some((b, pc)) = m.first
-                && !self.rules.exit_releases
-            {
-                self.left(b, pc, ix, a);
+            // Of a cluster's barrier only threads that have not ended are part (PTX ISA, barrier.cluster).
+            if let (Some((b, pc)), Some(_)) = (m.first, scope) {
+                self.divergent(b, pc, ix, a);
             }
             self.finish(ix);
         }
-    }
-
-    /// The first warp of a CTA that has ended.
-    fn first_ended(&self, cta: u32) -> Option<AgentId> {
-        (0..self.info.len()).find(|&i| self.info[i].cta == cta && self.agents[i].ended).map(|i| i as AgentId)
-    }
-
-    /// `a` waits at a barrier that `gone` will not meet again.
-    fn left(&mut self, a: AgentId, pc: u32, ix: MeetIx, gone: AgentId) {
-        let message = format!(
-            "waits at {}, which {} left by ending: a barrier must be met by every warp the same number of times",
-            self.meet_name(ix),
-            self.agent_name(gone)
-        );
-        self.find(FindingKind::Divergent, a, pc, message, None);
     }
 
     /// `bar.sync` and `bar.arrive`.
@@ -306,7 +304,7 @@ impl World<'_> {
             self.find(FindingKind::ArrivalCount, a, pc, message, None);
         }
         self.agents[a as usize].cluster_arrived = Some(self.meets[ix as usize].generation);
-        let needed = self.live_in(None);
+        let needed = self.taking_part(ix, None);
         self.arrive_at(a, pc, ix, 1, needed, !relaxed);
         Ok(())
     }

@@ -56,6 +56,9 @@ impl World<'_> {
             How::Sts | How::Store | How::TmemSt => {
                 self.ready(a, &e.src)?;
                 self.check_read(a, self.agent_row(a), &e.src, self.own_access(a, pc));
+                if *how == How::TmemSt {
+                    self.allocated(a, pc, &e.dst);
+                }
                 match how {
                     How::Store => self.do_store(a, pc, &e, dst, auto, &mut did),
                     How::Sts if auto => {
@@ -188,7 +191,7 @@ impl World<'_> {
         did.copies = ctas.len() as u32;
         let mut f = Flight::new(a, pc);
         for cta in ctas {
-            let ix = self.signal_in(a, bar, cta)?;
+            let ix = self.signal_in(a, bar, cta, multicast.is_some())?;
             self.usable_remotely(a, pc, ix);
             self.arrives_in_order(a, pc, ix);
             let phase = self.mbars[ix as usize].phase;
@@ -202,15 +205,18 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The barrier a copy into one CTA signals: the one named with `@cta`, else the same one in the destination's CTA.
-    fn signal_in(&self, a: AgentId, bar: &BarRef, cta: u32) -> Result<MbarIx, Blocked> {
+    /// The barrier a copy into one CTA signals: that CTA's own, or with `@cta` (`.cta_group::2`) the one of its pair whose
+    /// rank has the parity of the CTA named.
+    fn signal_in(&self, a: AgentId, bar: &BarRef, cta: u32, multicast: bool) -> Result<MbarIx, Blocked> {
         let named = self.bars(a, bar)?[0];
-        if bar.at != Where::Own {
-            return Ok(named);
-        }
-        let per_cta = self.prog.mbars[bar.bar as usize].stages;
-        let own = self.info[a as usize].cta;
-        Ok(named - own * per_cta + cta * per_cta)
+        let (at, stages) = (self.mbar_cta(named), self.prog.mbars[bar.bar as usize].stages);
+        let to = match (&bar.at, multicast) {
+            (Where::Own, _) => cta,
+            (_, true) => cta & !1 | at & 1,
+            (_, false) if at >> 1 != cta >> 1 => return Err(super::world::Fault::Pair(at, cta).into()),
+            _ => at,
+        };
+        Ok(named - at * stages + to * stages)
     }
 
     /// A barrier that an engine or another CTA signals must have been initialised with a fence behind it.

@@ -89,6 +89,12 @@ impl Rows {
         self.clock(r, e.comp) >= e.clock
     }
 
+    /// A clock, and the part of it that a proxy fence covers.
+    pub(super) fn both(&self, r: RowId, comp: u32) -> (u32, u32) {
+        let i = r as usize * 2 * self.n + comp as usize;
+        (self.cells[i], self.cells[i + self.n])
+    }
+
     /// Whether a proxy fence on the way covers it.
     pub(super) fn fenced(&self, r: RowId, e: Epoch) -> bool {
         self.cells[r as usize * 2 * self.n + self.n + e.comp as usize] >= e.clock

@@ -24,7 +24,7 @@ fn alignment(op: &Op) -> Aligned {
     match op {
         Op::Move { how: How::TmemLd | How::TmemSt, .. } | Op::Mma { kind: MmaKind::Warp, .. } => Aligned::Warp,
         Op::Move { how: How::TmaLoad | How::TmaStore, .. } => Aligned::Own,
-        Op::Move { .. } | Op::Alu { .. } | Op::Zero(_) => Aligned::Lanes,
+        Op::Move { .. } | Op::Alu { .. } | Op::Zero(_) | Op::Put { .. } => Aligned::Lanes,
         _ => Aligned::Own,
     }
 }
@@ -120,6 +120,7 @@ impl World<'_> {
                 f.streams.push((StreamKind::Tensor, epoch.clock));
                 f.arrives = all;
                 f.releases = Some(row);
+                f.epoch = Some(epoch);
                 Ok(Did::Signal { flight: self.launch(f), in_stream: true })
             }
             Op::Wait(q, n) => {
@@ -330,13 +331,17 @@ impl World<'_> {
             f.expects = Some(n);
         }
         f.arrives = remote;
+        f.epoch = Some(self.own_access(a, pc).epoch);
         f.releases = if relaxed { None } else { Some(self.released(a, None)) };
         Ok(Did::Signal { flight: self.launch(f), in_stream: false })
     }
 
     fn fence(&mut self, a: AgentId, kind: Fence) {
         if matches!(kind, Fence::Async) {
-            self.rows.fence(self.agent_row(a));
+            let row = self.agent_row(a);
+            self.rows.fence(row);
+            // What the agent writes from here on, the fence does not cover.
+            self.rows.tick(row, a);
         }
         if matches!(kind, Fence::Async | Fence::MbarrierInit) {
             for ix in 0..self.mbars.len() {

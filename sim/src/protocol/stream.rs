@@ -41,6 +41,20 @@ pub enum StreamKind {
 /// Number of kinds.
 pub(super) const KINDS: usize = 10;
 
+/// All kinds, in order of their index.
+pub(super) const ALL: [StreamKind; KINDS] = [
+    StreamKind::Cp,
+    StreamKind::Wgmma,
+    StreamKind::BulkRead,
+    StreamKind::Bulk,
+    StreamKind::Vm,
+    StreamKind::Lgkm,
+    StreamKind::Tensor,
+    StreamKind::TmemLd,
+    StreamKind::TmemSt,
+    StreamKind::Scoreboard,
+];
+
 impl StreamKind {
     /// The stream a wait asks about.
     pub(super) fn of(q: Queue) -> StreamKind {
@@ -109,11 +123,12 @@ impl World<'_> {
     pub(super) fn commit(&mut self, a: AgentId, kind: StreamKind) {
         let owner = self.stream_owner(a, kind);
         let issued = self.stream_ref(owner, kind).issued;
+        let keep = self.groups_kept;
         let s = self.stream(a, kind);
         s.committed = issued;
         s.groups.push_back(issued);
-        // Groups behind the newest 64 are never asked about by a wait that could still block.
-        if s.groups.len() > 64 {
+        // No wait of the kernel asks about groups further back.
+        if s.groups.len() > keep {
             s.groups.pop_front();
         }
     }

@@ -56,6 +56,7 @@ pub(super) enum Fault {
     Threads(i64),
     Cta(i64),
     Mask(i64),
+    Pair(u32, u32),
     Negative(&'static str, i64),
     Endless,
 }
@@ -65,6 +66,17 @@ pub(super) enum Fault {
 pub(super) struct Wait {
     pub(super) phase: i64,
     pub(super) epoch: Epoch,
+    pub(super) pc: u32,
+}
+
+/// A signal that an engine or another CTA gave a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Signal {
+    /// What a row must have to know of it, or...
+    pub(super) epoch: Epoch,
+    /// ...the phase of the barrier it came in.
+    pub(super) phase: u32,
+    pub(super) agent: AgentId,
     pub(super) pc: u32,
 }
 
@@ -98,11 +110,17 @@ pub struct World<'p> {
     /// Who initialised each barrier, and whether a fence followed.
     pub(super) mbar_init: Vec<Option<Access>>,
     pub(super) init_fenced: Vec<bool>,
+    /// Where bytes were last expected on each barrier.
+    pub(super) expected_at: Vec<Option<(AgentId, u32)>>,
+    /// Signals by other CTAs and by engines that reached a barrier, the newest of each component.
+    pub(super) signals: Vec<Vec<Signal>>,
     pub(super) waits: Vec<Option<Wait>>,
     pub(super) meets: Vec<Meet>,
     pub(super) group_size: Vec<u32>,
     pub(super) group_lead: Vec<AgentId>,
     pub(super) streams: Vec<Stream>,
+    /// Committed groups that a wait can ask about.
+    pub(super) groups_kept: usize,
     pub(super) stream_comps: Vec<u32>,
     pub(super) layouts: Vec<Layout>,
     pub(super) pieces: Vec<Piece>,
@@ -188,11 +206,14 @@ impl<'p> World<'p> {
             mbar_base,
             mbar_init: vec![None; mbars as usize],
             init_fenced: vec![false; mbars as usize],
+            expected_at: vec![None; mbars as usize],
+            signals: vec![Vec::new(); mbars as usize],
             waits: vec![None; mbars as usize * n],
             meets,
             group_size,
             group_lead,
             streams: vec![Stream::default(); n * KINDS],
+            groups_kept: groups_asked(prog),
             stream_comps,
             layouts,
             pieces: vec![Piece::default(); pieces],
@@ -289,6 +310,17 @@ impl<'p> World<'p> {
         self.rows.components() - (self.mbars.len() + self.meets.len()) as u32 + ix
     }
 
+    /// The component whose clock is an mbarrier's completed phases, as snapshots name it.
+    pub fn phase_clock(&self, ix: u32) -> u32 {
+        self.mbar_comp(ix)
+    }
+
+    /// The mbarriers of a declaration in all CTAs of the cluster.
+    pub fn mbars_of(&self, bar: MbarId) -> std::ops::Range<u32> {
+        let first = self.mbar_base[bar as usize];
+        first..first + self.prog.mbars[bar as usize].stages * self.prog.cluster
+    }
+
     /// Notes an arrival or delivery that does not know of the end of the phase or generation before.
     pub(super) fn must_know(&mut self, a: AgentId, pc: u32, on: On, comp: u32, ended: u32) {
         if self.unordered.is_none() && self.rows.clock(self.agent_row(a), comp) < ended {
@@ -369,6 +401,9 @@ impl<'p> World<'p> {
             Fault::Threads(n) => format!("a barrier of {n} threads is no number of warps"),
             Fault::Cta(c) => format!("CTA {c} is not in the cluster of {}", self.prog.cluster),
             Fault::Mask(m) => format!("CTA mask {m:#b} does not fit a cluster of {}", self.prog.cluster),
+            Fault::Pair(at, cta) => {
+                format!("a copy into CTA {cta} signals in CTA {at}, which is not of its pair")
+            }
             Fault::Negative(what, n) => format!("{what} is {n}"),
             Fault::Endless => "loops without ever reaching an operation".to_string(),
         };
@@ -380,7 +415,10 @@ impl<'p> World<'p> {
     pub(super) fn end(&mut self, a: AgentId, pc: u32) {
         self.agents[a as usize].ended = true;
         self.leave_meets(a);
-        self.check_exit(a, pc);
+        let cta = self.info[a as usize].cta;
+        if self.cta_ended(cta) {
+            self.leave_mbars(cta);
+        }
         if self.ended() {
             let mut held: Vec<_> = self.tmem.keys().copied().collect();
             held.sort_unstable();
@@ -393,20 +431,6 @@ impl<'p> World<'p> {
         }
     }
 
-    /// A CTA that ends must not be the destination of a copy still on its way (verification.md B.3, M20).
-    fn check_exit(&mut self, a: AgentId, pc: u32) {
-        let cta = self.info[a as usize].cta;
-        if (0..self.info.len()).any(|i| self.info[i].cta == cta && !self.agents[i].ended) {
-            return;
-        }
-        let here = |&(bar, _, _): &(MbarIx, i64, u32)| self.mbar_cta(bar) == cta;
-        let copy = self.flights.iter().flatten().find(|f| f.delivers.iter().any(here)).map(|f| f.pc);
-        if let Some(copy) = copy {
-            let message = format!("CTA {cta} ends while a copy into its shared memory is in flight");
-            self.find(FindingKind::LifeCycle, a, pc, message, Some((copy, "the copy".into())));
-        }
-    }
-
     /// Whether CTAs can behave differently, because control flow or a count depends on their place in the grid.
     pub fn depends_on_grid(prog: &Program) -> bool {
         prog.code.iter().any(|i| match i {
@@ -415,6 +439,15 @@ impl<'p> World<'p> {
             _ => false,
         })
     }
+}
+
+/// How many of the newest groups the waits of a program can ask about.
+fn groups_asked(prog: &Program) -> usize {
+    let most = prog.code.iter().filter_map(|i| match i {
+        Instr::Op { op: Op::Wait(_, n), .. } => Some(n.constant().map_or(64, |n| n.clamp(0, 64) as usize)),
+        _ => None,
+    });
+    most.max().unwrap_or(0) + 2
 }
 
 /// Which streams a program's operations use.

@@ -6,6 +6,7 @@ use super::plant::{plant, untouched};
 
 const RING: &str = "hopper/tma_warp_specialized";
 const WGMMA: &str = "wgmma a[i % stages].rows(self)";
+const ARRIVE: &str = "arrive full[i % stages]";
 const TMA_A: &str = "tma A[cta.m, i]";
 const TMA_B: &str = "tma B[cta.n, i]";
 const WAIT_EMPTY: &str = "wait empty[i % stages]";
@@ -74,7 +75,7 @@ fn too_many_bytes_expected() {
         "phase 0 of full[0]: phase 0 is open with 0 of 1 arrivals missing and 16 expected bytes missing",
         "",
     );
-    ran.hung(WAIT_EMPTY, "phase 0 of empty[0]", "line 35").only(&[]);
+    ran.hung(WAIT_EMPTY, "phase 0 of empty[0]", "line 35").met(TxBytes, ARRIVE).only(&[TxBytes]);
 }
 
 #[test]

@@ -1,0 +1,188 @@
+//! The state of a world up to a shift of its loops, for proofs over all trip counts.
+//!
+//! In the steady state of a pipeline everything repeats but what counts: iteration numbers, phases, generations, clocks.
+//! A snapshot lists the state as entries that must be equal when it repeats, and counters of families (a variable, the
+//! coordinates of tiles, a barrier's phase, a component's clock) that either stand still or all move by one amount.
+
+use super::memory::TileKey;
+use super::order::{Access, Epoch};
+use super::world::World;
+
+/// What a counter counts. Counters of one family that move, move together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// Loop indices and other variables.
+    Variable,
+    /// Block coordinates of tiles, versions of mailboxes.
+    Tile,
+    /// A component of happens-before: an agent, a stream, a rendezvous' generations, an mbarrier's phases.
+    Clock(u32),
+}
+
+/// One number of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Entry {
+    /// Equal whenever the state repeats.
+    Same(u64),
+    /// Stands still, or moves with its family.
+    Count(Family, i64),
+}
+
+/// A state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Everything the further steps depend on, in a fixed order.
+    pub entries: Vec<Entry>,
+}
+
+impl Snapshot {
+    fn same(&mut self, v: impl Into<u64>) {
+        self.entries.push(Entry::Same(v.into()));
+    }
+
+    fn count(&mut self, family: Family, v: i64) {
+        self.entries.push(Entry::Count(family, v));
+    }
+
+    fn clock(&mut self, comp: u32, v: u32) {
+        self.count(Family::Clock(comp), v as i64);
+    }
+
+    fn epoch(&mut self, e: Epoch) {
+        self.same(e.comp);
+        self.clock(e.comp, e.clock);
+    }
+
+    fn access(&mut self, x: &Access) {
+        self.epoch(x.epoch);
+        self.same((x.pc as u64) << 32 | x.agent as u64);
+    }
+
+    fn accesses<'a>(&mut self, list: impl IntoIterator<Item = &'a Access>) {
+        let at = self.entries.len();
+        self.same(0u64);
+        let mut n = 0u64;
+        for x in list {
+            self.access(x);
+            n += 1;
+        }
+        self.entries[at] = Entry::Same(n);
+    }
+
+    fn tile(&mut self, k: Option<TileKey>) {
+        match k {
+            None => self.same(u64::MAX),
+            Some(k) => {
+                self.same(k.obj);
+                k.shift.iter().for_each(|s| self.same(*s as u32));
+                k.at.iter().for_each(|c| self.count(Family::Tile, *c as i64));
+            }
+        }
+    }
+}
+
+impl World<'_> {
+    /// The state, without what is only kept for reports.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut s = Snapshot::default();
+        for a in &self.agents {
+            s.same((a.pc as u64) << 2 | (a.ended as u64) << 1 | a.acts as u64);
+            s.same(a.regs);
+            for (tag, wait) in [(1u64, a.waits_in), (2, a.cluster_arrived.map(|g| (self.prog.cluster, g)))] {
+                match wait {
+                    None => s.same(0u64),
+                    Some((meet, generation)) => {
+                        s.same(tag << 32 | meet as u64);
+                        s.clock(self.meet_comp(meet), generation);
+                    }
+                }
+            }
+        }
+        self.vars.iter().for_each(|v| s.count(Family::Variable, *v));
+        for (ix, m) in self.mbars.iter().enumerate() {
+            s.same((m.live as u64) << 40 | m.pending as u64);
+            s.same(m.tx as u64);
+            s.clock(self.mbar_comp(ix as u32), m.phase);
+            s.accesses(&self.mbar_init[ix]);
+        }
+        for (i, w) in self.waits.iter().enumerate() {
+            match w {
+                None => s.same(0u64),
+                Some(w) => {
+                    s.same(w.pc as u64 + 1);
+                    s.count(Family::Clock(self.mbar_comp((i / self.info.len()) as u32)), w.phase);
+                    s.epoch(w.epoch);
+                }
+            }
+        }
+        for (ix, m) in self.meets.iter().enumerate() {
+            s.clock(self.meet_comp(ix as u32), m.generation);
+            s.same((m.arrived as u64) << 32 | m.needed as u64);
+            s.same(m.who as u64);
+            s.same((m.who >> 64) as u64);
+        }
+        for (i, st) in self.streams.iter().enumerate() {
+            // Groups of `wgmma` are numbered by the warpgroup's stream, whose clock they follow.
+            let (a, k) = ((i / super::stream::KINDS) as u32, i % super::stream::KINDS);
+            let comp = self.stream_comps[self.owner_index(a, k)];
+            s.same(st.groups.len() as u64 + ((st.flying.len() as u64) << 32));
+            s.clock(comp, st.issued);
+            s.clock(comp, st.landed);
+            s.clock(comp, st.committed);
+            st.groups.iter().for_each(|g| s.clock(comp, *g));
+            st.flying.iter().for_each(|(g, n)| {
+                s.clock(comp, *g);
+                s.same(*n);
+            });
+        }
+        for p in &self.pieces {
+            s.tile(p.holds);
+            s.accesses(&p.trace.write);
+            s.accesses(&p.trace.reads);
+            s.accesses(p.trace.over.iter().map(|(_, x)| x));
+        }
+        self.filling.iter().for_each(|f| s.same(*f));
+        self.mail.iter().for_each(|m| s.count(Family::Variable, *m));
+        self.pool.iter().for_each(|p| s.same(*p as u64));
+        let mut tmem: Vec<_> = self.tmem.iter().collect();
+        tmem.sort_unstable_by_key(|(k, _)| **k);
+        for ((obj, cta), x) in tmem {
+            s.same((*obj as u64) << 32 | *cta as u64);
+            s.access(x);
+        }
+        // Flights by what they are, not by where they are kept.
+        let mut flights: Vec<_> = self.flights.iter().flatten().collect();
+        flights.sort_by_key(|f| (f.agent, f.pc, f.streams.clone(), f.delivers.clone()));
+        s.same(flights.len() as u64);
+        for f in flights {
+            s.same((f.agent as u64) << 32 | f.pc as u64);
+            for &(kind, seq) in &f.streams {
+                s.clock(self.stream_comps[self.owner_index(f.agent, kind as usize)], seq);
+            }
+            for &(bar, bytes, phase) in &f.delivers {
+                s.same((bar as u64) << 32 | bytes as u64);
+                s.clock(self.mbar_comp(bar), phase);
+            }
+            f.arrives.iter().for_each(|(bar, n)| s.same((*bar as u64) << 32 | *n as u64));
+            if let Some(r) = f.releases {
+                self.row(&mut s, r);
+            }
+        }
+        let rows = self.info.len() + 2 * self.mbars.len() + 2 * self.meets.len();
+        (0..rows).for_each(|r| self.row(&mut s, r as u32));
+        s
+    }
+
+    fn row(&self, s: &mut Snapshot, r: u32) {
+        for comp in 0..self.rows.components() {
+            let (hb, fenced) = self.rows.both(r, comp);
+            s.clock(comp, hb);
+            s.clock(comp, fenced);
+        }
+    }
+
+    fn owner_index(&self, a: u32, kind: usize) -> usize {
+        let k = super::stream::ALL[kind];
+        self.stream_owner(a, k) as usize * super::stream::KINDS + kind
+    }
+}

@@ -1,0 +1,206 @@
+//! The engine: where the time of every agent goes, repetition, hangs, the cache, occupancy, exact times.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use warpline_sim::report::{Finding, Outcome, Report, RunError, RunOptions};
+use warpline_sim::timeline::{RowKind, Stall, TICKS, What};
+
+use crate::facts::load;
+use crate::semantics::{check, program, try_run};
+
+/// Scenarios of every vendor, small enough to be run in full.
+const SMALL: [(&str, &[(&str, f64)]); 8] = [
+    ("ampere/smem_double_buffer", &[("m", 8192.0), ("n", 8192.0), ("k", 256.0)]),
+    ("ampere/marlin_4stage", &[("n", 8192.0), ("k", 512.0)]),
+    ("hopper/tma_warp_specialized", &[("m", 8192.0), ("n", 8192.0), ("k", 256.0)]),
+    ("hopper/cp_async_wgmma_no_fence", &[("m", 2048.0), ("n", 2048.0), ("k", 512.0)]),
+    ("blackwell/level2_2sm", &[("m", 4096.0), ("n", 2048.0), ("k", 256.0)]),
+    ("metal/double_buffer", &[("m", 4096.0), ("n", 4096.0), ("k", 128.0)]),
+    ("cdna/ping_pong", &[("m", 32768.0), ("n", 16384.0), ("k", 256.0)]),
+    ("timeline/consistent", &[("tiles", 40.0)]),
+];
+
+fn run(name: &str, set: &[(&str, f64)], options: &RunOptions) -> Report {
+    let (program, machine) = load(name, set);
+    warpline_sim::run(&program, &machine, options).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+#[test]
+fn work_and_stalls_of_a_role_sum_to_one() {
+    for (name, set) in SMALL {
+        for role in run(name, set, &RunOptions::default()).roles {
+            let sum: f64 = role.work.values().chain(role.stalls.values()).sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{name}, {}: {sum}", role.name);
+        }
+    }
+}
+
+#[test]
+fn spans_tile_the_life_of_every_agent() {
+    for (name, set) in SMALL {
+        let timeline = run(name, set, &RunOptions { timeline: Some(2_000_000), ..RunOptions::default() }).timeline;
+        let t = timeline.expect("it was asked for");
+        assert_eq!(t.truncated_at, None, "{name}");
+        // All agents of one CTA live equally long: from its launch to its end.
+        let mut lives: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        for (i, row) in t.rows.iter().enumerate() {
+            if !matches!(row.kind, RowKind::Agent { .. }) {
+                continue;
+            }
+            let spans: Vec<_> = t.spans.iter().filter(|s| s.row == i as u32).collect();
+            for pair in spans.windows(2) {
+                assert_eq!(pair[0].end, pair[1].start, "{name}, {} of CTA {}", row.name, row.cta);
+            }
+            let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+                panic!("{name}: {} of CTA {} has no span", row.name, row.cta)
+            };
+            let life = *lives.entry(row.cta).or_insert((first.start, last.end));
+            assert_eq!((first.start, last.end), life, "{name}, {} of CTA {}", row.name, row.cta);
+        }
+        assert!(!lives.is_empty(), "{name}");
+    }
+}
+
+/// What must not depend on whether repetitions are skipped.
+fn essence(r: &Report) -> (f64, f64, &Outcome, Vec<Finding>, String) {
+    // How often a finding was met, and when first, is of the CTAs that were run.
+    let findings = r.findings.iter().map(|f| Finding { times: 0, cycle: 0.0, ..f.clone() }).collect();
+    (r.cycles, r.flops, &r.outcome, findings, format!("{:?} {:?}", r.roles, r.uses))
+}
+
+#[test]
+fn skipping_repetitions_changes_nothing() {
+    let mut skipped = 0;
+    for (name, set) in SMALL {
+        let short = run(name, set, &RunOptions::default());
+        let full = run(name, set, &RunOptions { skip_repeats: false, ..RunOptions::default() });
+        assert_eq!(essence(&short), essence(&full), "{name}");
+        assert_eq!(short.reads_checked, full.reads_checked, "{name}");
+        skipped += (short.ctas_simulated < full.ctas_simulated) as u32;
+    }
+    assert!(skipped >= 3, "too few of the scenarios repeat: {skipped}");
+}
+
+#[test]
+fn the_same_run_gives_the_same_report_on_every_thread() {
+    let options = RunOptions { timeline: Some(10_000), ..RunOptions::default() };
+    let (name, set) = SMALL[2];
+    let first = run(name, set, &options);
+    let others: Vec<Report> = (0..8).into_par_iter().map(|_| run(name, set, &options)).collect();
+    for other in others {
+        assert_eq!(other, first);
+    }
+}
+
+#[test]
+fn a_hang_names_who_waits_since_when_for_what_and_what_is_missing() {
+    let report = check(
+        "paper",
+        "
+          grid 1  warps 3
+          mbar b (2)
+          role ask  = warp 1
+          role give = warp 2
+          all: warp 0: elect: init b takes 0
+          barrier takes 0
+          give: arrive b per warp takes 0
+          ask:
+            alu fma 1 x 1 takes 7
+            wait b for 0 takes 0    //~ hangs
+          give: if cta.m > 0: arrive b per warp
+        ",
+    );
+    let Outcome::Hung(waiting) = &report.outcome else { panic!("{:?}", report.outcome) };
+    let [w] = &waiting[..] else { panic!("{waiting:#?}") };
+    assert_eq!((w.agent.as_str(), w.since), ("ask w1", 7.0));
+    assert_eq!(w.waits_for, "phase 0 of b: phase 0 is open with 1 of 2 arrivals missing");
+    assert_eq!(
+        w.needs,
+        "line 8 arrives (whoever executes it has ended); line 12 arrives (whoever executes it has ended)"
+    );
+}
+
+#[test]
+fn a_hang_at_a_barrier_names_who_is_still_to_come() {
+    let report = check(
+        "a100",
+        "
+          grid 1  warps 2
+          named x   named y
+          warp 0: bar sync x (64)    //~ hangs
+          warp 1: bar sync y (64)    //~ hangs
+        ",
+    );
+    let Outcome::Hung(waiting) = &report.outcome else { panic!("{:?}", report.outcome) };
+    assert_eq!(waiting[0].waits_for, "barrier x: 32 of 64 threads have arrived, 0 times before");
+    assert_eq!(waiting[0].needs, "still to come: warp 1 (at line 5)");
+}
+
+#[test]
+fn a_warm_cache_serves_every_load() {
+    let (name, set) = SMALL[2];
+    let cold = run(name, set, &RunOptions::default());
+    let warm = run(name, set, &RunOptions { warm_l2: true, ..RunOptions::default() });
+    assert!(cold.l2_hit_rate < 1.0 && cold.dram_read_bytes > 0.0);
+    assert_eq!(warm.l2_hit_rate, 1.0);
+    // Bytes come from ticks that are rounded up, a store at a time.
+    assert!(warm.dram_read_bytes < 1e-4 * cold.dram_read_bytes, "{}", warm.dram_read_bytes);
+    assert!(warm.cycles < cold.cycles);
+}
+
+#[test]
+fn each_limit_of_occupancy_binds_in_one_case() {
+    let limit = |machine: &str, head: &str| {
+        let o = try_run(machine, &format!("\n  {head}\n  all: barrier\n")).expect("it fits").occupancy;
+        (o.limit, o.ctas_per_core)
+    };
+    let is = |name: &str, n| (name.to_string(), n);
+    // 228 KiB a core, 1 KiB of it for each CTA; 65,536 registers; 64 warps; 32 CTAs; 512 columns.
+    assert_eq!(limit("h200", "grid 10000  warps 4  regs 32\n  shared s: f16[128, 128]"), is("shared memory", 6));
+    assert_eq!(limit("h200", "grid 10000  warps 4  regs 128"), is("registers", 4));
+    assert_eq!(limit("h200", "grid 10000  warps 24  regs 16"), is("warps", 2));
+    assert_eq!(limit("h200", "grid 10000  warps 1  regs 32"), is("CTA slots", 32));
+    assert_eq!(limit("b200", "grid 10000  warps 4  regs 32\n  tmem acc: f32[128, 256]"), is("tensor memory", 2));
+    assert_eq!(limit("h200", "grid 132  warps 4  regs 32"), is("grid", 1));
+}
+
+#[test]
+fn what_does_not_fit_at_all_is_refused_with_the_numbers() {
+    let refused = |machine: &str, head: &str| match try_run(machine, &format!("\n  {head}\n  all: barrier\n")) {
+        Err(RunError::DoesNotFit { message }) => message,
+        other => panic!("it fits: {other:?}"),
+    };
+    let shared = refused("m4-max", "grid 1  warps 4\n  shared s: f16[256, 256]");
+    assert_eq!(shared, "a CTA needs 131072 bytes of shared memory; m4-max gives one at most 32768");
+    assert_eq!(refused("h200", "grid 1  warps 33"), "a CTA of 1056 threads is more than h200's 1024");
+    let registers = refused("h200", "grid 1  warps 16  regs 232");
+    assert_eq!(registers, "512 threads of 232 registers are more than h200's 65536 a core");
+}
+
+#[test]
+fn takes_and_lands_are_exact() {
+    // Busy for 1.5, the data there at 6.25, a use of 3 behind it.
+    let body = "
+          grid 1  warps 1
+          global A: f16[64, 64]
+          reg r: f16[64, 64]
+          all:
+            ldg A[0, 0] -> r takes 1.5 lands 6.25
+            alu fma 1 x 1 uses r takes 3
+    ";
+    let machine = warpline_models::embedded("paper").expect("a machine of that name");
+    let options = RunOptions { timeline: Some(100), ..RunOptions::default() };
+    let report = warpline_sim::run(&program(body), &machine, &options).expect("it runs");
+    assert_eq!(report.cycles, 9.25);
+    let t = report.timeline.expect("it was asked for");
+    let stall = t.spans.iter().find(|s| s.what == What::Stall(Stall::Global)).expect("it waits for the load");
+    assert_eq!((stall.start, stall.end), (TICKS * 3 / 2, TICKS * 25 / 4));
+}
+
+#[test]
+fn an_event_limit_ends_a_run() {
+    let (name, set) = SMALL[2];
+    let report = run(name, set, &RunOptions { max_events: 100, ..RunOptions::default() });
+    assert_eq!(report.outcome, Outcome::Limit);
+}

@@ -1,0 +1,112 @@
+//! Coverage: every K-tile once, every output piece once (semantics.md 7).
+
+use super::{check, message};
+
+fn gemm(loop_: &str, store: &str) -> warpline_sim::report::Report {
+    check(
+        "a100",
+        &format!(
+            "
+          grid 1  warps 2
+          global A: f16[64, 128]   global B: f16[128, 64]   global C: f16[64, 64]
+          shared a[4]: f16[64, 32]   shared b[4]: f16[32, 64]
+          reg acc: f32[32, 64]
+          all:
+            for i in 0..4: load A[0, i] -> a[i];  load B[i, 0] -> b[i]
+            barrier
+            zero acc
+            {loop_}
+            {store}
+        "
+        ),
+    )
+}
+
+#[test]
+fn every_k_tile_once_and_every_piece_stored_once() {
+    gemm("for i in 0..4: mma a[i].rows(warp, 2), b[i] -> acc", "store acc -> C[0, 0].rows(warp, 2)");
+}
+
+#[test]
+fn a_k_tile_twice() {
+    let r = gemm(
+        "for i in 0..5: mma a[i % 4].rows(warp, 2), b[i % 4] -> acc    //~ coverage",
+        "store acc -> C[0, 0].rows(warp, 2)",
+    );
+    assert!(message(&r, "a second time").contains("elements 0..32 of"));
+}
+
+#[test]
+fn a_k_tile_missing() {
+    let r = gemm(
+        "for i in 0..3: mma a[i].rows(warp, 2), b[i] -> acc",
+        "store acc -> C[0, 0].rows(warp, 2)    //~ coverage",
+    );
+    assert!(message(&r, "stores acc").contains("3 of 4 blocks of"));
+}
+
+#[test]
+fn operands_of_different_k_tiles() {
+    gemm(
+        "for i in 0..4: mma a[i].rows(warp, 2), b[3 - i] -> acc    //~ coverage",
+        "store acc -> C[0, 0].rows(warp, 2)",
+    );
+}
+
+#[test]
+fn an_output_piece_missing() {
+    let r = gemm(
+        "for i in 0..4: mma a[i].rows(warp, 2), b[i] -> acc",
+        "warp 0: store acc -> C[0, 0].rows(warp, 2)    //~ coverage",
+    );
+    assert!(message(&r, "are stored").contains("2048 of 4096"));
+}
+
+#[test]
+fn an_output_piece_twice() {
+    gemm("for i in 0..4: mma a[i].rows(warp, 2), b[i] -> acc", "store acc -> C[0, 0].rows(0, 2)    //~ coverage");
+}
+
+#[test]
+fn an_accumulator_that_is_not_cleared_carries_on() {
+    gemm(
+        "for j in 0..2, i in 0..4: mma a[i].rows(warp, 2), b[i] -> acc    //~ coverage",
+        "store acc -> C[0, 0].rows(warp, 2)",
+    );
+}
+
+#[test]
+fn shares_that_do_not_cover_the_tile_leave_parts_unwritten() {
+    // Two loaders of which one is missing: the other half is what it was.
+    check(
+        "a100",
+        "
+          grid 1  warps 2
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          reg r: f16[64, 64]
+          all:
+            warp 0: load A[0, 0].rows(0, 2) -> a.rows(0, 2)
+            barrier
+            lds a : A[0, 0] -> r    //~ stale tile
+        ",
+    );
+}
+
+#[test]
+fn square_matrices_are_contracted_where_both_cover_the_same() {
+    check(
+        "a100",
+        "
+          grid 1  warps 1
+          global A: f16[64, 64]   global B: f16[64, 64]   global C: f16[64, 64]
+          shared a: f16[64, 32]   shared b: f16[32, 64]
+          all:
+            zero acc: f32[64, 64]
+            for i in 0..2:
+              load A[0, i] -> a;  load B[i, 0] -> b
+              mma a, b -> acc
+            store acc -> C[0, 0]
+        ",
+    );
+}

@@ -1,0 +1,96 @@
+//! Lanes: what an elected lane does ahead of the others (semantics.md 1; verification.md M1, M2).
+
+use super::check;
+
+#[test]
+fn lanes_that_only_wait_can_lag_behind_the_elected_one() {
+    // CUTLASS 3654: all lanes acquire, the elected one issues and goes round the ring.
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          mbar full (1)   mbar empty (1)
+          all: warp 0: elect: init full, empty
+          barrier
+          warp 0: for i in 0..3:
+            wait empty for i - 1
+            elect: arrive full
+          warp 1: elect: for i in 0..3:
+            wait full for i
+            arrive empty    //~ parity alias
+        ",
+    );
+}
+
+#[test]
+fn a_warp_sync_behind_the_wait_mends_it() {
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          mbar full (1)   mbar empty (1)
+          all: warp 0: elect: init full, empty
+          barrier
+          warp 0: for i in 0..3:
+            wait empty for i - 1
+            warp.sync
+            elect: arrive full
+          warp 1: elect: for i in 0..3:
+            wait full for i
+            arrive empty
+        ",
+    );
+}
+
+#[test]
+fn a_collective_joins_the_lanes() {
+    // DeepGEMM: all lanes wait, one arrives behind wgmma.
+    check(
+        "h200",
+        "
+          grid 1  warps 8
+          global A: f16[64, 256]   global B: f16[256, 64]
+          shared a: f16[64, 64]   shared b: f16[64, 64]
+          mbar full (1)   mbar empty (4)
+          role load = warp 0
+          role math = warpgroup 1
+          all: warp 0: elect: init full, empty;  fence mbarrier_init
+          barrier
+          load: elect: for i in 0..4:
+            wait empty for i - 1
+            arrive full expect bytes(a) + bytes(b)
+            tma A[0, i] -> a signals full
+            tma B[i, 0] -> b signals full
+          math:
+            zero acc: f32[64, 64]
+            for i in 0..4:
+              wait full for i
+              wgmma a : A[0, i], b : B[i, 0] -> acc
+              commit wgmma;  wait wgmma <= 0
+              elect: arrive empty
+        ",
+    );
+}
+
+#[test]
+fn the_elected_lane_does_not_know_of_the_others_reads() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          global A: f16[64, 128]
+          shared a: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar full (1)
+          all:
+            elect: init full;  fence mbarrier_init
+            warp.sync
+            for i in 0..2:
+              elect:
+                arrive full expect bytes(a)
+                tma A[0, i] -> a signals full    //~ WAR race, parity alias
+              wait full for i
+              lds a -> r
+        ",
+    );
+}

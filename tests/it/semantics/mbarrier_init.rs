@@ -1,0 +1,152 @@
+//! mbarrier: life cycle (semantics.md 14).
+
+use super::check;
+
+#[test]
+fn use_before_init_is_a_fault() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          mbar b (1)
+          all: elect:
+            arrive b    //~ life cycle, arrival count
+            init b
+        ",
+    );
+}
+
+#[test]
+fn use_that_nothing_orders_after_the_init_is_a_fault() {
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          mbar b (1)
+          warp 0: elect: init b
+          warp 1: elect:
+            alu fma 1 x 1000000
+            arrive b    //~ life cycle
+        ",
+    );
+}
+
+#[test]
+fn a_live_barrier_is_not_initialised_again() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          mbar b (1)
+          all: elect:
+            init b
+            init b    //~ life cycle
+            arrive b
+        ",
+    );
+}
+
+#[test]
+fn after_inval_a_barrier_may_be_initialised_again() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          mbar b (1)
+          all: elect:
+            init b
+            arrive b
+            inval b
+            init b
+            arrive b
+        ",
+    );
+}
+
+#[test]
+fn use_after_inval_is_a_fault() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          mbar b (1)
+          all: elect:
+            init b
+            inval b
+            arrive b    //~ life cycle
+        ",
+    );
+}
+
+#[test]
+fn a_copy_engine_needs_a_fence_behind_the_init() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          mbar full (1)
+          all: elect:
+            init full
+            arrive full expect bytes(a)
+            tma A[0, 0] -> a signals full    //~ life cycle
+            wait full for 0
+        ",
+    );
+}
+
+#[test]
+fn the_mbarrier_init_fence_is_accepted() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          mbar full (1)
+          all: elect:
+            init full;  fence mbarrier_init
+            arrive full expect bytes(a)
+            tma A[0, 0] -> a signals full
+            wait full for 0
+        ",
+    );
+}
+
+#[test]
+fn the_proxy_fence_is_accepted_after_init_too() {
+    // Triton's order.
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          mbar full (1)
+          all:
+            warp 0: elect: init full
+            barrier
+            fence async
+          warp 1: elect:
+            arrive full expect bytes(a)
+            tma A[0, 0] -> a signals full
+            wait full for 0
+        ",
+    );
+}
+
+#[test]
+fn arrivals_of_the_own_threads_need_no_fence() {
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          mbar b (1)
+          all: warp 0: elect: init b
+          barrier
+          warp 0: elect: arrive b
+          warp 1: wait b for 0
+        ",
+    );
+}

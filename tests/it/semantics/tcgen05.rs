@@ -1,0 +1,256 @@
+//! `tcgen05`: commits, tensor memory and its life (verification.md B.5, M19, M21).
+
+use super::check;
+
+const HEAD: &str = "
+          grid 1  warps 8
+          global A: f16[128, 256]   global B: f16[128, 256]   global C: f16[128, 128]
+          shared a: f16[128, 64]   shared b: f16[128, 64]
+          tmem acc: f32[128, 128]
+          mbar full (1)   mbar done (1)   mbar free (128)
+          role part[4] = warps 4..8
+          all:
+            warp 0: elect: init full, done, free;  fence mbarrier_init
+            warp 0: tmem.alloc acc
+            barrier
+          warp 1: elect:
+            arrive full expect bytes(a) + bytes(b)
+            tma A[0, 0] -> a signals full;  tma B[0, 0] -> b signals full
+            wait full for 0
+";
+
+fn after_loads(rest: &str) {
+    check("b200", &(HEAD.to_string() + rest));
+}
+
+#[test]
+fn a_commit_arrives_when_the_multiplications_before_it_are_done() {
+    after_loads(
+        "
+            umma a : A[0, 0], b : B[0, 0] -> acc
+            commit umma -> done
+          part:
+            wait done for 0;  tmem.fence after
+            tmem.ld acc.rows(self) -> r;  wait tmem.ld <= 0
+            alu fma 32 x 128 uses r
+          all: barrier
+          warp 0: tmem.dealloc acc
+        ",
+    );
+}
+
+#[test]
+fn the_accumulator_before_the_commit_is_a_raw() {
+    after_loads(
+        "
+            umma a, b -> acc
+            commit umma -> done
+          part:
+            alu fma 1 x 10000000
+            tmem.ld acc.rows(self) -> r    //~ RAW race
+            wait tmem.ld <= 0
+            wait done for 0
+          all: barrier
+          warp 0: tmem.dealloc acc
+        ",
+    );
+}
+
+#[test]
+fn an_operand_rewritten_before_the_commit_is_a_war() {
+    after_loads(
+        "
+            umma a, b -> acc
+            commit umma -> done
+            arrive full expect bytes(a)
+            tma A[0, 1] -> a signals full    //~ WAR race
+            wait full for 1
+            wait done for 0
+          all: barrier
+          warp 0: tmem.dealloc acc
+        ",
+    );
+}
+
+#[test]
+fn multiplications_of_one_thread_are_in_order() {
+    after_loads(
+        "
+            umma a, b -> acc
+            umma a, b -> acc    //~ coverage
+            commit umma -> done
+            wait done for 0
+          all: barrier
+          warp 0: tmem.dealloc acc
+        ",
+    );
+}
+
+#[test]
+fn a_tensor_memory_load_is_open_until_its_wait() {
+    // CUTLASS 3652: no wait::ld before the arrival that gives the accumulator back.
+    after_loads(
+        "
+            umma a, b -> acc
+            commit umma -> done
+            wait free for 0
+            zero acc
+            umma a, b -> acc    //~ WAR race
+            commit umma -> done
+            wait done for 1
+          part:
+            wait done for 0;  tmem.fence after
+            tmem.ld acc.rows(self) -> r
+            tmem.fence before
+            arrive free
+            wait tmem.ld <= 0
+            alu fma 32 x 128 uses r
+          all: barrier
+          warp 0: tmem.dealloc acc
+        ",
+    );
+}
+
+#[test]
+fn with_the_wait_before_the_release_it_is_none() {
+    after_loads(
+        "
+            umma a, b -> acc
+            commit umma -> done
+            wait free for 0;  tmem.fence after
+            zero acc
+            umma a, b -> acc
+            commit umma -> done
+            wait done for 1
+          part:
+            wait done for 0;  tmem.fence after
+            tmem.ld acc.rows(self) -> r
+            wait tmem.ld <= 0;  tmem.fence before
+            arrive free
+            alu fma 32 x 128 uses r
+          all: barrier
+          warp 0: tmem.dealloc acc
+        ",
+    );
+}
+
+#[test]
+fn registers_of_a_tensor_memory_load_before_its_wait_are_a_raw() {
+    after_loads(
+        "
+            umma a, b -> acc
+            commit umma -> done
+          part:
+            wait done for 0
+            tmem.ld acc.rows(self) -> r
+            alu fma 32 x 128 uses r    //~ RAW race
+            wait tmem.ld <= 0
+          all: barrier
+          warp 0: tmem.dealloc acc
+        ",
+    );
+}
+
+#[test]
+fn a_tensor_memory_store_is_open_until_its_wait() {
+    // CUTLASS 3653: no wait::st before the arrival.
+    let kernel = |wait: &str, mark: &str| {
+        format!(
+            "
+          grid 1  warps 5
+          global B: f16[128, 128]
+          shared b: f16[128, 128]
+          reg p: f16[32, 128]
+          tmem left: f16[128, 128]   tmem acc: f32[128, 128]
+          mbar full (1)   mbar ready (128)   mbar done (1)
+          role part[4] = warps 0..4
+          all:
+            warp 4: elect: init full, ready, done;  fence mbarrier_init
+            warp 4: tmem.alloc left;  tmem.alloc acc
+            barrier
+          part:
+            alu fma 32 x 128 -> p
+            tmem.st p -> left.rows(self);  {wait}
+            arrive ready
+          warp 4: elect:
+            arrive full expect bytes(b)
+            tma B[0, 0] -> b signals full
+            wait full for 0
+            wait ready for 0
+            umma left, b -> acc    {mark}
+            commit umma -> done
+            wait done for 0
+          part: wait tmem.st <= 0
+          all: barrier
+          warp 4: tmem.dealloc left;  tmem.dealloc acc
+        "
+        )
+    };
+    check("b200", &kernel("wait tmem.st <= 0", ""));
+    check("b200", &kernel("tmem.fence before", "//~ RAW race"));
+}
+
+#[test]
+fn tensor_memory_is_allocated_before_it_is_used() {
+    check(
+        "b200",
+        "
+          grid 1  warps 1
+          tmem acc: f32[128, 128]
+          reg r
+          all:
+            tmem.ld acc -> r    //~ life cycle
+            wait tmem.ld <= 0
+        ",
+    );
+}
+
+#[test]
+fn the_use_is_ordered_after_the_allocation() {
+    check(
+        "b200",
+        "
+          grid 1  warps 2
+          tmem acc: f32[128, 128]
+          reg r: f32[128, 128]
+          warp 0: tmem.alloc acc
+          warp 1:
+            alu fma 1 x 1000000
+            tmem.st r -> acc    //~ life cycle
+            wait tmem.st <= 0
+          all: barrier
+          warp 0: tmem.dealloc acc
+        ",
+    );
+}
+
+#[test]
+fn what_is_allocated_is_given_back() {
+    check(
+        "b200",
+        "
+          grid 1  warps 1
+          tmem acc: f32[128, 128]
+          all:
+            tmem.alloc acc
+            exit    //~ life cycle
+        ",
+    );
+}
+
+#[test]
+fn what_is_given_back_is_no_longer_used() {
+    after_loads(
+        "
+            umma a, b -> acc
+            commit umma -> done
+          part:
+            wait done for 0
+            tmem.ld acc.rows(self) -> r;  wait tmem.ld <= 0
+          warp 0:
+            wait done for 0
+            alu fma 1 x 1000000
+            tmem.dealloc acc    //~ life cycle
+        ",
+    );
+}

@@ -1,0 +1,152 @@
+//! One run in a fixed order, without time: agents in turn, each as far as it can; flights land, oldest first, when
+//! nobody can go on.
+//!
+//! Where every arrival belongs to one phase in every schedule (Weft's theorem, carried over to mbarriers, groups and
+//! counters), this run decides for all: it ends or hangs as they do, and happens-before shows every race of theirs.
+
+use std::collections::VecDeque;
+
+use warpline_sim::ir::Program;
+use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, On, Rules, Snapshot, Step, World};
+use warpline_sim::report::{Finding, Waiting};
+
+/// How the run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum End {
+    Finished,
+    Hung(Vec<Waiting>),
+    Broken,
+    Limit,
+}
+
+/// What the run showed.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) end: End,
+    pub(crate) findings: Vec<Finding>,
+    /// An arrival that another schedule could count in another phase, in words.
+    pub(crate) unordered: Option<String>,
+    /// The state each time the watched variable took a new value in its first agent: that value, the state.
+    pub(crate) states: Vec<(i64, Snapshot)>,
+    pub(crate) steps: u64,
+    pub(crate) reads: (u64, u64),
+}
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'p> {
+    pub(crate) prog: &'p Program,
+    pub(crate) rules: Rules,
+    /// The cluster's launch index.
+    pub(crate) cluster: i64,
+    /// The main loop's variable, whose values mark the states to keep.
+    pub(crate) watch: Option<u16>,
+    pub(crate) max_steps: u64,
+}
+
+/// Runs it.
+pub(crate) fn run(job: Job<'_>) -> Seen {
+    let mut world = World::new(job.prog, job.rules, job.cluster, &[]);
+    let n = world.agents().len() as AgentId;
+    let mut flying: VecDeque<FlightId> = VecDeque::new();
+    let mut blocked: Vec<Option<(u32, On)>> = vec![None; n as usize];
+    let mut seen =
+        Seen { end: End::Finished, findings: vec![], unordered: None, states: vec![], steps: 0, reads: (0, 0) };
+    let mut watched: Option<(AgentId, i64)> = None;
+    let end = 'run: loop {
+        let mut moved = false;
+        for a in 0..n {
+            // Who ends a generation yields, so that the same agent is the last in every round.
+            let mut last = false;
+            while !last {
+                let step = world.step(a);
+                seen.steps += 1;
+                if seen.steps > job.max_steps {
+                    break 'run End::Limit;
+                }
+                match step {
+                    Step::Did { did, .. } => {
+                        moved = true;
+                        blocked[a as usize] = None;
+                        flying.extend(flights(&did));
+                        last = matches!(did, Did::Met { last: true });
+                    }
+                    Step::Blocked { pc, on, .. } => {
+                        blocked[a as usize] = Some((pc, on));
+                        break;
+                    }
+                    Step::Ended => {
+                        moved |= blocked[a as usize].take().is_some();
+                        break;
+                    }
+                    Step::Broken => break 'run End::Broken,
+                }
+                if let Some(v) = job.watch {
+                    let now = world.var(a, v);
+                    if watched.is_none() && now > 0 {
+                        watched = Some((a, 0));
+                    }
+                    if let Some((agent, last)) = watched
+                        && agent == a
+                        && now > last
+                    {
+                        watched = Some((a, now));
+                        seen.states.push((now, state(&world, &flying)));
+                    }
+                }
+            }
+        }
+        world.touched.clear();
+        if world.ended() && flying.is_empty() {
+            break End::Finished;
+        }
+        if !moved {
+            match flying.pop_front() {
+                Some(f) => world.land(f),
+                None => break End::Hung(diagnose(&world, &blocked)),
+            }
+        }
+    };
+    seen.end = end;
+    seen.findings = std::mem::take(&mut world.findings);
+    seen.reads = world.reads();
+    seen.unordered = world.unordered.map(|(a, pc, _)| {
+        let site = job.prog.site(pc);
+        format!("line {}: `{}` by {}", site.line, site.text, world.agent_name(a))
+    });
+    seen
+}
+
+/// The flights an operation started.
+fn flights(did: &Did) -> Vec<FlightId> {
+    match did {
+        Did::Move(m) => m.flights.to_vec(),
+        Did::Mma(m) => m.flight.into_iter().collect(),
+        Did::Signal { flight, .. } => vec![*flight],
+        _ => vec![],
+    }
+}
+
+/// The state, with the order in which flights will land.
+fn state(world: &World<'_>, flying: &VecDeque<FlightId>) -> Snapshot {
+    let mut s = world.snapshot();
+    for f in flying {
+        if let Some(f) = world.flight(*f) {
+            s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));
+        }
+    }
+    s
+}
+
+fn diagnose(world: &World<'_>, blocked: &[Option<(u32, On)>]) -> Vec<Waiting> {
+    let mut list: Vec<Waiting> = Vec::new();
+    for (a, b) in blocked.iter().enumerate() {
+        let Some((pc, on)) = *b else { continue };
+        let (waits_for, needs) = world.explain(a as AgentId, pc, on);
+        let site = world.program().at[pc as usize];
+        if !list.iter().any(|w| w.site == site && w.waits_for == waits_for) {
+            list.push(Waiting { agent: world.agent_name(a as AgentId), site, since: 0.0, waits_for, needs });
+        }
+    }
+    list
+}
