@@ -30,6 +30,6 @@ mod timing;
 pub use costs::Costs;
 pub use occupancy::{occupancy, tmem_columns};
 pub use queue::{Queue, What};
-pub use run::run;
+pub use run::{run, run_recorded};
 pub use server::{Core, Server};
 pub use support::{rules, satisfies, supported};

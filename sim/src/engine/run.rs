@@ -93,10 +93,27 @@ pub(super) struct Engine<'p> {
 /// # Errors
 /// When the machine lacks a number or a feature the kernel needs, or no CTA fits.
 pub fn run(prog: &Program, machine: &Machine, options: &RunOptions) -> Result<Report, RunError> {
+    run_recorded(prog, machine, options, &mut None)
+}
+
+/// [`run`], and what the run asked of its event queue, if there is a list for it: for each push the ticks until the event,
+/// for each pop `None`. For measuring queues with the mix of events that kernels make.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_recorded(
+    prog: &Program,
+    machine: &Machine,
+    options: &RunOptions,
+    mix: &mut Option<Vec<Option<u64>>>,
+) -> Result<Report, RunError> {
     supported(prog, machine)?;
     let cores = machine.need("core.count", "every kernel")? as i64;
     let units = (cores / prog.cluster as i64).max(1);
     let clusters = prog.grid.len();
+    if prog.grid.is_empty() {
+        return Err(RunError::EmptyGrid { m: prog.grid.m, n: prog.grid.n, z: prog.grid.z });
+    }
     let share = (clusters + units - 1) / units;
     let occupancy = occupancy(prog, machine, share)?;
     let active = (clusters * prog.cluster as i64).clamp(1, units * prog.cluster as i64);
@@ -119,7 +136,7 @@ pub fn run(prog: &Program, machine: &Machine, options: &RunOptions) -> Result<Re
         rules,
         cores: vec![Core::new(schedulers); prog.cluster as usize],
         seats: Vec::new(),
-        queue: Queue::default(),
+        queue: Queue::recorded(mix.take()),
         ledger: Ledger::new(agents, prog.code.len()),
         recorder: options.timeline.map(|n| Recorder::new(prog, n)),
         findings: Vec::new(),
@@ -141,6 +158,7 @@ pub fn run(prog: &Program, machine: &Machine, options: &RunOptions) -> Result<Re
     }
     let mut repeats = Repeats::new(options.skip_repeats && options.timeline.is_none() && !World::depends_on_grid(prog));
     let outcome = engine.go(options.max_events, &mut repeats);
+    *mix = engine.queue.take_record();
     Ok(engine.report(machine, outcome, occupancy, share, active))
 }
 
