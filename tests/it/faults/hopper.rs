@@ -51,7 +51,6 @@ fn a_phase_too_early() {
             plant(RING, &[("wait full[i % stages] for i / stages", &format!("wait full[i % stages] {phase}"))], &[]);
         ran.finished();
         ran.met_with(Raw, WGMMA, TMA_A, "reads a[0] rows 0..64; nothing orders it after the write");
-        ran.met(Stale, WGMMA);
         ran.met(ParityAlias, WAIT_FULL);
     }
 }
