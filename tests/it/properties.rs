@@ -4,6 +4,7 @@ mod bodies;
 mod check;
 mod mutate;
 mod ring;
+mod search;
 
 use std::collections::BTreeMap;
 

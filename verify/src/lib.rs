@@ -20,7 +20,10 @@
 
 mod canon;
 mod period;
+mod search;
 mod shift;
+
+pub use search::{Found, Searched, search};
 
 use std::collections::BTreeMap;
 

@@ -78,6 +78,29 @@ impl World<'_> {
         f.streams.first().map(|&(kind, _)| (self.stream_owner(f.agent, kind), kind))
     }
 
+    /// Flights that have not landed, by index.
+    pub fn flight_ids(&self) -> impl Iterator<Item = FlightId> + '_ {
+        (0..self.flights.len() as FlightId).filter(|id| self.flights[*id as usize].is_some())
+    }
+
+    /// A flight's stream and its last instruction's number there; the least lands first.
+    pub fn stream_place(&self, id: FlightId) -> Option<(AgentId, StreamKind, u32)> {
+        let f = self.flight(id)?;
+        f.streams.first().map(|&(kind, seq)| (self.stream_owner(f.agent, kind), kind, seq))
+    }
+
+    /// What the flights will do, as numbers, in an order that does not depend on where they are kept.
+    pub fn flights_fingerprint(&self, out: &mut Vec<u64>) {
+        let mut list: Vec<_> = self.flights.iter().flatten().collect();
+        list.sort_by_key(|f| (f.agent, f.pc, f.streams.clone(), f.delivers.clone(), f.arrives.clone()));
+        for f in list {
+            out.push((f.agent as u64) << 32 | f.pc as u64);
+            out.extend(f.streams.iter().map(|(kind, seq)| (*kind as u64) << 32 | *seq as u64));
+            out.extend(f.delivers.iter().flat_map(|(bar, bytes, phase)| [*bar as u64, *bytes as u64, *phase as u64]));
+            out.extend(f.arrives.iter().map(|(bar, n)| (*bar as u64) << 32 | *n as u64));
+        }
+    }
+
     /// Ends an operation in flight: its stream advances, its barriers hear of it, its registers are ready.
     /// The caller keeps the order within each stream.
     pub fn land(&mut self, id: FlightId) {

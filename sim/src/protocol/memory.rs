@@ -252,10 +252,17 @@ impl World<'_> {
         Ok(TileKey { obj: t.obj, at, shift: Foot { rows, cols, ..*f }.shift_to(f) })
     }
 
+    fn log(&mut self, piece: usize, write: bool) {
+        if let Some(list) = &mut self.accesses {
+            list.push((piece as u32, write));
+        }
+    }
+
     /// Checks a read against what is unordered with it, and remembers it. `row` is what happened before it.
     pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access) {
         let asynchronous = !x.generic;
         for p in self.each_piece(a, f) {
+            self.log(p, false);
             if let Some(w) = self.pieces[p].trace.write {
                 if !self.before(row, &w, &x) {
                     self.race(FindingKind::Raw, a, f, x.pc, w.pc);
@@ -285,11 +292,13 @@ impl World<'_> {
     /// Checks a write likewise, and puts `holds` into the pieces.
     pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access, holds: Option<TileKey>) {
         for p in self.each_piece(a, f) {
+            self.log(p, true);
             self.conflicts(a, row, f, p, &x, f.obj);
             self.pieces[p].trace.wrote(x);
             self.pieces[p].holds = holds;
         }
         for (g, p) in self.aliased(f) {
+            self.log(p, true);
             self.conflicts(a, row, &g, p, &x, f.obj);
             self.pieces[p].trace.overwritten(f.obj, x);
             self.pieces[p].holds = None;

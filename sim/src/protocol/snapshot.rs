@@ -191,7 +191,7 @@ impl World<'_> {
     /// Everything the world's further steps depend on, as numbers; tile coordinates and happens-before are left out.
     pub fn fingerprint(&self, out: &mut Vec<u64>) {
         for a in &self.agents {
-            out.extend([a.pc as u64, a.ended as u64, a.regs as u64]);
+            out.extend([a.pc as u64, (a.acts as u64) << 1 | a.ended as u64, a.regs as u64]);
             out.push(a.waits_in.map_or(u64::MAX, |(m, g)| (m as u64) << 32 | g as u64));
             out.push(a.cluster_arrived.map_or(u64::MAX, u64::from));
         }

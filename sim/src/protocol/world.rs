@@ -144,6 +144,8 @@ pub struct World<'p> {
     pub(super) elected_at: Vec<bool>,
     /// Reads of tiles that state an expectation, and all.
     pub(super) reads: (u64, u64),
+    /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
+    pub accesses: Option<Vec<(u32, bool)>>,
     /// What changed since the caller last took it.
     pub touched: Vec<On>,
     /// The first arrival that nothing orders after the end of the phase or generation before: another schedule could
@@ -230,6 +232,7 @@ impl<'p> World<'p> {
             more_tiles: more_tiles.iter().rev().copied().collect(),
             elected_at: elected_code(prog),
             reads: (0, 0),
+            accesses: None,
             touched: Vec::new(),
             unordered: None,
             findings: Vec::new(),

@@ -50,6 +50,13 @@ pub(super) struct Ring {
 }
 
 impl Ring {
+    /// A ring small enough to search: one producer; `None` where the family has no such ring.
+    pub(super) fn small(family: Family, consumers: i64, stages: i64, tiles: i64) -> Option<Ring> {
+        let machine = machines(family)[0];
+        let fits = consumers == 1 || !matches!(family, TmaUmma | TmaWgmma);
+        fits.then_some(Ring { family, machine, producers: 1, consumers, stages, tiles, other: true })
+    }
+
     /// Whether the same warps load and multiply.
     pub(super) fn fused(&self) -> bool {
         self.other && matches!(self.family, CpGroups | Registers)
