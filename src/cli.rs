@@ -24,6 +24,10 @@ pub struct Cli {
 pub enum Command {
     /// Time, stalls, occupancy and what bounds the kernel
     Run(Run),
+    /// Prove the barrier protocol in every schedule and for every trip count, or show the fault
+    Verify(Verify),
+    /// Which synchronisation is needed, and against what; which is not
+    Barriers(Barriers),
     /// Compare the claims of scenarios with what a run computes
     Check(Check),
     /// Draw a run as a chart (PNG or SVG)
@@ -76,6 +80,62 @@ pub struct Run {
     pub subject: Subject,
 
     /// Print one JSON object (schema `warpline.run/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// What to verify, and how far to look.
+#[derive(Debug, Args)]
+pub struct Proof {
+    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: String,
+
+    /// The machine: a built-in name (`h200`) or a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
+    pub machine: Option<String>,
+
+    /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
+    pub set: Vec<Setting>,
+
+    /// Largest trip count tried one by one
+    #[arg(long, value_name = "N", default_value_t = 160, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub max_trips: u32,
+
+    /// Give up after this many steps in one run, with exit status 3
+    #[arg(long, value_name = "N", default_value_t = 20_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_steps: u64,
+}
+
+/// `warpline verify`.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// What to verify.
+    #[command(flatten)]
+    pub proof: Proof,
+
+    /// Print one JSON object (schema `warpline.verify/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline barriers`.
+#[derive(Debug, Args)]
+pub struct Barriers {
+    /// What to look at.
+    #[command(flatten)]
+    pub proof: Proof,
+
+    /// Print one JSON object (schema `warpline.barriers/1`, see docs/json.md)
     #[arg(long)]
     pub json: bool,
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use warpline_sim::ir::Site;
 use warpline_sim::machine::Machine;
-use warpline_sim::report::Outcome;
+use warpline_sim::report::{Finding, Outcome, Waiting};
 use warpline_viz::words;
 
 use crate::claims::Judged;
@@ -88,7 +88,7 @@ struct WaitObject<'a> {
 }
 
 #[derive(Serialize)]
-struct PlaceObject<'a> {
+pub(crate) struct PlaceObject<'a> {
     file: &'a str,
     line: u32,
     column: u32,
@@ -102,7 +102,7 @@ struct UseObject<'a> {
 }
 
 #[derive(Serialize)]
-struct FindingObject<'a> {
+pub(crate) struct FindingObject<'a> {
     kind: &'static str,
     note: bool,
     message: &'a str,
@@ -115,7 +115,7 @@ struct FindingObject<'a> {
 }
 
 #[derive(Serialize)]
-struct WaitingObject<'a> {
+pub(crate) struct WaitingObject<'a> {
     agent: &'a str,
     place: PlaceObject<'a>,
     since: f64,
@@ -160,7 +160,7 @@ fn outcome(ran: &Ran) -> &'static str {
     }
 }
 
-fn place(sites: &[Site], site: u32) -> PlaceObject<'_> {
+pub(crate) fn place(sites: &[Site], site: u32) -> PlaceObject<'_> {
     match sites.get(site as usize) {
         Some(s) => PlaceObject { file: &s.file, line: s.line, column: s.col, text: &s.text },
         None => PlaceObject { file: "", line: 0, column: 0, text: "" },
@@ -212,16 +212,7 @@ pub(crate) fn run(ran: &Ran, others: &[Neighbour], claims: &[Judged]) -> Result<
         uses: r.uses.iter().map(|u| UseObject { resource: &u.resource, fraction: u.fraction }).collect(),
         bottleneck: &r.bottleneck,
         findings: findings(ran),
-        hang: hang
-            .iter()
-            .map(|w| WaitingObject {
-                agent: &w.agent,
-                place: place(&p.sites, w.site),
-                since: w.since,
-                waits_for: &w.waits_for,
-                needs: &w.needs,
-            })
-            .collect(),
+        hang: waiting_objects(hang, &p.sites),
         reads: ReadsObject { checked: r.reads_checked.0, all: r.reads_checked.1 },
         machine_numbers: KindsObject {
             documented: r.params_used[0],
@@ -231,6 +222,18 @@ pub(crate) fn run(ran: &Ran, others: &[Neighbour], claims: &[Judged]) -> Result<
         claims,
         beside: others.iter().map(beside).collect(),
     })
+}
+
+pub(crate) fn waiting_objects<'a>(hang: &'a [Waiting], sites: &'a [Site]) -> Vec<WaitingObject<'a>> {
+    hang.iter()
+        .map(|w| WaitingObject {
+            agent: &w.agent,
+            place: place(sites, w.site),
+            since: w.since,
+            waits_for: &w.waits_for,
+            needs: &w.needs,
+        })
+        .collect()
 }
 
 fn roles(ran: &Ran) -> Vec<RoleObject<'_>> {
@@ -257,9 +260,11 @@ fn roles(ran: &Ran) -> Vec<RoleObject<'_>> {
 }
 
 fn findings(ran: &Ran) -> Vec<FindingObject<'_>> {
-    let sites = &ran.subject.program.sites;
-    ran.report
-        .findings
+    finding_objects(&ran.report.findings, &ran.subject.program.sites)
+}
+
+pub(crate) fn finding_objects<'a>(findings: &'a [Finding], sites: &'a [Site]) -> Vec<FindingObject<'a>> {
+    findings
         .iter()
         .map(|f| FindingObject {
             kind: f.kind.name(),
@@ -340,7 +345,7 @@ pub(crate) fn models(machines: &[Machine]) -> Result<String, Failure> {
     text(&ModelsObject { schema: MODELS, machines })
 }
 
-fn text(object: &impl Serialize) -> Result<String, Failure> {
+pub(crate) fn text(object: &impl Serialize) -> Result<String, Failure> {
     let mut text =
         serde_json::to_string_pretty(object).map_err(|e| Failure::new(format!("cannot write the JSON: {e}")))?;
     text.push('\n');

@@ -19,6 +19,7 @@ mod diagnose;
 mod draw;
 mod failure;
 pub mod json;
+pub mod json_verify;
 mod load;
 mod output;
 mod progress;
@@ -26,6 +27,8 @@ mod progress;
 mod sample;
 mod show;
 mod simulate;
+mod trips;
+mod verdict;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};

@@ -63,7 +63,7 @@ fn at_site(subject: &Loaded, site: u32, message: String, label: String, help: Op
 }
 
 /// Why it cannot be run, at the line that asks for too much where there is one.
-fn refused(subject: &Loaded, error: RunError) -> Failure {
+pub(crate) fn refused(subject: &Loaded, error: RunError) -> Failure {
     let machine = &subject.machine.name;
     match error {
         RunError::Unsupported { message, site: Some(site) } => at_site(

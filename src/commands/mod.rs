@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod barriers;
 mod check;
 mod fmt;
 mod gantt;
@@ -9,6 +10,7 @@ mod models;
 mod new;
 mod run;
 mod trace;
+mod verify;
 
 use crate::cli::{Cli, Command};
 use crate::console::Console;
@@ -18,6 +20,8 @@ use crate::failure::{Failure, Status};
 pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failure> {
     match &cli.command {
         Command::Run(args) => run::run(args, console),
+        Command::Verify(args) => verify::verify(args, console),
+        Command::Barriers(args) => barriers::barriers(args, console),
         Command::Check(args) => check::check(args, console),
         Command::Gantt(args) => gantt::gantt(args, console),
         Command::Trace(args) => trace::trace(args, console),

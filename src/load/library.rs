@@ -228,6 +228,12 @@ pub(crate) fn formatted(file: &str, text: &str) -> Result<String, Vec<Diagnostic
     warpline_scenarios::format(file, text)
 }
 
+/// A kernel that was compiled before, with other values; `None` where it refuses them.
+pub(super) fn recompile(file: &str, text: &str, set: &BTreeMap<String, i64>, machine: &Machine) -> Option<Program> {
+    let cores = machine.get("core.count").map(|c| c as i64);
+    warpline_scenarios::compile(file, text, &Inputs { set, cores }).ok()
+}
+
 /// The value of an expression of the kernel language over numbers.
 pub(crate) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
     warpline_scenarios::evaluate("check", text, value)

@@ -6,6 +6,7 @@
 mod library;
 mod near;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use warpline_scenarios::{Beside, Claim, Scenario};
@@ -108,6 +109,15 @@ pub(crate) fn label(this: &Loaded, beside: &Beside) -> String {
 pub(crate) fn short_name(name: &str) -> &str {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
     name.strip_suffix(".toml").or(name.strip_suffix(".pipe")).unwrap_or(name)
+}
+
+impl Loaded {
+    /// The same kernel with another value of one parameter; `None` where it refuses it.
+    pub(crate) fn with(&self, name: &str, value: i64) -> Option<Program> {
+        let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
+        set.insert(name.to_string(), value);
+        library::recompile(&self.program.file, self.sources.get(&self.program.file)?, &set, &self.machine)
+    }
 }
 
 /// A kernel, and the scenario it comes from if there is one.

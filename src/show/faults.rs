@@ -10,6 +10,7 @@ use super::roles::short_file;
 use super::table::wrap;
 use crate::console::Paint;
 use crate::diagnose::{self, span_of};
+use crate::load::Loaded;
 use crate::simulate::Ran;
 
 /// Agents listed in a hang; the others wait alike.
@@ -39,7 +40,7 @@ pub(super) fn outcome(ran: &Ran, paint: Paint) -> String {
 
 /// Who waits for what, since when, and what would have to happen.
 fn hang(ran: &Ran, waiting: &[Waiting], paint: Paint) -> String {
-    let mut text = format!(
+    let text = format!(
         "{} At cycle {} nobody can proceed; {} left.\n",
         paint.bad("HANGS."),
         plain(ran.report.cycles),
@@ -48,10 +49,17 @@ fn hang(ran: &Ran, waiting: &[Waiting], paint: Paint) -> String {
             n => format!("{n} agents are"),
         }
     );
+    text + &waiters(&ran.subject.program.sites, waiting, paint)
+}
+
+/// Who waits for what.
+pub(super) fn waiters(sites: &[Site], waiting: &[Waiting], paint: Paint) -> String {
+    let mut text = String::new();
     for w in waiting.iter().take(WAITERS) {
-        let place = ran.subject.program.sites.get(w.site as usize);
+        let place = sites.get(w.site as usize);
         text += &format!("  {}{}\n", paint.head(&w.agent), place.map_or(String::new(), |s| format!(" at {}", here(s))));
-        let waits = format!("waits for {} since cycle {}", w.waits_for, plain(w.since));
+        let since = if w.since > 0.0 { format!(" since cycle {}", plain(w.since)) } else { String::new() };
+        let waits = format!("waits for {}{since}", w.waits_for);
         text += &format!("    {}\n", wrap(&waits, WIDTH, 6));
         if !w.needs.is_empty() {
             text += &format!("    {}\n", wrap(&format!("needs: {}", w.needs), WIDTH, 6));
@@ -87,15 +95,20 @@ pub(super) fn findings(ran: &Ran, paint: Paint) -> String {
 }
 
 fn one(ran: &Ran, f: &Finding, paint: Paint) -> String {
-    let sites = &ran.subject.program.sites;
+    finding(&ran.subject, &ran.subject.program.sites, f, paint)
+}
+
+/// One finding with both lines. One that no run in time met has no cycle.
+pub(super) fn finding(subject: &Loaded, sites: &[Site], f: &Finding, paint: Paint) -> String {
     let again = if f.times > 1 { format!(", met {} times", count(f.times as i64)) } else { String::new() };
     let class = if f.note { "note" } else { f.kind.name() };
     let message = format!("{class}: {}", f.message);
-    let label = format!("{}, cycle {}{again}", f.agent, plain(f.cycle));
+    let when = if f.cycle < 0.0 { String::new() } else { format!(", cycle {}", plain(f.cycle)) };
+    let label = format!("{}{when}{again}", f.agent);
     let Some(site) = sites.get(f.site as usize) else {
         return format!("{message}\n  {label}\n");
     };
-    let source = ran.subject.sources.get(&site.file).map_or("", String::as_str);
+    let source = subject.sources.get(&site.file).map_or("", String::as_str);
     let span = |s: &Site| span_of(source, s.line, s.col, &s.text);
     let mut d = Diagnostic::new(&site.file, span(site), message, label);
     if let Some((other, words)) = &f.other
@@ -104,5 +117,5 @@ fn one(ran: &Ran, f: &Finding, paint: Paint) -> String {
         // One kernel is one file, so both places are in the same text.
         d = d.also(span(other), words.clone());
     }
-    diagnose::one(&d, &ran.subject.sources, paint.colour)
+    diagnose::one(&d, &subject.sources, paint.colour)
 }

@@ -1,5 +1,6 @@
 //! The text of a run, for people. It reads well without colour and fits 80 columns.
 
+mod barriers;
 mod beside;
 mod faults;
 mod numbers;
@@ -8,10 +9,13 @@ mod summary;
 mod table;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
+pub(crate) use barriers::barriers;
 pub(crate) use beside::{Neighbour, beside};
 pub(crate) use numbers::{exact, plain};
 pub(crate) use table::{Align, Table, wrap};
+pub(crate) use verdict::verdict;
 
 use crate::console::Paint;
 use crate::simulate::Ran;
@@ -21,7 +25,7 @@ pub(crate) const WIDTH: usize = 80;
 
 /// Everything about one run.
 pub(crate) fn run(ran: &Ran, paint: Paint) -> String {
-    let mut text = summary::head(ran, paint);
+    let mut text = summary::head(&ran.subject, paint);
     text += &faults::outcome(ran, paint);
     text += &summary::numbers(ran, paint);
     text += &roles::table(ran, paint);

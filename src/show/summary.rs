@@ -7,6 +7,7 @@ use super::WIDTH;
 use super::numbers::{bytes, count, of, percent, plain, short};
 use super::table::wrap;
 use crate::console::Paint;
+use crate::load::Loaded;
 use crate::simulate::Ran;
 
 /// Width of the names before the values.
@@ -18,8 +19,8 @@ pub(super) fn field(name: &str, value: &str) -> String {
 }
 
 /// What was run, on what, with which values.
-pub(super) fn head(ran: &Ran, paint: Paint) -> String {
-    let (s, p) = (&ran.subject, &ran.subject.program);
+pub(super) fn head(s: &Loaded, paint: Paint) -> String {
+    let p = &s.program;
     let title = s.title.as_ref().map_or(s.name.clone(), |t| format!("{}: {t}", s.name));
     let mut text = format!("{}\n\n", paint.head(&wrap(&title, WIDTH, 0)));
     text += &field("Kernel", &format!("{} ({})", p.name, p.file));

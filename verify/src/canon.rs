@@ -26,10 +26,26 @@ pub(crate) struct Seen {
     pub(crate) findings: Vec<Finding>,
     /// An arrival that another schedule could count in another phase, in words.
     pub(crate) unordered: Option<String>,
-    /// The state each time the watched variable took a new value in its first agent: that value, the state.
-    pub(crate) states: Vec<(i64, Snapshot)>,
+    /// The state each time the watched variable took a new value in its first agent.
+    pub(crate) states: Vec<At>,
+    /// For each agent, which of the growing loops it executed, as bits.
+    pub(crate) loops: Vec<u64>,
+    /// A number for who performed which instructions in which order.
+    pub(crate) path: u64,
     pub(crate) steps: u64,
     pub(crate) reads: (u64, u64),
+    /// The last operations up to the first fault, or to the end: agent and site.
+    pub(crate) trail: Vec<(String, u32)>,
+}
+
+/// A state on the way.
+#[derive(Clone, Debug)]
+pub(crate) struct At {
+    /// The watched variable.
+    pub(crate) step: i64,
+    pub(crate) state: Snapshot,
+    /// Where each agent is.
+    pub(crate) pcs: Vec<u32>,
 }
 
 /// What to run.
@@ -41,8 +57,16 @@ pub(crate) struct Job<'p> {
     pub(crate) cluster: i64,
     /// The main loop's variable, whose values mark the states to keep.
     pub(crate) watch: Option<u16>,
+    /// The loops whose bounds grow with the trip count, as first and last instruction.
+    pub(crate) grown: &'p [(u32, u32)],
     pub(crate) max_steps: u64,
 }
+
+/// An odd number with bits all over.
+const MIX: u64 = 0x517c_c1b7_2722_0a95;
+
+/// Operations of the trail.
+const TRAIL: usize = 24;
 
 /// Runs it.
 pub(crate) fn run(job: Job<'_>) -> Seen {
@@ -50,8 +74,19 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
     let n = world.agents().len() as AgentId;
     let mut flying: VecDeque<FlightId> = VecDeque::new();
     let mut blocked: Vec<Option<(u32, On)>> = vec![None; n as usize];
-    let mut seen =
-        Seen { end: End::Finished, findings: vec![], unordered: None, states: vec![], steps: 0, reads: (0, 0) };
+    let mut seen = Seen {
+        end: End::Finished,
+        findings: vec![],
+        unordered: None,
+        states: vec![],
+        loops: vec![0; n as usize],
+        path: 0,
+        steps: 0,
+        reads: (0, 0),
+        trail: vec![],
+    };
+    let mut trail: VecDeque<(AgentId, u32)> = VecDeque::new();
+    let mut faults = false;
     let mut watched: Option<(AgentId, i64)> = None;
     let end = 'run: loop {
         let mut moved = false;
@@ -65,8 +100,19 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
                     break 'run End::Limit;
                 }
                 match step {
-                    Step::Did { did, .. } => {
+                    Step::Did { did, pc, .. } => {
                         moved = true;
+                        if !faults {
+                            if trail.len() == TRAIL {
+                                trail.pop_front();
+                            }
+                            trail.push_back((a, pc));
+                            faults = world.findings.iter().any(|f| !f.note);
+                        }
+                        seen.path = (seen.path.rotate_left(5) ^ ((a as u64) << 32 | pc as u64)).wrapping_mul(MIX);
+                        for (bit, (head, end)) in job.grown.iter().enumerate() {
+                            seen.loops[a as usize] |= ((*head..*end).contains(&pc) as u64) << bit;
+                        }
                         blocked[a as usize] = None;
                         flying.extend(flights(&did));
                         last = matches!(did, Did::Met { last: true });
@@ -86,12 +132,13 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
                     if watched.is_none() && now > 0 {
                         watched = Some((a, 0));
                     }
-                    if let Some((agent, last)) = watched
+                    if let Some((agent, before)) = watched
                         && agent == a
-                        && now > last
+                        && now > before
                     {
                         watched = Some((a, now));
-                        seen.states.push((now, state(&world, &flying)));
+                        let pcs = (0..n).map(|a| world.pc(a)).collect();
+                        seen.states.push(At { step: now, state: state(&world, &flying, last), pcs });
                     }
                 }
             }
@@ -103,13 +150,17 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
         if !moved {
             match flying.pop_front() {
                 Some(f) => world.land(f),
-                None => break End::Hung(diagnose(&world, &blocked)),
+                None => {
+                    world.missing_bytes();
+                    break End::Hung(diagnose(&world, &blocked));
+                }
             }
         }
     };
     seen.end = end;
     seen.findings = std::mem::take(&mut world.findings);
     seen.reads = world.reads();
+    seen.trail = trail.iter().map(|&(a, pc)| (world.agent_name(a), job.prog.at[pc as usize])).collect();
     seen.unordered = world.unordered.map(|(a, pc, _)| {
         let site = job.prog.site(pc);
         format!("line {}: `{}` by {}", site.line, site.text, world.agent_name(a))
@@ -128,8 +179,10 @@ fn flights(did: &Did) -> Vec<FlightId> {
 }
 
 /// The state, with the order in which flights will land.
-fn state(world: &World<'_>, flying: &VecDeque<FlightId>) -> Snapshot {
+fn state(world: &World<'_>, flying: &VecDeque<FlightId>, last: bool) -> Snapshot {
     let mut s = world.snapshot();
+    // Whether the agent yields now.
+    s.entries.push(Entry::Same(last as u64));
     for f in flying {
         if let Some(f) = world.flight(*f) {
             s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));

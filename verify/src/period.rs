@@ -48,19 +48,19 @@ pub(crate) fn shifted(early: &Snapshot, late: &Snapshot, period: i64) -> Option<
     Some(moves)
 }
 
-/// Which entries of the variables moved, by variable.
-pub(crate) fn moving_variables(early: &Snapshot, late: &Snapshot, frame: usize) -> Vec<bool> {
+/// Which variables moved, and the least value of one that did.
+pub(crate) fn moving_variables(early: &Snapshot, late: &Snapshot, frame: usize, agents: usize) -> (Vec<bool>, i64) {
     let mut moved = vec![false; frame];
-    let vars = early
-        .entries
-        .iter()
-        .zip(&late.entries)
-        .filter(|(x, _)| matches!(x, Entry::Count(Family::Variable, _)))
-        .map(|(x, y)| x != y);
-    for (i, m) in vars.enumerate() {
-        if frame > 0 {
-            moved[i % frame] |= m;
+    let mut least = i64::MAX;
+    let vars = early.entries.iter().zip(&late.entries).filter_map(|(x, y)| match (x, y) {
+        (Entry::Count(Family::Variable, x), Entry::Count(_, y)) => Some((*x, *y)),
+        _ => None,
+    });
+    for (i, (x, y)) in vars.take(frame * agents).enumerate() {
+        if x != y {
+            moved[i % frame] = true;
+            least = least.min(x);
         }
     }
-    moved
+    (moved, least)
 }

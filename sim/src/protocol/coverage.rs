@@ -44,6 +44,13 @@ pub(super) struct Stored {
     pub(super) pc: u32,
 }
 
+impl Sum {
+    /// What repeats while it grows: the depth of a step, and the dimension summed over.
+    pub(super) fn kind(&self) -> [u64; 2] {
+        [self.granule as u64, (self.dim.0 as u64) << 8 | self.dim.1 as u64]
+    }
+}
+
 impl World<'_> {
     /// The contracted dimension of two operands, and the elements of it that each covers.
     fn contraction(&self, (x, xf): (&TileKey, &Foot), (y, yf): (&TileKey, &Foot)) -> Option<Range> {

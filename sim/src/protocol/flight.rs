@@ -27,9 +27,13 @@ pub struct Flight {
     pub(super) delivers: SmallVec<[(MbarIx, i64, u32); 2]>,
     /// Arrivals it performs: barrier, count, what they release.
     pub(super) arrives: SmallVec<[(MbarIx, u32); 2]>,
+    /// The phases those arrivals are meant for.
+    pub(super) phases: SmallVec<[u32; 2]>,
     pub(super) releases: Option<RowId>,
     /// The clock of whoever arrives, for telling who knows of it.
     pub(super) epoch: Option<Epoch>,
+    /// The place in its stream that an arrival follows: whoever knows of that knows that it came.
+    pub(super) follows: Option<Epoch>,
     /// Registers that become ready.
     pub(super) fills: Option<Foot>,
     /// Bytes an arrival from another CTA expects.
@@ -46,12 +50,19 @@ impl Flight {
             streams: SmallVec::new(),
             delivers: SmallVec::new(),
             arrives: SmallVec::new(),
+            phases: SmallVec::new(),
             releases: None,
             epoch: None,
+            follows: None,
             fills: None,
             expects: None,
             posts: SmallVec::new(),
         }
+    }
+
+    /// Remembers the phase an arrival is meant for, in the order of `arrives`.
+    pub(super) fn meant_for(&mut self, phase: u32) {
+        self.phases.push(phase);
     }
 }
 
@@ -133,7 +144,11 @@ impl World<'_> {
             self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
             self.deliver(f.agent, f.pc, bar, bytes, phase);
         }
-        for &(bar, count) in &f.arrives {
+        for (i, &(bar, count)) in f.arrives.iter().enumerate() {
+            // Two arrivals of one phase were under way, and this one came too late for it: their order decides.
+            if f.phases.get(i).is_some_and(|meant| *meant != self.mbars[bar as usize].phase) {
+                self.unordered.get_or_insert((f.agent, f.pc, On::Mbar(bar)));
+            }
             if let Some(epoch) = f.epoch {
                 let phase = self.mbars[bar as usize].phase;
                 self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
@@ -141,7 +156,7 @@ impl World<'_> {
             if let Some(n) = f.expects {
                 self.expect(f.agent, f.pc, bar, n);
             }
-            self.arrive(f.agent, f.pc, bar, count, f.releases);
+            self.arrive(f.agent, f.pc, bar, count, (f.releases, f.follows));
         }
         if let Some(r) = f.releases {
             self.rows.release(r);

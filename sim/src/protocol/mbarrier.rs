@@ -7,7 +7,7 @@ use crate::ir::{BarRef, MbarId, Phase, Where};
 use crate::report::FindingKind;
 
 use super::AgentId;
-use super::order::RowId;
+use super::order::{Epoch, RowId};
 use super::step::Blocked;
 use super::world::{Fault, On, World};
 
@@ -104,6 +104,7 @@ impl World<'_> {
                 let message = format!("initialises {} again while it is live", self.mbar_name(ix));
                 self.find(FindingKind::LifeCycle, a, pc, message, None);
             }
+            self.arrived[ix as usize] = Default::default();
             self.mbars[ix as usize] = Mbar { live: true, phase: 0, expected: count, pending: count, tx: 0 };
             let access = self.own_access(a, pc);
             self.mbar_init[ix as usize] = Some(access);
@@ -143,17 +144,13 @@ impl World<'_> {
         }
     }
 
-    /// An arrival belongs to one phase in every schedule if its agent knows that the phase before is complete.
-    pub(super) fn arrives_in_order(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
-        let (comp, phase) = (self.mbar_comp(ix), self.mbars[ix as usize].phase);
-        self.must_know(a, pc, On::Mbar(ix), comp, phase);
-    }
-
     /// `expect_tx`.
     pub(super) fn expect(&mut self, a: AgentId, pc: u32, ix: MbarIx, bytes: i64) {
         self.expected_at[ix as usize] = Some((a, pc));
         let m = &mut self.mbars[ix as usize];
         m.tx += bytes;
+        self.arrived[ix as usize][0].unsure = true;
+        let m = &mut self.mbars[ix as usize];
         if m.tx.abs() > LIMIT {
             let message = format!("{} is past its byte count of {LIMIT}", self.mbar_name(ix));
             self.find(FindingKind::TxBytes, a, pc, message, None);
@@ -161,7 +158,15 @@ impl World<'_> {
     }
 
     /// `count` arrivals, releasing what is before `row`.
-    pub(super) fn arrive(&mut self, a: AgentId, pc: u32, ix: MbarIx, count: u32, release: Option<RowId>) {
+    pub(super) fn arrive(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        ix: MbarIx,
+        count: u32,
+        (release, epoch): (Option<RowId>, Option<Epoch>),
+    ) {
+        self.count_arrival(ix, epoch.filter(|_| release.is_some()));
         if let Some(row) = release {
             let acc = self.mbar_row(ix);
             self.rows.join(acc, row);
@@ -239,11 +244,27 @@ impl World<'_> {
         m.pending = m.expected;
         let row = self.mbar_row(ix);
         self.rows.raise(row, self.mbar_comp(ix), done + 1);
+        self.close_arrivals(ix);
+        self.check_expects(a, ix, done);
         // What completed is what later waiters learn; arrivals of the next phase gather on top of it.
         let shown = self.mbar_done_row(ix);
         self.rows.join(shown, row);
         self.check_lag(a, pc, ix, done);
         self.touched.push(On::Mbar(ix));
+    }
+
+    /// Bytes are expected before the phase can complete only if an arrival of that phase comes after the `expect`.
+    fn check_expects(&mut self, a: AgentId, ix: MbarIx, done: u32) {
+        let row = self.mbar_row(ix);
+        for x in std::mem::take(&mut self.expects[ix as usize]) {
+            if !self.rows.has(row, x.epoch) {
+                let message = format!(
+                    "expects bytes of phase {done} of {}; nothing orders it before the phase's arrivals, so the phase can complete without them",
+                    self.mbar_name(ix)
+                );
+                self.find(FindingKind::TxBytes, a, x.pc, message, None);
+            }
+        }
     }
 
     /// A waiter for phase h must have passed before phase h + 1 completes, else it sees the parity flip back. Each wait
@@ -280,6 +301,15 @@ impl World<'_> {
         };
         if target < 0 {
             return Ok(());
+        }
+        if target <= phase && !self.knows_phases(a, ix, target) {
+            let message = format!(
+                "waits for phase {target} of {}; nothing orders it after the end of phase {}, until when the parity of phase {} answers",
+                self.mbar_name(ix),
+                target - 1,
+                target - 2
+            );
+            self.find(FindingKind::ParityAlias, a, pc, message, None);
         }
         if !live {
             self.alive(a, pc, ix);

@@ -25,6 +25,7 @@ mod eval;
 mod explain;
 mod findings;
 mod flight;
+mod known;
 mod mbarrier;
 mod meet;
 mod memory;

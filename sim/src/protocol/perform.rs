@@ -117,10 +117,12 @@ impl World<'_> {
                 let epoch = self.start(a, StreamKind::Tensor, 1);
                 let row = self.released(a, Some(epoch));
                 let mut f = Flight::new(a, pc);
+                all.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbars[ix as usize].phase));
                 f.streams.push((StreamKind::Tensor, epoch.clock));
                 f.arrives = all;
                 f.releases = Some(row);
                 f.epoch = Some(epoch);
+                f.follows = Some(epoch);
                 Ok(Did::Signal { flight: self.launch(f), in_stream: true })
             }
             Op::Wait(q, n) => {
@@ -134,6 +136,7 @@ impl World<'_> {
             Op::CpArrive { bar, noinc } => {
                 let ix = self.bars(a, bar)?[0];
                 self.alive(a, pc, ix);
+                self.arrives_in_order(a, pc, ix);
                 let lanes = self.lanes(a, pc);
                 if !noinc {
                     self.mbars[ix as usize].pending += lanes;
@@ -141,7 +144,9 @@ impl World<'_> {
                 let epoch = self.start(a, StreamKind::Cp, 1);
                 let row = self.released(a, Some(epoch));
                 let mut f = Flight::new(a, pc);
+                f.follows = Some(epoch);
                 f.streams.push((StreamKind::Cp, epoch.clock));
+                f.meant_for(self.mbars[ix as usize].phase);
                 f.arrives.push((ix, lanes));
                 f.releases = Some(row);
                 Ok(Did::Signal { flight: self.launch(f), in_stream: true })
@@ -177,6 +182,9 @@ impl World<'_> {
                 let bytes = self.eval(a, bytes)?;
                 for ix in self.bars(a, bar)? {
                     self.alive(a, pc, ix);
+                    self.arrives_in_order(a, pc, ix);
+                    let access = self.own_access(a, pc);
+                    self.expects[ix as usize].push(access);
                     self.expect(a, pc, ix, bytes);
                 }
                 Ok(Did::Sync)
@@ -314,7 +322,8 @@ impl World<'_> {
                     self.expect(a, pc, ix, n);
                 }
                 let row = (!relaxed).then(|| self.agent_row(a));
-                self.arrive(a, pc, ix, count, row);
+                let epoch = self.own_access(a, pc).epoch;
+                self.arrive(a, pc, ix, count, (row, Some(epoch)));
             } else {
                 self.usable_remotely(a, pc, ix);
                 self.arrives_in_order(a, pc, ix);
@@ -326,6 +335,7 @@ impl World<'_> {
             return Ok(Did::Sync);
         }
         let mut f = Flight::new(a, pc);
+        remote.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbars[ix as usize].phase));
         // The bytes are expected with the arrival, when it gets there: delivered as a negative amount.
         if let Some(n) = bytes {
             f.expects = Some(n);

@@ -104,6 +104,19 @@ impl World<'_> {
             s.same(m.tx as u64);
             s.clock(self.mbar_comp(ix as u32), m.phase);
             s.accesses(&self.mbar_init[ix]);
+            s.same(self.init_fenced[ix]);
+            s.accesses(&self.expects[ix]);
+            for list in &self.arrived[ix] {
+                s.same((list.by.len() as u64) << 1 | list.unsure as u64);
+                list.by.iter().for_each(|e| s.epoch(*e));
+            }
+            // What must be known before the CTA ends.
+            s.same(self.signals[ix].len() as u64);
+            for x in &self.signals[ix] {
+                s.epoch(x.epoch);
+                s.clock(self.mbar_comp(ix as u32), x.phase);
+                s.same((x.pc as u64) << 32 | x.agent as u64);
+            }
         }
         for (i, w) in self.waits.iter().enumerate() {
             match w {
@@ -140,8 +153,11 @@ impl World<'_> {
             s.accesses(&p.trace.write);
             s.accesses(&p.trace.reads);
             s.accesses(p.trace.over.iter().map(|(_, x)| x));
+            p.trace.over.iter().for_each(|(by, _)| s.same(*by));
         }
         self.filling.iter().for_each(|f| s.same(*f));
+        // What was summed grows with the loop; by which steps and over what does not.
+        self.sums.iter().for_each(|x| x.kind().iter().for_each(|v| s.same(*v)));
         self.mail.iter().for_each(|m| s.count(Family::Variable, *m));
         self.pool.iter().for_each(|p| s.same(*p as u64));
         let mut tmem: Vec<_> = self.tmem.iter().collect();
@@ -164,6 +180,19 @@ impl World<'_> {
                 s.clock(self.mbar_comp(bar), phase);
             }
             f.arrives.iter().for_each(|(bar, n)| s.same((*bar as u64) << 32 | *n as u64));
+            for (&(bar, _), phase) in f.arrives.iter().zip(&f.phases) {
+                s.clock(self.mbar_comp(bar), *phase);
+            }
+            s.same(f.expects.map_or(u64::MAX, |n| n as u64));
+            s.accesses(&f.epoch.map(|epoch| Access { epoch, pc: f.pc, agent: f.agent, generic: true, in_order: true }));
+            if let Some(foot) = &f.fills {
+                s.same((foot.obj as u64) << 32 | foot.slot as u64);
+                s.same(foot.pieces);
+            }
+            for &(piece, value) in &f.posts {
+                s.same(piece as u64);
+                s.count(Family::Variable, value);
+            }
             if let Some(r) = f.releases {
                 self.row(&mut s, r);
             }

@@ -111,6 +111,10 @@ pub struct World<'p> {
     pub(super) init_fenced: Vec<bool>,
     /// Where bytes were last expected on each barrier.
     pub(super) expected_at: Vec<Option<(AgentId, u32)>>,
+    /// Bytes expected without an arrival in the open phase: an arrival of that phase must come after each.
+    pub(super) expects: Vec<Vec<Access>>,
+    /// Who arrived in the open phase of each barrier, and in the two before it, newest first.
+    pub(super) arrived: Vec<[super::known::Arrivals; 3]>,
     /// Signals by other CTAs and by engines that reached a barrier, the newest of each component.
     pub(super) signals: Vec<Vec<Signal>>,
     pub(super) waits: Vec<Option<Wait>>,
@@ -208,6 +212,8 @@ impl<'p> World<'p> {
             mbar_init: vec![None; mbars as usize],
             init_fenced: vec![false; mbars as usize],
             expected_at: vec![None; mbars as usize],
+            expects: vec![Vec::new(); mbars as usize],
+            arrived: vec![Default::default(); mbars as usize],
             signals: vec![Vec::new(); mbars as usize],
             waits: vec![None; mbars as usize * n],
             meets,
@@ -268,6 +274,11 @@ impl<'p> World<'p> {
     /// The value of an agent's variable.
     pub fn var(&self, a: AgentId, v: u16) -> i64 {
         self.vars[a as usize * self.frame + v as usize]
+    }
+
+    /// The instruction an agent is at.
+    pub fn pc(&self, a: AgentId) -> u32 {
+        self.agents[a as usize].pc
     }
 
     /// The state of an mbarrier.

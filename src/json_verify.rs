@@ -1,0 +1,223 @@
+//! The objects that `verify --json` and `barriers --json` print; `docs/json.md` describes every field.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use warpline_sim::ir::Site;
+use warpline_verify::{Need, Outcome, Verdict, Violation, properties};
+
+use crate::failure::Failure;
+use crate::json::{FindingObject, PlaceObject, WaitingObject, finding_objects, place, text, waiting_objects};
+use crate::verdict::{ASSUMPTIONS, ENGINE, Sifted, Verified, word};
+
+/// Schema of `warpline verify --json`.
+pub const VERIFY: &str = "warpline.verify/1";
+/// Schema of `warpline barriers --json`.
+pub const BARRIERS: &str = "warpline.barriers/1";
+
+#[derive(Serialize)]
+struct VerifyObject<'a> {
+    schema: &'static str,
+    scenario: &'a str,
+    kernel: &'a str,
+    kernel_file: &'a str,
+    machine: &'a str,
+    parameters: BTreeMap<&'a str, i64>,
+    verdict: &'static str,
+    why: Option<&'a str>,
+    trip_counts: Range,
+    varied: Option<&'a str>,
+    states: u64,
+    wall_s: f64,
+    engine: &'static str,
+    period: Option<i64>,
+    compared: Option<i64>,
+    fences: &'static str,
+    classes: &'a [String],
+    assumptions: &'static [&'static str],
+    properties: BTreeMap<&'static str, &'static str>,
+    violation: Option<ViolationObject<'a>>,
+    violations: Vec<FindingObject<'a>>,
+    hang: Vec<WaitingObject<'a>>,
+    notes: Vec<FindingObject<'a>>,
+    reads: ReadsObject,
+}
+
+/// Trip counts: all, a range, or none varied.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Range {
+    All(&'static str),
+    Some([i64; 2]),
+    None,
+}
+
+#[derive(Serialize)]
+struct ReadsObject {
+    checked: u64,
+    all: u64,
+}
+
+#[derive(Serialize)]
+struct ViolationObject<'a> {
+    kind: &'static str,
+    message: &'a str,
+    file: &'a str,
+    line: u32,
+    trips: Option<i64>,
+    class: &'a str,
+    steps: Vec<StepObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct StepObject<'a> {
+    agent: &'a str,
+    op: &'a str,
+    file: &'a str,
+    line: u32,
+}
+
+fn why(v: &Verdict) -> Option<&str> {
+    match &v.outcome {
+        Outcome::Bounded { why, .. } | Outcome::GaveUp { why } => Some(why),
+        _ => None,
+    }
+}
+
+fn range(v: &Verdict) -> Range {
+    match (&v.outcome, v.violation.as_ref().and_then(|x| x.trips)) {
+        (Outcome::Proved, _) => Range::All("all"),
+        (Outcome::Bounded { trips: Some((a, b)), .. }, _) => Range::Some([*a, *b]),
+        (Outcome::Violated, Some(n)) => Range::Some([n, n]),
+        _ => Range::None,
+    }
+}
+
+fn violation(x: &Violation) -> ViolationObject<'_> {
+    let site = |i: u32| x.sites.get(i as usize);
+    let line = |s: Option<&Site>| s.map_or(0, |s| s.line);
+    let (kind, message, at) = match (x.findings.first(), x.hang.first()) {
+        (Some(f), _) => (f.kind.name(), f.message.as_str(), site(f.site)),
+        (None, Some(w)) => ("deadlock", w.waits_for.as_str(), site(w.site)),
+        _ => ("deadlock", "", None),
+    };
+    ViolationObject {
+        kind,
+        message,
+        file: at.map_or("", |s| &s.file),
+        line: line(at),
+        trips: x.trips,
+        class: &x.class,
+        steps: x
+            .steps
+            .iter()
+            .filter_map(|(agent, i)| site(*i).map(|s| StepObject { agent, op: &s.text, file: &s.file, line: s.line }))
+            .collect(),
+    }
+}
+
+/// The object of one verdict.
+pub(crate) fn verify(v: &Verified) -> Result<String, Failure> {
+    let (s, p, r) = (&v.subject, &v.subject.program, &v.verdict);
+    let x = r.violation.as_ref();
+    text(&VerifyObject {
+        schema: VERIFY,
+        scenario: &s.name,
+        kernel: &p.name,
+        kernel_file: &p.file,
+        machine: &s.machine.name,
+        parameters: p.params.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
+        verdict: word(&r.outcome),
+        why: why(r),
+        trip_counts: range(r),
+        varied: v.varied.as_ref().map(|p| p.meaning.as_str()),
+        states: r.steps,
+        wall_s: v.wall_s,
+        engine: ENGINE,
+        period: r.period,
+        compared: r.compared,
+        fences: "practice",
+        classes: &r.classes,
+        assumptions: &ASSUMPTIONS,
+        properties: properties(r).into_iter().map(|p| (p.name, p.verdict)).collect(),
+        violation: x.map(violation),
+        violations: x.map_or(vec![], |x| finding_objects(&x.findings, &x.sites)),
+        hang: x.map_or(vec![], |x| waiting_objects(&x.hang, &x.sites)),
+        notes: finding_objects(&r.notes, &p.sites),
+        reads: ReadsObject { checked: r.reads.0, all: r.reads.1 },
+    })
+}
+
+#[derive(Serialize)]
+struct BarriersObject<'a> {
+    schema: &'static str,
+    scenario: &'a str,
+    kernel: &'a str,
+    kernel_file: &'a str,
+    machine: &'a str,
+    parameters: BTreeMap<&'a str, i64>,
+    verdict: &'static str,
+    trip_counts: Range,
+    varied: Option<&'a str>,
+    statements: Vec<StatementObject<'a>>,
+    spare: Vec<PlaceObject<'a>>,
+    minimal: &'static str,
+    minimal_trip_counts: Range,
+    wall_s: f64,
+}
+
+#[derive(Serialize)]
+struct StatementObject<'a> {
+    place: PlaceObject<'a>,
+    need: &'static str,
+    without: &'static str,
+    trip_counts: Range,
+    why: Option<&'a str>,
+    prevents: Option<ViolationObject<'a>>,
+    findings: Vec<FindingObject<'a>>,
+}
+
+fn at(s: &Site) -> PlaceObject<'_> {
+    place(std::slice::from_ref(s), 0)
+}
+
+/// The object of what became of each statement.
+pub(crate) fn barriers(s: &Sifted) -> Result<String, Failure> {
+    let (p, r) = (&s.subject.program, &s.result);
+    let statements = r
+        .removals
+        .iter()
+        .map(|x| {
+            let (need, v) = match &x.need {
+                Need::Needed(v) => ("needed", v),
+                Need::Redundant(v) => ("redundant", v),
+                Need::Undecided(v) => ("undecided", v),
+            };
+            StatementObject {
+                place: at(&x.site),
+                need,
+                without: word(&v.outcome),
+                trip_counts: range(v),
+                why: why(v),
+                prevents: v.violation.as_ref().map(violation),
+                findings: v.violation.as_ref().map_or(vec![], |x| finding_objects(&x.findings, &x.sites)),
+            }
+        })
+        .collect();
+    text(&BarriersObject {
+        schema: BARRIERS,
+        scenario: &s.subject.name,
+        kernel: &p.name,
+        kernel_file: &p.file,
+        machine: &s.subject.machine.name,
+        parameters: p.params.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
+        verdict: word(&r.whole.outcome),
+        trip_counts: range(&r.whole),
+        varied: s.varied.as_ref().map(|p| p.meaning.as_str()),
+        statements,
+        spare: r.spare.iter().map(|i| at(&r.removals[*i].site)).collect(),
+        minimal: word(&r.minimal.outcome),
+        minimal_trip_counts: range(&r.minimal),
+        wall_s: s.wall_s,
+    })
+}

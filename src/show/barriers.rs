@@ -1,0 +1,90 @@
+//! The text of `barriers`: which synchronisation is needed, and against what.
+
+use warpline_verify::{Need, Outcome, Verdict, Violation};
+
+use super::WIDTH;
+use super::numbers::of;
+use super::summary::head;
+use super::table::wrap;
+use super::verdict::{sentence, violation};
+use crate::console::Paint;
+use crate::verdict::Sifted;
+
+/// Every statement with what it prevents, and a smallest set.
+pub(crate) fn barriers(s: &Sifted, paint: Paint) -> String {
+    let mut text = head(&s.subject, paint);
+    let r = &s.result;
+    text += &format!("As it is: {}\n\n", sentence(&r.whole, s.varied.as_ref(), paint));
+    if let Some(x) = &r.whole.violation {
+        return text + &violation(&s.subject, x, paint) + "Nothing was taken out of a kernel that is at fault.\n";
+    }
+    if r.removals.is_empty() {
+        return text + "There is no synchronisation to take out.\n";
+    }
+    text += &format!("{}\n", paint.head("Taken out alone"));
+    for removal in &r.removals {
+        let said = match &removal.need {
+            Need::Needed(v) => format!("needed: {}", prevents(v)),
+            Need::Redundant(v) => format!("redundant: {}", held(v)),
+            Need::Undecided(v) => format!("undecided: {}", undecided(v)),
+        };
+        text += &format!("  {}:{}  {}\n", removal.site.line, removal.site.col, paint.head(&removal.site.text));
+        text += &format!("      {}\n", wrap(&said, WIDTH, 8));
+    }
+    text += &format!("\n{}\n", paint.head("Taken out together"));
+    let gone: Vec<String> =
+        r.spare.iter().map(|i| format!("{}:{}", r.removals[*i].site.line, r.removals[*i].site.col)).collect();
+    let left = r.removals.len() - gone.len();
+    text += &match gone.is_empty() {
+        true => format!("  None can go: the {} are a minimal set.\n", of(left as i64, "statement")),
+        false => {
+            let words = format!(
+                "{} can go ({}); the {} left are a minimal set. {}",
+                of(gone.len() as i64, "statement"),
+                gone.join(", "),
+                left,
+                sentence(&r.minimal, s.varied.as_ref(), paint)
+            );
+            format!("  {}\n", wrap(&words, WIDTH, 2))
+        }
+    };
+    let values: Vec<String> = s.subject.program.params.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    text += &format!("  {}\n", wrap(&format!("This holds for {}.", values.join(" ")), WIDTH, 2));
+    let (steps, wall) = (of(r.whole.steps as i64, "step"), s.wall_s);
+    text + &format!("\n{} with nothing taken out; all together {wall:.3} s\n", steps)
+}
+
+/// The fault that a statement prevents.
+pub(crate) fn prevents(v: &Verdict) -> String {
+    v.violation.as_ref().map_or(String::new(), |x| {
+        let at = x.trips.map_or(String::new(), |n| format!(" ({})", of(n, "step")));
+        format!("{}{at}", fault(x))
+    })
+}
+
+fn fault(x: &Violation) -> String {
+    let line = |site: u32| x.sites.get(site as usize).map_or(0, |s| s.line);
+    match (x.findings.first(), x.hang.first()) {
+        (Some(f), _) => {
+            let other = f.other.as_ref().map_or(String::new(), |(s, part)| format!(", {part} at line {}", line(*s)));
+            format!("{} at line {}: {}{other}", f.kind.name(), line(f.site), f.message)
+        }
+        (None, Some(w)) => format!("deadlock at line {}: {} waits for {}", line(w.site), w.agent, w.waits_for),
+        _ => "a fault".to_string(),
+    }
+}
+
+fn held(v: &Verdict) -> String {
+    match &v.outcome {
+        Outcome::Bounded { trips: Some((a, b)), .. } => format!("holds without it for trip counts {a} to {b}"),
+        Outcome::Bounded { .. } => "holds without it for the values given".to_string(),
+        _ => "proved without it for every trip count".to_string(),
+    }
+}
+
+fn undecided(v: &Verdict) -> String {
+    match &v.outcome {
+        Outcome::GaveUp { why } | Outcome::Bounded { why, .. } => why.clone(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,114 @@
+//! The text of a verdict.
+
+use warpline_verify::{Outcome, Verdict, Violation, properties};
+
+use super::WIDTH;
+use super::faults::{finding, waiters};
+use super::numbers::{count, of};
+use super::summary::{field, head};
+use super::table::{Align, Table, wrap};
+use crate::console::Paint;
+use crate::load::Loaded;
+use crate::verdict::{ASSUMPTIONS, ENGINE, Varied, Verified};
+
+/// Everything about one verdict.
+pub(crate) fn verdict(v: &Verified, paint: Paint) -> String {
+    let mut text = head(&v.subject, paint);
+    text += &format!("{}\n\n", sentence(&v.verdict, v.varied.as_ref(), paint));
+    text += &scope(v);
+    text += &table(&v.verdict, paint);
+    if let Some(x) = &v.verdict.violation {
+        text += &violation(&v.subject, x, paint);
+    }
+    if !v.verdict.notes.is_empty() {
+        text += &format!("{}\n", paint.head("Worth knowing"));
+        v.verdict.notes.iter().for_each(|f| text += &finding(&v.subject, &v.subject.program.sites, f, paint));
+        text += "\n";
+    }
+    text += &format!("{}\n", paint.head("Assumed"));
+    for a in ASSUMPTIONS {
+        text += &format!("  {}\n", wrap(a, WIDTH - 2, 4));
+    }
+    text
+}
+
+/// The verdict in a sentence or two.
+pub(super) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> String {
+    let name = varied.map_or(String::new(), |p| format!(" of `{}`", p.name));
+    let text = match &v.outcome {
+        Outcome::Proved => format!("{} It holds in every schedule for every trip count{name}.", paint.head("PROVED.")),
+        Outcome::Bounded { trips, why } => {
+            let range = match trips {
+                Some((a, b)) => format!("for trip counts {a} to {b}{name} and for the values given"),
+                None => "for the values given".to_string(),
+            };
+            format!("{} It holds in every schedule {range}. Not for all: {why}.", paint.head("BOUNDED."))
+        }
+        Outcome::Violated => {
+            let at = v.violation.as_ref().and_then(|x| x.trips);
+            let at = at.map_or("with the values given".to_string(), |n| {
+                let n = of(n, "step");
+                format!("at {n} of the main loop, the fewest that show it")
+            });
+            format!("{} A schedule goes wrong {at}.", paint.bad("VIOLATED."))
+        }
+        Outcome::GaveUp { why } => format!("{} Nothing is decided: {why}.", paint.bad("GAVE UP.")),
+    };
+    wrap(&text, WIDTH, 0)
+}
+
+fn scope(v: &Verified) -> String {
+    let r = &v.verdict;
+    let period = match r.period {
+        Some(1) => "; the state recurs every step".to_string(),
+        Some(p) => format!("; the state recurs every {p} steps"),
+        None => String::new(),
+    };
+    let mut text = field("Engine", &format!("{ENGINE}{period}"));
+    text += &field("CTAs", &r.classes.join(", "));
+    text += &field(
+        "Varied",
+        &v.varied
+            .as_ref()
+            .map_or("nothing".to_string(), |p| format!("the trip count n of the main loop ({})", p.meaning)),
+    );
+    if let Some(n) = r.compared {
+        text += &field("Compared", &format!("compiled kernels of up to {} steps", count(n)));
+    }
+    text += &field("Fences", "practice: one anywhere on the way from the write to the asynchronous read");
+    let (with, all) = r.reads;
+    text += &field(
+        "Reads",
+        &format!("{} of {} in the last run say which tile they expect", count(with as i64), count(all as i64)),
+    );
+    text += &field("Steps", &format!("{}, in {:.3} s", count(r.steps as i64), v.wall_s));
+    text + "\n"
+}
+
+fn table(v: &Verdict, paint: Paint) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Left], 2);
+    for p in properties(v) {
+        table.row([p.name, p.verdict]);
+    }
+    format!("{}\n{}\n", paint.head("Properties"), table.text())
+}
+
+/// The fault: where, by whom, after what.
+pub(super) fn violation(subject: &Loaded, x: &Violation, paint: Paint) -> String {
+    let steps = x.trips.map_or("values given".to_string(), |n| of(n, "step"));
+    let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
+    x.findings.iter().for_each(|f| text += &finding(subject, &x.sites, f, paint));
+    if !x.hang.is_empty() {
+        text += &format!("Nobody can go on:\n{}", waiters(&x.sites, &x.hang, paint));
+    }
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left], 2);
+    for (agent, site) in x.steps.iter().rev().take(LAST).rev() {
+        if let Some(s) = x.sites.get(*site as usize) {
+            table.row([agent.clone(), s.line.to_string(), s.text.clone()]);
+        }
+    }
+    text + &format!("\n{}\n{}\n", paint.head("The last operations before it, with their lines"), table.text())
+}
+
+/// Operations of the schedule shown.
+const LAST: usize = 8;

@@ -1,0 +1,123 @@
+//! All trip counts of one CTA class: short runs one by one, a proof from a recurring state, and the runs it asks for.
+
+use warpline_sim::ir::{Loop, Program};
+use warpline_sim::protocol::Rules;
+
+use crate::canon::{self, Job, Seen};
+use crate::{AtTrips, Options, Outcome, Reach, Verdict, limits, recur, shift, take};
+
+/// What is run, how, and for which CTA.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) given: &'a Program,
+    pub(crate) at: Option<AtTrips<'a>>,
+    pub(crate) rules: Rules,
+    pub(crate) cluster: i64,
+    pub(crate) options: Options,
+}
+
+impl Run<'_> {
+    pub(crate) fn once(&self, prog: &Program, watch: Option<u16>, grown: &[(u32, u32)]) -> Seen {
+        let max_steps = self.options.max_steps;
+        canon::run(Job { prog, rules: self.rules, cluster: self.cluster, watch, grown, max_steps })
+    }
+
+    /// A run whose states at the main loop's steps are kept.
+    pub(crate) fn watched(&self, n: i64) -> Option<Seen> {
+        let at = self.at?;
+        let (prog, next) = (at(n)?, at(n + 1)?);
+        Some(self.once(&prog, main_loop(&prog, &next), &shift::grown(&prog, &next)))
+    }
+}
+
+/// Trip counts tried one by one before anything else, so that a fault is shown at its smallest.
+const SHORT: i64 = 12;
+/// Trip counts tried where there is no proof for all.
+const TRIED: i64 = 40;
+
+/// Decides one class; also a number for the path of each short run.
+pub(crate) fn every_trip(
+    run: &Run<'_>,
+    at: AtTrips<'_>,
+    class: &str,
+    v: &mut Verdict,
+) -> Result<(Reach, Vec<u64>), Outcome> {
+    let upto = run.options.max_trips.min(SHORT);
+    let mut paths = Vec::new();
+    let mut each = |v: &mut Verdict, from: i64, to: i64| {
+        for n in from..=to {
+            if let Some(prog) = at(n) {
+                let seen = run.once(&prog, None, &[]);
+                if n <= upto {
+                    paths.push(seen.path);
+                }
+                take(v, &prog, &seen, Some(n), class)?;
+            }
+        }
+        Ok(())
+    };
+    each(v, 0, upto)?;
+    let proof = match around(run, at).or_else(|| limits::run_time(run.given)) {
+        Some(why) => Err(why),
+        None => recur::recurrence(run, at),
+    };
+    let (need, why) = match proof {
+        Ok(proof) => {
+            v.period = v.period.max(Some(proof.period));
+            v.compared = v.compared.max(Some(proof.compared));
+            (proof.need, None)
+        }
+        Err(why) => (run.options.max_trips.min(TRIED), Some(why)),
+    };
+    each(v, upto + 1, need)?;
+    let reach = match why {
+        None => Reach::All,
+        Some(why) => {
+            // The size that was asked about, too.
+            let seen = run.once(run.given, None, &[]);
+            take(v, run.given, &seen, None, class)?;
+            Reach::Only(Some((0, upto.max(need))), why)
+        }
+    };
+    Ok((reach, paths))
+}
+
+/// A loop around the one that grows: it runs as often as the kernel's values say, and that is not varied.
+fn around(run: &Run<'_>, at: AtTrips<'_>) -> Option<String> {
+    let n = run.options.max_trips.min(SHORT);
+    let (short, long) = (at(n)?, at(n + 1)?);
+    for (head, end) in shift::grown(&short, &long) {
+        let around = |l: &&Loop| l.head <= head && l.end >= end && (l.head, l.end) != (head, end);
+        if let Some(l) = short.loops.iter().find(around) {
+            let line = short.site(l.head).line;
+            return Some(format!("the loop at line {line} around the main loop runs as often as the values given say"));
+        }
+    }
+    None
+}
+
+/// The index of the first loop whose bound grows by one with the trip count.
+pub(crate) fn main_loop(prog: &Program, next: &Program) -> Option<u16> {
+    let grows = |(a, b): (&Loop, &Loop)| {
+        let (x, y) = (a.bound.as_ref()?.constant()?, b.bound.as_ref()?.constant()?);
+        if y - x == 1 { a.var } else { None }
+    };
+    prog.loops.iter().zip(&next.loops).find_map(grows)
+}
+
+/// The trip count of the main loop, if `next` has one step more of it and is the same kernel otherwise.
+pub fn trip_count(prog: &Program, next: &Program) -> Option<i64> {
+    if !one_step_more(prog, next) {
+        return None;
+    }
+    let var = main_loop(prog, next)?;
+    prog.loops.iter().find(|l| l.var == Some(var)).and_then(|l| l.bound.as_ref()?.constant())
+}
+
+/// Whether `next` is `prog` with one more step of some loop, and otherwise the same kernel.
+pub fn one_step_more(prog: &Program, next: &Program) -> bool {
+    prog.code.len() == next.code.len()
+        && prog.grid == next.grid
+        && prog.shared_bytes() == next.shared_bytes()
+        && main_loop(prog, next).is_some()
+}

@@ -1,0 +1,153 @@
+//! Which synchronisation a kernel needs: each statement is taken out, and the rest verified.
+
+use rayon::prelude::*;
+use warpline_sim::ir::{Instr, Op, Program, Site};
+use warpline_sim::protocol::Rules;
+
+use crate::{AtTrips, Options, Outcome, Verdict, verify};
+
+/// Whether a statement is needed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Need {
+    /// Without it there is this fault.
+    Needed(Box<Verdict>),
+    /// Without it the kernel holds as far as with it.
+    Redundant(Box<Verdict>),
+    /// Without it less is decided than with it.
+    Undecided(Box<Verdict>),
+}
+
+/// One synchronisation taken out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Removal {
+    /// The statement.
+    pub site: Site,
+    /// What became of the kernel.
+    pub need: Need,
+}
+
+/// All of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Redundancy {
+    /// The kernel as it is.
+    pub whole: Verdict,
+    /// Each statement alone, in the order of the text.
+    pub removals: Vec<Removal>,
+    /// Statements that can go together, as indices into `removals`: taken out one after the other, each that can.
+    pub spare: Vec<usize>,
+    /// The kernel without those.
+    pub minimal: Verdict,
+}
+
+/// Tries each synchronisation of a kernel; `tick` hears of each verification done. Nothing is tried of a kernel that does
+/// not hold as it is.
+pub fn redundancy(
+    given: &Program,
+    at: Option<AtTrips<'_>>,
+    rules: Rules,
+    options: Options,
+    tick: &(dyn Fn() + Sync),
+) -> Redundancy {
+    let whole = verify(given, at, rules, options);
+    tick();
+    if !holds(&whole) {
+        return Redundancy { minimal: whole.clone(), whole, removals: Vec::new(), spare: Vec::new() };
+    }
+    let without = |sites: &[Site]| {
+        let less = |n: i64| at.and_then(|at| at(n)).map(|p| without(p, sites));
+        let less: Option<AtTrips<'_>> = if at.is_some() { Some(&less) } else { None };
+        let v = verify(&without(given.clone(), sites), less, rules, options);
+        tick();
+        v
+    };
+    let removals: Vec<Removal> = candidates(given)
+        .into_par_iter()
+        .map(|site| {
+            let v = without(std::slice::from_ref(&site));
+            let need = if v.outcome == Outcome::Violated {
+                Need::Needed(Box::new(v))
+            } else if as_far(&v, &whole) {
+                Need::Redundant(Box::new(v))
+            } else {
+                Need::Undecided(Box::new(v))
+            };
+            Removal { site, need }
+        })
+        .collect();
+    let mut spare: Vec<usize> = Vec::new();
+    let mut gone: Vec<Site> = Vec::new();
+    let mut minimal = whole.clone();
+    for (i, r) in removals.iter().enumerate() {
+        if let Need::Redundant(alone) = &r.need {
+            gone.push(r.site.clone());
+            let v = if gone.len() == 1 { (**alone).clone() } else { without(&gone) };
+            if as_far(&v, &whole) {
+                spare.push(i);
+                minimal = v;
+            } else {
+                gone.pop();
+            }
+        }
+    }
+    Redundancy { whole, removals, spare, minimal }
+}
+
+fn holds(v: &Verdict) -> bool {
+    matches!(v.outcome, Outcome::Proved | Outcome::Bounded { .. })
+}
+
+/// Whether a verdict covers what another does.
+fn as_far(v: &Verdict, whole: &Verdict) -> bool {
+    match (&v.outcome, &whole.outcome) {
+        (Outcome::Proved, _) => true,
+        (Outcome::Bounded { trips: a, .. }, Outcome::Bounded { trips: b, .. }) => match (a, b) {
+            (Some(a), Some(b)) => a.0 <= b.0 && a.1 >= b.1,
+            (a, b) => a == b,
+        },
+        _ => false,
+    }
+}
+
+/// The statements that wait or fence, in the order of the text. An arrival alone cannot go: somebody waits for it.
+fn candidates(prog: &Program) -> Vec<Site> {
+    let mut list: Vec<Site> = Vec::new();
+    for (pc, i) in prog.code.iter().enumerate() {
+        if let Instr::Op { op, .. } = i
+            && synchronises(op)
+            && !list.contains(prog.site(pc as u32))
+        {
+            list.push(prog.site(pc as u32).clone());
+        }
+    }
+    list.sort_by(|a, b| (&a.file, a.line, a.col).cmp(&(&b.file, b.line, b.col)));
+    list
+}
+
+fn synchronises(op: &Op) -> bool {
+    match op {
+        Op::Barrier(_)
+        | Op::WarpSync
+        | Op::ClusterArrive { .. }
+        | Op::ClusterWait
+        | Op::Wait(..)
+        | Op::MbarWait { .. }
+        | Op::Fence(_) => true,
+        Op::Named { sync, .. } => *sync,
+        _ => false,
+    }
+}
+
+/// The kernel without these statements; every instruction keeps its place.
+fn without(mut prog: Program, sites: &[Site]) -> Program {
+    for pc in 0..prog.code.len() {
+        let out = matches!(&prog.code[pc], Instr::Op { op, .. } if synchronises(op));
+        if out && sites.iter().any(|s| same(s, prog.site(pc as u32))) {
+            prog.code[pc] = Instr::Jump(pc as u32 + 1);
+        }
+    }
+    prog
+}
+
+fn same(a: &Site, b: &Site) -> bool {
+    (a.line, a.col) == (b.line, b.col) && a.file == b.file
+}
