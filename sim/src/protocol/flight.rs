@@ -28,6 +28,8 @@ pub struct Flight {
     /// Arrivals it performs: barrier, count, what they release.
     pub(super) arrives: SmallVec<[(MbarIx, u32); 2]>,
     pub(super) releases: Option<RowId>,
+    /// What its issuer had done, for those who wait for a copy from another CTA.
+    pub(super) follows: Option<RowId>,
     /// The clock of whoever arrives, for telling who knows of it.
     pub(super) epoch: Option<Epoch>,
     /// Registers that become ready.
@@ -47,6 +49,7 @@ impl Flight {
             delivers: SmallVec::new(),
             arrives: SmallVec::new(),
             releases: None,
+            follows: None,
             epoch: None,
             fills: None,
             expects: None,
@@ -56,6 +59,11 @@ impl Flight {
 }
 
 impl World<'_> {
+    /// What an agent has done, for whoever will wait for a copy it issues now; nothing where no other CTA can.
+    pub(super) fn issued(&mut self, a: AgentId) -> Option<RowId> {
+        (self.prog.cluster > 1).then(|| self.rows.snapshot(self.agent_row(a)))
+    }
+
     pub(super) fn launch(&mut self, f: Flight) -> FlightId {
         self.in_flight += 1;
         if let Some(id) = self.free_flights.pop() {
@@ -108,6 +116,10 @@ impl World<'_> {
         for &(bar, bytes, phase) in &f.delivers {
             let epoch = Epoch { comp: self.mbar_comp(bar), clock: phase + 1 };
             self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
+            if let Some(r) = f.follows {
+                let row = self.mbar_row(bar);
+                self.rows.follow(row, r);
+            }
             self.deliver(f.agent, f.pc, bar, bytes, phase);
         }
         for &(bar, count) in &f.arrives {
@@ -120,7 +132,7 @@ impl World<'_> {
             }
             self.arrive(f.agent, f.pc, bar, count, f.releases);
         }
-        if let Some(r) = f.releases {
+        for r in [f.releases, f.follows].into_iter().flatten() {
             self.rows.release(r);
         }
     }

@@ -397,6 +397,7 @@ impl World<'_> {
             }
             flight.delivers.push((ix, 16, phase));
         }
+        flight.follows = self.issued(a);
         Ok(Did::Signal { flight: self.launch(flight), in_stream: false })
     }
 }

@@ -164,7 +164,7 @@ impl World<'_> {
                 s.clock(self.mbar_comp(bar), phase);
             }
             f.arrives.iter().for_each(|(bar, n)| s.same((*bar as u64) << 32 | *n as u64));
-            if let Some(r) = f.releases {
+            for r in [f.releases, f.follows].into_iter().flatten() {
                 self.row(&mut s, r);
             }
         }
@@ -175,9 +175,7 @@ impl World<'_> {
 
     fn row(&self, s: &mut Snapshot, r: u32) {
         for comp in 0..self.rows.components() {
-            let (hb, fenced) = self.rows.both(r, comp);
-            s.clock(comp, hb);
-            s.clock(comp, fenced);
+            self.rows.all(r, comp).for_each(|clock| s.clock(comp, clock));
         }
     }
 
