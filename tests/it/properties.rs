@@ -1,5 +1,6 @@
 //! Properties of generated ring pipelines.
 
+mod bodies;
 mod check;
 mod mutate;
 mod ring;

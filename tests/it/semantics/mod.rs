@@ -76,3 +76,24 @@ pub(crate) fn message(report: &Report, word: &str) -> String {
     let all: Vec<&str> = report.findings.iter().map(|f| f.message.as_str()).collect();
     all.iter().find(|m| m.contains(word)).unwrap_or_else(|| panic!("no finding says {word:?}: {all:#?}")).to_string()
 }
+
+/// Every test named in the document exists, and every wrong answer has its row.
+#[test]
+fn the_document_names_tests_that_exist() {
+    let read = |path: &str| {
+        std::fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR")))
+            .unwrap_or_else(|e| panic!("{path}: {e}"))
+    };
+    let document = read("docs/semantics.md");
+    let named: Vec<(&str, &str)> = document.split('`').skip(1).step_by(2).filter_map(|n| n.split_once("::")).collect();
+    assert!(named.len() > 100, "{}", named.len());
+    for (module, name) in named.into_iter().filter(|(m, _)| m.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')) {
+        // PTX modifiers have dots, tests have not.
+        let source = read(&format!("tests/it/semantics/{module}.rs"));
+        assert!(source.contains(&format!("fn {name}()")), "there is no {module}::{name}");
+    }
+    let (rows, wrong) = (read("DEVIATIONS.md"), read("tests/it/semantics/fixme.rs"));
+    for name in wrong.lines().filter_map(|l| l.strip_prefix("fn ")?.strip_suffix("() {")) {
+        assert!(rows.contains(name) && document.contains(name), "{name} has no row");
+    }
+}
