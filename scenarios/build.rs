@@ -18,8 +18,7 @@ fn main() -> io::Result<()> {
         collect(&family, &name, &mut files)?;
     }
     files.sort();
-    let lines: String =
-        files.iter().map(|(name, path)| format!("    ({name:?}, include_str!({path:?})),\n")).collect();
+    let lines: String = files.iter().map(|(name, path)| format!("    ({name:?}, include_str!({path:?})),\n")).collect();
     let list = format!("[\n{lines}]\n");
     fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("embedded.rs"), list)
 }
