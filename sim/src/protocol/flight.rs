@@ -28,6 +28,8 @@ pub struct Flight {
     /// Arrivals it performs: barrier, count, what they release.
     pub(super) arrives: SmallVec<[(MbarIx, u32); 2]>,
     pub(super) releases: Option<RowId>,
+    /// ...to threads of the issuer's CTA only.
+    pub(super) cta_scope: bool,
     /// What its issuer had done, for those who wait for a copy from another CTA.
     pub(super) follows: Option<RowId>,
     /// The clock of whoever arrives, for telling who knows of it.
@@ -49,6 +51,7 @@ impl Flight {
             delivers: SmallVec::new(),
             arrives: SmallVec::new(),
             releases: None,
+            cta_scope: false,
             follows: None,
             epoch: None,
             fills: None,
@@ -130,7 +133,12 @@ impl World<'_> {
             if let Some(n) = f.expects {
                 self.expect(f.agent, f.pc, bar, n);
             }
-            self.arrive(f.agent, f.pc, bar, count, f.releases);
+            let hidden = f.cta_scope && self.mbar_cta(bar) != self.info[f.agent as usize].cta;
+            if let (true, Some(r)) = (hidden, f.releases) {
+                let row = self.mbar_row(bar);
+                self.rows.follow(row, r);
+            }
+            self.arrive(f.agent, f.pc, bar, count, f.releases.filter(|_| !hidden));
         }
         for r in [f.releases, f.follows].into_iter().flatten() {
             self.rows.release(r);

@@ -163,6 +163,7 @@ impl World<'_> {
                 s.same((bar as u64) << 32 | bytes as u64);
                 s.clock(self.mbar_comp(bar), phase);
             }
+            s.same(f.cta_scope);
             f.arrives.iter().for_each(|(bar, n)| s.same((*bar as u64) << 32 | *n as u64));
             for r in [f.releases, f.follows].into_iter().flatten() {
                 self.row(&mut s, r);
