@@ -8,5 +8,6 @@ mod docs;
 mod engine;
 mod facts;
 mod faults;
+mod museum;
 mod properties;
 mod semantics;

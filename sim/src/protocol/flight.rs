@@ -30,6 +30,10 @@ pub struct Flight {
     /// The phases those arrivals are meant for.
     pub(super) phases: SmallVec<[u32; 2]>,
     pub(super) releases: Option<RowId>,
+    /// ...to threads of the issuer's CTA only.
+    pub(super) cta_scope: bool,
+    /// What its issuer had done, for those who wait for a copy from another CTA.
+    pub(super) issued_after: Option<RowId>,
     /// The clock of whoever arrives, for telling who knows of it.
     pub(super) epoch: Option<Epoch>,
     /// The place in its stream that an arrival follows: whoever knows of that knows that it came.
@@ -52,6 +56,8 @@ impl Flight {
             arrives: SmallVec::new(),
             phases: SmallVec::new(),
             releases: None,
+            cta_scope: false,
+            issued_after: None,
             epoch: None,
             follows: None,
             fills: None,
@@ -67,6 +73,11 @@ impl Flight {
 }
 
 impl World<'_> {
+    /// What an agent has done, for whoever will wait for a copy it issues now; nothing where no other CTA can.
+    pub(super) fn issued(&mut self, a: AgentId) -> Option<RowId> {
+        (self.prog.cluster > 1).then(|| self.rows.snapshot(self.agent_row(a)))
+    }
+
     pub(super) fn launch(&mut self, f: Flight) -> FlightId {
         self.in_flight += 1;
         if let Some(id) = self.free_flights.pop() {
@@ -142,6 +153,10 @@ impl World<'_> {
         for &(bar, bytes, phase) in &f.delivers {
             let epoch = Epoch { comp: self.mbar_comp(bar), clock: phase + 1 };
             self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
+            if let Some(r) = f.issued_after {
+                let row = self.mbar_row(bar);
+                self.rows.follow(row, r);
+            }
             self.deliver(f.agent, f.pc, bar, bytes, phase);
         }
         for (i, &(bar, count)) in f.arrives.iter().enumerate() {
@@ -156,9 +171,14 @@ impl World<'_> {
             if let Some(n) = f.expects {
                 self.expect(f.agent, f.pc, bar, n);
             }
-            self.arrive(f.agent, f.pc, bar, count, (f.releases, f.follows));
+            let hidden = f.cta_scope && self.mbar_cta(bar) != self.info[f.agent as usize].cta;
+            if let (true, Some(r)) = (hidden, f.releases) {
+                let row = self.mbar_row(bar);
+                self.rows.follow(row, r);
+            }
+            self.arrive(f.agent, f.pc, bar, count, (f.releases.filter(|_| !hidden), f.follows));
         }
-        if let Some(r) = f.releases {
+        for r in [f.releases, f.issued_after].into_iter().flatten() {
             self.rows.release(r);
         }
     }

@@ -179,6 +179,7 @@ impl World<'_> {
                 s.same((bar as u64) << 32 | bytes as u64);
                 s.clock(self.mbar_comp(bar), phase);
             }
+            s.same(f.cta_scope);
             f.arrives.iter().for_each(|(bar, n)| s.same((*bar as u64) << 32 | *n as u64));
             for (&(bar, _), phase) in f.arrives.iter().zip(&f.phases) {
                 s.clock(self.mbar_comp(bar), *phase);
@@ -193,7 +194,7 @@ impl World<'_> {
                 s.same(piece as u64);
                 s.count(Family::Variable, value);
             }
-            if let Some(r) = f.releases {
+            for r in [f.releases, f.issued_after].into_iter().flatten() {
                 self.row(&mut s, r);
             }
         }
@@ -204,9 +205,7 @@ impl World<'_> {
 
     fn row(&self, s: &mut Snapshot, r: u32) {
         for comp in 0..self.rows.components() {
-            let (hb, fenced) = self.rows.both(r, comp);
-            s.clock(comp, hb);
-            s.clock(comp, fenced);
+            self.rows.all(r, comp).for_each(|clock| s.clock(comp, clock));
         }
     }
 

@@ -193,7 +193,7 @@ impl<'p> World<'p> {
         }
         let comps = comps + meets.len() as u32 + mbars;
         let row_count = n + 2 * mbars as usize + 2 * meets.len();
-        let mut rows = Rows::new(comps as usize, row_count);
+        let mut rows = Rows::new(comps as usize, row_count, prog.cluster > 1);
         for a in 0..n {
             rows.tick(a as RowId, a as u32);
         }
@@ -336,7 +336,7 @@ impl<'p> World<'p> {
 
     /// Notes an arrival or delivery that does not know of the end of the phase or generation before.
     pub(super) fn must_know(&mut self, a: AgentId, pc: u32, on: On, comp: u32, ended: u32) {
-        if self.unordered.is_none() && self.rows.clock(self.agent_row(a), comp) < ended {
+        if self.unordered.is_none() && self.rows.reached(self.agent_row(a), comp) < ended {
             self.unordered = Some((a, pc, on));
         }
     }
