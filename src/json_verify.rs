@@ -170,7 +170,7 @@ struct BarriersObject<'a> {
 struct StatementObject<'a> {
     place: PlaceObject<'a>,
     need: &'static str,
-    without: &'static str,
+    without: Option<&'static str>,
     trip_counts: Range,
     why: Option<&'a str>,
     prevents: Option<ViolationObject<'a>>,
@@ -189,18 +189,23 @@ pub(crate) fn barriers(s: &Sifted) -> Result<String, Failure> {
         .iter()
         .map(|x| {
             let (need, v) = match &x.need {
-                Need::Needed(v) => ("needed", v),
-                Need::Redundant(v) => ("redundant", v),
-                Need::Undecided(v) => ("undecided", v),
+                Need::Needed(v) => ("needed", Some(v)),
+                Need::Redundant(v) => ("redundant", Some(v)),
+                Need::Undecided(v) => ("undecided", Some(v)),
+                Need::NotJudged(_) => ("not_judged", None),
             };
+            let fault = v.and_then(|v| v.violation.as_ref());
             StatementObject {
                 place: at(&x.site),
                 need,
-                without: word(&v.outcome),
-                trip_counts: range(v),
-                why: why(v),
-                prevents: v.violation.as_ref().map(violation),
-                findings: v.violation.as_ref().map_or(vec![], |x| finding_objects(&x.findings, &x.sites)),
+                without: v.map(|v| word(&v.outcome)),
+                trip_counts: v.map_or(Range::None, |v| range(v)),
+                why: match &x.need {
+                    Need::NotJudged(why) => Some(why),
+                    _ => v.and_then(|v| why(v)),
+                },
+                prevents: fault.map(violation),
+                findings: fault.map_or(vec![], |x| finding_objects(&x.findings, &x.sites)),
             }
         })
         .collect();

@@ -27,6 +27,7 @@ pub(crate) fn barriers(s: &Sifted, paint: Paint) -> String {
             Need::Needed(v) => format!("needed: {}", prevents(v)),
             Need::Redundant(v) => format!("redundant: {}", held(v)),
             Need::Undecided(v) => format!("undecided: {}", undecided(v)),
+            Need::NotJudged(why) => format!("not judged: {why}"),
         };
         text += &format!("  {}:{}  {}\n", removal.site.line, removal.site.col, paint.head(&removal.site.text));
         text += &format!("      {}\n", wrap(&said, WIDTH, 8));
@@ -36,10 +37,10 @@ pub(crate) fn barriers(s: &Sifted, paint: Paint) -> String {
         r.spare.iter().map(|i| format!("{}:{}", r.removals[*i].site.line, r.removals[*i].site.col)).collect();
     let left = r.removals.len() - gone.len();
     text += &match gone.is_empty() {
-        true => format!("  None can go: the {} are a minimal set.\n", of(left as i64, "statement")),
+        true => format!("  None can go, of {}.\n", of(left as i64, "statement")),
         false => {
             let words = format!(
-                "{} can go ({}); the {} left are a minimal set. {}",
+                "{} can go ({}), and then no other of the {} left that is needed or redundant. {}",
                 of(gone.len() as i64, "statement"),
                 gone.join(", "),
                 left,
@@ -67,7 +68,11 @@ fn fault(x: &Violation) -> String {
     match (x.findings.first(), x.hang.first()) {
         (Some(f), _) => {
             let other = f.other.as_ref().map_or(String::new(), |(s, part)| format!(", {part} at line {}", line(*s)));
-            format!("{} at line {}: {}{other}", f.kind.name(), line(f.site), f.message)
+            let first = format!("{} at line {}: {}{other}", f.kind.name(), line(f.site), f.message);
+            let mut rest: Vec<String> =
+                x.findings.iter().skip(1).map(|f| format!("{} at line {}", f.kind.name(), line(f.site))).collect();
+            rest.dedup();
+            if rest.is_empty() { first } else { format!("{first}; also {}", rest.join(", ")) }
         }
         (None, Some(w)) => format!("deadlock at line {}: {} waits for {}", line(w.site), w.agent, w.waits_for),
         _ => "a fault".to_string(),

@@ -11,3 +11,4 @@ mod faults;
 mod museum;
 mod properties;
 mod semantics;
+mod verify;

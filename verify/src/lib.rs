@@ -36,7 +36,7 @@ mod shift;
 
 use warpline_sim::ir::{Program, Site};
 use warpline_sim::protocol::Rules;
-use warpline_sim::report::{Finding, Waiting};
+use warpline_sim::report::{Finding, FindingKind, Waiting};
 
 use canon::{End, Seen};
 use every::Run;
@@ -89,7 +89,7 @@ pub struct Violation {
     pub trips: Option<i64>,
     /// CTA class.
     pub class: String,
-    /// Faults of that run, worst first as they were met.
+    /// Faults of that run as they were met; stale tiles and coverage, which often follow from a race, last.
     pub findings: Vec<Finding>,
     /// Who waits for what, where the run hangs.
     pub hang: Vec<Waiting>,
@@ -215,7 +215,9 @@ fn take(v: &mut Verdict, prog: &Program, seen: &Seen, trips: Option<i64>, class:
             v.notes.push(f.clone());
         }
     }
-    let faults: Vec<Finding> = seen.findings.iter().filter(|f| !f.note).cloned().collect();
+    let mut faults: Vec<Finding> = seen.findings.iter().filter(|f| !f.note).cloned().collect();
+    // What a race leads to in this one order comes after the race.
+    faults.sort_by_key(|f| matches!(f.kind, FindingKind::Stale | FindingKind::Coverage));
     let hang = match &seen.end {
         End::Hung(w) => w.clone(),
         End::Limit => return Err(Outcome::GaveUp { why: format!("a run of {} steps did not end", seen.steps) }),

@@ -1,8 +1,8 @@
 //! Which synchronisation a kernel needs: each statement is taken out, and the rest verified.
 
 use rayon::prelude::*;
-use warpline_sim::ir::{Instr, Op, Program, Site};
-use warpline_sim::protocol::Rules;
+use warpline_sim::ir::{Fence, Instr, Op, Program, Site};
+use warpline_sim::protocol::{Rules, agents};
 
 use crate::{AtTrips, Options, Outcome, Verdict, verify};
 
@@ -15,6 +15,8 @@ pub enum Need {
     Redundant(Box<Verdict>),
     /// Without it less is decided than with it.
     Undecided(Box<Verdict>),
+    /// The model does not hold kernels to it; why.
+    NotJudged(&'static str),
 }
 
 /// One synchronisation taken out.
@@ -62,7 +64,10 @@ pub fn redundancy(
     };
     let removals: Vec<Removal> = candidates(given)
         .into_par_iter()
-        .map(|site| {
+        .map(|(site, op)| {
+            if let Some(why) = unjudged(given, op) {
+                return Removal { site, need: Need::NotJudged(why) };
+            }
             let v = without(std::slice::from_ref(&site));
             let need = if v.outcome == Outcome::Violated {
                 Need::Needed(Box::new(v))
@@ -109,18 +114,30 @@ fn as_far(v: &Verdict, whole: &Verdict) -> bool {
 }
 
 /// The statements that wait or fence, in the order of the text. An arrival alone cannot go: somebody waits for it.
-fn candidates(prog: &Program) -> Vec<Site> {
-    let mut list: Vec<Site> = Vec::new();
+fn candidates(prog: &Program) -> Vec<(Site, &Op)> {
+    let mut list: Vec<(Site, &Op)> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Op { op, .. } = i
             && synchronises(op)
-            && !list.contains(prog.site(pc as u32))
+            && !list.iter().any(|(s, _)| same(s, prog.site(pc as u32)))
         {
-            list.push(prog.site(pc as u32).clone());
+            list.push((prog.site(pc as u32).clone(), op));
         }
     }
-    list.sort_by(|a, b| (&a.file, a.line, a.col).cmp(&(&b.file, b.line, b.col)));
+    list.sort_by(|(a, _), (b, _)| (&a.file, a.line, a.col).cmp(&(&b.file, b.line, b.col)));
     list
+}
+
+/// Why taking a statement out would show nothing.
+fn unjudged(prog: &Program, op: &Op) -> Option<&'static str> {
+    match op {
+        Op::Fence(Fence::Async | Fence::MbarrierInit) => None,
+        Op::Fence(_) => Some("what this fence orders is not modelled"),
+        Op::WarpSync if agents(prog).iter().all(|a| a.lanes.is_none()) => {
+            Some("the lanes of a warp are one agent here, so what they hand each other is not seen")
+        }
+        _ => None,
+    }
 }
 
 fn synchronises(op: &Op) -> bool {

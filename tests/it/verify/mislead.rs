@@ -1,0 +1,153 @@
+//! Kernels for which one run, or a few trip counts, look better than the kernel is. None of them may be called proved.
+
+use super::kernel;
+
+const BUFFER: &str = "  grid 8, 8   warps 2
+  global A: f16[512, k]   global C: f16[512, 512]
+  shared a: f16[64, 16]
+  role load = warp 0
+  role use = warp 1
+  all:
+    for i in 0..tiles:
+      load: load A[cta.m, i] -> a
+      barrier
+      use:
+        lds a : A[cta.m, i] -> r
+        alu fma 64 x 16 uses r
+      LAST
+";
+
+fn buffer(last: &str) -> super::Verdict {
+    let head = "kernel t(k = 128)\n  let tiles = k / 16\n";
+    kernel("m4-max", &(head.to_string() + &BUFFER.replace("LAST", last)))
+}
+
+#[test]
+fn the_kernel_they_are_made_from_is_proved() {
+    buffer("barrier").proved();
+}
+
+#[test]
+fn a_barrier_that_ends_late_in_long_runs_only() {
+    // Comparisons with a number far away, plainly and behind a division or a sum: i = 80 is past every short run.
+    for guard in ["i < 80", "i / 4 < 20", "i - 60 < 20", "i != 80", "i * 2 < 160"] {
+        let v = buffer(&format!("if {guard}: barrier"));
+        assert!(["violated", "bounded"].contains(&v.word()), "{guard}: {:#}", v.json);
+        assert!(v.word() == "violated" || v.json["trip_counts"][1].as_i64() < Some(80), "{guard}");
+    }
+}
+
+#[test]
+fn a_barrier_that_some_trip_counts_lack() {
+    // Known when the kernel is compiled: the number of steps decides, and no run of another number shows it.
+    for guard in ["tiles % 50 != 49", "tiles != 90", "tiles < 100", "k % 1600 != 0"] {
+        let v = buffer(&format!("if {guard}: barrier"));
+        assert_ne!(v.word(), "proved", "{guard}");
+    }
+    buffer("if tiles % 7 != 3: barrier").violated("WAR race", "load A").first_at(3);
+}
+
+#[test]
+fn a_barrier_that_some_ctas_lack() {
+    for guard in ["cta.m != 3", "cta.m % 4 != 1", "cta.m < 3 or cta.m > 3", "cta.id != 20", "cta.m != cta.n"] {
+        let v = buffer(&format!("if {guard}: barrier"));
+        assert_ne!(v.word(), "proved", "{guard}");
+    }
+    // An interval of rows in the middle is found: the path changes twice.
+    buffer("if cta.m < 3: barrier").violated("WAR race", "load A");
+    // Two parts of the grid that are both right.
+    let v = buffer("if cta.m < 3: barrier else: barrier");
+    v.proved();
+    assert_eq!(v.json["classes"], serde_json::json!(["rows 0 to 2", "rows 3 to 7"]));
+}
+
+#[test]
+fn a_tile_of_another_cta_is_not_taken_for_the_own_one() {
+    let text = BUFFER.replace("LAST", "barrier").replace(": A[cta.m, i] ->", ": A[cta.n, i] ->");
+    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &text)).violated("stale tile", "lds a");
+}
+
+#[test]
+fn a_loop_around_the_main_loop_is_not_varied() {
+    let body = BUFFER.replace("LAST", "barrier").replace("    for i in 0..tiles:", "    for job in 0..3, i in 0..tiles:");
+    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &body)).bounded("around the main loop");
+}
+
+#[test]
+fn two_loops_one_after_the_other_are_not_one() {
+    let second = "barrier
+    for j in 0..tiles:
+      load: load A[cta.m, j] -> a
+      if j < 90: barrier
+      use:
+        lds a : A[cta.m, j] -> r
+        alu fma 64 x 16 uses r
+      barrier";
+    let v = buffer(second);
+    assert!(["bounded", "violated"].contains(&v.word()), "{:#}", v.json);
+}
+
+#[test]
+fn a_wait_that_can_come_a_phase_too_early() {
+    // In the order of the warps the second phase is complete when warp 1 comes; it may come before the first.
+    let text = "kernel t()
+  grid 1   warps 2
+  mbar full (1)
+  all: warp 0: elect: init full
+  all: barrier
+  warp 0: elect:
+    arrive full
+    wait full for 0
+    arrive full
+  warp 1: elect:
+    wait full for 1
+";
+    kernel("h200", text).violated("parity alias", "wait full for 1");
+}
+
+#[test]
+fn an_expectation_that_can_come_after_the_phase() {
+    // Warp 0 expects, warp 1 arrives: if it arrives first, the phase is complete without the bytes.
+    let text = "kernel t()
+  grid 1   warps 2
+  global A: f16[64, 64]
+  shared a: f16[64, 64]
+  mbar full (1)
+  all: warp 0: elect: init full;  fence mbarrier_init
+  all: barrier
+  warp 0: elect:
+    expect full bytes(a)
+    tma A[0, 0] -> a signals full
+    wait full for 0
+  warp 1: elect:
+    arrive full
+";
+    kernel("h200", text).violated("transaction bytes", "expect full");
+    let ordered = text.replace("(1)\n", "(2)\n").replace("    wait full", "    arrive full\n    wait full");
+    assert_eq!(kernel("h200", &ordered).word(), "bounded");
+}
+
+#[test]
+fn arrivals_under_way_that_are_too_many_for_a_phase() {
+    // Two warps' copies arrive at a barrier for one: which of them ends the first phase depends on the memory.
+    let text = "kernel t()
+  grid 1   warps 2
+  global A: f16[64, 64]
+  shared a[2]: f16[32, 64]
+  mbar full (32)
+  all: warp 0: elect: init full
+  all: barrier
+  all:
+    cp A[0, 0] -> a[warp]
+    cp.arrive full noinc
+    wait full for 0
+";
+    assert_ne!(kernel("h200", text).word(), "bounded");
+}
+
+#[test]
+fn values_known_at_run_time_are_one_case_of_many() {
+    let body = BUFFER.replace("LAST", "barrier").replace("0..tiles", "0..n");
+    let text = "kernel t(k = 128)\n  let tiles = k / 16\n  trips n = any run 8\n".to_string() + &body;
+    assert_eq!(kernel("m4-max", &text).word(), "bounded");
+}

@@ -1,0 +1,54 @@
+//! The verdict of every scenario that comes with warpline.
+
+use rayon::prelude::*;
+
+use super::verify;
+
+/// Those that are at fault: kind and a text of the line.
+const VIOLATED: [(&str, &str, &str); 6] = [
+    ("blackwell/level2_2sm", "parity alias", "wait full[i % stages] for i / stages"),
+    ("blackwell/level2_2sm_8192", "parity alias", "wait full[i % stages] for i / stages"),
+    ("hopper/cp_async_wgmma_no_fence", "missing fence", "wgmma a"),
+    ("mla/fused_kv", "range", ""),
+    ("mla/proj_k16", "WAW race", "sts acc.block(r, c)"),
+    ("mla/proj_k32", "WAW race", "sts acc.block(r, c)"),
+];
+
+/// Those with a loop around the main loop that is not varied.
+const AROUND: [&str; 4] = ["attention/fa3", "hopper/persistent", "hopper/pingpong", "mla/fused_kv_fixed"];
+
+#[test]
+fn every_scenario_has_its_verdict() {
+    warpline_scenarios::embedded_names().into_par_iter().for_each(|name| {
+        let v = verify(&[name]);
+        if let Some((_, kind, at)) = VIOLATED.iter().find(|x| x.0 == name) {
+            v.violated(kind, at);
+        } else if AROUND.contains(&name) {
+            v.bounded("around the main loop runs as often as the values given say");
+        } else {
+            v.proved();
+        }
+    });
+}
+
+#[test]
+fn the_projections_are_at_fault_where_blocks_are_partial() {
+    for (name, k) in [("mla/proj_k16", "k=512"), ("mla/proj_k32", "k=512")] {
+        let set = |m, n| verify(&[name, "--set", m, "--set", n, "--set", k]);
+        set("m=4096", "n=8192").proved();
+        let rows = set("m=4100", "n=8192");
+        rows.violated("WAW race", "sts acc").violated("stale tile", "lds stage");
+        assert!(rows.json["violation"]["class"].as_str().unwrap().starts_with("row 64"), "{:#}", rows.json);
+        set("m=4096", "n=8196").violated("divergent barrier", "barrier");
+        for (m, n) in [("m=4100", "n=8192"), ("m=4096", "n=8196"), ("m=4100", "n=8196")] {
+            verify(&[name, "--set", m, "--set", n, "--set", k, "--set", "own_staging=1"]).proved();
+        }
+    }
+}
+
+#[test]
+fn idle_simdgroups_address_outside_their_share() {
+    let v = verify(&["mla/fused_kv"]);
+    let who = v.json["violations"][0]["agent"].as_str().unwrap();
+    assert!(who.contains("w2") || who.contains("w3"), "{who}");
+}
