@@ -59,8 +59,12 @@ fn one_of_two_barriers_of_a_cdna_step_can_go() {
     // Alone either can go, together they cannot: {0, 2, 3} and, the other way round, {0, 1, 3} are the minimal sets.
     assert_eq!(found["spare"].as_array().unwrap().len(), 1);
     assert_eq!(found["minimal"], "proved");
-    let third = edited("cdna/two_step_ahead", &[("wait lgkm <= 0;  barrier  // 2", "wait lgkm <= 0")], |f| barriers(&[f]));
-    assert_eq!((third["verdict"].as_str(), need(&third, 33, "barrier")["need"].as_str()), (Some("proved"), Some("needed")));
+    let third =
+        edited("cdna/two_step_ahead", &[("wait lgkm <= 0;  barrier  // 2", "wait lgkm <= 0")], |f| barriers(&[f]));
+    assert_eq!(
+        (third["verdict"].as_str(), need(&third, 33, "barrier")["need"].as_str()),
+        (Some("proved"), Some("needed"))
+    );
 }
 
 #[test]

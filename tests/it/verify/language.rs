@@ -42,7 +42,8 @@ fn cdna_waits_for_just_enough() {
 #[test]
 fn cdna_barriers_do_not_stand_for_lds_waits() {
     let cdna = "cdna/two_step_ahead";
-    mutated(cdna, &[("wait lgkm <= 0;  barrier  // 0", "barrier  // 0")], &[]).violated("WAR race", "dma A[cta.m, i + 2].0");
+    mutated(cdna, &[("wait lgkm <= 0;  barrier  // 0", "barrier  // 0")], &[])
+        .violated("WAR race", "dma A[cta.m, i + 2].0");
     let phase_2 = mutated(cdna, &[("wait lgkm <= 0;  barrier  // 2", "barrier  // 2")], &[]);
     phase_2.violated("WAR race", "dma A[cta.m, i + 1].1");
 }

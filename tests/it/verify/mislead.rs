@@ -64,13 +64,16 @@ fn a_barrier_that_some_ctas_lack() {
 #[test]
 fn a_tile_of_another_cta_is_not_taken_for_the_own_one() {
     let text = BUFFER.replace("LAST", "barrier").replace(": A[cta.m, i] ->", ": A[cta.n, i] ->");
-    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &text)).violated("stale tile", "lds a");
+    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &text))
+        .violated("stale tile", "lds a");
 }
 
 #[test]
 fn a_loop_around_the_main_loop_is_not_varied() {
-    let body = BUFFER.replace("LAST", "barrier").replace("    for i in 0..tiles:", "    for job in 0..3, i in 0..tiles:");
-    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &body)).bounded("around the main loop");
+    let body =
+        BUFFER.replace("LAST", "barrier").replace("    for i in 0..tiles:", "    for job in 0..3, i in 0..tiles:");
+    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &body))
+        .bounded("around the main loop");
 }
 
 #[test]

@@ -120,9 +120,11 @@ impl Verdict {
         let here = |place: &Value| place["text"].as_str().unwrap().contains(at) && place["line"].as_u64() > Some(0);
         let met = match kind {
             "deadlock" => self.json["hang"].as_array().unwrap().iter().any(|w| here(&w["place"])),
-            _ => self.json["violations"].as_array().unwrap().iter().any(|f| {
-                f["kind"] == kind && (here(&f["place"]) || (f["other"].is_object() && here(&f["other"])))
-            }),
+            _ => self.json["violations"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|f| f["kind"] == kind && (here(&f["place"]) || (f["other"].is_object() && here(&f["other"])))),
         };
         assert!(met, "no {kind} at `{at}` in {:#}", self.json);
         assert_eq!(self.json["properties"][kind], "violated");
