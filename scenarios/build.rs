@@ -15,14 +15,25 @@ fn main() -> io::Result<()> {
         if !family.is_dir() || ["src", "tests", "benches", "examples", "target"].contains(&name.as_str()) {
             continue;
         }
-        for file in sorted(&family)? {
-            if matches!(file.extension().and_then(|e| e.to_str()), Some("pipe" | "toml")) {
-                files.push(format!("    ({:?}, include_str!({:?})),\n", format!("{name}/{}", file_name(&file)), file));
-            }
+        collect(&family, &name, &mut files)?;
+    }
+    files.sort();
+    let lines: String = files.iter().map(|(name, path)| format!("    ({name:?}, include_str!({path:?})),\n")).collect();
+    let list = format!("[\n{lines}]\n");
+    fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("embedded.rs"), list)
+}
+
+/// Kernels and scenarios of a folder and of those inside it, by name.
+fn collect(dir: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
+    for path in sorted(dir)? {
+        let inner = format!("{name}/{}", file_name(&path));
+        if path.is_dir() {
+            collect(&path, &inner, files)?;
+        } else if matches!(path.extension().and_then(|e| e.to_str()), Some("pipe" | "toml")) {
+            files.push((inner, path));
         }
     }
-    let list = format!("[\n{}]\n", files.concat());
-    fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("embedded.rs"), list)
+    Ok(())
 }
 
 fn sorted(dir: &Path) -> io::Result<Vec<PathBuf>> {

@@ -37,7 +37,7 @@ pub enum Command {
     /// List the machines, or the numbers of one with their sources
     Models(Models),
     /// List the built-in scenarios
-    List,
+    List(List),
     /// Write a small kernel and its scenario to start from
     New(New),
     /// Format kernels
@@ -142,6 +142,14 @@ pub struct Barriers {
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
+}
+
+/// `warpline list`.
+#[derive(Debug, Args)]
+pub struct List {
+    /// Only those whose names begin like this; without it, the museum of bugs is one line
+    #[arg(value_name = "PREFIX")]
+    pub prefix: Option<String>,
 }
 
 /// `warpline check`.

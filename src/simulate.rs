@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use warpline_sim::diag::Diagnostic;
 use warpline_sim::report::Outcome;
 use warpline_sim::{Report, RunError, RunOptions};
 
@@ -52,20 +53,28 @@ pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>)
     }
 }
 
+/// A failure at a line of the kernel.
+fn at_site(subject: &Loaded, site: u32, message: String, label: String, help: Option<&str>) -> Failure {
+    let Some(at) = subject.program.sites.get(site as usize) else { return Failure::new(message) };
+    let text = subject.sources.get(&at.file).map_or("", String::as_str);
+    let mut d = Diagnostic::new(&at.file, span_of(text, at.line, at.col, &at.text), message, label);
+    d.help = help.map(Into::into);
+    Failure::Input { diagnostics: vec![d], sources: subject.sources.clone() }
+}
+
 /// Why it cannot be run, at the line that asks for too much where there is one.
 pub(crate) fn refused(subject: &Loaded, error: RunError) -> Failure {
+    let machine = &subject.machine.name;
     match error {
-        RunError::Unsupported { message, site: Some(site) } => match subject.program.sites.get(site as usize) {
-            Some(at) => {
-                let text = subject.sources.get(&at.file).map_or("", String::as_str);
-                let span = span_of(text, at.line, at.col, &at.text);
-                let label = format!("{} cannot do this", subject.machine.name);
-                let d = warpline_sim::diag::Diagnostic::new(&at.file, span, message, label)
-                    .help("name another machine with `--machine`; `warpline models` lists them");
-                Failure::Input { diagnostics: vec![d], sources: subject.sources.clone() }
-            }
-            None => Failure::new(message),
-        },
+        RunError::Unsupported { message, site: Some(site) } => at_site(
+            subject,
+            site,
+            message,
+            format!("{machine} cannot do this"),
+            Some("name another machine with `--machine`; `warpline models` lists them"),
+        ),
+        RunError::Misplaced { message, site } => at_site(subject, site, message, "this statement".into(), None),
+        RunError::EmptyGrid { .. } => Failure::with_help(error.to_string(), "set the sizes with `--set`"),
         RunError::Unsupported { message, site: None } => Failure::new(message),
         RunError::DoesNotFit { message } => Failure::with_help(
             message,

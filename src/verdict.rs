@@ -62,7 +62,7 @@ pub(crate) const ASSUMPTIONS: [&str; 7] = [
     "a fence anywhere between a write and an asynchronous read counts, whichever thread executes it (DEVIATIONS.md 17)",
     "compiled kernels that were compared stand for longer ones: the text computes with its trip count as it does there",
     "not modelled: semaphores in global memory, dependent launches (`grid.wait` orders nothing), other grids",
-    "not held to: `wgmma.fence`, `tcgen05.fence`, scopes of arrivals, lanes of a warp that no `elect:` splits, numbered barriers whose generations mix warps (DEVIATIONS.md 9 to 14, 16)",
+    "not held to: `wgmma.fence`, `tcgen05.fence`, lanes of a warp that no `elect:` splits, numbered barriers whose generations mix warps (DEVIATIONS.md 10 to 14, 16)",
     "sums are not followed through shared memory: of a staged epilogue coverage is not known (DEVIATIONS.md 15)",
     "trip counts, tiles and values known only at run time are those the kernel gives (DEVIATIONS.md 8)",
 ];

@@ -244,33 +244,6 @@ __global__ void k_tensor_issue(long long* out, const __grid_constant__ CUtensorM
     }
     *out = sum / 8;
 }
-// Four tensor copies in flight all the time from one region that all SMs read: bytes a cycle into one SM.
-__global__ void k_tensor_rate(long long* out, const __grid_constant__ CUtensorMap map, int bytes, int rows, int boxes) {
-    __shared__ uint64_t b[4];
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < 4; i++) bar_init(&b[i], 1);
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    }
-    __syncthreads();
-    if (threadIdx.x) return;
-    auto go = [&](int i) {
-        bar_expect(&b[i % 4], bytes);
-        asm volatile(
-            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-                smem(pool) + i % 4 * bytes),
-            "l"(&map), "r"(0), "r"(i % boxes * rows), "r"(smem(&b[i % 4]))
-            : "memory");
-    };
-    const int n = 512;
-    for (int i = 0; i < 4; i++) go(i);
-    long long t = 0;
-    for (int i = 0; i < n; i++) {
-        if (i == n / 2) t = clock64();
-        bar_wait(&b[i % 4], i / 4 & 1);
-        if (i + 4 < n) go(i + 4);
-    }
-    out[blockIdx.x] = clock64() - t;
-}
 __global__ void k_cp_async(long long* out, const uint4* src, int n, int wait) {
     long long sum = 0;
     for (int r = 0; r < 32; r++) {
@@ -335,8 +308,9 @@ __device__ __forceinline__ void wgmma<64>(float (&d)[32], uint64_t a, uint64_t b
 __device__ __forceinline__ uint64_t descriptor(uint32_t at) {
     return (uint64_t)((at & 0x3ffff) >> 4) | (uint64_t)1 << 16 | (uint64_t)64 << 32 | (uint64_t)1 << 62;
 }
-// n multiplications m64n64k16 in one group: the intercept over n is what commit, wait and the pipe's depth add.
-__global__ void k_wgmma(long long* out, int n) {
+// N multiplications m64n64k16 in one group: the intercept over N is what fence, commit, wait and the pipe's depth add.
+template <int N>
+__global__ void k_wgmma(long long* out) {
     float d[32] = {};
     uint64_t a = descriptor(smem(pool)), b = descriptor(smem(pool) + 8192);
     long long sum = 0;
@@ -344,7 +318,8 @@ __global__ void k_wgmma(long long* out, int n) {
         __syncthreads();
         long long t = clock64();
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-        for (int i = 0; i < n; i++) wgmma<64>(d, a, b);
+#pragma unroll
+        for (int i = 0; i < N; i++) wgmma<64>(d, a, b);
         asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
         t = clock64() - t;
         if (r >= 8) sum += t;
@@ -354,15 +329,15 @@ __global__ void k_wgmma(long long* out, int n) {
     for (float x : d) s += x;
     if (s == 1.2345f) *out = 0;
 }
-__global__ void k_mma(long long* out, int chains) {
-    float d[8][4] = {};
+template <int CHAINS>
+__global__ void k_mma(long long* out) {
+    float d[CHAINS][4] = {};
     uint32_t a[4] = {1, 2, 3, 4}, b[2] = {5, 6};
     __syncthreads();
     long long t = clock64();
     for (int i = 0; i < LOOP; i++)
 #pragma unroll
-        for (int c = 0; c < 8; c++)
-            if (c < chains)
+        for (int c = 0; c < CHAINS; c++)
                 asm volatile(
                     "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                     : "+f"(d[c][0]), "+f"(d[c][1]), "+f"(d[c][2]), "+f"(d[c][3])
@@ -372,22 +347,6 @@ __global__ void k_mma(long long* out, int chains) {
     for (auto& r : d) s += r[0] + r[1] + r[2] + r[3];
     if (threadIdx.x == 0) *out = t;
     if (s == 1.2345f) *out = 0;
-}
-__global__ void k_ldmatrix(long long* out, int warps_only) {
-    uint32_t r[4], x = 0;
-    uint32_t at = smem(pool) + threadIdx.x % 32 * 16 + (threadIdx.x / 32) * 512;
-    __syncthreads();
-    long long t = clock64();
-#pragma unroll 16
-    for (int i = 0; i < LOOP; i++) {
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                     : "r"(at));
-        x ^= r[0] ^ r[1] ^ r[2] ^ r[3];
-    }
-    t = clock64() - t;
-    if (threadIdx.x == 0) *out = t;
-    if (x == 0x12345678) *out = warps_only;
 }
 __global__ void k_empty() {}
 
@@ -420,7 +379,7 @@ static CUtensorMap tensor_map(void* base, uint64_t rows, uint32_t box) {
     uint64_t dims[2] = {64, rows}, strides[1] = {128};
     uint32_t boxes[2] = {64, box}, steps[2] = {1, 1};
     CUresult r = encode(&m, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, base, dims, strides, boxes, steps,
-                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                         CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (r != CUDA_SUCCESS) fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", (int)r), exit(1);
     return m;
@@ -465,7 +424,6 @@ int main() {
     row("mbarrier.handover.remote", 2, "cycles", each / 2, [=] { clustered(k_remote_pingpong, 2, 32, d_out); });
     CHECK(cudaFuncSetAttribute(k_bulk, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536));
     CHECK(cudaFuncSetAttribute(k_tensor, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536));
-    CHECK(cudaFuncSetAttribute(k_tensor_rate, cudaFuncAttributeMaxDynamicSharedMemorySize, 131072));
     for (int b : {128, 512, 2048, 8192, 16384, 32768, 65536})
         row("tma.bulk.latency", b, "cycles", 1, [=] { k_bulk<<<1, 32, 65536>>>(d_out, buf, b); });
     for (uint32_t r : {8u, 16u, 32u, 64u, 128u, 256u}) {
@@ -475,11 +433,6 @@ int main() {
     {
         CUtensorMap m = tensor_map(buf, big / 128, 16);
         row("tma.tensor.issue", 2048, "cycles", 1.0 / 8, [=] { k_tensor_issue<<<1, 32, 32768>>>(d_out, m, 2048); });
-    }
-    for (int blocks : {1, sms}) {
-        CUtensorMap m = tensor_map(buf, big / 128, 128);
-        row(blocks == 1 ? "tma.rate.one_sm" : "tma.rate.all_sms", 16384, "bytes/cycle", -256.0 * 16384,
-            [=] { k_tensor_rate<<<blocks, 32, 131072>>>(d_out, m, 16384, 128, 256); }, blocks);
     }
     for (int n : {1, 4, 8, 16}) {
         row("cp.async.latency", n, "cycles", 1, [=] { k_cp_async<<<1, 32, 32768>>>(d_out, (uint4*)buf, n, 1); });
@@ -492,12 +445,13 @@ int main() {
         row("l2.rate.all_sms.shared", kb, "bytes/cycle", -bytes, [=] { k_l2_rate<<<sms, 1024>>>(d_out, (uint4*)buf, per, 0); }, sms);
         row("l2.rate.all_sms.own", kb, "bytes/cycle", -bytes, [=] { k_l2_rate<<<sms, 1024>>>(d_out, (uint4*)buf, per, 1); }, sms);
     }
-    for (int n : {1, 2, 4, 8, 16, 32}) row("wgmma.m64n64k16.group", n, "cycles", 1, [=] { k_wgmma<<<1, 128, 32768>>>(d_out, n); });
-    row("mma.m16n8k16.latency", 1, "cycles", each, [=] { k_mma<<<1, 32>>>(d_out, 1); });
-    row("mma.m16n8k16.interval", 8, "cycles", each / 8, [=] { k_mma<<<1, 32>>>(d_out, 8); });
-    row("mma.m16n8k16.interval.4warps", 8, "cycles", each / 8, [=] { k_mma<<<1, 128>>>(d_out, 8); });
-    row("ldmatrix.x4.interval", 1, "cycles", each, [=] { k_ldmatrix<<<1, 32, 16384>>>(d_out, 1); });
-    row("ldmatrix.x4.interval", 4, "cycles", each, [=] { k_ldmatrix<<<1, 128, 16384>>>(d_out, 1); });
+    row("wgmma.m64n64k16.group", 0, "cycles", 1, [=] { k_wgmma<0><<<1, 128, 32768>>>(d_out); });
+    row("wgmma.m64n64k16.group", 1, "cycles", 1, [=] { k_wgmma<1><<<1, 128, 32768>>>(d_out); });
+    row("wgmma.m64n64k16.group", 2, "cycles", 1, [=] { k_wgmma<2><<<1, 128, 32768>>>(d_out); });
+    row("wgmma.m64n64k16.group", 4, "cycles", 1, [=] { k_wgmma<4><<<1, 128, 32768>>>(d_out); });
+    row("wgmma.m64n64k16.group", 8, "cycles", 1, [=] { k_wgmma<8><<<1, 128, 32768>>>(d_out); });
+    row("wgmma.m64n64k16.group", 16, "cycles", 1, [=] { k_wgmma<16><<<1, 128, 32768>>>(d_out); });
+    row("mma.m16n8k16.latency", 1, "cycles", each, [=] { k_mma<1><<<1, 32>>>(d_out); });
     // Launches back to back, and what a wave of CTAs adds.
     cudaEvent_t e0, e1;
     CHECK(cudaEventCreate(&e0));

@@ -25,6 +25,8 @@ pub fn parse(file: &str, text: &str) -> Result<Machine, Vec<Diagnostic>> {
     }
     let machine = if readable { reader.machine(root.get_ref()) } else { None };
     reader.out.sort_by_key(|d| (d.span.start, d.span.end));
+    // The TOML parser may stumble over one place twice.
+    reader.out.dedup();
     match machine {
         Some(machine) if reader.out.is_empty() => Ok(machine),
         _ => Err(reader.out),

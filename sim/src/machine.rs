@@ -138,6 +138,7 @@ pub const KEYS: &[Key] = &[
     key("memory.shared_conflict_ways", "ways", "bank conflict of an unswizzled tile access"),
     key("memory.l1_latency", "cycles", "global load to use, first-level hit"),
     key("memory.l2_latency", "cycles", "global load to use, second-level hit"),
+    key("memory.cp_async_extra", "cycles", "latency of a cp.async beyond that of a global load"),
     key("memory.l2_far_latency", "cycles", "the same from the far partition"),
     key("memory.l2_bytes", "bytes", "second-level cache, all of it"),
     key(
@@ -178,6 +179,7 @@ pub const KEYS: &[Key] = &[
     key("sync.cluster", "cycles", "cluster barrier, arrive to release"),
     key("sync.mbarrier_arrive", "cycles", "mbarrier arrive, issue to effect"),
     key("sync.mbarrier_wake", "cycles", "phase completion to the waiter's next instruction"),
+    key("sync.mbarrier_wait", "cycles", "wait on an mbarrier phase that is complete already"),
     key("sync.mbarrier_remote", "cycles", "extra latency of an arrive on another CTA of the cluster"),
     key("sync.mbarrier_init", "cycles", "mbarrier init"),
     key("sync.fence_async", "cycles", "proxy fence"),

@@ -38,6 +38,24 @@ pub enum RunError {
         /// Where, as an index into the program's sites.
         site: Option<u32>,
     },
+    /// A statement starts more than it can mean, on any machine.
+    #[error("{message}")]
+    Misplaced {
+        /// One sentence that ends in what to write.
+        message: String,
+        /// Where, as an index into the program's sites.
+        site: u32,
+    },
+    /// Nothing would be launched.
+    #[error("the grid of {m} x {n} x {z} has no CTA: nothing runs")]
+    EmptyGrid {
+        /// Extent of the grid.
+        m: i64,
+        /// See `m`.
+        n: i64,
+        /// See `m`.
+        z: i64,
+    },
     /// A resource limit forbids even one CTA on a core.
     #[error("{message}")]
     DoesNotFit {

@@ -1,14 +1,36 @@
 //! `warpline list`.
 
+use crate::cli::List;
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::load;
 use crate::show::{Align, Table};
 
-pub(super) fn list(console: &mut Console) -> Result<Status, Failure> {
+/// The family that is one line unless it is asked for: as many entries as all others together.
+const MUSEUM: &str = "museum/";
+
+pub(super) fn list(args: &List, console: &mut Console) -> Result<Status, Failure> {
+    let prefix = args.prefix.as_deref().unwrap_or("");
     let mut table = Table::new(&[Align::Left, Align::Left], 0);
-    for (name, title) in load::titles()? {
-        table.row([name, title]);
+    let mut folded = 0;
+    for (name, title) in load::titles()?.into_iter().filter(|(name, _)| name.starts_with(prefix)) {
+        if name.starts_with(MUSEUM) && prefix.is_empty() {
+            folded += 1;
+        } else {
+            table.row([name, title]);
+        }
+    }
+    if folded > 0 {
+        table.row([
+            format!("{MUSEUM}..."),
+            format!("real bugs and their repairs, {folded} in all; `warpline list museum`"),
+        ]);
+    }
+    if table.is_empty() {
+        return Err(Failure::with_help(
+            format!("no built-in scenario begins with `{prefix}`"),
+            "`warpline list` names them",
+        ));
     }
     console.print(&table.text())?;
     Ok(Status::Holds)

@@ -26,7 +26,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Gantt(args) => gantt::gantt(args, console),
         Command::Trace(args) => trace::trace(args, console),
         Command::Models(args) => models::models(args, console),
-        Command::List => list::list(console),
+        Command::List(args) => list::list(args, console),
         Command::New(args) => new::new(args, console),
         Command::Fmt(args) => fmt::fmt(args, console),
         Command::Completions(args) => generate::completions(args, console),

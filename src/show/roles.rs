@@ -59,13 +59,13 @@ fn columns(roles: &[RoleTime]) -> String {
         Some(x) if *x >= SMALL => percent(*x),
         _ => "-".to_string(),
     };
-    row("busy".into(), &|r| percent(r.work.values().sum()));
+    row("busy".into(), &|r| percent(r.work.values().fold(0.0, |s, x| s + x)));
     let works: BTreeSet<_> =
         roles.iter().flat_map(|r| &r.work).filter(|(_, x)| **x >= SMALL).map(|(w, _)| *w).collect();
     for w in works {
         row(format!("  {}", words::work_long(w)), &|r| share(r.work.get(&w)));
     }
-    row("waits for".into(), &|r| percent(r.stalls.values().sum()));
+    row("waits for".into(), &|r| percent(r.stalls.values().fold(0.0, |s, x| s + x)));
     let stalls: BTreeSet<_> =
         roles.iter().flat_map(|r| &r.stalls).filter(|(_, x)| **x >= SMALL).map(|(s, _)| *s).collect();
     for s in stalls {

@@ -53,6 +53,10 @@ fn the_broken_scenarios_are_found_and_no_others() {
         ("mla/proj_k32", FindingKind::Waw),
     ];
     for name in warpline_scenarios::embedded_names() {
+        // The museum's faults are many kinds, and some show only to the verifier: museum.rs.
+        if name.starts_with("museum/") && name.ends_with("/bug") {
+            continue;
+        }
         let report = run(name, &[]);
         match broken.iter().find(|(b, _)| *b == name) {
             None => assert!(report.clean(), "{name}: {:?} {:?}", report.outcome, report.findings),

@@ -1,8 +1,10 @@
 //! Properties of generated ring pipelines.
 
+mod bodies;
 mod check;
 mod mutate;
 mod ring;
+mod search;
 
 use std::collections::BTreeMap;
 

@@ -31,6 +31,7 @@ mod period;
 mod properties;
 mod recur;
 mod redundancy;
+mod search;
 mod shift;
 
 use warpline_sim::ir::{Program, Site};
@@ -43,6 +44,7 @@ use every::Run;
 pub use every::{one_step_more, trip_count};
 pub use properties::{Property, properties};
 pub use redundancy::{Need, Redundancy, Removal, redundancy};
+pub use search::{Found, Searched, search};
 
 /// How far to look.
 #[derive(Clone, Copy, Debug)]

@@ -212,6 +212,12 @@ fn common_period(prog: &Program) -> Option<i64> {
     of.extend(prog.objects.iter().filter(|o| o.class != Class::Global).map(|o| o.slots as i64));
     of.extend(prog.mbars.iter().map(|b| 2 * b.stages as i64));
     for i in &prog.code {
+        // A variable that counts in larger steps is back in step with the others after as many.
+        if let Instr::Set(v, Expr::Binary(Binary::Add, p)) = i
+            && p.0 == Expr::Var(*v)
+        {
+            of.extend(p.1.constant().filter(|c| *c > 1));
+        }
         each(prog, i, &mut |_, e| {
             e.visit(&mut |x| {
                 if let Expr::Binary(Binary::Rem | Binary::Div, p) = x

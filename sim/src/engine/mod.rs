@@ -13,8 +13,10 @@
 //! Time is in ticks of 1/256 cycle. Events are ordered by time, then content. An operation takes effect when it starts;
 //! the agent goes on when its time is over. Resources are servers with a rate: contention is queueing, not a factor.
 
+mod agent;
 mod cache;
 mod costs;
+mod flights;
 mod hang;
 mod ledger;
 mod occupancy;
@@ -24,12 +26,13 @@ mod repeat;
 mod report;
 mod run;
 mod server;
+mod state;
 mod support;
 mod timing;
 
 pub use costs::Costs;
 pub use occupancy::{occupancy, tmem_columns};
 pub use queue::{Queue, What};
-pub use run::run;
+pub use run::{run, run_recorded};
 pub use server::{Core, Server};
 pub use support::{rules, satisfies, supported};

@@ -32,9 +32,21 @@ pub enum What {
 pub struct Queue {
     /// Time, class, seat and index in one number, so that one comparison orders them by content.
     heap: BinaryHeap<Reverse<u128>>,
+    /// What was asked of it, if somebody wants to know, and the time of the last pop.
+    record: Option<(Vec<Option<u64>>, u64)>,
 }
 
 impl Queue {
+    /// An empty queue that writes down what is asked of it, if there is a list for it.
+    pub(super) fn recorded(list: Option<Vec<Option<u64>>>) -> Queue {
+        Queue { heap: BinaryHeap::new(), record: list.map(|l| (l, 0)) }
+    }
+
+    /// What was asked of it: for each push the ticks until the event, for each pop nothing.
+    pub(super) fn take_record(&mut self) -> Option<Vec<Option<u64>>> {
+        self.record.take().map(|(list, _)| list)
+    }
+
     /// Adds an event.
     pub fn push(&mut self, at: u64, what: What) {
         let (class, seat, index) = match what {
@@ -42,12 +54,19 @@ impl Queue {
             What::Go { seat, agent } => (1, seat, agent),
             What::Seat { seat } => (2, seat, 0),
         };
+        if let Some((list, now)) = &mut self.record {
+            list.push(Some(at.saturating_sub(*now)));
+        }
         self.heap.push(Reverse((at as u128) << 64 | class << 56 | (seat as u128) << 32 | index as u128));
     }
 
     /// Takes the first event.
     pub fn pop(&mut self) -> Option<(u64, What)> {
         let Reverse(key) = self.heap.pop()?;
+        if let Some((list, now)) = &mut self.record {
+            list.push(None);
+            *now = (key >> 64) as u64;
+        }
         let (at, seat, index) = ((key >> 64) as u64, (key >> 32) as u32 & 0xff_ffff, key as u32);
         let what = match (key >> 56) as u8 {
             0 => What::Land { seat, flight: index },

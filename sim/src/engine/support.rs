@@ -141,7 +141,7 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
         if let (Some(what), false) = (by_thread(op), elected[pc]) {
             let message =
                 format!("every thread that executes `{what}` starts one, 32 by a warp; put it under `elect:`");
-            return Err(unsupported(message, prog.at[pc]));
+            return Err(RunError::Misplaced { message, site: prog.at[pc] });
         }
         if let Some(need) = need_of(op)
             && !(need.holds)(vendor, n)

@@ -50,6 +50,8 @@ pub(super) struct Seat {
     pub(super) scheduler: usize,
     /// Tick at which its matrix results are there.
     pub(super) matrix_ready: u64,
+    /// The operation had to wait.
+    pub(super) woken: bool,
 }
 
 /// Rounds a cost to ticks, up, so that nothing is free.
@@ -124,6 +126,8 @@ impl Timing<'_> {
                     }
                     Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => self.costs.tmem_alloc,
                     Op::Regs { .. } => self.costs.setmaxnreg,
+                    // One that had to wait was woken with this included.
+                    Op::MbarWait { .. } if !seat.woken => (self.costs.mbar_wait - self.costs.issue_sync).max(0.0),
                     _ => 0.0,
                 };
                 let (start, issued) = core.issue[seat.scheduler].serve(now, ticks(self.costs.issue_sync));
@@ -179,7 +183,8 @@ impl Timing<'_> {
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue.
                 let there = self.fetch(core, start, m.global_bytes as f64, miss).max(end);
-                let land = there + self.latency(c.l2_latency, miss);
+                let extra = if m.how == How::CpAsync { c.cp_extra } else { 0.0 };
+                let land = there + self.latency(c.l2_latency + extra, miss);
                 Charge {
                     start,
                     queued: Some(Stall::Issue),

@@ -30,6 +30,10 @@ pub struct Flight {
     /// The phases those arrivals are meant for.
     pub(super) phases: SmallVec<[u32; 2]>,
     pub(super) releases: Option<RowId>,
+    /// ...to threads of the issuer's CTA only.
+    pub(super) cta_scope: bool,
+    /// What its issuer had done, for those who wait for a copy from another CTA.
+    pub(super) issued_after: Option<RowId>,
     /// The clock of whoever arrives, for telling who knows of it.
     pub(super) epoch: Option<Epoch>,
     /// The place in its stream that an arrival follows: whoever knows of that knows that it came.
@@ -52,6 +56,8 @@ impl Flight {
             arrives: SmallVec::new(),
             phases: SmallVec::new(),
             releases: None,
+            cta_scope: false,
+            issued_after: None,
             epoch: None,
             follows: None,
             fills: None,
@@ -67,6 +73,11 @@ impl Flight {
 }
 
 impl World<'_> {
+    /// What an agent has done, for whoever will wait for a copy it issues now; nothing where no other CTA can.
+    pub(super) fn issued(&mut self, a: AgentId) -> Option<RowId> {
+        (self.prog.cluster > 1).then(|| self.rows.snapshot(self.agent_row(a)))
+    }
+
     pub(super) fn launch(&mut self, f: Flight) -> FlightId {
         self.in_flight += 1;
         if let Some(id) = self.free_flights.pop() {
@@ -87,6 +98,29 @@ impl World<'_> {
     pub fn stream_of(&self, id: FlightId) -> Option<(AgentId, StreamKind)> {
         let f = self.flight(id)?;
         f.streams.first().map(|&(kind, _)| (self.stream_owner(f.agent, kind), kind))
+    }
+
+    /// Flights that have not landed, by index.
+    pub fn flight_ids(&self) -> impl Iterator<Item = FlightId> + '_ {
+        (0..self.flights.len() as FlightId).filter(|id| self.flights[*id as usize].is_some())
+    }
+
+    /// A flight's stream and its last instruction's number there; the least lands first.
+    pub fn stream_place(&self, id: FlightId) -> Option<(AgentId, StreamKind, u32)> {
+        let f = self.flight(id)?;
+        f.streams.first().map(|&(kind, seq)| (self.stream_owner(f.agent, kind), kind, seq))
+    }
+
+    /// What the flights will do, as numbers, in an order that does not depend on where they are kept.
+    pub fn flights_fingerprint(&self, out: &mut Vec<u64>) {
+        let mut list: Vec<_> = self.flights.iter().flatten().collect();
+        list.sort_by_key(|f| (f.agent, f.pc, f.streams.clone(), f.delivers.clone(), f.arrives.clone()));
+        for f in list {
+            out.push((f.agent as u64) << 32 | f.pc as u64);
+            out.extend(f.streams.iter().map(|(kind, seq)| (*kind as u64) << 32 | *seq as u64));
+            out.extend(f.delivers.iter().flat_map(|(bar, bytes, phase)| [*bar as u64, *bytes as u64, *phase as u64]));
+            out.extend(f.arrives.iter().map(|(bar, n)| (*bar as u64) << 32 | *n as u64));
+        }
     }
 
     /// Ends an operation in flight: its stream advances, its barriers hear of it, its registers are ready.
@@ -119,6 +153,10 @@ impl World<'_> {
         for &(bar, bytes, phase) in &f.delivers {
             let epoch = Epoch { comp: self.mbar_comp(bar), clock: phase + 1 };
             self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
+            if let Some(r) = f.issued_after {
+                let row = self.mbar_row(bar);
+                self.rows.follow(row, r);
+            }
             self.deliver(f.agent, f.pc, bar, bytes, phase);
         }
         for (i, &(bar, count)) in f.arrives.iter().enumerate() {
@@ -133,9 +171,14 @@ impl World<'_> {
             if let Some(n) = f.expects {
                 self.expect(f.agent, f.pc, bar, n);
             }
-            self.arrive(f.agent, f.pc, bar, count, (f.releases, f.follows));
+            let hidden = f.cta_scope && self.mbar_cta(bar) != self.info[f.agent as usize].cta;
+            if let (true, Some(r)) = (hidden, f.releases) {
+                let row = self.mbar_row(bar);
+                self.rows.follow(row, r);
+            }
+            self.arrive(f.agent, f.pc, bar, count, (f.releases.filter(|_| !hidden), f.follows));
         }
-        if let Some(r) = f.releases {
+        for r in [f.releases, f.issued_after].into_iter().flatten() {
             self.rows.release(r);
         }
     }

@@ -34,14 +34,15 @@ impl World<'_> {
     /// Whether an agent knows that the first `phases` phases of a barrier are complete.
     pub(super) fn knows_phases(&self, a: AgentId, ix: MbarIx, phases: i64) -> bool {
         let row = self.agent_row(a);
-        if self.rows.clock(row, self.mbar_comp(ix)) as i64 >= phases {
+        // Knowing of time is enough here: nothing is read.
+        if self.rows.reached(row, self.mbar_comp(ix)) as i64 >= phases {
             return true;
         }
         let back = self.mbars[ix as usize].phase as i64 + 1 - phases;
         let Some(last) = usize::try_from(back).ok().and_then(|b| self.arrived[ix as usize].get(b)) else {
             return false;
         };
-        back > 0 && !last.unsure && last.by.iter().all(|e| self.rows.has(row, *e))
+        back > 0 && !last.unsure && last.by.iter().all(|e| self.rows.reached(row, e.comp) >= e.clock)
     }
 
     /// An arrival belongs to one phase in every schedule if its agent knows that the phase before is complete.

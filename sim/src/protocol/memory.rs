@@ -252,13 +252,20 @@ impl World<'_> {
         Ok(TileKey { obj: t.obj, at, shift: Foot { rows, cols, ..*f }.shift_to(f) })
     }
 
+    fn log(&mut self, piece: usize, write: bool) {
+        if let Some(list) = &mut self.accesses {
+            list.push((piece as u32, write));
+        }
+    }
+
     /// Checks a read against what is unordered with it, and remembers it. `row` is what happened before it.
     pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access) {
         let asynchronous = !x.generic;
         for p in self.each_piece(a, f) {
+            self.log(p, false);
             if let Some(w) = self.pieces[p].trace.write {
                 if !self.before(row, &w, &x) {
-                    self.race(FindingKind::Raw, a, f, x.pc, w.pc);
+                    self.race(FindingKind::Raw, a, f, x.pc, (w, row));
                 } else if asynchronous
                     && w.generic
                     && self.proxies
@@ -275,7 +282,7 @@ impl World<'_> {
             for i in 0..self.pieces[p].trace.over.len() {
                 let (_, w) = self.pieces[p].trace.over[i];
                 if !self.before(row, &w, &x) {
-                    self.race(FindingKind::Raw, a, f, x.pc, w.pc);
+                    self.race(FindingKind::Raw, a, f, x.pc, (w, row));
                 }
             }
             self.pieces[p].trace.read(x);
@@ -285,11 +292,13 @@ impl World<'_> {
     /// Checks a write likewise, and puts `holds` into the pieces.
     pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access, holds: Option<TileKey>) {
         for p in self.each_piece(a, f) {
+            self.log(p, true);
             self.conflicts(a, row, f, p, &x, f.obj);
             self.pieces[p].trace.wrote(x);
             self.pieces[p].holds = holds;
         }
         for (g, p) in self.aliased(f) {
+            self.log(p, true);
             self.conflicts(a, row, &g, p, &x, f.obj);
             self.pieces[p].trace.overwritten(f.obj, x);
             self.pieces[p].holds = None;
@@ -301,18 +310,18 @@ impl World<'_> {
         for i in 0..self.pieces[p].trace.over.len() {
             let (obj, w) = self.pieces[p].trace.over[i];
             if obj != by && !self.before(row, &w, x) {
-                self.race(FindingKind::Waw, a, f, x.pc, w.pc);
+                self.race(FindingKind::Waw, a, f, x.pc, (w, row));
             }
         }
         if let Some(w) = self.pieces[p].trace.write
             && !self.before(row, &w, x)
         {
-            self.race(FindingKind::Waw, a, f, x.pc, w.pc);
+            self.race(FindingKind::Waw, a, f, x.pc, (w, row));
         }
         for i in 0..self.pieces[p].trace.reads.len() {
             let r = self.pieces[p].trace.reads[i];
             if !self.before(row, &r, x) {
-                self.race(FindingKind::War, a, f, x.pc, r.pc);
+                self.race(FindingKind::War, a, f, x.pc, (r, row));
             }
         }
     }
@@ -336,14 +345,22 @@ impl World<'_> {
         list
     }
 
-    fn race(&mut self, kind: FindingKind, a: AgentId, f: &Foot, pc: u32, other: u32) {
+    fn race(&mut self, kind: FindingKind, a: AgentId, f: &Foot, pc: u32, (other, row): (Access, RowId)) {
         let place = self.foot_name(f);
-        let (message, part) = match kind {
-            FindingKind::Raw => (format!("reads {place}; nothing orders it after the write"), "the write"),
-            FindingKind::War => (format!("overwrites {place}; nothing orders it after the read"), "the read"),
-            _ => (format!("writes {place}; nothing orders it after the other write"), "the other write"),
+        let far = self.info[other.agent as usize].cta != self.info[a as usize].cta;
+        let (kind, message, part) = match kind {
+            // Later in time, and yet not ordered.
+            _ if far && self.rows.reached(row, other.epoch.comp) >= other.epoch.clock => {
+                let message = format!(
+                    "what another CTA did to {place} is not visible here: only an arrival of CTA scope, or a copy, comes in between; `cluster` scope is needed"
+                );
+                (FindingKind::Scope, message, "by the other CTA")
+            }
+            FindingKind::Raw => (kind, format!("reads {place}; nothing orders it after the write"), "the write"),
+            FindingKind::War => (kind, format!("overwrites {place}; nothing orders it after the read"), "the read"),
+            _ => (kind, format!("writes {place}; nothing orders it after the other write"), "the other write"),
         };
-        self.find(kind, a, pc, message, Some((other, part.to_string())));
+        self.find(kind, a, pc, message, Some((other.pc, part.to_string())));
     }
 
     /// An access by the agent itself, at its own clock.

@@ -201,6 +201,7 @@ impl World<'_> {
             self.check_write(a, self.agent_row(a), &dst, x, did.tile);
             f.delivers.push((ix, did.chip_bytes, phase));
         }
+        f.issued_after = self.issued(a);
         did.flights.push(self.launch(f));
         Ok(())
     }

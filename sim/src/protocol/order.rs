@@ -6,7 +6,10 @@
 //! has that clock. Races found this way are races of the program, not of the one schedule that showed them.
 //!
 //! A row has two halves: what happened before, and of that, what a proxy fence on the way covers (`fence async` copies
-//! the first into the second). Joining rows joins both.
+//! the first into the second). In a cluster it has a third part: what came before in time, visible or not. A copy that
+//! another CTA issued tells whoever waits for it that its issuer had got that far, and shows none of the issuer's data;
+//! which phase an arrival counts in, and whether a waiter can be late, are questions about time alone. Joining rows joins
+//! all parts.
 
 /// A component's clock at an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,13 +26,16 @@ pub(super) type RowId = u32;
 pub(super) struct Rows {
     /// Components.
     n: usize,
+    /// Parts of a row: 2, or 3 where order in time is kept apart.
+    parts: usize,
     cells: Vec<u32>,
     free: Vec<RowId>,
 }
 
 impl Rows {
-    pub(super) fn new(components: usize, rows: usize) -> Self {
-        Rows { n: components, cells: vec![0; 2 * components * rows], free: Vec::new() }
+    pub(super) fn new(components: usize, rows: usize, timed: bool) -> Self {
+        let parts = if timed { 3 } else { 2 };
+        Rows { n: components, parts, cells: vec![0; parts * components * rows], free: Vec::new() }
     }
 
     pub(super) fn components(&self) -> u32 {
@@ -37,7 +43,7 @@ impl Rows {
     }
 
     fn range(&self, r: RowId) -> std::ops::Range<usize> {
-        let w = 2 * self.n;
+        let w = self.parts * self.n;
         r as usize * w..(r as usize + 1) * w
     }
 
@@ -49,7 +55,7 @@ impl Rows {
             self.cells.copy_within(from, at);
             r
         } else {
-            let r = (self.cells.len() / (2 * self.n)) as RowId;
+            let r = (self.cells.len() / (self.parts * self.n)) as RowId;
             self.cells.extend_from_within(from);
             r
         }
@@ -62,7 +68,7 @@ impl Rows {
     /// Everything before `from` is now also before `into`.
     pub(super) fn join(&mut self, into: RowId, from: RowId) {
         let (i, f) = (self.range(into).start, self.range(from).start);
-        for k in 0..2 * self.n {
+        for k in 0..self.parts * self.n {
             let v = self.cells[f + k];
             let c = &mut self.cells[i + k];
             if *c < v {
@@ -72,32 +78,54 @@ impl Rows {
     }
 
     pub(super) fn clock(&self, r: RowId, comp: u32) -> u32 {
-        self.cells[r as usize * 2 * self.n + comp as usize]
+        self.cells[self.range(r).start + comp as usize]
+    }
+
+    /// Everything that came before `from` came before `into`, which sees none of it.
+    pub(super) fn follow(&mut self, into: RowId, from: RowId) {
+        let (i, f) = (self.range(into).start, self.range(from).start);
+        for k in 2 * self.n..self.parts * self.n {
+            self.cells[i + k] = self.cells[i + k].max(self.cells[f + k]);
+        }
+    }
+
+    /// A component's clock of which it is known that it has been reached.
+    pub(super) fn reached(&self, r: RowId, comp: u32) -> u32 {
+        self.cells[self.range(r).start + (self.parts - 2) * 2 * self.n + comp as usize]
     }
 
     /// Raises one clock: that component's accesses up to it are before this row.
     pub(super) fn raise(&mut self, r: RowId, comp: u32, clock: u32) {
-        let c = &mut self.cells[r as usize * 2 * self.n + comp as usize];
-        *c = (*c).max(clock);
+        for i in self.clocks(r, comp) {
+            self.cells[i] = self.cells[i].max(clock);
+        }
     }
 
     pub(super) fn tick(&mut self, r: RowId, comp: u32) {
-        self.cells[r as usize * 2 * self.n + comp as usize] += 1;
+        for i in self.clocks(r, comp) {
+            self.cells[i] += 1;
+        }
+    }
+
+    /// Where a row keeps a component's clock: as seen, and as reached.
+    fn clocks(&self, r: RowId, comp: u32) -> impl Iterator<Item = usize> + use<> {
+        let first = self.range(r).start + comp as usize;
+        (first..=first + (self.parts - 2) * 2 * self.n).step_by(2 * self.n)
     }
 
     pub(super) fn has(&self, r: RowId, e: Epoch) -> bool {
         self.clock(r, e.comp) >= e.clock
     }
 
-    /// A clock, and the part of it that a proxy fence covers.
-    pub(super) fn both(&self, r: RowId, comp: u32) -> (u32, u32) {
-        let i = r as usize * 2 * self.n + comp as usize;
-        (self.cells[i], self.cells[i + self.n])
+    /// A component's clocks in all parts of a row.
+    pub(super) fn all(&self, r: RowId, comp: u32) -> impl Iterator<Item = u32> {
+        let first = self.range(r).start + comp as usize;
+        (0..self.parts).map(move |p| self.cells[first + p * self.n])
     }
 
     /// Whether a proxy fence on the way covers it.
     pub(super) fn fenced(&self, r: RowId, e: Epoch) -> bool {
-        self.cells[r as usize * 2 * self.n + self.n + e.comp as usize] >= e.clock
+        self.cells[self.range(r).start + self.n + e.comp as usize] >= e.clock
     }
 
     /// A proxy fence: all that happened before is covered from here on.

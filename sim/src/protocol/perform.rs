@@ -163,7 +163,7 @@ impl World<'_> {
                 }
                 Ok(Did::Sync)
             }
-            Op::Arrive { bar, per, count, expect, relaxed, .. } => {
+            Op::Arrive { bar, per, count, expect, relaxed, cluster } => {
                 let times = self.arrivals(a, pc, *per);
                 if times == 0 {
                     return Ok(Did::Nothing);
@@ -176,7 +176,7 @@ impl World<'_> {
                     Some(e) => Some(self.eval(a, e)?),
                     None => None,
                 };
-                self.do_arrive(a, pc, bar, count as u32, bytes, *relaxed)
+                self.do_arrive(a, pc, bar, (count as u32, bytes), (*relaxed, *cluster))
             }
             Op::Expect { bar, bytes } => {
                 let bytes = self.eval(a, bytes)?;
@@ -308,9 +308,8 @@ impl World<'_> {
         a: AgentId,
         pc: u32,
         bar: &BarRef,
-        count: u32,
-        bytes: Option<i64>,
-        relaxed: bool,
+        (count, bytes): (u32, Option<i64>),
+        (relaxed, cluster): (bool, bool),
     ) -> Result<Did, Blocked> {
         let own = self.info[a as usize].cta;
         let mut remote = smallvec::SmallVec::new();
@@ -343,6 +342,7 @@ impl World<'_> {
         f.arrives = remote;
         f.epoch = Some(self.own_access(a, pc).epoch);
         f.releases = if relaxed { None } else { Some(self.released(a, None)) };
+        f.cta_scope = !cluster;
         Ok(Did::Signal { flight: self.launch(f), in_stream: false })
     }
 
@@ -407,6 +407,7 @@ impl World<'_> {
             }
             flight.delivers.push((ix, 16, phase));
         }
+        flight.issued_after = self.issued(a);
         Ok(Did::Signal { flight: self.launch(flight), in_stream: false })
     }
 }

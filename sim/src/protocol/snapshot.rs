@@ -179,6 +179,7 @@ impl World<'_> {
                 s.same((bar as u64) << 32 | bytes as u64);
                 s.clock(self.mbar_comp(bar), phase);
             }
+            s.same(f.cta_scope);
             f.arrives.iter().for_each(|(bar, n)| s.same((*bar as u64) << 32 | *n as u64));
             for (&(bar, _), phase) in f.arrives.iter().zip(&f.phases) {
                 s.clock(self.mbar_comp(bar), *phase);
@@ -193,7 +194,7 @@ impl World<'_> {
                 s.same(piece as u64);
                 s.count(Family::Variable, value);
             }
-            if let Some(r) = f.releases {
+            for r in [f.releases, f.issued_after].into_iter().flatten() {
                 self.row(&mut s, r);
             }
         }
@@ -204,14 +205,40 @@ impl World<'_> {
 
     fn row(&self, s: &mut Snapshot, r: u32) {
         for comp in 0..self.rows.components() {
-            let (hb, fenced) = self.rows.both(r, comp);
-            s.clock(comp, hb);
-            s.clock(comp, fenced);
+            self.rows.all(r, comp).for_each(|clock| s.clock(comp, clock));
         }
     }
 
     fn owner_index(&self, a: u32, kind: usize) -> usize {
         let k = super::stream::ALL[kind];
         self.stream_owner(a, k) as usize * super::stream::KINDS + kind
+    }
+}
+
+impl World<'_> {
+    /// Everything the world's further steps depend on, as numbers; tile coordinates and happens-before are left out.
+    pub fn fingerprint(&self, out: &mut Vec<u64>) {
+        for a in &self.agents {
+            out.extend([a.pc as u64, (a.acts as u64) << 1 | a.ended as u64, a.regs as u64]);
+            out.push(a.waits_in.map_or(u64::MAX, |(m, g)| (m as u64) << 32 | g as u64));
+            out.push(a.cluster_arrived.map_or(u64::MAX, u64::from));
+        }
+        out.extend(self.vars.iter().map(|v| *v as u64));
+        for m in &self.mbars {
+            out.extend([m.live as u64, m.phase as u64, m.pending as u64, m.tx as u64]);
+        }
+        for m in &self.meets {
+            out.extend([m.generation as u64, m.arrived as u64, m.needed as u64, m.who as u64, (m.who >> 64) as u64]);
+        }
+        for s in &self.streams {
+            out.extend([s.issued as u64, s.landed as u64, s.committed as u64, s.groups.len() as u64]);
+        }
+        out.extend(self.filling.iter().map(|f| *f as u64));
+        out.extend(self.mail.iter().map(|v| *v as u64));
+        out.extend(self.pool.iter().map(|v| *v as u64));
+        for f in &self.flights {
+            out.push(f.as_ref().map_or(u64::MAX, |f| (f.agent as u64) << 32 | f.pc as u64));
+        }
+        out.push(self.more_tiles.len() as u64);
     }
 }

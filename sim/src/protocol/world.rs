@@ -2,9 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::ir::{Class, Instr, MbarId, NamedId, ObjId, Op, Program, Who};
+use crate::ir::{Instr, MbarId, NamedId, ObjId, Op, Program};
 use crate::report::{Finding, FindingKind};
-use crate::timeline::Lanes;
 
 use super::agents::{AgentId, AgentInfo, agents_of};
 use super::coverage::{Stored, Sum};
@@ -14,8 +13,8 @@ use super::mbarrier::{Mbar, MbarIx};
 use super::meet::{Meet, MeetIx};
 use super::memory::{Layout, Piece, layouts};
 use super::order::{Access, Epoch, RowId, Rows};
-use super::step::Step;
-use super::stream::{KINDS, Stream, StreamKind};
+use super::setup::{elected_code, groups_asked, reads_by_async_proxy, streams_used};
+use super::stream::{KINDS, Stream};
 
 /// What differs between vendors in the meaning of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +148,8 @@ pub struct World<'p> {
     pub(super) elected_at: Vec<bool>,
     /// Reads of tiles that state an expectation, and all.
     pub(super) reads: (u64, u64),
+    /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
+    pub accesses: Option<Vec<(u32, bool)>>,
     /// What changed since the caller last took it.
     pub touched: Vec<On>,
     /// The first arrival that nothing orders after the end of the phase or generation before: another schedule could
@@ -192,7 +193,7 @@ impl<'p> World<'p> {
         }
         let comps = comps + meets.len() as u32 + mbars;
         let row_count = n + 2 * mbars as usize + 2 * meets.len();
-        let mut rows = Rows::new(comps as usize, row_count);
+        let mut rows = Rows::new(comps as usize, row_count, prog.cluster > 1);
         for a in 0..n {
             rows.tick(a as RowId, a as u32);
         }
@@ -237,6 +238,7 @@ impl<'p> World<'p> {
             more_tiles: more_tiles.iter().rev().copied().collect(),
             elected_at: elected_code(prog),
             reads: (0, 0),
+            accesses: None,
             touched: Vec::new(),
             unordered: None,
             findings: Vec::new(),
@@ -334,92 +336,9 @@ impl<'p> World<'p> {
 
     /// Notes an arrival or delivery that does not know of the end of the phase or generation before.
     pub(super) fn must_know(&mut self, a: AgentId, pc: u32, on: On, comp: u32, ended: u32) {
-        if self.unordered.is_none() && self.rows.clock(self.agent_row(a), comp) < ended {
+        if self.unordered.is_none() && self.rows.reached(self.agent_row(a), comp) < ended {
             self.unordered = Some((a, pc, on));
         }
-    }
-
-    /// `math w4`, with lanes and CTA where they matter.
-    pub fn agent_name(&self, a: AgentId) -> String {
-        let who = self.info[a as usize];
-        let role = self.prog.role_of(who.warp).map_or("", |r| r.name.as_str());
-        let mut s = if role.is_empty() { format!("warp {}", who.warp) } else { format!("{role} w{}", who.warp) };
-        match who.lanes {
-            Some(Lanes::Elected) => s += " (elected lane)",
-            Some(Lanes::Rest) => s += " (other lanes)",
-            None => {}
-        }
-        if self.prog.cluster > 1 {
-            s += &format!(" of CTA {}", who.cta);
-        }
-        s
-    }
-
-    /// Records a finding; one that the same two places met before is counted.
-    pub(super) fn find(
-        &mut self,
-        kind: FindingKind,
-        a: AgentId,
-        pc: u32,
-        message: String,
-        other: Option<(u32, String)>,
-    ) {
-        let site = self.prog.at[pc as usize];
-        let other = other.map(|(pc, text)| (self.prog.at[pc as usize], text));
-        let same = |f: &&mut Finding| {
-            f.kind == kind && f.site == site && f.other.as_ref().map(|o| o.0) == other.as_ref().map(|o| o.0)
-        };
-        if let Some(f) = self.findings.iter_mut().find(same) {
-            f.times += 1;
-            return;
-        }
-        let agent = self.agent_name(a);
-        self.findings.push(Finding { kind, message, site, other, agent, cycle: -1.0, times: 1, note: false });
-    }
-
-    /// Records something worth knowing that is no fault.
-    pub(super) fn note(
-        &mut self,
-        kind: FindingKind,
-        a: AgentId,
-        pc: u32,
-        message: String,
-        other: Option<(u32, String)>,
-    ) {
-        let before = self.findings.len();
-        self.find(kind, a, pc, message, other);
-        for f in &mut self.findings[before..] {
-            f.note = true;
-        }
-    }
-
-    pub(super) fn broken(&mut self, a: AgentId, pc: u32, f: &Fault) -> Step {
-        let o = |id: &ObjId| &self.prog.objects[*id as usize];
-        let message = match f {
-            Fault::Arithmetic => "divides by zero, or a number grows past 64 bits".to_string(),
-            Fault::Slot { obj, slot } => {
-                format!("uses slot {slot} of {}, which has {}", o(obj).name, o(obj).slots)
-            }
-            Fault::Part { index, of } => format!("uses part {index} of {of}"),
-            Fault::Stage { bar, stage } => {
-                let b = &self.prog.mbars[*bar as usize];
-                format!("uses {}[{stage}], which has {}", b.name, b.stages)
-            }
-            Fault::Named { bar, index } => {
-                let b = &self.prog.named[*bar as usize];
-                format!("uses {}[{index}], which has {}", b.name, b.len)
-            }
-            Fault::Threads(n) => format!("a barrier of {n} threads is no number of warps"),
-            Fault::Cta(c) => format!("CTA {c} is not in the cluster of {}", self.prog.cluster),
-            Fault::Mask(m) => format!("CTA mask {m:#b} does not fit a cluster of {}", self.prog.cluster),
-            Fault::Pair(at, cta) => {
-                format!("a copy into CTA {cta} signals in CTA {at}, which is not of its pair")
-            }
-            Fault::Negative(what, n) => format!("{what} is {n}"),
-            Fault::Endless => "loops without ever reaching an operation".to_string(),
-        };
-        self.find(FindingKind::Range, a, pc, message, None);
-        Step::Broken
     }
 
     /// An agent reaches its end.
@@ -449,99 +368,5 @@ impl<'p> World<'p> {
             Instr::Op { op: Op::Wait(_, e), .. } => super::memory::mentions_grid(e),
             _ => false,
         })
-    }
-}
-
-/// How many of the newest groups the waits of a program can ask about.
-fn groups_asked(prog: &Program) -> usize {
-    let most = prog.code.iter().filter_map(|i| match i {
-        Instr::Op { op: Op::Wait(_, n), .. } => Some(n.constant().map_or(64, |n| n.clamp(0, 64) as usize)),
-        _ => None,
-    });
-    most.max().unwrap_or(0) + 2
-}
-
-/// Which streams a program's operations use.
-fn streams_used(prog: &Program) -> [bool; KINDS] {
-    use crate::ir::{How, MmaKind};
-    let mut used = [false; KINDS];
-    let manual = prog.waits == crate::ir::Waits::Manual;
-    for i in &prog.code {
-        let Instr::Op { op, .. } = i else { continue };
-        let kinds: &[StreamKind] = match op {
-            Op::Move { how, .. } => match how {
-                How::CpAsync => &[StreamKind::Cp],
-                How::LdsDma => &[StreamKind::Vm],
-                How::TmaStore => &[StreamKind::Bulk, StreamKind::BulkRead],
-                How::TmemLd => &[StreamKind::TmemLd],
-                How::TmemSt => &[StreamKind::TmemSt],
-                How::Ldg | How::Store if manual => &[StreamKind::Vm],
-                How::Lds | How::Sts if manual => &[StreamKind::Lgkm],
-                How::Ldg | How::Lds => &[StreamKind::Scoreboard],
-                _ => &[],
-            },
-            Op::Mma { kind: MmaKind::Wgmma, .. } => &[StreamKind::Wgmma],
-            Op::Mma { kind: MmaKind::Umma | MmaKind::UmmaPair, .. } | Op::CommitUmma(_) => &[StreamKind::Tensor],
-            Op::CpArrive { .. } => &[StreamKind::Cp],
-            Op::Wait(q, _) => &[StreamKind::of(*q)],
-            _ => &[],
-        };
-        for k in kinds {
-            used[*k as usize] = true;
-        }
-        if let Op::Wait(crate::ir::Queue::Bulk, _) = op {
-            used[StreamKind::BulkRead as usize] = true;
-        }
-    }
-    used
-}
-
-/// Whether shared memory is read by the asynchronous proxy.
-fn reads_by_async_proxy(prog: &Program) -> bool {
-    use crate::ir::{How, MmaKind};
-    let shared = |p: &crate::ir::Place| prog.objects[p.obj as usize].class == Class::Shared;
-    prog.code.iter().any(|i| match i {
-        Instr::Op { op: Op::Move { how: How::TmaStore, .. }, .. } => true,
-        Instr::Op { op: Op::Mma { kind, a, b, .. }, .. } => *kind != MmaKind::Warp && (shared(a) || shared(b)),
-        _ => false,
-    })
-}
-
-/// For each instruction, whether it is inside an `elect:` block.
-pub fn elected_code(prog: &Program) -> Vec<bool> {
-    let mut list = vec![false; prog.code.len()];
-    for (pc, i) in prog.code.iter().enumerate() {
-        if let Instr::Only(Who::Elected, to) = i {
-            list[pc..*to as usize].fill(true);
-        }
-    }
-    list
-}
-
-impl World<'_> {
-    /// Everything the world's further steps depend on, as numbers; tile coordinates and happens-before are left out.
-    pub fn fingerprint(&self, out: &mut Vec<u64>) {
-        for a in &self.agents {
-            out.extend([a.pc as u64, a.ended as u64, a.regs as u64]);
-            out.push(a.waits_in.map_or(u64::MAX, |(m, g)| (m as u64) << 32 | g as u64));
-            out.push(a.cluster_arrived.map_or(u64::MAX, u64::from));
-        }
-        out.extend(self.vars.iter().map(|v| *v as u64));
-        for m in &self.mbars {
-            out.extend([m.live as u64, m.phase as u64, m.pending as u64, m.tx as u64]);
-        }
-        for m in &self.meets {
-            out.extend([m.generation as u64, m.arrived as u64, m.needed as u64, m.who as u64, (m.who >> 64) as u64]);
-        }
-        for s in &self.streams {
-            out.extend([s.issued as u64, s.landed as u64, s.committed as u64, s.groups.len() as u64]);
-        }
-        out.extend(self.filling.iter().map(|f| *f as u64));
-        out.extend(self.mail.iter().map(|v| *v as u64));
-        out.extend(self.pool.iter().map(|v| *v as u64));
-        for f in &self.flights {
-            out.push(f.as_ref().map_or(u64::MAX, |f| (f.agent as u64) << 32 | f.pc as u64));
-        }
-        out.push(self.more_tiles.len() as u64);
     }
 }

@@ -51,7 +51,6 @@ fn a_phase_too_early() {
             plant(RING, &[("wait full[i % stages] for i / stages", &format!("wait full[i % stages] {phase}"))], &[]);
         ran.finished();
         ran.met_with(Raw, WGMMA, TMA_A, "reads a[0] rows 0..64; nothing orders it after the write");
-        ran.met(Stale, WGMMA);
         ran.met(ParityAlias, WAIT_FULL);
     }
 }
@@ -145,4 +144,10 @@ fn an_output_tile_never_given_back() {
     ran.hung("wait out_free for w - 1", "phase 1 of out_free: phase 1 is open with 1 of 1 arrivals missing", "arrives");
     // Those behind it are named too, down to the numbered barrier.
     ran.hung("bar sync turn[self] (256)", "barrier turn[1]: 128 of 256 threads have arrived", "load w0 (at line");
+}
+
+/// DEVIATIONS 9: the fence is not asked for yet.
+#[test]
+fn fixme_a_wgmma_fence_left_out() {
+    plant(RING, &[("      wgmma.fence\n", "")], &[]).finished().only(&[]);
 }

@@ -26,6 +26,76 @@ fn a_remote_arrival_orders_what_is_before_it() {
 }
 
 #[test]
+fn an_arrival_of_cta_scope_shows_no_data_to_another_cta() {
+    // CUTLASS 3324.
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 1
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar b (32)
+          all:
+            elect: init b;  fence mbarrier_init.cluster
+            cluster.sync
+            if cta == 1:
+              sts r -> s @cta 0
+              arrive b @cta 0
+            else:
+              wait b for 0
+              lds s -> r    //~ scope
+            cluster.sync
+        ",
+    );
+}
+
+#[test]
+fn a_copy_by_another_cta_shows_its_bytes_and_no_other_data_of_that_cta() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 1
+          global A: f16[64, 64]
+          shared a: f16[64, 64]   shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar b (1)
+          all:
+            elect: init b;  fence mbarrier_init.cluster
+            cluster.sync
+            if cta == 0: elect: arrive b expect bytes(a)
+            if cta == 1:
+              sts r -> s @cta 0
+              warp.sync
+              elect: tma A[0, 0] -> a signals b multicast 0b01
+            else:
+              wait b for 0
+              lds a : A[0, 0] -> q
+              lds s -> r    //~ scope
+            cluster.sync
+        ",
+    );
+}
+
+#[test]
+fn an_arrival_of_cta_scope_orders_its_own_cta_through_a_mask() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 2
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar b (64)
+          all:
+            warp 0: elect: init b;  fence mbarrier_init.cluster
+            cluster.sync
+            warp 0: sts r -> s;  arrive b @ctas 0b11
+            warp 1: wait b for 0;  lds s -> r
+            cluster.sync
+        ",
+    );
+}
+
+#[test]
 fn an_arrival_on_all_ctas_of_a_mask() {
     check(
         "h200",

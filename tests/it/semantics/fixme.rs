@@ -4,30 +4,6 @@
 use super::check;
 
 #[test]
-fn fixme_an_arrival_across_ctas_with_cta_scope_orders_data() {
-    // CUTLASS 3324: without `.cluster` what the other CTA wrote is not visible.
-    check(
-        "h200",
-        "
-          grid 1  cluster 2  warps 1
-          shared s: f16[64, 64]
-          reg r: f16[64, 64]
-          mbar b (32)
-          all:
-            elect: init b;  fence mbarrier_init.cluster
-            cluster.sync
-            if cta == 1:
-              sts r -> s @cta 0
-              arrive b @cta 0
-            else:
-              wait b for 0
-              lds s -> r
-            cluster.sync
-        ",
-    );
-}
-
-#[test]
 fn fixme_wgmma_without_its_fence() {
     check(
         "h200",

@@ -63,6 +63,7 @@ fn an_arrival_before_its_expect_completes_the_phase_early() {
           warp 0: elect:
             arrive full
             expect full bytes(a)
+            alu fma 1 x 1000000    // the reader is first, whatever the machine's numbers
             tma A[0, 0] -> a signals full    //~ WAR race, parity alias
             arrive full
             wait full for 1

@@ -1,0 +1,122 @@
+//! The work that is measured: runs of scenarios, and the mix of events that a run asks of its queue.
+#![allow(clippy::unwrap_used)] // a measurement that fails ends here
+
+mod peer;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, scenario};
+use warpline_sim::engine::{Queue, What, run_recorded};
+use warpline_sim::ir::Program;
+use warpline_sim::machine::Machine;
+use warpline_sim::{Report, RunOptions};
+
+pub use peer::on_nexosim;
+
+/// Scenarios with long loops, one for each family of synchronisation, and values that make them long.
+pub const SCENARIOS: &[(&str, &[(&str, i64)])] = &[
+    ("metal/triple_buffer", &[("m", 1024), ("n", 1024), ("k", 65536)]),
+    ("ampere/marlin_4stage", &[("m", 64), ("n", 2048), ("k", 131_072)]),
+    ("hopper/tma_warp_specialized", &[("m", 1024), ("n", 2048), ("k", 1_048_576)]),
+    ("hopper/cp_async_wgmma", &[("m", 1024), ("n", 1024), ("k", 524_288)]),
+    ("blackwell/gemm_1sm", &[("k", 1_048_576)]),
+    ("blackwell/level2_2sm_fixed", &[("m", 1024), ("n", 1024), ("k", 1_048_576)]),
+    ("cdna/two_step_ahead", &[("m", 1024), ("n", 1024), ("k", 524_288)]),
+];
+
+/// Pushes, as ticks until the event, and pops, in the order of a run.
+pub type Mix = Vec<Option<u64>>;
+
+/// A kernel and its machine.
+#[derive(Debug)]
+pub struct Work {
+    /// The scenario's name.
+    pub name: &'static str,
+    program: Program,
+    machine: Machine,
+    options: RunOptions,
+}
+
+impl Work {
+    /// A scenario that comes along, with other values.
+    ///
+    /// # Panics
+    /// When there is no such scenario.
+    pub fn new(name: &'static str, set: &[(&str, i64)]) -> Work {
+        let (file, text) = embedded(name).unwrap();
+        let s = scenario(file, text).unwrap();
+        let (kernel, text) = embedded_kernel_of(name, &s.kernel).unwrap();
+        let machine = warpline_models::embedded(&s.machine).unwrap();
+        let mut values = s.set;
+        values.extend(set.iter().map(|(k, v)| ((*k).to_string(), *v)));
+        let inputs = Inputs { set: &values, cores: machine.get("core.count").map(|c| c as i64) };
+        let program = compile(kernel, text, &inputs).unwrap();
+        // Everything is simulated: no repetition is skipped.
+        let options = RunOptions { skip_repeats: false, ..RunOptions::default() };
+        Work { name, program, machine, options }
+    }
+
+    /// Runs it.
+    ///
+    /// # Panics
+    /// When the machine refuses it.
+    pub fn run(&self) -> Report {
+        warpline_sim::run(&self.program, &self.machine, &self.options).unwrap()
+    }
+
+    /// What a run asks of its queue.
+    ///
+    /// # Panics
+    /// When the machine refuses it.
+    pub fn mix(&self) -> Mix {
+        let mut mix = Some(Vec::new());
+        run_recorded(&self.program, &self.machine, &self.options, &mut mix).unwrap();
+        mix.unwrap()
+    }
+}
+
+/// The mix on a binary heap of (time, sequence number, payload), as a simulator's first version has it. Gives the pops
+/// and a sum that depends on their times.
+pub fn on_binary_heap(mix: &Mix) -> (u64, u64) {
+    let mut heap: BinaryHeap<Reverse<(u64, u64, u64)>> = BinaryHeap::new();
+    let (mut now, mut seq, mut pops, mut sum) = (0u64, 0u64, 0u64, 0u64);
+    for op in mix {
+        match op {
+            Some(delay) => {
+                heap.push(Reverse((now + delay, seq, seq ^ 0x55)));
+                seq += 1;
+            }
+            None => {
+                if let Some(Reverse((at, _, v))) = heap.pop() {
+                    now = at;
+                    pops += 1;
+                    sum = sum.wrapping_mul(31).wrapping_add(at ^ (v & 1));
+                }
+            }
+        }
+    }
+    (pops, sum)
+}
+
+/// The mix on the engine's own queue.
+pub fn on_own_queue(mix: &Mix) -> (u64, u64) {
+    let mut queue = Queue::default();
+    let (mut now, mut seq, mut pops, mut sum) = (0u64, 0u32, 0u64, 0u64);
+    for op in mix {
+        match op {
+            Some(delay) => {
+                queue.push(now + delay, What::Go { seat: 0, agent: seq & 0xff });
+                seq += 1;
+            }
+            None => {
+                if let Some((at, _)) = queue.pop() {
+                    now = at;
+                    pops += 1;
+                    sum = sum.wrapping_mul(31).wrapping_add(at);
+                }
+            }
+        }
+    }
+    (pops, sum)
+}

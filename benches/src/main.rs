@@ -1,0 +1,84 @@
+//! Measures and prints one table as CSV: `cargo run --release -p warpline-benches -- PATH-OF-WARPLINE > results/....csv`.
+#![allow(clippy::unwrap_used)] // a measurement that fails ends here
+
+use std::hint::black_box;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use warpline_benches::{SCENARIOS, Work, on_binary_heap, on_nexosim, on_own_queue};
+
+/// Repetitions; the best counts, the median is given beside it.
+const TIMES: usize = 7;
+
+fn seconds<T>(times: usize, mut f: impl FnMut() -> T) -> (f64, f64) {
+    let mut all: Vec<f64> = (0..times)
+        .map(|_| {
+            let start = Instant::now();
+            black_box(f());
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    all.sort_by(f64::total_cmp);
+    (all[0], all[times / 2])
+}
+
+/// A fact about where this was measured; empty where it is not known.
+fn output(command: &str, args: &[&str]) -> String {
+    let out = Command::new(command).args(args).output().map(|o| o.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&out).trim().to_string()
+}
+
+fn cpu() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let of = |key: &str| {
+        info.lines().find_map(|l| l.strip_prefix(key)).map(|l| l.trim_matches([' ', '\t', ':']).to_string())
+    };
+    let model = of("model name").unwrap_or_else(|| std::env::consts::ARCH.into());
+    match (of("cpu family"), of("model\t\t"), of("stepping")) {
+        (Some(f), Some(m), Some(s)) => format!("{model} (family {f}, model {m}, stepping {s})"),
+        _ => model,
+    }
+}
+
+fn main() {
+    println!("# cpu: {}, {} threads", cpu(), std::thread::available_parallelism().map_or(0, |n| n.get()));
+    println!("# date: {}", output("date", &["-u", "+%Y-%m-%d"]));
+    println!("# commit: {}", output("git", &["rev-parse", "--short=12", "HEAD"]));
+    println!("# rustc: {}", output("rustc", &["--version"]));
+    println!("# best and median of {TIMES}; one thread; release");
+    println!("what,scenario,events,best_s,median_s,events_per_s,ns_per_event");
+    let row = |what: &str, name: &str, events: u64, (best, median): (f64, f64)| {
+        let n = events as f64;
+        println!("{what},{name},{events},{best:.6},{median:.6},{:.0},{:.1}", n / best, best * 1e9 / n);
+    };
+    for (name, set) in SCENARIOS {
+        let work = Work::new(name, set);
+        let events = work.run().events;
+        row("engine", name, events, seconds(TIMES, || work.run()));
+        let mix = work.mix();
+        let pops = mix.iter().filter(|m| m.is_none()).count() as u64;
+        row("engine's queue alone", name, pops, seconds(TIMES, || on_own_queue(&mix)));
+        row("BinaryHeap<(time; seq; payload)>", name, pops, seconds(TIMES, || on_binary_heap(&mix)));
+        row("nexosim 1.0 events", name, pops, seconds(3, || on_nexosim(&mix)));
+    }
+    if let Some(program) = std::env::args().nth(1) {
+        let run = || {
+            let status = Command::new(&program).args(["run", "metal/triple_buffer"]).stdout(Stdio::null()).status();
+            assert!(status.is_ok_and(|s| s.success()));
+        };
+        let (best, median) = seconds(21, run);
+        println!(
+            "process: run metal/triple_buffer (and its four neighbours),metal/triple_buffer,,{best:.6},{median:.6},,"
+        );
+        let run = || {
+            let args = ["run", "metal/triple_buffer", "--json"];
+            let status = Command::new(&program).args(args).stdout(Stdio::null()).status();
+            assert!(status.is_ok_and(|s| s.success()));
+        };
+        let (best, median) = seconds(21, run);
+        println!("process: run metal/triple_buffer --json,metal/triple_buffer,,{best:.6},{median:.6},,");
+        let run = || Command::new(&program).arg("--version").stdout(Stdio::null()).status();
+        let (best, median) = seconds(21, run);
+        println!("process: --version,,,{best:.6},{median:.6},,");
+    }
+}

@@ -1,0 +1,221 @@
+//! One agent going on: its next operation gets its time, and every tick of its own is accounted for.
+
+use crate::ir::{Instr, Op, Queue as Group};
+use crate::protocol::{AgentId, Did, MeetKind, On, Step};
+use crate::timeline::{Stall, What as Shown, Work};
+
+use super::queue::What;
+use super::run::Engine;
+use super::server::Core;
+use super::timing::Seat as Place;
+
+impl Engine<'_> {
+    /// Accounts an agent's time up to `until` as a stall, or as work.
+    pub(super) fn account(
+        &mut self,
+        s: usize,
+        a: AgentId,
+        pc: u32,
+        until: u64,
+        what: Shown,
+        label: String,
+    ) -> Option<u32> {
+        let seat = &mut self.seats[s];
+        let run = &mut seat.runs[a as usize];
+        debug_assert!(until >= run.upto, "time of an agent goes back");
+        let (start, ticks) = (run.upto, until - run.upto);
+        if ticks == 0 {
+            return None;
+        }
+        run.upto = until;
+        match what {
+            Shown::Stall(k) => self.ledger.stall(a as usize, pc, k, ticks),
+            Shown::Work(k) => self.ledger.work(a as usize, k, ticks),
+            Shown::Hold { .. } => {}
+        }
+        let waker = if matches!(what, Shown::Stall(_)) { run.waker.take() } else { None };
+        let r = self.recorder.as_mut()?;
+        let who = seat.world.as_ref()?.agents()[a as usize];
+        let cta = seat.number * self.prog.cluster + who.cta;
+        let row = r.agent(cta, a, who);
+        // Launching and having ended belong to no statement.
+        let site = match what {
+            Shown::Stall(Stall::Launch | Stall::Ended) => None,
+            _ => Some(self.prog.at[pc as usize]),
+        };
+        r.span(row, (start, until), what, site, label, waker)
+    }
+
+    pub(super) fn proceed(&mut self, s: usize, a: AgentId, mut now: u64) {
+        if self.seats[s].runs[a as usize].load.is_some() {
+            match self.go_on_loading(s, a, now) {
+                Some(t) => now = t,
+                None => return,
+            }
+        }
+        loop {
+            let seat = &mut self.seats[s];
+            let Some(w) = seat.world.as_mut() else { return };
+            let step = w.step(a);
+            match step {
+                Step::Blocked { pc, loops, on } => {
+                    let run = &mut seat.runs[a as usize];
+                    run.loops += loops;
+                    let stall = self.cause(s, a, pc, on);
+                    let seat = &mut self.seats[s];
+                    seat.runs[a as usize].waits = Some((pc, stall, on));
+                    let place = seat.waiting_for(on);
+                    seat.waiters[place].push(a);
+                    self.settle(s, now, None);
+                    return;
+                }
+                Step::Did { pc, loops, did } => {
+                    let waited = seat.runs[a as usize].waits.take();
+                    if let Some((at, stall, _)) = waited {
+                        self.account(s, a, at, now, Shown::Stall(stall), String::new());
+                    }
+                    let run = &mut self.seats[s].runs[a as usize];
+                    run.woken = waited.is_some();
+                    let loops = loops + std::mem::take(&mut run.loops);
+                    let begin = now + (loops as f64 * self.timing.costs.loop_).ceil() as u64;
+                    self.account(s, a, pc, begin, Shown::Work(Work::Control), String::new());
+                    let end = self.charge(s, a, pc, &did, begin);
+                    if self.seats[s].runs[a as usize].load.is_some() {
+                        self.queue.push(end, What::Go { seat: s as u32, agent: a });
+                        return;
+                    }
+                    if end > now {
+                        self.queue.push(end, What::Go { seat: s as u32, agent: a });
+                        return;
+                    }
+                }
+                Step::Ended => {
+                    if let Some((at, stall, _)) = seat.runs[a as usize].waits.take() {
+                        self.account(s, a, at, now, Shown::Stall(stall), String::new());
+                    }
+                    self.seats[s].runs[a as usize].ended = Some(now);
+                    self.settle(s, now, None);
+                    self.retire(s, now);
+                    return;
+                }
+                Step::Broken => {
+                    self.settle(s, now, None);
+                    self.keep_findings(s);
+                    self.broken = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Gives an operation its time, accounts for it, and schedules what it started. The tick the agent goes on.
+    pub(super) fn charge(&mut self, s: usize, a: AgentId, pc: u32, did: &Did, now: u64) -> u64 {
+        let seat = &mut self.seats[s];
+        let Some(w) = &seat.world else { return now };
+        let who = w.agents()[a as usize];
+        let place = Place {
+            scheduler: who.warp as usize % self.timing.costs.schedulers.max(1),
+            matrix_ready: seat.runs[a as usize].matrix_ready,
+            woken: seat.runs[a as usize].woken,
+        };
+        let (core, peer) = two(&mut self.cores, who.cta as usize);
+        let c = self.timing.charge(pc, did, now, place, core, peer);
+        let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return now };
+        if let Did::Met { last: true } = did {
+            let stall = self.meeting(op);
+            self.account(s, a, pc, c.end, Shown::Stall(stall), String::new());
+            self.settle(s, now, None);
+            return c.end;
+        }
+        let label = self.label(s, did);
+        let queued = c.queued.unwrap_or(Stall::Issue);
+        self.account(s, a, pc, c.start, Shown::Stall(queued), String::new());
+        let span = self.account(s, a, pc, c.end, Shown::Work(op.work()), label.clone());
+        if let Some(load) = c.load {
+            self.seats[s].runs[a as usize].load = Some((load, pc));
+        }
+        self.started(s, a, pc, did, &c, label);
+        self.settle(s, now, span);
+        c.end
+    }
+
+    /// The next part of a synchronous load. The tick the agent can go on to its next operation, once it is over.
+    pub(super) fn go_on_loading(&mut self, s: usize, a: AgentId, now: u64) -> Option<u64> {
+        let run = &self.seats[s].runs[a as usize];
+        let (mut load, pc) = run.load?;
+        let who = self.seats[s].world.as_ref()?.agents()[a as usize];
+        let place = Place {
+            scheduler: who.warp as usize % self.timing.costs.schedulers.max(1),
+            matrix_ready: run.matrix_ready,
+            woken: run.woken,
+        };
+        let core = &mut self.cores[who.cta as usize];
+        let mut at = now;
+        if load.flying > 0 {
+            let (start, done) = self.timing.load_store(&mut load, now, place, core);
+            let label = self.loading(s, a);
+            self.account(s, a, pc, start, Shown::Stall(Stall::Global), String::new());
+            self.account(s, a, pc, done, Shown::Work(Work::Load), label);
+            self.seats[s].runs[a as usize].load = Some((load, pc));
+            at = done;
+            if load.left == 0 {
+                let run = &mut self.seats[s].runs[a as usize];
+                run.load = None;
+                if let Some((foot, label, since)) = run.filling.take() {
+                    self.draw_fill(s, &foot, label, since, done, self.prog.at[pc as usize]);
+                }
+            }
+            self.queue.push(at, What::Go { seat: s as u32, agent: a });
+            return None;
+        }
+        let (start, issued, there) = self.timing.load_batch(&mut load, at, place, core);
+        let label = self.loading(s, a);
+        self.account(s, a, pc, start, Shown::Stall(Stall::Issue), String::new());
+        self.account(s, a, pc, issued, Shown::Work(Work::Load), label);
+        self.seats[s].runs[a as usize].load = Some((load, pc));
+        self.queue.push(there, What::Go { seat: s as u32, agent: a });
+        None
+    }
+
+    /// The stall a meeting is.
+    pub(super) fn meeting(&self, op: &Op) -> Stall {
+        match op {
+            Op::Barrier(_) => Stall::Barrier,
+            Op::Named { .. } => Stall::Named,
+            Op::ClusterWait | Op::ClusterArrive { .. } => Stall::Cluster,
+            _ => Stall::Join,
+        }
+    }
+
+    /// Why an agent is blocked.
+    pub(super) fn cause(&self, s: usize, a: AgentId, pc: u32, on: On) -> Stall {
+        let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return Stall::Issue };
+        match on {
+            On::Mbar(_) => Stall::Mbarrier,
+            On::Meet(ix) => match self.seats[s].world.as_ref().map(|w| w.meet_kind(ix)) {
+                Some(MeetKind::Cta(_)) => Stall::Barrier,
+                Some(MeetKind::Named(..)) => Stall::Named,
+                Some(MeetKind::Cluster) => Stall::Cluster,
+                _ => Stall::Join,
+            },
+            On::Pool(_) => Stall::Pool,
+            On::Own(_) => match op {
+                Op::Wait(Group::Vm | Group::Lgkm | Group::TmemLd | Group::TmemSt, _) => Stall::Counter,
+                Op::Wait(Group::Wgmma, _) => Stall::Tensor,
+                Op::Wait(..) => Stall::Group,
+                _ if self.seats[s].runs[a as usize].fetching > 0 => Stall::Global,
+                _ => Stall::Shared,
+            },
+        }
+    }
+}
+
+/// A core and the other one of its pair, if it has one.
+fn two(cores: &mut [Core], i: usize) -> (&mut Core, Option<&mut Core>) {
+    let j = i ^ 1;
+    if j >= cores.len() {
+        return (&mut cores[i], None);
+    }
+    let (low, high) = cores.split_at_mut(i.max(j));
+    if i < j { (&mut low[i], high.first_mut()) } else { (&mut high[0], low.get_mut(j)) }
+}

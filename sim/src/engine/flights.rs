@@ -1,0 +1,130 @@
+//! What an operation started: when it lands, and what of it is drawn.
+
+use smallvec::SmallVec;
+
+use crate::ir::{How, MmaKind};
+use crate::protocol::{AgentId, Did, FlightId, Foot, StreamKind};
+use crate::timeline::{Engine as EngineRow, What as Shown, Work};
+
+use super::queue::What;
+use super::run::Engine;
+use super::timing::Charge;
+
+impl Engine<'_> {
+    pub(super) fn draw_phase(&mut self, s: usize, ix: u32, now: u64) {
+        let seat = &mut self.seats[s];
+        let (Some(w), Some(r)) = (&seat.world, &mut self.recorder) else { return };
+        let m = w.mbar(ix);
+        let drawn = &mut seat.phases[ix as usize];
+        if m.phase + 1 > *drawn {
+            *drawn = m.phase + 1;
+            let (name, cta) = w.mbar_label(ix);
+            r.phase(seat.number * self.prog.cluster + cta, ix, &name, m.phase, now);
+        }
+    }
+
+    /// Schedules the landings of what an operation started, draws engines and slots, and counts matrix work.
+    pub(super) fn started(&mut self, s: usize, a: AgentId, pc: u32, did: &Did, c: &Charge, label: String) {
+        let now = c.start;
+        let site = self.prog.at[pc as usize];
+        let mut flights: SmallVec<[(FlightId, u64); 2]> = SmallVec::new();
+        let mut row = None;
+        let mut fetch = false;
+        match did {
+            Did::Move(m) => {
+                flights.extend(m.flights.iter().copied().zip(c.lands));
+                row = match m.how {
+                    How::TmaLoad | How::TmaStore => Some(EngineRow::Copy),
+                    How::Ldg | How::CpAsync | How::LdsDma => Some(EngineRow::Loads),
+                    _ => None,
+                };
+                fetch = m.how == How::Ldg;
+            }
+            Did::Mma(m) => {
+                if m.acts {
+                    self.flops += 2.0 * m.m as f64 * m.n as f64 * m.k as f64;
+                    self.steps.note(self.seats[s].number, a, pc, m.tiles, now);
+                }
+                if let Some(f) = m.flight {
+                    flights.push((f, c.lands[0]));
+                    row = Some(EngineRow::Tensor);
+                } else if m.kind == MmaKind::Warp {
+                    let run = &mut self.seats[s].runs[a as usize];
+                    run.matrix_ready = run.matrix_ready.max(c.lands[0]);
+                }
+            }
+            Did::Alu { .. } => self.steps.note_alu(self.seats[s].number, a, pc, now),
+            Did::Signal { flight, .. } => flights.push((*flight, c.lands[0])),
+            _ => {}
+        }
+        for (i, &(f, at)) in flights.iter().enumerate() {
+            let seat = &mut self.seats[s];
+            let Some(w) = seat.world.as_ref() else { return };
+            // Operations of one stream land in the order they were started.
+            let land = match w.stream_of(f) {
+                Some((owner, kind)) if kind != StreamKind::Scoreboard => {
+                    let last = &mut seat.landed[owner as usize][kind as usize];
+                    *last = (*last).max(at);
+                    *last
+                }
+                _ => at,
+            };
+            let cta = seat.number * self.prog.cluster + w.agents()[a as usize].cta;
+            let span = match (&mut self.recorder, row, i) {
+                (Some(r), Some(engine), 0) => {
+                    let work = if engine == EngineRow::Tensor { Work::Mma } else { Work::Load };
+                    let row = r.engine(cta, engine);
+                    let (from, to) = c.engine.unwrap_or((now, land));
+                    r.span(row, (from, to.max(from + 1)), Shown::Work(work), Some(site), label.clone(), None)
+                }
+                _ => None,
+            };
+            if seat.flights.len() <= f as usize {
+                seat.flights.resize(f as usize + 1, (None, false));
+            }
+            seat.flights[f as usize] = (span, fetch);
+            if let (true, Some(flight)) = (fetch, w.flight(f)) {
+                let starter = flight.agent as usize;
+                seat.runs[starter].fetching += 1;
+            }
+            self.queue.push(land, What::Land { seat: s as u32, flight: f });
+        }
+        if let (Did::Move(m), true) = (did, self.recorder.is_some())
+            && let Some(foot) = &m.fills
+        {
+            if c.load.is_some() {
+                self.seats[s].runs[a as usize].filling = Some((*foot, label, now));
+                return;
+            }
+            let full = if m.flights.is_empty() { c.end } else { c.lands[0] };
+            self.draw_fill(s, foot, label, now, full, site);
+        }
+    }
+
+    pub(super) fn draw_fill(&mut self, s: usize, foot: &Foot, label: String, now: u64, full: u64, site: u32) {
+        let seat = &self.seats[s];
+        if let Some(r) = &mut self.recorder {
+            r.fill(seat.number * self.prog.cluster + foot.cta, foot, label, now, full, site);
+        }
+    }
+
+    /// The tile a synchronous load is about, where it is drawn.
+    pub(super) fn loading(&self, s: usize, a: AgentId) -> String {
+        self.seats[s].runs[a as usize].filling.as_ref().map_or(String::new(), |(_, tile, _)| tile.clone())
+    }
+
+    pub(super) fn label(&self, s: usize, did: &Did) -> String {
+        if self.recorder.is_none() {
+            return String::new();
+        }
+        let tile = match did {
+            Did::Move(m) => m.tile,
+            Did::Mma(m) => m.tiles.0,
+            _ => None,
+        };
+        match (&self.seats[s].world, tile) {
+            (Some(w), Some(k)) => w.tile_name(&k),
+            _ => String::new(),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The whole state of a run as numbers, for finding repetitions.
+
+use super::run::Engine;
+use super::server::Core;
+
+impl Engine<'_> {
+    /// Every server of the simulated cores, in a fixed order.
+    pub(super) fn servers(&mut self) -> impl Iterator<Item = &mut super::server::Server> {
+        self.cores.iter_mut().flat_map(Core::servers)
+    }
+
+    /// The whole state relative to `now`, without what it does not act on (tile coordinates, happens-before).
+    pub(super) fn state(&self, now: u64) -> Vec<u64> {
+        let mut out = Vec::new();
+        for c in &self.cores {
+            out.extend(c.ahead(now));
+        }
+        for q in self.queue.sorted() {
+            let at = (q >> 64) as u64 - now;
+            out.extend([at, q as u64]);
+        }
+        for seat in &self.seats {
+            let Some(w) = &seat.world else {
+                out.push(u64::MAX);
+                continue;
+            };
+            w.fingerprint(&mut out);
+            for (r, landed) in seat.runs.iter().zip(&seat.landed) {
+                out.extend([
+                    now.wrapping_sub(r.upto),
+                    r.loops as u64,
+                    r.matrix_ready.saturating_sub(now),
+                    r.fetching as u64,
+                ]);
+                out.push(r.waits.map_or(u64::MAX, |(pc, stall, _)| (pc as u64) << 8 | stall as u64));
+                out.push(r.ended.map_or(u64::MAX, |t| now - t));
+                if let Some((l, pc)) = r.load {
+                    out.extend([pc as u64, l.left as u64, l.flying as u64]);
+                }
+                out.extend(landed.iter().map(|t| t.saturating_sub(now)));
+            }
+            for list in &seat.waiters {
+                out.push(list.len() as u64);
+                out.extend(list.iter().map(|a| *a as u64));
+            }
+        }
+        out
+    }
+}

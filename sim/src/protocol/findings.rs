@@ -1,0 +1,94 @@
+//! Recording what is found, in words.
+
+use crate::ir::ObjId;
+use crate::report::{Finding, FindingKind};
+use crate::timeline::Lanes;
+
+use super::AgentId;
+use super::step::Step;
+use super::world::{Fault, World};
+
+impl World<'_> {
+    /// `math w4`, with lanes and CTA where they matter.
+    pub fn agent_name(&self, a: AgentId) -> String {
+        let who = self.info[a as usize];
+        let role = self.prog.role_of(who.warp).map_or("", |r| r.name.as_str());
+        let mut s = if role.is_empty() { format!("warp {}", who.warp) } else { format!("{role} w{}", who.warp) };
+        match who.lanes {
+            Some(Lanes::Elected) => s += " (elected lane)",
+            Some(Lanes::Rest) => s += " (other lanes)",
+            None => {}
+        }
+        if self.prog.cluster > 1 {
+            s += &format!(" of CTA {}", who.cta);
+        }
+        s
+    }
+
+    /// Records a finding; one that the same two places met before is counted.
+    pub(super) fn find(
+        &mut self,
+        kind: FindingKind,
+        a: AgentId,
+        pc: u32,
+        message: String,
+        other: Option<(u32, String)>,
+    ) {
+        let site = self.prog.at[pc as usize];
+        let other = other.map(|(pc, text)| (self.prog.at[pc as usize], text));
+        let same = |f: &&mut Finding| {
+            f.kind == kind && f.site == site && f.other.as_ref().map(|o| o.0) == other.as_ref().map(|o| o.0)
+        };
+        if let Some(f) = self.findings.iter_mut().find(same) {
+            f.times += 1;
+            return;
+        }
+        let agent = self.agent_name(a);
+        self.findings.push(Finding { kind, message, site, other, agent, cycle: -1.0, times: 1, note: false });
+    }
+
+    /// Records something worth knowing that is no fault.
+    pub(super) fn note(
+        &mut self,
+        kind: FindingKind,
+        a: AgentId,
+        pc: u32,
+        message: String,
+        other: Option<(u32, String)>,
+    ) {
+        let before = self.findings.len();
+        self.find(kind, a, pc, message, other);
+        for f in &mut self.findings[before..] {
+            f.note = true;
+        }
+    }
+
+    pub(super) fn broken(&mut self, a: AgentId, pc: u32, f: &Fault) -> Step {
+        let o = |id: &ObjId| &self.prog.objects[*id as usize];
+        let message = match f {
+            Fault::Arithmetic => "divides by zero, or a number grows past 64 bits".to_string(),
+            Fault::Slot { obj, slot } => {
+                format!("uses slot {slot} of {}, which has {}", o(obj).name, o(obj).slots)
+            }
+            Fault::Part { index, of } => format!("uses part {index} of {of}"),
+            Fault::Stage { bar, stage } => {
+                let b = &self.prog.mbars[*bar as usize];
+                format!("uses {}[{stage}], which has {}", b.name, b.stages)
+            }
+            Fault::Named { bar, index } => {
+                let b = &self.prog.named[*bar as usize];
+                format!("uses {}[{index}], which has {}", b.name, b.len)
+            }
+            Fault::Threads(n) => format!("a barrier of {n} threads is no number of warps"),
+            Fault::Cta(c) => format!("CTA {c} is not in the cluster of {}", self.prog.cluster),
+            Fault::Mask(m) => format!("CTA mask {m:#b} does not fit a cluster of {}", self.prog.cluster),
+            Fault::Pair(at, cta) => {
+                format!("a copy into CTA {cta} signals in CTA {at}, which is not of its pair")
+            }
+            Fault::Negative(what, n) => format!("{what} is {n}"),
+            Fault::Endless => "loops without ever reaching an operation".to_string(),
+        };
+        self.find(FindingKind::Range, a, pc, message, None);
+        Step::Broken
+    }
+}

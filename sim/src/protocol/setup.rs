@@ -1,0 +1,71 @@
+//! What is known of a program before its first step: which streams, proxies and groups it uses.
+
+use crate::ir::{Class, Instr, Op, Program, Who};
+
+use super::stream::{KINDS, StreamKind};
+
+/// How many of the newest groups the waits of a program can ask about.
+pub(super) fn groups_asked(prog: &Program) -> usize {
+    let most = prog.code.iter().filter_map(|i| match i {
+        Instr::Op { op: Op::Wait(_, n), .. } => Some(n.constant().map_or(64, |n| n.clamp(0, 64) as usize)),
+        _ => None,
+    });
+    most.max().unwrap_or(0) + 2
+}
+
+/// Which streams a program's operations use.
+pub(super) fn streams_used(prog: &Program) -> [bool; KINDS] {
+    use crate::ir::{How, MmaKind};
+    let mut used = [false; KINDS];
+    let manual = prog.waits == crate::ir::Waits::Manual;
+    for i in &prog.code {
+        let Instr::Op { op, .. } = i else { continue };
+        let kinds: &[StreamKind] = match op {
+            Op::Move { how, .. } => match how {
+                How::CpAsync => &[StreamKind::Cp],
+                How::LdsDma => &[StreamKind::Vm],
+                How::TmaStore => &[StreamKind::Bulk, StreamKind::BulkRead],
+                How::TmemLd => &[StreamKind::TmemLd],
+                How::TmemSt => &[StreamKind::TmemSt],
+                How::Ldg | How::Store if manual => &[StreamKind::Vm],
+                How::Lds | How::Sts if manual => &[StreamKind::Lgkm],
+                How::Ldg | How::Lds => &[StreamKind::Scoreboard],
+                _ => &[],
+            },
+            Op::Mma { kind: MmaKind::Wgmma, .. } => &[StreamKind::Wgmma],
+            Op::Mma { kind: MmaKind::Umma | MmaKind::UmmaPair, .. } | Op::CommitUmma(_) => &[StreamKind::Tensor],
+            Op::CpArrive { .. } => &[StreamKind::Cp],
+            Op::Wait(q, _) => &[StreamKind::of(*q)],
+            _ => &[],
+        };
+        for k in kinds {
+            used[*k as usize] = true;
+        }
+        if let Op::Wait(crate::ir::Queue::Bulk, _) = op {
+            used[StreamKind::BulkRead as usize] = true;
+        }
+    }
+    used
+}
+
+/// Whether shared memory is read by the asynchronous proxy.
+pub(super) fn reads_by_async_proxy(prog: &Program) -> bool {
+    use crate::ir::{How, MmaKind};
+    let shared = |p: &crate::ir::Place| prog.objects[p.obj as usize].class == Class::Shared;
+    prog.code.iter().any(|i| match i {
+        Instr::Op { op: Op::Move { how: How::TmaStore, .. }, .. } => true,
+        Instr::Op { op: Op::Mma { kind, a, b, .. }, .. } => *kind != MmaKind::Warp && (shared(a) || shared(b)),
+        _ => false,
+    })
+}
+
+/// For each instruction, whether it is inside an `elect:` block.
+pub fn elected_code(prog: &Program) -> Vec<bool> {
+    let mut list = vec![false; prog.code.len()];
+    for (pc, i) in prog.code.iter().enumerate() {
+        if let Instr::Only(Who::Elected, to) = i {
+            list[pc..*to as usize].fill(true);
+        }
+    }
+    list
+}

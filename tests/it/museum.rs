@@ -1,0 +1,249 @@
+//! The museum: bugs of real kernels, each as reported and as repaired (verification.md C), and protocols that are right
+//! although they look wrong (D). Every bug is found, of the right kind and at the right line; every repair holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, embedded_names, parameters, scenario};
+use warpline_sim::engine::rules;
+use warpline_sim::ir::Program;
+use warpline_sim::report::FindingKind::{self, *};
+use warpline_verify::{Options, Outcome, Verdict, verify};
+
+/// What a kind stands for in the table where nobody can proceed.
+const HANGS: FindingKind = Deadlock;
+
+/// Name, machine, kind, a piece of the line where it shows, and one of the other line involved (empty where there is none).
+const FOUND: &[(&str, &str, FindingKind, &str, &str)] = &[
+    ("m01_leader_only_arrive", "h200", ParityAlias, "tma A[0, i] -> a", "wait full for i"),
+    ("m02_lagging_lane", "b200", ParityAlias, "arrive empty[i % stages]", "wait empty[i % stages] for i / stages - 1"),
+    ("m04_one_cluster_mbarrier", "b200", ParityAlias, "arrive gate[fixed ? i % 2 : 0]", "wait gate[fixed ? i % 2 : 0]"),
+    ("m05_ring_parity_on_one_slot", "b200", ParityAlias, "commit umma -> done", "wait done parity (fixed ? i"),
+    ("m06_phase_restarts", "h200", ArrivalCount, "arrive full[it % stages] expect", ""),
+    ("m07_two_owners_of_an_empty_tile", "b200", ParityAlias, "wait p_full for t", ""),
+    ("m09_expect_without_arrive", "h200", HANGS, "wait full for i", ""),
+    ("m10_consumer_count", "h200", ArrivalCount, "arrive empty[i % stages]", ""),
+    ("m11_multicast_disagreement", "h200", TxBytes, "signals full multicast 0b11", ""),
+    ("m12_roles_disagree", "b200", HANGS, "wait full for i", ""),
+    ("m13_barrier_counts", "mi300x", War, "dma A[job, i] -> a[i % 2]", "lds a[i % 2]"),
+    ("m14_mailbox_overwritten", "h200", War, "put t -> item", "get item"),
+    ("m15_no_init_fence", "h200", LifeCycle, "arrive ping @cta 1", "init ping, pong"),
+    ("m16_unconditional_order_wait", "h200", HANGS, "wait order for 0", ""),
+    ("m17_cta_scope_across_ctas", "b200", Scope, "lds s -> q", "sts r -> s @cta 0"),
+    ("m18_mask_outside_the_cluster", "b200", Range, "commit umma -> empty @ctas", ""),
+    ("m19_early_dealloc", "b200", LifeCycle, "umma.pair a", ""),
+    ("m20_early_exit", "b200", LifeCycle, "arrive acc_empty @cta 0", ""),
+    ("m21_tmem_ld_without_wait", "b200", War, "umma a : A[t, 0]", "tmem.ld acc.rows(self)"),
+    ("m21_tmem_st_without_wait", "b200", Raw, "umma p, v", "tmem.st r -> p.rows(self)"),
+    ("m22_packed_columns", "b200", Waw, "b : B[0, 0] -> acc", "-> acc.cols(0, 2)"),
+    ("m23_commit_behind_the_wait", "a100", Raw, "lds a[i % stages]", "cp A[0, j] -> a[j]"),
+    ("m24_reload_of_a_stored_stage", "h200", War, "tma X[0, i + 2] -> s[i % 2]", "tma.store s[i % 2]"),
+    ("m25_wait_by_the_wrong_thread", "h200", War, "sts r.rows(warp, 4)", "tma.store s -> Y[0, i]"),
+    ("m26_pipelined_reuse", "a100", War, "cp A[0, i + 1] -> a", "lds a : A[0, i]"),
+    ("m27_two_warpgroups_one_tile", "h200", War, "cp B[i, 0] -> b", "wgmma a.rows(self)"),
+    ("m28_one_buffer_too_few", "h200", War, "tma A[0, i] -> a[i % buffers]", "wgmma a[use % buffers]"),
+    ("m29_operands_in_groups_of_their_own", "mi355x", Raw, "lds b[i % 2]", "dma B[0, 0] -> b[0]"),
+    ("m30_epilogue_over_the_main_loop", "a100", War, "sts out.rows(warp, 4)", "lds a[i % stages]"),
+    ("m30_scales_under_a_reduction", "a100", Waw, "sts part.rows(warp, 4)", "cp S[0, 0] -> scales"),
+    ("m30_staged_by_all_awaited_by_one", "a100", Raw, "lds a : A[0, i]", "cp A[0, i] -> a"),
+    ("m31_store_ring_restarts", "b200", War, "sts r.rows(warp, 4) -> c[n % stages]", "tma.store c[n % stages]"),
+    ("m33_fence_in_a_loop_of_no_trips", "h200", Fence, "tma.store state", "sts r.rows(warp, 4) -> state"),
+    ("m33_store_without_a_fence", "h200", Fence, "tma.store s -> Y[0, i]", "sts r.rows(warp, 4)"),
+    ("m33_umma_operand_unfenced", "b200", Fence, "umma a : A[0, i]", "load A[0, i] -> a"),
+    ("m35_epilogue_without_a_barrier", "h200", Raw, "lds s.cols(warp, 4)", "sts r.rows(warp, 4)"),
+    ("m36_barrier_in_a_branch", "a100", Divergent, "barrier", ""),
+    ("m36_threads_that_return_early", "m4-max", Divergent, "barrier", ""),
+    ("m37_barrier_number_out_of_range", "h200", Range, "bar sync turn[self", ""),
+    ("m38_barrier_without_memory", "m4-max", Raw, "lds part -> total", "sts r.rows(warp, 4)"),
+    ("m38_reduction_buffer_reused", "m4-max", War, "sts r.rows(warp, 4)", "lds part -> maximum"),
+    ("m38_store_then_load", "m4-max", Raw, "lds c.cols(warp, 4)", "sts acc.block(warp, 1)"),
+    ("m39_bare_s_barrier", "mi300x", War, "dma A[0, i] -> a", "lds a : A[0, i]"),
+    ("m40_missing_lgkmcnt", "mi355x", War, "dma A[0, i] -> a", "lds a : A[0, i]"),
+    ("m40_missing_vmcnt", "mi355x", Raw, "lds a[i % 2]", "dma A[0, 0] -> a[0]"),
+    ("m41_v_over_k", "mi300x", War, "dma V[i, 0] -> v", "lds k : K[i, 0]"),
+    ("m42_broadcast_slot_reused", "mi300x", War, "sts r.rows(warp, 4)", "lds sdata.rows(0, 4)"),
+    (
+        "m43_read_ahead_of_its_wait",
+        "mi355x",
+        Raw,
+        "lds Bs[1].0.rows(self % 4, 4) : B[0, i + 1].0",
+        "dma B[0, 1].0 -> Bs[1].0",
+    ),
+    ("m44_cp_async_into_wgmma", "h200", Fence, "wgmma a[s]", "cp A[0, j] -> a[j]"),
+    ("m45_one_staging_block", "m4-max", Waw, "sts acc -> stage", "sts acc -> stage"),
+    ("m46_shares_past_the_tile", "m4-max", Range, "lds latent.cols(self, shares)", ""),
+    ("m47_idle_warps_poll", "b200", ParityAlias, "commit umma -> empty[i % 2]", "wait empty[i % 2] for i / 2 - 1"),
+    ("m49_half_of_c", "m4-max", Coverage, "store acc -> C[0, 0]", ""),
+    ("m51_clc_expected_by_one_cta", "b200", HANGS, "wait got for t", ""),
+    ("m52_a_warp_arrives_for_one", "b200", ArrivalCount, "arrive over @cta 1 - cta", ""),
+];
+
+/// Entries whose bug is no fault by the default rules, with a word on why.
+const NOT_FAULTS: &[(&str, &str)] = &[
+    ("m32_fence_behind_the_barrier", "a fence anywhere on the path is accepted"),
+    ("m48_same_tile_twice", "right and wasteful: a note"),
+];
+
+/// Entries whose bug is not found yet: the `fixme_` tests below, and rows of DEVIATIONS.md.
+const NOT_YET: &[&str] = &["m03_single_rendezvous", "m21_tmem_ld_without_fence", "m34_read_then_tma"];
+
+/// Repairs that hold for every trip count tried and are not proved for all: the kernel has none to vary, or a number
+/// computed at run time decides.
+const BOUNDED: &[&str] = &[
+    "m06_phase_restarts",
+    "m13_barrier_counts",
+    "m14_mailbox_overwritten",
+    "m16_unconditional_order_wait",
+    "m22_packed_columns",
+    "m30_scales_under_a_reduction",
+    "m31_store_ring_restarts",
+    "m33_fence_in_a_loop_of_no_trips",
+    "m36_threads_that_return_early",
+    "m37_barrier_number_out_of_range",
+    "m48_same_tile_twice",
+    "m51_clc_expected_by_one_cta",
+    "m52_a_warp_arrives_for_one",
+];
+
+/// Section D's protocols, beside those that other families hold (`attention/fa3`, `hopper/pingpong`, `ampere/marlin_4stage`,
+/// `cdna/ping_pong`, `blackwell/gemm_1sm`).
+const CORRECT: &[&str] =
+    &["deepgemm_sm100", "deepgemm_sm90", "ordered_sequence", "sm80_multistage", "thunderkittens_clc", "tma_async"];
+
+/// A scenario's program, its machine's name and its verdict. The trip count is varied where the kernel has `tiles`.
+#[track_caller]
+fn decide(name: &str) -> (Program, String, Verdict) {
+    let (file, text) = embedded(name).unwrap_or_else(|| panic!("no scenario {name}"));
+    let scenario = scenario(file, text).unwrap();
+    let (kernel, source) = embedded_kernel_of(name, &scenario.kernel).unwrap();
+    let machine = warpline_models::embedded(&scenario.machine).unwrap();
+    let cores = machine.get("core.count").map(|c| c as i64);
+    let at = |set: &BTreeMap<String, i64>| compile(kernel, source, &Inputs { set, cores });
+    let program = at(&scenario.set).unwrap_or_else(|e| panic!("{name}: {e:#?}"));
+    warpline_sim::engine::supported(&program, &machine).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let trips = |n: i64| {
+        let mut set = scenario.set.clone();
+        set.insert("tiles".into(), n);
+        at(&set).ok()
+    };
+    let varies = parameters(kernel, source).unwrap().iter().any(|p| p.name == "tiles");
+    let verdict = verify(&program, if varies { Some(&trips) } else { None }, rules(&machine), Options::default());
+    (program, scenario.machine.clone(), verdict)
+}
+
+/// Holds, without a finding; for every trip count if `proved`.
+#[track_caller]
+fn holds(name: &str, proved: bool) -> Verdict {
+    let (_, _, v) = decide(name);
+    match v.outcome {
+        Outcome::Proved => {}
+        Outcome::Bounded { .. } if !proved => {}
+        _ => panic!("{name}: {:?}\n{:#?}", v.outcome, v.violation),
+    }
+    assert_eq!(v.violation, None, "{name}");
+    v
+}
+
+#[test]
+fn every_bug_is_found_at_its_line() {
+    for &(name, machine, kind, at, with) in FOUND {
+        let (program, on, v) = decide(&format!("museum/{name}/bug"));
+        assert_eq!(on, machine, "{name}");
+        assert_eq!(v.outcome, Outcome::Violated, "{name}");
+        let seen = v.violation.unwrap();
+        let text = |site: u32| program.sites[site as usize].text.as_str();
+        let found = match kind {
+            HANGS => seen.hang.iter().any(|w| text(w.site).contains(at)),
+            _ => seen.findings.iter().any(|f| {
+                let other = f.other.as_ref().map_or("", |(site, _)| text(*site));
+                f.kind == kind && text(f.site).contains(at) && other.contains(with)
+            }),
+        };
+        let places: Vec<_> =
+            seen.findings.iter().map(|f| (f.kind, text(f.site), f.other.as_ref().map(|o| text(o.0)))).collect();
+        assert!(found, "{name}: no {kind:?} at `{at}` with `{with}`: {places:#?} {:#?}", seen.hang);
+    }
+}
+
+#[test]
+fn every_repair_holds() {
+    let all = FOUND.iter().map(|row| row.0).chain(NOT_FAULTS.iter().map(|row| row.0)).chain(NOT_YET.iter().copied());
+    for name in all {
+        holds(&format!("museum/{name}/fix"), !BOUNDED.contains(&name));
+    }
+}
+
+#[test]
+fn the_table_is_complete() {
+    let listed: BTreeSet<&str> = FOUND
+        .iter()
+        .map(|row| row.0)
+        .chain(NOT_FAULTS.iter().map(|row| row.0))
+        .chain(NOT_YET.iter().copied())
+        .collect();
+    let there: BTreeSet<&str> = embedded_names()
+        .into_iter()
+        .filter_map(|n| {
+            n.strip_prefix("museum/")?.strip_suffix("/bug").or(n.strip_prefix("museum/")?.strip_suffix("/fix"))
+        })
+        .collect();
+    assert_eq!(listed, there);
+    for name in there {
+        let (_, source) = embedded_kernel_of(&format!("museum/{name}/bug"), "kernel.pipe").unwrap();
+        let head: String = source.lines().take_while(|l| l.starts_with("//")).collect();
+        assert!(head.contains("Fixed:") || head.contains("Calibration"), "{name}: the head names no repair");
+        assert!(source.lines().count() <= 75, "{name}: a museum piece is small");
+    }
+}
+
+#[test]
+fn what_looks_wrong_and_is_right_is_clean() {
+    // Loops one after the other, and loops around the main loop, leave some of them bounded.
+    for name in CORRECT {
+        let v = holds(&format!("correct/{name}"), false);
+        assert!(v.notes.is_empty(), "{name}: {:#?}", v.notes);
+    }
+}
+
+#[test]
+fn release_lags_of_the_base_protocol() {
+    let (kernel, source) = warpline_scenarios::embedded_kernel("correct/tma_async").unwrap();
+    let machine = warpline_models::embedded("h200").unwrap();
+    for (stages, lag) in [(2, 0), (2, 1), (3, 2), (4, 3)] {
+        let at = |tiles: i64| {
+            let set = [("stages", stages), ("lag", lag), ("tiles", tiles)].map(|(k, v)| (k.to_string(), v));
+            compile(kernel, source, &Inputs { set: &set.into(), cores: None }).ok()
+        };
+        let v = verify(&at(6).unwrap(), Some(&at), rules(&machine), Options::default());
+        let clean = matches!(v.outcome, Outcome::Proved | Outcome::Bounded { .. }) && v.violation.is_none();
+        assert!(clean, "{stages} stages, lag {lag}: {:?}", v.outcome);
+    }
+}
+
+#[test]
+fn a_fence_on_the_path_is_accepted_by_default() {
+    let v = holds("museum/m32_fence_behind_the_barrier/bug", true);
+    assert!(v.notes.is_empty());
+}
+
+#[test]
+fn a_tile_computed_twice_is_a_note() {
+    let bug = holds("museum/m48_same_tile_twice/bug", false);
+    assert!(bug.notes.iter().any(|f| f.kind == Coverage && f.message.contains("redundant work")), "{:?}", bug.notes);
+    assert!(holds("museum/m48_same_tile_twice/fix", false).notes.is_empty());
+}
+
+#[test]
+fn fixme_an_arrival_that_two_phases_may_count_is_left_undecided() {
+    // triton (facebookexperimental) 3472: the follower's arrivals for two tiles complete one phase. The line is named.
+    let (_, _, v) = decide("museum/m03_single_rendezvous/bug");
+    let Outcome::GaveUp { why } = v.outcome else { panic!("{:?}", v.outcome) };
+    assert!(why.contains("arrive meet["), "{why}");
+}
+
+#[test]
+fn fixme_bugs_of_the_museum_that_get_no_note() {
+    // DeepGEMM 285 (tcgen05 fences: a note is due), DeepEP 642 (ordinary reads before a copy: a note).
+    for name in ["m21_tmem_ld_without_fence", "m34_read_then_tma"] {
+        assert!(holds(&format!("museum/{name}/bug"), true).notes.is_empty(), "{name}");
+    }
+}
