@@ -189,14 +189,14 @@ impl Stall {
             Stall::Tensor => "matrix unit",
             Stall::Alu => "vector unit",
             Stall::Barrier => "CTA barrier",
-            Stall::Named => "numbered barrier",
+            Stall::Named => "named barrier",
             Stall::Join => "warp join",
             Stall::Cluster => "cluster barrier",
-            Stall::Mbarrier => "mbarrier",
+            Stall::Mbarrier => "mbarrier phase",
             Stall::Group => "commit group",
             Stall::Counter => "counter",
-            Stall::Pool => "register or tmem pool",
-            Stall::Ended => "ended",
+            Stall::Pool => "register pool",
+            Stall::Ended => "nothing (ended)",
         }
     }
 }

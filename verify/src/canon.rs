@@ -114,7 +114,7 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
                             seen.loops[a as usize] |= ((*head..*end).contains(&pc) as u64) << bit;
                         }
                         blocked[a as usize] = None;
-                        flying.extend(flights(&did));
+                        flying.extend(did.flights());
                         last = matches!(did, Did::Met { last: true });
                     }
                     Step::Blocked { pc, on, .. } => {
@@ -166,16 +166,6 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
         format!("line {}: `{}` by {}", site.line, site.text, world.agent_name(a))
     });
     seen
-}
-
-/// The flights an operation started.
-fn flights(did: &Did) -> Vec<FlightId> {
-    match did {
-        Did::Move(m) => m.flights.to_vec(),
-        Did::Mma(m) => m.flight.into_iter().collect(),
-        Did::Signal { flight, .. } => vec![*flight],
-        _ => vec![],
-    }
 }
 
 /// The state, with the order in which flights will land.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{AgentId, Did, FlightId, Rules, Step, StreamKind, World};
+use warpline_sim::protocol::{AgentId, FlightId, Rules, Step, StreamKind, World};
 use warpline_sim::report::FindingKind;
 
 /// What a search of all orders found.
@@ -85,7 +85,7 @@ fn expand<'p>(state: &State<'p>, queue: &mut VecDeque<State<'p>>) -> Option<Foun
             Step::Did { pc, did, .. } => {
                 stuck = false;
                 let pieces = next.world.accesses.replace(Vec::new()).unwrap_or_default();
-                let flights = flights(&did);
+                let flights = did.flights();
                 // An access by a flight lasts until it lands; registers it fills are its agent's own.
                 let maker = flights.first().map(|f| next.world.stream_of(*f).map(|(owner, kind)| (owner, Some(kind))));
                 let under = Under { maker: maker.unwrap_or(Some((a, None))), pc, pieces };
@@ -179,15 +179,6 @@ fn landable(state: &State<'_>) -> Vec<FlightId> {
     }
     list.extend(oldest.into_values().map(|(_, id)| id));
     list
-}
-
-fn flights(did: &Did) -> Vec<FlightId> {
-    match did {
-        Did::Move(m) => m.flights.to_vec(),
-        Did::Mma(m) => m.flight.into_iter().collect(),
-        Did::Signal { flight, .. } => vec![*flight],
-        _ => vec![],
-    }
 }
 
 /// Whether two accesses touch one piece, one of them writing, and no order of their makers' own decides.

@@ -4,15 +4,7 @@ use warpline_sim::timeline::{Engine, Stall, What, Work};
 
 /// A class of work, in a word.
 pub fn work(w: Work) -> &'static str {
-    match w {
-        Work::Load => "load",
-        Work::Shared => "shared",
-        Work::Mma => "mma",
-        Work::Alu => "alu",
-        Work::Store => "store",
-        Work::Sync => "sync",
-        Work::Control => "control",
-    }
+    w.name()
 }
 
 /// A class of work, for a legend.
@@ -51,23 +43,7 @@ pub fn stall(s: Stall) -> &'static str {
 
 /// What a stalled agent waits for, for a legend.
 pub fn stall_long(s: Stall) -> &'static str {
-    match s {
-        Stall::Launch => "launch",
-        Stall::Issue => "issue slot",
-        Stall::Global => "global memory",
-        Stall::Shared => "shared memory",
-        Stall::Tensor => "matrix unit",
-        Stall::Alu => "vector unit",
-        Stall::Barrier => "CTA barrier",
-        Stall::Named => "named barrier",
-        Stall::Join => "warp join",
-        Stall::Cluster => "cluster barrier",
-        Stall::Mbarrier => "mbarrier phase",
-        Stall::Group => "commit group",
-        Stall::Counter => "counter",
-        Stall::Pool => "register pool",
-        Stall::Ended => "nothing (ended)",
-    }
+    s.name()
 }
 
 /// What a span shows, in a word.

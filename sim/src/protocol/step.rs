@@ -67,6 +67,18 @@ pub enum Did {
     Nothing,
 }
 
+impl Did {
+    /// The flights it started, in the order in which they land.
+    pub fn flights(&self) -> SmallVec<[FlightId; 2]> {
+        match self {
+            Did::Move(m) => m.flights.clone(),
+            Did::Mma(m) => m.flight.into_iter().collect(),
+            Did::Signal { flight, .. } => smallvec::smallvec![*flight],
+            _ => SmallVec::new(),
+        }
+    }
+}
+
 /// A move that was performed or started.
 #[derive(Clone, Debug)]
 pub struct MoveDid {
