@@ -11,7 +11,7 @@ pub fn work(w: Work) -> &'static str {
 pub fn work_long(w: Work) -> &'static str {
     match w {
         Work::Load => "load from global",
-        Work::Shared => "write to shared",
+        Work::Shared => "shared access",
         Work::Mma => "matrix (mma)",
         Work::Alu => "vector (alu)",
         Work::Store => "store to global",
