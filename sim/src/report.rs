@@ -140,6 +140,14 @@ pub struct Finding {
     pub note: bool,
 }
 
+impl Finding {
+    /// Whether another finding is this one met again: of the same kind, at the same two places.
+    pub fn same_places(&self, other: &Finding) -> bool {
+        let places = |f: &Finding| (f.kind, f.site, f.other.as_ref().map(|o| o.0));
+        places(self) == places(other)
+    }
+}
+
 /// One agent that does not proceed, in a hang.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {

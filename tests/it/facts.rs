@@ -145,14 +145,7 @@ fn groups_in_flight(program: &Program, rules: Rules) -> (Vec<usize>, Vec<usize>)
 #[test]
 fn marlin_has_two_groups_in_flight_after_a_wait_and_three_after_a_commit() {
     let (program, machine) = load("ampere/marlin_4stage", &[("k", 1024.0)]);
-    let rules = Rules {
-        warp_size: machine.get("core.warp_size").expect("known") as u32,
-        exit_releases: false,
-        bare_barrier_orders: false,
-        bytes_per_lane: 16,
-        dma_bytes_per_lane: 0,
-    };
-    let (after_wait, after_commit) = groups_in_flight(&program, rules);
+    let (after_wait, after_commit) = groups_in_flight(&program, warpline_sim::engine::rules(&machine));
     // Towards the end the groups are empty, and an empty group is complete.
     let full = after_wait.len() - 4;
     assert!(full > 4 && after_wait[..full].iter().all(|&g| g == 2), "{after_wait:?}");

@@ -119,7 +119,7 @@ fn expand<'p>(state: &State<'p>, queue: &mut VecDeque<State<'p>>) -> Option<Foun
                 }
             }
             Step::Ended => {
-                if !ended(&state.world, a) {
+                if !state.world.agent_ended(a) {
                     stuck = false;
                     if let Some(found) = fault(&next.world) {
                         return Some(found);
@@ -148,12 +148,6 @@ fn expand<'p>(state: &State<'p>, queue: &mut VecDeque<State<'p>>) -> Option<Foun
         queue.push_back(next);
     }
     (stuck && !state.world.ended()).then_some(Found::Deadlock(state.depth))
-}
-
-fn ended(world: &World<'_>, a: AgentId) -> bool {
-    let mut numbers = Vec::new();
-    world.fingerprint(&mut numbers);
-    numbers[a as usize * 5 + 1] & 1 == 1
 }
 
 /// A fault the world itself noticed that rests on no happens-before: counts, bytes, phases, tiles.

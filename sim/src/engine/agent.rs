@@ -46,12 +46,11 @@ impl Engine<'_> {
         r.span(row, (start, until), what, site, label, waker)
     }
 
-    pub(super) fn proceed(&mut self, s: usize, a: AgentId, mut now: u64) {
+    /// An agent goes on: with its load, or with its next operations, until one takes time or waits.
+    pub(super) fn proceed(&mut self, s: usize, a: AgentId, now: u64) {
         if self.seats[s].runs[a as usize].load.is_some() {
-            match self.go_on_loading(s, a, now) {
-                Some(t) => now = t,
-                None => return,
-            }
+            self.go_on_loading(s, a, now);
+            return;
         }
         loop {
             let seat = &mut self.seats[s];
@@ -80,11 +79,7 @@ impl Engine<'_> {
                     let begin = now + (loops as f64 * self.timing.costs.loop_).ceil() as u64;
                     self.account(s, a, pc, begin, Shown::Work(Work::Control), String::new());
                     let end = self.charge(s, a, pc, &did, begin);
-                    if self.seats[s].runs[a as usize].load.is_some() {
-                        self.queue.push(end, What::Go { seat: s as u32, agent: a });
-                        return;
-                    }
-                    if end > now {
+                    if end > now || self.seats[s].runs[a as usize].load.is_some() {
                         self.queue.push(end, What::Go { seat: s as u32, agent: a });
                         return;
                     }
@@ -110,15 +105,8 @@ impl Engine<'_> {
 
     /// Gives an operation its time, accounts for it, and schedules what it started. The tick the agent goes on.
     pub(super) fn charge(&mut self, s: usize, a: AgentId, pc: u32, did: &Did, now: u64) -> u64 {
-        let seat = &mut self.seats[s];
-        let Some(w) = &seat.world else { return now };
-        let who = w.agents()[a as usize];
-        let place = Place {
-            scheduler: who.warp as usize % self.timing.costs.schedulers.max(1),
-            matrix_ready: seat.runs[a as usize].matrix_ready,
-            woken: seat.runs[a as usize].woken,
-        };
-        let (core, peer) = two(&mut self.cores, who.cta as usize);
+        let Some((cta, place)) = self.place(s, a) else { return now };
+        let (core, peer) = two(&mut self.cores, cta);
         let c = self.timing.charge(pc, did, now, place, core, peer);
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return now };
         if let Did::Met { last: true } = did {
@@ -139,25 +127,26 @@ impl Engine<'_> {
         c.end
     }
 
-    /// The next part of a synchronous load. The tick the agent can go on to its next operation, once it is over.
-    pub(super) fn go_on_loading(&mut self, s: usize, a: AgentId, now: u64) -> Option<u64> {
-        let run = &self.seats[s].runs[a as usize];
-        let (mut load, pc) = run.load?;
+    /// The CTA whose core an agent is on, and what timing needs to know of the agent.
+    fn place(&self, s: usize, a: AgentId) -> Option<(usize, Place)> {
         let who = self.seats[s].world.as_ref()?.agents()[a as usize];
-        let place = Place {
-            scheduler: who.warp as usize % self.timing.costs.schedulers.max(1),
-            matrix_ready: run.matrix_ready,
-            woken: run.woken,
+        let run = &self.seats[s].runs[a as usize];
+        let scheduler = who.warp as usize % self.timing.costs.schedulers.max(1);
+        Some((who.cta as usize, Place { scheduler, matrix_ready: run.matrix_ready, woken: run.woken }))
+    }
+
+    /// The next part of a synchronous load: its next batch, or the store of the one that has come.
+    fn go_on_loading(&mut self, s: usize, a: AgentId, now: u64) {
+        let (Some((mut load, pc)), Some((cta, place))) = (self.seats[s].runs[a as usize].load, self.place(s, a)) else {
+            return;
         };
-        let core = &mut self.cores[who.cta as usize];
-        let mut at = now;
+        let core = &mut self.cores[cta];
         if load.flying > 0 {
             let (start, done) = self.timing.load_store(&mut load, now, place, core);
             let label = self.loading(s, a);
             self.account(s, a, pc, start, Shown::Stall(Stall::Global), String::new());
             self.account(s, a, pc, done, Shown::Work(Work::Load), label);
             self.seats[s].runs[a as usize].load = Some((load, pc));
-            at = done;
             if load.left == 0 {
                 let run = &mut self.seats[s].runs[a as usize];
                 run.load = None;
@@ -165,16 +154,15 @@ impl Engine<'_> {
                     self.draw_fill(s, &foot, label, since, done, self.prog.at[pc as usize]);
                 }
             }
-            self.queue.push(at, What::Go { seat: s as u32, agent: a });
-            return None;
+            self.queue.push(done, What::Go { seat: s as u32, agent: a });
+            return;
         }
-        let (start, issued, there) = self.timing.load_batch(&mut load, at, place, core);
+        let (start, issued, there) = self.timing.load_batch(&mut load, now, place, core);
         let label = self.loading(s, a);
         self.account(s, a, pc, start, Shown::Stall(Stall::Issue), String::new());
         self.account(s, a, pc, issued, Shown::Work(Work::Load), label);
         self.seats[s].runs[a as usize].load = Some((load, pc));
         self.queue.push(there, What::Go { seat: s as u32, agent: a });
-        None
     }
 
     /// The stall a meeting is.

@@ -1,9 +1,7 @@
 //! What an operation started: when it lands, and what of it is drawn.
 
-use smallvec::SmallVec;
-
 use crate::ir::{How, MmaKind};
-use crate::protocol::{AgentId, Did, FlightId, Foot, StreamKind};
+use crate::protocol::{AgentId, Did, Foot, StreamKind};
 use crate::timeline::{Engine as EngineRow, What as Shown, Work};
 
 use super::queue::What;
@@ -27,12 +25,10 @@ impl Engine<'_> {
     pub(super) fn started(&mut self, s: usize, a: AgentId, pc: u32, did: &Did, c: &Charge, label: String) {
         let now = c.start;
         let site = self.prog.at[pc as usize];
-        let mut flights: SmallVec<[(FlightId, u64); 2]> = SmallVec::new();
         let mut row = None;
         let mut fetch = false;
         match did {
             Did::Move(m) => {
-                flights.extend(m.flights.iter().copied().zip(c.lands));
                 row = match m.how {
                     How::TmaLoad | How::TmaStore => Some(EngineRow::Copy),
                     How::Ldg | How::CpAsync | How::LdsDma => Some(EngineRow::Loads),
@@ -45,8 +41,7 @@ impl Engine<'_> {
                     self.flops += 2.0 * m.m as f64 * m.n as f64 * m.k as f64;
                     self.steps.note(self.seats[s].number, a, pc, m.tiles, now);
                 }
-                if let Some(f) = m.flight {
-                    flights.push((f, c.lands[0]));
+                if m.flight.is_some() {
                     row = Some(EngineRow::Tensor);
                 } else if m.kind == MmaKind::Warp {
                     let run = &mut self.seats[s].runs[a as usize];
@@ -54,10 +49,9 @@ impl Engine<'_> {
                 }
             }
             Did::Alu { .. } => self.steps.note_alu(self.seats[s].number, a, pc, now),
-            Did::Signal { flight, .. } => flights.push((*flight, c.lands[0])),
             _ => {}
         }
-        for (i, &(f, at)) in flights.iter().enumerate() {
+        for (i, (f, at)) in did.flights().into_iter().zip(c.lands).enumerate() {
             let seat = &mut self.seats[s];
             let Some(w) = seat.world.as_ref() else { return };
             // Operations of one stream land in the order they were started.

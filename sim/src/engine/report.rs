@@ -58,14 +58,7 @@ impl Steps {
 }
 
 impl Engine<'_> {
-    pub(super) fn report(
-        mut self,
-        m: &Machine,
-        outcome: Outcome,
-        occupancy: Occupancy,
-        share: i64,
-        active: i64,
-    ) -> Report {
+    pub(super) fn report(mut self, m: &Machine, outcome: Outcome, occupancy: Occupancy, share: i64) -> Report {
         let prog = self.prog;
         let end = self.end + self.skipped;
         let cycles = end as f64 / TICKS as f64;
@@ -100,7 +93,6 @@ impl Engine<'_> {
             t
         });
         self.findings.sort_by(|a, b| a.cycle.total_cmp(&b.cycle).then(a.site.cmp(&b.site)).then(a.kind.cmp(&b.kind)));
-        let _ = active;
         Report {
             cycles,
             time_us,

@@ -129,7 +129,7 @@ pub fn run_recorded(
     let resident = units * seats as i64;
     let misses = if options.warm_l2 { vec![0.0; prog.objects.len()] } else { misses(prog, resident) };
     let schedulers = costs.schedulers.max(1);
-    let agents = World::new(prog, rules, 0, &[]).agents().len();
+    let agents = crate::protocol::agents(prog).len();
     let mut engine = Engine {
         prog,
         timing: Timing { prog, costs, misses },
@@ -159,7 +159,7 @@ pub fn run_recorded(
     let mut repeats = Repeats::new(options.skip_repeats && options.timeline.is_none() && !World::depends_on_grid(prog));
     let outcome = engine.go(options.max_events, &mut repeats);
     *mix = engine.queue.take_record();
-    Ok(engine.report(machine, outcome, occupancy, share, active))
+    Ok(engine.report(machine, outcome, occupancy, share))
 }
 
 impl<'p> Seat<'p> {
@@ -318,10 +318,7 @@ impl<'p> Engine<'p> {
         let r = w.reads();
         self.reads = (self.reads.0 + r.0, self.reads.1 + r.1);
         for f in std::mem::take(&mut w.findings) {
-            let same = |g: &&mut Finding| {
-                g.kind == f.kind && g.site == f.site && g.other.as_ref().map(|o| o.0) == f.other.as_ref().map(|o| o.0)
-            };
-            match self.findings.iter_mut().find(same) {
+            match self.findings.iter_mut().find(|g| g.same_places(&f)) {
                 Some(g) => g.times += f.times,
                 None => self.findings.push(f),
             }

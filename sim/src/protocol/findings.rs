@@ -36,15 +36,13 @@ impl World<'_> {
     ) {
         let site = self.prog.at[pc as usize];
         let other = other.map(|(pc, text)| (self.prog.at[pc as usize], text));
-        let same = |f: &&mut Finding| {
-            f.kind == kind && f.site == site && f.other.as_ref().map(|o| o.0) == other.as_ref().map(|o| o.0)
-        };
-        if let Some(f) = self.findings.iter_mut().find(same) {
+        let new = Finding { kind, message, site, other, agent: String::new(), cycle: -1.0, times: 1, note: false };
+        if let Some(f) = self.findings.iter_mut().find(|f| f.same_places(&new)) {
             f.times += 1;
             return;
         }
         let agent = self.agent_name(a);
-        self.findings.push(Finding { kind, message, site, other, agent, cycle: -1.0, times: 1, note: false });
+        self.findings.push(Finding { agent, ..new });
     }
 
     /// Records something worth knowing that is no fault.

@@ -261,6 +261,11 @@ impl<'p> World<'p> {
         self.agents.iter().all(|a| a.ended)
     }
 
+    /// Whether one agent has ended.
+    pub fn agent_ended(&self, a: AgentId) -> bool {
+        self.agents[a as usize].ended
+    }
+
     /// Operations in flight.
     pub fn in_flight(&self) -> u32 {
         self.in_flight
