@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::ir::{Instr, Op, Program};
 use crate::machine::Machine;
-use crate::protocol::{AgentId, FlightId, Foot, On, Rules, World};
+use crate::protocol::{AgentId, FlightId, Foot, On, Rules, STREAM_KINDS, World};
 use crate::report::{Finding, Outcome, Report, RunError, RunOptions};
 use crate::timeline::{Stall, What as Shown};
 
@@ -51,7 +51,7 @@ pub(super) struct Seat<'p> {
     /// Who waits for what: mbarriers, then rendezvous, then agents' own, then pools.
     pub(super) waiters: Vec<SmallVec<[AgentId; 4]>>,
     /// Landing times so far, by agent and stream, which land in order.
-    pub(super) landed: Vec<[u64; 10]>,
+    pub(super) landed: Vec<[u64; STREAM_KINDS]>,
     /// Number of the cluster in this run.
     pub(super) number: u32,
     /// For each flight, the span that shows it, and whether it fills registers from global memory.
@@ -229,7 +229,7 @@ impl<'p> Engine<'p> {
         self.launched += 1;
         seat.runs = vec![Run { upto: now, ..Run::default() }; n];
         seat.waiters = vec![SmallVec::new(); mbars + meets + n + ctas];
-        seat.landed = vec![[0; 10]; n];
+        seat.landed = vec![[0; STREAM_KINDS]; n];
         seat.flights.clear();
         seat.phases = vec![0; mbars];
         seat.world = Some(world);

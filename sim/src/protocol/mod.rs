@@ -47,5 +47,6 @@ pub use memory::{Foot, TileKey};
 pub use setup::elected_code;
 pub use snapshot::{Entry, Family, Snapshot};
 pub use step::{Did, MmaDid, MoveDid, Step};
+pub(crate) use stream::KINDS as STREAM_KINDS;
 pub use stream::StreamKind;
 pub use world::{On, Rules, World};

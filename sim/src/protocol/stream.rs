@@ -39,7 +39,7 @@ pub enum StreamKind {
 }
 
 /// Number of kinds.
-pub(super) const KINDS: usize = 10;
+pub(crate) const KINDS: usize = 10;
 
 /// All kinds, in order of their index.
 pub(super) const ALL: [StreamKind; KINDS] = [
