@@ -103,6 +103,7 @@ struct UseObject<'a> {
 
 #[derive(Serialize)]
 pub(crate) struct FindingObject<'a> {
+    code: &'static str,
     kind: &'static str,
     note: bool,
     message: &'a str,
@@ -116,6 +117,7 @@ pub(crate) struct FindingObject<'a> {
 
 #[derive(Serialize)]
 pub(crate) struct WaitingObject<'a> {
+    code: &'static str,
     agent: &'a str,
     place: PlaceObject<'a>,
     since: f64,
@@ -227,6 +229,7 @@ pub(crate) fn run(ran: &Ran, others: &[Neighbour], claims: &[Judged]) -> Result<
 pub(crate) fn waiting_objects<'a>(hang: &'a [Waiting], sites: &'a [Site]) -> Vec<WaitingObject<'a>> {
     hang.iter()
         .map(|w| WaitingObject {
+            code: w.code.id(),
             agent: &w.agent,
             place: place(sites, w.site),
             since: w.since,
@@ -267,6 +270,7 @@ pub(crate) fn finding_objects<'a>(findings: &'a [Finding], sites: &'a [Site]) ->
     findings
         .iter()
         .map(|f| FindingObject {
+            code: f.code(),
             kind: f.kind.name(),
             note: f.note,
             message: &f.message,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use warpline_sim::code::Code;
 use warpline_sim::ir::Site;
 use warpline_verify::{Need, Outcome, Verdict, Violation, properties};
 
@@ -60,6 +61,7 @@ struct ReadsObject {
 
 #[derive(Serialize)]
 struct ViolationObject<'a> {
+    code: &'static str,
     kind: &'static str,
     message: &'a str,
     file: &'a str,
@@ -96,13 +98,14 @@ fn range(v: &Verdict) -> Range {
 fn violation(x: &Violation) -> ViolationObject<'_> {
     let site = |i: u32| x.sites.get(i as usize);
     let line = |s: Option<&Site>| s.map_or(0, |s| s.line);
-    let (kind, message, at) = match (x.findings.first(), x.hang.first()) {
-        (Some(f), _) => (f.kind.name(), f.message.as_str(), site(f.site)),
-        (None, Some(w)) => ("deadlock", w.waits_for.as_str(), site(w.site)),
-        _ => ("deadlock", "", None),
+    let (code, message, at) = match (x.findings.first(), x.hang.first()) {
+        (Some(f), _) => (f.code, f.message.as_str(), site(f.site)),
+        (None, Some(w)) => (w.code, w.waits_for.as_str(), site(w.site)),
+        _ => (Code::Hang, "", None),
     };
     ViolationObject {
-        kind,
+        code: code.id(),
+        kind: code.kind().name(),
         message,
         file: at.map_or("", |s| &s.file),
         line: line(at),
@@ -271,7 +274,14 @@ mod tests {
                 if let (Some(x), true) = (&mut v.verdict.violation, *name == "mla/proj_k16") {
                     let (agent, needs) = (String::from("w0"), String::from("an arrival"));
                     let waits_for = String::from("a barrier");
-                    x.hang.push(warpline_sim::report::Waiting { agent, site: 0, since: 0.0, waits_for, needs });
+                    x.hang.push(warpline_sim::report::Waiting {
+                        code: Code::Hang,
+                        agent,
+                        site: 0,
+                        since: 0.0,
+                        waits_for,
+                        needs,
+                    });
                     v.verdict.notes.push(x.findings[0].clone());
                 }
                 verify(&v).expect("serialisable")

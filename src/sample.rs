@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use warpline_sim::code::Code;
 use warpline_sim::ir::{Grid, Program, Site, Waits};
 use warpline_sim::machine::{Kind, Machine, Param, Vendor};
 use warpline_sim::report::{Finding, FindingKind, Occupancy, Outcome, Report, RoleTime, Use, Waiting};
@@ -99,6 +100,7 @@ pub(crate) fn ran(name: &str) -> Ran {
 pub(crate) fn faulty(name: &str) -> Ran {
     let mut ran = ran(name);
     ran.report.outcome = Outcome::Hung(vec![Waiting {
+        code: Code::Hang,
         agent: "loader w0 of CTA 0".into(),
         site: 0,
         since: 640.0,
@@ -106,6 +108,7 @@ pub(crate) fn faulty(name: &str) -> Ran {
         needs: "line 4: load arrives, but its warp has ended".into(),
     }]);
     ran.report.findings = vec![Finding {
+        code: Code::RawShared,
         kind: FindingKind::Raw,
         message: "a[0] is read while tile A 0,0 is still being written".into(),
         site: 0,

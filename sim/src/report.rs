@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::code::Code;
 use crate::machine::MissingParam;
 use crate::timeline::{Stall, Timeline, Work};
 
@@ -122,7 +123,9 @@ impl FindingKind {
 /// Something wrong that a run met. A run goes on after a finding where it can.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What kind.
+    /// What exactly: `warpline explain` has a page on it.
+    pub code: Code,
+    /// What kind; the code's.
     pub kind: FindingKind,
     /// One or two sentences with names, slots, phases and numbers.
     pub message: String,
@@ -141,9 +144,14 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether another finding is this one met again: of the same kind, at the same two places.
+    /// Its stable code, `WL0104`.
+    pub fn code(&self) -> &'static str {
+        self.code.id()
+    }
+
+    /// Whether another finding is this one met again: of the same code, at the same two places.
     pub fn same_places(&self, other: &Finding) -> bool {
-        let places = |f: &Finding| (f.kind, f.site, f.other.as_ref().map(|o| o.0));
+        let places = |f: &Finding| (f.code, f.site, f.other.as_ref().map(|o| o.0));
         places(self) == places(other)
     }
 }
@@ -151,6 +159,8 @@ impl Finding {
 /// One agent that does not proceed, in a hang.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
+    /// What hang this is: a cycle of waits, or roles that disagree on the number of steps.
+    pub code: Code,
     /// Who.
     pub agent: String,
     /// Where, as an index into the program's sites.

@@ -57,7 +57,8 @@ pub(super) fn waiters(sites: &[Site], waiting: &[Waiting], paint: Paint) -> Stri
     let mut text = String::new();
     for w in waiting.iter().take(WAITERS) {
         let place = sites.get(w.site as usize);
-        text += &format!("  {}{}\n", paint.head(&w.agent), place.map_or(String::new(), |s| format!(" at {}", here(s))));
+        let who = format!("{} {}", w.code, w.agent);
+        text += &format!("  {}{}\n", paint.head(&who), place.map_or(String::new(), |s| format!(" at {}", here(s))));
         let since = if w.since > 0.0 { format!(" since cycle {}", plain(w.since)) } else { String::new() };
         let waits = format!("waits for {}{since}", w.waits_for);
         text += &format!("    {}\n", wrap(&waits, WIDTH, 6));
@@ -102,7 +103,7 @@ fn one(ran: &Ran, f: &Finding, paint: Paint) -> String {
 pub(super) fn finding(subject: &Loaded, sites: &[Site], f: &Finding, paint: Paint) -> String {
     let again = if f.times > 1 { format!(", met {} times", count(f.times as i64)) } else { String::new() };
     let class = if f.note { "note" } else { f.kind.name() };
-    let message = format!("{class}: {}", f.message);
+    let message = format!("{} {class}: {}", f.code(), f.message);
     let when = if f.cycle < 0.0 { String::new() } else { format!(", cycle {}", plain(f.cycle)) };
     let label = format!("{}{when}{again}", f.agent);
     let Some(site) = sites.get(f.site as usize) else {

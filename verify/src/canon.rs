@@ -185,10 +185,9 @@ fn diagnose(world: &World<'_>, blocked: &[Option<(u32, On)>]) -> Vec<Waiting> {
     let mut list: Vec<Waiting> = Vec::new();
     for (a, b) in blocked.iter().enumerate() {
         let Some((pc, on)) = *b else { continue };
-        let (waits_for, needs) = world.explain(a as AgentId, pc, on);
-        let site = world.program().at[pc as usize];
-        if !list.iter().any(|w| w.site == site && w.waits_for == waits_for) {
-            list.push(Waiting { agent: world.agent_name(a as AgentId), site, since: 0.0, waits_for, needs });
+        let new = world.waiting(a as AgentId, pc, on);
+        if !list.iter().any(|w| w.site == new.site && w.waits_for == new.waits_for) {
+            list.push(new);
         }
     }
     list

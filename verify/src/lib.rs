@@ -211,7 +211,7 @@ fn take(v: &mut Verdict, prog: &Program, seen: &Seen, trips: Option<i64>, class:
     v.steps += seen.steps;
     v.reads = seen.reads;
     for f in seen.findings.iter().filter(|f| f.note) {
-        if !v.notes.iter().any(|g| g.site == f.site && g.kind == f.kind) {
+        if !v.notes.iter().any(|g| g.site == f.site && g.code == f.code) {
             v.notes.push(f.clone());
         }
     }

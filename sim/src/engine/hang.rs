@@ -23,19 +23,12 @@ impl Engine<'_> {
             for (a, run) in seat.runs.iter().enumerate() {
                 let Some((pc, _, on)) = run.waits else { continue };
                 self.end = self.end.max(run.upto);
-                let (waits_for, needs) = w.explain(a as u32, pc, on);
-                let site = self.prog.at[pc as usize];
+                let since = (run.upto + self.skipped) as f64 / TICKS as f64;
+                let new = Waiting { since, ..w.waiting(a as u32, pc, on) };
                 // The same wait of several warps, or of other resident CTAs, is one line.
-                if list.iter().any(|x| x.site == site && x.waits_for == waits_for) {
-                    continue;
+                if !list.iter().any(|x| x.site == new.site && x.waits_for == new.waits_for) {
+                    list.push(new);
                 }
-                list.push(Waiting {
-                    agent: w.agent_name(a as u32),
-                    site,
-                    since: (run.upto + self.skipped) as f64 / TICKS as f64,
-                    waits_for,
-                    needs,
-                });
             }
         }
         list

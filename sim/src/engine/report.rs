@@ -92,7 +92,7 @@ impl Engine<'_> {
             t.mhz = if paper { 0.0 } else { mhz };
             t
         });
-        self.findings.sort_by(|a, b| a.cycle.total_cmp(&b.cycle).then(a.site.cmp(&b.site)).then(a.kind.cmp(&b.kind)));
+        self.findings.sort_by(|a, b| a.cycle.total_cmp(&b.cycle).then(a.site.cmp(&b.site)).then(a.code.cmp(&b.code)));
         Report {
             cycles,
             time_us,

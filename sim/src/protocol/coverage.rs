@@ -3,8 +3,8 @@
 //! Two operands are contracted over the dimension whose name both have (`A: [m, k]` and `B: [k, n]`: `k`). Where an
 //! operand is no tile of a global matrix (attention's probabilities) only repetitions of the other are checked.
 
+use crate::code::Code;
 use crate::ir::{Class, ObjId};
-use crate::report::FindingKind;
 
 use super::AgentId;
 use super::memory::{Foot, TileKey};
@@ -95,7 +95,7 @@ impl World<'_> {
                 r.right.0,
                 r.right.1
             );
-            self.find(FindingKind::Coverage, a, pc, message, None);
+            self.find(Code::SumBlocks, a, pc, message, None);
             return;
         }
         let granule = r.left.1 - r.left.0;
@@ -126,7 +126,7 @@ impl World<'_> {
                 self.dim_name(r.dim),
                 self.foot_name(acc)
             );
-            self.find(FindingKind::Coverage, a, pc, message, None);
+            self.find(Code::SumBlocks, a, pc, message, None);
         }
     }
 
@@ -155,7 +155,7 @@ impl World<'_> {
         if let Some((dim, done, all)) = missing {
             let message =
                 format!("stores {} with {done} of {all} blocks of `{}` added", self.foot_name(acc), self.dim_name(dim));
-            self.find(FindingKind::Coverage, a, pc, message, None);
+            self.find(Code::SumBlocks, a, pc, message, None);
         }
     }
 
@@ -184,15 +184,9 @@ impl World<'_> {
             let other = Some((s.pc, "the other store".to_string()));
             // The same statement in another CTA stores the same values: twice the work, and no fault.
             if s.pc == pc && self.info[s.agent as usize].cta != self.info[a as usize].cta {
-                self.note(
-                    FindingKind::Coverage,
-                    a,
-                    pc,
-                    format!("{what}, from the same statement: redundant work"),
-                    other,
-                );
+                self.note(Code::Redundant, a, pc, format!("{what}, from the same statement: redundant work"), other);
             } else {
-                self.find(FindingKind::Coverage, a, pc, what, other);
+                self.find(Code::StoredTwice, a, pc, what, other);
             }
         }
         self.stored.push(new);
@@ -216,7 +210,7 @@ impl World<'_> {
                         "of {}[{}, {}], {area} of {whole} elements are stored",
                         o.name, first.block[0], first.block[1]
                     );
-                    self.find(FindingKind::Coverage, first.agent, first.pc, message, None);
+                    self.find(Code::NotStored, first.agent, first.pc, message, None);
                 }
             }
             i += group;

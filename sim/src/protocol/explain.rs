@@ -1,6 +1,8 @@
 //! Saying what a blocked agent waits for, in which state that is, and what would have to happen.
 
-use crate::ir::{BarRef, Instr, Op, Phase};
+use crate::code::Code;
+use crate::ir::{BarRef, Instr, NamedId, Op, Phase};
+use crate::report::Waiting;
 
 use super::AgentId;
 use super::meet::MeetKind;
@@ -8,8 +10,15 @@ use super::stream::StreamKind;
 use super::world::{On, World};
 
 impl World<'_> {
-    /// For an agent blocked at `pc`: what it waits for and its state; what would have to happen.
-    pub fn explain(&self, a: AgentId, pc: u32, on: On) -> (String, String) {
+    /// For an agent blocked at `pc` in a hang: what it waits for and its state; what would have to happen. The time is
+    /// the caller's to fill in.
+    pub fn waiting(&self, a: AgentId, pc: u32, on: On) -> Waiting {
+        let (waits_for, needs) = self.explain(a, pc, on);
+        let code = if self.left_behind(on) { Code::TripCounts } else { Code::Hang };
+        Waiting { code, agent: self.agent_name(a), site: self.prog.at[pc as usize], since: 0.0, waits_for, needs }
+    }
+
+    fn explain(&self, a: AgentId, pc: u32, on: On) -> (String, String) {
         match on {
             On::Mbar(ix) => self.explain_mbar(a, pc, ix),
             On::Meet(ix) => self.explain_meet(a, ix),
@@ -69,18 +78,56 @@ impl World<'_> {
 
     /// Agents that could still come to an instruction, or that none can.
     fn holders(&self, pc: u32) -> String {
-        let mut ended = 0;
-        let mut able = 0;
-        for a in 0..self.info.len() {
-            if !self.may_reach(a as AgentId, pc) {
-                continue;
-            }
-            able += 1;
-            ended += self.agents[a].ended as usize;
-        }
-        match (able, ended) {
-            (n, e) if n > 0 && n == e => " (whoever executes it has ended)".into(),
+        match self.executors(pc, None) {
+            (0, 1..) => " (whoever executes it has ended)".into(),
             _ => String::new(),
+        }
+    }
+
+    /// How many agents that an instruction is for go on, and how many have ended; of one CTA, or of all.
+    fn executors(&self, pc: u32, cta: Option<u32>) -> (usize, usize) {
+        let here = |i: &usize| cta.is_none_or(|c| self.info[*i].cta == c) && self.may_reach(*i as AgentId, pc);
+        let ended = (0..self.info.len()).filter(here).filter(|i| self.agents[*i].ended).count();
+        ((0..self.info.len()).filter(here).count() - ended, ended)
+    }
+
+    /// Whether a wait is for somebody who has ended, having done fewer steps: the roles disagree on their number. A phase
+    /// that some began and nobody is left to end is a wrong count instead.
+    fn left_behind(&self, on: On) -> bool {
+        let of = |counts: &dyn Fn(&Op) -> bool, cta| {
+            let mut all = (0, 0);
+            for (pc, i) in self.prog.code.iter().enumerate() {
+                if let Instr::Op { op, .. } = i
+                    && counts(op)
+                {
+                    let (go, ended) = self.executors(pc as u32, cta);
+                    all = (all.0 + go, all.1 + ended);
+                }
+            }
+            all
+        };
+        match on {
+            On::Mbar(ix) => {
+                let decl = self.mbar_decl(ix);
+                let m = &self.mbars[ix as usize];
+                let (go, ended) = of(
+                    &|op| match op {
+                        Op::Arrive { bar, .. } | Op::CpArrive { bar, .. } => bar.bar == decl,
+                        Op::CommitUmma(bars) => bars.iter().any(|b| b.bar == decl),
+                        _ => false,
+                    },
+                    None,
+                );
+                m.live && m.pending > 0 && ended > 0 && (go > 0 || m.pending == m.expected)
+            }
+            On::Meet(ix) => match self.meets[ix as usize].kind {
+                MeetKind::Named(bar, _, cta) => {
+                    let uses = |op: &Op| matches!(op, Op::Named { bar: b, .. } if *b as NamedId == bar);
+                    of(&uses, Some(cta)).1 > 0
+                }
+                _ => false,
+            },
+            On::Own(_) | On::Pool(_) => false,
         }
     }
 

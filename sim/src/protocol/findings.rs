@@ -1,7 +1,8 @@
 //! Recording what is found, in words.
 
+use crate::code::Code;
 use crate::ir::ObjId;
-use crate::report::{Finding, FindingKind};
+use crate::report::Finding;
 use crate::timeline::Lanes;
 
 use super::AgentId;
@@ -26,17 +27,11 @@ impl World<'_> {
     }
 
     /// Records a finding; one that the same two places met before is counted.
-    pub(super) fn find(
-        &mut self,
-        kind: FindingKind,
-        a: AgentId,
-        pc: u32,
-        message: String,
-        other: Option<(u32, String)>,
-    ) {
+    pub(super) fn find(&mut self, code: Code, a: AgentId, pc: u32, message: String, other: Option<(u32, String)>) {
         let site = self.prog.at[pc as usize];
         let other = other.map(|(pc, text)| (self.prog.at[pc as usize], text));
-        let new = Finding { kind, message, site, other, agent: String::new(), cycle: -1.0, times: 1, note: false };
+        let (kind, agent) = (code.kind(), String::new());
+        let new = Finding { code, kind, message, site, other, agent, cycle: -1.0, times: 1, note: false };
         if let Some(f) = self.findings.iter_mut().find(|f| f.same_places(&new)) {
             f.times += 1;
             return;
@@ -46,16 +41,9 @@ impl World<'_> {
     }
 
     /// Records something worth knowing that is no fault.
-    pub(super) fn note(
-        &mut self,
-        kind: FindingKind,
-        a: AgentId,
-        pc: u32,
-        message: String,
-        other: Option<(u32, String)>,
-    ) {
+    pub(super) fn note(&mut self, code: Code, a: AgentId, pc: u32, message: String, other: Option<(u32, String)>) {
         let before = self.findings.len();
-        self.find(kind, a, pc, message, other);
+        self.find(code, a, pc, message, other);
         for f in &mut self.findings[before..] {
             f.note = true;
         }
@@ -86,7 +74,11 @@ impl World<'_> {
             Fault::Negative(what, n) => format!("{what} is {n}"),
             Fault::Endless => "loops without ever reaching an operation".to_string(),
         };
-        self.find(FindingKind::Range, a, pc, message, None);
+        let code = match f {
+            Fault::Arithmetic | Fault::Threads(_) | Fault::Negative(..) | Fault::Endless => Code::Number,
+            _ => Code::Index,
+        };
+        self.find(code, a, pc, message, None);
         Step::Broken
     }
 }

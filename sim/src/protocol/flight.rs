@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::report::FindingKind;
+use crate::code::Code;
 
 use super::AgentId;
 use super::mbarrier::MbarIx;
@@ -222,7 +222,9 @@ impl World<'_> {
         if !(0..self.info.len()).any(|i| self.info[i].cta == cta && knows(i)) {
             let message =
                 format!("signals {}, and nothing in CTA {cta} waits for it before it ends", self.mbar_name(bar));
-            self.find(FindingKind::LifeCycle, s.agent, s.pc, message, None);
+            // Bytes stand on the barrier's own clock.
+            let code = if s.epoch.comp == comp { Code::ExitBytes } else { Code::ExitSignal };
+            self.find(code, s.agent, s.pc, message, None);
         }
     }
 

@@ -3,8 +3,8 @@
 //! A phase completes when no arrival is pending and the byte count is zero, tested at each arrival and each delivery, not
 //! at `expect`. The byte count may be negative while an arrival is pending: a copy may land before its `expect`.
 
+use crate::code::Code;
 use crate::ir::{BarRef, MbarId, Phase, Where};
-use crate::report::FindingKind;
 
 use super::AgentId;
 use super::order::{Epoch, RowId};
@@ -102,7 +102,7 @@ impl World<'_> {
             let ix = self.mbar_ix(bar, s, cta);
             if self.mbars[ix as usize].live {
                 let message = format!("initialises {} again while it is live", self.mbar_name(ix));
-                self.find(FindingKind::LifeCycle, a, pc, message, None);
+                self.find(Code::InitAgain, a, pc, message, None);
             }
             self.arrived[ix as usize] = Default::default();
             self.mbars[ix as usize] = Mbar { live: true, phase: 0, expected: count, pending: count, tx: 0 };
@@ -121,7 +121,7 @@ impl World<'_> {
             let m = &mut self.mbars[ix as usize];
             if m.live && m.tx != 0 {
                 let message = format!("invalidates {} with copies in flight", self.mbar_name(ix));
-                self.find(FindingKind::LifeCycle, a, pc, message, None);
+                self.find(Code::InvalInFlight, a, pc, message, None);
             }
             self.mbars[ix as usize].live = false;
         }
@@ -134,12 +134,12 @@ impl World<'_> {
             Some(init) if self.mbars[ix as usize].live => {
                 if !self.rows.has(row, init.epoch) {
                     let message = format!("uses {}; nothing orders it after the `init`", self.mbar_name(ix));
-                    self.find(FindingKind::LifeCycle, a, pc, message, Some((init.pc, "initialised here".into())));
+                    self.find(Code::NotLive, a, pc, message, Some((init.pc, "initialised here".into())));
                 }
             }
             _ => {
                 let message = format!("uses {}, which is not initialised", self.mbar_name(ix));
-                self.find(FindingKind::LifeCycle, a, pc, message, None);
+                self.find(Code::NotLive, a, pc, message, None);
             }
         }
     }
@@ -153,7 +153,7 @@ impl World<'_> {
         let m = &mut self.mbars[ix as usize];
         if m.tx.abs() > LIMIT {
             let message = format!("{} is past its byte count of {LIMIT}", self.mbar_name(ix));
-            self.find(FindingKind::TxBytes, a, pc, message, None);
+            self.find(Code::BytesField, a, pc, message, None);
         }
     }
 
@@ -178,7 +178,7 @@ impl World<'_> {
                 "arrives {count} times on {}, whose phase {phase} needs {pending} more of {expected}",
                 self.mbar_name(ix)
             );
-            self.find(FindingKind::ArrivalCount, a, pc, message, None);
+            self.find(Code::Arrivals, a, pc, message, None);
             self.mbars[ix as usize].pending = 0;
         } else {
             m.pending -= count;
@@ -197,7 +197,7 @@ impl World<'_> {
                 self.mbar_name(ix),
                 -m.tx
             );
-            self.find(FindingKind::TxBytes, a, pc, message, None);
+            self.find(Code::BytesTooMany, a, pc, message, None);
         }
     }
 
@@ -212,7 +212,7 @@ impl World<'_> {
                     self.mbar_name(ix as MbarIx),
                     m.tx
                 );
-                self.find(FindingKind::TxBytes, a, pc, message, None);
+                self.find(Code::BytesMissing, a, pc, message, None);
             }
         }
     }
@@ -226,7 +226,7 @@ impl World<'_> {
                 "{bytes} bytes meant for phase {phase} of {} arrive in phase {now}: fewer bytes were expected than the copies deliver",
                 self.mbar_name(ix)
             );
-            self.find(FindingKind::TxBytes, a, pc, message, None);
+            self.find(Code::BytesTooMany, a, pc, message, None);
         }
         let m = &mut self.mbars[ix as usize];
         m.tx -= bytes;
@@ -262,7 +262,7 @@ impl World<'_> {
                     "expects bytes of phase {done} of {}; nothing orders it before the phase's arrivals, so the phase can complete without them",
                     self.mbar_name(ix)
                 );
-                self.find(FindingKind::TxBytes, a, x.pc, message, None);
+                self.find(Code::LateExpect, a, x.pc, message, None);
             }
         }
     }
@@ -280,7 +280,7 @@ impl World<'_> {
                     self.agent_name(w as u32),
                     wait.phase
                 );
-                self.find(FindingKind::ParityAlias, a, pc, message, Some((wait.pc, "this wait can be late".into())));
+                self.find(Code::LateWait, a, pc, message, Some((wait.pc, "this wait can be late".into())));
             }
         }
     }
@@ -309,7 +309,7 @@ impl World<'_> {
                 target - 1,
                 target - 2
             );
-            self.find(FindingKind::ParityAlias, a, pc, message, None);
+            self.find(Code::EarlyWait, a, pc, message, None);
         }
         if !live {
             self.alive(a, pc, ix);
@@ -321,7 +321,7 @@ impl World<'_> {
                     self.mbar_name(ix),
                     target - 2
                 );
-                self.find(FindingKind::ParityAlias, a, pc, message, None);
+                self.find(Code::EarlyWait, a, pc, message, None);
             }
             return Err(Blocked::On(On::Mbar(ix)));
         }
@@ -330,7 +330,7 @@ impl World<'_> {
                 "waits for phase {target} of {} when {phase} phases are complete: it lags two phases and its parity has flipped back",
                 self.mbar_name(ix)
             );
-            self.find(FindingKind::ParityAlias, a, pc, message, None);
+            self.find(Code::LateWait, a, pc, message, None);
         }
         self.alive(a, pc, ix);
         let (row, done) = (self.agent_row(a), self.mbar_done_row(ix));

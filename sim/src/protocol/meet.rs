@@ -3,8 +3,8 @@
 //! An agent arrives once in a generation and, if it waits, goes on when the generation is over. Anonymous barriers pair by
 //! count, not by source line (verification.md E.8).
 
+use crate::code::Code;
 use crate::ir::{NamedId, Order};
-use crate::report::FindingKind;
 
 use super::AgentId;
 use super::order::RowId;
@@ -151,13 +151,13 @@ impl World<'_> {
         if m.arrived > 0 && m.needed != needed && matches!(m.kind, MeetKind::Named(..)) {
             let (there, first) = (m.needed, m.first);
             let message = format!("{} is used with {needed} threads here and {there} there", self.meet_name(ix));
-            self.find(FindingKind::ArrivalCount, a, pc, message, first.map(|f| (f.1, "there".into())));
+            self.find(Code::ThreadCounts, a, pc, message, first.map(|f| (f.1, "there".into())));
         }
         let m = &mut self.meets[ix as usize];
         // A warp may prime a numbered barrier it then waits at (FlashAttention-3's first turn): threads are counted there.
         if m.who >> a & 1 == 1 && !matches!(m.kind, MeetKind::Named(..)) {
             let message = format!("arrives a second time at {} before the others did once", self.meet_name(ix));
-            self.find(FindingKind::ArrivalCount, a, pc, message, None);
+            self.find(Code::Participants, a, pc, message, None);
         }
         let m = &mut self.meets[ix as usize];
         m.who |= 1 << a;
@@ -167,7 +167,7 @@ impl World<'_> {
         if m.arrived > needed {
             let (n, threads) = (m.arrived, needed);
             let message = format!("{n} threads arrive at {}, which is for {threads}", self.meet_name(ix));
-            self.find(FindingKind::ArrivalCount, a, pc, message, None);
+            self.find(Code::Participants, a, pc, message, None);
         }
         if self.meets[ix as usize].arrived >= needed {
             self.finish(ix);
@@ -212,7 +212,7 @@ impl World<'_> {
             self.meet_name(ix),
             self.agent_name(gone)
         );
-        self.find(FindingKind::Divergent, a, pc, message, None);
+        self.find(Code::Divergent, a, pc, message, None);
     }
 
     /// The CTA barrier. Ended warps do not block it; where that is no rule to rely on, it is a finding.
@@ -301,7 +301,7 @@ impl World<'_> {
         let ix = self.meet_of(MeetKind::Cluster);
         if self.agents[a as usize].cluster_arrived.is_some() {
             let message = "arrives at the cluster barrier twice without waiting in between".to_string();
-            self.find(FindingKind::ArrivalCount, a, pc, message, None);
+            self.find(Code::ClusterTurns, a, pc, message, None);
         }
         self.agents[a as usize].cluster_arrived = Some(self.meets[ix as usize].generation);
         let needed = self.taking_part(ix, None);
@@ -314,7 +314,7 @@ impl World<'_> {
         let ix = self.meet_of(MeetKind::Cluster);
         let Some(generation) = self.agents[a as usize].cluster_arrived else {
             let message = "waits at the cluster barrier without having arrived".to_string();
-            self.find(FindingKind::ArrivalCount, a, pc, message, None);
+            self.find(Code::ClusterTurns, a, pc, message, None);
             return Ok(());
         };
         if self.meets[ix as usize].generation == generation {

@@ -3,6 +3,7 @@
 //! A slot is a partition into pieces, the coarsest that every access of the kernel respects. Each piece knows which tile
 //! it holds (its version) and its accesses; a footprint is a slot and a set of pieces.
 
+use crate::code::Code;
 use crate::ir::{Class, Expr, ObjId, Place, Program, Sel, TileRef};
 use crate::report::FindingKind;
 
@@ -232,7 +233,7 @@ impl World<'_> {
             let found = held.map_or("nothing written yet".to_string(), |k| self.tile_name(&k));
             let message = format!("reads {} from {} and finds {found}", self.tile_name(&want), self.foot_name(f),);
             let other = write.map(|w| (w.pc, "what it finds was written here".to_string()));
-            self.find(FindingKind::Stale, a, pc, message, other);
+            self.find(Code::Stale, a, pc, message, other);
         }
         Ok(())
     }
@@ -276,7 +277,7 @@ impl World<'_> {
                         "the asynchronous proxy reads {}, which ordinary stores or `cp` wrote, with no `fence async` in between",
                         self.foot_name(f)
                     );
-                    self.find(FindingKind::Fence, a, x.pc, message, Some((w.pc, "written here".into())));
+                    self.find(Code::ProxyRead, a, x.pc, message, Some((w.pc, "written here".into())));
                 }
             }
             for i in 0..self.pieces[p].trace.over.len() {
@@ -348,19 +349,32 @@ impl World<'_> {
     fn race(&mut self, kind: FindingKind, a: AgentId, f: &Foot, pc: u32, (other, row): (Access, RowId)) {
         let place = self.foot_name(f);
         let far = self.info[other.agent as usize].cta != self.info[a as usize].cta;
-        let (kind, message, part) = match kind {
+        let class = self.prog.objects[f.obj as usize].class;
+        let (code, message, part) = match kind {
             // Later in time, and yet not ordered.
             _ if far && self.rows.reached(row, other.epoch.comp) >= other.epoch.clock => {
                 let message = format!(
                     "what another CTA did to {place} is not visible here: only an arrival of CTA scope, or a copy, comes in between; `cluster` scope is needed"
                 );
-                (FindingKind::Scope, message, "by the other CTA")
+                (Code::Scope, message, "by the other CTA")
             }
-            FindingKind::Raw => (kind, format!("reads {place}; nothing orders it after the write"), "the write"),
-            FindingKind::War => (kind, format!("overwrites {place}; nothing orders it after the read"), "the read"),
-            _ => (kind, format!("writes {place}; nothing orders it after the other write"), "the other write"),
+            FindingKind::Raw => (
+                by_class(class, [Code::RawShared, Code::RawRegister, Code::RawTensor]),
+                format!("reads {place}; nothing orders it after the write"),
+                "the write",
+            ),
+            FindingKind::War => (
+                by_class(class, [Code::WarShared, Code::WarRegister, Code::WarTensor]),
+                format!("overwrites {place}; nothing orders it after the read"),
+                "the read",
+            ),
+            _ => (
+                by_class(class, [Code::WawShared, Code::WawRegister, Code::WawTensor]),
+                format!("writes {place}; nothing orders it after the other write"),
+                "the other write",
+            ),
         };
-        self.find(kind, a, pc, message, Some((other.pc, part.to_string())));
+        self.find(code, a, pc, message, Some((other.pc, part.to_string())));
     }
 
     /// An access by the agent itself, at its own clock.
@@ -405,6 +419,15 @@ impl World<'_> {
             Class::Mailbox => format!("{} version {}", o.name, k.at[0]),
             _ => format!("{}({}){part}", o.name, k.at[0]),
         }
+    }
+}
+
+/// The code for shared memory (mailboxes are words of it), registers, tensor memory.
+fn by_class(class: Class, [shared, register, tensor]: [Code; 3]) -> Code {
+    match class {
+        Class::Reg => register,
+        Class::Tmem => tensor,
+        Class::Shared | Class::Mailbox | Class::Global => shared,
     }
 }
 

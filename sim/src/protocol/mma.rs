@@ -2,8 +2,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::code::Code;
 use crate::ir::{Class, MmaKind, ObjId, Place};
-use crate::report::FindingKind;
 
 use super::AgentId;
 use super::flight::Flight;
@@ -117,7 +117,7 @@ impl World<'_> {
         let access = self.own_access(a, pc);
         if self.tmem.insert((obj, cta), access).is_some() {
             let message = format!("allocates {} twice", self.prog.objects[obj as usize].name);
-            self.find(FindingKind::LifeCycle, a, pc, message, None);
+            self.find(Code::AllocBalance, a, pc, message, None);
         }
     }
 
@@ -136,14 +136,14 @@ impl World<'_> {
                     let open = t.reads.iter().chain(&t.write).find(|x| !self.rows.has(self.agent_row(a), x.epoch));
                     if let Some(x) = open.copied() {
                         let message = format!("gives {name} back; nothing orders it after this use");
-                        self.find(FindingKind::LifeCycle, a, pc, message, Some((x.pc, "used here".into())));
+                        self.find(Code::FreedInUse, a, pc, message, Some((x.pc, "used here".into())));
                     }
                 }
             }
         }
         if self.tmem.remove(&(obj, cta)).is_none() {
             let message = format!("gives {name} back, which is not allocated");
-            self.find(FindingKind::LifeCycle, a, pc, message, None);
+            self.find(Code::AllocBalance, a, pc, message, None);
         }
     }
 
@@ -153,11 +153,11 @@ impl World<'_> {
         match self.tmem.get(&(f.obj, f.cta)) {
             None => {
                 let message = format!("uses {} of CTA {}, which is not allocated", name(), f.cta);
-                self.find(FindingKind::LifeCycle, a, pc, message, None);
+                self.find(Code::NotAllocated, a, pc, message, None);
             }
             Some(x) if !self.rows.has(self.agent_row(a), x.epoch) => {
                 let (message, at) = (format!("uses {}; nothing orders it after the `tmem.alloc`", name()), x.pc);
-                self.find(FindingKind::LifeCycle, a, pc, message, Some((at, "allocated here".into())));
+                self.find(Code::NotAllocated, a, pc, message, Some((at, "allocated here".into())));
             }
             Some(_) => {}
         }

@@ -2,8 +2,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::code::Code;
 use crate::ir::{BarRef, Class, Expr, How, Op, Place, Waits, Where};
-use crate::report::FindingKind;
 
 use super::AgentId;
 use super::flight::{Flight, FlightId};
@@ -229,7 +229,7 @@ impl World<'_> {
                 self.mbar_name(ix)
             );
             let init = self.mbar_init[ix as usize].map(|x| (x.pc, "initialised here".to_string()));
-            self.find(FindingKind::LifeCycle, a, pc, message, init);
+            self.find(Code::InitFence, a, pc, message, init);
         }
     }
 

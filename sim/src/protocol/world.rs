@@ -2,8 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::code::Code;
 use crate::ir::{Instr, MbarId, NamedId, ObjId, Op, Program};
-use crate::report::{Finding, FindingKind};
+use crate::report::Finding;
 
 use super::agents::{AgentId, AgentInfo, agents_of};
 use super::coverage::{Stored, Sum};
@@ -360,7 +361,7 @@ impl<'p> World<'p> {
             for (obj, cta) in held {
                 let name = &self.prog.objects[obj as usize].name;
                 let message = format!("CTA {cta} ends with {name} still allocated in tensor memory");
-                self.find(FindingKind::LifeCycle, a, pc, message, None);
+                self.find(Code::AllocBalance, a, pc, message, None);
             }
             self.check_stores();
         }
