@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use warpline_sim::fences::Fences;
 
 /// Simulates and draws the software pipelines inside GPU kernels.
 ///
@@ -63,6 +64,10 @@ pub struct Subject {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
     pub set: Vec<Setting>,
 
+    /// Hold a fence rule to a level (async-read=strict); repeatable. docs/fences.md has the rules and what each accepts
+    #[arg(long, value_name = "RULE=LEVEL", value_parser = fence, help_heading = "Input")]
+    pub fence: Vec<FenceLevel>,
+
     /// Simulate every CTA, also where the state of a core recurs exactly
     #[arg(long, help_heading = "Input")]
     pub no_skip: bool,
@@ -102,6 +107,10 @@ pub struct Proof {
     /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
     pub set: Vec<Setting>,
+
+    /// Hold a fence rule to a level (async-read=strict); repeatable. docs/fences.md has the rules and what each accepts
+    #[arg(long, value_name = "RULE=LEVEL", value_parser = fence)]
+    pub fence: Vec<FenceLevel>,
 
     /// Largest trip count tried one by one
     #[arg(long, value_name = "N", default_value_t = 160, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -307,6 +316,22 @@ fn setting(text: &str) -> Result<Setting, String> {
     }
 }
 
+/// One `--fence`: a rule and its level, both known to exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FenceLevel {
+    /// The rule.
+    pub rule: String,
+    /// Its level.
+    pub level: String,
+}
+
+fn fence(text: &str) -> Result<FenceLevel, String> {
+    let (rule, level) = text.split_once('=').ok_or("expected RULE=LEVEL, as in `async-read=strict`")?;
+    let (rule, level) = (rule.trim().to_string(), level.trim().to_string());
+    Fences::default().set(&rule, &level).map_err(|e| e.to_string())?;
+    Ok(FenceLevel { rule, level })
+}
+
 fn size(text: &str) -> Result<Size, String> {
     let side = |s: &str| s.trim().parse::<u32>().ok();
     let size = match text {
@@ -328,6 +353,15 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn fence_levels() {
+        let strict = FenceLevel { rule: "async-read".into(), level: "strict".into() };
+        assert_eq!(fence("async-read = strict"), Ok(strict));
+        for bad in ["async-read", "async-read=", "async=off", "tmem-wait=note"] {
+            assert!(fence(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ struct RunObject<'a> {
     machine: &'a str,
     parameters: BTreeMap<&'a str, i64>,
     lets: BTreeMap<&'a str, i64>,
+    fences: BTreeMap<&'static str, &'static str>,
     outcome: &'static str,
     cycles: f64,
     time_us: f64,
@@ -185,6 +186,7 @@ pub(crate) fn run(ran: &Ran, others: &[Neighbour], claims: &[Judged]) -> Result<
         machine: &s.machine.name,
         parameters: p.params.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
         lets: p.lets.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
+        fences: ran.subject.fences.list().into(),
         outcome: outcome(ran),
         cycles: r.cycles,
         time_us: r.time_us,
@@ -364,7 +366,7 @@ pub(crate) mod tests {
     use std::collections::BTreeSet;
 
     /// Objects whose keys are names from the input.
-    const MAPS: [&str; 8] = ["parameters", "lets", "by", "work", "stalls", "values", "params", "properties"];
+    const MAPS: [&str; 9] = ["parameters", "lets", "fences", "by", "work", "stalls", "values", "params", "properties"];
 
     /// All field paths of a value, as the document writes them.
     pub(crate) fn paths(value: &Value, at: &str, out: &mut BTreeSet<String>) {

@@ -37,6 +37,7 @@ pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>)
         timeline: spans,
         skip_repeats: subject.skip_repeats,
         warm_l2: subject.warm_l2,
+        fences: subject.fences,
         ..RunOptions::default()
     };
     if let Some(n) = subject.max_events {

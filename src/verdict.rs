@@ -57,12 +57,11 @@ pub(crate) fn word(outcome: &Outcome) -> &'static str {
 }
 
 /// What the proofs take for granted, and what they leave out; `DEVIATIONS.md` has the whole list.
-pub(crate) const ASSUMPTIONS: [&str; 7] = [
+pub(crate) const ASSUMPTIONS: [&str; 6] = [
     "operations of one ordered queue complete in order, and so do the arrivals of one thread's commits",
-    "a fence anywhere between a write and an asynchronous read counts, whichever thread executes it (DEVIATIONS.md 17)",
     "compiled kernels that were compared stand for longer ones: the text computes with its trip count as it does there",
     "not modelled: semaphores in global memory, dependent launches (`grid.wait` orders nothing), other grids",
-    "not held to: `wgmma.fence`, `tcgen05.fence`, lanes of a warp that no `elect:` splits, numbered barriers whose generations mix warps (DEVIATIONS.md 10 to 14, 16)",
+    "not held to: what `cp.arrive` releases beside copies, lanes of a warp that no `elect:` splits, numbered barriers whose generations mix warps (DEVIATIONS.md 13, 14, 16)",
     "sums are not followed through shared memory: of a staged epilogue coverage is not known (DEVIATIONS.md 15)",
     "trip counts, tiles and values known only at run time are those the kernel gives (DEVIATIONS.md 8)",
 ];
@@ -72,6 +71,7 @@ fn subject(proof: &Proof) -> Result<Loaded, Failure> {
         scenario: proof.scenario.clone(),
         machine: proof.machine.clone(),
         set: proof.set.clone(),
+        fence: proof.fence.clone(),
         no_skip: false,
         max_events: None,
     })?;
@@ -88,7 +88,7 @@ pub(crate) fn verify(console: &Console, proof: &Proof) -> Result<Verified, Failu
     let subject = subject(proof)?;
     let progress = Progress::start(console.look.progress, format!("verifying {}", subject.name));
     let start = Instant::now();
-    let rules = warpline_sim::engine::rules(&subject.machine);
+    let rules = subject.rules();
     let (verdict, varied) = {
         let trips = Trips::find(&subject);
         let at = |n| trips.as_ref().and_then(|t| t.at(n));
@@ -113,7 +113,7 @@ pub(crate) fn sift(console: &Console, proof: &Proof) -> Result<Sifted, Failure> 
     let subject = subject(proof)?;
     let progress = Progress::start(console.look.progress, format!("looking at the barriers of {}", subject.name));
     let start = Instant::now();
-    let rules = warpline_sim::engine::rules(&subject.machine);
+    let rules = subject.rules();
     let (result, varied) = {
         let trips = Trips::find(&subject);
         let at = |n| trips.as_ref().and_then(|t| t.at(n));

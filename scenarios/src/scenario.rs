@@ -9,6 +9,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use warpline_sim::diag::Diagnostic;
+use warpline_sim::fences::{BadFence, Fences, RULES};
 
 use crate::suggest::did_you_mean;
 
@@ -29,6 +30,8 @@ pub struct Scenario {
     pub machine_set: BTreeMap<String, f64>,
     /// Everything loaded is in the second-level cache already (`l2 = "warm"`), as in a benchmark that repeats its kernel.
     pub warm_l2: bool,
+    /// How strictly fences are asked for (`[fences]`).
+    pub fences: Fences,
     /// What to look at, for readers.
     pub note: Option<String>,
     /// Runs to show beside it.
@@ -152,6 +155,7 @@ impl Reader<'_> {
                     let spans = self.set(value, &mut s.set, &mut s.machine_set);
                     s.spans.extend(spans);
                 }
+                "fences" => self.fences(value, &mut s.fences),
                 "beside" => self.tables(value, "[[beside]]", |r, t, _| {
                     let b = r.beside(t);
                     s.beside.push(b);
@@ -160,7 +164,9 @@ impl Reader<'_> {
                     let c = r.claim(t, span);
                     s.claims.push(c);
                 }),
-                _ => self.unknown(key, &["title", "note", "kernel", "machine", "l2", "set", "beside", "claim"]),
+                _ => {
+                    self.unknown(key, &["title", "note", "kernel", "machine", "l2", "set", "fences", "beside", "claim"])
+                }
             }
         }
         for (what, value, example) in [("kernel", &s.kernel, "triple_buffer.pipe"), ("machine", &s.machine, "m4-max")] {
@@ -173,6 +179,26 @@ impl Reader<'_> {
             s.title = s.name.clone();
         }
         s
+    }
+
+    fn fences(&mut self, value: &Value, out: &mut Fences) {
+        let Some(table) = value.get_ref().as_table() else {
+            self.wrong(value, "a table of fence rules, `async-read = \"strict\"`");
+            return;
+        };
+        for (rule, level) in table {
+            let Some(word) = level.get_ref().as_str() else {
+                self.wrong(level, "a level");
+                continue;
+            };
+            match out.set(rule.get_ref(), word) {
+                Ok(()) => {}
+                Err(BadFence::Rule(_)) => self.unknown(rule, &RULES.map(|r| r.0)),
+                Err(e) => {
+                    self.error(level.span(), e.to_string(), "a level was expected here");
+                }
+            }
+        }
     }
 
     fn beside(&mut self, table: &DeTable) -> Beside {

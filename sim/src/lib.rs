@@ -3,6 +3,7 @@
 pub mod code;
 pub mod diag;
 pub mod engine;
+pub mod fences;
 pub mod ir;
 pub mod machine;
 pub mod protocol;

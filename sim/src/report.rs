@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::code::Code;
+use crate::fences::Fences;
 use crate::machine::MissingParam;
 use crate::timeline::{Stall, Timeline, Work};
 
@@ -17,11 +18,19 @@ pub struct RunOptions {
     pub skip_repeats: bool,
     /// Everything that is loaded is in the second-level cache already (a benchmark that repeats its kernel on a small set).
     pub warm_l2: bool,
+    /// How strictly fences are asked for.
+    pub fences: Fences,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { timeline: None, max_events: 200_000_000, skip_repeats: true, warm_l2: false }
+        RunOptions {
+            timeline: None,
+            max_events: 200_000_000,
+            skip_repeats: true,
+            warm_l2: false,
+            fences: Fences::default(),
+        }
     }
 }
 

@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use warpline_scenarios::{Beside, Claim, Scenario};
+use warpline_sim::fences::Fences;
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
+use warpline_sim::protocol::Rules;
 
 use crate::cli::{Setting, Subject};
 use crate::failure::{Failure, Sources};
@@ -38,6 +40,8 @@ pub(crate) struct Loaded {
     pub(crate) skip_repeats: bool,
     /// Everything loaded is in the second-level cache already.
     pub(crate) warm_l2: bool,
+    /// How strictly fences are asked for.
+    pub(crate) fences: Fences,
     pub(crate) max_events: Option<u64>,
     /// Where the names in the scenario are looked up.
     place: Place,
@@ -52,7 +56,7 @@ pub(crate) fn load(subject: &Subject) -> Result<Loaded, Failure> {
     let mut library = Library::default();
     let found = library.find(&subject.scenario)?;
     let loaded = assemble(library, &subject.scenario, found, subject.machine.as_deref(), &subject.set)?;
-    Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, ..loaded })
+    asked(loaded, subject)
 }
 
 /// Loads a run that a scenario names under `beside`.
@@ -88,6 +92,14 @@ pub(crate) fn load_beside(this: &Loaded, beside: &Beside, subject: &Subject) -> 
         .collect();
     let machine = subject.machine.as_deref().filter(|_| same_machine);
     let loaded = assemble(library, &label(this, beside), found, machine, &carried)?;
+    asked(loaded, subject)
+}
+
+/// What the command line says of how to run it.
+fn asked(mut loaded: Loaded, subject: &Subject) -> Result<Loaded, Failure> {
+    for f in &subject.fence {
+        loaded.fences.set(&f.rule, &f.level).map_err(|e| Failure::new(e.to_string()))?;
+    }
     Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, ..loaded })
 }
 
@@ -112,6 +124,11 @@ pub(crate) fn short_name(name: &str) -> &str {
 }
 
 impl Loaded {
+    /// What the machine and the fence levels make of an operation.
+    pub(crate) fn rules(&self) -> Rules {
+        Rules { fences: self.fences, ..warpline_sim::engine::rules(&self.machine) }
+    }
+
     /// The same kernel with another value of one parameter; `None` where it refuses it.
     pub(crate) fn with(&self, name: &str, value: i64) -> Option<Program> {
         let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
@@ -166,6 +183,7 @@ fn assemble(
     }
     let program = library.compile(&found, &set, Some(&model))?;
     let warm_l2 = found.scenario.as_ref().is_some_and(|s| s.warm_l2);
+    let fences = found.scenario.as_ref().map(|s| s.fences).unwrap_or_default();
     let (title, note, beside, claims) = match found.scenario {
         Some(s) => (Some(s.title), s.note, s.beside, s.claims),
         None => (None, None, Vec::new(), Vec::new()),
@@ -181,6 +199,7 @@ fn assemble(
         claims,
         skip_repeats: true,
         warm_l2,
+        fences,
         max_events: None,
         place: found.place,
         values,
@@ -217,6 +236,7 @@ impl Loaded {
             claims: Vec::new(),
             skip_repeats: true,
             warm_l2: false,
+            fences: Fences::default(),
             max_events: None,
             place: Place::Here,
             values: Values::new(),

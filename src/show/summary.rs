@@ -1,5 +1,6 @@
 //! The head of a run's text, its numbers, and how far they can be trusted.
 
+use warpline_sim::fences::Fences;
 use warpline_sim::machine::{Machine, Vendor};
 use warpline_sim::report::Outcome;
 
@@ -31,6 +32,9 @@ pub(super) fn head(s: &Loaded, paint: Paint) -> String {
     }
     if let Some(note) = &s.note {
         text += &field("Note", note);
+    }
+    if s.fences != Fences::default() {
+        text += &field("Fences", &s.fences.to_string());
     }
     text + "\n"
 }

@@ -1,5 +1,6 @@
 //! The text of a verdict.
 
+use warpline_sim::fences::Fences;
 use warpline_verify::{Outcome, Verdict, Violation, properties};
 
 use super::WIDTH;
@@ -75,7 +76,10 @@ fn scope(v: &Verified) -> String {
     if let Some(n) = r.compared {
         text += &field("Compared", &format!("compiled kernels of up to {} steps", count(n)));
     }
-    text += &field("Fences", "practice: one anywhere on the way from the write to the asynchronous read");
+    // Others stand above, with the values.
+    if v.subject.fences == Fences::default() {
+        text += &field("Fences", &v.subject.fences.to_string());
+    }
     let (with, all) = r.reads;
     text += &field(
         "Reads",

@@ -1,6 +1,7 @@
 //! Which synchronisation a kernel needs: each statement is taken out, and the rest verified.
 
 use rayon::prelude::*;
+use warpline_sim::fences::Level;
 use warpline_sim::ir::{Fence, Instr, Op, Program, Site};
 use warpline_sim::protocol::{Rules, agents};
 
@@ -65,7 +66,7 @@ pub fn redundancy(
     let removals: Vec<Removal> = candidates(given)
         .into_par_iter()
         .map(|(site, op)| {
-            if let Some(why) = unjudged(given, op) {
+            if let Some(why) = unjudged(given, rules, op) {
                 return Removal { site, need: Need::NotJudged(why) };
             }
             let v = without(std::slice::from_ref(&site));
@@ -129,9 +130,14 @@ fn candidates(prog: &Program) -> Vec<(Site, &Op)> {
 }
 
 /// Why taking a statement out would show nothing.
-fn unjudged(prog: &Program, op: &Op) -> Option<&'static str> {
+fn unjudged(prog: &Program, rules: Rules, op: &Op) -> Option<&'static str> {
     match op {
         Op::Fence(Fence::Async | Fence::MbarrierInit) => None,
+        Op::Fence(Fence::Wgmma) if rules.fences.wgmma == Level::Error => None,
+        Op::Fence(Fence::TmemBefore | Fence::TmemAfter) if rules.fences.tcgen05 == Level::Error => None,
+        Op::Fence(Fence::Wgmma | Fence::TmemBefore | Fence::TmemAfter) => {
+            Some("a missing one is no fault at the level in force (`--fence tcgen05=error`, `wgmma=error`)")
+        }
         Op::Fence(_) => Some("what this fence orders is not modelled"),
         Op::WarpSync if agents(prog).iter().all(|a| a.lanes.is_none()) => {
             Some("the lanes of a warp are one agent here, so what they hand each other is not seen")

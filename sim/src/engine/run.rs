@@ -119,7 +119,7 @@ pub fn run_recorded(
     let active = (clusters * prog.cluster as i64).clamp(1, units * prog.cluster as i64);
     let costs = Costs::new(prog, machine, active)?;
     let seats = occupancy.ctas_per_core as usize;
-    let rules = rules(machine);
+    let rules = Rules { fences: options.fences, ..rules(machine) };
     // The unit that runs the grid's last cluster: edges and corners are where guards bite.
     let unit = (clusters - 1).rem_euclid(units);
     let mut list: Vec<i64> = (0..share).map(|i| unit + i * units).filter(|id| *id < clusters).collect();

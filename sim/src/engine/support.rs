@@ -1,5 +1,6 @@
 //! What a machine must have for a kernel: an operation it lacks is an error before anything runs.
 
+use crate::fences::Fences;
 use crate::ir::{Expr, Fence, How, Instr, MmaKind, Op, Order, Program, Queue, SiteId};
 use crate::machine::{Machine, Vendor};
 use crate::protocol::Rules;
@@ -188,6 +189,7 @@ pub fn rules(m: &Machine) -> Rules {
         bare_barrier_orders: m.vendor == Vendor::Amd,
         bytes_per_lane: whole("memory.bytes_per_lane"),
         dma_bytes_per_lane: whole("limit.dma_bytes_per_lane"),
+        fences: Fences::default(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Recording what is found, in words.
 
 use crate::code::Code;
+use crate::fences::Level;
 use crate::ir::ObjId;
 use crate::report::Finding;
 use crate::timeline::Lanes;
@@ -26,6 +27,18 @@ impl World<'_> {
         s
     }
 
+    /// Counts a finding that these two places met before; false where they did not. For checks whose words take long to
+    /// find and which a clean kernel can meet at every step.
+    pub(super) fn met(&mut self, code: Code, pc: u32, other: Option<u32>) -> bool {
+        let (site, other) = (self.prog.at[pc as usize], other.map(|pc| self.prog.at[pc as usize]));
+        let same = |f: &&mut Finding| f.code == code && f.site == site && f.other.as_ref().map(|o| o.0) == other;
+        let found = self.findings.iter_mut().find(same);
+        found.is_some_and(|f| {
+            f.times += 1;
+            true
+        })
+    }
+
     /// Records a finding; one that the same two places met before is counted.
     pub(super) fn find(&mut self, code: Code, a: AgentId, pc: u32, message: String, other: Option<(u32, String)>) {
         let site = self.prog.at[pc as usize];
@@ -46,6 +59,22 @@ impl World<'_> {
         self.find(code, a, pc, message, other);
         for f in &mut self.findings[before..] {
             f.note = true;
+        }
+    }
+
+    /// Records what a fence rule's level makes of it.
+    pub(super) fn report(
+        &mut self,
+        level: Level,
+        code: Code,
+        (a, pc): (AgentId, u32),
+        message: String,
+        other: Option<(u32, String)>,
+    ) {
+        match level {
+            Level::Off => {}
+            Level::Note => self.note(code, a, pc, message, other),
+            Level::Error => self.find(code, a, pc, message, other),
         }
     }
 

@@ -133,7 +133,12 @@ impl World<'_> {
             for p in self.each_piece(f.agent, foot) {
                 self.filling[p] = self.filling[p].saturating_sub(1);
             }
-            self.touched.push(On::Own(f.agent));
+            // The registers are the warp's: both its lane classes may wait for them.
+            let rest = self.rest_of(f.agent);
+            self.touched.push(On::Own(rest));
+            if self.info[rest as usize].lanes.is_some() {
+                self.touched.push(On::Own(rest - 1));
+            }
         }
         for &(p, v) in &f.posts {
             self.mail[p] = v;

@@ -261,23 +261,13 @@ impl World<'_> {
 
     /// Checks a read against what is unordered with it, and remembers it. `row` is what happened before it.
     pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access) {
-        let asynchronous = !x.generic;
         for p in self.each_piece(a, f) {
             self.log(p, false);
             if let Some(w) = self.pieces[p].trace.write {
                 if !self.before(row, &w, &x) {
                     self.race(FindingKind::Raw, a, f, x.pc, (w, row));
-                } else if asynchronous
-                    && w.generic
-                    && self.proxies
-                    && self.prog.objects[f.obj as usize].class == Class::Shared
-                    && !self.rows.fenced(row, w.epoch)
-                {
-                    let message = format!(
-                        "the asynchronous proxy reads {}, which ordinary stores or `cp` wrote, with no `fence async` in between",
-                        self.foot_name(f)
-                    );
-                    self.find(Code::ProxyRead, a, x.pc, message, Some((w.pc, "written here".into())));
+                } else {
+                    self.fenced_read(a, row, f, &w, &x);
                 }
             }
             for i in 0..self.pieces[p].trace.over.len() {
@@ -287,6 +277,7 @@ impl World<'_> {
                 }
             }
             self.pieces[p].trace.read(x);
+            self.touch_register(p, &x);
         }
     }
 
@@ -296,6 +287,7 @@ impl World<'_> {
             self.log(p, true);
             self.conflicts(a, row, f, p, &x, f.obj);
             self.pieces[p].trace.wrote(x);
+            self.touch_register(p, &x);
             self.pieces[p].holds = holds;
         }
         for (g, p) in self.aliased(f) {
@@ -314,14 +306,18 @@ impl World<'_> {
                 self.race(FindingKind::Waw, a, f, x.pc, (w, row));
             }
         }
-        if let Some(w) = self.pieces[p].trace.write
-            && !self.before(row, &w, x)
-        {
-            self.race(FindingKind::Waw, a, f, x.pc, (w, row));
+        if let Some(w) = self.pieces[p].trace.write {
+            if self.before(row, &w, x) {
+                self.fenced_write(a, row, f, &w, x);
+            } else {
+                self.race(FindingKind::Waw, a, f, x.pc, (w, row));
+            }
         }
         for i in 0..self.pieces[p].trace.reads.len() {
             let r = self.pieces[p].trace.reads[i];
-            if !self.before(row, &r, x) {
+            if self.before(row, &r, x) {
+                self.fenced_write(a, row, f, &r, x);
+            } else {
                 self.race(FindingKind::War, a, f, x.pc, (r, row));
             }
         }

@@ -23,6 +23,7 @@ mod agents;
 mod coverage;
 mod eval;
 mod explain;
+mod fence;
 mod findings;
 mod flight;
 mod known;

@@ -68,6 +68,7 @@ impl World<'_> {
                     _ => {
                         let kind = if *how == How::Sts { StreamKind::Lgkm } else { StreamKind::TmemSt };
                         let (x, f) = self.start_move(a, pc, kind, self.instructions(&did));
+                        let x = self.tensor_access(a, pc, *how, x);
                         self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
                         did.flights.push(self.launch(f));
                     }
@@ -84,6 +85,7 @@ impl World<'_> {
             How::TmemLd => {
                 self.allocated(a, pc, &e.src);
                 let (x, f) = self.start_move(a, pc, StreamKind::TmemLd, 1);
+                let x = self.tensor_access(a, pc, *how, x);
                 self.check_read(a, self.agent_row(a), &e.src, Access { generic: true, ..x });
                 self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
                 self.carry_sum(a, &e.src, &e.dst);

@@ -6,10 +6,11 @@
 //! has that clock. Races found this way are races of the program, not of the one schedule that showed them.
 //!
 //! A row has two halves: what happened before, and of that, what a proxy fence on the way covers (`fence async` copies
-//! the first into the second). In a cluster it has a third part: what came before in time, visible or not. A copy that
+//! the first into the second; at the level `strict` only what its own agent did, so that the writer itself must fence
+//! before it lets others know). In a cluster it has another part: what came before in time, visible or not. A copy that
 //! another CTA issued tells whoever waits for it that its issuer had got that far, and shows none of the issuer's data;
-//! which phase an arrival counts in, and whether a waiter can be late, are questions about time alone. Joining rows joins
-//! all parts.
+//! which phase an arrival counts in, and whether a waiter can be late, are questions about time alone. With tensor memory
+//! it has one more: what a `tcgen05.fence::before_thread_sync` on the way covers. Joining rows joins all parts.
 
 /// A component's clock at an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,16 +27,22 @@ pub(super) type RowId = u32;
 pub(super) struct Rows {
     /// Components.
     n: usize,
-    /// Parts of a row: 2, or 3 where order in time is kept apart.
+    /// Parts of a row: 2, and those that follow.
     parts: usize,
+    /// The part of order in time, where it is kept apart.
+    timed: Option<usize>,
+    /// The part of what `tcgen05.fence` covers, where that is asked for.
+    sealed: Option<usize>,
     cells: Vec<u32>,
     free: Vec<RowId>,
 }
 
 impl Rows {
-    pub(super) fn new(components: usize, rows: usize, timed: bool) -> Self {
-        let parts = if timed { 3 } else { 2 };
-        Rows { n: components, parts, cells: vec![0; parts * components * rows], free: Vec::new() }
+    pub(super) fn new(components: usize, rows: usize, timed: bool, sealed: bool) -> Self {
+        let parts = 2 + timed as usize + sealed as usize;
+        let cells = vec![0; parts * components * rows];
+        let (timed, sealed) = (timed.then_some(2), sealed.then_some(parts - 1));
+        Rows { n: components, parts, timed, sealed, cells, free: Vec::new() }
     }
 
     pub(super) fn components(&self) -> u32 {
@@ -84,14 +91,16 @@ impl Rows {
     /// Everything that came before `from` came before `into`, which sees none of it.
     pub(super) fn follow(&mut self, into: RowId, from: RowId) {
         let (i, f) = (self.range(into).start, self.range(from).start);
-        for k in 2 * self.n..self.parts * self.n {
-            self.cells[i + k] = self.cells[i + k].max(self.cells[f + k]);
+        if let Some(part) = self.timed {
+            for k in part * self.n..(part + 1) * self.n {
+                self.cells[i + k] = self.cells[i + k].max(self.cells[f + k]);
+            }
         }
     }
 
     /// A component's clock of which it is known that it has been reached.
     pub(super) fn reached(&self, r: RowId, comp: u32) -> u32 {
-        self.cells[self.range(r).start + (self.parts - 2) * 2 * self.n + comp as usize]
+        self.cells[self.range(r).start + self.timed.unwrap_or(0) * self.n + comp as usize]
     }
 
     /// Raises one clock: that component's accesses up to it are before this row.
@@ -110,7 +119,8 @@ impl Rows {
     /// Where a row keeps a component's clock: as seen, and as reached.
     fn clocks(&self, r: RowId, comp: u32) -> impl Iterator<Item = usize> + use<> {
         let first = self.range(r).start + comp as usize;
-        (first..=first + (self.parts - 2) * 2 * self.n).step_by(2 * self.n)
+        let n = self.n;
+        std::iter::once(first).chain(self.timed.map(move |part| first + part * n))
     }
 
     pub(super) fn has(&self, r: RowId, e: Epoch) -> bool {
@@ -128,12 +138,29 @@ impl Rows {
         self.cells[self.range(r).start + self.n + e.comp as usize] >= e.clock
     }
 
-    /// A proxy fence: all that happened before is covered from here on.
-    pub(super) fn fence(&mut self, r: RowId) {
+    /// A proxy fence: what happened before is covered from here on, of the components named.
+    pub(super) fn fence(&mut self, r: RowId, covers: impl Fn(u32) -> bool) {
         let s = self.range(r).start;
-        for k in 0..self.n {
+        for k in (0..self.n).filter(|k| covers(*k as u32)) {
             self.cells[s + self.n + k] = self.cells[s + self.n + k].max(self.cells[s + k]);
         }
+    }
+
+    /// `tcgen05.fence::before_thread_sync`: all that happened before is covered from here on.
+    pub(super) fn seal(&mut self, r: RowId) {
+        let s = self.range(r).start;
+        if let Some(part) = self.sealed {
+            for k in 0..self.n {
+                let c = s + part * self.n + k;
+                self.cells[c] = self.cells[c].max(self.cells[s + k]);
+            }
+        }
+    }
+
+    /// Whether a `before_thread_sync` on the way covers it; true where those fences are not asked for.
+    pub(super) fn sealed(&self, r: RowId, e: Epoch) -> bool {
+        let s = self.range(r).start;
+        self.sealed.is_none_or(|part| self.cells[s + part * self.n + e.comp as usize] >= e.clock)
     }
 }
 

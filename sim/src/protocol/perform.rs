@@ -1,6 +1,6 @@
 //! The table of operations: one arm each.
 
-use crate::ir::{BarRef, Fence, How, MmaKind, Op, Per, Where};
+use crate::ir::{BarRef, How, MmaKind, Op, Per, Where};
 
 use super::AgentId;
 use super::flight::Flight;
@@ -93,7 +93,8 @@ impl World<'_> {
                 let f = self.foot(a, p, 0)?;
                 self.clear_sum(a, &f);
                 if self.info[a as usize].elected() && f.pieces != 0 && !self.in_tmem(p.obj) {
-                    let x = self.own_access(a, pc);
+                    // The next product ignores the old sum (`scale-d`): no instruction touches the registers.
+                    let x = Access { generic: false, ..self.own_access(a, pc) };
                     self.check_write(a, self.agent_row(a), &f, x, None);
                 }
                 Ok(Did::Nothing)
@@ -344,22 +345,6 @@ impl World<'_> {
         f.releases = if relaxed { None } else { Some(self.released(a, None)) };
         f.cta_scope = !cluster;
         Ok(Did::Signal { flight: self.launch(f), in_stream: false })
-    }
-
-    fn fence(&mut self, a: AgentId, kind: Fence) {
-        if matches!(kind, Fence::Async) {
-            let row = self.agent_row(a);
-            self.rows.fence(row);
-            // What the agent writes from here on, the fence does not cover.
-            self.rows.tick(row, a);
-        }
-        if matches!(kind, Fence::Async | Fence::MbarrierInit) {
-            for ix in 0..self.mbars.len() {
-                if self.mbar_init[ix].is_some_and(|x: Access| self.rows.has(self.agent_row(a), x.epoch)) {
-                    self.init_fenced[ix] = true;
-                }
-            }
-        }
     }
 
     /// `setmaxnreg`: `dec` gives registers to the CTA's pool, `inc` waits until it has enough.

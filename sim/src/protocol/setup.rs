@@ -59,6 +59,17 @@ pub(super) fn reads_by_async_proxy(prog: &Program) -> bool {
     })
 }
 
+/// Whether anything uses tensor memory.
+pub(super) fn uses_tensor_memory(prog: &Program) -> bool {
+    prog.objects.iter().any(|o| o.class == Class::Tmem)
+}
+
+/// Whether a `wgmma` is there.
+pub(super) fn uses_wgmma(prog: &Program) -> bool {
+    use crate::ir::MmaKind;
+    prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Mma { kind: MmaKind::Wgmma, .. }, .. }))
+}
+
 /// For each instruction, whether it is inside an `elect:` block.
 pub fn elected_code(prog: &Program) -> Vec<bool> {
     let mut list = vec![false; prog.code.len()];

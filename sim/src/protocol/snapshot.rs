@@ -198,8 +198,8 @@ impl World<'_> {
                 self.row(&mut s, r);
             }
         }
-        let rows = self.info.len() + 2 * self.mbars.len() + 2 * self.meets.len();
-        (0..rows).for_each(|r| self.row(&mut s, r as u32));
+        self.unfenced.iter().for_each(|u| s.same(*u));
+        (0..self.fixed_rows()).for_each(|r| self.row(&mut s, r));
         s
     }
 

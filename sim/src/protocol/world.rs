@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::code::Code;
+use crate::fences::{Cover, Fences, Level};
 use crate::ir::{Instr, MbarId, NamedId, ObjId, Op, Program};
 use crate::report::Finding;
 
@@ -14,10 +15,10 @@ use super::mbarrier::{Mbar, MbarIx};
 use super::meet::{Meet, MeetIx};
 use super::memory::{Layout, Piece, layouts};
 use super::order::{Access, Epoch, RowId, Rows};
-use super::setup::{elected_code, groups_asked, reads_by_async_proxy, streams_used};
+use super::setup::{self, elected_code, groups_asked, streams_used};
 use super::stream::{KINDS, Stream};
 
-/// What differs between vendors in the meaning of an operation.
+/// What differs between vendors in the meaning of an operation, and how strictly fences are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Threads of a warp.
@@ -30,6 +31,8 @@ pub struct Rules {
     pub bytes_per_lane: u32,
     /// Bytes a lane moves with one direct load to LDS; 0 where there is none.
     pub dma_bytes_per_lane: u32,
+    /// How strictly fences are asked for.
+    pub fences: Fences,
 }
 
 /// Something whose change can let a blocked agent go on.
@@ -143,6 +146,12 @@ pub struct World<'p> {
     pub(super) rows: Rows,
     /// Asynchronous reads of shared memory are held to proxy fences.
     pub(super) proxies: bool,
+    /// Tensor memory that passes between threads is held to `tcgen05.fence`; then each agent has a row of what it knew
+    /// at its last `after_thread_sync`.
+    pub(super) tensor_fences: bool,
+    /// For each piece of a register object, whether it was touched since its warp's last `wgmma.fence`; empty where
+    /// that rule is off or no `wgmma` is there.
+    pub(super) unfenced: Vec<bool>,
     /// Tiles that `clc` hands out, last first.
     pub(super) more_tiles: Vec<i64>,
     /// Whether an instruction is inside an `elect:` block.
@@ -193,12 +202,15 @@ impl<'p> World<'p> {
             }
         }
         let comps = comps + meets.len() as u32 + mbars;
-        let row_count = n + 2 * mbars as usize + 2 * meets.len();
-        let mut rows = Rows::new(comps as usize, row_count, prog.cluster > 1);
+        let asked = |on: bool, by: fn(&Program) -> bool| on && by(prog);
+        let tensor_fences = asked(rules.fences.tcgen05 != Level::Off, setup::uses_tensor_memory);
+        let row_count = n + 2 * mbars as usize + 2 * meets.len() + if tensor_fences { n } else { 0 };
+        let mut rows = Rows::new(comps as usize, row_count, prog.cluster > 1, tensor_fences);
         for a in 0..n {
             rows.tick(a as RowId, a as u32);
         }
         let (layouts, pieces) = layouts(prog);
+        let wgmma = asked(rules.fences.wgmma != Level::Off, setup::uses_wgmma);
         let (m, nn, z) = prog.grid.at(cluster);
         let regs = prog.regs.unwrap_or(0);
         World {
@@ -235,7 +247,9 @@ impl<'p> World<'p> {
             free_flights: Vec::new(),
             in_flight: 0,
             rows,
-            proxies: reads_by_async_proxy(prog),
+            proxies: asked(rules.fences.async_read != Cover::Off, setup::reads_by_async_proxy),
+            tensor_fences,
+            unfenced: vec![true; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
             elected_at: elected_code(prog),
             reads: (0, 0),
@@ -317,6 +331,16 @@ impl<'p> World<'p> {
 
     pub(super) fn meet_done_row(&self, ix: MeetIx) -> RowId {
         self.meet_row(ix) + 1
+    }
+
+    /// What an agent knew at its last `tcgen05.fence::after_thread_sync`; only where those fences are asked for.
+    pub(super) fn opened_row(&self, a: AgentId) -> RowId {
+        (self.info.len() + 2 * self.mbars.len() + 2 * self.meets.len()) as u32 + a
+    }
+
+    /// Rows that are there from the start, those of agents, barriers and rendezvous.
+    pub(super) fn fixed_rows(&self) -> u32 {
+        self.opened_row(if self.tensor_fences { self.info.len() as AgentId } else { 0 })
     }
 
     pub(super) fn mbar_comp(&self, ix: MbarIx) -> u32 {

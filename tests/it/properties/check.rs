@@ -29,7 +29,7 @@ pub(super) fn clean(ring: &Ring, report: &Report) -> Result<(), String> {
     if report.outcome != Outcome::Finished {
         return Err(format!("{ring:?}: {:#?}\n{}", report.outcome, ring.text()));
     }
-    if let Some(f) = report.findings.first() {
+    if let Some(f) = report.faults().next() {
         return Err(format!("{ring:?}: {f:#?}\n{}", ring.text()));
     }
     Ok(())

@@ -65,6 +65,7 @@ fn a_collective_joins_the_lanes() {
             zero acc: f32[64, 64]
             for i in 0..4:
               wait full for i
+              wgmma.fence
               wgmma a : A[0, i], b : B[i, 0] -> acc
               commit wgmma;  wait wgmma <= 0
               elect: arrive empty

@@ -8,6 +8,7 @@ mod barriers;
 mod cluster;
 mod copies;
 mod coverage;
+mod fences;
 mod fixme;
 mod lanes;
 mod machines;

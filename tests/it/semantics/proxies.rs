@@ -104,6 +104,7 @@ fn cp_writes_by_the_ordinary_proxy() {
             cp A[0, 0] -> a;  cp B[0, 0] -> b;  commit cp
             wait cp <= 0
             barrier
+            wgmma.fence
             wgmma a, b -> acc    //~ missing fence
             commit wgmma;  wait wgmma <= 0
         ",
@@ -124,6 +125,7 @@ fn a_fence_before_the_copies_wait_covers_nothing() {
             fence async
             wait cp <= 0
             barrier
+            wgmma.fence
             wgmma a, b -> acc    //~ missing fence
             commit wgmma;  wait wgmma <= 0
         ",
@@ -148,6 +150,7 @@ fn what_tma_wrote_needs_no_fence() {
               tma A[0, 0] -> a signals full
               tma B[0, 0] -> b signals full
             wait full for 0
+            wgmma.fence
             wgmma a : A[0, 0], b : B[0, 0] -> acc
             commit wgmma;  wait wgmma <= 0
         ",

@@ -139,6 +139,7 @@ fn wgmma_joins_the_four_warps() {
             zero acc: f32[64, 64]
             for i in 0..4:
               wait full for i
+              wgmma.fence
               wgmma a : A[0, i], b : B[i, 0] -> acc
               commit wgmma;  wait wgmma <= 0
               if warp == 4: elect: arrive empty
@@ -166,6 +167,7 @@ fn registers_of_the_left_operand_are_read_until_the_wait() {
             zero acc
             lds a[0] -> p
             alu fma 64 x 64 uses p
+            wgmma.fence
             wgmma p, b[0] -> acc;  commit wgmma
             alu fma 64 x 64 -> p    //~ WAR race
             wait wgmma <= 0

@@ -77,8 +77,18 @@ fn the_one_barrier_of_a_metal_step_is_needed() {
 #[test]
 fn what_the_model_does_not_hold_kernels_to_is_not_called_redundant() {
     let found = barriers(&["hopper/tma_warp_specialized"]);
-    assert_eq!(need(&found, 31, "wgmma.fence")["need"], "not_judged");
+    assert_eq!(need(&found, 31, "wgmma.fence")["need"], "needed");
     assert_eq!(need(&found, 19, "fence mbarrier_init")["need"], "needed");
+    // A fence whose absence is a note shows nothing when it is taken out; held to as a fault, it is judged.
+    let quiet = barriers(&["blackwell/gemm_1sm"]);
+    let judged = barriers(&["blackwell/gemm_1sm", "--fence", "tcgen05=error"]);
+    let fences = |found: &Value| -> Vec<String> {
+        let all = found["statements"].as_array().unwrap().iter();
+        let of = all.filter(|s| s["place"]["text"].as_str().unwrap().starts_with("tmem.fence"));
+        of.map(|s| s["need"].as_str().unwrap().to_string()).collect()
+    };
+    assert!(fences(&quiet).iter().all(|n| n == "not_judged"), "{quiet:#}");
+    assert!(fences(&judged).contains(&"needed".to_string()), "{judged:#}");
     let staged = barriers(&["mla/proj_k16_fixed"]);
     assert_eq!(need(&staged, 29, "simd.barrier")["need"], "not_judged");
 }

@@ -1,0 +1,160 @@
+//! How strictly each fence rule is held to: one switch a rule (`docs/fences.md` says what each level accepts, and why).
+
+use std::fmt;
+
+/// Which fences cover an ordinary write that the asynchronous proxy reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Cover {
+    /// None is asked for.
+    Off,
+    /// A fence anywhere between the write and the read, whoever executes it (PTX's causality order).
+    #[default]
+    Path,
+    /// A fence of the thread that wrote, before it lets others know (the order the CUDA programming guide writes).
+    Strict,
+}
+
+/// What a missing fence is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// Nothing.
+    Off,
+    /// Worth knowing.
+    #[default]
+    Note,
+    /// A fault.
+    Error,
+}
+
+/// The level of each rule. The default is what correct kernels do in practice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fences {
+    /// `async-read`: an ordinary write, then an asynchronous read.
+    pub async_read: Cover,
+    /// `async-write`: an ordinary access, then an asynchronous write.
+    pub async_write: Level,
+    /// `tmem-wait`: `tcgen05.ld` and `tcgen05.st` are open until `wait::ld` and `wait::st`.
+    pub tmem_wait: bool,
+    /// `tcgen05`: `tcgen05.fence` on both sides where tensor memory passes from thread to thread.
+    pub tcgen05: Level,
+    /// `wgmma`: `wgmma.fence` between other uses of a register and a `wgmma` that uses it.
+    pub wgmma: Level,
+}
+
+impl Default for Fences {
+    fn default() -> Self {
+        Fences {
+            async_read: Cover::Path,
+            async_write: Level::Note,
+            tmem_wait: true,
+            tcgen05: Level::Note,
+            // PTX calls the product undefined without it, and compilers give it up with a warning at best.
+            wgmma: Level::Error,
+        }
+    }
+}
+
+/// The rules with their levels, strictest first.
+pub const RULES: [(&str, &[&str]); 5] = [
+    ("async-read", &["strict", "path", "off"]),
+    ("async-write", &["error", "note", "off"]),
+    ("tmem-wait", &["error", "off"]),
+    ("tcgen05", &["error", "note", "off"]),
+    ("wgmma", &["error", "note", "off"]),
+];
+
+/// Why a switch is not one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadFence {
+    /// There is no such rule.
+    #[error("`{0}` is no fence rule; the rules are {names}", names = RULES.map(|r| r.0).join(", "))]
+    Rule(String),
+    /// The rule has no such level.
+    #[error("`{level}` is no level of `{rule}`; its levels are {}", levels.join(", "))]
+    Level {
+        /// The rule.
+        rule: &'static str,
+        /// What was given.
+        level: String,
+        /// What there is.
+        levels: &'static [&'static str],
+    },
+}
+
+impl Fences {
+    /// Sets one rule to one of its levels.
+    pub fn set(&mut self, rule: &str, level: &str) -> Result<(), BadFence> {
+        let Some(i) = RULES.iter().position(|r| r.0 == rule) else { return Err(BadFence::Rule(rule.into())) };
+        let (rule, levels) = RULES[i];
+        if !levels.contains(&level) {
+            return Err(BadFence::Level { rule, level: level.into(), levels });
+        }
+        let named = match level {
+            "error" => Level::Error,
+            "note" => Level::Note,
+            _ => Level::Off,
+        };
+        match i {
+            0 => {
+                self.async_read = match level {
+                    "strict" => Cover::Strict,
+                    "path" => Cover::Path,
+                    _ => Cover::Off,
+                }
+            }
+            1 => self.async_write = named,
+            2 => self.tmem_wait = named == Level::Error,
+            3 => self.tcgen05 = named,
+            _ => self.wgmma = named,
+        }
+        Ok(())
+    }
+
+    /// Every rule with its level, in the order of [`RULES`].
+    pub fn list(&self) -> [(&'static str, &'static str); 5] {
+        let word = |l: Level| match l {
+            Level::Error => "error",
+            Level::Note => "note",
+            Level::Off => "off",
+        };
+        let cover = match self.async_read {
+            Cover::Strict => "strict",
+            Cover::Path => "path",
+            Cover::Off => "off",
+        };
+        let wait = if self.tmem_wait { "error" } else { "off" };
+        let levels = [cover, word(self.async_write), wait, word(self.tcgen05), word(self.wgmma)];
+        std::array::from_fn(|i| (RULES[i].0, levels[i]))
+    }
+}
+
+impl fmt::Display for Fences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if *self == Fences::default() { "practice: " } else { "" };
+        f.write_str(name)?;
+        f.write_str(&self.list().map(|(rule, level)| format!("{rule} {level}")).join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_can_be_set_and_is_named() {
+        for (i, (rule, levels)) in RULES.iter().enumerate() {
+            for level in *levels {
+                let mut f = Fences::default();
+                f.set(rule, level).expect("a level");
+                let changed = f.list();
+                assert_eq!(changed[i], (*rule, *level));
+                let others = Fences::default().list();
+                assert!((0..RULES.len()).all(|j| j == i || changed[j] == others[j]));
+            }
+        }
+        let mut f = Fences::default();
+        assert!(matches!(f.set("async", "off"), Err(BadFence::Rule(_))));
+        assert!(matches!(f.set("tmem-wait", "note"), Err(BadFence::Level { .. })));
+        assert_eq!(f, Fences::default());
+    }
+}

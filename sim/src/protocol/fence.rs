@@ -1,0 +1,161 @@
+//! Fences: what each covers, and the accesses that are held to them. The levels are [`crate::fences`]; what each of them
+//! accepts, and why, is in `docs/fences.md`.
+//!
+//! Each check comes after the question whether the accesses are ordered at all: an access that is not ordered is a race,
+//! and its fence is not asked about.
+
+use crate::code::Code;
+use crate::fences::{Cover, Level};
+use crate::ir::{Class, Fence, How};
+
+use super::AgentId;
+use super::memory::Foot;
+use super::order::{Access, RowId};
+use super::stream::StreamKind;
+use super::world::World;
+
+impl World<'_> {
+    /// Executes a fence.
+    pub(super) fn fence(&mut self, a: AgentId, kind: Fence) {
+        let row = self.agent_row(a);
+        match kind {
+            Fence::Async => {
+                if self.rules.fences.async_read == Cover::Strict {
+                    // Its own stores, and its copies where it makes any (streams come behind the agents).
+                    let copies = self.stream_comp(a, StreamKind::Cp);
+                    self.rows.fence(row, |comp| comp == a || (comp == copies && copies > 0));
+                } else {
+                    self.rows.fence(row, |_| true);
+                }
+                // What the agent does from here on, the fence does not cover.
+                self.rows.tick(row, a);
+            }
+            Fence::TmemBefore => self.rows.seal(row),
+            Fence::TmemAfter if self.tensor_fences => {
+                let opened = self.opened_row(a);
+                self.rows.join(opened, row);
+            }
+            Fence::Wgmma if !self.unfenced.is_empty() => self.fence_registers(a),
+            _ => {}
+        }
+        if matches!(kind, Fence::Async | Fence::MbarrierInit) {
+            for ix in 0..self.mbars.len() {
+                if self.mbar_init[ix].is_some_and(|x: Access| self.rows.has(row, x.epoch)) {
+                    self.init_fenced[ix] = true;
+                }
+            }
+        }
+    }
+
+    /// The access of a tensor-memory move: open until its wait, or over at once where that rule is off.
+    pub(super) fn tensor_access(&self, a: AgentId, pc: u32, how: How, x: Access) -> Access {
+        let open = self.rules.fences.tmem_wait || !matches!(how, How::TmemLd | How::TmemSt);
+        if open { x } else { self.own_access(a, pc) }
+    }
+
+    /// A read `x` that is ordered after the write `w` of the same place.
+    pub(super) fn fenced_read(&mut self, a: AgentId, row: RowId, f: &Foot, w: &Access, x: &Access) {
+        match self.prog.objects[f.obj as usize].class {
+            Class::Shared if self.proxies && !x.generic && w.generic && !self.rows.fenced(row, w.epoch) => {
+                let between = match self.rules.fences.async_read {
+                    Cover::Strict => "and their thread executed no `fence async` before it let others know",
+                    _ => "with no `fence async` in between",
+                };
+                let message = format!(
+                    "the asynchronous proxy reads {}, which ordinary stores or `cp` wrote, {between}",
+                    self.foot_name(f)
+                );
+                self.find(Code::ProxyRead, a, x.pc, message, Some((w.pc, "written here".into())));
+            }
+            Class::Tmem => self.fenced_tensor(a, row, f, w, x),
+            _ => {}
+        }
+    }
+
+    /// A write `x` that is ordered after the access `e` of the same place.
+    pub(super) fn fenced_write(&mut self, a: AgentId, row: RowId, f: &Foot, e: &Access, x: &Access) {
+        match self.prog.objects[f.obj as usize].class {
+            Class::Shared | Class::Mailbox if !x.generic && e.generic && !self.rows.fenced(row, e.epoch) => {
+                let level = self.rules.fences.async_write;
+                if level != Level::Off && !self.met(Code::ProxyWrite, x.pc, Some(e.pc)) {
+                    let message = format!(
+                        "the asynchronous proxy overwrites {}, which ordinary instructions used, with no `fence async` in between",
+                        self.foot_name(f)
+                    );
+                    self.report(level, Code::ProxyWrite, (a, x.pc), message, Some((e.pc, "used here".into())));
+                }
+            }
+            Class::Tmem => self.fenced_tensor(a, row, f, e, x),
+            _ => {}
+        }
+    }
+
+    /// A use `x` of tensor memory that is ordered after another thread's use `e` (PTX, tcgen05 memory consistency:
+    /// canonical patterns). A commit fences what it waits for; operations of one thread need no fence between them.
+    fn fenced_tensor(&mut self, a: AgentId, row: RowId, f: &Foot, e: &Access, x: &Access) {
+        let in_order = e.epoch.comp == x.epoch.comp || (e.agent == x.agent && e.generic);
+        if !self.tensor_fences || in_order {
+            return;
+        }
+        // Multiplications are by the asynchronous proxy, moves of tensor memory by the threads themselves.
+        let before = !e.generic || self.rows.sealed(row, e.epoch);
+        let after = self.rows.has(self.opened_row(x.agent), e.epoch);
+        if (before && after) || self.met(Code::TensorFence, x.pc, Some(e.pc)) {
+            return;
+        }
+        let what = match (before, after) {
+            (false, true) => "the other thread let it go without `tmem.fence before`",
+            (true, false) => "no `tmem.fence after` follows the wait for the other thread",
+            _ => "neither `tmem.fence before` nor `tmem.fence after` is in between",
+        };
+        let message = format!("uses {} after another thread; {what}", self.foot_name(f));
+        let level = self.rules.fences.tcgen05;
+        self.report(level, Code::TensorFence, (a, x.pc), message, Some((e.pc, "used here".into())));
+    }
+
+    /// An instruction other than `wgmma` touched a register piece.
+    pub(super) fn touch_register(&mut self, piece: usize, x: &Access) {
+        if x.generic
+            && let Some(touched) = self.unfenced.get_mut(piece)
+        {
+            *touched = true;
+        }
+    }
+
+    /// `wgmma.fence`: orders the warp's own uses of its registers before the products that follow.
+    fn fence_registers(&mut self, a: AgentId) {
+        for obj in 0..self.prog.objects.len() {
+            let o = &self.prog.objects[obj];
+            if o.class != Class::Reg {
+                continue;
+            }
+            let n = o.pieces();
+            let pieces = if n == 64 { u64::MAX } else { (1 << n) - 1 };
+            let (rows, cols) = ((0, o.rows), (0, o.cols));
+            for slot in 0..o.slots {
+                let f = Foot { obj: obj as u16, cta: self.info[a as usize].cta, slot, at: [0, 0], rows, cols, pieces };
+                for p in self.each_piece(a, &f) {
+                    self.unfenced[p] = false;
+                }
+            }
+        }
+    }
+
+    /// Holds the registers of a `wgmma` to a `wgmma.fence` after their last other use, and before the first product.
+    pub(super) fn fenced_registers(&mut self, a: AgentId, pc: u32, operands: &[Foot]) {
+        if self.unfenced.is_empty() {
+            return;
+        }
+        for f in operands {
+            if self.prog.objects[f.obj as usize].class != Class::Reg {
+                continue;
+            }
+            let Some(p) = self.each_piece(a, f).find(|p| self.unfenced[*p]) else { continue };
+            let t = &self.pieces[p].trace;
+            let used = t.reads.iter().chain(&t.write).rfind(|x| x.generic).map(|x| (x.pc, "used here".to_string()));
+            let since = if used.is_some() { "since it was last used" } else { "before the first product" };
+            let message = format!("uses {} with no `wgmma.fence` {since}", self.foot_name(f));
+            self.report(self.rules.fences.wgmma, Code::WgmmaFence, (a, pc), message, used);
+        }
+    }
+}
