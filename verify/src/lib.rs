@@ -33,6 +33,7 @@ mod recur;
 mod redundancy;
 mod search;
 mod shift;
+mod starve;
 
 use warpline_sim::ir::{Program, Site};
 use warpline_sim::protocol::Rules;
@@ -152,9 +153,40 @@ pub fn verify(given: &Program, at: Option<AtTrips<'_>>, rules: Rules, options: O
     v.outcome = match decide(given, at, rules, options, &classes, &mut v) {
         Ok(Reach::All) => Outcome::Proved,
         Ok(Reach::Only(trips, why)) => Outcome::Bounded { trips, why },
+        Err(Outcome::GaveUp { why }) => match late(given, at, rules, options, &classes.list) {
+            Some(x) => {
+                v.violation = Some(x);
+                Outcome::Violated
+            }
+            None => Outcome::GaveUp { why },
+        },
         Err(outcome) => outcome,
     };
     v
+}
+
+/// Trip counts tried in other orders, where one run does not decide: a few turns of a ring.
+const LATE: i64 = 12;
+
+/// Where nothing can be decided: a fault in an order that holds one warp back, at the smallest trip count that shows it.
+fn late(
+    given: &Program,
+    at: Option<AtTrips<'_>>,
+    rules: Rules,
+    options: Options,
+    classes: &[classes::Class],
+) -> Option<Violation> {
+    let wrong = |prog: &Program, trips| {
+        classes.iter().find_map(|class| {
+            let x = starve::wrong(prog, rules, class.id, options.max_steps)?;
+            let (class, sites) = (class.name.clone(), prog.sites.clone());
+            Some(Violation { trips, class, findings: x.findings, hang: x.hang, steps: x.trail, sites })
+        })
+    };
+    match at {
+        Some(at) => (0..=LATE).find_map(|n| wrong(&at(n)?, Some(n))),
+        None => wrong(given, None),
+    }
 }
 
 fn decide(

@@ -1,0 +1,121 @@
+//! Other orders: runs in which one warp is held back as long as anything else can go on, or one goes ahead of all.
+//!
+//! Where an arrival can count in one phase or another, one run does not decide for all, and happens-before says nothing of
+//! the runs that count it elsewhere. But each of these runs is a schedule: what goes wrong in one is a fault of the kernel.
+//! They look for a fault and prove nothing; a bug of this kind shows when a warp is late by a turn of its ring
+//! (verification.md M3, M4), and these are the orders in which it is.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use warpline_sim::ir::Program;
+use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
+use warpline_sim::report::{Finding, Waiting};
+
+/// A schedule that goes wrong.
+#[derive(Clone, Debug)]
+pub(crate) struct Wrong {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) hang: Vec<Waiting>,
+    /// The last operations before the fault: agent and site.
+    pub(crate) trail: Vec<(String, u32)>,
+}
+
+/// Operations of the trail.
+const TRAIL: usize = 24;
+
+/// The first fault of any of these orders.
+pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) -> Option<Wrong> {
+    let first = World::new(prog, rules, cluster, &[]);
+    let agents = || 0..first.agents().len() as AgentId;
+    let warps: BTreeSet<(u32, u32)> = first.agents().iter().map(|a| (a.cta, a.warp)).collect();
+    let of = |warp: (u32, u32)| {
+        agents().partition::<Vec<_>, _>(|a| {
+            let who = first.agents()[*a as usize];
+            (who.cta, who.warp) == warp
+        })
+    };
+    // Held back first: that is what such bugs need.
+    let orders = warps.iter().map(|w| of(*w)).map(|(one, rest)| (rest, one));
+    let orders = orders.chain(warps.iter().map(|w| of(*w)));
+    orders.into_iter().find_map(|(ahead, behind)| Run::new(first.clone(), max_steps).go(&ahead, &behind))
+}
+
+struct Run<'p> {
+    world: World<'p>,
+    flying: VecDeque<FlightId>,
+    blocked: Vec<Option<(u32, On)>>,
+    trail: VecDeque<(AgentId, u32)>,
+    steps: u64,
+    max_steps: u64,
+}
+
+impl<'p> Run<'p> {
+    fn new(world: World<'p>, max_steps: u64) -> Run<'p> {
+        let blocked = vec![None; world.agents().len()];
+        Run { world, flying: VecDeque::new(), blocked, trail: VecDeque::new(), steps: 0, max_steps }
+    }
+
+    /// Those ahead as far as they can, then flights, oldest first, then one operation of those behind.
+    fn go(mut self, ahead: &[AgentId], behind: &[AgentId]) -> Option<Wrong> {
+        loop {
+            let moved = ahead.iter().any(|a| self.step(*a)) || self.land() || behind.iter().any(|a| self.step(*a));
+            if self.world.findings.iter().any(|f| !f.note) {
+                return Some(self.wrong(Vec::new()));
+            }
+            if self.steps > self.max_steps || (self.world.ended() && self.flying.is_empty()) {
+                return None;
+            }
+            if !moved {
+                self.world.missing_bytes();
+                let mut hang: Vec<Waiting> = Vec::new();
+                for (a, on) in self.blocked.iter().enumerate() {
+                    let Some((pc, on)) = *on else { continue };
+                    let new = self.world.waiting(a as AgentId, pc, on);
+                    if !hang.iter().any(|w| w.site == new.site && w.waits_for == new.waits_for) {
+                        hang.push(new);
+                    }
+                }
+                return Some(self.wrong(hang));
+            }
+        }
+    }
+
+    /// One operation; whether anything changed.
+    fn step(&mut self, a: AgentId) -> bool {
+        self.steps += 1;
+        let ended = self.world.agent_ended(a);
+        match self.world.step(a) {
+            Step::Did { did, pc, .. } => {
+                if self.trail.len() == TRAIL {
+                    self.trail.pop_front();
+                }
+                self.trail.push_back((a, pc));
+                self.flying.extend(did.flights());
+                self.blocked[a as usize] = None;
+                true
+            }
+            Step::Blocked { pc, on, .. } => {
+                // Coming to a rendezvous counts, and can be what others wait for.
+                self.blocked[a as usize].replace((pc, on)) != Some((pc, on))
+            }
+            Step::Ended => {
+                self.blocked[a as usize] = None;
+                !ended
+            }
+            Step::Broken => true,
+        }
+    }
+
+    fn land(&mut self) -> bool {
+        let flight = self.flying.pop_front();
+        flight.into_iter().for_each(|f| self.world.land(f));
+        flight.is_some()
+    }
+
+    fn wrong(self, hang: Vec<Waiting>) -> Wrong {
+        let at = &self.world.program().at;
+        let trail = self.trail.iter().map(|&(a, pc)| (self.world.agent_name(a), at[pc as usize])).collect();
+        let findings = self.world.findings.iter().filter(|f| !f.note).cloned().collect();
+        Wrong { findings, hang, trail }
+    }
+}
