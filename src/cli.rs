@@ -31,6 +31,8 @@ pub enum Command {
     Barriers(Barriers),
     /// Compare the claims of scenarios with what a run computes
     Check(Check),
+    /// What a finding's code means: an example, the fix, where the rule stands
+    Explain(Explain),
     /// Draw a run as a chart (PNG or SVG)
     Gantt(Gantt),
     /// Write a run as a trace for Perfetto or chrome://tracing
@@ -171,6 +173,14 @@ pub struct Check {
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// `warpline explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// The code of a finding (`WL0104`); without it, all codes are listed
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
 }
 
 /// `warpline gantt`.

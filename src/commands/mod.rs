@@ -2,6 +2,7 @@
 
 mod barriers;
 mod check;
+mod explain;
 mod fmt;
 mod gantt;
 mod generate;
@@ -23,6 +24,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Verify(args) => verify::verify(args, console),
         Command::Barriers(args) => barriers::barriers(args, console),
         Command::Check(args) => check::check(args, console),
+        Command::Explain(args) => explain::explain(args, console),
         Command::Gantt(args) => gantt::gantt(args, console),
         Command::Trace(args) => trace::trace(args, console),
         Command::Models(args) => models::models(args, console),

@@ -19,6 +19,8 @@ use crate::cli::{Setting, Subject};
 use crate::failure::{Failure, Sources};
 use library::{Library, Place, Values};
 
+pub(crate) use near::hint;
+
 pub(crate) use library::{
     builtin_scenarios, describe, evaluate, formatted, machine_named, machine_names, read, titles,
 };

@@ -1,7 +1,7 @@
 //! "Did you mean".
 
 /// `did you mean X? ` for the closest of the known words, or nothing where none is close.
-pub(super) fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map_or(String::new(), |k| format!("did you mean `{k}`? "))
 }
 

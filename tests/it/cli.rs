@@ -28,9 +28,21 @@ fn fine(args: &[&str]) -> String {
 #[test]
 fn help_and_version_go_to_the_output() {
     let help = fine(&["--help"]);
-    for command in
-        ["run", "verify", "barriers", "check", "gantt", "trace", "models", "list", "new", "fmt", "completions", "man"]
-    {
+    for command in [
+        "run",
+        "verify",
+        "barriers",
+        "check",
+        "explain",
+        "gantt",
+        "trace",
+        "models",
+        "list",
+        "new",
+        "fmt",
+        "completions",
+        "man",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is missing in\n{help}");
     }
     assert!(fine(&["--version"]).starts_with("warpline "));

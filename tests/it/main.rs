@@ -6,6 +6,7 @@ mod cli;
 mod cli_files;
 mod docs;
 mod engine;
+mod explain;
 mod facts;
 mod faults;
 mod museum;

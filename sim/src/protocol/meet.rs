@@ -157,7 +157,7 @@ impl World<'_> {
         // A warp may prime a numbered barrier it then waits at (FlashAttention-3's first turn): threads are counted there.
         if m.who >> a & 1 == 1 && !matches!(m.kind, MeetKind::Named(..)) {
             let message = format!("arrives a second time at {} before the others did once", self.meet_name(ix));
-            self.find(Code::Participants, a, pc, message, None);
+            self.find(Code::ClusterTurns, a, pc, message, None);
         }
         let m = &mut self.meets[ix as usize];
         m.who |= 1 << a;
@@ -167,7 +167,7 @@ impl World<'_> {
         if m.arrived > needed {
             let (n, threads) = (m.arrived, needed);
             let message = format!("{n} threads arrive at {}, which is for {threads}", self.meet_name(ix));
-            self.find(Code::Participants, a, pc, message, None);
+            self.find(Code::ThreadCounts, a, pc, message, None);
         }
         if self.meets[ix as usize].arrived >= needed {
             self.finish(ix);
