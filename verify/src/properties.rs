@@ -1,5 +1,6 @@
 //! A verdict for each property, from the one of the kernel.
 
+use warpline_sim::code::Code;
 use warpline_sim::report::FindingKind;
 
 use crate::{Outcome, Verdict};
@@ -13,38 +14,61 @@ pub struct Property {
     pub verdict: &'static str,
 }
 
-/// Properties with the kinds of finding that violate them.
-const TABLE: [(&str, &[FindingKind]); 14] = [
-    ("deadlock", &[FindingKind::Deadlock]),
-    ("RAW race", &[FindingKind::Raw]),
-    ("WAR race", &[FindingKind::War]),
-    ("WAW race", &[FindingKind::Waw]),
-    ("stale tile", &[FindingKind::Stale]),
-    ("slot invariant", &[FindingKind::Raw, FindingKind::War, FindingKind::Waw, FindingKind::Stale]),
-    ("parity alias", &[FindingKind::ParityAlias]),
-    ("transaction bytes", &[FindingKind::TxBytes]),
-    ("arrival count", &[FindingKind::ArrivalCount]),
-    ("divergent barrier", &[FindingKind::Divergent]),
-    ("missing fence", &[FindingKind::Fence]),
-    ("life cycle", &[FindingKind::LifeCycle, FindingKind::Scope]),
-    ("coverage", &[FindingKind::Coverage]),
-    ("range", &[FindingKind::Range]),
+/// The findings that violate a property.
+enum By {
+    Kinds(&'static [FindingKind]),
+    Codes(&'static [Code]),
+}
+use By::{Codes, Kinds};
+
+impl By {
+    fn holds(&self, code: Code) -> bool {
+        match self {
+            Kinds(kinds) => kinds.contains(&code.kind()),
+            Codes(codes) => codes.contains(&code),
+        }
+    }
+}
+
+/// Properties with the findings that violate them. Some are parts of others that are asked for by name.
+const TABLE: [(&str, By); 19] = [
+    ("deadlock", Kinds(&[FindingKind::Deadlock])),
+    ("trip counts", Codes(&[Code::TripCounts])),
+    ("RAW race", Kinds(&[FindingKind::Raw])),
+    ("WAR race", Kinds(&[FindingKind::War])),
+    ("WAW race", Kinds(&[FindingKind::Waw])),
+    ("stale tile", Kinds(&[FindingKind::Stale])),
+    // Item i is in slot i modulo the stages when it is read, and nobody writes there meanwhile.
+    ("slot invariant", Kinds(&[FindingKind::Raw, FindingKind::War, FindingKind::Waw, FindingKind::Stale])),
+    ("parity alias", Kinds(&[FindingKind::ParityAlias])),
+    // A role that nothing holds back completes phase after phase: then a wait for one of them can come two late. Where
+    // none can, no two agents that signal each other are further apart than their rings are long.
+    ("drift", Codes(&[Code::LateWait])),
+    ("transaction bytes", Kinds(&[FindingKind::TxBytes])),
+    ("arrival count", Kinds(&[FindingKind::ArrivalCount])),
+    ("divergent barrier", Kinds(&[FindingKind::Divergent])),
+    ("missing fence", Kinds(&[FindingKind::Fence])),
+    ("scope", Kinds(&[FindingKind::Scope])),
+    ("life cycle", Kinds(&[FindingKind::LifeCycle])),
+    ("tensor memory", Codes(&[Code::NotAllocated, Code::FreedInUse, Code::AllocBalance])),
+    ("in flight at exit", Codes(&[Code::ExitBytes, Code::ExitSignal, Code::ExitStore, Code::InvalInFlight])),
+    ("coverage", Kinds(&[FindingKind::Coverage])),
+    ("range", Kinds(&[FindingKind::Range])),
 ];
 
 /// The properties of a verdict, in a fixed order.
 pub fn properties(v: &Verdict) -> Vec<Property> {
-    let violated = |kinds: &[FindingKind]| {
+    let violated = |by: &By| {
         v.violation.as_ref().is_some_and(|x| {
-            x.findings.iter().any(|f| kinds.contains(&f.kind))
-                || (!x.hang.is_empty() && kinds.contains(&FindingKind::Deadlock))
+            x.findings.iter().map(|f| f.code).chain(x.hang.iter().map(|w| w.code)).any(|code| by.holds(code))
         })
     };
-    let of = |kinds| match v.outcome {
+    let of = |by| match v.outcome {
         Outcome::Proved => "proved",
         Outcome::Bounded { .. } => "bounded",
-        Outcome::Violated if violated(kinds) => "violated",
+        Outcome::Violated if violated(by) => "violated",
         Outcome::Violated => "undecided",
         Outcome::GaveUp { .. } => "gave up",
     };
-    TABLE.iter().map(|(name, kinds)| Property { name, verdict: of(kinds) }).collect()
+    TABLE.iter().map(|(name, by)| Property { name, verdict: of(by) }).collect()
 }

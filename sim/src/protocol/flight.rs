@@ -233,6 +233,25 @@ impl World<'_> {
         }
     }
 
+    /// The last agent of a CTA has ended: what bulk stores of it may still read is gone (PTX, cp.async.bulk). Kernels that
+    /// work leave the wait out (ThunderKittens), so it is a note.
+    pub(super) fn leave_stores(&mut self, cta: u32) {
+        let here = |i: &AgentId| self.info[*i as usize].cta == cta;
+        let comps: Vec<u32> = (0..self.info.len() as AgentId)
+            .filter(here)
+            .map(|i| self.stream_comp(i, StreamKind::BulkRead))
+            .filter(|comp| *comp > 0)
+            .collect();
+        let known = |e| (0..self.info.len() as AgentId).filter(here).any(|i| self.rows.has(self.agent_row(i), e));
+        let open = self.pieces.iter().flat_map(|p| &p.trace.reads);
+        let open = open.filter(|r| comps.contains(&r.epoch.comp) && !known(r.epoch)).map(|r| (r.agent, r.pc));
+        let open: std::collections::BTreeSet<_> = open.collect();
+        for (a, pc) in open {
+            let message = format!("reads shared memory, and nothing in CTA {cta} waits for it before it ends");
+            self.note(Code::ExitStore, a, pc, message, None);
+        }
+    }
+
     fn wake_group(&mut self, lead: AgentId) {
         for i in 0..self.info.len() {
             if self.group_lead[i] == lead {

@@ -378,6 +378,7 @@ impl<'p> World<'p> {
         let cta = self.info[a as usize].cta;
         if self.cta_ended(cta) {
             self.leave_mbars(cta);
+            self.leave_stores(cta);
         }
         if self.ended() {
             let mut held: Vec<_> = self.tmem.keys().copied().collect();

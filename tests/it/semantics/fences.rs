@@ -28,7 +28,7 @@ const STORE: &str = "
       FIRST
       barrier
       SECOND
-      warp 0: elect: tma.store c -> C[0, 0]
+      warp 0: elect: tma.store c -> C[0, 0];  commit bulk;  wait bulk <= 0
 ";
 
 fn store(first: &str, second: &str) -> String {
@@ -51,7 +51,7 @@ fn strict_accepts_the_one_thread_that_writes_fences_and_stores() {
     global C: f16[64, 64]
     shared c: f16[64, 64]
     reg r: f16[64, 64]
-    all: elect: sts r -> c;  fence async;  tma.store c -> C[0, 0]
+    all: elect: sts r -> c;  fence async;  tma.store c -> C[0, 0];  commit bulk;  wait bulk <= 0
     ";
     assert_eq!(met("h200", Some(("async-read", "strict")), body), []);
 }
@@ -69,7 +69,7 @@ fn strict_counts_a_threads_copies_as_its_writes() {
       {fence}
       barrier
       fence async
-      warp 0: elect: tma.store c -> C[0, 0]
+      warp 0: elect: tma.store c -> C[0, 0];  commit bulk;  wait bulk <= 0
     "
         )
     };

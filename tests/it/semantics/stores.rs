@@ -120,3 +120,23 @@ fn a_barrier_behind_the_issuers_wait_mends_it() {
         ",
     );
 }
+
+#[test]
+fn a_cta_that_ends_before_its_store_has_read_gets_a_note() {
+    let body = |wait: &str| {
+        format!(
+            "
+          grid 1  warps 1
+          global C: f16[64, 64]
+          shared c: f16[64, 64]
+          reg r: f16[64, 64]
+          all:
+            sts r -> c;  fence async;  barrier
+            elect: tma.store c -> C[0, 0];  commit bulk;  {wait}
+        "
+        )
+    };
+    let notes = |wait: &str| check("h200", &body(wait)).findings.iter().map(|f| (f.code(), f.note)).collect::<Vec<_>>();
+    assert_eq!(notes(""), [("WL0610", true)]);
+    assert_eq!(notes("wait bulk.read <= 0"), []);
+}

@@ -5,6 +5,7 @@ mod agree;
 mod barriers;
 mod language;
 mod mislead;
+mod rows;
 mod scenarios;
 mod spin;
 
