@@ -12,7 +12,8 @@
 //! *Every schedule.* The protocol's phase structure must not depend on the schedule: every arrival knows that the phase
 //! before its own is complete. Then one run has the same events as every other, happens-before over them orders each
 //! conflicting pair or shows one that nothing orders, and the run hangs exactly if another does. Where an arrival does not
-//! know, the verdict says so and decides nothing.
+//! know, orders that hold one warp back are tried (`starve`): a fault there is a fault of the kernel; without one the
+//! verdict says so and decides nothing.
 //!
 //! *Every CTA.* `classes` says which places of the grid can behave differently.
 //!
