@@ -14,6 +14,28 @@ use super::order::{Access, RowId};
 use super::stream::StreamKind;
 use super::world::World;
 
+/// What touched a register piece since its warp's last `wgmma.fence`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Touched {
+    /// Nothing.
+    Not,
+    /// An instruction other than `wgmma`, or nothing and there was no fence yet.
+    Other,
+    /// A product with this many rows and columns.
+    Product(u32, u32),
+}
+
+impl Touched {
+    /// For snapshots: different where they are.
+    pub(super) fn number(self) -> u64 {
+        match self {
+            Touched::Not => 0,
+            Touched::Other => 1,
+            Touched::Product(rows, cols) => 2 + ((rows as u64) << 32 | cols as u64),
+        }
+    }
+}
+
 impl World<'_> {
     /// Executes a fence.
     pub(super) fn fence(&mut self, a: AgentId, kind: Fence) {
@@ -118,7 +140,7 @@ impl World<'_> {
         if x.generic
             && let Some(touched) = self.unfenced.get_mut(piece)
         {
-            *touched = true;
+            *touched = Touched::Other;
         }
     }
 
@@ -135,27 +157,37 @@ impl World<'_> {
             for slot in 0..o.slots {
                 let f = Foot { obj: obj as u16, cta: self.info[a as usize].cta, slot, at: [0, 0], rows, cols, pieces };
                 for p in self.each_piece(a, &f) {
-                    self.unfenced[p] = false;
+                    self.unfenced[p] = Touched::Not;
                 }
             }
         }
     }
 
-    /// Holds the registers of a `wgmma` to a `wgmma.fence` after their last other use, and before the first product.
-    pub(super) fn fenced_registers(&mut self, a: AgentId, pc: u32, operands: &[Foot]) {
+    /// Holds the registers of a `wgmma` to a `wgmma.fence` before the first product and after their last other use. A
+    /// product of another shape is another use of its accumulator.
+    pub(super) fn fenced_registers(&mut self, a: AgentId, pc: u32, left: &Foot, acc: &Foot) {
         if self.unfenced.is_empty() {
             return;
         }
-        for f in operands {
+        let shape = Touched::Product((acc.rows.1 - acc.rows.0) as u32, (acc.cols.1 - acc.cols.0) as u32);
+        for (f, allowed) in [(left, None), (acc, Some(shape))] {
             if self.prog.objects[f.obj as usize].class != Class::Reg {
                 continue;
             }
-            let Some(p) = self.each_piece(a, f).find(|p| self.unfenced[*p]) else { continue };
-            let t = &self.pieces[p].trace;
-            let used = t.reads.iter().chain(&t.write).rfind(|x| x.generic).map(|x| (x.pc, "used here".to_string()));
-            let since = if used.is_some() { "since it was last used" } else { "before the first product" };
-            let message = format!("uses {} with no `wgmma.fence` {since}", self.foot_name(f));
-            self.report(self.rules.fences.wgmma, Code::WgmmaFence, (a, pc), message, used);
+            let bad = |t: Touched| t != Touched::Not && Some(t) != allowed;
+            if let Some(p) = self.each_piece(a, f).find(|p| bad(self.unfenced[*p])) {
+                let t = &self.pieces[p].trace;
+                // `zero` stands there as a write and is no use.
+                let product = matches!(self.unfenced[p], Touched::Product(..));
+                let used = t.reads.iter().chain(&t.write).rfind(|x| x.generic || product);
+                let used = used.map(|x| (x.pc, "used here".to_string()));
+                let since = if used.is_some() { "since it was last used" } else { "before the first product" };
+                let message = format!("uses {} with no `wgmma.fence` {since}", self.foot_name(f));
+                self.report(self.rules.fences.wgmma, Code::WgmmaFence, (a, pc), message, used);
+            }
+        }
+        for p in self.each_piece(a, acc) {
+            self.unfenced[p] = shape;
         }
     }
 }

@@ -54,7 +54,7 @@ impl World<'_> {
                 // Each warp of the group holds its rows of the accumulator.
                 for w in 0..self.info.len() as AgentId {
                     if self.group_lead[w as usize] == lead && self.info[w as usize].elected() {
-                        self.fenced_registers(w, pc, &[x, z]);
+                        self.fenced_registers(w, pc, &x, &z);
                         self.accumulate(w, pc, &z, &x, &y);
                         self.check_write(w, self.agent_row(a), &z, access, None);
                     }

@@ -198,7 +198,7 @@ impl World<'_> {
                 self.row(&mut s, r);
             }
         }
-        self.unfenced.iter().for_each(|u| s.same(*u));
+        self.unfenced.iter().for_each(|u| s.same(u.number()));
         (0..self.fixed_rows()).for_each(|r| self.row(&mut s, r));
         s
     }

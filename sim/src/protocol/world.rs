@@ -10,6 +10,7 @@ use crate::report::Finding;
 use super::agents::{AgentId, AgentInfo, agents_of};
 use super::coverage::{Stored, Sum};
 use super::eval::Coords;
+use super::fence::Touched;
 use super::flight::{Flight, FlightId};
 use super::mbarrier::{Mbar, MbarIx};
 use super::meet::{Meet, MeetIx};
@@ -149,9 +150,9 @@ pub struct World<'p> {
     /// Tensor memory that passes between threads is held to `tcgen05.fence`; then each agent has a row of what it knew
     /// at its last `after_thread_sync`.
     pub(super) tensor_fences: bool,
-    /// For each piece of a register object, whether it was touched since its warp's last `wgmma.fence`; empty where
-    /// that rule is off or no `wgmma` is there.
-    pub(super) unfenced: Vec<bool>,
+    /// For each piece of a register object, by what it was touched since its warp's last `wgmma.fence`; empty where that
+    /// rule is off or no `wgmma` is there.
+    pub(super) unfenced: Vec<Touched>,
     /// Tiles that `clc` hands out, last first.
     pub(super) more_tiles: Vec<i64>,
     /// Whether an instruction is inside an `elect:` block.
@@ -249,7 +250,7 @@ impl<'p> World<'p> {
             rows,
             proxies: asked(rules.fences.async_read != Cover::Off, setup::reads_by_async_proxy),
             tensor_fences,
-            unfenced: vec![true; if wgmma { pieces } else { 0 }],
+            unfenced: vec![Touched::Other; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
             elected_at: elected_code(prog),
             reads: (0, 0),

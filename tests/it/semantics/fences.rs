@@ -192,11 +192,22 @@ fn wgmma_needs_a_fence_before_the_first_product_and_after_other_uses() {
     let fence = "wgmma.fence";
     // Products of one shape follow each other without.
     assert_eq!(met("h200", None, &products(fence, "")), []);
-    assert_eq!(met("h200", None, &products("", "")), [("WL0504", false, 11), ("WL0504", false, 14)]);
+    assert_eq!(met("h200", None, &products("", "")), [("WL0504", false, 11)]);
     assert_eq!(met("h200", None, &products(fence, "alu fma 64 x 64 uses acc")), [("WL0504", false, 14)]);
     assert_eq!(met("h200", None, &products(fence, "alu fma 64 x 64 uses acc;  wgmma.fence")), []);
     assert_eq!(met("h200", Some(("wgmma", "off")), &products("", "")), []);
     assert!(met("h200", Some(("wgmma", "note")), &products("", "")).iter().all(|f| f.1));
+}
+
+#[test]
+fn products_of_another_shape_need_a_fence_between_them() {
+    let half = |between: &str| {
+        let second = "wgmma a, b -> acc\n      commit wgmma;  wait wgmma <= 0\n      BETWEEN\n      wgmma a, b -> acc";
+        let other = "wgmma a, b -> acc\n      commit wgmma;  wait wgmma <= 0\n      BETWEEN\n      wgmma a, b.cols(0, 2) -> acc.cols(0, 2)";
+        PRODUCTS.replace(second, other).replace("FIRST", "wgmma.fence").replace("BETWEEN", between)
+    };
+    assert_eq!(met("h200", None, &half("")), [("WL0504", false, 14)]);
+    assert_eq!(met("h200", None, &half("wgmma.fence")), []);
 }
 
 #[test]
