@@ -23,6 +23,7 @@
 
 mod canon;
 mod classes;
+mod edit;
 mod even;
 mod every;
 mod exprs;
@@ -41,6 +42,7 @@ use warpline_sim::report::{Finding, FindingKind, Waiting};
 use canon::{End, Seen};
 use every::Run;
 
+pub use edit::{Change, Edit, Refused, edits, synchronises};
 pub use every::{one_step_more, trip_count};
 pub use properties::{Property, properties};
 pub use redundancy::{Need, Redundancy, Removal, redundancy};

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use warpline_sim::ir::{Fence, Instr, Op, Program, Site};
 use warpline_sim::protocol::{Rules, agents};
 
+use crate::edit::Edit;
 use crate::{AtTrips, Options, Outcome, Verdict, verify};
 
 /// Whether a statement is needed.
@@ -118,7 +119,7 @@ fn candidates(prog: &Program) -> Vec<(Site, &Op)> {
     let mut list: Vec<(Site, &Op)> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Op { op, .. } = i
-            && synchronises(op)
+            && waits_or_fences(op)
             && !list.iter().any(|(s, _)| same(s, prog.site(pc as u32)))
         {
             list.push((prog.site(pc as u32).clone(), op));
@@ -140,7 +141,7 @@ fn unjudged(prog: &Program, op: &Op) -> Option<&'static str> {
     }
 }
 
-fn synchronises(op: &Op) -> bool {
+fn waits_or_fences(op: &Op) -> bool {
     match op {
         Op::Barrier(_)
         | Op::WarpSync
@@ -155,14 +156,9 @@ fn synchronises(op: &Op) -> bool {
 }
 
 /// The kernel without these statements; every instruction keeps its place.
-fn without(mut prog: Program, sites: &[Site]) -> Program {
-    for pc in 0..prog.code.len() {
-        let out = matches!(&prog.code[pc], Instr::Op { op, .. } if synchronises(op));
-        if out && sites.iter().any(|s| same(s, prog.site(pc as u32))) {
-            prog.code[pc] = Instr::Jump(pc as u32 + 1);
-        }
-    }
-    prog
+fn without(prog: Program, sites: &[Site]) -> Program {
+    // Leaving out is never refused.
+    sites.iter().fold(prog, |prog, s| Edit::drop(s).apply(&prog).unwrap_or(prog))
 }
 
 fn same(a: &Site, b: &Site) -> bool {
