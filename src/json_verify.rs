@@ -8,6 +8,7 @@ use warpline_verify::{Need, Outcome, Verdict, Violation, properties};
 
 use crate::failure::Failure;
 use crate::json::{FindingObject, PlaceObject, WaitingObject, finding_objects, place, text, waiting_objects};
+use crate::schedule::{self, ScheduleFile};
 use crate::verdict::{ASSUMPTIONS, ENGINE, Sifted, Verified, word};
 
 /// Schema of `warpline verify --json`.
@@ -36,7 +37,7 @@ struct VerifyObject<'a> {
     classes: &'a [String],
     assumptions: &'static [&'static str],
     properties: BTreeMap<&'static str, &'static str>,
-    violation: Option<ViolationObject<'a>>,
+    violation: Option<FaultObject<'a>>,
     violations: Vec<FindingObject<'a>>,
     hang: Vec<WaitingObject<'a>>,
     notes: Vec<FindingObject<'a>>,
@@ -67,6 +68,13 @@ struct ViolationObject<'a> {
     trips: Option<i64>,
     class: &'a str,
     steps: Vec<StepObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct FaultObject<'a> {
+    #[serde(flatten)]
+    violation: ViolationObject<'a>,
+    schedule: Option<ScheduleFile>,
 }
 
 #[derive(Serialize)]
@@ -140,7 +148,7 @@ pub(crate) fn verify(v: &Verified) -> Result<String, Failure> {
         classes: &r.classes,
         assumptions: &ASSUMPTIONS,
         properties: properties(r).into_iter().map(|p| (p.name, p.verdict)).collect(),
-        violation: x.map(violation),
+        violation: x.map(|x| FaultObject { violation: violation(x), schedule: schedule::of(v) }),
         violations: x.map_or(vec![], |x| finding_objects(&x.findings, &x.sites)),
         hang: x.map_or(vec![], |x| waiting_objects(&x.hang, &x.sites)),
         notes: finding_objects(&r.notes, &p.sites),

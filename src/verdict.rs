@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use warpline_verify::{Options, Outcome, Redundancy, Verdict};
+use warpline_sim::ir::Program;
+use warpline_verify::{Options, Outcome, Redundancy, Verdict, Witness};
 
 use crate::cli::{Proof, Subject};
 use crate::console::Console;
@@ -18,6 +19,10 @@ pub(crate) struct Verified {
     pub(crate) verdict: Verdict,
     /// The parameter that was varied.
     pub(crate) varied: Option<Varied>,
+    /// The kernel at the trip count of its violation.
+    pub(crate) broken: Option<Program>,
+    /// How its fault is met.
+    pub(crate) witness: Option<Witness>,
     pub(crate) wall_s: f64,
 }
 
@@ -74,6 +79,7 @@ fn subject(proof: &Proof) -> Result<Loaded, Failure> {
         set: proof.set.clone(),
         no_skip: false,
         max_events: None,
+        schedule: None,
     })?;
     warpline_sim::engine::supported(&subject.program, &subject.machine).map_err(|e| refused(&subject, e))?;
     Ok(subject)
@@ -89,15 +95,21 @@ pub(crate) fn verify(console: &Console, proof: &Proof) -> Result<Verified, Failu
     let progress = Progress::start(console.look.progress, format!("verifying {}", subject.name));
     let start = Instant::now();
     let rules = warpline_sim::engine::rules(&subject.machine);
-    let (verdict, varied) = {
+    let options = options(proof);
+    let (verdict, varied, broken, witness) = {
         let trips = Trips::find(&subject);
         let at = |n| trips.as_ref().and_then(|t| t.at(n));
         let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
-        let verdict = warpline_verify::verify(&subject.program, at, rules, options(proof));
-        (verdict, trips.as_ref().map(|t| Varied { name: t.name.clone(), meaning: t.meaning() }))
+        let verdict = warpline_verify::verify(&subject.program, at, rules, options);
+        let x = verdict.violation.as_ref();
+        let broken = x.and_then(|x| x.trips.map_or_else(|| Some(subject.program.clone()), |n| at.and_then(|at| at(n))));
+        let witness =
+            x.zip(broken.as_ref()).and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
+        let varied = trips.as_ref().map(|t| Varied { name: t.name.clone(), meaning: t.meaning() });
+        (verdict, varied, broken, witness)
     };
     drop(progress);
-    Ok(Verified { subject, verdict, varied, wall_s: start.elapsed().as_secs_f64() })
+    Ok(Verified { subject, verdict, varied, broken, witness, wall_s: start.elapsed().as_secs_f64() })
 }
 
 /// A subject and what became of each of its synchronisations.

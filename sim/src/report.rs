@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::machine::MissingParam;
+use crate::schedule::Schedule;
 use crate::timeline::{Stall, Timeline, Work};
 
 /// What to simulate, and what to keep of it.
@@ -16,11 +17,13 @@ pub struct RunOptions {
     pub skip_repeats: bool,
     /// Everything that is loaded is in the second-level cache already (a benchmark that repeats its kernel on a small set).
     pub warm_l2: bool,
+    /// Keep to this order of moves: one cluster, alone on its cores, up to the last of them.
+    pub schedule: Option<Schedule>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { timeline: None, max_events: 200_000_000, skip_repeats: true, warm_l2: false }
+        RunOptions { timeline: None, max_events: 200_000_000, skip_repeats: true, warm_l2: false, schedule: None }
     }
 }
 
@@ -45,6 +48,14 @@ pub enum RunError {
         message: String,
         /// Where, as an index into the program's sites.
         site: u32,
+    },
+    /// The schedule has a move that the kernel does not make.
+    #[error("{message}")]
+    Order {
+        /// Which move, from 0.
+        at: usize,
+        /// What the schedule says and what the kernel does.
+        message: String,
     },
     /// Nothing would be launched.
     #[error("the grid of {m} x {n} x {z} has no CTA: nothing runs")]
@@ -174,6 +185,8 @@ pub enum Outcome {
     Broken,
     /// The event limit was reached.
     Limit,
+    /// The end of the schedule that the run kept to; agents could go on.
+    Stopped,
 }
 
 /// Time of one role's warps, as fractions of their life.

@@ -45,8 +45,14 @@ pub(super) fn check(args: &Check, console: &mut Console) -> Result<Status, Failu
 }
 
 fn one(name: &str, console: &Console) -> Result<Vec<Judged>, Failure> {
-    let subject =
-        Subject { scenario: name.to_string(), machine: None, set: Vec::new(), no_skip: false, max_events: None };
+    let subject = Subject {
+        scenario: name.to_string(),
+        machine: None,
+        set: Vec::new(),
+        no_skip: false,
+        max_events: None,
+        schedule: None,
+    };
     let loaded = load::load(&subject)?;
     if loaded.claims.is_empty() {
         return Ok(Vec::new());

@@ -12,9 +12,11 @@ use std::path::Path;
 use warpline_scenarios::{Beside, Claim, Scenario};
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
+use warpline_sim::schedule::Schedule;
 
 use crate::cli::{Setting, Subject};
 use crate::failure::{Failure, Sources};
+use crate::schedule;
 use library::{Library, Place, Values};
 
 pub(crate) use library::{
@@ -39,6 +41,8 @@ pub(crate) struct Loaded {
     /// Everything loaded is in the second-level cache already.
     pub(crate) warm_l2: bool,
     pub(crate) max_events: Option<u64>,
+    /// The order it is to keep to.
+    pub(crate) schedule: Option<Schedule>,
     /// Where the names in the scenario are looked up.
     place: Place,
     /// Parameters of the kernel, before the command line's.
@@ -51,8 +55,13 @@ pub(crate) struct Loaded {
 pub(crate) fn load(subject: &Subject) -> Result<Loaded, Failure> {
     let mut library = Library::default();
     let found = library.find(&subject.scenario)?;
-    let loaded = assemble(library, &subject.scenario, found, subject.machine.as_deref(), &subject.set)?;
-    Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, ..loaded })
+    let file = subject.schedule.as_deref().map(schedule::read).transpose()?;
+    let set = file.as_ref().map_or(Ok(subject.set.clone()), |f| f.settings(&subject.set))?;
+    // A kernel names no machine; its schedule does.
+    let own = file.as_ref().filter(|_| found.scenario.is_none()).map(|f| f.machine());
+    let loaded = assemble(library, &subject.scenario, found, subject.machine.as_deref().or(own), &set)?;
+    let schedule = file.map(|f| f.resolve(&loaded)).transpose()?;
+    Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, schedule, ..loaded })
 }
 
 /// Loads a run that a scenario names under `beside`.
@@ -182,6 +191,7 @@ fn assemble(
         skip_repeats: true,
         warm_l2,
         max_events: None,
+        schedule: None,
         place: found.place,
         values,
         base_machine,
@@ -218,6 +228,7 @@ impl Loaded {
             skip_repeats: true,
             warm_l2: false,
             max_events: None,
+            schedule: None,
             place: Place::Here,
             values: Values::new(),
             base_machine: None,

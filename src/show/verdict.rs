@@ -5,6 +5,7 @@ use warpline_verify::{Outcome, Verdict, Violation, properties};
 use super::WIDTH;
 use super::faults::{finding, waiters};
 use super::numbers::{count, of};
+use super::schedule::schedule;
 use super::summary::{field, head};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
@@ -18,7 +19,11 @@ pub(crate) fn verdict(v: &Verified, paint: Paint) -> String {
     text += &scope(v);
     text += &table(&v.verdict, paint);
     if let Some(x) = &v.verdict.violation {
-        text += &violation(&v.subject, x, paint);
+        text += &fault(&v.subject, x, paint);
+        text += &match &v.witness {
+            Some(w) => schedule(x, w, paint),
+            None => last(x, paint),
+        };
     }
     if !v.verdict.notes.is_empty() {
         text += &format!("{}\n", paint.head("Worth knowing"));
@@ -95,19 +100,27 @@ fn table(v: &Verdict, paint: Paint) -> String {
 
 /// The fault: where, by whom, after what.
 pub(super) fn violation(subject: &Loaded, x: &Violation, paint: Paint) -> String {
+    fault(subject, x, paint) + &last(x, paint)
+}
+
+fn fault(subject: &Loaded, x: &Violation, paint: Paint) -> String {
     let steps = x.trips.map_or("values given".to_string(), |n| of(n, "step"));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
     x.findings.iter().for_each(|f| text += &finding(subject, &x.sites, f, paint));
     if !x.hang.is_empty() {
         text += &format!("Nobody can go on:\n{}", waiters(&x.sites, &x.hang, paint));
     }
+    text
+}
+
+fn last(x: &Violation, paint: Paint) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left], 2);
     for (agent, site) in x.steps.iter().rev().take(LAST).rev() {
         if let Some(s) = x.sites.get(*site as usize) {
             table.row([agent.clone(), s.line.to_string(), s.text.clone()]);
         }
     }
-    text + &format!("\n{}\n{}\n", paint.head("The last operations before it, with their lines"), table.text())
+    format!("\n{}\n{}\n", paint.head("The last operations before it, with their lines"), table.text())
 }
 
 /// Operations of the schedule shown.

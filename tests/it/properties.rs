@@ -112,6 +112,17 @@ proptest! {
     }
 }
 
+/// Small rings of every family, with their machines.
+pub(crate) fn small_rings() -> Vec<(Ring, &'static str)> {
+    let of = |family| Ring::small(family, 1, 2, 12).map(|r| (r.clone(), r.machine));
+    ring::FAMILIES.into_iter().filter_map(of).collect()
+}
+
+/// A ring's broken texts, by name.
+pub(crate) fn mutants(ring: &Ring) -> Vec<(&'static str, String)> {
+    mutate::mutations(ring).iter().map(|m| (m.name, m.apply(&ring.text()))).collect()
+}
+
 /// Two producers take turns on one slot: each skips a phase, and one parity bit cannot tell that.
 #[test]
 fn producers_in_turn_need_as_many_stages() {

@@ -34,6 +34,7 @@ mod recur;
 mod redundancy;
 mod search;
 mod shift;
+mod witness;
 
 use warpline_sim::ir::{Program, Site};
 use warpline_sim::protocol::Rules;
@@ -47,6 +48,7 @@ pub use every::{one_step_more, trip_count};
 pub use properties::{Property, properties};
 pub use redundancy::{Need, Redundancy, Removal, redundancy};
 pub use search::{Found, Searched, search};
+pub use witness::{Meeting, Pair, Told, Witness, witness};
 
 /// How far to look.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +93,8 @@ pub struct Violation {
     pub trips: Option<i64>,
     /// CTA class.
     pub class: String,
+    /// Launch index of the cluster that shows it.
+    pub cluster: i64,
     /// Faults of that run as they were met; stale tiles and coverage, which often follow from a race, last.
     pub findings: Vec<Finding>,
     /// Who waits for what, where the run hangs.
@@ -229,6 +233,7 @@ fn take(v: &mut Verdict, prog: &Program, seen: &Seen, trips: Option<i64>, class:
         v.violation = Some(Violation {
             trips,
             class: class.to_string(),
+            cluster: seen.cluster,
             findings: faults,
             hang,
             steps: seen.trail.clone(),

@@ -9,7 +9,7 @@ use super::bodies::*;
 
 /// What moves the data, and what the two sides wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
+pub(crate) enum Family {
     /// TMA into full/empty mbarriers, read by warps.
     Tma,
     /// The same, read by warpgroups that release a slot one tile late.
@@ -37,7 +37,7 @@ pub(super) const FAMILIES: [Family; 9] = [Tma, TmaWgmma, TmaUmma, CpMbar, CpGrou
 
 /// One generated pipeline.
 #[derive(Clone, Debug)]
-pub(super) struct Ring {
+pub(crate) struct Ring {
     pub(super) family: Family,
     pub(super) machine: &'static str,
     pub(super) producers: i64,
