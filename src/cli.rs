@@ -131,6 +131,10 @@ pub struct Verify {
     #[arg(long, value_name = "FILE")]
     pub schedule_out: Option<PathBuf>,
 
+    /// Do not look for a change that mends the fault
+    #[arg(long)]
+    pub no_suggestion: bool,
+
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,

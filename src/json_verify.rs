@@ -75,6 +75,15 @@ struct FaultObject<'a> {
     #[serde(flatten)]
     violation: ViolationObject<'a>,
     schedule: Option<ScheduleFile>,
+    suggestion: Option<SuggestionObject<'a>>,
+    suggestions_tried: usize,
+    suggestions_limited: bool,
+}
+
+#[derive(Serialize)]
+struct SuggestionObject<'a> {
+    change: &'a str,
+    verdict: &'static str,
 }
 
 #[derive(Serialize)]
@@ -148,7 +157,17 @@ pub(crate) fn verify(v: &Verified) -> Result<String, Failure> {
         classes: &r.classes,
         assumptions: &ASSUMPTIONS,
         properties: properties(r).into_iter().map(|p| (p.name, p.verdict)).collect(),
-        violation: x.map(|x| FaultObject { violation: violation(x), schedule: schedule::of(v) }),
+        violation: x.map(|x| FaultObject {
+            violation: violation(x),
+            schedule: schedule::of(v),
+            suggestion: v
+                .suggested
+                .as_ref()
+                .and_then(|s| s.found.as_ref())
+                .map(|s| SuggestionObject { change: &s.words, verdict: word(&s.outcome) }),
+            suggestions_tried: v.suggested.as_ref().map_or(0, |s| s.tried),
+            suggestions_limited: v.suggested.as_ref().is_some_and(|s| s.limited),
+        }),
         violations: x.map_or(vec![], |x| finding_objects(&x.findings, &x.sites)),
         hang: x.map_or(vec![], |x| waiting_objects(&x.hang, &x.sites)),
         notes: finding_objects(&r.notes, &p.sites),
@@ -275,7 +294,7 @@ mod tests {
         let verified: Vec<String> = ["blackwell/level2_2sm", "mla/proj_k16", "blackwell/level2_2sm_fixed"]
             .iter()
             .map(|name| {
-                let mut v = verdict::verify(&console, &proof(&[name])).expect("verifies");
+                let mut v = verdict::verify(&console, &proof(&[name]), true).expect("verifies");
                 if let (Some(x), true) = (&mut v.verdict.violation, *name == "mla/proj_k16") {
                     let (agent, needs) = (String::from("w0"), String::from("an arrival"));
                     let waits_for = String::from("a barrier");

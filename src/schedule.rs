@@ -78,8 +78,8 @@ pub(crate) fn act(act: Act) -> &'static str {
 
 fn meets(how: Meeting) -> &'static str {
     match how {
-        Meeting::Turned => "second before first",
-        Meeting::UnderWay => "first under way",
+        Meeting::Reversed => "reversed",
+        Meeting::UnderWay => "under way",
         Meeting::Unordered => "unordered",
     }
 }

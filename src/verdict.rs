@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use warpline_sim::ir::Program;
-use warpline_verify::{Options, Outcome, Redundancy, Verdict, Witness};
+use warpline_verify::{Options, Outcome, Redundancy, Suggested, Value, Verdict, Witness};
 
 use crate::cli::{Proof, Subject};
 use crate::console::Console;
@@ -23,6 +23,8 @@ pub(crate) struct Verified {
     pub(crate) broken: Option<Program>,
     /// How its fault is met.
     pub(crate) witness: Option<Witness>,
+    /// What would mend it.
+    pub(crate) suggested: Option<Suggested>,
     pub(crate) wall_s: f64,
 }
 
@@ -89,14 +91,14 @@ fn options(proof: &Proof) -> Options {
     Options { max_trips: proof.max_trips as i64, max_steps: proof.max_steps }
 }
 
-/// Verifies what a command line names.
-pub(crate) fn verify(console: &Console, proof: &Proof) -> Result<Verified, Failure> {
+/// Verifies what a command line names; with `mend`, looks for a change that mends a fault.
+pub(crate) fn verify(console: &Console, proof: &Proof, mend: bool) -> Result<Verified, Failure> {
     let subject = subject(proof)?;
     let progress = Progress::start(console.look.progress, format!("verifying {}", subject.name));
     let start = Instant::now();
     let rules = warpline_sim::engine::rules(&subject.machine);
     let options = options(proof);
-    let (verdict, varied, broken, witness) = {
+    let (verdict, varied, broken, witness, suggested) = {
         let trips = Trips::find(&subject);
         let at = |n| trips.as_ref().and_then(|t| t.at(n));
         let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
@@ -105,12 +107,43 @@ pub(crate) fn verify(console: &Console, proof: &Proof) -> Result<Verified, Failu
         let broken = x.and_then(|x| x.trips.map_or_else(|| Some(subject.program.clone()), |n| at.and_then(|at| at(n))));
         let witness =
             x.zip(broken.as_ref()).and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
+        let allowed = |p: &Program| warpline_sim::engine::supported(p, &subject.machine).is_ok();
+        let suggested = x.zip(broken.as_ref()).filter(|_| mend).map(|(x, p)| {
+            let values = one_stage_more(&subject, trips.as_ref());
+            warpline_verify::suggest((&subject.program, p), at, rules, options, x, &values, &allowed)
+        });
         let varied = trips.as_ref().map(|t| Varied { name: t.name.clone(), meaning: t.meaning() });
-        (verdict, varied, broken, witness)
+        (verdict, varied, broken, witness, suggested)
     };
     drop(progress);
-    Ok(Verified { subject, verdict, varied, broken, witness, wall_s: start.elapsed().as_secs_f64() })
+    Ok(Verified { subject, verdict, varied, broken, witness, suggested, wall_s: start.elapsed().as_secs_f64() })
 }
+
+/// The kernel with one stage more, for each parameter of which one more is one slot more of a buffer.
+fn one_stage_more<'a>(subject: &'a Loaded, trips: Option<&'a Trips<'a>>) -> Vec<Value<'a>> {
+    let slots = |p: &Program| p.objects.iter().map(|o| o.slots as u64).sum::<u64>();
+    let more = |(name, value): &'a (String, i64)| {
+        // A switch that is off is no count.
+        let (name, new) = (name.as_str(), value.checked_add(1).filter(|n| *n > 1)?);
+        let given = subject.with(name, new)?;
+        let grew = slots(&given).checked_sub(slots(&subject.program)).is_some_and(|n| n > 0 && n <= STAGES);
+        if !grew || warpline_sim::engine::supported(&given, &subject.machine).is_err() {
+            return None;
+        }
+        let at = trips.filter(|t| t.name != name).map(|t| {
+            let at = move |n| {
+                let trip = t.at(n)?.value(&t.name)?;
+                subject.with_all([(name, new), (t.name.as_str(), trip)])
+            };
+            Box::new(at) as Box<dyn Fn(i64) -> Option<Program> + Sync + 'a>
+        });
+        Some(Value { words: format!("{name} = {new} instead of {value}"), given, at })
+    };
+    subject.program.params.iter().filter_map(more).collect()
+}
+
+/// Buffers that one stage more can give a slot each; a size of the problem gives more.
+const STAGES: u64 = 8;
 
 /// A subject and what became of each of its synchronisations.
 pub(crate) struct Sifted {

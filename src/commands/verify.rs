@@ -6,7 +6,7 @@ use crate::failure::{Failure, Status};
 use crate::{json_verify, output, schedule, show, verdict};
 
 pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Failure> {
-    let verified = verdict::verify(console, &args.proof)?;
+    let verified = verdict::verify(console, &args.proof, !args.no_suggestion)?;
     if let Some(path) = &args.schedule_out {
         match schedule::of(&verified) {
             Some(file) => output::write(console, path, crate::json::text(&file)?.as_bytes())?,

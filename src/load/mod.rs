@@ -123,8 +123,13 @@ pub(crate) fn short_name(name: &str) -> &str {
 impl Loaded {
     /// The same kernel with another value of one parameter; `None` where it refuses it.
     pub(crate) fn with(&self, name: &str, value: i64) -> Option<Program> {
+        self.with_all([(name, value)])
+    }
+
+    /// The same kernel with other values of some parameters.
+    pub(crate) fn with_all<'a>(&self, values: impl IntoIterator<Item = (&'a str, i64)>) -> Option<Program> {
         let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
-        set.insert(name.to_string(), value);
+        set.extend(values.into_iter().map(|(name, value)| (name.to_string(), value)));
         library::recompile(&self.program.file, self.sources.get(&self.program.file)?, &set, &self.machine)
     }
 }

@@ -64,11 +64,11 @@ fn meaning(p: Pair, w: &Witness, f: &Finding, sites: &[Site]) -> String {
     let (first, second) = (p.first + 1, p.second + 1);
     let kind = f.kind;
     match p.how {
-        Meeting::Turned => {
+        Meeting::Reversed => {
             let stale = w.findings.iter().find(|g| g.kind == FindingKind::Stale);
             let at = |site: u32| sites.get(site as usize).map_or(0, |s| s.line);
             let seen = stale.map_or(String::new(), |g| format!(" Line {} {}.", at(g.site), g.message));
-            format!("Nothing makes {second} wait for {first}, and here it comes before it.{seen}")
+            format!("Nothing makes {first} wait for {second}, and here it comes before it.{seen}")
         }
         Meeting::UnderWay if kind != FindingKind::Fence => {
             format!("Nothing makes {second} wait until {first} has landed, and here it has not.")

@@ -1,6 +1,6 @@
 //! The text of a verdict.
 
-use warpline_verify::{Outcome, Verdict, Violation, properties};
+use warpline_verify::{Outcome, Suggested, Verdict, Violation, properties};
 
 use super::WIDTH;
 use super::faults::{finding, waiters};
@@ -24,6 +24,7 @@ pub(crate) fn verdict(v: &Verified, paint: Paint) -> String {
             Some(w) => schedule(x, w, paint),
             None => last(x, paint),
         };
+        text += &v.suggested.as_ref().map_or(String::new(), |s| suggestion(s, paint));
     }
     if !v.verdict.notes.is_empty() {
         text += &format!("{}\n", paint.head("Worth knowing"));
@@ -121,6 +122,24 @@ fn last(x: &Violation, paint: Paint) -> String {
         }
     }
     format!("\n{}\n{}\n", paint.head("The last operations before it, with their lines"), table.text())
+}
+
+/// What would mend it, checked.
+fn suggestion(s: &Suggested, paint: Paint) -> String {
+    let (head, tried) = (paint.head("A change that mends it"), of(s.tried as i64, "small change"));
+    let text = match &s.found {
+        Some(found) => {
+            let holds = match &found.outcome {
+                Outcome::Bounded { trips: Some((a, b)), .. } => format!("it holds for trip counts {a} to {b}"),
+                Outcome::Bounded { .. } => "it holds for the values given".to_string(),
+                _ => "it is proved for every trip count".to_string(),
+            };
+            format!("  {}\n  Checked: with it {holds}.", wrap(&found.words, WIDTH - 2, 4))
+        }
+        None if s.limited => format!("  None found: {tried} were tried, and there are more."),
+        None => format!("  None found: {tried} were tried."),
+    };
+    format!("{head}\n{text}\n\n")
 }
 
 /// Operations of the schedule shown.

@@ -11,5 +11,6 @@ mod faults;
 mod museum;
 mod properties;
 mod semantics;
+mod suggest;
 mod verify;
 mod witness;

@@ -123,19 +123,19 @@ fn none_to_spare(b: &Broken, w: &Witness) {
 #[test]
 fn every_fault_of_the_built_in_scenarios_has_a_schedule_that_meets_it() {
     let all = scenarios();
-    let (mut turned, mut stale, mut moves) = (0, 0, 0);
+    let (mut reversed, mut stale, mut moves) = (0, 0, 0);
     for b in &all {
         let w = replays(b);
         none_to_spare(b, &w);
-        turned += w.pair.is_some_and(|p| p.how == Meeting::Turned) as usize;
+        reversed += w.pair.is_some_and(|p| p.how == Meeting::Reversed) as usize;
         stale += w.findings.iter().any(|f| f.kind == FindingKind::Stale) as usize;
         moves += w.schedule.moves.len();
     }
     println!(
-        "{} faults in {moves} moves; {turned} with the two turned round, {stale} with another tile read",
+        "{} faults in {moves} moves; {reversed} in the order that is not meant, {stale} with another tile read",
         all.len()
     );
-    assert!(all.len() > 50 && turned > 15 && stale > 5, "{} faults, {turned} turned, {stale} stale", all.len());
+    assert!(all.len() > 50 && reversed > 10 && stale > 3, "{} faults, {reversed} reversed, {stale} stale", all.len());
 }
 
 #[test]
@@ -155,15 +155,15 @@ fn every_broken_ring_has_a_schedule_that_meets_its_fault() {
         }
     }
     println!("{held} broken rings");
-    assert!(held > 60, "{held}");
+    assert!(held > 50, "{held}");
 }
 
 #[test]
 fn a_read_that_comes_too_late_finds_another_tile() {
     // The read and the write that overtakes it, in the order that nothing forbids.
-    let b = scenarios().into_iter().find(|b| b.name == "museum/m42_broadcast_slot_reused/bug").unwrap();
+    let b = scenarios().into_iter().find(|b| b.name == "museum/m14_mailbox_overwritten/bug").unwrap();
     let w = replays(&b);
-    assert_eq!(w.pair.map(|p| p.how), Some(Meeting::Turned));
+    assert_eq!(w.pair.map(|p| p.how), Some(Meeting::Reversed));
     assert!(w.findings.iter().any(|f| f.kind == FindingKind::Stale), "{:#?}", w.findings);
 }
 

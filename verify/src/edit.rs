@@ -12,7 +12,7 @@
 mod list;
 mod splice;
 
-use warpline_sim::ir::{BarRef, Binary, Class, Expr, Instr, MbarId, Op, Phase, Place, Program, Site};
+use warpline_sim::ir::{BarRef, Binary, Class, Expr, Instr, MbarId, Op, Order, Per, Phase, Place, Program, Site};
 
 pub use list::{edits, synchronises};
 
@@ -53,6 +53,14 @@ pub enum Change {
     Before(Op),
     /// This operation stands behind it.
     Behind(Op),
+    /// Its threads arrive by other rules: all of them, one of a warp, one of the role.
+    Per(Per),
+    /// It arrives with `.cluster` scope and releases what was done before it.
+    Releases,
+    /// The barrier orders this memory.
+    Orders(Order),
+    /// Everybody who comes by executes it: the condition or the choice of warps around it alone is left out.
+    Always,
 }
 
 /// One change to a kernel.
@@ -101,6 +109,11 @@ impl Edit {
                 let behind = behind.ok_or_else(|| Refused("nothing stands behind it in its block".into()))?;
                 splice::swap(&mut prog, first, behind);
             }
+            Change::Always => {
+                let guard = first.checked_sub(1).filter(|&pc| splice::guards(&prog.code[pc], last + 1));
+                let guard = guard.ok_or_else(|| Refused("no condition stands around it alone".into()))?;
+                prog.code[guard] = Instr::Jump(first as u32);
+            }
             Change::Before(op) => splice::insert(&mut prog, first, vec![plain(op)], false),
             Change::Behind(op) => splice::insert(&mut prog, last + 1, vec![plain(op)], true),
             Change::Declared(bar, by) => {
@@ -146,6 +159,10 @@ impl Edit {
                 at_least(e, *by, 1, "a count")?;
             }
             (Change::Bytes(by), Op::Arrive { expect: Some(e), .. } | Op::Expect { bytes: e, .. }) => add(e, *by),
+            (Change::Per(new), Op::Arrive { per, .. }) => *per = *new,
+            (Change::Releases, Op::Arrive { relaxed, cluster, .. }) => (*relaxed, *cluster) = (false, true),
+            (Change::Releases, Op::ClusterArrive { relaxed }) => *relaxed = false,
+            (Change::Orders(new), Op::Barrier(order)) => *order = *new,
             (Change::Outstanding(by), Op::Wait(_, e)) => at_least(e, *by, 0, "what may be outstanding")?,
             _ => {}
         }

@@ -34,6 +34,7 @@ mod recur;
 mod redundancy;
 mod search;
 mod shift;
+mod suggest;
 mod witness;
 
 use warpline_sim::ir::{Program, Site};
@@ -48,6 +49,7 @@ pub use every::{one_step_more, trip_count};
 pub use properties::{Property, properties};
 pub use redundancy::{Need, Redundancy, Removal, redundancy};
 pub use search::{Found, Searched, search};
+pub use suggest::{Allowed, Suggested, Suggestion, Value, suggest};
 pub use witness::{Meeting, Pair, Told, Witness, witness};
 
 /// How far to look.

@@ -42,9 +42,9 @@ pub struct Witness {
 /// Two operations that nothing orders, as indices of moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The one that came first in the run that found the fault.
+    /// The one that comes first.
     pub first: usize,
-    /// The other.
+    /// The other, which is the last move.
     pub second: usize,
     /// How they meet here.
     pub how: Meeting,
@@ -53,8 +53,8 @@ pub struct Pair {
 /// How the two operations of a fault meet in its schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meeting {
-    /// The second comes before the first.
-    Turned,
+    /// The second is meant to come before the first: it is too late, or finds what it should not.
+    Reversed,
     /// The first is a copy or a multiplication that has not landed when the second comes.
     UnderWay,
     /// One behind the other, with nothing that orders them.
@@ -88,11 +88,13 @@ pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u
     // Where all have to stand still, nobody can be left out.
     let found = if fault.is_some() { shorten::shorten(&set, found, &goal) } else { found };
     let turned = fault.filter(|f| turnable(f)).and_then(|f| turn(&set, &found, f));
+    let turned = turned.filter(|t| fault.is_some_and(|f| clearer(&set, f, &found, &t.0)));
     let (moves, pair) = match (turned, fault) {
         (Some((moves, pair)), _) => (moves, Some(pair)),
         (None, Some(f)) => {
             let first = earlier(&set, &found, f).first().copied();
-            let pair = first.map(|first| Pair { first, second: found.len() - 1, how: Meeting::Unordered });
+            let how = if run::stale(&set, &found) { Meeting::Reversed } else { Meeting::Unordered };
+            let pair = first.map(|first| Pair { first, second: found.len() - 1, how });
             (found, pair)
         }
         (None, None) => (found, None),
@@ -106,6 +108,15 @@ pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u
 fn turnable(f: &Finding) -> bool {
     use FindingKind::*;
     f.other.is_some() && matches!(f.kind, Raw | War | Waw | ParityAlias | LifeCycle)
+}
+
+/// Whether the other order shows the fault better: a wrong tile does, and so does what comes too late to be in time.
+fn clearer(set: &Setting<'_>, fault: &Finding, found: &[Move], turned: &[Move]) -> bool {
+    match fault.kind {
+        FindingKind::Raw => !run::stale(set, found) && run::stale(set, turned),
+        FindingKind::War | FindingKind::Waw => !run::stale(set, found),
+        _ => true,
+    }
 }
 
 /// The moves with the two operations in the other order, if some run goes so and meets the fault.
@@ -122,10 +133,10 @@ fn turn(set: &Setting<'_>, found: &[Move], fault: &Finding) -> Option<(Vec<Move>
         turns.push(run::turn_of(&found[x]));
         let Some(moves) = run::attempt(set, &turns, &Goal::Alike(fault), false) else { continue };
         let moves = shorten::shorten(set, moves, &Goal::Alike(fault));
-        let first = moves.len() - 1;
-        let second = (0..first).rev().find(|&i| (moves[i].agent, moves[i].site) == (last.agent, last.site));
-        if let (true, Some(second)) = (moves[first] == found[x], second) {
-            return Some((moves, Pair { first, second, how: Meeting::Turned }));
+        let second = moves.len() - 1;
+        let first = (0..second).rev().find(|&i| (moves[i].agent, moves[i].site) == (last.agent, last.site));
+        if let (true, Some(first)) = (moves[second] == found[x], first) {
+            return Some((moves, Pair { first, second, how: Meeting::Reversed }));
         }
     }
     None

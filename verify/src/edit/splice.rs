@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use warpline_sim::ir::{Instr, Pc, Program};
+use warpline_sim::ir::{Instr, Pc, Program, Who};
 
 /// Calls `f` on every place that names an instruction.
 fn targets(prog: &mut Program, f: impl Fn(&mut Pc)) {
@@ -36,6 +36,16 @@ pub(super) fn insert(prog: &mut Program, at: usize, code: Vec<Instr>, behind: bo
     });
     prog.code.splice(at..at, code);
     prog.at.splice(at..at, std::iter::repeat_n(site, n));
+}
+
+/// Whether an instruction is a condition or a choice of warps that skips to `end`.
+pub(super) fn guards(i: &Instr, end: usize) -> bool {
+    let chooses = match i {
+        Instr::Unless(..) => true,
+        Instr::Only(who, _) => *who != Who::Elected,
+        _ => false,
+    };
+    chooses && target(i) == Some(end)
 }
 
 /// The statement that begins at `pc`: the operations of one, or a whole block or condition without a loop in it.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use warpline_sim::ir::{Instr, Op, Program};
 use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
 use warpline_sim::report::{Finding, FindingKind};
-use warpline_sim::schedule::{Act, Move, first_of_its_stream, stuck};
+use warpline_sim::schedule::{Act, Move, Replay, Schedule, first_of_its_stream, stuck};
 
 use crate::canon::{self, Event, Job};
 
@@ -189,4 +189,11 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
 fn arrives(prog: &Program, pc: u32, on: On) -> bool {
     let waits = matches!(prog.code[pc as usize], Instr::Op { op: Op::ClusterWait, .. });
     matches!(on, On::Meet(_)) && !waits
+}
+
+/// Whether a read finds another tile than it should on the way.
+pub(super) fn stale(set: &Setting<'_>, moves: &[Move]) -> bool {
+    let schedule = Schedule { cluster: set.cluster, moves: moves.to_vec() };
+    let mut replay = Replay::new(set.prog, set.rules, &schedule);
+    replay.to_the_end().is_ok() && replay.world.findings.iter().any(|f| f.kind == FindingKind::Stale)
 }
