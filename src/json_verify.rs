@@ -282,7 +282,7 @@ mod tests {
             paths(&value, "", &mut found);
         }
         // Places have a table of their own.
-        found.retain(|path| !path.starts_with("place."));
+        found.retain(|path| !path.starts_with("place.") && !path.starts_with("schedule."));
         found
     }
 
@@ -305,6 +305,9 @@ mod tests {
             })
             .collect();
         assert_eq!(fields(&verified), documented(VERIFY));
+        let v = verdict::verify(&console, &proof(&["blackwell/level2_2sm"]), false).expect("verifies");
+        let file = text(&schedule::of(&v).expect("a fault")).expect("serialisable");
+        assert_eq!(fields(&[file]), documented(schedule::SCHEDULE));
         let sifted = verdict::sift(&console, &proof(&["cdna/two_step_ahead"])).expect("verifies");
         assert_eq!(fields(&[barriers(&sifted).expect("serialisable")]), documented(BARRIERS));
     }

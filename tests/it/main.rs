@@ -10,6 +10,7 @@ mod facts;
 mod faults;
 mod museum;
 mod properties;
+mod schedule;
 mod semantics;
 mod suggest;
 mod verify;
