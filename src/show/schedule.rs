@@ -68,7 +68,7 @@ fn meaning(p: Pair, w: &Witness, f: &Finding, sites: &[Site]) -> String {
             let stale = w.findings.iter().find(|g| g.kind == FindingKind::Stale);
             let at = |site: u32| sites.get(site as usize).map_or(0, |s| s.line);
             let seen = stale.map_or(String::new(), |g| format!(" Line {} {}.", at(g.site), g.message));
-            format!("Nothing makes {first} wait for {second}, and here it comes before it.{seen}")
+            format!("Nothing makes {first} wait for {second}, and here {first} comes first.{seen}")
         }
         Meeting::UnderWay if kind != FindingKind::Fence => {
             format!("Nothing makes {second} wait until {first} has landed, and here it has not.")

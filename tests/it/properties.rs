@@ -8,6 +8,8 @@ mod search;
 
 use std::collections::BTreeMap;
 
+pub(crate) use check::time_tiles;
+
 use proptest::prelude::*;
 use rayon::prelude::*;
 use ring::{Family, Ring, rings};

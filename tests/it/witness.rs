@@ -12,7 +12,7 @@ use warpline_sim::schedule::{Act, Replay};
 use warpline_sim::{Report, RunOptions};
 use warpline_verify::{Meeting, Options, Outcome, Violation, Witness, verify, witness};
 
-use crate::properties::{mutants, small_rings};
+use crate::properties::{mutants, small_rings, time_tiles};
 
 /// A kernel at its violation, and that.
 pub(crate) struct Broken {
@@ -62,8 +62,12 @@ fn scenarios() -> Vec<Broken> {
 }
 
 fn simulate(b: &Broken, w: &Witness) -> Report {
-    let options = RunOptions { schedule: Some(w.schedule.clone()), ..RunOptions::default() };
-    warpline_sim::run(&b.program, &b.machine, &options).unwrap_or_else(|e| panic!("{}: {e}", b.name))
+    let timeline = Some(1_000_000);
+    let options = RunOptions { schedule: Some(w.schedule.clone()), timeline, ..RunOptions::default() };
+    let report = warpline_sim::run(&b.program, &b.machine, &options).unwrap_or_else(|e| panic!("{}: {e}", b.name));
+    // Held back by the schedule is a reason like others: every tick has one.
+    time_tiles(&report).unwrap_or_else(|e| panic!("{}: {e}", b.name));
+    report
 }
 
 /// The same kind at the same places; a race whichever access comes first (DEVIATIONS.md 30).

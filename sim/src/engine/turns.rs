@@ -116,14 +116,33 @@ impl Engine<'_> {
         let accounted = self.seats[0].runs.iter().map(|r| r.upto).max();
         self.end = self.end.max(now).max(accounted.unwrap_or(now));
         let Some(w) = &self.seats[0].world else { return Outcome::Finished };
-        let Some(waiting) = stuck(w) else {
-            self.keep_findings(0);
-            return Outcome::Stopped;
+        let outcome = match stuck(w) {
+            None => {
+                self.keep_findings(0);
+                Outcome::Stopped
+            }
+            Some(waiting) => {
+                for (a, pc, on) in waiting {
+                    let stall = self.cause(0, a, pc, on);
+                    self.seats[0].runs[a as usize].waits = Some((pc, stall, on));
+                }
+                Outcome::Hung(self.diagnose())
+            }
         };
-        for (a, pc, on) in waiting {
-            let stall = self.cause(0, a, pc, on);
-            self.seats[0].runs[a as usize].waits = Some((pc, stall, on));
+        // Every cycle has its reason up to the end.
+        for a in 0..self.seats[0].runs.len() as AgentId {
+            let run = &self.seats[0].runs[a as usize];
+            let at = self.seats[0].world.as_ref().map_or(0, |w| w.pc(a));
+            let (pc, stall) = match (run.ended, run.waits) {
+                (Some(_), _) => (at, Stall::Ended),
+                (None, Some((pc, stall, _))) => (pc, stall),
+                (None, None) => (at, Stall::Held),
+            };
+            self.account(0, a, pc, self.end, Shown::Stall(stall), String::new());
         }
-        Outcome::Hung(self.diagnose())
+        if let Some(r) = &mut self.recorder {
+            r.cut(self.end);
+        }
+        outcome
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn clean(ring: &Ring, report: &Report) -> Result<(), String> {
 
 /// Every agent's spans follow each other without gap or overlap from tick 0 to the end of its CTA, and the shares of
 /// each role's time sum to 1.
-pub(super) fn time_tiles(report: &Report) -> Result<(), String> {
+pub(crate) fn time_tiles(report: &Report) -> Result<(), String> {
     let t = report.timeline.as_ref().ok_or("no timeline")?;
     if t.truncated_at.is_some() {
         return Err("the timeline was cut".into());
