@@ -171,6 +171,7 @@ pub fn run_recorded(
         only.is_none() && options.skip_repeats && options.timeline.is_none() && !World::depends_on_grid(prog),
     );
     let outcome = engine.go(options.max_events, &mut repeats);
+    engine.close();
     *mix = engine.queue.take_record();
     if let Some(misfit) = engine.turns.as_mut().and_then(|t| t.misfit.take()) {
         return Err(RunError::Order { at: misfit.at, message: misfit.message });

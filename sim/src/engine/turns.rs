@@ -113,10 +113,9 @@ impl Engine<'_> {
 
     /// The schedule is over: everybody stays where they are.
     fn stop(&mut self, now: u64) -> Outcome {
-        let accounted = self.seats[0].runs.iter().map(|r| r.upto).max();
-        self.end = self.end.max(now).max(accounted.unwrap_or(now));
+        self.end = self.end.max(now);
         let Some(w) = &self.seats[0].world else { return Outcome::Finished };
-        let outcome = match stuck(w) {
+        match stuck(w) {
             None => {
                 self.keep_findings(0);
                 Outcome::Stopped
@@ -128,8 +127,16 @@ impl Engine<'_> {
                 }
                 Outcome::Hung(self.diagnose())
             }
-        };
-        // Every cycle has its reason up to the end.
+        }
+    }
+
+    /// Where a run that keeps to a schedule stops before its agents end: every cycle up to there gets its reason.
+    pub(super) fn close(&mut self) {
+        if self.turns.is_none() || self.seats[0].world.is_none() {
+            return;
+        }
+        let accounted = self.seats[0].runs.iter().map(|r| r.upto).max();
+        self.end = self.end.max(accounted.unwrap_or(0));
         for a in 0..self.seats[0].runs.len() as AgentId {
             let run = &self.seats[0].runs[a as usize];
             let at = self.seats[0].world.as_ref().map_or(0, |w| w.pc(a));
@@ -143,6 +150,5 @@ impl Engine<'_> {
         if let Some(r) = &mut self.recorder {
             r.cut(self.end);
         }
-        outcome
     }
 }
