@@ -10,7 +10,7 @@ use crate::failure::{Failure, Status};
 use crate::load::{self, Loaded};
 use crate::progress::Progress;
 use crate::simulate::refused;
-use crate::trips::Trips;
+use crate::trips::trips;
 
 /// A subject and its verdict.
 pub(crate) struct Verified {
@@ -90,7 +90,7 @@ pub(crate) fn verify(console: &Console, proof: &Proof) -> Result<Verified, Failu
     let start = Instant::now();
     let rules = warpline_sim::engine::rules(&subject.machine);
     let (verdict, varied) = {
-        let trips = Trips::find(&subject);
+        let trips = trips(&subject);
         let at = |n| trips.as_ref().and_then(|t| t.at(n));
         let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
         let verdict = warpline_verify::verify(&subject.program, at, rules, options(proof));
@@ -115,7 +115,7 @@ pub(crate) fn sift(console: &Console, proof: &Proof) -> Result<Sifted, Failure> 
     let start = Instant::now();
     let rules = warpline_sim::engine::rules(&subject.machine);
     let (result, varied) = {
-        let trips = Trips::find(&subject);
+        let trips = trips(&subject);
         let at = |n| trips.as_ref().and_then(|t| t.at(n));
         let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
         let result = warpline_verify::redundancy(&subject.program, at, rules, options(proof), &|| {});
