@@ -83,7 +83,7 @@ fn what_becomes_of_every_mutant() {
     let known = recorded();
     let rows = each(|name, subject, trips, whole| {
         let all = edits(&subject.program);
-        let taken = |i: usize| writing() || !LONG.contains(&name) || i % EVERY == 0;
+        let taken = |i: usize| writing() || !LONG.contains(&name) || i.is_multiple_of(EVERY);
         let old = known.iter().find(|(n, _)| n == name).map(|(_, fates)| fates.as_slice()).unwrap_or_default();
         let fate = |(i, e): (usize, &Edit)| match taken(i) {
             true => subject.fate(trips, whole, e),
@@ -135,7 +135,7 @@ fn mutants_called_equivalent_meet_no_fault_in_other_ways() {
         let all = edits(&subject.program);
         let held = all.par_iter().zip(fates).enumerate().filter(|(i, (_, f))| {
             matches!(f, Fate::Equivalent | Fate::Bounded | Fate::Searched)
-                && (writing() || !LONG.contains(&name) || i % EVERY == 0)
+                && (writing() || !LONG.contains(&name) || i.is_multiple_of(EVERY))
         });
         let judge = states > 0 && !subject.search_errs(trips, states);
         if states > 0 && !judge {
