@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use warpline_sim::ir::Program;
-use warpline_verify::{Options, Outcome, Redundancy, Suggested, Value, Verdict, Witness};
+use warpline_verify::{Options, Outcome, Redundancy, Suggested, Trips, Value, Verdict, Witness};
 
 use crate::cli::{Proof, Subject};
 use crate::console::Console;
@@ -11,7 +11,7 @@ use crate::failure::{Failure, Status};
 use crate::load::{self, Loaded};
 use crate::progress::Progress;
 use crate::simulate::refused;
-use crate::trips::Trips;
+use crate::trips::trips;
 
 /// A subject and its verdict.
 pub(crate) struct Verified {
@@ -99,7 +99,7 @@ pub(crate) fn verify(console: &Console, proof: &Proof, mend: bool) -> Result<Ver
     let rules = warpline_sim::engine::rules(&subject.machine);
     let options = options(proof);
     let (verdict, varied, broken, witness, suggested) = {
-        let trips = Trips::find(&subject);
+        let trips = trips(&subject);
         let at = |n| trips.as_ref().and_then(|t| t.at(n));
         let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
         let verdict = warpline_verify::verify(&subject.program, at, rules, options);
@@ -120,7 +120,7 @@ pub(crate) fn verify(console: &Console, proof: &Proof, mend: bool) -> Result<Ver
 }
 
 /// The kernel with one stage more, for each parameter of which one more is one slot more of a buffer.
-fn one_stage_more<'a>(subject: &'a Loaded, trips: Option<&'a Trips<'a>>) -> Vec<Value<'a>> {
+fn one_stage_more<'a>(subject: &'a Loaded, trips: Option<&'a Trips<'_>>) -> Vec<Value<'a>> {
     let slots = |p: &Program| p.objects.iter().map(|o| o.slots as u64).sum::<u64>();
     let more = |(name, value): &'a (String, i64)| {
         // A switch that is off is no count.
@@ -160,7 +160,7 @@ pub(crate) fn sift(console: &Console, proof: &Proof) -> Result<Sifted, Failure> 
     let start = Instant::now();
     let rules = warpline_sim::engine::rules(&subject.machine);
     let (result, varied) = {
-        let trips = Trips::find(&subject);
+        let trips = trips(&subject);
         let at = |n| trips.as_ref().and_then(|t| t.at(n));
         let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
         let result = warpline_verify::redundancy(&subject.program, at, rules, options(proof), &|| {});

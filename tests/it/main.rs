@@ -9,6 +9,7 @@ mod engine;
 mod facts;
 mod faults;
 mod museum;
+mod mutation;
 mod properties;
 mod schedule;
 mod semantics;

@@ -30,11 +30,13 @@ mod exprs;
 mod limits;
 mod period;
 mod properties;
+mod random;
 mod recur;
 mod redundancy;
 mod search;
 mod shift;
 mod suggest;
+mod trips;
 mod witness;
 
 use warpline_sim::ir::{Program, Site};
@@ -47,9 +49,11 @@ use every::Run;
 pub use edit::{Change, Edit, Refused, edits, synchronises};
 pub use every::{one_step_more, trip_count};
 pub use properties::{Property, properties};
+pub use random::{Walk, WalkEnd, walk};
 pub use redundancy::{Need, Redundancy, Removal, redundancy};
 pub use search::{Found, Searched, search};
 pub use suggest::{Allowed, Suggested, Suggestion, Value, suggest};
+pub use trips::Trips;
 pub use witness::{Meeting, Pair, Told, Witness, witness};
 
 /// How far to look.
@@ -126,6 +130,25 @@ pub struct Verdict {
     pub compared: Option<i64>,
     /// Reads that state the tile they expect, of all reads, in the longest run.
     pub reads: (u64, u64),
+}
+
+impl Verdict {
+    /// Whether no fault was found and something is decided.
+    pub fn holds(&self) -> bool {
+        matches!(self.outcome, Outcome::Proved | Outcome::Bounded { .. })
+    }
+
+    /// Whether it holds for all that another verdict holds for.
+    pub fn as_far_as(&self, other: &Verdict) -> bool {
+        match (&self.outcome, &other.outcome) {
+            (Outcome::Proved, _) => true,
+            (Outcome::Bounded { trips: a, .. }, Outcome::Bounded { trips: b, .. }) => match (a, b) {
+                (Some(a), Some(b)) => a.0 <= b.0 && a.1 >= b.1,
+                (a, b) => a == b,
+            },
+            _ => false,
+        }
+    }
 }
 
 /// A kernel at any trip count: `None` where the kernel itself refuses it.

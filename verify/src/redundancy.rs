@@ -53,7 +53,7 @@ pub fn redundancy(
 ) -> Redundancy {
     let whole = verify(given, at, rules, options);
     tick();
-    if !holds(&whole) {
+    if !whole.holds() {
         return Redundancy { minimal: whole.clone(), whole, removals: Vec::new(), spare: Vec::new() };
     }
     let without = |sites: &[Site]| {
@@ -72,7 +72,7 @@ pub fn redundancy(
             let v = without(std::slice::from_ref(&site));
             let need = if v.outcome == Outcome::Violated {
                 Need::Needed(Box::new(v))
-            } else if as_far(&v, &whole) {
+            } else if v.as_far_as(&whole) {
                 Need::Redundant(Box::new(v))
             } else {
                 Need::Undecided(Box::new(v))
@@ -87,7 +87,7 @@ pub fn redundancy(
         if let Need::Redundant(alone) = &r.need {
             gone.push(r.site.clone());
             let v = if gone.len() == 1 { (**alone).clone() } else { without(&gone) };
-            if as_far(&v, &whole) {
+            if v.as_far_as(&whole) {
                 spare.push(i);
                 minimal = v;
             } else {
@@ -96,22 +96,6 @@ pub fn redundancy(
         }
     }
     Redundancy { whole, removals, spare, minimal }
-}
-
-fn holds(v: &Verdict) -> bool {
-    matches!(v.outcome, Outcome::Proved | Outcome::Bounded { .. })
-}
-
-/// Whether a verdict covers what another does.
-fn as_far(v: &Verdict, whole: &Verdict) -> bool {
-    match (&v.outcome, &whole.outcome) {
-        (Outcome::Proved, _) => true,
-        (Outcome::Bounded { trips: a, .. }, Outcome::Bounded { trips: b, .. }) => match (a, b) {
-            (Some(a), Some(b)) => a.0 <= b.0 && a.1 >= b.1,
-            (a, b) => a == b,
-        },
-        _ => false,
-    }
 }
 
 /// The statements that wait or fence, in the order of the text. An arrival alone cannot go: somebody waits for it.
