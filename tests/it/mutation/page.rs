@@ -35,6 +35,8 @@ fn operator(c: &Change) -> &'static str {
         Change::Bytes(_) => "bytes off",
         Change::Outstanding(_) => "outstanding one off",
         Change::Before(_) | Change::Behind(_) => "inserted",
+        // Tried as repairs only.
+        Change::Per(_) | Change::Releases | Change::Orders(_) | Change::Always => "reworded",
     }
 }
 
