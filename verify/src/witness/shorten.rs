@@ -66,7 +66,7 @@ fn fewest_turns(set: &Setting<'_>, mut best: Vec<Move>, a: AgentId, goal: &Goal<
     best
 }
 
-/// The moves without the arrivals that come early enough later, each alone, last first.
+/// The moves without the arrivals that can as well come at the agent's next turn, each tried alone, last first.
 fn without_waits(set: &Setting<'_>, mut best: Vec<Move>, goal: &Goal<'_>) -> Vec<Move> {
     let mut at = best.len();
     while at > 0 {

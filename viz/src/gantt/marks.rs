@@ -127,7 +127,7 @@ pub(crate) fn faults(frame: &Frame<'_>, scene: &mut Scene) {
     let (plot, window) = (scene.plot, frame.scale.window);
     let ticks: BTreeSet<u64> = frame.t.faults.iter().map(|m| m.tick).collect();
     for tick in ticks.into_iter().filter(|t| (window.from..=window.to).contains(t)) {
-        let x = frame.scale.x(tick).clamp(plot.x + 1, (plot.right() - 2).max(plot.x + 1));
+        let x = frame.scale.x(tick).clamp(plot.x + 2, (plot.right() - 2).max(plot.x + 2));
         let blocks = texts(scene, Area::new(x - 3, plot.y, 7, plot.h));
         line(frame, scene, (x, plot.y, plot.bottom()), &blocks, frame.theme.fault());
     }
