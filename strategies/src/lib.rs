@@ -8,6 +8,7 @@
 //!
 //! ```
 //! use proptest::prelude::*;
+//! use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 //! use warpline_strategies::{Bounds, Family, Mutant, Protocol};
 //! use warpline_verify::{Options, Outcome, verify, walk};
 //!
@@ -18,8 +19,11 @@
 //!
 //! // A property of all protocols of two families; `any::<Protocol>()` draws from all.
 //! let bounds = Bounds { families: vec![Family::Loads, Family::Tma], stages: 1..=3, tiles: 0..=8, ..Bounds::default() };
-//! let mut runner = proptest::test_runner::TestRunner::deterministic();
-//! runner
+//! let runner = || {
+//!     let config = ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() };
+//!     TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+//! };
+//! runner()
 //!     .run(&any_with::<Protocol>(bounds), |p| {
 //!         prop_assert_eq!(outcome(&p), Outcome::Proved, "{}", p.text());
 //!         // One schedule of it, drawn at random; the seed says which.
@@ -29,7 +33,7 @@
 //!     .unwrap();
 //!
 //! // A failing case shrinks field by field: fewer stages, tiles and warps, an earlier line of the text.
-//! let last = runner.run(&any_with::<Mutant>(Bounds::tiny()), |m| {
+//! let last = runner().run(&any_with::<Mutant>(Bounds::tiny()), |m| {
 //!     let Some(program) = m.at(m.protocol.tiles) else { return Ok(()) };
 //!     let v = verify(&program, None, m.protocol.rules(), Options::default());
 //!     prop_assert!(v.outcome != Outcome::Violated, "{}\n{}", m.edit.words, m.protocol.text());
