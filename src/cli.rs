@@ -77,6 +77,10 @@ pub struct Subject {
     /// Give up after this many events, with exit status 3
     #[arg(long, value_name = "N", help_heading = "Input", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_events: Option<u64>,
+
+    /// Keep to a schedule that `verify --schedule-out` wrote: one cluster, its moves in that order, up to the fault
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub schedule: Option<PathBuf>,
 }
 
 /// `warpline run`.
@@ -133,6 +137,14 @@ pub struct Verify {
     /// Print one JSON object (schema `warpline.verify/1`, see docs/json.md)
     #[arg(long)]
     pub json: bool,
+
+    /// Write the schedule that meets the fault; `run`, `gantt` and `trace` keep to it with `--schedule FILE`
+    #[arg(long, value_name = "FILE")]
+    pub schedule_out: Option<PathBuf>,
+
+    /// Do not look for a change that mends the fault
+    #[arg(long)]
+    pub no_suggestion: bool,
 
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]

@@ -48,7 +48,9 @@ pub(crate) fn chart(
         },
         scale: args.scale,
         from: args.from,
-        to: args.to.or_else(|| if args.whole || args.from.is_some() { None } else { opening(report) }),
+        to: args.to.or_else(|| {
+            if args.whole || args.from.is_some() || args.subject.schedule.is_some() { None } else { opening(report) }
+        }),
         rows: args.roles.clone(),
         ctas: Some(args.ctas.unwrap_or(cluster)),
         theme: match args.theme {

@@ -160,6 +160,7 @@ fn outcome(ran: &Ran) -> &'static str {
         Outcome::Hung(_) => "hung",
         Outcome::Broken => "broken",
         Outcome::Limit => "limit",
+        Outcome::Stopped => "stopped",
     }
 }
 
@@ -378,6 +379,8 @@ pub(crate) mod tests {
                     out.insert(path.clone());
                     if place {
                         paths(v, "place", out);
+                    } else if key == "schedule" && v.is_object() {
+                        paths(v, "schedule", out);
                     } else if !MAPS.contains(&key.as_str()) {
                         paths(v, &path, out);
                     } else if let Some(inner) = v.as_object().and_then(|m| m.values().find(|v| v.is_object())) {

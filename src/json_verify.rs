@@ -9,6 +9,7 @@ use warpline_verify::{Need, Outcome, Verdict, Violation, properties};
 
 use crate::failure::Failure;
 use crate::json::{FindingObject, PlaceObject, WaitingObject, finding_objects, place, text, waiting_objects};
+use crate::schedule::{self, ScheduleFile};
 use crate::verdict::{ASSUMPTIONS, ENGINE, Sifted, Verified, word};
 
 /// Schema of `warpline verify --json`.
@@ -37,7 +38,7 @@ struct VerifyObject<'a> {
     classes: &'a [String],
     assumptions: &'static [&'static str],
     properties: BTreeMap<&'static str, &'static str>,
-    violation: Option<ViolationObject<'a>>,
+    violation: Option<FaultObject<'a>>,
     violations: Vec<FindingObject<'a>>,
     hang: Vec<WaitingObject<'a>>,
     notes: Vec<FindingObject<'a>>,
@@ -69,6 +70,22 @@ struct ViolationObject<'a> {
     trips: Option<i64>,
     class: &'a str,
     steps: Vec<StepObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct FaultObject<'a> {
+    #[serde(flatten)]
+    violation: ViolationObject<'a>,
+    schedule: Option<ScheduleFile>,
+    suggestion: Option<SuggestionObject<'a>>,
+    suggestions_tried: usize,
+    suggestions_limited: bool,
+}
+
+#[derive(Serialize)]
+struct SuggestionObject<'a> {
+    change: &'a str,
+    verdict: &'static str,
 }
 
 #[derive(Serialize)]
@@ -143,7 +160,17 @@ pub(crate) fn verify(v: &Verified) -> Result<String, Failure> {
         classes: &r.classes,
         assumptions: &ASSUMPTIONS,
         properties: properties(r).into_iter().map(|p| (p.name, p.verdict)).collect(),
-        violation: x.map(violation),
+        violation: x.map(|x| FaultObject {
+            violation: violation(x),
+            schedule: schedule::of(v),
+            suggestion: v
+                .suggested
+                .as_ref()
+                .and_then(|s| s.found.as_ref())
+                .map(|s| SuggestionObject { change: &s.words, verdict: word(&s.outcome) }),
+            suggestions_tried: v.suggested.as_ref().map_or(0, |s| s.tried),
+            suggestions_limited: v.suggested.as_ref().is_some_and(|s| s.limited),
+        }),
         violations: x.map_or(vec![], |x| finding_objects(&x.findings, &x.sites)),
         hang: x.map_or(vec![], |x| waiting_objects(&x.hang, &x.sites)),
         notes: finding_objects(&r.notes, &p.sites),
@@ -260,7 +287,7 @@ mod tests {
             paths(&value, "", &mut found);
         }
         // Places have a table of their own.
-        found.retain(|path| !path.starts_with("place."));
+        found.retain(|path| !path.starts_with("place.") && !path.starts_with("schedule."));
         found
     }
 
@@ -272,7 +299,7 @@ mod tests {
         let verified: Vec<String> = ["blackwell/level2_2sm", "mla/proj_k16", "blackwell/level2_2sm_fixed"]
             .iter()
             .map(|name| {
-                let mut v = verdict::verify(&console, &proof(&[name])).expect("verifies");
+                let mut v = verdict::verify(&console, &proof(&[name]), true).expect("verifies");
                 if let (Some(x), true) = (&mut v.verdict.violation, *name == "mla/proj_k16") {
                     let (agent, needs) = (String::from("w0"), String::from("an arrival"));
                     let waits_for = String::from("a barrier");
@@ -290,6 +317,9 @@ mod tests {
             })
             .collect();
         assert_eq!(fields(&verified), documented(VERIFY));
+        let v = verdict::verify(&console, &proof(&["blackwell/level2_2sm"]), false).expect("verifies");
+        let file = text(&schedule::of(&v).expect("a fault")).expect("serialisable");
+        assert_eq!(fields(&[file]), documented(schedule::SCHEDULE));
         let sifted = verdict::sift(&console, &proof(&["cdna/two_step_ahead"])).expect("verifies");
         assert_eq!(fields(&[barriers(&sifted).expect("serialisable")]), documented(BARRIERS));
     }

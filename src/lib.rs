@@ -25,6 +25,7 @@ mod output;
 mod progress;
 #[cfg(test)]
 mod sample;
+pub mod schedule;
 mod show;
 mod simulate;
 mod trips;

@@ -24,7 +24,7 @@ impl Ran {
     pub(crate) fn status(&self) -> Status {
         match self.report.outcome {
             _ if self.report.faults().next().is_some() => Status::Violated,
-            Outcome::Finished => Status::Holds,
+            Outcome::Finished | Outcome::Stopped => Status::Holds,
             Outcome::Hung(_) | Outcome::Broken => Status::Violated,
             Outcome::Limit => Status::GaveUp,
         }
@@ -38,6 +38,7 @@ pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>)
         skip_repeats: subject.skip_repeats,
         warm_l2: subject.warm_l2,
         fences: subject.fences,
+        schedule: subject.schedule.clone(),
         ..RunOptions::default()
     };
     if let Some(n) = subject.max_events {
@@ -73,6 +74,10 @@ pub(crate) fn refused(subject: &Loaded, error: RunError) -> Failure {
             message,
             format!("{machine} cannot do this"),
             Some("name another machine with `--machine`; `warpline models` lists them"),
+        ),
+        RunError::Order { message, .. } => Failure::with_help(
+            message,
+            "the schedule is of another kernel, or of this one before an edit; `warpline verify` writes a new one",
         ),
         RunError::Misplaced { message, site } => at_site(subject, site, message, "this statement".into(), None),
         RunError::EmptyGrid { .. } => Failure::with_help(error.to_string(), "set the sizes with `--set`"),

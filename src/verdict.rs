@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use warpline_verify::{Options, Outcome, Redundancy, Verdict};
+use warpline_sim::ir::Program;
+use warpline_verify::{Options, Outcome, Redundancy, Suggested, Trips, Value, Verdict, Witness};
 
 use crate::cli::{Proof, Subject};
 use crate::console::Console;
@@ -10,7 +11,7 @@ use crate::failure::{Failure, Status};
 use crate::load::{self, Loaded};
 use crate::progress::Progress;
 use crate::simulate::refused;
-use crate::trips::Trips;
+use crate::trips::trips;
 
 /// A subject and its verdict.
 pub(crate) struct Verified {
@@ -18,6 +19,12 @@ pub(crate) struct Verified {
     pub(crate) verdict: Verdict,
     /// The parameter that was varied.
     pub(crate) varied: Option<Varied>,
+    /// The kernel at the trip count of its violation.
+    pub(crate) broken: Option<Program>,
+    /// How its fault is met.
+    pub(crate) witness: Option<Witness>,
+    /// What would mend it.
+    pub(crate) suggested: Option<Suggested>,
     pub(crate) wall_s: f64,
 }
 
@@ -74,6 +81,7 @@ fn subject(proof: &Proof) -> Result<Loaded, Failure> {
         fence: proof.fence.clone(),
         no_skip: false,
         max_events: None,
+        schedule: None,
     })?;
     warpline_sim::engine::supported(&subject.program, &subject.machine).map_err(|e| refused(&subject, e))?;
     Ok(subject)
@@ -83,22 +91,59 @@ fn options(proof: &Proof) -> Options {
     Options { max_trips: proof.max_trips as i64, max_steps: proof.max_steps }
 }
 
-/// Verifies what a command line names.
-pub(crate) fn verify(console: &Console, proof: &Proof) -> Result<Verified, Failure> {
+/// Verifies what a command line names; with `mend`, looks for a change that mends a fault.
+pub(crate) fn verify(console: &Console, proof: &Proof, mend: bool) -> Result<Verified, Failure> {
     let subject = subject(proof)?;
     let progress = Progress::start(console.look.progress, format!("verifying {}", subject.name));
     let start = Instant::now();
     let rules = subject.rules();
-    let (verdict, varied) = {
-        let trips = Trips::find(&subject);
+    let options = options(proof);
+    let (verdict, varied, broken, witness, suggested) = {
+        let trips = trips(&subject);
         let at = |n| trips.as_ref().and_then(|t| t.at(n));
         let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
-        let verdict = warpline_verify::verify(&subject.program, at, rules, options(proof));
-        (verdict, trips.as_ref().map(|t| Varied { name: t.name.clone(), meaning: t.meaning() }))
+        let verdict = warpline_verify::verify(&subject.program, at, rules, options);
+        let x = verdict.violation.as_ref();
+        let broken = x.and_then(|x| x.trips.map_or_else(|| Some(subject.program.clone()), |n| at.and_then(|at| at(n))));
+        let witness =
+            x.zip(broken.as_ref()).and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
+        let allowed = |p: &Program| warpline_sim::engine::supported(p, &subject.machine).is_ok();
+        let suggested = x.zip(broken.as_ref()).filter(|_| mend).map(|(x, p)| {
+            let values = one_stage_more(&subject, trips.as_ref());
+            warpline_verify::suggest((&subject.program, p), at, rules, options, x, &values, &allowed)
+        });
+        let varied = trips.as_ref().map(|t| Varied { name: t.name.clone(), meaning: t.meaning() });
+        (verdict, varied, broken, witness, suggested)
     };
     drop(progress);
-    Ok(Verified { subject, verdict, varied, wall_s: start.elapsed().as_secs_f64() })
+    Ok(Verified { subject, verdict, varied, broken, witness, suggested, wall_s: start.elapsed().as_secs_f64() })
 }
+
+/// The kernel with one stage more, for each parameter of which one more is one slot more of a buffer.
+fn one_stage_more<'a>(subject: &'a Loaded, trips: Option<&'a Trips<'_>>) -> Vec<Value<'a>> {
+    let slots = |p: &Program| p.objects.iter().map(|o| o.slots as u64).sum::<u64>();
+    let more = |(name, value): &'a (String, i64)| {
+        // A switch that is off is no count.
+        let (name, new) = (name.as_str(), value.checked_add(1).filter(|n| *n > 1)?);
+        let given = subject.with(name, new)?;
+        let grew = slots(&given).checked_sub(slots(&subject.program)).is_some_and(|n| n > 0 && n <= STAGES);
+        if !grew || warpline_sim::engine::supported(&given, &subject.machine).is_err() {
+            return None;
+        }
+        let at = trips.filter(|t| t.name != name).map(|t| {
+            let at = move |n| {
+                let trip = t.at(n)?.value(&t.name)?;
+                subject.with_all([(name, new), (t.name.as_str(), trip)])
+            };
+            Box::new(at) as Box<dyn Fn(i64) -> Option<Program> + Sync + 'a>
+        });
+        Some(Value { words: format!("{name} = {new} instead of {value}"), given, at })
+    };
+    subject.program.params.iter().filter_map(more).collect()
+}
+
+/// Buffers that one stage more can give a slot each; a size of the problem gives more.
+const STAGES: u64 = 8;
 
 /// A subject and what became of each of its synchronisations.
 pub(crate) struct Sifted {
@@ -115,7 +160,7 @@ pub(crate) fn sift(console: &Console, proof: &Proof) -> Result<Sifted, Failure> 
     let start = Instant::now();
     let rules = subject.rules();
     let (result, varied) = {
-        let trips = Trips::find(&subject);
+        let trips = trips(&subject);
         let at = |n| trips.as_ref().and_then(|t| t.at(n));
         let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
         let result = warpline_verify::redundancy(&subject.program, at, rules, options(proof), &|| {});

@@ -8,6 +8,7 @@ pub mod ir;
 pub mod machine;
 pub mod protocol;
 pub mod report;
+pub mod schedule;
 pub mod timeline;
 
 pub use engine::run;

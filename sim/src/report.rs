@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::code::Code;
 use crate::fences::Fences;
 use crate::machine::MissingParam;
+use crate::schedule::Schedule;
 use crate::timeline::{Stall, Timeline, Work};
 
 /// What to simulate, and what to keep of it.
@@ -20,6 +21,8 @@ pub struct RunOptions {
     pub warm_l2: bool,
     /// How strictly fences are asked for.
     pub fences: Fences,
+    /// Keep to this order of moves: one cluster, alone on its cores, up to the last of them.
+    pub schedule: Option<Schedule>,
 }
 
 impl Default for RunOptions {
@@ -30,6 +33,7 @@ impl Default for RunOptions {
             skip_repeats: true,
             warm_l2: false,
             fences: Fences::default(),
+            schedule: None,
         }
     }
 }
@@ -55,6 +59,14 @@ pub enum RunError {
         message: String,
         /// Where, as an index into the program's sites.
         site: u32,
+    },
+    /// The schedule has a move that the kernel does not make.
+    #[error("{message}")]
+    Order {
+        /// Which move, from 0.
+        at: usize,
+        /// What the schedule says and what the kernel does.
+        message: String,
     },
     /// Nothing would be launched.
     #[error("the grid of {m} x {n} x {z} has no CTA: nothing runs")]
@@ -193,6 +205,8 @@ pub enum Outcome {
     Broken,
     /// The event limit was reached.
     Limit,
+    /// The end of the schedule that the run kept to; agents could go on.
+    Stopped,
 }
 
 /// Time of one role's warps, as fractions of their life.

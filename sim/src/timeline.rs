@@ -109,6 +109,8 @@ pub enum Stall {
     Counter,
     /// Registers or tensor memory to be given.
     Pool,
+    /// Held back: the schedule that the run keeps to has others go first.
+    Held,
     /// Ended; the CTA's other warps still run.
     Ended,
 }
@@ -157,6 +159,17 @@ pub struct SourceLine {
     pub text: String,
 }
 
+/// A point in time that a picture points out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mark {
+    /// When.
+    pub tick: u64,
+    /// A word or two: `WAR race`.
+    pub label: String,
+    /// Index into [`Timeline::sites`], where it showed.
+    pub site: u32,
+}
+
 /// The record of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
@@ -170,6 +183,8 @@ pub struct Timeline {
     pub rows: Vec<Row>,
     /// Spans, ordered by (start, row).
     pub spans: Vec<Span>,
+    /// Faults, by time.
+    pub faults: Vec<Mark>,
     /// Statements.
     pub sites: Vec<SourceLine>,
     /// Last tick.
@@ -196,6 +211,7 @@ impl Stall {
             Stall::Group => "commit group",
             Stall::Counter => "counter",
             Stall::Pool => "register pool",
+            Stall::Held => "turn in the schedule",
             Stall::Ended => "nothing (ended)",
         }
     }

@@ -52,6 +52,7 @@ fn one(name: &str, console: &Console) -> Result<Vec<Judged>, Failure> {
         fence: Vec::new(),
         no_skip: false,
         max_events: None,
+        schedule: None,
     };
     let loaded = load::load(&subject)?;
     if loaded.claims.is_empty() {

@@ -13,13 +13,19 @@ pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> 
     if args.quiet {
         return Ok(simulate(console, subject, None)?.status());
     }
-    let neighbours = neighbours(args, &subject, console);
+    // What keeps to a schedule takes no time of its own, so nothing is compared with it.
+    let kept = subject.schedule.is_some();
+    let neighbours = if kept { Vec::new() } else { neighbours(args, &subject, console) };
     let ran = simulate(console, subject, None)?;
-    let claims = claims::evaluate(&ran);
+    let claims = if kept { Vec::new() } else { claims::evaluate(&ran) };
     if args.json {
         console.print(&json::run(&ran, &neighbours, &claims)?)?;
     } else {
         let paint = console.paint();
+        if kept {
+            console.print(&show::kept(&ran, paint))?;
+            return Ok(ran.status());
+        }
         console.print(&(show::run(&ran, paint) + &show::beside(&ran, &neighbours, paint)))?;
     }
     Ok(ran.status())

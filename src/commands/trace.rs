@@ -30,7 +30,8 @@ pub(super) fn record(subject: Loaded, console: &mut Console) -> Result<(Ran, Tim
     }
     if ran.status() != Status::Holds {
         let name = ran.subject.name.clone();
-        console.error(&format!("note: the run did not end well; `warpline run {name}` says why\n"))?;
+        let kept = if ran.subject.schedule.is_some() { " --schedule FILE" } else { "" };
+        console.error(&format!("note: the run did not end well; `warpline run {name}{kept}` says why\n"))?;
     }
     Ok((ran, timeline))
 }

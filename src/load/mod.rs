@@ -14,9 +14,11 @@ use warpline_sim::fences::Fences;
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
 use warpline_sim::protocol::Rules;
+use warpline_sim::schedule::Schedule;
 
 use crate::cli::{Setting, Subject};
 use crate::failure::{Failure, Sources};
+use crate::schedule;
 use library::{Library, Place, Values};
 
 pub(crate) use near::hint;
@@ -45,6 +47,8 @@ pub(crate) struct Loaded {
     /// How strictly fences are asked for.
     pub(crate) fences: Fences,
     pub(crate) max_events: Option<u64>,
+    /// The order it is to keep to.
+    pub(crate) schedule: Option<Schedule>,
     /// Where the names in the scenario are looked up.
     place: Place,
     /// Parameters of the kernel, before the command line's.
@@ -57,8 +61,14 @@ pub(crate) struct Loaded {
 pub(crate) fn load(subject: &Subject) -> Result<Loaded, Failure> {
     let mut library = Library::default();
     let found = library.find(&subject.scenario)?;
-    let loaded = assemble(library, &subject.scenario, found, subject.machine.as_deref(), &subject.set)?;
-    asked(loaded, subject)
+    let file = subject.schedule.as_deref().map(schedule::read).transpose()?;
+    let set = file.as_ref().map_or(Ok(subject.set.clone()), |f| f.settings(&subject.set))?;
+    // A kernel names no machine; its schedule does.
+    let own = file.as_ref().filter(|_| found.scenario.is_none()).map(|f| f.machine());
+    let loaded = assemble(library, &subject.scenario, found, subject.machine.as_deref().or(own), &set)?;
+    let loaded = asked(loaded, subject)?;
+    let schedule = file.map(|f| f.resolve(&loaded)).transpose()?;
+    Ok(Loaded { schedule, ..loaded })
 }
 
 /// Loads a run that a scenario names under `beside`.
@@ -133,8 +143,13 @@ impl Loaded {
 
     /// The same kernel with another value of one parameter; `None` where it refuses it.
     pub(crate) fn with(&self, name: &str, value: i64) -> Option<Program> {
+        self.with_all([(name, value)])
+    }
+
+    /// The same kernel with other values of some parameters.
+    pub(crate) fn with_all<'a>(&self, values: impl IntoIterator<Item = (&'a str, i64)>) -> Option<Program> {
         let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
-        set.insert(name.to_string(), value);
+        set.extend(values.into_iter().map(|(name, value)| (name.to_string(), value)));
         library::recompile(&self.program.file, self.sources.get(&self.program.file)?, &set, &self.machine)
     }
 }
@@ -203,6 +218,7 @@ fn assemble(
         warm_l2,
         fences,
         max_events: None,
+        schedule: None,
         place: found.place,
         values,
         base_machine,
@@ -240,6 +256,7 @@ impl Loaded {
             warm_l2: false,
             fences: Fences::default(),
             max_events: None,
+            schedule: None,
             place: Place::Here,
             values: Values::new(),
             base_machine: None,

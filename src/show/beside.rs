@@ -93,6 +93,7 @@ pub(crate) fn sentence(this: &Ran, other: &Neighbour) -> String {
             Outcome::Hung(_) => "hangs",
             Outcome::Broken => "stops at a fault",
             Outcome::Limit => "reached the limit of events",
+            Outcome::Stopped => "kept to a schedule",
         };
         return format!("{name} {ended}, so the two times do not compare.");
     }

@@ -33,6 +33,10 @@ pub(super) fn outcome(ran: &Ran, paint: Paint) -> String {
             paint.bad("GAVE UP."),
             of(r.events as i64, "event")
         ),
+        Outcome::Stopped => match r.faults().count() {
+            0 => format!("{} The schedule is over, and no fault showed.", paint.head("NO FAULT.")),
+            n => format!("{} The schedule ends in {} (below).", paint.bad("FAULTY."), of(n as i64, "fault")),
+        },
         Outcome::Hung(waiting) => return hang(ran, waiting, paint) + "\n",
     };
     wrap(&text, WIDTH, 0) + "\n\n"

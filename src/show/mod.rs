@@ -5,6 +5,7 @@ mod beside;
 mod faults;
 mod numbers;
 mod roles;
+mod schedule;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -22,6 +23,18 @@ use crate::simulate::Ran;
 
 /// Columns of a line.
 pub(crate) const WIDTH: usize = 80;
+
+/// A run that kept to a schedule: how it ended, and what showed. Its times are those of that order.
+pub(crate) fn kept(ran: &Ran, paint: Paint) -> String {
+    let n = ran.subject.schedule.as_ref().map_or(0, |s| s.moves.len());
+    let mut text = summary::head(&ran.subject, paint);
+    let cycles = plain(ran.report.cycles);
+    text +=
+        &summary::field("Schedule", &format!("{} of one cluster, in {cycles} cycles", numbers::of(n as i64, "move")));
+    text += "\n";
+    text += &faults::outcome(ran, paint);
+    text + &faults::findings(ran, paint)
+}
 
 /// Everything about one run.
 pub(crate) fn run(ran: &Ran, paint: Paint) -> String {

@@ -1,11 +1,12 @@
 //! The text of a verdict.
 
 use warpline_sim::fences::Fences;
-use warpline_verify::{Outcome, Verdict, Violation, properties};
+use warpline_verify::{Outcome, Suggested, Verdict, Violation, properties};
 
 use super::WIDTH;
 use super::faults::{finding, waiters};
 use super::numbers::{count, of};
+use super::schedule::schedule;
 use super::summary::{field, head};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
@@ -19,7 +20,12 @@ pub(crate) fn verdict(v: &Verified, paint: Paint) -> String {
     text += &scope(v);
     text += &table(&v.verdict, paint);
     if let Some(x) = &v.verdict.violation {
-        text += &violation(&v.subject, x, paint);
+        text += &fault(&v.subject, x, paint);
+        text += &match &v.witness {
+            Some(w) => schedule(x, w, paint),
+            None => last(x, paint),
+        };
+        text += &v.suggested.as_ref().map_or(String::new(), |s| suggestion(s, paint));
     }
     if !v.verdict.notes.is_empty() {
         text += &format!("{}\n", paint.head("Worth knowing"));
@@ -99,19 +105,45 @@ fn table(v: &Verdict, paint: Paint) -> String {
 
 /// The fault: where, by whom, after what.
 pub(super) fn violation(subject: &Loaded, x: &Violation, paint: Paint) -> String {
+    fault(subject, x, paint) + &last(x, paint)
+}
+
+fn fault(subject: &Loaded, x: &Violation, paint: Paint) -> String {
     let steps = x.trips.map_or("values given".to_string(), |n| of(n, "step"));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
     x.findings.iter().for_each(|f| text += &finding(subject, &x.sites, f, paint));
     if !x.hang.is_empty() {
         text += &format!("Nobody can go on:\n{}", waiters(&x.sites, &x.hang, paint));
     }
+    text
+}
+
+fn last(x: &Violation, paint: Paint) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left], 2);
     for (agent, site) in x.steps.iter().rev().take(LAST).rev() {
         if let Some(s) = x.sites.get(*site as usize) {
             table.row([agent.clone(), s.line.to_string(), s.text.clone()]);
         }
     }
-    text + &format!("\n{}\n{}\n", paint.head("The last operations before it, with their lines"), table.text())
+    format!("\n{}\n{}\n", paint.head("The last operations before it, with their lines"), table.text())
+}
+
+/// What would mend it, checked.
+fn suggestion(s: &Suggested, paint: Paint) -> String {
+    let (head, tried) = (paint.head("A change that mends it"), of(s.tried as i64, "small change"));
+    let text = match &s.found {
+        Some(found) => {
+            let holds = match &found.outcome {
+                Outcome::Bounded { trips: Some((a, b)), .. } => format!("it holds for trip counts {a} to {b}"),
+                Outcome::Bounded { .. } => "it holds for the values given".to_string(),
+                _ => "it is proved for every trip count".to_string(),
+            };
+            format!("  {}\n  Checked: with it {holds}.", wrap(&found.words, WIDTH - 2, 4))
+        }
+        None if s.limited => format!("  None found: {tried} were tried, and there are more."),
+        None => format!("  None found: {tried} were tried."),
+    };
+    format!("{head}\n{text}\n\n")
 }
 
 /// Operations of the schedule shown.

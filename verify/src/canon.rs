@@ -33,6 +33,8 @@ pub(crate) struct Seen {
     /// A number for who performed which instructions in which order.
     pub(crate) path: u64,
     pub(crate) steps: u64,
+    /// The cluster's launch index.
+    pub(crate) cluster: i64,
     pub(crate) reads: (u64, u64),
     /// The last operations up to the first fault, or to the end: agent and site.
     pub(crate) trail: Vec<(String, u32)>,
@@ -68,8 +70,22 @@ const MIX: u64 = 0x517c_c1b7_2722_0a95;
 /// Operations of the trail.
 const TRAIL: usize = 24;
 
+/// Something that the run did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event<'a> {
+    /// An agent tried to go on.
+    Step(AgentId, &'a Step),
+    /// A flight is about to land.
+    Land(FlightId),
+}
+
 /// Runs it.
 pub(crate) fn run(job: Job<'_>) -> Seen {
+    told(job, &mut |_, _| {})
+}
+
+/// Runs it and tells what it does, with the world after each step and before each landing.
+pub(crate) fn told(job: Job<'_>, tell: &mut dyn FnMut(&World<'_>, Event<'_>)) -> Seen {
     let mut world = World::new(job.prog, job.rules, job.cluster, &[]);
     let n = world.agents().len() as AgentId;
     let mut flying: VecDeque<FlightId> = VecDeque::new();
@@ -82,6 +98,7 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
         loops: vec![0; n as usize],
         path: 0,
         steps: 0,
+        cluster: job.cluster,
         reads: (0, 0),
         trail: vec![],
     };
@@ -95,6 +112,7 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
             let mut last = false;
             while !last {
                 let step = world.step(a);
+                tell(&world, Event::Step(a, &step));
                 seen.steps += 1;
                 if seen.steps > job.max_steps {
                     break 'run End::Limit;
@@ -149,7 +167,10 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
         }
         if !moved {
             match flying.pop_front() {
-                Some(f) => world.land(f),
+                Some(f) => {
+                    tell(&world, Event::Land(f));
+                    world.land(f);
+                }
                 None => {
                     world.missing_bytes();
                     break End::Hung(diagnose(&world, &blocked));
@@ -181,7 +202,8 @@ fn state(world: &World<'_>, flying: &VecDeque<FlightId>, last: bool) -> Snapshot
     s
 }
 
-fn diagnose(world: &World<'_>, blocked: &[Option<(u32, On)>]) -> Vec<Waiting> {
+/// Who waits for what; agents of one kind stand once.
+pub(crate) fn diagnose(world: &World<'_>, blocked: &[Option<(u32, On)>]) -> Vec<Waiting> {
     let mut list: Vec<Waiting> = Vec::new();
     for (a, b) in blocked.iter().enumerate() {
         let Some((pc, on)) = *b else { continue };

@@ -24,17 +24,22 @@
 
 mod canon;
 mod classes;
+mod edit;
 mod even;
 mod every;
 mod exprs;
 mod limits;
 mod period;
 mod properties;
+mod random;
 mod recur;
 mod redundancy;
 mod search;
 mod shift;
 mod starve;
+mod suggest;
+mod trips;
+mod witness;
 
 use warpline_sim::ir::{Program, Site};
 use warpline_sim::protocol::Rules;
@@ -43,10 +48,15 @@ use warpline_sim::report::{Finding, FindingKind, Waiting};
 use canon::{End, Seen};
 use every::Run;
 
+pub use edit::{Change, Edit, Refused, edits, synchronises};
 pub use every::{one_step_more, trip_count};
 pub use properties::{Property, properties};
+pub use random::{Walk, WalkEnd, walk};
 pub use redundancy::{Need, Redundancy, Removal, redundancy};
 pub use search::{Found, Searched, search};
+pub use suggest::{Allowed, Suggested, Suggestion, Value, suggest};
+pub use trips::Trips;
+pub use witness::{Meeting, Pair, Told, Witness, witness};
 
 /// How far to look.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +101,8 @@ pub struct Violation {
     pub trips: Option<i64>,
     /// CTA class.
     pub class: String,
+    /// Launch index of the cluster that shows it.
+    pub cluster: i64,
     /// Faults of that run as they were met; stale tiles and coverage, which often follow from a race, last.
     pub findings: Vec<Finding>,
     /// Who waits for what, where the run hangs.
@@ -120,6 +132,25 @@ pub struct Verdict {
     pub compared: Option<i64>,
     /// Reads that state the tile they expect, of all reads, in the longest run.
     pub reads: (u64, u64),
+}
+
+impl Verdict {
+    /// Whether no fault was found and something is decided.
+    pub fn holds(&self) -> bool {
+        matches!(self.outcome, Outcome::Proved | Outcome::Bounded { .. })
+    }
+
+    /// Whether it holds for all that another verdict holds for.
+    pub fn as_far_as(&self, other: &Verdict) -> bool {
+        match (&self.outcome, &other.outcome) {
+            (Outcome::Proved, _) => true,
+            (Outcome::Bounded { trips: a, .. }, Outcome::Bounded { trips: b, .. }) => match (a, b) {
+                (Some(a), Some(b)) => a.0 <= b.0 && a.1 >= b.1,
+                (a, b) => a == b,
+            },
+            _ => false,
+        }
+    }
 }
 
 /// A kernel at any trip count: `None` where the kernel itself refuses it.
@@ -180,8 +211,8 @@ fn late(
     let wrong = |prog: &Program, trips| {
         classes.iter().find_map(|class| {
             let x = starve::wrong(prog, rules, class.id, options.max_steps)?;
-            let (class, sites) = (class.name.clone(), prog.sites.clone());
-            Some(Violation { trips, class, findings: x.findings, hang: x.hang, steps: x.trail, sites })
+            let (class, cluster, sites) = (class.name.clone(), class.id, prog.sites.clone());
+            Some(Violation { trips, class, cluster, findings: x.findings, hang: x.hang, steps: x.trail, sites })
         })
     };
     match at {
@@ -260,6 +291,7 @@ fn take(v: &mut Verdict, prog: &Program, seen: &Seen, trips: Option<i64>, class:
         v.violation = Some(Violation {
             trips,
             class: class.to_string(),
+            cluster: seen.cluster,
             findings: faults,
             hang,
             steps: seen.trail.clone(),

@@ -5,6 +5,7 @@ use warpline_sim::fences::Level;
 use warpline_sim::ir::{Fence, Instr, Op, Program, Site};
 use warpline_sim::protocol::{Rules, agents};
 
+use crate::edit::Edit;
 use crate::{AtTrips, Options, Outcome, Verdict, verify};
 
 /// Whether a statement is needed.
@@ -53,7 +54,7 @@ pub fn redundancy(
 ) -> Redundancy {
     let whole = verify(given, at, rules, options);
     tick();
-    if !holds(&whole) {
+    if !whole.holds() {
         return Redundancy { minimal: whole.clone(), whole, removals: Vec::new(), spare: Vec::new() };
     }
     let without = |sites: &[Site]| {
@@ -72,7 +73,7 @@ pub fn redundancy(
             let v = without(std::slice::from_ref(&site));
             let need = if v.outcome == Outcome::Violated {
                 Need::Needed(Box::new(v))
-            } else if as_far(&v, &whole) {
+            } else if v.as_far_as(&whole) {
                 Need::Redundant(Box::new(v))
             } else {
                 Need::Undecided(Box::new(v))
@@ -87,7 +88,7 @@ pub fn redundancy(
         if let Need::Redundant(alone) = &r.need {
             gone.push(r.site.clone());
             let v = if gone.len() == 1 { (**alone).clone() } else { without(&gone) };
-            if as_far(&v, &whole) {
+            if v.as_far_as(&whole) {
                 spare.push(i);
                 minimal = v;
             } else {
@@ -98,28 +99,12 @@ pub fn redundancy(
     Redundancy { whole, removals, spare, minimal }
 }
 
-fn holds(v: &Verdict) -> bool {
-    matches!(v.outcome, Outcome::Proved | Outcome::Bounded { .. })
-}
-
-/// Whether a verdict covers what another does.
-fn as_far(v: &Verdict, whole: &Verdict) -> bool {
-    match (&v.outcome, &whole.outcome) {
-        (Outcome::Proved, _) => true,
-        (Outcome::Bounded { trips: a, .. }, Outcome::Bounded { trips: b, .. }) => match (a, b) {
-            (Some(a), Some(b)) => a.0 <= b.0 && a.1 >= b.1,
-            (a, b) => a == b,
-        },
-        _ => false,
-    }
-}
-
 /// The statements that wait or fence, in the order of the text. An arrival alone cannot go: somebody waits for it.
 fn candidates(prog: &Program) -> Vec<(Site, &Op)> {
     let mut list: Vec<(Site, &Op)> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Op { op, .. } = i
-            && synchronises(op)
+            && waits_or_fences(op)
             && !list.iter().any(|(s, _)| same(s, prog.site(pc as u32)))
         {
             list.push((prog.site(pc as u32).clone(), op));
@@ -146,7 +131,7 @@ fn unjudged(prog: &Program, rules: Rules, op: &Op) -> Option<&'static str> {
     }
 }
 
-fn synchronises(op: &Op) -> bool {
+fn waits_or_fences(op: &Op) -> bool {
     match op {
         Op::Barrier(_)
         | Op::WarpSync
@@ -161,14 +146,9 @@ fn synchronises(op: &Op) -> bool {
 }
 
 /// The kernel without these statements; every instruction keeps its place.
-fn without(mut prog: Program, sites: &[Site]) -> Program {
-    for pc in 0..prog.code.len() {
-        let out = matches!(&prog.code[pc], Instr::Op { op, .. } if synchronises(op));
-        if out && sites.iter().any(|s| same(s, prog.site(pc as u32))) {
-            prog.code[pc] = Instr::Jump(pc as u32 + 1);
-        }
-    }
-    prog
+fn without(prog: Program, sites: &[Site]) -> Program {
+    // Leaving out is never refused.
+    sites.iter().fold(prog, |prog, s| Edit::drop(s).apply(&prog).unwrap_or(prog))
 }
 
 fn same(a: &Site, b: &Site) -> bool {

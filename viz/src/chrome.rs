@@ -71,6 +71,9 @@ struct Event<'t> {
     id: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bp: Option<&'static str>,
+    /// How far an instant reaches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     args: Option<Args<'t>>,
 }
@@ -80,6 +83,7 @@ struct Event<'t> {
 enum Args<'t> {
     Name { name: String },
     Sort { sort_index: u32 },
+    Fault { at: String, source: &'t str, start_cycle: f64 },
     Span(SpanArgs<'t>),
 }
 
@@ -147,6 +151,22 @@ pub fn write(t: &Timeline) -> Result<String, ChromeError> {
         events.push(flow("s", waker, threads.of_span[by], last(waker)));
         events.push(flow("f", span, threads.of_span[i], last(span)));
     }
+    events.extend(t.faults.iter().map(|mark| {
+        let site = t.sites.get(mark.site as usize);
+        Event {
+            ph: "i",
+            name: format!("fault: {}", mark.label),
+            cat: "fault",
+            ts: Some(micros(clock.ns(mark.tick))),
+            s: Some("g"),
+            args: site.map(|s| Args::Fault {
+                at: format!("{}:{}", s.file, s.line),
+                source: &s.text,
+                start_cycle: cycles(mark.tick),
+            }),
+            ..Event::default()
+        }
+    }));
     let known = t.mhz > 0.0;
     let other_data = About {
         title: &t.title,

@@ -37,6 +37,7 @@ pub fn stall(s: Stall) -> &'static str {
         Stall::Group => "group",
         Stall::Counter => "counter",
         Stall::Pool => "pool",
+        Stall::Held => "held",
         Stall::Ended => "ended",
     }
 }

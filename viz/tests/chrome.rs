@@ -37,6 +37,10 @@ fn check(t: &Timeline) -> Value {
                 let start = ns(e, "ts");
                 by_thread.entry(thread(e)).or_default().push((start, start + ns(e, "dur")));
             }
+            "i" => {
+                assert_eq!((&e["cat"], &e["s"]), (&"fault".into(), &"g".into()));
+                assert!(e["ts"].is_number());
+            }
             ph @ ("s" | "f") => {
                 flows.entry(e["id"].as_u64().unwrap()).or_default().push((ph, thread(e), ns(e, "ts")));
             }

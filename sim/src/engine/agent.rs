@@ -53,9 +53,15 @@ impl Engine<'_> {
             return;
         }
         loop {
-            let seat = &mut self.seats[s];
-            let Some(w) = seat.world.as_mut() else { return };
+            if !self.may_go(a) {
+                return;
+            }
+            let Some(w) = self.seats[s].world.as_mut() else { return };
             let step = w.step(a);
+            if !self.kept(s, a, &step) {
+                return;
+            }
+            let seat = &mut self.seats[s];
             match step {
                 Step::Blocked { pc, loops, on } => {
                     let run = &mut seat.runs[a as usize];
@@ -73,6 +79,7 @@ impl Engine<'_> {
                     if let Some((at, stall, _)) = waited {
                         self.account(s, a, at, now, Shown::Stall(stall), String::new());
                     }
+                    self.was_held(s, a, now);
                     let run = &mut self.seats[s].runs[a as usize];
                     run.woken = waited.is_some();
                     let loops = loops + std::mem::take(&mut run.loops);
@@ -88,6 +95,7 @@ impl Engine<'_> {
                     if let Some((at, stall, _)) = seat.runs[a as usize].waits.take() {
                         self.account(s, a, at, now, Shown::Stall(stall), String::new());
                     }
+                    self.was_held(s, a, now);
                     self.seats[s].runs[a as usize].ended = Some(now);
                     self.settle(s, now, None);
                     self.retire(s, now);

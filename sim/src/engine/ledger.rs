@@ -4,7 +4,7 @@ use crate::timeline::{Stall, Work};
 
 /// Number of kinds of work and of stall.
 const WORK: usize = 7;
-const STALL: usize = 15;
+const STALL: usize = 16;
 
 /// All kinds of work, in order of their index.
 pub(super) const WORKS: [Work; WORK] =
@@ -26,6 +26,7 @@ pub(super) const STALLS: [Stall; STALL] = [
     Stall::Group,
     Stall::Counter,
     Stall::Pool,
+    Stall::Held,
     Stall::Ended,
 ];
 

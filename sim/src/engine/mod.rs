@@ -29,6 +29,7 @@ mod server;
 mod state;
 mod support;
 mod timing;
+mod turns;
 
 pub use costs::Costs;
 pub use occupancy::{occupancy, tmem_columns};

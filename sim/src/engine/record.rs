@@ -146,6 +146,13 @@ impl<'p> Recorder<'p> {
         }
     }
 
+    /// The run stops here: what is under way is shown up to now.
+    pub(super) fn cut(&mut self, end: u64) {
+        for s in &mut self.spans {
+            s.end = s.end.min(end).max(s.start);
+        }
+    }
+
     /// The finished timeline; titles are the caller's.
     pub(super) fn finish(mut self, end: u64) -> Timeline {
         for i in std::mem::take(&mut self.open).into_values() {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::ir::{Class, How, Instr, Op};
 use crate::machine::Machine;
 use crate::protocol::TileKey;
-use crate::report::{Occupancy, Outcome, Report, RoleTime, Use};
-use crate::timeline::TICKS;
+use crate::report::{Finding, Occupancy, Outcome, Report, RoleTime, Use};
+use crate::timeline::{Mark, TICKS};
 
 use super::ledger::{STALLS, WORKS};
 use super::run::Engine;
@@ -84,8 +84,14 @@ impl Engine<'_> {
         let shared_bytes = prog.shared_bytes();
         let per_cta = m.get("limit.shared_per_cta").unwrap_or(0.0) as i64;
         let resident = occupancy.ctas_per_core.max(1) as i64;
+        let faults = self.findings.iter().filter(|f| !f.note && f.cycle >= 0.0);
+        let tick = |f: &Finding| ((f.cycle * TICKS as f64) as u64).saturating_sub(self.skipped);
+        let mark = |f: &Finding| Mark { tick: tick(f), label: f.kind.name().to_string(), site: f.site };
+        let mut marks: Vec<Mark> = faults.map(mark).collect();
+        marks.sort_by(|a, b| (a.tick, a.site, &a.label).cmp(&(b.tick, b.site, &b.label)));
         let timeline = self.recorder.take().map(|r| {
             let mut t = r.finish(self.end);
+            t.faults = marks;
             t.title = format!("{} on {}", prog.name, m.title);
             let values: Vec<String> = prog.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();
             t.subtitle = values.join(", ");

@@ -18,6 +18,7 @@ use super::repeat::Repeats;
 use super::server::Core;
 use super::support::{rules, supported};
 use super::timing::{Load, Timing};
+use super::turns::Turns;
 
 /// What the engine keeps of an agent.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +79,8 @@ pub(super) struct Engine<'p> {
     pub(super) launched: u32,
     pub(super) retired: u32,
     pub(super) broken: bool,
+    /// The schedule it keeps to, if there is one.
+    pub(super) turns: Option<Turns>,
     pub(super) events: u64,
     pub(super) end: u64,
     pub(super) flops: f64,
@@ -118,7 +121,13 @@ pub fn run_recorded(
     let occupancy = occupancy(prog, machine, share)?;
     let active = (clusters * prog.cluster as i64).clamp(1, units * prog.cluster as i64);
     let costs = Costs::new(prog, machine, active)?;
-    let seats = occupancy.ctas_per_core as usize;
+    // A schedule is of one cluster, alone.
+    let only = options.schedule.as_ref().map(|s| s.cluster);
+    if let Some(cluster) = only.filter(|c| !(0..clusters).contains(c)) {
+        let message = format!("the schedule is of cluster {cluster} of the grid, which has {clusters}");
+        return Err(RunError::Order { at: 0, message });
+    }
+    let seats = if only.is_some() { 1 } else { occupancy.ctas_per_core as usize };
     let rules = Rules { fences: options.fences, ..rules(machine) };
     // The unit that runs the grid's last cluster: edges and corners are where guards bite.
     let unit = (clusters - 1).rem_euclid(units);
@@ -126,6 +135,7 @@ pub fn run_recorded(
     let hands_out = prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }));
     let more_tiles = if hands_out && list.len() > seats { list.split_off(seats) } else { Vec::new() };
     list.reverse();
+    let (list, more_tiles) = only.map_or((list, more_tiles), |cluster| (vec![cluster], Vec::new()));
     let resident = units * seats as i64;
     let misses = if options.warm_l2 { vec![0.0; prog.objects.len()] } else { misses(prog, resident) };
     let schedulers = costs.schedulers.max(1);
@@ -146,6 +156,7 @@ pub fn run_recorded(
         launched: 0,
         retired: 0,
         broken: false,
+        turns: options.schedule.as_ref().map(|s| Turns::new(s, agents)),
         events: 0,
         end: 0,
         flops: 0.0,
@@ -156,9 +167,15 @@ pub fn run_recorded(
         engine.seats.push(Seat::empty());
         engine.queue.push(0, What::Seat { seat });
     }
-    let mut repeats = Repeats::new(options.skip_repeats && options.timeline.is_none() && !World::depends_on_grid(prog));
+    let mut repeats = Repeats::new(
+        only.is_none() && options.skip_repeats && options.timeline.is_none() && !World::depends_on_grid(prog),
+    );
     let outcome = engine.go(options.max_events, &mut repeats);
+    engine.close();
     *mix = engine.queue.take_record();
+    if let Some(misfit) = engine.turns.as_mut().and_then(|t| t.misfit.take()) {
+        return Err(RunError::Order { at: misfit.at, message: misfit.message });
+    }
     Ok(engine.report(machine, outcome, occupancy, share))
 }
 
@@ -200,6 +217,7 @@ impl<'p> Engine<'p> {
                     repeats.look(self, now);
                     self.launch(seat as usize, now);
                 }
+                What::Land { seat, flight } if !self.may_land(seat as usize, flight) => {}
                 What::Land { seat, flight } => self.land(seat as usize, flight, now),
                 What::Go { seat, agent } => self.proceed(seat as usize, agent, now),
             }
@@ -207,7 +225,11 @@ impl<'p> Engine<'p> {
                 self.end = now;
                 return Outcome::Broken;
             }
+            if let Some(outcome) = self.next_turn(now) {
+                return outcome;
+            }
         }
+        self.starved();
         if self.seats.iter().any(|s| s.world.is_some()) {
             return Outcome::Hung(self.diagnose());
         }

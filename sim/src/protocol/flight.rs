@@ -73,9 +73,14 @@ impl Flight {
 }
 
 impl World<'_> {
-    /// What an agent has done, for whoever will wait for a copy it issues now; nothing where no other CTA can.
+    /// What an agent has done, for whoever will wait for a copy it issues now; nothing where no other CTA can. The agent's
+    /// clock moves on: of what it does next the copy tells nothing.
     pub(super) fn issued(&mut self, a: AgentId) -> Option<RowId> {
-        (self.prog.cluster > 1).then(|| self.rows.snapshot(self.agent_row(a)))
+        (self.prog.cluster > 1).then(|| {
+            let row = self.rows.snapshot(self.agent_row(a));
+            self.rows.tick(self.agent_row(a), a);
+            row
+        })
     }
 
     pub(super) fn launch(&mut self, f: Flight) -> FlightId {
@@ -109,6 +114,17 @@ impl World<'_> {
     pub fn stream_place(&self, id: FlightId) -> Option<(AgentId, StreamKind, u32)> {
         let f = self.flight(id)?;
         f.streams.first().map(|&(kind, seq)| (self.stream_owner(f.agent, kind), kind, seq))
+    }
+
+    /// Flights that may land next: of each ordered stream the oldest, and every one that belongs to none. In order of their
+    /// indices.
+    pub fn landable(&self) -> Vec<FlightId> {
+        let place = |id| self.stream_place(id);
+        let oldest = |owner, kind, seq| {
+            let rivals = self.flight_ids().filter_map(place);
+            !rivals.into_iter().any(|(o, k, s)| (o, k) == (owner, kind) && s < seq)
+        };
+        self.flight_ids().filter(|&id| place(id).is_none_or(|(owner, kind, seq)| oldest(owner, kind, seq))).collect()
     }
 
     /// What the flights will do, as numbers, in an order that does not depend on where they are kept.

@@ -38,6 +38,7 @@ mod setup;
 mod snapshot;
 mod step;
 mod stream;
+mod touches;
 mod world;
 
 pub use agents::{AgentId, AgentInfo, agents_of as agents};

@@ -49,6 +49,8 @@ impl World<'_> {
                 if rest != a {
                     let (mine, other) = (self.agent_row(a), self.agent_row(rest));
                     self.rows.join(other, mine);
+                    // What the elected lane does next, the rest has not seen.
+                    self.rows.tick(mine, a);
                 }
                 let did = self.execute(rest, pc, op)?;
                 self.agents[a as usize].acts = false;

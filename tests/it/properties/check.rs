@@ -6,7 +6,7 @@ use warpline_sim::Report;
 use warpline_sim::report::Outcome;
 use warpline_sim::timeline::{Engine, RowKind, Span, Timeline, What, Work};
 
-use super::ring::Ring;
+use warpline_strategies::Protocol;
 
 /// A stretch of time in which somebody reads a tile from its slot.
 struct Read {
@@ -25,7 +25,7 @@ fn tile_of(label: &str) -> Option<(char, i64)> {
 }
 
 /// Ended, without a finding.
-pub(super) fn clean(ring: &Ring, report: &Report) -> Result<(), String> {
+pub(super) fn clean(ring: &Protocol, report: &Report) -> Result<(), String> {
     if report.outcome != Outcome::Finished {
         return Err(format!("{ring:?}: {:#?}\n{}", report.outcome, ring.text()));
     }
@@ -37,7 +37,7 @@ pub(super) fn clean(ring: &Ring, report: &Report) -> Result<(), String> {
 
 /// Every agent's spans follow each other without gap or overlap from tick 0 to the end of its CTA, and the shares of
 /// each role's time sum to 1.
-pub(super) fn time_tiles(report: &Report) -> Result<(), String> {
+pub(crate) fn time_tiles(report: &Report) -> Result<(), String> {
     let t = report.timeline.as_ref().ok_or("no timeline")?;
     if t.truncated_at.is_some() {
         return Err("the timeline was cut".into());
@@ -118,7 +118,7 @@ fn reads(t: &Timeline) -> Vec<Read> {
 
 /// At every moment the slot that is read holds its tile, whole: nothing is written to it, and it is slot i % stages.
 /// At every moment the slots being filled, read and idle are distinct, then, and a slot is filled in turn.
-pub(super) fn modulo_stages(ring: &Ring, report: &Report) -> Result<(), String> {
+pub(super) fn modulo_stages(ring: &Protocol, report: &Report) -> Result<(), String> {
     let t = report.timeline.as_ref().ok_or("no timeline")?;
     let mut held: BTreeMap<(char, i64), Vec<&Span>> = BTreeMap::new();
     for s in &t.spans {
@@ -155,7 +155,7 @@ pub(super) fn modulo_stages(ring: &Ring, report: &Report) -> Result<(), String> 
 }
 
 /// Every consumer reads every tile once, in order.
-pub(super) fn each_tile_once(ring: &Ring, report: &Report) -> Result<(), String> {
+pub(super) fn each_tile_once(ring: &Protocol, report: &Report) -> Result<(), String> {
     let t = report.timeline.as_ref().ok_or("no timeline")?;
     let mut by: BTreeMap<(String, char), Vec<i64>> = BTreeMap::new();
     for r in reads(t).into_iter().filter(|r| r.who != "tensor pipe") {

@@ -1,6 +1,6 @@
 //! Changes to a ring that are certain to break it.
 
-use super::ring::{Family, Ring};
+use warpline_strategies::{Family, Protocol};
 
 /// One change: a name, what is replaced, and by what.
 pub(super) struct Mutation {
@@ -27,7 +27,7 @@ const WAIT_EMPTY: &str = "wait empty[i % stages] for i / stages - 1\n";
 const WAIT_FULL: &str = "wait full[i % stages] for i / stages\n";
 
 /// Changes that break any ring of two stages or more with more tiles than two rounds.
-pub(super) fn mutations(ring: &Ring) -> Vec<Mutation> {
+pub(super) fn mutations(ring: &Protocol) -> Vec<Mutation> {
     use Family::*;
     let mut list = Vec::new();
     let mbarriers = matches!(ring.family, Tma | TmaWgmma | TmaUmma | CpMbar);
@@ -80,6 +80,8 @@ pub(super) fn mutations(ring: &Ring) -> Vec<Mutation> {
             first("producers do not wait for their copies", "wait cp <= 0", "warp.sync"),
         ]),
         Registers => list.push(first("a slot further", "sts ra -> a[(i + 1) % stages]", "sts ra -> a[i % stages]")),
+        // Their mutants are those of `warpline_strategies::mutants`.
+        Bulk | Multicast | Neighbours => {}
         Loads => list.push(first("a tile further ahead", "i + stages - 1\n", "i + stages\n")),
         Dma => list.extend([
             first("an instruction too many in flight", "- i - 1) * q", "- i - 1) * q + 1"),

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use warpline_scenarios::{Inputs, compile};
 use warpline_sim::report::FindingKind;
+use warpline_strategies::{Family, Protocol};
 use warpline_verify::{Found, Options, Outcome, search, verify};
 
 use super::mutate::mutations;
-use super::ring::{FAMILIES, Ring};
 
 /// States a search may look at; a ring that needs more is counted and left out.
 const STATES: usize = 3_000;
 
 /// What both say of a kernel: `None` where the search is too large or the kernel is refused.
-fn both(ring: &Ring, text: &str) -> Option<(Outcome, Vec<FindingKind>, Found)> {
+fn both(ring: &Protocol, text: &str) -> Option<(Outcome, Vec<FindingKind>, Found)> {
     let machine = warpline_models::embedded(ring.machine).unwrap();
-    let program = compile("ring.pipe", text, &Inputs { set: &BTreeMap::new(), cores: None }).ok()?;
+    let program = compile("protocol.pipe", text, &Inputs { set: &BTreeMap::new(), cores: None }).ok()?;
     let rules = warpline_sim::engine::rules(&machine);
     let searched = search(&program, rules, 0, STATES);
     let verdict = verify(&program, None, rules, Options::default());
@@ -26,9 +26,9 @@ fn both(ring: &Ring, text: &str) -> Option<(Outcome, Vec<FindingKind>, Found)> {
 #[test]
 fn one_run_says_what_every_order_says() {
     let (mut held, mut large) = (0, 0);
-    for family in FAMILIES {
+    for family in Family::ALL {
         for (consumers, stages, tiles) in [(1, 1, 2), (1, 2, 2), (1, 2, 3)] {
-            let Some(ring) = Ring::small(family, consumers, stages, tiles) else { continue };
+            let Some(ring) = Protocol::small(family, consumers, stages, tiles) else { continue };
             let text = ring.text();
             let texts: Vec<(String, String)> = std::iter::once(("as it is".to_string(), text.clone()))
                 // Mutations are written for rings of two stages and more.

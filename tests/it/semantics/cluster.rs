@@ -353,3 +353,31 @@ fn a_commit_without_a_mask_arrives_in_the_issuers_cta_only() {
         "),
     );
 }
+
+#[test]
+fn a_copy_says_nothing_of_what_its_issuer_does_next() {
+    // The copy tells warp 1 that warp 0 issued it, not that warp 0's wait behind it is over.
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 2
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          mbar full (1)  mbar free (1)
+          all:
+            warp 0: elect: init full, free;  fence mbarrier_init.cluster
+            cluster.sync
+            if cta == 0:
+              warp 0: elect:
+                arrive full expect bytes(a)
+                tma A[0, 0] -> a signals full
+                wait free for 0
+              warp 1:
+                wait full for 0
+                arrive free per warp
+                alu fma 64 x 4096
+                arrive free per warp    //~ parity alias
+            cluster.sync
+        ",
+    );
+}

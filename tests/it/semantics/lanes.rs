@@ -95,3 +95,30 @@ fn the_elected_lane_does_not_know_of_the_others_reads() {
         ",
     );
 }
+
+#[test]
+fn lanes_that_joined_have_not_seen_what_the_elected_lane_does_next() {
+    // The elected lane comes to the product last; what it stores behind it, the others read without a `warp.sync`.
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          shared s: f16[16, 16]
+          reg r: f16[16, 16], q: f16[16, 16], fa: f16[16, 16], fb: f16[16, 16]
+          mbar late (1)
+          all:
+            warp 0: elect: init late
+            barrier
+          warp 1:
+            alu fma 64 x 4096
+            arrive late per warp
+          warp 0:
+            elect: wait late for 0
+            mma fa, fb -> acc
+            elect: sts r -> s
+            alu fma 64 x 4096
+            lds s -> q    //~ RAW race
+            warp.sync
+        ",
+    );
+}

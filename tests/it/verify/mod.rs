@@ -3,6 +3,7 @@
 
 mod agree;
 mod barriers;
+mod edits;
 mod language;
 mod mislead;
 mod rows;

@@ -42,6 +42,7 @@ pub(crate) fn pattern(what: What) -> Option<Pattern> {
             Stall::Join => p(0, 0, TIGHT, TIGHT),
             Stall::Cluster => p(WIDE, 0, WIDE, 0),
             Stall::Pool => p(0, WIDE, 0, WIDE),
+            Stall::Held => p(0, 0, 0, TIGHT),
             Stall::Ended => None,
         },
     }

@@ -68,6 +68,7 @@ pub fn layout(t: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError>
     axis::draw(&frame, &mut scene, plan.axis_lines);
     let ends = rows::draw(&frame, &mut scene, &tracks, &drawings, &places, &column);
     marks::draw(&frame, &mut scene, &plan.marks, &places, &ends);
+    marks::faults(&frame, &mut scene);
     let mut y = scene.plot.bottom() + axis::height(em, plan.axis_lines);
     if let Some(legend) = &plan.legend {
         legend.draw(&frame, &mut scene, y + em / 2);
@@ -247,6 +248,9 @@ fn total(frame: &Frame<'_>) -> String {
     format!("{cycles} cycles, {} {}", format::time((ps as u64).div_ceil(step) * step, step, &unit), unit.0)
 }
 
+/// Faults of the window that are named below the chart.
+const NAMED: usize = 4;
+
 /// What the picture does not show.
 fn notes(frame: &Frame<'_>, shown: usize, (asked, idle): (usize, usize)) -> Vec<String> {
     let (t, window) = (frame.t, frame.scale.window);
@@ -269,6 +273,10 @@ fn notes(frame: &Frame<'_>, shown: usize, (asked, idle): (usize, usize)) -> Vec<
     if shown < asked {
         let rows = if asked - shown == 1 { "row" } else { "rows" };
         notes.push(format!("{} {rows} left out for want of space.", grouped((asked - shown) as u64)));
+    }
+    for mark in t.faults.iter().filter(|m| (window.from..=window.to).contains(&m.tick)).take(NAMED) {
+        let line = t.sites.get(mark.site as usize).map_or(String::new(), |s| format!(" at line {}", s.line));
+        notes.push(format!("Fault at cycle {}: {}{line}.", cycles(mark.tick), mark.label));
     }
     if let Some(at) = t.truncated_at {
         notes.push(format!("Spans after cycle {} were not recorded.", cycles(at)));

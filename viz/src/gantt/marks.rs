@@ -122,6 +122,17 @@ pub(crate) fn draw(frame: &Frame<'_>, scene: &mut Scene, marks: &Marks, places: 
     }
 }
 
+/// A line through all rows where a fault showed, clear of all texts.
+pub(crate) fn faults(frame: &Frame<'_>, scene: &mut Scene) {
+    let (plot, window) = (scene.plot, frame.scale.window);
+    let ticks: BTreeSet<u64> = frame.t.faults.iter().map(|m| m.tick).collect();
+    for tick in ticks.into_iter().filter(|t| (window.from..=window.to).contains(t)) {
+        let x = frame.scale.x(tick).clamp(plot.x + 2, (plot.right() - 2).max(plot.x + 2));
+        let blocks = texts(scene, Area::new(x - 3, plot.y, 7, plot.h));
+        line(frame, scene, (x, plot.y, plot.bottom()), &blocks, frame.theme.fault());
+    }
+}
+
 /// Texts near a box, with the margin that marks keep from them.
 fn texts(scene: &Scene, near: Area) -> Vec<Area> {
     scene.texts_near(&near).map(|t| t.grown(2)).filter(|t| t.meets(&near)).collect()
@@ -129,6 +140,10 @@ fn texts(scene: &Scene, near: Area) -> Vec<Area> {
 
 /// A barrier line: two pixels of ink between two of paper, interrupted by `blocks`.
 pub(crate) fn release(frame: &Frame<'_>, scene: &mut Scene, x: i32, top: i32, bottom: i32, blocks: &[Area]) {
+    line(frame, scene, (x, top, bottom), blocks, frame.theme.ink());
+}
+
+fn line(frame: &Frame<'_>, scene: &mut Scene, (x, top, bottom): (i32, i32, i32), blocks: &[Area], color: Rgb) {
     let mut cuts: Vec<(i32, i32)> = blocks.iter().map(|b| (b.y, b.bottom())).collect();
     cuts.sort_unstable();
     cuts.push((bottom, bottom));
@@ -136,7 +151,7 @@ pub(crate) fn release(frame: &Frame<'_>, scene: &mut Scene, x: i32, top: i32, bo
     for (start, end) in cuts {
         if start.min(bottom) > y {
             scene.fill(Layer::Marks, Area::new(x - 2, y, 4, start.min(bottom) - y), frame.theme.paper());
-            scene.fill(Layer::Marks, Area::new(x - 1, y, 2, start.min(bottom) - y), frame.theme.ink());
+            scene.fill(Layer::Marks, Area::new(x - 1, y, 2, start.min(bottom) - y), color);
         }
         y = y.max(end);
     }

@@ -73,6 +73,11 @@ impl Theme {
         self.paper().mix(self.ink(), if self == Theme::Light { 14 } else { 20 })
     }
 
+    /// A fault.
+    pub(crate) fn fault(self) -> Rgb {
+        VERMILLION
+    }
+
     /// The band behind a CTA's heading.
     pub(crate) fn band(self) -> Rgb {
         self.paper().mix(self.ink(), 10)
@@ -99,7 +104,7 @@ fn hue(what: What) -> Rgb {
             Stall::Group => PURPLE,
             Stall::Barrier | Stall::Named | Stall::Join | Stall::Cluster | Stall::Mbarrier => BLUE,
             Stall::Pool => GREEN,
-            Stall::Launch | Stall::Issue | Stall::Ended => GREY,
+            Stall::Launch | Stall::Issue | Stall::Held | Stall::Ended => GREY,
         },
         What::Hold { .. } => YELLOW,
     }

@@ -42,6 +42,7 @@ fn what() -> impl Strategy<Value = What> {
         S::Group,
         S::Counter,
         S::Pool,
+        S::Held,
         S::Ended,
     ];
     let works = vec![W::Load, W::Shared, W::Mma, W::Alu, W::Store, W::Sync, W::Control];
@@ -56,8 +57,9 @@ fn what() -> impl Strategy<Value = What> {
 pub fn timeline() -> impl Strategy<Value = Timeline> {
     let rows = prop::collection::vec((text(), 0u32..3, kind()), 0..14);
     let mhz = prop_oneof![Just(0.0), Just(1755.0), Just(1e-9), Just(1e12), Just(f64::NAN), Just(f64::INFINITY)];
-    (rows, 0u32..56, mhz, text(), text(), prop::option::of(0u64..2000)).prop_flat_map(
-        |(rows, shift, mhz, title, subtitle, cut)| {
+    let faults = prop::collection::vec((0u64..220, text(), 0u32..2), 0..4);
+    (rows, 0u32..56, mhz, text(), text(), prop::option::of(0u64..2000), faults).prop_flat_map(
+        |(rows, shift, mhz, title, subtitle, cut, faults)| {
             let count = rows.len().max(1) as u32;
             let most = if rows.is_empty() { 1 } else { 120 };
             let span = (0..count, 0u64..200, 0u64..60, what(), text(), prop::option::of(0u32..130));
@@ -85,6 +87,10 @@ pub fn timeline() -> impl Strategy<Value = Timeline> {
                     spans,
                     sites: vec![SourceLine { file: "k.pipe".into(), line: 3, text: "barrier".into() }],
                     end: 200 << shift,
+                    faults: faults
+                        .iter()
+                        .map(|(tick, label, site)| Mark { tick: tick << shift, label: label.clone(), site: *site })
+                        .collect(),
                     truncated_at: cut.map(|c| c << shift),
                 }
             })

@@ -1,10 +1,10 @@
-//! The loops of the generated rings; words in capitals are replaced.
+//! The loops of the generated protocols; words in capitals are replaced.
 
-pub(super) const READ: &str =
+pub(crate) const READ: &str =
     "lds a[i % stages].rows(self) : A[cta.m, i] -> fa;  lds b[i % stages] : B[cta.n, i] -> fb;  mma fa, fb -> acc";
-pub(super) const READ_MANUAL: &str = "lds a[i % stages].rows(self) : A[cta.m, i] -> fa;  lds b[i % stages] : B[cta.n, i] -> fb;  wait lgkm <= 0;  mfma fa, fb -> acc";
+pub(crate) const READ_MANUAL: &str = "lds a[i % stages].rows(self) : A[cta.m, i] -> fa;  lds b[i % stages] : B[cta.n, i] -> fb;  wait lgkm <= 0;  mfma fa, fb -> acc";
 
-pub(super) const TMA_WHOLE: &str = "    load: elect:
+pub(crate) const TMA_WHOLE: &str = "    load: elect:
       for i in self..tiles step PRODUCERS:
         wait empty[i % stages] for i / stages - 1
         arrive full[i % stages] expect bytes(a) + bytes(b)
@@ -12,7 +12,7 @@ pub(super) const TMA_WHOLE: &str = "    load: elect:
         tma B[cta.n, i] -> b[i % stages] signals full[i % stages]
 ";
 
-pub(super) fn tma_parts(producers: i64) -> String {
+pub(crate) fn tma_parts(producers: i64) -> String {
     format!(
         "    load: elect:
       for i in 0..tiles:
@@ -24,7 +24,7 @@ pub(super) fn tma_parts(producers: i64) -> String {
     )
 }
 
-pub(super) const CONSUME: &str = "    math:
+pub(crate) const CONSUME: &str = "    math:
       for i in 0..tiles:
         wait full[i % stages] for i / stages
         lds a[i % stages].rows(self) : A[cta.m, i] -> fa;  lds b[i % stages] : B[cta.n, i] -> fb
@@ -32,7 +32,7 @@ pub(super) const CONSUME: &str = "    math:
         arrive empty[i % stages] per warp
 ";
 
-pub(super) const WGMMA_ONE: &str = "    math:
+pub(crate) const WGMMA_ONE: &str = "    math:
       for i in 0..tiles:
         wait full[i % stages] for i / stages
         wgmma.fence
@@ -41,7 +41,7 @@ pub(super) const WGMMA_ONE: &str = "    math:
         arrive empty[i % stages] per warp
 ";
 
-pub(super) const WGMMA: &str = "    math:
+pub(crate) const WGMMA: &str = "    math:
       for i in 0..tiles:
         wait full[i % stages] for i / stages
         wgmma.fence
@@ -51,7 +51,7 @@ pub(super) const WGMMA: &str = "    math:
       wait wgmma <= 0
 ";
 
-pub(super) const UMMA: &str = "    warp 4: elect:
+pub(crate) const UMMA: &str = "    warp 4: elect:
       for i in 0..tiles:
         wait full[i % stages] for i / stages
         umma a[i % stages] : A[cta.m, i], b[i % stages] : B[cta.n, i] -> acc
@@ -59,7 +59,7 @@ pub(super) const UMMA: &str = "    warp 4: elect:
       commit umma -> done
 ";
 
-pub(super) const UMMA_END: &str = "    math:
+pub(crate) const UMMA_END: &str = "    math:
       wait done for 0
       tmem.fence after
       if tiles > 0: tmem.ld acc.rows(self) -> r;  wait tmem.ld <= 0;  store r -> C[cta.m, cta.n].rows(self)
@@ -67,7 +67,7 @@ pub(super) const UMMA_END: &str = "    math:
     warp 1: tmem.dealloc acc
 ";
 
-pub(super) const CP_MBAR: &str = "    load:
+pub(crate) const CP_MBAR: &str = "    load:
      for i in 0..tiles:
       wait empty[i % stages] for i / stages - 1
       cp A[cta.m, i] -> a[i % stages];  cp B[cta.n, i] -> b[i % stages]
@@ -76,7 +76,7 @@ pub(super) const CP_MBAR: &str = "    load:
      commit cp;  wait cp <= 0
 ";
 
-pub(super) const NAMED: &str = "    load:
+pub(crate) const NAMED: &str = "    load:
       for i in 0..tiles:
         if i >= stages: bar sync empty[i % stages] (all_of)
         cp A[cta.m, i] -> a[i % stages];  cp B[cta.n, i] -> b[i % stages];  commit cp
@@ -90,14 +90,14 @@ pub(super) const NAMED: &str = "    load:
         if i + stages < tiles: bar arrive empty[i % stages] (all_of)
 ";
 
-pub(super) const STEP_ONE: &str = "    for i in 0..tiles:
+pub(crate) const STEP_ONE: &str = "    for i in 0..tiles:
       LOAD: MOVE A[cta.m, i] -> a[0];  MOVE B[cta.n, i] -> b[0];  LANDED
       barrier
       math: READ
       barrier
 ";
 
-pub(super) const CP_GROUPS: &str = "    LOAD:
+pub(crate) const CP_GROUPS: &str = "    LOAD:
       for j in 0..stages - 1:
         if j < tiles: MOVE A[cta.m, j] -> a[j];  MOVE B[cta.n, j] -> b[j]
         commit cp
@@ -112,7 +112,7 @@ pub(super) const CP_GROUPS: &str = "    LOAD:
     LOAD: wait cp <= 0
 ";
 
-pub(super) const LOADS: &str = "    for j in 0..stages - 1:
+pub(crate) const LOADS: &str = "    for j in 0..stages - 1:
       if j < tiles: LOAD: MOVE A[cta.m, j] -> a[j];  MOVE B[cta.n, j] -> b[j]
     barrier
     for i in 0..tiles:
@@ -123,7 +123,7 @@ pub(super) const LOADS: &str = "    for j in 0..stages - 1:
       barrier
 ";
 
-pub(super) const REGISTERS_ONE: &str =
+pub(crate) const REGISTERS_ONE: &str =
     "    LOAD: if tiles > 0: ldg A[cta.m, 0] -> ra;  ldg B[cta.n, 0] -> rb;  sts ra -> a[0];  sts rb -> b[0]
     barrier
     for i in 0..tiles:
@@ -134,7 +134,7 @@ pub(super) const REGISTERS_ONE: &str =
       barrier
 ";
 
-pub(super) const REGISTERS: &str =
+pub(crate) const REGISTERS: &str =
     "    LOAD: if tiles > 0: ldg A[cta.m, 0] -> ra;  ldg B[cta.n, 0] -> rb;  sts ra -> a[0];  sts rb -> b[0]
     barrier
     for i in 0..tiles:
@@ -144,7 +144,7 @@ pub(super) const REGISTERS: &str =
       barrier
 ";
 
-pub(super) const DMA: &str = "    LOAD:
+pub(crate) const DMA: &str = "    LOAD:
       for j in 0..min(stages - 1, tiles): MOVE A[cta.m, j] -> a[j];  MOVE B[cta.n, j] -> b[j]
     for i in 0..tiles:
       LOAD: wait vm <= (min(i + stages - 1, tiles) - i - 1) * q
@@ -153,4 +153,39 @@ pub(super) const DMA: &str = "    LOAD:
         let next = i + stages - 1
         if next < tiles: MOVE A[cta.m, next] -> a[next % stages];  MOVE B[cta.n, next] -> b[next % stages]
       math: READ
+";
+
+pub(crate) const MULTICAST: &str = "    load: elect:
+      for i in 0..tiles:
+        wait empty[i % stages] for i / stages - 1
+        arrive full[i % stages] expect bytes(a) + bytes(b)
+        tma A[0, i].rows(cta, CTAS) -> a[i % stages].rows(cta, CTAS) signals full[i % stages] multicast EVERYBODY
+        tma B[cta, i] -> b[i % stages] signals full[i % stages]
+    math:
+      for i in 0..tiles:
+        wait full[i % stages] for i / stages
+        lds a[i % stages].rows(self) : A[0, i] -> fa;  lds b[i % stages] : B[cta, i] -> fb
+        mma fa, fb -> acc
+        arrive empty[i % stages] @ctas EVERYBODY per warp cluster
+";
+
+pub(crate) const NEIGHBOURS: &str = "    for i in 0..tiles:
+      math:
+        ldg A[cta, i].rows(self) -> r
+        sts r -> a[i % stages].rows(self) @cta (cta + 1) % CTAS
+      cluster.sync
+      math: lds a[i % stages].rows(self) : A[(cta + CTAS - 1) % CTAS, i] -> fa;  alu fma 16 x 16 uses fa
+      if stages == 1: cluster.sync
+";
+
+pub(crate) const BULK: &str = "    for i in 0..tiles:
+      warp 0: elect: wait bulk.read <= stages - 1
+      barrier
+      math:
+        ldg A[i, 0].rows(self) -> r
+        sts r -> a[i % stages].rows(self)
+        fence async
+      barrier
+      warp 0: elect: tma.store a[i % stages] : A[i, 0] -> C[i, 0];  commit bulk
+    warp 0: elect: wait bulk <= 0
 ";

@@ -1,0 +1,253 @@
+//! An order of moves: who goes on after whom, and when what is in flight lands.
+//!
+//! A schedule names each move by its agent and its statement, so that it can be held against a kernel: [`Order`] says whose
+//! turn it is and refuses a move that the kernel does not make there. The engine keeps to one beside time; [`Replay`] makes
+//! the moves without time. Both go through the one transition function.
+
+use crate::ir::{Program, Site, SiteId};
+use crate::protocol::{AgentId, FlightId, On, Rules, Step, World};
+
+/// What happens in a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Act {
+    /// The agent performs the operation.
+    Does,
+    /// The agent comes to the operation and waits: it arrives at a rendezvous before the others, or its wait is the fault.
+    Waits,
+    /// The agent ends.
+    Ends,
+    /// The operation has no meaning there, and the run stops.
+    Breaks,
+    /// What the agent started lands: its n-th operation in flight, from 0.
+    Lands(u32),
+}
+
+/// One move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Move {
+    /// Who, or who started what lands.
+    pub agent: AgentId,
+    /// The statement.
+    pub site: SiteId,
+    /// What of it.
+    pub act: Act,
+}
+
+/// An order of moves of one cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Launch index of the cluster.
+    pub cluster: i64,
+    /// The moves, first to last.
+    pub moves: Vec<Move>,
+}
+
+/// A move that the kernel does not make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// Which move, from 0.
+    pub at: usize,
+    /// What the schedule says and what the kernel does, in one sentence.
+    pub message: String,
+}
+
+/// How far a run has kept to a schedule.
+#[derive(Clone, Debug)]
+pub struct Order {
+    moves: Vec<Move>,
+    at: usize,
+    /// By agent, what it started, in order; nothing where it has landed.
+    started: Vec<Vec<Option<FlightId>>>,
+}
+
+impl Order {
+    /// Before the first move of a cluster with this many agents.
+    pub fn new(schedule: &Schedule, agents: usize) -> Order {
+        Order { moves: schedule.moves.clone(), at: 0, started: vec![Vec::new(); agents] }
+    }
+
+    /// The move whose turn it is; nothing at the end.
+    pub fn next(&self) -> Option<Move> {
+        self.moves.get(self.at).copied()
+    }
+
+    /// Moves made so far.
+    pub fn made(&self) -> usize {
+        self.at
+    }
+
+    /// Whether it is this agent's turn to go on.
+    pub fn turn_of(&self, a: AgentId) -> bool {
+        self.next().is_some_and(|m| m.agent == a && !matches!(m.act, Act::Lands(_)))
+    }
+
+    /// The flight whose turn it is to land, if one's is and it is under way and the first of its stream.
+    ///
+    /// # Errors
+    /// Where the kernel has not started it, or it has landed, or another of its stream is before it.
+    pub fn landing(&self, world: &World<'_>) -> Result<Option<FlightId>, Misfit> {
+        let Some(Move { agent, act: Act::Lands(n), .. }) = self.next() else { return Ok(None) };
+        let flight = self.started.get(agent as usize).and_then(|l| l.get(n as usize).copied().flatten());
+        match flight {
+            Some(f) if first_of_its_stream(world, f) => Ok(Some(f)),
+            Some(_) => Err(self.misfit(world, "and what it started before that is still under way")),
+            None => Err(self.misfit(world, "and it is not under way")),
+        }
+    }
+
+    /// That flight has landed.
+    pub fn landed(&mut self) {
+        if let Some(Move { agent, act: Act::Lands(n), .. }) = self.next() {
+            self.started[agent as usize][n as usize] = None;
+            self.at += 1;
+        }
+    }
+
+    /// An agent went on, at its turn.
+    ///
+    /// # Errors
+    /// Where it did something else than the schedule says.
+    pub fn stepped(&mut self, world: &World<'_>, a: AgentId, step: &Step) -> Result<(), Misfit> {
+        let Some(m) = self.next() else { return Ok(()) };
+        let prog = world.program();
+        let here = |pc: u32| place(prog.site(pc)) == prog.sites.get(m.site as usize).map_or((0, 0), place);
+        let comes_to = |pc: u32, what: &str| {
+            let s = prog.site(pc);
+            format!("and it {what} line {}: `{}`", s.line, s.text)
+        };
+        let found = match step {
+            Step::Did { pc, did, .. } if m.act == Act::Does && here(*pc) => {
+                self.started[a as usize].extend(did.flights().into_iter().map(Some));
+                self.at += 1;
+                return Ok(());
+            }
+            Step::Blocked { pc, .. } if m.act == Act::Waits && here(*pc) => {
+                self.at += 1;
+                return Ok(());
+            }
+            Step::Ended if m.act == Act::Ends => {
+                self.at += 1;
+                return Ok(());
+            }
+            Step::Broken if m.act == Act::Breaks => {
+                self.at += 1;
+                return Ok(());
+            }
+            Step::Did { pc, .. } => comes_to(*pc, "performs"),
+            Step::Blocked { pc, .. } => comes_to(*pc, "has to wait at"),
+            Step::Ended => "and it has ended".to_string(),
+            Step::Broken => comes_to(world.pc(a), "cannot go on at"),
+        };
+        Err(self.misfit(world, &found))
+    }
+
+    fn misfit(&self, world: &World<'_>, found: &str) -> Misfit {
+        let Some(m) = self.next() else { return Misfit { at: self.at, message: found.to_string() } };
+        let name = world.agent_name(m.agent);
+        let what = match world.program().sites.get(m.site as usize) {
+            Some(s) => format!("line {}: `{}`", s.line, s.text),
+            None => "a statement that is not there".to_string(),
+        };
+        let does = match m.act {
+            Act::Does => format!("{name} is to perform {what}"),
+            Act::Waits => format!("{name} is to wait at {what}"),
+            Act::Ends => format!("{name} is to end"),
+            Act::Breaks => format!("{name} is to fail at {what}"),
+            Act::Lands(n) => format!("number {} of what {name} started, {what}, is to land", n + 1),
+        };
+        Misfit { at: self.at, message: format!("move {}: {does}, {found}", self.at + 1) }
+    }
+}
+
+fn place(s: &Site) -> (u32, u32) {
+    (s.line, s.col)
+}
+
+/// Whether nothing of a flight's stream is under way before it.
+pub fn first_of_its_stream(world: &World<'_>, f: FlightId) -> bool {
+    let Some((owner, kind, seq)) = world.stream_place(f) else { return world.flight(f).is_some() };
+    world.flight_ids().filter_map(|g| world.stream_place(g)).all(|(o, k, s)| (o, k) != (owner, kind) || s >= seq)
+}
+
+/// The moves of a schedule made one by one, without time.
+#[derive(Clone, Debug)]
+pub struct Replay<'p> {
+    /// The state so far; its findings are those met.
+    pub world: World<'p>,
+    order: Order,
+}
+
+impl<'p> Replay<'p> {
+    /// Before the first move.
+    pub fn new(prog: &'p Program, rules: Rules, schedule: &Schedule) -> Replay<'p> {
+        let world = World::new(prog, rules, schedule.cluster, &[]);
+        let order = Order::new(schedule, world.agents().len());
+        Replay { world, order }
+    }
+
+    /// The flight whose turn it is to land, where one's is.
+    pub fn landing(&self) -> Option<FlightId> {
+        self.order.landing(&self.world).ok().flatten()
+    }
+
+    /// How many operations in flight an agent has started.
+    pub fn started(&self, a: AgentId) -> u32 {
+        self.order.started.get(a as usize).map_or(0, Vec::len) as u32
+    }
+
+    /// Makes the next move; `None` at the end.
+    ///
+    /// # Errors
+    /// A move that the kernel does not make.
+    pub fn go(&mut self) -> Result<Option<Move>, Misfit> {
+        let Some(m) = self.order.next() else { return Ok(None) };
+        self.world.touched.clear();
+        match self.order.landing(&self.world)? {
+            Some(f) => {
+                self.world.land(f);
+                self.order.landed();
+            }
+            None => {
+                let step = self.world.step(m.agent);
+                self.order.stepped(&self.world, m.agent, &step)?;
+            }
+        }
+        Ok(Some(m))
+    }
+
+    /// Makes all moves; where nobody can go on then, who waits.
+    ///
+    /// # Errors
+    /// A move that the kernel does not make.
+    pub fn to_the_end(&mut self) -> Result<Vec<Stuck>, Misfit> {
+        while self.go()?.is_some() {}
+        let waiting = stuck(&self.world);
+        if waiting.is_some() {
+            self.world.missing_bytes();
+        }
+        Ok(waiting.unwrap_or_default())
+    }
+}
+
+/// An agent, the instruction it waits at, and for what.
+pub type Stuck = (AgentId, u32, On);
+
+/// Who waits for what, where nobody can go on and nothing is in flight; `None` where somebody can.
+pub fn stuck(world: &World<'_>) -> Option<Vec<Stuck>> {
+    if world.in_flight() > 0 || world.ended() {
+        return None;
+    }
+    // A step that can be made changes the state, and this only looks.
+    let mut ahead = world.clone();
+    let mut list = Vec::new();
+    for a in 0..world.agents().len() as AgentId {
+        if world.agent_ended(a) {
+            continue;
+        }
+        match ahead.step(a) {
+            Step::Blocked { pc, on, .. } => list.push((a, pc, on)),
+            _ => return None,
+        }
+    }
+    Some(list)
+}

@@ -1,0 +1,212 @@
+//! Schedules as files: written by `verify`, read by whatever runs a kernel. `docs/json.md` describes every field.
+//!
+//! A file names agents and statements as a reader would, so it outlives a new build and not an edit of the kernel: a move
+//! that the kernel does not make is an error with its number.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use warpline_sim::protocol::World;
+use warpline_sim::schedule::{Act, Move, Schedule};
+use warpline_verify::{Meeting, Told, Witness};
+
+use crate::cli::Setting;
+use crate::failure::Failure;
+use crate::load::{Loaded, read as read_text};
+use crate::verdict::Verified;
+
+/// Schema of a schedule.
+pub const SCHEDULE: &str = "warpline.schedule/1";
+
+/// A schedule as it is written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ScheduleFile {
+    schema: String,
+    scenario: String,
+    kernel: String,
+    kernel_file: String,
+    machine: String,
+    parameters: BTreeMap<String, i64>,
+    trips: Option<i64>,
+    cta: String,
+    cluster: i64,
+    fault: FaultObject,
+    pair: Option<PairObject>,
+    shortest: bool,
+    moves: Vec<MoveObject>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct FaultObject {
+    kind: String,
+    message: String,
+    line: u32,
+    text: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PairObject {
+    first: usize,
+    second: usize,
+    meets: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct MoveObject {
+    number: usize,
+    agent: String,
+    act: String,
+    /// Which of the operations that the agent started, from 1, where one lands.
+    started: Option<u32>,
+    line: u32,
+    column: u32,
+    text: String,
+    touches: Vec<String>,
+}
+
+/// The word for what happens in a move.
+pub(crate) fn act(act: Act) -> &'static str {
+    match act {
+        Act::Does => "does",
+        Act::Waits => "waits",
+        Act::Ends => "ends",
+        Act::Breaks => "fails",
+        Act::Lands(_) => "lands",
+    }
+}
+
+fn meets(how: Meeting) -> &'static str {
+    match how {
+        Meeting::Reversed => "reversed",
+        Meeting::UnderWay => "under way",
+        Meeting::Unordered => "unordered",
+    }
+}
+
+/// The schedule of a verdict's fault, where it has one.
+pub(crate) fn of(v: &Verified) -> Option<ScheduleFile> {
+    let (x, w) = (v.verdict.violation.as_ref()?, v.witness.as_ref()?);
+    let p = v.broken.as_ref().unwrap_or(&v.subject.program);
+    let (kind, message, site) = match (x.findings.first(), x.hang.first()) {
+        (Some(f), _) => (f.kind.name(), f.message.clone(), f.site),
+        (None, Some(w)) => ("deadlock", format!("{} waits for {}", w.agent, w.waits_for), w.site),
+        (None, None) => return None,
+    };
+    let at = x.sites.get(site as usize)?;
+    Some(ScheduleFile {
+        schema: SCHEDULE.to_string(),
+        scenario: v.subject.name.clone(),
+        kernel: p.name.clone(),
+        kernel_file: p.file.clone(),
+        machine: v.subject.machine.name.clone(),
+        parameters: p.params.iter().cloned().collect(),
+        trips: x.trips,
+        cta: x.class.clone(),
+        cluster: w.schedule.cluster,
+        fault: FaultObject { kind: kind.to_string(), message, line: at.line, text: at.text.clone() },
+        pair: w.pair.map(|p| PairObject { first: p.first + 1, second: p.second + 1, meets: meets(p.how).to_string() }),
+        shortest: w.shortest,
+        moves: moves(w, &x.sites),
+    })
+}
+
+fn moves(w: &Witness, sites: &[warpline_sim::ir::Site]) -> Vec<MoveObject> {
+    let one = |(i, t): (usize, &Told)| {
+        let site = sites.get(t.site as usize)?;
+        Some(MoveObject {
+            number: i + 1,
+            agent: t.agent.clone(),
+            act: act(t.act).to_string(),
+            started: match t.act {
+                Act::Lands(n) => Some(n + 1),
+                _ => None,
+            },
+            line: site.line,
+            column: site.col,
+            text: site.text.clone(),
+            touches: t.touches.clone(),
+        })
+    };
+    w.told.iter().enumerate().filter_map(one).collect()
+}
+
+/// Reads a file, and says what is wrong with it.
+pub(crate) fn read(path: &Path) -> Result<ScheduleFile, Failure> {
+    let text = read_text(path)?;
+    let bad = |why: String| {
+        Failure::with_help(
+            format!("`{}` is no schedule: {why}", path.display()),
+            "`warpline verify S --schedule-out FILE` writes one for a kernel with a fault",
+        )
+    };
+    let file: ScheduleFile = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
+    if file.schema != SCHEDULE {
+        return Err(bad(format!("its schema is `{}`, and `{SCHEDULE}` is read here", file.schema)));
+    }
+    Ok(file)
+}
+
+impl ScheduleFile {
+    /// What the command line sets, and the parameters that the schedule is for.
+    pub(crate) fn settings(&self, given: &[Setting]) -> Result<Vec<Setting>, Failure> {
+        for s in given {
+            if let Setting::Kernel(name, value) = s
+                && let Some(own) = self.parameters.get(name)
+                && own != value
+            {
+                return Err(Failure::with_help(
+                    format!("the schedule is for {name}={own}, and --set says {name}={value}"),
+                    "leave out the --set, or verify with it and write a schedule for that",
+                ));
+            }
+        }
+        let own = self.parameters.iter().map(|(name, value)| Setting::Kernel(name.clone(), *value));
+        Ok(given.iter().cloned().chain(own).collect())
+    }
+
+    /// The machine it was written for.
+    pub(crate) fn machine(&self) -> &str {
+        &self.machine
+    }
+
+    /// The moves, as the kernel's own agents and statements.
+    pub(crate) fn resolve(&self, subject: &Loaded) -> Result<Schedule, Failure> {
+        let p = &subject.program;
+        let rules = subject.rules();
+        if !(0..p.grid.len()).contains(&self.cluster) {
+            let n = p.grid.len();
+            return Err(unfit(format!("it is of cluster {} of the grid, which has {n}", self.cluster)));
+        }
+        let world = World::new(p, rules, self.cluster, &[]);
+        let names: Vec<String> = (0..world.agents().len() as u32).map(|a| world.agent_name(a)).collect();
+        let moves = self.moves.iter().enumerate().map(|(i, m)| {
+            let n = i + 1;
+            let agent = names.iter().position(|name| *name == m.agent);
+            let agent = agent.ok_or_else(|| unfit(format!("move {n}: the kernel has no {}", m.agent)))?;
+            let here = |s: &warpline_sim::ir::Site| (s.line, s.col, &s.text) == (m.line, m.column, &m.text);
+            let site = p.sites.iter().position(here).ok_or_else(|| {
+                let there = p.sites.iter().find(|s| s.line == m.line);
+                let there = there.map_or("has no statement".to_string(), |s| format!("says `{}`", s.text));
+                unfit(format!("move {n}: `{}` is to stand at {}:{}; line {} {there}", m.text, m.line, m.column, m.line))
+            })?;
+            let act = match (m.act.as_str(), m.started) {
+                ("does", _) => Act::Does,
+                ("waits", _) => Act::Waits,
+                ("ends", _) => Act::Ends,
+                ("fails", _) => Act::Breaks,
+                ("lands", Some(n @ 1..)) => Act::Lands(n - 1),
+                (other, _) => return Err(unfit(format!("move {n}: `{other}` is nothing a move can be"))),
+            };
+            Ok(Move { agent: agent as u32, site: site as u32, act })
+        });
+        Ok(Schedule { cluster: self.cluster, moves: moves.collect::<Result<_, _>>()? })
+    }
+}
+
+fn unfit(why: String) -> Failure {
+    Failure::with_help(
+        format!("the schedule does not fit the kernel: {why}"),
+        "the kernel was edited since; `warpline verify S --schedule-out FILE` writes a new one",
+    )
+}

@@ -1,0 +1,82 @@
+//! The text of a schedule: who does what, move by move, and what would have had to be ordered.
+
+use warpline_sim::ir::Site;
+use warpline_sim::report::{Finding, FindingKind};
+use warpline_sim::schedule::Act;
+use warpline_verify::{Meeting, Pair, Told, Violation, Witness};
+
+use super::WIDTH;
+use super::numbers::of;
+use super::table::wrap;
+use crate::console::Paint;
+
+/// Moves shown: the last ones, and what the fault is about.
+const SHOWN: usize = 24;
+
+/// The moves to the fault, numbered.
+pub(super) fn schedule(x: &Violation, w: &Witness, paint: Paint) -> String {
+    let n = w.told.len();
+    let least = if w.shortest && !x.findings.is_empty() { "; none of them can be left out" } else { "" };
+    let mut text =
+        format!("\n{}\n", paint.head(&format!("A schedule that meets it ({}{least})", of(n as i64, "move"))));
+    let key = |i: usize| w.pair.is_some_and(|p| p.first == i || p.second == i) || i + 1 == n;
+    let first = n.saturating_sub(SHOWN);
+    let mut skipped = 0;
+    for (i, told) in w.told.iter().enumerate() {
+        if i < first && !key(i) {
+            skipped += 1;
+            continue;
+        }
+        if skipped > 0 {
+            text += &format!("       {} before this (`--schedule-out FILE` writes them)\n", of(skipped, "move"));
+            skipped = 0;
+        }
+        text += &line(i, told, &x.sites, key(i) && !x.findings.is_empty(), paint);
+    }
+    if let (Some(p), Some(f)) = (w.pair, x.findings.first()) {
+        text += &format!("{}\n", wrap(&meaning(p, w, f, &x.sites), WIDTH, 0));
+    }
+    text + "\n"
+}
+
+/// `> 12  producer w0 line 23: ...`, and what it touches below.
+fn line(i: usize, told: &Told, sites: &[Site], key: bool, paint: Paint) -> String {
+    let site = sites.get(told.site as usize);
+    let (line, what) = site.map_or((0, ""), |s| (s.line, s.text.as_str()));
+    let words = match told.act {
+        Act::Does => format!("{} line {line}: {what}", told.agent),
+        Act::Waits => format!("{} waits at line {line}: {what}", told.agent),
+        Act::Ends => format!("{} ends", told.agent),
+        Act::Breaks => format!("{} fails at line {line}: {what}", told.agent),
+        Act::Lands(_) => format!("what {} started at line {line} lands: {what}", told.agent),
+    };
+    let mark = if key { ">" } else { " " };
+    let words = wrap(&words, WIDTH, 9);
+    let mut text = format!("{mark} {:>4}  {}\n", i + 1, if key { paint.head(&words) } else { words });
+    if !told.touches.is_empty() {
+        text += &format!("         {}\n", wrap(&told.touches.join(", "), WIDTH - 9, 9));
+    }
+    text
+}
+
+/// What would have had to be ordered.
+fn meaning(p: Pair, w: &Witness, f: &Finding, sites: &[Site]) -> String {
+    let (first, second) = (p.first + 1, p.second + 1);
+    let kind = f.kind;
+    match p.how {
+        Meeting::Reversed => {
+            let stale = w.findings.iter().find(|g| g.kind == FindingKind::Stale);
+            let at = |site: u32| sites.get(site as usize).map_or(0, |s| s.line);
+            let seen = stale.map_or(String::new(), |g| format!(" Line {} {}.", at(g.site), g.message));
+            format!("Nothing makes {first} wait for {second}, and here {first} comes first.{seen}")
+        }
+        Meeting::UnderWay if kind != FindingKind::Fence => {
+            format!("Nothing makes {second} wait until {first} has landed, and here it has not.")
+        }
+        _ if kind == FindingKind::Fence => format!("No `fence async` stands on the way from {first} to {second}."),
+        _ if kind == FindingKind::Scope => {
+            format!("{first} comes before {second}, and what it did is not visible there.")
+        }
+        _ => format!("Nothing orders {second} after {first}."),
+    }
+}

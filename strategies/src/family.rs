@@ -1,0 +1,61 @@
+//! What moves the data, and what the two sides wait for.
+
+/// What moves the data, and what the two sides wait for. Simple ones first: a failing case shrinks towards them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// Synchronous loads and one CTA barrier a step (Metal): `threadgroup_barrier`.
+    Loads,
+    /// Loads into registers a step ahead, stored between barriers: the register scoreboard.
+    Registers,
+    /// `cp.async` groups and one CTA barrier a step.
+    CpGroups,
+    /// `cp.async` that arrives on a full mbarrier.
+    CpMbar,
+    /// A ring of numbered barriers: `bar.sync`, `bar.arrive`.
+    Named,
+    /// TMA into full and empty mbarriers with their bytes, read by warps.
+    Tma,
+    /// The same, read by warpgroups that release a slot one tile late: `wgmma` groups.
+    TmaWgmma,
+    /// The same, read by the fifth-generation tensor core, whose commits release the slots.
+    TmaUmma,
+    /// Loads past the registers, `vmcnt`, `lgkmcnt` and `s_barrier` (AMD).
+    Dma,
+    /// Tiles stored by bulk groups through a ring of slots.
+    Bulk,
+    /// TMA that multicasts to every CTA of a cluster; a slot is free when the consumers of all have released it.
+    Multicast,
+    /// Stores into the next CTA's memory, between cluster barriers.
+    Neighbours,
+}
+
+use Family::*;
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Family; 12] =
+        [Loads, Registers, CpGroups, CpMbar, Named, Tma, TmaWgmma, TmaUmma, Dma, Bulk, Multicast, Neighbours];
+
+    /// Built-in machines that have what it needs.
+    pub fn machines(self) -> &'static [&'static str] {
+        match self {
+            Tma | Bulk | Multicast | Neighbours => &["h200", "b200"],
+            TmaWgmma => &["h200"],
+            TmaUmma => &["b200"],
+            CpMbar | CpGroups | Named => &["a100", "h200", "b200"],
+            Registers => &["v100", "a100", "h200"],
+            Loads => &["m4-max", "m4-max-32"],
+            Dma => &["mi355x"],
+        }
+    }
+
+    /// Whether its CTAs are those of a cluster.
+    pub fn in_clusters(self) -> bool {
+        matches!(self, Multicast | Neighbours)
+    }
+
+    /// Whether every slot holds tile i of both operands, filled and read in turn.
+    pub fn is_ring(self) -> bool {
+        !matches!(self, Bulk | Multicast | Neighbours)
+    }
+}

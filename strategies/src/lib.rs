@@ -1,0 +1,58 @@
+//! [proptest](https://docs.rs/proptest) strategies for GPU pipeline protocols.
+//!
+//! A checker of barrier protocols, a compiler pass that inserts synchronisation, a simulator of one's own: each can be held
+//! to protocols nobody thought of. [`Protocol`] is [`Arbitrary`](proptest::arbitrary::Arbitrary): a kernel that is right at
+//! every trip count, over every kind of wait there is ([`Family`]): mbarrier rings with TMA bytes, `cp.async` groups, `wgmma`
+//! groups, bulk groups, numbered, CTA and cluster barriers, AMD counters, Metal barriers, the register scoreboard; 1 to 3 CTAs
+//! in a cluster. [`Mutant`] is one of these with one slip of the pen. Both give text and program.
+//!
+//! ```
+//! use proptest::prelude::*;
+//! use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+//! use warpline_strategies::{Bounds, Family, Mutant, Protocol};
+//! use warpline_verify::{Options, Outcome, verify, walk};
+//!
+//! // What the program decides about a protocol, at every trip count.
+//! fn outcome(p: &Protocol) -> Outcome {
+//!     verify(&p.program(), Some(&|n| p.at(n)), p.rules(), Options::default()).outcome
+//! }
+//!
+//! // A property of all protocols of two families; `any::<Protocol>()` draws from all.
+//! let bounds = Bounds { families: vec![Family::Loads, Family::Tma], stages: 1..=3, tiles: 0..=8, ..Bounds::default() };
+//! let runner = || {
+//!     let config = ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() };
+//!     TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+//! };
+//! runner()
+//!     .run(&any_with::<Protocol>(bounds), |p| {
+//!         prop_assert_eq!(outcome(&p), Outcome::Proved, "{}", p.text());
+//!         // One schedule of it, drawn at random; the seed says which.
+//!         prop_assert!(walk(&p.program(), p.rules(), 0, 7, 100_000).clean());
+//!         Ok(())
+//!     })
+//!     .unwrap();
+//!
+//! // A failing case shrinks field by field: fewer stages, tiles and warps, an earlier line of the text.
+//! let last = runner().run(&any_with::<Mutant>(Bounds::tiny()), |m| {
+//!     let Some(program) = m.at(m.protocol.tiles) else { return Ok(()) };
+//!     let v = verify(&program, None, m.protocol.rules(), Options::default());
+//!     prop_assert!(v.outcome != Outcome::Violated, "{}\n{}", m.edit.words, m.protocol.text());
+//!     Ok(())
+//! });
+//! println!("{}", last.unwrap_err());
+//! ```
+//!
+//! In tests, keep to the macro: `proptest! { #[test] fn law(p in any::<Protocol>()) { ... } }`. `PROPTEST_CASES=10000` looks
+//! longer, and `proptest-regressions/` keeps the seeds of what failed.
+//!
+//! The strategies choose each field by itself and never build one strategy from another's value, so that a failing case
+//! shrinks quickly. What [`Family`] cannot do (three producers of 128 rows) is rounded to what it can.
+
+mod bodies;
+mod family;
+mod protocol;
+mod strategy;
+
+pub use family::Family;
+pub use protocol::Protocol;
+pub use strategy::{Bounds, Mutant, mutants, protocols};

@@ -1,0 +1,141 @@
+//! A correct scenario, and what becomes of its mutants.
+
+use std::collections::BTreeMap;
+
+use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, scenario};
+use warpline_sim::engine::{rules, supported};
+use warpline_sim::ir::{Fence, Instr, Op, Program};
+use warpline_sim::machine::Machine;
+use warpline_sim::protocol::agents;
+use warpline_verify::{AtTrips, Change, Edit, Found, Options, Outcome, Trips, Verdict, search, verify, walk};
+
+use super::fate::Fate;
+
+/// A mutant may make a loop endless; no run of these kernels takes half as many steps.
+const OPTIONS: Options = Options { max_trips: 160, max_steps: 1_000_000 };
+/// Moves of a random schedule.
+const MOVES: u64 = 100_000;
+/// Trip counts at which a mutant is held to schedules drawn at random.
+pub(super) const SHORT: [i64; 3] = [1, 2, 5];
+/// The same for those of which the verifier gives up.
+pub(super) const LONGER: [i64; 6] = [1, 2, 3, 7, 14, 40];
+/// Trip counts at which these are searched, states looked at, and agents at most.
+const SEARCHED: ([i64; 3], usize, usize) = ([0, 1, 2], 20_000, 8);
+
+/// A scenario with its machine.
+pub(super) struct Subject {
+    pub(super) program: Program,
+    machine: Machine,
+    kernel: (&'static str, &'static str),
+}
+
+impl Subject {
+    pub(super) fn load(name: &str) -> Subject {
+        let (file, text) = embedded(name).unwrap();
+        let scenario = scenario(file, text).unwrap();
+        let kernel = embedded_kernel_of(name, &scenario.kernel).unwrap();
+        let machine = warpline_models::embedded(&scenario.machine).unwrap();
+        let cores = machine.get("core.count").map(|c| c as i64);
+        let program = compile(kernel.0, kernel.1, &Inputs { set: &scenario.set, cores }).unwrap();
+        Subject { program, machine, kernel }
+    }
+
+    /// The kernel at every trip count.
+    pub(super) fn trips(&self) -> Option<Trips<'_>> {
+        Trips::find(&self.program, |name, value| {
+            let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
+            set.insert(name.to_string(), value);
+            let cores = self.machine.get("core.count").map(|c| c as i64);
+            compile(self.kernel.0, self.kernel.1, &Inputs { set: &set, cores }).ok()
+        })
+    }
+
+    /// The verdict on the kernel, or on a mutant of it.
+    pub(super) fn verdict(&self, trips: Option<&Trips<'_>>, edit: Option<&Edit>) -> Verdict {
+        let change = |p: Program| edit.map_or_else(|| Some(p.clone()), |e| e.apply(&p).ok());
+        let at = |n: i64| trips.and_then(|t| t.at(n)).and_then(change);
+        let at: Option<AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
+        verify(&change(self.program.clone()).unwrap(), at, rules(&self.machine), OPTIONS)
+    }
+
+    /// What becomes of a mutant, held against the kernel's own verdict.
+    pub(super) fn fate(&self, trips: Option<&Trips<'_>>, whole: &Verdict, edit: &Edit) -> Fate {
+        let Ok(mutant) = edit.apply(&self.program) else { return Fate::Refused };
+        if supported(&mutant, &self.machine).is_err() {
+            return Fate::Refused;
+        }
+        if self.orders_nothing(edit) {
+            return Fate::NotHeldTo;
+        }
+        let v = self.verdict(trips, Some(edit));
+        match (&v.outcome, &v.violation) {
+            (Outcome::Violated, Some(x)) if x.findings.is_empty() => Fate::Hangs,
+            (Outcome::Violated, Some(x)) => Fate::Caught(x.findings[0].kind),
+            _ if v.as_far_as(whole) => Fate::Equivalent,
+            (Outcome::Bounded { .. }, _) => Fate::Bounded,
+            _ if self.drawn(trips, edit, 64, &LONGER).is_some() => Fate::Drawn,
+            _ if self.clean_in_every_order(trips, edit) => Fate::Searched,
+            _ => Fate::Undecided,
+        }
+    }
+
+    /// Whether the model does not know what the statement orders (DEVIATIONS.md 10, 11, 16).
+    fn orders_nothing(&self, edit: &Edit) -> bool {
+        let lanes = agents(&self.program).iter().any(|a| a.lanes.is_some());
+        let here = |pc: usize| {
+            let s = self.program.site(pc as u32);
+            (s.line, s.col) == (edit.site.line, edit.site.col)
+        };
+        let moved = matches!(edit.change, Change::Drop | Change::Double | Change::Swap);
+        let mut code = self.program.code.iter().enumerate().filter(|(pc, _)| here(*pc));
+        moved
+            && code.any(|(_, i)| match i {
+                Instr::Op { op: Op::Fence(f), .. } => !matches!(f, Fence::Async | Fence::MbarrierInit),
+                Instr::Op { op: Op::WarpSync, .. } => !lanes,
+                _ => false,
+            })
+    }
+
+    /// The mutant at these trip counts, or as given where none are varied.
+    fn short(&self, trips: Option<&Trips<'_>>, edit: &Edit, at: &[i64]) -> Vec<Program> {
+        match trips {
+            Some(t) => at.iter().filter_map(|n| edit.apply(&t.at(*n)?).ok()).collect(),
+            None => edit.apply(&self.program).into_iter().collect(),
+        }
+    }
+
+    /// A schedule at fault, of so many drawn at each of these trip counts: its seed.
+    pub(super) fn drawn(&self, trips: Option<&Trips<'_>>, edit: &Edit, seeds: u64, at: &[i64]) -> Option<u64> {
+        let rules = rules(&self.machine);
+        let short = self.short(trips, edit, at);
+        // The first cluster and the last, which has what is left of the matrix.
+        let clean = |p: &Program, seed| {
+            let last = p.grid.len() - 1;
+            walk(p, rules, 0, seed, MOVES).clean() && (last <= 0 || walk(p, rules, last, seed, MOVES).clean())
+        };
+        (0..seeds).find(|&seed| short.iter().any(|p| !clean(p, seed)))
+    }
+
+    /// A fault that a search of every order finds within so many states, at the smallest trip count that has a loop.
+    pub(super) fn searched(&self, trips: Option<&Trips<'_>>, edit: &Edit, states: usize) -> Option<Found> {
+        let program = self.short(trips, edit, &SHORT).into_iter().next()?;
+        let found = search(&program, rules(&self.machine), 0, states).found;
+        (!matches!(found, Found::Clean | Found::TooMany)).then_some(found)
+    }
+
+    /// Whether the search finds fault with the kernel as it is: it takes shares of a piece for the piece, where warps write
+    /// parts that no access cuts. Then it is no judge of the mutants.
+    pub(super) fn search_errs(&self, trips: Option<&Trips<'_>>, states: usize) -> bool {
+        let program = trips.and_then(|t| t.at(SHORT[0])).unwrap_or_else(|| self.program.clone());
+        let found = search(&program, rules(&self.machine), 0, states).found;
+        !matches!(found, Found::Clean | Found::TooMany)
+    }
+
+    fn clean_in_every_order(&self, trips: Option<&Trips<'_>>, edit: &Edit) -> bool {
+        let programs = self.short(trips, edit, &SEARCHED.0);
+        if programs.iter().any(|p| agents(p).len() > SEARCHED.2) {
+            return false;
+        }
+        programs.iter().all(|p| search(p, rules(&self.machine), 0, SEARCHED.1).found == Found::Clean)
+    }
+}

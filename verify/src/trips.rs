@@ -1,0 +1,101 @@
+//! Which parameter of a kernel sets how often its main loop runs, and the kernel at any other number of steps.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use crate::trip_count;
+use warpline_sim::ir::Program;
+
+/// A kernel with another value of one parameter; `None` where it refuses it.
+type With<'a> = Box<dyn Fn(&str, i64) -> Option<Program> + Sync + 'a>;
+
+/// A parameter that sets the trip count: `value + (n - bound) * step` gives `n` steps.
+pub struct Trips<'a> {
+    with: With<'a>,
+    /// The parameter.
+    pub name: String,
+    value: i64,
+    bound: i64,
+    step: i64,
+    /// Kernels compiled so far; verification asks for the same ones again for each CTA class and each removal.
+    compiled: Mutex<BTreeMap<i64, Option<Program>>>,
+}
+
+/// Trip counts at which a candidate is held to its word, three at least. Some kernels may be others (`if tiles > 1`).
+const CHECKED: [i64; 6] = [1, 2, 8, 13, 64, 100];
+
+impl<'a> Trips<'a> {
+    /// The first parameter, in order of declaration, of which one step more is one trip more. `with` compiles the kernel
+    /// with another value of one parameter.
+    pub fn find(base: &Program, with: impl Fn(&str, i64) -> Option<Program> + Sync + 'a) -> Option<Trips<'a>> {
+        let mut values: Vec<i64> = base.params.iter().chain(&base.lets).map(|(_, v)| *v).filter(|v| *v > 1).collect();
+        values.sort_unstable();
+        values.dedup();
+        values.push(1);
+        let bounds = |value: i64| {
+            base.loops.iter().filter_map(move |l| {
+                let b = l.bound.as_ref()?.constant()?;
+                (b > 0 && value % b == 0 && value > 0).then_some(value / b)
+            })
+        };
+        let mut trips = Trips {
+            with: Box::new(with),
+            name: String::new(),
+            value: 0,
+            bound: 0,
+            step: 0,
+            compiled: Mutex::default(),
+        };
+        let found = base.params.iter().any(|(name, value)| {
+            // A step that divides the value goes first: then n steps are a problem of n whole tiles.
+            let steps = bounds(*value).chain(values.iter().copied());
+            trips.name.clone_from(name);
+            trips.value = *value;
+            steps.into_iter().any(|step| trips.holds_at(base, step))
+        });
+        found.then_some(trips)
+    }
+
+    /// Whether steps of the parameter as large as this are steps of the loop.
+    fn holds_at(&mut self, base: &Program, step: i64) -> bool {
+        let next = self.value.checked_add(step).and_then(|more| (self.with)(&self.name, more));
+        let Some(bound) = next.and_then(|next| trip_count(base, &next)) else { return false };
+        (self.bound, self.step, self.compiled) = (bound, step, Mutex::default());
+        let counted = |n: &i64| Some((*n, trip_count(&self.at(*n)?, &self.at(n + 1)?)?));
+        let found: Vec<_> = CHECKED.iter().filter_map(counted).collect();
+        found.len() >= 3 && found.iter().all(|(n, trips)| n == trips)
+    }
+
+    /// The kernel with `n` steps; `None` where it cannot have as many.
+    pub fn at(&self, n: i64) -> Option<Program> {
+        let kept = |map: &BTreeMap<i64, Option<Program>>| map.get(&n).cloned();
+        if let Some(known) = self.compiled.lock().ok().and_then(|map| kept(&map)) {
+            return known;
+        }
+        let by = (n - self.bound).checked_mul(self.step)?;
+        let value = self.value.checked_add(by).filter(|v| *v >= 0)?;
+        let program = (self.with)(&self.name, value);
+        if let Ok(mut map) = self.compiled.lock() {
+            map.insert(n, program.clone());
+        }
+        program
+    }
+
+    /// In words: how the parameter makes `n` steps.
+    pub fn meaning(&self) -> String {
+        let rest = self.value - self.bound * self.step;
+        let sum = match rest {
+            0 => String::new(),
+            r if r > 0 => format!(" + {r}"),
+            r => format!(" - {}", -r),
+        };
+        let product = if self.step == 1 { "n".to_string() } else { format!("n x {}", self.step) };
+        format!("{} = {product}{sum}", self.name)
+    }
+}
+
+impl std::fmt::Debug for Trips<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Trips").field(&self.meaning()).finish()
+    }
+}
