@@ -8,6 +8,7 @@ mod docs;
 mod engine;
 mod facts;
 mod faults;
+mod gate;
 mod museum;
 mod properties;
 mod semantics;
