@@ -99,13 +99,9 @@ pub struct Run {
     pub quiet: bool,
 }
 
-/// What to verify, and how far to look.
+/// On what and with which values to verify, and how far to look.
 #[derive(Debug, Args)]
 pub struct Proof {
-    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe)
-    #[arg(value_name = "SCENARIO")]
-    pub scenario: String,
-
     /// The machine: a built-in name (`h200`) or a machine file (.toml)
     #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
     pub machine: Option<String>,
@@ -130,12 +126,20 @@ pub struct Proof {
 /// `warpline verify`.
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// What to verify.
+    /// Built-in scenarios or families of them (`metal`), scenario files (.toml), kernels (.pipe), or folders of scenarios
+    #[arg(required = true, value_name = "SCENARIO|FOLDER")]
+    pub scenarios: Vec<String>,
+
+    /// How.
     #[command(flatten)]
     pub proof: Proof,
 
-    /// Print one JSON object (schema `warpline.verify/1`, see docs/json.md)
-    #[arg(long)]
+    /// What to print
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    pub format: Format,
+
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
 
     /// Write the schedule that meets the fault; `run`, `gantt` and `trace` keep to it with `--schedule FILE`
@@ -147,14 +151,33 @@ pub struct Verify {
     pub no_suggestion: bool,
 
     /// Print nothing but errors; the exit status tells the outcome
-    #[arg(long, short, conflicts_with = "json")]
+    #[arg(long, short, conflicts_with_all = ["json", "format"])]
     pub quiet: bool,
+}
+
+/// How verdicts are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One JSON object (schema `warpline.verify/1`, of several `warpline.verify.many/1`; see docs/json.md).
+    Json,
+    /// JUnit XML, as test reports are read by CI services.
+    Junit,
+    /// SARIF 2.1.0, as findings are read by code-scanning services.
+    Sarif,
+    /// Annotations of a GitHub Actions log.
+    Github,
 }
 
 /// `warpline barriers`.
 #[derive(Debug, Args)]
 pub struct Barriers {
-    /// What to look at.
+    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: String,
+
+    /// How.
     #[command(flatten)]
     pub proof: Proof,
 

@@ -18,7 +18,7 @@ pub const VERIFY: &str = "warpline.verify/1";
 pub const BARRIERS: &str = "warpline.barriers/1";
 
 #[derive(Serialize)]
-struct VerifyObject<'a> {
+pub(crate) struct VerifyObject<'a> {
     schema: &'static str,
     scenario: &'a str,
     kernel: &'a str,
@@ -26,6 +26,8 @@ struct VerifyObject<'a> {
     machine: &'a str,
     parameters: BTreeMap<&'a str, i64>,
     verdict: &'static str,
+    expect: Option<&'static str>,
+    as_expected: Option<bool>,
     why: Option<&'a str>,
     trip_counts: Range,
     varied: Option<&'a str>,
@@ -136,11 +138,16 @@ fn violation(x: &Violation) -> ViolationObject<'_> {
     }
 }
 
-/// The object of one verdict.
+/// The object of one verdict, as text.
 pub(crate) fn verify(v: &Verified) -> Result<String, Failure> {
+    text(&object(v))
+}
+
+/// The object of one verdict.
+pub(crate) fn object(v: &Verified) -> VerifyObject<'_> {
     let (s, p, r) = (&v.subject, &v.subject.program, &v.verdict);
     let x = r.violation.as_ref();
-    text(&VerifyObject {
+    VerifyObject {
         schema: VERIFY,
         scenario: &s.name,
         kernel: &p.name,
@@ -148,6 +155,8 @@ pub(crate) fn verify(v: &Verified) -> Result<String, Failure> {
         machine: &s.machine.name,
         parameters: p.params.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
         verdict: word(&r.outcome),
+        expect: s.expect.as_ref().map(|e| e.what.name()),
+        as_expected: v.as_expected(),
         why: why(r),
         trip_counts: range(r),
         varied: v.varied.as_ref().map(|p| p.meaning.as_str()),
@@ -175,7 +184,7 @@ pub(crate) fn verify(v: &Verified) -> Result<String, Failure> {
         hang: x.map_or(vec![], |x| waiting_objects(&x.hang, &x.sites)),
         notes: finding_objects(&r.notes, &p.sites),
         reads: ReadsObject { checked: r.reads.0, all: r.reads.1 },
-    })
+    }
 }
 
 #[derive(Serialize)]
@@ -266,16 +275,15 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::cli::{Cli, Command, Proof};
+    use crate::cli::{Cli, Command, Verify};
     use crate::console::{Console, Look};
     use crate::json::tests::{documented, paths};
     use crate::verdict;
     use clap::Parser;
 
-    fn proof(args: &[&str]) -> Proof {
-        let args = ["warpline", "verify"].iter().chain(args);
-        match Cli::try_parse_from(args).expect("parses").command {
-            Command::Verify(v) => v.proof,
+    fn parsed(name: &str) -> Verify {
+        match Cli::try_parse_from(["warpline", "verify", name]).expect("parses").command {
+            Command::Verify(v) => v,
             _ => unreachable!("verify was asked for"),
         }
     }
@@ -299,7 +307,7 @@ mod tests {
         let verified: Vec<String> = ["blackwell/level2_2sm", "mla/proj_k16", "blackwell/level2_2sm_fixed"]
             .iter()
             .map(|name| {
-                let mut v = verdict::verify(&console, &proof(&[name]), true).expect("verifies");
+                let mut v = verdict::verify(&console, name, &parsed(name).proof, true).expect("verifies");
                 if let (Some(x), true) = (&mut v.verdict.violation, *name == "mla/proj_k16") {
                     let (agent, needs) = (String::from("w0"), String::from("an arrival"));
                     let waits_for = String::from("a barrier");
@@ -317,10 +325,12 @@ mod tests {
             })
             .collect();
         assert_eq!(fields(&verified), documented(VERIFY));
-        let v = verdict::verify(&console, &proof(&["blackwell/level2_2sm"]), false).expect("verifies");
+        let name = "blackwell/level2_2sm";
+        let v = verdict::verify(&console, name, &parsed(name).proof, false).expect("verifies");
         let file = text(&schedule::of(&v).expect("a fault")).expect("serialisable");
         assert_eq!(fields(&[file]), documented(schedule::SCHEDULE));
-        let sifted = verdict::sift(&console, &proof(&["cdna/two_step_ahead"])).expect("verifies");
+        let name = "cdna/two_step_ahead";
+        let sifted = verdict::sift(&console, name, &parsed(name).proof).expect("verifies");
         assert_eq!(fields(&[barriers(&sifted).expect("serialisable")]), documented(BARRIERS));
     }
 }

@@ -18,6 +18,8 @@ mod console;
 mod diagnose;
 mod draw;
 mod failure;
+mod files;
+mod gate;
 pub mod json;
 pub mod json_verify;
 mod load;

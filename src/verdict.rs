@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
+use warpline_scenarios::Expect;
 use warpline_sim::ir::Program;
+use warpline_sim::report::FindingKind;
 use warpline_verify::{Options, Outcome, Redundancy, Suggested, Trips, Value, Verdict, Witness};
 
 use crate::cli::{Proof, Subject};
@@ -39,8 +41,30 @@ pub(crate) struct Varied {
 pub(crate) const ENGINE: &str = "one run, happens-before";
 
 impl Verified {
+    /// The exit status: of the verdict, or where the scenario expects one, whether it is that. Nothing decided is never
+    /// what was expected.
     pub(crate) fn status(&self) -> Status {
-        status(&self.verdict)
+        let status = status(&self.verdict);
+        match self.as_expected() {
+            Some(true) => Status::Holds,
+            Some(false) => status.and(Status::Violated),
+            None => status,
+        }
+    }
+
+    /// Whether the verdict is the one the scenario expects; `None` where it expects none, or nothing is decided.
+    pub(crate) fn as_expected(&self) -> Option<bool> {
+        let violated = self.verdict.violation.as_ref();
+        let met = match self.subject.expect.as_ref()?.what {
+            _ if matches!(self.verdict.outcome, Outcome::GaveUp { .. }) => return None,
+            Expect::Proved => self.verdict.outcome == Outcome::Proved,
+            Expect::Violated => violated.is_some(),
+            Expect::Fault(kind) => violated.is_some_and(|x| {
+                let hangs = kind == FindingKind::Deadlock && !x.hang.is_empty();
+                hangs || x.findings.iter().any(|f| f.kind == kind)
+            }),
+        };
+        Some(met)
     }
 }
 
@@ -73,9 +97,9 @@ pub(crate) const ASSUMPTIONS: [&str; 6] = [
     "trip counts, tiles and values known only at run time are those the kernel gives (DEVIATIONS.md 8)",
 ];
 
-fn subject(proof: &Proof) -> Result<Loaded, Failure> {
+fn subject(name: &str, proof: &Proof) -> Result<Loaded, Failure> {
     let subject = load::load(&Subject {
-        scenario: proof.scenario.clone(),
+        scenario: name.to_string(),
         machine: proof.machine.clone(),
         set: proof.set.clone(),
         fence: proof.fence.clone(),
@@ -91,10 +115,15 @@ fn options(proof: &Proof) -> Options {
     Options { max_trips: proof.max_trips as i64, max_steps: proof.max_steps }
 }
 
-/// Verifies what a command line names; with `mend`, looks for a change that mends a fault.
-pub(crate) fn verify(console: &Console, proof: &Proof, mend: bool) -> Result<Verified, Failure> {
-    let subject = subject(proof)?;
-    let progress = Progress::start(console.look.progress, format!("verifying {}", subject.name));
+/// Verifies what a command line names, with a sign of life; with `mend`, looks for a change that mends a fault.
+pub(crate) fn verify(console: &Console, name: &str, proof: &Proof, mend: bool) -> Result<Verified, Failure> {
+    let _progress = Progress::start(console.look.progress, format!("verifying {name}"));
+    decide(name, proof, mend)
+}
+
+/// Verifies a scenario or kernel; with `mend`, looks for a change that mends a fault.
+pub(crate) fn decide(name: &str, proof: &Proof, mend: bool) -> Result<Verified, Failure> {
+    let subject = subject(name, proof)?;
     let start = Instant::now();
     let rules = subject.rules();
     let options = options(proof);
@@ -115,7 +144,6 @@ pub(crate) fn verify(console: &Console, proof: &Proof, mend: bool) -> Result<Ver
         let varied = trips.as_ref().map(|t| Varied { name: t.name.clone(), meaning: t.meaning() });
         (verdict, varied, broken, witness, suggested)
     };
-    drop(progress);
     Ok(Verified { subject, verdict, varied, broken, witness, suggested, wall_s: start.elapsed().as_secs_f64() })
 }
 
@@ -154,8 +182,8 @@ pub(crate) struct Sifted {
 }
 
 /// Takes out each synchronisation of what a command line names.
-pub(crate) fn sift(console: &Console, proof: &Proof) -> Result<Sifted, Failure> {
-    let subject = subject(proof)?;
+pub(crate) fn sift(console: &Console, name: &str, proof: &Proof) -> Result<Sifted, Failure> {
+    let subject = subject(name, proof)?;
     let progress = Progress::start(console.look.progress, format!("looking at the barriers of {}", subject.name));
     let start = Instant::now();
     let rules = subject.rules();

@@ -33,6 +33,7 @@
 
 mod ast;
 mod evaluate;
+mod expect;
 mod fmt;
 mod lex;
 mod library;
@@ -47,10 +48,11 @@ use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
 
 pub use evaluate::evaluate;
+pub use expect::Expect;
 pub use fmt::format;
 pub use library::{embedded, embedded_kernel, embedded_kernel_names, embedded_kernel_of, embedded_names, suggestion};
 pub use lower::{Parameter, parameters};
-pub use scenario::{Beside, Claim, Scenario, Verdict, scenario};
+pub use scenario::{Beside, Claim, Scenario, Verdict, is_scenario, scenario};
 
 /// Values a kernel is compiled with.
 #[derive(Clone, Copy, Debug)]

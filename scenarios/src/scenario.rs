@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::{BadFence, Fences, RULES};
 
+use crate::Expect;
 use crate::suggest::did_you_mean;
 
 /// A scenario.
@@ -34,11 +35,13 @@ pub struct Scenario {
     pub fences: Fences,
     /// What to look at, for readers.
     pub note: Option<String>,
+    /// What `verify` is to say of it; that it holds, where absent.
+    pub expect: Option<Expect>,
     /// Runs to show beside it.
     pub beside: Vec<Beside>,
     /// Statements that the tool holds or refutes.
     pub claims: Vec<Claim>,
-    /// Where values stand in the file: `kernel`, `machine`, and the keys of `[set]`.
+    /// Where values stand in the file: `kernel`, `machine`, `expect`, and the keys of `[set]`.
     pub spans: BTreeMap<String, Range<usize>>,
 }
 
@@ -112,6 +115,13 @@ pub fn scenario(file: &str, text: &str) -> Result<Scenario, Vec<Diagnostic>> {
     Err(r.errors)
 }
 
+/// Whether a TOML file is meant for a scenario: it names a kernel or a machine, or cannot be read.
+pub fn is_scenario(text: &str) -> bool {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let has = |key: &str| table.get_ref().keys().any(|k| k.get_ref() == key);
+    !errors.is_empty() || has("kernel") || has("machine")
+}
+
 type Key<'i> = Spanned<std::borrow::Cow<'i, str>>;
 type Value<'i> = Spanned<DeValue<'i>>;
 
@@ -135,6 +145,22 @@ impl Reader<'_> {
         word == "warm"
     }
 
+    fn expect(&mut self, value: &Value) -> Option<Expect> {
+        let word = self.string(value);
+        let found = Expect::named(&word);
+        if found.is_none() && value.get_ref().is_str() {
+            let near = did_you_mean(&word, Expect::all().map(Expect::name));
+            let all = Expect::all().map(Expect::name).collect::<Vec<_>>().join(", ");
+            self.error(
+                value.span(),
+                format!("`{word}` is nothing that `verify` can find"),
+                "a verdict or a kind of fault",
+            )
+            .help = Some(near.unwrap_or(format!("write one of {all}")));
+        }
+        found
+    }
+
     fn scenario(&mut self, table: &DeTable) -> Scenario {
         let name = self.file.strip_suffix(".toml").unwrap_or(self.file).to_string();
         let mut s = Scenario { name, ..Scenario::default() };
@@ -142,6 +168,10 @@ impl Reader<'_> {
             match key.get_ref().as_ref() {
                 "title" => s.title = self.string(value),
                 "note" => s.note = Some(self.string(value)),
+                "expect" => {
+                    s.expect = self.expect(value);
+                    s.spans.insert("expect".into(), value.span());
+                }
                 "l2" => s.warm_l2 = self.l2(value),
                 "kernel" => {
                     s.kernel = self.string(value);
@@ -165,7 +195,9 @@ impl Reader<'_> {
                     s.claims.push(c);
                 }),
                 _ => {
-                    self.unknown(key, &["title", "note", "kernel", "machine", "l2", "set", "fences", "beside", "claim"])
+                    let known =
+                        ["title", "note", "kernel", "machine", "l2", "expect", "set", "fences", "beside", "claim"];
+                    self.unknown(key, &known)
                 }
             }
         }

@@ -120,6 +120,24 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// All kinds, in order.
+    pub const ALL: [FindingKind; 14] = [
+        FindingKind::Deadlock,
+        FindingKind::Raw,
+        FindingKind::War,
+        FindingKind::Waw,
+        FindingKind::Stale,
+        FindingKind::ParityAlias,
+        FindingKind::TxBytes,
+        FindingKind::ArrivalCount,
+        FindingKind::Fence,
+        FindingKind::LifeCycle,
+        FindingKind::Divergent,
+        FindingKind::Scope,
+        FindingKind::Coverage,
+        FindingKind::Range,
+    ];
+
     /// The word used in messages and JSON.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,19 +1,39 @@
 //! `warpline verify`.
 
-use crate::cli::Verify;
+use crate::cli::{Format, Verify};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
+use crate::gate::{self, Subjects};
 use crate::{json_verify, output, schedule, show, verdict};
 
 pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Failure> {
-    let verified = verdict::verify(console, &args.proof, !args.no_suggestion)?;
+    let format = if args.json { Format::Json } else { args.format };
+    let subjects = Subjects::find(&args.scenarios);
+    let (Some(name), Format::Text | Format::Json) = (subjects.single(), format) else {
+        if args.schedule_out.is_some() {
+            return Err(Failure::with_help(
+                "--schedule-out is for one scenario, printed as text or JSON",
+                "verify the scenario alone: `warpline verify S --schedule-out FILE`",
+            ));
+        }
+        let gate = gate::verify(console, subjects, &args.proof);
+        if !args.quiet {
+            let text = gate::text(&gate, format, console.paint())?;
+            console.print(&text)?;
+        }
+        for failure in gate.failures() {
+            console.error(&failure.render(console.look))?;
+        }
+        return Ok(gate.status());
+    };
+    let verified = verdict::verify(console, name, &args.proof, !args.no_suggestion)?;
     if let Some(path) = &args.schedule_out {
         match schedule::of(&verified) {
             Some(file) => output::write(console, path, crate::json::text(&file)?.as_bytes())?,
             None => console.error("note: there is no fault that a schedule could lead to; none was written\n")?,
         }
     }
-    if args.json {
+    if format == Format::Json {
         console.print(&json_verify::verify(&verified)?)?;
     } else if !args.quiet {
         console.print(&show::verdict(&verified, console.paint()))?;

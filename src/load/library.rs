@@ -204,6 +204,17 @@ fn no_scenario(name: &str) -> Failure {
     Failure::with_help(format!("there is no built-in scenario `{name}`"), hint)
 }
 
+/// The kernel file that a scenario's text names, from where the scenario is; `None` where it names none, or is no scenario.
+pub(crate) fn kernel_of(file: &Path, text: &str) -> Option<PathBuf> {
+    let scenario = warpline_scenarios::scenario(&file.display().to_string(), text).ok()?;
+    Some(file.parent().unwrap_or(Path::new("")).join(scenario.kernel))
+}
+
+/// Whether a TOML file's text is meant for a scenario.
+pub(crate) fn is_scenario(text: &str) -> bool {
+    warpline_scenarios::is_scenario(text)
+}
+
 /// Names of the built-in scenarios, in order.
 pub(crate) fn builtin_scenarios() -> Vec<String> {
     let mut names: Vec<String> = warpline_scenarios::embedded_names().into_iter().map(|n| n.to_string()).collect();

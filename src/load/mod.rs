@@ -9,7 +9,8 @@ mod near;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use warpline_scenarios::{Beside, Claim, Scenario};
+use warpline_scenarios::{Beside, Claim, Expect, Scenario};
+use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::Fences;
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
@@ -24,7 +25,8 @@ use library::{Library, Place, Values};
 pub(crate) use near::hint;
 
 pub(crate) use library::{
-    builtin_scenarios, describe, evaluate, formatted, machine_named, machine_names, read, titles,
+    builtin_scenarios, describe, evaluate, formatted, is_scenario, kernel_of, machine_named, machine_names, read,
+    titles,
 };
 
 /// Everything a run needs, and what its displays say about it.
@@ -41,6 +43,8 @@ pub(crate) struct Loaded {
     pub(crate) beside: Vec<Beside>,
     /// What a document says about it.
     pub(crate) claims: Vec<Claim>,
+    /// What `verify` is to say of it; nothing where the command line changes a value or the machine.
+    pub(crate) expect: Option<Expected>,
     pub(crate) skip_repeats: bool,
     /// Everything loaded is in the second-level cache already.
     pub(crate) warm_l2: bool,
@@ -55,6 +59,13 @@ pub(crate) struct Loaded {
     values: Values,
     /// The machine's name, before the command line's.
     base_machine: Option<String>,
+}
+
+/// What a scenario expects, and where it says so.
+pub(crate) struct Expected {
+    pub(crate) what: Expect,
+    /// Its place in the scenario; the message is what is expected.
+    pub(crate) at: Diagnostic,
 }
 
 /// Loads what a command names.
@@ -109,6 +120,10 @@ pub(crate) fn load_beside(this: &Loaded, beside: &Beside, subject: &Subject) -> 
 
 /// What the command line says of how to run it.
 fn asked(mut loaded: Loaded, subject: &Subject) -> Result<Loaded, Failure> {
+    if !subject.fence.is_empty() {
+        // An expectation is about the scenario's own levels.
+        loaded.expect = None;
+    }
     for f in &subject.fence {
         loaded.fences.set(&f.rule, &f.level).map_err(|e| Failure::new(e.to_string()))?;
     }
@@ -201,6 +216,14 @@ fn assemble(
     let program = library.compile(&found, &set, Some(&model))?;
     let warm_l2 = found.scenario.as_ref().is_some_and(|s| s.warm_l2);
     let fences = found.scenario.as_ref().map(|s| s.fences).unwrap_or_default();
+    // An expectation is about the scenario's own values.
+    let own = machine.is_none() && sets.is_empty();
+    let expect = found.scenario.as_ref().filter(|_| own).and_then(|s| {
+        let what = s.expect?;
+        let span = s.spans.get("expect").cloned().unwrap_or(0..0);
+        let at = Diagnostic::new(found.file.as_deref().unwrap_or(""), span, what.name(), "expected here");
+        Some(Expected { what, at })
+    });
     let (title, note, beside, claims) = match found.scenario {
         Some(s) => (Some(s.title), s.note, s.beside, s.claims),
         None => (None, None, Vec::new(), Vec::new()),
@@ -214,6 +237,7 @@ fn assemble(
         sources: library.sources,
         beside,
         claims,
+        expect,
         skip_repeats: true,
         warm_l2,
         fences,
@@ -252,6 +276,7 @@ impl Loaded {
             machine,
             beside: Vec::new(),
             claims: Vec::new(),
+            expect: None,
             skip_repeats: true,
             warm_l2: false,
             fences: Fences::default(),

@@ -14,7 +14,7 @@ mod verdict;
 
 pub(crate) use barriers::barriers;
 pub(crate) use beside::{Neighbour, beside};
-pub(crate) use numbers::{exact, plain};
+pub(crate) use numbers::{exact, of, plain};
 pub(crate) use table::{Align, Table, wrap};
 pub(crate) use verdict::verdict;
 

@@ -72,6 +72,14 @@ fn scope(v: &Verified) -> String {
         None => String::new(),
     };
     let mut text = field("Engine", &format!("{ENGINE}{period}"));
+    if let Some(e) = &v.subject.expect {
+        let met = match v.as_expected() {
+            Some(true) => "as it is",
+            Some(false) => "it is not so",
+            None => "not decided",
+        };
+        text += &field("Expected", &format!("{}: {met}", e.what.name()));
+    }
     text += &field("CTAs", &r.classes.join(", "));
     text += &field(
         "Varied",

@@ -9,6 +9,7 @@ mod engine;
 mod explain;
 mod facts;
 mod faults;
+mod gate;
 mod museum;
 mod mutation;
 mod properties;

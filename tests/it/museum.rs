@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, embedded_names, parameters, scenario};
+use warpline_scenarios::{Expect, Inputs, compile, embedded, embedded_kernel_of, embedded_names, parameters, scenario};
 use warpline_sim::code::Code;
 use warpline_sim::engine::rules;
 use warpline_sim::ir::Program;
@@ -204,8 +204,11 @@ fn holds(name: &str, proved: bool) -> Verdict {
 #[test]
 fn every_bug_is_found_at_its_line() {
     for &(name, machine, kind, at, with) in FOUND {
-        let (program, on, v) = decide(&format!("museum/{name}/bug"));
+        let bug = format!("museum/{name}/bug");
+        let (program, on, v) = decide(&bug);
         assert_eq!(on, machine, "{name}");
+        let (file, text) = embedded(&bug).unwrap();
+        assert_eq!(scenario(file, text).unwrap().expect, Some(Expect::Fault(kind)), "{name}: it says what to expect");
         assert_eq!(v.outcome, Outcome::Violated, "{name}");
         let seen = v.violation.unwrap();
         let text = |site: u32| program.sites[site as usize].text.as_str();

@@ -161,7 +161,7 @@ fn mutants_called_wrong_are_met_by_schedules() {
         let fates = known.iter().find(|(n, _)| n == name).map(|(_, fates)| fates.as_slice()).unwrap_or_default();
         let all = edits(&subject.program);
         let wrong = all.par_iter().zip(fates).step_by(every).filter(|(_, f)| f.met());
-        let unmet = wrong.filter(|(e, _)| subject.drawn(trips, e, 16, &LONGER).is_none());
+        let unmet = wrong.filter(|(e, _)| subject.drawn(trips, e, 64, &LONGER).is_none());
         unmet.map(|(e, f)| format!("{name}: {}: {}", e.words, f.words())).collect::<Vec<String>>()
     })
     .concat();

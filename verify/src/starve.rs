@@ -11,6 +11,8 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
 use warpline_sim::report::{Finding, Waiting};
 
+use crate::witness::Turn;
+
 /// A schedule that goes wrong.
 #[derive(Clone, Debug)]
 pub(crate) struct Wrong {
@@ -18,6 +20,8 @@ pub(crate) struct Wrong {
     pub(crate) hang: Vec<Waiting>,
     /// The last operations before the fault: agent and site.
     pub(crate) trail: Vec<(String, u32)>,
+    /// Whose turn it was, from the start.
+    pub(crate) turns: Vec<Turn>,
 }
 
 /// Operations of the trail.
@@ -42,17 +46,23 @@ pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) 
 
 struct Run<'p> {
     world: World<'p>,
-    flying: VecDeque<FlightId>,
+    /// In flight, with the turn in which it lands.
+    flying: VecDeque<(FlightId, Turn)>,
+    /// By agent, how many operations in flight it started.
+    started: Vec<u32>,
     blocked: Vec<Option<(u32, On)>>,
     trail: VecDeque<(AgentId, u32)>,
+    turns: Vec<Turn>,
     steps: u64,
     max_steps: u64,
 }
 
 impl<'p> Run<'p> {
     fn new(world: World<'p>, max_steps: u64) -> Run<'p> {
-        let blocked = vec![None; world.agents().len()];
-        Run { world, flying: VecDeque::new(), blocked, trail: VecDeque::new(), steps: 0, max_steps }
+        let n = world.agents().len();
+        let (started, blocked) = (vec![0; n], vec![None; n]);
+        let (flying, trail, turns) = (VecDeque::new(), VecDeque::new(), Vec::new());
+        Run { world, flying, started, blocked, trail, turns, steps: 0, max_steps }
     }
 
     /// Those ahead as far as they can, then flights, oldest first, then one operation of those behind.
@@ -84,13 +94,17 @@ impl<'p> Run<'p> {
     fn step(&mut self, a: AgentId) -> bool {
         self.steps += 1;
         let ended = self.world.agent_ended(a);
-        match self.world.step(a) {
+        let moved = match self.world.step(a) {
             Step::Did { did, pc, .. } => {
                 if self.trail.len() == TRAIL {
                     self.trail.pop_front();
                 }
                 self.trail.push_back((a, pc));
-                self.flying.extend(did.flights());
+                for f in did.flights() {
+                    let n = &mut self.started[a as usize];
+                    self.flying.push_back((f, Turn::Land(a, *n)));
+                    *n += 1;
+                }
                 self.blocked[a as usize] = None;
                 true
             }
@@ -103,19 +117,22 @@ impl<'p> Run<'p> {
                 !ended
             }
             Step::Broken => true,
-        }
+        };
+        self.turns.extend(moved.then_some(Turn::Agent(a)));
+        moved
     }
 
     fn land(&mut self) -> bool {
-        let flight = self.flying.pop_front();
-        flight.into_iter().for_each(|f| self.world.land(f));
-        flight.is_some()
+        let Some((flight, turn)) = self.flying.pop_front() else { return false };
+        self.world.land(flight);
+        self.turns.push(turn);
+        true
     }
 
     fn wrong(self, hang: Vec<Waiting>) -> Wrong {
         let at = &self.world.program().at;
         let trail = self.trail.iter().map(|&(a, pc)| (self.world.agent_name(a), at[pc as usize])).collect();
         let findings = self.world.findings.iter().filter(|f| !f.note).cloned().collect();
-        Wrong { findings, hang, trail }
+        Wrong { findings, hang, trail, turns: self.turns }
     }
 }

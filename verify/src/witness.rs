@@ -19,8 +19,10 @@ use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, FindingKind, Waiting};
 use warpline_sim::schedule::{Act, Move, Schedule};
 
-use crate::Violation;
+use crate::{Violation, starve};
 use run::{Goal, Setting};
+
+pub(crate) use run::Turn;
 
 /// A schedule that leads to a fault.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +86,11 @@ pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u
     let turns = run::turns(&set, max_steps);
     let fault = violation.findings.first();
     let goal = fault.map_or(Goal::Hang, Goal::Same);
-    let found = run::attempt(&set, &turns, &goal, true)?;
+    // A fault that this run does not meet was found in an order that holds a warp back.
+    let found = run::attempt(&set, &turns, &goal, true).or_else(|| {
+        let late = starve::wrong(prog, rules, violation.cluster, max_steps)?;
+        run::attempt(&set, &late.turns, &goal, true)
+    })?;
     // Where all have to stand still, nobody can be left out.
     let found = if fault.is_some() { shorten::shorten(&set, found, &goal) } else { found };
     let turned = fault.filter(|f| turnable(f)).and_then(|f| turn(&set, &found, f));

@@ -19,7 +19,7 @@ pub(super) enum Fate {
     Bounded,
     /// The verifier gave up, and a search of every order finds no fault at a few trip counts.
     Searched,
-    /// The model does not know what the statement orders.
+    /// No fault can come of the statement in the model.
     NotHeldTo,
     /// Nothing is known.
     Undecided,

@@ -18,8 +18,8 @@ this page and holds it to the record; nothing here is written by hand.
 *Caught*: a fault of the kind named, or the compiler refuses it. *Equivalent*: it holds for every schedule and trip count that the
 kernel it was made from holds for, and neither schedules drawn at random nor a search of every order found a fault; the classes are
 below. *Tried only*: it holds for trip counts 0 to 40, or in
-every order of two steps, and the kernel it was made from for all. *Not held to*: fences and lane
-barriers whose effect is not modelled (DEVIATIONS.md 10, 11, 16). A mutant nobody can decide fails the tests.
+every order of two steps, and the kernel it was made from for all. *Not held to*: fences that no rule asks for or that are
+notes by default (docs/fences.md), and barriers of lanes in step (DEVIATIONS.md 16). A mutant nobody can decide fails the tests.
 ";
 
 /// The operators, in the order of the table.

@@ -79,7 +79,8 @@ impl Subject {
         }
     }
 
-    /// Whether the model does not know what the statement orders (DEVIATIONS.md 10, 11, 16).
+    /// Whether no fault can come of the statement: a fence that no rule asks for, or that is a note by default
+    /// (docs/fences.md), and a barrier of lanes in step (DEVIATIONS.md 16).
     fn orders_nothing(&self, edit: &Edit) -> bool {
         let lanes = agents(&self.program).iter().any(|a| a.lanes.is_some());
         let here = |pc: usize| {
@@ -90,7 +91,7 @@ impl Subject {
         let mut code = self.program.code.iter().enumerate().filter(|(pc, _)| here(*pc));
         moved
             && code.any(|(_, i)| match i {
-                Instr::Op { op: Op::Fence(f), .. } => !matches!(f, Fence::Async | Fence::MbarrierInit),
+                Instr::Op { op: Op::Fence(f), .. } => !matches!(f, Fence::Async | Fence::MbarrierInit | Fence::Wgmma),
                 Instr::Op { op: Op::WarpSync, .. } => !lanes,
                 _ => false,
             })

@@ -1,5 +1,5 @@
-//! The protocols that Spin decided (Promela models of a warp-specialised TMA ring and of a Metal pipeline with one barrier
-//! a step): the same verdicts, for every trip count at once.
+//! The protocols that Spin decided (`oracles/spin`: Promela models of a warp-specialised TMA ring and of a Metal pipeline
+//! with one barrier a step, and the recorded results): the same verdicts, for every trip count at once.
 
 use super::{Verdict, kernel};
 

@@ -11,7 +11,7 @@ use crate::canon::{self, Event, Job};
 
 /// Whose turn it is; what they do then is the kernel's business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     Agent(AgentId),
     /// The n-th flight that an agent started.
     Land(AgentId, u32),

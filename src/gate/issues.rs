@@ -1,0 +1,150 @@
+//! What a report has to say of each scenario, with places, whatever its format.
+
+use std::path::Path;
+
+use warpline_sim::code::Code;
+use warpline_sim::diag::Diagnostic;
+use warpline_sim::ir::Site;
+use warpline_sim::report::{Finding, Waiting};
+use warpline_verify::{Outcome, Violation};
+
+use super::Entry;
+use super::find::shown;
+use crate::failure::{Failure, Sources};
+use crate::verdict::{Verified, word};
+
+/// How much it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// It decides the exit status.
+    Error,
+    /// A fault that the scenario expects.
+    Expected,
+    /// Worth knowing.
+    Note,
+}
+
+/// Something to say, at a place.
+pub(super) struct Issue {
+    pub(super) level: Level,
+    /// The code of a finding (`WL0104`), or a word for all of its sort (`bad-input`).
+    pub(super) rule: String,
+    /// What a line calls it (`WL0104 WAR race`).
+    pub(super) title: String,
+    /// What the rule is about, in a line.
+    pub(super) about: &'static str,
+    pub(super) message: String,
+    pub(super) at: Option<At>,
+    /// Other places, with a few words each.
+    pub(super) also: Vec<(At, String)>,
+}
+
+/// A place; lines and columns count from 1, columns in characters.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct At {
+    pub(super) file: String,
+    pub(super) line: usize,
+    pub(super) column: usize,
+    /// The column behind it, where it ends on its line.
+    pub(super) end: Option<usize>,
+}
+
+/// Rules beside the codes of findings, and what they are about.
+const BAD_INPUT: (&str, &str) = ("bad-input", "a scenario or kernel cannot be read");
+const UNDECIDED: (&str, &str) = ("undecided", "nothing is decided");
+const NOT_AS_EXPECTED: (&str, &str) = ("not-as-expected", "the verdict is not the one that the scenario expects");
+
+/// All there is to say of one scenario.
+pub(super) fn issues(entry: &Entry) -> Vec<Issue> {
+    match &entry.result {
+        Ok(v) => verdict(v),
+        Err(Failure::Input { diagnostics, sources }) => diagnostics.iter().map(|d| bad(d, sources)).collect(),
+        Err(failure) => {
+            let at = Path::new(&entry.name).is_file().then(|| At::top(&entry.name));
+            vec![Issue { at, ..Issue::new(Level::Error, BAD_INPUT, failure.in_a_line()) }]
+        }
+    }
+}
+
+impl Issue {
+    fn new(level: Level, (rule, about): (&str, &'static str), message: String) -> Issue {
+        let title = rule.replace('-', " ");
+        Issue { level, rule: rule.to_string(), title, about, message, at: None, also: Vec::new() }
+    }
+
+    fn of_code(level: Level, code: Code, message: String) -> Issue {
+        let title = format!("{code} {}", code.kind().name());
+        Issue { title, ..Issue::new(level, (code.id(), code.title()), message) }
+    }
+}
+
+impl At {
+    fn site(s: &Site) -> At {
+        let (line, column) = (s.line as usize, s.col as usize);
+        At { file: shown(Path::new(&s.file)), line, column, end: Some(column + s.text.chars().count()) }
+    }
+
+    /// The beginning of a file.
+    fn top(file: &str) -> At {
+        At { file: shown(Path::new(file)), line: 1, column: 1, end: None }
+    }
+
+    fn diagnostic(d: &Diagnostic, span: &std::ops::Range<usize>, sources: &Sources) -> At {
+        let text = sources.get(&d.file).map_or("", String::as_str);
+        let before = text.get(..span.start).unwrap_or("");
+        let line = 1 + before.matches('\n').count();
+        let column = 1 + before.rsplit('\n').next().map_or(0, |l| l.chars().count());
+        let inside = text.get(span.clone()).filter(|s| !s.is_empty() && !s.contains('\n'));
+        At { file: shown(Path::new(&d.file)), line, column, end: inside.map(|s| column + s.chars().count()) }
+    }
+}
+
+fn bad(d: &Diagnostic, sources: &Sources) -> Issue {
+    let help = d.help.as_ref().map_or(String::new(), |h| format!("; {h}"));
+    let mut issue = Issue::new(Level::Error, BAD_INPUT, format!("{}{help}", d.message));
+    issue.at = Some(At::diagnostic(d, &d.span, sources));
+    issue.also = d.related.iter().map(|(span, words)| (At::diagnostic(d, span, sources), words.clone())).collect();
+    issue
+}
+
+fn verdict(v: &Verified) -> Vec<Issue> {
+    let (mut list, met) = (Vec::new(), v.as_expected());
+    if let (Some(false), Some(e)) = (met, &v.subject.expect) {
+        let found = word(&v.verdict.outcome);
+        let message = format!("`{}` is expected here, and the verdict is {found}", e.what.name());
+        let at = At::diagnostic(&e.at, &e.at.span, &v.subject.sources);
+        list.push(Issue { at: Some(at), ..Issue::new(Level::Error, NOT_AS_EXPECTED, message) });
+    }
+    if let Outcome::GaveUp { why } = &v.verdict.outcome {
+        let at = Some(At::top(&v.subject.program.file));
+        list.push(Issue { at, ..Issue::new(Level::Error, UNDECIDED, why.clone()) });
+    }
+    if let Some(x) = &v.verdict.violation {
+        let level = if met == Some(true) { Level::Expected } else { Level::Error };
+        list.extend(x.findings.iter().map(|f| finding(f, level, &x.sites)));
+        list.extend(hang(x, level));
+    }
+    list.extend(v.verdict.notes.iter().map(|f| finding(f, Level::Note, &v.subject.program.sites)));
+    list
+}
+
+fn finding(f: &Finding, level: Level, sites: &[Site]) -> Issue {
+    let mut issue = Issue::of_code(level, f.code, format!("{}: {}", f.agent, f.message));
+    issue.at = sites.get(f.site as usize).map(At::site);
+    let other = f.other.as_ref().and_then(|(site, words)| Some((sites.get(*site as usize)?, words)));
+    issue.also.extend(other.map(|(site, words)| (At::site(site), words.clone())));
+    issue
+}
+
+/// A hang, at the first who waits; the others are its other places.
+fn hang(x: &Violation, level: Level) -> Option<Issue> {
+    let says = |w: &Waiting| {
+        let needs = if w.needs.is_empty() { String::new() } else { format!("; needs: {}", w.needs) };
+        format!("{} waits for {}{needs}", w.agent, w.waits_for)
+    };
+    let (first, others) = x.hang.split_first()?;
+    let mut issue = Issue::of_code(level, first.code, format!("nobody can go on: {}", says(first)));
+    issue.at = x.sites.get(first.site as usize).map(At::site);
+    issue.also = others.iter().filter_map(|w| Some((At::site(x.sites.get(w.site as usize)?), says(w)))).collect();
+    Some(issue)
+}

@@ -1,0 +1,82 @@
+//! Many verdicts for people: a line each, the faults with their places, and a summary.
+
+use warpline_verify::Outcome;
+
+use super::issues::{Issue, Level, issues};
+use super::{Entry, Gate};
+use crate::console::Paint;
+use crate::failure::Status;
+use crate::show::{WIDTH, of, wrap};
+use crate::verdict::Verified;
+
+/// Columns of the first word.
+const WORD: usize = 9;
+
+pub(super) fn text(gate: &Gate, paint: Paint) -> String {
+    let mut text: String = gate.entries.iter().map(|e| entry(e, paint)).collect();
+    if !gate.left_out.is_empty() {
+        text += &format!("\n{}\n", paint.head("Not verified"));
+        for (file, why) in &gate.left_out {
+            text += &format!("  {}\n", wrap(&format!("{file}: {why}"), WIDTH, 4));
+        }
+    }
+    text + &format!("\n{}\n", wrap(&summary(gate), WIDTH, 0))
+}
+
+fn entry(e: &Entry, paint: Paint) -> String {
+    let Ok(v) = &e.result else {
+        return format!("{} {}\n", paint.bad(&format!("{:<WORD$}", "BAD INPUT")), e.name);
+    };
+    let word = match v.verdict.outcome {
+        Outcome::Proved => "proved",
+        Outcome::Bounded { .. } => "bounded",
+        Outcome::Violated if v.as_expected() == Some(true) => "violated",
+        Outcome::Violated => "VIOLATED",
+        Outcome::GaveUp { .. } => "GAVE UP",
+    };
+    let word = format!("{word:<WORD$}");
+    let word = if e.status() == Status::Holds { word } else { paint.bad(&word) };
+    let mut text = format!("{word} {}{}\n", e.name, expected(v));
+    for issue in issues(e) {
+        let class = match issue.level {
+            Level::Error => issue.title.clone(),
+            Level::Note => format!("{} note", issue.rule),
+            Level::Expected => continue,
+        };
+        text += &format!("{}{}\n", " ".repeat(WORD + 1), wrap(&line(&class, &issue), WIDTH, WORD + 3));
+    }
+    text
+}
+
+fn expected(v: &Verified) -> String {
+    match (v.as_expected(), &v.subject.expect) {
+        (Some(true), Some(e)) => format!(" (as expected: {})", e.what.name()),
+        _ => String::new(),
+    }
+}
+
+fn line(class: &str, issue: &Issue) -> String {
+    let at = issue.at.as_ref().map_or(String::new(), |a| format!("{}:{}:{} ", a.file, a.line, a.column));
+    let also = issue.also.first().map_or(String::new(), |(a, words)| format!(" ({words}: line {})", a.line));
+    format!("{at}{class}: {}{also}", issue.message)
+}
+
+fn summary(gate: &Gate) -> String {
+    let verdicts = || gate.entries.iter().filter_map(|e| e.result.as_ref().ok());
+    let many = |f: &dyn Fn(&Outcome) -> bool| verdicts().filter(|v| f(&v.verdict.outcome)).count();
+    let counts = [
+        (many(&|o| matches!(o, Outcome::Proved)), "proved"),
+        (many(&|o| matches!(o, Outcome::Bounded { .. })), "bounded"),
+        (many(&|o| matches!(o, Outcome::Violated)), "violated"),
+        (many(&|o| matches!(o, Outcome::GaveUp { .. })), "undecided"),
+        (gate.failures().count(), "not readable"),
+    ];
+    let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    let expected = verdicts().filter(|v| v.as_expected() == Some(true)).count();
+    let unexpected = verdicts().filter(|v| v.as_expected() == Some(false)).count();
+    let mut text = format!("{}: {}", of(gate.entries.len() as i64, "scenario"), counts.join(", "));
+    if expected + unexpected > 0 {
+        text += &format!("; of {} that say what to expect, {expected} as expected", expected + unexpected);
+    }
+    text + &format!("; in {:.3} s", gate.wall_s)
+}
