@@ -111,6 +111,8 @@ fn what_is_expected_and_does_not_come_is_a_failure() {
     // Another value is another kernel, of which nothing is expected.
     assert_eq!(one(&["--set", "fixed=0"]).status, Status::Violated);
     assert_eq!(one(&["--set", "fixed=1"]).status, Status::Holds);
+    // So are other levels.
+    assert_eq!(one(&["--fence", "async-read=strict"]).status, Status::Violated);
     for (expect, fixed, status) in [
         ("violated", 0, Status::Holds),
         ("deadlock", 0, Status::Violated),

@@ -111,6 +111,18 @@ fn what_is_tampered_with_is_refused_and_never_a_panic() {
 }
 
 #[test]
+fn one_is_written_of_one_scenario_only() {
+    let dir = TempDir::new();
+    let file = dir.file("x.json");
+    for more in [vec!["metal/double_buffer"], vec!["--format", "sarif"]] {
+        let said = warpline(&[vec!["verify", BUG, "--schedule-out", &file], more].concat());
+        assert_eq!(said.status, Status::BadInput);
+        assert!(said.err.contains("--schedule-out is for one scenario"), "{}", said.err);
+    }
+    assert!(dir.names().is_empty());
+}
+
+#[test]
 fn a_kernel_without_a_fault_has_none() {
     let dir = TempDir::new();
     let file = dir.file("x.json");
