@@ -4,10 +4,11 @@
 //! Where every arrival belongs to one phase in every schedule (Weft's theorem, carried over to mbarriers, groups and
 //! counters), this run decides for all: it ends or hangs as they do, and happens-before shows every race of theirs.
 
+use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, On, Rules, Snapshot, Step, World};
+use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Rules, Snapshot, Step, World};
 use warpline_sim::report::{Finding, Waiting};
 
 /// How the run ended.
@@ -26,10 +27,6 @@ pub(crate) struct Seen {
     pub(crate) findings: Vec<Finding>,
     /// An arrival that another schedule could count in another phase, in words.
     pub(crate) unordered: Option<String>,
-    /// The state each time the watched variable took a new value in its first agent.
-    pub(crate) states: Vec<At>,
-    /// For each agent, which of the growing loops it executed, as bits.
-    pub(crate) loops: Vec<u64>,
     /// A number for who performed which instructions in which order.
     pub(crate) path: u64,
     pub(crate) steps: u64,
@@ -40,16 +37,6 @@ pub(crate) struct Seen {
     pub(crate) trail: Vec<(String, u32)>,
 }
 
-/// A state on the way.
-#[derive(Clone, Debug)]
-pub(crate) struct At {
-    /// The watched variable.
-    pub(crate) step: i64,
-    pub(crate) state: Snapshot,
-    /// Where each agent is.
-    pub(crate) pcs: Vec<u32>,
-}
-
 /// What to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job<'p> {
@@ -57,20 +44,25 @@ pub(crate) struct Job<'p> {
     pub(crate) rules: Rules,
     /// The cluster's launch index.
     pub(crate) cluster: i64,
-    /// The main loop's variable, whose values mark the states to keep.
-    pub(crate) watch: Option<u16>,
-    /// The loops whose bounds grow with the trip count, as first and last instruction.
-    pub(crate) grown: &'p [(u32, u32)],
     pub(crate) max_steps: u64,
 }
 
-/// An odd number with bits all over.
-const MIX: u64 = 0x517c_c1b7_2722_0a95;
+/// What a step of the run was.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Made {
+    /// An agent performed the operation at an instruction, and ended a rendezvous with it.
+    Did { agent: AgentId, pc: u32, last: bool },
+    /// It could not.
+    Blocked { agent: AgentId, pc: u32 },
+    /// It is at its end.
+    Ended { agent: AgentId },
+    /// The oldest operation in flight ended.
+    Landed { agent: AgentId, pc: u32 },
+    /// All is over.
+    Over(End),
+}
 
-/// Operations of the trail.
-const TRAIL: usize = 24;
-
-/// Something that the run did.
+/// Something that the run did, for those who listen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event<'a> {
     /// An agent tried to go on.
@@ -79,127 +71,127 @@ pub(crate) enum Event<'a> {
     Land(FlightId),
 }
 
-/// Runs it.
-pub(crate) fn run(job: Job<'_>) -> Seen {
-    told(job, &mut |_, _| {})
+/// Hears of each with the world after the step, or before the landing.
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
+
+/// A run under way.
+#[derive(Clone)]
+pub(crate) struct Walk<'p> {
+    pub(crate) world: World<'p>,
+    flying: VecDeque<FlightId>,
+    blocked: Vec<Option<(u32, On)>>,
+    /// Whose turn it is; the number of agents at the end of a round.
+    turn: AgentId,
+    /// Whether anybody went on in this round.
+    moved: bool,
+    pub(crate) steps: u64,
+    max_steps: u64,
 }
 
-/// Runs it and tells what it does, with the world after each step and before each landing.
-pub(crate) fn told(job: Job<'_>, tell: &mut dyn FnMut(&World<'_>, Event<'_>)) -> Seen {
-    let mut world = World::new(job.prog, job.rules, job.cluster, &[]);
-    let n = world.agents().len() as AgentId;
-    let mut flying: VecDeque<FlightId> = VecDeque::new();
-    let mut blocked: Vec<Option<(u32, On)>> = vec![None; n as usize];
-    let mut seen = Seen {
-        end: End::Finished,
-        findings: vec![],
-        unordered: None,
-        states: vec![],
-        loops: vec![0; n as usize],
-        path: 0,
-        steps: 0,
-        cluster: job.cluster,
-        reads: (0, 0),
-        trail: vec![],
-    };
-    let mut trail: VecDeque<(AgentId, u32)> = VecDeque::new();
-    let mut faults = false;
-    let mut watched: Option<(AgentId, i64)> = None;
-    let end = 'run: loop {
-        let mut moved = false;
-        for a in 0..n {
-            // Who ends a generation yields, so that the same agent is the last in every round.
-            let mut last = false;
-            while !last {
-                let step = world.step(a);
-                tell(&world, Event::Step(a, &step));
-                seen.steps += 1;
-                if seen.steps > job.max_steps {
-                    break 'run End::Limit;
-                }
-                match step {
-                    Step::Did { did, pc, .. } => {
-                        moved = true;
-                        if !faults {
-                            if trail.len() == TRAIL {
-                                trail.pop_front();
-                            }
-                            trail.push_back((a, pc));
-                            faults = world.findings.iter().any(|f| !f.note);
-                        }
-                        seen.path = (seen.path.rotate_left(5) ^ ((a as u64) << 32 | pc as u64)).wrapping_mul(MIX);
-                        for (bit, (head, end)) in job.grown.iter().enumerate() {
-                            seen.loops[a as usize] |= ((*head..*end).contains(&pc) as u64) << bit;
-                        }
-                        blocked[a as usize] = None;
-                        flying.extend(did.flights());
-                        last = matches!(did, Did::Met { last: true });
-                    }
-                    Step::Blocked { pc, on, .. } => {
-                        blocked[a as usize] = Some((pc, on));
-                        break;
-                    }
-                    Step::Ended => {
-                        moved |= blocked[a as usize].take().is_some();
-                        break;
-                    }
-                    Step::Broken => break 'run End::Broken,
-                }
-                if let Some(v) = job.watch {
-                    let now = world.var(a, v);
-                    if watched.is_none() && now > 0 {
-                        watched = Some((a, 0));
-                    }
-                    if let Some((agent, before)) = watched
-                        && agent == a
-                        && now > before
-                    {
-                        watched = Some((a, now));
-                        let pcs = (0..n).map(|a| world.pc(a)).collect();
-                        seen.states.push(At { step: now, state: state(&world, &flying, last), pcs });
-                    }
-                }
-            }
-        }
-        world.touched.clear();
-        if world.ended() && flying.is_empty() {
-            break End::Finished;
-        }
-        if !moved {
-            match flying.pop_front() {
-                Some(f) => {
-                    tell(&world, Event::Land(f));
-                    world.land(f);
-                }
-                None => {
-                    world.missing_bytes();
-                    break End::Hung(diagnose(&world, &blocked));
-                }
-            }
-        }
-    };
-    seen.end = end;
-    seen.findings = std::mem::take(&mut world.findings);
-    seen.reads = world.reads();
-    seen.trail = trail.iter().map(|&(a, pc)| (world.agent_name(a), job.prog.at[pc as usize])).collect();
-    seen.unordered = world.unordered.map(|(a, pc, _)| {
-        let site = job.prog.site(pc);
-        format!("line {}: `{}` by {}", site.line, site.text, world.agent_name(a))
-    });
-    seen
-}
+impl<'p> Walk<'p> {
+    pub(crate) fn new(job: Job<'p>) -> Walk<'p> {
+        let world = World::new(job.prog, job.rules, job.cluster, &[]);
+        let blocked = vec![None; world.agents().len()];
+        Walk { world, flying: VecDeque::new(), blocked, turn: 0, moved: false, steps: 0, max_steps: job.max_steps }
+    }
 
-/// The state, with the order in which flights will land.
-fn state(world: &World<'_>, flying: &VecDeque<FlightId>, last: bool) -> Snapshot {
-    let mut s = world.snapshot();
-    // Whether the agent yields now.
-    s.entries.push(Entry::Same(last as u64));
-    for f in flying {
-        if let Some(f) = world.flight(*f) {
-            s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));
+    /// Keeps what numbers decide, from now on.
+    pub(crate) fn judge(&mut self, keep: bool) {
+        self.world.judged = keep.then(RefCell::default);
+    }
+
+    /// What numbers decided in the last step.
+    pub(crate) fn judged(&self) -> Option<Ref<'_, Vec<Judged>>> {
+        self.world.judged.as_ref().map(RefCell::borrow)
+    }
+
+    /// Makes the next step. After [`Made::Over`] there is none.
+    pub(crate) fn next(&mut self) -> Made {
+        self.told(&mut |_, _| {})
+    }
+
+    fn told(&mut self, tell: Tell<'_>) -> Made {
+        if let Some(list) = &mut self.world.judged {
+            list.get_mut().clear();
+        }
+        if self.turn as usize == self.blocked.len() {
+            self.turn = 0;
+            self.world.touched.clear();
+            if self.world.ended() && self.flying.is_empty() {
+                return Made::Over(End::Finished);
+            }
+            if !std::mem::take(&mut self.moved) {
+                return self.land(tell);
+            }
+        }
+        self.steps += 1;
+        if self.steps > self.max_steps {
+            return Made::Over(End::Limit);
+        }
+        let agent = self.turn;
+        let step = self.world.step(agent);
+        tell(&self.world, Event::Step(agent, &step));
+        match step {
+            Step::Did { did, pc, .. } => {
+                self.moved = true;
+                self.blocked[agent as usize] = None;
+                self.flying.extend(did.flights());
+                // Who ends a generation yields, so that the same agent is the last in every round.
+                let last = matches!(did, Did::Met { last: true });
+                self.turn += last as u32;
+                Made::Did { agent, pc, last }
+            }
+            Step::Blocked { pc, on, .. } => {
+                self.blocked[agent as usize] = Some((pc, on));
+                self.turn += 1;
+                Made::Blocked { agent, pc }
+            }
+            Step::Ended => {
+                self.moved |= self.blocked[agent as usize].take().is_some();
+                self.turn += 1;
+                Made::Ended { agent }
+            }
+            Step::Broken => Made::Over(End::Broken),
         }
     }
-    s
+
+    /// Nobody can go on.
+    fn land(&mut self, tell: Tell<'_>) -> Made {
+        let Some(f) = self.flying.pop_front() else {
+            self.world.missing_bytes();
+            return Made::Over(End::Hung(diagnose(&self.world, &self.blocked)));
+        };
+        let (agent, pc) = self.world.flight(f).map_or((0, 0), |f| (f.agent, f.pc));
+        tell(&self.world, Event::Land(f));
+        self.world.land(f);
+        Made::Landed { agent, pc }
+    }
+
+    /// The state, with whose turn it is and the order in which flights will land.
+    pub(crate) fn state(&self) -> Snapshot {
+        let mut s = self.world.snapshot();
+        s.entries.push(Entry::Same((self.turn as u64) << 1 | self.moved as u64));
+        s.entries.extend(self.blocked.iter().map(|b| Entry::Same(b.is_some() as u64)));
+        for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
+            s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));
+        }
+        s
+    }
+
+    /// A number that is equal for equal states, and quick to get: where the agents are, and what is in flight.
+    pub(crate) fn outline(&self) -> u64 {
+        let agents = (0..self.blocked.len()).map(|a| self.world.pc(a as AgentId) as u64);
+        let flights = self.flying.iter().filter_map(|f| self.world.flight(*f)).map(|f| (f.agent as u64) << 32 | f.pc as u64);
+        agents.chain([self.turn as u64]).chain(flights).fold(0, |all, x| (all.rotate_left(5) ^ x).wrapping_mul(MIX))
+    }
+
+    /// An arrival that another schedule could count in another phase, in words.
+    pub(crate) fn unordered(&self) -> Option<String> {
+        self.world.unordered.map(|(a, pc, _)| {
+            let site = self.world.program().site(pc);
+            format!("line {}: `{}` by {}", site.line, site.text, self.world.agent_name(a))
+        })
+    }
 }
 
 /// Who waits for what; agents of one kind stand once.
@@ -213,4 +205,49 @@ pub(crate) fn diagnose(world: &World<'_>, blocked: &[Option<(u32, On)>]) -> Vec<
         }
     }
     list
+}
+
+/// An odd number with bits all over.
+const MIX: u64 = 0x517c_c1b7_2722_0a95;
+
+/// Operations of the trail.
+const TRAIL: usize = 24;
+
+/// Runs it to its end.
+pub(crate) fn run(job: Job<'_>) -> Seen {
+    told(job, &mut |_, _| {})
+}
+
+/// Runs it and tells what it does.
+pub(crate) fn told(job: Job<'_>, tell: Tell<'_>) -> Seen {
+    let mut walk = Walk::new(job);
+    let mut trail: VecDeque<(AgentId, u32)> = VecDeque::new();
+    let (mut faults, mut path) = (false, 0u64);
+    let end = loop {
+        match walk.told(tell) {
+            Made::Did { agent, pc, .. } => {
+                if !faults {
+                    if trail.len() == TRAIL {
+                        trail.pop_front();
+                    }
+                    trail.push_back((agent, pc));
+                    faults = walk.world.findings.iter().any(|f| !f.note);
+                }
+                path = (path.rotate_left(5) ^ ((agent as u64) << 32 | pc as u64)).wrapping_mul(MIX);
+            }
+            Made::Over(end) => break end,
+            _ => {}
+        }
+    };
+    let world = &walk.world;
+    Seen {
+        end,
+        findings: world.findings.clone(),
+        unordered: walk.unordered(),
+        path,
+        steps: walk.steps,
+        cluster: job.cluster,
+        reads: world.reads(),
+        trail: trail.iter().map(|&(a, pc)| (world.agent_name(a), job.prog.at[pc as usize])).collect(),
+    }
 }

@@ -1,32 +1,28 @@
-//! All trip counts of one CTA class: short runs one by one, a proof from a recurring state, and the runs it asks for.
+//! All trip counts of one CTA class: short runs one by one, a proof that they carry on, and the runs it asks for.
 
 use warpline_sim::ir::{Loop, Program};
 use warpline_sim::protocol::Rules;
 
 use crate::canon::{self, Job, Seen};
-use crate::{AtTrips, Options, Outcome, Reach, Verdict, limits, recur, shift, take};
+use crate::further::grown;
+use crate::{AtTrips, Options, Outcome, Reach, Verdict, carry, limits, take};
 
 /// What is run, how, and for which CTA.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub(crate) given: &'a Program,
-    pub(crate) at: Option<AtTrips<'a>>,
     pub(crate) rules: Rules,
     pub(crate) cluster: i64,
     pub(crate) options: Options,
 }
 
 impl Run<'_> {
-    pub(crate) fn once(&self, prog: &Program, watch: Option<u16>, grown: &[(u32, u32)]) -> Seen {
-        let max_steps = self.options.max_steps;
-        canon::run(Job { prog, rules: self.rules, cluster: self.cluster, watch, grown, max_steps })
+    pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p> {
+        Job { prog, rules: self.rules, cluster: self.cluster, max_steps: self.options.max_steps }
     }
 
-    /// A run whose states at the main loop's steps are kept.
-    pub(crate) fn watched(&self, n: i64) -> Option<Seen> {
-        let at = self.at?;
-        let (prog, next) = (at(n)?, at(n + 1)?);
-        Some(self.once(&prog, main_loop(&prog, &next), &shift::grown(&prog, &next)))
+    pub(crate) fn once(&self, prog: &Program) -> Seen {
+        canon::run(self.job(prog))
     }
 }
 
@@ -47,7 +43,7 @@ pub(crate) fn every_trip(
     let mut each = |v: &mut Verdict, from: i64, to: i64| {
         for n in from..=to {
             if let Some(prog) = at(n) {
-                let seen = run.once(&prog, None, &[]);
+                let seen = run.once(&prog);
                 if n <= upto {
                     paths.push(seen.path);
                 }
@@ -59,13 +55,13 @@ pub(crate) fn every_trip(
     each(v, 0, upto)?;
     let proof = match around(run, at).or_else(|| limits::run_time(run.given)) {
         Some(why) => Err(why),
-        None => recur::recurrence(run, at),
+        None => carry::find(run, at),
     };
     let (need, why) = match proof {
         Ok(proof) => {
             v.period = v.period.max(Some(proof.period));
             v.compared = v.compared.max(Some(proof.compared));
-            (proof.need, None)
+            (proof.needs() - 1, None)
         }
         Err(why) => (run.options.max_trips.min(TRIED), Some(why)),
     };
@@ -74,7 +70,7 @@ pub(crate) fn every_trip(
         None => Reach::All,
         Some(why) => {
             // The size that was asked about, too.
-            let seen = run.once(run.given, None, &[]);
+            let seen = run.once(run.given);
             take(v, run.given, &seen, None, class)?;
             Reach::Only(Some((0, upto.max(need))), why)
         }
@@ -86,8 +82,10 @@ pub(crate) fn every_trip(
 fn around(run: &Run<'_>, at: AtTrips<'_>) -> Option<String> {
     let n = run.options.max_trips.min(SHORT);
     let (short, long) = (at(n)?, at(n + 1)?);
-    for (head, end) in shift::grown(&short, &long) {
-        let around = |l: &&Loop| l.head <= head && l.end >= end && (l.head, l.end) != (head, end);
+    for (inner, _) in grown(&short, &long) {
+        let around = |l: &&Loop| {
+            l.head <= inner.head && l.end >= inner.end && (l.head, l.end) != (inner.head, inner.end)
+        };
         if let Some(l) = short.loops.iter().find(around) {
             let line = short.site(l.head).line;
             return Some(format!("the loop at line {line} around the main loop runs as often as the values given say"));

@@ -17,6 +17,11 @@ pub(crate) enum Use {
 
 /// Calls `f` on each.
 pub(crate) fn each(prog: &Program, i: &Instr, f: &mut impl FnMut(Use, &Expr)) {
+    each_mut(prog, &mut i.clone(), &mut |what, e| f(what, e));
+}
+
+/// Calls `f` on each, to change it; `prog` says what is global.
+pub(crate) fn each_mut(prog: &Program, i: &mut Instr, f: &mut impl FnMut(Use, &mut Expr)) {
     match i {
         Instr::Set(_, e) => f(Use::Set, e),
         Instr::Unless(e, _) | Instr::Only(Who::Cta(e), _) => f(Use::Guard, e),
@@ -25,27 +30,27 @@ pub(crate) fn each(prog: &Program, i: &Instr, f: &mut impl FnMut(Use, &Expr)) {
     }
 }
 
-fn of_op(prog: &Program, op: &Op, f: &mut impl FnMut(Use, &Expr)) {
+fn of_op(prog: &Program, op: &mut Op, f: &mut impl FnMut(Use, &mut Expr)) {
     match op {
         Op::Move { src, dst, signals, multicast, .. } => {
             place(prog, src, f);
             place(prog, dst, f);
-            signals.iter().for_each(|b| bar(b, f));
-            multicast.iter().for_each(|e| f(Use::Slot, e));
+            signals.iter_mut().for_each(|b| bar(b, f));
+            multicast.iter_mut().for_each(|e| f(Use::Slot, e));
         }
         Op::Mma { a, b, acc, .. } => [a, b, acc].into_iter().for_each(|p| place(prog, p, f)),
         Op::Alu { reads, writes, count, .. } => {
-            reads.iter().chain(writes).for_each(|p| place(prog, p, f));
+            reads.iter_mut().chain(writes).for_each(|p| place(prog, p, f));
             f(Use::Slot, count);
         }
         Op::Zero(p) => place(prog, p, f),
-        Op::CommitUmma(bars) => bars.iter().for_each(|b| bar(b, f)),
+        Op::CommitUmma(bars) => bars.iter_mut().for_each(|b| bar(b, f)),
         Op::Wait(_, n) => f(Use::Guard, n),
         Op::CpArrive { bar: b, .. } => bar(b, f),
         Op::Arrive { bar: b, count, expect, .. } => {
             bar(b, f);
             f(Use::Slot, count);
-            expect.iter().for_each(|e| f(Use::Slot, e));
+            expect.iter_mut().for_each(|e| f(Use::Slot, e));
         }
         Op::Expect { bar: b, bytes } => {
             bar(b, f);
@@ -83,29 +88,25 @@ fn of_op(prog: &Program, op: &Op, f: &mut impl FnMut(Use, &Expr)) {
     }
 }
 
-fn place(prog: &Program, p: &Place, f: &mut impl FnMut(Use, &Expr)) {
-    let at = if global(prog, p) { Use::Tile } else { Use::Slot };
-    p.at.iter().for_each(|e| f(at, e));
-    sel(&p.sel, Use::Slot, f);
-    p.cta.iter().for_each(|e| f(Use::Slot, e));
-    if let Some(t) = &p.tile {
-        t.at.iter().for_each(|e| f(Use::Tile, e));
-        sel(&t.sel, Use::Slot, f);
+fn place(prog: &Program, p: &mut Place, f: &mut impl FnMut(Use, &mut Expr)) {
+    let at = |obj: u16| if prog.objects[obj as usize].class == Class::Global { Use::Tile } else { Use::Slot };
+    let own = at(p.obj);
+    p.at.iter_mut().for_each(|e| f(own, e));
+    sel(&mut p.sel, f);
+    p.cta.iter_mut().for_each(|e| f(Use::Slot, e));
+    if let Some(t) = &mut p.tile {
+        t.at.iter_mut().for_each(|e| f(Use::Tile, e));
+        sel(&mut t.sel, f);
     }
 }
 
-fn sel(s: &Sel, what: Use, f: &mut impl FnMut(Use, &Expr)) {
-    s.rows.iter().chain(&s.cols).for_each(|p| f(what, &p.index));
+fn sel(s: &mut Sel, f: &mut impl FnMut(Use, &mut Expr)) {
+    s.rows.iter_mut().chain(&mut s.cols).for_each(|p| f(Use::Slot, &mut p.index));
 }
 
-fn bar(b: &BarRef, f: &mut impl FnMut(Use, &Expr)) {
-    f(Use::Slot, &b.stage);
-    if let Where::Cta(e) | Where::Ctas(e) = &b.at {
+fn bar(b: &mut BarRef, f: &mut impl FnMut(Use, &mut Expr)) {
+    f(Use::Slot, &mut b.stage);
+    if let Where::Cta(e) | Where::Ctas(e) = &mut b.at {
         f(Use::Slot, e);
     }
-}
-
-/// Whether a place is of a global matrix.
-pub(crate) fn global(prog: &Program, p: &Place) -> bool {
-    prog.objects[p.obj as usize].class == Class::Global
 }

@@ -5,8 +5,8 @@
 //!   for each CTA class (interior, edges, corner) that the grid can make:
 //!     n = 0, 1, 2, ... ── canon: one run without time ──▶ hang? race? stale tile? (happens-before, over every schedule)
 //!                                   │
-//!                                   ▼ states at the main loop's steps
-//!     two long runs ── period: equal but for a shift? ── shift: do expressions keep their meaning? ──▶ every trip count
+//!                                   ▼ nothing wrong
+//!     pairs of runs ── a period apart: one kernel but for a shift? ──▶ every trip count
 //! ```
 //!
 //! *Every schedule.* The protocol's phase structure must not depend on the schedule: every arrival knows that the phase
@@ -17,25 +17,28 @@
 //!
 //! *Every CTA.* `classes` says which places of the grid can behave differently.
 //!
-//! *Every trip count.* Let the state at step i recur at step i + P, up to a shift of loop indices, phases and clocks, and
-//! let the last T steps be those that can see the end. A run of n + P steps then differs from one of n by one more period:
-//! when all n up to i + T + 2 P are clean, so are all others. That the kernel computes with its trip count evenly is read
-//! off its compiled forms (`shift`). Conditions that are not met make the verdict a bounded one.
+//! *Every trip count.* Two runs that differ by a period of the main loop are laid beside each other (`pair`). They step
+//! together but for that period, every number on the way decides alike in both or moves out of the other's reach
+//! (`alike`), and the states before, between and behind the period are one but for a shift. So the same holds with one
+//! period more, and so on: each large trip count follows from a smaller one (`carry`), and the small ones are run one by
+//! one. That the text computes with its trip count evenly is read off more compilations (`further`). Conditions that are
+//! not met make the verdict a bounded one.
 
+mod alike;
 mod canon;
+mod carry;
 mod classes;
 mod edit;
-mod even;
 mod every;
 mod exprs;
+mod further;
 mod limits;
-mod period;
+mod pair;
 mod properties;
 mod random;
-mod recur;
 mod redundancy;
+mod refine;
 mod search;
-mod shift;
 mod starve;
 mod suggest;
 mod trips;
@@ -169,7 +172,7 @@ const PROBED: [i64; 4] = [3, 6, 9, 12];
 pub fn verify(given: &Program, at: Option<AtTrips<'_>>, rules: Rules, options: Options) -> Verdict {
     let short = at.and_then(|at| PROBED.iter().find_map(|n| at(*n)));
     let probe = short.as_ref().unwrap_or(given);
-    let path = |cluster| Run { given, at, rules, cluster, options }.once(probe, None, &[]).path;
+    let path = |cluster| Run { given, rules, cluster, options }.once(probe).path;
     let classes = classes::classes(probe, &path);
     let mut v = Verdict {
         outcome: Outcome::Proved,
@@ -232,11 +235,11 @@ fn decide(
     let mut bounded = None;
     let mut paths: Vec<Vec<u64>> = Vec::new();
     for class in &classes.list {
-        let run = Run { given, at, rules, cluster: class.id, options };
+        let run = Run { given, rules, cluster: class.id, options };
         let (reach, path) = match at {
             Some(at) => every::every_trip(&run, at, &class.name, v)?,
             None => {
-                let seen = run.once(given, None, &[]);
+                let seen = run.once(given);
                 take(v, given, &seen, None, &class.name)?;
                 let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
                 (Reach::Only(None, why), vec![seen.path])

@@ -83,8 +83,8 @@ pub fn suggest(
     all.truncate(TRIED);
     let tried = all.len();
     let once = |p: &Program| {
-        let run = Run { given: p, at: None, rules, cluster: violation.cluster, options };
-        clean(&run.once(p, None, &[]))
+        let run = Run { given: p, rules, cluster: violation.cluster, options };
+        clean(&run.once(p))
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {
         Candidate::Edits(e) => apply(e, p).filter(|q| q != p),

@@ -4,9 +4,10 @@
 //! at `expect`. The byte count may be negative while an arrival is pending: a copy may land before its `expect`.
 
 use crate::code::Code;
-use crate::ir::{BarRef, MbarId, Phase, Where};
+use crate::ir::{BarRef, Binary, MbarId, Phase, Where};
 
 use super::AgentId;
+use super::eval::Judged;
 use super::order::{Epoch, RowId};
 use super::step::Blocked;
 use super::world::{Fault, On, World};
@@ -290,15 +291,18 @@ impl World<'_> {
         let m = &self.mbars[ix as usize];
         let (phase, live) = (m.phase as i64, m.live);
         let target = match want {
-            Phase::Absolute(e) => self.eval(a, e)?,
+            Phase::Absolute(e) => self.number(a, e)?,
             Phase::Parity(e) => {
                 // The bit stands for the newest phase of that parity the waiter can know to be complete, or the next:
                 // with h completed phases known to it, phase h if its parity fits, else h − 1 (semantics.md 2).
-                let parity = self.eval(a, e)? & 1;
+                let v = self.number(a, e)?;
                 let h = self.rows.clock(self.agent_row(a), self.mbar_comp(ix)) as i64;
-                if h & 1 == parity { h } else { h - 1 }
+                self.judge(Judged::Op(Binary::Rem, v, 2));
+                self.judge(Judged::Op(Binary::Rem, h, 2));
+                if h & 1 == v & 1 { h } else { h - 1 }
             }
         };
+        self.judge(Judged::Fixed(target - phase));
         if target < 0 {
             return Ok(());
         }

@@ -17,7 +17,7 @@ pub struct TileKey {
     /// The global object it comes from, the register object that was stored, or the mailbox.
     pub obj: ObjId,
     /// Block coordinates; member of the role for registers; version for mailboxes.
-    pub at: [i32; 2],
+    pub at: [i64; 2],
     /// Rows and columns from a position in the slot to the position in the tile: zero where they agree.
     pub shift: [i32; 2],
 }
@@ -123,7 +123,7 @@ impl World<'_> {
         let (height, width, slot, at) = if o.class == Class::Global {
             let mut at = [0i64; 2];
             for (v, e) in at.iter_mut().zip(&place.at) {
-                *v = self.eval(a, e)?;
+                *v = self.number(a, e)?;
             }
             (o.block[0], o.block[1], 0, at)
         } else {
@@ -185,7 +185,7 @@ impl World<'_> {
     /// What a place holds; of several pieces, what the first holds. Global places hold themselves.
     pub(super) fn held(&self, a: AgentId, f: &Foot) -> Option<TileKey> {
         if self.prog.objects[f.obj as usize].class == Class::Global {
-            return Some(TileKey { obj: f.obj, at: [f.at[0] as i32, f.at[1] as i32], shift: [0, 0] });
+            return Some(TileKey { obj: f.obj, at: f.at, shift: [0, 0] });
         }
         self.each_piece(a, f).next().and_then(|p| self.pieces[p].holds)
     }
@@ -207,15 +207,15 @@ impl World<'_> {
     }
 
     /// Index of an agent's role member; its warp where the role has no members.
-    pub(super) fn member(&self, a: AgentId) -> i32 {
+    pub(super) fn member(&self, a: AgentId) -> i64 {
         let warp = self.info[a as usize].warp;
         match self.prog.role_of(warp) {
             Some(r) if r.members > 1 => {
                 let size = r.warps.count_ones() / r.members;
                 let rank = (r.warps & ((1u64 << warp) - 1)).count_ones();
-                (rank / size.max(1)) as i32
+                (rank / size.max(1)) as i64
             }
-            _ => warp as i32,
+            _ => warp as i64,
         }
     }
 
@@ -240,9 +240,9 @@ impl World<'_> {
 
     fn wanted(&self, a: AgentId, t: &TileRef, f: &Foot) -> Result<TileKey, Fault> {
         let o = &self.prog.objects[t.obj as usize];
-        let mut at = [0i32; 2];
+        let mut at = [0; 2];
         for (v, e) in at.iter_mut().zip(&t.at) {
-            *v = self.eval(a, e)? as i32;
+            *v = self.number(a, e)?;
         }
         if t.sel == Sel::default() {
             return Ok(TileKey { obj: t.obj, at, shift: [0, 0] });

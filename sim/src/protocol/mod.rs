@@ -42,6 +42,7 @@ mod touches;
 mod world;
 
 pub use agents::{AgentId, AgentInfo, agents_of as agents};
+pub use eval::Judged;
 pub use flight::{Flight, FlightId};
 pub use mbarrier::Mbar;
 pub use meet::MeetKind;

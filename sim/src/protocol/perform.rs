@@ -231,12 +231,12 @@ impl World<'_> {
             Op::Regs { count, inc } => self.set_regs(a, *count, *inc),
             Op::Put { dst, value } => {
                 let f = self.foot(a, dst, 0)?;
-                let v = self.eval(a, value)?;
+                let v = self.number(a, value)?;
                 let version = match &dst.tile {
-                    Some(t) => self.eval(a, &t.at[0])?,
+                    Some(t) => self.number(a, &t.at[0])?,
                     None => 0,
                 };
-                let key = TileKey { obj: dst.obj, at: [version as i32, 0], shift: [0, 0] };
+                let key = TileKey { obj: dst.obj, at: [version, 0], shift: [0, 0] };
                 let x = self.own_access(a, pc);
                 self.check_write(a, self.agent_row(a), &f, x, Some(key));
                 for p in self.each_piece(a, &f) {
@@ -372,10 +372,10 @@ impl World<'_> {
     fn next_tile(&mut self, a: AgentId, pc: u32, dst: &crate::ir::Place, signals: &BarRef) -> Result<Did, Blocked> {
         let value = self.more_tiles.pop().unwrap_or(-1);
         let version = match &dst.tile {
-            Some(t) => self.eval(a, &t.at[0])?,
+            Some(t) => self.number(a, &t.at[0])?,
             None => 0,
         };
-        let key = TileKey { obj: dst.obj, at: [version as i32, 0], shift: [0, 0] };
+        let key = TileKey { obj: dst.obj, at: [version, 0], shift: [0, 0] };
         let own = self.info[a as usize].cta;
         let stages = self.prog.mbars[signals.bar as usize].stages;
         let here = self.bars(a, signals)?[0];

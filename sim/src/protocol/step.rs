@@ -6,6 +6,7 @@ use crate::ir::{How, Instr, MmaKind, Op, Queue, Who};
 use crate::timeline::Work;
 
 use super::AgentId;
+use super::eval::Judged;
 use super::flight::FlightId;
 use super::memory::{Foot, TileKey};
 use super::world::{Fault, On, World};
@@ -183,7 +184,7 @@ impl World<'_> {
                         Err(Blocked::Fault(f)) => self.broken(a, pc, &f),
                     };
                 }
-                Instr::Set(v, e) => match self.eval(a, e) {
+                Instr::Set(v, e) => match self.number(a, e) {
                     Ok(x) => {
                         self.vars[a as usize * self.frame + *v as usize] = x;
                         Ok(pc + 1)
@@ -191,10 +192,13 @@ impl World<'_> {
                     Err(f) => Err(f),
                 },
                 Instr::Jump(to) => {
-                    loops += (*to <= pc) as u32;
+                    if *to <= pc {
+                        loops += 1;
+                        self.judge(Judged::Again);
+                    }
                     Ok(*to)
                 }
-                Instr::Unless(e, to) => self.eval(a, e).map(|x| if x == 0 { *to } else { pc + 1 }),
+                Instr::Unless(e, to) => self.holds(a, e).map(|yes| if yes { pc + 1 } else { *to }),
                 Instr::Only(who, to) => self.among(a, who).map(|yes| if yes { pc + 1 } else { *to }),
                 Instr::End => {
                     self.end(a, pc);

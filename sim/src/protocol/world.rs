@@ -1,5 +1,7 @@
 //! The state of one cluster: its agents, barriers, streams, memory, and what happened before what.
 
+use std::cell::RefCell;
+
 use rustc_hash::FxHashMap;
 
 use crate::code::Code;
@@ -9,7 +11,7 @@ use crate::report::Finding;
 
 use super::agents::{AgentId, AgentInfo, agents_of};
 use super::coverage::{Stored, Sum};
-use super::eval::Coords;
+use super::eval::{Coords, Judged};
 use super::fence::Touched;
 use super::flight::{Flight, FlightId};
 use super::mbarrier::{Mbar, MbarIx};
@@ -161,6 +163,8 @@ pub struct World<'p> {
     pub(super) reads: (u64, u64),
     /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
     pub accesses: Option<Vec<(u32, bool)>>,
+    /// What numbers decided since the caller last took it; kept only where the caller put a list here.
+    pub judged: Option<RefCell<Vec<Judged>>>,
     /// What changed since the caller last took it.
     pub touched: Vec<On>,
     /// The first arrival that nothing orders after the end of the phase or generation before: another schedule could
@@ -255,6 +259,7 @@ impl<'p> World<'p> {
             elected_at: elected_code(prog),
             reads: (0, 0),
             accesses: None,
+            judged: None,
             touched: Vec::new(),
             unordered: None,
             findings: Vec::new(),

@@ -89,7 +89,7 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
     let mut started: Vec<u32> = Vec::new();
     let mut name: Vec<(AgentId, u32)> = Vec::new();
     let mut stood: Vec<Option<(u32, On)>> = Vec::new();
-    let job = Job { prog: set.prog, rules: set.rules, cluster: set.cluster, watch: None, grown: &[], max_steps };
+    let job = Job { prog: set.prog, rules: set.rules, cluster: set.cluster, max_steps };
     canon::told(job, &mut |world, event| {
         started.resize(world.agents().len(), 0);
         stood.resize(world.agents().len(), None);

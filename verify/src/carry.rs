@@ -1,0 +1,100 @@
+//! From small trip counts to all: where the main loop begins to repeat, how often it does, and pairs of runs that carry
+//! each larger trip count on from a smaller one (`pair`).
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use crate::every::Run;
+use crate::further::Constants;
+use crate::refine::refine;
+use crate::{AtTrips, pair};
+
+/// A loop whose trip counts are all decided once those below a number are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Proof {
+    /// The first trip count that follows from a smaller one.
+    first: i64,
+    /// By how many steps they differ.
+    pub(crate) period: i64,
+    /// The largest trip count whose compiled kernel was compared.
+    pub(crate) compared: i64,
+}
+
+impl Proof {
+    /// The trip counts to run one by one: all below this.
+    pub(crate) fn needs(&self) -> i64 {
+        self.first + self.period
+    }
+}
+
+/// Trip counts of the run that the period is read off; a kernel that takes long to fill needs the longer ones.
+const LONG: [i64; 4] = [24, 48, 96, 160];
+
+/// Steps behind the third period at which the end is perhaps not in sight yet.
+const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
+
+/// Looks for the period of the main loop and where it starts.
+pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
+    let max = run.options.max_trips;
+    let mut why = String::new();
+    for long in LONG.into_iter().filter(|n| *n <= max) {
+        let (Some(a), Some(b)) = (at(long), at(long - 1)) else { continue };
+        let (x, y) = (refine(&a), refine(&b));
+        let Some((start, period)) = pair::repeats(run.job(&y), run.job(&x)) else { continue };
+        // What slots hold, and a parity, may be back later than all else.
+        for period in [period, 2 * period] {
+            let firsts = BEHIND.into_iter().map(|more| start + 3 * period + more);
+            for first in firsts.filter(|first| first + period <= max) {
+                match carries(run, at, (first, period)) {
+                    Ok(()) => return further_on(at, (first, period)),
+                    Err(w) => why = format!(": {w}"),
+                }
+            }
+        }
+    }
+    Err(format!("no state recurs within {max} steps{why}"))
+}
+
+/// Whether each trip count of a period follows from the one a period before.
+fn carries(run: &Run<'_>, at: AtTrips<'_>, (first, period): (i64, i64)) -> Result<(), String> {
+    let one = |n| {
+        let Some(long) = at(n) else { return Ok(()) };
+        let short = at(n - period).ok_or("the kernel refuses some trip counts")?;
+        pair::alike(run.job(&refine(&short)), run.job(&refine(&long)))
+    };
+    // Where the period is another, the first pair shows it.
+    one(first)?;
+    let each: Vec<Result<(), String>> = (first + 1..first + period).into_par_iter().map(one).collect();
+    // The first reason, whichever thread was first.
+    each.into_iter().collect()
+}
+
+/// Trip counts behind those of the pairs whose compiled kernels are compared, one after the other; then some far away, in
+/// periods.
+const FURTHER: i64 = 128;
+const FAR: [i64; 4] = [61, 1009, 65_537, 1 << 20];
+
+/// Holds the compiled kernels of more steps to those of the pairs.
+fn further_on(at: AtTrips<'_>, (first, period): (i64, i64)) -> Result<Proof, String> {
+    let mut kept: BTreeMap<i64, Option<Constants>> = BTreeMap::new();
+    let mut compared = first + period - 1;
+    let mut moves = |n: i64| -> Option<Option<Vec<i64>>> {
+        for m in [n - period, n] {
+            kept.entry(m).or_insert_with(|| at(m).map(|p| Constants::of(&p)));
+        }
+        let (a, b) = (kept.get(&(n - period))?.as_ref()?, kept.get(&n)?.as_ref()?);
+        Some(a.moves(b))
+    };
+    let pairs: Vec<_> = (first..first + period).map(&mut moves).collect();
+    for n in (first + period..first + period + FURTHER).chain(FAR.iter().map(|k| first + k * period)) {
+        // A kernel may refuse trip counts; nothing is said of those.
+        let Some(by) = moves(n) else { continue };
+        let like = &pairs[((n - first) % period) as usize];
+        if by.is_none() || like.as_ref().is_some_and(|like| *like != by) {
+            return Err(format!("at {n} steps it is another kernel than at {}", n - period));
+        }
+        compared = compared.max(n);
+    }
+    Ok(Proof { first, period, compared })
+}
