@@ -27,6 +27,7 @@ mod progress;
 mod sample;
 mod show;
 mod simulate;
+pub mod terminal;
 mod trips;
 mod verdict;
 
@@ -49,6 +50,7 @@ pub fn main() -> ExitCode {
         colour: colour && stdout.is_terminal(),
         colour_err: colour && stderr.is_terminal(),
         progress: stderr.is_terminal(),
+        interactive: stdout.is_terminal() && std::io::stdin().is_terminal(),
     };
     // Not locked: the progress line writes to the error stream from a thread of its own.
     let status = main_with(std::env::args_os(), &mut stdout, &mut stderr, look);

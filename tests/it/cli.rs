@@ -28,9 +28,21 @@ fn fine(args: &[&str]) -> String {
 #[test]
 fn help_and_version_go_to_the_output() {
     let help = fine(&["--help"]);
-    for command in
-        ["run", "verify", "barriers", "check", "gantt", "trace", "models", "list", "new", "fmt", "completions", "man"]
-    {
+    for command in [
+        "run",
+        "verify",
+        "barriers",
+        "check",
+        "gantt",
+        "view",
+        "trace",
+        "models",
+        "list",
+        "new",
+        "fmt",
+        "completions",
+        "man",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is missing in\n{help}");
     }
     assert!(fine(&["--version"]).starts_with("warpline "));
@@ -102,7 +114,7 @@ fn a_run_says_what_was_asked_for() {
 
 #[test]
 fn colour_is_only_added_where_it_is_asked_for() {
-    let look = Look { colour: true, colour_err: true, progress: false };
+    let look = Look { colour: true, colour_err: true, ..Look::default() };
     let coloured = warpline_with(&["run", "metal/triple_buffer"], look);
     assert!(coloured.out.contains("\x1b[1m"));
     let coloured = warpline_with(&["run", "nothing"], look);

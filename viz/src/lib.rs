@@ -13,6 +13,7 @@
 //!
 //! * [`gantt`] makes a picture to paste in a document: work in solid colours, waiting hatched by cause, slots with the
 //!   tile they hold, barrier releases, who woke whom, and a legend of just what is there.
+//! * [`tui`] is the terminal viewer, but for the terminal: a state, what a key does to it, and how it is drawn in cells.
 //! * [`chrome`] writes the same record as trace events, for zooming about in a viewer.
 //! * [`words`] holds the names that both use for classes of work and causes of waiting.
 //!
@@ -21,9 +22,7 @@
 //! use warpline_viz::gantt::{svg, GanttOptions};
 //!
 //! let row = Row { name: "warp 0".into(), cta: 0, kind: RowKind::Agent { role: "warp".into(), warp: 0, lanes: None } };
-//! let span = Span {
-//!     row: 0, start: 0, end: 100 * TICKS, what: What::Work(Work::Mma), site: None, label: "k0".into(), woken_by: None,
-//! };
+//! let span = Span { label: "k0".into(), ..Span::new(0, (0, 100 * TICKS), What::Work(Work::Mma)) };
 //! let t = Timeline { title: "demo".into(), rows: vec![row], spans: vec![span], end: 100 * TICKS, ..Timeline::default() };
 //! let picture = svg(&t, &GanttOptions::default())?;
 //! assert!(picture.starts_with("<svg"));
@@ -35,4 +34,5 @@
 pub mod chrome;
 pub mod gantt;
 mod lanes;
+pub mod tui;
 pub mod words;

@@ -5,6 +5,7 @@ use crate::protocol::{AgentId, Did, MeetKind, On, Step};
 use crate::timeline::{Stall, What as Shown, Work};
 
 use super::queue::What;
+use super::record::Links;
 use super::run::Engine;
 use super::server::Core;
 use super::timing::Seat as Place;
@@ -33,7 +34,9 @@ impl Engine<'_> {
             Shown::Work(k) => self.ledger.work(a as usize, k, ticks),
             Shown::Hold { .. } => {}
         }
-        let waker = if matches!(what, Shown::Stall(_)) { run.waker.take() } else { None };
+        let stalls = matches!(what, Shown::Stall(_));
+        let woken_by = if stalls { run.waker.take() } else { None };
+        let waited = run.mbar.take().filter(|_| stalls);
         let r = self.recorder.as_mut()?;
         let who = seat.world.as_ref()?.agents()[a as usize];
         let cta = seat.number * self.prog.cluster + who.cta;
@@ -43,7 +46,13 @@ impl Engine<'_> {
             Shown::Stall(Stall::Launch | Stall::Ended) => None,
             _ => Some(self.prog.at[pc as usize]),
         };
-        r.span(row, (start, until), what, site, label, waker)
+        let on = waited.and_then(|ix| {
+            let (name, at) = seat.world.as_ref()?.mbar_label(ix);
+            Some(r.barrier(seat.number * self.prog.cluster + at, ix, &name))
+        });
+        let span = r.span(row, (start, until), what, site, label, Links { woken_by, on, ..Links::default() });
+        seat.runs[a as usize].last = span;
+        span
     }
 
     /// An agent goes on: with its load, or with its next operations, until one takes time or waits.
@@ -70,7 +79,8 @@ impl Engine<'_> {
                 }
                 Step::Did { pc, loops, did } => {
                     let waited = seat.runs[a as usize].waits.take();
-                    if let Some((at, stall, _)) = waited {
+                    if let Some((at, stall, on)) = waited {
+                        seat.runs[a as usize].mbar = if let On::Mbar(ix) = on { Some(ix) } else { None };
                         self.account(s, a, at, now, Shown::Stall(stall), String::new());
                     }
                     let run = &mut self.seats[s].runs[a as usize];
@@ -111,8 +121,10 @@ impl Engine<'_> {
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return now };
         if let Did::Met { last: true } = did {
             let stall = self.meeting(op);
+            // The others waited for what the last to arrive did before.
+            let last = self.seats[s].runs[a as usize].last;
             self.account(s, a, pc, c.end, Shown::Stall(stall), String::new());
-            self.settle(s, now, None);
+            self.settle(s, now, last);
             return c.end;
         }
         let label = self.label(s, did);
@@ -122,7 +134,7 @@ impl Engine<'_> {
         if let Some(load) = c.load {
             self.seats[s].runs[a as usize].load = Some((load, pc));
         }
-        self.started(s, a, pc, did, &c, label);
+        self.started(s, a, pc, did, &c, (label, span));
         self.settle(s, now, span);
         c.end
     }

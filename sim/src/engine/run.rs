@@ -42,6 +42,10 @@ pub(super) struct Run {
     pub(super) woken: bool,
     /// Span that let it go on.
     pub(super) waker: Option<u32>,
+    /// The mbarrier it waited for, until that wait is drawn.
+    pub(super) mbar: Option<u32>,
+    /// The last span drawn of it.
+    pub(super) last: Option<u32>,
 }
 
 /// One place for a cluster on the simulated cores.

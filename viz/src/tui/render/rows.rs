@@ -1,0 +1,188 @@
+//! A row: what each of its cells stands for, and how that is drawn.
+//!
+//! A cell stands for one operation, or for several, and says so. Which of two neighbours a cell between them is given to is
+//! decided by time: an edge is right to half a cell. Cells that stand for the same are one run, and a run carries its word
+//! where there is room.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Modifier, Style};
+
+use super::super::class::{self, CLASSES, Class};
+use super::super::counter::Counter;
+use super::super::index::Sums;
+use super::super::layout::cell;
+use super::super::model::{Kind, Model, Node};
+use super::super::runs::Runs;
+use super::super::state::{Focus, State};
+use super::{edges, put, selected_on};
+
+/// What a cell stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cell {
+    Nothing,
+    /// One operation.
+    One(u32),
+    /// Several, mostly of this class.
+    Many(u8),
+}
+
+pub(super) fn row(state: &State, runs: &Runs, focus: Focus, chosen: bool, buffer: &mut Buffer, area: Rect) {
+    let m = runs.model(focus);
+    let node = &m.nodes[focus.node as usize];
+    let edges: Vec<u64> = edges(state, focus.run, area.width).collect();
+    match &node.kind {
+        Kind::Counter(counter) => columns(state, counter, &edges, buffer, area),
+        Kind::Track(spans) => {
+            let cells = track(m, node, spans, &edges);
+            draw(state, m, &cells, selected_on(state, runs, focus), buffer, area);
+        }
+        Kind::Cta | Kind::Group => folded(state, node, &edges, buffer, area),
+    }
+    let at = cell(state.from, state.to, area.width, state.at).filter(|_| chosen);
+    if let Some(x) = at {
+        super::restyle(buffer, area.x + x, area.y, Modifier::REVERSED);
+    }
+}
+
+/// The class with most time. Of two with the same, the first.
+fn most(time: &[u64; CLASSES]) -> Option<u8> {
+    let mut best: Option<(u64, u8)> = None;
+    for (i, t) in time.iter().enumerate() {
+        if *t > best.map_or(0, |b| b.0) {
+            best = Some((*t, i as u8));
+        }
+    }
+    best.map(|b| b.1)
+}
+
+fn track(m: &Model, node: &Node, spans: &[u32], edges: &[u64]) -> Vec<Cell> {
+    let sums: Vec<Sums> = node.index.sums(edges.iter().copied()).collect();
+    let cells = sums.windows(2).zip(edges.windows(2));
+    cells
+        .map(|(sums, edge)| {
+            let d = sums[1].since(&sums[0]);
+            let Some(class) = most(&d.time) else { return Cell::Nothing };
+            if d.begun > 1 {
+                return Cell::Many(class);
+            }
+            // At most one begins in the cell: it, or the one before it.
+            let last = spans.partition_point(|s| m.span(*s).start < edge[1]);
+            let near = spans[..last].iter().rev().take(2);
+            let inside = |s: u32| m.span(s).end.min(edge[1]).saturating_sub(m.span(s).start.max(edge[0]));
+            near.copied().filter(|s| inside(*s) > 0).max_by_key(|s| inside(*s)).map_or(Cell::Nothing, Cell::One)
+        })
+        .collect()
+}
+
+/// Runs of equal cells: first, how many, of what.
+fn runs_of(cells: &[Cell]) -> Vec<(usize, usize, Cell)> {
+    let mut runs: Vec<(usize, usize, Cell)> = Vec::new();
+    for (i, c) in cells.iter().enumerate() {
+        match runs.last_mut() {
+            Some((_, n, last)) if last == c => *n += 1,
+            _ => runs.push((i, 1, *c)),
+        }
+    }
+    runs
+}
+
+fn draw(state: &State, m: &Model, cells: &[Cell], selected: Option<u32>, buffer: &mut Buffer, area: Rect) {
+    let p = state.palette;
+    for (i, n, what) in runs_of(cells) {
+        let here = Rect { x: area.x + i as u16, width: n as u16, ..area };
+        match what {
+            Cell::Nothing => {}
+            Cell::One(span) => {
+                let class = m.class[span as usize];
+                let glyphs = p.glyphs(class);
+                let style = if selected == Some(span) { p.chosen() } else { p.class(class, true) };
+                fill(buffer, here, glyphs.rest, style);
+                // A bar that goes on to the left has no beginning here.
+                let word = word(m, span);
+                let width = word.chars().count();
+                if class != class::ENDED && n > width && width > 0 {
+                    put(buffer, here, 0, &word, style);
+                } else {
+                    put(buffer, here, 0, &glyphs.first.to_string(), style);
+                }
+            }
+            Cell::Many(class) => {
+                let style = p.class(class, false);
+                fill(buffer, here, p.many(class), style);
+                let word = class::ALL[usize::from(class)].word();
+                // The glyph of the many stands before and behind.
+                if n > word.len() + 1 && !word.is_empty() {
+                    put(buffer, here, 1, word, style);
+                } else if n > 2 {
+                    put(buffer, here, 1, &p.glyphs(class).first.to_string(), style);
+                }
+            }
+        }
+    }
+}
+
+/// What an operation is called on its bar.
+pub(super) fn word(m: &Model, span: u32) -> String {
+    let s = m.span(span);
+    let class = class::ALL[usize::from(m.class[span as usize])];
+    match (class, s.label.as_str()) {
+        (Class::Full | Class::Phase(_), label) => label.to_string(),
+        (class, "") => class.word().to_string(),
+        (class, label) => format!("{} {label}", class.word()),
+    }
+}
+
+fn fill(buffer: &mut Buffer, area: Rect, glyph: char, style: Style) {
+    for x in area.left()..area.right() {
+        if let Some(c) = buffer.cell_mut((x, area.y)) {
+            c.set_char(glyph).set_style(style);
+        }
+    }
+}
+
+/// Rows folded together: a column as high as the share of them at work, or holding something, in the colour of what they
+/// mostly do; where that changes, its letter.
+fn folded(state: &State, node: &Node, edges: &[u64], buffer: &mut Buffer, area: Rect) {
+    let p = state.palette;
+    let sums: Vec<Sums> = node.index.sums(edges.iter().copied()).collect();
+    let mut last = None;
+    for (i, d) in sums.windows(2).map(|s| s[1].since(&s[0])).enumerate() {
+        let mut time = d.time;
+        time[usize::from(class::ENDED)] = 0;
+        let busy = |n: u8| class::works(n) || n == class::FULL || n == class::FILLING;
+        let sum = |of: &dyn Fn(u8) -> bool| (0..CLASSES as u8).filter(|n| of(*n)).map(|n| time[usize::from(n)]).sum();
+        let (all, work): (u64, u64) = (sum(&|_| true), sum(&busy));
+        let Some(class) = most(&time) else {
+            last = None;
+            continue;
+        };
+        // Engines and slots have no time of waiting: they are measured against the rows there are.
+        let whole = if node.agents { all } else { (edges[i + 1] - edges[i]) * node.children.len().max(1) as u64 };
+        let share = if whole > 0 { work as f64 / whole as f64 } else { 0.0 };
+        let parity = class >= 24;
+        let glyph = match last {
+            Some(l) if l == class || parity => p.column(if parity { 0.5 } else { share }),
+            _ => p.glyphs(class).first,
+        };
+        last = Some(class);
+        // Phases alternate: of several stages together only that there are any is to be seen.
+        let glyph = if parity { p.glyphs(class).rest } else { glyph };
+        if let Some(c) = buffer.cell_mut((area.x + i as u16, area.y)) {
+            c.set_char(if glyph == ' ' { p.pick('·', '.') } else { glyph }).set_style(p.class(class, false));
+        }
+    }
+}
+
+fn columns(state: &State, counter: &Counter, edges: &[u64], buffer: &mut Buffer, area: Rect) {
+    let p = state.palette;
+    let most = counter.most().max(1) as f64;
+    for (i, edge) in edges.windows(2).enumerate() {
+        let share = counter.mean(edge[0], edge[1]) / most;
+        if let Some(c) = buffer.cell_mut((area.x + i as u16, area.y))
+            && edge[0] < edge[1]
+        {
+            c.set_char(p.column(share)).set_style(p.muted());
+        }
+    }
+}
