@@ -160,10 +160,11 @@ fn speed(s: &mut State, to: u32) {
 
 /// All CTAs, or all groups of this name, as the one in focus is not now.
 fn fold_all(s: &mut State, runs: &Runs) {
-    s.fold(runs);
-    let folded = s.folded[s.focus.run][s.focus.node as usize];
     let m = runs.model(s.focus);
-    let this = &m.nodes[s.focus.node as usize];
+    let Some(this) = s.foldable(runs) else { return };
+    let folded = !s.folded[this.run][this.node as usize];
+    s.fold(runs);
+    let this = &m.nodes[this.node as usize];
     for (i, n) in m.nodes.iter().enumerate() {
         if n.kind == this.kind && (n.kind == Kind::Cta || n.name == this.name) {
             s.set_folded(runs, Focus { run: s.focus.run, node: i as u32 }, folded);

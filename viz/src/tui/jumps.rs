@@ -30,11 +30,13 @@ pub(super) fn row(s: &mut State, runs: &Runs, text: Option<&str>) {
         return;
     };
     let wanted = text.to_lowercase();
-    // Folded rows too, in the tree's order, from the one in focus on and round.
-    let nodes = &runs.model(s.focus).nodes;
+    // Folded rows too: first the rest of this CTA from the row in focus on, then the other CTAs.
+    let m = runs.model(s.focus);
+    let root = m.root(s.focus.node);
     let after = s.focus.node as usize + 1;
-    let mut all = (after..nodes.len()).chain(0..after.min(nodes.len()));
-    match all.find(|i| nodes[*i].name.to_lowercase().contains(&wanted)) {
+    let all = (after..m.nodes.len()).chain(0..after.min(m.nodes.len()));
+    let found = all.filter(|i| m.nodes[*i].name.to_lowercase().contains(&wanted));
+    match found.min_by_key(|i| m.root(*i as u32) != root) {
         Some(i) => {
             let tick = s.to_run(s.focus.run, s.at).max(0) as u64;
             s.jump(runs, Focus { run: s.focus.run, node: i as u32 }, tick);

@@ -26,7 +26,7 @@ pub(crate) fn layout((width, height): (u16, u16)) -> Option<Layout> {
     if width < LEAST.0 || height < LEAST.1 {
         return None;
     }
-    let name = (width / 5).clamp(12, 26);
+    let name = (width / 4).clamp(12, 26);
     let detail = match height {
         0..16 => 2,
         16..32 => 5,

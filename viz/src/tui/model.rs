@@ -166,6 +166,14 @@ impl Model {
         (tick < self.span(spans[i]).end).then_some(spans[i])
     }
 
+    /// The CTA that a node is in.
+    pub(crate) fn root(&self, mut node: u32) -> u32 {
+        while let Some(parent) = self.nodes[node as usize].parent {
+            node = parent;
+        }
+        node
+    }
+
     /// Position of a span among those of its track.
     pub(crate) fn place(&self, span: u32) -> usize {
         let start = self.span(span).start;

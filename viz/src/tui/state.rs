@@ -214,16 +214,19 @@ impl State {
 
     fn add_lines(&self, runs: &Runs, m: &Model, focus: Focus, depth: usize, filter: &str, out: &mut Vec<Line>) {
         let node = &m.nodes[focus.node as usize];
-        let place = out.len();
-        out.push(Line { focus, depth });
-        if self.shown == Shown::Overlay
-            && let Some(other) = runs.partner(focus)
-        {
-            out.push(Line { focus: other, depth });
-        }
         let matches = filter.is_empty() || node.path.to_lowercase().contains(filter);
         // A filter opens what it finds something in, and leaves what it matches as it is.
         let open = if matches { !self.folded[focus.run][focus.node as usize] } else { true };
+        let place = out.len();
+        // The rows of an open group say all that its own line would.
+        if !(open && node.kind == Kind::Group) {
+            out.push(Line { focus, depth });
+            if self.shown == Shown::Overlay
+                && let Some(other) = runs.partner(focus)
+            {
+                out.push(Line { focus: other, depth });
+            }
+        }
         let own = out.len();
         if open {
             for &child in &self.order[focus.run][focus.node as usize] {

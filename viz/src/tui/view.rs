@@ -173,17 +173,27 @@ impl State {
         }
     }
 
+    /// The node in focus if it can be folded, else the one that it is in.
+    pub(crate) fn foldable(&self, runs: &Runs) -> Option<Focus> {
+        let node = &runs.model(self.focus).nodes[self.focus.node as usize];
+        match node.kind {
+            Kind::Cta | Kind::Group => Some(self.focus),
+            _ => node.parent.map(|node| Focus { run: self.focus.run, node }),
+        }
+    }
+
     /// Folds a node, or the group that a row is in.
     pub(crate) fn fold(&mut self, runs: &Runs) {
-        let mut focus = self.focus;
-        let nodes = &runs.model(focus).nodes;
-        if matches!(nodes[focus.node as usize].kind, Kind::Track(_) | Kind::Counter(_)) {
-            let Some(parent) = nodes[focus.node as usize].parent else { return };
-            focus.node = parent;
-        }
+        let Some(focus) = self.foldable(runs) else { return };
         let folded = !self.folded[focus.run][focus.node as usize];
         self.set_folded(runs, focus, folded);
-        self.focus = focus;
+        let nodes = &runs.model(focus).nodes;
+        // An open group has no line of its own.
+        let first = self.order[focus.run][focus.node as usize].first();
+        self.focus = match first {
+            Some(&node) if !folded && nodes[focus.node as usize].kind == Kind::Group => Focus { run: focus.run, node },
+            _ => focus,
+        };
     }
 
     /// Folds a node, here and in the other run.

@@ -18,12 +18,11 @@ pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect)
     let per = state.width() as f64 / f64::from(state.cells()) / TICKS as f64;
     let per = if per >= 10.0 { grouped(per.round() as u64) } else { format!("{per:.2}") };
     let cut = if m.t.truncated_at.is_some() { ", not all recorded" } else { "" };
-    let to = m.end.min(state.to);
-    let right = format!(
-        "cycles {}{}{} of {}{cut}, {per} a cell",
+    let times = format!(
+        "{}{}{} of {} cycles{cut}, {per} a cell",
         grouped(state.from / TICKS),
         p.pick('–', '-'),
-        grouped(to.div_ceil(TICKS)),
+        grouped(m.end.min(state.to).div_ceil(TICKS)),
         grouped(m.end / TICKS)
     );
     let which = match state.shown {
@@ -35,9 +34,15 @@ pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect)
         (Shown::Overlay, Some(b)) => format!("A: {}  B: {}", m.t.title, b.t.title),
         _ => format!("{which}{}", m.t.title),
     };
-    let x = put_right(buffer, area, &right, Style::new());
+    let x = put_right(buffer, area, &times, Style::new());
     let room = Rect { width: x.saturating_sub(1), ..area };
-    put(buffer, room, 0, &both, p.head());
+    // What does not fit ends at a word.
+    let mut both = both.as_str();
+    while both.chars().count() > usize::from(room.width) {
+        let Some((head, _)) = both.rsplit_once(' ') else { break };
+        both = head.trim_end_matches(',');
+    }
+    put(buffer, room, 0, both, p.head());
 }
 
 /// The share of work in the time of the warps, over the whole run; the window is what stands out.

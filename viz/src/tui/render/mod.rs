@@ -47,6 +47,18 @@ pub fn render(state: &State, runs: &Runs, buffer: &mut Buffer) {
         Mode::Palette { text, pick } => over::palette(state, text, *pick, buffer, area),
         Mode::Normal | Mode::Prompt { .. } => {}
     }
+    in_ascii(state, buffer);
+}
+
+/// Names and tiles may have letters that a terminal of ASCII lacks.
+fn in_ascii(state: &State, buffer: &mut Buffer) {
+    if !state.palette.ascii {
+        return;
+    }
+    for c in buffer.content.iter_mut().filter(|c| !c.symbol().is_ascii()) {
+        let plain = if c.symbol() == "φ" { 'p' } else { '?' };
+        c.set_char(plain);
+    }
 }
 
 /// The rows alone with a title and an axis, as high as they need, for where there is no terminal.
@@ -67,6 +79,7 @@ pub fn chart(state: &State, runs: &Runs, width: u16) -> Buffer {
     }
     let legend = Rect::new(0, shown + 2, width, 1);
     put(&mut buffer, legend, 0, &stalls::legend_line(state), Style::new());
+    in_ascii(state, &mut buffer);
     buffer
 }
 

@@ -98,14 +98,8 @@ fn draw(state: &State, m: &Model, cells: &[Cell], selected: Option<u32>, buffer:
                 let glyphs = p.glyphs(class);
                 let style = if selected == Some(span) { p.chosen() } else { p.class(class, true) };
                 fill(buffer, here, glyphs.rest, style);
-                // A bar that goes on to the left has no beginning here.
-                let word = word(m, span);
-                let width = word.chars().count();
-                if class != class::ENDED && n > width && width > 0 {
-                    put(buffer, here, 0, &word, style);
-                } else {
-                    put(buffer, here, 0, &glyphs.first.to_string(), style);
-                }
+                let word = if class == class::ENDED { None } else { fitting(m, span, n) };
+                put(buffer, here, 0, &word.unwrap_or_else(|| glyphs.first.to_string()), style);
             }
             Cell::Many(class) => {
                 let style = p.class(class, false);
@@ -120,6 +114,22 @@ fn draw(state: &State, m: &Model, cells: &[Cell], selected: Option<u32>, buffer:
             }
         }
     }
+}
+
+/// The longest name of an operation that a bar has room for, with a cell left to see where it ends.
+fn fitting(m: &Model, span: u32, cells: usize) -> Option<String> {
+    let s = m.span(span);
+    let word = word(m, span);
+    let tight = s.label.replace(' ', "");
+    // Of a tile the last index is the one that counts the steps.
+    let step = tight.trim_end_matches(']').rsplit(['[', ',']).next().unwrap_or_default().to_string();
+    let class = class::ALL[usize::from(m.class[span as usize])];
+    let names = match class {
+        Class::Full => vec![word, tight, step],
+        Class::Filling | Class::Work(_) => vec![word, format!("{} {tight}", class.word()), class.word().to_string()],
+        _ => vec![word],
+    };
+    names.into_iter().find(|n| !n.is_empty() && n.chars().count() < cells)
 }
 
 /// What an operation is called on its bar.
@@ -142,36 +152,48 @@ fn fill(buffer: &mut Buffer, area: Rect, glyph: char, style: Style) {
 }
 
 /// Rows folded together: a column as high as the share of them at work, or holding something, in the colour of what they
-/// mostly do; where that changes, its letter.
+/// mostly do; where that lasts, its letter first.
 fn folded(state: &State, node: &Node, edges: &[u64], buffer: &mut Buffer, area: Rect) {
+    /// Cells that a class must have in a row for its letter: more often, letters would hide the columns.
+    const LASTS: usize = 4;
     let p = state.palette;
     let sums: Vec<Sums> = node.index.sums(edges.iter().copied()).collect();
-    let mut last = None;
-    for (i, d) in sums.windows(2).map(|s| s[1].since(&s[0])).enumerate() {
+    let cells: Vec<Sums> = sums.windows(2).map(|s| s[1].since(&s[0])).collect();
+    let class_of = |d: &Sums| {
         let mut time = d.time;
         time[usize::from(class::ENDED)] = 0;
-        let busy = |n: u8| class::works(n) || n == class::FULL || n == class::FILLING;
-        let sum = |of: &dyn Fn(u8) -> bool| (0..CLASSES as u8).filter(|n| of(*n)).map(|n| time[usize::from(n)]).sum();
-        let (all, work): (u64, u64) = (sum(&|_| true), sum(&busy));
-        let Some(class) = most(&time) else {
-            last = None;
-            continue;
-        };
-        // Engines and slots have no time of waiting: they are measured against the rows there are.
-        let whole = if node.agents { all } else { (edges[i + 1] - edges[i]) * node.children.len().max(1) as u64 };
-        let share = if whole > 0 { work as f64 / whole as f64 } else { 0.0 };
-        let parity = class >= 24;
-        let glyph = match last {
-            Some(l) if l == class || parity => p.column(if parity { 0.5 } else { share }),
-            _ => p.glyphs(class).first,
-        };
-        last = Some(class);
-        // Phases alternate: of several stages together only that there are any is to be seen.
-        let glyph = if parity { p.glyphs(class).rest } else { glyph };
-        if let Some(c) = buffer.cell_mut((area.x + i as u16, area.y)) {
-            c.set_char(if glyph == ' ' { p.pick('·', '.') } else { glyph }).set_style(p.class(class, false));
+        most(&time).map_or(Cell::Nothing, Cell::Many)
+    };
+    let classes: Vec<Cell> = cells.iter().map(class_of).collect();
+    for (first, n, what) in runs_of(&classes) {
+        let Cell::Many(class) = what else { continue };
+        for i in first..first + n {
+            let whole = (edges[i + 1] - edges[i]) * node.children.len().max(1) as u64;
+            let glyph = match class::ALL[usize::from(class)] {
+                // Phases alternate: of several barriers together only that there are any is to be seen.
+                Class::Phase(_) => p.glyphs(class).rest,
+                _ if i == first && n >= LASTS => p.glyphs(class).first,
+                _ => match share(&cells[i], node.agents, whole) {
+                    s if s > 0.0 => p.column(s),
+                    _ => p.pick('·', '.'),
+                },
+            };
+            if let Some(c) = buffer.cell_mut((area.x + i as u16, area.y)) {
+                c.set_char(glyph).set_style(p.class(class, false));
+            }
         }
     }
+}
+
+/// Of the time of warps that have not ended, the share at work; of that of other rows, the share in which they are busy
+/// or hold something.
+fn share(d: &Sums, agents: bool, whole: u64) -> f64 {
+    let sum = |of: &dyn Fn(u8) -> bool| -> u64 {
+        (0..CLASSES as u8).filter(|n| of(*n)).map(|n| d.time[usize::from(n)]).sum()
+    };
+    let busy = sum(&|n| class::works(n) || n == class::FULL || n == class::FILLING);
+    let whole = if agents { sum(&|n| class::works(n) || class::waits(n)) } else { whole };
+    if whole > 0 { busy as f64 / whole as f64 } else { 0.0 }
 }
 
 fn columns(state: &State, counter: &Counter, edges: &[u64], buffer: &mut Buffer, area: Rect) {
