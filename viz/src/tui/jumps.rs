@@ -10,11 +10,12 @@ const NOTHING: &str = "there is no operation under the cursor";
 /// To the next edge, or the previous, on this row or on any that is shown.
 pub(super) fn edge(s: &mut State, runs: &Runs, forward: bool, any: bool) {
     let rows = if any { s.lines(runs).into_iter().map(|l| l.focus).collect() } else { vec![s.focus] };
+    let end = runs.models[s.axis()].end;
     let near = rows.into_iter().filter_map(|f| {
         let index = &runs.model(f).nodes[f.node as usize].index;
         let t = u64::try_from(s.to_run(f.run, s.at)).ok()?;
         let edge = if forward { index.edge_after(t) } else { index.edge_before(t) }?;
-        Some(s.from_run(f.run, edge)).filter(|e| if forward { *e > s.at } else { *e < s.at })
+        Some(s.from_run(f.run, edge)).filter(|e| if forward { *e > s.at && *e < end } else { *e < s.at })
     });
     match if forward { near.min() } else { near.max() } {
         Some(at) if at < s.from || at >= s.to => s.look_at(at),

@@ -23,6 +23,9 @@ use crate::lanes;
 /// Why a timeline cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
+    /// There is nothing to look at.
+    #[error("the timeline has no rows")]
+    Empty,
     /// A span refers to a row that is not there.
     #[error("span {span} is on row {row}, but the timeline has {rows} rows")]
     BadRow {
@@ -100,8 +103,11 @@ impl Model {
     /// Reads a timeline. Linear in the spans, but for one sort of their ends.
     ///
     /// # Errors
-    /// When a span is on no row.
+    /// When there are no rows, or a span is on none of them.
     pub fn new(t: Timeline) -> Result<Model, ModelError> {
+        if t.rows.is_empty() {
+            return Err(ModelError::Empty);
+        }
         let rows = by_row(&t)?;
         let mut class = vec![0u8; t.spans.len()];
         let mut drafts: Vec<Draft> = Vec::new();

@@ -20,7 +20,7 @@ pub(super) fn detail(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect
     let inside = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     let (left, right) = if wide {
         let half = inside.width * 3 / 5;
-        (Rect { width: half - 1, ..inside }, Some(Rect { x: half, width: inside.width - half, ..inside }))
+        (Rect { width: half - 2, ..inside }, Some(Rect { x: half, width: inside.width - half, ..inside }))
     } else {
         (inside, None)
     };
@@ -48,10 +48,32 @@ fn operation(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) {
         }
         None => of_row(state, m),
     };
-    for (i, line) in lines.iter().take(usize::from(area.height)).enumerate() {
+    let mut y = 0;
+    for (i, line) in lines.iter().enumerate() {
         let style = if i == 0 { state.palette.head() } else { Style::new() };
-        put(buffer, row(area, i as u16), 0, line, style);
+        for part in wrapped(line, usize::from(area.width)) {
+            if y < area.height {
+                put(buffer, row(area, y), 0, &part, style);
+            }
+            y += 1;
+        }
     }
+}
+
+/// A line in as many as it takes, broken between words; what goes on is set in.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut now = String::new();
+    for word in line.split(' ') {
+        if !now.trim().is_empty() && now.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::replace(&mut now, "  ".into()));
+        } else if !now.is_empty() {
+            now.push(' ');
+        }
+        now += word;
+    }
+    lines.push(now);
+    lines
 }
 
 /// What there is to say of an operation, the most wanted first.
@@ -68,7 +90,7 @@ fn of_span(m: &Model, span: u32) -> Vec<String> {
     };
     let bytes = if s.bytes > 0 { format!(", {}", text::bytes(s.bytes)) } else { String::new() };
     let mut lines = vec![format!(
-        "{}: {}, {} cycles from {} to {}{bytes}",
+        "{}: {}, {} cycles, {} to {}{bytes}",
         m.nodes[m.track[span as usize] as usize].path,
         what.trim_end(),
         cycles(s.end - s.start),

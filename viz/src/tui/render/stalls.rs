@@ -35,7 +35,13 @@ pub(super) fn stalls(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect
     }
     put(buffer, area, 0, "In this window, % of the warps' time", state.palette.head());
     for (y, ((_, name), sums)) in roles.iter().enumerate().take(usize::from(area.height.saturating_sub(1))) {
-        put(buffer, row(area, y as u16 + 1), 0, &format!("{name:<9} {}", shares(sums)), Style::new());
+        let mut line = format!("{name:<9} {}", shares(sums));
+        // Most first: what there is no room for is least.
+        while line.chars().count() > usize::from(area.width) {
+            let Some((head, _)) = line.rsplit_once(", ") else { break };
+            line.truncate(head.len());
+        }
+        put(buffer, row(area, y as u16 + 1), 0, &line, Style::new());
     }
 }
 
