@@ -260,7 +260,11 @@ pub struct View {
     #[arg(long, value_name = "FILE")]
     pub exec: Option<PathBuf>,
 
-    /// Open no terminal: print frames of this size as text, where --exec says `dump`, else one at the end
+    /// One command to begin with, after those of --exec; repeatable
+    #[arg(long = "do", value_name = "COMMAND")]
+    pub commands: Vec<String>,
+
+    /// Open no terminal: print frames of this size as text, where the commands say `dump`, else one at the end
     #[arg(long, value_name = "WxH", value_parser = frame)]
     pub dump: Option<(u16, u16)>,
 

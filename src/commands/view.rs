@@ -26,10 +26,11 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Failure
         Some(path) => from_file(path, Keymap::with_changes)?,
         None => Keymap::default(),
     };
-    let steps = match &args.exec {
+    let mut steps = match &args.exec {
         Some(path) => from_file(path, script)?,
         None => Vec::new(),
     };
+    steps.extend(script(&args.commands.join("\n")).map_err(|(_, what)| Failure::new(format!("--do: {what}")))?);
     let subject = load::load(&args.subject)?;
     let with = match &args.with {
         Some(name) => Some(load::load_with(&subject, name, &args.with_set, &args.subject)?),

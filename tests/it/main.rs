@@ -12,3 +12,4 @@ mod museum;
 mod properties;
 mod semantics;
 mod verify;
+mod viewer;

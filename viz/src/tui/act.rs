@@ -23,7 +23,7 @@ pub(crate) fn act(s: &mut State, runs: &Runs, command: Command, given: Option<&s
         Command::Start => s.at = 0,
         Command::End => s.at = end - 1,
         Command::Goto => match given.and_then(cycle) {
-            Some(at) if at < end => s.look_at(at),
+            Some(at) if at < end => s.move_to(at),
             _ => s.says = format!("goto takes a cycle, 0 to {}", end / TICKS),
         },
         Command::ZoomIn => s.zoom(runs, true),
@@ -64,8 +64,7 @@ pub(crate) fn act(s: &mut State, runs: &Runs, command: Command, given: Option<&s
             Err(i) => s.marks.insert(i, s.at),
         },
         Command::PrevMark => match s.marks.iter().rev().find(|m| **m < s.at).or(s.marks.last()) {
-            Some(&at) if at < s.from || at >= s.to => s.look_at(at),
-            Some(&at) => s.at = at,
+            Some(&at) => s.move_to(at),
             None => s.says = "there is no mark".into(),
         },
         Command::ClearMarks => s.marks.clear(),

@@ -118,7 +118,7 @@ pub const TABLE: &[(&str, &[Entry])] = &[
             entry(Command::FoldAll, "fold-all", None, "F", "fold or unfold all of this kind"),
             entry(Command::RowUp, "row-up", None, "K", "move the row up among its neighbours"),
             entry(Command::RowDown, "row-down", None, "J", "move the row down"),
-            entry(Command::Filter, "filter", Some("TEXT"), "f", "only rows with this in their name; nothing for all"),
+            entry(Command::Filter, "filter", Some("TEXT"), "f", "only rows named so; nothing for all"),
         ],
     ),
     (
@@ -132,13 +132,13 @@ pub const TABLE: &[(&str, &[Entry])] = &[
             entry(Command::PrevMark, "prev-mark", None, "'", "to the mark before, round and round"),
             entry(Command::ClearMarks, "clear-marks", None, "M", "take all marks away"),
             entry(Command::Store, "store", Some("DIGIT"), "s", "keep position and zoom under a digit"),
-            entry(Command::Recall, "recall", Some("DIGIT"), "", "go to what is kept; the digit alone does it too"),
+            entry(Command::Recall, "recall", Some("DIGIT"), "", "to what is kept; the digit alone will do"),
         ],
     ),
     (
         "Operations",
         &[
-            entry(Command::Search, "search", Some("TEXT"), "/", "find in tiles, source lines, kinds and row names"),
+            entry(Command::Search, "search", Some("TEXT"), "/", "find in tiles, lines, kinds and row names"),
             entry(Command::SearchNext, "search-next", None, "n", "next one found"),
             entry(Command::SearchPrev, "search-prev", None, "N", "previous one found"),
             entry(Command::Waker, "waker", None, "w", "to what woke it, or what started it"),
@@ -154,7 +154,7 @@ pub const TABLE: &[(&str, &[Entry])] = &[
         "Two runs",
         &[
             entry(Command::Runs, "runs", None, "o", "A, B, or B under A"),
-            entry(Command::Align, "align", None, "A", "shift B so that this operation starts where it does in A"),
+            entry(Command::Align, "align", None, "A", "shift B: this operation starts as in A"),
             entry(Command::Same, "same", None, "x", "to the same operation of the other run"),
         ],
     ),
@@ -266,6 +266,13 @@ mod tests {
                 let key = Key::parse(text).unwrap_or_else(|| panic!("`{text}` of {} is no key", e.name));
                 assert_eq!(seen.insert(key, e.name), None, "`{text}` has two commands");
             }
+        }
+    }
+
+    #[test]
+    fn every_line_of_the_help_fits_on_80_columns() {
+        for e in entries() {
+            assert!(e.help.chars().count() <= 42, "{}", e.help);
         }
     }
 

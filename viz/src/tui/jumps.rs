@@ -18,8 +18,7 @@ pub(super) fn edge(s: &mut State, runs: &Runs, forward: bool, any: bool) {
         Some(s.from_run(f.run, edge)).filter(|e| if forward { *e > s.at && *e < end } else { *e < s.at })
     });
     match if forward { near.min() } else { near.max() } {
-        Some(at) if at < s.from || at >= s.to => s.look_at(at),
-        Some(at) => s.at = at,
+        Some(at) => s.move_to(at),
         None => s.says = format!("there is no edge {} here", if forward { "after" } else { "before" }),
     }
 }

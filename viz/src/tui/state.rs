@@ -108,8 +108,9 @@ pub struct State {
     pub(crate) quit: bool,
 }
 
-/// Groups of more rows than this are folded at first.
-const FOLDED_FROM: usize = 5;
+/// Groups of as many warps, and of as many other rows, are folded at first.
+const WARPS_FOLDED: usize = 8;
+const ROWS_FOLDED: usize = 5;
 /// Cycles a second at first.
 const SPEED: u32 = 256;
 
@@ -120,7 +121,7 @@ impl State {
             let fold = |(i, n): (usize, &super::model::Node)| match n.kind {
                 // The other CTAs of a grid do the same.
                 Kind::Cta => m.roots.first() != Some(&(i as u32)),
-                Kind::Group => n.children.len() >= FOLDED_FROM,
+                Kind::Group => n.children.len() >= if n.agents { WARPS_FOLDED } else { ROWS_FOLDED },
                 _ => false,
             };
             m.nodes.iter().enumerate().map(fold).collect()

@@ -114,6 +114,11 @@ impl State {
         self.to = self.from + width;
     }
 
+    /// Moves the cursor, and the window only where it has to.
+    pub(crate) fn move_to(&mut self, at: u64) {
+        if at < self.from || at >= self.to { self.look_at(at) } else { self.at = at }
+    }
+
     /// Goes to a place and remembers this one.
     pub(crate) fn jump(&mut self, runs: &Runs, focus: Focus, tick: u64) {
         /// As many ways back as anybody follows.
@@ -124,8 +129,7 @@ impl State {
         self.back.push(self.place());
         self.focus = focus;
         self.show(runs, focus);
-        let at = self.from_run(focus.run, tick);
-        if at < self.from || at >= self.to { self.look_at(at) } else { self.at = at }
+        self.move_to(self.from_run(focus.run, tick));
     }
 
     /// Goes to an operation: to its middle, or to its end where the cursor is to be at what it caused.

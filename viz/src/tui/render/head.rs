@@ -31,7 +31,11 @@ pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect)
         _ => "",
     };
     let both = match (state.shown, runs.models.get(1)) {
-        (Shown::Overlay, Some(b)) => format!("A: {}  B: {}", m.t.title, b.t.title),
+        (Shown::Overlay, Some(b)) => {
+            // There is room for the kernels, seldom for the machines.
+            let kernel = |title: &str| title.split(" on ").next().unwrap_or(title).to_string();
+            format!("A: {}  B: {}", kernel(&m.t.title), kernel(&b.t.title))
+        }
         _ => format!("{which}{}", m.t.title),
     };
     let x = put_right(buffer, area, &times, Style::new());

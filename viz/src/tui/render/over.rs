@@ -14,13 +14,13 @@ use super::{clear, head, put, put_right, row};
 /// The commands whose keys the status line shows, while there is room.
 const HINTS: [(Command, &str); 8] = [
     (Command::Help, "help"),
+    (Command::Quit, "quit"),
     (Command::ZoomIn, "zoom"),
     (Command::NextEdge, "edge"),
     (Command::Waker, "waker"),
     (Command::Fold, "fold"),
     (Command::Search, "search"),
     (Command::Pane, "pane"),
-    (Command::Quit, "quit"),
 ];
 
 pub(super) fn status(state: &State, _: &Runs, buffer: &mut Buffer, area: Rect) {
@@ -87,7 +87,7 @@ pub(crate) fn help_lines(keys: &Keymap) -> Vec<(String, bool)> {
         for e in *entries {
             let takes = e.takes.map(|t| format!(" {t}")).unwrap_or_default();
             lines
-                .push((format!("{:<18} {:<22} {}", keys.keys(e.command), format!("{}{takes}", e.name), e.help), false));
+                .push((format!("{:<16} {:<15} {}", keys.keys(e.command), format!("{}{takes}", e.name), e.help), false));
         }
     }
     lines
@@ -112,7 +112,7 @@ pub(super) fn palette(state: &State, text: &str, pick: usize, buffer: &mut Buffe
     let top = (pick + 1).saturating_sub(room);
     for (y, e) in found.iter().skip(top).take(room).enumerate() {
         let takes = e.takes.map(|t| format!(" {t}")).unwrap_or_default();
-        let line = format!("{:<24} {:<12} {}", format!("{}{takes}", e.name), state.keys.keys(e.command), e.help);
+        let line = format!("{:<16} {:<16} {}", format!("{}{takes}", e.name), state.keys.keys(e.command), e.help);
         let style = if top + y == pick { state.palette.chosen() } else { Style::new() };
         put(buffer, row(inside, y as u16 + 1), 0, &line, style);
     }
