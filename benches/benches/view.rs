@@ -10,6 +10,9 @@ use warpline_viz::tui::Command;
 
 const SPANS: usize = 1_000_000;
 
+/// A command and what it takes.
+type Step = (Command, Option<&'static str>);
+
 fn view(c: &mut Criterion) {
     let t = timeline(SPANS);
     let mut group = c.benchmark_group("view");
@@ -17,7 +20,7 @@ fn view(c: &mut Criterion) {
     group.bench_function("open", |b| b.iter_batched(|| t.clone(), |t| black_box(open(t)), BatchSize::PerIteration));
     let (runs, start) = open(t);
     let mut buffer = buffer();
-    let steps: [(&str, &[(Command, Option<&str>)]); 5] = [
+    let steps: [(&str, &[Step]); 5] = [
         ("whole run", &[(Command::ZoomAll, None)]),
         (
             "zoom",

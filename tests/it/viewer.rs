@@ -102,7 +102,7 @@ fn it_starts_takes_keys_follows_a_resize_and_gives_the_terminal_back() {
     let mut t = start(WARPLINE, &SCENARIO, &[]);
     t.shows("CTA 0");
     assert!(t.screen.screen().alternate_screen());
-    t.until("a bar of colour", |s| cells(s).any(|c| matches!(c.bgcolor(), vt100::Color::Idx(_))));
+    t.until("a colour", |s| cells(s).any(|c| matches!(c.fgcolor(), vt100::Color::Idx(_))));
     t.press("?");
     t.shows("Help");
     t.press("q");

@@ -138,7 +138,7 @@ pub(crate) fn act(s: &mut State, runs: &Runs, command: Command, given: Option<&s
 /// Ticks of a cycle as people write it: `12000`, `12,000`, `12000.5`.
 fn cycle(text: &str) -> Option<u64> {
     let c = text.replace(',', "").parse::<f64>().ok()?;
-    (c >= 0.0 && c < u64::MAX as f64 / TICKS as f64 / 4.0).then(|| (c * TICKS as f64) as u64)
+    (c >= 0.0 && c < u64::MAX as f64 / TICKS as f64 / 4.0).then_some((c * TICKS as f64) as u64)
 }
 
 fn digit(text: &str) -> Option<usize> {
@@ -171,7 +171,7 @@ fn fold_all(s: &mut State, runs: &Runs) {
     }
 }
 
-/// Moves a row among its neighbours, in every CTA alike if it is not a CTA.
+/// Moves a row among its neighbours.
 fn reorder(s: &mut State, runs: &Runs, by: isize) {
     let nodes = &runs.model(s.focus).nodes;
     let parent = nodes[s.focus.node as usize].parent.map_or(nodes.len(), |p| p as usize);
@@ -186,7 +186,7 @@ fn reorder(s: &mut State, runs: &Runs, by: isize) {
 impl State {
     /// Shows one run alone, with the instant under the cursor where it was.
     pub(crate) fn turn_to(&mut self, runs: &Runs, run: usize) {
-        let there = |s: &State, t: u64| s.to_run(run, t).max(0) as u64;
+        let there = |s: &State, t: u64| s.in_run(run, t).max(0) as u64;
         let (from, at, width) = (there(self, self.from), there(self, self.at), self.width());
         let focus = if self.focus.run == run { Some(self.focus) } else { runs.partner(self.focus) };
         self.shown = if run == 1 { Shown::B } else { Shown::A };

@@ -13,9 +13,9 @@ pub(super) fn edge(s: &mut State, runs: &Runs, forward: bool, any: bool) {
     let end = runs.models[s.axis()].end;
     let near = rows.into_iter().filter_map(|f| {
         let index = &runs.model(f).nodes[f.node as usize].index;
-        let t = u64::try_from(s.to_run(f.run, s.at)).ok()?;
+        let t = u64::try_from(s.in_run(f.run, s.at)).ok()?;
         let edge = if forward { index.edge_after(t) } else { index.edge_before(t) }?;
-        Some(s.from_run(f.run, edge)).filter(|e| if forward { *e > s.at && *e < end } else { *e < s.at })
+        Some(s.on_axis(f.run, edge)).filter(|e| if forward { *e > s.at && *e < end } else { *e < s.at })
     });
     match if forward { near.min() } else { near.max() } {
         Some(at) => s.move_to(at),
@@ -38,7 +38,7 @@ pub(super) fn row(s: &mut State, runs: &Runs, text: Option<&str>) {
     let found = all.filter(|i| m.nodes[*i].name.to_lowercase().contains(&wanted));
     match found.min_by_key(|i| m.root(*i as u32) != root) {
         Some(i) => {
-            let tick = s.to_run(s.focus.run, s.at).max(0) as u64;
+            let tick = s.in_run(s.focus.run, s.at).max(0) as u64;
             s.jump(runs, Focus { run: s.focus.run, node: i as u32 }, tick);
         }
         None => s.says = format!("no row has `{text}` in its name"),
@@ -52,7 +52,7 @@ pub(super) fn zoom_operation(s: &mut State, runs: &Runs) {
         return;
     };
     let op = runs.models[run].span(span);
-    let (start, end) = (s.from_run(run, op.start), s.from_run(run, op.end));
+    let (start, end) = (s.on_axis(run, op.start), s.on_axis(run, op.end));
     let margin = (end - start) / 4;
     (s.from, s.to) = (start.saturating_sub(margin), end + margin);
 }
@@ -64,7 +64,7 @@ pub(super) fn found(s: &mut State, runs: &Runs, forward: bool) {
         return;
     }
     let run = s.found.run;
-    let tick = s.to_run(run, s.at).max(0) as u64;
+    let tick = s.in_run(run, s.at).max(0) as u64;
     let selected = s.selected(runs).filter(|(r, _)| *r == run).map(|(_, i)| i);
     if let Some(span) = s.found.next(&runs.models[run], (tick, selected), forward) {
         let spans = &s.found.spans;
@@ -113,7 +113,7 @@ pub(super) fn woken(s: &mut State, runs: &Runs) {
 pub(super) fn path(s: &mut State, runs: &Runs, forward: bool) {
     let run = s.focus.run;
     let m = &runs.models[run];
-    let tick = s.to_run(run, s.at).max(0) as u64;
+    let tick = s.in_run(run, s.at).max(0) as u64;
     let here = s.selected(runs).map(|(_, i)| i);
     // By ends, which is the order of the chain; the cursor may be anywhere.
     let at = here.and_then(|h| m.chain.iter().position(|c| *c == h));

@@ -36,6 +36,7 @@ pub mod script;
 mod search;
 mod state;
 pub mod text;
+mod tree;
 mod update;
 mod view;
 

@@ -183,7 +183,7 @@ impl State {
     }
 
     /// An instant of the axis in the time of a run, which may lie before its start.
-    pub(crate) fn to_run(&self, run: usize, t: u64) -> i64 {
+    pub(crate) fn in_run(&self, run: usize, t: u64) -> i64 {
         match (self.axis(), run) {
             (0, 1) => t as i64 + self.offset,
             (1, 0) => t as i64 - self.offset,
@@ -192,7 +192,7 @@ impl State {
     }
 
     /// An instant of a run on the axis.
-    pub(crate) fn from_run(&self, run: usize, t: u64) -> u64 {
+    pub(crate) fn on_axis(&self, run: usize, t: u64) -> u64 {
         let shift = match (self.axis(), run) {
             (0, 1) => -self.offset,
             (1, 0) => self.offset,
@@ -241,7 +241,7 @@ impl State {
 
     /// The operation under the cursor on the row in focus.
     pub(crate) fn selected(&self, runs: &Runs) -> Option<(usize, u32)> {
-        let tick = u64::try_from(self.to_run(self.focus.run, self.at)).ok()?;
+        let tick = u64::try_from(self.in_run(self.focus.run, self.at)).ok()?;
         Some((self.focus.run, runs.model(self.focus).at(self.focus.node, tick)?))
     }
 

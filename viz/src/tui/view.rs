@@ -129,7 +129,7 @@ impl State {
         self.back.push(self.place());
         self.focus = focus;
         self.show(runs, focus);
-        self.move_to(self.from_run(focus.run, tick));
+        self.move_to(self.on_axis(focus.run, tick));
     }
 
     /// Goes to an operation: to its middle, or to its end where the cursor is to be at what it caused.

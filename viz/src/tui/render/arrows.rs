@@ -43,7 +43,7 @@ pub(super) fn arrows(state: &State, runs: &Runs, lines: &[Line], buffer: &mut Bu
     };
     for (from, to) in found {
         let (Some(a), Some(b)) = (line_of(from), line_of(to)) else { continue };
-        let tick = state.from_run(run, m.span(from).end - 1);
+        let tick = state.on_axis(run, m.span(from).end - 1);
         if let Some(x) = cell(state.from, state.to, area.width, tick) {
             arrow(state, buffer, area, x, (a, b));
         }

@@ -214,7 +214,7 @@ fn compared(runs: &Runs, run: usize, span: u32) -> Option<String> {
 /// What there is to say of a row where nothing is selected.
 fn of_row(state: &State, m: &Model) -> Vec<String> {
     let node = &m.nodes[state.focus.node as usize];
-    let tick = state.to_run(state.focus.run, state.at).max(0) as u64;
+    let tick = state.in_run(state.focus.run, state.at).max(0) as u64;
     match &node.kind {
         Kind::Counter(c) => {
             let unit = c.unit();

@@ -115,7 +115,7 @@ fn put_right(buffer: &mut Buffer, area: Rect, text: &str, style: Style) -> u16 {
 /// The edges of the cells of a row, in the time of a run.
 fn edges(state: &State, run: usize, cells: u16) -> impl Iterator<Item = u64> {
     let (from, to) = (state.from, state.to);
-    let shift = state.to_run(run, 0);
+    let shift = state.in_run(run, 0);
     (0..=cells).map(move |i| (edge(from, to, cells, i) as i64 + shift).max(0) as u64)
 }
 

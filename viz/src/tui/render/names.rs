@@ -40,7 +40,7 @@ pub(super) fn name(state: &State, runs: &Runs, line: &Line, chosen: bool, buffer
     };
     x = put(buffer, area, x, &count, style);
     if let Kind::Counter(c) = &node.kind {
-        let tick = state.to_run(line.focus.run, state.at).max(0) as u64;
+        let tick = state.in_run(line.focus.run, state.at).max(0) as u64;
         let now = c.mean(tick, tick) as u64;
         let value = if c.unit() == "bytes" { text::bytes(now) } else { format!("{now}/{}", c.most()) };
         // A name that leaves no room keeps it.

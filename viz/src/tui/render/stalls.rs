@@ -17,7 +17,7 @@ use super::{put, row};
 pub(super) fn stalls(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) {
     let run = state.focus.run;
     let m = &runs.models[run];
-    let (from, to) = (state.to_run(run, state.from).max(0) as u64, state.to_run(run, state.to).max(0) as u64);
+    let (from, to) = (state.in_run(run, state.from).max(0) as u64, state.in_run(run, state.to).max(0) as u64);
     let mut roles: BTreeMap<(u32, &str), Sums> = BTreeMap::new();
     for (i, n) in m.nodes.iter().enumerate() {
         let of_cta = n.parent.is_some_and(|p| m.nodes[p as usize].kind == Kind::Cta);
