@@ -29,7 +29,8 @@ pub(crate) fn layout((width, height): (u16, u16)) -> Option<Layout> {
     let name = (width / 4).clamp(12, 26);
     let detail = match height {
         0..16 => 2,
-        16..32 => 5,
+        16..24 => 5,
+        24..32 => 6,
         _ => 9,
     };
     let line = |y, height| Rect { x: 0, y, width, height };

@@ -98,7 +98,8 @@ fn of_span(m: &Model, span: u32) -> Vec<String> {
         cycles(s.end)
     )];
     if let Some(site) = s.site.and_then(|i| m.t.sites.get(i as usize)) {
-        lines.push(format!("{}:{}  {}", site.file, site.line, site.text));
+        let file = site.file.rsplit('/').next().unwrap_or(&site.file);
+        lines.push(format!("{file}:{}  {}", site.line, site.text));
     }
     let mut about: Vec<String> = Vec::new();
     if let Some(phase) = s.on.and_then(|row| ended(m, row, s.end)) {
