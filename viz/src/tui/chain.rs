@@ -43,3 +43,41 @@ fn before(m: &Model, span: u32) -> Option<u32> {
     }
     touches.or_else(|| cause(m, span)).or(prev)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpline_sim::timeline::{Engine, Row, RowKind, Span, Stall, Timeline, What, Work};
+
+    #[test]
+    fn it_goes_from_a_wait_to_its_waker_to_what_started_that() {
+        let agent = |warp| RowKind::Agent { role: "w".into(), warp, lanes: None };
+        let row = |kind| Row { name: "row".into(), cta: 0, kind };
+        let rows = vec![row(agent(0)), row(agent(1)), row(RowKind::Engine(Engine::Copy))];
+        let spans = vec![
+            Span::new(0, (0, 10), What::Work(Work::Control)),
+            Span::new(1, (0, 60), What::Stall(Stall::Mbarrier)),
+            Span::new(0, (10, 14), What::Work(Work::Load)),
+            Span::new(0, (14, 70), What::Stall(Stall::Ended)),
+            Span::new(2, (20, 55), What::Work(Work::Load)),
+            Span::new(1, (60, 70), What::Work(Work::Mma)),
+        ];
+        let mut t = Timeline { rows, spans, ..Timeline::default() };
+        t.spans[1].woken_by = Some(4);
+        t.spans[4].started_by = Some(2);
+        let m = Model::new(t.clone()).unwrap();
+        assert_eq!(m.chain, [0, 2, 4, 1, 5]);
+        // Without the record, nothing is guessed: it stays on its row.
+        t.spans[1].woken_by = None;
+        assert_eq!(Model::new(t).unwrap().chain, [1, 5]);
+    }
+
+    #[test]
+    fn a_record_that_goes_round_ends_it() {
+        let kind = RowKind::Agent { role: "w".into(), warp: 0, lanes: None };
+        let mut t = Timeline { rows: vec![Row { name: "w".into(), cta: 0, kind }], ..Timeline::default() };
+        t.spans.push(Span::new(0, (0, 10), What::Stall(Stall::Issue)));
+        t.spans[0].woken_by = Some(0);
+        assert!(Model::new(t).unwrap().chain.len() < 4);
+    }
+}

@@ -89,7 +89,8 @@ fn runs_of(cells: &[Cell]) -> Vec<(usize, usize, Cell)> {
 
 fn draw(state: &State, m: &Model, cells: &[Cell], selected: Option<u32>, buffer: &mut Buffer, area: Rect) {
     let p = state.palette;
-    for (i, n, what) in runs_of(cells) {
+    let runs = runs_of(cells);
+    for (r, &(i, n, what)) in runs.iter().enumerate() {
         let here = Rect { x: area.x + i as u16, width: n as u16, ..area };
         match what {
             Cell::Nothing => {}
@@ -100,6 +101,11 @@ fn draw(state: &State, m: &Model, cells: &[Cell], selected: Option<u32>, buffer:
                 fill(buffer, here, glyphs.rest, style);
                 let word = if class == class::ENDED { None } else { fitting(m, span, n) };
                 put(buffer, here, 0, &word.unwrap_or_else(|| glyphs.first.to_string()), style);
+                // Two bars of one colour would be one; a name always leaves the last cell free.
+                let next = runs.get(r + 1).map(|next| next.2);
+                if n > 2 && glyphs.rest == ' ' && matches!(next, Some(Cell::One(s)) if m.class[s as usize] == class) {
+                    put(buffer, here, n as u16 - 1, &p.pick('▕', '|').to_string(), style);
+                }
             }
             Cell::Many(class) => {
                 let style = p.class(class, false);
@@ -205,6 +211,50 @@ fn columns(state: &State, counter: &Counter, edges: &[u64], buffer: &mut Buffer,
             && edge[0] < edge[1]
         {
             c.set_char(p.column(share)).set_style(p.muted());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use warpline_sim::timeline::{Row, RowKind, Span, Stall, Timeline, What, Work};
+
+    fn model(spans: &[(u64, u64)]) -> Model {
+        let kind = RowKind::Agent { role: "w".into(), warp: 0, lanes: None };
+        let mut t = Timeline { rows: vec![Row { name: "w".into(), cta: 0, kind }], ..Timeline::default() };
+        let mut at = 0;
+        for (i, (gap, long)) in spans.iter().enumerate() {
+            let what = if i % 2 == 0 { What::Work(Work::Mma) } else { What::Stall(Stall::Tensor) };
+            t.spans.push(Span::new(0, (at + gap, at + gap + long), what));
+            at += gap + long;
+        }
+        Model::new(t).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_cell_is_of_the_one_with_most_of_it_or_says_that_there_are_several(
+            spans in prop::collection::vec((prop_oneof![Just(0u64), 1..50u64], 1..90u64), 1..60),
+            from in 0..500u64,
+            widths in prop::collection::vec(1..120u64, 1..40),
+        ) {
+            let m = model(&spans);
+            let node = m.track[0];
+            let mut edges = vec![from];
+            widths.iter().for_each(|w| edges.push(edges[edges.len() - 1] + w));
+            let cells = track(&m, &m.nodes[node as usize], m.spans_of(node), &edges);
+            for (cell, edge) in cells.iter().zip(edges.windows(2)) {
+                let inside = |s: &Span| s.end.min(edge[1]).saturating_sub(s.start.max(edge[0]));
+                let begun = m.t.spans.iter().filter(|s| edge[0] <= s.start && s.start < edge[1]).count();
+                let most = m.t.spans.iter().map(inside).max().unwrap_or(0);
+                match cell {
+                    Cell::Nothing => prop_assert_eq!(most, 0),
+                    Cell::Many(_) => prop_assert!(begun > 1),
+                    Cell::One(s) => prop_assert!(begun < 2 && inside(m.span(*s)) == most && most > 0),
+                }
+            }
         }
     }
 }
