@@ -63,6 +63,33 @@ fn spans_tile_the_life_of_every_agent() {
 }
 
 /// What must not depend on whether repetitions are skipped.
+/// Whoever waits for others is woken by a span that is not later, and an engine's work is started by one.
+#[test]
+fn the_record_names_who_woke_whom_and_who_started_what() {
+    for (name, set) in SMALL {
+        let timeline = run(name, set, &RunOptions { timeline: Some(2_000_000), ..RunOptions::default() }).timeline;
+        let t = timeline.expect("it was asked for");
+        for s in &t.spans {
+            let by = |w: Option<u32>| w.map(|w| &t.spans[w as usize]);
+            match (s.what, &t.rows[s.row as usize].kind) {
+                (What::Stall(Stall::Mbarrier), _) => {
+                    assert!(s.woken_by.is_some(), "{name}: {s:?}");
+                    let on = s.on.map(|row| &t.rows[row as usize].kind);
+                    assert!(matches!(on, Some(RowKind::Barrier(_))), "{name}: {s:?}");
+                }
+                (What::Stall(Stall::Cluster), _) => assert!(s.woken_by.is_some(), "{name}: {s:?}"),
+                (What::Stall(Stall::Issue | Stall::Alu), _) => assert_eq!(s.woken_by, None, "{name}: {s:?}"),
+                (What::Work(_), RowKind::Engine(_)) => {
+                    let start = by(s.started_by).map(|b| (b.start, b.site));
+                    assert!(start.is_some_and(|(at, site)| at <= s.start && site == s.site), "{name}: {s:?}");
+                }
+                _ => {}
+            }
+            assert!(by(s.woken_by).is_none_or(|b| b.start <= s.end), "{name}: {s:?}");
+        }
+    }
+}
+
 fn essence(r: &Report) -> (f64, f64, &Outcome, Vec<Finding>, String) {
     // How often a finding was met, and when first, is of the CTAs that were run.
     let findings = r.findings.iter().map(|f| Finding { times: 0, cycle: 0.0, ..f.clone() }).collect();

@@ -25,6 +25,10 @@ impl Engine<'_> {
         let run = &mut seat.runs[a as usize];
         debug_assert!(until >= run.upto, "time of an agent goes back");
         let (start, ticks) = (run.upto, until - run.upto);
+        // What ended a wait ended that one, also where it took no time.
+        let stalls = matches!(what, Shown::Stall(_));
+        let woken_by = if stalls { run.waker.take() } else { None };
+        let waited = run.mbar.take().filter(|_| stalls);
         if ticks == 0 {
             return None;
         }
@@ -34,9 +38,6 @@ impl Engine<'_> {
             Shown::Work(k) => self.ledger.work(a as usize, k, ticks),
             Shown::Hold { .. } => {}
         }
-        let stalls = matches!(what, Shown::Stall(_));
-        let woken_by = if stalls { run.waker.take() } else { None };
-        let waited = run.mbar.take().filter(|_| stalls);
         let r = self.recorder.as_mut()?;
         let who = seat.world.as_ref()?.agents()[a as usize];
         let cta = seat.number * self.prog.cluster + who.cta;
@@ -74,7 +75,7 @@ impl Engine<'_> {
                     seat.runs[a as usize].waits = Some((pc, stall, on));
                     let place = seat.waiting_for(on);
                     seat.waiters[place].push(a);
-                    self.settle(s, now, None);
+                    self.settle(s, now, None, None);
                     return;
                 }
                 Step::Did { pc, loops, did } => {
@@ -99,12 +100,12 @@ impl Engine<'_> {
                         self.account(s, a, at, now, Shown::Stall(stall), String::new());
                     }
                     self.seats[s].runs[a as usize].ended = Some(now);
-                    self.settle(s, now, None);
+                    self.settle(s, now, None, None);
                     self.retire(s, now);
                     return;
                 }
                 Step::Broken => {
-                    self.settle(s, now, None);
+                    self.settle(s, now, None, None);
                     self.keep_findings(s);
                     self.broken = true;
                     return;
@@ -119,12 +120,11 @@ impl Engine<'_> {
         let (core, peer) = two(&mut self.cores, cta);
         let c = self.timing.charge(pc, did, now, place, core, peer);
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return now };
+        let last = self.seats[s].runs[a as usize].last;
         if let Did::Met { last: true } = did {
             let stall = self.meeting(op);
-            // The others waited for what the last to arrive did before.
-            let last = self.seats[s].runs[a as usize].last;
             self.account(s, a, pc, c.end, Shown::Stall(stall), String::new());
-            self.settle(s, now, last);
+            self.settle(s, now, None, last);
             return c.end;
         }
         let label = self.label(s, did);
@@ -135,7 +135,7 @@ impl Engine<'_> {
             self.seats[s].runs[a as usize].load = Some((load, pc));
         }
         self.started(s, a, pc, did, &c, (label, span));
-        self.settle(s, now, span);
+        self.settle(s, now, span, last);
         c.end
     }
 

@@ -67,7 +67,8 @@ impl Engine<'_> {
             let seat = &mut self.seats[s];
             let Some(w) = seat.world.as_ref() else { return };
             // Operations of one stream land in the order they were started.
-            let land = match w.stream_of(f) {
+            let stream = w.stream_of(f);
+            let land = match stream {
                 Some((owner, kind)) if kind != StreamKind::Scoreboard => {
                     let last = &mut seat.landed[owner as usize][kind as usize];
                     *last = (*last).max(at);
@@ -84,8 +85,18 @@ impl Engine<'_> {
                     let links = Links { started_by, bytes, ..Links::default() };
                     r.span(row, (from, to.max(from + 1)), Shown::Work(work), Some(site), label.clone(), links)
                 }
-                _ => None,
+                // A signal behind a stream comes when what is before it in the stream has landed; another, when it was sent.
+                _ => match (did, stream) {
+                    (Did::Signal { in_stream: true, .. }, Some((owner, kind))) => {
+                        seat.drawn[owner as usize][kind as usize]
+                    }
+                    (Did::Signal { in_stream: false, .. }, _) => started_by,
+                    _ => None,
+                },
             };
+            if let (Some((owner, kind)), Some(_)) = (stream, span) {
+                seat.drawn[owner as usize][kind as usize] = span;
+            }
             if seat.flights.len() <= f as usize {
                 seat.flights.resize(f as usize + 1, (None, false));
             }
