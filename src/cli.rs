@@ -288,15 +288,15 @@ pub struct View {
 /// Colours of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colours {
-    /// Any.
+    /// 24 bits.
     True,
-    /// 256.
+    /// The usual cube.
     #[value(name = "256")]
     Indexed,
-    /// 16.
+    /// Those of the terminal's theme.
     #[value(name = "16")]
     Sixteen,
-    /// None: letters, glyphs and weight.
+    /// Letters, glyphs and weight only.
     None,
 }
 

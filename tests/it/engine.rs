@@ -121,6 +121,25 @@ fn the_same_run_gives_the_same_report_on_every_thread() {
 }
 
 #[test]
+fn a_wait_that_nothing_ends_is_drawn_to_the_end_of_the_run() {
+    let kernel = "
+          grid 1  warps 2
+          mbar b (1)
+          warp 0: elect: init b takes 0
+          barrier takes 0
+          warp 0: wait b for 0 takes 0
+          warp 1: alu fma 1 x 1 takes 7
+          if cta.m > 0: arrive b per warp
+        ";
+    let machine = warpline_models::embedded("paper").expect("it comes along");
+    let options = RunOptions { timeline: Some(100), ..RunOptions::default() };
+    let t = warpline_sim::run(&program(kernel), &machine, &options).unwrap().timeline.expect("it was asked for");
+    let wait = t.spans.iter().find(|s| s.what == What::Stall(Stall::Mbarrier)).expect("it is drawn");
+    assert_eq!((wait.start, wait.end, wait.woken_by), (0, 7 * TICKS, None));
+    assert_eq!(wait.on.map(|row| t.rows[row as usize].name.as_str()), Some("b"));
+}
+
+#[test]
 fn a_hang_names_who_waits_since_when_for_what_and_what_is_missing() {
     let report = check(
         "paper",

@@ -84,8 +84,9 @@ impl Engine<'_> {
         let shared_bytes = prog.shared_bytes();
         let per_cta = m.get("limit.shared_per_cta").unwrap_or(0.0) as i64;
         let resident = occupancy.ctas_per_core.max(1) as i64;
+        let drawn = self.draw_waits_for_ever();
         let timeline = self.recorder.take().map(|r| {
-            let mut t = r.finish(self.end);
+            let mut t = r.finish(drawn);
             t.title = format!("{} on {}", prog.name, m.title);
             let values: Vec<String> = prog.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();
             t.subtitle = values.join(", ");
