@@ -1,10 +1,10 @@
-//! Draws finished timelines: gantt charts for design docs and trace files for trace viewers.
+//! Draws finished timelines: gantt charts for design docs, trace files for trace viewers, and a viewer for the terminal.
 //!
 //! ```text
 //!                       +-> gantt::svg --> SVG, its font inside
 //!   sim::Timeline ------+-> gantt::png --> PNG
-//!   (rows, spans,       |
-//!    sites, title)      +-> chrome::write --> JSON for Perfetto, chrome://tracing, speedscope
+//!   (rows, spans,       +-> chrome::write --> JSON for Perfetto, chrome://tracing, speedscope
+//!    sites, title)      +-> tui::render --> the cells of a terminal
 //! ```
 //!
 //! A [`Timeline`](warpline_sim::timeline::Timeline) is a finished record: this crate runs nothing, opens no file and

@@ -137,9 +137,23 @@ fn edges_marks_and_kept_places() {
     shows("goto 100\nmark\ngoto 350.5", "at 350.5, +250.5 from mark a");
     shows("goto 100\nmark\ngoto 300\nmark\nkey '", "last two 200 apart");
     shows("goto 100\nstore 3\ngoto 2000\nkey 3", "at 100");
+    shows("palette\nkey g\nkey o\nkey t\nkey o\nkey space\nkey 7\nkey 0\nkey enter", "at 70");
+    shows("key g\nkey 8\nkey 0\nkey enter", "at 80");
     shows("key 4", "nothing is kept under 4");
     shows("start\nkey ]\nkey [", "at 0");
     shows("end\nkey }", "there is no edge after here");
+}
+
+#[test]
+fn the_mouse_selects_and_zooms() {
+    let runs = runs(false);
+    let mut state = state(&runs, (120, 40), Colours::None, false);
+    // The middle of the run, on the second of the lines.
+    update(&mut state, &runs, Msg::Click(73, 1));
+    update(&mut state, &runs, Msg::Click(73, 4));
+    update(&mut state, &runs, Msg::Wheel(73, true));
+    let frame = text::plain(&frame(&state, &runs, (120, 40)));
+    assert!(frame.contains("producer w0: ") && frame.contains(" of 2,847 cycles, 15 a cell"), "{frame}");
 }
 
 #[test]

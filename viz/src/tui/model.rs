@@ -26,6 +26,14 @@ pub enum ModelError {
     /// There is nothing to look at.
     #[error("the timeline has no rows")]
     Empty,
+    /// Its times are too large to be added up.
+    #[error("the timeline's {spans} spans end at tick {end}, too late for their times to be added up")]
+    TooLong {
+        /// Number of spans.
+        spans: usize,
+        /// The tick after the last.
+        end: u64,
+    },
     /// A span refers to a row that is not there.
     #[error("span {span} is on row {row}, but the timeline has {rows} rows")]
     BadRow {
@@ -92,10 +100,14 @@ impl Model {
     /// Reads a timeline. Linear in the spans, but for one sort of their ends.
     ///
     /// # Errors
-    /// When there are no rows, or a span is on none of them.
+    /// When there are no rows, a span is on none of them, or times would overflow: a million spans may last 2^40 ticks.
     pub fn new(t: Timeline) -> Result<Model, ModelError> {
         if t.rows.is_empty() {
             return Err(ModelError::Empty);
+        }
+        let end = t.spans.iter().map(|s| s.end).max().unwrap_or(0).max(t.end).max(warpline_sim::timeline::TICKS);
+        if u128::from(end) * (t.spans.len() as u128 + 1) > 1 << 60 {
+            return Err(ModelError::TooLong { spans: t.spans.len(), end });
         }
         let rows = by_row(&t)?;
         let mut class = vec![0u8; t.spans.len()];
@@ -126,7 +138,6 @@ impl Model {
             }
         }
         fill_indices(&t, &mut nodes, &track, &class);
-        let end = t.spans.iter().map(|s| s.end).max().unwrap_or(0).max(t.end).max(warpline_sim::timeline::TICKS);
         let overview = Overview::new(&t.spans, &class, end, |i| nodes[track[i] as usize].agents);
         let (label, labels) = intern(&t.spans);
         let (woke, woke_from) = wakes(&t.spans);
