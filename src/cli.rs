@@ -35,6 +35,8 @@ pub enum Command {
     Explain(Explain),
     /// Draw a run as a chart (PNG or SVG)
     Gantt(Gantt),
+    /// Look at a run in the terminal: zoom, search, follow who woke whom, lay two runs over each other
+    View(View),
     /// Write a run as a trace for Perfetto or chrome://tracing
     Trace(Trace),
     /// List the machines, or the numbers of one with their sources
@@ -142,7 +144,7 @@ pub struct Verify {
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 
-    /// Write the schedule that meets the fault; `run`, `gantt` and `trace` keep to it with `--schedule FILE`
+    /// Write the schedule that meets the fault; `run`, `gantt`, `view` and `trace` keep to it with `--schedule FILE`
     #[arg(long, value_name = "FILE")]
     pub schedule_out: Option<PathBuf>,
 
@@ -284,6 +286,74 @@ pub enum Theme {
     Dark,
 }
 
+/// `warpline view`.
+#[derive(Debug, Args)]
+pub struct View {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// A second run, B: a scenario, or the same one again with --with-set
+    #[arg(long, value_name = "SCENARIO", help_heading = "Second run")]
+    pub with: Option<String>,
+
+    /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
+    /// both had the same
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "with", help_heading = "Second run")]
+    pub with_set: Vec<Setting>,
+
+    /// First cycle to show
+    #[arg(long, value_name = "CYCLE")]
+    pub from: Option<u64>,
+
+    /// Cycle to show up to; without it and without --from, the first steps of the main loop
+    #[arg(long, value_name = "CYCLE")]
+    pub to: Option<u64>,
+
+    /// Commands to begin with, one a line, by the names of the palette; `key X` presses a key, `dump` prints the frame
+    #[arg(long, value_name = "FILE")]
+    pub exec: Option<PathBuf>,
+
+    /// One command to begin with, after those of --exec; repeatable
+    #[arg(long = "do", value_name = "COMMAND")]
+    pub commands: Vec<String>,
+
+    /// Open no terminal: print frames of this size as text, where the commands say `dump`, else one at the end
+    #[arg(long, value_name = "WxH", value_parser = frame)]
+    pub dump: Option<(u16, u16)>,
+
+    /// Changes of the keys: lines of a key and a command, as in `ctrl-d page-down`
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+
+    /// Colours; without it, what NO_COLOR, COLORTERM and TERM say
+    #[arg(long, value_enum)]
+    pub colours: Option<Colours>,
+
+    /// Draw with ASCII only; without it, what the locale says
+    #[arg(long)]
+    pub ascii: bool,
+
+    /// Take the mouse: click to select, wheel to zoom
+    #[arg(long)]
+    pub mouse: bool,
+}
+
+/// Colours of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colours {
+    /// 24 bits.
+    True,
+    /// The usual cube.
+    #[value(name = "256")]
+    Indexed,
+    /// Those of the terminal's theme.
+    #[value(name = "16")]
+    Sixteen,
+    /// Letters, glyphs and weight only.
+    None,
+}
+
 /// `warpline trace`.
 #[derive(Debug, Args)]
 pub struct Trace {
@@ -388,6 +458,14 @@ fn size(text: &str) -> Result<Size, String> {
         },
     };
     size.ok_or_else(|| "expected `page`, `slide`, a width, or a size as in 1600x900".to_string())
+}
+
+fn frame(text: &str) -> Result<(u16, u16), String> {
+    /// Far more than a terminal has, and little enough to hold.
+    const MOST: u16 = 1000;
+    let side = |s: &str| s.trim().parse::<u16>().ok().filter(|n| (1..=MOST).contains(n));
+    let size = text.split_once('x').and_then(|(w, h)| Some((side(w)?, side(h)?)));
+    size.ok_or_else(|| format!("expected a size in cells as in 80x24, up to {MOST}x{MOST}"))
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ pub struct Look {
     pub colour_err: bool,
     /// A progress line on the error stream.
     pub progress: bool,
+    /// Input and output are a terminal that a full-screen display may take.
+    pub interactive: bool,
 }
 
 impl Look {

@@ -67,7 +67,7 @@ pub(crate) fn chart(
 }
 
 /// Cycle up to which a chart shows the prologue and some ten steps of the main loop, where the run is longer than that.
-fn opening(report: &Report) -> Option<u64> {
+pub(crate) fn opening(report: &Report) -> Option<u64> {
     let to = report.cycles_per_tile? * 14.0;
     (to < report.cycles).then_some(to.ceil() as u64)
 }

@@ -30,6 +30,7 @@ mod sample;
 pub mod schedule;
 mod show;
 mod simulate;
+pub mod terminal;
 mod trips;
 mod verdict;
 
@@ -46,12 +47,13 @@ pub use failure::Status;
 /// What `main` does: the process's own arguments, streams and environment.
 pub fn main() -> ExitCode {
     let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
-    let colour = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
-        && std::env::var_os("TERM").is_none_or(|v| v != "dumb");
+    let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+    let colour = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && !dumb;
     let look = Look {
         colour: colour && stdout.is_terminal(),
         colour_err: colour && stderr.is_terminal(),
         progress: stderr.is_terminal(),
+        interactive: stdout.is_terminal() && std::io::stdin().is_terminal() && !dumb,
     };
     // Not locked: the progress line writes to the error stream from a thread of its own.
     let status = main_with(std::env::args_os(), &mut stdout, &mut stderr, look);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // a measurement that fails ends here
 
 mod peer;
+pub mod view;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

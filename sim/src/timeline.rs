@@ -146,6 +146,30 @@ pub struct Span {
     pub label: String,
     /// For stalls: the span (by index) whose end let it go on.
     pub woken_by: Option<u32>,
+    /// For the work of an engine: the span (by index) of the operation that started it.
+    pub started_by: Option<u32>,
+    /// For waits on an mbarrier: the row of its phases.
+    pub on: Option<u32>,
+    /// For the work of an engine that copies: the bytes that are on the way.
+    pub bytes: u64,
+}
+
+impl Span {
+    /// A span of a row that says no more than what it is.
+    pub fn new(row: u32, (start, end): (u64, u64), what: What) -> Span {
+        Span {
+            row,
+            start,
+            end,
+            what,
+            site: None,
+            label: String::new(),
+            woken_by: None,
+            started_by: None,
+            on: None,
+            bytes: 0,
+        }
+    }
 }
 
 /// A source line that spans refer to.

@@ -12,6 +12,7 @@ mod new;
 mod run;
 mod trace;
 mod verify;
+mod view;
 
 use crate::cli::{Cli, Command};
 use crate::console::Console;
@@ -26,6 +27,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Check(args) => check::check(args, console),
         Command::Explain(args) => explain::explain(args, console),
         Command::Gantt(args) => gantt::gantt(args, console),
+        Command::View(args) => view::view(args, console),
         Command::Trace(args) => trace::trace(args, console),
         Command::Models(args) => models::models(args, console),
         Command::List(args) => list::list(args, console),

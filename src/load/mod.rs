@@ -100,6 +100,32 @@ pub(crate) fn load_beside(this: &Loaded, beside: &Beside, subject: &Subject) -> 
         }
         scenario.machine_set.extend(beside.machine_set.iter().map(|(k, v)| (k.clone(), *v)));
     }
+    carried_over(this, library, &label(this, beside), found, (beside, &[]), subject)
+}
+
+/// Loads a second run that the command line names, with values of its own. The rest of the command line is carried over
+/// as for [`load_beside`].
+pub(crate) fn load_with(this: &Loaded, name: &str, set: &[Setting], subject: &Subject) -> Result<Loaded, Failure> {
+    let mut library = Library::default();
+    let found = library.find(name)?;
+    let mut beside = Beside::default();
+    for s in set {
+        if let Setting::Kernel(name, v) = s {
+            beside.set.insert(name.clone(), *v);
+        }
+    }
+    carried_over(this, library, name, found, (&beside, set), subject)
+}
+
+/// Puts a run together that stands beside another, with settings of its own above those that are carried over.
+fn carried_over(
+    this: &Loaded,
+    library: Library,
+    name: &str,
+    found: Found,
+    (beside, own): (&Beside, &[Setting]),
+    subject: &Subject,
+) -> Result<Loaded, Failure> {
     let values = library.values(&found)?;
     let same_machine = found.scenario.as_ref().map(|s| &s.machine) == this.base_machine.as_ref();
     let carried: Vec<Setting> = subject
@@ -111,10 +137,12 @@ pub(crate) fn load_beside(this: &Loaded, beside: &Beside, subject: &Subject) -> 
             }
             Setting::Machine(..) => same_machine,
         })
+        .chain(own)
         .cloned()
         .collect();
-    let machine = subject.machine.as_deref().filter(|_| same_machine);
-    let loaded = assemble(library, &label(this, beside), found, machine, &carried)?;
+    // A kernel names none; one beside it has to be somebody's.
+    let machine = subject.machine.as_deref().filter(|_| same_machine || found.scenario.is_none());
+    let loaded = assemble(library, name, found, machine, &carried)?;
     asked(loaded, subject)
 }
 

@@ -35,6 +35,7 @@ fn help_and_version_go_to_the_output() {
         "check",
         "explain",
         "gantt",
+        "view",
         "trace",
         "models",
         "list",
@@ -116,7 +117,7 @@ fn a_run_says_what_was_asked_for() {
 
 #[test]
 fn colour_is_only_added_where_it_is_asked_for() {
-    let look = Look { colour: true, colour_err: true, progress: false };
+    let look = Look { colour: true, colour_err: true, ..Look::default() };
     let coloured = warpline_with(&["run", "metal/triple_buffer"], look);
     assert!(coloured.out.contains("\x1b[1m"));
     let coloured = warpline_with(&["run", "nothing"], look);

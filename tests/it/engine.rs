@@ -63,6 +63,33 @@ fn spans_tile_the_life_of_every_agent() {
 }
 
 /// What must not depend on whether repetitions are skipped.
+/// Whoever waits for others is woken by a span that is not later, and an engine's work is started by one.
+#[test]
+fn the_record_names_who_woke_whom_and_who_started_what() {
+    for (name, set) in SMALL {
+        let timeline = run(name, set, &RunOptions { timeline: Some(2_000_000), ..RunOptions::default() }).timeline;
+        let t = timeline.expect("it was asked for");
+        for s in &t.spans {
+            let by = |w: Option<u32>| w.map(|w| &t.spans[w as usize]);
+            match (s.what, &t.rows[s.row as usize].kind) {
+                (What::Stall(Stall::Mbarrier), _) => {
+                    assert!(s.woken_by.is_some(), "{name}: {s:?}");
+                    let on = s.on.map(|row| &t.rows[row as usize].kind);
+                    assert!(matches!(on, Some(RowKind::Barrier(_))), "{name}: {s:?}");
+                }
+                (What::Stall(Stall::Cluster), _) => assert!(s.woken_by.is_some(), "{name}: {s:?}"),
+                (What::Stall(Stall::Issue | Stall::Alu), _) => assert_eq!(s.woken_by, None, "{name}: {s:?}"),
+                (What::Work(_), RowKind::Engine(_)) => {
+                    let start = by(s.started_by).map(|b| (b.start, b.site));
+                    assert!(start.is_some_and(|(at, site)| at <= s.start && site == s.site), "{name}: {s:?}");
+                }
+                _ => {}
+            }
+            assert!(by(s.woken_by).is_none_or(|b| b.start <= s.end), "{name}: {s:?}");
+        }
+    }
+}
+
 fn essence(r: &Report) -> (f64, f64, &Outcome, Vec<Finding>, String) {
     // How often a finding was met, and when first, is of the CTAs that were run.
     let findings = r.findings.iter().map(|f| Finding { times: 0, cycle: 0.0, ..f.clone() }).collect();
@@ -91,6 +118,25 @@ fn the_same_run_gives_the_same_report_on_every_thread() {
     for other in others {
         assert_eq!(other, first);
     }
+}
+
+#[test]
+fn a_wait_that_nothing_ends_is_drawn_to_the_end_of_the_run() {
+    let kernel = "
+          grid 1  warps 2
+          mbar b (1)
+          warp 0: elect: init b takes 0
+          barrier takes 0
+          warp 0: wait b for 0 takes 0
+          warp 1: alu fma 1 x 1 takes 7
+          if cta.m > 0: arrive b per warp
+        ";
+    let machine = warpline_models::embedded("paper").expect("it comes along");
+    let options = RunOptions { timeline: Some(100), ..RunOptions::default() };
+    let t = warpline_sim::run(&program(kernel), &machine, &options).unwrap().timeline.expect("it was asked for");
+    let wait = t.spans.iter().find(|s| s.what == What::Stall(Stall::Mbarrier)).expect("it is drawn");
+    assert_eq!((wait.start, wait.end, wait.woken_by), (0, 7 * TICKS, None));
+    assert_eq!(wait.on.map(|row| t.rows[row as usize].name.as_str()), Some("b"));
 }
 
 #[test]

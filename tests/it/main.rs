@@ -17,4 +17,5 @@ mod schedule;
 mod semantics;
 mod suggest;
 mod verify;
+mod viewer;
 mod witness;

@@ -1,4 +1,4 @@
-//! Schedules as files: written by `verify`, kept to by `run`, `gantt` and `trace`.
+//! Schedules as files: written by `verify`, kept to by `run`, `gantt`, `view` and `trace`.
 
 use serde_json::Value;
 use warpline::Status;
@@ -47,6 +47,10 @@ fn it_is_drawn_with_the_fault_marked() {
         let said = warpline(&[command, BUG, "--schedule", &file, "-o", output]);
         assert_eq!(said.status, Status::Violated, "{}", said.err);
     }
+    let said = warpline(&["view", BUG, "--schedule", &file, "--dump", "80x24"]);
+    assert_eq!(said.status, Status::Violated, "{}", said.err);
+    // Only a schedule holds anybody back.
+    assert!(said.out.contains("held╱"), "{}", said.out);
     let drawn = std::fs::read_to_string(svg).unwrap();
     assert!(drawn.contains("Fault at cycle") && drawn.contains("stale tile at line 24"), "{drawn}");
     let trace: Value = serde_json::from_str(&std::fs::read_to_string(trace).unwrap()).unwrap();

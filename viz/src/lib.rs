@@ -1,10 +1,10 @@
-//! Draws finished timelines: gantt charts for design docs and trace files for trace viewers.
+//! Draws finished timelines: gantt charts for design docs, trace files for trace viewers, and a viewer for the terminal.
 //!
 //! ```text
 //!                       +-> gantt::svg --> SVG, its font inside
 //!   sim::Timeline ------+-> gantt::png --> PNG
-//!   (rows, spans,       |
-//!    sites, title)      +-> chrome::write --> JSON for Perfetto, chrome://tracing, speedscope
+//!   (rows, spans,       +-> chrome::write --> JSON for Perfetto, chrome://tracing, speedscope
+//!    sites, title)      +-> tui::render --> the cells of a terminal
 //! ```
 //!
 //! A [`Timeline`](warpline_sim::timeline::Timeline) is a finished record: this crate runs nothing, opens no file and
@@ -13,6 +13,7 @@
 //!
 //! * [`gantt`] makes a picture to paste in a document: work in solid colours, waiting hatched by cause, slots with the
 //!   tile they hold, barrier releases, who woke whom, and a legend of just what is there.
+//! * [`tui`] is the terminal viewer, but for the terminal: a state, what a key does to it, and how it is drawn in cells.
 //! * [`chrome`] writes the same record as trace events, for zooming about in a viewer.
 //! * [`words`] holds the names that both use for classes of work and causes of waiting.
 //!
@@ -21,9 +22,7 @@
 //! use warpline_viz::gantt::{svg, GanttOptions};
 //!
 //! let row = Row { name: "warp 0".into(), cta: 0, kind: RowKind::Agent { role: "warp".into(), warp: 0, lanes: None } };
-//! let span = Span {
-//!     row: 0, start: 0, end: 100 * TICKS, what: What::Work(Work::Mma), site: None, label: "k0".into(), woken_by: None,
-//! };
+//! let span = Span { label: "k0".into(), ..Span::new(0, (0, 100 * TICKS), What::Work(Work::Mma)) };
 //! let t = Timeline { title: "demo".into(), rows: vec![row], spans: vec![span], end: 100 * TICKS, ..Timeline::default() };
 //! let picture = svg(&t, &GanttOptions::default())?;
 //! assert!(picture.starts_with("<svg"));
@@ -35,4 +34,5 @@
 pub mod chrome;
 pub mod gantt;
 mod lanes;
+pub mod tui;
 pub mod words;

@@ -5,6 +5,7 @@ use crate::protocol::{AgentId, Did, MeetKind, On, Step};
 use crate::timeline::{Stall, What as Shown, Work};
 
 use super::queue::What;
+use super::record::Links;
 use super::run::Engine;
 use super::server::Core;
 use super::timing::Seat as Place;
@@ -24,6 +25,10 @@ impl Engine<'_> {
         let run = &mut seat.runs[a as usize];
         debug_assert!(until >= run.upto, "time of an agent goes back");
         let (start, ticks) = (run.upto, until - run.upto);
+        // What ended a wait ended that one, also where it took no time.
+        let stalls = matches!(what, Shown::Stall(_));
+        let woken_by = if stalls { run.waker.take() } else { None };
+        let waited = run.mbar.take().filter(|_| stalls);
         if ticks == 0 {
             return None;
         }
@@ -33,7 +38,6 @@ impl Engine<'_> {
             Shown::Work(k) => self.ledger.work(a as usize, k, ticks),
             Shown::Hold { .. } => {}
         }
-        let waker = if matches!(what, Shown::Stall(_)) { run.waker.take() } else { None };
         let r = self.recorder.as_mut()?;
         let who = seat.world.as_ref()?.agents()[a as usize];
         let cta = seat.number * self.prog.cluster + who.cta;
@@ -43,7 +47,13 @@ impl Engine<'_> {
             Shown::Stall(Stall::Launch | Stall::Ended) => None,
             _ => Some(self.prog.at[pc as usize]),
         };
-        r.span(row, (start, until), what, site, label, waker)
+        let on = waited.and_then(|ix| {
+            let (name, at) = seat.world.as_ref()?.mbar_label(ix);
+            Some(r.barrier(seat.number * self.prog.cluster + at, ix, &name))
+        });
+        let span = r.span(row, (start, until), what, site, label, Links { woken_by, on, ..Links::default() });
+        seat.runs[a as usize].last = span;
+        span
     }
 
     /// An agent goes on: with its load, or with its next operations, until one takes time or waits.
@@ -71,12 +81,13 @@ impl Engine<'_> {
                     seat.runs[a as usize].waits = Some((pc, stall, on));
                     let place = seat.waiting_for(on);
                     seat.waiters[place].push(a);
-                    self.settle(s, now, None);
+                    self.settle(s, now, None, None);
                     return;
                 }
                 Step::Did { pc, loops, did } => {
                     let waited = seat.runs[a as usize].waits.take();
-                    if let Some((at, stall, _)) = waited {
+                    if let Some((at, stall, on)) = waited {
+                        seat.runs[a as usize].mbar = if let On::Mbar(ix) = on { Some(ix) } else { None };
                         self.account(s, a, at, now, Shown::Stall(stall), String::new());
                     }
                     self.was_held(s, a, now);
@@ -97,12 +108,12 @@ impl Engine<'_> {
                     }
                     self.was_held(s, a, now);
                     self.seats[s].runs[a as usize].ended = Some(now);
-                    self.settle(s, now, None);
+                    self.settle(s, now, None, None);
                     self.retire(s, now);
                     return;
                 }
                 Step::Broken => {
-                    self.settle(s, now, None);
+                    self.settle(s, now, None, None);
                     self.keep_findings(s);
                     self.broken = true;
                     return;
@@ -117,10 +128,11 @@ impl Engine<'_> {
         let (core, peer) = two(&mut self.cores, cta);
         let c = self.timing.charge(pc, did, now, place, core, peer);
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return now };
+        let last = self.seats[s].runs[a as usize].last;
         if let Did::Met { last: true } = did {
             let stall = self.meeting(op);
             self.account(s, a, pc, c.end, Shown::Stall(stall), String::new());
-            self.settle(s, now, None);
+            self.settle(s, now, None, last);
             return c.end;
         }
         let label = self.label(s, did);
@@ -130,8 +142,8 @@ impl Engine<'_> {
         if let Some(load) = c.load {
             self.seats[s].runs[a as usize].load = Some((load, pc));
         }
-        self.started(s, a, pc, did, &c, label);
-        self.settle(s, now, span);
+        self.started(s, a, pc, did, &c, (label, span));
+        self.settle(s, now, span, last);
         c.end
     }
 

@@ -5,6 +5,7 @@ use crate::protocol::{AgentId, Did, Foot, StreamKind};
 use crate::timeline::{Engine as EngineRow, What as Shown, Work};
 
 use super::queue::What;
+use super::record::Links;
 use super::run::Engine;
 use super::timing::Charge;
 
@@ -21,14 +22,25 @@ impl Engine<'_> {
         }
     }
 
-    /// Schedules the landings of what an operation started, draws engines and slots, and counts matrix work.
-    pub(super) fn started(&mut self, s: usize, a: AgentId, pc: u32, did: &Did, c: &Charge, label: String) {
+    /// Schedules the landings of what an operation started, draws engines and slots, and counts matrix work. With the tile
+    /// it is about, and the span that shows its issue.
+    pub(super) fn started(
+        &mut self,
+        s: usize,
+        a: AgentId,
+        pc: u32,
+        did: &Did,
+        c: &Charge,
+        (label, started_by): (String, Option<u32>),
+    ) {
         let now = c.start;
         let site = self.prog.at[pc as usize];
         let mut row = None;
         let mut fetch = false;
+        let mut bytes = 0;
         match did {
             Did::Move(m) => {
+                bytes = m.global_bytes.max(0) as u64;
                 row = match m.how {
                     How::TmaLoad | How::TmaStore => Some(EngineRow::Copy),
                     How::Ldg | How::CpAsync | How::LdsDma => Some(EngineRow::Loads),
@@ -55,7 +67,8 @@ impl Engine<'_> {
             let seat = &mut self.seats[s];
             let Some(w) = seat.world.as_ref() else { return };
             // Operations of one stream land in the order they were started.
-            let land = match w.stream_of(f) {
+            let stream = w.stream_of(f);
+            let land = match stream {
                 Some((owner, kind)) if kind != StreamKind::Scoreboard => {
                     let last = &mut seat.landed[owner as usize][kind as usize];
                     *last = (*last).max(at);
@@ -69,10 +82,21 @@ impl Engine<'_> {
                     let work = if engine == EngineRow::Tensor { Work::Mma } else { Work::Load };
                     let row = r.engine(cta, engine);
                     let (from, to) = c.engine.unwrap_or((now, land));
-                    r.span(row, (from, to.max(from + 1)), Shown::Work(work), Some(site), label.clone(), None)
+                    let links = Links { started_by, bytes, ..Links::default() };
+                    r.span(row, (from, to.max(from + 1)), Shown::Work(work), Some(site), label.clone(), links)
                 }
-                _ => None,
+                // A signal behind a stream comes when what is before it in the stream has landed; another, when it was sent.
+                _ => match (did, stream) {
+                    (Did::Signal { in_stream: true, .. }, Some((owner, kind))) => {
+                        seat.drawn[owner as usize][kind as usize]
+                    }
+                    (Did::Signal { in_stream: false, .. }, _) => started_by,
+                    _ => None,
+                },
             };
+            if let (Some((owner, kind)), Some(_)) = (stream, span) {
+                seat.drawn[owner as usize][kind as usize] = span;
+            }
             if seat.flights.len() <= f as usize {
                 seat.flights.resize(f as usize + 1, (None, false));
             }

@@ -1,8 +1,10 @@
 //! The diagnosis of a run in which nobody can go on.
 
+use crate::protocol::On;
 use crate::report::Waiting;
-use crate::timeline::TICKS;
+use crate::timeline::{TICKS, What};
 
+use super::record::Links;
 use super::run::Engine;
 
 impl Engine<'_> {
@@ -32,5 +34,26 @@ impl Engine<'_> {
             }
         }
         list
+    }
+
+    /// Draws the waits that nothing ended, up to the last that anybody did: the end of what is drawn. They are no part of
+    /// anybody's accounted time.
+    pub(super) fn draw_waits_for_ever(&mut self) -> u64 {
+        let end = self.seats.iter().flat_map(|s| &s.runs).map(|run| run.upto).fold(self.end, u64::max);
+        let Some(r) = &mut self.recorder else { return end };
+        for seat in &self.seats {
+            let Some(w) = &seat.world else { continue };
+            for (a, run) in seat.runs.iter().enumerate() {
+                let Some((pc, stall, on)) = run.waits else { continue };
+                let who = w.agents()[a];
+                let row = r.agent(seat.number * self.prog.cluster + who.cta, a as u32, who);
+                let barrier = if let On::Mbar(ix) = on { Some((ix, w.mbar_label(ix))) } else { None };
+                let on = barrier.map(|(ix, (name, at))| r.barrier(seat.number * self.prog.cluster + at, ix, &name));
+                let links = Links { on, ..Links::default() };
+                let site = Some(self.prog.at[pc as usize]);
+                r.span(row, (run.upto, end), What::Stall(stall), site, String::new(), links);
+            }
+        }
+        end
     }
 }

@@ -19,6 +19,15 @@ pub(super) enum RowKey {
     Barrier(u32),
 }
 
+/// What a span has to do with others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Links {
+    pub(super) woken_by: Option<u32>,
+    pub(super) started_by: Option<u32>,
+    pub(super) on: Option<u32>,
+    pub(super) bytes: u64,
+}
+
 /// The timeline in the making.
 pub(super) struct Recorder<'p> {
     prog: &'p Program,
@@ -84,7 +93,7 @@ impl<'p> Recorder<'p> {
         what: What,
         site: Option<u32>,
         label: String,
-        woken_by: Option<u32>,
+        links: Links,
     ) -> Option<u32> {
         if end <= start {
             return None;
@@ -93,7 +102,8 @@ impl<'p> Recorder<'p> {
             self.truncated = Some(self.truncated.map_or(start, |t| t.min(start)));
             return None;
         }
-        self.spans.push(Span { row, start, end, what, site, label, woken_by });
+        let Links { woken_by, started_by, on, bytes } = links;
+        self.spans.push(Span { row, start, end, what, site, label, woken_by, started_by, on, bytes });
         Some((self.spans.len() - 1) as u32)
     }
 
@@ -116,20 +126,29 @@ impl<'p> Recorder<'p> {
             }
             s.end = now.max(s.start);
         }
-        if self.span(row, (now, full), What::Hold { filling: true }, Some(site), tile.clone(), None).is_some()
-            && let Some(i) = self.span(row, (full, u64::MAX), What::Hold { filling: false }, Some(site), tile, None)
+        if self
+            .span(row, (now, full), What::Hold { filling: true }, Some(site), tile.clone(), Links::default())
+            .is_some()
+            && let Some(i) =
+                self.span(row, (full, u64::MAX), What::Hold { filling: false }, Some(site), tile, Links::default())
         {
             self.open.insert(row, i);
         }
     }
 
+    /// The row of a barrier's phases.
+    pub(super) fn barrier(&mut self, cta: u32, index: u32, name: &str) -> u32 {
+        self.row(cta, RowKey::Barrier(index), || (name.to_string(), RowKind::Barrier(name.to_string())))
+    }
+
     /// A barrier's phase begins.
     pub(super) fn phase(&mut self, cta: u32, index: u32, name: &str, phase: u32, now: u64) {
-        let row = self.row(cta, RowKey::Barrier(index), || (name.to_string(), RowKind::Barrier(name.to_string())));
+        let row = self.barrier(cta, index, name);
         if let Some(last) = self.open.remove(&row) {
             self.spans[last as usize].end = now;
         }
-        if let Some(i) = self.span(row, (now, u64::MAX), What::Hold { filling: false }, None, format!("φ{phase}"), None)
+        if let Some(i) =
+            self.span(row, (now, u64::MAX), What::Hold { filling: false }, None, format!("φ{phase}"), Links::default())
         {
             self.open.insert(row, i);
         }
@@ -185,6 +204,8 @@ impl<'p> Recorder<'p> {
             .into_iter()
             .map(|(_, mut s)| {
                 s.woken_by = s.woken_by.and_then(|w| moved.get(&w).copied());
+                s.started_by = s.started_by.and_then(|w| moved.get(&w).copied());
+                s.on = s.on.map(|row| place[row as usize]);
                 s
             })
             .collect();

@@ -89,8 +89,9 @@ impl Engine<'_> {
         let mark = |f: &Finding| Mark { tick: tick(f), label: f.kind.name().to_string(), site: f.site };
         let mut marks: Vec<Mark> = faults.map(mark).collect();
         marks.sort_by(|a, b| (a.tick, a.site, &a.label).cmp(&(b.tick, b.site, &b.label)));
+        let drawn = self.draw_waits_for_ever();
         let timeline = self.recorder.take().map(|r| {
-            let mut t = r.finish(self.end);
+            let mut t = r.finish(drawn);
             t.faults = marks;
             t.title = format!("{} on {}", prog.name, m.title);
             let values: Vec<String> = prog.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();

@@ -43,6 +43,10 @@ pub(super) struct Run {
     pub(super) woken: bool,
     /// Span that let it go on.
     pub(super) waker: Option<u32>,
+    /// The mbarrier it waited for, until that wait is drawn.
+    pub(super) mbar: Option<u32>,
+    /// The last span drawn of it.
+    pub(super) last: Option<u32>,
 }
 
 /// One place for a cluster on the simulated cores.
@@ -53,6 +57,8 @@ pub(super) struct Seat<'p> {
     pub(super) waiters: Vec<SmallVec<[AgentId; 4]>>,
     /// Landing times so far, by agent and stream, which land in order.
     pub(super) landed: Vec<[u64; STREAM_KINDS]>,
+    /// The last span drawn of each stream, by agent.
+    pub(super) drawn: Vec<[Option<u32>; STREAM_KINDS]>,
     /// Number of the cluster in this run.
     pub(super) number: u32,
     /// For each flight, the span that shows it, and whether it fills registers from global memory.
@@ -186,6 +192,7 @@ impl<'p> Seat<'p> {
             runs: Vec::new(),
             waiters: Vec::new(),
             landed: Vec::new(),
+            drawn: Vec::new(),
             number: 0,
             flights: Vec::new(),
             phases: Vec::new(),
@@ -252,6 +259,7 @@ impl<'p> Engine<'p> {
         seat.runs = vec![Run { upto: now, ..Run::default() }; n];
         seat.waiters = vec![SmallVec::new(); mbars + meets + n + ctas];
         seat.landed = vec![[0; STREAM_KINDS]; n];
+        seat.drawn = vec![[None; STREAM_KINDS]; n];
         seat.flights.clear();
         seat.phases = vec![0; mbars];
         seat.world = Some(world);
@@ -270,12 +278,13 @@ impl<'p> Engine<'p> {
             run.fetching = run.fetching.saturating_sub(1);
         }
         w.land(flight);
-        self.settle(s, now, span);
+        self.settle(s, now, span, None);
         self.retire(s, now);
     }
 
-    /// Deals with what a step or a landing changed: findings get their time, waiters are woken, phases are drawn.
-    pub(super) fn settle(&mut self, s: usize, now: u64, waker: Option<u32>) {
+    /// Deals with what a step or a landing changed: findings get their time, waiters are woken, phases are drawn. `by` is the
+    /// span that shows what acted; who met the actor was kept by what it did before, `last`.
+    pub(super) fn settle(&mut self, s: usize, now: u64, by: Option<u32>, last: Option<u32>) {
         let at = (now + self.skipped) as f64 / crate::timeline::TICKS as f64;
         let seat = &mut self.seats[s];
         let Some(w) = seat.world.as_mut() else { return };
@@ -292,7 +301,7 @@ impl<'p> Engine<'p> {
             let waiters = std::mem::take(&mut seat.waiters[place]);
             for a in waiters {
                 let run = &mut seat.runs[a as usize];
-                run.waker = waker;
+                run.waker = if matches!(on, On::Meet(_)) { last } else { by };
                 let Some((pc, _, _)) = run.waits else { continue };
                 let delay = match on {
                     On::Mbar(_) => self.timing.costs.mbar_wake.ceil() as u64,

@@ -143,18 +143,7 @@ mod tests {
     use warpline_sim::timeline::{What, Work};
 
     fn drawing(spans: &[(u64, u64)], w: i32, to: u64) -> Drawing {
-        let spans: Vec<_> = spans
-            .iter()
-            .map(|&(start, end)| Span {
-                row: 0,
-                start,
-                end,
-                what: What::Work(Work::Mma),
-                site: None,
-                label: String::new(),
-                woken_by: None,
-            })
-            .collect();
+        let spans: Vec<_> = spans.iter().map(|&times| Span::new(0, times, What::Work(Work::Mma))).collect();
         let shown = (0..spans.len()).map(|i| Shown { span: i as u32, nth: i }).collect();
         let lane = Lane { spans: shown, piled: false };
         let kind = RowKind::Slot("a".into());

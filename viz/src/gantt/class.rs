@@ -29,7 +29,7 @@ impl Class {
         }
     }
 
-    fn what(self) -> What {
+    pub(crate) fn what(self) -> What {
         match self {
             Class::Work(w) => What::Work(w),
             Class::Stall(s) => What::Stall(s),

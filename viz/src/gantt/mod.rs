@@ -19,9 +19,9 @@
 
 mod axis;
 mod bars;
-mod class;
+pub(crate) mod class;
 mod font;
-mod format;
+pub(crate) mod format;
 mod hatch;
 mod layout;
 mod legend;
@@ -31,10 +31,10 @@ mod paint;
 mod raster;
 mod rows;
 mod scene;
-mod select;
+pub(crate) mod select;
 mod subset;
 mod svg;
-mod theme;
+pub(crate) mod theme;
 
 use warpline_sim::timeline::Timeline;
 

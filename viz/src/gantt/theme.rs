@@ -85,7 +85,7 @@ impl Theme {
 }
 
 /// The hue of a class. Waiting shares the hue of what it waits for; the hatch tells them apart.
-fn hue(what: What) -> Rgb {
+pub(crate) fn hue(what: What) -> Rgb {
     match what {
         What::Work(w) => match w {
             Work::Load => SKY,

@@ -69,13 +69,9 @@ pub fn timeline() -> impl Strategy<Value = Timeline> {
                     .into_iter()
                     .filter(|_| !empty)
                     .map(|(row, start, long, what, label, woken_by)| Span {
-                        row,
-                        start: start << shift,
-                        end: (start + long) << shift,
-                        what,
-                        site: None,
                         label,
                         woken_by,
+                        ..Span::new(row, (start << shift, (start + long) << shift), what)
                     })
                     .collect();
                 spans.sort_by_key(|s| (s.start, s.row));

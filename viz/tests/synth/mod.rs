@@ -24,7 +24,7 @@ impl Builder {
             return None;
         }
         let (start, end) = (start * TICKS, end * TICKS);
-        self.t.spans.push(Span { row, start, end, what, site: None, label: label.into(), woken_by: None });
+        self.t.spans.push(Span { label: label.into(), ..Span::new(row, (start, end), what) });
         self.t.end = self.t.end.max(end);
         Some(self.t.spans.len() as u32 - 1)
     }

@@ -1,0 +1,140 @@
+//! `warpline view`.
+
+use std::path::Path;
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use warpline_sim::timeline::TICKS;
+use warpline_viz::tui::script::{Step, script};
+use warpline_viz::tui::{Colours, Keymap, Model, Msg, Palette, Runs, State, chart, render, text, update};
+
+use crate::cli::{self, View};
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::simulate::Ran;
+use crate::terminal::Screen;
+use crate::{draw, load};
+
+use super::trace::record;
+
+/// Columns of a chart where no terminal says how wide it is.
+const WIDTH: u16 = 100;
+
+pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Failure> {
+    // What is wrong with the files is said before anything runs.
+    let keys = match &args.keys {
+        Some(path) => from_file(path, Keymap::with_changes)?,
+        None => Keymap::default(),
+    };
+    let mut steps = match &args.exec {
+        Some(path) => from_file(path, script)?,
+        None => Vec::new(),
+    };
+    steps.extend(script(&args.commands.join("\n")).map_err(|(_, what)| Failure::new(format!("--do: {what}")))?);
+    let subject = load::load(&args.subject)?;
+    let with = match &args.with {
+        Some(name) => Some(load::load_with(&subject, name, &args.with_set, &args.subject)?),
+        None => None,
+    };
+    let (a, timeline) = record(subject, console)?;
+    let mut status = a.status();
+    let model = |timeline| Model::new(timeline).map_err(|e| Failure::new(e.to_string()));
+    let first = model(timeline)?;
+    let second = match with {
+        Some(subject) => {
+            let (b, timeline) = record(subject, console)?;
+            status = status.and(b.status());
+            Some(model(timeline)?)
+        }
+        None => None,
+    };
+    let window = window(args, &a)?;
+    let runs = Runs::new(first, second);
+    let interactive = console.look.interactive && args.dump.is_none();
+    let palette = palette(args, interactive);
+    let size = args.dump.unwrap_or((WIDTH, 40));
+    let mut state = State::new(&runs, size, window, keys, palette);
+    if let Some(size) = args.dump {
+        frames(&mut state, &runs, &steps, size, console)?;
+    } else if interactive {
+        play(&mut state, &runs, &steps);
+        let failed = |e| Failure::new(format!("the terminal: {e}"));
+        Screen::open(args.mouse).and_then(|mut s| s.run(&mut state, &runs)).map_err(failed)?;
+    } else {
+        play(&mut state, &runs, &steps);
+        console.print(&text::plain(&chart(&state, &runs, WIDTH)))?;
+        console.error(
+            "note: the output is no terminal, so this is a chart; `--dump 80x24` prints the viewer's frames\n",
+        )?;
+    }
+    Ok(status)
+}
+
+/// Reads a file of lines; the line that is wrong is named.
+fn from_file<T>(path: &Path, read: fn(&str) -> Result<T, (usize, String)>) -> Result<T, Failure> {
+    let text = load::read(path)?;
+    read(&text).map_err(|(line, what)| Failure::new(format!("{}:{line}: {what}", path.display())))
+}
+
+/// The ticks to begin with: those asked for, or the first steps of the main loop.
+fn window(args: &View, ran: &Ran) -> Result<(u64, u64), Failure> {
+    let end = ran.report.cycles.ceil() as u64;
+    let from = args.from.unwrap_or(0);
+    let to = args.to.or_else(|| if args.from.is_some() { None } else { draw::opening(&ran.report) });
+    let to = to.unwrap_or(end).min(end.max(1));
+    if from >= to {
+        return Err(Failure::new(format!("no cycle lies between {from} and {to}; the run ends at cycle {end}")));
+    }
+    Ok((from.saturating_mul(TICKS), to.saturating_mul(TICKS)))
+}
+
+fn palette(args: &View, interactive: bool) -> Palette {
+    // Text alone has no colours, and is read by whoever gets it: glyphs are as the caller asks.
+    let here = if interactive {
+        Palette::of(|name| std::env::var(name).ok())
+    } else {
+        Palette { colours: Colours::None, ascii: false }
+    };
+    let colours = match args.colours {
+        Some(cli::Colours::True) => Colours::True,
+        Some(cli::Colours::Indexed) => Colours::Indexed,
+        Some(cli::Colours::Sixteen) => Colours::Sixteen,
+        Some(cli::Colours::None) => Colours::None,
+        None => here.colours,
+    };
+    Palette { colours, ascii: args.ascii || here.ascii }
+}
+
+fn one(state: &mut State, runs: &Runs, step: &Step) {
+    match step {
+        Step::Do(command, given) => update(state, runs, Msg::Do(*command, given.clone())),
+        Step::Key(key) => update(state, runs, Msg::Key(*key)),
+        Step::Dump => {}
+    }
+}
+
+fn play(state: &mut State, runs: &Runs, steps: &[Step]) {
+    steps.iter().for_each(|step| one(state, runs, step));
+}
+
+/// Plays a script and prints the frames it asks for; one at the end where it asks for none.
+fn frames(
+    state: &mut State,
+    runs: &Runs,
+    steps: &[Step],
+    (width, height): (u16, u16),
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let mut dump = |state: &State| {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        render(state, runs, &mut buffer);
+        console.print(&text::plain(&buffer))
+    };
+    for step in steps {
+        one(state, runs, step);
+        if *step == Step::Dump {
+            dump(state)?;
+        }
+    }
+    if steps.contains(&Step::Dump) { Ok(()) } else { dump(state) }
+}

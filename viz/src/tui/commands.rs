@@ -1,0 +1,288 @@
+//! The one table of commands: dispatch, help, palette, the key file and `docs/viewer.md` are made from it.
+
+use std::fmt::Write;
+
+use super::keys::Key;
+
+/// What the viewer can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "the table below says what each does")]
+pub enum Command {
+    Left,
+    Right,
+    PanLeft,
+    PanRight,
+    Start,
+    End,
+    Goto,
+    ZoomIn,
+    ZoomOut,
+    ZoomOperation,
+    ZoomAll,
+    Window,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Row,
+    Fold,
+    FoldAll,
+    RowUp,
+    RowDown,
+    Filter,
+    PrevEdge,
+    NextEdge,
+    PrevEdgeAny,
+    NextEdgeAny,
+    Mark,
+    PrevMark,
+    ClearMarks,
+    Store,
+    Recall,
+    Search,
+    SearchNext,
+    SearchPrev,
+    Waker,
+    Woken,
+    Back,
+    MoreHops,
+    FewerHops,
+    PathNext,
+    PathPrev,
+    Runs,
+    Align,
+    Same,
+    Play,
+    Faster,
+    Slower,
+    Pane,
+    Palette,
+    Help,
+    Cancel,
+    Quit,
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Entry {
+    /// What it does.
+    pub command: Command,
+    /// Its name in the palette, in scripts and in a key file.
+    pub name: &'static str,
+    /// What it takes, if it takes something; with a key, it is asked for.
+    pub takes: Option<&'static str>,
+    /// The keys it has unless a key file says otherwise, separated by spaces.
+    pub keys: &'static str,
+    /// What it does, in a few words.
+    pub help: &'static str,
+}
+
+const fn entry(
+    command: Command,
+    name: &'static str,
+    takes: Option<&'static str>,
+    keys: &'static str,
+    help: &'static str,
+) -> Entry {
+    Entry { command, name, takes, keys, help }
+}
+
+/// Headings of the table and what stands under each.
+pub const TABLE: &[(&str, &[Entry])] = &[
+    (
+        "Time",
+        &[
+            entry(Command::Left, "left", None, "left h", "cursor a cell to the left"),
+            entry(Command::Right, "right", None, "right l", "cursor a cell to the right"),
+            entry(Command::PanLeft, "pan-left", None, "shift-left H", "a quarter of the window to the left"),
+            entry(Command::PanRight, "pan-right", None, "shift-right L", "a quarter of the window to the right"),
+            entry(Command::Start, "start", None, "home", "to the start of the run"),
+            entry(Command::End, "end", None, "end", "to the end of the run"),
+            entry(Command::Goto, "goto", Some("CYCLE"), "g", "to a cycle"),
+            entry(Command::ZoomIn, "zoom-in", None, "+ =", "zoom in on the cursor"),
+            entry(Command::ZoomOut, "zoom-out", None, "-", "zoom out"),
+            entry(Command::ZoomOperation, "zoom-operation", None, "z", "the operation fills the window"),
+            entry(Command::ZoomAll, "zoom-all", None, "a", "the whole run"),
+            entry(Command::Window, "window", Some("FROM TO"), "", "show these cycles"),
+        ],
+    ),
+    (
+        "Rows",
+        &[
+            entry(Command::Up, "up", None, "up k", "the row above"),
+            entry(Command::Down, "down", None, "down j", "the row below"),
+            entry(Command::PageUp, "page-up", None, "page-up ctrl-u", "half a screen up"),
+            entry(Command::PageDown, "page-down", None, "page-down ctrl-d", "half a screen down"),
+            entry(Command::Row, "row", Some("NAME"), "R", "to the next row with this in its name"),
+            entry(Command::Fold, "fold", None, "space", "fold or unfold; on a row, fold its group"),
+            entry(Command::FoldAll, "fold-all", None, "F", "fold or unfold all of this kind"),
+            entry(Command::RowUp, "row-up", None, "K", "move the row up among its neighbours"),
+            entry(Command::RowDown, "row-down", None, "J", "move the row down"),
+            entry(Command::Filter, "filter", Some("TEXT"), "f", "only rows named so; nothing for all"),
+        ],
+    ),
+    (
+        "Edges and marks",
+        &[
+            entry(Command::PrevEdge, "prev-edge", None, "[", "previous edge on this row"),
+            entry(Command::NextEdge, "next-edge", None, "]", "next edge on this row"),
+            entry(Command::PrevEdgeAny, "prev-edge-any", None, "{", "previous edge on any row shown"),
+            entry(Command::NextEdgeAny, "next-edge-any", None, "}", "next edge on any row shown"),
+            entry(Command::Mark, "mark", None, "m", "set a mark here, or take it away"),
+            entry(Command::PrevMark, "prev-mark", None, "'", "to the mark before, round and round"),
+            entry(Command::ClearMarks, "clear-marks", None, "M", "take all marks away"),
+            entry(Command::Store, "store", Some("DIGIT"), "s", "keep position and zoom under a digit"),
+            entry(Command::Recall, "recall", Some("DIGIT"), "", "to what is kept; the digit alone will do"),
+        ],
+    ),
+    (
+        "Operations",
+        &[
+            entry(Command::Search, "search", Some("TEXT"), "/", "find in tiles, lines, kinds and row names"),
+            entry(Command::SearchNext, "search-next", None, "n", "next one found"),
+            entry(Command::SearchPrev, "search-prev", None, "N", "previous one found"),
+            entry(Command::Waker, "waker", None, "w", "to what woke it, or what started it"),
+            entry(Command::Woken, "woken", None, "W", "to what it woke; again for the next"),
+            entry(Command::Back, "back", None, "backspace b", "back to where the last jump began"),
+            entry(Command::MoreHops, "more-hops", None, "e", "draw the arrows one hop further"),
+            entry(Command::FewerHops, "fewer-hops", None, "E", "one hop less"),
+            entry(Command::PathNext, "path-next", None, "c", "next on the chain of causes that ends last"),
+            entry(Command::PathPrev, "path-prev", None, "C", "previous on that chain"),
+        ],
+    ),
+    (
+        "Two runs",
+        &[
+            entry(Command::Runs, "runs", None, "o", "A, B, or B under A"),
+            entry(Command::Align, "align", None, "A", "shift B: this operation starts as in A"),
+            entry(Command::Same, "same", None, "x", "to the same operation of the other run"),
+        ],
+    ),
+    (
+        "The rest",
+        &[
+            entry(Command::Play, "play", None, "p", "let time go on, or stop"),
+            entry(Command::Faster, "faster", None, ">", "play twice as fast"),
+            entry(Command::Slower, "slower", None, "<", "play half as fast"),
+            entry(Command::Pane, "pane", None, "tab", "operation, stalls of the window, legend"),
+            entry(Command::Palette, "palette", None, ":", "commands by name"),
+            entry(Command::Help, "help", None, "?", "this help"),
+            entry(Command::Cancel, "cancel", None, "esc", "close, or clear the search"),
+            entry(Command::Quit, "quit", None, "q ctrl-c", "leave"),
+        ],
+    ),
+];
+
+/// All rows of the table.
+pub fn entries() -> impl Iterator<Item = &'static Entry> {
+    TABLE.iter().flat_map(|(_, entries)| entries.iter())
+}
+
+/// The row of a command.
+pub(crate) fn of(command: Command) -> Option<&'static Entry> {
+    entries().find(|e| e.command == command)
+}
+
+/// Which key does what.
+#[derive(Clone, Debug)]
+pub struct Keymap(Vec<(Key, Command)>);
+
+impl Default for Keymap {
+    fn default() -> Keymap {
+        let keys = entries().flat_map(|e| e.keys.split_whitespace().map(|k| (k, e.command)));
+        Keymap(keys.filter_map(|(k, c)| Some((Key::parse(k)?, c))).collect())
+    }
+}
+
+impl Keymap {
+    /// The table with the changes of a key file: lines of a key and a command (or `none`); `#` begins a comment.
+    ///
+    /// # Errors
+    /// The line, from 1, and what is wrong with it.
+    pub fn with_changes(text: &str) -> Result<Keymap, (usize, String)> {
+        let mut map = Keymap::default();
+        for (i, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default();
+            let (key, name) = match line.split_whitespace().collect::<Vec<_>>()[..] {
+                [] => continue,
+                [key, name] => (key, name),
+                _ => return Err((i + 1, "expected a key and a command, as in `ctrl-d page-down`".into())),
+            };
+            let Some(key) = Key::parse(key) else {
+                return Err((i + 1, format!("`{key}` is not a key; keys are `x`, `X`, `ctrl-d`, `left`, `space`")));
+            };
+            map.0.retain(|(k, _)| *k != key);
+            if name == "none" {
+                continue;
+            }
+            let Some(entry) = entries().find(|e| e.name == name) else {
+                return Err((i + 1, format!("there is no command `{name}`; `?` in the viewer lists them")));
+            };
+            map.0.push((key, entry.command));
+        }
+        Ok(map)
+    }
+
+    /// What a key does.
+    pub fn command(&self, key: Key) -> Option<Command> {
+        self.0.iter().find(|(k, _)| *k == key).map(|(_, c)| *c)
+    }
+
+    /// The keys of a command, in words.
+    pub fn keys(&self, command: Command) -> String {
+        let keys = self.0.iter().filter(|(_, c)| *c == command).map(|(k, _)| k.to_string());
+        keys.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The first key of a command.
+    pub(crate) fn first(&self, command: Command) -> Option<Key> {
+        self.0.iter().find(|(_, c)| *c == command).map(|(k, _)| *k)
+    }
+}
+
+/// The table as Markdown, for the documents.
+pub fn markdown() -> String {
+    let mut out = String::from("| key | command | |\n|---|---|---|\n");
+    for (heading, entries) in TABLE {
+        let _ = writeln!(out, "| **{heading}** | | |");
+        for e in *entries {
+            let keys: Vec<String> = e.keys.split_whitespace().map(|k| format!("`{k}`")).collect();
+            let takes = e.takes.map(|t| format!(" {t}")).unwrap_or_default();
+            let _ = writeln!(out, "| {} | `{}{takes}` | {} |", keys.join(" "), e.name, e.help);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_one_and_has_one_command() {
+        let mut seen = std::collections::BTreeMap::new();
+        for e in entries() {
+            for text in e.keys.split_whitespace() {
+                let key = Key::parse(text).unwrap_or_else(|| panic!("`{text}` of {} is no key", e.name));
+                assert_eq!(seen.insert(key, e.name), None, "`{text}` has two commands");
+            }
+        }
+    }
+
+    #[test]
+    fn every_line_of_the_help_fits_on_80_columns() {
+        for e in entries() {
+            assert!(e.help.chars().count() <= 42, "{}", e.help);
+        }
+    }
+
+    #[test]
+    fn a_key_file_changes_what_it_names_and_says_what_it_does_not_know() {
+        let map = Keymap::with_changes("# mine\n\nq none\nctrl-q quit # as elsewhere\n").unwrap();
+        assert_eq!(map.command(Key::parse("q").unwrap()), None);
+        assert_eq!(map.command(Key::parse("ctrl-q").unwrap()), Some(Command::Quit));
+        assert_eq!(Keymap::with_changes("\nq leave").unwrap_err().0, 2);
+        assert_eq!(Keymap::with_changes("shift-q quit").unwrap_err().0, 1);
+        assert_eq!(Keymap::with_changes("q quit now").unwrap_err().0, 1);
+    }
+}

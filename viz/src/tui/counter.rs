@@ -1,0 +1,102 @@
+//! Numbers over time: bytes in flight, use of the tensor pipe, stages full.
+//!
+//! A counter is a step function, kept with its integral, so that its mean over any stretch is exact and cheap.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::timeline::{Engine, RowKind, Timeline, What};
+
+/// A step function.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Counter {
+    name: String,
+    /// What a unit of it is, for the detail pane.
+    unit: &'static str,
+    /// Tick of each change, the value from there on, and the integral up to there.
+    steps: Vec<(u64, u64, u128)>,
+    most: u64,
+}
+
+impl Counter {
+    /// From changes, in any order.
+    fn new(name: String, unit: &'static str, mut changes: Vec<(u64, i64)>) -> Counter {
+        changes.sort_unstable();
+        let mut steps: Vec<(u64, u64, u128)> = Vec::new();
+        let (mut value, mut area, mut since, mut most) = (0i64, 0u128, 0u64, 0u64);
+        for (at, change) in changes {
+            area += u128::from(at - since) * value.max(0) as u128;
+            since = at;
+            value += change;
+            match steps.last_mut() {
+                Some(last) if last.0 == at => last.1 = value.max(0) as u64,
+                _ => steps.push((at, value.max(0) as u64, area)),
+            }
+        }
+        for step in &steps {
+            most = most.max(step.1);
+        }
+        Counter { name, unit, steps, most }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn unit(&self) -> &'static str {
+        self.unit
+    }
+
+    /// The largest value it has.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
+    fn area(&self, to: u64) -> u128 {
+        match self.steps.partition_point(|s| s.0 < to).checked_sub(1) {
+            Some(i) => self.steps[i].2 + u128::from(to - self.steps[i].0) * u128::from(self.steps[i].1),
+            None => 0,
+        }
+    }
+
+    /// Its mean from one instant to a later one; its value where they are the same.
+    pub(crate) fn mean(&self, from: u64, to: u64) -> f64 {
+        if to <= from {
+            let i = self.steps.partition_point(|s| s.0 <= from);
+            return i.checked_sub(1).map_or(0.0, |i| self.steps[i].1 as f64);
+        }
+        (self.area(to) - self.area(from)) as f64 / (to - from) as f64
+    }
+}
+
+/// The counters of every CTA that has something to count.
+pub(crate) fn drafts(t: &Timeline) -> Vec<(u32, Counter)> {
+    // In order of CTA and place, which is that of the display.
+    let mut found: BTreeMap<(u32, u8, String), Vec<(u64, i64)>> = BTreeMap::new();
+    let keys: Vec<Option<(u32, u8, String)>> = t
+        .rows
+        .iter()
+        .map(|row| {
+            let (place, name) = match &row.kind {
+                RowKind::Engine(Engine::Copy | Engine::Loads) => (0, "bytes in flight".to_string()),
+                RowKind::Engine(Engine::Tensor) => (1, "tensor pipe use".to_string()),
+                RowKind::Slot(name) => (2, format!("{} stages full", name.split_once('[')?.0)),
+                _ => return None,
+            };
+            Some((row.cta, place, name))
+        })
+        .collect();
+    let mut changes: Vec<Vec<(u64, i64)>> = vec![Vec::new(); t.rows.len()];
+    for s in t.spans.iter().filter(|s| s.start < s.end && s.what != What::Hold { filling: true }) {
+        if let Some((_, place, _)) = &keys[s.row as usize] {
+            let much = if *place == 0 { i64::try_from(s.bytes).unwrap_or(0) } else { 1 };
+            changes[s.row as usize].extend([(s.start, much), (s.end, -much)]);
+        }
+    }
+    for (key, changes) in keys.into_iter().zip(changes) {
+        if let Some(key) = key {
+            found.entry(key).or_default().extend(changes);
+        }
+    }
+    let unit = ["bytes", "of the pipe", "stages"];
+    found.into_iter().map(|((cta, place, name), c)| (cta, Counter::new(name, unit[usize::from(place)], c))).collect()
+}

@@ -1,0 +1,157 @@
+//! Going from one operation to another: along edges, wakes, the chain of causes, and to the other run.
+
+use super::chain;
+use super::runs::Runs;
+use super::state::{Focus, State};
+
+/// What the words of a jump say where there is no operation under the cursor.
+const NOTHING: &str = "there is no operation under the cursor";
+
+/// To the next edge, or the previous, on this row or on any that is shown.
+pub(super) fn edge(s: &mut State, runs: &Runs, forward: bool, any: bool) {
+    let rows = if any { s.lines(runs).into_iter().map(|l| l.focus).collect() } else { vec![s.focus] };
+    let end = runs.models[s.axis()].end;
+    let near = rows.into_iter().filter_map(|f| {
+        let index = &runs.model(f).nodes[f.node as usize].index;
+        let t = u64::try_from(s.in_run(f.run, s.at)).ok()?;
+        let edge = if forward { index.edge_after(t) } else { index.edge_before(t) }?;
+        Some(s.on_axis(f.run, edge)).filter(|e| if forward { *e > s.at && *e < end } else { *e < s.at })
+    });
+    match if forward { near.min() } else { near.max() } {
+        Some(at) => s.move_to(at),
+        None => s.says = format!("there is no edge {} here", if forward { "after" } else { "before" }),
+    }
+}
+
+/// To the next row with a text in its name.
+pub(super) fn row(s: &mut State, runs: &Runs, text: Option<&str>) {
+    let Some(text) = text else {
+        s.says = "row takes part of a name".into();
+        return;
+    };
+    let wanted = text.to_lowercase();
+    // Folded rows too: first the rest of this CTA from the row in focus on, then the other CTAs.
+    let m = runs.model(s.focus);
+    let root = m.root(s.focus.node);
+    let after = s.focus.node as usize + 1;
+    let all = (after..m.nodes.len()).chain(0..after.min(m.nodes.len()));
+    let found = all.filter(|i| m.nodes[*i].name.to_lowercase().contains(&wanted));
+    match found.min_by_key(|i| m.root(*i as u32) != root) {
+        Some(i) => {
+            let tick = s.in_run(s.focus.run, s.at).max(0) as u64;
+            s.jump(runs, Focus { run: s.focus.run, node: i as u32 }, tick);
+        }
+        None => s.says = format!("no row has `{text}` in its name"),
+    }
+}
+
+/// The operation under the cursor gets the window, with a little to both sides.
+pub(super) fn zoom_operation(s: &mut State, runs: &Runs) {
+    let Some((run, span)) = s.selected(runs) else {
+        s.says = NOTHING.into();
+        return;
+    };
+    let op = runs.models[run].span(span);
+    let (start, end) = (s.on_axis(run, op.start), s.on_axis(run, op.end));
+    let margin = (end - start) / 4;
+    (s.from, s.to) = (start.saturating_sub(margin), end + margin);
+}
+
+/// To the next thing the search found.
+pub(super) fn found(s: &mut State, runs: &Runs, forward: bool) {
+    if s.found.spans.is_empty() {
+        s.says = if s.found.text.is_empty() { "search takes a text".into() } else { "nothing found".into() };
+        return;
+    }
+    let run = s.found.run;
+    let tick = s.in_run(run, s.at).max(0) as u64;
+    let selected = s.selected(runs).filter(|(r, _)| *r == run).map(|(_, i)| i);
+    if let Some(span) = s.found.next(&runs.models[run], (tick, selected), forward) {
+        let spans = &s.found.spans;
+        let key = |i: u32| (runs.models[run].span(i).start, i);
+        let place = spans.partition_point(|i| key(*i) < key(span)) + 1;
+        s.says = format!("{place} of {} with `{}`", spans.len(), s.found.text);
+        s.jump_to(runs, (run, span), false);
+    }
+}
+
+/// To what the operation under the cursor waited for.
+pub(super) fn waker(s: &mut State, runs: &Runs) {
+    let Some((run, span)) = s.selected(runs) else {
+        s.says = NOTHING.into();
+        return;
+    };
+    match chain::cause(&runs.models[run], span) {
+        Some(cause) => s.jump_to(runs, (run, cause), true),
+        None => s.says = "nothing is recorded as having woken or started it".into(),
+    }
+}
+
+/// To what the operation under the cursor woke; from one it woke, to the next.
+pub(super) fn woken(s: &mut State, runs: &Runs) {
+    let Some((run, span)) = s.selected(runs) else {
+        s.says = NOTHING.into();
+        return;
+    };
+    let m = &runs.models[run];
+    let next = match (m.woken_by(span).first(), chain::cause(m, span)) {
+        (Some(first), _) => Some(*first),
+        (None, Some(cause)) => {
+            let all = m.woken_by(cause);
+            let i = all.iter().position(|s| *s == span).map_or(0, |i| i + 1);
+            all.get(i).or(all.first()).copied().filter(|next| *next != span)
+        }
+        (None, None) => None,
+    };
+    match next {
+        Some(next) => s.jump_to(runs, (run, next), true),
+        None => s.says = "it woke nobody".into(),
+    }
+}
+
+/// Along the chain of causes that ends last.
+pub(super) fn path(s: &mut State, runs: &Runs, forward: bool) {
+    let run = s.focus.run;
+    let m = &runs.models[run];
+    let tick = s.in_run(run, s.at).max(0) as u64;
+    let here = s.selected(runs).map(|(_, i)| i);
+    // By ends, which is the order of the chain; the cursor may be anywhere.
+    let at = here.and_then(|h| m.chain.iter().position(|c| *c == h));
+    let i = match (at, forward) {
+        (Some(i), true) => Some(i + 1),
+        (Some(i), false) => i.checked_sub(1),
+        (None, true) => Some(m.chain.partition_point(|c| m.span(*c).end <= tick)),
+        (None, false) => m.chain.partition_point(|c| m.span(*c).end <= tick).checked_sub(1),
+    };
+    match i.and_then(|i| Some((i, *m.chain.get(i)?))) {
+        Some((i, span)) => {
+            s.says = format!("{} of {} on the chain that ends last", i + 1, m.chain.len());
+            s.jump_to(runs, (run, span), false);
+        }
+        None => s.says = "the chain ends here".into(),
+    }
+}
+
+/// Shifts B so that the operation under the cursor starts at one instant in both.
+pub(super) fn align(s: &mut State, runs: &Runs) {
+    let Some((run, span)) = s.selected(runs) else {
+        s.says = NOTHING.into();
+        return;
+    };
+    let Some((other, there)) = runs.same(run, span) else {
+        s.says = "the other run has no such operation".into();
+        return;
+    };
+    let (x, y) = (runs.models[run].span(span).start as i64, runs.models[other].span(there).start as i64);
+    s.offset = if run == 0 { y - x } else { x - y };
+    s.says = format!("B is drawn {} cycles earlier", super::text::cycles_signed(s.offset));
+}
+
+/// To the same operation of the other run.
+pub(super) fn same(s: &mut State, runs: &Runs) {
+    match s.selected(runs).map(|(run, span)| runs.same(run, span)) {
+        Some(Some(there)) => s.jump_to(runs, there, false),
+        Some(None) => s.says = "the other run has no such operation".into(),
+        None => s.says = NOTHING.into(),
+    }
+}

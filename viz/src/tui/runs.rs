@@ -1,0 +1,70 @@
+//! The run that is looked at, or two, and which rows and operations of one are which of the other.
+
+use rustc_hash::FxHashMap;
+
+use super::model::{Kind, Model};
+use super::state::Focus;
+
+/// One run, A, or two, A and B.
+#[derive(Debug)]
+pub struct Runs {
+    pub(crate) models: Vec<Model>,
+    /// Of each node, the node of the other run with the same path.
+    partners: Vec<Vec<Option<u32>>>,
+}
+
+impl Runs {
+    /// One run, or two.
+    pub fn new(a: Model, b: Option<Model>) -> Runs {
+        let models: Vec<Model> = std::iter::once(a).chain(b).collect();
+        let by_path = |m: &Model| -> FxHashMap<String, u32> {
+            m.nodes.iter().enumerate().map(|(i, n)| (n.path.clone(), i as u32)).collect()
+        };
+        let partners = match &models[..] {
+            [a, b] => {
+                let of = |m: &Model, there: &FxHashMap<String, u32>| {
+                    m.nodes.iter().map(|n| there.get(&n.path).copied()).collect()
+                };
+                vec![of(a, &by_path(b)), of(b, &by_path(a))]
+            }
+            _ => vec![vec![None; models[0].nodes.len()]],
+        };
+        Runs { models, partners }
+    }
+
+    pub(crate) fn a(&self) -> &Model {
+        &self.models[0]
+    }
+
+    pub(crate) fn model(&self, focus: Focus) -> &Model {
+        &self.models[focus.run]
+    }
+
+    pub(crate) fn two(&self) -> bool {
+        self.models.len() > 1
+    }
+
+    /// The same row of the other run.
+    pub(crate) fn partner(&self, focus: Focus) -> Option<Focus> {
+        let node = self.partners[focus.run][focus.node as usize]?;
+        Some(Focus { run: 1 - focus.run, node })
+    }
+
+    /// The same operation of the other run: on the same row, as often after others of its statement and kind.
+    pub(crate) fn same(&self, run: usize, span: u32) -> Option<(usize, u32)> {
+        let m = &self.models[run];
+        let there = self.partner(Focus { run, node: m.track[span as usize] })?;
+        let other = self.model(there);
+        let key = key(m, span);
+        let before = &m.spans_of(m.track[span as usize])[..m.place(span)];
+        let place = before.iter().filter(|s| self::key(m, **s) == key).count();
+        let Kind::Track(spans) = &other.nodes[there.node as usize].kind else { return None };
+        spans.iter().filter(|s| self::key(other, **s) == key).nth(place).map(|s| (there.run, *s))
+    }
+}
+
+/// What an operation is, but for when. Two texts of one kernel may differ in their lines; what is said there is the same.
+fn key(m: &Model, span: u32) -> (u8, Option<&str>) {
+    let site = m.span(span).site.and_then(|i| m.t.sites.get(i as usize));
+    (m.class[span as usize], site.map(|s| s.text.as_str()))
+}

@@ -1,0 +1,89 @@
+//! The tree of rows: CTAs, groups, rows.
+
+use warpline_sim::timeline::{Row, RowKind, Timeline};
+
+use super::index::Index;
+use super::model::{Kind, Node};
+use crate::lanes;
+
+/// A row before it is in the tree.
+pub(super) struct Draft {
+    pub(super) cta: u32,
+    /// Agents, engines, counters, slots, barriers.
+    pub(super) section: u8,
+    pub(super) group: String,
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) agents: bool,
+}
+
+/// A track for each lane of a row.
+pub(super) fn tracks(t: &Timeline, row: &Row, spans: &[u32]) -> Vec<Draft> {
+    let times: Vec<(u64, u64)> = spans.iter().map(|i| &t.spans[*i as usize]).map(|s| (s.start, s.end)).collect();
+    let lane_of = lanes::assign(&times, u32::MAX);
+    let lanes = lane_of.iter().max().map_or(1, |last| last + 1);
+    let mut split: Vec<Vec<u32>> = vec![Vec::new(); lanes as usize];
+    for (&i, lane) in spans.iter().zip(lane_of) {
+        split[lane as usize].push(i);
+    }
+    let stem = |name: &str| name.split('[').next().unwrap_or(name).to_string();
+    let (section, group, agents) = match &row.kind {
+        RowKind::Agent { role, .. } => (0, role.clone(), true),
+        RowKind::Engine(_) => (1, row.name.clone(), false),
+        RowKind::Slot(_) => (3, stem(&row.name), false),
+        RowKind::Barrier(_) => (4, stem(&row.name), false),
+    };
+    let draft = |(lane, spans): (usize, Vec<u32>)| Draft {
+        cta: row.cta,
+        section,
+        group: group.clone(),
+        name: if lanes > 1 { format!("{} {}", row.name, lane + 1) } else { row.name.clone() },
+        kind: Kind::Track(spans),
+        agents,
+    };
+    split.into_iter().enumerate().map(draft).collect()
+}
+
+/// Nodes from drafts, which are ordered by CTA and section. A group of one is no group.
+pub(super) fn tree(drafts: Vec<Draft>) -> (Vec<Node>, Vec<u32>) {
+    let mut nodes: Vec<Node> = Vec::with_capacity(drafts.len() * 2);
+    let mut roots: Vec<u32> = Vec::new();
+    let add = |nodes: &mut Vec<Node>, name: String, kind, parent: Option<u32>, agents| {
+        let id = nodes.len() as u32;
+        let path = parent.map_or(name.clone(), |p| format!("{} / {name}", nodes[p as usize].path));
+        if let Some(p) = parent {
+            nodes[p as usize].children.push(id);
+        }
+        nodes.push(Node { name, path, kind, parent, children: Vec::new(), index: Index::new(), agents });
+        id
+    };
+    let mut rest = drafts.into_iter().peekable();
+    let mut cta = None;
+    while let Some(first) = rest.next() {
+        let root = match cta {
+            Some((number, id)) if number == first.cta => id,
+            _ => {
+                let id = add(&mut nodes, format!("CTA {}", first.cta), Kind::Cta, None, true);
+                roots.push(id);
+                cta = Some((first.cta, id));
+                id
+            }
+        };
+        let mut members = vec![first];
+        while let Some(next) = rest.next_if(|d| {
+            let f = &members[0];
+            (d.cta, d.section, &d.group) == (f.cta, f.section, &f.group) && !d.group.is_empty()
+        }) {
+            members.push(next);
+        }
+        let parent = if members.len() > 1 {
+            add(&mut nodes, members[0].group.clone(), Kind::Group, Some(root), members[0].agents)
+        } else {
+            root
+        };
+        for m in members {
+            add(&mut nodes, m.name, m.kind, Some(parent), m.agents);
+        }
+    }
+    (nodes, roots)
+}
