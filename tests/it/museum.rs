@@ -138,11 +138,9 @@ const RAISED: &[Raised] = &[
 const BOUNDED: &[&str] = &[
     "m06_phase_restarts",
     "m13_barrier_counts",
-    "m14_mailbox_overwritten",
     "m16_unconditional_order_wait",
     "m22_packed_columns",
     "m30_scales_under_a_reduction",
-    "m31_store_ring_restarts",
     "m33_fence_in_a_loop_of_no_trips",
     "m36_threads_that_return_early",
     "m37_barrier_number_out_of_range",

@@ -181,7 +181,8 @@ impl<'p> Walk<'p> {
     /// A number that is equal for equal states, and quick to get: where the agents are, and what is in flight.
     pub(crate) fn outline(&self) -> u64 {
         let agents = (0..self.blocked.len()).map(|a| self.world.pc(a as AgentId) as u64);
-        let flights = self.flying.iter().filter_map(|f| self.world.flight(*f)).map(|f| (f.agent as u64) << 32 | f.pc as u64);
+        let flights =
+            self.flying.iter().filter_map(|f| self.world.flight(*f)).map(|f| (f.agent as u64) << 32 | f.pc as u64);
         agents.chain([self.turn as u64]).chain(flights).fold(0, |all, x| (all.rotate_left(5) ^ x).wrapping_mul(MIX))
     }
 

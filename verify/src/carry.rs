@@ -61,7 +61,9 @@ fn carries(run: &Run<'_>, at: AtTrips<'_>, (first, period): (i64, i64)) -> Resul
     let one = |n| {
         let Some(long) = at(n) else { return Ok(()) };
         let short = at(n - period).ok_or("the kernel refuses some trip counts")?;
-        pair::alike(run.job(&refine(&short)), run.job(&refine(&long)))
+        // As they are, or with indices that carry on; either shows it.
+        let plain = pair::alike(run.job(&short), run.job(&long));
+        plain.or_else(|why| pair::alike(run.job(&refine(&short)), run.job(&refine(&long))).map_err(|_| why))
     };
     // Where the period is another, the first pair shows it.
     one(first)?;

@@ -83,9 +83,8 @@ fn around(run: &Run<'_>, at: AtTrips<'_>) -> Option<String> {
     let n = run.options.max_trips.min(SHORT);
     let (short, long) = (at(n)?, at(n + 1)?);
     for (inner, _) in grown(&short, &long) {
-        let around = |l: &&Loop| {
-            l.head <= inner.head && l.end >= inner.end && (l.head, l.end) != (inner.head, inner.end)
-        };
+        let around =
+            |l: &&Loop| l.head <= inner.head && l.end >= inner.end && (l.head, l.end) != (inner.head, inner.end);
         if let Some(l) = short.loops.iter().find(around) {
             let line = short.site(l.head).line;
             return Some(format!("the loop at line {line} around the main loop runs as often as the values given say"));

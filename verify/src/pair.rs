@@ -57,7 +57,8 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
         Some(a.0 == b.0 && alike::states(&a.1, &b.1, window))
     };
     let middle = marks.len() / 2;
-    let period = (1..=middle / 2).find(|p| like(middle - p, *p) == Some(true) && like(middle - 2 * p, *p) == Some(true))?;
+    let period =
+        (1..=middle / 2).find(|p| like(middle - p, *p) == Some(true) && like(middle - 2 * p, *p) == Some(true))?;
     let mut first = middle - period;
     while first > 0 && like(first - 1, period) == Some(true) {
         first -= 1;

@@ -221,6 +221,6 @@ impl World<'_> {
 /// The elements of its matrix that an operand covers along an axis.
 fn along(axis: usize, block: i64, k: &TileKey, f: &Foot) -> (i64, i64) {
     let (lo, hi) = if axis == 0 { f.rows } else { f.cols };
-    let by = k.at[axis] as i64 * block + k.shift[axis] as i64;
+    let by = k.at[axis] * block + k.shift[axis] as i64;
     (lo + by, hi + by)
 }

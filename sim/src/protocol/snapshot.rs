@@ -75,7 +75,7 @@ impl Snapshot {
             Some(k) => {
                 self.same(k.obj);
                 k.shift.iter().for_each(|s| self.same(*s as u32));
-                k.at.iter().for_each(|c| self.count(Family::Tile, *c as i64));
+                k.at.iter().for_each(|c| self.count(Family::Tile, *c));
             }
         }
     }
