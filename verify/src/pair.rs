@@ -27,6 +27,9 @@ use crate::further::grown;
 struct Watch {
     /// The loop's index.
     var: u16,
+    /// Its instructions: another role may keep another index in the same place.
+    head: u32,
+    end: u32,
     /// The agent whose steps count: the first to make one.
     agent: Option<AgentId>,
     /// Its index.
@@ -35,11 +38,14 @@ struct Watch {
     period: usize,
 }
 
-/// Where a run begins to repeat, and how often: the first step and the number of steps of a loop that grows from `shorter`
-/// to it.
+/// Where a run begins to repeat, and how often, both as trip counts; read off a loop that grows from `shorter` to it.
 pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     let window = window(job.prog);
-    let mut watch = watches(shorter, job).into_iter().next()?;
+    let loops = grown(shorter.prog, job.prog);
+    let steps: Vec<i64> = loops.iter().map(|(l, _)| step_of(job.prog, l)).collect();
+    // The index of the loop that counts most finely.
+    let (step, (l, _)) = steps.iter().zip(&loops).filter(|(_, (l, _))| l.var.is_some()).min_by_key(|(s, _)| **s)?;
+    let mut watch = Watch::of(l, 0)?;
     let mut walk = Walk::new(job);
     let mut marks: Vec<(u64, Snapshot)> = Vec::new();
     loop {
@@ -63,7 +69,13 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     while first > 0 && like(first - 1, period) == Some(true) {
         first -= 1;
     }
-    Some((first as i64, period as i64))
+    // As often as every loop makes whole steps.
+    let period = steps.iter().fold(period as i64 * step, |all, s| all / gcd(all, *s) * s);
+    Some((first as i64 * step, period))
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// A part of the two runs in which they step together.
@@ -98,10 +110,8 @@ fn watches(short: Job<'_>, long: Job<'_>) -> Vec<Watch> {
     let mut list: Vec<Watch> = Vec::new();
     for (l, by) in grown(short.prog, long.prog) {
         let step = step_of(short.prog, l);
-        if let Some(v) = l.var
-            && by % step == 0
-        {
-            list.push(Watch { var: v, agent: None, last: 0, period: (by / step) as usize });
+        if by % step == 0 {
+            list.extend(Watch::of(l, (by / step) as usize));
         }
     }
     list
@@ -177,10 +187,14 @@ fn fault(walk: &Walk<'_>) -> Option<String> {
 }
 
 impl Watch {
+    fn of(l: &Loop, period: usize) -> Option<Watch> {
+        l.var.map(|var| Watch { var, head: l.head, end: l.end, agent: None, last: 0, period })
+    }
+
     /// Whether its loop made a step with this.
     fn steps(&mut self, walk: &Walk<'_>, made: &Made) -> bool {
-        let Made::Did { agent, .. } = *made else { return false };
-        if self.agent.is_some_and(|a| a != agent) {
+        let Made::Did { agent, pc, .. } = *made else { return false };
+        if self.agent.is_some_and(|a| a != agent) || !(self.head..self.end).contains(&pc) {
             return false;
         }
         let now = walk.world.var(agent, self.var);
