@@ -134,11 +134,11 @@ impl<'p> Walk<'p> {
         match step {
             Step::Did { did, pc, .. } => {
                 self.moved = true;
-                self.blocked[agent as usize] = None;
+                let waited = self.blocked[agent as usize].take().is_some();
                 self.flying.extend(did.flights());
-                // Who ends a generation yields, so that the same agent is the last in every round.
                 let last = matches!(did, Did::Met { last: true });
-                self.turn += last as u32;
+                // Who meets the others and need not wait yields, so that the same agent is the last in every round.
+                self.turn += (matches!(did, Did::Met { .. }) && !waited) as u32;
                 Made::Did { agent, pc, last }
             }
             Step::Blocked { pc, on, .. } => {
