@@ -39,6 +39,8 @@ pub enum Command {
     View(View),
     /// Write a run as a trace for Perfetto or chrome://tracing
     Trace(Trace),
+    /// Write the protocol as a model for another checker
+    Export(Export),
     /// List the machines, or the numbers of one with their sources
     Models(Models),
     /// List the built-in scenarios
@@ -364,6 +366,37 @@ pub struct Trace {
     /// The file to write (.json); `-` for the standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+}
+
+/// `warpline export`.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The other checker's language
+    #[arg(value_enum)]
+    pub language: Language,
+
+    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: String,
+
+    /// On what and with which values.
+    #[command(flatten)]
+    pub proof: Proof,
+
+    /// Trip count of the main loop; as the kernel is, where it is left out
+    #[arg(long, value_name = "N")]
+    pub trips: Option<u32>,
+
+    /// The file to write; without it, or with `-`, the standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+/// Languages of other checkers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// Spin's.
+    Promela,
 }
 
 /// `warpline models`.

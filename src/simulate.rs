@@ -56,7 +56,7 @@ pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>)
 }
 
 /// A failure at a line of the kernel.
-fn at_site(subject: &Loaded, site: u32, message: String, label: String, help: Option<&str>) -> Failure {
+pub(crate) fn at_site(subject: &Loaded, site: u32, message: String, label: String, help: Option<&str>) -> Failure {
     let Some(at) = subject.program.sites.get(site as usize) else { return Failure::new(message) };
     let text = subject.sources.get(&at.file).map_or("", String::as_str);
     let mut d = Diagnostic::new(&at.file, span_of(text, at.line, at.col, &at.text), message, label);

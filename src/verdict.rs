@@ -97,7 +97,8 @@ pub(crate) const ASSUMPTIONS: [&str; 6] = [
     "trip counts, tiles and values known only at run time are those the kernel gives (DEVIATIONS.md 8)",
 ];
 
-fn subject(name: &str, proof: &Proof) -> Result<Loaded, Failure> {
+/// Loads what is to be verified, and holds its machine to what it needs.
+pub(crate) fn subject(name: &str, proof: &Proof) -> Result<Loaded, Failure> {
     let subject = load::load(&Subject {
         scenario: name.to_string(),
         machine: proof.machine.clone(),

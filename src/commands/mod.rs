@@ -3,6 +3,7 @@
 mod barriers;
 mod check;
 mod explain;
+mod export;
 mod fmt;
 mod gantt;
 mod generate;
@@ -29,6 +30,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Gantt(args) => gantt::gantt(args, console),
         Command::View(args) => view::view(args, console),
         Command::Trace(args) => trace::trace(args, console),
+        Command::Export(args) => export::export(args, console),
         Command::Models(args) => models::models(args, console),
         Command::List(args) => list::list(args, console),
         Command::New(args) => new::new(args, console),

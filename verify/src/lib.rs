@@ -34,6 +34,7 @@ mod exprs;
 mod further;
 mod limits;
 mod pair;
+mod promela;
 mod properties;
 mod random;
 mod redundancy;
@@ -53,6 +54,7 @@ use every::Run;
 
 pub use edit::{Change, Edit, Refused, edits, synchronises};
 pub use every::{one_step_more, trip_count};
+pub use promela::{Inexpressible, promela};
 pub use properties::{Property, properties};
 pub use random::{Walk, WalkEnd, walk};
 pub use redundancy::{Need, Redundancy, Removal, redundancy};

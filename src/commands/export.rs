@@ -1,0 +1,34 @@
+//! `warpline export`.
+
+use crate::cli::{Export, Language};
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::simulate::at_site;
+use crate::trips::Trips;
+use crate::{output, verdict};
+
+pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Failure> {
+    let subject = verdict::subject(&args.scenario, &args.proof)?;
+    let program = match args.trips {
+        None => subject.program.clone(),
+        Some(n) => {
+            let trips = Trips::find(&subject).ok_or_else(|| {
+                Failure::with_help(
+                    "no parameter of the kernel sets the trip count of a main loop",
+                    "leave out `--trips`",
+                )
+            })?;
+            trips.at(n as i64).ok_or_else(|| Failure::new(format!("the kernel cannot have a trip count of {n}")))?
+        }
+    };
+    let rules = warpline_sim::engine::rules(&subject.machine);
+    let text = match args.language {
+        Language::Promela => warpline_verify::promela(&program, rules),
+    };
+    let text = text.map_err(|why| {
+        let help = Some("`warpline verify` follows what such a model cannot say");
+        at_site(&subject, why.site, why.message, "this has no model".into(), help)
+    })?;
+    output::write(console, &args.output, text.as_bytes())?;
+    Ok(Status::Holds)
+}

@@ -1,0 +1,280 @@
+//! What each operation asks of the model: the table of operations, apart from that of `warpline_sim::protocol`.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::{How, Op, Phase, Program, Queue, Where};
+use warpline_sim::protocol::{AgentInfo, Rules};
+use warpline_sim::timeline::Lanes;
+
+use super::Inexpressible;
+use super::moves::stream;
+use super::place::{Held, Piece, Tile};
+use super::walk::Walker;
+
+/// Reads, with the tile each is to find, and writes, with the tile they leave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Touch {
+    pub(super) reads: Vec<(Piece, Option<Tile>)>,
+    pub(super) writes: Vec<(Piece, Option<Tile>)>,
+}
+
+/// What ends by itself, after those started before it in its queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Flight {
+    pub(super) touch: Touch,
+    /// Barrier, bytes.
+    pub(super) delivers: Vec<(usize, i64)>,
+    /// Barrier, arrivals, bytes expected with them.
+    pub(super) arrives: Vec<(usize, i64, i64)>,
+}
+
+/// Flights of one key end in the order in which they start. Copies to one place and arrivals at one barrier are a queue
+/// for each place, since two of them under way at once are a race or alike.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key {
+    /// A stream of an agent, or of the first agent of a warpgroup.
+    Stream(usize, &'static str),
+    /// Copies by an agent into one place.
+    Copy(usize, Vec<Piece>),
+    /// Arrivals of an agent from another CTA.
+    Remote(usize, Vec<usize>),
+}
+
+/// One rendezvous: what it is, and which.
+pub(super) type Meet = (&'static str, u32, u32);
+
+/// A step of an agent.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Accesses that begin and end.
+    Touch(Touch),
+    /// Starts the flight of this number in its queue.
+    Start(Key, usize),
+    /// Waits until so many flights of the queue have ended.
+    Ended(Key, usize),
+    Init(usize, i64),
+    Inval(usize),
+    /// Arrivals, after bytes are expected.
+    Arrive(usize, i64, i64),
+    /// Arrivals owed beside the count (`cp.arrive` that counts itself).
+    Owe(usize, i64),
+    Expect(usize, i64),
+    Wait(usize, Phase, i64),
+    /// Arrives with this weight of so many, and waits unless told not to.
+    Meet(Meet, u32, u32, bool),
+    /// Arrives and starts the flight if it is the last.
+    Join(Meet, u32, Key, usize),
+    MeetWait(Meet),
+}
+
+/// All that agents do.
+pub(super) struct Steps<'p> {
+    pub(super) prog: &'p Program,
+    pub(super) rules: Rules,
+    pub(super) who: Vec<AgentInfo>,
+    /// Steps by agent, with the instruction.
+    pub(super) of: Vec<Vec<(u32, Step)>>,
+    pub(super) queues: BTreeMap<Key, Vec<(u32, Flight)>>,
+    pub(super) held: Held,
+    /// Committed flights of each group, by agent and stream.
+    pub(super) groups: BTreeMap<(usize, &'static str), Vec<usize>>,
+    /// Machine instructions up to each flight of a counted stream.
+    pub(super) counted: BTreeMap<(usize, &'static str), Vec<i64>>,
+    pub(super) joined: BTreeMap<usize, usize>,
+}
+
+impl<'p> Steps<'p> {
+    /// Works them out, agent by agent.
+    pub(super) fn new(prog: &'p Program, rules: Rules) -> Result<Steps<'p>, Inexpressible> {
+        let who = super::walk::all(prog);
+        let mut s = Steps {
+            prog,
+            rules,
+            of: vec![Vec::new(); who.len()],
+            who,
+            queues: BTreeMap::new(),
+            held: Held::new(),
+            groups: BTreeMap::new(),
+            counted: BTreeMap::new(),
+            joined: BTreeMap::new(),
+        };
+        for a in 0..s.who.len() {
+            Walker::walk(prog, s.who[a], &mut |w, pc, op, elected| s.step(a, w, pc, op, elected))?;
+        }
+        Ok(s)
+    }
+
+    /// The barrier's index: declaration, CTA, stage.
+    pub(super) fn bar(&self, decl: u16, cta: u32, stage: i64) -> usize {
+        let before: u32 = self.prog.mbars[..decl as usize].iter().map(|b| b.stages * self.prog.cluster).sum();
+        (before + cta * self.prog.mbars[decl as usize].stages) as usize + stage as usize
+    }
+
+    pub(super) fn add(&mut self, a: usize, pc: u32, step: Step) {
+        self.of[a].push((pc, step));
+    }
+
+    pub(super) fn start(&mut self, a: usize, pc: u32, key: Key, flight: Flight) -> usize {
+        let queue = self.queues.entry(key.clone()).or_default();
+        queue.push((pc, flight));
+        let n = queue.len();
+        self.add(a, pc, Step::Start(key, n));
+        n
+    }
+
+    fn step(&mut self, a: usize, w: &Walker<'p>, pc: u32, op: &'p Op, elected: bool) -> Result<(), Inexpressible> {
+        let me = self.who[a];
+        let split = me.lanes.is_some() && !elected;
+        let rest = me.lanes != Some(Lanes::Elected);
+        let value = |e| w.value(e).ok_or_else(|| w.no(pc, "an expression has no value here"));
+        let size = self.rules.warp_size as i64;
+        let lanes = match me.lanes {
+            _ if elected => 1,
+            None => size,
+            Some(Lanes::Elected) => 1,
+            Some(Lanes::Rest) => size - 1,
+        };
+        let warp = ("warp", me.cta, me.warp);
+        match op {
+            Op::Move { how, .. } => {
+                if split && matches!(how, How::TmemLd | How::TmemSt) {
+                    self.add(a, pc, Step::Meet(warp, 1, 2, true));
+                }
+                let own = matches!(how, How::TmaLoad | How::TmaStore);
+                if split && !rest && !own { Ok(()) } else { self.moved(a, w, pc, op) }
+            }
+            Op::Mma { kind, a: x, b: y, acc } => self.multiplied(a, w, pc, (*kind, x, y, acc), split),
+            Op::Alu { reads, writes, .. } if !split || rest => {
+                let mut t = Touch::default();
+                for p in reads {
+                    self.reads(&mut t, w, pc, p, &w.rect(pc, p, 0)?, false)?;
+                }
+                for p in writes {
+                    self.writes(&mut t, w, &w.rect(pc, p, 0)?, None);
+                }
+                self.add(a, pc, Step::Touch(t));
+                Ok(())
+            }
+            Op::Commit(q) => {
+                let name = stream(*q);
+                let n = self.issued(a, name);
+                self.groups.entry((a, name)).or_default().push(n);
+                if *q == Queue::Bulk {
+                    let n = self.issued(a, "bulk_read");
+                    self.groups.entry((a, "bulk_read")).or_default().push(n);
+                }
+                Ok(())
+            }
+            Op::Wait(q, n) => {
+                let (name, n) = (stream(*q), value(n)?.max(0) as usize);
+                let owner = self.owner(a, name);
+                let upto = match q {
+                    Queue::Cp | Queue::Wgmma | Queue::Bulk | Queue::BulkRead => {
+                        let g = self.groups.get(&(a, name)).map_or(&[][..], Vec::as_slice);
+                        g.len().checked_sub(n + 1).map_or(0, |i| g[i])
+                    }
+                    _ => {
+                        let all = self.counted.get(&(owner, name)).map_or(&[][..], Vec::as_slice);
+                        let known = all.last().unwrap_or(&0) - n as i64;
+                        all.iter().filter(|c| **c <= known).count()
+                    }
+                };
+                if upto > 0 {
+                    self.add(a, pc, Step::Ended(Key::Stream(owner, name), upto));
+                }
+                Ok(())
+            }
+            Op::CommitUmma(bars) => {
+                let mut flight = Flight::default();
+                for b in bars {
+                    flight.arrives.extend(self.bars(w, pc, b)?.into_iter().map(|b| (b, 1, 0)));
+                }
+                self.start(a, pc, Key::Stream(a, "tensor"), flight);
+                Ok(())
+            }
+            Op::CpArrive { bar, noinc } => {
+                let b = self.bars(w, pc, bar)?[0];
+                if !noinc {
+                    self.add(a, pc, Step::Owe(b, lanes));
+                }
+                self.start(a, pc, Key::Stream(a, "cp"), Flight { arrives: vec![(b, lanes, 0)], ..Flight::default() });
+                Ok(())
+            }
+            Op::Init(bars) | Op::Inval(bars) => {
+                for b in bars {
+                    let decl = &self.prog.mbars[*b as usize];
+                    for s in 0..decl.stages as i64 {
+                        let b = self.bar(*b, me.cta, s);
+                        let init = matches!(op, Op::Init(_));
+                        self.add(a, pc, if init { Step::Init(b, decl.count as i64) } else { Step::Inval(b) });
+                    }
+                }
+                Ok(())
+            }
+            Op::Arrive { bar, per, count, expect, .. } => {
+                let count = value(count)? * self.times(a, *per, lanes);
+                if count == 0 {
+                    return Ok(());
+                }
+                let bytes = expect.as_ref().map_or(Ok(0), value)?;
+                let bars = self.bars(w, pc, bar)?;
+                let own = self.bar(bar.bar, me.cta, 0)..self.bar(bar.bar, me.cta + 1, 0);
+                let near = |b: &usize| own.contains(b) && !matches!(bar.at, Where::Ctas(_));
+                let (near, far): (Vec<usize>, Vec<usize>) = bars.into_iter().partition(near);
+                near.into_iter().for_each(|b| self.add(a, pc, Step::Arrive(b, count, bytes)));
+                if !far.is_empty() {
+                    let arrives = far.iter().map(|b| (*b, count, bytes)).collect();
+                    self.start(a, pc, Key::Remote(a, far), Flight { arrives, ..Flight::default() });
+                }
+                Ok(())
+            }
+            Op::Expect { bar, bytes } => {
+                let bytes = value(bytes)?;
+                self.bars(w, pc, bar)?.into_iter().for_each(|b| self.add(a, pc, Step::Expect(b, bytes)));
+                Ok(())
+            }
+            Op::MbarWait { bar, phase } => {
+                let b = self.bars(w, pc, bar)?[0];
+                let (Phase::Absolute(e) | Phase::Parity(e)) = phase;
+                let n = value(e)?;
+                self.add(a, pc, Step::Wait(b, phase.clone(), n));
+                Ok(())
+            }
+            Op::Barrier(_) => {
+                let all = self.who.iter().filter(|x| x.cta == me.cta).count() as u32;
+                self.add(a, pc, Step::Meet(("cta", me.cta, 0), 1, all, true));
+                Ok(())
+            }
+            Op::Named { bar, index, threads, sync } => {
+                let (index, threads) = (value(index)?, value(threads)?);
+                let decl = &self.prog.named[*bar as usize];
+                if !(0..decl.len as i64).contains(&index) || threads <= 0 || threads % size != 0 {
+                    return Err(w.no(pc, "a numbered barrier is used outside its range"));
+                }
+                let weight = if split { lanes } else { size } as u32;
+                let ix = decl.first * 64 + index as u32;
+                self.add(a, pc, Step::Meet(("named", me.cta, ix), weight, threads as u32, *sync));
+                Ok(())
+            }
+            Op::WarpSync | Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => {
+                if me.lanes.is_some() {
+                    self.add(a, pc, Step::Meet(warp, 1, 2, true));
+                }
+                Ok(())
+            }
+            Op::ClusterArrive { .. } => {
+                let all = self.who.len() as u32;
+                self.add(a, pc, Step::Meet(("cluster", 0, 0), 1, all, false));
+                Ok(())
+            }
+            Op::ClusterWait => {
+                self.add(a, pc, Step::MeetWait(("cluster", 0, 0)));
+                Ok(())
+            }
+            Op::Put { .. } | Op::Get { .. } | Op::NextTile { .. } => {
+                Err(w.no(pc, "what roles tell each other through memory decides what they do; a model of straight lines cannot follow it"))
+            }
+            Op::Alu { .. } | Op::Zero(_) | Op::Fence(_) | Op::Regs { .. } | Op::GridWait => Ok(()),
+        }
+    }
+}

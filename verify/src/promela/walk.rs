@@ -1,0 +1,109 @@
+//! What each agent does, one operation after the other: control flow and expressions are worked out here, so that the
+//! model has straight lines of steps.
+
+use warpline_sim::ir::{Binary, Env, Expr, Instr, Op, Program, Unary, Who, apply};
+use warpline_sim::protocol::{AgentInfo, agents, elected_code};
+
+use super::Inexpressible;
+
+/// Operations and jumps of one agent, at most: a model of more is none that a checker could hold.
+const LIMIT: usize = 200_000;
+
+/// An agent on its way through the code.
+pub(super) struct Walker<'p> {
+    pub(super) prog: &'p Program,
+    pub(super) who: AgentInfo,
+    vars: Vec<i64>,
+}
+
+/// One operation, with the agent as it was there.
+pub(super) type Visit<'a, 'p> = &'a mut dyn FnMut(&Walker<'p>, u32, &'p Op, bool) -> Result<(), Inexpressible>;
+
+/// The agents of the cluster, in order.
+pub(super) fn all(prog: &Program) -> Vec<AgentInfo> {
+    agents(prog)
+}
+
+impl<'p> Walker<'p> {
+    /// Walks an agent to its end; `visit` gets each operation and whether it stands inside `elect:`.
+    pub(super) fn walk(prog: &'p Program, who: AgentInfo, visit: Visit<'_, 'p>) -> Result<(), Inexpressible> {
+        let elected = elected_code(prog);
+        let mut w = Walker { prog, who, vars: vec![0; prog.vars.len()] };
+        let mut pc = 0usize;
+        for _ in 0..LIMIT {
+            let at = |e: Option<i64>| e.ok_or_else(|| w.no(pc as u32, "an expression has no value here"));
+            pc = match &prog.code[pc] {
+                Instr::End => return Ok(()),
+                Instr::Op { op, .. } => {
+                    visit(&w, pc as u32, op, elected[pc])?;
+                    pc + 1
+                }
+                Instr::Jump(to) => *to as usize,
+                Instr::Set(v, e) => {
+                    let value = at(w.value(e))?;
+                    w.vars[*v as usize] = value;
+                    pc + 1
+                }
+                Instr::Unless(e, to) => {
+                    if at(w.value(e))? == 0 {
+                        *to as usize
+                    } else {
+                        pc + 1
+                    }
+                }
+                Instr::Only(set, to) => {
+                    let among = match set {
+                        Who::Warps(bits) => bits >> who.warp & 1 == 1,
+                        Who::Cta(e) => at(w.value(e))? == who.cta as i64,
+                        Who::Elected => who.elected(),
+                    };
+                    if among { pc + 1 } else { *to as usize }
+                }
+            };
+        }
+        Err(w.no(pc as u32, "an agent has more steps than a model can hold"))
+    }
+
+    /// A refusal at an instruction.
+    pub(super) fn no(&self, pc: u32, why: &str) -> Inexpressible {
+        Inexpressible { message: why.to_string(), site: self.prog.at[pc as usize] }
+    }
+
+    /// The value of an expression for this agent, in the first cluster of the grid.
+    pub(super) fn value(&self, e: &Expr) -> Option<i64> {
+        self.valued(e, 0)
+    }
+
+    fn valued(&self, e: &Expr, tape: i64) -> Option<i64> {
+        match e {
+            Expr::Const(v) => Some(*v),
+            Expr::Var(v) => Some(self.vars[*v as usize]),
+            Expr::Env(env) => Some(self.env(*env, tape)),
+            Expr::Unary(Unary::Neg, x) => self.valued(x, tape)?.checked_neg(),
+            Expr::Unary(Unary::Not, x) => Some((self.valued(x, tape)? == 0) as i64),
+            Expr::Binary(op, p) => {
+                let x = self.valued(&p.0, tape)?;
+                match op {
+                    Binary::And if x == 0 => Some(0),
+                    Binary::Or if x != 0 => Some(1),
+                    op => apply(*op, x, self.valued(&p.1, tape)?),
+                }
+            }
+            Expr::If(p) => self.valued(if self.valued(&p.0, tape)? != 0 { &p.1 } else { &p.2 }, tape),
+            Expr::Tape(t, at) => {
+                let at = self.valued(at, tape)?;
+                self.valued(&self.prog.tapes[*t as usize].run, at)
+            }
+        }
+    }
+
+    fn env(&self, env: Env, tape: i64) -> i64 {
+        // The first cluster is at the origin of the grid.
+        match env {
+            Env::Warp => self.who.warp as i64,
+            Env::CtaRank | Env::CtaM | Env::CtaId => self.who.cta as i64,
+            Env::CtaN | Env::CtaZ | Env::ClusterM | Env::ClusterN | Env::ClusterId => 0,
+            Env::TapeIndex => tape,
+        }
+    }
+}
