@@ -4,7 +4,7 @@ use crate::cli::{Export, Language};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::simulate::at_site;
-use crate::trips::Trips;
+use crate::trips::trips;
 use crate::{output, verdict};
 
 pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Failure> {
@@ -12,7 +12,7 @@ pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Fai
     let program = match args.trips {
         None => subject.program.clone(),
         Some(n) => {
-            let trips = Trips::find(&subject).ok_or_else(|| {
+            let trips = trips(&subject).ok_or_else(|| {
                 Failure::with_help(
                     "no parameter of the kernel sets the trip count of a main loop",
                     "leave out `--trips`",

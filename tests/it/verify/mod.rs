@@ -4,6 +4,7 @@
 mod agree;
 mod barriers;
 mod edits;
+mod exported;
 mod language;
 mod mislead;
 mod rows;
