@@ -379,9 +379,13 @@ pub struct Export {
     #[arg(value_name = "SCENARIO")]
     pub scenario: String,
 
-    /// On what and with which values.
-    #[command(flatten)]
-    pub proof: Proof,
+    /// The machine: a built-in name (`h200`) or a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
+    pub machine: Option<String>,
+
+    /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
+    pub set: Vec<Setting>,
 
     /// Trip count of the main loop; as the kernel is, where it is left out
     #[arg(long, value_name = "N")]

@@ -97,9 +97,8 @@ pub(crate) const ASSUMPTIONS: [&str; 6] = [
     "trip counts, tiles and values known only at run time are those the kernel gives (DEVIATIONS.md 8)",
 ];
 
-/// Loads what is to be verified, and holds its machine to what it needs.
-pub(crate) fn subject(name: &str, proof: &Proof) -> Result<Loaded, Failure> {
-    let subject = load::load(&Subject {
+fn subject(name: &str, proof: &Proof) -> Result<Loaded, Failure> {
+    supported(&Subject {
         scenario: name.to_string(),
         machine: proof.machine.clone(),
         set: proof.set.clone(),
@@ -107,7 +106,12 @@ pub(crate) fn subject(name: &str, proof: &Proof) -> Result<Loaded, Failure> {
         no_skip: false,
         max_events: None,
         schedule: None,
-    })?;
+    })
+}
+
+/// Loads it and holds its machine to what it needs.
+pub(crate) fn supported(subject: &Subject) -> Result<Loaded, Failure> {
+    let subject = load::load(subject)?;
     warpline_sim::engine::supported(&subject.program, &subject.machine).map_err(|e| refused(&subject, e))?;
     Ok(subject)
 }

@@ -1,6 +1,6 @@
 //! `warpline export`.
 
-use crate::cli::{Export, Language};
+use crate::cli::{Export, Language, Subject};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::simulate::at_site;
@@ -8,7 +8,16 @@ use crate::trips::trips;
 use crate::{output, verdict};
 
 pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Failure> {
-    let subject = verdict::subject(&args.scenario, &args.proof)?;
+    let subject = verdict::supported(&Subject {
+        scenario: args.scenario.clone(),
+        machine: args.machine.clone(),
+        set: args.set.clone(),
+        // The model has none.
+        fence: Vec::new(),
+        no_skip: false,
+        max_events: None,
+        schedule: None,
+    })?;
     let program = match args.trips {
         None => subject.program.clone(),
         Some(n) => {
@@ -26,8 +35,11 @@ pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Fai
         Language::Promela => warpline_verify::promela(&program, rules),
     };
     let text = text.map_err(|why| {
-        let help = Some("`warpline verify` follows what such a model cannot say");
-        at_site(&subject, why.site, why.message, "this has no model".into(), help)
+        let help = "`warpline verify` follows what such a model cannot say";
+        match why.site {
+            Some(site) => at_site(&subject, site, why.message, "this has no model".into(), Some(help)),
+            None => Failure::with_help(why.message, help),
+        }
     })?;
     output::write(console, &args.output, text.as_bytes())?;
     Ok(Status::Holds)

@@ -37,6 +37,7 @@ fn help_and_version_go_to_the_output() {
         "gantt",
         "view",
         "trace",
+        "export",
         "models",
         "list",
         "new",
@@ -64,6 +65,16 @@ fn usage_errors_have_status_2_and_go_to_the_error_stream() {
     refuses(&["verify", "metal/triple_buffer", "--fence", "tmem-wait=note"], &["its levels are error, off"]);
     refuses(&["gantt", "metal/triple_buffer"], &["--output"]);
     refuses(&["completions", "cmd"], &["bash"]);
+}
+
+#[test]
+fn a_model_is_written_or_refused_whole() {
+    let text = fine(&["export", "promela", "metal/triple_buffer", "--trips", "3"]);
+    assert!(text.contains("active proctype cta0_warp0"), "{text}");
+    let line = ["cannot follow it", "thunderkittens_clc.pipe:", "verify"];
+    refuses(&["export", "promela", "correct/thunderkittens_clc"], &line);
+    refuses(&["export", "promela", "attention/fa3"], &["shares its storage"]);
+    refuses(&["export", "spin", "metal/triple_buffer"], &["promela"]);
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl<'p> Steps<'p> {
             Per::Once => {
                 let first = self.prog.role_of(me.warp).map_or(me.warp == 0, |r| {
                     let size = (r.warps.count_ones() / r.members.max(1)).max(1);
-                    (r.warps & ((1u64 << me.warp) - 1)).count_ones() % size == 0
+                    (r.warps & ((1u64 << me.warp) - 1)).count_ones().is_multiple_of(size)
                 });
                 (first && me.elected()) as i64
             }

@@ -66,7 +66,7 @@ impl<'p> Walker<'p> {
 
     /// A refusal at an instruction.
     pub(super) fn no(&self, pc: u32, why: &str) -> Inexpressible {
-        Inexpressible { message: why.to_string(), site: self.prog.at[pc as usize] }
+        Inexpressible { message: why.to_string(), site: Some(self.prog.at[pc as usize]) }
     }
 
     /// The value of an expression for this agent, in the first cluster of the grid.
