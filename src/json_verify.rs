@@ -107,8 +107,8 @@ fn why(v: &Verdict) -> Option<&str> {
 
 fn range(v: &Verdict) -> Range {
     match (&v.outcome, v.violation.as_ref().and_then(|x| x.trips)) {
-        (Outcome::Proved, _) => Range::All("all"),
-        (Outcome::Bounded { trips: Some((a, b)), .. }, _) => Range::Some([*a, *b]),
+        (Outcome::Proved | Outcome::Bounded { trips: Some((_, None)), .. }, _) => Range::All("all"),
+        (Outcome::Bounded { trips: Some((a, Some(b))), .. }, _) => Range::Some([*a, *b]),
         (Outcome::Violated, Some(n)) => Range::Some([n, n]),
         _ => Range::None,
     }

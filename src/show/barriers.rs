@@ -81,7 +81,10 @@ fn fault(x: &Violation) -> String {
 
 fn held(v: &Verdict) -> String {
     match &v.outcome {
-        Outcome::Bounded { trips: Some((a, b)), .. } => format!("holds without it for trip counts {a} to {b}"),
+        Outcome::Bounded { trips: Some((a, Some(b))), .. } => format!("holds without it for trip counts {a} to {b}"),
+        Outcome::Bounded { trips: Some(_), .. } => {
+            "holds without it for every trip count, all else as given".to_string()
+        }
         Outcome::Bounded { .. } => "holds without it for the values given".to_string(),
         _ => "proved without it for every trip count".to_string(),
     }

@@ -43,11 +43,18 @@ pub(crate) fn verdict(v: &Verified, paint: Paint) -> String {
 pub(super) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> String {
     let name = varied.map_or(String::new(), |p| format!(" of `{}`", p.name));
     let text = match &v.outcome {
+        Outcome::Proved if varied.is_none() => {
+            format!("{} It holds in every schedule; the kernel has no loop.", paint.head("PROVED."))
+        }
         Outcome::Proved => format!("{} It holds in every schedule for every trip count{name}.", paint.head("PROVED.")),
+        Outcome::Bounded { trips: Some((_, None)), why } => {
+            let held = paint.head("BOUNDED.");
+            format!("{held} It holds in every schedule for every trip count{name}, all else as given: {why}.")
+        }
         Outcome::Bounded { trips, why } => {
             let range = match trips {
-                Some((a, b)) => format!("for trip counts {a} to {b}{name} and for the values given"),
-                None => "for the values given".to_string(),
+                Some((a, Some(b))) => format!("for trip counts {a} to {b}{name} and for the values given"),
+                _ => "for the values given".to_string(),
             };
             format!("{} It holds in every schedule {range}. Not for all: {why}.", paint.head("BOUNDED."))
         }
@@ -142,7 +149,10 @@ fn suggestion(s: &Suggested, paint: Paint) -> String {
     let text = match &s.found {
         Some(found) => {
             let holds = match &found.outcome {
-                Outcome::Bounded { trips: Some((a, b)), .. } => format!("it holds for trip counts {a} to {b}"),
+                Outcome::Bounded { trips: Some((a, Some(b))), .. } => format!("it holds for trip counts {a} to {b}"),
+                Outcome::Bounded { trips: Some(_), .. } => {
+                    "it holds for every trip count, all else as given".to_string()
+                }
                 Outcome::Bounded { .. } => "it holds for the values given".to_string(),
                 _ => "it is proved for every trip count".to_string(),
             };

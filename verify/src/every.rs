@@ -53,26 +53,23 @@ pub(crate) fn every_trip(
         Ok(())
     };
     each(v, 0, upto)?;
-    let proof = match around(run, at).or_else(|| limits::run_time(run.given)) {
-        Some(why) => Err(why),
-        None => carry::find(run, at),
-    };
-    let (need, why) = match proof {
+    let reach = match carry::find(run, at) {
         Ok(proof) => {
             v.period = v.period.max(Some(proof.period));
             v.compared = v.compared.max(Some(proof.compared));
-            (proof.needs() - 1, None)
+            each(v, upto + 1, proof.needs() - 1)?;
+            match around(run, at).or_else(|| limits::run_time(run.given)) {
+                None => Reach::All,
+                Some(why) => Reach::Only(Some((0, None)), why),
+            }
         }
-        Err(why) => (run.options.max_trips.min(TRIED), Some(why)),
-    };
-    each(v, upto + 1, need)?;
-    let reach = match why {
-        None => Reach::All,
-        Some(why) => {
+        Err(why) => {
+            let need = run.options.max_trips.min(TRIED);
+            each(v, upto + 1, need)?;
             // The size that was asked about, too.
             let seen = run.once(run.given);
             take(v, run.given, &seen, None, class)?;
-            Reach::Only(Some((0, upto.max(need))), why)
+            Reach::Only(Some((0, Some(upto.max(need)))), why)
         }
     };
     Ok((reach, paths))

@@ -85,8 +85,9 @@ pub enum Outcome {
     Proved,
     /// Holds in every schedule for these trip counts (or for the kernel as given, where none is varied).
     Bounded {
-        /// Smallest and largest trip count tried, if any was varied.
-        trips: Option<(i64, i64)>,
+        /// Smallest and largest trip count, if any was varied; no largest where it holds for every one, and something
+        /// else is as given.
+        trips: Option<(i64, Option<i64>)>,
         /// Why not for all.
         why: String,
     },
@@ -150,7 +151,7 @@ impl Verdict {
         match (&self.outcome, &other.outcome) {
             (Outcome::Proved, _) => true,
             (Outcome::Bounded { trips: a, .. }, Outcome::Bounded { trips: b, .. }) => match (a, b) {
-                (Some(a), Some(b)) => a.0 <= b.0 && a.1 >= b.1,
+                (Some(a), Some(b)) => a.0 <= b.0 && a.1.is_none_or(|a| b.1.is_some_and(|b| a >= b)),
                 (a, b) => a == b,
             },
             _ => false,
@@ -164,7 +165,7 @@ pub type AtTrips<'a> = &'a (dyn Fn(i64) -> Option<Program> + Sync);
 /// What one class or all of them together can be said about.
 enum Reach {
     All,
-    Only(Option<(i64, i64)>, String),
+    Only(Option<(i64, Option<i64>)>, String),
 }
 
 /// Trip counts whose kernel shows where CTAs behave differently.
@@ -244,11 +245,19 @@ fn decide(
                 let seen = run.once(given);
                 take(v, given, &seen, None, &class.name)?;
                 let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
-                (Reach::Only(None, why), vec![seen.path])
+                // Without a loop there is none to set.
+                let reach = if given.loops.is_empty() { Reach::All } else { Reach::Only(None, why) };
+                (reach, vec![seen.path])
             }
         };
         if let Reach::Only(trips, why) = reach {
-            bounded = Some((trips, why));
+            // What holds for the fewest is said of all.
+            let fewer = |(old, _): &(Option<(i64, Option<i64>)>, String)| {
+                old.and_then(|o| o.1).is_none() && trips.is_none_or(|t| t.1.is_some())
+            };
+            if bounded.as_ref().is_none_or(fewer) {
+                bounded = Some((trips, why));
+            }
         }
         paths.push(path);
     }
@@ -257,7 +266,7 @@ fn decide(
     }
     let trips = match &bounded {
         Some((trips, _)) => *trips,
-        None => at.map(|_| (0, options.max_trips)),
+        None => at.map(|_| (0, None)),
     };
     let unlike = classes.alike.then(|| unlike(classes, &paths)).flatten();
     let why = bounded.map(|(_, why)| why).or(limits::run_time(given)).or_else(|| classes.why.clone()).or(unlike);

@@ -30,7 +30,7 @@ struct Watch {
     /// Its instructions: another role may keep another index in the same place.
     head: u32,
     end: u32,
-    /// The agent whose steps count: the first to make one.
+    /// The agent whose steps count; if none is named, the first to make one.
     agent: Option<AgentId>,
     /// Its index.
     last: i64,
@@ -45,19 +45,28 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     let steps: Vec<i64> = loops.iter().map(|(l, _)| step_of(job.prog, l)).collect();
     // The index of the loop that counts most finely.
     let (step, (l, _)) = steps.iter().zip(&loops).filter(|(_, (l, _))| l.var.is_some()).min_by_key(|(s, _)| **s)?;
-    let mut watch = Watch::of(l, 0)?;
+    let mut watch = Watch::of(l, None, 0)?;
     let mut walk = Walk::new(job);
     let mut marks: Vec<(u64, Snapshot)> = Vec::new();
+    let mut passes = vec![0];
     loop {
         let made = walk.next();
         if let Made::Over(_) = made {
             break;
         }
+        let before = watch.last;
         if watch.steps(&walk, &made) {
+            // A loop around it begins it anew.
+            if watch.last < before {
+                passes.push(marks.len());
+            }
             marks.push((walk.outline(), walk.state()));
         }
     }
-    // Well before the end, and as near the middle as that allows.
+    // The longest pass; in it well before the end, and as near the middle as that allows.
+    passes.push(marks.len());
+    let pass = passes.windows(2).max_by_key(|w| w[1] - w[0])?;
+    let marks = &marks[pass[0]..pass[1]];
     let like = |i: usize, p: usize| {
         let (a, b) = (marks.get(i)?, marks.get(i + p)?);
         Some(a.0 == b.0 && alike::states(&a.1, &b.1, window))
@@ -95,7 +104,9 @@ const PASSES: usize = 4096;
 /// Holds two runs beside each other, or says where they are not one kernel.
 pub(crate) fn alike(short: Job<'_>, long: Job<'_>) -> Result<(), String> {
     let window = window(short.prog);
-    let mut now = together((Walk::new(short), Walk::new(long)), watches(short, long));
+    let (short, long) = (Walk::new(short), Walk::new(long));
+    let watches = watches(&short, &long);
+    let mut now = together((short, long), watches);
     let mut back = 0;
     for _ in 0..PASSES {
         let Some((_, why)) = &now.parted else { return Ok(()) };
@@ -105,13 +116,15 @@ pub(crate) fn alike(short: Job<'_>, long: Job<'_>) -> Result<(), String> {
     Err("a run has too many passes through its loops".into())
 }
 
-/// The loops that the long run goes through more often.
-fn watches(short: Job<'_>, long: Job<'_>) -> Vec<Watch> {
+/// The loops that the long run goes through more often, by each agent.
+fn watches(short: &Walk<'_>, long: &Walk<'_>) -> Vec<Watch> {
+    let prog = short.world.program();
     let mut list: Vec<Watch> = Vec::new();
-    for (l, by) in grown(short.prog, long.prog) {
-        let step = step_of(short.prog, l);
+    for (l, by) in grown(prog, long.world.program()) {
+        let step = step_of(prog, l);
         if by % step == 0 {
-            list.extend(Watch::of(l, (by / step) as usize));
+            let agents = 0..short.world.agents().len() as AgentId;
+            list.extend(agents.filter_map(|a| Watch::of(l, Some(a), (by / step) as usize)));
         }
     }
     list
@@ -187,8 +200,8 @@ fn fault(walk: &Walk<'_>) -> Option<String> {
 }
 
 impl Watch {
-    fn of(l: &Loop, period: usize) -> Option<Watch> {
-        l.var.map(|var| Watch { var, head: l.head, end: l.end, agent: None, last: 0, period })
+    fn of(l: &Loop, agent: Option<AgentId>, period: usize) -> Option<Watch> {
+        l.var.map(|var| Watch { var, head: l.head, end: l.end, agent, last: 0, period })
     }
 
     /// Whether its loop made a step with this.
@@ -209,10 +222,10 @@ impl Watch {
 /// The runs from where the long one has made a period more; `back` is how many steps before the parting that was last.
 fn inserted<'p>(now: &Stretch<'p>, window: i64, back: &mut usize) -> Option<Stretch<'p>> {
     let (parted, _) = now.parted.as_ref()?;
-    // The loop whose last step is nearest.
+    // The loops whose last steps are nearest.
     let mut order: Vec<usize> = (0..now.watches.len()).filter(|w| !now.marks[*w].is_empty()).collect();
     order.sort_by_key(|w| std::cmp::Reverse(now.marks[*w].last().map(|m| m.0)));
-    for w in order {
+    for w in order.into_iter().take(NEAREST) {
         let (marks, period) = (&now.marks[w], now.watches[w].period);
         // A period before, and one behind.
         let Some(latest) = marks.len().checked_sub(1 + period).filter(|m| *m >= period) else { continue };
@@ -239,7 +252,9 @@ fn inserted<'p>(now: &Stretch<'p>, window: i64, back: &mut usize) -> Option<Stre
     None
 }
 
-/// Places for a period that are tried.
+/// Loops in which a period is tried.
+const NEAREST: usize = 4;
+/// Places for a period that are tried in each.
 const TRIES: usize = 24;
 /// Of them, those whose states are not one: the period is another.
 const UNLIKE: usize = 6;
