@@ -57,6 +57,7 @@ codes! {
     WawRegister    "WL0108" Waw          "a register is written while an operation in flight may still write it"
     WawTensor      "WL0109" Waw          "tensor memory is written twice, and nothing orders the writes"
     Stale          "WL0110" Stale        "a read finds another tile than the program says"
+    Unwritten      "WL0111" Stale        "a slot of several is read that nothing has written"
     // 02: who can go on.
     Hang           "WL0201" Deadlock     "agents wait for each other for ever"
     TripCounts     "WL0202" Deadlock     "an agent waits for a role that has ended: the roles disagree on the number of steps"

@@ -89,7 +89,7 @@ impl Order {
         let Some(Move { agent, act: Act::Lands(n), .. }) = self.next() else { return Ok(None) };
         let flight = self.started.get(agent as usize).and_then(|l| l.get(n as usize).copied().flatten());
         match flight {
-            Some(f) if first_of_its_stream(world, f) => Ok(Some(f)),
+            Some(f) if world.may_land(f) => Ok(Some(f)),
             Some(_) => Err(self.misfit(world, "and what it started before that is still under way")),
             None => Err(self.misfit(world, "and it is not under way")),
         }
@@ -161,12 +161,6 @@ impl Order {
 
 fn place(s: &Site) -> (u32, u32) {
     (s.line, s.col)
-}
-
-/// Whether nothing of a flight's stream is under way before it.
-pub fn first_of_its_stream(world: &World<'_>, f: FlightId) -> bool {
-    let Some((owner, kind, seq)) = world.stream_place(f) else { return world.flight(f).is_some() };
-    world.flight_ids().filter_map(|g| world.stream_place(g)).all(|(o, k, s)| (o, k) != (owner, kind) || s >= seq)
 }
 
 /// The moves of a schedule made one by one, without time.

@@ -211,8 +211,26 @@ pub(crate) fn diagnose(world: &World<'_>, blocked: &[Option<(u32, On)>]) -> Vec<
 /// An odd number with bits all over.
 const MIX: u64 = 0x517c_c1b7_2722_0a95;
 
-/// Operations of the trail.
-const TRAIL: usize = 24;
+/// The last operations of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail(VecDeque<(AgentId, u32)>);
+
+impl Trail {
+    /// Operations that are kept.
+    const LEN: usize = 24;
+
+    pub(crate) fn push(&mut self, agent: AgentId, pc: u32) {
+        if self.0.len() == Trail::LEN {
+            self.0.pop_front();
+        }
+        self.0.push_back((agent, pc));
+    }
+
+    /// Agent and site of each.
+    pub(crate) fn told(&self, world: &World<'_>) -> Vec<(String, u32)> {
+        self.0.iter().map(|&(a, pc)| (world.agent_name(a), world.program().at[pc as usize])).collect()
+    }
+}
 
 /// Runs it to its end.
 pub(crate) fn run(job: Job<'_>) -> Seen {
@@ -222,16 +240,13 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
 /// Runs it and tells what it does.
 pub(crate) fn told(job: Job<'_>, tell: Tell<'_>) -> Seen {
     let mut walk = Walk::new(job);
-    let mut trail: VecDeque<(AgentId, u32)> = VecDeque::new();
+    let mut trail = Trail::default();
     let (mut faults, mut path) = (false, 0u64);
     let end = loop {
         match walk.told(tell) {
             Made::Did { agent, pc, .. } => {
                 if !faults {
-                    if trail.len() == TRAIL {
-                        trail.pop_front();
-                    }
-                    trail.push_back((agent, pc));
+                    trail.push(agent, pc);
                     faults = walk.world.findings.iter().any(|f| !f.note);
                 }
                 path = (path.rotate_left(5) ^ ((agent as u64) << 32 | pc as u64)).wrapping_mul(MIX);
@@ -249,6 +264,6 @@ pub(crate) fn told(job: Job<'_>, tell: Tell<'_>) -> Seen {
         steps: walk.steps,
         cluster: job.cluster,
         reads: world.reads(),
-        trail: trail.iter().map(|&(a, pc)| (world.agent_name(a), job.prog.at[pc as usize])).collect(),
+        trail: trail.told(world),
     }
 }

@@ -136,7 +136,7 @@ fn expand<'p>(state: &State<'p>, queue: &mut VecDeque<State<'p>>) -> Option<Foun
             return Some(Found::Race(x.pc.min(y.pc), x.pc.max(y.pc)));
         }
     }
-    for f in landable(state) {
+    for f in state.world.landable() {
         stuck = false;
         let mut next = state.clone();
         next.depth += 1;
@@ -154,25 +154,6 @@ fn expand<'p>(state: &State<'p>, queue: &mut VecDeque<State<'p>>) -> Option<Foun
 fn fault(world: &World<'_>) -> Option<Found> {
     let kinds = [FindingKind::TxBytes, FindingKind::ArrivalCount, FindingKind::Coverage];
     world.findings.iter().find(|f| !f.note && kinds.contains(&f.kind)).map(|f| Found::Fault(f.kind))
-}
-
-/// Flights that may land next: of each stream the oldest, and every one that belongs to none.
-fn landable(state: &State<'_>) -> Vec<FlightId> {
-    let mut list = Vec::new();
-    let mut oldest: BTreeMap<(AgentId, StreamKind), (u32, FlightId)> = BTreeMap::new();
-    for id in state.world.flight_ids() {
-        match state.world.stream_place(id) {
-            Some((owner, kind, seq)) => {
-                let first = oldest.entry((owner, kind)).or_insert((seq, id));
-                if seq < first.0 {
-                    *first = (seq, id);
-                }
-            }
-            None => list.push(id),
-        }
-    }
-    list.extend(oldest.into_values().map(|(_, id)| id));
-    list
 }
 
 /// Whether two accesses touch one piece, one of them writing, and no order of their makers' own decides.

@@ -11,6 +11,7 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
 use warpline_sim::report::{Finding, Waiting};
 
+use crate::canon::{Trail, diagnose};
 use crate::witness::Turn;
 
 /// A schedule that goes wrong.
@@ -23,9 +24,6 @@ pub(crate) struct Wrong {
     /// Whose turn it was, from the start.
     pub(crate) turns: Vec<Turn>,
 }
-
-/// Operations of the trail.
-const TRAIL: usize = 24;
 
 /// The first fault of any of these orders.
 pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) -> Option<Wrong> {
@@ -51,7 +49,7 @@ struct Run<'p> {
     /// By agent, how many operations in flight it started.
     started: Vec<u32>,
     blocked: Vec<Option<(u32, On)>>,
-    trail: VecDeque<(AgentId, u32)>,
+    trail: Trail,
     turns: Vec<Turn>,
     steps: u64,
     max_steps: u64,
@@ -61,8 +59,8 @@ impl<'p> Run<'p> {
     fn new(world: World<'p>, max_steps: u64) -> Run<'p> {
         let n = world.agents().len();
         let (started, blocked) = (vec![0; n], vec![None; n]);
-        let (flying, trail, turns) = (VecDeque::new(), VecDeque::new(), Vec::new());
-        Run { world, flying, started, blocked, trail, turns, steps: 0, max_steps }
+        let (flying, turns) = (VecDeque::new(), Vec::new());
+        Run { world, flying, started, blocked, trail: Trail::default(), turns, steps: 0, max_steps }
     }
 
     /// Those ahead as far as they can, then flights, oldest first, then one operation of those behind.
@@ -77,14 +75,7 @@ impl<'p> Run<'p> {
             }
             if !moved {
                 self.world.missing_bytes();
-                let mut hang: Vec<Waiting> = Vec::new();
-                for (a, on) in self.blocked.iter().enumerate() {
-                    let Some((pc, on)) = *on else { continue };
-                    let new = self.world.waiting(a as AgentId, pc, on);
-                    if !hang.iter().any(|w| w.site == new.site && w.waits_for == new.waits_for) {
-                        hang.push(new);
-                    }
-                }
+                let hang = diagnose(&self.world, &self.blocked);
                 return Some(self.wrong(hang));
             }
         }
@@ -96,10 +87,7 @@ impl<'p> Run<'p> {
         let ended = self.world.agent_ended(a);
         let moved = match self.world.step(a) {
             Step::Did { did, pc, .. } => {
-                if self.trail.len() == TRAIL {
-                    self.trail.pop_front();
-                }
-                self.trail.push_back((a, pc));
+                self.trail.push(a, pc);
                 for f in did.flights() {
                     let n = &mut self.started[a as usize];
                     self.flying.push_back((f, Turn::Land(a, *n)));
@@ -130,8 +118,7 @@ impl<'p> Run<'p> {
     }
 
     fn wrong(self, hang: Vec<Waiting>) -> Wrong {
-        let at = &self.world.program().at;
-        let trail = self.trail.iter().map(|&(a, pc)| (self.world.agent_name(a), at[pc as usize])).collect();
+        let trail = self.trail.told(&self.world);
         let findings = self.world.findings.iter().filter(|f| !f.note).cloned().collect();
         Wrong { findings, hang, trail, turns: self.turns }
     }

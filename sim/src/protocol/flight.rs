@@ -119,12 +119,14 @@ impl World<'_> {
     /// Flights that may land next: of each ordered stream the oldest, and every one that belongs to none. In order of their
     /// indices.
     pub fn landable(&self) -> Vec<FlightId> {
-        let place = |id| self.stream_place(id);
-        let oldest = |owner, kind, seq| {
-            let rivals = self.flight_ids().filter_map(place);
-            !rivals.into_iter().any(|(o, k, s)| (o, k) == (owner, kind) && s < seq)
-        };
-        self.flight_ids().filter(|&id| place(id).is_none_or(|(owner, kind, seq)| oldest(owner, kind, seq))).collect()
+        self.flight_ids().filter(|id| self.may_land(*id)).collect()
+    }
+
+    /// Whether nothing of a flight's stream is under way before it.
+    pub fn may_land(&self, id: FlightId) -> bool {
+        let Some((owner, kind, seq)) = self.stream_place(id) else { return self.flight(id).is_some() };
+        let mut rivals = self.flight_ids().filter_map(|g| self.stream_place(g));
+        rivals.all(|(o, k, s)| (o, k) != (owner, kind) || s >= seq)
     }
 
     /// What the flights will do, as numbers, in an order that does not depend on where they are kept.

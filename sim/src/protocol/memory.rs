@@ -227,7 +227,7 @@ impl World<'_> {
         let want = self.wanted(a, t, f)?;
         let bad = self.each_piece(a, f).find_map(|p| {
             let held = self.pieces[p].holds;
-            (held != Some(want)).then_some((held, self.pieces[p].trace.write))
+            (held != Some(want) && !self.unwritten(f.obj, p)).then_some((held, self.pieces[p].trace.write))
         });
         if let Some((held, write)) = bad {
             let found = held.map_or("nothing written yet".to_string(), |k| self.tile_name(&k));
@@ -236,6 +236,14 @@ impl World<'_> {
             self.find(Code::Stale, a, pc, message, other);
         }
         Ok(())
+    }
+
+    /// Whether nothing has written a piece of a ring of slots that the kernel does write. What no statement writes, and an
+    /// object of one slot, may hold an input.
+    fn unwritten(&self, obj: ObjId, piece: usize) -> bool {
+        let trace = &self.pieces[piece].trace;
+        let ring = self.written[obj as usize] && self.prog.objects[obj as usize].slots > 1;
+        ring && trace.write.is_none() && trace.over.is_empty()
     }
 
     fn wanted(&self, a: AgentId, t: &TileRef, f: &Foot) -> Result<TileKey, Fault> {
@@ -263,6 +271,10 @@ impl World<'_> {
     pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access) {
         for p in self.each_piece(a, f) {
             self.log(p, false);
+            if self.unwritten(f.obj, p) {
+                let message = format!("reads {}, which nothing has written", self.foot_name(f));
+                self.find(Code::Unwritten, a, x.pc, message, None);
+            }
             if let Some(w) = self.pieces[p].trace.write {
                 if !self.before(row, &w, &x) {
                     self.race(FindingKind::Raw, a, f, x.pc, (w, row));

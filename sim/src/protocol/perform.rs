@@ -94,7 +94,7 @@ impl World<'_> {
             Op::Zero(p) => {
                 let f = self.foot(a, p, 0)?;
                 self.clear_sum(a, &f);
-                if self.info[a as usize].elected() && f.pieces != 0 && !self.in_tmem(p.obj) {
+                if f.pieces != 0 && !self.in_tmem(p.obj) {
                     // The next product ignores the old sum (`scale-d`): no instruction touches the registers.
                     let x = Access { generic: false, ..self.own_access(a, pc) };
                     self.check_write(a, self.agent_row(a), &f, x, None);

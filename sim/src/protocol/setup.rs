@@ -1,6 +1,6 @@
 //! What is known of a program before its first step: which streams, proxies and groups it uses.
 
-use crate::ir::{Class, Instr, Op, Program, Who};
+use crate::ir::{Class, Instr, Op, Place, Program, Who};
 
 use super::stream::{KINDS, StreamKind};
 
@@ -76,6 +76,23 @@ pub fn elected_code(prog: &Program) -> Vec<bool> {
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Only(Who::Elected, to) = i {
             list[pc..*to as usize].fill(true);
+        }
+    }
+    list
+}
+
+/// Whether a statement writes an object, by object.
+pub(super) fn written(prog: &Program) -> Vec<bool> {
+    let mut list = vec![false; prog.objects.len()];
+    for i in &prog.code {
+        let Instr::Op { op, .. } = i else { continue };
+        let mut write = |p: &Place| list[p.obj as usize] = true;
+        match op {
+            Op::Move { dst, .. } | Op::Put { dst, .. } | Op::NextTile { dst, .. } => write(dst),
+            Op::Mma { acc, .. } => write(acc),
+            Op::Zero(p) => write(p),
+            Op::Alu { writes, .. } => writes.iter().for_each(write),
+            _ => {}
         }
     }
     list

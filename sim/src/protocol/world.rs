@@ -18,7 +18,7 @@ use super::mbarrier::{Mbar, MbarIx};
 use super::meet::{Meet, MeetIx};
 use super::memory::{Layout, Piece, layouts};
 use super::order::{Access, Epoch, RowId, Rows};
-use super::setup::{self, elected_code, groups_asked, streams_used};
+use super::setup::{self, elected_code, groups_asked, streams_used, written};
 use super::stream::{KINDS, Stream};
 
 /// What differs between vendors in the meaning of an operation, and how strictly fences are asked for.
@@ -159,6 +159,8 @@ pub struct World<'p> {
     pub(super) more_tiles: Vec<i64>,
     /// Whether an instruction is inside an `elect:` block.
     pub(super) elected_at: Vec<bool>,
+    /// Objects that some statement writes.
+    pub(super) written: Vec<bool>,
     /// Reads of tiles that state an expectation, and all.
     pub(super) reads: (u64, u64),
     /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
@@ -257,6 +259,7 @@ impl<'p> World<'p> {
             unfenced: vec![Touched::Other; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
             elected_at: elected_code(prog),
+            written: written(prog),
             reads: (0, 0),
             accesses: None,
             judged: None,

@@ -139,6 +139,6 @@ fn equivalent(s: &mut String, rows: &[Row]) {
     for (class, n) in classes {
         let _ = writeln!(s, "| {class} | {n} |");
     }
-    s.push_str("\nThe others one by one. Of a bounded scenario they hold as far as it does; a read that states no tile is held to none,\nso a wrong slot shows there only through a race (DEVIATIONS.md 32).\n\n");
+    s.push_str("\nThe others one by one. Of a bounded scenario they hold as far as it does; a read that states no tile takes any that was\nwritten before, so a wrong slot shows there only through a race.\n\n");
     s.push_str(&list);
 }

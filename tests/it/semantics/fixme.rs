@@ -78,19 +78,3 @@ fn fixme_lanes_of_an_unsplit_warp_are_in_step() {
         ",
     );
 }
-
-#[test]
-fn fixme_a_register_that_nothing_wrote_is_read() {
-    // The load fills the other slot: found where the read states its tile, or where a sum lacks it, not here.
-    check(
-        "a100",
-        "
-          grid 1  warps 1
-          global X: f16[16, 16]
-          reg x[2]: f16[16, 16]
-          all:
-            ldg X[0, 0] -> x[1]
-            alu fma 16 x 16 uses x[0]
-        ",
-    );
-}

@@ -146,7 +146,7 @@ fn a_raw_parity_that_does_not_flip_passes_at_once() {
             arrive full per warp    //~ parity alias
           warp 1: for i in 0..2:
             wait full parity i / 2
-            lds s[i] -> r
+            lds s[i] -> r    //~ stale tile
         ",
     );
 }

@@ -101,6 +101,25 @@ fn what_an_overlay_overwrote_is_gone() {
 }
 
 #[test]
+fn a_slot_that_nothing_wrote_is_not_read() {
+    // The load fills the other one. What no statement writes is an input, and so may be what has one slot.
+    let r = check(
+        "a100",
+        "
+          grid 1  warps 1
+          global X: f16[16, 16]
+          reg x[2]: f16[16, 16]   reg input[2]: f16[16, 16]
+          all:
+            ldg X[0, 0] -> x[1]
+            alu fma 16 x 16 uses x[0]    //~ stale tile
+            alu fma 16 x 16 uses x[1]
+            alu fma 16 x 16 uses input[0]
+        ",
+    );
+    assert!(message(&r, "reads x[0]").ends_with("which nothing has written"));
+}
+
+#[test]
 fn a_read_is_held_to_the_tile_it_names() {
     let r = check(
         "a100",

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use warpline_sim::ir::{Instr, Op, Program};
 use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
 use warpline_sim::report::{Finding, FindingKind};
-use warpline_sim::schedule::{Act, Move, Replay, Schedule, first_of_its_stream, stuck};
+use warpline_sim::schedule::{Act, Move, Replay, Schedule, stuck};
 
 use crate::canon::{self, Event, Job};
 
@@ -163,7 +163,7 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
                 let flight = started[a as usize].get_mut(nth as usize);
                 if let Some(place) = flight
                     && let Some(f) = *place
-                    && first_of_its_stream(&world, f)
+                    && world.may_land(f)
                 {
                     *place = None;
                     let pc = world.flight(f)?.pc;
