@@ -41,6 +41,8 @@ pub enum Command {
     Trace(Trace),
     /// Write the protocol as a model for another checker
     Export(Export),
+    /// Write the kernel as real source text, with a harness that runs and checks it
+    Emit(Emit),
     /// List the machines, or the numbers of one with their sources
     Models(Models),
     /// List the built-in scenarios
@@ -401,6 +403,33 @@ pub struct Export {
 pub enum Language {
     /// Spin's.
     Promela,
+}
+
+/// `warpline emit`.
+#[derive(Debug, Args)]
+pub struct Emit {
+    /// What to write.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// For what
+    #[arg(long, value_enum)]
+    pub target: Target,
+
+    /// The file to write; `-` for the standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+
+    /// Make the N-th slip of the pen first, from 0 in the order of docs/mutation.md; a note says which it is
+    #[arg(long, value_name = "N")]
+    pub mutant: Option<usize>,
+}
+
+/// Source languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// CUDA C++ for sm_80 to sm_90a.
+    Cuda,
 }
 
 /// `warpline models`.

@@ -2,6 +2,7 @@
 
 mod barriers;
 mod check;
+mod emit;
 mod explain;
 mod export;
 mod fmt;
@@ -31,6 +32,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::View(args) => view::view(args, console),
         Command::Trace(args) => trace::trace(args, console),
         Command::Export(args) => export::export(args, console),
+        Command::Emit(args) => emit::emit(args, console),
         Command::Models(args) => models::models(args, console),
         Command::List(args) => list::list(args, console),
         Command::New(args) => new::new(args, console),
