@@ -184,6 +184,18 @@ impl Loaded {
         Rules { fences: self.fences, ..warpline_sim::engine::rules(&self.machine) }
     }
 
+    /// A digest of every text and machine number it was made from. The same on every machine and for every version of
+    /// the compiler (FNV-1a); it tells one input from another by accident, not against somebody's will.
+    pub(crate) fn digest(&self) -> u64 {
+        let texts = self.sources.iter().flat_map(|(file, text)| [file.clone(), text.clone()]);
+        let numbers = self.machine.params.iter().map(|(key, p)| format!("{key}={}", p.value));
+        let words = texts.chain([self.machine.name.clone(), self.machine.arch.clone()]).chain(numbers);
+        words.fold(0xcbf2_9ce4_8422_2325, |digest, word| {
+            let bytes = word.bytes().chain([0xff]);
+            bytes.fold(digest, |d, b| (d ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+        })
+    }
+
     /// The same kernel with another value of one parameter; `None` where it refuses it.
     pub(crate) fn with(&self, name: &str, value: i64) -> Option<Program> {
         self.with_all([(name, value)])

@@ -16,6 +16,7 @@ mod properties;
 mod schedule;
 mod semantics;
 mod suggest;
+mod sweep;
 mod verify;
 mod viewer;
 mod witness;
