@@ -116,7 +116,7 @@ pub struct Sweep {
     pub subject: Subject,
 
     /// Vary a parameter, a number of the machine, `machine` or `scenario`: `stages=1..6`, `tile_m=64,128`,
-    /// `k=64..8192*2`, `machine=h200,b200`. Repeatable; every combination is a point
+    /// `k=64..8192*2`, `machine=h200,b200`, `stages,ahead=2:1,3:2`. Repeatable; every combination is a point
     #[arg(long, value_name = "NAME=VALUES", value_parser = warpline_study::sweep::axis, help_heading = "Points")]
     pub vary: Vec<Axis>,
 
@@ -286,6 +286,10 @@ pub struct Check {
     /// Built-in names or scenario files; without any, all built-in scenarios
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<String>,
+
+    /// Print all claims as one page (Markdown), document by document: docs/seeds.md
+    #[arg(long, conflicts_with = "quiet")]
+    pub markdown: bool,
 
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short)]

@@ -411,6 +411,9 @@ pub(crate) mod tests {
             verdict: "held",
             holds: Some(true),
             error: None,
+            computed: None,
+            unit: None,
+            instead: None,
             values: BTreeMap::from([("cycles".to_string(), 1.0)]),
         };
         let others = [Neighbour { name: "other".into(), ran: Ok(sample::ran("other")) }];

@@ -165,7 +165,8 @@ fn at(base: &Subject, names: &[&str], values: Vec<Value>) -> Result<Subject, Fai
 }
 
 fn with(args: &cli::Sweep, this: &Loaded, subject: &Subject) -> Result<Option<Loaded>, Failure> {
-    args.against.as_deref().map(|other| load::load_with(this, other, &[], subject)).transpose()
+    let varied = &subject.set[args.subject.set.len()..];
+    args.against.as_deref().map(|other| load::load_at(this, other, varied, subject)).transpose()
 }
 
 /// The run of a point. What forbids it is a row; a name that is not there is an error.

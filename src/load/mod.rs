@@ -117,6 +117,17 @@ pub(crate) fn load_with(this: &Loaded, name: &str, set: &[Setting], subject: &Su
     carried_over(this, library, name, found, (&beside, set), subject)
 }
 
+/// Loads another scenario at the same point of a sweep: what is varied goes for it too, where it has such a parameter. The
+/// rest of the command line is carried over as for [`load_beside`].
+pub(crate) fn load_at(this: &Loaded, name: &str, varied: &[Setting], subject: &Subject) -> Result<Loaded, Failure> {
+    let mut library = Library::default();
+    let found = library.find(name)?;
+    let values = library.values(&found)?;
+    let has = |s: &&Setting| !matches!(s, Setting::Kernel(name, _) if !values.contains_key(name));
+    let own: Vec<Setting> = varied.iter().filter(has).cloned().collect();
+    carried_over(this, library, name, found, (&Beside::default(), &own), subject)
+}
+
 /// Puts a run together that stands beside another, with settings of its own above those that are carried over.
 fn carried_over(
     this: &Loaded,

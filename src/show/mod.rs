@@ -15,7 +15,7 @@ mod verdict;
 
 pub(crate) use barriers::barriers;
 pub(crate) use beside::{Neighbour, beside};
-pub(crate) use numbers::{exact, of, plain};
+pub(crate) use numbers::{exact, of, plain, short};
 pub(crate) use sweep::sweep;
 pub(crate) use table::{Align, Table, wrap};
 pub(crate) use verdict::verdict;

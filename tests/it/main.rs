@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bad_input;
+mod claims;
 mod cli;
 mod cli_files;
 mod docs;

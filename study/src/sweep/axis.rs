@@ -1,4 +1,5 @@
-//! What is varied: `stages=1..6`, `tile_m=64,128`, `k=64..8192*2`, `machine=h200,b200`, or a table of points.
+//! What is varied: `stages=1..6`, `tile_m=64,128`, `k=64..8192*2`, `machine=h200,b200`, `stages,ahead=2:1,3:2`, or a table
+//! of points.
 
 use std::fmt;
 
@@ -50,17 +51,29 @@ pub struct Axis {
 /// Values one axis may have.
 const MOST: usize = 100_000;
 
-/// Reads `NAME=ITEM,...`. An item is a value, `FROM..TO` with both ends, `FROM..TO+STEP` or `FROM..TO*FACTOR`.
+/// Reads `NAME=ITEM,...`. An item is a value, `FROM..TO` with both ends, `FROM..TO+STEP` or `FROM..TO*FACTOR`. Of several
+/// names, `NAME,NAME=ITEM,...`, an item is a value for each, `2:1`.
 ///
 /// # Errors
 /// A sentence that says what was expected.
 pub fn axis(text: &str) -> Result<Axis, String> {
     let (name, items) = text.split_once('=').ok_or("expected NAME=VALUES, as in `stages=1..6` or `tile_m=64,128`")?;
     let (name, items) = (name.trim(), items.trim());
-    if name.is_empty() {
+    if name.split(',').any(|n| n.trim().is_empty()) {
         return Err("expected a name before `=`, as in `stages=1..6`".to_string());
     }
+    let names: Vec<&str> = name.split(',').map(str::trim).collect();
     let mut rows: Vec<Vec<Value>> = Vec::new();
+    if names.len() > 1 {
+        for item in items.split(',') {
+            let values: Vec<&str> = item.trim().split(':').collect();
+            if values.len() != names.len() {
+                return Err(format!("`{}` is not {} values, one for each of {name}", item.trim(), names.len()));
+            }
+            rows.push(names.iter().zip(values).map(|(n, v)| value(n, v.trim())).collect::<Result<_, _>>()?);
+        }
+        return Ok(Axis { names: names.into_iter().map(str::to_string).collect(), rows });
+    }
     for item in items.split(',') {
         for v in values(name, item.trim())? {
             rows.push(vec![v]);
@@ -181,6 +194,8 @@ mod tests {
         assert_eq!(ints("k = 8..30+10, 64"), [8, 18, 28, 64]);
         let rate = axis("machine.memory.dram_gbps=1.5..2.5+0.5").unwrap();
         assert_eq!(rate.rows, [1.5, 2.0, 2.5].map(|v| vec![Value::Number(v)]));
+        let two = axis("stages, ahead=2:1, 3:2").unwrap();
+        assert_eq!((two.names.len(), &two.rows[1][..]), (2, &[Value::Int(3), Value::Int(2)][..]));
         assert_eq!(axis("machine=h200,x..y.toml").unwrap().rows[1], [Value::Word("x..y.toml".into())]);
     }
 
@@ -198,6 +213,8 @@ mod tests {
             ("k=1..64*1", "never end"),
             ("k=1..999999999", "more than"),
             ("machine.x=inf", "not a number"),
+            ("a,b=1", "is not 2 values"),
+            ("a,=1:2", "a name"),
         ] {
             let message = axis(bad).unwrap_err();
             assert!(message.contains(part), "{bad}: {message}");
