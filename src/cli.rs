@@ -6,6 +6,7 @@ use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use warpline_sim::fences::Fences;
+use warpline_study::sweep::{Axis, Shard};
 
 /// Simulates and draws the software pipelines inside GPU kernels.
 ///
@@ -29,6 +30,10 @@ pub enum Command {
     Verify(Verify),
     /// Which synchronisation is needed, and against what; which is not
     Barriers(Barriers),
+    /// Run a scenario for many values: a table, CSV, JSON, a picture
+    Sweep(Sweep),
+    /// Join the parts of a sweep that several machines shared
+    Merge(Merge),
     /// Compare the claims of scenarios with what a run computes
     Check(Check),
     /// What a finding's code means: an example, the fix, where the rule stands
@@ -58,7 +63,7 @@ pub enum Command {
 }
 
 /// What to run, on what, with which values.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Subject {
     /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe)
     #[arg(value_name = "SCENARIO")]
@@ -103,6 +108,79 @@ pub struct Run {
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
+}
+
+/// `warpline sweep`.
+#[derive(Debug, Args)]
+pub struct Sweep {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// Vary a parameter, a number of the machine, `machine` or `scenario`: `stages=1..6`, `tile_m=64,128`,
+    /// `k=64..8192*2`, `machine=h200,b200`, `stages,ahead=2:1,3:2`. Repeatable; every combination is a point
+    #[arg(long, value_name = "NAME=VALUES", value_parser = warpline_study::sweep::axis, help_heading = "Points")]
+    pub vary: Vec<Axis>,
+
+    /// Points from a table (CSV): a line of names, then a line of values a point
+    #[arg(long, value_name = "FILE", help_heading = "Points")]
+    pub points: Option<PathBuf>,
+
+    /// Run this scenario at every point, too; adds `against_time_us`, `against_cycles` and `speedup`
+    #[arg(long, value_name = "SCENARIO", help_heading = "Points")]
+    pub against: Option<String>,
+
+    /// Keep what is finished in this file, and go on from it where it is there
+    #[arg(long, value_name = "FILE", help_heading = "Parts")]
+    pub state: Option<PathBuf>,
+
+    /// Run the I-th of N shares of the points and keep it in --state; `warpline merge` joins the shares
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "state", help_heading = "Parts")]
+    pub shard: Option<Shard>,
+
+    /// What to show.
+    #[command(flatten)]
+    pub output: SweepOutput,
+}
+
+/// What a sweep writes.
+#[derive(Clone, Debug, Args)]
+pub struct SweepOutput {
+    /// A number to show, as claims name them (docs/cli.md); repeatable, and pictures and the best point go by the first
+    #[arg(long, value_name = "NAME")]
+    pub metric: Vec<String>,
+
+    /// Write all points with all numbers as a table (CSV); `-` for the standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Draw the first metric: a line over one varied name, a heat map over two (.png or .svg)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+
+    /// Print one JSON object (schema `warpline.sweep/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline merge`.
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// The files that `sweep --shard I/N --state FILE` wrote: each point once
+    #[arg(required = true, value_name = "FILE")]
+    pub parts: Vec<PathBuf>,
+
+    /// Keep the whole in this file
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+
+    /// What to show.
+    #[command(flatten)]
+    pub output: SweepOutput,
 }
 
 /// On what and with which values to verify, and how far to look.
@@ -210,6 +288,10 @@ pub struct Check {
     /// Built-in names or scenario files; without any, all built-in scenarios
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<String>,
+
+    /// Print all claims as one page (Markdown), document by document: docs/seeds.md
+    #[arg(long, conflicts_with = "quiet")]
+    pub markdown: bool,
 
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short)]

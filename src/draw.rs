@@ -4,7 +4,9 @@ use std::path::Path;
 
 use warpline_sim::Report;
 use warpline_sim::timeline::Timeline;
+use warpline_study::sweep::{Axis, Outcome, Part, Value, best};
 use warpline_viz::gantt::{self, GanttOptions, Size};
+use warpline_viz::plot::{self, Cell, Heat, Lines, Plot};
 
 use crate::cli;
 use crate::failure::Failure;
@@ -62,6 +64,72 @@ pub(crate) fn chart(
     let drawn = match format {
         Format::Png => gantt::png(timeline, &options),
         Format::Svg => gantt::svg(timeline, &options).map(String::into_bytes),
+    };
+    drawn.map_err(|e| Failure::new(e.to_string()))
+}
+
+/// A picture of a sweep, by one of its numbers.
+pub(crate) fn sweep(part: &Part, metric: &str, format: Format) -> Result<Vec<u8>, Failure> {
+    let plan = &part.plan;
+    let against = part.subject.against.as_ref().map_or(String::new(), |a| format!(", against {a}"));
+    let title = format!("{}: {metric}{against}", part.subject.scenario);
+    let subtitle = part.subject.settings.join(" ");
+    let best = best(part, metric).map(|(i, _)| i);
+    let label = |axis: &Axis, i: usize| axis.rows[i].iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
+    let value = |i: usize| match part.rows.get(&i) {
+        None => Err("not run".to_string()),
+        Some(row) => row.number(metric).ok_or_else(|| match row.outcome {
+            Outcome::Infeasible => row.limit.clone(),
+            Outcome::Fine => "none".to_string(),
+            other => other.word().to_string(),
+        }),
+    };
+    match plan.axes() {
+        [x] => plot(
+            &Plot::Lines(Lines {
+                title,
+                subtitle,
+                x_name: x.names.join(" "),
+                x: (0..x.rows.len())
+                    .map(|i| (label(x, i), x.rows[i].first().filter(|_| x.names.len() == 1).and_then(Value::number)))
+                    .collect(),
+                y_name: metric.to_string(),
+                y: (0..plan.len()).map(value).collect(),
+                best,
+            }),
+            format,
+        ),
+        [y, x] => plot(
+            &Plot::Heat(Heat {
+                title,
+                subtitle,
+                x_name: x.names.join(" "),
+                x: (0..x.rows.len()).map(|i| label(x, i)).collect(),
+                y_name: y.names.join(" "),
+                y: (0..y.rows.len()).map(|i| label(y, i)).collect(),
+                cells: (0..plan.len())
+                    .map(|i| match value(i) {
+                        Ok(v) if best == Some(i) => Cell::Best(v),
+                        Ok(v) => Cell::Number(v),
+                        Err(why) => Cell::Why(why),
+                    })
+                    .collect(),
+                centre: (metric == "speedup").then_some(1.0),
+            }),
+            format,
+        ),
+        axes => Err(Failure::with_help(
+            format!("{} names are varied; a picture has room for one or two", axes.len()),
+            "vary fewer, or list the points in a file with `--points`, which counts as one",
+        )),
+    }
+}
+
+/// A picture's bytes.
+pub(crate) fn plot(plot: &Plot, format: Format) -> Result<Vec<u8>, Failure> {
+    let drawn = match format {
+        Format::Png => plot::png(plot),
+        Format::Svg => plot::svg(plot).map(String::into_bytes),
     };
     drawn.map_err(|e| Failure::new(e.to_string()))
 }

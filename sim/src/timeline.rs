@@ -218,6 +218,28 @@ pub struct Timeline {
 }
 
 impl Stall {
+    /// One word, for names and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Stall::Launch => "launch",
+            Stall::Issue => "issue",
+            Stall::Global => "global",
+            Stall::Shared => "shared",
+            Stall::Tensor => "tensor",
+            Stall::Alu => "alu",
+            Stall::Barrier => "barrier",
+            Stall::Named => "named",
+            Stall::Join => "join",
+            Stall::Cluster => "cluster",
+            Stall::Mbarrier => "mbarrier",
+            Stall::Group => "group",
+            Stall::Counter => "counter",
+            Stall::Pool => "pool",
+            Stall::Held => "held",
+            Stall::Ended => "ended",
+        }
+    }
+
     /// A few words for reports and legends.
     pub fn name(self) -> &'static str {
         match self {

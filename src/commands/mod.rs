@@ -9,9 +9,11 @@ mod fmt;
 mod gantt;
 mod generate;
 mod list;
+mod merge;
 mod models;
 mod new;
 mod run;
+mod sweep;
 mod trace;
 mod verify;
 mod view;
@@ -26,6 +28,8 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Run(args) => run::run(args, console),
         Command::Verify(args) => verify::verify(args, console),
         Command::Barriers(args) => barriers::barriers(args, console),
+        Command::Sweep(args) => sweep::sweep(args, console),
+        Command::Merge(args) => merge::merge(args, console),
         Command::Check(args) => check::check(args, console),
         Command::Explain(args) => explain::explain(args, console),
         Command::Gantt(args) => gantt::gantt(args, console),

@@ -117,6 +117,17 @@ pub(crate) fn load_with(this: &Loaded, name: &str, set: &[Setting], subject: &Su
     carried_over(this, library, name, found, (&beside, set), subject)
 }
 
+/// Loads another scenario at the same point of a sweep: what is varied goes for it too, where it has such a parameter. The
+/// rest of the command line is carried over as for [`load_beside`].
+pub(crate) fn load_at(this: &Loaded, name: &str, varied: &[Setting], subject: &Subject) -> Result<Loaded, Failure> {
+    let mut library = Library::default();
+    let found = library.find(name)?;
+    let values = library.values(&found)?;
+    let has = |s: &&Setting| !matches!(s, Setting::Kernel(name, _) if !values.contains_key(name));
+    let own: Vec<Setting> = varied.iter().filter(has).cloned().collect();
+    carried_over(this, library, name, found, (&Beside::default(), &own), subject)
+}
+
 /// Puts a run together that stands beside another, with settings of its own above those that are carried over.
 fn carried_over(
     this: &Loaded,
@@ -182,6 +193,18 @@ impl Loaded {
     /// What the machine and the fence levels make of an operation.
     pub(crate) fn rules(&self) -> Rules {
         Rules { fences: self.fences, ..warpline_sim::engine::rules(&self.machine) }
+    }
+
+    /// A digest of every text and machine number it was made from. The same on every machine and for every version of
+    /// the compiler (FNV-1a); it tells one input from another by accident, not against somebody's will.
+    pub(crate) fn digest(&self) -> u64 {
+        let texts = self.sources.iter().flat_map(|(file, text)| [file.clone(), text.clone()]);
+        let numbers = self.machine.params.iter().map(|(key, p)| format!("{key}={}", p.value));
+        let words = texts.chain([self.machine.name.clone(), self.machine.arch.clone()]).chain(numbers);
+        words.fold(0xcbf2_9ce4_8422_2325, |digest, word| {
+            let bytes = word.bytes().chain([0xff]);
+            bytes.fold(digest, |d, b| (d ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+        })
     }
 
     /// The same kernel with another value of one parameter; `None` where it refuses it.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bad_input;
+mod claims;
 mod cli;
 mod cli_files;
 mod docs;
@@ -18,6 +19,7 @@ mod properties;
 mod schedule;
 mod semantics;
 mod suggest;
+mod sweep;
 mod verify;
 mod viewer;
 mod witness;

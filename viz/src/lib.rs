@@ -14,6 +14,7 @@
 //! * [`gantt`] makes a picture to paste in a document: work in solid colours, waiting hatched by cause, slots with the
 //!   tile they hold, barrier releases, who woke whom, and a legend of just what is there.
 //! * [`tui`] is the terminal viewer, but for the terminal: a state, what a key does to it, and how it is drawn in cells.
+//! * [`plot`] draws what sweeps and what-if tables found.
 //! * [`chrome`] writes the same record as trace events, for zooming about in a viewer.
 //! * [`words`] holds the names that both use for classes of work and causes of waiting.
 //!
@@ -34,5 +35,6 @@
 pub mod chrome;
 pub mod gantt;
 mod lanes;
+pub mod plot;
 pub mod tui;
 pub mod words;

@@ -20,7 +20,7 @@
 mod axis;
 mod bars;
 pub(crate) mod class;
-mod font;
+pub(crate) mod font;
 pub(crate) mod format;
 mod hatch;
 mod layout;
@@ -28,12 +28,12 @@ mod legend;
 mod marks;
 mod options;
 mod paint;
-mod raster;
+pub(crate) mod raster;
 mod rows;
-mod scene;
+pub(crate) mod scene;
 pub(crate) mod select;
 mod subset;
-mod svg;
+pub(crate) mod svg;
 pub(crate) mod theme;
 
 use warpline_sim::timeline::Timeline;
