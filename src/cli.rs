@@ -304,6 +304,10 @@ pub struct View {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "with", help_heading = "Second run")]
     pub with_set: Vec<Setting>,
 
+    /// Keep B to a schedule that `verify --schedule-out` wrote; --schedule is A's alone
+    #[arg(long, value_name = "FILE", requires = "with", help_heading = "Second run")]
+    pub with_schedule: Option<PathBuf>,
+
     /// First cycle to show
     #[arg(long, value_name = "CYCLE")]
     pub from: Option<u64>,

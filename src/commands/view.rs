@@ -33,7 +33,9 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Failure
     steps.extend(script(&args.commands.join("\n")).map_err(|(_, what)| Failure::new(format!("--do: {what}")))?);
     let subject = load::load(&args.subject)?;
     let with = match &args.with {
-        Some(name) => Some(load::load_with(&subject, name, &args.with_set, &args.subject)?),
+        Some(name) => {
+            Some(load::load_with(&subject, name, &args.with_set, args.with_schedule.as_deref(), &args.subject)?)
+        }
         None => None,
     };
     let (a, timeline) = record(subject, console)?;

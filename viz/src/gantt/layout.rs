@@ -236,7 +236,8 @@ impl Plan {
 /// How long the run took, in cycles and, if the clock is known, in time.
 fn total(frame: &Frame<'_>) -> String {
     let t = frame.t;
-    let cycles = grouped(t.end.div_ceil(TICKS));
+    // To the nearest, as `run` says it.
+    let cycles = grouped((t.end + TICKS / 2) / TICKS);
     let ps = t.end as f64 / TICKS as f64 * 1e6 / t.mhz;
     if !(t.mhz > 0.0 && ps < 1e18) {
         return format!("{cycles} cycles");

@@ -86,7 +86,11 @@ fn arrows(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>]) ->
         track_of.extend(lanes.iter().flat_map(|lane| &lane.bars).map(|bar| (bar.span, i)));
     }
     let spans = &frame.t.spans;
-    let arrow = |(i, woken, _)| {
+    let arrow = |(i, woken, stall)| {
+        // The line where a barrier opens says it already.
+        if matches!(stall, Stall::Barrier | Stall::Cluster | Stall::Named) {
+            return None;
+        }
         let waker = spans[woken as usize].woken_by?;
         let other_row = track_of.get(&waker).is_some_and(|&track| track != i);
         let end = spans.get(waker as usize)?.end;

@@ -63,7 +63,9 @@ impl Stack {
                 Section::Slots => em * 14 / 10,
                 Section::Barriers => em * 12 / 10,
             };
-            (heading, gap, if lanes > 1 { lanes * em * 11 / 10 } else { bars })
+            // Many lanes share what a few would have.
+            let lane = if lanes > 4 { em * 9 / 10 } else { em * 11 / 10 };
+            (heading, gap, if lanes > 1 { lanes * lane } else { bars })
         });
         Stack { parts: parts.collect() }
     }
@@ -222,7 +224,8 @@ fn bars(frame: &Frame<'_>, scene: &mut Scene, bars: &[Bar], area: Area, em: i32,
 
 /// Writes what a bar is into it: its label, else its class.
 ///
-/// Only words are cut short. A number that has lost its end is another number, so a label with one fits or stays away.
+/// Only words are cut short. A number that has lost its end is another number, so a label with one fits or gives way to
+/// a shorter form of it.
 fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area, em: i32) {
     if em < frame.em * 55 / 100 {
         return;
@@ -237,12 +240,50 @@ fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area, em: i32) {
     // A bar names its class too where that leaves it half empty.
     let long = if own.is_empty() { word.to_owned() } else { format!("{word} {own}") };
     let roomy = !word.is_empty() && scene.measure().width(&long, em) * 2 <= room.w;
-    let text = if own.is_empty() || roomy { long.as_str() } else { own };
-    let least = if text.contains(|c: char| c.is_ascii_digit()) { usize::MAX } else { 4 };
+    let forms = if own.is_empty() || roomy { vec![long] } else { shorter(own) };
     let ground = bar.class.fill(frame.theme);
     let color = if hatched.is_some() { frame.theme.ink().mix(ground, 12) } else { ground.text_on() };
-    let taken = scene.text(room, text, em, Align::Center, color, least);
+    let taken = forms.iter().find_map(|text| {
+        let least = if text.contains(|c: char| c.is_ascii_digit()) { usize::MAX } else { 4 };
+        scene.text(room, text, em, Align::Center, color, least)
+    });
     if let (Some(taken), Some(_)) = (taken, hatched) {
         scene.fill(Layer::Plates, taken.grown(pad).cut(&area), ground);
+    }
+}
+
+/// A label and what may stand for it, longest first: of a tile without where in it (`B[1, 0]…`), without blanks, and last
+/// its last index, the one that counts the steps.
+fn shorter(label: &str) -> Vec<String> {
+    let mut forms = vec![label.to_owned()];
+    let Some((tile, rest)) = label.split_once(']') else { return forms };
+    let dots = if rest.is_empty() { "" } else { "…" };
+    let Some((_, indices)) = tile.split_once('[') else { return forms };
+    if !rest.is_empty() {
+        forms.push(format!("{tile}]…"));
+    }
+    forms.push(format!("{}]{dots}", tile.replace(' ', "")));
+    let step = indices.rsplit(',').next().unwrap_or_default().trim();
+    // Something like `full[1]` is a name, not a step.
+    if indices.contains(',') && !step.is_empty() {
+        forms.push(step.to_owned());
+    }
+    forms.dedup();
+    forms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shorter;
+
+    #[test]
+    fn labels_have_shorter_forms() {
+        assert_eq!(shorter("A[29, 10]"), ["A[29, 10]", "A[29,10]", "10"]);
+        assert_eq!(
+            shorter("B[1, 0] from row 64, column 0"),
+            ["B[1, 0] from row 64, column 0", "B[1, 0]…", "B[1,0]…", "0"]
+        );
+        assert_eq!(shorter("full[1]"), ["full[1]"]);
+        assert_eq!(shorter("φ2"), ["φ2"]);
     }
 }
