@@ -56,9 +56,10 @@ pub enum Command {
 }
 
 /// What to run, on what, with which values.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Subject {
-    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe)
+    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe); where timelines are
+    /// drawn, a saved trace too (.json, Chrome's format)
     #[arg(value_name = "SCENARIO")]
     pub scenario: String,
 
@@ -288,15 +289,11 @@ pub enum Theme {
     Dark,
 }
 
-/// `warpline view`.
+/// A run beside another.
 #[derive(Debug, Args)]
-pub struct View {
-    /// What to run.
-    #[command(flatten)]
-    pub subject: Subject,
-
-    /// A second run, B: a scenario, or the same one again with --with-set
-    #[arg(long, value_name = "SCENARIO", help_heading = "Second run")]
+pub struct Second {
+    /// A second run, B: a scenario, or the same one again with --with-set, or a saved trace (.json)
+    #[arg(long, value_name = "SCENARIO|TRACE", help_heading = "Second run")]
     pub with: Option<String>,
 
     /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
@@ -307,6 +304,18 @@ pub struct View {
     /// Keep B to a schedule that `verify --schedule-out` wrote; --schedule is A's alone
     #[arg(long, value_name = "FILE", requires = "with", help_heading = "Second run")]
     pub with_schedule: Option<PathBuf>,
+}
+
+/// `warpline view`.
+#[derive(Debug, Args)]
+pub struct View {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// The second run.
+    #[command(flatten)]
+    pub second: Second,
 
     /// First cycle to show
     #[arg(long, value_name = "CYCLE")]
@@ -367,9 +376,24 @@ pub struct Trace {
     #[command(flatten)]
     pub subject: Subject,
 
-    /// The file to write (.json); `-` for the standard output
+    /// The file to write; its ending (.pftrace, .json or .kanata) says the format. `-` for the standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+
+    /// The format, whatever the file is called
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<TraceFormat>,
+}
+
+/// Formats of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// Perfetto's protobuf, for ui.perfetto.dev.
+    Perfetto,
+    /// Chrome's JSON, which most viewers read, and `view`.
+    Chrome,
+    /// Kanata 0004, for Konata.
+    Kanata,
 }
 
 /// `warpline export`.

@@ -15,10 +15,10 @@ use warpline_sim::timeline::{Span, Timeline};
 
 use super::chain;
 use super::class::{self, Class};
-use super::counter::{self, Counter};
 use super::index::Index;
 use super::overview::Overview;
 use super::tree::{Draft, tracks, tree};
+use crate::counter::{self, Counter};
 
 /// Why a timeline cannot be shown.
 #[derive(Debug, thiserror::Error)]
