@@ -7,8 +7,8 @@ use serde::Serialize;
 use warpline_scenarios::{Claim, Verdict};
 use warpline_sim::report::Outcome;
 
-use crate::load;
 use crate::simulate::Ran;
+use crate::{load, show};
 
 /// A claim and what became of it.
 #[derive(Clone, Debug, Serialize)]
@@ -33,6 +33,19 @@ impl Judged {
     /// Whether the verdict the scenario states is (still) true.
     pub(crate) fn as_stated(&self) -> bool {
         self.holds.is_some_and(|h| h == (self.verdict == Verdict::Held.name()))
+    }
+
+    /// The claim, what became of it and the numbers that say so, in a line.
+    pub(crate) fn sentence(&self) -> String {
+        let fate = match self.holds {
+            Some(true) => "held",
+            Some(false) => "refuted",
+            None => "open",
+        };
+        let values: Vec<String> =
+            self.values.iter().map(|(name, v)| format!("{name} is {}", show::plain(*v))).collect();
+        let values = if values.is_empty() { String::new() } else { format!(": {}", values.join(", ")) };
+        format!("Claim {fate}: {}{values}.", self.text.trim_end_matches('.'))
     }
 }
 

@@ -246,6 +246,18 @@ pub struct Gantt {
     #[arg(long, conflicts_with_all = ["from", "to"])]
     pub whole: bool,
 
+    /// The second run, drawn below.
+    #[command(flatten)]
+    pub second: Second,
+
+    /// Point out a cycle with a line and a few words; repeatable
+    #[arg(long = "mark", value_name = "CYCLE=TEXT", value_parser = mark)]
+    pub marks: Vec<(u64, String)>,
+
+    /// Write below the chart how the scenario's claims come out
+    #[arg(long)]
+    pub claims: bool,
+
     /// Draw this many CTAs, in order of launch; without it one cluster's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ctas: Option<u32>,
@@ -293,7 +305,7 @@ pub enum Theme {
 #[derive(Debug, Args)]
 pub struct Second {
     /// A second run, B: a scenario, or the same one again with --with-set, or a saved trace (.json)
-    #[arg(long, value_name = "SCENARIO|TRACE", help_heading = "Second run")]
+    #[arg(long, visible_alias = "compare", value_name = "SCENARIO|TRACE", help_heading = "Second run")]
     pub with: Option<String>,
 
     /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
@@ -523,6 +535,12 @@ fn size(text: &str) -> Result<Size, String> {
         },
     };
     size.ok_or_else(|| "expected `page`, `slide`, a width, or a size as in 1600x900".to_string())
+}
+
+fn mark(text: &str) -> Result<(u64, String), String> {
+    let (cycle, label) = text.split_once('=').ok_or("expected CYCLE=TEXT, as in `4000=steady state`")?;
+    let cycle = cycle.trim().replace(',', "").parse().map_err(|_| format!("`{cycle}` is no cycle"))?;
+    Ok((cycle, label.trim().to_string()))
 }
 
 fn frame(text: &str) -> Result<(u16, u16), String> {

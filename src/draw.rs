@@ -4,7 +4,7 @@ use std::path::Path;
 
 use warpline_sim::Report;
 use warpline_sim::timeline::Timeline;
-use warpline_viz::gantt::{self, GanttOptions, Size};
+use warpline_viz::gantt::{self, GanttOptions, Noted, Size};
 use warpline_viz::trace;
 
 use crate::cli;
@@ -34,8 +34,26 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
 }
 
 /// A chart's bytes.
-pub(crate) fn chart(recorded: &Recorded, args: &cli::Gantt, format: Format) -> Result<Vec<u8>, Failure> {
-    let timeline = &recorded.timeline;
+pub(crate) fn chart(
+    recorded: &Recorded,
+    second: Option<&Recorded>,
+    args: &cli::Gantt,
+    format: Format,
+) -> Result<Vec<u8>, Failure> {
+    let ctas = |of: &Recorded| args.ctas.or(of.cluster);
+    let both = second.map(|b| gantt::beside(&recorded.timeline, &b.timeline, (ctas(recorded), ctas(b))));
+    let (timeline, headings) = match &both {
+        Some((both, headings)) => (both, headings.clone()),
+        None => (&recorded.timeline, Vec::new()),
+    };
+    let window = second.map_or(recorded.opening, |b| Some(recorded.opening?.max(b.opening?)));
+    let claims = |name: &str, of: &Recorded| -> Vec<String> {
+        of.claims.iter().filter(|_| args.claims).map(|c| format!("{name}{c}")).collect()
+    };
+    let remarks = match second {
+        Some(b) => [claims("A: ", recorded), claims("B: ", b)].concat(),
+        None => claims("", recorded),
+    };
     let options = GanttOptions {
         size: match args.size {
             cli::Size::Page => Size::Page,
@@ -45,11 +63,12 @@ pub(crate) fn chart(recorded: &Recorded, args: &cli::Gantt, format: Format) -> R
         },
         scale: args.scale,
         from: args.from,
-        to: args
-            .to
-            .or_else(|| if args.whole || args.from.is_some() || recorded.kept { None } else { recorded.opening }),
+        to: args.to.or_else(|| if args.whole || args.from.is_some() || recorded.kept { None } else { window }),
         rows: args.roles.clone(),
-        ctas: args.ctas.or(recorded.cluster),
+        ctas: if both.is_some() { None } else { ctas(recorded) },
+        marks: args.marks.iter().map(|(cycle, text)| Noted { cycle: *cycle, text: text.clone() }).collect(),
+        remarks,
+        headings,
         theme: match args.theme {
             cli::Theme::Light => gantt::Theme::Light,
             cli::Theme::Dark => gantt::Theme::Dark,

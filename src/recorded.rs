@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::load::{self, Loaded};
 use crate::simulate::{Ran, simulate};
-use crate::{draw, show};
+use crate::{claims, draw, show};
 
 /// What there is to draw.
 pub(crate) struct Recorded {
@@ -22,6 +22,8 @@ pub(crate) struct Recorded {
     /// The run keeps to a schedule.
     pub(crate) kept: bool,
     pub(crate) status: Status,
+    /// How the scenario's claims come out, a sentence each.
+    pub(crate) claims: Vec<String>,
 }
 
 /// Whether a name is a saved trace's. Scenarios and kernels end otherwise.
@@ -80,6 +82,10 @@ pub(crate) fn run(subject: Loaded, console: &mut Console) -> Result<Recorded, Fa
         cluster: Some(ran.subject.program.cluster),
         kept: ran.subject.schedule.is_some(),
         status: ran.status(),
+        claims: match ran.subject.schedule {
+            Some(_) => Vec::new(),
+            None => claims::evaluate(&ran).iter().map(claims::Judged::sentence).collect(),
+        },
         timeline,
     })
 }
@@ -96,7 +102,7 @@ pub(crate) fn from_trace(name: &str, console: &mut Console) -> Result<Recorded, 
     if timeline.title.is_empty() {
         timeline.title = load::short_name(name).to_string();
     }
-    Ok(Recorded { timeline, opening: None, cluster: None, kept: false, status: Status::Holds })
+    Ok(Recorded { timeline, opening: None, cluster: None, kept: false, status: Status::Holds, claims: Vec::new() })
 }
 
 /// Runs with a record. What a picture cannot show, that the run went wrong or was cut, is said in words.

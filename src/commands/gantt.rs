@@ -7,8 +7,8 @@ use crate::{draw, output, recorded};
 
 pub(super) fn gantt(args: &Gantt, console: &mut Console) -> Result<Status, Failure> {
     let format = draw::format(&args.output)?;
-    let recorded = recorded::open(&args.subject, console)?;
-    let chart = draw::chart(&recorded, args, format)?;
+    let (a, b) = recorded::both(&args.subject, &args.second, console)?;
+    let chart = draw::chart(&a, b.as_ref(), args, format)?;
     output::write(console, &args.output, &chart)?;
-    Ok(recorded.status)
+    Ok(b.map_or(a.status, |b| a.status.and(b.status)))
 }

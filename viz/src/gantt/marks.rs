@@ -138,7 +138,7 @@ pub(crate) fn faults(frame: &Frame<'_>, scene: &mut Scene) {
 }
 
 /// Texts near a box, with the margin that marks keep from them.
-fn texts(scene: &Scene, near: Area) -> Vec<Area> {
+pub(crate) fn texts(scene: &Scene, near: Area) -> Vec<Area> {
     scene.texts_near(&near).map(|t| t.grown(2)).filter(|t| t.meets(&near)).collect()
 }
 
@@ -147,7 +147,13 @@ pub(crate) fn release(frame: &Frame<'_>, scene: &mut Scene, x: i32, top: i32, bo
     line(frame, scene, (x, top, bottom), blocks, frame.theme.ink());
 }
 
-fn line(frame: &Frame<'_>, scene: &mut Scene, (x, top, bottom): (i32, i32, i32), blocks: &[Area], color: Rgb) {
+pub(crate) fn line(
+    frame: &Frame<'_>,
+    scene: &mut Scene,
+    (x, top, bottom): (i32, i32, i32),
+    blocks: &[Area],
+    color: Rgb,
+) {
     let mut cuts: Vec<(i32, i32)> = blocks.iter().map(|b| (b.y, b.bottom())).collect();
     cuts.sort_unstable();
     cuts.push((bottom, bottom));
