@@ -65,7 +65,8 @@ pub enum Command {
 /// What to run, on what, with which values.
 #[derive(Clone, Debug, Args)]
 pub struct Subject {
-    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe)
+    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe); where timelines are
+    /// drawn, a saved trace too (.json, Chrome's format)
     #[arg(value_name = "SCENARIO")]
     pub scenario: String,
 
@@ -329,6 +330,18 @@ pub struct Gantt {
     #[arg(long, conflicts_with_all = ["from", "to"])]
     pub whole: bool,
 
+    /// The second run, drawn below.
+    #[command(flatten)]
+    pub second: Second,
+
+    /// Point out a cycle with a line and a few words; repeatable
+    #[arg(long = "mark", value_name = "CYCLE=TEXT", value_parser = mark)]
+    pub marks: Vec<(u64, String)>,
+
+    /// Write below the chart how the scenario's claims come out
+    #[arg(long)]
+    pub claims: bool,
+
     /// Draw this many CTAs, in order of launch; without it one cluster's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ctas: Option<u32>,
@@ -372,6 +385,23 @@ pub enum Theme {
     Dark,
 }
 
+/// A run beside another.
+#[derive(Debug, Args)]
+pub struct Second {
+    /// A second run, B: a scenario, or the same one again with --with-set, or a saved trace (.json)
+    #[arg(long, visible_alias = "compare", value_name = "SCENARIO|TRACE", help_heading = "Second run")]
+    pub with: Option<String>,
+
+    /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
+    /// both had the same
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "with", help_heading = "Second run")]
+    pub with_set: Vec<Setting>,
+
+    /// Keep B to a schedule that `verify --schedule-out` wrote; --schedule is A's alone
+    #[arg(long, value_name = "FILE", requires = "with", help_heading = "Second run")]
+    pub with_schedule: Option<PathBuf>,
+}
+
 /// `warpline view`.
 #[derive(Debug, Args)]
 pub struct View {
@@ -379,14 +409,9 @@ pub struct View {
     #[command(flatten)]
     pub subject: Subject,
 
-    /// A second run, B: a scenario, or the same one again with --with-set
-    #[arg(long, value_name = "SCENARIO", help_heading = "Second run")]
-    pub with: Option<String>,
-
-    /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
-    /// both had the same
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "with", help_heading = "Second run")]
-    pub with_set: Vec<Setting>,
+    /// The second run.
+    #[command(flatten)]
+    pub second: Second,
 
     /// First cycle to show
     #[arg(long, value_name = "CYCLE")]
@@ -447,9 +472,24 @@ pub struct Trace {
     #[command(flatten)]
     pub subject: Subject,
 
-    /// The file to write (.json); `-` for the standard output
+    /// The file to write; its ending (.pftrace, .json or .kanata) says the format. `-` for the standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+
+    /// The format, whatever the file is called
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<TraceFormat>,
+}
+
+/// Formats of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// Perfetto's protobuf, for ui.perfetto.dev.
+    Perfetto,
+    /// Chrome's JSON, which most viewers read, and `view`.
+    Chrome,
+    /// Kanata 0004, for Konata.
+    Kanata,
 }
 
 /// `warpline export`.
@@ -606,6 +646,12 @@ fn size(text: &str) -> Result<Size, String> {
         },
     };
     size.ok_or_else(|| "expected `page`, `slide`, a width, or a size as in 1600x900".to_string())
+}
+
+fn mark(text: &str) -> Result<(u64, String), String> {
+    let (cycle, label) = text.split_once('=').ok_or("expected CYCLE=TEXT, as in `4000=steady state`")?;
+    let cycle = cycle.trim().replace(',', "").parse().map_err(|_| format!("`{cycle}` is no cycle"))?;
+    Ok((cycle, label.trim().to_string()))
 }
 
 fn frame(text: &str) -> Result<(u16, u16), String> {

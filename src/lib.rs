@@ -26,6 +26,7 @@ pub mod json_verify;
 mod load;
 mod output;
 mod progress;
+mod recorded;
 #[cfg(test)]
 mod sample;
 pub mod schedule;

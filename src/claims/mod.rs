@@ -47,6 +47,18 @@ impl Judged {
     pub(crate) fn as_stated(&self) -> bool {
         self.holds.is_some_and(|h| h == (self.verdict == Verdict::Held.name())) && self.error.is_none()
     }
+
+    /// The claim, what became of it and the numbers that say so, in a line.
+    pub(crate) fn sentence(&self) -> String {
+        let fate = match self.holds {
+            Some(true) => "held",
+            Some(false) => "refuted",
+            None => "open",
+        };
+        let values: Vec<String> = self.values.iter().map(|(name, v)| format!("{name} is {}", number(*v))).collect();
+        let values = if values.is_empty() { String::new() } else { format!(": {}", values.join(", ")) };
+        format!("Claim {fate}: {}{values}.", self.text.trim_end_matches('.'))
+    }
 }
 
 /// Every claim of a scenario, of which there may be a run already. What a claim speaks of is found out once it is asked.

@@ -104,17 +104,30 @@ pub(crate) fn load_beside(this: &Loaded, beside: &Beside, subject: &Subject) -> 
 }
 
 /// Loads a second run that the command line names, with values of its own. The rest of the command line is carried over
-/// as for [`load_beside`].
-pub(crate) fn load_with(this: &Loaded, name: &str, set: &[Setting], subject: &Subject) -> Result<Loaded, Failure> {
+/// as for [`load_beside`]; a schedule brings its own parameters and keeps its own order.
+pub(crate) fn load_with(
+    this: &Loaded,
+    name: &str,
+    set: &[Setting],
+    kept: Option<&Path>,
+    subject: &Subject,
+) -> Result<Loaded, Failure> {
     let mut library = Library::default();
     let found = library.find(name)?;
     let mut beside = Beside::default();
-    for s in set {
+    let file = kept.map(schedule::read).transpose()?;
+    let set = file.as_ref().map_or(Ok(set.to_vec()), |f| f.settings(set))?;
+    if found.scenario.is_none() {
+        beside.machine = file.as_ref().map(|f| f.machine().to_string());
+    }
+    for s in &set {
         if let Setting::Kernel(name, v) = s {
             beside.set.insert(name.clone(), *v);
         }
     }
-    carried_over(this, library, name, found, (&beside, set), subject)
+    let loaded = carried_over(this, library, name, found, (&beside, &set), subject)?;
+    let schedule = file.map(|f| f.resolve(&loaded)).transpose()?;
+    Ok(Loaded { schedule, ..loaded })
 }
 
 /// Loads another scenario at the same point of a sweep: what is varied goes for it too, where it has such a parameter. The
@@ -153,6 +166,7 @@ fn carried_over(
         .collect();
     // A kernel names none; one beside it has to be somebody's.
     let machine = subject.machine.as_deref().filter(|_| same_machine || found.scenario.is_none());
+    let machine = machine.or(beside.machine.as_deref().filter(|_| found.scenario.is_none()));
     let loaded = assemble(library, name, found, machine, &carried)?;
     asked(loaded, subject)
 }
