@@ -53,7 +53,9 @@ fn trip_counts_agree(at: &(dyn Fn(i64) -> Option<Program> + Sync), stages: i64, 
             (Outcome::GaveUp { .. }, _) => true,
             (Outcome::Violated, Outcome::Violated) => least <= Some(n),
             (Outcome::Violated, _) => least != Some(n),
-            (Outcome::Proved | Outcome::Bounded { .. }, one) => matches!(one, Outcome::Bounded { .. }),
+            (Outcome::Proved | Outcome::Bounded { .. }, one) => {
+                matches!(one, Outcome::Proved | Outcome::Bounded { .. })
+            }
         };
         if !agree {
             return Err(format!("{:?} (least {least:?}) for all trip counts, {one:?} for {n}", all.outcome));
