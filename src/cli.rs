@@ -6,6 +6,7 @@ use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use warpline_sim::fences::Fences;
+use warpline_study::sweep::{Axis, Shard};
 
 /// Simulates and draws the software pipelines inside GPU kernels.
 ///
@@ -29,6 +30,10 @@ pub enum Command {
     Verify(Verify),
     /// Which synchronisation is needed, and against what; which is not
     Barriers(Barriers),
+    /// Run a scenario for many values: a table, CSV, JSON, a picture
+    Sweep(Sweep),
+    /// Join the parts of a sweep that several machines shared
+    Merge(Merge),
     /// Compare the claims of scenarios with what a run computes
     Check(Check),
     /// What a finding's code means: an example, the fix, where the rule stands
@@ -41,6 +46,8 @@ pub enum Command {
     Trace(Trace),
     /// Write the protocol as a model for another checker
     Export(Export),
+    /// Write the kernel as real source text, with a harness that runs and checks it
+    Emit(Emit),
     /// List the machines, or the numbers of one with their sources
     Models(Models),
     /// List the built-in scenarios
@@ -56,9 +63,10 @@ pub enum Command {
 }
 
 /// What to run, on what, with which values.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Subject {
-    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe)
+    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe); where timelines are
+    /// drawn, a saved trace too (.json, Chrome's format)
     #[arg(value_name = "SCENARIO")]
     pub scenario: String,
 
@@ -101,6 +109,79 @@ pub struct Run {
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
+}
+
+/// `warpline sweep`.
+#[derive(Debug, Args)]
+pub struct Sweep {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// Vary a parameter, a number of the machine, `machine` or `scenario`: `stages=1..6`, `tile_m=64,128`,
+    /// `k=64..8192*2`, `machine=h200,b200`, `stages,ahead=2:1,3:2`. Repeatable; every combination is a point
+    #[arg(long, value_name = "NAME=VALUES", value_parser = warpline_study::sweep::axis, help_heading = "Points")]
+    pub vary: Vec<Axis>,
+
+    /// Points from a table (CSV): a line of names, then a line of values a point
+    #[arg(long, value_name = "FILE", help_heading = "Points")]
+    pub points: Option<PathBuf>,
+
+    /// Run this scenario at every point, too; adds `against_time_us`, `against_cycles` and `speedup`
+    #[arg(long, value_name = "SCENARIO", help_heading = "Points")]
+    pub against: Option<String>,
+
+    /// Keep what is finished in this file, and go on from it where it is there
+    #[arg(long, value_name = "FILE", help_heading = "Parts")]
+    pub state: Option<PathBuf>,
+
+    /// Run the I-th of N shares of the points and keep it in --state; `warpline merge` joins the shares
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "state", help_heading = "Parts")]
+    pub shard: Option<Shard>,
+
+    /// What to show.
+    #[command(flatten)]
+    pub output: SweepOutput,
+}
+
+/// What a sweep writes.
+#[derive(Clone, Debug, Args)]
+pub struct SweepOutput {
+    /// A number to show, as claims name them (docs/cli.md); repeatable, and pictures and the best point go by the first
+    #[arg(long, value_name = "NAME")]
+    pub metric: Vec<String>,
+
+    /// Write all points with all numbers as a table (CSV); `-` for the standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Draw the first metric: a line over one varied name, a heat map over two (.png or .svg)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+
+    /// Print one JSON object (schema `warpline.sweep/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline merge`.
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// The files that `sweep --shard I/N --state FILE` wrote: each point once
+    #[arg(required = true, value_name = "FILE")]
+    pub parts: Vec<PathBuf>,
+
+    /// Keep the whole in this file
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+
+    /// What to show.
+    #[command(flatten)]
+    pub output: SweepOutput,
 }
 
 /// On what and with which values to verify, and how far to look.
@@ -209,6 +290,10 @@ pub struct Check {
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<String>,
 
+    /// Print all claims as one page (Markdown), document by document: docs/seeds.md
+    #[arg(long, conflicts_with = "quiet")]
+    pub markdown: bool,
+
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short)]
     pub quiet: bool,
@@ -244,6 +329,18 @@ pub struct Gantt {
     /// Draw the whole run; without it and without --from and --to, the first steps of the main loop
     #[arg(long, conflicts_with_all = ["from", "to"])]
     pub whole: bool,
+
+    /// The second run, drawn below.
+    #[command(flatten)]
+    pub second: Second,
+
+    /// Point out a cycle with a line and a few words; repeatable
+    #[arg(long = "mark", value_name = "CYCLE=TEXT", value_parser = mark)]
+    pub marks: Vec<(u64, String)>,
+
+    /// Write below the chart how the scenario's claims come out
+    #[arg(long)]
+    pub claims: bool,
 
     /// Draw this many CTAs, in order of launch; without it one cluster's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -288,6 +385,23 @@ pub enum Theme {
     Dark,
 }
 
+/// A run beside another.
+#[derive(Debug, Args)]
+pub struct Second {
+    /// A second run, B: a scenario, or the same one again with --with-set, or a saved trace (.json)
+    #[arg(long, visible_alias = "compare", value_name = "SCENARIO|TRACE", help_heading = "Second run")]
+    pub with: Option<String>,
+
+    /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
+    /// both had the same
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "with", help_heading = "Second run")]
+    pub with_set: Vec<Setting>,
+
+    /// Keep B to a schedule that `verify --schedule-out` wrote; --schedule is A's alone
+    #[arg(long, value_name = "FILE", requires = "with", help_heading = "Second run")]
+    pub with_schedule: Option<PathBuf>,
+}
+
 /// `warpline view`.
 #[derive(Debug, Args)]
 pub struct View {
@@ -295,14 +409,9 @@ pub struct View {
     #[command(flatten)]
     pub subject: Subject,
 
-    /// A second run, B: a scenario, or the same one again with --with-set
-    #[arg(long, value_name = "SCENARIO", help_heading = "Second run")]
-    pub with: Option<String>,
-
-    /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
-    /// both had the same
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "with", help_heading = "Second run")]
-    pub with_set: Vec<Setting>,
+    /// The second run.
+    #[command(flatten)]
+    pub second: Second,
 
     /// First cycle to show
     #[arg(long, value_name = "CYCLE")]
@@ -363,9 +472,24 @@ pub struct Trace {
     #[command(flatten)]
     pub subject: Subject,
 
-    /// The file to write (.json); `-` for the standard output
+    /// The file to write; its ending (.pftrace, .json or .kanata) says the format. `-` for the standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+
+    /// The format, whatever the file is called
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<TraceFormat>,
+}
+
+/// Formats of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// Perfetto's protobuf, for ui.perfetto.dev.
+    Perfetto,
+    /// Chrome's JSON, which most viewers read, and `view`.
+    Chrome,
+    /// Kanata 0004, for Konata.
+    Kanata,
 }
 
 /// `warpline export`.
@@ -401,6 +525,33 @@ pub struct Export {
 pub enum Language {
     /// Spin's.
     Promela,
+}
+
+/// `warpline emit`.
+#[derive(Debug, Args)]
+pub struct Emit {
+    /// What to write.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// For what
+    #[arg(long, value_enum)]
+    pub target: Target,
+
+    /// The file to write; `-` for the standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+
+    /// Make the N-th slip of the pen first, from 0 in the order of docs/mutation.md; a note says which it is
+    #[arg(long, value_name = "N")]
+    pub mutant: Option<usize>,
+}
+
+/// Source languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// CUDA C++ for sm_80 to sm_90a.
+    Cuda,
 }
 
 /// `warpline models`.
@@ -495,6 +646,12 @@ fn size(text: &str) -> Result<Size, String> {
         },
     };
     size.ok_or_else(|| "expected `page`, `slide`, a width, or a size as in 1600x900".to_string())
+}
+
+fn mark(text: &str) -> Result<(u64, String), String> {
+    let (cycle, label) = text.split_once('=').ok_or("expected CYCLE=TEXT, as in `4000=steady state`")?;
+    let cycle = cycle.trim().replace(',', "").parse().map_err(|_| format!("`{cycle}` is no cycle"))?;
+    Ok((cycle, label.trim().to_string()))
 }
 
 fn frame(text: &str) -> Result<(u16, u16), String> {

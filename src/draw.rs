@@ -4,10 +4,14 @@ use std::path::Path;
 
 use warpline_sim::Report;
 use warpline_sim::timeline::Timeline;
-use warpline_viz::gantt::{self, GanttOptions, Size};
+use warpline_study::sweep::{Axis, Outcome, Part, Value, best};
+use warpline_viz::gantt::{self, GanttOptions, Noted, Size};
+use warpline_viz::plot::{self, Cell, Heat, Lines, Plot};
+use warpline_viz::trace;
 
 use crate::cli;
 use crate::failure::Failure;
+use crate::recorded::Recorded;
 
 /// Spans a record may have: enough for any chart one can read, little enough to keep in memory.
 pub(crate) const SPANS: usize = 2_000_000;
@@ -33,12 +37,26 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
 
 /// A chart's bytes.
 pub(crate) fn chart(
-    timeline: &Timeline,
-    report: &Report,
-    cluster: u32,
+    recorded: &Recorded,
+    second: Option<&Recorded>,
     args: &cli::Gantt,
     format: Format,
 ) -> Result<Vec<u8>, Failure> {
+    let ctas = |of: &Recorded| args.ctas.or(of.cluster);
+    let both = second.map(|b| gantt::beside(&recorded.timeline, &b.timeline, (ctas(recorded), ctas(b))));
+    let (timeline, headings) = match &both {
+        Some((both, headings)) => (both, headings.clone()),
+        None => (&recorded.timeline, Vec::new()),
+    };
+    let window = second.map_or(recorded.opening, |b| Some(recorded.opening?.max(b.opening?)));
+    let claims = |name: &str, of: &Recorded| -> Result<Vec<String>, Failure> {
+        let all = if args.claims { of.claims(&args.subject)? } else { Vec::new() };
+        Ok(all.iter().map(|c| format!("{name}{c}")).collect())
+    };
+    let remarks = match second {
+        Some(b) => [claims("A: ", recorded)?, claims("B: ", b)?].concat(),
+        None => claims("", recorded)?,
+    };
     let options = GanttOptions {
         size: match args.size {
             cli::Size::Page => Size::Page,
@@ -48,11 +66,12 @@ pub(crate) fn chart(
         },
         scale: args.scale,
         from: args.from,
-        to: args.to.or_else(|| {
-            if args.whole || args.from.is_some() || args.subject.schedule.is_some() { None } else { opening(report) }
-        }),
+        to: args.to.or_else(|| if args.whole || args.from.is_some() || recorded.kept { None } else { window }),
         rows: args.roles.clone(),
-        ctas: Some(args.ctas.unwrap_or(cluster)),
+        ctas: if both.is_some() { None } else { ctas(recorded) },
+        marks: args.marks.iter().map(|(cycle, text)| Noted { cycle: *cycle, text: text.clone() }).collect(),
+        remarks,
+        headings,
         theme: match args.theme {
             cli::Theme::Light => gantt::Theme::Light,
             cli::Theme::Dark => gantt::Theme::Dark,
@@ -66,14 +85,100 @@ pub(crate) fn chart(
     drawn.map_err(|e| Failure::new(e.to_string()))
 }
 
+/// A picture of a sweep, by one of its numbers.
+pub(crate) fn sweep(part: &Part, metric: &str, format: Format) -> Result<Vec<u8>, Failure> {
+    let plan = &part.plan;
+    let against = part.subject.against.as_ref().map_or(String::new(), |a| format!(", against {a}"));
+    let title = format!("{}: {metric}{against}", part.subject.scenario);
+    let subtitle = part.subject.settings.join(" ");
+    let best = best(part, metric).map(|(i, _)| i);
+    let label = |axis: &Axis, i: usize| axis.rows[i].iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
+    let value = |i: usize| match part.rows.get(&i) {
+        None => Err("not run".to_string()),
+        Some(row) => row.number(metric).ok_or_else(|| match row.outcome {
+            Outcome::Infeasible => row.limit.clone(),
+            Outcome::Fine => "none".to_string(),
+            other => other.word().to_string(),
+        }),
+    };
+    match plan.axes() {
+        [x] => plot(
+            &Plot::Lines(Lines {
+                title,
+                subtitle,
+                x_name: x.names.join(" "),
+                x: (0..x.rows.len())
+                    .map(|i| (label(x, i), x.rows[i].first().filter(|_| x.names.len() == 1).and_then(Value::number)))
+                    .collect(),
+                y_name: metric.to_string(),
+                y: (0..plan.len()).map(value).collect(),
+                best,
+            }),
+            format,
+        ),
+        [y, x] => plot(
+            &Plot::Heat(Heat {
+                title,
+                subtitle,
+                x_name: x.names.join(" "),
+                x: (0..x.rows.len()).map(|i| label(x, i)).collect(),
+                y_name: y.names.join(" "),
+                y: (0..y.rows.len()).map(|i| label(y, i)).collect(),
+                cells: (0..plan.len())
+                    .map(|i| match value(i) {
+                        Ok(v) if best == Some(i) => Cell::Best(v),
+                        Ok(v) => Cell::Number(v),
+                        Err(why) => Cell::Why(why),
+                    })
+                    .collect(),
+                centre: (metric == "speedup").then_some(1.0),
+            }),
+            format,
+        ),
+        axes => Err(Failure::with_help(
+            format!("{} names are varied; a picture has room for one or two", axes.len()),
+            "vary fewer, or list the points in a file with `--points`, which counts as one",
+        )),
+    }
+}
+
+/// A picture's bytes.
+pub(crate) fn plot(plot: &Plot, format: Format) -> Result<Vec<u8>, Failure> {
+    let drawn = match format {
+        Format::Png => plot::png(plot),
+        Format::Svg => plot::svg(plot).map(String::into_bytes),
+    };
+    drawn.map_err(|e| Failure::new(e.to_string()))
+}
+
 /// Cycle up to which a chart shows the prologue and some ten steps of the main loop, where the run is longer than that.
 pub(crate) fn opening(report: &Report) -> Option<u64> {
     let to = report.cycles_per_tile? * 14.0;
     (to < report.cycles).then_some(to.ceil() as u64)
 }
 
-/// A trace in Chrome's format.
-pub(crate) fn trace(timeline: &Timeline) -> Result<Vec<u8>, Failure> {
-    let text = warpline_viz::chrome::write(timeline).map_err(|e| Failure::new(e.to_string()))?;
-    Ok(text.into_bytes())
+/// The format that a trace is written in: as asked for, else as the file's name ends.
+pub(crate) fn trace_format(path: &Path, asked: Option<cli::TraceFormat>) -> Result<trace::Format, Failure> {
+    if let Some(asked) = asked {
+        return Ok(match asked {
+            cli::TraceFormat::Perfetto => trace::Format::Perfetto,
+            cli::TraceFormat::Chrome => trace::Format::Chrome,
+            cli::TraceFormat::Kanata => trace::Format::Kanata,
+        });
+    }
+    match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
+        Some("pftrace" | "perfetto-trace") => Ok(trace::Format::Perfetto),
+        Some("json") => Ok(trace::Format::Chrome),
+        Some("kanata") => Ok(trace::Format::Kanata),
+        _ if path == Path::new("-") => Ok(trace::Format::Chrome),
+        _ => Err(Failure::with_help(
+            format!("`{}` does not say which format to write", path.display()),
+            "end the name in .pftrace, .json or .kanata, or give --format",
+        )),
+    }
+}
+
+/// A trace's bytes.
+pub(crate) fn trace(timeline: &Timeline, format: trace::Format) -> Result<Vec<u8>, Failure> {
+    trace::write(timeline, format).map_err(|e| Failure::new(e.to_string()))
 }

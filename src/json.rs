@@ -367,7 +367,8 @@ pub(crate) mod tests {
     use std::collections::BTreeSet;
 
     /// Objects whose keys are names from the input.
-    const MAPS: [&str; 9] = ["parameters", "lets", "fences", "by", "work", "stalls", "values", "params", "properties"];
+    const MAPS: [&str; 10] =
+        ["parameters", "lets", "fences", "by", "work", "stalls", "values", "params", "properties", "numbers"];
 
     /// All field paths of a value, as the document writes them.
     pub(crate) fn paths(value: &Value, at: &str, out: &mut BTreeSet<String>) {
@@ -410,6 +411,9 @@ pub(crate) mod tests {
             verdict: "held",
             holds: Some(true),
             error: None,
+            computed: None,
+            unit: None,
+            instead: None,
             values: BTreeMap::from([("cycles".to_string(), 1.0)]),
         };
         let others = [Neighbour { name: "other".into(), ran: Ok(sample::ran("other")) }];

@@ -21,15 +21,18 @@ mod failure;
 mod files;
 mod gate;
 pub mod json;
+pub mod json_sweep;
 pub mod json_verify;
 mod load;
 mod output;
 mod progress;
+mod recorded;
 #[cfg(test)]
 mod sample;
 pub mod schedule;
 mod show;
 mod simulate;
+mod sweep;
 pub mod terminal;
 mod trips;
 mod verdict;

@@ -12,6 +12,11 @@ pub(crate) fn write(console: &mut Console, path: &Path, bytes: &[u8]) -> Result<
     if path == Path::new("-") {
         return console.print_bytes(bytes);
     }
+    replace_file(path, bytes)
+}
+
+/// Writes a file.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     replace(path, bytes).map_err(|e| Failure::new(format!("cannot write `{}`: {e}", path.display())))
 }
 

@@ -65,17 +65,6 @@ struct MoveObject {
     touches: Vec<String>,
 }
 
-/// The word for what happens in a move.
-pub(crate) fn act(act: Act) -> &'static str {
-    match act {
-        Act::Does => "does",
-        Act::Waits => "waits",
-        Act::Ends => "ends",
-        Act::Breaks => "fails",
-        Act::Lands(_) => "lands",
-    }
-}
-
 fn meets(how: Meeting) -> &'static str {
     match how {
         Meeting::Reversed => "reversed",
@@ -117,7 +106,7 @@ fn moves(w: &Witness, sites: &[warpline_sim::ir::Site]) -> Vec<MoveObject> {
         Some(MoveObject {
             number: i + 1,
             agent: t.agent.clone(),
-            act: act(t.act).to_string(),
+            act: t.act.name().to_string(),
             started: match t.act {
                 Act::Lands(n) => Some(n + 1),
                 _ => None,

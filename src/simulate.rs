@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use warpline_sim::diag::Diagnostic;
+use warpline_sim::machine::Machine;
 use warpline_sim::report::Outcome;
 use warpline_sim::{Report, RunError, RunOptions};
 
@@ -31,8 +32,26 @@ impl Ran {
     }
 }
 
-/// Runs it, with a record of at most `spans` spans if asked for.
+/// Runs it, with a record of at most `spans` spans if asked for, and a sign of life.
 pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>) -> Result<Ran, Failure> {
+    let progress = Progress::start(console.look.progress, format!("running {}", subject.name));
+    let start = Instant::now();
+    let result = execute(&subject, spans);
+    let wall_s = start.elapsed().as_secs_f64();
+    drop(progress);
+    match result {
+        Ok(report) => Ok(Ran { subject, report, wall_s }),
+        Err(error) => Err(refused(&subject, error)),
+    }
+}
+
+/// Runs it, as its scenario and the command line say.
+pub(crate) fn execute(subject: &Loaded, spans: Option<usize>) -> Result<Report, RunError> {
+    execute_on(subject, &subject.machine, spans)
+}
+
+/// The same on another machine.
+pub(crate) fn execute_on(subject: &Loaded, machine: &Machine, spans: Option<usize>) -> Result<Report, RunError> {
     let mut options = RunOptions {
         timeline: spans,
         skip_repeats: subject.skip_repeats,
@@ -44,15 +63,7 @@ pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>)
     if let Some(n) = subject.max_events {
         options.max_events = n;
     }
-    let progress = Progress::start(console.look.progress, format!("running {}", subject.name));
-    let start = Instant::now();
-    let result = warpline_sim::run(&subject.program, &subject.machine, &options);
-    let wall_s = start.elapsed().as_secs_f64();
-    drop(progress);
-    match result {
-        Ok(report) => Ok(Ran { subject, report, wall_s }),
-        Err(error) => Err(refused(&subject, error)),
-    }
+    warpline_sim::run(&subject.program, machine, &options)
 }
 
 /// A failure at a line of the kernel.
@@ -82,7 +93,7 @@ pub(crate) fn refused(subject: &Loaded, error: RunError) -> Failure {
         RunError::Misplaced { message, site } => at_site(subject, site, message, "this statement".into(), None),
         RunError::EmptyGrid { .. } => Failure::with_help(error.to_string(), "set the sizes with `--set`"),
         RunError::Unsupported { message, site: None } => Failure::new(message),
-        RunError::DoesNotFit { message } => Failure::with_help(
+        RunError::DoesNotFit { message, .. } => Failure::with_help(
             message,
             "make the tiles or the stage count smaller with `--set`, or name another machine",
         ),

@@ -116,6 +116,23 @@ pub(crate) fn supported(subject: &Subject) -> Result<Loaded, Failure> {
     Ok(subject)
 }
 
+/// The verdict on a subject that is loaded.
+pub(crate) fn of(subject: &Loaded) -> Verdict {
+    varied(subject, |at| warpline_verify::verify(&subject.program, at, subject.rules(), Options::default()))
+}
+
+/// What becomes of each synchronisation of a subject that is loaded.
+pub(crate) fn sifted(subject: &Loaded) -> Redundancy {
+    varied(subject, |at| warpline_verify::redundancy(&subject.program, at, subject.rules(), Options::default(), &|| {}))
+}
+
+/// Hands over the kernel at any trip count, where it has one.
+fn varied<T>(subject: &Loaded, f: impl FnOnce(Option<warpline_verify::AtTrips<'_>>) -> T) -> T {
+    let trips = trips(subject);
+    let at = |n| trips.as_ref().and_then(|t| t.at(n));
+    f(if trips.is_some() { Some(&at) } else { None })
+}
+
 fn options(proof: &Proof) -> Options {
     Options { max_trips: proof.max_trips as i64, max_steps: proof.max_steps }
 }

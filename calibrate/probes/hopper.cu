@@ -2,30 +2,8 @@
 // Build: nvcc -O2 -std=c++17 -gencode arch=compute_90a,code=sm_90a hopper.cu -o hopper
 // Run:   ./hopper > hopper.csv        rows: probe,parameter,unit,median,low,high,repeats
 //
-// Each probe is one kernel that reads clock64 around a loop; the first launch is a warm-up, and the median over REPEATS
-// launches is printed with the smallest and largest. Nothing about the device is changed.
-#include <cuda.h>
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <vector>
-
-#define CHECK(x)                                                                             \
-    do {                                                                                     \
-        cudaError_t e = (x);                                                                 \
-        if (e != cudaSuccess) {                                                              \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e));       \
-            exit(1);                                                                         \
-        }                                                                                    \
-    } while (0)
-
-constexpr int REPEATS = 21;
-constexpr int LOOP = 256;
+// Each probe is one kernel that reads clock64 around a loop. Nothing about the device is changed.
+#include "probe.cuh"
 
 __device__ __forceinline__ uint32_t smem(const void* p) { return (uint32_t)__cvta_generic_to_shared(p); }
 __device__ __forceinline__ void bar_init(uint64_t* b, int n) {
@@ -352,24 +330,6 @@ __global__ void k_empty() {}
 
 // ---- harness --------------------------------------------------------------------------------------------------------
 
-static long long* d_out;
-static void row(const char* probe, double parameter, const char* unit, double scale, const std::function<void()>& go, int cells = 1) {
-    std::vector<double> v;
-    std::vector<long long> h(cells);
-    for (int i = 0; i <= REPEATS; i++) {
-        go();
-        CHECK(cudaGetLastError());
-        CHECK(cudaDeviceSynchronize());
-        CHECK(cudaMemcpy(h.data(), d_out, cells * sizeof(long long), cudaMemcpyDeviceToHost));
-        std::nth_element(h.begin(), h.begin() + cells / 2, h.end());
-        if (i) v.push_back(h[cells / 2]);
-    }
-    std::sort(v.begin(), v.end());
-    auto at = [&](size_t i) { return scale < 0 ? -scale / v[i] : v[i] * scale; };
-    double a = at(0), b = at(v.size() - 1);
-    printf("%s,%g,%s,%.3f,%.3f,%.3f,%d\n", probe, parameter, unit, at(v.size() / 2), std::min(a, b), std::max(a, b), REPEATS);
-    fflush(stdout);
-}
 static CUtensorMap tensor_map(void* base, uint64_t rows, uint32_t box) {
     void* f = nullptr;
     cudaDriverEntryPointQueryResult q;
@@ -395,13 +355,7 @@ static void clustered(K kernel, int cluster, int threads, A... args) {
     CHECK(cudaLaunchKernelEx(&c, kernel, args...));
 }
 int main() {
-    cudaDeviceProp p;
-    CHECK(cudaGetDeviceProperties(&p, 0));
-    int driver = 0, sms = p.multiProcessorCount;
-    CHECK(cudaDriverGetVersion(&driver));
-    printf("# device: %s, %d SMs, driver %d, cycles are clock64 of the SM\n", p.name, sms, driver);
-    printf("probe,parameter,unit,median,low,high,repeats\n");
-    CHECK(cudaMalloc(&d_out, 4096 * sizeof(long long)));
+    const int sms = head();
     size_t big = (size_t)256 << 20;
     unsigned char* buf;
     CHECK(cudaMalloc(&buf, big));

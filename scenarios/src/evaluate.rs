@@ -48,11 +48,16 @@ impl Scope<'_> {
             ExprKind::Binary(op, p) => self.binary(*op, self.eval(&p.0)?, self.eval(&p.1)?, e)?,
             ExprKind::Call(f, args) => match (f.text.as_str(), args.as_slice()) {
                 ("cdiv", [a, b]) => self.binary(Binary::CeilDiv, self.eval(a)?, self.eval(b)?, e)?,
+                // `/` floors, as in a kernel; a share of one number in another is this.
+                ("ratio", [a, b]) => match self.eval(b)? {
+                    0.0 => return Err(self.error(e, "division by zero", "the divisor is 0 here")),
+                    b => self.eval(a)? / b,
+                },
                 ("min", [a, b]) => self.eval(a)?.min(self.eval(b)?),
                 ("max", [a, b]) => self.eval(a)?.max(self.eval(b)?),
                 _ => {
                     let message = format!("`{}` cannot be called like this here", f.text);
-                    let label = "`cdiv(a, b)`, `min(a, b)` or `max(a, b)` was expected";
+                    let label = "`cdiv(a, b)`, `ratio(a, b)`, `min(a, b)` or `max(a, b)` was expected";
                     return Err(self.error(e, message, label));
                 }
             },

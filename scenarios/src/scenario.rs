@@ -50,6 +50,10 @@ pub struct Scenario {
 pub struct Beside {
     /// What to call it; empty where the file gives no name.
     pub name: String,
+    /// The name that claims use for it: `two` in `two.cycles`.
+    pub alias: Option<String>,
+    /// It is for claims only and not shown beside the scenario (`show = false`).
+    pub hidden: bool,
     /// Another scenario; the same one where absent.
     pub scenario: Option<String>,
     /// Another machine.
@@ -71,6 +75,10 @@ pub struct Claim {
     pub check: String,
     /// What the tool finds; a test fails when that stops being true.
     pub verdict: Verdict,
+    /// The number that the statement is about, as an expression, and its unit.
+    pub value: Option<(String, String)>,
+    /// What is so instead, or why, in words.
+    pub instead: Option<String>,
     /// Where the expression stands in the file.
     pub span: Range<usize>,
 }
@@ -238,12 +246,17 @@ impl Reader<'_> {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "name" => b.name = self.string(value),
+                "as" => b.alias = Some(self.string(value)),
+                "show" => match value.get_ref().as_bool() {
+                    Some(show) => b.hidden = !show,
+                    None => self.wrong(value, "`true` or `false`"),
+                },
                 "scenario" => b.scenario = Some(self.string(value)),
                 "machine" => b.machine = Some(self.string(value)),
                 "set" => {
                     self.set(value, &mut b.set, &mut b.machine_set);
                 }
-                _ => self.unknown(key, &["name", "scenario", "machine", "set"]),
+                _ => self.unknown(key, &["name", "as", "show", "scenario", "machine", "set"]),
             }
         }
         b
@@ -255,14 +268,20 @@ impl Reader<'_> {
             from: String::new(),
             check: String::new(),
             verdict: Verdict::Held,
+            value: None,
+            instead: None,
             span: span.clone(),
         };
         let mut seen = Vec::new();
+        let mut unit = String::new();
         for (key, value) in table {
             seen.push(key.get_ref().to_string());
             match key.get_ref().as_ref() {
                 "text" => c.text = self.string(value),
                 "from" => c.from = self.string(value),
+                "value" => c.value = Some((self.string(value), String::new())),
+                "unit" => unit = self.string(value),
+                "instead" => c.instead = Some(self.string(value)),
                 "check" => {
                     c.check = self.string(value);
                     c.span = value.span();
@@ -276,8 +295,11 @@ impl Reader<'_> {
                     }
                     _ => {}
                 },
-                _ => self.unknown(key, &["text", "from", "check", "verdict"]),
+                _ => self.unknown(key, &["text", "from", "check", "verdict", "value", "unit", "instead"]),
             }
+        }
+        if let Some(value) = &mut c.value {
+            value.1 = unit;
         }
         for want in ["text", "check", "verdict"] {
             if !seen.iter().any(|s| s == want) {

@@ -81,6 +81,8 @@ pub enum RunError {
     /// A resource limit forbids even one CTA on a core.
     #[error("{message}")]
     DoesNotFit {
+        /// The limit: `shared memory`, `registers`, `threads`, `warps`, `tensor memory`, `cluster`, ...
+        limit: String,
         /// One sentence, with the numbers.
         message: String,
     },

@@ -8,7 +8,7 @@ use crate::ir::{Program, Site, SiteId};
 use crate::protocol::{AgentId, FlightId, On, Rules, Step, World};
 
 /// What happens in a move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum Act {
     /// The agent performs the operation.
     Does,
@@ -20,6 +20,19 @@ pub enum Act {
     Breaks,
     /// What the agent started lands: its n-th operation in flight, from 0.
     Lands(u32),
+}
+
+impl Act {
+    /// A word: `does`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Act::Does => "does",
+            Act::Waits => "waits",
+            Act::Ends => "ends",
+            Act::Breaks => "fails",
+            Act::Lands(_) => "lands",
+        }
+    }
 }
 
 /// One move.

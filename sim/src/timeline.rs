@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::schedule::Act;
+
 /// Ticks in a cycle: times are exact to this fraction.
 pub const TICKS: u64 = 256;
 
@@ -194,6 +196,19 @@ pub struct Mark {
     pub site: u32,
 }
 
+/// A move of the schedule that a run kept to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Made {
+    /// When.
+    pub tick: u64,
+    /// The row of the agent whose move it is.
+    pub row: u32,
+    /// Index into [`Timeline::sites`].
+    pub site: u32,
+    /// What of it.
+    pub act: Act,
+}
+
 /// The record of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
@@ -209,6 +224,8 @@ pub struct Timeline {
     pub spans: Vec<Span>,
     /// Faults, by time.
     pub faults: Vec<Mark>,
+    /// The moves of the schedule that the run kept to, first to last; none where it kept to none.
+    pub moves: Vec<Made>,
     /// Statements.
     pub sites: Vec<SourceLine>,
     /// Last tick.
@@ -218,6 +235,48 @@ pub struct Timeline {
 }
 
 impl Stall {
+    /// All causes, in order.
+    pub const ALL: [Stall; Stall::Ended as usize + 1] = [
+        Stall::Launch,
+        Stall::Issue,
+        Stall::Global,
+        Stall::Shared,
+        Stall::Tensor,
+        Stall::Alu,
+        Stall::Barrier,
+        Stall::Named,
+        Stall::Join,
+        Stall::Cluster,
+        Stall::Mbarrier,
+        Stall::Group,
+        Stall::Counter,
+        Stall::Pool,
+        Stall::Held,
+        Stall::Ended,
+    ];
+
+    /// One word, for names and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Stall::Launch => "launch",
+            Stall::Issue => "issue",
+            Stall::Global => "global",
+            Stall::Shared => "shared",
+            Stall::Tensor => "tensor",
+            Stall::Alu => "alu",
+            Stall::Barrier => "barrier",
+            Stall::Named => "named",
+            Stall::Join => "join",
+            Stall::Cluster => "cluster",
+            Stall::Mbarrier => "mbarrier",
+            Stall::Group => "group",
+            Stall::Counter => "counter",
+            Stall::Pool => "pool",
+            Stall::Held => "held",
+            Stall::Ended => "ended",
+        }
+    }
+
     /// A few words for reports and legends.
     pub fn name(self) -> &'static str {
         match self {
@@ -235,13 +294,17 @@ impl Stall {
             Stall::Group => "commit group",
             Stall::Counter => "counter",
             Stall::Pool => "register pool",
-            Stall::Held => "turn in the schedule",
+            Stall::Held => "turn in schedule",
             Stall::Ended => "nothing (ended)",
         }
     }
 }
 
 impl Work {
+    /// All classes, in order.
+    pub const ALL: [Work; Work::Control as usize + 1] =
+        [Work::Load, Work::Shared, Work::Mma, Work::Alu, Work::Store, Work::Sync, Work::Control];
+
     /// A word for reports and legends.
     pub fn name(self) -> &'static str {
         match self {

@@ -3,14 +3,12 @@
 use crate::cli::Gantt;
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::{draw, load, output};
-
-use super::trace::record;
+use crate::{draw, output, recorded};
 
 pub(super) fn gantt(args: &Gantt, console: &mut Console) -> Result<Status, Failure> {
     let format = draw::format(&args.output)?;
-    let (ran, timeline) = record(load::load(&args.subject)?, console)?;
-    let chart = draw::chart(&timeline, &ran.report, ran.subject.program.cluster, args, format)?;
+    let (a, b) = recorded::both(&args.subject, &args.second, console)?;
+    let chart = draw::chart(&a, b.as_ref(), args, format)?;
     output::write(console, &args.output, &chart)?;
-    Ok(ran.status())
+    Ok(b.map_or(a.status, |b| a.status.and(b.status)))
 }

@@ -2,15 +2,18 @@
 
 mod barriers;
 mod check;
+mod emit;
 mod explain;
 mod export;
 mod fmt;
 mod gantt;
 mod generate;
 mod list;
+mod merge;
 mod models;
 mod new;
 mod run;
+mod sweep;
 mod trace;
 mod verify;
 mod view;
@@ -25,12 +28,15 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Run(args) => run::run(args, console),
         Command::Verify(args) => verify::verify(args, console),
         Command::Barriers(args) => barriers::barriers(args, console),
+        Command::Sweep(args) => sweep::sweep(args, console),
+        Command::Merge(args) => merge::merge(args, console),
         Command::Check(args) => check::check(args, console),
         Command::Explain(args) => explain::explain(args, console),
         Command::Gantt(args) => gantt::gantt(args, console),
         Command::View(args) => view::view(args, console),
         Command::Trace(args) => trace::trace(args, console),
         Command::Export(args) => export::export(args, console),
+        Command::Emit(args) => emit::emit(args, console),
         Command::Models(args) => models::models(args, console),
         Command::List(args) => list::list(args, console),
         Command::New(args) => new::new(args, console),

@@ -17,7 +17,8 @@ pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> 
     let kept = subject.schedule.is_some();
     let neighbours = if kept { Vec::new() } else { neighbours(args, &subject, console) };
     let ran = simulate(console, subject, None)?;
-    let claims = if kept { Vec::new() } else { claims::evaluate(&ran) };
+    let wanted = args.json && !kept;
+    let claims = if wanted { claims::evaluate(&ran.subject, Some(&ran.report), &args.subject)? } else { Vec::new() };
     if args.json {
         console.print(&json::run(&ran, &neighbours, &claims)?)?;
     } else {
@@ -35,6 +36,7 @@ pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> 
 fn neighbours(args: &Run, this: &Loaded, console: &Console) -> Vec<Neighbour> {
     this.beside
         .iter()
+        .filter(|beside| !beside.hidden)
         .map(|beside| {
             let ran = load::load_beside(this, beside, &args.subject).and_then(|s| simulate(console, s, None));
             Neighbour { name: load::label(this, beside), ran: ran.map_err(|f| f.in_a_line()) }

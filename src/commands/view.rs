@@ -11,11 +11,9 @@ use warpline_viz::tui::{Colours, Keymap, Model, Msg, Palette, Runs, State, chart
 use crate::cli::{self, View};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::simulate::Ran;
+use crate::load;
+use crate::recorded::{self, Recorded};
 use crate::terminal::Screen;
-use crate::{draw, load};
-
-use super::trace::record;
 
 /// Columns of a chart where no terminal says how wide it is.
 const WIDTH: u16 = 100;
@@ -31,24 +29,11 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Failure
         None => Vec::new(),
     };
     steps.extend(script(&args.commands.join("\n")).map_err(|(_, what)| Failure::new(format!("--do: {what}")))?);
-    let subject = load::load(&args.subject)?;
-    let with = match &args.with {
-        Some(name) => Some(load::load_with(&subject, name, &args.with_set, &args.subject)?),
-        None => None,
-    };
-    let (a, timeline) = record(subject, console)?;
-    let mut status = a.status();
-    let model = |timeline| Model::new(timeline).map_err(|e| Failure::new(e.to_string()));
-    let first = model(timeline)?;
-    let second = match with {
-        Some(subject) => {
-            let (b, timeline) = record(subject, console)?;
-            status = status.and(b.status());
-            Some(model(timeline)?)
-        }
-        None => None,
-    };
+    let (a, b) = recorded::both(&args.subject, &args.second, console)?;
+    let status = b.as_ref().map_or(a.status, |b| a.status.and(b.status));
     let window = window(args, &a)?;
+    let model = |r: Recorded| Model::new(r.timeline).map_err(|e| Failure::new(e.to_string()));
+    let (first, second) = (model(a)?, b.map(model).transpose()?);
     let runs = Runs::new(first, second);
     let interactive = console.look.interactive && args.dump.is_none();
     let palette = palette(args, interactive);
@@ -77,10 +62,10 @@ fn from_file<T>(path: &Path, read: fn(&str) -> Result<T, (usize, String)>) -> Re
 }
 
 /// The ticks to begin with: those asked for, or the first steps of the main loop.
-fn window(args: &View, ran: &Ran) -> Result<(u64, u64), Failure> {
-    let end = ran.report.cycles.ceil() as u64;
+fn window(args: &View, recorded: &Recorded) -> Result<(u64, u64), Failure> {
+    let end = recorded.timeline.end.div_ceil(TICKS);
     let from = args.from.unwrap_or(0);
-    let to = args.to.or_else(|| if args.from.is_some() { None } else { draw::opening(&ran.report) });
+    let to = args.to.or_else(|| if args.from.is_some() { None } else { recorded.opening });
     let to = to.unwrap_or(end).min(end.max(1));
     if from >= to {
         return Err(Failure::new(format!("no cycle lies between {from} and {to}; the run ends at cycle {end}")));

@@ -104,17 +104,41 @@ pub(crate) fn load_beside(this: &Loaded, beside: &Beside, subject: &Subject) -> 
 }
 
 /// Loads a second run that the command line names, with values of its own. The rest of the command line is carried over
-/// as for [`load_beside`].
-pub(crate) fn load_with(this: &Loaded, name: &str, set: &[Setting], subject: &Subject) -> Result<Loaded, Failure> {
+/// as for [`load_beside`]; a schedule brings its own parameters and keeps its own order.
+pub(crate) fn load_with(
+    this: &Loaded,
+    name: &str,
+    set: &[Setting],
+    kept: Option<&Path>,
+    subject: &Subject,
+) -> Result<Loaded, Failure> {
     let mut library = Library::default();
     let found = library.find(name)?;
     let mut beside = Beside::default();
-    for s in set {
+    let file = kept.map(schedule::read).transpose()?;
+    let set = file.as_ref().map_or(Ok(set.to_vec()), |f| f.settings(set))?;
+    if found.scenario.is_none() {
+        beside.machine = file.as_ref().map(|f| f.machine().to_string());
+    }
+    for s in &set {
         if let Setting::Kernel(name, v) = s {
             beside.set.insert(name.clone(), *v);
         }
     }
-    carried_over(this, library, name, found, (&beside, set), subject)
+    let loaded = carried_over(this, library, name, found, (&beside, &set), subject)?;
+    let schedule = file.map(|f| f.resolve(&loaded)).transpose()?;
+    Ok(Loaded { schedule, ..loaded })
+}
+
+/// Loads another scenario at the same point of a sweep: what is varied goes for it too, where it has such a parameter. The
+/// rest of the command line is carried over as for [`load_beside`].
+pub(crate) fn load_at(this: &Loaded, name: &str, varied: &[Setting], subject: &Subject) -> Result<Loaded, Failure> {
+    let mut library = Library::default();
+    let found = library.find(name)?;
+    let values = library.values(&found)?;
+    let has = |s: &&Setting| !matches!(s, Setting::Kernel(name, _) if !values.contains_key(name));
+    let own: Vec<Setting> = varied.iter().filter(has).cloned().collect();
+    carried_over(this, library, name, found, (&Beside::default(), &own), subject)
 }
 
 /// Puts a run together that stands beside another, with settings of its own above those that are carried over.
@@ -142,6 +166,7 @@ fn carried_over(
         .collect();
     // A kernel names none; one beside it has to be somebody's.
     let machine = subject.machine.as_deref().filter(|_| same_machine || found.scenario.is_none());
+    let machine = machine.or(beside.machine.as_deref().filter(|_| found.scenario.is_none()));
     let loaded = assemble(library, name, found, machine, &carried)?;
     asked(loaded, subject)
 }
@@ -182,6 +207,18 @@ impl Loaded {
     /// What the machine and the fence levels make of an operation.
     pub(crate) fn rules(&self) -> Rules {
         Rules { fences: self.fences, ..warpline_sim::engine::rules(&self.machine) }
+    }
+
+    /// A digest of every text and machine number it was made from. The same on every machine and for every version of
+    /// the compiler (FNV-1a); it tells one input from another by accident, not against somebody's will.
+    pub(crate) fn digest(&self) -> u64 {
+        let texts = self.sources.iter().flat_map(|(file, text)| [file.clone(), text.clone()]);
+        let numbers = self.machine.params.iter().map(|(key, p)| format!("{key}={}", p.value));
+        let words = texts.chain([self.machine.name.clone(), self.machine.arch.clone()]).chain(numbers);
+        words.fold(0xcbf2_9ce4_8422_2325, |digest, word| {
+            let bytes = word.bytes().chain([0xff]);
+            bytes.fold(digest, |d, b| (d ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+        })
     }
 
     /// The same kernel with another value of one parameter; `None` where it refuses it.

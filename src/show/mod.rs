@@ -7,6 +7,7 @@ mod numbers;
 mod roles;
 mod schedule;
 mod summary;
+mod sweep;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,8 @@ mod verdict;
 
 pub(crate) use barriers::barriers;
 pub(crate) use beside::{Neighbour, beside};
-pub(crate) use numbers::{exact, of, plain};
+pub(crate) use numbers::{exact, of, plain, short};
+pub(crate) use sweep::sweep;
 pub(crate) use table::{Align, Table, wrap};
 pub(crate) use verdict::verdict;
 

@@ -32,6 +32,8 @@ fn help_and_version_go_to_the_output() {
         "run",
         "verify",
         "barriers",
+        "sweep",
+        "merge",
         "check",
         "explain",
         "gantt",

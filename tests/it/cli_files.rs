@@ -92,13 +92,39 @@ fn pictures_are_written_whole_or_not_at_all() {
     let events: serde_json::Value = serde_json::from_slice(&fs::read(&trace).unwrap()).unwrap();
     assert!(events["traceEvents"].as_array().is_some_and(|e| e.len() > 10));
 
+    // What was saved is shown like the run, and saved again the same.
+    let again = dir.file("again.json");
+    assert_eq!(warpline(&["trace", &trace, "-o", &again]).status, Status::Holds);
+    assert_eq!(fs::read(&trace).unwrap(), fs::read(&again).unwrap());
+    fs::remove_file(&again).unwrap();
+    let frame = |subject: &[&str]| warpline(&[&["view"], subject, &["--dump", "100x30", "--from", "0"]].concat());
+    let run = frame(&[&["metal/triple_buffer"], &small[..]].concat());
+    assert_eq!((run.status, &run.out), (Status::Holds, &frame(&[&trace]).out));
+    let both = frame(&[&["metal/triple_buffer", "--with", &trace], &small[..]].concat());
+    assert!(both.out.contains("A: triple_buffer  B: triple_buffer"), "{}", both.out);
+    for (name, magic) in [("x.pftrace", &b"\x0a"[..]), ("x.kanata", &b"Kanata\t0004\n"[..])] {
+        let said = warpline(&["trace", &trace, "-o", &dir.file(name)]);
+        assert_eq!((said.status, said.err.as_str()), (Status::Holds, ""));
+        assert!(fs::read(dir.path().join(name)).unwrap().starts_with(magic), "{name}");
+    }
+    for (args, why) in [
+        (vec!["trace", &trace, "-o", "x.bin"], "end the name in .pftrace, .json or .kanata"),
+        (vec!["view", &trace, "--set", "m=1"], "--set can change nothing"),
+        (vec!["view", "metal/triple_buffer", "--with", &trace, "--with-set", "m=1"], "--with-set can change nothing"),
+        (vec!["gantt", "nothing.json", "-o", "x.png"], "cannot read `nothing.json`"),
+    ] {
+        let said = warpline(&args);
+        let words = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.status == Status::BadInput && words.contains(why), "{args:?}: {words}");
+    }
+
     let jpg = draw(&dir.file("x.jpg"));
     assert_eq!(jpg.status, Status::BadInput);
     assert!(jpg.err.contains(".png or .svg"), "{}", jpg.err);
     let nowhere = draw(&dir.file("none/x.png"));
     assert_eq!(nowhere.status, Status::BadInput);
     assert!(nowhere.err.contains("cannot write"), "{}", nowhere.err);
-    assert_eq!(dir.names(), ["x.json", "x.png", "x.svg"], "nothing else is left behind");
+    assert_eq!(dir.names(), ["x.json", "x.kanata", "x.pftrace", "x.png", "x.svg"], "nothing else is left behind");
 }
 
 #[test]

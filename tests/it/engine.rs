@@ -214,7 +214,7 @@ fn each_limit_of_occupancy_binds_in_one_case() {
 #[test]
 fn what_does_not_fit_at_all_is_refused_with_the_numbers() {
     let refused = |machine: &str, head: &str| match try_run(machine, &format!("\n  {head}\n  all: barrier\n")) {
-        Err(RunError::DoesNotFit { message }) => message,
+        Err(RunError::DoesNotFit { message, .. }) => message,
         other => panic!("it fits: {other:?}"),
     };
     let shared = refused("m4-max", "grid 1  warps 4\n  shared s: f16[256, 256]");

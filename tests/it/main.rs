@@ -2,20 +2,24 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bad_input;
+mod claims;
 mod cli;
 mod cli_files;
 mod docs;
+mod emit;
 mod engine;
 mod explain;
 mod facts;
 mod faults;
 mod gate;
+mod hardware;
 mod museum;
 mod mutation;
 mod properties;
 mod schedule;
 mod semantics;
 mod suggest;
+mod sweep;
 mod verify;
 mod viewer;
 mod witness;

@@ -3,7 +3,7 @@
 //! ```text
 //!                       +-> gantt::svg --> SVG, its font inside
 //!   sim::Timeline ------+-> gantt::png --> PNG
-//!   (rows, spans,       +-> chrome::write --> JSON for Perfetto, chrome://tracing, speedscope
+//!   (rows, spans,       +-> trace::write --> Perfetto, Chrome's JSON, Kanata; trace::read for Chrome's and Proton's
 //!    sites, title)      +-> tui::render --> the cells of a terminal
 //! ```
 //!
@@ -14,7 +14,8 @@
 //! * [`gantt`] makes a picture to paste in a document: work in solid colours, waiting hatched by cause, slots with the
 //!   tile they hold, barrier releases, who woke whom, and a legend of just what is there.
 //! * [`tui`] is the terminal viewer, but for the terminal: a state, what a key does to it, and how it is drawn in cells.
-//! * [`chrome`] writes the same record as trace events, for zooming about in a viewer.
+//! * [`plot`] draws what sweeps and what-if tables found.
+//! * [`trace`] writes the same record for trace viewers, and reads traces that others or hardware left.
 //! * [`words`] holds the names that both use for classes of work and causes of waiting.
 //!
 //! ```
@@ -31,8 +32,10 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may panic"))]
 
-pub mod chrome;
+mod counter;
 pub mod gantt;
 mod lanes;
+pub mod plot;
+pub mod trace;
 pub mod tui;
 pub mod words;

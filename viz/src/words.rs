@@ -22,24 +22,7 @@ pub fn work_long(w: Work) -> &'static str {
 
 /// What a stalled agent waits for, in a word.
 pub fn stall(s: Stall) -> &'static str {
-    match s {
-        Stall::Launch => "launch",
-        Stall::Issue => "issue",
-        Stall::Global => "global",
-        Stall::Shared => "shared",
-        Stall::Tensor => "tensor",
-        Stall::Alu => "alu",
-        Stall::Barrier => "barrier",
-        Stall::Named => "named",
-        Stall::Join => "join",
-        Stall::Cluster => "cluster",
-        Stall::Mbarrier => "mbarrier",
-        Stall::Group => "group",
-        Stall::Counter => "counter",
-        Stall::Pool => "pool",
-        Stall::Held => "held",
-        Stall::Ended => "ended",
-    }
+    s.word()
 }
 
 /// What a stalled agent waits for, for a legend.

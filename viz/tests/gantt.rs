@@ -6,7 +6,7 @@ mod synth;
 
 use proptest::prelude::*;
 use warpline_sim::timeline::Timeline;
-use warpline_viz::gantt::{GanttError, GanttOptions, Item, Layer, Scene, Size, Theme, layout, png, svg};
+use warpline_viz::gantt::{GanttError, GanttOptions, Item, Layer, Noted, Scene, Size, Theme, beside, layout, png, svg};
 
 fn options() -> impl Strategy<Value = GanttOptions> {
     let size = prop_oneof![
@@ -18,8 +18,18 @@ fn options() -> impl Strategy<Value = GanttOptions> {
     ];
     let cycles = || prop::option::of(prop_oneof![0u64..40, any::<u64>()]);
     let words = prop::collection::vec("(agents|slots|load|cta 1|engines)", 0..2);
-    (size, cycles(), cycles(), words, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-        |(size, from, to, rows, dark, title, wakes)| GanttOptions {
+    let mark = (0u64..300, "[a-z φ]{0,30}").prop_map(|(cycle, text)| Noted { cycle, text });
+    let remark = "[A-Za-z0-9 ,.]{0,200}";
+    let more = (
+        prop::collection::vec(mark, 0..12),
+        prop::collection::vec(remark, 0..3),
+        prop::collection::vec("[A-Z]: [a-z ]{0,60}", 0..3),
+    );
+    (size, cycles(), cycles(), words, any::<bool>(), any::<bool>(), any::<bool>(), more).prop_map(
+        |(size, from, to, rows, dark, title, wakes, (marks, remarks, headings))| GanttOptions {
+            marks,
+            remarks,
+            headings,
             size,
             from,
             to,
@@ -188,6 +198,46 @@ fn a_chart_says_what_it_leaves_out() {
     {
         assert!(all.contains(expected), "{expected} is missing from {all}");
     }
+}
+
+#[test]
+fn marks_stand_above_the_rows_and_what_finds_no_place_below() {
+    let t = synth::pipeline(1, 10);
+    let noted = |cycle, text: &str| Noted { cycle, text: text.into() };
+    let mut o = GanttOptions { marks: vec![noted(500, "prologue ends"), noted(900, "steady")], ..Default::default() };
+    o.remarks = vec!["Claim held: the ring is full.".into()];
+    let scene = layout(&t, &o).unwrap();
+    check(&scene);
+    let find = |text: &str| {
+        let one = |d: &&warpline_viz::gantt::Drawn| matches!(&d.item, Item::Text { text: t, .. } if t == text);
+        scene.items.iter().find(one).unwrap_or_else(|| panic!("{text} is missing")).item.area()
+    };
+    assert!(find("prologue ends").bottom() <= scene.plot.y && find("steady").x > find("prologue ends").x);
+    assert!(find("Claim held: the ring is full.").y > scene.plot.bottom());
+    // As many marks on one instant do not all have a place.
+    o.marks = (0..9).map(|i| noted(500, &format!("mark number {i}"))).collect();
+    let scene = layout(&t, &o).unwrap();
+    check(&scene);
+    let all = texts(&scene).join("\n");
+    assert!(all.contains("Mark at cycle 500: mark number ") && all.contains("more marks have no place"), "{all}");
+}
+
+#[test]
+fn two_runs_stand_one_under_the_other() {
+    let (a, b) = (synth::pipeline(2, 10), synth::pipeline(1, 8));
+    let (both, headings) = beside(&a, &b, (Some(1), None));
+    assert_eq!(headings.len(), 2);
+    let o = GanttOptions { headings, ..GanttOptions::default() };
+    let scene = layout(&both, &o).unwrap();
+    check(&scene);
+    let texts = texts(&scene);
+    let of = |start: &str| texts.iter().filter(|t| t.starts_with(start)).count();
+    assert_eq!(
+        (of("A: Double"), of("B: Double"), texts.iter().filter(|t| t.contains("CTA 1;")).count()),
+        (1, 1, 0),
+        "{texts:?}"
+    );
+    assert_eq!(texts.iter().filter(|t| **t == "w4").count(), 2);
 }
 
 #[test]

@@ -9,7 +9,8 @@ mod synth;
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use warpline_sim::timeline::{TICKS, Timeline};
+use warpline_sim::schedule::Act;
+use warpline_sim::timeline::{Made, Mark, TICKS, Timeline};
 use warpline_viz::tui::commands::{TABLE, entries};
 use warpline_viz::tui::keys::{Code, Key};
 use warpline_viz::tui::script::{Step, script};
@@ -170,6 +171,40 @@ fn from_a_wait_to_what_woke_it_and_back() {
     let there = after("row w4\ngoto 300\nwaker");
     assert!(!there.contains("nothing is recorded"), "{there}");
     shows("row w4\ngoto 300\nwaker\nback", "at 300");
+}
+
+#[test]
+fn faults_and_the_moves_of_a_schedule_are_stepped_through() {
+    let mut t = synth::pipeline(1, 6);
+    let row = t.rows.iter().position(|r| r.name.contains("w4")).unwrap() as u32;
+    let of = t.spans.iter().find(|s| s.row == row && s.site.is_some()).unwrap().clone();
+    let site = of.site.unwrap();
+    t.faults = vec![Mark { tick: of.end, label: "WAR race".into(), site }];
+    let made = |tick, act| Made { tick, row, site, act };
+    t.moves = vec![made(0, Act::Does), made(0, Act::Waits), made(of.end, Act::Breaks)];
+    let runs = Runs::new(Model::new(t).unwrap(), None);
+    let after = |commands| {
+        let mut state = state(&runs, (110, 30), Colours::None, false);
+        play(&mut state, &runs, commands);
+        text::plain(&frame(&state, &runs, (110, 30)))
+    };
+    for (commands, part) in [
+        ("fault", "1 of 1: WAR race at "),
+        ("fault\npane\npane\npane", "fault at "),
+        ("move-next", "move 1 of 3: consumer w4 does "),
+        ("move-next\nmove-next", "move 2 of 3: consumer w4 waits "),
+        ("move-next\nmove-next\nmove-prev", "move 1 of 3"),
+        ("move-next\nmove-next\nmove-next", "move 3 of 3: consumer w4 fails "),
+        ("end\nmove-next", "the schedule ends here"),
+        ("move-prev\nmove-prev\nmove-prev", "the schedule begins here"),
+    ] {
+        let frame = after(commands);
+        assert!(frame.contains(part), "`{part}` is missing after\n{commands}\n{frame}");
+    }
+    let axis = after("fault").lines().nth(2).unwrap().to_string();
+    assert!(after("start").lines().nth(2).unwrap().contains('!'), "{axis}");
+    shows("fault", "no fault was met");
+    shows("move-next", "the run keeps to no schedule");
 }
 
 #[test]

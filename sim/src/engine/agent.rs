@@ -68,7 +68,7 @@ impl Engine<'_> {
             }
             let Some(w) = self.seats[s].world.as_mut() else { return };
             let step = w.step(a);
-            if !self.kept(s, a, &step) {
+            if !self.kept(s, a, &step, now) {
                 return;
             }
             let seat = &mut self.seats[s];

@@ -14,15 +14,18 @@ pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, R
     let threads = prog.warps as f64 * warp;
     let shared = prog.shared_bytes();
     let mut by: Vec<(String, u32)> = Vec::new();
-    let too_big = |message: String| Err(RunError::DoesNotFit { message });
+    let too_big = |limit: &str, message: String| Err(RunError::DoesNotFit { limit: limit.into(), message });
 
     let max_threads = m.need("limit.threads_per_cta", who)?;
     if threads > max_threads {
-        return too_big(format!("a CTA of {threads} threads is more than {}'s {max_threads}", m.name));
+        return too_big("threads", format!("a CTA of {threads} threads is more than {}'s {max_threads}", m.name));
     }
     let per_cta = m.need("limit.shared_per_cta", who)?;
     if shared as f64 > per_cta {
-        return too_big(format!("a CTA needs {shared} bytes of shared memory; {} gives one at most {per_cta}", m.name));
+        return too_big(
+            "shared memory",
+            format!("a CTA needs {shared} bytes of shared memory; {} gives one at most {per_cta}", m.name),
+        );
     }
     if shared > 0 {
         let reserved = m.get("limit.shared_reserved").unwrap_or(0.0);
@@ -32,7 +35,7 @@ pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, R
     if let Some(regs) = prog.regs {
         let most = m.need("limit.regs_per_thread", who)?;
         if regs as f64 > most {
-            return too_big(format!("{regs} registers a thread are more than {}'s {most}", m.name));
+            return too_big("registers", format!("{regs} registers a thread are more than {}'s {most}", m.name));
         }
         // Apple's registers come out of one dynamic pool: there the kernel's number limits nothing by itself.
         if m.vendor != Vendor::Apple {
@@ -41,10 +44,10 @@ pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, R
             let all = m.need("limit.regs_per_core", who)?;
             let fit = (all / (per_thread * threads)) as u32;
             if fit == 0 {
-                return too_big(format!(
-                    "{threads} threads of {regs} registers are more than {}'s {all} a core",
-                    m.name
-                ));
+                return too_big(
+                    "registers",
+                    format!("{threads} threads of {regs} registers are more than {}'s {all} a core", m.name),
+                );
             }
             by.push(("registers".into(), fit));
         }
@@ -57,14 +60,17 @@ pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, R
     if columns > 0 {
         let all = m.need("limit.tmem_columns", who)?;
         if columns as f64 > all {
-            return too_big(format!("a CTA needs {columns} columns of tensor memory; {} has {all}", m.name));
+            return too_big(
+                "tensor memory",
+                format!("a CTA needs {columns} columns of tensor memory; {} has {all}", m.name),
+            );
         }
         by.push(("tensor memory".into(), (all / columns as f64) as u32));
     }
     by.push(("grid".into(), share.clamp(0, u32::MAX as i64) as u32));
     let (limit, n) = by.iter().min_by_key(|(_, n)| *n).cloned().unwrap_or(("grid".into(), 0));
     if n == 0 && limit != "grid" {
-        return too_big(format!("not even one CTA fits a core of {}: {limit}", m.name));
+        return too_big(&limit, format!("not even one CTA fits a core of {}: {limit}", m.name));
     }
     Ok(Occupancy { ctas_per_core: n, warps_per_core: n * prog.warps, limit, by })
 }

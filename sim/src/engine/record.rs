@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::ir::Program;
 use crate::protocol::{AgentInfo, Foot};
-use crate::timeline::{Engine, Row, RowKind, SourceLine, Span, Timeline, What};
+use crate::schedule::Move;
+use crate::timeline::{Engine, Made, Row, RowKind, SourceLine, Span, Timeline, What};
 
 /// A row before it has its final place: rows are ordered by CTA, then sort, then index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +39,7 @@ pub(super) struct Recorder<'p> {
     truncated: Option<u64>,
     /// The last span of each slot or barrier row that is still open.
     open: BTreeMap<u32, u32>,
+    moves: Vec<Made>,
 }
 
 impl<'p> Recorder<'p> {
@@ -51,6 +53,7 @@ impl<'p> Recorder<'p> {
             spans: Vec::new(),
             truncated: None,
             open: BTreeMap::new(),
+            moves: Vec::new(),
         }
     }
 
@@ -73,6 +76,12 @@ impl<'p> Recorder<'p> {
             None => format!("{role} w{}", who.warp),
         };
         self.row(cta, RowKey::Agent(index), || (name, RowKind::Agent { role, warp: who.warp, lanes: who.lanes }))
+    }
+
+    /// A move of the schedule was made.
+    pub(super) fn made(&mut self, cta: u32, who: AgentInfo, m: Move, tick: u64) {
+        let row = self.agent(cta, m.agent, who);
+        self.moves.push(Made { tick, row, site: m.site, act: m.act });
     }
 
     /// The row of an engine.
@@ -215,6 +224,7 @@ impl<'p> Recorder<'p> {
             .iter()
             .map(|s| SourceLine { file: s.file.clone(), line: s.line, text: s.text.clone() })
             .collect();
-        Timeline { rows, spans, sites, end, truncated_at: self.truncated, ..Timeline::default() }
+        let moves = self.moves.into_iter().map(|m| Made { row: place[m.row as usize], ..m }).collect();
+        Timeline { rows, spans, moves, sites, end, truncated_at: self.truncated, ..Timeline::default() }
     }
 }

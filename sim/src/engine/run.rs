@@ -224,7 +224,7 @@ impl<'p> Engine<'p> {
                     repeats.look(self, now);
                     self.launch(seat as usize, now);
                 }
-                What::Land { seat, flight } if !self.may_land(seat as usize, flight) => {}
+                What::Land { seat, flight } if !self.may_land(seat as usize, flight, now) => {}
                 What::Land { seat, flight } => self.land(seat as usize, flight, now),
                 What::Go { seat, agent } => self.proceed(seat as usize, agent, now),
             }

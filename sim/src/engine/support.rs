@@ -173,6 +173,7 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
         let limit = m.need("limit.cluster", "a kernel with clusters")?;
         if prog.cluster as f64 > limit {
             return Err(RunError::DoesNotFit {
+                limit: "cluster".into(),
                 message: format!("a cluster of {} CTAs is more than {}'s {limit}", prog.cluster, m.name),
             });
         }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use crate::protocol::{AgentId, FlightId, Step};
 use crate::report::Outcome;
-use crate::schedule::{Misfit, Order, Schedule, stuck};
+use crate::schedule::{Misfit, Move, Order, Schedule, stuck};
 use crate::timeline::{Stall, What as Shown};
 
 use super::queue::What;
@@ -46,22 +46,37 @@ impl Engine<'_> {
     }
 
     /// Whether a flight may land now; else it is held until its turn.
-    pub(super) fn may_land(&mut self, s: usize, f: FlightId) -> bool {
+    pub(super) fn may_land(&mut self, s: usize, f: FlightId, now: u64) -> bool {
         let (Some(t), Some(w)) = (&mut self.turns, &self.seats[s].world) else { return true };
         let turn = matches!(t.order.landing(w), Ok(Some(g)) if g == f);
         if turn {
+            let made = t.order.next();
             t.order.landed();
+            self.note(s, made, now);
         } else {
             t.held.insert(f);
         }
         turn
     }
 
+    /// Records a move that was made.
+    fn note(&mut self, s: usize, made: Option<Move>, now: u64) {
+        let seat = &self.seats[s];
+        if let (Some(r), Some(w), Some(made)) = (&mut self.recorder, &seat.world, made) {
+            let who = w.agents()[made.agent as usize];
+            r.made(seat.number * self.prog.cluster + who.cta, who, made, now);
+        }
+    }
+
     /// Holds what an agent did to the schedule; false where it is something else.
-    pub(super) fn kept(&mut self, s: usize, a: AgentId, step: &Step) -> bool {
+    pub(super) fn kept(&mut self, s: usize, a: AgentId, step: &Step, now: u64) -> bool {
         let (Some(t), Some(w)) = (&mut self.turns, &self.seats[s].world) else { return true };
+        let made = t.order.next();
         match t.order.stepped(w, a, step) {
-            Ok(()) => true,
+            Ok(()) => {
+                self.note(s, made, now);
+                true
+            }
             Err(misfit) => {
                 t.misfit = Some(misfit);
                 false

@@ -42,7 +42,7 @@ pub(crate) fn pattern(what: What) -> Option<Pattern> {
             Stall::Join => p(0, 0, TIGHT, TIGHT),
             Stall::Cluster => p(WIDE, 0, WIDE, 0),
             Stall::Pool => p(0, WIDE, 0, WIDE),
-            Stall::Held => p(0, 0, 0, TIGHT),
+            Stall::Held => p(WIDE, 0, 0, WIDE),
             Stall::Ended => None,
         },
     }
@@ -101,13 +101,8 @@ mod tests {
 
     #[test]
     fn every_cause_has_its_own_pattern() {
-        use Stall::*;
-        let all = [
-            Launch, Issue, Global, Shared, Tensor, Alu, Barrier, Named, Join, Cluster, Mbarrier, Group, Counter, Pool,
-            Ended,
-        ];
-        let patterns: HashSet<_> = all.iter().map(|&s| pattern(What::Stall(s))).collect();
-        assert_eq!(patterns.len(), all.len());
+        let patterns: HashSet<_> = Stall::ALL.iter().map(|&s| pattern(What::Stall(s))).collect();
+        assert_eq!(patterns.len(), Stall::ALL.len());
     }
 
     #[test]

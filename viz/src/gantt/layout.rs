@@ -8,6 +8,8 @@ use super::bars::{self, Drawing, Scale};
 use super::class::Class;
 use super::font::Measure;
 use super::format::{self, grouped};
+use super::labels::Steps;
+use super::notes::Strip;
 use super::options::{GanttError, GanttOptions, MAX_SIZE, MIN_SIZE, Size};
 use super::rows::{self, Stack};
 use super::scene::{Align, Area, Layer, Scene};
@@ -22,10 +24,13 @@ pub(crate) struct Frame<'t> {
     /// Size of the text, and the measure of all distances.
     pub(crate) em: i32,
     pub(crate) scale: Scale,
+    pub(crate) steps: Steps,
+    /// Of the CTAs, where they are not just numbered.
+    pub(crate) headings: &'t [String],
 }
 
 /// Lays out a chart.
-pub fn layout(t: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError> {
+pub fn layout<'t>(t: &'t Timeline, options: &'t GanttOptions) -> Result<Scene, GanttError> {
     let (width, height) = size(options)?;
     let em = em(options.size, width, height);
     let window = Window::new(t, options)?;
@@ -41,7 +46,8 @@ pub fn layout(t: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError>
     let column = LabelColumn::new(&tracks, &measure, em, width);
     let x = em + column.width();
     let scale = Scale { window, x, w: (width - x - em).max(1) };
-    let frame = Frame { t, theme: options.theme, em, scale };
+    let steps = Steps::new(t, &tracks);
+    let frame = Frame { t, theme: options.theme, em, scale, steps, headings: &options.headings };
     let mut drawings = rows::lay_out(&frame, &tracks);
 
     // Rows that do not fit are left out, which can only make the legend smaller; so this ends.
@@ -69,6 +75,7 @@ pub fn layout(t: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError>
     let ends = rows::draw(&frame, &mut scene, &tracks, &drawings, &places, &column);
     marks::draw(&frame, &mut scene, &plan.marks, &places, &ends);
     marks::faults(&frame, &mut scene);
+    plan.strip.draw(&frame, &mut scene);
     let mut y = scene.plot.bottom() + axis::height(em, plan.axis_lines);
     if let Some(legend) = &plan.legend {
         legend.draw(&frame, &mut scene, y + em / 2);
@@ -135,6 +142,7 @@ struct Plan {
     notes: Vec<String>,
     axis_lines: i32,
     marks: marks::Marks,
+    strip: Strip,
     stack: Stack,
     above: i32,
     below: i32,
@@ -162,14 +170,16 @@ impl Plan {
             classes.extend(drawing.dense.iter().flat_map(|c| &c.shares).map(|s| s.0));
             dense |= !drawing.dense.is_empty();
         }
+        let strip = Strip::new(frame, options, measure);
         let mut plan = Plan {
             title: options.title && !t.title.is_empty(),
             subtitle: options.title && !t.subtitle.is_empty(),
             legend: legend::Legend::new(&classes, dense, &marks, measure, em, width - 2 * em),
-            notes: wrap(&notes(frame, tracks.len(), asked), measure, em * 8 / 10, width - 2 * em),
+            notes: wrap(&notes(frame, options, &strip, tracks.len(), asked), measure, em * 8 / 10, width - 2 * em),
             axis_lines: if t.mhz > 0.0 { 2 } else { 1 },
             marks,
-            stack: Stack::new(tracks, em),
+            strip,
+            stack: Stack::new(tracks, !options.headings.is_empty(), em),
             above: 0,
             below: 0,
             room: None,
@@ -183,8 +193,9 @@ impl Plan {
         };
         // In little space, what explains gives way to what is shown.
         let least = plan.stack.least().min(em * 5);
-        let give_up: [fn(&mut Plan); 6] = [
+        let give_up: [fn(&mut Plan); 7] = [
             |p| p.subtitle = false,
+            |p| p.strip = Strip::default(),
             |p| p.legend = None,
             |p| p.axis_lines = p.axis_lines.min(1),
             |p| p.notes.clear(),
@@ -207,6 +218,7 @@ impl Plan {
         self.above += if self.title { em * 19 / 10 } else { 0 };
         self.above += if self.subtitle { em * 15 / 10 } else { 0 };
         self.above += if self.title || self.subtitle { em * 5 / 10 } else { 0 };
+        self.above += self.strip.height(em);
         self.below = axis::height(em, self.axis_lines) + em * 8 / 10;
         self.below += self.legend.as_ref().map_or(0, |l| l.height() + em / 2);
         self.below += self.notes.len() as i32 * em * 5 / 4;
@@ -220,7 +232,10 @@ impl Plan {
             // How long it took, unless the title needs the place.
             let total = total(frame);
             let measure = scene.measure();
-            if measure.width(&frame.t.title, em * 15 / 10) + measure.width(&total, em) + 2 * em < room.w {
+            // Two runs have a time each, in their headings.
+            if frame.headings.is_empty()
+                && measure.width(&frame.t.title, em * 15 / 10) + measure.width(&total, em) + 2 * em < room.w
+            {
                 scene.text(room, &total, em, Align::Right, theme.ink(), usize::MAX);
             }
             scene.text(room, &frame.t.title, em * 15 / 10, Align::Left, theme.ink(), 1);
@@ -233,10 +248,15 @@ impl Plan {
     }
 }
 
+/// Ticks as whole cycles, to the nearest, as `run` says them.
+pub(crate) fn nearest(ticks: u64) -> u64 {
+    (ticks + TICKS / 2) / TICKS
+}
+
 /// How long the run took, in cycles and, if the clock is known, in time.
 fn total(frame: &Frame<'_>) -> String {
     let t = frame.t;
-    let cycles = grouped(t.end.div_ceil(TICKS));
+    let cycles = grouped(nearest(t.end));
     let ps = t.end as f64 / TICKS as f64 * 1e6 / t.mhz;
     if !(t.mhz > 0.0 && ps < 1e18) {
         return format!("{cycles} cycles");
@@ -248,11 +268,17 @@ fn total(frame: &Frame<'_>) -> String {
     format!("{cycles} cycles, {} {}", format::time((ps as u64).div_ceil(step) * step, step, &unit), unit.0)
 }
 
-/// Faults of the window that are named below the chart.
+/// Marks and faults without a place above the rows that are named below the chart.
 const NAMED: usize = 4;
 
-/// What the picture does not show.
-fn notes(frame: &Frame<'_>, shown: usize, (asked, idle): (usize, usize)) -> Vec<String> {
+/// What the picture does not show, and what the caller has to say.
+fn notes(
+    frame: &Frame<'_>,
+    options: &GanttOptions,
+    strip: &Strip,
+    shown: usize,
+    (asked, idle): (usize, usize),
+) -> Vec<String> {
     let (t, window) = (frame.t, frame.scale.window);
     let end = t.end.max(TICKS);
     let cycles = |ticks: u64| grouped(ticks.div_ceil(TICKS));
@@ -261,7 +287,7 @@ fn notes(frame: &Frame<'_>, shown: usize, (asked, idle): (usize, usize)) -> Vec<
         notes.push("Nothing was recorded.".to_owned());
     }
     if window.from > 0 || window.to < end {
-        notes.push(format!("Cycles {} to {} of {}.", cycles(window.from), cycles(window.to), cycles(end)));
+        notes.push(format!("Cycles {} to {} of {}.", cycles(window.from), cycles(window.to), grouped(nearest(t.end))));
     }
     if asked + idle < t.rows.len() {
         notes.push(format!("{} of {} rows chosen.", grouped((asked + idle) as u64), grouped(t.rows.len() as u64)));
@@ -274,27 +300,39 @@ fn notes(frame: &Frame<'_>, shown: usize, (asked, idle): (usize, usize)) -> Vec<
         let rows = if asked - shown == 1 { "row" } else { "rows" };
         notes.push(format!("{} {rows} left out for want of space.", grouped((asked - shown) as u64)));
     }
-    for mark in t.faults.iter().filter(|m| (window.from..=window.to).contains(&m.tick)).take(NAMED) {
-        let line = t.sites.get(mark.site as usize).map_or(String::new(), |s| format!(" at line {}", s.line));
-        notes.push(format!("Fault at cycle {}: {}{line}.", cycles(mark.tick), mark.label));
+    notes.extend(strip.rest.iter().take(NAMED).cloned());
+    if strip.rest.len() > NAMED {
+        notes.push(format!("{} more marks have no place.", strip.rest.len() - NAMED));
     }
     if let Some(at) = t.truncated_at {
         notes.push(format!("Spans after cycle {} were not recorded.", cycles(at)));
     }
+    notes.extend(options.remarks.iter().map(|r| r.replace(char::is_control, " ")));
     notes
 }
 
-/// Sentences as lines no wider than `width`, broken between sentences.
+/// Sentences as lines no wider than `width`, broken between sentences where that will do and else between words.
 fn wrap(sentences: &[String], measure: &Measure, em: i32, width: i32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    let fits = |text: &str| measure.width(text, em) <= width;
     for sentence in sentences {
-        match lines.last_mut() {
-            Some(line) if measure.width(&format!("{line}  {sentence}"), em) <= width => {
-                line.push_str("  ");
-                line.push_str(sentence);
-            }
-            _ => lines.push(sentence.clone()),
+        if let Some(line) = lines.last_mut()
+            && fits(&format!("{line}  {sentence}"))
+        {
+            line.push_str("  ");
+            line.push_str(sentence);
+            continue;
         }
+        let mut line = String::new();
+        for word in sentence.split(' ') {
+            let longer = if line.is_empty() { word.to_string() } else { format!("{line} {word}") };
+            if line.is_empty() || fits(&longer) {
+                line = longer;
+            } else {
+                lines.push(std::mem::replace(&mut line, word.to_string()));
+            }
+        }
+        lines.push(line);
     }
     lines
 }

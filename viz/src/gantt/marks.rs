@@ -86,7 +86,11 @@ fn arrows(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>]) ->
         track_of.extend(lanes.iter().flat_map(|lane| &lane.bars).map(|bar| (bar.span, i)));
     }
     let spans = &frame.t.spans;
-    let arrow = |(i, woken, _)| {
+    let arrow = |(i, woken, stall)| {
+        // The line where a barrier opens says it already.
+        if matches!(stall, Stall::Barrier | Stall::Cluster | Stall::Named) {
+            return None;
+        }
         let waker = spans[woken as usize].woken_by?;
         let other_row = track_of.get(&waker).is_some_and(|&track| track != i);
         let end = spans.get(waker as usize)?.end;
@@ -134,7 +138,7 @@ pub(crate) fn faults(frame: &Frame<'_>, scene: &mut Scene) {
 }
 
 /// Texts near a box, with the margin that marks keep from them.
-fn texts(scene: &Scene, near: Area) -> Vec<Area> {
+pub(crate) fn texts(scene: &Scene, near: Area) -> Vec<Area> {
     scene.texts_near(&near).map(|t| t.grown(2)).filter(|t| t.meets(&near)).collect()
 }
 
@@ -143,7 +147,13 @@ pub(crate) fn release(frame: &Frame<'_>, scene: &mut Scene, x: i32, top: i32, bo
     line(frame, scene, (x, top, bottom), blocks, frame.theme.ink());
 }
 
-fn line(frame: &Frame<'_>, scene: &mut Scene, (x, top, bottom): (i32, i32, i32), blocks: &[Area], color: Rgb) {
+pub(crate) fn line(
+    frame: &Frame<'_>,
+    scene: &mut Scene,
+    (x, top, bottom): (i32, i32, i32),
+    blocks: &[Area],
+    color: Rgb,
+) {
     let mut cuts: Vec<(i32, i32)> = blocks.iter().map(|b| (b.y, b.bottom())).collect();
     cuts.sort_unstable();
     cuts.push((bottom, bottom));

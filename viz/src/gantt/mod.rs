@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   title, subtitle
+//!                          | marks and faults, with a line down
 //!   +--------+----------+---------------------------------------------+
 //!   | CTA 0                                                           |
 //!   | load   |  w0      |[load ][//mbarrier///][load ][//mbarrier///] |   work solid,
@@ -19,27 +20,31 @@
 
 mod axis;
 mod bars;
+mod beside;
 pub(crate) mod class;
-mod font;
+pub(crate) mod font;
 pub(crate) mod format;
 mod hatch;
+mod labels;
 mod layout;
 mod legend;
 mod marks;
+mod notes;
 mod options;
 mod paint;
-mod raster;
+pub(crate) mod raster;
 mod rows;
-mod scene;
+pub(crate) mod scene;
 pub(crate) mod select;
 mod subset;
-mod svg;
+pub(crate) mod svg;
 pub(crate) mod theme;
 
 use warpline_sim::timeline::Timeline;
 
+pub use beside::beside;
 pub use layout::layout;
-pub use options::{GanttError, GanttOptions, MAX_SIZE, MIN_SIZE, Size};
+pub use options::{GanttError, GanttOptions, MAX_SIZE, MIN_SIZE, Noted, Size};
 pub use scene::{Area, Drawn, Item, Layer, Scene};
 pub use theme::{Rgb, Theme};
 

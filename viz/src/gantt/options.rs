@@ -20,6 +20,15 @@ pub enum Size {
     },
 }
 
+/// An instant to point out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// When.
+    pub cycle: u64,
+    /// A few words.
+    pub text: String,
+}
+
 /// How to draw a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GanttOptions {
@@ -40,6 +49,12 @@ pub struct GanttOptions {
     pub theme: Theme,
     /// Whether title and subtitle are drawn.
     pub title: bool,
+    /// Instants to point out, each with a label above the rows and a line through them.
+    pub marks: Vec<Noted>,
+    /// Sentences below the chart.
+    pub remarks: Vec<String>,
+    /// Headings of the CTAs instead of `CTA 0` and so on; they are shown even where there is one.
+    pub headings: Vec<String>,
     /// Whether arrows show who woke whom (where there are few enough to follow).
     pub wakes: bool,
 }
@@ -55,6 +70,9 @@ impl Default for GanttOptions {
             ctas: None,
             theme: Theme::Light,
             title: true,
+            marks: Vec::new(),
+            remarks: Vec::new(),
+            headings: Vec::new(),
             wakes: true,
         }
     }

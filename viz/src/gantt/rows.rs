@@ -2,6 +2,7 @@
 
 use super::bars::{Bar, Column, Drawing};
 use super::hatch;
+use super::labels::label;
 use super::layout::{Frame, LabelColumn, lay_out_lane, unrecorded};
 use super::scene::{Align, Area, Layer, Scene};
 use super::select::{Section, Track};
@@ -40,8 +41,8 @@ const GROW: i32 = 220;
 const ABOVE_HEADING: i32 = 7;
 
 impl Stack {
-    pub(crate) fn new(tracks: &[Track<'_>], em: i32) -> Stack {
-        let several = tracks.iter().any(|t| t.row.cta != tracks[0].row.cta);
+    pub(crate) fn new(tracks: &[Track<'_>], headed: bool, em: i32) -> Stack {
+        let several = headed || tracks.iter().any(|t| t.row.cta != tracks[0].row.cta);
         let parts = tracks.iter().enumerate().map(|(i, track)| {
             let before = i.checked_sub(1).map(|i| &tracks[i]);
             let new_cta = before.is_none_or(|b| b.row.cta != track.row.cta);
@@ -63,7 +64,9 @@ impl Stack {
                 Section::Slots => em * 14 / 10,
                 Section::Barriers => em * 12 / 10,
             };
-            (heading, gap, if lanes > 1 { lanes * em * 11 / 10 } else { bars })
+            // Many lanes share what a few would have.
+            let lane = if lanes > 4 { em * 9 / 10 } else { em * 11 / 10 };
+            (heading, gap, if lanes > 1 { lanes * lane } else { bars })
         });
         Stack { parts: parts.collect() }
     }
@@ -149,8 +152,9 @@ pub(crate) fn draw(
     for ((track, place), drawing) in tracks.iter().zip(places).zip(drawings) {
         if let Some((y, h)) = place.heading {
             scene.fill(Layer::Bands, Area::new(em / 2, y, scene.width - em, h), theme.band());
-            let text = format!("CTA {}", track.row.cta);
-            scene.text(Area::new(em, y, plot.x - em, h), &text, (em).min(h), Align::Left, theme.ink(), 3);
+            let named = frame.headings.get(track.row.cta as usize);
+            let text = named.cloned().unwrap_or_else(|| format!("CTA {}", track.row.cta));
+            scene.text(Area::new(em, y, scene.width - 2 * em, h), &text, (em).min(h), Align::Left, theme.ink(), 3);
         }
         scene.fill(Layer::Bands, Area::new(plot.x, place.y, plot.w, place.h), theme.track());
         let lanes = drawing.len().max(1) as i32;
@@ -217,32 +221,5 @@ fn bars(frame: &Frame<'_>, scene: &mut Scene, bars: &[Bar], area: Area, em: i32,
         // Of a span cut in pieces, the last is where its end is.
         ends.insert(bar.span, box_);
         label(frame, scene, bar, box_, em);
-    }
-}
-
-/// Writes what a bar is into it: its label, else its class.
-///
-/// Only words are cut short. A number that has lost its end is another number, so a label with one fits or stays away.
-fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area, em: i32) {
-    if em < frame.em * 55 / 100 {
-        return;
-    }
-    let own = frame.t.spans[bar.span as usize].label.trim();
-    let word = bar.class.word();
-    let pad = (em / 4).max(2);
-    let hatched = bar.class.hatch(frame.theme);
-    // Enough of a hatch has to stay beside the text for it to be known by.
-    let margin = if hatched.is_some() { pad + em * 4 / 10 } else { pad };
-    let room = Area::new(area.x + margin, area.y, area.w - 2 * margin, area.h);
-    // A bar names its class too where that leaves it half empty.
-    let long = if own.is_empty() { word.to_owned() } else { format!("{word} {own}") };
-    let roomy = !word.is_empty() && scene.measure().width(&long, em) * 2 <= room.w;
-    let text = if own.is_empty() || roomy { long.as_str() } else { own };
-    let least = if text.contains(|c: char| c.is_ascii_digit()) { usize::MAX } else { 4 };
-    let ground = bar.class.fill(frame.theme);
-    let color = if hatched.is_some() { frame.theme.ink().mix(ground, 12) } else { ground.text_on() };
-    let taken = scene.text(room, text, em, Align::Center, color, least);
-    if let (Some(taken), Some(_)) = (taken, hatched) {
-        scene.fill(Layer::Plates, taken.grown(pad).cut(&area), ground);
     }
 }

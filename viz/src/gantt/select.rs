@@ -6,7 +6,7 @@ use super::options::{GanttError, GanttOptions};
 use crate::{lanes, words};
 
 /// The most lanes that a row is split into; what overlaps beyond shares the last.
-pub(crate) const MAX_LANES: u32 = 4;
+pub(crate) const MAX_LANES: u32 = 8;
 
 /// A stretch of time, in ticks.
 #[derive(Clone, Copy, Debug)]

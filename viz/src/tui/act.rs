@@ -94,6 +94,9 @@ pub(crate) fn act(s: &mut State, runs: &Runs, command: Command, given: Option<&s
         },
         Command::MoreHops => s.hops = (s.hops + 1).min(9),
         Command::FewerHops => s.hops = s.hops.saturating_sub(1),
+        Command::Fault => jumps::fault(s, runs),
+        Command::MoveNext => jumps::schedule(s, runs, true),
+        Command::MovePrev => jumps::schedule(s, runs, false),
         Command::PathNext => jumps::path(s, runs, true),
         Command::PathPrev => jumps::path(s, runs, false),
         Command::Runs | Command::Align | Command::Same if !runs.two() => {

@@ -109,6 +109,59 @@ pub(super) fn woken(s: &mut State, runs: &Runs) {
     }
 }
 
+/// To the next fault: on the row of the warp that met it, where that is recorded.
+pub(super) fn fault(s: &mut State, runs: &Runs) {
+    let run = s.focus.run;
+    let m = &runs.models[run];
+    let tick = s.in_run(run, s.at).max(0) as u64;
+    let faults = &m.t.faults;
+    let Some(i) = faults.iter().position(|f| f.tick > tick).or((!faults.is_empty()).then_some(0)) else {
+        s.says = "no fault was met".into();
+        return;
+    };
+    let met = |span: &u32| {
+        let x = m.span(*span);
+        let agent = m.nodes[m.track[*span as usize] as usize].agents;
+        agent && x.site == Some(faults[i].site) && (x.start..=x.end).contains(&faults[i].tick)
+    };
+    let node = (0..m.t.spans.len() as u32).find(met).map_or(s.focus.node, |span| m.track[span as usize]);
+    s.jump(runs, Focus { run, node }, faults[i].tick.min(m.end - 1));
+    s.says = format!("{} of {}: {}", i + 1, faults.len(), m.fault(i));
+}
+
+/// Along the moves of the schedule that the run keeps to.
+pub(super) fn schedule(s: &mut State, runs: &Runs, forward: bool) {
+    let run = s.focus.run;
+    let m = &runs.models[run];
+    let moves = &m.t.moves;
+    if moves.is_empty() {
+        s.says = "the run keeps to no schedule; `--schedule` gives one".into();
+        return;
+    }
+    // Several moves can fall on one instant, so the last one shown counts as long as the cursor is on it.
+    let tick = s.in_run(run, s.at).max(0) as u64;
+    let here = s.made.filter(|i| moves.get(*i).is_some_and(|x| x.tick.min(m.end - 1) == tick));
+    let next = match (here, forward) {
+        (Some(i), true) => Some(i + 1),
+        (Some(i), false) => i.checked_sub(1),
+        (None, true) => Some(moves.partition_point(|x| x.tick < tick)),
+        (None, false) => moves.partition_point(|x| x.tick <= tick).checked_sub(1),
+    };
+    let Some((i, x)) = next.and_then(|i| Some((i, moves.get(i)?))) else {
+        s.says = format!("the schedule {} here", if forward { "ends" } else { "begins" });
+        return;
+    };
+    let at = x.tick.min(m.end - 1);
+    if let Some(node) = m.track_of_row(x.row) {
+        s.jump(runs, Focus { run, node }, at);
+    }
+    s.made = Some(i);
+    let site = m.t.sites.get(x.site as usize);
+    let what = site.map_or(String::new(), |l| format!(" {}: {}", l.line, l.text));
+    let name = m.t.rows.get(x.row as usize).map_or("", |r| r.name.as_str());
+    s.says = format!("move {} of {}: {name} {}{what}", i + 1, moves.len(), x.act.name());
+}
+
 /// Along the chain of causes that ends last.
 pub(super) fn path(s: &mut State, runs: &Runs, forward: bool) {
     let run = s.focus.run;

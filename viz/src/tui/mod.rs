@@ -22,7 +22,6 @@ mod act;
 mod chain;
 mod class;
 pub mod commands;
-mod counter;
 mod index;
 mod jumps;
 pub mod keys;

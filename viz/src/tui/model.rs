@@ -15,10 +15,10 @@ use warpline_sim::timeline::{Span, Timeline};
 
 use super::chain;
 use super::class::{self, Class};
-use super::counter::{self, Counter};
 use super::index::Index;
 use super::overview::Overview;
 use super::tree::{Draft, tracks, tree};
+use crate::counter::{self, Counter};
 
 /// Why a timeline cannot be shown.
 #[derive(Debug, thiserror::Error)]
@@ -172,6 +172,21 @@ impl Model {
         (tick < self.span(spans[i]).end).then_some(spans[i])
     }
 
+    /// What a fault is and where it showed, in a line.
+    pub(crate) fn fault(&self, i: usize) -> String {
+        let f = &self.t.faults[i];
+        let site = self.t.sites.get(f.site as usize);
+        let at = site.map_or(String::new(), |s| format!(" at {}:{}  {}", file_name(&s.file), s.line, s.text));
+        format!("{}{at}", f.label)
+    }
+
+    /// The first track of a row of the timeline.
+    pub(crate) fn track_of_row(&self, row: u32) -> Option<u32> {
+        let of = |spans: &Vec<u32>| spans.first().is_some_and(|s| self.span(*s).row == row);
+        let node = self.nodes.iter().position(|n| matches!(&n.kind, Kind::Track(spans) if of(spans)))?;
+        Some(node as u32)
+    }
+
     /// The CTA that a node is in.
     pub(crate) fn root(&self, mut node: u32) -> u32 {
         while let Some(parent) = self.nodes[node as usize].parent {
@@ -185,6 +200,11 @@ impl Model {
         let start = self.span(span).start;
         self.spans_of(self.track[span as usize]).partition_point(|s| self.span(*s).start < start)
     }
+}
+
+/// A path's last part.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn by_row(t: &Timeline) -> Result<Vec<Vec<u32>>, ModelError> {

@@ -6,7 +6,7 @@
 use ratatui_core::style::{Color, Modifier, Style};
 
 use super::class::{self, Class};
-use crate::gantt::theme::{Rgb, hue};
+use crate::gantt::theme::{Rgb, Theme, hue};
 
 /// The colours of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,14 @@ impl Palette {
             Colours::Indexed => Color::Indexed(cube(rgb)),
             Colours::Sixteen => nearest(rgb),
             Colours::None => Color::Reset,
+        }
+    }
+
+    /// A fault.
+    pub(crate) fn fault(self) -> Style {
+        match self.colours {
+            Colours::None => Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED),
+            _ => Style::new().fg(self.colour(Theme::Dark.fault())).add_modifier(Modifier::BOLD | Modifier::REVERSED),
         }
     }
 

@@ -1,8 +1,9 @@
 //! The run that is looked at, or two, and which rows and operations of one are which of the other.
 
 use rustc_hash::FxHashMap;
+use warpline_sim::timeline::RowKind;
 
-use super::model::{Kind, Model};
+use super::model::{Kind, Model, Node};
 use super::state::Focus;
 
 /// One run, A, or two, A and B.
@@ -22,14 +23,23 @@ impl Runs {
         };
         let partners = match &models[..] {
             [a, b] => {
-                let of = |m: &Model, there: &FxHashMap<String, u32>| {
-                    m.nodes.iter().map(|n| there.get(&n.path).copied()).collect()
+                let of = |m: &Model, there: &FxHashMap<String, u32>, other: &Model| -> Vec<Option<u32>> {
+                    let own: FxHashMap<u32, (u32, u32)> = by_warp(m).into_iter().map(|(warp, n)| (n, warp)).collect();
+                    let warps = by_warp(other);
+                    let warp = |i: usize| warps.get(own.get(&(i as u32))?).copied();
+                    let nodes = m.nodes.iter().enumerate();
+                    nodes.map(|(i, n)| there.get(&n.path).copied().or_else(|| warp(i))).collect()
                 };
-                vec![of(a, &by_path(b)), of(b, &by_path(a))]
+                vec![of(a, &by_path(b), b), of(b, &by_path(a), a)]
             }
             _ => vec![vec![None; models[0].nodes.len()]],
         };
         Runs { models, partners }
+    }
+
+    /// How many rows of A are in B too.
+    pub fn shared_rows(&self) -> usize {
+        self.partners[0].iter().flatten().count()
     }
 
     pub(crate) fn a(&self) -> &Model {
@@ -55,11 +65,17 @@ impl Runs {
         let m = &self.models[run];
         let there = self.partner(Focus { run, node: m.track[span as usize] })?;
         let other = self.model(there);
-        let key = key(m, span);
+        // A trace of another program names no statements; then the kind alone tells.
+        let said = !m.t.sites.is_empty() && !other.t.sites.is_empty();
+        let key = |m, s| {
+            let (class, text) = key(m, s);
+            (class, text.filter(|_| said))
+        };
+        let this = key(m, span);
         let before = &m.spans_of(m.track[span as usize])[..m.place(span)];
-        let place = before.iter().filter(|s| self::key(m, **s) == key).count();
+        let place = before.iter().filter(|s| key(m, **s) == this).count();
         let Kind::Track(spans) = &other.nodes[there.node as usize].kind else { return None };
-        spans.iter().filter(|s| self::key(other, **s) == key).nth(place).map(|s| (there.run, *s))
+        spans.iter().filter(|s| key(other, **s) == this).nth(place).map(|s| (there.run, *s))
     }
 }
 
@@ -67,4 +83,17 @@ impl Runs {
 fn key(m: &Model, span: u32) -> (u8, Option<&str>) {
     let site = m.span(span).site.and_then(|i| m.t.sites.get(i as usize));
     (m.class[span as usize], site.map(|s| s.text.as_str()))
+}
+
+/// The rows of whole warps by CTA and warp: a measured run names them otherwise than a simulated one.
+fn by_warp(m: &Model) -> FxHashMap<(u32, u32), u32> {
+    let warp = |(i, n): (usize, &Node)| {
+        let Kind::Track(spans) = &n.kind else { return None };
+        let row = &m.t.rows[m.span(*spans.first()?).row as usize];
+        match row.kind {
+            RowKind::Agent { warp, lanes: None, .. } => Some(((row.cta, warp), i as u32)),
+            _ => None,
+        }
+    };
+    m.nodes.iter().enumerate().filter_map(warp).collect()
 }

@@ -89,6 +89,8 @@ pub struct State {
     pub(crate) order: Vec<Vec<Vec<u32>>>,
     pub(crate) filter: String,
     pub(crate) found: Found,
+    /// The move of the schedule shown last.
+    pub(crate) made: Option<usize>,
     pub(crate) marks: Vec<u64>,
     pub(crate) kept: [Option<Place>; 10],
     pub(crate) back: Vec<Place>,
@@ -142,6 +144,7 @@ impl State {
             order: runs.models.iter().map(order).collect(),
             filter: String::new(),
             found: Found::default(),
+            made: None,
             marks: Vec::new(),
             kept: [None; 10],
             back: Vec::new(),

@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use proptest::prelude::*;
+use warpline_sim::schedule::Act;
 use warpline_sim::timeline::*;
 
 fn text() -> impl Strategy<Value = String> {
@@ -86,6 +87,15 @@ pub fn timeline() -> impl Strategy<Value = Timeline> {
                     faults: faults
                         .iter()
                         .map(|(tick, label, site)| Mark { tick: tick << shift, label: label.clone(), site: *site })
+                        .collect(),
+                    moves: faults
+                        .iter()
+                        .map(|(tick, _, site)| Made {
+                            tick: tick << shift,
+                            row: *site,
+                            site: *site,
+                            act: Act::Lands(*site),
+                        })
                         .collect(),
                     truncated_at: cut.map(|c| c << shift),
                 }

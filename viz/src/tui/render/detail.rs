@@ -7,7 +7,8 @@ use warpline_sim::timeline::RowKind;
 
 use super::super::chain;
 use super::super::class::{self, Class};
-use super::super::model::{Kind, Model};
+use super::super::layout::cell;
+use super::super::model::{Kind, Model, file_name};
 use super::super::runs::Runs;
 use super::super::state::{Pane, State};
 use super::super::text::{self, cycles, cycles_signed};
@@ -38,7 +39,7 @@ pub(super) fn detail(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect
 
 fn operation(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) {
     let m = runs.model(state.focus);
-    let lines = match state.selected(runs) {
+    let mut lines = match state.selected(runs) {
         Some((run, span)) => {
             let mut lines = of_span(m, span);
             if let Some(line) = compared(runs, run, span) {
@@ -48,6 +49,7 @@ fn operation(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) {
         }
         None => of_row(state, m),
     };
+    lines.extend(faults_here(state, m));
     let mut y = 0;
     for (i, line) in lines.iter().enumerate() {
         let style = if i == 0 { state.palette.head() } else { Style::new() };
@@ -58,6 +60,17 @@ fn operation(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) {
             y += 1;
         }
     }
+}
+
+/// The faults in the cell of the cursor.
+fn faults_here(state: &State, m: &Model) -> Vec<String> {
+    let here = |tick: u64| {
+        let at = state.on_axis(state.focus.run, tick);
+        cell(state.from, state.to, state.cells(), at.min(state.to.saturating_sub(1))).is_some()
+            && at.abs_diff(state.at) <= state.cell()
+    };
+    let faults = m.t.faults.iter().enumerate().filter(|(_, f)| here(f.tick));
+    faults.map(|(i, f)| format!("fault at {}: {}", cycles(f.tick), m.fault(i))).collect()
 }
 
 /// A line in as many as it takes, broken between words; what goes on is set in.
@@ -98,7 +111,7 @@ fn of_span(m: &Model, span: u32) -> Vec<String> {
         cycles(s.end)
     )];
     if let Some(site) = s.site.and_then(|i| m.t.sites.get(i as usize)) {
-        let file = site.file.rsplit('/').next().unwrap_or(&site.file);
+        let file = file_name(&site.file);
         lines.push(format!("{file}:{}  {}", site.line, site.text));
     }
     let mut about: Vec<String> = Vec::new();

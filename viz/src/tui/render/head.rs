@@ -90,6 +90,13 @@ pub(super) fn axis(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) 
         }
         tick += step;
     }
+    let run = state.axis();
+    for fault in &runs.models[run].t.faults {
+        let tick = fault.tick.min(runs.models[run].end - 1);
+        if let Some(x) = cell(state.from, state.to, area.width, tick) {
+            put(buffer, area, x, "!", p.fault());
+        }
+    }
     for (i, mark) in state.marks.iter().enumerate() {
         if let Some(x) = cell(state.from, state.to, area.width, *mark) {
             let glyph = char::from(b'a' + (i % 26) as u8);

@@ -9,13 +9,13 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
 use super::super::class::{self, CLASSES, Class};
-use super::super::counter::Counter;
 use super::super::index::Sums;
 use super::super::layout::cell;
 use super::super::model::{Kind, Model, Node};
 use super::super::runs::Runs;
 use super::super::state::{Focus, State};
 use super::{edges, put, selected_on};
+use crate::counter::Counter;
 
 /// What a cell stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -83,7 +83,7 @@ pub(super) fn legend(state: &State, buffer: &mut Buffer, area: Rect) {
     let p = state.palette;
     let columns = (area.width / COLUMN).max(1);
     let shown = (0..CLASSES as u8).filter(|n| *n != class::ENDED);
-    let many = [(0u8, "several, mostly work"), (7, "several, mostly not")];
+    let many = [(0u8, "many, mostly work"), (7, "many, mostly not")];
     let mut entries: Vec<(String, Style, &str)> = shown
         .map(|n| {
             let g = p.glyphs(n);

@@ -46,6 +46,11 @@ impl Counter {
         self.unit
     }
 
+    /// Each change: when, and the value from there on.
+    pub(crate) fn points(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.steps.iter().map(|s| (s.0, s.1))
+    }
+
     /// The largest value it has.
     pub(crate) fn most(&self) -> u64 {
         self.most

@@ -1,15 +1,13 @@
 //! Chrome traces, read back: events of a thread do not overlap, threads have names, flows have two ends.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod random;
-mod synth;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::Value;
 use warpline_sim::timeline::Timeline;
-use warpline_viz::chrome::write;
+use warpline_viz::trace::chrome::write;
+
+use super::{random, synth};
 
 fn ns(event: &Value, key: &str) -> u64 {
     let micros = event[key].as_f64().unwrap();
@@ -44,6 +42,7 @@ fn check(t: &Timeline) -> Value {
             ph @ ("s" | "f") => {
                 flows.entry(e["id"].as_u64().unwrap()).or_default().push((ph, thread(e), ns(e, "ts")));
             }
+            "C" => assert!(e["args"]["value"].is_u64() && e["ts"].is_number()),
             other => panic!("{other}"),
         }
     }
@@ -61,8 +60,9 @@ fn check(t: &Timeline) -> Value {
     }
     let complete: usize = by_thread.values().map(Vec::len).sum();
     assert_eq!(complete, t.spans.len());
-    let wakes = t.spans.iter().filter(|s| s.woken_by.is_some_and(|w| (w as usize) < t.spans.len())).count();
-    assert_eq!(flows.len(), wakes);
+    let there = |i: Option<u32>| usize::from(i.is_some_and(|w| (w as usize) < t.spans.len()));
+    let causes: usize = t.spans.iter().map(|s| there(s.woken_by) + there(s.started_by)).sum();
+    assert_eq!(flows.len(), causes);
     trace
 }
 

@@ -1,0 +1,356 @@
+
+// ---- the harness: inputs, the reference, runs, what came out ------------------------------------------------------
+// usage: x [--runs N] [--deadline MS] [--time N] [--real] [--trace FILE] [--no-reference]
+//   --runs N      N runs held against the reference; all but the first with random delays where built with -DWL_DELAY
+//   --time N      N timed runs, with nothing checked
+//   --real        inputs between -1 and 1 and not small whole numbers, for timing
+//   --trace FILE  what -DWL_STAMP recorded
+// Prints one line of JSON. Status 0: it ran and was right; 1: it did not; 2: it could not be set up.
+
+namespace wl {
+
+#define WL_CHECK(x)                                                                                             \
+    do {                                                                                                        \
+        cudaError_t e_ = (x);                                                                                   \
+        if (e_ != cudaSuccess) {                                                                                \
+            printf("{\"kernel\":\"%s\",\"outcome\":\"setup\",\"error\":\"%s: %s\"}\n", KERNEL, #x, cudaGetErrorString(e_)); \
+            exit(2);                                                                                            \
+        }                                                                                                       \
+    } while (0)
+
+__global__ void fill(byte* p, Matrix m, u32 seed, bool real) {
+    long long n = (long long)m.pitch_rows * m.pitch, stride = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += stride) {
+        int row = i / m.pitch, col = i % m.pitch;
+        u32 h = mix(seed ^ mix((u32)i) ^ (u32)(i >> 32) * 31);
+        float v = real ? (float)(h >> 8) / (1 << 23) - 1.f : (float)((int)(h >> 8) % 7 - 3);
+        if (row >= m.rows || col >= m.cols) v = 0, h = 0;
+        switch (m.type) {
+            case F32: case TF32: ((float*)p)[i] = v; break;
+            case F16: ((__half*)p)[i] = __float2half(v); break;
+            case BF16: ((__nv_bfloat16*)p)[i] = __float2bfloat16(v); break;
+            case FP8: ((__nv_fp8_e4m3*)p)[i] = __nv_fp8_e4m3(v); break;
+            case I8: p[i] = (byte)(signed char)((int)(h >> 8) % 7 - 3); break;
+            case I32: ((int*)p)[i] = (int)(h >> 8) % 7 - 3; break;
+            case FP4:
+                if (i % 2 == 0) p[i / 2] = h & 0xff;  // any bits are a number
+        }
+    }
+}
+// Ends a run that hangs where no wait has a deadline of its own.
+__global__ void watchdog(Report* r, const u32* where, int n, u64 deadline) {
+    u64 t = nanoseconds();
+    while (!*(volatile u32*)&r->done) {
+        if (nanoseconds() - t > deadline) {
+            for (int i = 0; i < n && i < 4096; i++) *(volatile u32*)&r->where[i] = ((volatile const u32*)where)[i];
+            *(volatile u32*)&r->watchdog = 1;
+            __threadfence_system();
+            asm volatile("trap;");
+        }
+        __nanosleep(2000);
+    }
+}
+
+static size_t bytes_of(const Matrix& m) { return (size_t)m.pitch_rows * m.pitch * m.bits / 8; }
+
+#if MAPS > 0
+static CUtensorMap tensor_map(const Matrix& m, void* base, const Box& b) {
+    typedef CUresult (*Encode)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,
+                               const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                               CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+    static Encode encode = nullptr;
+    if (!encode) {
+        void* f = nullptr;
+        cudaDriverEntryPointQueryResult q;
+        WL_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &q));
+        encode = (Encode)f;
+    }
+    CUtensorMapDataType type = m.type == F32 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : m.type == TF32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
+        : m.type == F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : m.type == BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+        : m.type == I32 ? CU_TENSOR_MAP_DATA_TYPE_INT32 : CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    CUtensorMapSwizzle swizzle = b.swizzle == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : b.swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+        : b.swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B : CU_TENSOR_MAP_SWIZZLE_NONE;
+    cuuint64_t dims[2] = {(cuuint64_t)m.pitch, (cuuint64_t)m.pitch_rows}, strides[1] = {(cuuint64_t)m.pitch * m.bits / 8};
+    cuuint32_t box[2] = {(cuuint32_t)b.cols, (cuuint32_t)b.rows}, steps[2] = {1, 1};
+    CUtensorMap map;
+    CUresult r = encode(&map, type, 2, base, dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (r != CUDA_SUCCESS) {
+        printf("{\"kernel\":\"%s\",\"outcome\":\"setup\",\"error\":\"cuTensorMapEncodeTiled: %d\"}\n", KERNEL, (int)r);
+        exit(2);
+    }
+    return map;
+}
+#endif
+
+static u64 hash64(u64 h, u64 v) { return (h ^ v) * 0x100000001b3ull ^ h >> 29; }
+
+struct Count {
+    long long checked = 0, differ = 0, wrong = 0;
+    u64 free = 1469598103934665603ull;
+};
+static double value(const Matrix& m, const byte* p, long long i) {
+    switch (m.type) {
+        case F32: case TF32: return ((const float*)p)[i];
+        case F16: return __half2float(((const __half*)p)[i]);
+        case BF16: return __bfloat162float(((const __nv_bfloat16*)p)[i]);
+        case FP8: return (float)((const __nv_fp8_e4m3*)p)[i];
+        default: return m.bits == 8 ? p[i] : 0;
+    }
+}
+static void compare(Count& c, double x, double y, bool same) {
+    c.checked++;
+    if (same) return;
+    c.differ++;
+    double big = std::max(fabs(x), fabs(y)), off = fabs(x - y);
+    if (!(off <= 1e-3 + big * 0.01)) c.wrong++;
+}
+
+static int run(int argc, char** argv) {
+    int runs = 1, timed = 0;
+    double deadline_ms = 200;
+    bool real = false, with_reference = true;
+    const char* trace = nullptr;
+    for (int i = 1; i < argc; i++) {
+        std::string s = argv[i];
+        auto next = [&] { return i + 1 < argc ? argv[++i] : (char*)"0"; };
+        if (s == "--runs") runs = atoi(next());
+        else if (s == "--time") timed = atoi(next());
+        else if (s == "--deadline") deadline_ms = atof(next());
+        else if (s == "--real") real = true;
+        else if (s == "--trace") trace = next();
+        else if (s == "--no-reference") with_reference = false;
+        else return fprintf(stderr, "unknown argument %s\n", argv[i]), 2;
+    }
+    Report* report;
+    WL_CHECK(cudaHostAlloc(&report, sizeof(Report), cudaHostAllocMapped));
+    memset(report, 0, sizeof(Report));
+    Globals g{}, ref{};
+    for (int i = 0; i < MATRICES; i++) {
+        WL_CHECK(cudaMalloc(&g.m[i], bytes_of(matrices[i])));
+        fill<<<512, 256>>>(g.m[i], matrices[i], 17 * i + 1, real);
+        ref.m[i] = g.m[i];
+        if (matrices[i].output) WL_CHECK(cudaMalloc(&ref.m[i], bytes_of(matrices[i])));
+    }
+    Maps maps;
+#if MAPS > 0
+    for (int i = 0; i < MAPS; i++) maps.m[i] = tensor_map(matrices[boxes[i].matrix], g.m[boxes[i].matrix], boxes[i]);
+#endif
+    constexpr int THREADS = WARPS * 32;
+    size_t sinks = (size_t)CTAS * THREADS * 2 * 4, sums = std::max<size_t>((size_t)CTAS * THREADS * SUMS * 4, 4);
+    Common common{}, refcommon;
+    common.report = report;
+    common.deadline_ns = (u64)(deadline_ms * 1e6);
+    common.trace_ctas = 0;
+    WL_CHECK(cudaMalloc(&common.where, (size_t)CTAS * WARPS * 4));
+    WL_CHECK(cudaMalloc(&common.times, (size_t)CTAS * 32));
+#ifdef WL_STAMP
+    common.trace_ctas = std::min(CTAS, 2 * CLUSTER);
+    WL_CHECK(cudaMalloc(&common.trace, (size_t)common.trace_ctas * WARPS * RING * 12 + 16));
+#endif
+    refcommon = common;
+    WL_CHECK(cudaMalloc(&common.sink, sinks));
+    WL_CHECK(cudaMalloc(&common.sums, sums));
+    WL_CHECK(cudaMalloc(&refcommon.sink, sinks));
+    WL_CHECK(cudaMalloc(&refcommon.sums, sums));
+    auto clear = [&](Globals& g, Common& c) {
+        for (int i = 0; i < MATRICES; i++)
+            if (matrices[i].output) WL_CHECK(cudaMemset(g.m[i], 0xff, bytes_of(matrices[i])));
+        WL_CHECK(cudaMemset(c.sink, 0xff, sinks));
+        WL_CHECK(cudaMemset(c.sums, 0xff, sums));
+        WL_CHECK(cudaMemset(c.where, 0, (size_t)CTAS * WARPS * 4));
+    };
+    if (timed) with_reference = false;
+    if (with_reference) {
+        clear(ref, refcommon);
+        reference<<<CTAS, THREADS>>>(ref, refcommon);
+        WL_CHECK(cudaDeviceSynchronize());
+    }
+    WL_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, POOL_BYTES));
+    if (CLUSTER > 8) WL_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    cudaFuncAttributes attributes;
+    WL_CHECK(cudaFuncGetAttributes(&attributes, kernel));
+    cudaStream_t stream, other;
+    WL_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    WL_CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    auto launch = [&]() -> cudaError_t {
+        cudaLaunchConfig_t config{};
+        config.gridDim = CTAS, config.blockDim = THREADS, config.dynamicSmemBytes = POOL_BYTES, config.stream = stream;
+        cudaLaunchAttribute a[1];
+        a[0].id = cudaLaunchAttributeClusterDimension;
+        a[0].val.clusterDim = {CLUSTER, 1, 1};
+        config.attrs = a, config.numAttrs = CLUSTER > 1;
+        return cudaLaunchKernelEx(&config, kernel, maps, g, common);
+    };
+    auto where = [&](const char* outcome, int run, const char* error) {
+        printf("{\"kernel\":\"%s\",\"outcome\":\"%s\",\"run\":%d,\"runs\":%d,\"error\":\"%s\",\"waits\":[", KERNEL, outcome, run, runs, error);
+        // One line a statement, barrier and phase, with how many threads wait there.
+        struct Seen { Wait w; int n; };
+        std::vector<Seen> seen;
+        for (u32 i = 0; i < std::min(report->count, 256u); i++) {
+            const Wait& w = report->waits[i];
+            auto at = std::find_if(seen.begin(), seen.end(), [&](const Seen& s) {
+                return s.w.pc == w.pc && s.w.cta == w.cta && s.w.warp == w.warp && s.w.bar == w.bar && s.w.parity == w.parity; });
+            if (at == seen.end()) seen.push_back({w, 1});
+            else at->n++;
+        }
+        for (size_t i = 0; i < seen.size() && i < 24; i++) {
+            const Wait& w = seen[i].w;
+            printf("%s{\"line\":%u,\"cta\":%u,\"warp\":%u,\"lanes\":%d,\"barrier\":\"%s\",\"parity\":%u}", i ? "," : "", lines[w.pc], w.cta, w.warp, seen[i].n, barrier_names[w.bar], w.parity);
+        }
+        printf("]");
+        if (report->watchdog) {
+            printf(",\"where\":[");
+            for (int i = 0; i < std::min(CTAS * WARPS, 4 * WARPS * CLUSTER); i++)
+                printf("%s%d", i ? "," : "", report->where[i] ? (int)lines[report->where[i] - 1] : 0);
+            printf("]");
+        }
+        printf("}\n");
+        fflush(stdout);
+        _Exit(1);
+    };
+    // Waits for a run; past all deadlines the process ends, and the run with it.
+    auto finish = [&](int run) {
+        u64 limit = (u64)(deadline_ms * 20 + 5000), ms = 0;
+        cudaError_t e;
+        timespec t0, t1;
+        clock_gettime(CLOCK_MONOTONIC, &t0);
+        while ((e = cudaStreamQuery(stream)) == cudaErrorNotReady) {
+            clock_gettime(CLOCK_MONOTONIC, &t1);
+            ms = (t1.tv_sec - t0.tv_sec) * 1000 + (t1.tv_nsec - t0.tv_nsec) / 1000000;
+            if (ms > limit) where("hang", run, "ended by the host");
+        }
+        *(volatile u32*)&report->done = 1;
+        if (e != cudaSuccess) {
+            bool hung = report->count || report->watchdog;
+            where(hung ? "hang" : "fault", run, hung ? "deadline" : cudaGetErrorString(e));
+        }
+    };
+    if (timed) {
+        cudaEvent_t from, to;
+        WL_CHECK(cudaEventCreate(&from));
+        WL_CHECK(cudaEventCreate(&to));
+        std::vector<float> us;
+        std::vector<u64> times(CTAS * 4);
+        std::vector<double> spans, clocks;
+        for (int r = 0; r < timed + 3; r++) {
+            WL_CHECK(cudaEventRecord(from, stream));
+            cudaError_t e = launch();
+            if (e != cudaSuccess) where("setup", r, cudaGetErrorString(e));
+            WL_CHECK(cudaEventRecord(to, stream));
+            finish(r);
+            if (r < 3) continue;
+            float ms;
+            WL_CHECK(cudaEventElapsedTime(&ms, from, to));
+            us.push_back(ms * 1000);
+            WL_CHECK(cudaMemcpy(times.data(), common.times, (size_t)CTAS * 32, cudaMemcpyDeviceToHost));
+            u64 first = ~0ull, last = 0, longest = 0;
+            double mhz = 0;
+            for (int c = 0; c < CTAS; c++) {
+                u64* t = &times[c * 4];
+                first = std::min(first, t[1]), last = std::max(last, t[3]);
+                if (t[3] - t[1] > longest) longest = t[3] - t[1], mhz = (double)(t[2] - t[0]) / (t[3] - t[1]) * 1000;
+            }
+            spans.push_back((double)(last - first)), clocks.push_back(mhz);
+        }
+        auto mid = [](auto v) { std::sort(v.begin(), v.end()); return (double)v[v.size() / 2]; };
+        auto low = [](auto v) { return (double)*std::min_element(v.begin(), v.end()); };
+        auto high = [](auto v) { return (double)*std::max_element(v.begin(), v.end()); };
+        printf("{\"kernel\":\"%s\",\"outcome\":\"timed\",\"runs\":%d,\"us\":%.2f,\"us_low\":%.2f,\"us_high\":%.2f,\"span_ns\":%.0f,\"span_low\":%.0f,\"span_high\":%.0f,"
+               "\"mhz\":%.0f,\"regs\":%d,\"spilled\":%zu,\"shared\":%d}\n",
+               KERNEL, timed, mid(us), low(us), high(us), mid(spans), low(spans), high(spans), mid(clocks), attributes.numRegs, attributes.localSizeBytes, POOL_BYTES);
+        return 0;
+    }
+    Count total;
+    u64 free_first = 0;
+    bool free_same = true;
+    for (int r = 0; r < runs; r++) {
+        common.seed = r;
+        clear(g, common);
+        report->done = 0;
+        WL_CHECK(cudaDeviceSynchronize());
+#ifdef WL_WATCH
+        watchdog<<<1, 1, 0, other>>>(report, common.where, CTAS * WARPS, common.deadline_ns * 3);
+#endif
+        cudaError_t e = launch();
+        if (e != cudaSuccess) where("setup", r, cudaGetErrorString(e));
+        finish(r);
+        WL_CHECK(cudaStreamSynchronize(other));
+        Count c;
+        auto fetch = [](const void* p, size_t n) {
+            std::vector<byte> v(n);
+            WL_CHECK(cudaMemcpy(v.data(), p, n, cudaMemcpyDeviceToHost));
+            return v;
+        };
+        for (int i = 0; i < MATRICES; i++) {
+            const Matrix& m = matrices[i];
+            if (!m.output) continue;
+            std::vector<byte> x = fetch(g.m[i], bytes_of(m)), y;
+            if (with_reference) y = fetch(ref.m[i], bytes_of(m));
+            int size = m.bits / 8;
+            for (int row = 0; row < m.rows; row++)
+                for (int col = 0; col < m.cols; col++) {
+                    long long at = (long long)row * m.pitch + col;
+                    static const byte none[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+                    if (!with_reference || !memcmp(&y[at * size], none, size)) {
+                        u64 bits = 0;
+                        memcpy(&bits, &x[at * size], size);
+                        c.free = hash64(c.free, bits);
+                    } else {
+                        compare(c, value(m, x.data(), at), value(m, y.data(), at), !memcmp(&x[at * size], &y[at * size], size));
+                    }
+                }
+        }
+        std::vector<byte> x = fetch(common.sink, sinks), y = fetch(refcommon.sink, sinks);
+        for (size_t i = 0; i < sinks / 4; i++) {
+            u32 v = ((u32*)x.data())[i], w = ((u32*)y.data())[i];
+            if (i % 2) c.free = hash64(c.free, v);
+            else if (with_reference && (v || w)) compare(c, v == w ? 0 : 1e9, 0, v == w);
+        }
+        if (SUMS) {
+            x = fetch(common.sums, sums), y = fetch(refcommon.sums, sums);
+            for (size_t i = 0; i < sums / 4; i++) {
+                float v = ((float*)x.data())[i], w = ((float*)y.data())[i];
+                if (with_reference && !(v == 0 && w == 0)) compare(c, v, w, !memcmp(&v, &w, 4));
+            }
+        }
+        if (r == 0) free_first = c.free;
+        free_same &= c.free == free_first;
+        total.checked = std::max(total.checked, c.checked);
+        if (c.wrong || (EXACT && c.differ)) {
+            printf("{\"kernel\":\"%s\",\"outcome\":\"wrong\",\"run\":%d,\"runs\":%d,\"checked\":%lld,\"differ\":%lld,\"wrong\":%lld,\"free\":\"%016llx\"}\n",
+                   KERNEL, r, runs, c.checked, c.differ, c.wrong, c.free);
+            return 1;
+        }
+        total.differ += c.differ;
+    }
+    if (trace) {
+#ifdef WL_STAMP
+        FILE* f = fopen(trace, "w");
+        if (!f) return fprintf(stderr, "cannot write %s\n", trace), 2;
+        std::vector<u32> t((size_t)common.trace_ctas * WARPS * RING * 3);
+        WL_CHECK(cudaMemcpy(t.data(), common.trace, t.size() * 4, cudaMemcpyDeviceToHost));
+        std::vector<u32> n(CTAS * WARPS);
+        WL_CHECK(cudaMemcpy(n.data(), common.where, n.size() * 4, cudaMemcpyDeviceToHost));
+        std::vector<u64> times(CTAS * 4);
+        WL_CHECK(cudaMemcpy(times.data(), common.times, (size_t)CTAS * 32, cudaMemcpyDeviceToHost));
+        fprintf(f, "cta,warp,line,pc,start,end\n");
+        for (u32 c = 0; c < common.trace_ctas; c++) {
+            u32 begin = (u32)times[c * 4];
+            for (int w = 0; w < WARPS; w++)
+                for (u32 i = 0; i < std::min(n[c * WARPS + w], (u32)RING); i++) {
+                    u32* s = &t[((size_t)(c * WARPS + w) * RING + i) * 3];
+                    fprintf(f, "%u,%d,%u,%u,%u,%u\n", c, w, lines[s[0]], s[0], s[1] - begin, s[2] - begin);
+                }
+        }
+        fclose(f);
+#endif
+    }
+    printf("{\"kernel\":\"%s\",\"outcome\":\"%s\",\"runs\":%d,\"checked\":%lld,\"differ\":%lld,\"free\":\"%016llx\",\"free_same\":%s,\"regs\":%d,\"spilled\":%zu,\"shared\":%d}\n",
+           KERNEL, total.checked ? "right" : "ran", runs, total.checked, total.differ, free_first, free_same ? "true" : "false", attributes.numRegs, attributes.localSizeBytes, POOL_BYTES);
+    return 0;
+}
+
+}  // namespace wl
+
+int main(int argc, char** argv) { return wl::run(argc, argv); }

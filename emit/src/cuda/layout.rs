@@ -1,0 +1,71 @@
+//! Where things lie in the CTA's shared memory.
+
+use warpline_sim::ir::{Class, ObjId, Program};
+
+/// Byte offsets from the start of the dynamic shared memory, which is a multiple of 1024.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// By object; 0 for what is not in shared memory.
+    pub(super) offset: Vec<i64>,
+    /// Bytes from slot to slot.
+    pub(super) stride: Vec<i64>,
+    /// By array of mbarriers.
+    pub(super) bars: Vec<i64>,
+    /// Index of an array's first mbarrier among all.
+    pub(super) first: Vec<u32>,
+    /// All of it.
+    pub(super) bytes: i64,
+}
+
+/// A tensor map: boxes of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Box {
+    pub(super) obj: ObjId,
+    /// Elements.
+    pub(super) rows: i64,
+    pub(super) cols: i64,
+    pub(super) swizzle: u32,
+}
+
+/// TMA and wgmma want slots that start at a multiple of eight swizzle atoms; 128 without one.
+const ALIGN: i64 = 128;
+
+impl Layout {
+    pub(super) fn new(prog: &Program) -> Layout {
+        let n = prog.objects.len();
+        let mut l = Layout { offset: vec![0; n], stride: vec![0; n], bars: Vec::new(), first: Vec::new(), bytes: 0 };
+        let up = |x: i64, to: i64| (x + to - 1) / to * to;
+        for (i, o) in prog.objects.iter().enumerate() {
+            l.stride[i] = match o.class {
+                Class::Shared => up(o.slot_bytes(), (o.swizzle as i64 * 8).max(ALIGN)),
+                Class::Mailbox => 16,
+                _ => 0,
+            };
+        }
+        for (i, o) in prog.objects.iter().enumerate() {
+            if l.stride[i] == 0 || o.overlay.is_some() {
+                continue;
+            }
+            // What is laid over this one starts where it starts, and may be longer.
+            let over = |x: &usize| *x == i || prog.objects[*x].overlay == Some(i as ObjId);
+            let all = (0..n).filter(over).map(|x| l.stride[x] * prog.objects[x].slots as i64).max().unwrap_or(0);
+            l.offset[i] = up(l.bytes, if o.class == Class::Mailbox { 16 } else { 1024 });
+            l.bytes = l.offset[i] + all;
+        }
+        for (i, o) in prog.objects.iter().enumerate() {
+            if let Some(base) = o.overlay {
+                l.offset[i] = l.offset[base as usize];
+            }
+        }
+        l.bytes = up(l.bytes, 8);
+        let mut first = 0;
+        for b in &prog.mbars {
+            l.bars.push(l.bytes);
+            l.first.push(first);
+            l.bytes += b.stages as i64 * 8;
+            first += b.stages;
+        }
+        l.bytes = up(l.bytes.max(16), 16);
+        l
+    }
+}

@@ -1,0 +1,579 @@
+// The operations of a warpline kernel in CUDA C++: one small function each, in the words of the PTX ISA.
+// Every wait has a deadline: past it the thread says what it waits for and traps, so that a hang never holds the device.
+//
+// -DWL_STAMP   record the begin and end of every operation, in a ring per warp
+// -DWL_WATCH   note where every warp is before it may block, for hangs at barriers without a deadline of their own
+// -DWL_DELAY   wait a random while (by seed) before operations
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace wl {
+
+typedef uint32_t u32;
+typedef unsigned long long u64;
+typedef unsigned char byte;
+
+// ---- what the host and the kernel exchange ------------------------------------------------------------------------
+
+struct Wait {  // one thread that waits past the deadline
+    u32 pc, cta, warp, lane, bar, parity;
+};
+struct Report {  // in host memory: it outlives the trap
+    u32 count;
+    u32 done;  // the host tells the watchdog that the kernel ended
+    Wait waits[256];
+    u32 where[4096];  // last place of each warp, if the watchdog ended the run
+    u32 watchdog;
+};
+struct Common {
+    Report* report;
+    u32* where;       // [cta][warp]: the operation about to be executed
+    u32* trace;       // [cta][warp][RING][3] and counts behind
+    u32* sink;        // [cta][thread][2]: what was read and not used otherwise
+    float* sums;      // [cta][thread][SUMS]: accumulators that nobody stores
+    u64* times;       // [cta][4]: clock and nanoseconds at the begin and the end
+    u64 deadline_ns;
+    u32 seed, trace_ctas;
+};
+
+[[maybe_unused]] constexpr int RING = 8192;  // operations recorded of a warp
+
+// ---- expressions of the kernel language: `/` floors, `%` is not negative -----------------------------------------
+
+__host__ __device__ __forceinline__ int fdiv(int a, int b) {
+    int q = a / b;
+    return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
+__host__ __device__ __forceinline__ int fmod(int a, int b) {
+    int r = a % b;
+    return r < 0 ? r + (b < 0 ? -b : b) : r;
+}
+__host__ __device__ __forceinline__ int ceildiv(int a, int b) { return fdiv(a, b) + (a % b != 0); }
+__host__ __device__ __forceinline__ int lesser(int a, int b) { return a < b ? a : b; }
+__host__ __device__ __forceinline__ int greater(int a, int b) { return a > b ? a : b; }
+
+// ---- an agent -----------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ u64 nanoseconds() {
+    u64 t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+__device__ __forceinline__ u32 clock32() {
+    u32 t;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(t)::"memory");
+    return t;
+}
+__host__ __device__ __forceinline__ u32 mix(u32 h) {
+    h ^= h >> 16;
+    h *= 0x7feb352du;
+    h ^= h >> 15;
+    h *= 0x846ca68bu;
+    return h ^ h >> 16;
+}
+
+struct Agent {
+    const Common& common;
+    int cta, rank, warp, lane;
+    u32 stamps = 0, delays = 0, used = 0;
+    u32 checked = 0, unchecked = 0;  // what was read, with and without an expectation
+    __device__ Agent(const Common& c, int cta, int rank, int warp, int lane)
+        : common(c), cta(cta), rank(rank), warp(warp), lane(lane) {}
+};
+
+// Before an operation: where this warp is, and a random while.
+template <int WARPS>
+__device__ __forceinline__ void before(Agent& a, u32 pc) {
+#ifdef WL_WATCH
+    if (a.lane == 0) *(volatile u32*)&a.common.where[a.cta * WARPS + a.warp] = pc + 1;
+#endif
+#ifdef WL_DELAY
+    // Four ways to be unlucky, by seed: now and then a little, one warp always late, one statement always late, rarely long.
+    if (u32 seed = a.common.seed) {
+        u32 h = mix(seed * 0x9e3779b9u ^ mix(pc << 16 ^ a.cta << 6 ^ a.warp) ^ a.delays++ * 0x85ebca6bu), cycles = 0;
+        switch (seed % 4) {
+            case 0: cycles = (h & 7) == 0 ? h >> 8 & 0x3ff : 0; break;
+            case 1: cycles = mix(seed) % WARPS == a.warp ? h >> 8 & 0xfff : 0; break;
+            case 2: cycles = (mix(seed ^ pc) & 15) == 0 && (mix(seed ^ a.warp ^ a.cta << 8) & 1) ? h >> 8 & 0x3fff : 0; break;
+            default: cycles = (h & 127) == 0 ? h >> 8 & 0xffff : 0;
+        }
+        u32 t = clock32();
+        while (clock32() - t < cycles) {
+        }
+    }
+#endif
+}
+
+// Begin and end of an operation.
+template <int WARPS>
+struct Span {
+#ifdef WL_STAMP
+    Agent& a;
+    u32 pc, t;
+    __device__ __forceinline__ Span(Agent& a, u32 pc) : a(a), pc(pc) { t = clock32(); }
+    __device__ __forceinline__ ~Span() {
+        u32 end = clock32();
+        if (a.lane == 0 && a.cta < a.common.trace_ctas && a.stamps < RING) {
+            u32* r = a.common.trace + ((u64)(a.cta * WARPS + a.warp) * RING + a.stamps) * 3;
+            r[0] = pc, r[1] = t, r[2] = end;
+            a.stamps++;
+        }
+    }
+#else
+    __device__ __forceinline__ Span(Agent&, u32) {}
+#endif
+};
+
+// The end of a warp: when it was, and how much it recorded.
+template <int WARPS>
+__device__ __forceinline__ void finish(const Agent& a) {
+    if (a.lane == 0) {
+        atomicMax(a.common.times + a.cta * 4 + 2, (u64)clock64());
+        atomicMax(a.common.times + a.cta * 4 + 3, nanoseconds());
+#ifdef WL_STAMP
+        a.common.where[a.cta * WARPS + a.warp] = a.stamps;
+#endif
+    }
+}
+
+// The end of patience: says who waits, lets others say it too, and traps.
+__device__ __forceinline__ void give_up(const Agent& a, u32 pc, u32 bar, u32 parity) {
+    u32 i = atomicAdd_system(&a.common.report->count, 1u);
+    if (i < 256) {
+        volatile Wait* w = &a.common.report->waits[i];
+        w->pc = pc, w->cta = a.cta, w->warp = a.warp, w->lane = a.lane, w->bar = bar, w->parity = parity;
+    }
+    __threadfence_system();
+    u64 t = nanoseconds();
+    while (nanoseconds() - t < 2000000) {
+    }
+    asm volatile("trap;");
+}
+
+// ---- shared memory ------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ u32 smem(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+// The same place in another CTA of the cluster.
+__device__ __forceinline__ u32 in_cta(u32 addr, u32 rank) {
+    u32 r;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(addr), "r"(rank));
+    return r;
+}
+
+// A buffer: OFFSET bytes into the pool, slots of STRIDE bytes, ROWS x COLS elements of BITS, in panels as wide as the
+// swizzle atom (all of a row where there is none). Inside a panel, address bits 4..6 are xored with bits 7..9, as TMA does.
+template <int OFFSET, int STRIDE, int ROWS, int COLS, int BITS, int SWIZZLE>
+struct Buffer {
+    static constexpr int rows = ROWS, row_bytes = COLS * BITS / 8;
+    static constexpr int panel = SWIZZLE ? SWIZZLE : row_bytes, swizzle = SWIZZLE;
+    static constexpr int panel_bytes = ROWS * panel;
+    static constexpr int mask = SWIZZLE == 128 ? 7 : SWIZZLE == 64 ? 3 : SWIZZLE == 32 ? 1 : 0;
+    static __device__ __forceinline__ u32 slot(u32 pool, int s) { return pool + OFFSET + s * STRIDE; }
+    // Address of a byte of a row. The slot starts at a multiple of eight swizzle atoms.
+    static __device__ __forceinline__ u32 at(u32 slot, int row, int b) {
+        int o = row * panel + b % panel;
+        return slot + b / panel * panel_bytes + (o ^ (o >> 7 & mask) << 4);
+    }
+};
+
+__device__ __forceinline__ uint4 lds16(u32 a) {
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(a) : "memory");
+    return v;
+}
+__device__ __forceinline__ u32 lds4(u32 a) {
+    u32 v;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(a) : "memory");
+    return v;
+}
+__device__ __forceinline__ u32 lds1(u32 a) {
+    u32 v;
+    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(a) : "memory");
+    return v;
+}
+__device__ __forceinline__ void sts16(u32 a, uint4 v) {
+    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(a), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+__device__ __forceinline__ void sts16_cluster(u32 a, uint4 v) {
+    asm volatile("st.shared::cluster.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(a), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+__device__ __forceinline__ uint4 lds16_cluster(u32 a) {
+    uint4 v;
+    asm volatile("ld.shared::cluster.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(a) : "memory");
+    return v;
+}
+__device__ __forceinline__ void sts4(u32 a, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(a), "r"(v) : "memory"); }
+__device__ __forceinline__ uint4 ldg16(const void* p) {
+    uint4 v;
+    asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
+    return v;
+}
+
+// What a register object that nothing wrote holds at its n-th store: different every time, the same in every run.
+__device__ __forceinline__ uint4 made_up(u32 obj, u32 warp, u32 n, u32 chunk) {
+    u32 h = mix(obj * 0x9e3779b9u ^ warp << 24 ^ n << 12 ^ chunk) & 0x3f3f3f3fu;
+    return make_uint4(h, h ^ 0x01010101u, h ^ 0x02020202u, h ^ 0x03030303u);
+}
+__device__ __forceinline__ u32 fold(u32 h, uint4 v) { return mix(mix(h ^ v.x) + v.y * 31 + mix(v.z ^ v.w * 17)); }
+
+// A part of ROWS x BYTES, in chunks of 16 bytes; lane l of LANES has the chunks l, l + LANES, ...
+template <int ROWS, int BYTES, int LANES>
+struct Part {
+    static constexpr int wide = BYTES / 16, chunks = ROWS * wide, each = (chunks + LANES - 1) / LANES;
+    static constexpr bool even = chunks % LANES == 0;
+};
+// LANES of a warp work together: 32, or 1 where one lane is elected.
+template <class P, int LANES, class F>
+__device__ __forceinline__ void each_chunk(int lane, F f) {
+#pragma unroll
+    for (int j = 0; j < P::each; j++) {
+        int c = (LANES == 1 ? 0 : lane) + j * LANES;
+        if (P::even || c < P::chunks) f(j, c / P::wide, c % P::wide * 16);
+    }
+}
+
+// ---- copies -------------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ void cp_async16(u32 dst, const void* src) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(dst), "l"(src) : "memory");
+}
+__device__ __forceinline__ void commit_cp() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N>
+__device__ __forceinline__ void wait_cp_n() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+__device__ __forceinline__ void wait_cp(int n) {
+    switch (n) {
+        case 0: wait_cp_n<0>(); break;
+        case 1: wait_cp_n<1>(); break;
+        case 2: wait_cp_n<2>(); break;
+        case 3: wait_cp_n<3>(); break;
+        case 4: wait_cp_n<4>(); break;
+        case 5: wait_cp_n<5>(); break;
+        case 6: wait_cp_n<6>(); break;
+        case 7: wait_cp_n<7>(); break;
+        case 8: wait_cp_n<8>(); break;
+        case 9: wait_cp_n<9>(); break;
+        case 10: wait_cp_n<10>(); break;
+        case 11: wait_cp_n<11>(); break;
+        default: wait_cp_n<12>();
+    }
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void tma_load(u32 dst, const CUtensorMap* map, int col, int row, u32 bar) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(dst),
+        "l"(map), "r"(col), "r"(row), "r"(bar)
+        : "memory");
+}
+__device__ __forceinline__ void tma_multicast(u32 dst, const CUtensorMap* map, int col, int row, u32 bar, int mask) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, "
+        "%3}], [%4], %5;" ::"r"(dst),
+        "l"(map), "r"(col), "r"(row), "r"(bar), "h"((uint16_t)mask)
+        : "memory");
+}
+__device__ __forceinline__ void tma_store(const CUtensorMap* map, int col, int row, u32 src) {
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(col),
+                 "r"(row), "r"(src)
+                 : "memory");
+}
+__device__ __forceinline__ void commit_bulk() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+template <bool READ>
+__device__ __forceinline__ void wait_bulk(int n) {
+#define WL_CASE(N)                                                                      \
+    case N:                                                                             \
+        if (READ) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory"); \
+        else asm volatile("cp.async.bulk.wait_group %0;" ::"n"(N) : "memory");          \
+        break;
+    switch (n) {
+        WL_CASE(0) WL_CASE(1) WL_CASE(2) WL_CASE(3) WL_CASE(4) WL_CASE(5) WL_CASE(6)
+        default:
+            if (READ) asm volatile("cp.async.bulk.wait_group.read 7;" ::: "memory");
+            else asm volatile("cp.async.bulk.wait_group 7;" ::: "memory");
+    }
+#undef WL_CASE
+}
+#endif
+
+// ---- mbarriers ----------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ void bar_init(u32 bar, u32 count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(bar), "r"(count) : "memory");
+}
+__device__ __forceinline__ void bar_inval(u32 bar) { asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(bar) : "memory"); }
+__device__ __forceinline__ void cp_arrive(u32 bar) { asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(bar) : "memory"); }
+__device__ __forceinline__ void cp_arrive_noinc(u32 bar) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(bar) : "memory");
+}
+// Arrives on the own CTA's barrier; `expect_tx` first where bytes are given.
+template <bool CLUSTER, bool RELAXED>
+__device__ __forceinline__ void arrive(u32 bar, u32 count) {
+#if __CUDA_ARCH__ >= 900
+    if (RELAXED) asm volatile("mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(count) : "memory");
+    else if (CLUSTER) asm volatile("mbarrier.arrive.release.cluster.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(count) : "memory");
+    else asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(count) : "memory");
+#else
+    asm volatile("{ .reg .b64 s; mbarrier.arrive.noComplete.shared.b64 s, [%0], %1; }" ::"r"(bar), "r"(count) : "memory");
+#endif
+}
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void arrive_expect(u32 bar, u32 bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void expect(u32 bar, u32 bytes) {
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
+// The same on a barrier of any CTA of the cluster, by its cluster address.
+template <bool CLUSTER, bool RELAXED>
+__device__ __forceinline__ void arrive_remote(u32 bar, u32 count) {
+    if (RELAXED) asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(bar), "r"(count) : "memory");
+    else if (CLUSTER) asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(bar), "r"(count) : "memory");
+    else asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0], %1;" ::"r"(bar), "r"(count) : "memory");
+}
+__device__ __forceinline__ void arrive_expect_remote(u32 bar, u32 bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void expect_remote(u32 bar, u32 bytes) {
+    asm volatile("mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
+template <bool CLUSTER>
+__device__ __forceinline__ bool try_wait(u32 bar, u32 parity) {
+    u32 done;
+    if (CLUSTER)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(bar), "r"(parity) : "memory");
+    else
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(bar), "r"(parity) : "memory");
+    return done;
+}
+// Waits for the phase with this parity, or gives up at the deadline.
+template <bool CLUSTER>
+__device__ __forceinline__ void wait(const Agent& a, u32 pc, u32 bar, u32 index, int phase) {
+    u32 parity = phase & 1;
+    if (try_wait<CLUSTER>(bar, parity)) return;
+    u64 t = nanoseconds();
+    while (!try_wait<CLUSTER>(bar, parity))
+        if (nanoseconds() - t > a.common.deadline_ns) give_up(a, pc, index, parity);
+}
+#endif
+
+// ---- barriers and fences ------------------------------------------------------------------------------------------
+
+// Not the aligned form: a warp may be split.
+__device__ __forceinline__ void barrier() { asm volatile("barrier.sync 0;" ::: "memory"); }
+__device__ __forceinline__ void bar_sync(u32 n, u32 threads) { asm volatile("barrier.sync %0, %1;" ::"r"(n), "r"(threads) : "memory"); }
+__device__ __forceinline__ void bar_arrive(u32 n, u32 threads) { asm volatile("barrier.arrive %0, %1;" ::"r"(n), "r"(threads) : "memory"); }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
+__device__ __forceinline__ void cluster_arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory"); }
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
+__device__ __forceinline__ void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+__device__ __forceinline__ void fence_async_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
+__device__ __forceinline__ void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+__device__ __forceinline__ void grid_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#endif
+
+// ---- matrix instructions ------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ void ldmatrix4(u32 a, u32* r) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(a) : "memory");
+}
+__device__ __forceinline__ void ldmatrix4t(u32 a, u32* r) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(a) : "memory");
+}
+__device__ __forceinline__ void mma_bf16(float* d, const u32* a, const u32* b) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ __forceinline__ void mma_f16(float* d, const u32* a, const u32* b) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+// The fragments of a 16 x 16 block of the left operand [M, K], and of the right one as [K, N] and as [N, K].
+template <class B>
+__device__ __forceinline__ void frag_a(u32 slot, int row, int b, int lane, u32* r) {
+    ldmatrix4(B::at(slot, row + (lane & 15), b + (lane >> 4) * 16), r);
+}
+template <class B>
+__device__ __forceinline__ void frag_b_kn(u32 slot, int row, int b, int lane, u32* r) {
+    ldmatrix4t(B::at(slot, row + (lane & 15), b + (lane >> 4) * 16), r);
+}
+template <class B>
+__device__ __forceinline__ void frag_b_nk(u32 slot, int row, int b, int lane, u32* r) {
+    ldmatrix4(B::at(slot, row + (lane & 7) + (lane >> 4) * 8, b + (lane >> 3 & 1) * 16), r);
+}
+// e2m1 as f16: exponent and mantissa are put where f16 has its lowest ones; 2^14 makes up for the bias.
+__device__ __forceinline__ __half from_fp4(u32 nibble) {
+    return __hmul(__ushort_as_half((unsigned short)((nibble & 8) << 12 | (nibble & 7) << 9)), __float2half(16384.f));
+}
+// One k-step of 16 of a right operand [K, N] of packed 4-bit elements, for the eight columns from `col`.
+template <class B>
+__device__ __forceinline__ void frag_b_fp4(u32 slot, int row, int col, int lane, u32* r) {
+    int n = col + lane / 4, k = row + lane % 4 * 2;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        u32 lo = lds1(B::at(slot, k + h * 8, n / 2)) >> (n & 1) * 4 & 15, hi = lds1(B::at(slot, k + h * 8 + 1, n / 2)) >> (n & 1) * 4 & 15;
+        __half2 v = __halves2half2(from_fp4(lo), from_fp4(hi));
+        r[h] = *(u32*)&v;
+    }
+}
+
+// A matrix descriptor for wgmma: address, byte offsets and swizzle (PTX ISA, matrix descriptor).
+__device__ __forceinline__ u64 matrix(u32 addr, u32 lead, u32 stride, int swizzle) {
+    u64 layout = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
+    return (u64)((addr & 0x3ffff) >> 4) | (u64)(lead >> 4) << 16 | (u64)(stride >> 4) << 32 | layout << 62;
+}
+// Rows from `row`, k-bytes from `b`, where K is contiguous: groups of eight rows are eight atoms apart.
+template <class B>
+__device__ __forceinline__ u64 matrix_k(u32 slot, int row, int b) {
+    return matrix(slot + b / B::panel * B::panel_bytes + row * B::panel + b % B::panel, 16, 8 * B::panel, B::swizzle);
+}
+// Columns from byte `b`, k-rows from `row`, where M or N is contiguous.
+template <class B>
+__device__ __forceinline__ u64 matrix_mn(u32 slot, int row, int b) {
+    return matrix(slot + b / B::panel * B::panel_bytes + row * B::panel, B::panel_bytes, 8 * B::panel, B::swizzle);
+}
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void commit_wgmma() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N>
+__device__ __forceinline__ void wait_wgmma_n() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+__device__ __forceinline__ void wait_wgmma(int n) {
+    switch (n) {
+        case 0: wait_wgmma_n<0>(); break;
+        case 1: wait_wgmma_n<1>(); break;
+        case 2: wait_wgmma_n<2>(); break;
+        case 3: wait_wgmma_n<3>(); break;
+        default: wait_wgmma_n<4>();
+    }
+}
+template <int N>
+__device__ __forceinline__ void regs_inc() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }
+template <int N>
+__device__ __forceinline__ void regs_dec() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N)); }
+#endif
+// Keeps the compiler from moving uses of an accumulator across a wait.
+template <int N>
+__device__ __forceinline__ void hold(float (&r)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i++) asm volatile("" : "+f"(r[i])::"memory");
+}
+
+// ---- vector arithmetic: as many operations as the kernel says, in four chains -------------------------------------
+
+enum Unit { FMA, EXP, INT };
+template <Unit U>
+__device__ __forceinline__ void alu(int each, float seed) {
+    float x[4] = {seed, 1.f, 2.f, 3.f};
+    int y[4] = {__float_as_int(seed), 1, 2, 3};
+#pragma unroll 4
+    for (int i = 0; i < each; i += 4)
+#pragma unroll
+        for (int c = 0; c < 4; c++) {
+            if (U == FMA) asm volatile("fma.rn.f32 %0, %0, %0, %0;" : "+f"(x[c]));
+            if (U == EXP) asm volatile("ex2.approx.f32 %0, %0;" : "+f"(x[c]));
+            if (U == INT) asm volatile("add.s32 %0, %0, %0;" : "+r"(y[c]));
+        }
+}
+
+// ---- elements -----------------------------------------------------------------------------------------------------
+
+enum Type { F32, TF32, F16, BF16, FP8, FP4, I8, I32 };
+__device__ __forceinline__ u32 pack2(Type t, float x, float y) {
+    if (t == BF16) {
+        __nv_bfloat162 v = __floats2bfloat162_rn(x, y);
+        return *(u32*)&v;
+    }
+    __half2 v = __floats2half2_rn(x, y);
+    return *(u32*)&v;
+}
+template <Type T>
+__device__ __forceinline__ float element(const byte* base, long long index) {
+    switch (T) {
+        case F32: case TF32: return ((const float*)base)[index];
+        case F16: return __half2float(((const __half*)base)[index]);
+        case BF16: return __bfloat162float(((const __nv_bfloat16*)base)[index]);
+        case FP8: return float(((const __nv_fp8_e4m3*)base)[index]);
+        case FP4: return __half2float(from_fp4(base[index / 2] >> (index & 1) * 4 & 15));
+        case I8: return ((const signed char*)base)[index];
+        default: return (float)((const int*)base)[index];
+    }
+}
+template <Type T>
+__device__ __forceinline__ void put2(byte* base, long long index, float x, float y) {
+    if (T == F32) *(float2*)((float*)base + index) = make_float2(x, y);
+    else *(u32*)(base + index * 2) = pack2(T, x, y);
+}
+
+// A tile of a global matrix, for the reference: what the kernel means to read.
+struct Tile {
+    const byte* base = nullptr;
+    int row = 0, col = 0, pitch = 0;  // elements
+    template <Type T>
+    __device__ __forceinline__ float at(int r, int c) const {
+        return element<T>(base, (long long)(row + r) * pitch + col + c);
+    }
+    // The chunk of 16 bytes at a row and a byte of it.
+    template <int BITS>
+    __device__ __forceinline__ uint4 chunk(int r, int b) const {
+        return *(const uint4*)(base + (((long long)(row + r) * pitch + col) * BITS / 8 + b));
+    }
+};
+
+// Adds the product of two tiles to an accumulator, element by element from global memory: what the kernel means.
+// GROUP: four warps share 64 rows as wgmma has it; else a warp has 16 rows as mma.sync does. KN: b is [K, N], else [N, K].
+template <Type TA, Type TB, bool KN, bool GROUP, int MT, int NE>
+__device__ void reference_mma(float (&acc)[MT][NE], const Tile& a, const Tile& b, int depth, int warp, int lane) {
+#pragma unroll 1
+    for (int m = 0; m < MT; m++)
+#pragma unroll 1
+        for (int i = 0; i < NE; i++) {
+            int row = m * (GROUP ? 64 : 16) + (GROUP ? warp % 4 * 16 : 0) + lane / 4 + (i >> 1 & 1) * 8;
+            int col = i / 4 * 8 + lane % 4 * 2 + (i & 1);
+            float s = 0;
+            for (int k = 0; k < depth; k++)
+                s += a.at<TA>(row, k) * (KN ? b.at<TB>(k, col) : b.at<TB>(col, k));
+            acc[m][i] += s;
+        }
+}
+// Calls f with every pair of neighbouring elements of an accumulator: row, column, first index.
+template <bool GROUP, int MT, int NE, class F>
+__device__ __forceinline__ void each_pair(int warp, int lane, F f) {
+#pragma unroll
+    for (int m = 0; m < MT; m++)
+#pragma unroll
+        for (int i = 0; i < NE; i += 2)
+            f(m * (GROUP ? 64 : 16) + (GROUP ? warp % 4 * 16 : 0) + lane / 4 + (i >> 1 & 1) * 8, i / 4 * 8 + lane % 4 * 2, m, i);
+}
+
+// ---- tables of the harness ----------------------------------------------------------------------------------------
+
+struct Matrix {
+    const char* name;
+    int rows, cols, pitch_rows, pitch;  // elements; the pitches are whole blocks
+    int bits;
+    Type type;
+    bool output;
+};
+struct Box {
+    int matrix, rows, cols, swizzle;
+};
+
+}  // namespace wl

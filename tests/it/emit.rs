@@ -1,0 +1,123 @@
+//! Kernels as source text: what is written, what is refused, and that a compiler takes it where there is one.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use warpline::Status;
+use warpline_emit::cuda;
+use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, embedded_names, scenario};
+use warpline_sim::ir::Program;
+use warpline_tests::warpline;
+
+fn program(name: &str) -> Program {
+    let (file, text) = embedded(name).unwrap();
+    let scenario = scenario(file, text).unwrap();
+    let kernel = embedded_kernel_of(name, &scenario.kernel).unwrap();
+    let machine = warpline_models::embedded(&scenario.machine).unwrap();
+    let cores = machine.get("core.count").map(|c| c as i64);
+    compile(kernel.0, kernel.1, &Inputs { set: &scenario.set, cores }).unwrap()
+}
+
+fn small(name: &str, set: &[(&str, i64)]) -> Program {
+    let (file, text) = warpline_scenarios::embedded_kernel(name).unwrap();
+    let set: BTreeMap<String, i64> = set.iter().map(|(k, v)| (k.to_string(), *v)).collect();
+    compile(file, text, &Inputs { set: &set, cores: Some(132) }).unwrap()
+}
+
+fn is_cuda(p: &Program) -> bool {
+    p.needs.iter().all(|(n, _)| ["sm_80", "sm_90", "sm_90a"].contains(&n.as_str())) && !p.needs.is_empty()
+}
+
+/// The text of the kernel alone.
+fn body(text: &str) -> String {
+    let from = text.find("__global__ void __launch_bounds__").unwrap();
+    let to = text[from..].find("\n}\n").unwrap();
+    text[from..from + to].to_string()
+}
+
+#[test]
+fn every_scenario_of_sm_80_to_sm_90a_is_written() {
+    let all: Vec<(&str, Program)> = embedded_names().into_iter().map(|n| (n, program(n))).collect();
+    let mut written = 0;
+    for (name, p) in all.iter().filter(|(_, p)| is_cuda(p)) {
+        cuda(p, p).unwrap_or_else(|e| panic!("{name}: {e}"));
+        written += 1;
+    }
+    assert!(written >= 70, "{written}");
+}
+
+#[test]
+fn other_vendors_and_sm_100a_are_refused_with_the_statement() {
+    for (name, why) in
+        [("blackwell/gemm_1sm", "sm_100a"), ("cdna/num_stages_2", "AMD"), ("metal/triple_buffer", "mma.sync")]
+    {
+        let p = program(name);
+        let e = cuda(&p, &p).unwrap_err();
+        assert!(e.line > 0 && e.why.contains(why), "{name}: {e}");
+    }
+    let said = warpline(&["emit", "blackwell/gemm_1sm", "--target", "cuda"]);
+    assert_eq!((said.status, said.out.as_str()), (Status::BadInput, ""));
+    assert!(said.err.contains("gemm_1sm.pipe:"), "{}", said.err);
+}
+
+#[test]
+fn roles_loops_barriers_and_counts_are_those_of_the_text() {
+    let p = small("hopper/tma_warp_specialized", &[("m", 256), ("n", 512), ("k", 448)]);
+    insta::assert_snapshot!("tma_warp_specialized", body(&cuda(&p, &p).unwrap()));
+}
+
+#[test]
+fn a_condition_with_else_inside_a_loop_keeps_its_arms() {
+    let p = small("museum/m09_expect_without_arrive/kernel", &[("tiles", 3)]);
+    let text = body(&cuda(&p, &p).unwrap());
+    assert_eq!(text.matches("arrive_expect").count(), 1, "{text}");
+    let p = small("museum/m15_no_init_fence/kernel", &[("tiles", 3)]);
+    let text = body(&cuda(&p, &p).unwrap());
+    assert_eq!(text.matches("} else {").count(), 1, "{text}");
+}
+
+#[test]
+fn a_mutant_is_held_to_the_kernel_it_was_made_from() {
+    let said = warpline(&["emit", "ampere/naive", "--target", "cuda", "--mutant", "0"]);
+    let plain = warpline(&["emit", "ampere/naive", "--target", "cuda"]);
+    assert_eq!((said.status, plain.status), (Status::Holds, Status::Holds));
+    assert!(said.err.contains("left out"), "{}", said.err);
+    let reference = |t: &str| t[t.find(") reference(").unwrap()..].to_string();
+    assert_eq!(reference(&said.out), reference(&plain.out));
+    assert_eq!(body(&said.out).matches("wl::barrier()").count() + 1, body(&plain.out).matches("wl::barrier()").count());
+    let said = warpline(&["emit", "ampere/naive", "--target", "cuda", "--mutant", "1000"]);
+    assert_eq!(said.status, Status::BadInput);
+}
+
+/// Compiles what is emitted, where `nvcc` can be started; elsewhere it says that it did not.
+#[test]
+fn nvcc_takes_what_is_emitted() {
+    if Command::new("nvcc").arg("--version").output().is_err() {
+        println!("skipped: there is no nvcc here");
+        return;
+    }
+    let dir = std::env::temp_dir().join(format!("warpline-emit-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    for name in ["hopper/tma_warp_specialized", "ampere/smem_double_buffer", "correct/tma_async"] {
+        let p = program(name);
+        let (source, object) = (dir.join("x.cu"), dir.join("x.cubin"));
+        std::fs::write(&source, cuda(&p, &p).unwrap()).unwrap();
+        let done = Command::new("nvcc")
+            .args([
+                "-std=c++17",
+                "-gencode",
+                "arch=compute_90a,code=sm_90a",
+                "-cubin",
+                "-DWL_WATCH",
+                "-DWL_DELAY",
+                "-DWL_STAMP",
+                "-o",
+            ])
+            .arg(&object)
+            .arg(&source)
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{name}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}

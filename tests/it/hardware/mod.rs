@@ -1,0 +1,64 @@
+//! Verdicts beside what one H200 did: `docs/hardware.md` is made from what `calibrate/hardware` recorded, and held to it.
+//!
+//! A proved kernel that was anything but right is a bug of ours: the tests fail. After new measurements,
+//!
+//! ```sh
+//! WARPLINE_HARDWARE=write cargo test -p warpline-tests --test it hardware
+//! ```
+//!
+//! writes the page anew. The device itself is never asked for here.
+
+mod page;
+mod record;
+
+use std::path::PathBuf;
+
+use record::{Observed, museum, mutants, scenarios};
+
+fn root(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+#[test]
+fn the_page_is_what_was_recorded() {
+    let page = page::page();
+    if std::env::var("WARPLINE_HARDWARE").is_ok_and(|v| v == "write") {
+        std::fs::write(root("docs/hardware.md"), &page).unwrap();
+    }
+    assert!(
+        read("docs/hardware.md") == page,
+        "docs/hardware.md is not what the record gives; the module says how to write it"
+    );
+}
+
+#[test]
+fn what_is_proved_was_right() {
+    let odd: Vec<String> = mutants()
+        .iter()
+        .filter(|m| m.holds && !m.observed.fine() && !record::KNOWN.contains(&m.case.as_str()))
+        .map(|m| m.case.clone())
+        .chain(scenarios().iter().filter(|s| s.holds && !s.observed.fine()).map(|s| s.case.clone()))
+        .chain(museum().iter().filter(|m| !m.fix.fine()).map(|m| m.name.clone()))
+        .collect();
+    assert_eq!(odd, Vec::<String>::new());
+}
+
+#[test]
+fn every_deadlock_that_is_certain_hung_or_was_trapped() {
+    for m in mutants().iter().filter(|m| m.letter == 'd') {
+        assert!(matches!(m.observed, Observed::Hang(_) | Observed::Fault), "{}: {:?}", m.case, m.observed);
+    }
+}
+
+/// The mutants that are known to be judged wrongly are still so; when one is not, its row leaves DEVIATIONS.md.
+#[test]
+fn fixme_registers_that_nothing_wrote_are_read_on_hardware_too() {
+    for case in record::KNOWN {
+        let m = mutants().into_iter().find(|m| m.case == case).unwrap();
+        assert!(m.holds && !m.observed.fine(), "{case}: {:?}", m.observed);
+    }
+}

@@ -1,0 +1,195 @@
+//! `docs/hardware.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::read;
+use super::record::{Mutant, Observed, Run, museum, mutants, scenarios};
+
+const HEAD: &str = "\
+# On hardware
+
+What the verdicts say beside what one NVIDIA H200 did, and how fast emitted kernels are. This page is made from what
+`calibrate/hardware` recorded in `calibrate/data` (`tests/it/hardware` makes it and holds it to the record); no test asks for a device.
+
+`warpline emit S --target cuda -o x.cu` writes one CUDA C++ file: a small header with one function for each PTX instruction, the
+kernel with the roles, loops, barriers and counts of the text, a *reference* kernel that takes every operand from where the text says
+it comes from, without any synchronisation, and a harness.
+
+```sh
+nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o x x.cu                # add -DWL_DELAY -DWL_WATCH for what follows
+./x --runs 60                                                                      # against the reference, one line of JSON
+./x --time 15 --real                                                               # times
+```
+
+* Inputs are small whole numbers, so that results are the same to the last bit; `--real` takes others, for times.
+* Every wait on an mbarrier has a deadline (200 ms): past it the thread says its line, barrier and parity, and traps. With `-DWL_WATCH`
+  each warp notes where it is, and a second kernel ends a run that hangs at a barrier of the CTA.
+* With `-DWL_DELAY` every run but the first holds warps back at random before operations, by seed, in one of four ways: now and then
+  a little, one warp always, one statement always, rarely long.
+* With `-DWL_STAMP` every operation is recorded with its begin and end, per warp.
+
+Written: all operations of sm_80 to sm_90a but for those below. Not written: sm_100a (`umma`, `tmem`, `clc`), Metal and HIP. Refused with
+the statement: `mma` of types other than f16 and bf16, `wgmma` on buffers without swizzle, parts of accumulators, rows that are no
+whole chunks of 16 bytes, matrices of one dimension. The scales of packed matrices (`group`) are not applied. Where a kernel multiplies
+registers that it computed itself (`attention/fa3`) there is no reference, and runs are held against each other only. ptxas adds a
+`wgmma.wait_group` of its own to `hopper/tma_wgmma` (C7517), so that kernel runs with one wait more than its text has.
+";
+
+pub(super) fn page() -> String {
+    let mut p = HEAD.to_string();
+    let (all, runs, bugs) = (mutants(), scenarios(), museum());
+    let proved = all.iter().filter(|m| m.holds).count() + runs.iter().filter(|r| r.holds).count() + bugs.len();
+    let odd: Vec<&Mutant> = all.iter().filter(|m| m.holds && !m.observed.fine()).collect();
+    let faulty: Vec<&Mutant> = all.iter().filter(|m| !m.holds).collect();
+    let seen = faulty.iter().filter(|m| !m.observed.fine()).count();
+    let bugs_seen = bugs.iter().filter(|b| !b.bug.fine()).count();
+    let _ = write!(
+        p,
+        "\n## In short\n\n\
+         * {proved} kernels that the verifier proves (scenarios at several sizes, repairs of the museum, mutants it calls harmless): \
+         {} were right in every run. The other {}, {}, are a known gap: a register that nothing wrote is read (DEVIATIONS.md 32).\n\
+         * {} mutants that it refutes: {seen} were seen to fail, {} were right in all 60 runs.\n\
+         * {} published bugs: {bugs_seen} were seen to fail, {} were not in up to 3000 runs.\n",
+        proved - odd.len(),
+        odd.len(),
+        odd.iter().map(|m| format!("`{}`", m.case)).collect::<Vec<_>>().join(" and "),
+        faulty.len(),
+        faulty.len() - seen,
+        bugs.len(),
+        bugs.len() - bugs_seen
+    );
+    p.push_str(
+        "\nA fault that was not seen is no proof that there is none: most are orders that this chip did not take, missing fences between \
+         proxies, and life cycles (an `init` that nothing orders) whose CTA starts with clean memory.\n",
+    );
+    sizes(&mut p, &runs);
+    by_kind(&mut p, &faulty);
+    by_scenario(&mut p, &all);
+    p.push_str("\n## The museum\n\nPublished bugs and their repairs. All repairs were right in all runs.\n\n");
+    p.push_str("| bug | the verifier | the device | runs |\n|---|---|---|---|\n");
+    for b in &bugs {
+        let _ = writeln!(p, "| {} | {} | {} | {} |", b.name, b.expected, b.bug.words(), b.runs);
+    }
+    p.push_str(
+        "\n`racecheck` is compute-sanitizer's, run on ten of them. It says nothing of copies by TMA and reads by `wgmma`, and was clean on \
+         all ten repairs; `synccheck` found nothing in any.\n",
+    );
+    speed(&mut p);
+    p
+}
+
+/// The scenarios themselves, a row each, with the sizes.
+fn sizes(p: &mut String, runs: &[Run]) {
+    p.push_str("\n## Scenarios\n\n| scenario | verdict | sizes and values | results compared | the device |\n|---|---|---|---|---|\n");
+    let names: BTreeSet<&str> = runs.iter().map(|r| r.scenario.as_str()).collect();
+    for name in names {
+        let of: Vec<&Run> = runs.iter().filter(|r| r.scenario == name).collect();
+        let sizes: Vec<&str> = of.iter().map(|r| r.arguments.as_str()).filter(|a| !a.is_empty()).collect();
+        let fine = of.iter().all(|r| r.observed.fine());
+        let compared = if of.iter().all(|r| r.checked > 0) { "all, with the reference" } else { "with each other" };
+        let verdict = if of[0].holds { "holds" } else { "violated" };
+        let times: u64 = of.iter().map(|r| r.runs).sum();
+        let device =
+            if fine { format!("right in {times} runs") } else { of.iter().map(|r| r.observed.words()).collect() };
+        let _ = writeln!(p, "| {name} | {verdict} | {} | {compared} | {device} |", sizes.join("; "));
+    }
+}
+
+/// Kinds of fault beside kinds of failure.
+fn by_kind(p: &mut String, faulty: &[&Mutant]) {
+    p.push_str(
+        "\n## Refuted mutants, by what the verifier says\n\n\
+         60 runs each, 59 with delays, five kernels sharing the device in turns. The mutants are those of `docs/mutation.md`.\n\n\
+         | fault | mutants | hang | device fault | wrong or varying result | not observed |\n|---|---|---|---|---|---|\n",
+    );
+    let mut kinds: BTreeMap<&str, [usize; 5]> = BTreeMap::new();
+    for m in faulty {
+        let row = kinds.entry(words(m.letter)).or_default();
+        row[0] += 1;
+        row[match m.observed {
+            Observed::Hang(_) => 1,
+            Observed::Fault => 2,
+            Observed::Fine => 4,
+            _ => 3,
+        }] += 1;
+    }
+    for (kind, [n, hang, fault, wrong, none]) in kinds {
+        let _ = writeln!(p, "| {kind} | {n} | {hang} | {fault} | {wrong} | {none} |");
+    }
+}
+
+fn by_scenario(p: &mut String, all: &[Mutant]) {
+    p.push_str(
+        "\n## Mutants by scenario\n\n| scenario | proved harmless, right | proved, not right | refuted, seen | refuted, not observed |\n\
+         |---|---|---|---|---|\n",
+    );
+    let names: BTreeSet<&str> = all.iter().map(|m| m.scenario.as_str()).collect();
+    for name in names {
+        let count = |holds: bool, fine: bool| {
+            all.iter().filter(|m| m.scenario == name && m.holds == holds && m.observed.fine() == fine).count()
+        };
+        let _ = writeln!(
+            p,
+            "| {name} | {} | {} | {} | {} |",
+            count(true, true),
+            count(true, false),
+            count(false, false),
+            count(false, true)
+        );
+    }
+}
+
+/// The words of `tests/it/mutation/fate.rs`.
+fn words(letter: char) -> &'static str {
+    match letter {
+        'd' | 'D' => "deadlock",
+        'R' => "RAW race",
+        'W' => "WAR race",
+        'O' => "WAW race",
+        'T' => "stale tile",
+        'P' => "parity alias",
+        'B' => "transaction bytes",
+        'A' => "arrival count",
+        'F' => "missing fence",
+        'L' => "life cycle",
+        'V' => "divergent barrier",
+        'S' => "scope",
+        'C' => "coverage",
+        'G' => "range",
+        's' => "a schedule drawn at random is at fault",
+        _ => panic!("no refuted mutant has the letter {letter}"),
+    }
+}
+
+fn speed(p: &mut String) {
+    let rows = |path: &str| -> Vec<Value> { read(path).lines().map(|l| serde_json::from_str(l).unwrap()).collect() };
+    let cublas = rows("calibrate/data/h200_cublas.jsonl");
+    let best = cublas.iter().find(|c| c["m"] == 4096 && c["k"] == 4096).unwrap()["us"].as_f64().unwrap();
+    let _ = write!(
+        p,
+        "\n## Speed at 4096 x 4096 x 4096, bf16\n\nMedian of 15 launches, random inputs; cuBLAS 13.1 through PyTorch on the same device: \
+         {best:.1} us. The clock is what the chip ran at meanwhile.\n\n| kernel | us | lowest to highest | again | TFLOP/s | of cuBLAS's \
+         time | MHz |\n|---|---|---|---|---|---|---|\n"
+    );
+    let mut timed = rows("calibrate/data/h200_timed.jsonl");
+    timed.retain(|t| t["case"].as_str().unwrap().starts_with("train."));
+    timed.sort_by(|a, b| a["us"].as_f64().unwrap().total_cmp(&b["us"].as_f64().unwrap()));
+    for t in timed {
+        let us = t["us"].as_f64().unwrap();
+        let _ = writeln!(
+            p,
+            "| {} | {us:.1} | {:.1} to {:.1} | {:.1} | {:.0} | {:.2} | {} |",
+            t["case"].as_str().unwrap().trim_start_matches("train."),
+            t["us_low"].as_f64().unwrap(),
+            t["us_high"].as_f64().unwrap(),
+            t["again_us"].as_f64().unwrap(),
+            2.0 * 4096f64.powi(3) / us / 1e6,
+            us / best,
+            t["mhz"]
+        );
+    }
+    p.push_str("\n`s2` is two stages. \"Again\" is the median of a second round, a quarter of a minute later.\n");
+}

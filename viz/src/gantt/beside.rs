@@ -1,0 +1,99 @@
+//! Two runs in one chart: B under A, from one start, on one axis.
+
+use warpline_sim::timeline::{Row, Timeline};
+
+use super::format::grouped;
+use super::layout::nearest;
+
+/// A timeline of both, and the headings of its CTAs. Only the first so many CTAs of each are in it.
+///
+/// The clock is kept where both have the same.
+pub fn beside(a: &Timeline, b: &Timeline, ctas: (Option<u32>, Option<u32>)) -> (Timeline, Vec<String>) {
+    let mut both = Timeline {
+        title: title(&a.title, &b.title),
+        subtitle: if a.subtitle == b.subtitle {
+            a.subtitle.clone()
+        } else {
+            let differ = differing(&a.subtitle, &b.subtitle);
+            format!("A: {}   B: {}", differ.0, differ.1)
+        },
+        mhz: if a.mhz == b.mhz { a.mhz } else { 0.0 },
+        end: a.end.max(b.end),
+        truncated_at: match (a.truncated_at, b.truncated_at) {
+            (Some(x), Some(y)) => Some(x.min(y)),
+            (x, y) => x.or(y),
+        },
+        ..Timeline::default()
+    };
+    let mut headings = Vec::new();
+    for (name, t, ctas) in [("A", a, ctas.0), ("B", b, ctas.1)] {
+        let first = headings.len() as u32;
+        let last = t.rows.iter().map(|r| r.cta).filter(|c| ctas.is_none_or(|n| *c < n)).max();
+        let cycles = grouped(nearest(t.end));
+        let title = t.title.split(" on ").next().unwrap_or_default();
+        headings.extend((0..=last.unwrap_or(0)).map(|cta| format!("{name}: {title}, CTA {cta}; {cycles} cycles")));
+        add(&mut both, t, first, last.unwrap_or(0));
+    }
+    both.spans.sort_by_key(|s| (s.start, s.row));
+    (both, headings)
+}
+
+/// Adds the rows and spans of a run. Wakes are left out: arrows within two runs at once are too many to follow.
+fn add(both: &mut Timeline, t: &Timeline, first: u32, last: u32) {
+    let sites = both.sites.len() as u32;
+    let mut place: Vec<Option<u32>> = Vec::with_capacity(t.rows.len());
+    for row in &t.rows {
+        place.push((row.cta <= last).then(|| {
+            both.rows.push(Row { cta: row.cta + first, ..row.clone() });
+            both.rows.len() as u32 - 1
+        }));
+    }
+    for span in &t.spans {
+        let Some(row) = place.get(span.row as usize).copied().flatten() else { continue };
+        let mut span = span.clone();
+        (span.woken_by, span.started_by, span.on) = (None, None, None);
+        span.row = row;
+        span.site = span.site.map(|s| s + sites);
+        both.spans.push(span);
+    }
+    both.sites.extend(t.sites.iter().cloned());
+}
+
+/// Both titles; what both run on is said once.
+fn title(a: &str, b: &str) -> String {
+    match (a.split_once(" on "), b.split_once(" on ")) {
+        _ if a == b => a.to_string(),
+        (Some((x, machine)), Some((y, other))) if machine == other => format!("A: {x}   B: {y}   on {machine}"),
+        _ => format!("A: {a}   B: {b}"),
+    }
+}
+
+/// Of two lists of values, those that the other does not have; all where nothing is left.
+fn differing(a: &str, b: &str) -> (String, String) {
+    let values = |s: &str| s.split(", ").map(str::to_string).collect::<Vec<_>>();
+    let (a_values, b_values) = (values(a), values(b));
+    let own = |these: &[String], others: &[String], all: &str| {
+        let own: Vec<&str> = these.iter().filter(|v| !others.contains(v)).map(String::as_str).collect();
+        if own.is_empty() { all.to_string() } else { own.join(", ") }
+    };
+    (own(&a_values, &b_values, a), own(&b_values, &a_values, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles() {
+        assert_eq!(title("x on m", "x on m"), "x on m");
+        assert_eq!(title("x on m", "y on m"), "A: x   B: y   on m");
+        assert_eq!(title("x on m", "x on n"), "A: x on m   B: x on n");
+    }
+
+    #[test]
+    fn values_that_differ() {
+        let two = differing("m = 1, stages = 2", "m = 1, stages = 3, ahead = 1");
+        assert_eq!(two, ("stages = 2".to_string(), "stages = 3, ahead = 1".to_string()));
+        assert_eq!(differing("m = 1", "m = 1, k = 2"), ("m = 1".to_string(), "k = 2".to_string()));
+    }
+}

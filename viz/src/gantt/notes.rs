@@ -1,0 +1,118 @@
+//! What is pointed out above the rows: marks of the caller and faults, each with a line down through the rows.
+//!
+//! ```text
+//!        | epilogue starts        a label never lies on another, and no label's line runs
+//!   | prologue     | WAR race     through another label: what finds no place is told below
+//!   +--------------------------   the chart instead
+//! ```
+
+use warpline_sim::timeline::TICKS;
+
+use super::font::Measure;
+use super::format::grouped;
+use super::layout::Frame;
+use super::options::GanttOptions;
+use super::scene::{Align, Area, Layer, Scene};
+
+/// Lines of labels at most.
+const LINES: i32 = 4;
+
+#[derive(Clone, Debug)]
+struct Label {
+    x: i32,
+    /// Left end and width of the text.
+    left: i32,
+    width: i32,
+    line: i32,
+    text: String,
+    fault: bool,
+}
+
+/// The labels above the rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Strip {
+    labels: Vec<Label>,
+    lines: i32,
+    /// What found no place, as sentences.
+    pub(crate) rest: Vec<String>,
+}
+
+impl Strip {
+    pub(crate) fn new(frame: &Frame<'_>, options: &GanttOptions, measure: &Measure) -> Strip {
+        let window = frame.scale.window;
+        let faults = frame.t.faults.iter().map(|f| (f.tick, f.label.clone(), true, f.site));
+        let marks = options.marks.iter().map(|m| (m.cycle.saturating_mul(TICKS), m.text.clone(), false, u32::MAX));
+        let mut all: Vec<_> = faults.chain(marks).filter(|m| (window.from..=window.to).contains(&m.0)).collect();
+        all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let mut strip = Strip::default();
+        let (em, gap) = (size(frame.em), frame.em / 3);
+        let end = frame.scale.x + frame.scale.w;
+        for (tick, text, fault, site) in all {
+            let x = column(frame, tick);
+            let text = text.replace(char::is_control, " ");
+            let width = measure.width(&text, em);
+            let left = (x + gap).min(end - width);
+            let line = (0..LINES).find(|&line| left >= frame.scale.x && strip.free(line, x, (left, left + width), gap));
+            match line {
+                Some(line) if !text.is_empty() => {
+                    strip.lines = strip.lines.max(line + 1);
+                    strip.labels.push(Label { x, left, width, line, text, fault });
+                }
+                _ => {
+                    let at = frame.t.sites.get(site as usize).map_or(String::new(), |s| format!(" at line {}", s.line));
+                    let what = if fault { "Fault" } else { "Mark" };
+                    strip.rest.push(format!("{what} at cycle {}: {text}{at}.", grouped(tick.div_ceil(TICKS))));
+                }
+            }
+        }
+        strip.rest.reverse();
+        strip
+    }
+
+    /// Whether a label fits on a line, and its own line down to the rows fits between the others.
+    fn free(&self, line: i32, x: i32, (left, right): (i32, i32), gap: i32) -> bool {
+        self.labels.iter().all(|l| {
+            let under = (left - gap..=right + gap).contains(&l.x);
+            let over = (l.left - gap..=l.left + l.width + gap).contains(&x);
+            let beside = right + gap <= l.left || l.left + l.width + gap <= left;
+            match l.line.cmp(&line) {
+                std::cmp::Ordering::Less => !over,
+                std::cmp::Ordering::Equal => beside && !under && !over,
+                std::cmp::Ordering::Greater => !under,
+            }
+        })
+    }
+
+    pub(crate) fn height(&self, em: i32) -> i32 {
+        self.lines * pitch(em)
+    }
+
+    /// Draws the labels and the lines down to the rows, whose top is the plot's.
+    pub(crate) fn draw(&self, frame: &Frame<'_>, scene: &mut Scene) {
+        let (em, plot) = (frame.em, scene.plot);
+        for l in &self.labels {
+            let y = plot.y - (l.line + 1) * pitch(em);
+            let color = if l.fault { frame.theme.fault() } else { frame.theme.ink() };
+            scene.text(Area::new(l.left, y, l.width, pitch(em)), &l.text, size(em), Align::Left, color, usize::MAX);
+            scene.fill(Layer::Grid, Area::new(l.x, y + em / 5, 1, plot.y - y - em / 5), color);
+            let blocks = super::marks::texts(scene, Area::new(l.x - 3, plot.y, 7, plot.h));
+            if !l.fault {
+                super::marks::line(frame, scene, (l.x, plot.y, plot.bottom()), &blocks, color);
+            }
+        }
+    }
+}
+
+/// The column of an instant, with room for a line's edge.
+fn column(frame: &Frame<'_>, tick: u64) -> i32 {
+    let (left, right) = (frame.scale.x, frame.scale.x + frame.scale.w);
+    frame.scale.x(tick).clamp(left + 2, (right - 2).max(left + 2))
+}
+
+fn size(em: i32) -> i32 {
+    em * 85 / 100
+}
+
+fn pitch(em: i32) -> i32 {
+    em * 12 / 10
+}

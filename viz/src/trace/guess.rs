@@ -1,0 +1,77 @@
+//! What a slice of somebody else's trace is, by the words in its name.
+//!
+//! A trace of another program says no more than a name. Words of GPU kernels have a class here; a name with none of them is
+//! `control`, so that nothing is taken for a wait or for matrix work that does not say so.
+
+use warpline_sim::timeline::{Stall, What, Work};
+
+/// Words and what they stand for; of a name's words the first that is here decides.
+const WORDS: &[(&str, What)] = {
+    const fn work(w: Work) -> What {
+        What::Work(w)
+    }
+    const fn wait(s: Stall) -> What {
+        What::Stall(s)
+    }
+    &[
+        ("wait", wait(Stall::Mbarrier)),
+        ("mbar", wait(Stall::Mbarrier)),
+        ("mbarrier", wait(Stall::Mbarrier)),
+        ("barrier", wait(Stall::Barrier)),
+        ("syncthreads", wait(Stall::Barrier)),
+        ("stall", wait(Stall::Issue)),
+        ("load", work(Work::Load)),
+        ("tma", work(Work::Load)),
+        ("ldg", work(Work::Load)),
+        ("copy", work(Work::Load)),
+        ("cp", work(Work::Load)),
+        ("fetch", work(Work::Load)),
+        ("prefetch", work(Work::Load)),
+        ("lds", work(Work::Shared)),
+        ("sts", work(Work::Shared)),
+        ("ldmatrix", work(Work::Shared)),
+        ("shared", work(Work::Shared)),
+        ("mma", work(Work::Mma)),
+        ("wgmma", work(Work::Mma)),
+        ("umma", work(Work::Mma)),
+        ("tcgen", work(Work::Mma)),
+        ("mfma", work(Work::Mma)),
+        ("gemm", work(Work::Mma)),
+        ("dot", work(Work::Mma)),
+        ("alu", work(Work::Alu)),
+        ("softmax", work(Work::Alu)),
+        ("exp", work(Work::Alu)),
+        ("dequant", work(Work::Alu)),
+        ("scale", work(Work::Alu)),
+        ("store", work(Work::Store)),
+        ("epilogue", work(Work::Store)),
+        ("write", work(Work::Store)),
+        ("arrive", work(Work::Sync)),
+        ("commit", work(Work::Sync)),
+        ("fence", work(Work::Sync)),
+        ("sync", work(Work::Sync)),
+    ]
+};
+
+/// The class of a slice of this name.
+pub(super) fn class(name: &str) -> What {
+    let lower = name.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphabetic()).filter(|w| !w.is_empty());
+    let known = |word: &str| WORDS.iter().find(|(w, _)| *w == word).map(|(_, what)| *what);
+    words.filter_map(known).next().unwrap_or(What::Work(Work::Control))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_decide() {
+        assert_eq!(class("tma_load_k"), What::Work(Work::Load));
+        assert_eq!(class("WGMMA 3"), What::Work(Work::Mma));
+        assert_eq!(class("wait full[2]"), What::Stall(Stall::Mbarrier));
+        assert_eq!(class("softmax"), What::Work(Work::Alu));
+        assert_eq!(class("loop body"), What::Work(Work::Control));
+        assert_eq!(class(""), What::Work(Work::Control));
+    }
+}
