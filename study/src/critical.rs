@@ -44,13 +44,16 @@ pub struct Critical {
     pub parts: Vec<Part>,
 }
 
+/// What parts are told apart by: who, what, whether it is a wake-up, where.
+type Key = (Who, (u8, u8), bool, Option<u32>);
+
 /// The critical path of a record; `None` where nothing happens in it.
 pub fn critical(t: &Timeline) -> Option<Critical> {
     let chain = chain(t);
     let first = t.spans.get(*chain.first()? as usize)?;
     let mut last = first.start;
     let begin = last;
-    let mut sums: BTreeMap<(Who, (u8, u8), bool, Option<u32>), (u64, u32, What)> = BTreeMap::new();
+    let mut sums: BTreeMap<Key, (u64, u32, What)> = BTreeMap::new();
     for i in chain {
         let s = &t.spans[i as usize];
         let who = match &t.rows[s.row as usize].kind {
