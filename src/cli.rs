@@ -34,6 +34,8 @@ pub enum Command {
     Sweep(Sweep),
     /// Join the parts of a sweep that several machines shared
     Merge(Merge),
+    /// Scale each resource and latency of the machine in turn and rank what the kernel would gain
+    Whatif(Whatif),
     /// Compare the claims of scenarios with what a run computes
     Check(Check),
     /// What a finding's code means: an example, the fix, where the rule stands
@@ -182,6 +184,26 @@ pub struct Merge {
     /// What to show.
     #[command(flatten)]
     pub output: SweepOutput,
+}
+
+/// `warpline whatif`.
+#[derive(Debug, Args)]
+pub struct Whatif {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// Draw the table (.png or .svg)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+
+    /// Print one JSON object (schema `warpline.whatif/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
 }
 
 /// On what and with which values to verify, and how far to look.

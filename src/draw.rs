@@ -5,13 +5,15 @@ use std::path::Path;
 use warpline_sim::Report;
 use warpline_sim::timeline::Timeline;
 use warpline_study::sweep::{Axis, Outcome, Part, Value, best};
+use warpline_study::whatif::{self, Change};
 use warpline_viz::gantt::{self, GanttOptions, Noted, Size};
-use warpline_viz::plot::{self, Cell, Heat, Lines, Plot};
+use warpline_viz::plot::{self, Bar, Bars, Cell, Heat, Lines, Plot};
 use warpline_viz::trace;
 
 use crate::cli;
 use crate::failure::Failure;
 use crate::recorded::Recorded;
+use crate::simulate::Ran;
 
 /// Spans a record may have: enough for any chart one can read, little enough to keep in memory.
 pub(crate) const SPANS: usize = 2_000_000;
@@ -140,6 +142,28 @@ pub(crate) fn sweep(part: &Part, metric: &str, format: Format) -> Result<Vec<u8>
             "vary fewer, or list the points in a file with `--points`, which counts as one",
         )),
     }
+}
+
+/// A picture of a what-if table: the numbers that matter.
+pub(crate) fn whatif(ran: &Ran, rows: &[whatif::Row], format: Format) -> Result<Vec<u8>, Failure> {
+    /// Rows that a picture has room for.
+    const MOST: usize = 24;
+    let base = ran.report.cycles;
+    let change = |row: &whatif::Row, c| row.gain(c, base).map(|g| (-g * 1000.0).round() / 10.0);
+    let bars = rows.iter().filter(|r| r.matters(base)).take(MOST).map(|row| Bar {
+        name: row.key.clone(),
+        values: [Change::Free, Change::Faster, Change::Slower].map(|c| change(row, c)).into(),
+    });
+    plot(
+        &Plot::Bars(Bars {
+            title: format!("{} on {}: what if", ran.subject.name, ran.subject.machine.name),
+            subtitle: ran.report.bottleneck.clone(),
+            x_name: "change of the time".into(),
+            series: ["free", "twice as fast", "twice as slow"].map(String::from).into(),
+            rows: bars.collect(),
+        }),
+        format,
+    )
 }
 
 /// A picture's bytes.

@@ -9,9 +9,12 @@ use serde::Serialize;
 use warpline_sim::ir::Site;
 use warpline_sim::machine::Machine;
 use warpline_sim::report::{Finding, Outcome, Waiting};
+use warpline_sim::timeline::What;
+use warpline_study::critical::{Part, Who};
 use warpline_viz::words;
 
 use crate::claims::Judged;
+use crate::critical::Path;
 use crate::failure::Failure;
 use crate::show::Neighbour;
 use crate::simulate::Ran;
@@ -55,6 +58,7 @@ struct RunObject<'a> {
     roles: Vec<RoleObject<'a>>,
     uses: Vec<UseObject<'a>>,
     bottleneck: &'a str,
+    critical_path: Option<PathObject<'a>>,
     findings: Vec<FindingObject<'a>>,
     hang: Vec<WaitingObject<'a>>,
     reads: ReadsObject,
@@ -94,6 +98,25 @@ pub(crate) struct PlaceObject<'a> {
     line: u32,
     column: u32,
     text: &'a str,
+}
+
+#[derive(Serialize)]
+struct PathObject<'a> {
+    cycles: f64,
+    until: f64,
+    whole: bool,
+    parts: Vec<PartObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct PartObject<'a> {
+    role: Option<&'a str>,
+    engine: Option<&'static str>,
+    what: &'static str,
+    kind: &'static str,
+    place: Option<PlaceObject<'a>>,
+    fraction: f64,
+    links: u32,
 }
 
 #[derive(Serialize)]
@@ -171,8 +194,32 @@ pub(crate) fn place(sites: &[Site], site: u32) -> PlaceObject<'_> {
     }
 }
 
+fn path_object<'a>(path: &'a Path, sites: &'a [Site]) -> PathObject<'a> {
+    let part = |p: &'a Part| PartObject {
+        role: match &p.who {
+            Who::Role(role) => Some(role),
+            Who::Engine(_) => None,
+        },
+        engine: match &p.who {
+            Who::Role(_) => None,
+            Who::Engine(e) => Some(words::engine(*e)),
+        },
+        what: words::what(p.what),
+        kind: match p.what {
+            What::Stall(_) if p.wake => "woken",
+            What::Stall(_) => "waits",
+            _ => "works",
+        },
+        place: p.site.map(|s| place(sites, s)),
+        fraction: p.fraction,
+        links: p.links,
+    };
+    let parts = path.critical.parts.iter().map(part).collect();
+    PathObject { cycles: path.critical.cycles, until: path.until, whole: path.whole, parts }
+}
+
 /// The object of one run.
-pub(crate) fn run(ran: &Ran, others: &[Neighbour], claims: &[Judged]) -> Result<String, Failure> {
+pub(crate) fn run(ran: &Ran, path: Option<&Path>, others: &[Neighbour], claims: &[Judged]) -> Result<String, Failure> {
     let (s, p, r) = (&ran.subject, &ran.subject.program, &ran.report);
     let hang = match &r.outcome {
         Outcome::Hung(waiting) => waiting.as_slice(),
@@ -216,6 +263,7 @@ pub(crate) fn run(ran: &Ran, others: &[Neighbour], claims: &[Judged]) -> Result<
         roles: roles(ran),
         uses: r.uses.iter().map(|u| UseObject { resource: &u.resource, fraction: u.fraction }).collect(),
         bottleneck: &r.bottleneck,
+        critical_path: path.map(|path| path_object(path, &p.sites)),
         findings: findings(ran),
         hang: waiting_objects(hang, &p.sites),
         reads: ReadsObject { checked: r.reads_checked.0, all: r.reads_checked.1 },
@@ -416,8 +464,18 @@ pub(crate) mod tests {
             instead: None,
             values: BTreeMap::from([("cycles".to_string(), 1.0)]),
         };
+        let part = Part {
+            who: Who::Role("load".into()),
+            what: What::Stall(warpline_sim::timeline::Stall::Mbarrier),
+            wake: true,
+            site: Some(0),
+            fraction: 1.0,
+            links: 1,
+        };
+        let critical = warpline_study::critical::Critical { cycles: 1.0, parts: vec![part] };
+        let path = Path { critical, until: 1.0, whole: true };
         let others = [Neighbour { name: "other".into(), ran: Ok(sample::ran("other")) }];
-        let text = run(&sample::faulty("sample"), &others, &[claim]).expect("serialisable");
+        let text = run(&sample::faulty("sample"), Some(&path), &others, &[claim]).expect("serialisable");
         let mut found = BTreeSet::new();
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         assert_eq!(found, documented(RUN));

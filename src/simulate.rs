@@ -52,6 +52,17 @@ pub(crate) fn execute(subject: &Loaded, spans: Option<usize>) -> Result<Report, 
 
 /// The same on another machine.
 pub(crate) fn execute_on(subject: &Loaded, machine: &Machine, spans: Option<usize>) -> Result<Report, RunError> {
+    warpline_sim::run(&subject.program, machine, &options(subject, spans))
+}
+
+/// The same with a record, up to so many spans and events.
+pub(crate) fn record_of(subject: &Loaded, spans: usize, events: u64) -> Result<Report, RunError> {
+    let options = options(subject, Some(spans));
+    let options = RunOptions { max_events: options.max_events.min(events), ..options };
+    warpline_sim::run(&subject.program, &subject.machine, &options)
+}
+
+fn options(subject: &Loaded, spans: Option<usize>) -> RunOptions {
     let mut options = RunOptions {
         timeline: spans,
         skip_repeats: subject.skip_repeats,
@@ -63,7 +74,7 @@ pub(crate) fn execute_on(subject: &Loaded, machine: &Machine, spans: Option<usiz
     if let Some(n) = subject.max_events {
         options.max_events = n;
     }
-    warpline_sim::run(&subject.program, machine, &options)
+    options
 }
 
 /// A failure at a line of the kernel.

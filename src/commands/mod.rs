@@ -17,6 +17,7 @@ mod sweep;
 mod trace;
 mod verify;
 mod view;
+mod whatif;
 
 use crate::cli::{Cli, Command};
 use crate::console::Console;
@@ -30,6 +31,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Barriers(args) => barriers::barriers(args, console),
         Command::Sweep(args) => sweep::sweep(args, console),
         Command::Merge(args) => merge::merge(args, console),
+        Command::Whatif(args) => whatif::whatif(args, console),
         Command::Check(args) => check::check(args, console),
         Command::Explain(args) => explain::explain(args, console),
         Command::Gantt(args) => gantt::gantt(args, console),

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Status};
 use crate::load::{self, Loaded};
 use crate::show::{self, Neighbour};
 use crate::simulate::simulate;
-use crate::{claims, json};
+use crate::{claims, critical, json};
 
 pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> {
     let subject = load::load(&args.subject)?;
@@ -19,15 +19,16 @@ pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> 
     let ran = simulate(console, subject, None)?;
     let wanted = args.json && !kept;
     let claims = if wanted { claims::evaluate(&ran.subject, Some(&ran.report), &args.subject)? } else { Vec::new() };
+    let path = critical::of(&ran);
     if args.json {
-        console.print(&json::run(&ran, &neighbours, &claims)?)?;
+        console.print(&json::run(&ran, path.as_ref(), &neighbours, &claims)?)?;
     } else {
         let paint = console.paint();
         if kept {
             console.print(&show::kept(&ran, paint))?;
             return Ok(ran.status());
         }
-        console.print(&(show::run(&ran, paint) + &show::beside(&ran, &neighbours, paint)))?;
+        console.print(&(show::run(&ran, path.as_ref(), paint) + &show::beside(&ran, &neighbours, paint)))?;
     }
     Ok(ran.status())
 }

@@ -2,6 +2,7 @@
 
 mod barriers;
 mod beside;
+mod critical;
 mod faults;
 mod numbers;
 mod roles;
@@ -12,6 +13,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod whatif;
 
 pub(crate) use barriers::barriers;
 pub(crate) use beside::{Neighbour, beside};
@@ -19,8 +21,10 @@ pub(crate) use numbers::{exact, of, plain, short};
 pub(crate) use sweep::sweep;
 pub(crate) use table::{Align, Table, wrap};
 pub(crate) use verdict::verdict;
+pub(crate) use whatif::whatif;
 
 use crate::console::Paint;
+use crate::critical::Path;
 use crate::simulate::Ran;
 
 /// Columns of a line.
@@ -39,12 +43,13 @@ pub(crate) fn kept(ran: &Ran, paint: Paint) -> String {
 }
 
 /// Everything about one run.
-pub(crate) fn run(ran: &Ran, paint: Paint) -> String {
+pub(crate) fn run(ran: &Ran, path: Option<&Path>, paint: Paint) -> String {
     let mut text = summary::head(&ran.subject, paint);
     text += &faults::outcome(ran, paint);
     text += &summary::numbers(ran, paint);
     text += &roles::table(ran, paint);
     text += &roles::waits(ran, paint);
+    text += &critical::path(ran, path, paint);
     text += &faults::findings(ran, paint);
     text += &summary::basis(ran, paint);
     text + "\n"

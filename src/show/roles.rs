@@ -108,7 +108,7 @@ pub(super) fn short_file(file: &str) -> &str {
 }
 
 /// A line cut to the width, with the cut shown.
-fn cut(line: &str) -> String {
+pub(super) fn cut(line: &str) -> String {
     if line.chars().count() <= WIDTH {
         return line.to_string();
     }

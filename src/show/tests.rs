@@ -21,7 +21,7 @@ fn has(text: &str, parts: &[&str]) {
 
 #[test]
 fn a_run_says_all_it_knows() {
-    let text = run(&sample::ran("metal/sample"), PLAIN);
+    let text = run(&sample::ran("metal/sample"), None, PLAIN);
     has(
         &text,
         &[
@@ -45,7 +45,7 @@ fn a_run_says_all_it_knows() {
 
 #[test]
 fn faults_come_with_both_lines_and_a_hang_with_its_waiters() {
-    let text = run(&sample::faulty("sample"), PLAIN);
+    let text = run(&sample::faulty("sample"), None, PLAIN);
     has(
         &text,
         &[
@@ -63,7 +63,7 @@ fn faults_come_with_both_lines_and_a_hang_with_its_waiters() {
 #[test]
 fn colour_adds_no_words() {
     let ran = sample::faulty("sample");
-    let coloured = run(&ran, Paint { colour: true });
+    let coloured = run(&ran, None, Paint { colour: true });
     assert!(coloured.contains("\x1b[1;31mHANGS.\x1b[0m"));
     let mut plain = String::new();
     let mut rest = coloured.split('\x1b');
@@ -71,7 +71,7 @@ fn colour_adds_no_words() {
     for part in rest {
         plain += part.split_once('m').map_or("", |(_, text)| text);
     }
-    assert_eq!(plain, run(&ran, PLAIN));
+    assert_eq!(plain, run(&ran, None, PLAIN));
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn help_and_version_go_to_the_output() {
         "verify",
         "barriers",
         "sweep",
+        "whatif",
         "merge",
         "check",
         "explain",

@@ -22,4 +22,5 @@ mod suggest;
 mod sweep;
 mod verify;
 mod viewer;
+mod whatif;
 mod witness;

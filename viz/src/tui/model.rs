@@ -13,7 +13,6 @@
 use rustc_hash::FxHashMap;
 use warpline_sim::timeline::{Span, Timeline};
 
-use super::chain;
 use super::class::{self, Class};
 use super::index::Index;
 use super::overview::Overview;
@@ -141,9 +140,8 @@ impl Model {
         let overview = Overview::new(&t.spans, &class, end, |i| nodes[track[i] as usize].agents);
         let (label, labels) = intern(&t.spans);
         let (woke, woke_from) = wakes(&t.spans);
-        let chain = Vec::new();
-        let mut m = Model { t, nodes, roots, track, class, label, labels, woke, woke_from, overview, chain, end };
-        m.chain = chain::longest(&m);
+        let chain = warpline_sim::chain::chain(&t);
+        let m = Model { t, nodes, roots, track, class, label, labels, woke, woke_from, overview, chain, end };
         Ok(m)
     }
 

@@ -1,0 +1,94 @@
+//! The object that `whatif --json` prints; `docs/json.md` describes every field.
+
+use serde::Serialize;
+use warpline_study::whatif::{Change, Row};
+
+use crate::failure::Failure;
+use crate::json::text;
+use crate::simulate::Ran;
+
+/// Schema of `warpline whatif --json`.
+pub const WHATIF: &str = "warpline.whatif/1";
+
+#[derive(Serialize)]
+struct WhatifObject<'a> {
+    schema: &'static str,
+    scenario: &'a str,
+    machine: &'a str,
+    cycles: f64,
+    rows: Vec<RowObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct RowObject<'a> {
+    key: &'a str,
+    sort: &'static str,
+    value: f64,
+    unit: &'a str,
+    kind: &'static str,
+    slower: ChangeObject<'a>,
+    faster: ChangeObject<'a>,
+    free: ChangeObject<'a>,
+}
+
+#[derive(Serialize)]
+struct ChangeObject<'a> {
+    cycles: Option<f64>,
+    gain: Option<f64>,
+    why_not: Option<&'a str>,
+}
+
+/// A what-if table.
+pub(crate) fn whatif(ran: &Ran, rows: &[Row]) -> Result<String, Failure> {
+    let base = ran.report.cycles;
+    text(&WhatifObject {
+        schema: WHATIF,
+        scenario: &ran.subject.name,
+        machine: &ran.subject.machine.name,
+        cycles: base,
+        rows: rows.iter().map(|row| object(row, base)).collect(),
+    })
+}
+
+fn object(row: &Row, base: f64) -> RowObject<'_> {
+    let [slower, faster, free] = &row.cycles;
+    fn change<'a>(row: &Row, base: f64, cycles: &'a Result<f64, String>, c: Change) -> ChangeObject<'a> {
+        let why_not = cycles.as_ref().err().map(String::as_str);
+        ChangeObject { cycles: cycles.as_ref().ok().copied(), gain: row.gain(c, base), why_not }
+    }
+    RowObject {
+        key: &row.key,
+        sort: row.sort.name(),
+        value: row.value,
+        unit: &row.unit,
+        kind: row.kind,
+        slower: change(row, base, slower, Change::Slower),
+        faster: change(row, base, faster, Change::Faster),
+        free: change(row, base, free, Change::Free),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::tests::{documented, paths};
+    use crate::sample;
+    use std::collections::BTreeSet;
+    use warpline_study::whatif::Sort;
+
+    #[test]
+    fn the_document_has_every_field_of_a_what_if_table_and_no_other() {
+        let row = Row {
+            key: "k".into(),
+            sort: Sort::Rate,
+            value: 1.0,
+            unit: "u".into(),
+            kind: "measured",
+            cycles: [Err("no".into()), Ok(1.0), Ok(1.0)],
+        };
+        let mut found = BTreeSet::new();
+        let text = whatif(&sample::ran("x"), &[row]).expect("serialisable");
+        paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
+        assert_eq!(found, documented(WHATIF));
+    }
+}

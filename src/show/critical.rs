@@ -1,0 +1,45 @@
+//! The critical path as text.
+
+use warpline_study::critical::{Part, Who};
+use warpline_viz::words;
+
+use super::numbers::{percent, plain};
+use super::roles::{cut, short_file};
+use super::table::{Align, Table};
+use crate::console::Paint;
+use crate::critical::Path;
+use crate::simulate::Ran;
+
+/// Parts listed.
+const PARTS: usize = 8;
+/// Shares below this are not worth a line.
+const SMALL: f64 = 0.0005;
+
+/// What the end of the run rests on, the largest parts first.
+pub(super) fn path(ran: &Ran, path: Option<&Path>, paint: Paint) -> String {
+    let Some(path) = path else { return String::new() };
+    let sites = &ran.subject.program.sites;
+    let mut t = Table::new(&[Align::Right, Align::Left, Align::Left, Align::Left], 2);
+    for p in path.critical.parts.iter().take(PARTS).filter(|p| p.fraction >= SMALL) {
+        let (who, what) = names(p);
+        let place = p.site.and_then(|s| sites.get(s as usize));
+        let place = place.map_or(String::new(), |s| format!("{}:{}  {}", short_file(&s.file), s.line, s.text));
+        t.row([percent(p.fraction), who, what, place]);
+    }
+    let of = if path.whole { String::new() } else { format!(" of the first {} cycles", plain(path.until)) };
+    let lines: String = t.text().lines().map(|l| cut(l) + "\n").collect();
+    format!("{}\n{lines}\n", paint.head(&format!("Critical path{of}, % of its time")))
+}
+
+/// Who, and what it does or waits for.
+fn names(p: &Part) -> (String, String) {
+    let what = words::what(p.what).to_string();
+    match &p.who {
+        Who::Engine(e) => (words::engine(*e).to_string(), "at work".to_string()),
+        Who::Role(role) if p.wake => (role.clone(), format!("woken from {what}")),
+        Who::Role(role) if matches!(p.what, warpline_sim::timeline::What::Stall(_)) => {
+            (role.clone(), format!("waits: {what}"))
+        }
+        Who::Role(role) => (role.clone(), what),
+    }
+}

@@ -1,0 +1,188 @@
+//! What if: each resource and latency of the machine scaled in turn, and what the kernel would gain.
+
+use rayon::prelude::*;
+use warpline_sim::machine::Machine;
+
+/// How a number acts on time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// Cycles something takes: less is better, and free is none.
+    Latency,
+    /// What a resource does in a cycle or a second: more is better, and free is without a limit.
+    Rate,
+    /// How much there is of something: more is better.
+    Capacity,
+}
+
+impl Sort {
+    /// The word used in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sort::Latency => "latency",
+            Sort::Rate => "rate",
+            Sort::Capacity => "capacity",
+        }
+    }
+}
+
+/// How a number is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Twice as slow: a latency doubled, a rate or a capacity halved.
+    Slower,
+    /// Twice as fast: the other way round.
+    Faster,
+    /// No latency, a rate or a capacity that does not bind.
+    Free,
+}
+
+impl Change {
+    /// All, in the order of the columns.
+    pub const ALL: [Change; 3] = [Change::Slower, Change::Faster, Change::Free];
+}
+
+/// Times a rate that no longer binds; more would not be told apart from it in ticks.
+const UNBOUND: f64 = 1e6;
+/// Times a capacity that no longer binds: more CTAs than that a core are not simulated for the sake of a question.
+const PLENTY: f64 = 16.0;
+
+/// A number of the machine and what the kernel's time becomes with it changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its key (`memory.l2_latency`).
+    pub key: String,
+    /// How it acts.
+    pub sort: Sort,
+    /// Its value as it is, and its unit.
+    pub value: f64,
+    /// See `value`.
+    pub unit: String,
+    /// How it is known.
+    pub kind: &'static str,
+    /// Cycles with each of [`Change::ALL`]; where it cannot be run then, why.
+    pub cycles: [Result<f64, String>; 3],
+}
+
+impl Row {
+    /// Share of the time that a change takes away; negative where it adds. `base` is the time as it is.
+    pub fn gain(&self, change: Change, base: f64) -> Option<f64> {
+        let i = Change::ALL.iter().position(|c| *c == change)?;
+        self.cycles[i].as_ref().ok().map(|c| 1.0 - c / base)
+    }
+
+    /// Whether any change of it moves the time by more than a thousandth.
+    pub fn matters(&self, base: f64) -> bool {
+        Change::ALL.into_iter().any(|c| self.gain(c, base).is_none_or(|g| g.abs() >= 0.001))
+    }
+}
+
+/// How a number acts on time; `None` for what is no resource and no latency (sizes of instructions, the clock).
+pub fn sort_of(key: &str, unit: &str) -> Option<Sort> {
+    match (key, unit) {
+        ("clock.mhz" | "clock.peak_mhz" | "launch.kernel_us", _) => None,
+        (_, "cycles") => Some(Sort::Latency),
+        (_, "bytes/cycle" | "FLOP/cycle" | "lane-ops/cycle" | "rows/cycle" | "GB/s") => Some(Sort::Rate),
+        (
+            "limit.shared_per_core"
+            | "limit.regs_per_core"
+            | "limit.warps_per_core"
+            | "limit.ctas_per_core"
+            | "memory.outstanding_per_core"
+            | "memory.l2_bytes"
+            | "memory.llc_bytes",
+            _,
+        ) => Some(Sort::Capacity),
+        _ => None,
+    }
+}
+
+/// A machine with one number changed.
+fn changed(m: &Machine, key: &str, sort: Sort, change: Change) -> Machine {
+    let mut m = m.clone();
+    if let Some(p) = m.params.get_mut(key) {
+        p.value = match (sort, change) {
+            (Sort::Latency, Change::Free) => 0.0,
+            (Sort::Rate, Change::Free) => p.value * UNBOUND,
+            (Sort::Capacity, Change::Free) => p.value * PLENTY,
+            (Sort::Latency, Change::Slower) | (Sort::Rate | Sort::Capacity, Change::Faster) => p.value * 2.0,
+            (Sort::Latency, Change::Faster) | (Sort::Rate, Change::Slower) => p.value / 2.0,
+            // Half of what is counted whole is rounded down.
+            (Sort::Capacity, Change::Slower) => (p.value / 2.0).floor(),
+        };
+    }
+    m
+}
+
+/// Every resource and latency of the machine in turn, those that would gain most first. `run` gives the cycles of the
+/// kernel on a machine.
+pub fn whatif(machine: &Machine, base: f64, run: &(dyn Fn(&Machine) -> Result<f64, String> + Sync)) -> Vec<Row> {
+    let keys: Vec<(&String, Sort)> =
+        machine.params.iter().filter_map(|(key, p)| Some((key, sort_of(key, &p.unit)?))).collect();
+    let mut rows: Vec<Row> = keys
+        .into_par_iter()
+        .map(|(key, sort)| {
+            let p = &machine.params[key];
+            let cycles = Change::ALL.map(|change| run(&changed(machine, key, sort, change)));
+            Row { key: key.clone(), sort, value: p.value, unit: p.unit.clone(), kind: p.kind.name(), cycles }
+        })
+        .collect();
+    let rank = |row: &Row| {
+        let gain = |c| row.gain(c, base).unwrap_or(0.0);
+        (gain(Change::Free), gain(Change::Faster), -gain(Change::Slower))
+    };
+    rows.sort_by(|a, b| {
+        let (x, y) = (rank(a), rank(b));
+        let by_gain = y.0.total_cmp(&x.0).then(y.1.total_cmp(&x.1)).then(y.2.total_cmp(&x.2));
+        by_gain.then_with(|| a.key.cmp(&b.key))
+    });
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use warpline_sim::machine::{Kind, Param, Vendor};
+
+    fn machine() -> Machine {
+        let p = |value, unit: &str| Param {
+            value,
+            unit: unit.into(),
+            kind: Kind::Measured,
+            source: "t".into(),
+            spread: None,
+        };
+        let params = [
+            ("memory.l2_latency", p(100.0, "cycles")),
+            ("memory.dram_gbps", p(10.0, "GB/s")),
+            ("limit.ctas_per_core", p(3.0, "CTAs")),
+            ("core.warp_size", p(32.0, "threads")),
+            ("clock.mhz", p(1000.0, "MHz")),
+        ];
+        Machine {
+            name: "m".into(),
+            title: "M".into(),
+            vendor: Vendor::Paper,
+            arch: "x".into(),
+            params: params.into_iter().map(|(k, v)| (k.to_string(), v)).collect::<BTreeMap<_, _>>(),
+        }
+    }
+
+    #[test]
+    fn each_number_is_scaled_alone_and_the_best_comes_first() {
+        // A latency, then bytes over a rate; not fewer than two CTAs.
+        let run = |m: &Machine| match m.params["limit.ctas_per_core"].value {
+            n if n < 2.0 => Err("too few".to_string()),
+            _ => Ok(m.params["memory.l2_latency"].value + 3000.0 / m.params["memory.dram_gbps"].value),
+        };
+        let rows = whatif(&machine(), 400.0, &run);
+        let keys: Vec<&str> = rows.iter().map(|r| r.key.as_str()).collect();
+        assert_eq!(keys, ["memory.dram_gbps", "memory.l2_latency", "limit.ctas_per_core"]);
+        let gains = |i: usize| Change::ALL.map(|c| rows[i].gain(c, 400.0));
+        assert_eq!(gains(0)[..2], [Some(-0.75), Some(0.375)]);
+        assert!((gains(0)[2].unwrap() - 0.75).abs() < 1e-5);
+        assert_eq!(gains(1), [Some(-0.25), Some(0.125), Some(0.25)]);
+        assert_eq!((gains(2), rows[2].cycles[0].clone()), ([None, Some(0.0), Some(0.0)], Err("too few".into())));
+        assert!(rows.iter().all(|r| r.matters(400.0)));
+    }
+}
