@@ -37,6 +37,7 @@ pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>)
         timeline: spans,
         skip_repeats: subject.skip_repeats,
         warm_l2: subject.warm_l2,
+        fidelity: subject.fidelity,
         fences: subject.fences,
         schedule: subject.schedule.clone(),
         ..RunOptions::default()

@@ -1,0 +1,144 @@
+//! One wave after the other through the caches.
+
+use rustc_hash::FxHashMap;
+
+use crate::ir::Program;
+use crate::protocol::{Foot, Rules, Walker};
+
+use super::cache::{Bytes, Caches, Level};
+use super::{Launch, Lists, Memory, Shares, Wave};
+
+/// A tile: object, coordinates, the part of it.
+type Key = (u16, [i64; 2], (i64, i64), (i64, i64));
+
+/// A wish of one cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Wish {
+    tile: u32,
+    id: i64,
+    bytes: u32,
+    obj: u16,
+}
+
+/// The tiles of a launch and the caches they pass through.
+pub(super) struct Tiles<'p> {
+    prog: &'p Program,
+    walker: Walker<'p>,
+    caches: Caches,
+    names: FxHashMap<Key, u32>,
+    /// Share of the second of two neighbours' equal requests that is merged with the first.
+    merged: f64,
+    at: Launch,
+}
+
+impl<'p> Tiles<'p> {
+    pub(super) fn new(prog: &'p Program, rules: Rules, caches: Caches, merged: f64, at: Launch) -> Self {
+        Tiles { prog, walker: Walker::new(prog, rules, 0), caches, names: FxHashMap::default(), merged, at }
+    }
+
+    /// All waves of a launch.
+    pub(super) fn launch(&mut self, lists: &Lists) -> Memory {
+        let grid = self.prog.grid.len();
+        let resident = (self.at.units * self.at.seats).max(1);
+        let mut total = Bytes::default();
+        let mut waves: Vec<Wave> = Vec::new();
+        for first in (0..grid).step_by(resident as usize) {
+            waves.push(self.wave(first, (first + resident).min(grid), lists, &mut total));
+        }
+        let mut kinds: Vec<u32> = Vec::new();
+        for w in &waves {
+            let same = kinds.iter().copied().find(|k| waves[*k as usize].looks_like(w));
+            kinds.push(same.unwrap_or(kinds.len() as u32));
+        }
+        Memory { waves, kinds, total, resident }
+    }
+
+    /// The clusters from `first` up to `end`, copy by copy, side by side.
+    fn wave(&mut self, first: i64, end: i64, lists: &Lists, total: &mut Bytes) -> Wave {
+        let mut wave = Wave { units: (end - first).min(self.at.units), ..Wave::default() };
+        let mut per = vec![Bytes::default(); self.prog.objects.len()];
+        let steps = (first..end).map(|id| lists.of(id).len()).max().unwrap_or(0);
+        let mut wishes: Vec<Wish> = Vec::new();
+        for step in 0..steps {
+            wishes.clear();
+            for id in first..end {
+                let Some(t) = lists.of(id).get(step) else { continue };
+                let Some(foot) = self.walker.foot(id, t) else { continue };
+                let Some(wish) = self.wish(id, &foot, self.walker.by_elements(t)) else { continue };
+                let sum = &mut per[foot.obj as usize];
+                if t.store {
+                    self.caches.write(self.home(id), wish.tile, wish.bytes, sum);
+                    continue;
+                }
+                sum.asked += wish.bytes as u64;
+                wishes.push(wish);
+                if id % self.at.units == self.at.unit {
+                    wave.levels.entry((foot.obj, foot.at)).or_insert(Level::Near);
+                }
+            }
+            wishes.sort_unstable();
+            for same in wishes.chunk_by(|x, y| x.tile == y.tile) {
+                let level = self.read(same, &mut per[same[0].obj as usize]);
+                for w in same.iter().filter(|w| w.id % self.at.units == self.at.unit) {
+                    wave.signs.push(level);
+                    if level > Level::Near
+                        && let Some(foot) = self.walker.foot(w.id, &lists.of(w.id)[step])
+                    {
+                        let known = wave.levels.entry((foot.obj, foot.at)).or_insert(level);
+                        *known = level.max(*known);
+                    }
+                }
+            }
+        }
+        let share = |part: u64, all: u64| (part as f64 / all.max(1) as f64 * 256.0).round() / 256.0;
+        let shares = |b: &Bytes| match b.asked {
+            0 => Shares::default(),
+            _ => Shares { dram: share(b.read, b.asked), looked: share(b.looked, b.asked) },
+        };
+        wave.shares = per.iter().map(shares).collect();
+        for b in &per {
+            total.add(b);
+        }
+        wave
+    }
+
+    /// All of a wave that read one tile at one step: where it came from.
+    fn read(&mut self, same: &[Wish], sum: &mut Bytes) -> Level {
+        let mut level = Level::Near;
+        for cache in 0..self.caches.count() {
+            // Neighbours in launch order are neighbours on the chip, and what both ask for is looked up once.
+            let (mut n, mut pairs, mut last) = (0u32, 0u32, i64::MIN);
+            for w in same.iter().filter(|w| self.home(w.id) == cache) {
+                n += 1;
+                pairs += (last / 2 == w.id / 2 && last >= 0) as u32;
+                last = w.id;
+            }
+            if n > 0 {
+                let lookups = n as f64 - pairs as f64 * self.merged;
+                let (tile, bytes) = (same[0].tile, same[0].bytes);
+                level = level.max(self.caches.read(cache, tile, bytes, (lookups * bytes as f64) as u64, sum));
+            }
+        }
+        level
+    }
+
+    /// The cache a cluster's core is at. Launch goes round the caches; where they are halves of one, by pairs of neighbours.
+    fn home(&self, id: i64) -> usize {
+        let turn = if self.caches.halves() { id / 2 } else { id };
+        (turn % self.caches.count() as i64) as usize
+    }
+
+    /// What of a tile lies inside its matrix; none where nothing does.
+    fn wish(&mut self, id: i64, foot: &Foot, elements: bool) -> Option<Wish> {
+        let o = &self.prog.objects[foot.obj as usize];
+        let corner = if elements { foot.at } else { [foot.at[0] * o.block[0], foot.at[1] * o.block[1]] };
+        let along = |(from, to): (i64, i64), corner: i64, size: i64| (corner + to).min(size) - (corner + from);
+        let (rows, cols) = (along(foot.rows, corner[0], o.rows), along(foot.cols, corner[1], o.cols));
+        if rows <= 0 || cols <= 0 {
+            return None;
+        }
+        let next = self.names.len() as u32;
+        let tile = *self.names.entry((foot.obj, foot.at, foot.rows, foot.cols)).or_insert(next);
+        Some(Wish { tile, id, bytes: o.bytes_of(rows * cols) as u32, obj: foot.obj })
+    }
+}
