@@ -179,6 +179,11 @@ pub const KEYS: &[Key] = &[
     key("memory.outstanding_per_core", "bytes", "bytes of global loads one core can have in flight"),
     key("tma.latency", "cycles", "TMA load from L2 to the mbarrier, without its bytes"),
     key("tma.rows_per_clk", "rows/cycle", "shared-memory rows of at most 128 bytes the engine writes a cycle"),
+    key(
+        "tma.request",
+        "cycles",
+        "the engine's time for one box, where its rows take less; a row longer than the swizzle is several",
+    ),
     key("tma.store_latency", "cycles", "TMA store, issue to completion, without its bytes"),
     key("mma.f16_flop_per_clk", "FLOP/cycle", "dense f16/bf16 matrix rate of a core"),
     key("mma.fp8_flop_per_clk", "FLOP/cycle", "dense fp8/int8 matrix rate of a core"),

@@ -44,6 +44,7 @@ pub struct Costs {
     pub sharers: i64,
     pub tma_latency: f64,
     pub tma_row: f64,
+    pub tma_request: f64,
     pub tma_store_latency: f64,
     pub warp_m: i64,
     pub warp_n: i64,
@@ -244,6 +245,9 @@ impl Costs {
             c.dram_byte = TICKS as f64 / bytes_per_clk;
         }
         c.sharers = cores.max(1);
+        if tma {
+            c.tma_request = r.optional("tma.request").unwrap_or(0.0) * TICKS as f64;
+        }
         if global {
             let mhz = r.number(true, "clock.mhz", "global memory traffic")?;
             // What is behind L2 has a clock of its own: at another clock of the cores its latency is other cycles.

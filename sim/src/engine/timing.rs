@@ -269,7 +269,13 @@ impl Timing<'_> {
                 let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
                 let rows = m.chip_rows as f64 * row.max(1.0);
                 // The latency is counted from the start of the issue.
-                let (begun, written) = core.copy.serve(start, ticks(rows * c.tma_row));
+                // One box for each stretch of a row that the swizzle spans, one after the other.
+                let span = self.prog.objects[dst.obj as usize].swizzle as f64;
+                let wide = m.chip_bytes as f64 / m.chip_rows.max(1) as f64;
+                let boxes = if span > 0.0 { (wide / span).ceil().max(1.0) } else { 1.0 };
+                let (begun, taken) = core.boxes.serve(start, ticks(boxes * c.tma_request));
+                let (_, written) = core.copy.serve(begun, ticks(rows * c.tma_row));
+                let written = written.max(taken);
                 let there = self.fetch(core, start, self.lines(m), from).max(written);
                 let land = there + ticks(c.tma_latency) + from.extra;
                 Charge {

@@ -58,6 +58,8 @@ pub(super) struct Caches {
     last: Option<Lru>,
     /// The second level is one cache in two halves.
     halves: bool,
+    /// Bytes that memory delivers at once.
+    burst: i64,
 }
 
 impl Caches {
@@ -69,12 +71,19 @@ impl Caches {
         let n = if halves { 2 } else { domains };
         let second = vec![Lru::new((all / n as f64) as u64); n];
         let last = m.get("memory.llc_bytes").map(|b| Lru::new(b as u64));
-        Ok(Caches { second, last, halves })
+        // Two sectors.
+        let burst = 2 * m.get("memory.sector_bytes").unwrap_or(32.0) as i64;
+        Ok(Caches { second, last, halves, burst })
     }
 
     /// Whether the second level is one cache in two halves.
     pub(super) fn halves(&self) -> bool {
         self.halves
+    }
+
+    /// Bytes that memory delivers at once.
+    pub(super) fn burst(&self) -> i64 {
+        self.burst
     }
 
     /// Caches with cores of their own.
@@ -118,9 +127,10 @@ impl Caches {
     }
 
     /// A core at cache `at` writes a tile: it stays where it has its home, until it has to leave.
-    pub(super) fn write(&mut self, at: usize, tile: u32, bytes: u32, sum: &mut Bytes) {
-        sum.stored += bytes as u64;
-        sum.looked += bytes as u64;
+    /// `bytes` are those written, and those of the tile.
+    pub(super) fn write(&mut self, at: usize, tile: u32, (written, bytes): (u32, u32), sum: &mut Bytes) {
+        sum.stored += written as u64;
+        sum.looked += written as u64;
         if !self.halves {
             sum.written += self.second[at].insert(tile, bytes, true);
             return;

@@ -16,7 +16,10 @@ type Key = (u16, [i64; 2], (i64, i64), (i64, i64));
 struct Wish {
     tile: u32,
     id: i64,
+    /// Bytes it asks for.
     bytes: u32,
+    /// Times these that the tile has.
+    along: u32,
     obj: u16,
 }
 
@@ -29,11 +32,14 @@ pub(super) struct Tiles<'p> {
     /// Share of the second of two neighbours' equal requests that is merged with the first.
     merged: f64,
     at: Launch,
+    /// Bytes that memory delivers at once.
+    burst: i64,
 }
 
 impl<'p> Tiles<'p> {
     pub(super) fn new(prog: &'p Program, rules: Rules, caches: Caches, merged: f64, at: Launch) -> Self {
-        Tiles { prog, walker: Walker::new(prog, rules, 0), caches, names: FxHashMap::default(), merged, at }
+        let burst = caches.burst();
+        Tiles { prog, walker: Walker::new(prog, rules, 0), caches, names: FxHashMap::default(), merged, at, burst }
     }
 
     /// All waves of a launch.
@@ -67,7 +73,7 @@ impl<'p> Tiles<'p> {
                 let Some(wish) = self.wish(id, &foot, self.walker.by_elements(t)) else { continue };
                 let sum = &mut per[foot.obj as usize];
                 if t.store {
-                    self.caches.write(self.home(id), wish.tile, wish.bytes, sum);
+                    self.caches.write(self.home(id), wish.tile, (wish.bytes, wish.bytes * wish.along), sum);
                     continue;
                 }
                 sum.asked += wish.bytes as u64;
@@ -115,8 +121,8 @@ impl<'p> Tiles<'p> {
             }
             if n > 0 {
                 let lookups = n as f64 - pairs as f64 * self.merged;
-                let (tile, bytes) = (same[0].tile, same[0].bytes);
-                level = level.max(self.caches.read(cache, tile, bytes, (lookups * bytes as f64) as u64, sum));
+                let Wish { tile, bytes, along, .. } = same[0];
+                level = level.max(self.caches.read(cache, tile, bytes * along, (lookups * bytes as f64) as u64, sum));
             }
         }
         level
@@ -137,8 +143,13 @@ impl<'p> Tiles<'p> {
         if rows <= 0 || cols <= 0 {
             return None;
         }
+        let bytes = o.bytes_of(rows * cols) as u32;
+        // Rows shorter than what memory delivers at once: the neighbours along the row come with it.
+        let row = (bytes as i64 / rows).max(1);
+        let along = if elements || row >= self.burst { 1 } else { self.burst / row };
+        let at = [foot.at[0], foot.at[1].div_euclid(along)];
         let next = self.names.len() as u32;
-        let tile = *self.names.entry((foot.obj, foot.at, foot.rows, foot.cols)).or_insert(next);
-        Some(Wish { tile, id, bytes: o.bytes_of(rows * cols) as u32, obj: foot.obj })
+        let tile = *self.names.entry((foot.obj, at, foot.rows, foot.cols)).or_insert(next);
+        Some(Wish { tile, id, bytes, along: along as u32, obj: foot.obj })
     }
 }
