@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::code::Code;
 use crate::fences::Fences;
-use crate::machine::MissingParam;
+use crate::machine::{Machine, MissingParam, Vendor};
 use crate::schedule::Schedule;
 use crate::timeline::{Stall, Timeline, Work};
 
@@ -49,6 +49,22 @@ pub enum Fidelity {
     Core,
     /// The launch: which tile is in which cache when, all cores at the slices and at DRAM, every wave and the tail.
     Device,
+}
+
+impl Fidelity {
+    /// The word used in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fidelity::Core => "core",
+            Fidelity::Device => "device",
+        }
+    }
+
+    /// What to look at where nobody says: the launch, on machines whose caches are known. A design on paper has none.
+    pub fn usual(m: &Machine) -> Fidelity {
+        let known = ["memory.l2_bytes", "memory.l2_domains"].iter().all(|k| m.get(k).is_some());
+        if known && m.vendor != Vendor::Paper { Fidelity::Device } else { Fidelity::Core }
+    }
 }
 
 /// Why a kernel cannot be run on a machine. Nothing was simulated.

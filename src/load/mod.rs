@@ -247,6 +247,7 @@ fn assemble(
     }
     let program = library.compile(&found, &set, Some(&model))?;
     let warm_l2 = found.scenario.as_ref().is_some_and(|s| s.warm_l2);
+    let fidelity = Fidelity::usual(&model);
     let fences = found.scenario.as_ref().map(|s| s.fences).unwrap_or_default();
     // An expectation is about the scenario's own values.
     let own = machine.is_none() && sets.is_empty();
@@ -272,7 +273,7 @@ fn assemble(
         expect,
         skip_repeats: true,
         warm_l2,
-        fidelity: Fidelity::default(),
+        fidelity,
         fences,
         max_events: None,
         schedule: None,
