@@ -53,5 +53,5 @@ pub use snapshot::{Entry, Family, Snapshot};
 pub use step::{Did, MmaDid, MoveDid, Step};
 pub(crate) use stream::KINDS as STREAM_KINDS;
 pub use stream::StreamKind;
-pub use walk::{Traffic, Walker};
+pub use walk::{Tells, Traffic, Walker};
 pub use world::{On, Rules, World};

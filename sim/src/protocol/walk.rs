@@ -4,7 +4,7 @@
 //! traffic of a whole grid is read off without running it. A kernel whose variables come from other agents (mailboxes, tiles
 //! that `clc` hands out) has no such list.
 
-use crate::ir::{Class, How, Instr, Op, Place, Program};
+use crate::ir::{Class, Env, Expr, How, Instr, Op, Place, Program};
 use crate::timeline::Lanes;
 
 use super::eval::Coords;
@@ -25,6 +25,41 @@ pub struct Traffic {
     pub store: bool,
     /// How far its agent had got by then, of its whole way, in 1/65536.
     pub progress: u32,
+}
+
+/// Which clusters a place in global memory differs for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// All go to the same.
+    None,
+    /// Those of other rows of the grid.
+    Rows,
+    /// Those of other columns.
+    Columns,
+    /// Perhaps all.
+    All,
+}
+
+impl Tells {
+    fn and(self, other: Tells) -> Tells {
+        match (self, other) {
+            (Tells::None, x) | (x, Tells::None) => x,
+            (x, y) if x == y => x,
+            _ => Tells::All,
+        }
+    }
+}
+
+/// What an expression reads of the grid.
+fn mentions(e: &Expr) -> Tells {
+    let mut tells = Tells::None;
+    e.visit(&mut |x| match x {
+        Expr::Env(Env::CtaM | Env::ClusterM) => tells = tells.and(Tells::Rows),
+        Expr::Env(Env::CtaN | Env::ClusterN) => tells = tells.and(Tells::Columns),
+        Expr::Env(Env::CtaZ | Env::CtaId | Env::ClusterId) | Expr::Tape(..) => tells = Tells::All,
+        _ => {}
+    });
+    tells
 }
 
 /// Instructions of one agent before its walk is given up.
@@ -93,6 +128,14 @@ impl<'p> Walker<'p> {
         let Instr::Op { op, .. } = &w.prog.code[t.pc as usize] else { return None };
         let (place, _) = global(w.prog, op)?;
         w.foot(t.agent, place, 0).ok()
+    }
+
+    /// Which clusters a copy of a common list can tell apart by where it goes.
+    pub fn tells(&self, t: &Traffic) -> Tells {
+        let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return Tells::All };
+        let Some((place, _)) = global(self.world.prog, op) else { return Tells::All };
+        let parts = place.sel.rows.iter().chain(&place.sel.cols).map(|p| &p.index);
+        place.at.iter().chain(parts).map(mentions).fold(Tells::None, Tells::and)
     }
 
     /// Whether a copy's place counts elements, not blocks.

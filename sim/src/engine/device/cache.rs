@@ -71,8 +71,8 @@ impl Caches {
         let n = if halves { 2 } else { domains };
         let second = vec![Lru::new((all / n as f64) as u64); n];
         let last = m.get("memory.llc_bytes").map(|b| Lru::new(b as u64));
-        // Two sectors.
-        let burst = 2 * m.get("memory.sector_bytes").unwrap_or(32.0) as i64;
+        // Two of the smallest sectors; all of a larger one.
+        let burst = m.get("memory.sector_bytes").map_or(64, |s| (s as i64).max(64));
         Ok(Caches { second, last, halves, burst })
     }
 
@@ -127,10 +127,9 @@ impl Caches {
     }
 
     /// A core at cache `at` writes a tile: it stays where it has its home, until it has to leave.
-    /// `bytes` are those written, and those of the tile.
-    pub(super) fn write(&mut self, at: usize, tile: u32, (written, bytes): (u32, u32), sum: &mut Bytes) {
-        sum.stored += written as u64;
-        sum.looked += written as u64;
+    pub(super) fn write(&mut self, at: usize, tile: u32, bytes: u32, sum: &mut Bytes) {
+        sum.stored += bytes as u64;
+        sum.looked += bytes as u64;
         if !self.halves {
             sum.written += self.second[at].insert(tile, bytes, true);
             return;

@@ -7,6 +7,7 @@
 //! the bytes crosses the slices and the memory, which all cores of the wave divide.
 
 mod cache;
+mod group;
 mod lru;
 mod wave;
 
@@ -108,6 +109,11 @@ impl Lists {
         let n = if own { prog.grid.len() } else { 1 };
         let lists: Option<Vec<_>> = (0..n).map(|id| Walker::new(prog, rules, id).traffic()).collect();
         Some(Lists { lists: lists? })
+    }
+
+    /// The list, where all have the same.
+    fn common(&self) -> Option<&[Traffic]> {
+        if let [one] = self.lists.as_slice() { Some(one) } else { None }
     }
 
     fn of(&self, id: i64) -> &[Traffic] {
