@@ -6,7 +6,7 @@
     ncu --clock-control none --metrics sm__cycles_elapsed.max -k regex:empty --csv python3 gemm.py empty
 
 `rows` launches the configurations of a set and writes them to LIST, one JSON array a launch, in the order of the profiler's rows:
-`grid` has whole products; `few` one CTA, one wave and two at two depths (the slope is a K-tile's cycles, the rest a launch's),
+`grid` and `late` have whole products; `few` one CTA, one wave and two at two depths (the slope is a K-tile's cycles, the rest a launch's),
 each launched twice, of which the second counts. `times` reads clock64 at a CTA's start, behind its address arithmetic (and
 descriptors), behind its loop and behind its stores. The results are calibrate/data/h200_gemm.csv and the numbers that
 models/h200.toml cites.
@@ -140,6 +140,20 @@ def grids():
             yield from ((v, m, n, k, *t, 3) for t in [(128, 128, 64, 4), (128, 256, 64, 8)])
 
 
+def late():
+    odd = [(128, 256, 64, 4), (64, 64, 64, 8), (64, 128, 64, 8), (64, 256, 64, 8), (128, 64, 64, 8), (64, 128, 32, 4), (128, 64, 32, 4)]
+    odd += [(64, 256, 32, 4), (64, 128, 32, 8), (128, 64, 32, 8), (64, 64, 32, 8)]
+    once = [(64, 64, 32, 4), (64, 64, 64, 4), (128, 64, 64, 4), (64, 256, 64, 4), (128, 256, 64, 8), (128, 128, 64, 8)]
+    once += [(128, 128, 32, 4), (64, 256, 64, 8)]
+    sizes = [(4096, 4096, 512), (1024,) * 3, (1536, 6144, 2048), (8192, 1024, 4096), (4096, 4096, 16384)]
+    for v in ("ptr", "tma"):
+        yield from ((v, 4096, 4096, 4096, *t, s) for t in odd for s in (2, 4))
+        yield from ((v, 4096, 4096, 4096, *t, 1) for t in once)
+        yield from ((v, 4096, 4096, 4096, *t, s) for t in [(128, 128, 64, 8), (64, 64, 64, 4)] for s in (5, 6))
+        for size in sizes + [(2000, 4016, 1040), (512, 8192, 8192)]:
+            yield from ((v, *size, *t) for t in [(128, 128, 64, 4, 3), (64, 128, 64, 4, 4), (128, 256, 64, 8, 3)])
+
+
 def few():
     for v in ("ptr", "tma"):
         for t in [(128, 128, 64, 4), (64, 128, 64, 4), (128, 256, 64, 8), (64, 64, 32, 4)]:
@@ -152,8 +166,8 @@ def few():
 
 def rows(which, path):
     with open(path, "w") as log:
-        for config in grids() if which == "grid" else few():
-            for again in range(1 if which == "grid" else 2):
+        for config in {"grid": grids, "late": late, "few": few}[which]():
+            for again in range(2 if which == "few" else 1):
                 k = launch(config)
                 torch.cuda.synchronize()
                 log.write(json.dumps([*config, again, k.n_regs, k.metadata.shared]) + "\n")

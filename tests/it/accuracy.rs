@@ -10,6 +10,7 @@
 
 mod b200;
 mod h200;
+mod others;
 mod page;
 mod table;
 
@@ -32,7 +33,7 @@ fn csv(path: &str) -> Vec<std::collections::BTreeMap<String, String>> {
 
 #[test]
 fn the_page_is_in_step() {
-    let text = page::page(&h200::sample(), &h200::ours(), &b200::sweep());
+    let text = page::page(&h200::sample(), &h200::ours(), &b200::sweep(), &others::rows());
     let path = file("docs/accuracy.md");
     if std::env::var("WARPLINE_ACCURACY").is_ok_and(|v| v == "write") {
         std::fs::write(&path, &text).unwrap();

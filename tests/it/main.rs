@@ -5,6 +5,7 @@ mod accuracy;
 mod bad_input;
 mod cli;
 mod cli_files;
+mod device;
 mod docs;
 mod engine;
 mod explain;

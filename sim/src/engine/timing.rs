@@ -94,13 +94,18 @@ impl Timing<'_> {
     }
 
     /// Bytes of a copy, and those of the lines they are in.
-    fn lines(&self, m: &MoveDid) -> (f64, f64) {
+    fn lines(&self, m: &MoveDid, obj: u16) -> (f64, f64) {
         let (bytes, rows) = (m.global_bytes as f64, m.chip_rows.max(1) as f64);
         let line = self.costs.line;
         if line == 0.0 || bytes == 0.0 {
             return (bytes, bytes);
         }
-        (bytes, rows * (bytes / rows / line).ceil() * line)
+        let wide = bytes / rows;
+        // Rows that do not all start with a line reach into one more, but for the last sector's length.
+        let o = &self.prog.objects[obj as usize];
+        let aligned = (o.bytes_of(o.cols) as f64) % line == 0.0;
+        let lines = if aligned { (wide / line).ceil() } else { wide / line + 0.75 };
+        (bytes, rows * lines * line)
     }
 
     /// Where a copy's bytes come from.
@@ -113,7 +118,7 @@ impl Timing<'_> {
             return Source { dram: part(miss), looked: 0, extra };
         };
         // In a wave that leaves cores idle the others have more each.
-        let active = (w.units * self.prog.cluster as i64) as f64 / c.sharers as f64;
+        let share = (w.units * self.prog.cluster as i64) as f64 / c.sharers as f64;
         let shares = w.shares[obj as usize];
         let level = m.tile.map_or(Level::Near, |t| w.level(obj, t.at));
         let extra = ticks(match level {
@@ -122,7 +127,7 @@ impl Timing<'_> {
             Level::Last => c.last_extra,
             Level::Dram => c.dram_extra,
         });
-        Source { dram: part(shares.dram * active), looked: part(shares.looked * active), extra }
+        Source { dram: part(shares.dram * share), looked: part(shares.looked * share), extra }
     }
 
     /// Charges an operation that an agent performs at `now` on its core; `peer` is the other core of a pair.
@@ -226,7 +231,7 @@ impl Timing<'_> {
                 let n = (m.global_bytes as f64 / wide).ceil().max(1.0);
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue.
-                let there = self.fetch(core, start, self.lines(m), from).max(end);
+                let there = self.fetch(core, start, self.lines(m, src.obj), from).max(end);
                 let extra = if m.how == How::CpAsync { c.cp_extra } else { 0.0 };
                 let land = there + ticks(c.l2_latency + extra) + from.extra;
                 Charge {
@@ -276,7 +281,7 @@ impl Timing<'_> {
                 let (begun, taken) = core.boxes.serve(start, ticks(boxes * c.tma_request));
                 let (_, written) = core.copy.serve(begun, ticks(rows * c.tma_row));
                 let written = written.max(taken);
-                let there = self.fetch(core, start, self.lines(m), from).max(written);
+                let there = self.fetch(core, start, self.lines(m, src.obj), from).max(written);
                 let land = there + ticks(c.tma_latency) + from.extra;
                 Charge {
                     start,

@@ -30,10 +30,11 @@ impl Row {
         self.cycles.0 / self.cycles.1 - 1.0
     }
 
-    /// Rows of the operands that Triton cannot load by 16 bytes: it knows no divisibility by less than 16 elements.
-    pub(super) fn scalar(&self) -> bool {
-        let [_, n, k] = self.sizes;
-        n % 16 != 0 || k % 16 != 0
+    /// Compiled to something else than the kernels here say: element by element, where Triton knows no divisibility by 16
+    /// elements, or with accumulators in memory, where a thread has more of them than registers.
+    pub(super) fn apart(&self) -> bool {
+        let ([_, n, k], [tile_m, tile_n, _]) = (self.sizes, self.tile);
+        n % 16 != 0 || k % 16 != 0 || tile_m * tile_n / (32 * self.warps) >= 256
     }
 }
 
@@ -82,7 +83,7 @@ fn rows(
     let number = |r: &BTreeMap<String, String>, c: &str| r[c].parse::<f64>().unwrap();
     let asked: Vec<Asked> = csv(path)
         .iter()
-        .filter(|r| r.get("set").is_none_or(|s| s == "grid"))
+        .filter(|r| r.get("set").is_none_or(|s| s != "few"))
         .map(|r| Asked {
             variant: r["variant"].clone(),
             values: columns.map(|c| number(r, c) as i64),
@@ -113,6 +114,9 @@ pub(super) fn ours() -> Vec<Row> {
     rows("calibrate/data/h200_gemm.csv", NAMES, other, clock)
 }
 
+/// Variant, sizes, tile, warps: what has a choice of stages.
+type Kernel<'a> = (&'a str, [i64; 3], [i64; 3], i64);
+
 /// A stage count chosen by prediction.
 pub(super) struct Choice {
     pub(super) name: String,
@@ -124,7 +128,7 @@ pub(super) struct Choice {
 
 /// For each kernel, size and tile with several stage counts: what would be chosen.
 pub(super) fn choices(rows: &[Row]) -> Vec<Choice> {
-    let mut groups: BTreeMap<(&str, [i64; 3], [i64; 3], i64), Vec<&Row>> = BTreeMap::new();
+    let mut groups: BTreeMap<Kernel<'_>, Vec<&Row>> = BTreeMap::new();
     for r in rows {
         groups.entry((&r.variant, r.sizes, r.tile, r.warps)).or_default().push(r);
     }
@@ -132,7 +136,7 @@ pub(super) fn choices(rows: &[Row]) -> Vec<Choice> {
         let r = list.iter().min_by(|a, b| by(a).total_cmp(&by(b))).unwrap();
         (r.stages, r.cycles.1)
     };
-    let choice = |((v, _, t, w), list): ((&str, [i64; 3], [i64; 3], i64), Vec<&Row>)| {
+    let choice = |((v, _, t, w), list): (Kernel<'_>, Vec<&Row>)| {
         let (chosen, takes) = least(&list, |r| r.cycles.0);
         let (best, least) = least(&list, |r| r.cycles.1);
         let name = format!("{v} {}x{}x{}, {w} warps", t[0], t[1], t[2]);
