@@ -74,7 +74,8 @@ pub struct Subject {
     #[arg(long, value_name = "RULE=LEVEL", value_parser = fence, help_heading = "Input")]
     pub fence: Vec<FenceLevel>,
 
-    /// How much of the machine to look at: the cores of one cluster with a fair share of the rest, or the whole launch
+    /// How much of the machine to look at: the cores of one cluster with a fair share of the rest, or the whole launch (the default
+    /// where the machine says what one takes)
     #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Input")]
     pub fidelity: Option<Fidelity>,
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::code::Code;
 use crate::fences::Fences;
-use crate::machine::{Machine, MissingParam, Vendor};
+use crate::machine::{Machine, MissingParam};
 use crate::schedule::Schedule;
 use crate::timeline::{Stall, Timeline, Work};
 
@@ -60,10 +60,9 @@ impl Fidelity {
         }
     }
 
-    /// What to look at where nobody says: the launch, on machines whose caches are known. A design on paper has none.
+    /// What to look at where nobody says: the launch, on machines where it is known what one takes.
     pub fn usual(m: &Machine) -> Fidelity {
-        let known = ["memory.l2_bytes", "memory.l2_domains"].iter().all(|k| m.get(k).is_some());
-        if known && m.vendor != Vendor::Paper { Fidelity::Device } else { Fidelity::Core }
+        if m.get("launch.device_us").is_some() { Fidelity::Device } else { Fidelity::Core }
     }
 }
 
