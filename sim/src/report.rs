@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::code::Code;
 use crate::fences::Fences;
-use crate::machine::{Machine, MissingParam};
+use crate::machine::{Machine, MissingParam, Vendor};
 use crate::schedule::Schedule;
 use crate::timeline::{Stall, Timeline, Work};
 
@@ -60,9 +60,10 @@ impl Fidelity {
         }
     }
 
-    /// What to look at where nobody says: the launch, on machines where it is known what one takes.
+    /// What to look at where nobody says: the launch, on machines where it is known what one takes. A design on paper has none.
     pub fn usual(m: &Machine) -> Fidelity {
-        if m.get("launch.device_us").is_some() { Fidelity::Device } else { Fidelity::Core }
+        let known = m.get("launch.device_us").is_some() && m.vendor != Vendor::Paper;
+        if known { Fidelity::Device } else { Fidelity::Core }
     }
 }
 
