@@ -55,9 +55,13 @@ fn without_a_cache_every_load_comes_from_memory() {
     assert_eq!(r.dram_write_bytes, 1024.0 * 1024.0 * 2.0 - tile);
 }
 
+/// As many rows as half a wave has CTAs: column by column, every wave reads all of A.
+const LARGE: [(&str, i64); 3] = [("m", 16384), ("n", 8192), ("k", 2048)];
+
 #[test]
 fn what_is_walked_in_groups_of_rows_is_read_less() {
-    let (machine, values) = (warpline_models::embedded("h200").unwrap(), BTreeMap::from([("k".to_string(), 4096)]));
+    let (machine, values) =
+        (warpline_models::embedded("h200").unwrap(), BTreeMap::from(LARGE.map(|(n, v)| (n.to_string(), v))));
     let (file, text) = warpline_scenarios::embedded_kernel("hopper/tma_wgmma").unwrap();
     let read = |text: &str| {
         let inputs = warpline_scenarios::Inputs { set: &values, cores: Some(132) };
