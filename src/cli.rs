@@ -84,6 +84,11 @@ pub struct Subject {
     #[arg(long, value_name = "RULE=LEVEL", value_parser = fence, help_heading = "Input")]
     pub fence: Vec<FenceLevel>,
 
+    /// How much of the machine to look at: the cores of one cluster with a fair share of the rest, or the whole launch (the default
+    /// where the machine says what one takes)
+    #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Input")]
+    pub fidelity: Option<Fidelity>,
+
     /// Simulate every CTA, also where the state of a core recurs exactly
     #[arg(long, help_heading = "Input")]
     pub no_skip: bool,
@@ -95,6 +100,24 @@ pub struct Subject {
     /// Keep to a schedule that `verify --schedule-out` wrote: one cluster, its moves in that order, up to the fault
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub schedule: Option<PathBuf>,
+}
+
+/// How much of the machine a run looks at.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Fidelity {
+    /// The cores of one cluster, with a fair share of the caches and of DRAM
+    Core,
+    /// The launch: caches by the tiles in them, all cores at the slices and at DRAM, every wave and the tail
+    Device,
+}
+
+impl From<Fidelity> for warpline_sim::report::Fidelity {
+    fn from(f: Fidelity) -> Self {
+        match f {
+            Fidelity::Core => Self::Core,
+            Fidelity::Device => Self::Device,
+        }
+    }
 }
 
 /// `warpline run`.

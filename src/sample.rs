@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpline_sim::code::Code;
 use warpline_sim::ir::{Grid, Program, Site, Waits};
 use warpline_sim::machine::{Kind, Machine, Param, Vendor};
-use warpline_sim::report::{Finding, FindingKind, Occupancy, Outcome, Report, RoleTime, Use, Waiting};
+use warpline_sim::report::{Fidelity, Finding, FindingKind, Occupancy, Outcome, Report, RoleTime, Use, Waiting};
 use warpline_sim::timeline::{Stall, Work};
 
 use crate::load::Loaded;
@@ -80,6 +80,8 @@ pub(crate) fn ran(name: &str) -> Ran {
             limit: "shared memory".into(),
             by: vec![("shared memory".into(), 2), ("warps".into(), 8)],
         },
+        fidelity: Fidelity::Core,
+        launch_cycles: 0.0,
         l2_hit_rate: 0.75,
         dram_read_bytes: 1e6,
         dram_write_bytes: 5e5,

@@ -67,6 +67,7 @@ fn options(subject: &Loaded, spans: Option<usize>) -> RunOptions {
         timeline: spans,
         skip_repeats: subject.skip_repeats,
         warm_l2: subject.warm_l2,
+        fidelity: subject.fidelity,
         fences: subject.fences,
         schedule: subject.schedule.clone(),
         ..RunOptions::default()

@@ -103,6 +103,7 @@ fn subject(name: &str, proof: &Proof) -> Result<Loaded, Failure> {
         machine: proof.machine.clone(),
         set: proof.set.clone(),
         fence: proof.fence.clone(),
+        fidelity: None,
         no_skip: false,
         max_events: None,
         schedule: None,

@@ -11,6 +11,7 @@ use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, scenario
 use warpline_sim::engine::{Queue, What, run_recorded};
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
+use warpline_sim::report::Fidelity;
 use warpline_sim::{Report, RunOptions};
 
 pub use peer::on_nexosim;
@@ -53,9 +54,17 @@ impl Work {
         values.extend(set.iter().map(|(k, v)| ((*k).to_string(), *v)));
         let inputs = Inputs { set: &values, cores: machine.get("core.count").map(|c| c as i64) };
         let program = compile(kernel, text, &inputs).unwrap();
-        // Everything is simulated: no repetition is skipped.
+        // Everything of a core is simulated: no repetition is skipped.
         let options = RunOptions { skip_repeats: false, ..RunOptions::default() };
         Work { name, program, machine, options }
+    }
+
+    /// The same as a whole launch, as `run` has it.
+    ///
+    /// # Panics
+    /// When there is no such scenario.
+    pub fn launch(name: &'static str, set: &[(&str, i64)]) -> Work {
+        Work { options: RunOptions { fidelity: Fidelity::Device, ..RunOptions::default() }, ..Work::new(name, set) }
     }
 
     /// Runs it.

@@ -1,5 +1,8 @@
-//! Measures and prints one table as CSV: `cargo run --release -p warpline-benches -- PATH-OF-WARPLINE > results/....csv`.
+//! Measures and prints one table as CSV: `cargo run --release -p warpline-benches -- PATH-OF-WARPLINE > results/....csv`;
+//! with `device` for the path, whole launches.
 #![allow(clippy::unwrap_used)] // a measurement that fails ends here
+
+mod device;
 
 use std::hint::black_box;
 use std::process::{Command, Stdio};
@@ -45,6 +48,9 @@ fn main() {
     println!("# date: {}", output("date", &["-u", "+%Y-%m-%d"]));
     println!("# commit: {}", output("git", &["rev-parse", "--short=12", "HEAD"]));
     println!("# rustc: {}", output("rustc", &["--version"]));
+    if std::env::args().nth(1).is_some_and(|a| a == "device") {
+        return device::print(TIMES);
+    }
     println!("# best and median of {TIMES}; one thread; release");
     println!("what,scenario,events,best_s,median_s,events_per_s,ns_per_event");
     let row = |what: &str, name: &str, events: u64, (best, median): (f64, f64)| {

@@ -166,6 +166,14 @@ fn absence_is_a_fact() {
         ("limit.dma_bytes_per_lane", &["mi250x", "mi300x", "mi355x"]),
         ("memory.llc_", &["m4-max", "m4-max-32", "mi300x", "mi355x"]),
         ("memory.l2_far_latency", &["a100", "h200", "b200"]),
+        ("memory.l2_slices_bytes_per_clk", &["h200", "b200"]),
+        ("memory.l2_merged", &["h200"]),
+        ("memory.store_bytes_per_clk", &["h200"]),
+        ("memory.line_bytes", &["h200"]),
+        ("memory.dram_far_latency", &["h200"]),
+        ("clock.latency_mhz", &["h200"]),
+        ("clock.l2_mhz", &["h200"]),
+        ("launch.device_us", &["h200"]),
     ];
     for (prefix, with) in table {
         for name in names() {

@@ -102,6 +102,12 @@ const fn key(key: &'static str, unit: &'static str, doc: &'static str) -> Key {
 /// Every parameter there is. A machine file may leave any out, and may have no other.
 pub const KEYS: &[Key] = &[
     key("clock.mhz", "MHz", "clock the simulation converts cycles with"),
+    key(
+        "clock.latency_mhz",
+        "MHz",
+        "clock at which the latencies behind L2 are what they say; at another they take the same time",
+    ),
+    key("clock.l2_mhz", "MHz", "clock of the L2 slices, where it is not the cores'"),
     key("clock.peak_mhz", "MHz", "clock behind the vendor's peak figure"),
     key("core.count", "cores", "cores: SM, CU, GPU core"),
     key("core.schedulers", "schedulers", "warp schedulers of a core, one instruction a cycle each"),
@@ -147,15 +153,37 @@ pub const KEYS: &[Key] = &[
         "separate L2 caches (XCDs, GCDs); each has its share of `l2_bytes` and of the cores",
     ),
     key("memory.l2_bytes_per_clk", "bytes/cycle", "second-level bandwidth of one core's port"),
+    key(
+        "memory.l2_slices_bytes_per_clk",
+        "bytes/cycle",
+        "second-level bandwidth of all slices together, a cycle of their clock",
+    ),
+    key("memory.l2_merged", "fraction", "share of equal requests by two neighbouring cores that reach a slice as one"),
+    key(
+        "memory.store_bytes_per_clk",
+        "bytes/cycle",
+        "rate at which a core stores results from registers, their layout included",
+    ),
     key("memory.llc_latency", "cycles", "hit in the last-level cache behind L2 (SLC, Infinity Cache)"),
     key("memory.llc_bytes", "bytes", "last-level cache"),
     key("memory.dram_latency", "cycles", "global load to use from DRAM"),
+    key(
+        "memory.dram_far_latency",
+        "cycles",
+        "global load to use from DRAM behind the far partition: the last line of a tile",
+    ),
     key("memory.dram_gbps", "GB/s", "DRAM bandwidth, peak"),
     key("memory.dram_efficiency", "fraction", "share of the peak that streaming reads reach"),
+    key("memory.line_bytes", "bytes", "cache line: what is contiguous costs whole lines at a core's port to L2"),
     key("memory.sector_bytes", "bytes", "granule of traffic between L2 and core"),
     key("memory.outstanding_per_core", "bytes", "bytes of global loads one core can have in flight"),
     key("tma.latency", "cycles", "TMA load from L2 to the mbarrier, without its bytes"),
     key("tma.rows_per_clk", "rows/cycle", "shared-memory rows of at most 128 bytes the engine writes a cycle"),
+    key(
+        "tma.request",
+        "cycles",
+        "the engine's time for one box, where its rows take less; a row longer than the swizzle is several",
+    ),
     key("tma.store_latency", "cycles", "TMA store, issue to completion, without its bytes"),
     key("mma.f16_flop_per_clk", "FLOP/cycle", "dense f16/bf16 matrix rate of a core"),
     key("mma.fp8_flop_per_clk", "FLOP/cycle", "dense fp8/int8 matrix rate of a core"),
@@ -189,6 +217,7 @@ pub const KEYS: &[Key] = &[
     key("alu.int_per_clk", "lane-ops/cycle", "integer and conversion operations of a core"),
     key("alu.dequant_ops", "lane-ops", "vector operations to unpack and scale one element"),
     key("launch.kernel_us", "us", "launch of a kernel, enqueue to start"),
+    key("launch.device_us", "us", "an empty kernel on the device, first cycle to last"),
     key("launch.cta", "cycles", "CTA launch, slot free to first instruction"),
 ];
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::code::Code;
 use crate::fences::Fences;
-use crate::machine::MissingParam;
+use crate::machine::{Machine, MissingParam, Vendor};
 use crate::schedule::Schedule;
 use crate::timeline::{Stall, Timeline, Work};
 
@@ -19,6 +19,8 @@ pub struct RunOptions {
     pub skip_repeats: bool,
     /// Everything that is loaded is in the second-level cache already (a benchmark that repeats its kernel on a small set).
     pub warm_l2: bool,
+    /// How much of the machine.
+    pub fidelity: Fidelity,
     /// How strictly fences are asked for.
     pub fences: Fences,
     /// Keep to this order of moves: one cluster, alone on its cores, up to the last of them.
@@ -32,9 +34,36 @@ impl Default for RunOptions {
             max_events: 200_000_000,
             skip_repeats: true,
             warm_l2: false,
+            fidelity: Fidelity::Core,
             fences: Fences::default(),
             schedule: None,
         }
+    }
+}
+
+/// How much of the machine a run looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fidelity {
+    /// The cores of one cluster, with a fair share of the caches and of DRAM.
+    #[default]
+    Core,
+    /// The launch: which tile is in which cache when, all cores at the slices and at DRAM, every wave and the tail.
+    Device,
+}
+
+impl Fidelity {
+    /// The word used in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fidelity::Core => "core",
+            Fidelity::Device => "device",
+        }
+    }
+
+    /// What to look at where nobody says: the launch, on machines where it is known what one takes. A design on paper has none.
+    pub fn usual(m: &Machine) -> Fidelity {
+        let known = m.get("launch.device_us").is_some() && m.vendor != Vendor::Paper;
+        if known { Fidelity::Device } else { Fidelity::Core }
     }
 }
 
@@ -297,7 +326,12 @@ pub struct Report {
     pub shared_free_bytes: i64,
     /// Occupancy.
     pub occupancy: Occupancy,
-    /// Share of the bytes loaded from global memory that the second-level cache serves, as assumed for the cores simulated.
+    /// How much of the machine it looked at.
+    pub fidelity: Fidelity,
+    /// Cycles of the launch itself, part of `cycles`; 0 at core fidelity.
+    pub launch_cycles: f64,
+    /// Share of the bytes loaded from global memory that the second-level cache serves: assumed for the cores simulated, or at
+    /// device fidelity counted as hardware counts, by lookups, those between the halves of the cache included.
     pub l2_hit_rate: f64,
     /// Bytes read from DRAM by the whole grid.
     pub dram_read_bytes: f64,

@@ -67,6 +67,7 @@ fn one(name: &str) -> Result<Vec<Judged>, Failure> {
         machine: None,
         set: Vec::new(),
         fence: Vec::new(),
+        fidelity: None,
         no_skip: false,
         max_events: None,
         schedule: None,

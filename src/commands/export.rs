@@ -14,6 +14,7 @@ pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Fai
         set: args.set.clone(),
         // The model has none.
         fence: Vec::new(),
+        fidelity: None,
         no_skip: false,
         max_events: None,
         schedule: None,

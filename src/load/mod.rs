@@ -15,6 +15,7 @@ use warpline_sim::fences::Fences;
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
 use warpline_sim::protocol::Rules;
+use warpline_sim::report::Fidelity;
 use warpline_sim::schedule::Schedule;
 
 use crate::cli::{Setting, Subject};
@@ -48,6 +49,8 @@ pub(crate) struct Loaded {
     pub(crate) skip_repeats: bool,
     /// Everything loaded is in the second-level cache already.
     pub(crate) warm_l2: bool,
+    /// How much of the machine a run looks at.
+    pub(crate) fidelity: Fidelity,
     /// How strictly fences are asked for.
     pub(crate) fences: Fences,
     pub(crate) max_events: Option<u64>,
@@ -180,7 +183,8 @@ fn asked(mut loaded: Loaded, subject: &Subject) -> Result<Loaded, Failure> {
     for f in &subject.fence {
         loaded.fences.set(&f.rule, &f.level).map_err(|e| Failure::new(e.to_string()))?;
     }
-    Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, ..loaded })
+    let fidelity = subject.fidelity.map_or(loaded.fidelity, Into::into);
+    Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, fidelity, ..loaded })
 }
 
 /// What to call a run beside another: the name it is given, or what is different about it.
@@ -280,6 +284,7 @@ fn assemble(
     }
     let program = library.compile(&found, &set, Some(&model))?;
     let warm_l2 = found.scenario.as_ref().is_some_and(|s| s.warm_l2);
+    let fidelity = Fidelity::usual(&model);
     let fences = found.scenario.as_ref().map(|s| s.fences).unwrap_or_default();
     // An expectation is about the scenario's own values.
     let own = machine.is_none() && sets.is_empty();
@@ -305,6 +310,7 @@ fn assemble(
         expect,
         skip_repeats: true,
         warm_l2,
+        fidelity,
         fences,
         max_events: None,
         schedule: None,
@@ -344,6 +350,7 @@ impl Loaded {
             expect: None,
             skip_repeats: true,
             warm_l2: false,
+            fidelity: Fidelity::default(),
             fences: Fences::default(),
             max_events: None,
             schedule: None,

@@ -2,7 +2,7 @@
 
 use warpline_sim::fences::Fences;
 use warpline_sim::machine::{Machine, Vendor};
-use warpline_sim::report::Outcome;
+use warpline_sim::report::{Fidelity, Outcome};
 
 use super::WIDTH;
 use super::numbers::{bytes, count, of, percent, plain, short};
@@ -81,15 +81,13 @@ pub(super) fn numbers(ran: &Ran, paint: Paint) -> String {
         &format!("{} bytes used by a CTA, {} free", count(r.shared_bytes), count(r.shared_free_bytes)),
     );
     if r.dram_read_bytes + r.dram_write_bytes > 0.0 {
-        text += &field(
-            "DRAM",
-            &format!(
-                "{} read, {} written; L2 serves {} % of the loads",
-                bytes(r.dram_read_bytes),
-                bytes(r.dram_write_bytes),
-                percent(r.l2_hit_rate)
-            ),
-        );
+        let hits = percent(r.l2_hit_rate);
+        let l2 = match r.fidelity {
+            Fidelity::Device => format!("L2 has {hits} % of what is looked up"),
+            Fidelity::Core => format!("L2 serves {hits} % of the loads"),
+        };
+        text +=
+            &field("DRAM", &format!("{} read, {} written; {l2}", bytes(r.dram_read_bytes), bytes(r.dram_write_bytes),));
     }
     if !r.uses.is_empty() {
         let uses: Vec<String> = r.uses.iter().map(|u| format!("{} {} %", u.resource, percent(u.fraction))).collect();

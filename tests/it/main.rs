@@ -1,10 +1,12 @@
 //! One binary for all tests across the crates: a module a subject.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod accuracy;
 mod bad_input;
 mod claims;
 mod cli;
 mod cli_files;
+mod device;
 mod docs;
 mod emit;
 mod engine;

@@ -152,7 +152,10 @@ impl Engine<'_> {
         let who = self.seats[s].world.as_ref()?.agents()[a as usize];
         let run = &self.seats[s].runs[a as usize];
         let scheduler = who.warp as usize % self.timing.costs.schedulers.max(1);
-        Some((who.cta as usize, Place { scheduler, matrix_ready: run.matrix_ready, woken: run.woken }))
+        Some((
+            who.cta as usize,
+            Place { scheduler, matrix_ready: run.matrix_ready, woken: run.woken, wave: self.seats[s].wave },
+        ))
     }
 
     /// The next part of a synchronous load: its next batch, or the store of the one that has come.

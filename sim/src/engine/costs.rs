@@ -31,8 +31,20 @@ pub struct Costs {
     pub dram_latency: f64,
     pub l2_byte: f64,
     pub dram_byte: f64,
+    /// Further than a hit in the near half: the far half, the cache behind, DRAM for the last line of a tile.
+    pub far_extra: f64,
+    pub last_extra: f64,
+    pub dram_extra: f64,
+    /// A core's share of the slices, of all that run.
+    pub slice_byte: f64,
+    pub store_byte: f64,
+    /// A line of the caches; 0 where it is not known to matter.
+    pub line: f64,
+    /// Cores that share DRAM and the slices.
+    pub sharers: i64,
     pub tma_latency: f64,
     pub tma_row: f64,
+    pub tma_request: f64,
     pub tma_store_latency: f64,
     pub warp_m: i64,
     pub warp_n: i64,
@@ -231,6 +243,27 @@ impl Costs {
             let mhz = r.number(true, "clock.mhz", "global memory traffic")?;
             let bytes_per_clk = gbps * 1e3 * efficiency / mhz / cores.max(1) as f64;
             c.dram_byte = TICKS as f64 / bytes_per_clk;
+        }
+        c.sharers = cores.max(1);
+        if tma {
+            c.tma_request = r.optional("tma.request").unwrap_or(0.0) * TICKS as f64;
+        }
+        if global {
+            let mhz = r.number(true, "clock.mhz", "global memory traffic")?;
+            // What is behind L2 has a clock of its own: at another clock of the cores its latency is other cycles.
+            let scale = r.optional("clock.latency_mhz").map_or(1.0, |at| mhz / at);
+            let extra = |v: Option<f64>| v.map(|v| (v * TICKS as f64 - c.l2_latency).max(0.0) * scale);
+            let near = extra(r.optional("memory.dram_latency")).unwrap_or(0.0);
+            c.dram_extra = extra(r.optional("memory.dram_far_latency")).unwrap_or(near);
+            c.far_extra = extra(r.optional("memory.l2_far_latency")).unwrap_or(0.0);
+            c.last_extra = extra(r.optional("memory.llc_latency")).unwrap_or(near);
+            c.dram_latency = c.l2_latency + near;
+            c.line = r.optional("memory.line_bytes").unwrap_or(0.0);
+            if let Some(rate) = r.optional("memory.l2_slices_bytes_per_clk") {
+                let slices = r.optional("clock.l2_mhz").map_or(1.0, |at| at / mhz);
+                c.slice_byte = TICKS as f64 * c.sharers as f64 / (rate * slices);
+            }
+            c.store_byte = r.optional("memory.store_bytes_per_clk").map_or(c.l2_byte, |rate| TICKS as f64 / rate);
         }
         for key in &r.used {
             if let Some(p) = m.params.get(*key) {

@@ -16,6 +16,7 @@
 mod agent;
 mod cache;
 mod costs;
+mod device;
 mod flights;
 mod hang;
 mod ledger;

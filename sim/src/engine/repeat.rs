@@ -40,7 +40,7 @@ impl Repeats {
         let state = e.state(now);
         if let Some(old) = self.seen.iter().find(|s| s.state == state) {
             let step = (e.launched - old.launched) as usize;
-            let periods = e.todo.len() / step.max(1);
+            let periods = e.alike(step);
             if periods > 0 && step > 0 {
                 let n = periods as u64;
                 e.skipped += n * (now - old.at);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::ir::{Class, How, Instr, Op};
 use crate::machine::Machine;
 use crate::protocol::TileKey;
-use crate::report::{Finding, Occupancy, Outcome, Report, RoleTime, Use};
+use crate::report::{Fidelity, Finding, Occupancy, Outcome, Report, RoleTime, Use};
 use crate::timeline::{Mark, TICKS};
 
 use super::ledger::{STALLS, WORKS};
@@ -60,9 +60,12 @@ impl Steps {
 impl Engine<'_> {
     pub(super) fn report(mut self, m: &Machine, outcome: Outcome, occupancy: Occupancy, share: i64) -> Report {
         let prog = self.prog;
-        let end = self.end + self.skipped;
-        let cycles = end as f64 / TICKS as f64;
+        let device = self.timing.memory.as_ref().map(|m| m.total);
         let mhz = m.get("clock.mhz").unwrap_or(0.0);
+        let empty = device.and(m.get("launch.device_us")).unwrap_or(0.0);
+        let launch_cycles = empty * mhz;
+        let end = self.end + self.skipped;
+        let cycles = end as f64 / TICKS as f64 + launch_cycles;
         let paper = m.vendor == crate::machine::Vendor::Paper;
         let time_us = if paper || mhz == 0.0 { 0.0 } else { cycles / mhz };
         let ctas = prog.grid.len() * prog.cluster as i64;
@@ -76,10 +79,15 @@ impl Engine<'_> {
         let loaded = self.loaded();
         let missed: f64 = loaded.iter().map(|(bytes, miss)| bytes * miss).sum();
         let all: f64 = loaded.iter().map(|(bytes, _)| bytes).sum();
-        let l2_hit_rate = if all > 0.0 { 1.0 - missed / all } else { 0.0 };
+        let hits = |missed: f64, all: f64| if all > 0.0 { 1.0 - missed / all } else { 0.0 };
+        let l2_hit_rate = device.map_or(hits(missed, all), |d| hits(d.missed as f64, d.looked as f64));
         let dram = &self.cores.iter().map(|c| c.dram.busy).sum::<u64>();
         let moved = *dram as f64 / self.timing.costs.dram_byte.max(1e-12) * ctas as f64 / done;
         let written = self.stored_bytes();
+        let (read, written) = match device {
+            Some(d) => (d.read as f64, d.written as f64),
+            None => ((moved - written).max(0.0), written),
+        };
         let bottleneck = self.bottleneck(&uses, &roles, &outcome);
         let shared_bytes = prog.shared_bytes();
         let per_cta = m.get("limit.shared_per_cta").unwrap_or(0.0) as i64;
@@ -114,8 +122,10 @@ impl Engine<'_> {
             shared_bytes,
             shared_free_bytes: per_cta - shared_bytes,
             occupancy,
+            fidelity: if device.is_some() { Fidelity::Device } else { Fidelity::Core },
+            launch_cycles,
             l2_hit_rate,
-            dram_read_bytes: (moved - written).max(0.0),
+            dram_read_bytes: read,
             dram_write_bytes: written,
             events: self.events,
             ctas_simulated: self.launched as i64 * prog.cluster as i64,
@@ -250,6 +260,7 @@ impl Engine<'_> {
             ("copy engine", of(sum(&|c| c.copy.busy), 1.0)),
             ("shared memory", of(sum(&|c| c.shared.busy), 1.0)),
             ("L2 port", of(sum(&|c| c.l2.busy), 1.0)),
+            ("L2 slices", of(sum(&|c| c.slices.busy), 1.0)),
             ("DRAM share", of(sum(&|c| c.dram.busy), 1.0)),
             ("issue slots", lists(&|c| &c.issue)),
             ("vector unit", lists(&|c| &c.vector)),

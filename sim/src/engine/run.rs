@@ -5,11 +5,12 @@ use smallvec::SmallVec;
 use crate::ir::{Instr, Op, Program};
 use crate::machine::Machine;
 use crate::protocol::{AgentId, FlightId, Foot, On, Rules, STREAM_KINDS, World};
-use crate::report::{Finding, Outcome, Report, RunError, RunOptions};
+use crate::report::{Fidelity, Finding, Outcome, Report, RunError, RunOptions};
 use crate::timeline::{Stall, What as Shown};
 
 use super::cache::misses;
 use super::costs::Costs;
+use super::device::{Launch, Memory};
 use super::ledger::Ledger;
 use super::occupancy::occupancy;
 use super::queue::{Queue, What};
@@ -59,6 +60,8 @@ pub(super) struct Seat<'p> {
     pub(super) landed: Vec<[u64; STREAM_KINDS]>,
     /// The last span drawn of each stream, by agent.
     pub(super) drawn: Vec<[Option<u32>; STREAM_KINDS]>,
+    /// Wave of the launch its cluster belongs to; 0 at core fidelity.
+    pub(super) wave: u32,
     /// Number of the cluster in this run.
     pub(super) number: u32,
     /// For each flight, the span that shows it, and whether it fills registers from global memory.
@@ -143,12 +146,17 @@ pub fn run_recorded(
     list.reverse();
     let (list, more_tiles) = only.map_or((list, more_tiles), |cluster| (vec![cluster], Vec::new()));
     let resident = units * seats as i64;
+    let launch = Launch { seats: seats as i64, units, unit, warm: options.warm_l2 };
+    let memory = match options.fidelity {
+        Fidelity::Device if only.is_none() => Memory::new(prog, machine, rules, launch)?,
+        _ => None,
+    };
     let misses = if options.warm_l2 { vec![0.0; prog.objects.len()] } else { misses(prog, resident) };
     let schedulers = costs.schedulers.max(1);
     let agents = crate::protocol::agents(prog).len();
     let mut engine = Engine {
         prog,
-        timing: Timing { prog, costs, misses },
+        timing: Timing { prog, costs, misses, memory },
         rules,
         cores: vec![Core::new(schedulers); prog.cluster as usize],
         seats: Vec::new(),
@@ -193,6 +201,7 @@ impl<'p> Seat<'p> {
             waiters: Vec::new(),
             landed: Vec::new(),
             drawn: Vec::new(),
+            wave: 0,
             number: 0,
             flights: Vec::new(),
             phases: Vec::new(),
@@ -254,6 +263,7 @@ impl<'p> Engine<'p> {
         let (mbars, meets, ctas) = world.objects();
         let start = now + self.timing.costs.cta_launch.ceil() as u64;
         let seat = &mut self.seats[s];
+        seat.wave = self.timing.memory.as_ref().map_or(0, |m| (id / m.resident) as u32);
         seat.number = self.launched;
         self.launched += 1;
         seat.runs = vec![Run { upto: now, ..Run::default() }; n];

@@ -32,10 +32,14 @@ pub struct Core {
     pub vector: Vec<Server>,
     /// Shared memory.
     pub shared: Server,
-    /// The copy engine.
+    /// The copy engine: rows it writes.
     pub copy: Server,
+    /// Its front: boxes it takes.
+    pub boxes: Server,
     /// The port to the second-level cache.
     pub l2: Server,
+    /// This core's share of the second-level cache's slices.
+    pub slices: Server,
     /// This core's share of DRAM.
     pub dram: Server,
     /// Tensor-memory reads.
@@ -56,7 +60,8 @@ impl Core {
     /// Free times relative to `now`, for comparing states.
     pub fn ahead(&self, now: u64) -> Vec<u64> {
         let lists = [&self.issue, &self.matrix, &self.vector];
-        let singles = [&self.tensor, &self.shared, &self.copy, &self.l2, &self.dram, &self.tmem];
+        let singles =
+            [&self.tensor, &self.shared, &self.copy, &self.boxes, &self.l2, &self.slices, &self.dram, &self.tmem];
         lists.into_iter().flatten().chain(singles).map(|s| s.free.saturating_sub(now)).collect()
     }
 }
@@ -65,8 +70,16 @@ impl Core {
     /// Every server, in a fixed order.
     pub fn servers(&mut self) -> impl Iterator<Item = &mut Server> {
         let lists = [&mut self.issue, &mut self.matrix, &mut self.vector];
-        let singles =
-            [&mut self.tensor, &mut self.shared, &mut self.copy, &mut self.l2, &mut self.dram, &mut self.tmem];
+        let singles = [
+            &mut self.tensor,
+            &mut self.shared,
+            &mut self.copy,
+            &mut self.boxes,
+            &mut self.l2,
+            &mut self.slices,
+            &mut self.dram,
+            &mut self.tmem,
+        ];
         lists.into_iter().flatten().chain(singles)
     }
 }

@@ -9,6 +9,21 @@ impl Engine<'_> {
         self.cores.iter_mut().flat_map(Core::servers)
     }
 
+    /// What a wave looks like to the unit; all are alike at core fidelity.
+    fn kind(&self, wave: u32) -> u64 {
+        self.timing.memory.as_ref().map_or(0, |m| m.kinds[wave as usize] as u64)
+    }
+
+    /// How many times the next `step` clusters can be taken for the last ones: as many as there are, and whose waves look alike.
+    pub(super) fn alike(&self, step: usize) -> usize {
+        let (step, left) = (step.max(1) as i64, self.todo.len() as i64);
+        let (Some(m), Some(next)) = (&self.timing.memory, self.todo.last()) else { return (left / step) as usize };
+        let units = m.resident / self.seats.len() as i64;
+        let kind = |i: i64| m.kinds.get(((next + i * units) / m.resident) as usize);
+        let same = (0..left).take_while(|i| kind(*i) == kind(i - step)).count();
+        same / step as usize
+    }
+
     /// The whole state relative to `now`, without what it does not act on (tile coordinates, happens-before).
     pub(super) fn state(&self, now: u64) -> Vec<u64> {
         let mut out = Vec::new();
@@ -25,6 +40,7 @@ impl Engine<'_> {
                 continue;
             };
             w.fingerprint(&mut out);
+            out.push(self.kind(seat.wave));
             for (r, landed) in seat.runs.iter().zip(&seat.landed) {
                 out.extend([
                     now.wrapping_sub(r.upto),

@@ -5,6 +5,7 @@ use crate::protocol::{Did, MmaDid, MoveDid};
 use crate::timeline::{Stall, TICKS};
 
 use super::costs::Costs;
+use super::device::{Level, Memory};
 use super::server::Core;
 
 /// The time of one operation of an agent.
@@ -33,14 +34,25 @@ pub(super) struct Load {
     pub(super) batch: u32,
     /// Bytes an instruction brings, in 1/256.
     pub(super) bytes: u64,
-    /// Share that comes from DRAM, in 1/65536.
-    pub(super) miss: u64,
+    /// Where it comes from.
+    pub(super) source: Source,
     /// Elements an instruction brings, for unpacking; 0 where nothing is unpacked.
     pub(super) elements: u64,
     /// Bytes an instruction stores to shared memory, in 1/256.
     pub(super) chip: u64,
     /// Instructions of the batch whose data is under way.
     pub(super) flying: u32,
+}
+
+/// Where a copy's bytes come from, and what they pass on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Source {
+    /// Share that crosses DRAM, in 1/65536 of a core's fair share of it.
+    dram: u64,
+    /// Share that is looked up in the slices, likewise.
+    looked: u64,
+    /// Latency beyond that of a hit.
+    extra: u64,
 }
 
 /// What timing needs to know of an agent.
@@ -52,6 +64,8 @@ pub(super) struct Seat {
     pub(super) matrix_ready: u64,
     /// The operation had to wait.
     pub(super) woken: bool,
+    /// Wave of its CTA.
+    pub(super) wave: u32,
 }
 
 /// Rounds a cost to ticks, up, so that nothing is free.
@@ -65,20 +79,55 @@ pub(super) struct Timing<'a> {
     pub(super) costs: Costs,
     /// Share of each object's loads that come from DRAM.
     pub(super) misses: Vec<f64>,
+    /// The memory of the device, where it is simulated.
+    pub(super) memory: Option<Memory>,
 }
 
 impl Timing<'_> {
     /// Time on the path from L2 and DRAM: when the last byte is there.
-    fn fetch(&self, core: &mut Core, at: u64, bytes: f64, miss: f64) -> u64 {
+    fn fetch(&self, core: &mut Core, at: u64, (bytes, lines): (f64, f64), from: Source) -> u64 {
         let c = &self.costs;
-        let (_, l2) = core.l2.serve(at, ticks(bytes * c.l2_byte));
-        let (_, dram) = core.dram.serve(at, ticks(bytes * miss * c.dram_byte));
-        l2.max(dram)
+        let (_, port) = core.l2.serve(at, ticks(lines * c.l2_byte));
+        let (_, slices) = core.slices.serve(at, ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte));
+        let (_, dram) = core.dram.serve(at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
+        port.max(slices).max(dram)
     }
 
-    /// Latency of a load of which a share misses.
-    fn latency(&self, hit: f64, miss: f64) -> u64 {
-        ticks(hit + miss * (self.costs.dram_latency - self.costs.l2_latency).max(0.0))
+    /// Bytes of a copy, and those of the lines they are in.
+    fn lines(&self, m: &MoveDid, obj: u16) -> (f64, f64) {
+        let (bytes, rows) = (m.global_bytes as f64, m.chip_rows.max(1) as f64);
+        let line = self.costs.line;
+        if line == 0.0 || bytes == 0.0 {
+            return (bytes, bytes);
+        }
+        let wide = bytes / rows;
+        // Rows that do not all start with a line reach into one more, but for the last sector's length.
+        let o = &self.prog.objects[obj as usize];
+        let aligned = (o.bytes_of(o.cols) as f64) % line == 0.0;
+        let lines = if aligned { (wide / line).ceil() } else { wide / line + 0.75 };
+        (bytes, rows * lines * line)
+    }
+
+    /// Where a copy's bytes come from.
+    fn source(&self, m: &MoveDid, obj: u16, wave: u32) -> Source {
+        let c = &self.costs;
+        let part = |x: f64| (x * 65536.0) as u64;
+        let Some(w) = self.memory.as_ref().and_then(|d| d.waves.get(wave as usize)) else {
+            let miss = self.misses[obj as usize];
+            let extra = ticks(miss * (c.dram_latency - c.l2_latency).max(0.0));
+            return Source { dram: part(miss), looked: 0, extra };
+        };
+        // In a wave that leaves cores idle the others have more each.
+        let share = (w.units * self.prog.cluster as i64) as f64 / c.sharers as f64;
+        let shares = w.shares[obj as usize];
+        let level = m.tile.map_or(Level::Near, |t| w.level(obj, t.at));
+        let extra = ticks(match level {
+            Level::Near => 0.0,
+            Level::Far => c.far_extra,
+            Level::Last => c.last_extra,
+            Level::Dram => c.dram_extra,
+        });
+        Source { dram: part(shares.dram * share), looked: part(shares.looked * share), extra }
     }
 
     /// Charges an operation that an agent performs at `now` on its core; `peer` is the other core of a pair.
@@ -159,7 +208,7 @@ impl Timing<'_> {
         let c = &self.costs;
         let lanes = c.warp_size.max(1) as u64;
         let per = (c.bytes_per_lane.max(1) as u64 * lanes) as f64;
-        let miss = self.misses[src.obj as usize];
+        let from = self.source(m, src.obj, seat.wave);
         let issue = |core: &mut Core, at: u64, n: f64, each: f64| core.issue[seat.scheduler].serve(at, ticks(n * each));
         match m.how {
             How::Load => {
@@ -169,7 +218,7 @@ impl Timing<'_> {
                     left: n as u32,
                     batch,
                     bytes: (m.global_bytes as f64 / n * 256.0) as u64,
-                    miss: (miss * 65536.0) as u64,
+                    source: from,
                     elements: if m.dequant { (m.elements as f64 / n) as u64 } else { 0 },
                     chip: (m.chip_bytes as f64 / n * 256.0) as u64,
                     flying: 0,
@@ -182,9 +231,9 @@ impl Timing<'_> {
                 let n = (m.global_bytes as f64 / wide).ceil().max(1.0);
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue.
-                let there = self.fetch(core, start, m.global_bytes as f64, miss).max(end);
+                let there = self.fetch(core, start, self.lines(m, src.obj), from).max(end);
                 let extra = if m.how == How::CpAsync { c.cp_extra } else { 0.0 };
-                let land = there + self.latency(c.l2_latency + extra, miss);
+                let land = there + ticks(c.l2_latency + extra) + from.extra;
                 Charge {
                     start,
                     queued: Some(Stall::Issue),
@@ -213,7 +262,7 @@ impl Timing<'_> {
                 let n = (m.global_bytes as f64 / per).ceil().max(1.0);
                 let ready = now.max(seat.matrix_ready);
                 let (start, issued) = issue(core, ready, n, c.issue_store);
-                let (_, port) = core.l2.serve(start, ticks(m.global_bytes as f64 * c.l2_byte));
+                let (_, port) = core.l2.serve(start, ticks(m.global_bytes as f64 * c.store_byte));
                 core.dram.serve(start, ticks(m.global_bytes as f64 * c.dram_byte));
                 let queued = if ready > now { Stall::Tensor } else { Stall::Issue };
                 let end = issued.max(port);
@@ -225,9 +274,15 @@ impl Timing<'_> {
                 let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
                 let rows = m.chip_rows as f64 * row.max(1.0);
                 // The latency is counted from the start of the issue.
-                let (begun, written) = core.copy.serve(start, ticks(rows * c.tma_row));
-                let there = self.fetch(core, start, m.global_bytes as f64, miss).max(written);
-                let land = there + self.latency(c.tma_latency, miss);
+                // One box for each stretch of a row that the swizzle spans, one after the other.
+                let span = self.prog.objects[dst.obj as usize].swizzle as f64;
+                let wide = m.chip_bytes as f64 / m.chip_rows.max(1) as f64;
+                let boxes = if span > 0.0 { (wide / span).ceil().max(1.0) } else { 1.0 };
+                let (begun, taken) = core.boxes.serve(start, ticks(boxes * c.tma_request));
+                let (_, written) = core.copy.serve(begun, ticks(rows * c.tma_row));
+                let written = written.max(taken);
+                let there = self.fetch(core, start, self.lines(m, src.obj), from).max(written);
+                let land = there + ticks(c.tma_latency) + from.extra;
                 Charge {
                     start,
                     queued: Some(Stall::Issue),
@@ -268,8 +323,8 @@ impl Timing<'_> {
         let n = load.batch.min(load.left);
         let (start, issued) = core.issue[seat.scheduler].serve(now, ticks(n as f64 * c.issue_load));
         let bytes = load.bytes as f64 / 256.0 * n as f64;
-        let miss = load.miss as f64 / 65536.0;
-        let there = self.fetch(core, start, bytes, miss).max(issued) + self.latency(c.l2_latency, miss);
+        let from = load.source;
+        let there = self.fetch(core, start, (bytes, bytes), from).max(issued) + ticks(c.l2_latency) + from.extra;
         load.left -= n;
         load.flying = n;
         (start, issued, there)

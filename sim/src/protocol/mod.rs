@@ -39,6 +39,7 @@ mod snapshot;
 mod step;
 mod stream;
 mod touches;
+mod walk;
 mod world;
 
 pub use agents::{AgentId, AgentInfo, agents_of as agents};
@@ -52,4 +53,5 @@ pub use snapshot::{Entry, Family, Snapshot};
 pub use step::{Did, MmaDid, MoveDid, Step};
 pub(crate) use stream::KINDS as STREAM_KINDS;
 pub use stream::StreamKind;
+pub use walk::{Tells, Traffic, Walker};
 pub use world::{On, Rules, World};

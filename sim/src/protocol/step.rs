@@ -184,34 +184,40 @@ impl World<'_> {
                         Err(Blocked::Fault(f)) => self.broken(a, pc, &f),
                     };
                 }
-                Instr::Set(v, e) => match self.number(a, e) {
-                    Ok(x) => {
-                        self.vars[a as usize * self.frame + *v as usize] = x;
-                        Ok(pc + 1)
-                    }
-                    Err(f) => Err(f),
-                },
-                Instr::Jump(to) => {
-                    if *to <= pc {
-                        loops += 1;
-                        self.judge(Judged::Again);
-                    }
-                    Ok(*to)
-                }
-                Instr::Unless(e, to) => self.holds(a, e).map(|yes| if yes { pc + 1 } else { *to }),
-                Instr::Only(who, to) => self.among(a, who).map(|yes| if yes { pc + 1 } else { *to }),
                 Instr::End => {
                     self.end(a, pc);
                     return Step::Ended;
                 }
+                control => self.control(a, pc, control),
             };
             match next {
-                Ok(to) => self.agents[a as usize].pc = to,
+                Ok(to) => {
+                    if matches!(prog.code[pc as usize], Instr::Jump(_)) && to <= pc {
+                        loops += 1;
+                        self.judge(Judged::Again);
+                    }
+                    self.agents[a as usize].pc = to;
+                }
                 Err(f) => return self.broken(a, pc, &f),
             }
         }
         let pc = self.agents[a as usize].pc;
         self.broken(a, pc, &Fault::Endless)
+    }
+
+    /// Where an agent goes on behind an instruction of control flow.
+    pub(super) fn control(&mut self, a: AgentId, pc: u32, instr: &Instr) -> Result<u32, Fault> {
+        match instr {
+            Instr::Set(v, e) => {
+                let x = self.number(a, e)?;
+                self.vars[a as usize * self.frame + *v as usize] = x;
+                Ok(pc + 1)
+            }
+            Instr::Jump(to) => Ok(*to),
+            Instr::Unless(e, to) => Ok(if self.holds(a, e)? { pc + 1 } else { *to }),
+            Instr::Only(who, to) => Ok(if self.among(a, who)? { pc + 1 } else { *to }),
+            Instr::Op { .. } | Instr::End => Ok(pc),
+        }
     }
 
     fn among(&self, a: AgentId, who: &Who) -> Result<bool, Fault> {

@@ -1,0 +1,152 @@
+//! The caches of the whole device, and what passes between them, in bytes.
+//!
+//! A tile's lines are spread over all slices. Where the second-level cache is one cache in two halves (`memory.l2_far_latency`),
+//! half of every tile has its home in either; a core asks the half it is at, which keeps a copy of what it had to fetch from
+//! the other. So a tile that all cores read is in the cache twice. Where each group of cores has a cache of its own
+//! (`memory.l2_domains`), a miss goes on to the cache behind it, if there is one.
+
+use crate::machine::{Machine, MissingParam};
+
+use super::lru::Lru;
+
+/// Where the last byte of a tile came from; further is slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::engine) enum Level {
+    /// The half of the second-level cache the core is at, or the only one.
+    Near,
+    /// The other half.
+    Far,
+    /// The cache behind the second level.
+    Last,
+    /// Memory.
+    Dram,
+}
+
+/// Bytes of a launch, or of a part of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::engine) struct Bytes {
+    /// Asked for by cores.
+    pub(in crate::engine) asked: u64,
+    /// Looked up in a slice: what cores ask for, less what was merged on the way, and what one half asks the other for.
+    pub(in crate::engine) looked: u64,
+    /// Looked up and not there.
+    pub(in crate::engine) missed: u64,
+    /// Written by cores.
+    pub(in crate::engine) stored: u64,
+    /// Read from memory.
+    pub(in crate::engine) read: u64,
+    /// Written to memory.
+    pub(in crate::engine) written: u64,
+}
+
+impl Bytes {
+    /// The sum of two parts.
+    pub(super) fn add(&mut self, b: &Bytes) {
+        self.asked += b.asked;
+        self.looked += b.looked;
+        self.missed += b.missed;
+        self.stored += b.stored;
+        self.read += b.read;
+        self.written += b.written;
+    }
+}
+
+/// The caches.
+#[derive(Clone, Debug)]
+pub(super) struct Caches {
+    second: Vec<Lru>,
+    last: Option<Lru>,
+    /// The second level is one cache in two halves.
+    halves: bool,
+    /// Bytes that memory delivers at once.
+    burst: i64,
+}
+
+impl Caches {
+    /// The caches of a machine, empty.
+    pub(super) fn new(m: &Machine) -> Result<Self, MissingParam> {
+        let all = m.need("memory.l2_bytes", "device fidelity")?;
+        let domains = m.need("memory.l2_domains", "device fidelity")?.max(1.0) as usize;
+        let halves = domains == 1 && m.get("memory.l2_far_latency").is_some();
+        let n = if halves { 2 } else { domains };
+        let second = vec![Lru::new((all / n as f64) as u64); n];
+        let last = m.get("memory.llc_bytes").map(|b| Lru::new(b as u64));
+        // Two of the smallest sectors; all of a larger one.
+        let burst = m.get("memory.sector_bytes").map_or(64, |s| (s as i64).max(64));
+        Ok(Caches { second, last, halves, burst })
+    }
+
+    /// Whether the second level is one cache in two halves.
+    pub(super) fn halves(&self) -> bool {
+        self.halves
+    }
+
+    /// Bytes that memory delivers at once.
+    pub(super) fn burst(&self) -> i64 {
+        self.burst
+    }
+
+    /// Caches with cores of their own.
+    pub(super) fn count(&self) -> usize {
+        self.second.len()
+    }
+
+    /// Cores at cache `at` read a tile and look up `looked` bytes for it: where the last one came from.
+    pub(super) fn read(&mut self, at: usize, tile: u32, bytes: u32, looked: u64, sum: &mut Bytes) -> Level {
+        let mut level = Level::Near;
+        sum.looked += looked;
+        if !self.halves {
+            if !self.second[at].touch(tile) {
+                sum.missed += bytes as u64;
+                level = self.behind(tile, bytes, sum);
+                sum.written += self.second[at].insert(tile, bytes, false);
+            }
+            return level;
+        }
+        for home in 0..2usize {
+            let (line, part) = (tile * 2 + home as u32, bytes / 2);
+            if self.second[at].touch(line) {
+                continue;
+            }
+            sum.missed += part as u64;
+            if home != at {
+                sum.looked += part as u64;
+                if self.second[home].touch(line) {
+                    level = level.max(Level::Far);
+                } else {
+                    sum.missed += part as u64;
+                    level = level.max(self.behind(line, part, sum));
+                    sum.written += self.second[home].insert(line, part, false);
+                }
+            } else {
+                level = level.max(self.behind(line, part, sum));
+            }
+            sum.written += self.second[at].insert(line, part, false);
+        }
+        level
+    }
+
+    /// A core at cache `at` writes a tile: it stays where it has its home, until it has to leave.
+    pub(super) fn write(&mut self, at: usize, tile: u32, bytes: u32, sum: &mut Bytes) {
+        sum.stored += bytes as u64;
+        sum.looked += bytes as u64;
+        if !self.halves {
+            sum.written += self.second[at].insert(tile, bytes, true);
+            return;
+        }
+        for home in 0..2usize {
+            sum.written += self.second[home].insert(tile * 2 + home as u32, bytes / 2, true);
+        }
+    }
+
+    fn behind(&mut self, line: u32, bytes: u32, sum: &mut Bytes) -> Level {
+        if let Some(last) = &mut self.last {
+            if last.touch(line) {
+                return Level::Last;
+            }
+            last.insert(line, bytes, false);
+        }
+        sum.read += bytes as u64;
+        Level::Dram
+    }
+}

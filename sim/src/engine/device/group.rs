@@ -1,0 +1,48 @@
+//! The clusters of a wave, in groups that a copy cannot tell apart: they ask for the same tile.
+
+use std::collections::BTreeMap;
+
+use crate::ir::Program;
+use crate::protocol::Tells;
+
+/// Clusters that ask for the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    /// Launch indices, ascending.
+    pub(super) ids: Vec<i64>,
+    /// The one of the simulated unit, if it is among them.
+    pub(super) own: Option<i64>,
+}
+
+/// The groups of a wave, by what a copy tells apart.
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    by: [Vec<Group>; 4],
+}
+
+impl Groups {
+    /// Of the clusters `ids`; `own` says which are the simulated unit's.
+    pub(super) fn new(prog: &Program, ids: std::ops::Range<i64>, own: impl Fn(i64) -> bool) -> Self {
+        let key = |tells: Tells, id: i64| match tells {
+            Tells::None => 0,
+            Tells::Rows => prog.grid.at(id).0,
+            Tells::Columns => prog.grid.at(id).1,
+            Tells::All => id,
+        };
+        let groups = |tells: Tells| {
+            let mut by: BTreeMap<i64, Group> = BTreeMap::new();
+            for id in ids.clone() {
+                let g = by.entry(key(tells, id)).or_default();
+                g.ids.push(id);
+                g.own = g.own.or(own(id).then_some(id));
+            }
+            by.into_values().collect()
+        };
+        Groups { by: [Tells::None, Tells::Rows, Tells::Columns, Tells::All].map(groups) }
+    }
+
+    /// The groups that a copy tells apart.
+    pub(super) fn told(&self, tells: Tells) -> &[Group] {
+        &self.by[tells as usize]
+    }
+}

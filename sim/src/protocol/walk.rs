@@ -1,0 +1,163 @@
+//! What a CTA loads and stores, in the order of its text: its agents' control flow, without the operations.
+//!
+//! Which tile a copy brings follows from variables and coordinates alone; nothing an operation waits for changes it. So the
+//! traffic of a whole grid is read off without running it. A kernel whose variables come from other agents (mailboxes, tiles
+//! that `clc` hands out) has no such list.
+
+use crate::ir::{Class, Env, Expr, How, Instr, Op, Place, Program};
+use crate::timeline::Lanes;
+
+use super::eval::Coords;
+use super::memory::Foot;
+use super::world::World;
+use super::{AgentId, Rules};
+
+/// One copy from or to global memory, of all warps that share it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// Instruction.
+    pub pc: u32,
+    /// Who issues it: the first of its warps.
+    pub agent: AgentId,
+    /// That agent's variables.
+    pub vars: Box<[i64]>,
+    /// Whether it writes global memory.
+    pub store: bool,
+    /// How far its agent had got by then, of its whole way, in 1/65536.
+    pub progress: u32,
+}
+
+/// Which clusters a place in global memory differs for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// All go to the same.
+    None,
+    /// Those of other rows of the grid.
+    Rows,
+    /// Those of other columns.
+    Columns,
+    /// Perhaps all.
+    All,
+}
+
+impl Tells {
+    fn and(self, other: Tells) -> Tells {
+        match (self, other) {
+            (Tells::None, x) | (x, Tells::None) => x,
+            (x, y) if x == y => x,
+            _ => Tells::All,
+        }
+    }
+}
+
+/// What an expression reads of the grid.
+fn mentions(e: &Expr) -> Tells {
+    let mut tells = Tells::None;
+    e.visit(&mut |x| match x {
+        Expr::Env(Env::CtaM | Env::ClusterM) => tells = tells.and(Tells::Rows),
+        Expr::Env(Env::CtaN | Env::ClusterN) => tells = tells.and(Tells::Columns),
+        Expr::Env(Env::CtaZ | Env::CtaId | Env::ClusterId) | Expr::Tape(..) => tells = Tells::All,
+        _ => {}
+    });
+    tells
+}
+
+/// Instructions of one agent before its walk is given up.
+const LIMIT: u64 = 1 << 24;
+
+/// The clusters of a grid, to ask where their copies go.
+#[derive(Clone, Debug)]
+pub struct Walker<'p> {
+    world: World<'p>,
+}
+
+impl<'p> Walker<'p> {
+    /// A walker at launch index `id`.
+    pub fn new(prog: &'p Program, rules: Rules, id: i64) -> Self {
+        Walker { world: World::new(prog, rules, id, &[]) }
+    }
+
+    /// Every copy of the cluster, by progress, then agent. `None` where it depends on more than control flow, or where the
+    /// text has no end.
+    pub fn traffic(&mut self) -> Option<Vec<Traffic>> {
+        let mut list = Vec::new();
+        for a in 0..self.world.info.len() as AgentId {
+            let first = list.len();
+            let steps = self.walk(a, &mut list)?;
+            for t in &mut list[first..] {
+                t.progress = (t.progress as u64 * 65536 / steps.max(1)) as u32;
+            }
+        }
+        list.sort_by_key(|t| (t.progress, t.agent));
+        Some(list)
+    }
+
+    fn walk(&mut self, a: AgentId, list: &mut Vec<Traffic>) -> Option<u64> {
+        let w = &mut self.world;
+        let me = w.info[a as usize];
+        let mut pc = w.agents[a as usize].pc;
+        for n in 0..LIMIT {
+            match &w.prog.code[pc as usize] {
+                Instr::End => return Some(n + 1),
+                Instr::Op { op: Op::Get { .. } | Op::NextTile { .. }, .. } => return None,
+                Instr::Op { op, .. } => {
+                    if let Some((_, store)) = global(w.prog, op) {
+                        // An operation of all lanes is done by the class that has nearly all of them.
+                        let split =
+                            if w.elected_at[pc as usize] { me.elected() } else { me.lanes != Some(Lanes::Elected) };
+                        if split && first_of_crew(op, me.warp) {
+                            let vars = w.vars[a as usize * w.frame..(a as usize + 1) * w.frame].into();
+                            list.push(Traffic { pc, agent: a, vars, store, progress: n as u32 });
+                        }
+                    }
+                    pc += 1;
+                }
+                control => pc = w.control(a, pc, control).ok()?,
+            }
+        }
+        None
+    }
+
+    /// What a copy of the list touches where cluster `id` makes it. `None` where it is nothing the kernel may touch.
+    pub fn foot(&mut self, id: i64, t: &Traffic) -> Option<Foot> {
+        let w = &mut self.world;
+        let (m, n, z) = w.prog.grid.at(id);
+        w.coords = Coords { id, m, n, z };
+        let at = t.agent as usize * w.frame;
+        w.vars[at..at + w.frame].copy_from_slice(&t.vars);
+        let Instr::Op { op, .. } = &w.prog.code[t.pc as usize] else { return None };
+        let (place, _) = global(w.prog, op)?;
+        w.foot(t.agent, place, 0).ok()
+    }
+
+    /// Which clusters a copy of a common list can tell apart by where it goes.
+    pub fn tells(&self, t: &Traffic) -> Tells {
+        let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return Tells::All };
+        let Some((place, _)) = global(self.world.prog, op) else { return Tells::All };
+        let parts = place.sel.rows.iter().chain(&place.sel.cols).map(|p| &p.index);
+        place.at.iter().chain(parts).map(mentions).fold(Tells::None, Tells::and)
+    }
+
+    /// Whether a copy's place counts elements, not blocks.
+    pub fn by_elements(&self, t: &Traffic) -> bool {
+        let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return false };
+        global(self.world.prog, op).is_some_and(|(p, _)| p.elements)
+    }
+}
+
+/// The place in global memory of a copy, and whether it is written.
+fn global<'o>(prog: &Program, op: &'o Op) -> Option<(&'o Place, bool)> {
+    let Op::Move { how, src, dst, .. } = op else { return None };
+    match how {
+        How::Load | How::Ldg | How::CpAsync | How::LdsDma | How::TmaLoad => Some((src, false)),
+        How::Store | How::TmaStore => Some((dst, true)),
+        _ => None,
+    }
+    .filter(|(p, _)| prog.objects[p.obj as usize].class == Class::Global)
+}
+
+/// Whether a warp is the first of those that share the operation.
+fn first_of_crew(op: &Op, warp: u32) -> bool {
+    let Op::Move { crew, .. } = op else { return false };
+    *crew == 0 || crew.trailing_zeros() == warp
+}
