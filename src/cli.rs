@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use warpline_scenarios::pipeline::{Schedule, Via};
 use warpline_sim::fences::Fences;
 
 /// Simulates and draws the software pipelines inside GPU kernels.
@@ -31,6 +32,8 @@ pub enum Command {
     Barriers(Barriers),
     /// Compare the claims of scenarios with what a run computes
     Check(Check),
+    /// Write a kernel's `pipelined` loops out: prologue, body and epilogue, in the same language
+    Expand(Expand),
     /// What a finding's code means: an example, the fix, where the rule stands
     Explain(Explain),
     /// Draw a run as a chart (PNG or SVG)
@@ -220,6 +223,46 @@ pub struct Explain {
     /// The code of a finding (`WL0104`); without it, all codes are listed
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
+}
+
+/// `warpline expand`.
+#[derive(Debug, Args)]
+pub struct Expand {
+    /// A built-in scenario, a scenario file (.toml) or a kernel (.pipe)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: String,
+
+    /// The machine: a built-in name (`h200`) or a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
+    pub machine: Option<String>,
+
+    /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
+    pub set: Vec<Setting>,
+
+    /// What carries the copies: sync, registers, cp, dma, tma, tma_joint; without it, what the kernel or the machine says
+    #[arg(long, value_name = "WAY", value_parser = via)]
+    pub via: Option<Via>,
+
+    /// How stages are given: num_stages, triton, multistage, two_step_ahead, table
+    #[arg(long, value_name = "SCHEDULE", value_parser = schedule)]
+    pub schedule: Option<Schedule>,
+
+    /// The number of stages
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=64))]
+    pub stages: Option<i64>,
+
+    /// One guarded loop (guarded), or prologue, body and epilogue (unrolled)
+    #[arg(long, value_name = "FORM", value_parser = ["guarded", "unrolled"])]
+    pub form: Option<String>,
+
+    /// Write the kernel here instead of printing it
+    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
+    pub output: Option<PathBuf>,
+
+    /// Print one JSON object with the plan and the kernel (schema `warpline.expand/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `warpline gantt`.
@@ -535,4 +578,16 @@ mod tests {
         assert_eq!(size("800"), Ok(Size::Width(800)));
         assert!(size("big").is_err() && size("9x").is_err());
     }
+}
+
+/// A way for copies, by its word.
+fn via(word: &str) -> Result<Via, String> {
+    let all: Vec<&str> = Via::all().map(Via::name).collect();
+    Via::all().find(|v| v.name() == word).ok_or_else(|| format!("there are {}", all.join(", ")))
+}
+
+/// A schedule, by its word.
+fn schedule(word: &str) -> Result<Schedule, String> {
+    let all: Vec<&str> = Schedule::all().map(Schedule::name).collect();
+    Schedule::all().find(|v| v.name() == word).ok_or_else(|| format!("there are {}", all.join(", ")))
 }

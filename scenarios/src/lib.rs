@@ -39,6 +39,7 @@ mod lex;
 mod library;
 mod lower;
 mod parse;
+pub mod pipeline;
 mod scenario;
 mod suggest;
 
@@ -65,5 +66,13 @@ pub struct Inputs<'a> {
 
 /// Reads and checks a kernel and binds its parameters; on failure every error of the file.
 pub fn compile(file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
-    lower::lower(file, text, parse::parse(file, text), inputs)
+    let parsed = parse::parse(file, text);
+    let (program, loops) = lower::lower(file, text, &parsed, inputs)?;
+    if loops.is_empty() {
+        return Ok(program);
+    }
+    let expanded = pipeline::expand_parsed(file, text, &parsed, inputs, &pipeline::Ask::default())?;
+    let file = pipeline::expanded_name(file);
+    let parsed = parse::parse(&file, &expanded.text);
+    Ok(lower::lower(&file, &expanded.text, &parsed, inputs)?.0)
 }

@@ -2,6 +2,7 @@
 
 mod barriers;
 mod check;
+mod expand;
 mod explain;
 mod export;
 mod fmt;
@@ -26,6 +27,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Verify(args) => verify::verify(args, console),
         Command::Barriers(args) => barriers::barriers(args, console),
         Command::Check(args) => check::check(args, console),
+        Command::Expand(args) => expand::expand(args, console),
         Command::Explain(args) => explain::explain(args, console),
         Command::Gantt(args) => gantt::gantt(args, console),
         Command::View(args) => view::view(args, console),

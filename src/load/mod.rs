@@ -9,6 +9,7 @@ mod near;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use warpline_scenarios::pipeline::{Ask, Plan};
 use warpline_scenarios::{Beside, Claim, Expect, Scenario};
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::Fences;
@@ -39,6 +40,8 @@ pub(crate) struct Loaded {
     pub(crate) machine: Machine,
     /// The texts read on the way, for carets.
     pub(crate) sources: Sources,
+    /// What became of its `pipelined` loops; empty where it has none.
+    pub(crate) plans: Vec<Plan>,
     /// What the scenario compares itself with.
     pub(crate) beside: Vec<Beside>,
     /// What a document says about it.
@@ -80,6 +83,18 @@ pub(crate) fn load(subject: &Subject) -> Result<Loaded, Failure> {
     let loaded = asked(loaded, subject)?;
     let schedule = file.map(|f| f.resolve(&loaded)).transpose()?;
     Ok(Loaded { schedule, ..loaded })
+}
+
+/// Loads what a command names, with other words for its `pipelined` loops.
+pub(crate) fn load_asked(
+    scenario: &str,
+    machine: Option<&str>,
+    set: &[Setting],
+    ask: Ask<'static>,
+) -> Result<Loaded, Failure> {
+    let mut library = Library { ask, ..Library::default() };
+    let found = library.find(scenario)?;
+    assemble(library, scenario, found, machine, set)
 }
 
 /// Loads a run that a scenario names under `beside`.
@@ -210,7 +225,7 @@ struct Found {
 fn assemble(
     mut library: Library,
     name: &str,
-    found: Found,
+    mut found: Found,
     machine: Option<&str>,
     sets: &[Setting],
 ) -> Result<Loaded, Failure> {
@@ -241,6 +256,7 @@ fn assemble(
     for (key, value) in own.into_iter().chain(given) {
         library::set_machine(&mut model, key, value)?;
     }
+    library.expand(&mut found, &set, Some(&model))?;
     let program = library.compile(&found, &set, Some(&model))?;
     let warm_l2 = found.scenario.as_ref().is_some_and(|s| s.warm_l2);
     let fences = found.scenario.as_ref().map(|s| s.fences).unwrap_or_default();
@@ -263,6 +279,7 @@ fn assemble(
         program,
         machine: model,
         sources: library.sources,
+        plans: library.plans,
         beside,
         claims,
         expect,
@@ -300,6 +317,7 @@ impl Loaded {
             title: None,
             note: None,
             sources: Sources::from([(program.file.clone(), text.to_string())]),
+            plans: Vec::new(),
             program,
             machine,
             beside: Vec::new(),

@@ -1,0 +1,212 @@
+//! Edits of the kernel around its loops: slots, barriers, roles, names that the steps use.
+
+use std::ops::Range;
+
+use warpline_sim::ir::Program;
+
+use super::emit::Line;
+use super::indented;
+use super::items::moves;
+use super::laid::Laid;
+use crate::Inputs;
+use crate::ast::{DeclKind, ExprKind, Kernel, Memory, Pipelined, Stmt};
+use crate::lower::Found;
+
+/// The text with what is changed about it.
+pub(super) struct Header<'a> {
+    text: &'a str,
+    kernel: &'a Kernel,
+    program: &'a Program,
+    edits: Vec<(Range<usize>, String)>,
+    /// Declarations to add, in order.
+    added: Vec<String>,
+    /// Another text altogether.
+    whole: Option<String>,
+}
+
+impl<'a> Header<'a> {
+    pub(super) fn new(text: &'a str, kernel: &'a Kernel, program: &'a Program) -> Header<'a> {
+        Header { text, kernel, program, edits: Vec::new(), added: Vec::new(), whole: None }
+    }
+
+    /// The changed text.
+    pub(super) fn apply(mut self) -> String {
+        if let Some(text) = self.whole {
+            return text;
+        }
+        if !self.added.is_empty() {
+            let end = self.kernel.decls.last().map_or(self.kernel.name.span.end, |d| d.span.end);
+            let at = self.text[end..].find('\n').map_or(self.text.len(), |n| end + n + 1);
+            let lines: String = self.added.iter().map(|l| format!("  {l}\n")).collect();
+            self.edits.push((at..at, lines));
+        }
+        self.edits.sort_by_key(|(r, _)| (r.start, r.end));
+        let mut out = String::new();
+        let mut at = 0;
+        for (r, text) in &self.edits {
+            out.push_str(&self.text[at..r.start]);
+            out.push_str(text);
+            at = r.end;
+        }
+        out.push_str(&self.text[at..]);
+        out
+    }
+
+    /// Takes another text instead.
+    pub(super) fn whole(&mut self, text: String) {
+        self.whole = Some(text);
+    }
+
+    fn memory(&self, name: &str) -> Option<&'a Memory> {
+        self.kernel.decls.iter().find_map(|d| match &d.kind {
+            DeclKind::Memory(m) if m.name.text == name => Some(m),
+            _ => None,
+        })
+    }
+
+    /// Slots that the kernel itself declares.
+    pub(super) fn slots(&self, name: &str) -> u32 {
+        self.program.objects.iter().find(|o| o.name == name).map_or(1, |o| o.slots)
+    }
+
+    fn add(&mut self, line: String) {
+        if !self.added.contains(&line) {
+            self.added.push(line);
+        }
+    }
+
+    /// Gives a buffer versions.
+    pub(super) fn versions(&mut self, name: &str, n: usize) {
+        if let Some(m) = self.memory(name) {
+            let at = m.name.span.end;
+            self.edits.push((at..at, format!("[{n}]")));
+            return;
+        }
+        // Made by the pass, or not declared: the shape is known by now.
+        let shape = self.program.objects.iter().find(|o| o.name == name);
+        let ty = shape.map_or(String::new(), |o| format!(": {}[{}, {}]", o.dtype.name(), o.rows, o.cols));
+        self.add(format!("reg {name}[{n}]{ty}"));
+    }
+
+    /// `waits manual`.
+    pub(super) fn manual(&mut self) {
+        let has = self.kernel.decls.iter().any(|d| matches!(d.kind, DeclKind::Waits(_)));
+        if !has {
+            self.add("waits manual".to_string());
+        }
+    }
+
+    /// The instructions that a copy is, by name; `bytes` are those of one instruction of all its warps.
+    pub(super) fn weight(&mut self, name: &str, stmt: &Stmt, bytes: i64) {
+        let mut parts = Vec::new();
+        for m in moves(stmt) {
+            let Some(decl) = self.memory(&m.dst.name.text) else { continue };
+            let Some(ty) = &decl.ty else { continue };
+            let mut size: Vec<String> = ty
+                .shape
+                .iter()
+                .map(|e| match &e.kind {
+                    ExprKind::Int(_) | ExprKind::Name(_) => self.text[e.span.clone()].to_string(),
+                    _ => format!("({})", self.text[e.span.clone()].trim_matches(|c| c == '(' || c == ')')),
+                })
+                .collect();
+            let bits = self.program.objects.iter().find(|o| o.name == m.src.name.text).map_or(16, |o| o.dtype.bits());
+            size.push(bits.to_string());
+            let piece = decl.pieces.as_ref().filter(|_| !m.dst.sels.is_empty());
+            let share = piece.map_or(String::new(), |(n, _)| format!(" / {}", self.text[n.span.clone()].trim()));
+            parts.push(format!("cdiv({}{share}, {})", size.join(" * "), 8 * bytes));
+        }
+        self.add(format!("let {name} = {}  // vm instructions of a wave", parts.join(" + ")));
+    }
+
+    /// What the machine has to have.
+    pub(super) fn needs(&mut self, arch: &str) {
+        let found = self.kernel.decls.iter().find_map(|d| match &d.kind {
+            DeclKind::Needs(n) => Some(n),
+            _ => None,
+        });
+        match found {
+            Some(n) if n.text != arch && !self.edits.iter().any(|(r, _)| *r == n.span) => {
+                self.edits.push((n.span.clone(), arch.to_string()));
+            }
+            Some(_) => {}
+            None => self.add(format!("needs {arch}")),
+        }
+    }
+
+    /// Parameters that the expansion was made for: those that a `pipelined` head names.
+    pub(super) fn fixed(&mut self, kernel: &Kernel, program: &Program, inputs: &Inputs) {
+        let mut names = Vec::new();
+        for p in super::loops(&kernel.body) {
+            if let Some(ExprKind::Name(n)) = p.stages.as_ref().map(|e| &e.kind) {
+                names.push(n.clone());
+            }
+        }
+        for n in names {
+            let is = kernel.params.iter().any(|p| p.name.text == n);
+            if let (true, Some(v)) = (is, program.value(&n)) {
+                let _ = inputs;
+                self.add(format!("require {n} == {v} \"expanded for {v} stages\""));
+            }
+        }
+    }
+
+    /// `warps` with some more of them.
+    pub(super) fn more_warps(&mut self, more: u32) {
+        for d in &self.kernel.decls {
+            if let DeclKind::Warps(e) = &d.kind {
+                let text = match &e.kind {
+                    ExprKind::Int(n) => (n + more as i64).to_string(),
+                    _ => format!("{} + {more}", &self.text[e.span.clone()]),
+                };
+                self.edits.push((e.span.clone(), text));
+            }
+        }
+    }
+
+    /// mbarriers of the groups, made before everything else; `empty` is how many warps release a slot.
+    pub(super) fn barriers(&mut self, laid: &Laid, _f: &Found, empty: Option<(u32, u32)>) {
+        let mut names = Vec::new();
+        for g in (0..laid.groups.len()).filter(|g| !laid.groups[*g].is_empty()) {
+            let slots = laid.slots_of(g);
+            let full = laid.bar("full", g);
+            self.add(format!("mbar {full}[{slots}] (1)"));
+            names.push(full);
+            if let Some((warps, _)) = empty {
+                let empty = laid.bar("empty", g);
+                self.add(format!("mbar {empty}[{slots}] ({warps})"));
+                names.push(empty);
+            }
+        }
+        let warp = empty.map_or(laid.first_warp, |(_, warp)| warp);
+        let at = self.kernel.body.first().map_or(self.text.len(), |s| s.span.start);
+        let line = self.text[..at].rfind('\n').map_or(0, |n| n + 1);
+        let text = format!(
+            "  all:\n    warp {warp}: elect: init {};  fence mbarrier_init\n    barrier\n",
+            names.join(", ")
+        );
+        self.edits.push((line..line, text));
+    }
+
+    /// Text before a top-level statement.
+    pub(super) fn before(&mut self, s: &Stmt, text: String) {
+        let line = self.text[..s.span.start].rfind('\n').map_or(0, |n| n + 1);
+        self.edits.push((line..line, text));
+    }
+
+    /// A declaration.
+    pub(super) fn declare(&mut self, line: String) {
+        self.add(line);
+    }
+
+    /// Puts the steps where the loop stands.
+    pub(super) fn replace(&mut self, p: &Pipelined, lines: &[Line]) {
+        let line = self.text[..p.extent.start].rfind('\n').map_or(0, |n| n + 1);
+        let level = (p.extent.start - line) / 2;
+        let mut end = p.extent.end;
+        // A comment behind the last statement goes with it.
+        end += self.text[end..].find('\n').unwrap_or(self.text.len() - end);
+        let text = indented(lines, level);
+        self.edits.push((line..end, text.trim_end_matches('\n').to_string()));
+    }
+}

@@ -1,0 +1,478 @@
+//! The pipelining pass: a plain loop becomes prologue, body and epilogue.
+//!
+//! ```text
+//!   pipelined i in 0..tiles ──body──▶ what reads and writes what
+//!        │ schedule   stage and order of every statement, commit groups
+//!        │ items      copies and products as a machine has them
+//!        │ deps       versions of every buffer, what must keep its order
+//!        │ sync       waits, barriers, how much may stay outstanding
+//!        ▼ emit, roles, header
+//!   kernel text in the same language
+//! ```
+//!
+//! An item of stage s works on iteration i at step i + s. [`expand`] writes the kernel; [`Plan`] says what was decided.
+
+mod body;
+mod deps;
+mod emit;
+mod expr;
+mod header;
+mod items;
+mod laid;
+mod plan;
+mod roles;
+mod schedule;
+mod split;
+mod sync;
+mod text;
+
+use std::collections::BTreeMap;
+
+use warpline_sim::diag::Diagnostic;
+use warpline_sim::ir::Program;
+
+use crate::Inputs;
+use crate::ast::{Head, Kernel, Pipelined, Stmt, StmtKind};
+use crate::lower::{Found, lower};
+use crate::parse::{Parsed, parse};
+use emit::{Emit, Line};
+use expr::{Env, Val};
+use header::Header;
+use laid::Laid;
+
+pub use plan::{Buffer, Plan, Planned, Waited};
+
+/// How stage and order are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Schedule {
+    /// TileLang's `num_stages = S`.
+    NumStages,
+    /// Triton's: S - 1 steps in flight, one group an operand.
+    Triton,
+    /// CUTLASS's multistage loop: copies first, one barrier a step.
+    Multistage,
+    /// Half tiles, three of four of them two steps ahead (HipKittens, seed 001).
+    TwoStepAhead,
+    /// `stage e order e` of each statement, as the text has it.
+    Table,
+}
+
+/// What carries the copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Via {
+    /// Synchronous loads.
+    Sync,
+    /// `ldg` to registers, `sts` at the end of the step.
+    Registers,
+    /// `cp.async` groups.
+    Cp,
+    /// `buffer_load ... lds`, counted by `vmcnt`.
+    Dma,
+    /// TMA by a producer warp, with full and empty mbarriers.
+    Tma,
+    /// TMA by the first of the warps that multiply, with full mbarriers and barriers.
+    TmaJoint,
+}
+
+/// How products read their operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Products {
+    /// From shared memory (simdgroup matrix).
+    Shared,
+    /// From registers, which are loaded first.
+    Registers,
+    /// `wgmma`.
+    Wgmma,
+}
+
+const SCHEDULES: [(&str, Schedule); 5] = [
+    ("num_stages", Schedule::NumStages),
+    ("triton", Schedule::Triton),
+    ("multistage", Schedule::Multistage),
+    ("two_step_ahead", Schedule::TwoStepAhead),
+    ("table", Schedule::Table),
+];
+
+const VIAS: [(&str, Via); 6] = [
+    ("sync", Via::Sync),
+    ("registers", Via::Registers),
+    ("cp", Via::Cp),
+    ("dma", Via::Dma),
+    ("tma", Via::Tma),
+    ("tma_joint", Via::TmaJoint),
+];
+
+impl Schedule {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Schedule> {
+        SCHEDULES.into_iter().map(|s| s.1)
+    }
+
+    /// Its word in a kernel.
+    pub fn name(self) -> &'static str {
+        SCHEDULES.iter().find(|s| s.1 == self).map_or("", |s| s.0)
+    }
+}
+
+impl Via {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Via> {
+        VIAS.into_iter().map(|v| v.1)
+    }
+
+    /// Its word in a kernel.
+    pub fn name(self) -> &'static str {
+        VIAS.iter().find(|v| v.1 == self).map_or("", |v| v.0)
+    }
+
+    /// What a machine of an architecture (`sm_90a`) does where nothing is said.
+    pub fn of(arch: &str) -> Via {
+        match arch {
+            "sm_90a" => Via::Tma,
+            "gfx950" => Via::Dma,
+            a if a.starts_with("gfx") => Via::Registers,
+            a if a.starts_with("apple") => Via::Sync,
+            a => match a.strip_prefix("sm_").map(|n| n.trim_end_matches(['a', 'f']).parse::<u32>()) {
+                Some(Ok(n)) if n >= 80 => Via::Cp,
+                Some(Ok(_)) => Via::Registers,
+                _ => Via::Sync,
+            },
+        }
+    }
+
+    /// The architecture a kernel needs for it, on a machine of `arch`.
+    fn needs(self, arch: &str) -> &str {
+        match self {
+            Via::Tma | Via::TmaJoint if !arch.starts_with("sm_1") => "sm_90a",
+            Via::Cp if !arch.starts_with("sm_9") && !arch.starts_with("sm_1") => "sm_80",
+            Via::Dma if arch != "gfx950" => "gfx942",
+            _ => arch,
+        }
+    }
+}
+
+/// What is asked of the pass beside the kernel's own words; what is left out is as the kernel says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ask<'a> {
+    /// Architecture of the machine (`sm_90a`); the kernel's `needs` where absent.
+    pub arch: Option<&'a str>,
+    /// What carries the copies.
+    pub via: Option<Via>,
+    /// The schedule.
+    pub schedule: Option<Schedule>,
+    /// The number of stages.
+    pub stages: Option<i64>,
+    /// One guarded loop instead of prologue, body and epilogue.
+    pub guarded: Option<bool>,
+}
+
+/// A kernel without `pipelined` loops.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expanded {
+    /// Its text.
+    pub text: String,
+    /// What was decided about each loop, in order.
+    pub plans: Vec<Plan>,
+}
+
+/// What the expansion of a kernel's file is called in messages.
+pub fn expanded_name(file: &str) -> String {
+    format!("{file} (expanded)")
+}
+
+/// Whether a kernel has a `pipelined` loop.
+pub fn is_pipelined(file: &str, text: &str) -> bool {
+    parse(file, text).kernel.is_some_and(|k| !loops(&k.body).is_empty())
+}
+
+/// The `pipelined` loops of some statements, outermost first.
+fn loops(body: &[Stmt]) -> Vec<&Pipelined> {
+    body.iter()
+        .flat_map(|s| match &s.kind {
+            StmtKind::Pipelined(p) => vec![p.as_ref()],
+            StmtKind::Block(_, b) | StmtKind::For(_, b) | StmtKind::While(_, b) => loops(b),
+            StmtKind::If(arms, other) => {
+                arms.iter().flat_map(|a| loops(&a.body)).chain(other.iter().flat_map(|b| loops(b))).collect()
+            }
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+/// Expands the `pipelined` loops of a kernel; on failure every error of it.
+pub fn expand(file: &str, text: &str, inputs: &Inputs, ask: &Ask) -> Result<Expanded, Vec<Diagnostic>> {
+    let parsed = parse(file, text);
+    expand_parsed(file, text, &parsed, inputs, ask)
+}
+
+pub(crate) fn expand_parsed(
+    file: &str,
+    text: &str,
+    parsed: &Parsed,
+    inputs: &Inputs,
+    ask: &Ask,
+) -> Result<Expanded, Vec<Diagnostic>> {
+    let (program, found) = lower(file, text, parsed, inputs)?;
+    let Some(kernel) = &parsed.kernel else { return Err(parsed.errors.clone()) };
+    let mut header = Header::new(text, kernel, &program);
+    let mut plans = Vec::new();
+    let mut errors = Vec::new();
+    let all = loops(&kernel.body);
+    for (n, p) in all.iter().enumerate() {
+        let Some(f) = found.iter().find(|f| f.extent == p.extent) else {
+            errors.push(Diagnostic::new(file, p.extent.clone(), "this loop is never reached", "nothing to expand"));
+            continue;
+        };
+        let one = One { file, text, kernel, program: &program, inputs, ask, number: n, several: all.len() > 1 };
+        match one.expand(p, f, &mut header) {
+            Ok(plan) => plans.push(plan),
+            Err(e) => errors.extend(e),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let text = header.apply();
+    let text = crate::format(file, &text)?;
+    Ok(Expanded { text, plans })
+}
+
+/// One loop of a kernel.
+struct One<'a> {
+    file: &'a str,
+    text: &'a str,
+    kernel: &'a Kernel,
+    program: &'a Program,
+    inputs: &'a Inputs<'a>,
+    ask: &'a Ask<'a>,
+    number: usize,
+    several: bool,
+}
+
+/// What the head of a loop, the command line and the machine come to.
+struct Choice {
+    arch: String,
+    via: Via,
+    schedule: Schedule,
+    stages: i64,
+    guarded: bool,
+}
+
+impl One<'_> {
+    fn bad<T>(
+        &self,
+        span: &crate::ast::Span,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Result<T, Vec<Diagnostic>> {
+        Err(vec![Diagnostic::new(self.file, span.clone(), message, label)])
+    }
+
+    fn choice(&self, p: &Pipelined, f: &Found) -> Result<Choice, Vec<Diagnostic>> {
+        let arch = match (self.ask.arch, self.program.needs.first()) {
+            (Some(a), _) => a.to_string(),
+            (None, Some((needs, _))) => needs.clone(),
+            (None, None) => "apple7".to_string(),
+        };
+        let word = |w: &crate::ast::Ident, known: Vec<&'static str>, what: &str| {
+            let d = Diagnostic::new(self.file, w.span.clone(), format!("`{}` is no {what}", w.text), "unknown here")
+                .help(format!("there are {}", known.join(", ")));
+            vec![d]
+        };
+        let mut via = Via::of(&arch);
+        if let Some(w) = &p.via {
+            let known = VIAS.iter().find(|v| v.0 == w.text);
+            via = known.ok_or_else(|| word(w, VIAS.map(|v| v.0).to_vec(), "way of copies"))?.1;
+        }
+        let mut schedule = Schedule::NumStages;
+        if let Some(w) = &p.schedule {
+            let known = SCHEDULES.iter().find(|v| v.0 == w.text);
+            schedule = known.ok_or_else(|| word(w, SCHEDULES.map(|v| v.0).to_vec(), "schedule"))?.1;
+        } else if p.body.iter().any(|s| matches!(s.kind, StmtKind::Staged(_))) {
+            schedule = Schedule::Table;
+        }
+        via = self.ask.via.unwrap_or(via);
+        schedule = self.ask.schedule.unwrap_or(schedule);
+        let stages = match (self.ask.stages.or(f.stages), schedule) {
+            (_, Schedule::TwoStepAhead) => 2,
+            (Some(s), _) => s,
+            (None, Schedule::Table) => 1,
+            (None, _) => {
+                return self.bad(&p.range.var.span, "this loop says no number of stages", "`stages e` was expected");
+            }
+        };
+        let form = p.form.as_ref().map(|w| w.text == "guarded");
+        let usual = match schedule {
+            Schedule::Triton => via != Via::Dma,
+            Schedule::TwoStepAhead => true,
+            _ => false,
+        };
+        Ok(Choice { arch, via, schedule, stages, guarded: self.ask.guarded.or(form).unwrap_or(usual) })
+    }
+
+    /// Expands the loop: edits of the text, and what was decided.
+    fn expand(&self, p: &Pipelined, f: &Found, header: &mut Header) -> Result<Plan, Vec<Diagnostic>> {
+        let c = self.choice(p, f)?;
+        if f.stepped || f.from != Some(0) {
+            return self.bad(&p.range.from.span, "a `pipelined` loop counts from 0 by 1", "`0..n` was expected");
+        }
+        let line = self.text[..p.extent.start].rfind('\n').map_or(0, |n| n + 1);
+        if !self.text[line..p.extent.start].trim().is_empty() {
+            return self.bad(&(line..p.extent.start), "a `pipelined` loop stands on a line of its own", "move it down");
+        }
+        if f.elect {
+            return self.bad(&p.range.var.span, "one lane can't multiply", "`elect:` is around this loop");
+        }
+        let body = body::body(self.file, p, &f.staged, self.program)?;
+        if c.schedule == Schedule::TwoStepAhead {
+            return match split::halves(self.text, self.kernel, p, &body) {
+                Ok(text) => self.again(&text, p, header),
+                Err(m) => self.bad(&p.range.var.span, m, "this loop can't be cut into half tiles"),
+            };
+        }
+        let slots = schedule::schedule(&body.units, c.schedule, c.stages, c.via)
+            .or_else(|m| self.bad(&p.range.var.span, m, "no schedule for this loop"))?;
+        let wgmma = matches!(c.arch.as_str(), "sm_90a") && f.member.0 % 4 == 0;
+        let products = match () {
+            () if c.arch.starts_with("apple") => Products::Shared,
+            () if wgmma && matches!(c.via, Via::Tma | Via::TmaJoint | Via::Cp) => Products::Wgmma,
+            () => Products::Registers,
+        };
+        let items = items::items(&body.units, &slots, c.via, products, c.schedule);
+        let merged = matches!(c.schedule, Schedule::Triton | Schedule::Table) && c.via == Via::Dma;
+        let late = c.schedule != Schedule::Multistage && !merged;
+        let manual = c.arch.starts_with("gfx");
+        let none = BTreeMap::new();
+        let trips = Env { var: "", index: Val::Const(0), lets: &none }.value(&p.range.to);
+        let all = deps::deps(&items, &text::Versions::new()).or_else(|b| {
+            let at = |n: usize| &body.units[items[n].unit].stmt.span;
+            let when = if b.carried { "of the step before" } else { "of the same step" };
+            let d = Diagnostic::new(
+                self.file,
+                at(b.after).clone(),
+                format!("this schedule changes what the loop does: `{}` is used out of order", b.buffer),
+                format!("this would not follow what the line below does in the step {when}"),
+            )
+            .also(at(b.before).clone(), "this goes first in the plain loop");
+            Err(vec![d])
+        })?;
+        if let Some(t) = items.iter().flat_map(|i| &i.touches).find(|t| {
+            all.versions.get(&t.buffer).is_some_and(|v| *v > 1) && header.slots(&t.buffer) > 1
+        }) {
+            return self.bad(
+                &p.range.var.span,
+                format!("`{}` has slots of its own, and this schedule needs {} versions of it", t.buffer, all.versions[&t.buffer]),
+                "declare it with one slot: the pass makes the versions",
+            );
+        }
+        let wish = sync::Wish { late, manual };
+        let depth = items.iter().map(|i| i.stage).max().unwrap_or(0);
+        let planned = plan::plan(self, p, &body, &slots, &items, &all, wish, &c.names(depth));
+        let mut laid = Laid {
+            source: self.text,
+            units: &body.units,
+            lets: &body.lets,
+            items,
+            sync: sync::Sync::default(),
+            deps: all,
+            var: p.range.var.text.clone(),
+            trips,
+            depth,
+            manual,
+            meet: "barrier".to_string(),
+            suffix: if self.several { format!("{}", self.number + 1) } else { String::new() },
+            groups: Vec::new(),
+            firsts: Vec::new(),
+            lasts: Vec::new(),
+            lag: 0,
+            first_warp: f.mask.trailing_zeros(),
+        };
+        laid.group_buffers();
+        let lines = if c.via == Via::Tma && laid.items.iter().any(|i| matches!(i.queue, Some(items::Queue::Tma(_)))) {
+            self.roles(p, f, &mut laid, wish, header)?
+        } else {
+            laid.sync = sync::sync(&laid.items, &laid.deps, wish);
+            laid.waits_for_bytes();
+            if c.via == Via::TmaJoint {
+                header.barriers(&laid, f, None);
+            }
+            let mut lines = Emit::new(&laid).whole(c.guarded);
+            if f.around > 0 && laid.deps.shared.iter().any(|(b, s)| *s && laid.deps.versions[b] >= 1) {
+                lines.push((0, laid.meet.clone(), Some("before the loop around fills the slots again".to_string())));
+            }
+            lines
+        };
+        self.declare(&laid, &c, f, header);
+        header.replace(p, &lines);
+        Ok(planned)
+    }
+
+    /// Edits of the declarations.
+    fn declare(&self, laid: &Laid, c: &Choice, f: &Found, header: &mut Header) {
+        for (buffer, n) in laid.deps.versions.iter().filter(|(_, n)| **n > 1) {
+            header.versions(buffer, *n);
+        }
+        if laid.manual {
+            header.manual();
+        }
+        let lane = if c.arch == "gfx950" { 16 } else { 4 };
+        for (p, item) in laid.items.iter().enumerate().filter(|(_, i)| i.queue == Some(items::Queue::Vm)) {
+            let lane = if matches!(item.act, items::Act::Fetch) { 16 } else { lane };
+            let warps = f.mask.count_ones();
+            header.weight(&laid.weight(p), &laid.units[item.unit].stmt, warps as i64 * 64 * lane);
+        }
+        header.needs(c.via.needs(&c.arch));
+        header.fixed(self.kernel, self.program, self.inputs);
+    }
+
+    /// The loop's own text with its tiles cut in halves, expanded.
+    fn again(&self, text: &str, p: &Pipelined, header: &mut Header) -> Result<Plan, Vec<Diagnostic>> {
+        let parsed = parse(self.file, text);
+        let (program, found) = lower(self.file, text, &parsed, self.inputs)?;
+        let Some(kernel) = &parsed.kernel else { return Err(parsed.errors) };
+        let all = loops(&kernel.body);
+        let (Some(q), Some(f)) = (all.get(self.number), found.get(self.number)) else {
+            return self.bad(&p.range.var.span, "the split loop was lost", "here");
+        };
+        let ask = Ask { schedule: Some(Schedule::Table), guarded: self.ask.guarded.or(Some(true)), ..*self.ask };
+        let one = One { text, kernel, program: &program, ask: &ask, ..*self };
+        let mut inner = Header::new(text, kernel, &program);
+        let mut plan = one.expand(q, f, &mut inner)?;
+        plan.schedule = Schedule::TwoStepAhead;
+        header.whole(inner.apply());
+        Ok(plan)
+    }
+
+    /// The top-level statement that holds a loop.
+    fn top(&self, p: &Pipelined) -> Option<&Stmt> {
+        self.kernel.body.iter().find(|s| loops(std::slice::from_ref(*s)).iter().any(|q| q.extent == p.extent))
+    }
+}
+
+impl Choice {
+    fn names(&self, depth: i64) -> plan::Names {
+        plan::Names { schedule: self.schedule, via: self.via, stages: self.stages, depth, guarded: self.guarded }
+    }
+}
+
+/// The name of the role of a block.
+fn role_of(s: &Stmt) -> Option<&str> {
+    match &s.kind {
+        StmtKind::Block(Head::Name(name), _) => Some(&name.text),
+        _ => None,
+    }
+}
+
+/// Joins lines under a level.
+fn indented(lines: &[Line], level: usize) -> String {
+    let mut out = String::new();
+    for (l, text, comment) in lines {
+        let pad = "  ".repeat(level + l);
+        match (text.is_empty(), comment) {
+            (true, Some(c)) => out.push_str(&format!("{pad}// {c}\n")),
+            (_, Some(c)) => out.push_str(&format!("{pad}{text}  // {c}\n")),
+            (_, None) => out.push_str(&format!("{pad}{text}\n")),
+        }
+    }
+    out
+}
