@@ -12,6 +12,7 @@ mod faults;
 mod gate;
 mod museum;
 mod mutation;
+mod pipelined;
 mod properties;
 mod schedule;
 mod semantics;

@@ -35,7 +35,8 @@ impl Lower<'_> {
             None => (self.ctx.mask.count_ones(), 1),
         };
         let pc = self.pc();
-        let around = self.program.loops.iter().filter(|l| l.head <= pc && (l.end == u32::MAX || l.end <= l.head)).count();
+        let around =
+            self.program.loops.iter().filter(|l| l.head <= pc && (l.end == u32::MAX || l.end <= l.head)).count();
         let found = Found {
             extent: p.extent.clone(),
             stages,

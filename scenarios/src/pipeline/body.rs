@@ -103,14 +103,8 @@ impl Reader<'_> {
     }
 
     fn unit(&mut self, s: &Stmt, given: Option<(i64, Option<i64>, bool)>) -> Unit {
-        let mut u = Unit {
-            stmt: s.clone(),
-            touches: Vec::new(),
-            copies: true,
-            converts: false,
-            conditional: false,
-            given,
-        };
+        let mut u =
+            Unit { stmt: s.clone(), touches: Vec::new(), copies: true, converts: false, conditional: false, given };
         self.visit(s, &mut u);
         u.copies &= u.touches.iter().any(|t| t.write && t.shared);
         u
@@ -127,8 +121,14 @@ impl Reader<'_> {
                 }
             }
             StmtKind::For(_, body) => body.iter().for_each(|s| self.visit(s, u)),
-            StmtKind::Pipelined(_) => self.refuse(&s.span, "a `pipelined` loop inside another", "only one was expected"),
-            _ => self.refuse(&s.span, "a `pipelined` loop has no such statement", "a move, a product, `alu`, `zero`, `let`, `if` or `for` was expected"),
+            StmtKind::Pipelined(_) => {
+                self.refuse(&s.span, "a `pipelined` loop inside another", "only one was expected")
+            }
+            _ => self.refuse(
+                &s.span,
+                "a `pipelined` loop has no such statement",
+                "a move, a product, `alu`, `zero`, `let`, `if` or `for` was expected",
+            ),
         }
     }
 
@@ -138,9 +138,12 @@ impl Reader<'_> {
                 u.copies &= m.how == How::Load;
                 u.converts |= m.dequant;
             }
-            Operation::Mma { kind: MmaKind::Warp, .. } | Operation::Alu { .. } | Operation::Zero(..) => u.copies = false,
+            Operation::Mma { kind: MmaKind::Warp, .. } | Operation::Alu { .. } | Operation::Zero(..) => {
+                u.copies = false
+            }
             _ => {
-                let message = "a `pipelined` loop is written plainly: the pass chooses what is asynchronous, and who waits";
+                let message =
+                    "a `pipelined` loop is written plainly: the pass chooses what is asynchronous, and who waits";
                 let label = "`load`, `ldg`, `lds`, `sts`, `store`, `mma`, `alu` or `zero` was expected";
                 self.refuse(span, message, label);
             }

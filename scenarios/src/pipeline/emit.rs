@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use warpline_sim::ir::Binary;
 
+use super::Laid;
 use super::expr::{Env, Val, binary};
 use super::items::{Act, Item, Queue};
 use super::sync::{Barrier, Wait, after, event_of};
 use super::text::Writer;
-use super::Laid;
 
 /// A line of the expansion: its level below the loop's, its code, its comment.
 pub(super) type Line = (usize, String, Option<String>);
@@ -261,7 +261,7 @@ impl<'a> Emit<'a> {
             self.pending = Pending::default();
         }
         let env = Env { var: &l.var, index: index.clone(), lets: l.lets };
-        let w = Writer { source: l.source, env, versions: &l.deps.versions };
+        let w = Writer { source: l.source, env, versions: &l.deps.versions, manual: l.manual };
         let mut lines = item.lines(l.units, &w);
         let mut around: Vec<(usize, String)> = Vec::new();
         if let Some(Queue::Tma(group)) = item.queue {
@@ -271,7 +271,8 @@ impl<'a> Emit<'a> {
             if *pos == p {
                 let slots = l.slots_of(*group);
                 let full = l.bar("full", *group);
-                around.push((0, format!("wait {full}[{}] for {}", index.slot(slots).text(), index.round(slots).text())));
+                around
+                    .push((0, format!("wait {full}[{}] for {}", index.slot(slots).text(), index.round(slots).text())));
             }
         }
         for (pos, group) in &l.lasts {

@@ -9,7 +9,7 @@ use super::indented;
 use super::items::moves;
 use super::laid::Laid;
 use crate::Inputs;
-use crate::ast::{DeclKind, ExprKind, Kernel, Memory, Pipelined, Stmt};
+use crate::ast::{DeclKind, ExprKind, Kernel, Memory, Operation, Pipelined, Stmt, StmtKind};
 use crate::lower::Found;
 
 /// The text with what is changed about it.
@@ -100,8 +100,15 @@ impl<'a> Header<'a> {
     pub(super) fn weight(&mut self, name: &str, stmt: &Stmt, bytes: i64) {
         let mut parts = Vec::new();
         for m in moves(stmt) {
-            let Some(decl) = self.memory(&m.dst.name.text) else { continue };
-            let Some(ty) = &decl.ty else { continue };
+            let decl = self.memory(&m.dst.name.text);
+            let known = self.program.objects.iter().find(|o| o.name == m.dst.name.text);
+            let declared = decl.and_then(|d| d.ty.as_ref()).filter(|ty| !ty.shape.is_empty());
+            let (Some(ty), Some(decl)) = (declared, decl) else {
+                let size = known.map_or(0, |o| o.rows * o.cols);
+                let bits = self.bits(&m.src.name.text);
+                parts.push(format!("cdiv({size} * {bits}, {})", 8 * bytes));
+                continue;
+            };
             let mut size: Vec<String> = ty
                 .shape
                 .iter()
@@ -110,13 +117,16 @@ impl<'a> Header<'a> {
                     _ => format!("({})", self.text[e.span.clone()].trim_matches(|c| c == '(' || c == ')')),
                 })
                 .collect();
-            let bits = self.program.objects.iter().find(|o| o.name == m.src.name.text).map_or(16, |o| o.dtype.bits());
-            size.push(bits.to_string());
+            size.push(self.bits(&m.src.name.text).to_string());
             let piece = decl.pieces.as_ref().filter(|_| !m.dst.sels.is_empty());
             let share = piece.map_or(String::new(), |(n, _)| format!(" / {}", self.text[n.span.clone()].trim()));
             parts.push(format!("cdiv({}{share}, {})", size.join(" * "), 8 * bytes));
         }
         self.add(format!("let {name} = {}  // vm instructions of a wave", parts.join(" + ")));
+    }
+
+    fn bits(&self, name: &str) -> u32 {
+        self.program.objects.iter().find(|o| o.name == name).map_or(16, |o| o.dtype.bits())
     }
 
     /// What the machine has to have.
@@ -181,11 +191,23 @@ impl<'a> Header<'a> {
         let warp = empty.map_or(laid.first_warp, |(_, warp)| warp);
         let at = self.kernel.body.first().map_or(self.text.len(), |s| s.span.start);
         let line = self.text[..at].rfind('\n').map_or(0, |n| n + 1);
-        let text = format!(
-            "  all:\n    warp {warp}: elect: init {};  fence mbarrier_init\n    barrier\n",
-            names.join(", ")
-        );
+        let text =
+            format!("  all:\n    warp {warp}: elect: init {};  fence mbarrier_init\n    barrier\n", names.join(", "));
         self.edits.push((line..line, text));
+    }
+
+    /// Barriers of a block outside a loop become those of its warps alone; whether there were any.
+    pub(super) fn meet_apart(&mut self, s: &Stmt, p: &Pipelined, meet: &str) -> bool {
+        let body: Vec<&Stmt> = match &s.kind {
+            StmtKind::Op(op, _) if matches!(op.as_ref(), Operation::Barrier(_)) => {
+                self.edits.push((s.span.clone(), meet.to_string()));
+                return true;
+            }
+            StmtKind::Block(_, b) | StmtKind::For(_, b) | StmtKind::While(_, b) => b.iter().collect(),
+            StmtKind::If(arms, other) => arms.iter().flat_map(|a| &a.body).chain(other.iter().flatten()).collect(),
+            _ => return false,
+        };
+        body.into_iter().filter(|s| s.span != p.extent).fold(false, |any, s| self.meet_apart(s, p, meet) || any)
     }
 
     /// Text before a top-level statement.

@@ -102,7 +102,13 @@ fn register(name: String, write: bool) -> Touch {
 }
 
 /// Lowers the statements, in the order of the schedule.
-pub(super) fn items(units: &[Unit], slots: &[Slot], via: Via, products: Products, rule: Schedule) -> Vec<Item> {
+pub(super) fn items(
+    units: &[Unit],
+    slots: &[Slot],
+    via: Via,
+    (products, rule): (Products, Schedule),
+    manual: bool,
+) -> Vec<Item> {
     let mut order: Vec<usize> = (0..units.len()).collect();
     order.sort_by_key(|n| slots[*n].order);
     let (mut front, mut middle, mut end) = (Vec::new(), Vec::new(), Vec::new());
@@ -119,12 +125,13 @@ pub(super) fn items(units: &[Unit], slots: &[Slot], via: Via, products: Products
             proxy: false,
         };
         let ahead = slots.iter().any(|s| s.stage != slot.stage);
-        let by_registers = u.copies && !u.conditional && ahead && (via == Via::Registers || u.converts && via != Via::Sync);
+        let by_registers =
+            u.copies && !u.conditional && ahead && (via == Via::Registers || u.converts && via != Via::Sync);
         if by_registers {
             let lands = moves(&u.stmt);
             let to = |write| lands.iter().map(|m| register(landing(&m.dst, "reg"), write)).collect::<Vec<_>>();
             let mut fetch = item(0, Act::Fetch, to(true));
-            fetch.queue = Some(Queue::Vm).filter(|_| via == Via::Registers);
+            fetch.queue = Some(Queue::Vm).filter(|_| manual);
             front.push(fetch);
             end.push(item(1, Act::Put, to(false).into_iter().chain(u.touches.clone()).collect()));
             continue;
@@ -143,7 +150,11 @@ pub(super) fn items(units: &[Unit], slots: &[Slot], via: Via, products: Products
         }
         match product(&u.stmt) {
             Some(p) if products != Products::Shared => middle.extend(multiplied(units, n, p, &item, products, rule)),
-            _ => middle.push(item(0, Act::Plain, u.touches.clone())),
+            _ => {
+                let loads = !u.conditional && moves(&u.stmt).iter().any(|m| m.how == How::Ldg);
+                let queue = Some(Queue::Vm).filter(|_| manual && loads);
+                middle.push(Item { queue, ..item(0, Act::Plain, u.touches.clone()) });
+            }
         }
     }
     front.into_iter().chain(middle).chain(end).collect()
@@ -164,7 +175,8 @@ fn multiplied(
         return vec![item(0, Act::Plain, u.touches.clone())];
     }
     if products == Products::Wgmma && shared(b) {
-        let alone = units.iter().enumerate().all(|(k, o)| k == n || o.touches.iter().all(|t| t.buffer != acc.name.text));
+        let alone =
+            units.iter().enumerate().all(|(k, o)| k == n || o.touches.iter().all(|t| t.buffer != acc.name.text));
         let lag = i64::from(alone && matches!(rule, Schedule::Triton));
         return vec![Item { lag, proxy: true, ..item(0, Act::Wgmma(lag), u.touches.clone()) }];
     }

@@ -169,10 +169,8 @@ impl Laid<'_> {
                 names.push(t.buffer.clone());
             }
         }
-        let versions: Vec<String> = names
-            .iter()
-            .map(|b| format!("{b} version {}", index.slot(self.deps.versions[b]).text()))
-            .collect();
+        let versions: Vec<String> =
+            names.iter().map(|b| format!("{b} version {}", index.slot(self.deps.versions[b]).text())).collect();
         let versions = if versions.is_empty() { String::new() } else { format!(": {}", versions.join(", ")) };
         format!("stage {}{versions}", item.stage)
     }

@@ -338,10 +338,10 @@ impl One<'_> {
             () if wgmma && matches!(c.via, Via::Tma | Via::TmaJoint | Via::Cp) => Products::Wgmma,
             () => Products::Registers,
         };
-        let items = items::items(&body.units, &slots, c.via, products, c.schedule);
+        let manual = c.arch.starts_with("gfx");
+        let items = items::items(&body.units, &slots, c.via, (products, c.schedule), manual);
         let merged = matches!(c.schedule, Schedule::Triton | Schedule::Table) && c.via == Via::Dma;
         let late = c.schedule != Schedule::Multistage && !merged;
-        let manual = c.arch.starts_with("gfx");
         let none = BTreeMap::new();
         let trips = Env { var: "", index: Val::Const(0), lets: &none }.value(&p.range.to);
         let all = deps::deps(&items, &text::Versions::new()).or_else(|b| {
@@ -356,12 +356,17 @@ impl One<'_> {
             .also(at(b.before).clone(), "this goes first in the plain loop");
             Err(vec![d])
         })?;
-        if let Some(t) = items.iter().flat_map(|i| &i.touches).find(|t| {
-            all.versions.get(&t.buffer).is_some_and(|v| *v > 1) && header.slots(&t.buffer) > 1
-        }) {
+        if let Some(t) = items
+            .iter()
+            .flat_map(|i| &i.touches)
+            .find(|t| all.versions.get(&t.buffer).is_some_and(|v| *v > 1) && header.slots(&t.buffer) > 1)
+        {
             return self.bad(
                 &p.range.var.span,
-                format!("`{}` has slots of its own, and this schedule needs {} versions of it", t.buffer, all.versions[&t.buffer]),
+                format!(
+                    "`{}` has slots of its own, and this schedule needs {} versions of it",
+                    t.buffer, all.versions[&t.buffer]
+                ),
                 "declare it with one slot: the pass makes the versions",
             );
         }
@@ -393,7 +398,7 @@ impl One<'_> {
         } else {
             laid.sync = sync::sync(&laid.items, &laid.deps, wish);
             laid.waits_for_bytes();
-            if c.via == Via::TmaJoint {
+            if laid.groups.iter().any(|g| !g.is_empty()) {
                 header.barriers(&laid, f, None);
             }
             let mut lines = Emit::new(&laid).whole(c.guarded);
@@ -417,7 +422,7 @@ impl One<'_> {
         }
         let lane = if c.arch == "gfx950" { 16 } else { 4 };
         for (p, item) in laid.items.iter().enumerate().filter(|(_, i)| i.queue == Some(items::Queue::Vm)) {
-            let lane = if matches!(item.act, items::Act::Fetch) { 16 } else { lane };
+            let lane = if matches!(item.act, items::Act::Copy(_)) { lane } else { 16 };
             let warps = f.mask.count_ones();
             header.weight(&laid.weight(p), &laid.units[item.unit].stmt, warps as i64 * 64 * lane);
         }
@@ -455,12 +460,9 @@ impl Choice {
     }
 }
 
-/// The name of the role of a block.
-fn role_of(s: &Stmt) -> Option<&str> {
-    match &s.kind {
-        StmtKind::Block(Head::Name(name), _) => Some(&name.text),
-        _ => None,
-    }
+/// Whether a block is a role's.
+fn has_role(s: &Stmt) -> bool {
+    matches!(&s.kind, StmtKind::Block(Head::Name(_), _))
 }
 
 /// Joins lines under a level.

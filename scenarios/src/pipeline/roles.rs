@@ -10,7 +10,7 @@ use super::items::{Act, Item, Queue};
 use super::laid::Laid;
 use super::sync::{self, Wish};
 use super::text::{Versions, Writer};
-use super::{One, indented, role_of};
+use super::{One, has_role, indented};
 use crate::ast::Pipelined;
 use crate::lower::Found;
 
@@ -26,7 +26,7 @@ impl One<'_> {
     ) -> Result<Vec<Line>, Vec<Diagnostic>> {
         let span = &p.range.var.span;
         let top = self.top(p);
-        let Some((top, role)) = top.and_then(|s| Some((s, role_of(s)?))) else {
+        let Some(top) = top.filter(|s| has_role(s)) else {
             return self.bad(
                 span,
                 "a producer warp needs the loop's warps to be a role",
@@ -34,11 +34,12 @@ impl One<'_> {
             );
         };
         if f.around > 0 || self.several {
-            return self.bad(span, "a producer warp for one loop of the kernel only", "there is another loop")
-                .map_err(|mut e: Vec<Diagnostic>| {
+            return self.bad(span, "a producer warp for one loop of the kernel only", "there is another loop").map_err(
+                |mut e: Vec<Diagnostic>| {
                     e[0].help = Some("write `via tma_joint` or `via cp`".to_string());
                     e
-                });
+                },
+            );
         }
         // What the consumers keep.
         let copies: Vec<Item> = laid.items.iter().filter(|i| tma(i).is_some()).cloned().collect();
@@ -71,12 +72,13 @@ impl One<'_> {
         };
         found.versions.extend(least_slots);
         laid.deps = found;
-        if self.others(f) {
-            let threads = f.mask.count_ones() * 32;
-            header.declare("named step".to_string());
-            laid.meet = format!("bar sync step ({threads})");
-        }
+        // The producer is not at the barriers of the loop's warps.
+        laid.meet = format!("bar sync step ({})", f.mask.count_ones() * 32);
+        let meets = header.meet_apart(top, p, &laid.meet);
         laid.sync = sync::sync(&laid.items, &laid.deps, wish);
+        if meets || !laid.sync.barriers.is_empty() {
+            header.declare("named step".to_string());
+        }
         laid.waits_for_bytes();
         for g in 0..laid.groups.len() {
             let last = laid.readers(g).into_iter().max_by_key(|p| (laid.items[*p].stage, *p));
@@ -85,7 +87,6 @@ impl One<'_> {
         let warp = self.program.warps;
         header.more_warps(if laid.items.iter().any(|i| i.proxy) { 4 } else { 1 });
         header.declare(format!("role load{} = warp {warp}", laid.suffix));
-        let _ = role;
         header.barriers(laid, f, Some((f.mask.count_ones(), warp)));
         let lines = self.producer(laid, &copies, p);
         let mut text = format!("  load{}: elect:\n", laid.suffix);
@@ -94,15 +95,10 @@ impl One<'_> {
         Ok(Emit::new(laid).whole(false))
     }
 
-    /// Whether warps that do not execute the loop are still there at its barriers.
-    fn others(&self, _f: &Found) -> bool {
-        true
-    }
-
     fn producer(&self, laid: &Laid, copies: &[Item], p: &Pipelined) -> Vec<Line> {
         let index = Val::Off(laid.var.clone(), 0);
         let env = Env { var: &laid.var, index: index.clone(), lets: laid.lets };
-        let w = Writer { source: laid.source, env, versions: &laid.deps.versions };
+        let w = Writer { source: laid.source, env, versions: &laid.deps.versions, manual: false };
         let mut out: Vec<Line> = vec![(0, format!("for {} in 0..{}:", p.range.var.text, laid.trips.at(5)), None)];
         let mut seen = Vec::new();
         for item in copies {

@@ -35,7 +35,7 @@ pub(super) fn schedule(units: &[Unit], rule: Schedule, stages: i64, via: Via) ->
         Schedule::Triton => ahead(units, stages, via == Via::Dma),
         Schedule::Multistage | Schedule::TwoStepAhead => ahead(units, stages, true),
     };
-    groups(units, rule, &mut slots);
+    groups(units, (rule, via), &mut slots);
     Ok(slots)
 }
 
@@ -61,9 +61,7 @@ fn table(units: &[Unit]) -> Result<Vec<Slot>, String> {
 
 /// The last statement behind `n` that reads what `n` writes.
 pub(super) fn last_use(units: &[Unit], n: usize) -> Option<usize> {
-    let reads = |u: &Unit| {
-        u.touches.iter().any(|r| !r.write && units[n].touches.iter().any(|w| w.write && w.meets(r)))
-    };
+    let reads = |u: &Unit| u.touches.iter().any(|r| !r.write && units[n].touches.iter().any(|w| w.write && w.meets(r)));
     (n + 1..units.len()).rev().find(|k| reads(&units[*k]))
 }
 
@@ -149,7 +147,7 @@ fn ahead(units: &[Unit], stages: i64, in_front: bool) -> Vec<Slot> {
 }
 
 /// Gives the copies that run ahead of a reader their commit groups, numbered in the body's order.
-fn groups(units: &[Unit], rule: Schedule, slots: &mut [Slot]) {
+fn groups(units: &[Unit], (rule, via): (Schedule, Via), slots: &mut [Slot]) {
     let mut order: Vec<usize> = (0..units.len()).collect();
     order.sort_by_key(|n| slots[*n].order);
     let mut keys: Vec<(i64, usize)> = Vec::new();
@@ -162,6 +160,8 @@ fn groups(units: &[Unit], rule: Schedule, slots: &mut [Slot]) {
             continue;
         }
         let key = match rule {
+            // Bytes of several copies go to one mbarrier.
+            Schedule::Triton if matches!(via, Via::Tma | Via::TmaJoint) => (slots[n].stage, last),
             Schedule::Triton => (slots[n].stage, n),
             Schedule::Multistage => (slots[n].stage, 0),
             Schedule::TwoStepAhead => (slots[n].stage, slots[n].order + units.len()),

@@ -15,7 +15,9 @@ pub(super) fn halves(text: &str, kernel: &Kernel, p: &Pipelined, body: &Body) ->
         return Err("two steps ahead is for two copies and a product".to_string());
     };
     let (loads, mul) = ([moves(&x.stmt), moves(&y.stmt)], product(&z.stmt));
-    let (Some([a, b, acc]), [[la], [lb]], true) = (mul, [loads[0].as_slice(), loads[1].as_slice()], x.copies && y.copies) else {
+    let (Some([a, b, acc]), [[la], [lb]], true) =
+        (mul, [loads[0].as_slice(), loads[1].as_slice()], x.copies && y.copies)
+    else {
         return Err("two steps ahead is for two copies and a product".to_string());
     };
     let (la, lb) = if la.dst.name.text == a.name.text { (la, lb) } else { (lb, la) };
@@ -45,9 +47,8 @@ pub(super) fn halves(text: &str, kernel: &Kernel, p: &Pipelined, body: &Body) ->
     };
     let copy = |m: &crate::ast::Move, half: usize| format!("load {} -> {}", cut(&m.src, half), cut(&m.dst, half));
     let frag = |place: &Place, half: usize| format!("{}{half}_frag", place.name.text);
-    let read = |place: &Place, half: usize| {
-        format!("lds {}{} -> {}", cut(place, half), tile(place, half), frag(place, half))
-    };
+    let read =
+        |place: &Place, half: usize| format!("lds {}{} -> {}", cut(place, half), tile(place, half), frag(place, half));
     let mma = |i: usize, j: usize| format!("mma {}, {} -> {}.{i}{j}", frag(a, i), frag(b, j), acc.name.text);
     // In the plain loop's order; stage and order make it the schedule.
     let lines = [
@@ -66,7 +67,8 @@ pub(super) fn halves(text: &str, kernel: &Kernel, p: &Pipelined, body: &Body) ->
     ];
     let line = text[..p.extent.start].rfind('\n').map_or(0, |n| n + 1);
     let pad = " ".repeat(p.extent.start - line);
-    let head = format!("pipelined {} in {}..{} guarded:", p.range.var.text, src(&p.range.from.span), src(&p.range.to.span));
+    let head =
+        format!("pipelined {} in {}..{} guarded:", p.range.var.text, src(&p.range.from.span), src(&p.range.to.span));
     let end = p.extent.end + text[p.extent.end..].find('\n').unwrap_or(0);
     let all: Vec<String> = lines.iter().map(|l| format!("\n{pad}  {l}")).collect();
     edits.push((p.extent.start..end, format!("{head}{}", all.concat())));

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use warpline_sim::ir::How;
+
 use super::expr::Env;
 use crate::ast::{Expr, Operation, Place, SelKind, Selector, Span, Stmt, StmtKind};
 
@@ -16,6 +18,8 @@ pub(super) struct Writer<'a> {
     pub(super) env: Env<'a>,
     /// Slots of the buffers.
     pub(super) versions: &'a Versions,
+    /// Whether the kernel itself waits for what a statement loads into registers and another one of the same block uses.
+    pub(super) manual: bool,
 }
 
 /// The places an operation reads and writes: `(place, written)`. An accumulator is both.
@@ -159,7 +163,25 @@ impl Writer<'_> {
     }
 
     fn all(&self, body: &[Stmt], level: usize, out: &mut Vec<(usize, String)>) {
+        // Registers on their way, and by which queue.
+        let mut filling: Vec<(&str, &str)> = Vec::new();
         for s in body {
+            if let (true, StmtKind::Op(op, _)) = (self.manual, &s.kind) {
+                for (p, _) in places(op).into_iter().filter(|(_, write)| !write) {
+                    if let Some((_, queue)) = filling.iter().find(|(name, _)| *name == p.name.text) {
+                        out.push((level, format!("wait {queue} <= 0")));
+                        let done = *queue;
+                        filling.retain(|(_, q)| *q != done);
+                    }
+                }
+                if let Operation::Move(m) = op.as_ref() {
+                    match m.how {
+                        How::Lds => filling.push((&m.dst.name.text, "lgkm")),
+                        How::Ldg => filling.push((&m.dst.name.text, "vm")),
+                        _ => {}
+                    }
+                }
+            }
             self.statement(s, level, out);
         }
     }
