@@ -255,7 +255,7 @@ impl<'a> Emit<'a> {
     fn item(&mut self, at: At, p: usize, item: &Item, out: &mut Vec<Line>) {
         let l = self.laid;
         let index = self.index(at, item.stage);
-        let uses = |t: &super::body::Touch| !t.write && self.pending.regs.contains(&t.buffer);
+        let uses = |t: &super::body::Touch| !t.shared && self.pending.regs.contains(&t.buffer);
         if l.manual && item.touches.iter().any(uses) {
             out.push((0, "wait lgkm <= 0".to_string(), None));
             self.pending = Pending::default();

@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use warpline_sim::ir::Program;
+use warpline_sim::ir::{self, Program};
 
 use super::emit::Line;
 use super::indented;
 use super::items::moves;
 use super::laid::Laid;
+use super::settle::{Open, settle};
+use super::text::places;
 use crate::Inputs;
 use crate::ast::{DeclKind, ExprKind, Kernel, Memory, Operation, Pipelined, Stmt, StmtKind};
 use crate::lower::Found;
@@ -86,6 +88,22 @@ impl<'a> Header<'a> {
         let shape = self.program.objects.iter().find(|o| o.name == name);
         let ty = shape.map_or(String::new(), |o| format!(": {}[{}, {}]", o.dtype.name(), o.rows, o.cols));
         self.add(format!("reg {name}[{n}]{ty}"));
+    }
+
+    /// Waits of the statements outside the loops, where the kernel leaves them to the machine so far; those that a loop
+    /// begins with.
+    pub(super) fn settle(&mut self, p: &Pipelined) -> Vec<String> {
+        if self.kernel.decls.iter().any(|d| matches!(d.kind, DeclKind::Waits(ir::Waits::Manual))) {
+            return Vec::new();
+        }
+        let (mut edits, mut found) = (Vec::new(), Vec::new());
+        settle(&self.kernel.body, &mut Open::default(), &mut edits, &mut found);
+        for e in edits {
+            if !self.edits.contains(&e) {
+                self.edits.push(e);
+            }
+        }
+        found.into_iter().find(|(at, _)| *at == p.extent).map_or(Vec::new(), |(_, open)| open.all())
     }
 
     /// `waits manual`.
@@ -230,5 +248,18 @@ impl<'a> Header<'a> {
         end += self.text[end..].find('\n').unwrap_or(self.text.len() - end);
         let text = indented(lines, level);
         self.edits.push((line..end, text.trim_end_matches('\n').to_string()));
+    }
+}
+
+/// Whether a statement uses a buffer outside a loop.
+pub(super) fn uses(s: &Stmt, buffer: &str, p: &Pipelined) -> bool {
+    let inside = |b: &[Stmt]| b.iter().any(|s| uses(s, buffer, p));
+    match &s.kind {
+        StmtKind::Pipelined(q) => q.extent != p.extent && inside(&q.body),
+        StmtKind::Staged(q) => inside(&q.body),
+        StmtKind::Block(_, b) | StmtKind::For(_, b) | StmtKind::While(_, b) => inside(b),
+        StmtKind::If(arms, other) => arms.iter().any(|a| inside(&a.body)) || other.as_ref().is_some_and(|b| inside(b)),
+        StmtKind::Op(op, _) => places(op).iter().any(|(place, _)| place.name.text == buffer),
+        _ => false,
     }
 }

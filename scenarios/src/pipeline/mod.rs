@@ -22,6 +22,7 @@ mod laid;
 mod plan;
 mod roles;
 mod schedule;
+mod settle;
 mod split;
 mod sync;
 mod text;
@@ -140,12 +141,15 @@ impl Via {
         }
     }
 
-    /// The architecture a kernel needs for it, on a machine of `arch`.
+    /// The oldest architecture of its line that has it, for a machine of `arch`.
     fn needs(self, arch: &str) -> &str {
         match self {
-            Via::Tma | Via::TmaJoint if !arch.starts_with("sm_1") => "sm_90a",
-            Via::Cp if !arch.starts_with("sm_9") && !arch.starts_with("sm_1") => "sm_80",
-            Via::Dma if arch != "gfx950" => "gfx942",
+            Via::Tma | Via::TmaJoint if arch.starts_with("sm_9") => "sm_90a",
+            Via::Cp if arch.starts_with("sm_8") => "sm_80",
+            Via::Sync | Via::Registers if arch.starts_with("sm_") && !arch.ends_with('a') => "sm_70",
+            Via::Sync | Via::Registers if arch.starts_with("gfx") => "gfx90a",
+            Via::Dma if arch != "gfx950" => "gfx90a",
+            _ if arch.starts_with("apple") => "apple7",
             _ => arch,
         }
     }
@@ -370,6 +374,14 @@ impl One<'_> {
                 "declare it with one slot: the pass makes the versions",
             );
         }
+        let outside = |b: &str| self.kernel.body.iter().any(|s| header::uses(s, b, p));
+        if let Some((b, n)) = all.versions.iter().find(|(b, n)| **n > 1 && outside(b)) {
+            return self.bad(
+                &p.range.var.span,
+                format!("`{b}` gets {n} versions here, and is used outside the loop, too"),
+                "which of them is meant there is not known",
+            );
+        }
         let wish = sync::Wish { late, manual };
         let depth = items.iter().map(|i| i.stage).max().unwrap_or(0);
         let planned = plan::plan(self, p, &body, &slots, &items, &all, wish, &c.names(depth));
@@ -408,7 +420,12 @@ impl One<'_> {
             lines
         };
         self.declare(&laid, &c, f, header);
-        header.replace(p, &lines);
+        let mut before: Vec<Line> = Vec::new();
+        if manual {
+            before = header.settle(p).into_iter().map(|text| (0, text, None)).collect();
+        }
+        before.extend(lines);
+        header.replace(p, &before);
         Ok(planned)
     }
 

@@ -93,7 +93,9 @@ pub(super) fn sync(items: &[Item], deps: &Deps, wish: Wish) -> Sync {
         let lag = if p.apart > 0 { items[p.before].lag } else { 0 };
         (lag * m + p.before as i64 + 1, steps * m + p.after as i64)
     };
-    let awaited = |p: &Pair| p.flows && items[p.before].queue.is_some();
+    // A load that nobody reads is awaited by who overwrites it.
+    let unread = |x: usize| !deps.pairs.iter().any(|p| p.before == x && p.flows);
+    let awaited = |p: &Pair| items[p.before].queue.is_some() && (p.flows || !p.shared && unread(p.before));
     let by_bytes = |p: &Pair| matches!(items[p.before].queue, Some(Queue::Tma(_)));
     let meet: Vec<&Pair> =
         deps.pairs.iter().filter(|p| p.shared && p.before != p.after && !(by_bytes(p) && p.flows)).collect();

@@ -167,7 +167,7 @@ impl Writer<'_> {
         let mut filling: Vec<(&str, &str)> = Vec::new();
         for s in body {
             if let (true, StmtKind::Op(op, _)) = (self.manual, &s.kind) {
-                for (p, _) in places(op).into_iter().filter(|(_, write)| !write) {
+                for (p, _) in places(op) {
                     if let Some((_, queue)) = filling.iter().find(|(name, _)| *name == p.name.text) {
                         out.push((level, format!("wait {queue} <= 0")));
                         let done = *queue;

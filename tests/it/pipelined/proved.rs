@@ -41,10 +41,16 @@ fn expansions_hold_for_every_trip_count() {
             }
         }
     }
+    for schedule in [Schedule::NumStages, Schedule::Triton, Schedule::Multistage] {
+        for via in [Via::Cp, Via::Tma, Via::TmaJoint] {
+            cases.extend((1..=4).map(|stages| ("wgmma", "h200", via, schedule, stages, stages == 2)));
+        }
+    }
     let bounded: usize = cases
         .into_par_iter()
         .map(|(name, on, via, schedule, stages, guarded)| {
-            let text = kernel(&format!("oracles/tilelang/{name}.pipe"));
+            let from = if name == "wgmma" { "triton" } else { "tilelang" };
+            let text = kernel(&format!("oracles/{from}/{name}.pipe"));
             let (rules, arch) = machine(on);
             let ask = Ask {
                 arch: Some(&arch),
