@@ -34,6 +34,8 @@ pub enum Command {
     Check(Check),
     /// Write a kernel's `pipelined` loops out: prologue, body and epilogue, in the same language
     Expand(Expand),
+    /// Search the pipelines of a plain loop: keep the proved, rank them by simulated time
+    Plan(Plan),
     /// What a finding's code means: an example, the fix, where the rule stands
     Explain(Explain),
     /// Draw a run as a chart (PNG or SVG)
@@ -263,6 +265,42 @@ pub struct Expand {
     /// Print one JSON object with the plan and the kernel (schema `warpline.expand/1`, see docs/json.md)
     #[arg(long)]
     pub json: bool,
+}
+
+/// `warpline plan`.
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// A built-in scenario, a scenario file (.toml) or a kernel (.pipe), with a `pipelined` loop
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: String,
+
+    /// How.
+    #[command(flatten)]
+    pub proof: Proof,
+
+    /// Largest number of stages tried
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(i64).range(1..=16))]
+    pub stages: i64,
+
+    /// Look at so many candidates, at most; a search that is cut ends with exit status 3
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_candidates: u32,
+
+    /// Give up a run after this many events
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: Option<u64>,
+
+    /// Write the best kernel here
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Print one JSON object (schema `warpline.plan/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
 }
 
 /// `warpline gantt`.

@@ -21,6 +21,7 @@ mod failure;
 mod files;
 mod gate;
 pub mod json;
+mod json_plan;
 pub mod json_verify;
 mod load;
 mod output;

@@ -19,10 +19,7 @@ pub(super) fn expand(args: &Expand, console: &mut Console) -> Result<Status, Fai
     };
     let loaded = load::load_asked(&args.scenario, args.machine.as_deref(), &args.set, ask)?;
     if loaded.plans.is_empty() {
-        return Err(Failure::with_help(
-            format!("`{}` has no `pipelined` loop", loaded.name),
-            "write `pipelined i in 0..tiles stages 3:` before a plain loop (docs/pipelining.md)",
-        ));
+        return Err(none(&loaded));
     }
     let text = loaded.sources.get(&loaded.program.file).cloned().unwrap_or_default();
     if args.json {
@@ -33,6 +30,14 @@ pub(super) fn expand(args: &Expand, console: &mut Console) -> Result<Status, Fai
         console.print(&text)?;
     }
     Ok(Status::Holds)
+}
+
+/// There is no loop to expand.
+pub(super) fn none(loaded: &Loaded) -> Failure {
+    Failure::with_help(
+        format!("`{}` has no `pipelined` loop", loaded.name),
+        "write `pipelined i in 0..tiles stages 3:` before a plain loop (docs/pipelining.md)",
+    )
 }
 
 #[derive(Serialize)]

@@ -11,6 +11,7 @@ mod generate;
 mod list;
 mod models;
 mod new;
+mod plan;
 mod run;
 mod trace;
 mod verify;
@@ -28,6 +29,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Barriers(args) => barriers::barriers(args, console),
         Command::Check(args) => check::check(args, console),
         Command::Expand(args) => expand::expand(args, console),
+        Command::Plan(args) => plan::plan(args, console),
         Command::Explain(args) => explain::explain(args, console),
         Command::Gantt(args) => gantt::gantt(args, console),
         Command::View(args) => view::view(args, console),

@@ -18,7 +18,7 @@ use warpline_sim::machine::Machine;
 use warpline_sim::protocol::Rules;
 use warpline_sim::schedule::Schedule;
 
-use crate::cli::{Setting, Subject};
+use crate::cli::{Proof, Setting, Subject};
 use crate::failure::{Failure, Sources};
 use crate::schedule;
 use library::{Library, Place, Values};
@@ -42,6 +42,8 @@ pub(crate) struct Loaded {
     pub(crate) sources: Sources,
     /// What became of its `pipelined` loops; empty where it has none.
     pub(crate) plans: Vec<Plan>,
+    /// The kernel's file as it was written, before they were.
+    pub(crate) plain: String,
     /// What the scenario compares itself with.
     pub(crate) beside: Vec<Beside>,
     /// What a document says about it.
@@ -95,6 +97,15 @@ pub(crate) fn load_asked(
     let mut library = Library { ask, ..Library::default() };
     let found = library.find(scenario)?;
     assemble(library, scenario, found, machine, set)
+}
+
+/// The same for what a proof is asked of, with its fence levels.
+pub(crate) fn load_proof(scenario: &str, proof: &Proof, ask: Ask<'static>) -> Result<Loaded, Failure> {
+    let mut loaded = load_asked(scenario, proof.machine.as_deref(), &proof.set, ask)?;
+    for f in &proof.fence {
+        loaded.fences.set(&f.rule, &f.level).map_err(|e| Failure::new(e.to_string()))?;
+    }
+    Ok(loaded)
 }
 
 /// Loads a run that a scenario names under `beside`.
@@ -256,6 +267,7 @@ fn assemble(
     for (key, value) in own.into_iter().chain(given) {
         library::set_machine(&mut model, key, value)?;
     }
+    let plain = found.kernel_file.clone();
     library.expand(&mut found, &set, Some(&model))?;
     let program = library.compile(&found, &set, Some(&model))?;
     let warm_l2 = found.scenario.as_ref().is_some_and(|s| s.warm_l2);
@@ -280,6 +292,7 @@ fn assemble(
         machine: model,
         sources: library.sources,
         plans: library.plans,
+        plain,
         beside,
         claims,
         expect,
@@ -318,6 +331,7 @@ impl Loaded {
             note: None,
             sources: Sources::from([(program.file.clone(), text.to_string())]),
             plans: Vec::new(),
+            plain: program.file.clone(),
             program,
             machine,
             beside: Vec::new(),

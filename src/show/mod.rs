@@ -4,6 +4,7 @@ mod barriers;
 mod beside;
 mod faults;
 mod numbers;
+mod plan;
 mod roles;
 mod schedule;
 mod summary;
@@ -15,6 +16,7 @@ mod verdict;
 pub(crate) use barriers::barriers;
 pub(crate) use beside::{Neighbour, beside};
 pub(crate) use numbers::{exact, of, plain};
+pub(crate) use plan::plan;
 pub(crate) use table::{Align, Table, wrap};
 pub(crate) use verdict::verdict;
 

@@ -330,7 +330,7 @@ impl One<'_> {
         let body = body::body(self.file, p, &f.staged, self.program)?;
         if c.schedule == Schedule::TwoStepAhead {
             return match split::halves(self.text, self.kernel, p, &body) {
-                Ok(text) => self.again(&text, p, header),
+                Ok(text) => self.again(&text, p, c.via, header),
                 Err(m) => self.bad(&p.range.var.span, m, "this loop can't be cut into half tiles"),
             };
         }
@@ -448,7 +448,7 @@ impl One<'_> {
     }
 
     /// The loop's own text with its tiles cut in halves, expanded.
-    fn again(&self, text: &str, p: &Pipelined, header: &mut Header) -> Result<Plan, Vec<Diagnostic>> {
+    fn again(&self, text: &str, p: &Pipelined, via: Via, header: &mut Header) -> Result<Plan, Vec<Diagnostic>> {
         let parsed = parse(self.file, text);
         let (program, found) = lower(self.file, text, &parsed, self.inputs)?;
         let Some(kernel) = &parsed.kernel else { return Err(parsed.errors) };
@@ -456,7 +456,12 @@ impl One<'_> {
         let (Some(q), Some(f)) = (all.get(self.number), found.get(self.number)) else {
             return self.bad(&p.range.var.span, "the split loop was lost", "here");
         };
-        let ask = Ask { schedule: Some(Schedule::Table), guarded: self.ask.guarded.or(Some(true)), ..*self.ask };
+        let ask = Ask {
+            via: Some(via),
+            schedule: Some(Schedule::Table),
+            guarded: self.ask.guarded.or(Some(true)),
+            ..*self.ask
+        };
         let one = One { text, kernel, program: &program, ask: &ask, ..*self };
         let mut inner = Header::new(text, kernel, &program);
         let mut plan = one.expand(q, f, &mut inner)?;
