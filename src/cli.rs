@@ -586,6 +586,18 @@ fn frame(text: &str) -> Result<(u16, u16), String> {
     size.ok_or_else(|| format!("expected a size in cells as in 80x24, up to {MOST}x{MOST}"))
 }
 
+/// A way for copies, by its word.
+fn via(word: &str) -> Result<Via, String> {
+    let all: Vec<&str> = Via::all().map(Via::name).collect();
+    Via::all().find(|v| v.name() == word).ok_or_else(|| format!("there are {}", all.join(", ")))
+}
+
+/// A schedule, by its word.
+fn schedule(word: &str) -> Result<Schedule, String> {
+    let all: Vec<&str> = Schedule::all().map(Schedule::name).collect();
+    Schedule::all().find(|v| v.name() == word).ok_or_else(|| format!("there are {}", all.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -616,16 +628,4 @@ mod tests {
         assert_eq!(size("800"), Ok(Size::Width(800)));
         assert!(size("big").is_err() && size("9x").is_err());
     }
-}
-
-/// A way for copies, by its word.
-fn via(word: &str) -> Result<Via, String> {
-    let all: Vec<&str> = Via::all().map(Via::name).collect();
-    Via::all().find(|v| v.name() == word).ok_or_else(|| format!("there are {}", all.join(", ")))
-}
-
-/// A schedule, by its word.
-fn schedule(word: &str) -> Result<Schedule, String> {
-    let all: Vec<&str> = Schedule::all().map(Schedule::name).collect();
-    Schedule::all().find(|v| v.name() == word).ok_or_else(|| format!("there are {}", all.join(", ")))
 }

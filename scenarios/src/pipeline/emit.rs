@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use warpline_sim::ir::Binary;
 
-use super::Laid;
 use super::expr::{Env, Val, binary};
 use super::items::{Act, Item, Queue};
+use super::laid::Laid;
 use super::sync::{Barrier, Wait, after, event_of};
 use super::text::Writer;
 

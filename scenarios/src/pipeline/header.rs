@@ -215,7 +215,7 @@ impl<'a> Header<'a> {
     }
 
     /// Barriers of a block outside a loop become those of its warps alone; whether there were any.
-    pub(super) fn meet_apart(&mut self, s: &Stmt, p: &Pipelined, meet: &str) -> bool {
+    pub(super) fn meet_apart(&mut self, s: &Stmt, meet: &str) -> bool {
         let body: Vec<&Stmt> = match &s.kind {
             StmtKind::Op(op, _) if matches!(op.as_ref(), Operation::Barrier(_)) => {
                 self.edits.push((s.span.clone(), meet.to_string()));
@@ -225,7 +225,11 @@ impl<'a> Header<'a> {
             StmtKind::If(arms, other) => arms.iter().flat_map(|a| &a.body).chain(other.iter().flatten()).collect(),
             _ => return false,
         };
-        body.into_iter().filter(|s| s.span != p.extent).fold(false, |any, s| self.meet_apart(s, p, meet) || any)
+        let mut any = false;
+        for s in body {
+            any |= self.meet_apart(s, meet);
+        }
+        any
     }
 
     /// Text before a top-level statement.

@@ -3,9 +3,10 @@
 use super::body::Body;
 use super::deps::Deps;
 use super::items::{Act, Item, Queue};
+use super::one::One;
 use super::schedule::Slot;
 use super::sync::{self, Event, Wish};
-use super::{One, Schedule, Via};
+use super::{Schedule, Via};
 use crate::ast::Pipelined;
 
 /// The plan of one loop.

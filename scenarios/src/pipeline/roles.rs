@@ -8,9 +8,10 @@ use super::expr::{Env, Val};
 use super::header::Header;
 use super::items::{Act, Item, Queue};
 use super::laid::Laid;
+use super::one::One;
 use super::sync::{self, Wish};
 use super::text::{Versions, Writer};
-use super::{One, has_role, indented};
+use super::{has_role, indented};
 use crate::ast::Pipelined;
 use crate::lower::Found;
 
@@ -59,12 +60,12 @@ impl One<'_> {
         }
         // A slot is held from the first reader's step to the last one's.
         let mut least_slots = Versions::new();
-        for g in 0..laid.groups.len() {
+        for (g, before) in slots_before.iter().enumerate() {
             let stages: Vec<i64> = laid.readers(g).into_iter().map(|p| laid.items[p].stage).collect();
             let (Some(a), Some(b)) = (stages.iter().min(), stages.iter().max()) else { continue };
             let held = (b - a + laid.lag + 1) as usize;
             for b in &laid.groups[g] {
-                least_slots.insert(b.clone(), slots_before[g].max(held));
+                least_slots.insert(b.clone(), (*before).max(held));
             }
         }
         let Ok(mut found) = deps::deps(&laid.items, &Versions::new()) else {
@@ -74,7 +75,7 @@ impl One<'_> {
         laid.deps = found;
         // The producer is not at the barriers of the loop's warps.
         laid.meet = format!("bar sync step ({})", f.mask.count_ones() * 32);
-        let meets = header.meet_apart(top, p, &laid.meet);
+        let meets = header.meet_apart(top, &laid.meet);
         laid.sync = sync::sync(&laid.items, &laid.deps, wish);
         if meets || !laid.sync.barriers.is_empty() {
             header.declare("named step".to_string());
