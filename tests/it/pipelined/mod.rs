@@ -1,5 +1,6 @@
 //! The pipelining pass: what it makes is proved, and agrees with what other compilers make of the same loops.
 
+mod command;
 mod oracle;
 mod proved;
 mod same;
