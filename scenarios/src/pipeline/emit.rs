@@ -151,7 +151,7 @@ impl<'a> Emit<'a> {
             if let Some(b) = l.sync.barriers.iter().find(|b| b.gap == p)
                 && self.meets(at, b)
             {
-                self.barrier(at, b, &mut out);
+                self.barrier(b, &mut out);
             }
             if self.present(at, item.stage) {
                 self.item(at, p, item, &mut out);
@@ -223,7 +223,7 @@ impl<'a> Emit<'a> {
         })
     }
 
-    fn barrier(&mut self, _at: At, b: &Barrier, out: &mut Vec<Line>) {
+    fn barrier(&mut self, b: &Barrier, out: &mut Vec<Line>) {
         let l = self.laid;
         let generic = |p: usize| !matches!(l.items[p].queue, Some(Queue::Tma(_)));
         if b.serves.iter().any(|(p, _)| p.flows && l.items[p.after].proxy && generic(p.before)) {

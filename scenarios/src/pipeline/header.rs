@@ -10,9 +10,7 @@ use super::items::moves;
 use super::laid::Laid;
 use super::settle::{Open, settle};
 use super::text::places;
-use crate::Inputs;
 use crate::ast::{DeclKind, ExprKind, Kernel, Memory, Operation, Pipelined, Stmt, StmtKind};
-use crate::lower::Found;
 
 /// The text with what is changed about it.
 pub(super) struct Header<'a> {
@@ -163,7 +161,8 @@ impl<'a> Header<'a> {
     }
 
     /// Parameters that the expansion was made for: those that a `pipelined` head names.
-    pub(super) fn fixed(&mut self, kernel: &Kernel, program: &Program, inputs: &Inputs) {
+    pub(super) fn fixed(&mut self) {
+        let (kernel, program) = (self.kernel, self.program);
         let mut names = Vec::new();
         for p in super::loops(&kernel.body) {
             if let Some(ExprKind::Name(n)) = p.stages.as_ref().map(|e| &e.kind) {
@@ -173,7 +172,6 @@ impl<'a> Header<'a> {
         for n in names {
             let is = kernel.params.iter().any(|p| p.name.text == n);
             if let (true, Some(v)) = (is, program.value(&n)) {
-                let _ = inputs;
                 self.add(format!("require {n} == {v} \"expanded for {v} stages\""));
             }
         }
@@ -193,7 +191,7 @@ impl<'a> Header<'a> {
     }
 
     /// mbarriers of the groups, made before everything else; `empty` is how many warps release a slot.
-    pub(super) fn barriers(&mut self, laid: &Laid, _f: &Found, empty: Option<(u32, u32)>) {
+    pub(super) fn barriers(&mut self, laid: &Laid, empty: Option<(u32, u32)>) {
         let mut names = Vec::new();
         for g in (0..laid.groups.len()).filter(|g| !laid.groups[*g].is_empty()) {
             let slots = laid.slots_of(g);

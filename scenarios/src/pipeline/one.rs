@@ -159,7 +159,7 @@ impl One<'_> {
         }
         let wish = sync::Wish { late, manual };
         let depth = items.iter().map(|i| i.stage).max().unwrap_or(0);
-        let planned = plan::plan(self, p, &body, &slots, &items, &all, wish, &c.names(depth));
+        let planned = plan::plan(self.text, &body, &slots, (&items, &all, wish), &c.names(depth));
         let mut laid = Laid {
             source: self.text,
             units: &body.units,
@@ -186,7 +186,7 @@ impl One<'_> {
             laid.sync = sync::sync(&laid.items, &laid.deps, wish);
             laid.waits_for_bytes();
             if laid.groups.iter().any(|g| !g.is_empty()) {
-                header.barriers(&laid, f, None);
+                header.barriers(&laid, None);
             }
             let mut lines = Emit::new(&laid).whole(c.guarded);
             if f.around > 0 && laid.deps.shared.iter().any(|(b, s)| *s && laid.deps.versions[b] >= 1) {
@@ -219,7 +219,7 @@ impl One<'_> {
             header.weight(&laid.weight(p), &laid.units[item.unit].stmt, warps as i64 * 64 * lane);
         }
         header.needs(c.via.needs(&c.arch));
-        header.fixed(self.kernel, self.program, self.inputs);
+        header.fixed();
     }
 
     /// The loop's own text with its tiles cut in halves, expanded.

@@ -3,11 +3,9 @@
 use super::body::Body;
 use super::deps::Deps;
 use super::items::{Act, Item, Queue};
-use super::one::One;
 use super::schedule::Slot;
 use super::sync::{self, Event, Wish};
 use super::{Schedule, Via};
-use crate::ast::Pipelined;
 
 /// The plan of one loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,26 +81,21 @@ pub(super) struct Names {
 }
 
 /// The plan of a loop. Waits are those in front of the first reader of each group, whatever the machine makes of them.
-#[allow(clippy::too_many_arguments, reason = "the parts of one loop")]
 pub(super) fn plan(
-    one: &One,
-    p: &Pipelined,
+    text: &str,
     body: &Body,
     slots: &[Slot],
-    items: &[Item],
-    deps: &Deps,
-    wish: Wish,
+    (items, deps, wish): (&[Item], &Deps, Wish),
     names: &Names,
 ) -> Plan {
-    let _ = p;
-    let line = |at: usize| one.text[..at].matches('\n').count() + 1;
+    let line = |at: usize| text[..at].matches('\n').count() + 1;
     let statements: Vec<Planned> = body
         .units
         .iter()
         .zip(slots)
         .map(|(u, s)| Planned {
             line: line(u.stmt.span.start),
-            text: one.text[u.stmt.span.clone()].to_string(),
+            text: text[u.stmt.span.clone()].to_string(),
             stage: s.stage,
             order: s.order,
             group: s.group,

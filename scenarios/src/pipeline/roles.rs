@@ -88,7 +88,7 @@ impl One<'_> {
         let warp = self.program.warps;
         header.more_warps(if laid.items.iter().any(|i| i.proxy) { 4 } else { 1 });
         header.declare(format!("role load{} = warp {warp}", laid.suffix));
-        header.barriers(laid, f, Some((f.mask.count_ones(), warp)));
+        header.barriers(laid, Some((f.mask.count_ones(), warp)));
         let lines = self.producer(laid, &copies, p);
         let mut text = format!("  load{}: elect:\n", laid.suffix);
         text.push_str(&indented(&lines, 2));
