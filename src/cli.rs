@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use warpline_scenarios::pipeline::{Schedule, Via};
 use warpline_sim::fences::Fences;
 use warpline_study::sweep::{Axis, Shard};
 
@@ -38,6 +39,10 @@ pub enum Command {
     Whatif(Whatif),
     /// Compare the claims of scenarios with what a run computes
     Check(Check),
+    /// Write a kernel's `pipelined` loops out: prologue, body and epilogue, in the same language
+    Expand(Expand),
+    /// Search the pipelines of a plain loop: keep the proved, rank them by simulated time
+    Plan(Plan),
     /// What a finding's code means: an example, the fix, where the rule stands
     Explain(Explain),
     /// Draw a run as a chart (PNG or SVG)
@@ -350,6 +355,82 @@ pub struct Explain {
     /// The code of a finding (`WL0104`); without it, all codes are listed
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
+}
+
+/// `warpline expand`.
+#[derive(Debug, Args)]
+pub struct Expand {
+    /// A built-in scenario, a scenario file (.toml) or a kernel (.pipe)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: String,
+
+    /// The machine: a built-in name (`h200`) or a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
+    pub machine: Option<String>,
+
+    /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
+    pub set: Vec<Setting>,
+
+    /// What carries the copies: sync, registers, cp, dma, tma, tma_joint; without it, what the kernel or the machine says
+    #[arg(long, value_name = "WAY", value_parser = via)]
+    pub via: Option<Via>,
+
+    /// How stages are given: num_stages, triton, multistage, two_step_ahead, table
+    #[arg(long, value_name = "SCHEDULE", value_parser = schedule)]
+    pub schedule: Option<Schedule>,
+
+    /// The number of stages
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=64))]
+    pub stages: Option<i64>,
+
+    /// One guarded loop (guarded), or prologue, body and epilogue (unrolled)
+    #[arg(long, value_name = "FORM", value_parser = ["guarded", "unrolled"])]
+    pub form: Option<String>,
+
+    /// Write the kernel here instead of printing it
+    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
+    pub output: Option<PathBuf>,
+
+    /// Print one JSON object with the plan and the kernel (schema `warpline.expand/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `warpline plan`.
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// A built-in scenario, a scenario file (.toml) or a kernel (.pipe), with a `pipelined` loop
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: String,
+
+    /// How.
+    #[command(flatten)]
+    pub proof: Proof,
+
+    /// Largest number of stages tried
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(i64).range(1..=16))]
+    pub stages: i64,
+
+    /// Look at so many candidates, at most; a search that is cut ends with exit status 3
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_candidates: u32,
+
+    /// Give up a run after this many events
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: Option<u64>,
+
+    /// Write the best kernel here
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Print one JSON object (schema `warpline.plan/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
 }
 
 /// `warpline gantt`.
@@ -705,6 +786,18 @@ fn frame(text: &str) -> Result<(u16, u16), String> {
     let side = |s: &str| s.trim().parse::<u16>().ok().filter(|n| (1..=MOST).contains(n));
     let size = text.split_once('x').and_then(|(w, h)| Some((side(w)?, side(h)?)));
     size.ok_or_else(|| format!("expected a size in cells as in 80x24, up to {MOST}x{MOST}"))
+}
+
+/// A way for copies, by its word.
+fn via(word: &str) -> Result<Via, String> {
+    let all: Vec<&str> = Via::all().map(Via::name).collect();
+    Via::all().find(|v| v.name() == word).ok_or_else(|| format!("there are {}", all.join(", ")))
+}
+
+/// A schedule, by its word.
+fn schedule(word: &str) -> Result<Schedule, String> {
+    let all: Vec<&str> = Schedule::all().map(Schedule::name).collect();
+    Schedule::all().find(|v| v.name() == word).ok_or_else(|| format!("there are {}", all.join(", ")))
 }
 
 #[cfg(test)]

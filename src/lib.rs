@@ -22,6 +22,7 @@ mod failure;
 mod files;
 mod gate;
 pub mod json;
+mod json_plan;
 pub mod json_sweep;
 pub mod json_verify;
 pub mod json_whatif;

@@ -7,7 +7,7 @@ pub mod view;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, scenario};
+use warpline_scenarios::{Inputs, compile_for, embedded, embedded_kernel_of, scenario};
 use warpline_sim::engine::{Queue, What, run_recorded};
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
@@ -53,7 +53,7 @@ impl Work {
         let mut values = s.set;
         values.extend(set.iter().map(|(k, v)| ((*k).to_string(), *v)));
         let inputs = Inputs { set: &values, cores: machine.get("core.count").map(|c| c as i64) };
-        let program = compile(kernel, text, &inputs).unwrap();
+        let program = compile_for(&machine.arch, kernel, text, &inputs).unwrap();
         // Everything of a core is simulated: no repetition is skipped.
         let options = RunOptions { skip_repeats: false, ..RunOptions::default() };
         Work { name, program, machine, options }

@@ -208,6 +208,42 @@ pub(crate) enum StmtKind {
     Assign(Ident, Option<ir::Binary>, Expr),
     /// An operation with the cost the kernel states.
     Op(Box<Operation>, ir::Cost),
+    /// `pipelined i in 0..tiles stages 3:`.
+    Pipelined(Box<Pipelined>),
+    /// `stage 0 order 1 async:`, inside a `pipelined` loop.
+    Staged(Box<Staged>),
+}
+
+/// A plain loop that the pipelining pass expands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pipelined {
+    /// The index and its range.
+    pub range: Range1,
+    /// `stages 3`.
+    pub stages: Option<Expr>,
+    /// `schedule triton`.
+    pub schedule: Option<Ident>,
+    /// `via cp`.
+    pub via: Option<Ident>,
+    /// `unrolled` or `guarded`.
+    pub form: Option<Ident>,
+    /// What a step does, without any synchronisation.
+    pub body: Vec<Stmt>,
+    /// Bytes of the whole statement, its body included.
+    pub extent: Span,
+}
+
+/// A statement of a `pipelined` loop with its place in the schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Staged {
+    /// How many steps behind the loop's newest it runs.
+    pub stage: Expr,
+    /// Its place in the body; where it is written, if absent.
+    pub order: Option<Expr>,
+    /// Started here, awaited by its readers.
+    pub asynchronous: bool,
+    /// What is scheduled together.
+    pub body: Vec<Stmt>,
 }
 
 /// One `if` or `else if`.

@@ -39,6 +39,7 @@ mod lex;
 mod library;
 mod lower;
 mod parse;
+pub mod pipeline;
 mod scenario;
 mod suggest;
 
@@ -64,6 +65,26 @@ pub struct Inputs<'a> {
 }
 
 /// Reads and checks a kernel and binds its parameters; on failure every error of the file.
+///
+/// `pipelined` loops are expanded for the machine that the kernel needs; see [`compile_for`].
 pub fn compile(file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
-    lower::lower(file, text, parse::parse(file, text), inputs)
+    compiled(file, text, inputs, None)
+}
+
+/// The same for a machine of an architecture (`sm_90a`): `pipelined` loops become what is usual there.
+pub fn compile_for(arch: &str, file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
+    compiled(file, text, inputs, Some(arch))
+}
+
+fn compiled(file: &str, text: &str, inputs: &Inputs, arch: Option<&str>) -> Result<Program, Vec<Diagnostic>> {
+    let parsed = parse::parse(file, text);
+    let (program, loops) = lower::lower(file, text, &parsed, inputs)?;
+    if loops.is_empty() {
+        return Ok(program);
+    }
+    let expanded =
+        pipeline::expand_parsed(file, text, &parsed, inputs, &pipeline::Ask { arch, ..pipeline::Ask::default() })?;
+    let file = pipeline::expanded_name(file);
+    let parsed = parse::parse(&file, &expanded.text);
+    Ok(lower::lower(&file, &expanded.text, &parsed, inputs)?.0)
 }

@@ -3,6 +3,7 @@
 mod barriers;
 mod check;
 mod emit;
+mod expand;
 mod explain;
 mod export;
 mod fmt;
@@ -12,6 +13,7 @@ mod list;
 mod merge;
 mod models;
 mod new;
+mod plan;
 mod run;
 mod sweep;
 mod trace;
@@ -33,6 +35,8 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Merge(args) => merge::merge(args, console),
         Command::Whatif(args) => whatif::whatif(args, console),
         Command::Check(args) => check::check(args, console),
+        Command::Expand(args) => expand::expand(args, console),
+        Command::Plan(args) => plan::plan(args, console),
         Command::Explain(args) => explain::explain(args, console),
         Command::Gantt(args) => gantt::gantt(args, console),
         Command::View(args) => view::view(args, console),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use warpline_scenarios::pipeline::{self, Ask, Plan};
 use warpline_scenarios::{Inputs, Scenario};
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
@@ -29,6 +30,10 @@ pub(super) enum Place {
 #[derive(Default)]
 pub(super) struct Library {
     pub(super) sources: Sources,
+    /// What is asked of `pipelined` loops beside the kernel's own words.
+    pub(super) ask: Ask<'static>,
+    /// What became of them.
+    pub(super) plans: Vec<Plan>,
 }
 
 impl Library {
@@ -126,6 +131,27 @@ impl Library {
             values.insert(name.clone(), Some(*value));
         }
         Ok(values)
+    }
+
+    /// The kernel without `pipelined` loops: on this machine, or on the one it needs.
+    pub(super) fn expand(
+        &mut self,
+        found: &mut Found,
+        set: &BTreeMap<String, i64>,
+        machine: Option<&Machine>,
+    ) -> Result<(), Failure> {
+        if !pipeline::is_pipelined(&found.kernel_file, &found.kernel_text) {
+            return Ok(());
+        }
+        let cores = machine.and_then(|m| m.get("core.count")).map(|c| c as i64);
+        let ask = Ask { arch: machine.map(|m| m.arch.as_str()), ..self.ask };
+        let expanded = pipeline::expand(&found.kernel_file, &found.kernel_text, &Inputs { set, cores }, &ask)
+            .map_err(|d| self.bad(d))?;
+        found.kernel_file = pipeline::expanded_name(&found.kernel_file);
+        found.kernel_text = expanded.text;
+        self.plans = expanded.plans;
+        self.sources.insert(found.kernel_file.clone(), found.kernel_text.clone());
+        Ok(())
     }
 
     /// The kernel with all parameters bound.

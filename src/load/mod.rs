@@ -9,6 +9,7 @@ mod near;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use warpline_scenarios::pipeline::{Ask, Plan};
 use warpline_scenarios::{Beside, Claim, Expect, Scenario};
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::Fences;
@@ -18,7 +19,7 @@ use warpline_sim::protocol::Rules;
 use warpline_sim::report::Fidelity;
 use warpline_sim::schedule::Schedule;
 
-use crate::cli::{Setting, Subject};
+use crate::cli::{Proof, Setting, Subject};
 use crate::failure::{Failure, Sources};
 use crate::schedule;
 use library::{Library, Place, Values};
@@ -40,6 +41,10 @@ pub(crate) struct Loaded {
     pub(crate) machine: Machine,
     /// The texts read on the way, for carets.
     pub(crate) sources: Sources,
+    /// What became of its `pipelined` loops; empty where it has none.
+    pub(crate) plans: Vec<Plan>,
+    /// The kernel's file as it was written, before they were.
+    pub(crate) plain: String,
     /// What the scenario compares itself with.
     pub(crate) beside: Vec<Beside>,
     /// What a document says about it.
@@ -83,6 +88,27 @@ pub(crate) fn load(subject: &Subject) -> Result<Loaded, Failure> {
     let loaded = asked(loaded, subject)?;
     let schedule = file.map(|f| f.resolve(&loaded)).transpose()?;
     Ok(Loaded { schedule, ..loaded })
+}
+
+/// Loads what a command names, with other words for its `pipelined` loops.
+pub(crate) fn load_asked(
+    scenario: &str,
+    machine: Option<&str>,
+    set: &[Setting],
+    ask: Ask<'static>,
+) -> Result<Loaded, Failure> {
+    let mut library = Library { ask, ..Library::default() };
+    let found = library.find(scenario)?;
+    assemble(library, scenario, found, machine, set)
+}
+
+/// The same for what a proof is asked of, with its fence levels.
+pub(crate) fn load_proof(scenario: &str, proof: &Proof, ask: Ask<'static>) -> Result<Loaded, Failure> {
+    let mut loaded = load_asked(scenario, proof.machine.as_deref(), &proof.set, ask)?;
+    for f in &proof.fence {
+        loaded.fences.set(&f.rule, &f.level).map_err(|e| Failure::new(e.to_string()))?;
+    }
+    Ok(loaded)
 }
 
 /// Loads a run that a scenario names under `beside`.
@@ -251,7 +277,7 @@ struct Found {
 fn assemble(
     mut library: Library,
     name: &str,
-    found: Found,
+    mut found: Found,
     machine: Option<&str>,
     sets: &[Setting],
 ) -> Result<Loaded, Failure> {
@@ -282,6 +308,8 @@ fn assemble(
     for (key, value) in own.into_iter().chain(given) {
         library::set_machine(&mut model, key, value)?;
     }
+    let plain = found.kernel_file.clone();
+    library.expand(&mut found, &set, Some(&model))?;
     let program = library.compile(&found, &set, Some(&model))?;
     let warm_l2 = found.scenario.as_ref().is_some_and(|s| s.warm_l2);
     let fidelity = Fidelity::usual(&model);
@@ -305,6 +333,8 @@ fn assemble(
         program,
         machine: model,
         sources: library.sources,
+        plans: library.plans,
+        plain,
         beside,
         claims,
         expect,
@@ -343,6 +373,8 @@ impl Loaded {
             title: None,
             note: None,
             sources: Sources::from([(program.file.clone(), text.to_string())]),
+            plans: Vec::new(),
+            plain: program.file.clone(),
             program,
             machine,
             beside: Vec::new(),

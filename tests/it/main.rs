@@ -17,6 +17,7 @@ mod gate;
 mod hardware;
 mod museum;
 mod mutation;
+mod pipelined;
 mod properties;
 mod schedule;
 mod semantics;

@@ -22,6 +22,7 @@ mod names;
 mod op;
 mod parameters;
 mod part;
+mod pipelined;
 mod place;
 mod shape;
 mod stmt;
@@ -36,6 +37,7 @@ use crate::ast::{Axis, Kernel, Span};
 use crate::parse::Parsed;
 
 pub use parameters::{Parameter, parameters};
+pub(crate) use pipelined::Found;
 
 use cuts::Cuts;
 use names::Meaning;
@@ -125,16 +127,23 @@ struct Lower<'a> {
     site: SiteId,
     /// Whether this is the walk that makes code.
     last_walk: bool,
+    /// The `pipelined` loops, in order, with what their heads evaluate to.
+    pipelined: Vec<Found>,
 }
 
-/// Lowers a text that has been read.
-pub(crate) fn lower(file: &str, text: &str, parsed: Parsed, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
-    let Some(kernel) = parsed.kernel else { return Err(parsed.errors) };
-    let mut l = Lower::new(file, text, &kernel, &parsed.skipped, inputs, parsed.errors);
-    l.header(&kernel);
-    l.walks(&kernel);
+/// Lowers a text that has been read. A `pipelined` loop is a plain one here; what its head says is given back beside it.
+pub(crate) fn lower(
+    file: &str,
+    text: &str,
+    parsed: &Parsed,
+    inputs: &Inputs,
+) -> Result<(Program, Vec<Found>), Vec<Diagnostic>> {
+    let Some(kernel) = &parsed.kernel else { return Err(parsed.errors.clone()) };
+    let mut l = Lower::new(file, text, kernel, &parsed.skipped, inputs, parsed.errors.clone());
+    l.header(kernel);
+    l.walks(kernel);
     if l.errors.is_empty() {
-        return Ok(l.program);
+        return Ok((l.program, l.pipelined));
     }
     l.errors.sort_by_key(|d| (d.span.start, d.span.end));
     l.errors.dedup();
@@ -194,6 +203,7 @@ impl<'a> Lower<'a> {
             waited: Vec::new(),
             site: 0,
             last_walk: false,
+            pipelined: Vec::new(),
         }
     }
 

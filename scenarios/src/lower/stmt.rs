@@ -99,6 +99,8 @@ impl Lower<'_> {
                 }
             }
             StmtKind::Op(op, cost) => self.operation(op, *cost, &s.span),
+            StmtKind::Pipelined(p) => self.pipelined(p),
+            StmtKind::Staged(p) => self.staged(p),
         }
     }
 
@@ -251,7 +253,7 @@ impl Lower<'_> {
         self.land(branch);
     }
 
-    fn for_loop(&mut self, ranges: &[Range1], body: &[Stmt]) {
+    pub(super) fn for_loop(&mut self, ranges: &[Range1], body: &[Stmt]) {
         let Some((r, rest)) = ranges.split_first() else {
             self.statements(body);
             return;

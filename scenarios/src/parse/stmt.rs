@@ -4,7 +4,7 @@ use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Binary;
 
 use super::{Parse, Parser};
-use crate::ast::{Arm, Head, Range1, Stmt, StmtKind};
+use crate::ast::{Arm, Head, Pipelined, Range1, Staged, Stmt, StmtKind};
 use crate::lex::Kind;
 
 impl Parser<'_> {
@@ -187,6 +187,10 @@ impl Parser<'_> {
         }
         match word {
             "for" => self.for_statement(start),
+            "pipelined" if self.word_at(self.pos + 2) == "in" => self.pipelined(start),
+            "stage" if self.kind_at(self.pos + 1) == Kind::Int || self.kind_at(self.pos + 1) == Kind::Name => {
+                self.staged(start)
+            }
             "while" => {
                 self.bump();
                 let cond = self.expr()?;
@@ -222,19 +226,72 @@ impl Parser<'_> {
         }
     }
 
+    fn range(&mut self) -> Parse<Range1> {
+        let var = self.ident("the loop's index")?;
+        if !self.eat_word("in") {
+            return self.expected("`in` and a range");
+        }
+        let from = self.expr()?;
+        self.sym("..", "and the end, which is not included")?;
+        let to = self.expr()?;
+        let step = if self.eat_word("step") { Some(self.expr()?) } else { None };
+        Ok(Range1 { var, from, to, step })
+    }
+
+    /// `pipelined i in 0..tiles stages 3 schedule triton via cp guarded:`.
+    fn pipelined(&mut self, start: usize) -> Parse<Stmt> {
+        self.bump();
+        let range = self.range()?;
+        let (mut stages, mut schedule, mut via, mut form) = (None, None, None, None);
+        loop {
+            match self.name() {
+                Some("stages") => {
+                    self.bump();
+                    stages = Some(self.expr()?);
+                }
+                Some("schedule") => {
+                    self.bump();
+                    schedule = Some(self.ident("the name of a schedule")?);
+                }
+                Some("via") => {
+                    self.bump();
+                    via = Some(self.ident("the way the copies go")?);
+                }
+                Some("unrolled" | "guarded") => form = Some(self.ident("a form")?),
+                _ => break,
+            }
+        }
+        let span = self.since(start);
+        let body = self.body()?;
+        let extent = start..self.last_word();
+        Ok(Stmt {
+            kind: StmtKind::Pipelined(Box::new(Pipelined { range, stages, schedule, via, form, body, extent })),
+            span,
+        })
+    }
+
+    /// The end of the last token read that is no layout.
+    fn last_word(&self) -> usize {
+        let real = |p: &usize| !matches!(self.kind_at(*p), Kind::Newline | Kind::Indent | Kind::Dedent);
+        (0..self.pos).rev().find(real).map_or(0, |p| self.span_at(p).end)
+    }
+
+    /// `stage 0 order 1 async:`.
+    fn staged(&mut self, start: usize) -> Parse<Stmt> {
+        self.bump();
+        let stage = self.expr()?;
+        let order = if self.eat_word("order") { Some(self.expr()?) } else { None };
+        let asynchronous = self.eat_word("async");
+        let span = self.since(start);
+        let body = self.body()?;
+        Ok(Stmt { kind: StmtKind::Staged(Box::new(Staged { stage, order, asynchronous, body })), span })
+    }
+
     fn for_statement(&mut self, start: usize) -> Parse<Stmt> {
         self.bump();
         let mut ranges = Vec::new();
         loop {
-            let var = self.ident("the loop's index")?;
-            if !self.eat_word("in") {
-                return self.expected("`in` and a range");
-            }
-            let from = self.expr()?;
-            self.sym("..", "and the end, which is not included")?;
-            let to = self.expr()?;
-            let step = if self.eat_word("step") { Some(self.expr()?) } else { None };
-            ranges.push(Range1 { var, from, to, step });
+            ranges.push(self.range()?);
             if !self.eat_sym(",") {
                 break;
             }

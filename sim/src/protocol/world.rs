@@ -135,7 +135,7 @@ pub struct World<'p> {
     pub(super) layouts: Vec<Layout>,
     pub(super) pieces: Vec<Piece>,
     /// Loads under way into a register piece.
-    pub(super) filling: Vec<u8>,
+    pub(super) filling: Vec<u32>,
     pub(super) sums: Vec<Sum>,
     pub(super) stored: Vec<Stored>,
     pub(super) mail: Vec<i64>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, scenario};
+use warpline_scenarios::{Inputs, compile_for, embedded, embedded_kernel_of, scenario};
 use warpline_sim::engine::{rules, supported};
 use warpline_sim::ir::{Fence, Instr, Op, Program};
 use warpline_sim::machine::Machine;
@@ -36,7 +36,7 @@ impl Subject {
         let kernel = embedded_kernel_of(name, &scenario.kernel).unwrap();
         let machine = warpline_models::embedded(&scenario.machine).unwrap();
         let cores = machine.get("core.count").map(|c| c as i64);
-        let program = compile(kernel.0, kernel.1, &Inputs { set: &scenario.set, cores }).unwrap();
+        let program = compile_for(&machine.arch, kernel.0, kernel.1, &Inputs { set: &scenario.set, cores }).unwrap();
         Subject { program, machine, kernel }
     }
 
@@ -46,7 +46,7 @@ impl Subject {
             let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
             set.insert(name.to_string(), value);
             let cores = self.machine.get("core.count").map(|c| c as i64);
-            compile(self.kernel.0, self.kernel.1, &Inputs { set: &set, cores }).ok()
+            compile_for(&self.machine.arch, self.kernel.0, self.kernel.1, &Inputs { set: &set, cores }).ok()
         })
     }
 

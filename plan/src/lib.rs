@@ -1,0 +1,261 @@
+//! Which pipeline of a plain loop is the fastest that is right.
+//!
+//! ```text
+//!   candidates: way of the copies x schedule x stages x form
+//!     ── expand ──▶ refused     ── fits the machine? ──▶ does not fit
+//!     ── verify ──▶ not proved  ── run ──▶ cycles, what binds it
+//! ```
+//!
+//! Only what is proved for every trip count is ranked. Candidates are independent and looked at on all cores; the result
+//! is in their own order, and of equals the first, so that it is the same on one core.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use warpline_scenarios::pipeline::{Ask, Expanded, Schedule, Via, expand, expanded_name};
+use warpline_scenarios::{Inputs, compile};
+use warpline_sim::ir::Program;
+use warpline_sim::machine::Machine;
+use warpline_sim::protocol::Rules;
+use warpline_sim::report::Outcome as Ended;
+use warpline_sim::{Report, RunOptions};
+use warpline_verify::{Options, Outcome, Trips, verify};
+
+/// What is planned, and within which limits.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// The kernel's file, for messages.
+    pub file: &'a str,
+    /// Its text, with a `pipelined` loop.
+    pub text: &'a str,
+    /// Values of its parameters.
+    pub set: &'a BTreeMap<String, i64>,
+    /// The machine it is for.
+    pub machine: &'a Machine,
+    /// What the machine and the fence levels make of an operation.
+    pub rules: Rules,
+    /// Limits of a proof.
+    pub proof: Options,
+    /// How candidates are run.
+    pub run: RunOptions,
+    /// Largest number of stages tried.
+    pub stages: i64,
+    /// Candidates looked at, at most.
+    pub most: usize,
+}
+
+/// One way to pipeline the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    /// What carries the copies; with `Tma` a producer warp takes them over.
+    pub via: Via,
+    /// How stage and order are found.
+    pub schedule: Schedule,
+    /// The number of stages.
+    pub stages: i64,
+    /// One guarded loop instead of prologue, body and epilogue.
+    pub guarded: bool,
+}
+
+impl Candidate {
+    /// In words: `cp, multistage, 3 stages, unrolled`.
+    pub fn words(&self) -> String {
+        let form = if self.guarded { "guarded" } else { "unrolled" };
+        let stages = match (self.schedule, self.stages) {
+            (Schedule::TwoStepAhead, _) => String::new(),
+            (_, 1) => ", 1 stage".to_string(),
+            (_, n) => format!(", {n} stages"),
+        };
+        format!("{}, {}{stages}, {form}", self.via.name(), self.schedule.name())
+    }
+
+    /// The same as flags of `warpline expand`.
+    pub fn flags(&self) -> String {
+        let form = if self.guarded { "guarded" } else { "unrolled" };
+        format!("--via {} --schedule {} --stages {} --form {form}", self.via.name(), self.schedule.name(), self.stages)
+    }
+}
+
+/// What became of a candidate.
+#[derive(Clone, Debug)]
+pub enum Fate {
+    /// The pass does not make it, and why.
+    Refused(String),
+    /// The machine has no room or no instruction for it.
+    DoesNotFit(String),
+    /// It is not proved for every trip count.
+    NotProved(String),
+    /// A limit was reached before anything was decided.
+    GaveUp(String),
+    /// It makes the same kernel as an earlier one.
+    Same(Candidate),
+    /// Proved, and timed.
+    Timed(Box<Timed>),
+}
+
+/// A proved pipeline with its time.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    /// The kernel.
+    pub expanded: Expanded,
+    /// Its run.
+    pub report: Report,
+}
+
+/// The candidates of a machine, and what became of each.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// All, in order.
+    pub all: Vec<(Candidate, Fate)>,
+    /// How many there are beyond the limit.
+    pub beyond: usize,
+}
+
+impl Answer {
+    /// The timed ones, fastest first; of equals the one with less shared memory, then the first.
+    pub fn ranked(&self) -> Vec<(&Candidate, &Timed)> {
+        let mut timed: Vec<(&Candidate, &Timed)> = self
+            .all
+            .iter()
+            .filter_map(|(c, f)| match f {
+                Fate::Timed(t) => Some((c, t.as_ref())),
+                _ => None,
+            })
+            .collect();
+        timed.sort_by(|a, b| {
+            let key = |t: &Timed| (t.report.time_us.max(0.0), t.report.cycles, t.report.shared_bytes);
+            key(a.1).partial_cmp(&key(b.1)).unwrap_or(std::cmp::Ordering::Equal)
+        });
+        timed
+    }
+
+    /// Whether a limit kept something from being decided.
+    pub fn gave_up(&self) -> bool {
+        self.beyond > 0 || self.all.iter().any(|(_, f)| matches!(f, Fate::GaveUp(_)))
+    }
+}
+
+/// The ways to pipeline a loop on a machine of an architecture, in the order in which they are tried.
+pub fn candidates(arch: &str, stages: i64) -> Vec<Candidate> {
+    let vias: &[Via] = match arch {
+        "sm_90a" => &[Via::Tma, Via::TmaJoint, Via::Cp, Via::Registers],
+        "gfx950" | "gfx942" => &[Via::Dma, Via::Registers],
+        a if a.starts_with("gfx") => &[Via::Registers],
+        a if a.starts_with("apple") => &[Via::Sync],
+        _ if Via::of(arch) == Via::Cp => &[Via::Cp, Via::Registers],
+        _ => &[Via::Registers, Via::Sync],
+    };
+    let mut out = Vec::new();
+    for via in vias {
+        for schedule in [Schedule::NumStages, Schedule::Triton, Schedule::Multistage] {
+            for stages in 1..=stages {
+                for guarded in [false, true] {
+                    // A producer warp leaves no prologue that could be guarded.
+                    if *via != Via::Tma || !guarded {
+                        out.push(Candidate { via: *via, schedule, stages, guarded });
+                    }
+                }
+            }
+        }
+        if *via == Via::Dma {
+            out.push(Candidate { via: *via, schedule: Schedule::TwoStepAhead, stages: 2, guarded: true });
+        }
+    }
+    out
+}
+
+/// Looks at every candidate; `progress` is called after each.
+pub fn plan(q: &Question, progress: &(dyn Fn() + Sync)) -> Answer {
+    let mut all = candidates(&q.machine.arch, q.stages);
+    let beyond = all.len().saturating_sub(q.most);
+    all.truncate(q.most);
+    let made: Vec<(Candidate, Result<Expanded, String>)> = all.into_par_iter().map(|c| (c, q.expand(&c))).collect();
+    let mut first: BTreeMap<&str, Candidate> = BTreeMap::new();
+    let mut work: Vec<(Candidate, Result<&Expanded, Fate>)> = Vec::new();
+    for (c, e) in &made {
+        let what = match e {
+            Err(why) => Err(Fate::Refused(why.clone())),
+            Ok(e) => match first.get(e.text.as_str()) {
+                Some(c) => Err(Fate::Same(*c)),
+                None => {
+                    first.insert(&e.text, *c);
+                    Ok(e)
+                }
+            },
+        };
+        work.push((*c, what));
+    }
+    let all = work
+        .into_par_iter()
+        .map(|(c, what)| {
+            let fate = what.map_or_else(|fate| fate, |e| q.decide(e));
+            progress();
+            (c, fate)
+        })
+        .collect();
+    Answer { all, beyond }
+}
+
+impl Question<'_> {
+    fn inputs<'a>(&self, set: &'a BTreeMap<String, i64>) -> Inputs<'a> {
+        Inputs { set, cores: self.machine.get("core.count").map(|c| c as i64) }
+    }
+
+    fn expand(&self, c: &Candidate) -> Result<Expanded, String> {
+        let ask = Ask {
+            arch: Some(&self.machine.arch),
+            via: Some(c.via),
+            schedule: Some(c.schedule),
+            stages: Some(c.stages),
+            guarded: Some(c.guarded),
+        };
+        expand(self.file, self.text, &self.inputs(self.set), &ask).map_err(|e| {
+            let first = e.into_iter().next();
+            first.map_or_else(String::new, |d| d.message)
+        })
+    }
+
+    fn program(&self, text: &str, set: &BTreeMap<String, i64>) -> Result<Program, String> {
+        let file = expanded_name(self.file);
+        compile(&file, text, &self.inputs(set)).map_err(|e| e.into_iter().next().map_or(String::new(), |d| d.message))
+    }
+
+    /// Proves an expansion and times it.
+    fn decide(&self, e: &Expanded) -> Fate {
+        let program = match self.program(&e.text, self.set) {
+            Ok(p) => p,
+            Err(why) => return Fate::Refused(why),
+        };
+        if let Err(why) = warpline_sim::engine::supported(&program, self.machine) {
+            return Fate::DoesNotFit(why.to_string());
+        }
+        let with = |name: &str, value: i64| {
+            let mut set: BTreeMap<String, i64> = program.params.iter().cloned().collect();
+            set.insert(name.to_string(), value);
+            self.program(&e.text, &set).ok()
+        };
+        let trips = Trips::find(&program, with);
+        let at = |n| trips.as_ref().and_then(|t| t.at(n));
+        let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
+        let verdict = verify(&program, at, self.rules, self.proof);
+        match verdict.outcome {
+            Outcome::Proved => {}
+            Outcome::Bounded { why, .. } => return Fate::NotProved(why),
+            Outcome::Violated => {
+                let first = verdict.violation.as_ref().and_then(|v| v.findings.first());
+                return Fate::NotProved(first.map_or("it can hang".to_string(), |f| f.message.clone()));
+            }
+            Outcome::GaveUp { why } => return Fate::GaveUp(why),
+        }
+        match warpline_sim::run(&program, self.machine, &self.run) {
+            Err(why) => Fate::DoesNotFit(why.to_string()),
+            Ok(report) if matches!(report.outcome, Ended::Limit) => {
+                Fate::GaveUp(format!("{} events were handled, and it did not end", report.events))
+            }
+            Ok(report) if !matches!(report.outcome, Ended::Finished) || report.faults().next().is_some() => {
+                Fate::NotProved("its run met a fault".to_string())
+            }
+            Ok(report) => Fate::Timed(Box::new(Timed { expanded: e.clone(), report })),
+        }
+    }
+}

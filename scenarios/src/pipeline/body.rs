@@ -1,0 +1,169 @@
+//! What the statements of a `pipelined` loop do: what each reads and writes on chip, and which of them copy.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::diag::Diagnostic;
+use warpline_sim::ir::{Class, How, MmaKind, Program};
+
+use super::text::places;
+use crate::ast::{Expr, Operation, Pipelined, Place, SelKind, Span, Stmt, StmtKind};
+
+/// One access of a statement to a buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Touch {
+    /// The buffer.
+    pub(super) buffer: String,
+    /// `.0`, `.1`: the piece, where the text says so with digits; of two that differ, none meets the other.
+    pub(super) piece: Option<String>,
+    /// Written, else read.
+    pub(super) write: bool,
+    /// Where it lives: shared by the warps, or a register of each.
+    pub(super) shared: bool,
+}
+
+impl Touch {
+    /// Whether both can be at the same bytes.
+    pub(super) fn meets(&self, other: &Touch) -> bool {
+        let apart = matches!((&self.piece, &other.piece), (Some(a), Some(b)) if a != b);
+        self.buffer == other.buffer && !apart
+    }
+
+    /// Whether they meet and one of them writes.
+    pub(super) fn conflicts(&self, other: &Touch) -> bool {
+        self.meets(other) && (self.write || other.write)
+    }
+}
+
+/// What is scheduled as one.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    /// The statements.
+    pub(super) stmt: Stmt,
+    /// Its accesses on chip, in order.
+    pub(super) touches: Vec<Touch>,
+    /// A copy from global to shared memory and nothing else.
+    pub(super) copies: bool,
+    /// It converts on the way (`via dequant`): no engine can do that.
+    pub(super) converts: bool,
+    /// Under an `if`: how often it runs is not known.
+    pub(super) conditional: bool,
+    /// Stage and order that the text gives it, and whether it is asynchronous.
+    pub(super) given: Option<(i64, Option<i64>, bool)>,
+}
+
+/// The body of a loop.
+#[derive(Clone, Debug)]
+pub(super) struct Body {
+    /// Its statements, `let`s left out.
+    pub(super) units: Vec<Unit>,
+    /// Its `let`s.
+    pub(super) lets: BTreeMap<String, Expr>,
+}
+
+/// Reads the body of a loop.
+pub(super) fn body(
+    file: &str,
+    p: &Pipelined,
+    staged: &[(Option<i64>, Option<i64>)],
+    program: &Program,
+) -> Result<Body, Vec<Diagnostic>> {
+    let mut r = Reader { file, program, errors: Vec::new() };
+    let mut out = Body { units: Vec::new(), lets: BTreeMap::new() };
+    let mut notes = staged.iter();
+    for s in &p.body {
+        match &s.kind {
+            StmtKind::Let(all) => out.lets.extend(all.iter().map(|(n, e)| (n.text.clone(), e.clone()))),
+            StmtKind::Staged(staged) => {
+                let given = notes.next().and_then(|(stage, order)| Some(((*stage)?, *order, staged.asynchronous)));
+                out.units.push(r.unit(s, given));
+            }
+            _ => out.units.push(r.unit(s, None)),
+        }
+    }
+    let noted = out.units.iter().filter(|u| u.given.is_some()).count();
+    if noted != 0 && noted != out.units.len() {
+        let bare = out.units.iter().find(|u| u.given.is_none()).map_or(0..0, |u| u.stmt.span.clone());
+        r.refuse(&bare, "this statement has no stage, and others have", "`stage e order e:` was expected before it");
+    }
+    if out.units.is_empty() && r.errors.is_empty() {
+        r.refuse(&p.range.var.span, "this loop has no statements to schedule", "only `let`s stand in it");
+    }
+    if r.errors.is_empty() { Ok(out) } else { Err(r.errors) }
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    program: &'a Program,
+    errors: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn refuse(&mut self, span: &Span, message: &str, label: &str) {
+        self.errors.push(Diagnostic::new(self.file, span.clone(), message, label));
+    }
+
+    fn unit(&mut self, s: &Stmt, given: Option<(i64, Option<i64>, bool)>) -> Unit {
+        let mut u =
+            Unit { stmt: s.clone(), touches: Vec::new(), copies: true, converts: false, conditional: false, given };
+        self.visit(s, &mut u);
+        u.copies &= u.touches.iter().any(|t| t.write && t.shared);
+        u
+    }
+
+    fn visit(&mut self, s: &Stmt, u: &mut Unit) {
+        match &s.kind {
+            StmtKind::Op(op, _) => self.operation(op, &s.span, u),
+            StmtKind::Staged(p) => p.body.iter().for_each(|s| self.visit(s, u)),
+            StmtKind::If(arms, otherwise) => {
+                u.conditional = true;
+                for s in arms.iter().flat_map(|a| &a.body).chain(otherwise.iter().flatten()) {
+                    self.visit(s, u);
+                }
+            }
+            StmtKind::For(_, body) => body.iter().for_each(|s| self.visit(s, u)),
+            StmtKind::Pipelined(_) => {
+                self.refuse(&s.span, "a `pipelined` loop inside another", "only one was expected")
+            }
+            _ => self.refuse(
+                &s.span,
+                "a `pipelined` loop has no such statement",
+                "a move, a product, `alu`, `zero`, `let`, `if` or `for` was expected",
+            ),
+        }
+    }
+
+    fn operation(&mut self, op: &Operation, span: &Span, u: &mut Unit) {
+        match op {
+            Operation::Move(m) if matches!(m.how, How::Load | How::Ldg | How::Sts | How::Lds | How::Store) => {
+                u.copies &= m.how == How::Load;
+                u.converts |= m.dequant;
+            }
+            Operation::Mma { kind: MmaKind::Warp, .. } | Operation::Alu { .. } | Operation::Zero(..) => {
+                u.copies = false
+            }
+            _ => {
+                let message =
+                    "a `pipelined` loop is written plainly: the pass chooses what is asynchronous, and who waits";
+                let label = "`load`, `ldg`, `lds`, `sts`, `store`, `mma`, `alu` or `zero` was expected";
+                self.refuse(span, message, label);
+            }
+        }
+        for (p, write) in places(op) {
+            if let Some(t) = self.touch(p, write) {
+                u.touches.push(t);
+            }
+        }
+    }
+
+    fn touch(&mut self, p: &Place, write: bool) -> Option<Touch> {
+        let object = self.program.objects.iter().find(|o| o.name == p.name.text)?;
+        if object.class == Class::Global {
+            return None;
+        }
+        let piece = match p.sels.first().map(|s| &s.kind) {
+            Some(SelKind::Digits(d)) => Some(d.clone()),
+            _ => None,
+        };
+        Some(Touch { buffer: p.name.text.clone(), piece, write, shared: object.class == Class::Shared })
+    }
+}

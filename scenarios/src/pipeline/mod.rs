@@ -1,0 +1,149 @@
+//! The pipelining pass: a plain loop becomes prologue, body and epilogue.
+//!
+//! ```text
+//!   pipelined i in 0..tiles ──body──▶ what reads and writes what
+//!        │ schedule   stage and order of every statement, commit groups
+//!        │ items      copies and products as a machine has them
+//!        │ deps       versions of every buffer, what must keep its order
+//!        │ sync       waits, barriers, how much may stay outstanding
+//!        ▼ emit, roles, header
+//!   kernel text in the same language
+//! ```
+//!
+//! An item of stage s works on iteration i at step i + s. [`expand`] writes the kernel; [`Plan`] says what was decided.
+
+mod body;
+mod deps;
+mod emit;
+mod expr;
+mod header;
+mod items;
+mod laid;
+mod names;
+mod one;
+mod plan;
+mod roles;
+mod schedule;
+mod settle;
+mod split;
+mod sync;
+mod text;
+
+use warpline_sim::diag::Diagnostic;
+
+use crate::Inputs;
+use crate::ast::{Head, Pipelined, Stmt, StmtKind};
+use crate::lower::lower;
+use crate::parse::{Parsed, parse};
+use emit::Line;
+use header::Header;
+use names::Products;
+use one::One;
+
+pub use names::{Schedule, Via};
+pub use plan::{Buffer, Plan, Planned, Waited};
+
+/// What is asked of the pass beside the kernel's own words; what is left out is as the kernel says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ask<'a> {
+    /// Architecture of the machine (`sm_90a`); the kernel's `needs` where absent.
+    pub arch: Option<&'a str>,
+    /// What carries the copies.
+    pub via: Option<Via>,
+    /// The schedule.
+    pub schedule: Option<Schedule>,
+    /// The number of stages.
+    pub stages: Option<i64>,
+    /// One guarded loop instead of prologue, body and epilogue.
+    pub guarded: Option<bool>,
+}
+
+/// A kernel without `pipelined` loops.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expanded {
+    /// Its text.
+    pub text: String,
+    /// What was decided about each loop, in order.
+    pub plans: Vec<Plan>,
+}
+
+/// What the expansion of a kernel's file is called in messages.
+pub fn expanded_name(file: &str) -> String {
+    format!("{file} (expanded)")
+}
+
+/// Whether a kernel has a `pipelined` loop.
+pub fn is_pipelined(file: &str, text: &str) -> bool {
+    parse(file, text).kernel.is_some_and(|k| !loops(&k.body).is_empty())
+}
+
+/// The `pipelined` loops of some statements, outermost first.
+fn loops(body: &[Stmt]) -> Vec<&Pipelined> {
+    body.iter()
+        .flat_map(|s| match &s.kind {
+            StmtKind::Pipelined(p) => vec![p.as_ref()],
+            StmtKind::Block(_, b) | StmtKind::For(_, b) | StmtKind::While(_, b) => loops(b),
+            StmtKind::If(arms, other) => {
+                arms.iter().flat_map(|a| loops(&a.body)).chain(other.iter().flat_map(|b| loops(b))).collect()
+            }
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+/// Expands the `pipelined` loops of a kernel; on failure every error of it.
+pub fn expand(file: &str, text: &str, inputs: &Inputs, ask: &Ask) -> Result<Expanded, Vec<Diagnostic>> {
+    let parsed = parse(file, text);
+    expand_parsed(file, text, &parsed, inputs, ask)
+}
+
+pub(crate) fn expand_parsed(
+    file: &str,
+    text: &str,
+    parsed: &Parsed,
+    inputs: &Inputs,
+    ask: &Ask,
+) -> Result<Expanded, Vec<Diagnostic>> {
+    let (program, found) = lower(file, text, parsed, inputs)?;
+    let Some(kernel) = &parsed.kernel else { return Err(parsed.errors.clone()) };
+    let mut header = Header::new(text, kernel, &program);
+    let mut plans = Vec::new();
+    let mut errors = Vec::new();
+    let all = loops(&kernel.body);
+    for (n, p) in all.iter().enumerate() {
+        let Some(f) = found.iter().find(|f| f.extent == p.extent) else {
+            errors.push(Diagnostic::new(file, p.extent.clone(), "this loop is never reached", "nothing to expand"));
+            continue;
+        };
+        let one = One { file, text, kernel, program: &program, inputs, ask, number: n, several: all.len() > 1 };
+        match one.expand(p, f, &mut header) {
+            Ok(plan) => plans.push(plan),
+            Err(e) => errors.extend(e),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let text = header.apply();
+    let text = crate::format(file, &text)?;
+    Ok(Expanded { text, plans })
+}
+
+/// Whether a block is a role's.
+fn has_role(s: &Stmt) -> bool {
+    matches!(&s.kind, StmtKind::Block(Head::Name(_), _))
+}
+
+/// Joins lines under a level.
+fn indented(lines: &[Line], level: usize) -> String {
+    let mut out = String::new();
+    for (l, text, comment) in lines {
+        let pad = "  ".repeat(level + l);
+        match (text.is_empty(), comment) {
+            (true, Some(c)) => out.push_str(&format!("{pad}// {c}\n")),
+            (_, Some(c)) => out.push_str(&format!("{pad}{text}  // {c}\n")),
+            (_, None) => out.push_str(&format!("{pad}{text}\n")),
+        }
+    }
+    out
+}

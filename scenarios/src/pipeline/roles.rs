@@ -1,0 +1,132 @@
+//! TMA by a producer warp: copies and what multiplies become loops of their own, told by full and empty mbarriers.
+
+use warpline_sim::diag::Diagnostic;
+
+use super::deps;
+use super::emit::{Emit, Line};
+use super::expr::{Env, Val};
+use super::header::Header;
+use super::items::{Act, Item, Queue};
+use super::laid::Laid;
+use super::one::One;
+use super::sync::{self, Wish};
+use super::text::{Versions, Writer};
+use super::{has_role, indented};
+use crate::ast::Pipelined;
+use crate::lower::Found;
+
+impl One<'_> {
+    /// Splits the loop between a producer warp and those that execute it.
+    pub(super) fn roles(
+        &self,
+        p: &Pipelined,
+        f: &Found,
+        laid: &mut Laid,
+        wish: Wish,
+        header: &mut Header,
+    ) -> Result<Vec<Line>, Vec<Diagnostic>> {
+        let span = &p.range.var.span;
+        let top = self.top(p);
+        let Some(top) = top.filter(|s| has_role(s)) else {
+            return self.bad(
+                span,
+                "a producer warp needs the loop's warps to be a role",
+                "this loop does not stand in the block of a role",
+            );
+        };
+        if f.around > 0 || self.several {
+            return self.bad(span, "a producer warp for one loop of the kernel only", "there is another loop").map_err(
+                |mut e: Vec<Diagnostic>| {
+                    e[0].help = Some("write `via tma_joint` or `via cp`".to_string());
+                    e
+                },
+            );
+        }
+        // What the consumers keep.
+        let copies: Vec<Item> = laid.items.iter().filter(|i| tma(i).is_some()).cloned().collect();
+        let slots_before: Vec<usize> = (0..laid.groups.len()).map(|g| laid.slots_of(g)).collect();
+        laid.items.retain(|i| tma(i).is_none());
+        let least = laid.items.iter().map(|i| i.stage).min().unwrap_or(0);
+        for i in &mut laid.items {
+            i.stage -= least;
+        }
+        laid.depth = laid.items.iter().map(|i| i.stage).max().unwrap_or(0);
+        let alone = laid.items.iter().filter(|i| matches!(i.act, Act::Wgmma(_))).count() == 1;
+        laid.lag = i64::from(alone && slots_before.iter().all(|n| *n != 1) && laid.items.iter().any(|i| i.proxy));
+        for i in &mut laid.items {
+            if matches!(i.act, Act::Wgmma(_)) {
+                i.act = Act::Wgmma(laid.lag);
+            }
+        }
+        // A slot is held from the first reader's step to the last one's.
+        let mut least_slots = Versions::new();
+        for (g, before) in slots_before.iter().enumerate() {
+            let stages: Vec<i64> = laid.readers(g).into_iter().map(|p| laid.items[p].stage).collect();
+            let (Some(a), Some(b)) = (stages.iter().min(), stages.iter().max()) else { continue };
+            let held = (b - a + laid.lag + 1) as usize;
+            for b in &laid.groups[g] {
+                least_slots.insert(b.clone(), (*before).max(held));
+            }
+        }
+        let Ok(mut found) = deps::deps(&laid.items, &Versions::new()) else {
+            return self.bad(span, "the schedule changes what the loop does", "here");
+        };
+        found.versions.extend(least_slots);
+        laid.deps = found;
+        // The producer is not at the barriers of the loop's warps.
+        laid.meet = format!("bar sync step ({})", f.mask.count_ones() * 32);
+        let meets = header.meet_apart(top, &laid.meet);
+        laid.sync = sync::sync(&laid.items, &laid.deps, wish);
+        if meets || !laid.sync.barriers.is_empty() {
+            header.declare("named step".to_string());
+        }
+        laid.waits_for_bytes();
+        for g in 0..laid.groups.len() {
+            let last = laid.readers(g).into_iter().max_by_key(|p| (laid.items[*p].stage, *p));
+            laid.lasts.extend(last.map(|p| (p, g)));
+        }
+        let warp = self.program.warps;
+        header.more_warps(if laid.items.iter().any(|i| i.proxy) { 4 } else { 1 });
+        header.declare(format!("role load{} = warp {warp}", laid.suffix));
+        header.barriers(laid, Some((f.mask.count_ones(), warp)));
+        let lines = self.producer(laid, &copies, p);
+        let mut text = format!("  load{}: elect:\n", laid.suffix);
+        text.push_str(&indented(&lines, 2));
+        header.before(top, text);
+        Ok(Emit::new(laid).whole(false))
+    }
+
+    fn producer(&self, laid: &Laid, copies: &[Item], p: &Pipelined) -> Vec<Line> {
+        let index = Val::Off(laid.var.clone(), 0);
+        let env = Env { var: &laid.var, index: index.clone(), lets: laid.lets };
+        let w = Writer { source: laid.source, env, versions: &laid.deps.versions, manual: false };
+        let mut out: Vec<Line> = vec![(0, format!("for {} in 0..{}:", p.range.var.text, laid.trips.at(5)), None)];
+        let mut seen = Vec::new();
+        for item in copies {
+            let Some(g) = tma(item) else { continue };
+            let slots = laid.slots_of(g);
+            let slot = index.slot(slots).text();
+            let full = format!("{}[{slot}]", laid.bar("full", g));
+            if !seen.contains(&g) {
+                seen.push(g);
+                let empty = laid.bar("empty", g);
+                let round = index.round(slots).at(5);
+                out.push((1, format!("wait {empty}[{slot}] for {round} - 1"), None));
+                let bytes: Vec<String> = laid.groups[g].iter().map(|b| format!("bytes({b})")).collect();
+                out.push((1, format!("arrive {full} expect {}", bytes.join(" + ")), None));
+            }
+            let comment = laid.comment(item, &index);
+            for (l, t) in item.lines(laid.units, &w) {
+                out.push((l + 1, format!("{t} signals {full}"), Some(comment.clone())));
+            }
+        }
+        out
+    }
+}
+
+fn tma(item: &Item) -> Option<usize> {
+    match item.queue {
+        Some(Queue::Tma(g)) => Some(g),
+        _ => None,
+    }
+}

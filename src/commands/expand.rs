@@ -1,0 +1,136 @@
+//! `warpline expand`.
+
+use serde::Serialize;
+use warpline_scenarios::pipeline::{Ask, Plan, Waited};
+
+use crate::cli::Expand;
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::load::{self, Loaded};
+use crate::{json, output};
+
+pub(super) fn expand(args: &Expand, console: &mut Console) -> Result<Status, Failure> {
+    let ask = Ask {
+        arch: None,
+        via: args.via,
+        schedule: args.schedule,
+        stages: args.stages,
+        guarded: args.form.as_ref().map(|f| f == "guarded"),
+    };
+    let loaded = load::load_asked(&args.scenario, args.machine.as_deref(), &args.set, ask)?;
+    if loaded.plans.is_empty() {
+        return Err(none(&loaded));
+    }
+    let text = loaded.sources.get(&loaded.program.file).cloned().unwrap_or_default();
+    if args.json {
+        console.print(&json::text(&Json::new(&loaded, &text))?)?;
+    } else if let Some(path) = &args.output {
+        output::write(console, path, text.as_bytes())?;
+    } else {
+        console.print(&text)?;
+    }
+    Ok(Status::Holds)
+}
+
+/// There is no loop to expand.
+pub(super) fn none(loaded: &Loaded) -> Failure {
+    Failure::with_help(
+        format!("`{}` has no `pipelined` loop", loaded.name),
+        "write `pipelined i in 0..tiles stages 3:` before a plain loop (docs/pipelining.md)",
+    )
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    scenario: &'a str,
+    kernel: &'a str,
+    machine: &'a str,
+    loops: Vec<Loop<'a>>,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Loop<'a> {
+    schedule: &'static str,
+    via: &'static str,
+    stages: i64,
+    form: &'static str,
+    depth: i64,
+    statements: Vec<Statement<'a>>,
+    buffers: Vec<Buffer<'a>>,
+    commits_per_step: i64,
+    prologue_commits: i64,
+    waits: Vec<Wait>,
+    epilogue_waits: Vec<Vec<Wait>>,
+    barriers_per_step: usize,
+}
+
+#[derive(Serialize)]
+struct Statement<'a> {
+    line: usize,
+    text: &'a str,
+    stage: i64,
+    order: usize,
+    group: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Buffer<'a> {
+    name: &'a str,
+    versions: usize,
+    shared: bool,
+}
+
+#[derive(Serialize)]
+struct Wait {
+    statement: usize,
+    outstanding: i64,
+}
+
+impl From<&Waited> for Wait {
+    fn from(w: &Waited) -> Wait {
+        Wait { statement: w.statement, outstanding: w.open }
+    }
+}
+
+impl<'a> Json<'a> {
+    fn new(loaded: &'a Loaded, text: &'a str) -> Json<'a> {
+        Json {
+            schema: "warpline.expand/1",
+            scenario: &loaded.name,
+            kernel: &loaded.program.name,
+            machine: &loaded.machine.name,
+            loops: loaded.plans.iter().map(Loop::new).collect(),
+            text,
+        }
+    }
+}
+
+impl<'a> Loop<'a> {
+    fn new(p: &'a Plan) -> Loop<'a> {
+        let waits = |all: &[Waited]| all.iter().map(Wait::from).collect::<Vec<_>>();
+        Loop {
+            schedule: p.schedule.name(),
+            via: p.via.name(),
+            stages: p.stages,
+            form: if p.guarded { "guarded" } else { "unrolled" },
+            depth: p.depth,
+            statements: p
+                .statements
+                .iter()
+                .map(|s| Statement { line: s.line, text: &s.text, stage: s.stage, order: s.order, group: s.group })
+                .collect(),
+            buffers: p
+                .buffers
+                .iter()
+                .map(|b| Buffer { name: &b.name, versions: b.versions, shared: b.shared })
+                .collect(),
+            commits_per_step: p.commits,
+            prologue_commits: p.prologue_commits,
+            waits: waits(&p.waits),
+            epilogue_waits: p.epilogue_waits.iter().map(|e| waits(e)).collect(),
+            barriers_per_step: p.barriers,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The object of `warpline plan --json`; `docs/json.md` describes it.
+
+use serde::Serialize;
+use warpline_plan::{Answer, Candidate, Fate};
+
+use crate::failure::Failure;
+use crate::json::text;
+use crate::load::Loaded;
+
+#[derive(Serialize)]
+struct Object<'a> {
+    schema: &'static str,
+    scenario: &'a str,
+    machine: &'a str,
+    candidates: usize,
+    beyond: usize,
+    ranked: Vec<Ranked<'a>>,
+    others: Vec<Other>,
+    text: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Named {
+    via: &'static str,
+    schedule: &'static str,
+    stages: i64,
+    form: &'static str,
+}
+
+#[derive(Serialize)]
+struct Ranked<'a> {
+    #[serde(flatten)]
+    candidate: Named,
+    cycles: f64,
+    cycles_per_tile: Option<f64>,
+    time_us: f64,
+    shared_bytes: i64,
+    bottleneck: &'a str,
+}
+
+#[derive(Serialize)]
+struct Other {
+    #[serde(flatten)]
+    candidate: Named,
+    fate: &'static str,
+    why: String,
+}
+
+fn named(c: &Candidate) -> Named {
+    Named {
+        via: c.via.name(),
+        schedule: c.schedule.name(),
+        stages: c.stages,
+        form: if c.guarded { "guarded" } else { "unrolled" },
+    }
+}
+
+pub(crate) fn plan(subject: &Loaded, answer: &Answer) -> Result<String, Failure> {
+    let ranked = answer.ranked();
+    let others = answer.all.iter().filter_map(|(c, f)| {
+        let (fate, why) = match f {
+            Fate::Refused(w) => ("refused", w.clone()),
+            Fate::DoesNotFit(w) => ("does_not_fit", w.clone()),
+            Fate::NotProved(w) => ("not_proved", w.clone()),
+            Fate::GaveUp(w) => ("gave_up", w.clone()),
+            Fate::Same(other) => ("same", other.words()),
+            Fate::Timed(_) => return None,
+        };
+        Some(Other { candidate: named(c), fate, why })
+    });
+    text(&Object {
+        schema: "warpline.plan/1",
+        scenario: &subject.name,
+        machine: &subject.machine.name,
+        candidates: answer.all.len(),
+        beyond: answer.beyond,
+        others: others.collect(),
+        text: ranked.first().map(|(_, t)| t.expanded.text.as_str()),
+        ranked: ranked
+            .iter()
+            .map(|(c, t)| Ranked {
+                candidate: named(c),
+                cycles: t.report.cycles,
+                cycles_per_tile: t.report.cycles_per_tile,
+                time_us: t.report.time_us,
+                shared_bytes: t.report.shared_bytes,
+                bottleneck: &t.report.bottleneck,
+            })
+            .collect(),
+    })
+}

@@ -1,0 +1,82 @@
+//! What a search of pipelines found: the best, what binds it, the runner-up.
+
+use warpline_plan::{Answer, Fate};
+
+use super::WIDTH;
+use super::numbers::{count, plain, short};
+use super::table::{Align, Table, wrap};
+use crate::console::Paint;
+use crate::load::Loaded;
+
+/// Ranked pipelines that are listed.
+const LISTED: usize = 10;
+
+/// The answer for people.
+pub(crate) fn plan(subject: &Loaded, answer: &Answer, paint: Paint) -> String {
+    let of = |f: fn(&Fate) -> bool| answer.all.iter().filter(|(_, x)| f(x)).count();
+    let ranked = answer.ranked();
+    let mut text = format!(
+        "{}\n\n",
+        wrap(
+            &format!(
+                "{} on {}: {} pipelines tried, {} of them different; {} proved and timed, {} not proved, {} do not fit, \
+                 {} refused, {} undecided",
+                subject.name,
+                subject.machine.name,
+                answer.all.len(),
+                answer.all.len() - of(|f| matches!(f, Fate::Same(_))),
+                ranked.len(),
+                of(|f| matches!(f, Fate::NotProved(_))),
+                of(|f| matches!(f, Fate::DoesNotFit(_))),
+                of(|f| matches!(f, Fate::Refused(_))),
+                of(|f| matches!(f, Fate::GaveUp(_))),
+            ),
+            WIDTH,
+            0
+        )
+    );
+    if answer.beyond > 0 {
+        text += &format!("The search was cut: {} more were not looked at (--max-candidates).\n\n", answer.beyond);
+    }
+    let Some((best, timed)) = ranked.first() else {
+        text += "No pipeline is proved for every trip count and fits this machine.\n";
+        for (c, f) in &answer.all {
+            let why = match f {
+                Fate::Refused(w) | Fate::DoesNotFit(w) | Fate::NotProved(w) | Fate::GaveUp(w) => w,
+                Fate::Same(_) | Fate::Timed(_) => continue,
+            };
+            text += &format!("{}\n", wrap(&format!("  {}: {why}", c.words()), WIDTH, 4));
+        }
+        return text;
+    };
+    let line = |name: &str, words: &str| {
+        // The words are laid out under one another, behind the name.
+        let laid = wrap(&format!("{} {words}", "-".repeat(14)), WIDTH, 15);
+        format!("{name:<15}{}\n", &laid[15..])
+    };
+    text += &paint.head(&line("Best", &best.words()));
+    text += &line("Binds it", &timed.report.bottleneck);
+    if let Some((second, other)) = ranked.get(1) {
+        let more = (other.report.cycles / timed.report.cycles - 1.0) * 100.0;
+        let by = if more < 0.05 { "as fast".to_string() } else { format!("{more:.1} % slower") };
+        text += &line("Runner-up", &format!("{} ({by})", second.words()));
+        text += &line("Binds it", &other.report.bottleneck);
+    }
+    text += "\n";
+    let mut t = Table::new(&[Align::Left].into_iter().chain([Align::Right; 5]).collect::<Vec<_>>(), 2);
+    t.row(["", "cycles", "per tile", "us", "shared", "CTAs"]);
+    for (c, timed) in ranked.iter().take(LISTED) {
+        let r = &timed.report;
+        t.row([
+            c.words(),
+            plain(r.cycles),
+            r.cycles_per_tile.map_or("-".to_string(), plain),
+            short(r.time_us),
+            count(r.shared_bytes),
+            count(r.occupancy.ctas_per_core.into()),
+        ]);
+    }
+    text += &t.text();
+    text += &format!("\nwarpline expand {} {}\n", subject.name, best.flags());
+    text
+}

@@ -1,0 +1,178 @@
+//! `warpline expand` and `warpline plan`.
+
+use warpline::Status;
+use warpline_tests::{TempDir, warpline};
+
+const PLAIN: &str = "\
+kernel gemm(m = 256, n = 256, k = 512, stages = 3)
+  let tiles = cdiv(k, 32)
+  grid cdiv(m, 64), cdiv(n, 64)
+  warps 4
+  global A: f16[m, k]   global B: f16[n, k]   global C: f16[m, n]
+  shared a: f16[64, 32]
+  shared b: f16[64, 32]
+  role math[4] = warps 0..4
+
+  math:
+    zero acc: f32[16, 64]
+    pipelined i in 0..tiles stages stages:
+      load A[cta.m, i] -> a
+      load B[cta.n, i] -> b
+      mma a.rows(self) : A[cta.m, i], b : B[cta.n, i] -> acc
+    store acc -> C[cta.m, cta.n].rows(self)
+";
+
+#[test]
+fn an_expansion_parses_back_runs_and_verifies() {
+    let dir = TempDir::new();
+    let plain = dir.write("plain.pipe", PLAIN);
+    for machine in ["m4-max", "v100", "a100", "h200", "mi300x", "mi355x"] {
+        let said = warpline(&["expand", &plain, "--machine", machine]);
+        assert_eq!(said.status, Status::Holds, "{}", said.err);
+        assert!(!said.out.contains("pipelined"), "{}", said.out);
+        let made = dir.write(&format!("{machine}.pipe"), &said.out);
+        assert_eq!(warpline(&["fmt", "--check", &made]).status, Status::Holds, "it is formatted\n{}", said.out);
+        for command in ["run", "verify"] {
+            let done = warpline(&[command, &made, "--machine", machine, "--quiet"]);
+            assert_eq!(done.status, Status::Holds, "{command} on {machine}\n{}\n{}", done.err, said.out);
+        }
+        // The plain kernel itself runs and verifies as what it becomes.
+        let itself = warpline(&["verify", &plain, "--machine", machine]);
+        assert!(itself.out.contains("PROVED"), "{}", itself.out);
+        assert!(itself.out.contains("plain.pipe (expanded)"), "{}", itself.out);
+    }
+}
+
+#[test]
+fn every_access_names_its_stage_and_its_version() {
+    let dir = TempDir::new();
+    let plain = dir.write("plain.pipe", PLAIN);
+    for machine in ["m4-max", "v100", "a100", "h200", "mi355x"] {
+        let said = warpline(&["expand", &plain, "--machine", machine]);
+        let mut of = String::new();
+        for line in said.out.lines() {
+            let (code, comment) = line.split_once("//").unwrap_or((line, ""));
+            if !comment.trim().is_empty() {
+                of = comment.to_string();
+            }
+            let access = ["load A", "load B", "cp ", "tma ", "dma ", "ldg ", "sts ", "lds ", "mma ", "wgmma "];
+            let words = code.trim().trim_start_matches("if ").split(": ").last().unwrap_or("");
+            if access.iter().any(|a| words.starts_with(a)) {
+                assert!(of.contains("stage"), "{line}\n{}", said.out);
+                let shared = code.contains(" a[") || code.contains(" b[");
+                assert!(!shared || of.contains("version"), "{line}\n{}", said.out);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_expanded_says_why() {
+    let dir = TempDir::new();
+    let cases = [
+        ("barrier", "      barrier\n", "written plainly"),
+        ("step", "", "counts from 0 by 1"),
+        ("table", "", "changes what the loop does"),
+        ("outside", "", "used outside the loop"),
+    ];
+    for (name, line, want) in cases {
+        let text = match name {
+            "barrier" => PLAIN.replace("      mma", &format!("{line}      mma")),
+            "step" => PLAIN.replace("0..tiles stages", "1..tiles stages"),
+            "table" => PLAIN
+                .replace("      load A", "      stage 1: load A")
+                .replace("      load B", "      stage 0: load B")
+                .replace("      mma", "      stage 0: mma"),
+            _ => PLAIN.replace("    zero acc", "    load A[cta.m, 0] -> a\n    zero acc"),
+        };
+        let file = dir.write(&format!("{name}.pipe"), text);
+        let said = warpline(&["expand", &file, "--machine", "a100"]);
+        assert_eq!(said.status, Status::BadInput, "{name}: {}{}", said.out, said.err);
+        assert!(said.err.contains(want), "{name}: {}", said.err);
+    }
+    let said = warpline(&["expand", "metal/double_buffer"]);
+    assert_eq!(said.status, Status::BadInput);
+    assert!(said.err.contains("has no `pipelined` loop"), "{}", said.err);
+}
+
+#[test]
+fn a_plan_is_the_fastest_proved_pipeline() {
+    let dir = TempDir::new();
+    let plain = dir.write("plain.pipe", PLAIN);
+    let args = ["plan", &plain, "--machine", "a100", "--stages", "3", "--json"];
+    let said = warpline(&args);
+    assert_eq!(said.status, Status::Holds, "{}", said.err);
+    assert_eq!(warpline(&args).out, said.out, "the same bytes again");
+    let answer: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let ranked = answer["ranked"].as_array().unwrap();
+    assert!(ranked.len() > 5, "{}", said.out);
+    let cycles: Vec<f64> = ranked.iter().map(|r| r["cycles"].as_f64().unwrap()).collect();
+    assert!(cycles.is_sorted(), "{cycles:?}");
+    // The best one is what `expand` makes of the same words, and it is proved.
+    let best = &ranked[0];
+    let word = |key: &str| best[key].as_str().unwrap();
+    let stages = best["stages"].to_string();
+    let flags = ["--via", word("via"), "--schedule", word("schedule"), "--stages", &stages, "--form", word("form")];
+    let made = warpline(&[&["expand", &plain, "--machine", "a100"], &flags[..]].concat());
+    assert_eq!(made.out, answer["text"].as_str().unwrap());
+    let file = dir.write("best.pipe", &made.out);
+    let proved = warpline(&["verify", &file, "--machine", "a100"]);
+    assert!(proved.out.contains("PROVED"), "{}", proved.out);
+    let timed = warpline(&["run", &file, "--machine", "a100", "--json"]);
+    let run: serde_json::Value = serde_json::from_str(&timed.out).unwrap();
+    assert_eq!(run["cycles"].as_f64(), Some(cycles[0]));
+}
+
+#[test]
+fn a_plan_does_not_depend_on_threads_and_gives_up_with_its_own_status() {
+    let dir = TempDir::new();
+    let plain = dir.write("plain.pipe", PLAIN);
+    let args = ["plan", &plain, "--machine", "v100", "--stages", "3"];
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| warpline(&args));
+    let many = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap().install(|| warpline(&args));
+    assert_eq!(alone, many);
+    assert!(alone.out.contains("Best ") && alone.out.contains("Binds it") && alone.out.contains("Runner-up"));
+    assert_eq!(warpline(&["plan", &plain, "--machine", "a100", "--max-candidates", "2", "-q"]).status, Status::GaveUp);
+    assert_eq!(
+        warpline(&["plan", &plain, "--machine", "a100", "--stages", "2", "--max-events", "3", "-q"]).status,
+        Status::GaveUp
+    );
+}
+
+#[test]
+fn two_steps_ahead_gains_and_plan_c_is_wrong() {
+    let cycles = |name: &str| {
+        let said = warpline(&["run", name, "--json"]);
+        let run: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        run["cycles"].as_f64().unwrap()
+    };
+    let (made, one) = (cycles("pipelined/two_step_ahead"), cycles("cdna/num_stages_2"));
+    let (hand, mi300x) = (cycles("cdna/two_step_ahead"), cycles("pipelined/two_step_ahead_mi300x"));
+    assert!(made < one, "two steps ahead takes less time than one: {made} and {one}");
+    assert!(made <= hand, "and two barriers a step no more than four: {made} and {hand}");
+    assert!(mi300x <= cycles("cdna/two_step_ahead_mi300x"));
+    let expanded = warpline(&["expand", "pipelined/two_step_ahead"]).out;
+    let body = expanded.split("for i in 0..tiles").nth(1).unwrap();
+    assert_eq!(body.matches("barrier").count(), 2, "{body}");
+    assert_eq!(body.matches("wait vm").count(), 1, "{body}");
+
+    let mended = |set: &[&str]| {
+        let sets: Vec<&str> = set.iter().flat_map(|s| ["--set", s]).collect();
+        warpline(&[&["verify", "pipelined/plan_c", "--no-suggestion"], &sets[..]].concat()).out
+    };
+    let all = ["barriers=1", "lds_waits=1", "bounds=1"];
+    assert!(mended(&all).contains("PROVED"));
+    assert!(mended(&[]).contains("VIOLATED"));
+    for left_out in 0..2 {
+        let set: Vec<&str> = (0..3).filter(|n| *n != left_out).map(|n| all[n]).collect();
+        assert!(mended(&set).contains("VIOLATED"), "{set:?}");
+    }
+}
+
+/// DEVIATIONS.md 33.
+#[test]
+fn fixme_tiles_past_the_end_are_loaded_and_multiplied_without_a_finding() {
+    let without = ["--set", "barriers=1", "--set", "lds_waits=1", "--set", "bounds=0"];
+    let said = warpline(&[&["verify", "pipelined/plan_c", "--no-suggestion"], &without[..]].concat());
+    assert!(said.out.contains("PROVED"), "plan C's loads and its product past the end are met now: {}", said.out);
+}
