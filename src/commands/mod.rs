@@ -10,6 +10,7 @@ mod generate;
 mod list;
 mod models;
 mod new;
+mod report;
 mod run;
 mod trace;
 mod verify;
@@ -31,6 +32,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::View(args) => view::view(args, console),
         Command::Trace(args) => trace::trace(args, console),
         Command::Export(args) => export::export(args, console),
+        Command::Report(args) => report::report(args, console),
         Command::Models(args) => models::models(args, console),
         Command::List(args) => list::list(args, console),
         Command::New(args) => new::new(args, console),

@@ -14,9 +14,9 @@ mod verdict;
 
 pub(crate) use barriers::barriers;
 pub(crate) use beside::{Neighbour, beside};
-pub(crate) use numbers::{exact, of, plain};
+pub(crate) use numbers::{bytes, count, exact, of, percent, plain, short};
 pub(crate) use table::{Align, Table, wrap};
-pub(crate) use verdict::verdict;
+pub(crate) use verdict::{fault, sentence, suggestion, verdict, violation};
 
 use crate::console::Paint;
 use crate::simulate::Ran;

@@ -13,6 +13,7 @@ mod gate;
 mod museum;
 mod mutation;
 mod properties;
+mod report;
 mod schedule;
 mod semantics;
 mod suggest;

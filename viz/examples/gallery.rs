@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use warpline_sim::timeline::Timeline;
-use warpline_viz::chrome;
 use warpline_viz::gantt::{self, GanttOptions, Size, Theme};
+use warpline_viz::trace::chrome;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: gallery FOLDER")?;

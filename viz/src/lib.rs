@@ -15,6 +15,7 @@
 //!   tile they hold, barrier releases, who woke whom, and a legend of just what is there.
 //! * [`tui`] is the terminal viewer, but for the terminal: a state, what a key does to it, and how it is drawn in cells.
 //! * [`trace`] writes the same record for trace viewers, and reads traces that others or hardware left.
+//! * [`web`] gives the data that a page draws the same from.
 //! * [`words`] holds the names that both use for classes of work and causes of waiting.
 //!
 //! ```
@@ -36,4 +37,5 @@ pub mod gantt;
 mod lanes;
 pub mod trace;
 pub mod tui;
+pub mod web;
 pub mod words;

@@ -1,6 +1,10 @@
 //! Causes: what let an operation begin or a wait end, and the chain of them that ends last.
 
-use super::class;
+use std::collections::BTreeMap;
+
+use warpline_sim::timeline::{Timeline, What};
+
+use super::class::{self, Class};
 use super::model::Model;
 
 /// What woke or started an operation: recorded, never guessed.
@@ -33,6 +37,41 @@ pub(crate) fn longest(m: &Model) -> Vec<u32> {
     chain
 }
 
+/// The chain of causes that ends last, as spans of a timeline in order of time; none where the viewer cannot show it.
+pub fn critical_path(t: &Timeline) -> Vec<u32> {
+    Model::new(t.clone()).map_or(Vec::new(), |m| m.chain)
+}
+
+/// A part of the critical path: what it is, the statement it is at, and the ticks of the path that it has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Work or waiting.
+    pub what: What,
+    /// Index of the statement.
+    pub site: Option<u32>,
+    /// Ticks from the end of what came before on the path to its own end, summed over all times it is on it.
+    pub ticks: u64,
+    /// How often it is on the path.
+    pub times: u64,
+}
+
+/// The critical path by statement and class, longest first. Its ticks sum up to the end of the path.
+pub fn critical(t: &Timeline, path: &[u32]) -> Vec<Step> {
+    let mut sums: BTreeMap<(Option<u32>, u8), Step> = BTreeMap::new();
+    let mut upto = 0;
+    for &i in path {
+        let s = &t.spans[i as usize];
+        let class = class::number(Class::of(&t.rows[s.row as usize].kind, s.what, 0));
+        let step = sums.entry((s.site, class)).or_insert(Step { what: s.what, site: s.site, ticks: 0, times: 0 });
+        step.ticks += s.end.saturating_sub(upto);
+        step.times += 1;
+        upto = upto.max(s.end);
+    }
+    let mut steps: Vec<Step> = sums.into_values().collect();
+    steps.sort_by_key(|s| std::cmp::Reverse(s.ticks));
+    steps
+}
+
 fn before(m: &Model, span: u32) -> Option<u32> {
     let s = m.span(span);
     let row = m.spans_of(m.track[span as usize]);
@@ -47,7 +86,7 @@ fn before(m: &Model, span: u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpline_sim::timeline::{Engine, Row, RowKind, Span, Stall, Timeline, What, Work};
+    use warpline_sim::timeline::{Engine, Row, RowKind, Span, Stall, Work};
 
     #[test]
     fn it_goes_from_a_wait_to_its_waker_to_what_started_that() {
@@ -67,6 +106,12 @@ mod tests {
         t.spans[4].started_by = Some(2);
         let m = Model::new(t.clone()).unwrap();
         assert_eq!(m.chain, [0, 2, 4, 1, 5]);
+        let steps = critical(&t, &m.chain);
+        // Control, load, the copy, the wait for it, mma: 10, 4, 41, 5 and 10 ticks of the 70.
+        let ticks: Vec<_> = steps.iter().map(|s| (s.what, s.ticks, s.times)).collect();
+        let (load, mma) = (What::Work(Work::Load), What::Work(Work::Mma));
+        let (control, wait) = (What::Work(Work::Control), What::Stall(Stall::Mbarrier));
+        assert_eq!(ticks, [(load, 45, 2), (mma, 10, 1), (control, 10, 1), (wait, 5, 1)]);
         // Without the record, nothing is guessed: it stays on its row.
         t.spans[1].woken_by = None;
         assert_eq!(Model::new(t).unwrap().chain, [1, 5]);

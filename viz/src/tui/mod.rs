@@ -39,6 +39,8 @@ mod tree;
 mod update;
 mod view;
 
+pub use chain::{Step, critical, critical_path};
+pub(crate) use class::{ALL as CLASSES, number as class_number};
 pub use commands::{Command, Keymap};
 pub use model::{Model, ModelError};
 pub use palette::{Colours, Palette};
