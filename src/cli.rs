@@ -369,6 +369,10 @@ pub struct View {
     #[arg(long, value_name = "WxH", value_parser = frame)]
     pub dump: Option<(u16, u16)>,
 
+    /// Write the frames of --dump to this file instead (.svg), in colour and played one after the other
+    #[arg(long, value_name = "FILE", requires = "dump")]
+    pub svg: Option<PathBuf>,
+
     /// Changes of the keys: lines of a key and a command, as in `ctrl-d page-down`
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,

@@ -93,7 +93,7 @@ impl Engine<'_> {
         let timeline = self.recorder.take().map(|r| {
             let mut t = r.finish(drawn);
             t.faults = marks;
-            t.title = format!("{} on {}", prog.name, m.title);
+            t.title = format!("{} on {}", prog.name, if paper { "paper" } else { &m.title });
             let values: Vec<String> = prog.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();
             t.subtitle = values.join(", ");
             t.mhz = if paper { 0.0 } else { mhz };

@@ -248,15 +248,10 @@ impl Plan {
     }
 }
 
-/// Ticks as whole cycles, to the nearest, as `run` says them.
-pub(crate) fn nearest(ticks: u64) -> u64 {
-    (ticks + TICKS / 2) / TICKS
-}
-
 /// How long the run took, in cycles and, if the clock is known, in time.
 fn total(frame: &Frame<'_>) -> String {
     let t = frame.t;
-    let cycles = grouped(nearest(t.end));
+    let cycles = format::cycles(t.end);
     let ps = t.end as f64 / TICKS as f64 * 1e6 / t.mhz;
     if !(t.mhz > 0.0 && ps < 1e18) {
         return format!("{cycles} cycles");
@@ -287,7 +282,7 @@ fn notes(
         notes.push("Nothing was recorded.".to_owned());
     }
     if window.from > 0 || window.to < end {
-        notes.push(format!("Cycles {} to {} of {}.", cycles(window.from), cycles(window.to), grouped(nearest(t.end))));
+        notes.push(format!("Cycles {} to {} of {}.", cycles(window.from), cycles(window.to), format::cycles(t.end)));
     }
     if asked + idle < t.rows.len() {
         notes.push(format!("{} of {} rows chosen.", grouped((asked + idle) as u64), grouped(t.rows.len() as u64)));

@@ -49,7 +49,7 @@ pub fn write(t: &Timeline) -> Result<String, TraceError> {
     for (n, op) in ops.iter().enumerate() {
         describe(t, n, op, &of_span, &mut lines);
     }
-    lines.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
+    lines.sort_by_key(|l| (l.0, l.1, l.2));
     let mut out = format!("Kanata\t0004\nC=\t{}\n", lines.first().map_or(0, |l| l.0));
     let mut now = lines.first().map_or(0, |l| l.0);
     for (cycle, _, _, text) in lines {

@@ -34,6 +34,7 @@ mod runs;
 pub mod script;
 mod search;
 mod state;
+pub mod svg;
 pub mod text;
 mod tree;
 mod update;
