@@ -28,8 +28,12 @@ gantt triple_buffer metal/triple_buffer --to 26000
 gantt metal_compare metal/triple_buffer --compare metal/double_buffer --to 26000
 gantt mla_fused_kv mla/fused_kv
 gantt mla_rope_fixed mla/rope_fixed --to 16000
-gantt museum_m09 museum/m09_expect_without_arrive/bug
 gantt museum_m16 museum/m16_unconditional_order_wait/bug
+# A fault that only another order shows: the run keeps to the schedule of the proof.
+schedule=$(mktemp)
+trap 'rm -f "$schedule"' EXIT
+run verify museum/m01_leader_only_arrive/bug --quiet --schedule-out "$schedule" || [ $? -eq 1 ]
+gantt museum_m01 museum/m01_leader_only_arrive/bug --schedule "$schedule"
 gantt timeline_naive timeline/naive
 gantt timeline_double_buffering timeline/double_buffering
 

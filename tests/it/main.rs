@@ -12,6 +12,7 @@ mod faults;
 mod gate;
 mod museum;
 mod mutation;
+mod pictures;
 mod properties;
 mod report;
 mod schedule;
