@@ -6,9 +6,8 @@ use crate::ir::{Class, How, Instr, Op};
 use crate::machine::Machine;
 use crate::protocol::TileKey;
 use crate::report::{Finding, Occupancy, Outcome, Report, RoleTime, Use};
-use crate::timeline::{Mark, TICKS};
+use crate::timeline::{Mark, Stall, TICKS, Work};
 
-use super::ledger::{STALLS, WORKS};
 use super::run::Engine;
 
 /// When the main loop of the first cluster took its steps: the times at which a matrix instruction met new tiles.
@@ -208,13 +207,13 @@ impl Engine<'_> {
                 stalls: BTreeMap::new(),
                 at: Vec::new(),
             };
-            for (k, kind) in WORKS.iter().enumerate() {
+            for (k, kind) in Work::ALL.iter().enumerate() {
                 let t = who.iter().map(|&i| self.ledger.work_of(i)[k]).sum();
                 if t > 0 {
                     r.work.insert(*kind, share(t));
                 }
             }
-            for (k, kind) in STALLS.iter().enumerate() {
+            for (k, kind) in Stall::ALL.iter().enumerate() {
                 let t = who.iter().map(|&i| self.ledger.stall_of(i)[k]).sum();
                 if t > 0 {
                     r.stalls.insert(*kind, share(t));
@@ -222,14 +221,14 @@ impl Engine<'_> {
             }
             let mut at: BTreeMap<(u32, usize), u64> = BTreeMap::new();
             for pc in 0..self.prog.code.len() {
-                for k in 1..STALLS.len() - 1 {
+                for k in 1..Stall::ALL.len() - 1 {
                     let t: u64 = who.iter().map(|&i| self.ledger.stall_at(i, pc)[k]).sum();
                     if t > 0 {
                         *at.entry((self.prog.at[pc], k)).or_default() += t;
                     }
                 }
             }
-            r.at = at.into_iter().map(|((site, k), t)| (site, STALLS[k], share(t))).collect();
+            r.at = at.into_iter().map(|((site, k), t)| (site, Stall::ALL[k], share(t))).collect();
             r.at.sort_by(|x, y| y.2.total_cmp(&x.2).then(x.0.cmp(&y.0)));
             list.push(r);
         }

@@ -9,6 +9,7 @@ use super::{BEGIN, END, Interning, source};
 /// Beginnings and ends of all slices. Of one instant, ends come first, and the end of what woke before that of what it
 /// woke, so that a flow is met where it starts.
 pub(super) fn slices(t: &Timeline, lanes: &Lanes, tracks: &[u64], texts: &mut Interning) -> Vec<(u64, Event)> {
+    let depth = depths(t);
     let mut flows: Vec<Vec<u64>> = vec![Vec::new(); t.spans.len()];
     let mut ended: Vec<Vec<u64>> = vec![Vec::new(); t.spans.len()];
     let mut begun: Vec<Vec<u64>> = vec![Vec::new(); t.spans.len()];
@@ -18,13 +19,14 @@ pub(super) fn slices(t: &Timeline, lanes: &Lanes, tracks: &[u64], texts: &mut In
             let (to, at) = if kind == "wake" { (&mut ended, span.end) } else { (&mut begun, span.start) };
             // What is said to cause something earlier than itself leads nowhere, and what took no time has no end to leave.
             let lasts = |s: &Span| s.start < s.end;
-            if cause.end <= at && by != i && lasts(cause) && lasts(span) {
+            // Two that end together and each woke the other have no order.
+            let met = kind == "start" || cause.end < at || (depth[by], by) < (depth[i], i);
+            if cause.end <= at && by != i && met && lasts(cause) && lasts(span) {
                 flows[by].push(id);
                 to[i].push(id);
             }
         }
     }
-    let depth = depths(t);
     let mut ends: Vec<usize> = (0..t.spans.len()).filter(|&i| t.spans[i].start < t.spans[i].end).collect();
     ends.sort_by_key(|&i| (t.spans[i].end, depth[i], i));
     let mut ends = ends.into_iter().peekable();

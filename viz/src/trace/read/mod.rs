@@ -50,15 +50,11 @@ pub struct Read {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum File {
-    #[serde(rename_all = "camelCase")]
-    Object {
-        trace_events: Vec<Event>,
-        #[serde(default)]
-        other_data: Value,
-    },
-    Array(Vec<Event>),
+#[serde(rename_all = "camelCase")]
+struct Object {
+    trace_events: Vec<Event>,
+    #[serde(default)]
+    other_data: Value,
 }
 
 #[derive(Deserialize)]
@@ -100,9 +96,13 @@ fn thread(e: &Event) -> Thread {
 /// # Errors
 /// When it is no trace, or has nothing in it.
 pub fn read(bytes: &[u8]) -> Result<Read, ReadError> {
-    let (events, other) = match serde_json::from_slice(bytes)? {
-        File::Object { trace_events, other_data } => (trace_events, other_data),
-        File::Array(events) => (events, Value::Null),
+    // A trace is an object with its events, or just the events.
+    let list = bytes.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'[');
+    let (events, other) = if list {
+        (serde_json::from_slice(bytes)?, Value::Null)
+    } else {
+        let object: Object = serde_json::from_slice(bytes)?;
+        (object.trace_events, object.other_data)
     };
     let mut b = Builder::new(&events, &other);
     let mut open: BTreeMap<Thread, Vec<usize>> = BTreeMap::new();
