@@ -55,6 +55,8 @@ pub enum Command {
     Export(Export),
     /// Write the kernel as real source text, with a harness that runs and checks it
     Emit(Emit),
+    /// One page with the run, its timeline, the claims and the verdict
+    Report(Report),
     /// List the machines, or the numbers of one with their sources
     Models(Models),
     /// List the built-in scenarios
@@ -250,12 +252,30 @@ pub struct Proof {
     pub fence: Vec<FenceLevel>,
 
     /// Largest trip count tried one by one
-    #[arg(long, value_name = "N", default_value_t = 160, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = MAX_TRIPS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_trips: u32,
 
     /// Give up after this many steps in one run, with exit status 3
-    #[arg(long, value_name = "N", default_value_t = 20_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
+}
+
+/// Largest trip count tried one by one, unless the command line says so.
+const MAX_TRIPS: u32 = 160;
+/// Steps of one run.
+const MAX_STEPS: u64 = 20_000_000;
+
+impl Proof {
+    /// The proof of what a run is of.
+    pub(crate) fn of(subject: &Subject) -> Proof {
+        Proof {
+            machine: subject.machine.clone(),
+            set: subject.set.clone(),
+            fence: subject.fence.clone(),
+            max_trips: MAX_TRIPS,
+            max_steps: MAX_STEPS,
+        }
+    }
 }
 
 /// `warpline verify`.
@@ -559,6 +579,10 @@ pub struct View {
     #[arg(long, value_name = "WxH", value_parser = frame)]
     pub dump: Option<(u16, u16)>,
 
+    /// Write the frames of --dump to this file instead (.svg), in colour and played one after the other
+    #[arg(long, value_name = "FILE", requires = "dump")]
+    pub svg: Option<PathBuf>,
+
     /// Changes of the keys: lines of a key and a command, as in `ctrl-d page-down`
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
@@ -678,6 +702,22 @@ pub struct Emit {
 pub enum Target {
     /// CUDA C++ for sm_80 to sm_90a.
     Cuda,
+}
+
+/// `warpline report`.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// The file to write (.html); `-` for the standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// Do not verify
+    #[arg(long)]
+    pub no_verify: bool,
 }
 
 /// `warpline models`.

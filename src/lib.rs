@@ -30,6 +30,7 @@ mod load;
 mod output;
 mod progress;
 mod recorded;
+mod report;
 #[cfg(test)]
 mod sample;
 pub mod schedule;

@@ -14,6 +14,7 @@ mod merge;
 mod models;
 mod new;
 mod plan;
+mod report;
 mod run;
 mod sweep;
 mod trace;
@@ -43,6 +44,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Trace(args) => trace::trace(args, console),
         Command::Export(args) => export::export(args, console),
         Command::Emit(args) => emit::emit(args, console),
+        Command::Report(args) => report::report(args, console),
         Command::Models(args) => models::models(args, console),
         Command::List(args) => list::list(args, console),
         Command::New(args) => new::new(args, console),

@@ -6,15 +6,17 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use warpline_sim::timeline::TICKS;
 use warpline_viz::tui::script::{Step, script};
-use warpline_viz::tui::{Colours, Keymap, Model, Msg, Palette, Runs, State, chart, render, text, update};
+use warpline_viz::tui::{Colours, Keymap, Model, Msg, Palette, Runs, State, chart, render, svg, text, update};
 
 use crate::cli::{self, View};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::load;
 use crate::recorded::{self, Recorded};
 use crate::terminal::Screen;
+use crate::{load, output};
 
+/// How long a frame of a recording is shown.
+const MILLIS: u32 = 1800;
 /// Columns of a chart where no terminal says how wide it is.
 const WIDTH: u16 = 100;
 
@@ -40,7 +42,11 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Failure
     let size = args.dump.unwrap_or((WIDTH, 40));
     let mut state = State::new(&runs, size, window, keys, palette);
     if let Some(size) = args.dump {
-        frames(&mut state, &runs, &steps, size, console)?;
+        let frames = frames(&mut state, &runs, &steps, size);
+        match &args.svg {
+            Some(path) => output::write(console, path, svg::svg(&frames, MILLIS).as_bytes())?,
+            None => frames.iter().try_for_each(|f| console.print(&text::plain(f)))?,
+        }
     } else if interactive {
         play(&mut state, &runs, &steps);
         let failed = |e| Failure::new(format!("the terminal: {e}"));
@@ -78,7 +84,8 @@ fn palette(args: &View, interactive: bool) -> Palette {
     let here = if interactive {
         Palette::of(|name| std::env::var(name).ok())
     } else {
-        Palette { colours: Colours::None, ascii: false }
+        let colours = if args.svg.is_some() { Colours::True } else { Colours::None };
+        Palette { colours, ascii: false }
     };
     let colours = match args.colours {
         Some(cli::Colours::True) => Colours::True,
@@ -102,24 +109,22 @@ fn play(state: &mut State, runs: &Runs, steps: &[Step]) {
     steps.iter().for_each(|step| one(state, runs, step));
 }
 
-/// Plays a script and prints the frames it asks for; one at the end where it asks for none.
-fn frames(
-    state: &mut State,
-    runs: &Runs,
-    steps: &[Step],
-    (width, height): (u16, u16),
-    console: &mut Console,
-) -> Result<(), Failure> {
-    let mut dump = |state: &State| {
+/// Plays a script for the frames it asks for; one at the end where it asks for none.
+fn frames(state: &mut State, runs: &Runs, steps: &[Step], (width, height): (u16, u16)) -> Vec<Buffer> {
+    let frame = |state: &State| {
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
         render(state, runs, &mut buffer);
-        console.print(&text::plain(&buffer))
+        buffer
     };
+    let mut frames = Vec::new();
     for step in steps {
         one(state, runs, step);
         if *step == Step::Dump {
-            dump(state)?;
+            frames.push(frame(state));
         }
     }
-    if steps.contains(&Step::Dump) { Ok(()) } else { dump(state) }
+    if !steps.contains(&Step::Dump) {
+        frames.push(frame(state));
+    }
+    frames
 }

@@ -18,11 +18,11 @@ mod whatif;
 
 pub(crate) use barriers::barriers;
 pub(crate) use beside::{Neighbour, beside};
-pub(crate) use numbers::{exact, of, plain, short};
+pub(crate) use numbers::{bytes, count, exact, of, percent, plain, short};
 pub(crate) use plan::plan;
 pub(crate) use sweep::sweep;
 pub(crate) use table::{Align, Table, wrap};
-pub(crate) use verdict::verdict;
+pub(crate) use verdict::{fault, sentence, suggestion, verdict, violation};
 pub(crate) use whatif::whatif;
 
 use crate::console::Paint;

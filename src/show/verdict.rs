@@ -40,7 +40,7 @@ pub(crate) fn verdict(v: &Verified, paint: Paint) -> String {
 }
 
 /// The verdict in a sentence or two.
-pub(super) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> String {
+pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> String {
     let name = varied.map_or(String::new(), |p| format!(" of `{}`", p.name));
     let text = match &v.outcome {
         Outcome::Proved if varied.is_none() => {
@@ -119,11 +119,11 @@ fn table(v: &Verdict, paint: Paint) -> String {
 }
 
 /// The fault: where, by whom, after what.
-pub(super) fn violation(subject: &Loaded, x: &Violation, paint: Paint) -> String {
+pub(crate) fn violation(subject: &Loaded, x: &Violation, paint: Paint) -> String {
     fault(subject, x, paint) + &last(x, paint)
 }
 
-fn fault(subject: &Loaded, x: &Violation, paint: Paint) -> String {
+pub(crate) fn fault(subject: &Loaded, x: &Violation, paint: Paint) -> String {
     let steps = x.trips.map_or("values given".to_string(), |n| of(n, "step"));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
     x.findings.iter().for_each(|f| text += &finding(subject, &x.sites, f, paint));
@@ -144,7 +144,7 @@ fn last(x: &Violation, paint: Paint) -> String {
 }
 
 /// What would mend it, checked.
-fn suggestion(s: &Suggested, paint: Paint) -> String {
+pub(crate) fn suggestion(s: &Suggested, paint: Paint) -> String {
     let (head, tried) = (paint.head("A change that mends it"), of(s.tried as i64, "small change"));
     let text = match &s.found {
         Some(found) => {

@@ -40,6 +40,7 @@ fn help_and_version_go_to_the_output() {
         "gantt",
         "view",
         "trace",
+        "report",
         "export",
         "models",
         "list",

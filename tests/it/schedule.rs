@@ -52,7 +52,7 @@ fn it_is_drawn_with_the_fault_marked() {
     // Only a schedule holds anybody back.
     assert!(said.out.contains("held╱"), "{}", said.out);
     let drawn = std::fs::read_to_string(svg).unwrap();
-    assert!(drawn.contains("Fault at cycle") && drawn.contains("stale tile at line 24"), "{drawn}");
+    assert!(drawn.contains("RAW race, line ") && drawn.contains("stale tile, line 24"), "{drawn}");
     let trace: Value = serde_json::from_str(&std::fs::read_to_string(trace).unwrap()).unwrap();
     let instants = trace["traceEvents"].as_array().unwrap().iter().filter(|e| e["ph"] == "i");
     assert!(instants.filter(|e| e["name"] == "fault: stale tile").count() == 1);

@@ -16,6 +16,7 @@
 //! * [`tui`] is the terminal viewer, but for the terminal: a state, what a key does to it, and how it is drawn in cells.
 //! * [`plot`] draws what sweeps and what-if tables found.
 //! * [`trace`] writes the same record for trace viewers, and reads traces that others or hardware left.
+//! * [`web`] gives the data that a page draws the same from.
 //! * [`words`] holds the names that both use for classes of work and causes of waiting.
 //!
 //! ```
@@ -38,4 +39,5 @@ mod lanes;
 pub mod plot;
 pub mod trace;
 pub mod tui;
+pub mod web;
 pub mod words;

@@ -3,32 +3,8 @@
 use crate::timeline::{Stall, Work};
 
 /// Number of kinds of work and of stall.
-const WORK: usize = 7;
-const STALL: usize = 16;
-
-/// All kinds of work, in order of their index.
-pub(super) const WORKS: [Work; WORK] =
-    [Work::Load, Work::Shared, Work::Mma, Work::Alu, Work::Store, Work::Sync, Work::Control];
-
-/// All stalls, in order of their index.
-pub(super) const STALLS: [Stall; STALL] = [
-    Stall::Launch,
-    Stall::Issue,
-    Stall::Global,
-    Stall::Shared,
-    Stall::Tensor,
-    Stall::Alu,
-    Stall::Barrier,
-    Stall::Named,
-    Stall::Join,
-    Stall::Cluster,
-    Stall::Mbarrier,
-    Stall::Group,
-    Stall::Counter,
-    Stall::Pool,
-    Stall::Held,
-    Stall::Ended,
-];
+const WORK: usize = Work::ALL.len();
+const STALL: usize = Stall::ALL.len();
 
 /// Ticks by kind, for each agent of a cluster (all clusters that ran add up), and by instruction.
 #[derive(Clone, Debug)]

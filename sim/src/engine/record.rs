@@ -116,6 +116,11 @@ impl<'p> Recorder<'p> {
         Some((self.spans.len() - 1) as u32)
     }
 
+    /// The span that ends last.
+    pub(super) fn latest(&self, of: impl Iterator<Item = Option<u32>>) -> Option<u32> {
+        of.flatten().max_by_key(|i| (self.spans[*i as usize].end, std::cmp::Reverse(*i)))
+    }
+
     /// A slot begins to be filled with a tile and holds it from `full` on.
     pub(super) fn fill(&mut self, cta: u32, foot: &Foot, tile: String, now: u64, full: u64, site: u32) {
         let o = &self.prog.objects[foot.obj as usize];

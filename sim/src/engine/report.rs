@@ -6,9 +6,8 @@ use crate::ir::{Class, How, Instr, Op};
 use crate::machine::Machine;
 use crate::protocol::TileKey;
 use crate::report::{Fidelity, Finding, Occupancy, Outcome, Report, RoleTime, Use};
-use crate::timeline::{Mark, TICKS};
+use crate::timeline::{Mark, Stall, TICKS, Work};
 
-use super::ledger::{STALLS, WORKS};
 use super::run::Engine;
 
 /// When the main loop of the first cluster took its steps: the times at which a matrix instruction met new tiles.
@@ -101,7 +100,7 @@ impl Engine<'_> {
         let timeline = self.recorder.take().map(|r| {
             let mut t = r.finish(drawn);
             t.faults = marks;
-            t.title = format!("{} on {}", prog.name, m.title);
+            t.title = format!("{} on {}", prog.name, if paper { "paper" } else { &m.title });
             let values: Vec<String> = prog.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();
             t.subtitle = values.join(", ");
             t.mhz = if paper { 0.0 } else { mhz };
@@ -218,13 +217,13 @@ impl Engine<'_> {
                 stalls: BTreeMap::new(),
                 at: Vec::new(),
             };
-            for (k, kind) in WORKS.iter().enumerate() {
+            for (k, kind) in Work::ALL.iter().enumerate() {
                 let t = who.iter().map(|&i| self.ledger.work_of(i)[k]).sum();
                 if t > 0 {
                     r.work.insert(*kind, share(t));
                 }
             }
-            for (k, kind) in STALLS.iter().enumerate() {
+            for (k, kind) in Stall::ALL.iter().enumerate() {
                 let t = who.iter().map(|&i| self.ledger.stall_of(i)[k]).sum();
                 if t > 0 {
                     r.stalls.insert(*kind, share(t));
@@ -232,14 +231,14 @@ impl Engine<'_> {
             }
             let mut at: BTreeMap<(u32, usize), u64> = BTreeMap::new();
             for pc in 0..self.prog.code.len() {
-                for k in 1..STALLS.len() - 1 {
+                for k in 1..Stall::ALL.len() - 1 {
                     let t: u64 = who.iter().map(|&i| self.ledger.stall_at(i, pc)[k]).sum();
                     if t > 0 {
                         *at.entry((self.prog.at[pc], k)).or_default() += t;
                     }
                 }
             }
-            r.at = at.into_iter().map(|((site, k), t)| (site, STALLS[k], share(t))).collect();
+            r.at = at.into_iter().map(|((site, k), t)| (site, Stall::ALL[k], share(t))).collect();
             r.at.sort_by(|x, y| y.2.total_cmp(&x.2).then(x.0.cmp(&y.0)));
             list.push(r);
         }

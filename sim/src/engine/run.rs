@@ -68,6 +68,8 @@ pub(super) struct Seat<'p> {
     pub(super) flights: Vec<(Option<u32>, bool)>,
     /// Phases of the barriers when last looked at.
     pub(super) phases: Vec<u32>,
+    /// The span whose end gave the seat up.
+    pub(super) freed: Option<u32>,
 }
 
 /// The engine in the middle of a run.
@@ -205,6 +207,7 @@ impl<'p> Seat<'p> {
             number: 0,
             flights: Vec::new(),
             phases: Vec::new(),
+            freed: None,
         }
     }
 
@@ -266,7 +269,8 @@ impl<'p> Engine<'p> {
         seat.wave = self.timing.memory.as_ref().map_or(0, |m| (id / m.resident) as u32);
         seat.number = self.launched;
         self.launched += 1;
-        seat.runs = vec![Run { upto: now, ..Run::default() }; n];
+        // What a launch waited for is the end of the cluster that had the seat before.
+        seat.runs = vec![Run { upto: now, waker: seat.freed, ..Run::default() }; n];
         seat.waiters = vec![SmallVec::new(); mbars + meets + n + ctas];
         seat.landed = vec![[0; STREAM_KINDS]; n];
         seat.drawn = vec![[None; STREAM_KINDS]; n];
@@ -337,7 +341,12 @@ impl<'p> Engine<'p> {
         if !w.ended() || w.in_flight() > 0 {
             return;
         }
-        for a in 0..seat.runs.len() as u32 {
+        if let Some(r) = &self.recorder {
+            let of_agents = seat.runs.iter().map(|run| run.last);
+            let of_engines = seat.drawn.iter().flatten().copied();
+            self.seats[s].freed = r.latest(of_agents.chain(of_engines));
+        }
+        for a in 0..self.seats[s].runs.len() as u32 {
             self.account(s, a, 0, now, Shown::Stall(Stall::Ended), String::new());
         }
         let number = self.seats[s].number;

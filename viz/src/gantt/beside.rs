@@ -2,8 +2,7 @@
 
 use warpline_sim::timeline::{Row, Timeline};
 
-use super::format::grouped;
-use super::layout::nearest;
+use super::format::cycles;
 
 /// A timeline of both, and the headings of its CTAs. Only the first so many CTAs of each are in it.
 ///
@@ -29,7 +28,7 @@ pub fn beside(a: &Timeline, b: &Timeline, ctas: (Option<u32>, Option<u32>)) -> (
     for (name, t, ctas) in [("A", a, ctas.0), ("B", b, ctas.1)] {
         let first = headings.len() as u32;
         let last = t.rows.iter().map(|r| r.cta).filter(|c| ctas.is_none_or(|n| *c < n)).max();
-        let cycles = grouped(nearest(t.end));
+        let cycles = cycles(t.end);
         let title = t.title.split(" on ").next().unwrap_or_default();
         headings.extend((0..=last.unwrap_or(0)).map(|cta| format!("{name}: {title}, CTA {cta}; {cycles} cycles")));
         add(&mut both, t, first, last.unwrap_or(0));

@@ -1,5 +1,7 @@
 //! Numbers for axes: round steps, grouped digits.
 
+use warpline_sim::timeline::TICKS;
+
 /// `1234567` as `1,234,567`.
 pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -11,6 +13,15 @@ pub(crate) fn grouped(n: u64) -> String {
         out.push(c);
     }
     out
+}
+
+/// Ticks as cycles, as `run` says them: whole where they are whole or many, else with one decimal.
+pub(crate) fn cycles(ticks: u64) -> String {
+    let tenths = (u128::from(ticks) * 10 + u128::from(TICKS) / 2) / u128::from(TICKS);
+    if tenths >= 100_000 || tenths % 10 == 0 {
+        return grouped(((u128::from(ticks) + u128::from(TICKS) / 2) / u128::from(TICKS)) as u64);
+    }
+    format!("{}.{}", grouped((tenths / 10) as u64), tenths % 10)
 }
 
 /// The least of 1, 2, 5, 10, 20, 50, ... that is not below `least`.
@@ -57,6 +68,12 @@ pub(crate) fn time(ps: u64, step: u64, unit: &Unit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cycles_are_as_a_run_says_them() {
+        let texts = [0, 10 * TICKS + TICKS / 2, 1999 * TICKS + 250, 16 * TICKS, 28_817_967 * TICKS + 27].map(cycles);
+        assert_eq!(texts, ["0", "10.5", "2,000", "16", "28,817,967"]);
+    }
 
     #[test]
     fn digits_are_grouped() {

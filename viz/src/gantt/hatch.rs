@@ -18,6 +18,13 @@ pub(crate) struct Pattern {
     level: u8,
 }
 
+impl Pattern {
+    /// Distances of the lines that rise, fall, stand and lie, in tenths of an em; 0 for none.
+    pub(crate) fn lines(self) -> [u8; 4] {
+        [self.up, self.down, self.stand, self.level]
+    }
+}
+
 const TIGHT: u8 = 4;
 const WIDE: u8 = 8;
 

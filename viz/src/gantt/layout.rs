@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use warpline_sim::timeline::{TICKS, Timeline};
+use warpline_sim::timeline::Timeline;
 
 use super::bars::{self, Drawing, Scale};
+use super::below::{notes, total, wrap};
 use super::class::Class;
 use super::font::Measure;
-use super::format::{self, grouped};
 use super::labels::Steps;
 use super::notes::Strip;
 use super::options::{GanttError, GanttOptions, MAX_SIZE, MIN_SIZE, Size};
@@ -246,95 +246,6 @@ impl Plan {
             scene.text(room, &frame.t.subtitle, em, Align::Left, theme.muted(), 1);
         }
     }
-}
-
-/// Ticks as whole cycles, to the nearest, as `run` says them.
-pub(crate) fn nearest(ticks: u64) -> u64 {
-    (ticks + TICKS / 2) / TICKS
-}
-
-/// How long the run took, in cycles and, if the clock is known, in time.
-fn total(frame: &Frame<'_>) -> String {
-    let t = frame.t;
-    let cycles = grouped(nearest(t.end));
-    let ps = t.end as f64 / TICKS as f64 * 1e6 / t.mhz;
-    if !(t.mhz > 0.0 && ps < 1e18) {
-        return format!("{cycles} cycles");
-    }
-    let unit = format::unit(ps as u64);
-    // Three digits that count, no more.
-    let digits = (ps / unit.1 as f64).log10().floor().clamp(0.0, 2.0) as u32;
-    let step = (unit.1 / 10u64.pow(2 - digits)).max(1);
-    format!("{cycles} cycles, {} {}", format::time((ps as u64).div_ceil(step) * step, step, &unit), unit.0)
-}
-
-/// Marks and faults without a place above the rows that are named below the chart.
-const NAMED: usize = 4;
-
-/// What the picture does not show, and what the caller has to say.
-fn notes(
-    frame: &Frame<'_>,
-    options: &GanttOptions,
-    strip: &Strip,
-    shown: usize,
-    (asked, idle): (usize, usize),
-) -> Vec<String> {
-    let (t, window) = (frame.t, frame.scale.window);
-    let end = t.end.max(TICKS);
-    let cycles = |ticks: u64| grouped(ticks.div_ceil(TICKS));
-    let mut notes = Vec::new();
-    if t.rows.is_empty() || t.spans.is_empty() {
-        notes.push("Nothing was recorded.".to_owned());
-    }
-    if window.from > 0 || window.to < end {
-        notes.push(format!("Cycles {} to {} of {}.", cycles(window.from), cycles(window.to), grouped(nearest(t.end))));
-    }
-    if asked + idle < t.rows.len() {
-        notes.push(format!("{} of {} rows chosen.", grouped((asked + idle) as u64), grouped(t.rows.len() as u64)));
-    }
-    if idle > 0 {
-        let rows = if idle == 1 { "row" } else { "rows" };
-        notes.push(format!("{} {rows} on which nothing happens left out.", grouped(idle as u64)));
-    }
-    if shown < asked {
-        let rows = if asked - shown == 1 { "row" } else { "rows" };
-        notes.push(format!("{} {rows} left out for want of space.", grouped((asked - shown) as u64)));
-    }
-    notes.extend(strip.rest.iter().take(NAMED).cloned());
-    if strip.rest.len() > NAMED {
-        notes.push(format!("{} more marks have no place.", strip.rest.len() - NAMED));
-    }
-    if let Some(at) = t.truncated_at {
-        notes.push(format!("Spans after cycle {} were not recorded.", cycles(at)));
-    }
-    notes.extend(options.remarks.iter().map(|r| r.replace(char::is_control, " ")));
-    notes
-}
-
-/// Sentences as lines no wider than `width`, broken between sentences where that will do and else between words.
-fn wrap(sentences: &[String], measure: &Measure, em: i32, width: i32) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let fits = |text: &str| measure.width(text, em) <= width;
-    for sentence in sentences {
-        if let Some(line) = lines.last_mut()
-            && fits(&format!("{line}  {sentence}"))
-        {
-            line.push_str("  ");
-            line.push_str(sentence);
-            continue;
-        }
-        let mut line = String::new();
-        for word in sentence.split(' ') {
-            let longer = if line.is_empty() { word.to_string() } else { format!("{line} {word}") };
-            if line.is_empty() || fits(&longer) {
-                line = longer;
-            } else {
-                lines.push(std::mem::replace(&mut line, word.to_string()));
-            }
-        }
-        lines.push(line);
-    }
-    lines
 }
 
 /// A faint band behind the part of the plot that was not recorded.

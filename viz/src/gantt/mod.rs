@@ -20,6 +20,7 @@
 
 mod axis;
 mod bars;
+mod below;
 mod beside;
 pub(crate) mod class;
 pub(crate) mod font;

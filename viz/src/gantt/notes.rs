@@ -40,28 +40,30 @@ pub(crate) struct Strip {
 impl Strip {
     pub(crate) fn new(frame: &Frame<'_>, options: &GanttOptions, measure: &Measure) -> Strip {
         let window = frame.scale.window;
-        let faults = frame.t.faults.iter().map(|f| (f.tick, f.label.clone(), true, f.site));
-        let marks = options.marks.iter().map(|m| (m.cycle.saturating_mul(TICKS), m.text.clone(), false, u32::MAX));
-        let mut all: Vec<_> = faults.chain(marks).filter(|m| (window.from..=window.to).contains(&m.0)).collect();
+        let marks = options.marks.iter().map(|m| (m.cycle.saturating_mul(TICKS), m.text.clone(), false));
+        let mut all: Vec<_> = faults(frame).into_iter().chain(marks).collect();
+        all.retain(|m| (window.from..=window.to).contains(&m.0));
         all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let mut strip = Strip::default();
         let (em, gap) = (size(frame.em), frame.em / 3);
         let end = frame.scale.x + frame.scale.w;
-        for (tick, text, fault, site) in all {
+        for (tick, text, fault) in all {
             let x = column(frame, tick);
             let text = text.replace(char::is_control, " ");
             let width = measure.width(&text, em);
-            let left = (x + gap).min(end - width);
-            let line = (0..LINES).find(|&line| left >= frame.scale.x && strip.free(line, x, (left, left + width), gap));
-            match line {
-                Some(line) if !text.is_empty() => {
+            // Right of its line, or left of it near the end.
+            let sides = [x + gap, x - gap - width];
+            let place = sides.into_iter().filter(|left| *left >= frame.scale.x && left + width <= end);
+            let place = place.flat_map(|left| (0..LINES).map(move |line| (left, line)));
+            let mut free = place.filter(|&(left, line)| strip.free(line, x, (left, left + width), gap));
+            match free.next() {
+                Some((left, line)) if !text.is_empty() => {
                     strip.lines = strip.lines.max(line + 1);
                     strip.labels.push(Label { x, left, width, line, text, fault });
                 }
                 _ => {
-                    let at = frame.t.sites.get(site as usize).map_or(String::new(), |s| format!(" at line {}", s.line));
                     let what = if fault { "Fault" } else { "Mark" };
-                    strip.rest.push(format!("{what} at cycle {}: {text}{at}.", grouped(tick.div_ceil(TICKS))));
+                    strip.rest.push(format!("{what} at cycle {}: {text}.", grouped(tick.div_ceil(TICKS))));
                 }
             }
         }
@@ -101,6 +103,25 @@ impl Strip {
             }
         }
     }
+}
+
+/// The faults, those of one instant together: what they are, and at which lines they showed.
+fn faults(frame: &Frame<'_>) -> Vec<(u64, String, bool)> {
+    let mut all: Vec<(u64, String, bool)> = Vec::new();
+    for f in &frame.t.faults {
+        let line = frame.t.sites.get(f.site as usize).map_or(String::new(), |s| format!(", line {}", s.line));
+        let text = format!("{}{line}", f.label);
+        match all.last_mut() {
+            Some((tick, texts, _)) if *tick == f.tick => {
+                if !texts.split("; ").any(|t| t == text) {
+                    *texts += "; ";
+                    *texts += &text;
+                }
+            }
+            _ => all.push((f.tick, text, true)),
+        }
+    }
+    all
 }
 
 /// The column of an instant, with room for a line's edge.

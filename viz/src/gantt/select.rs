@@ -46,7 +46,7 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    fn of(kind: &RowKind) -> Section {
+    pub(crate) fn of(kind: &RowKind) -> Section {
         match kind {
             RowKind::Agent { .. } => Section::Agents,
             RowKind::Engine(_) => Section::Engines,

@@ -32,6 +32,11 @@ impl Rgb {
         Rgb(one(self.0, other.0), one(self.1, other.1), one(self.2, other.2))
     }
 
+    /// As in a style sheet: `#56b4e9`.
+    pub(crate) fn css(self) -> String {
+        format!("#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
+    }
+
     /// Perceived brightness, 0 to 255: what text on this colour is chosen by.
     fn luma(self) -> u32 {
         (299 * u32::from(self.0) + 587 * u32::from(self.1) + 114 * u32::from(self.2)) / 1000

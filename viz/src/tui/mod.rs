@@ -34,11 +34,13 @@ mod runs;
 pub mod script;
 mod search;
 mod state;
+pub mod svg;
 pub mod text;
 mod tree;
 mod update;
 mod view;
 
+pub(crate) use class::{ALL as CLASSES, number as class_number};
 pub use commands::{Command, Keymap};
 pub use model::{Model, ModelError};
 pub use palette::{Colours, Palette};

@@ -10,7 +10,7 @@ use super::super::runs::Runs;
 use super::super::state::{Shown, State};
 use super::super::text::{self, cycles};
 use super::{put, put_right};
-use crate::gantt::format::{grouped, round_step};
+use crate::gantt::format::{cycles as cycles_of, grouped, round_step};
 
 pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) {
     let p = state.palette;
@@ -23,7 +23,7 @@ pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect)
         grouped(state.from / TICKS),
         p.pick('–', '-'),
         grouped(m.end.min(state.to).div_ceil(TICKS)),
-        grouped(m.end / TICKS)
+        cycles_of(m.end)
     );
     let which = match state.shown {
         Shown::A if runs.two() => "A: ",

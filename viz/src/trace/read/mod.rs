@@ -10,14 +10,16 @@
 //! Slices are complete events (`X`) and pairs of `B` and `E`. Flows lead from what woke to what waited. What is nested in
 //! another slice stays beside it: the viewer gives it a row of its own. Events of other kinds are counted and left out.
 
+mod flows;
+mod rows;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
-use warpline_sim::timeline::{Engine, Lanes, Mark, Row, RowKind, SourceLine, Span, Stall, TICKS, Timeline, What, Work};
+use warpline_sim::timeline::{Mark, Row, SourceLine, Span, TICKS, Timeline};
 
-use super::{chrome::ROWS, guess};
-use crate::words;
+use super::guess;
 
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
@@ -48,15 +50,11 @@ pub struct Read {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum File {
-    #[serde(rename_all = "camelCase")]
-    Object {
-        trace_events: Vec<Event>,
-        #[serde(default)]
-        other_data: Value,
-    },
-    Array(Vec<Event>),
+#[serde(rename_all = "camelCase")]
+struct Object {
+    trace_events: Vec<Event>,
+    #[serde(default)]
+    other_data: Value,
 }
 
 #[derive(Deserialize)]
@@ -98,9 +96,13 @@ fn thread(e: &Event) -> Thread {
 /// # Errors
 /// When it is no trace, or has nothing in it.
 pub fn read(bytes: &[u8]) -> Result<Read, ReadError> {
-    let (events, other) = match serde_json::from_slice(bytes)? {
-        File::Object { trace_events, other_data } => (trace_events, other_data),
-        File::Array(events) => (events, Value::Null),
+    // A trace is an object with its events, or just the events.
+    let list = bytes.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'[');
+    let (events, other) = if list {
+        (serde_json::from_slice(bytes)?, Value::Null)
+    } else {
+        let object: Object = serde_json::from_slice(bytes)?;
+        (object.trace_events, object.other_data)
     };
     let mut b = Builder::new(&events, &other);
     let mut open: BTreeMap<Thread, Vec<usize>> = BTreeMap::new();
@@ -196,9 +198,9 @@ impl Builder {
             self.rows.insert(thread.clone(), *row);
             return *row;
         }
-        let row = match own_row(&args, thread) {
+        let row = match rows::own(&args, &thread.0) {
             Some(row) => row,
-            None => self.other_row(&args, thread),
+            None => self.other(&args, thread),
         };
         // Overlap lanes of one warp of Proton's are one row.
         let same = self.t.rows.iter().position(|r| index.is_none() && *r == row);
@@ -213,20 +215,15 @@ impl Builder {
         id
     }
 
-    fn other_row(&mut self, args: &Value, (pid, tid): &Thread) -> Row {
+    /// The row of a thread of another program; the first process gives the title.
+    fn other(&mut self, args: &Value, thread: &Thread) -> Row {
         let next = self.ctas.len() as u32;
-        let process = self.processes.get(pid).unwrap_or(pid).clone();
+        let process = self.processes.get(&thread.0).unwrap_or(&thread.0);
         if self.t.title.is_empty() {
-            self.t.title = process.split(" Core").next().unwrap_or(&process).to_string();
+            self.t.title = process.split(" Core").next().unwrap_or(process).to_string();
         }
-        let cta = *self.ctas.entry(pid.clone()).or_insert(next);
-        let name = args["name"].as_str().unwrap_or(tid);
-        let name = name.split(" (line").next().unwrap_or(name).to_string();
-        let digits: String = name.chars().rev().take_while(char::is_ascii_digit).collect();
-        let warp = digits.chars().rev().collect::<String>().parse().unwrap_or(next);
-        let role = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ' || c == 'w').trim();
-        let role = if name.starts_with("warp") || role.is_empty() { "warp" } else { role };
-        Row { cta, kind: RowKind::Agent { role: role.to_string(), warp, lanes: None }, name }
+        let cta = *self.ctas.entry(thread.0.clone()).or_insert(next);
+        rows::other(args["name"].as_str().unwrap_or(&thread.1), cta)
     }
 
     /// Adds a slice; an end makes it one of `B` and `E`.
@@ -246,7 +243,7 @@ impl Builder {
         };
         let args = &e.args;
         let what =
-            own_class(&e.cat, args["kind"].as_str().unwrap_or_default()).unwrap_or_else(|| guess::class(&e.name));
+            rows::own_class(&e.cat, args["kind"].as_str().unwrap_or_default()).unwrap_or_else(|| guess::class(&e.name));
         let label = match args["kind"].as_str() {
             Some(_) => args["label"].as_str().unwrap_or_default().to_string(),
             None => e.name.clone(),
@@ -304,7 +301,7 @@ impl Builder {
             (span.woken_by, span.started_by) = (moved(span.woken_by), moved(span.started_by));
         }
         if !self.ours {
-            self.flows(events, &place);
+            flows::flows(&mut self, events, &place);
         }
         let mut spans: Vec<Option<Span>> = std::mem::take(&mut self.t.spans).into_iter().map(Some).collect();
         self.t.spans = order.iter().filter_map(|&i| spans[i].take()).collect();
@@ -320,72 +317,9 @@ impl Builder {
         }
         Ok(Read { timeline: self.t, left_out: self.left_out })
     }
-
-    /// Flows of other programs: from the slice that encloses where one starts to the slice that encloses where it ends.
-    fn flows(&mut self, events: &[Event], place: &[u32]) {
-        let mut from: BTreeMap<String, (Thread, u64)> = BTreeMap::new();
-        let mut of: BTreeMap<&Thread, Vec<usize>> = BTreeMap::new();
-        for (i, (_, thread)) in self.origin.iter().enumerate() {
-            of.entry(thread).or_default().push(i);
-        }
-        for e in events {
-            let Some(at) = e.ts.map(|ts| ticks(ts * 1e3)) else { continue };
-            let id = format!("{}/{}", e.cat, key(&e.id));
-            match e.ph.as_str() {
-                "s" => drop(from.insert(id, (thread(e), at))),
-                "t" | "f" => {
-                    let Some((there, since)) = from.get(&id) else { continue };
-                    let encloses = |thread: &Thread, at: u64| {
-                        let inside = |i: &&usize| {
-                            let s = &self.t.spans[**i];
-                            s.start <= at && at <= s.end
-                        };
-                        let all = of.get(thread)?.iter().filter(inside);
-                        all.min_by_key(|i| self.t.spans[**i].end - self.t.spans[**i].start).copied()
-                    };
-                    let ends = encloses(there, *since).zip(encloses(&thread(e), at));
-                    if let Some((by, to)) = ends.filter(|(by, to)| by != to) {
-                        self.t.spans[to].woken_by = Some(place[by]);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
 }
 
 /// Cycles as ticks.
 fn ticks(cycles: f64) -> u64 {
     (cycles * TICKS as f64).round() as u64
-}
-
-/// The row that a thread of our own says it is.
-fn own_row(args: &Value, (pid, _): &Thread) -> Option<Row> {
-    let (name, role) = (args["row"].as_str()?, args["role"].as_str()?.to_string());
-    let engine = || [Engine::Loads, Engine::Copy, Engine::Tensor].into_iter().find(|e| words::engine(*e) == role);
-    let kind = match ROWS.iter().position(|k| args["kind"] == *k)? {
-        0 => RowKind::Agent {
-            warp: u32::try_from(args["warp"].as_u64()?).ok()?,
-            lanes: match args["lanes"].as_str()? {
-                "elected" => Some(Lanes::Elected),
-                "rest" => Some(Lanes::Rest),
-                _ => None,
-            },
-            role,
-        },
-        1 => RowKind::Engine(engine()?),
-        2 => RowKind::Barrier(role),
-        _ => RowKind::Slot(role),
-    };
-    Some(Row { name: name.to_string(), cta: pid.parse().ok()?, kind })
-}
-
-/// The class that a slice of our own says it is.
-fn own_class(category: &str, kind: &str) -> Option<What> {
-    match category {
-        "work" => Work::ALL.into_iter().find(|w| words::work(*w) == kind).map(What::Work),
-        "stall" => Stall::ALL.into_iter().find(|s| words::stall(*s) == kind).map(What::Stall),
-        "state" => Some(What::Hold { filling: kind == "filling" }),
-        _ => None,
-    }
 }

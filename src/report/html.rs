@@ -1,0 +1,63 @@
+//! Pieces of a page.
+
+/// A text with nothing in it that a browser would take for more.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() && c != '\n' => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A section with a heading to link to.
+pub(super) fn section(id: &str, heading: &str, inside: &str) -> String {
+    format!("<section id=\"{id}\">\n<h2>{}</h2>\n{inside}</section>\n", escape(heading))
+}
+
+/// A table; of each column whether it holds numbers. Cells are written already.
+pub(super) fn table(head: &[(&str, bool)], rows: impl IntoIterator<Item = (bool, Vec<String>)>) -> String {
+    let class = |number: bool| if number { " class=\"n\"" } else { "" };
+    let mut out = "<div class=\"wide\"><table>\n".to_string();
+    if head.iter().any(|h| !h.0.is_empty()) {
+        let cells: String = head.iter().map(|(h, n)| format!("<th{}>{}</th>", class(*n), escape(h))).collect();
+        out += &format!("<thead><tr>{cells}</tr></thead>\n");
+    }
+    for (key, cells) in rows {
+        let cells: String = cells.iter().zip(head).map(|(c, (_, n))| format!("<td{}>{c}</td>", class(*n))).collect();
+        out += &format!("<tr{}>{cells}</tr>\n", if key { " class=\"key\"" } else { "" });
+    }
+    out + "</table></div>\n"
+}
+
+/// A text set as code.
+pub(super) fn code(text: &str) -> String {
+    format!("<code>{}</code>", escape(text))
+}
+
+/// A paragraph.
+pub(super) fn p(text: &str) -> String {
+    format!("<p>{}</p>\n", escape(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_tag_is_text() {
+        assert_eq!(escape("a < b && \"c\"\u{7}"), "a &lt; b &amp;&amp; &quot;c&quot; ");
+    }
+
+    #[test]
+    fn a_table_without_headings_has_none() {
+        let t = table(&[("", false), ("", true)], [(true, vec!["x".into(), "1".into()])]);
+        assert!(!t.contains("thead") && t.contains("<tr class=\"key\"><td>x</td><td class=\"n\">1</td></tr>"));
+    }
+}

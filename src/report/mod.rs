@@ -1,0 +1,114 @@
+//! The page of `warpline report`: one file with everything in it, which asks nobody for anything.
+//!
+//! ```text
+//!   head         scenario, kernel, machine, parameters
+//!   run          what it takes and what bounds it
+//!   timeline     drawn from data in the page by `timeline.js`; without scripts, a picture
+//!   time         of each role, by work and by cause of waiting
+//!   path         the chain of causes that ends last
+//!   claims       of the scenario, and how they come out
+//!   proof        the verdict; its counterexample as moves, and as a timeline of that order
+//! ```
+
+mod html;
+mod proof;
+mod run;
+
+use warpline_sim::timeline::{TICKS, Timeline};
+use warpline_viz::gantt::{GanttOptions, svg};
+use warpline_viz::web;
+
+use crate::claims::Judged;
+use crate::draw;
+use crate::failure::Failure;
+use crate::show::plain;
+use crate::simulate::Ran;
+use crate::verdict::Verified;
+use html::{escape, p, section};
+
+/// Spans of a timeline that a page carries: some megabytes, and drawn at once.
+const SPANS: usize = 60_000;
+
+/// A run that kept to the schedule of a fault, with its record.
+pub(crate) struct Counterexample {
+    pub(crate) timeline: Timeline,
+    pub(crate) cluster: u32,
+}
+
+/// The whole page.
+pub(crate) fn page(
+    ran: &Ran,
+    timeline: &Timeline,
+    claims: &[Judged],
+    verified: Option<&Verified>,
+    counterexample: Option<&Counterexample>,
+) -> Result<String, Failure> {
+    let s = &ran.subject;
+    let title = s.title.as_ref().map_or(s.name.clone(), |t| format!("{}: {t}", s.name));
+    let mut parts = vec![
+        ("run", "The run", run::numbers(ran)),
+        ("timeline", "Timeline", drawn("run", timeline, s.program.cluster, draw::opening(&ran.report))?),
+        ("time", "Where the time goes", run::roles(ran)),
+        ("path", "Critical path", run::path(timeline)),
+        ("claims", "Claims", run::claims(claims)),
+    ];
+    if let Some(v) = verified {
+        let at = match counterexample {
+            Some(c) => drawn("fault", &c.timeline, c.cluster, None)?,
+            None => String::new(),
+        };
+        parts.push(("proof", "Verification", proof::proof(v, &at)));
+    }
+    parts.retain(|part| !part.2.is_empty());
+    let nav: String = parts.iter().map(|(id, name, _)| format!("<a href=\"#{id}\">{name}</a>")).collect();
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'; img-src data:; font-src data:\">\n\
+         <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
+        escape(&title),
+        include_str!("page.css"),
+    );
+    out += &format!("<header>\n<h1>{}</h1>\n{}<nav>{nav}</nav>\n</header>\n", escape(&title), run::head(ran));
+    parts.iter().for_each(|(id, name, inside)| out += &section(id, name, inside));
+    out +=
+        &format!("<footer class=\"small\"><p>Made by warpline {}.</p></footer>\n", escape(env!("CARGO_PKG_VERSION")));
+    Ok(out + &format!("<script>\n{}</script>\n</body>\n</html>\n", include_str!("timeline.js")))
+}
+
+/// A timeline: its data for the script, and a picture where there is none.
+fn drawn(id: &str, t: &Timeline, ctas: u32, opening: Option<u64>) -> Result<String, Failure> {
+    let (data, cut) = web::data(t, ctas, SPANS, opening);
+    let options = GanttOptions { to: opening, ctas: Some(ctas), title: false, ..GanttOptions::default() };
+    let picture = svg(t, &options).map_err(|e| Failure::new(e.to_string()))?;
+    let hint = "Drag to move; ctrl and wheel, + and - or the buttons zoom; arrows and a work on the keys too. An arrow \
+                leads to the operation under the pointer from what woke or started it.";
+    let mut out = format!("<p class=\"small\">{}</p>\n", escape(hint));
+    if let Some(tick) = cut.into_iter().chain(t.truncated_at).min() {
+        out += &p(&format!(
+            "The page carries the first {} operations; later ones, from cycle {} on, are not shown.",
+            crate::show::count(SPANS as i64),
+            plain(tick as f64 / TICKS as f64)
+        ));
+    }
+    out += &format!("<div class=\"timeline\" data-of=\"data-{id}\"></div>\n<noscript>{picture}</noscript>\n");
+    Ok(out + &format!("<script type=\"application/json\" id=\"data-{id}\">{data}</script>\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_page_asks_nobody_for_anything() {
+        let ran = sample::ran("a <b> & c");
+        let page = page(&ran, &Timeline::default(), &[], None, None).expect("a page");
+        for part in ["src=", "url(", "@import", "fetch(", "XMLHttp", "<b>"] {
+            let stripped: String = page.split("<noscript>").flat_map(|s| s.rsplit("</noscript>").next()).collect();
+            assert!(!stripped.contains(part), "{part}");
+        }
+        assert!(page.contains("a &lt;b&gt; &amp; c"));
+    }
+}

@@ -1,0 +1,67 @@
+//! What a page says of the proof.
+
+use warpline_sim::schedule::Act;
+use warpline_verify::{Outcome, properties};
+
+use super::html::{code, escape, p, table};
+use crate::console::Paint;
+use crate::show;
+use crate::verdict::{ASSUMPTIONS, Verified};
+
+/// The pen of a page: its own markup says what colour would.
+const PLAIN: Paint = Paint { colour: false };
+
+/// The verdict, its fault, and the timeline of the schedule that meets it.
+pub(super) fn proof(v: &Verified, timeline: &str) -> String {
+    let class = match v.verdict.outcome {
+        Outcome::Proved | Outcome::Bounded { .. } => "good",
+        Outcome::Violated | Outcome::GaveUp { .. } => "bad",
+    };
+    let sentence = show::sentence(&v.verdict, v.varied.as_ref(), PLAIN);
+    let mut out = format!("<p class=\"{class}\">{}</p>\n", escape(&sentence));
+    out += &p(&format!("Looked at: {}.", v.verdict.classes.join(", ")));
+    if let Some(x) = &v.verdict.violation {
+        // The schedule says what led to it; without one, the last operations do.
+        let fault = match v.witness {
+            Some(_) => show::fault(&v.subject, x, PLAIN),
+            None => show::violation(&v.subject, x, PLAIN),
+        };
+        out += "<h3>The fault</h3>\n";
+        out += &format!("<pre>{}</pre>\n", escape(fault.trim_end()));
+        if let Some(s) = &v.suggested {
+            out += &format!("<pre>{}</pre>\n", escape(show::suggestion(s, PLAIN).trim_end()));
+        }
+        out += &moves(v);
+        if !timeline.is_empty() {
+            out += "<h3>The same in time</h3>\n";
+            out += &p("Each move at its own time or when the one before it has started, whichever is later.");
+            out += timeline;
+        }
+    }
+    let rows =
+        properties(&v.verdict).into_iter().map(|x| (x.verdict == "violated", vec![escape(x.name), escape(x.verdict)]));
+    out += "<h3>Properties</h3>\n";
+    out += &table(&[("property", false), ("verdict", false)], rows);
+    out += "<h3>Assumed</h3>\n<ul class=\"small\">\n";
+    ASSUMPTIONS.iter().for_each(|a| out += &format!("<li>{}</li>\n", escape(a)));
+    out + "</ul>\n"
+}
+
+/// The schedule that meets the fault, move by move.
+fn moves(v: &Verified) -> String {
+    let (Some(w), Some(x)) = (&v.witness, &v.verdict.violation) else { return String::new() };
+    let n = w.told.len();
+    let rows = w.told.iter().enumerate().map(|(i, t)| {
+        let site = x.sites.get(t.site as usize);
+        let key = w.pair.is_some_and(|p| p.first == i || p.second == i) || i + 1 == n;
+        let does = match t.act {
+            Act::Lands(_) => "what it started lands",
+            act => act.name(),
+        };
+        let at = site.map_or(String::new(), |s| code(&format!("{}  {}", s.line, s.text)));
+        (key, vec![(i + 1).to_string(), escape(&t.agent), does.to_string(), at, escape(&t.touches.join(", "))])
+    });
+    let head = [("", true), ("who", false), ("", false), ("line and statement", false), ("touches", false)];
+    let least = if w.shortest && !x.findings.is_empty() { "; none of them can be left out" } else { "" };
+    format!("<h3>The schedule that meets it: {} moves{least}</h3>\n", n) + &table(&head, rows)
+}

@@ -1,0 +1,197 @@
+//! What a page says of the run.
+
+use warpline_sim::report::{Finding, Outcome};
+use warpline_sim::timeline::{Stall, Timeline, What};
+use warpline_study::critical::critical;
+use warpline_viz::{web, words};
+
+use super::html::{code, escape, p, table};
+use crate::claims::Judged;
+use crate::show::{self, bytes, count, of, percent, plain, short};
+use crate::simulate::Ran;
+
+/// Statements listed where roles wait, and on the critical path.
+const STATEMENTS: usize = 12;
+/// Shares below this are not drawn.
+const SMALL: f64 = 0.0005;
+
+/// Kernel, machine, parameters.
+pub(super) fn head(ran: &Ran) -> String {
+    let s = &ran.subject;
+    let note = s.note.as_deref().map_or(String::new(), p);
+    let values = s.program.params.iter().map(|(n, v)| format!("<span>{}</span> ", code(&format!("{n} = {v}"))));
+    let kernel = format!("{} ({}) on {}, {}", s.program.name, s.program.file, s.machine.name, s.machine.title);
+    format!("<p class=\"sub\">{}</p>\n{note}", escape(&kernel))
+        + &format!("<p class=\"values\">{}</p>\n", values.collect::<String>())
+}
+
+/// Time, rate, occupancy, memory, and how it ended.
+pub(super) fn numbers(ran: &Ran) -> String {
+    let r = &ran.report;
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    let ended = match r.outcome {
+        Outcome::Finished => "every warp ended",
+        Outcome::Hung(_) => "nobody can go on",
+        Outcome::Broken => "stopped by a fault after which nothing has a meaning",
+        Outcome::Limit => "the limit of events was reached",
+        Outcome::Stopped => "the schedule ends",
+    };
+    let us = if r.time_us > 0.0 { format!(", {} µs", short(r.time_us)) } else { String::new() };
+    rows.push(("Outcome", ended.to_string()));
+    rows.push(("Time", format!("{} cycles{us}", plain(r.cycles))));
+    if r.tflops > 0.0 {
+        let share = r.of_peak.map_or(String::new(), |s| format!(", {} % of the matrix peak at this clock", percent(s)));
+        rows.push(("Rate", format!("{} TFLOPS{share}", short(r.tflops))));
+    }
+    if let Some(c) = r.cycles_per_tile {
+        rows.push(("Per K-tile", format!("{} cycles in the steady state of one CTA", plain(c))));
+    }
+    let (grid, waves) = (of(r.ctas, "CTA"), of(r.waves, "wave"));
+    rows.push(("Grid", format!("{grid}; a core runs {} in {waves}", count(r.ctas_of_core))));
+    let o = &r.occupancy;
+    rows.push((
+        "Occupancy",
+        format!(
+            "{}, {} a core, limited by {}",
+            of(o.ctas_per_core.into(), "CTA"),
+            of(o.warps_per_core.into(), "warp"),
+            o.limit
+        ),
+    ));
+    rows.push((
+        "Shared memory",
+        format!("{} bytes used by a CTA, {} free", count(r.shared_bytes), count(r.shared_free_bytes)),
+    ));
+    if r.dram_read_bytes + r.dram_write_bytes > 0.0 {
+        let (read, written) = (bytes(r.dram_read_bytes), bytes(r.dram_write_bytes));
+        rows.push(("DRAM", format!("{read} read, {written} written; L2 serves {} %", percent(r.l2_hit_rate))));
+    }
+    let uses: Vec<String> = r.uses.iter().map(|u| format!("{} {} %", u.resource, percent(u.fraction))).collect();
+    if !uses.is_empty() {
+        rows.push(("In use", uses.join(", ")));
+    }
+    if !r.bottleneck.is_empty() {
+        rows.push(("Bottleneck", r.bottleneck.clone()));
+    }
+    let rows = rows.into_iter().map(|(name, value)| (false, vec![escape(name), escape(&value)]));
+    let mut out = table(&[("", false), ("", false)], rows);
+    let faults: Vec<_> = r.findings.iter().map(|f| finding_row(ran, f)).collect();
+    if !faults.is_empty() {
+        out += "<h3>What the run met</h3>\n";
+        out += &table(&[("code", false), ("what", false), ("statement", false), ("cycle", true)], faults);
+    }
+    out
+}
+
+fn finding_row(ran: &Ran, f: &Finding) -> (bool, Vec<String>) {
+    let site = ran.subject.program.sites.get(f.site as usize);
+    let at = site.map_or(String::new(), |s| code(&format!("{}  {}", s.line, s.text)));
+    let kind = if f.note { "note" } else { f.kind.name() };
+    let cycle = if f.cycle < 0.0 { String::new() } else { plain(f.cycle) };
+    (!f.note, vec![escape(f.code()), escape(&format!("{kind}: {}", f.message)), at, cycle])
+}
+
+/// A bar for each role, and the statements at which most time is waited.
+pub(super) fn roles(ran: &Ran) -> String {
+    let roles = &ran.report.roles;
+    let mut rows = Vec::new();
+    for r in roles {
+        let work = r.work.iter().map(|(w, share)| (What::Work(*w), *share));
+        let stalls = r.stalls.iter().map(|(s, share)| (What::Stall(*s), *share));
+        let mut parts: Vec<_> = work.chain(stalls).filter(|x| x.1 >= SMALL).collect();
+        let bar: String = parts
+            .iter()
+            .map(|(what, share)| {
+                format!(
+                    "<span style=\"width:{:.2}%;background:{};opacity:{}\" title=\"{}: {} %\"></span>",
+                    share * 100.0,
+                    web::colour(*what),
+                    if matches!(what, What::Work(_)) { "1" } else { ".45" },
+                    escape(&name(*what)),
+                    percent(*share)
+                )
+            })
+            .collect();
+        parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let most: Vec<String> =
+            parts.iter().map(|(what, share)| format!("{} {} %", name(*what), percent(*share))).collect();
+        rows.push((
+            false,
+            vec![
+                escape(&r.name),
+                r.warps.to_string(),
+                format!("<div class=\"share\">{bar}</div>"),
+                escape(&most.join(", ")),
+            ],
+        ));
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let note = "Of the life of each role's warps; full colours are work, pale ones waiting.";
+    let mut out = format!("<p class=\"small\">{note}</p>\n");
+    out += &table(&[("role", false), ("warps", true), ("", false), ("most first", false)], rows);
+    let mut waits: Vec<(f64, Vec<String>)> = Vec::new();
+    for r in roles {
+        for (site, stall, share) in r.at.iter().filter(|w| w.2 >= 0.01) {
+            let Some(s) = ran.subject.program.sites.get(*site as usize) else { continue };
+            let at = code(&format!("{}  {}", s.line, s.text));
+            waits.push((*share, vec![escape(&r.name), percent(*share), escape(words::stall_long(*stall)), at]));
+        }
+    }
+    waits.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if !waits.is_empty() {
+        out += "<h3>Where they wait</h3>\n";
+        let rows = waits.into_iter().take(STATEMENTS).map(|w| (false, w.1));
+        out += &table(&[("role", false), ("% of its time", true), ("for", false), ("statement", false)], rows);
+    }
+    out
+}
+
+/// What a stretch of time is.
+fn name(what: What) -> String {
+    match what {
+        What::Stall(Stall::Ended) => "ended".to_string(),
+        What::Stall(stall) => format!("waits for {}", words::stall_long(stall)),
+        What::Work(work) => words::work_long(work).to_string(),
+        What::Hold { .. } => words::what(what).to_string(),
+    }
+}
+
+/// The chain of causes that ends last, by statement.
+pub(super) fn path(t: &Timeline) -> String {
+    let Some(path) = critical(t) else { return String::new() };
+    let what = "Back from what ends last: from a wait to what woke it, from an engine's work to what it queued behind or \
+                what started it, else to what its row did before. Shortening what is not on it does not end the run sooner.";
+    let rows = path.parts.iter().take(STATEMENTS).map(|part| {
+        let site = part.site.and_then(|i| t.sites.get(i as usize));
+        let at = site.map_or(String::new(), |l| code(&format!("{}  {}", l.line, l.text)));
+        let cycles = plain(part.fraction * path.cycles);
+        (false, vec![percent(part.fraction), cycles, count(part.links as i64), escape(&name(part.what)), at])
+    });
+    let head = [("%", true), ("cycles", true), ("times", true), ("what", false), ("statement", false)];
+    let mut out = p(what) + &table(&head, rows);
+    if t.truncated_at.is_some() {
+        out += &p("The record of the run was cut, so this is the path up to there.");
+    }
+    out
+}
+
+/// The claims of the scenario.
+pub(super) fn claims(judged: &[Judged]) -> String {
+    let rows = judged.iter().map(|j| {
+        let fate = match j.holds {
+            Some(true) => "<span class=\"good\">held</span>",
+            Some(false) => "<span class=\"bad\">refuted</span>",
+            None => "open",
+        };
+        let values: Vec<String> = j.values.iter().map(|(n, v)| format!("{n} = {}", show::exact(*v))).collect();
+        let why = j.error.clone().unwrap_or_else(|| values.join(", "));
+        (!j.as_stated(), vec![fate.to_string(), escape(&j.text), code(&j.check), escape(&why), escape(&j.from)])
+    });
+    if judged.is_empty() {
+        return String::new();
+    }
+    let head = [("", false), ("claim", false), ("check", false), ("numbers", false), ("from", false)];
+    table(&head, rows)
+}
