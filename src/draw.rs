@@ -5,6 +5,7 @@ use std::path::Path;
 use warpline_sim::Report;
 use warpline_sim::timeline::Timeline;
 use warpline_viz::gantt::{self, GanttOptions, Size};
+use warpline_viz::scatter;
 
 use crate::cli;
 use crate::failure::Failure;
@@ -70,6 +71,26 @@ pub(crate) fn chart(
 pub(crate) fn opening(report: &Report) -> Option<u64> {
     let to = report.cycles_per_tile? * 14.0;
     (to < report.cycles).then_some(to.ceil() as u64)
+}
+
+/// Measured and simulated cycles against each other.
+pub(crate) fn scatter(pairs: &[warpline_calibrate::accuracy::Pair], format: Format) -> Result<Vec<u8>, Failure> {
+    let points: Vec<scatter::Point> = pairs
+        .iter()
+        .map(|p| scatter::Point { x: p.measured, y: p.simulated, hollow: p.case.starts_with("train.") })
+        .collect();
+    let words = scatter::Words {
+        title: "Cycles of kernels on one H200, measured and simulated",
+        x: "measured",
+        y: "simulated",
+        solid: "test",
+        hollow: "train",
+    };
+    let drawn = match format {
+        Format::Png => scatter::png(&points, &words),
+        Format::Svg => scatter::svg(&points, &words).map(String::into_bytes),
+    };
+    drawn.map_err(|e| Failure::new(e.to_string()))
 }
 
 /// A trace in Chrome's format.

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod barriers;
+mod calibrate;
 mod check;
 mod emit;
 mod explain;
@@ -13,6 +14,7 @@ mod models;
 mod new;
 mod run;
 mod trace;
+mod validate;
 mod verify;
 mod view;
 
@@ -33,6 +35,8 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Trace(args) => trace::trace(args, console),
         Command::Export(args) => export::export(args, console),
         Command::Emit(args) => emit::emit(args, console),
+        Command::Calibrate(args) => calibrate::calibrate(args, console),
+        Command::Validate(args) => validate::validate(args, console),
         Command::Models(args) => models::models(args, console),
         Command::List(args) => list::list(args, console),
         Command::New(args) => new::new(args, console),

@@ -1,6 +1,7 @@
 //! One binary for all tests across the crates: a module a subject.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod accuracy;
 mod bad_input;
 mod cli;
 mod cli_files;

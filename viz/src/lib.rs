@@ -36,3 +36,5 @@ pub mod gantt;
 mod lanes;
 pub mod tui;
 pub mod words;
+
+pub use gantt::scatter;

@@ -30,6 +30,7 @@ mod options;
 mod paint;
 mod raster;
 mod rows;
+pub mod scatter;
 mod scene;
 pub(crate) mod select;
 mod subset;
