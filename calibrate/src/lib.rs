@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`Device`] answers with measurements: [`Recorded`] replays what is stored in `data/`, [`Nvcc`] compiles the probes with
-//! the CUDA toolkit of the machine and runs them. Nothing here is fitted to kernels: [`fit`] derives a machine's numbers from
+//! the CUDA toolkit of the machine and runs them. Nothing here is fitted to kernels: [`fit()`] derives a machine's numbers from
 //! probes alone, and [`accuracy`] judges the model on kernels.
 
 pub mod accuracy;
