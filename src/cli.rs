@@ -57,6 +57,10 @@ pub enum Command {
     Emit(Emit),
     /// One page with the run, its timeline, the claims and the verdict
     Report(Report),
+    /// Measure a device with probes and write its machine file
+    Calibrate(Calibrate),
+    /// Hold the model to kernels that were timed on hardware
+    Validate(Validate),
     /// List the machines, or the numbers of one with their sources
     Models(Models),
     /// List the built-in scenarios
@@ -492,6 +496,10 @@ pub struct Gantt {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ctas: Option<u32>,
 
+    /// Draw the warps beside what a device recorded of them (`-DWL_STAMP`, `--trace FILE` of an emitted kernel)
+    #[arg(long, value_name = "FILE")]
+    pub measured: Option<PathBuf>,
+
     /// Draw these rows only: roles, `agents`, `engines`, `barriers`, `slots`, `cta 2`, or part of a name
     #[arg(long, value_name = "ROLE,...", value_delimiter = ',')]
     pub roles: Vec<String>,
@@ -718,6 +726,38 @@ pub struct Report {
     /// Do not verify
     #[arg(long)]
     pub no_verify: bool,
+}
+
+/// `warpline calibrate`.
+#[derive(Debug, Args)]
+pub struct Calibrate {
+    /// `recorded`, what was measured on one H200; or `cuda:N`, which needs nvcc beside the device
+    #[arg(long, value_name = "DEVICE")]
+    pub device: String,
+
+    /// The machine whose file the numbers go into: a built-in name (`h200`) or a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
+    pub machine: String,
+
+    /// The machine file to write; without it, what would move is shown only
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `warpline validate`.
+#[derive(Debug, Args)]
+pub struct Validate {
+    /// Take the kernels that were timed on one H200; without it, a device would have to be asked, which is not written yet
+    #[arg(long)]
+    pub recorded: bool,
+
+    /// The machine that predicts: a built-in name or a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
+    pub machine: String,
+
+    /// Draw measured and simulated cycles against each other; the ending (.png or .svg) says the format
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// `warpline models`.

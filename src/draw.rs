@@ -8,6 +8,7 @@ use warpline_study::sweep::{Axis, Outcome, Part, Value, best};
 use warpline_study::whatif::{self, Change};
 use warpline_viz::gantt::{self, GanttOptions, Noted, Size};
 use warpline_viz::plot::{self, Bar, Bars, Cell, Heat, Lines, Plot};
+use warpline_viz::scatter;
 use warpline_viz::trace;
 
 use crate::cli;
@@ -205,4 +206,24 @@ pub(crate) fn trace_format(path: &Path, asked: Option<cli::TraceFormat>) -> Resu
 /// A trace's bytes.
 pub(crate) fn trace(timeline: &Timeline, format: trace::Format) -> Result<Vec<u8>, Failure> {
     trace::write(timeline, format).map_err(|e| Failure::new(e.to_string()))
+}
+
+/// Measured and simulated cycles against each other.
+pub(crate) fn scatter(pairs: &[warpline_calibrate::accuracy::Pair], format: Format) -> Result<Vec<u8>, Failure> {
+    let points: Vec<scatter::Point> = pairs
+        .iter()
+        .map(|p| scatter::Point { x: p.measured, y: p.simulated, hollow: p.case.starts_with("train.") })
+        .collect();
+    let words = scatter::Words {
+        title: "Cycles of kernels on one H200, measured and simulated",
+        x: "measured",
+        y: "simulated",
+        solid: "test",
+        hollow: "train",
+    };
+    let drawn = match format {
+        Format::Png => scatter::png(&points, &words),
+        Format::Svg => scatter::svg(&points, &words).map(String::into_bytes),
+    };
+    drawn.map_err(|e| Failure::new(e.to_string()))
 }

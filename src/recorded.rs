@@ -27,6 +27,16 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
+    /// Lays what a device recorded of the same kernel beside the run.
+    pub(crate) fn beside_measured(&mut self, path: &Path) -> Result<(), Failure> {
+        let Some(ran) = &self.ran else { return Err(Failure::new("a saved trace has no kernel to hold a record to")) };
+        let text = load::read(path)?;
+        let measured = warpline_calibrate::trace::parse(&text, &ran.subject.program, "device");
+        let measured = measured.map_err(|e| Failure::new(format!("`{}`: {e}", path.display())))?;
+        self.timeline = warpline_calibrate::trace::beside(&self.timeline, &measured, "simulated");
+        Ok(())
+    }
+
     /// How the scenario's claims come out, a sentence each. A schedule decides none.
     pub(crate) fn claims(&self, asked: &Subject) -> Result<Vec<String>, Failure> {
         match &self.ran {

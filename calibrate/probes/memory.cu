@@ -11,28 +11,29 @@
 constexpr int HOPS = 2048;
 
 // Every line of `next` names the line to go to. `.cg` passes by the first-level cache.
+// `at` goes on where the launch before ended, so that a large set is met cold.
+__device__ uint32_t chased;
 template <bool L1>
 __global__ void k_chase(long long* out, const uint32_t* next, int warm) {
-    uint32_t at = 0;
+    uint32_t at = chased;
     for (int i = 0; i < warm; i++) asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(at) : "l"(next + at));
     long long t = clock64();
     for (int i = 0; i < HOPS; i++) {
         if (L1) asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(at) : "l"(next + at));
         else asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(at) : "l"(next + at));
     }
-    t = clock64() - t;
-    *out = at == ~0u ? 0 : t;
+    *out = clock64() - t;
+    chased = at;
 }
 __global__ void k_shared_chase(long long* out) {
     __shared__ uint32_t next[1024];
-    for (int i = threadIdx.x; i < 1024; i += blockDim.x) next[i] = (i * 4 + 132) % 4096;
+    // The words are addresses, so that a hop is one load.
+    uint32_t base = (uint32_t)__cvta_generic_to_shared(next), at = base;
+    for (int i = threadIdx.x; i < 1024; i += blockDim.x) next[i] = base + (i * 4 + 132) % 4096;
     __syncthreads();
-    uint32_t at = (uint32_t)__cvta_generic_to_shared(next), base = at;
     long long t = clock64();
     for (int i = 0; i < HOPS; i++) {
-        uint32_t v;
-        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at));
-        at = base + v;
+        asm volatile("ld.shared.u32 %0, [%0];" : "+r"(at));
     }
     t = clock64() - t;
     if (threadIdx.x == 0) *out = at == ~0u ? 0 : t;
@@ -76,8 +77,10 @@ __global__ void k_stream(long long* out, const uint4* src, size_t n) {
 
 template <int CHAINS>
 __global__ void k_mma_interval(long long* out) {
-    float d[CHAINS][4] = {};
-    uint32_t a[4] = {1, 2, 3, 4}, b[2] = {5, 6};
+    // Chains that differ: the assembler does equal ones once.
+    float d[CHAINS][4];
+    for (int c = 0; c < CHAINS; c++) d[c][0] = c, d[c][1] = c + 1, d[c][2] = c + 2, d[c][3] = c + 3;
+    uint32_t a[4] = {threadIdx.x, 2, 3, 4}, b[2] = {threadIdx.x, 6};
     __syncthreads();
     long long t = clock64();
     for (int i = 0; i < LOOP; i++)
@@ -90,21 +93,6 @@ __global__ void k_mma_interval(long long* out) {
     for (auto& r : d) s += r[0] + r[1] + r[2] + r[3];
     if (threadIdx.x == 0) *out = s == 1.2345f ? 0 : t;
 }
-__global__ void k_lds_issue(long long* out) {
-    extern __shared__ uint4 pool[];
-    uint32_t p = (uint32_t)__cvta_generic_to_shared(pool) + threadIdx.x * 16, s = 0;
-    __syncthreads();
-    long long t = clock64();
-    for (int i = 0; i < LOOP; i++) {
-        uint4 v[8];
-#pragma unroll
-        for (int d = 0; d < 8; d++) asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v[d].x), "=r"(v[d].y), "=r"(v[d].z), "=r"(v[d].w) : "r"(p));
-#pragma unroll
-        for (int d = 0; d < 8; d++) s ^= v[d].x;
-    }
-    t = clock64() - t;
-    if (threadIdx.x == 0) *out = s == 0x12345678u ? 0 : t;
-}
 __global__ void k_sts_issue(long long* out) {
     extern __shared__ uint4 pool[];
     uint32_t p = (uint32_t)__cvta_generic_to_shared(pool) + threadIdx.x * 16;
@@ -112,7 +100,7 @@ __global__ void k_sts_issue(long long* out) {
     long long t = clock64();
     for (int i = 0; i < LOOP; i++)
 #pragma unroll
-        for (int d = 0; d < 8; d++) asm volatile("st.shared.v4.u32 [%0], {%1,%1,%1,%1};" ::"r"(p), "r"(i) : "memory");
+        for (int d = 0; d < 8; d++) asm volatile("st.shared.v4.u32 [%0], {%1,%1,%1,%1};" ::"r"(p + d * 16384), "r"(i) : "memory");
     t = clock64() - t;
     if (threadIdx.x == 0) *out = t;
 }
@@ -151,14 +139,17 @@ int main() {
     row("shared.latency", 1, "cycles", 1.0 / HOPS, [=] { k_shared_chase<<<1, 32>>>(d_out); });
     // One cycle through lines of 128 bytes in random order, sets of 16 KB to 1 GB.
     std::mt19937 random(7);
-    for (size_t kb : {16u, 64u, 512u, 4096u, 16384u, 32768u, 131072u, 524288u}) {
+    for (size_t kb : {16u, 64u, 512u, 4096u, 16384u, 262144u, 1048576u}) {
         size_t lines = kb * 1024 / 128;
         std::vector<uint32_t> order(lines), next(lines * 32, 0);
         std::iota(order.begin(), order.end(), 0);
         std::shuffle(order.begin() + 1, order.end(), random);
         for (size_t i = 0; i < lines; i++) next[(size_t)order[i] * 32] = order[(i + 1) % lines] * 32;
         CHECK(cudaMemcpy(buf, next.data(), next.size() * 4, cudaMemcpyHostToDevice));
-        int warm = kb <= 32768 ? (int)std::min<size_t>(lines, 300000) : 0;
+        // What fits the second-level cache is walked through first.
+        int warm = kb <= 16384 ? (int)lines : 0;
+        const uint32_t start = 0;
+        CHECK(cudaMemcpyToSymbol(chased, &start, 4));
         if (kb <= 64) row("l1.latency", kb, "cycles", 1.0 / HOPS, [=] { k_chase<true><<<1, 1>>>(d_out, buf, 0); });
         row("global.latency", kb, "cycles", 1.0 / HOPS, [=] { k_chase<false><<<1, 1>>>(d_out, buf, warm); });
     }
@@ -187,11 +178,26 @@ int main() {
     row("dram.rate", 1024 * 32, "bytes/cycle/SM", -bytes, [=] { k_stream<2><<<sms, 1024>>>(d_out, (uint4*)buf, n); }, sms);
     row("dram.rate", 1024 * 64, "bytes/cycle/SM", -bytes, [=] { k_stream<4><<<sms, 1024>>>(d_out, (uint4*)buf, n); }, sms);
     row("dram.rate", 2048 * 64, "bytes/cycle/SM", -bytes, [=] { k_stream<4><<<2 * sms, 1024>>>(d_out, (uint4*)buf, n); }, sms);
-    for (int w : {1, 4, 8, 16}) row("mma.m16n8k16.interval", w, "cycles", 1.0 / LOOP / 8, [=] { k_mma_interval<8><<<1, 32 * w>>>(d_out); });
-    for (int w : {1, 4, 8}) {
-        row("ld.shared.v4.issue", w, "cycles", 1.0 / LOOP / 8, [=] { k_lds_issue<<<1, 32 * w, 16384>>>(d_out); });
-        row("st.shared.v4.issue", w, "cycles", 1.0 / LOOP / 8, [=] { k_sts_issue<<<1, 32 * w, 16384>>>(d_out); });
+    {
+        cudaEvent_t e0, e1;
+        CHECK(cudaEventCreate(&e0));
+        CHECK(cudaEventCreate(&e1));
+        std::vector<double> v;
+        for (int i = 0; i <= REPEATS; i++) {
+            CHECK(cudaEventRecord(e0));
+            k_stream<4><<<2 * sms, 1024>>>(d_out, (uint4*)buf, n);
+            CHECK(cudaEventRecord(e1));
+            CHECK(cudaEventSynchronize(e1));
+            float ms;
+            CHECK(cudaEventElapsedTime(&ms, e0, e1));
+            if (i) v.push_back((double)((size_t)1 << 30) / ms / 1e6);
+        }
+        std::sort(v.begin(), v.end());
+        printf("dram.read,1073741824,GB/s,%.1f,%.1f,%.1f,%d\n", v[v.size() / 2], v.front(), v.back(), REPEATS);
     }
+    for (int w : {1, 4, 8, 16}) row("mma.m16n8k16.interval", w, "cycles", 1.0 / LOOP / 8, [=] { k_mma_interval<8><<<1, 32 * w>>>(d_out); });
+    CHECK(cudaFuncSetAttribute(k_sts_issue, cudaFuncAttributeMaxDynamicSharedMemorySize, 131072));
+    for (int w : {1, 4, 8}) row("st.shared.v4.issue", w, "cycles", 1.0 / LOOP / 8, [=] { k_sts_issue<<<1, 32 * w, 131072>>>(d_out); });
     for (int w : {4, 16}) row("ex2.issue", w, "cycles", 1.0 / LOOP / 8, [=] { k_exp<<<1, 32 * w>>>(d_out, .5f); });
     row("mbarrier.init", 1, "cycles", 1.0 / 64, [=] { k_bar_init<<<1, 1>>>(d_out); });
     // What a CTA costs beyond its work: many empty ones, one resident an SM.

@@ -1,7 +1,23 @@
-//! Probes, drivers and fits that tie the machine models to hardware.
+//! Ties the machine models to hardware.
 //!
-//! What is there: `calibrate/probes/hopper.cu`, a self-contained CUDA program that measures what no published table of an
-//! sm_90a core has (barriers, mbarriers, clusters, copies, matrix issue), and its recorded output in
-//! `calibrate/data/h200_probes.csv`; and `calibrate/probes/gemm.py`, matrix products as Triton compiles them, with
-//! `calibrate/data/h200_gemm.csv`, which `models/h200.toml` cites number by number. Drivers that run probes from here
-//! and write machine files are to come.
+//! ```text
+//!  probes/*.cu ──▶ Device ──▶ Measurement ──fit──▶ Fitted ──machine_file──▶ models/x.toml
+//!  emitted kernels ──▶ Device ──▶ Timed ──accuracy──▶ errors, beside what the simulator says
+//!  -DWL_STAMP ──▶ trace ──▶ Timeline
+//! ```
+//!
+//! A [`Device`] answers with measurements: [`Recorded`] replays what is stored in `data/`, [`Nvcc`] compiles the probes with
+//! the CUDA toolkit of the machine and runs them. Nothing here is fitted to kernels: [`fit()`] derives a machine's numbers from
+//! probes alone, and [`accuracy`] judges the model on kernels. `probes/gemm.py` times matrix products as Triton compiles
+//! them; `data/h200_gemm.csv` is what one H200 took.
+
+pub mod accuracy;
+pub mod device;
+pub mod fit;
+pub mod machine_file;
+pub mod measure;
+pub mod trace;
+
+pub use device::{Device, DeviceError, Nvcc, Recorded};
+pub use fit::{Fitted, fit};
+pub use measure::{Measurement, Measurements};

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod barriers;
+mod calibrate;
 mod check;
 mod emit;
 mod expand;
@@ -18,6 +19,7 @@ mod report;
 mod run;
 mod sweep;
 mod trace;
+mod validate;
 mod verify;
 mod view;
 mod whatif;
@@ -45,6 +47,8 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Export(args) => export::export(args, console),
         Command::Emit(args) => emit::emit(args, console),
         Command::Report(args) => report::report(args, console),
+        Command::Calibrate(args) => calibrate::calibrate(args, console),
+        Command::Validate(args) => validate::validate(args, console),
         Command::Models(args) => models::models(args, console),
         Command::List(args) => list::list(args, console),
         Command::New(args) => new::new(args, console),

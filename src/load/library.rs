@@ -297,6 +297,17 @@ pub(crate) fn machine_named(name: &str) -> Result<Machine, Failure> {
     })
 }
 
+/// A machine with the text of its file.
+pub(crate) fn machine_file(name: &str) -> Result<(Machine, String), Failure> {
+    let machine = machine_named(name)?;
+    let text = if name.ends_with(".toml") {
+        read(Path::new(name))?
+    } else {
+        warpline_models::text(name).unwrap_or_default().to_string()
+    };
+    Ok((machine, text))
+}
+
 /// The numbers of a machine as a table.
 pub(crate) fn describe(machine: &Machine) -> String {
     warpline_models::render(&warpline_models::describe(machine))

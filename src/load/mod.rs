@@ -27,8 +27,8 @@ use library::{Library, Place, Values};
 pub(crate) use near::hint;
 
 pub(crate) use library::{
-    builtin_scenarios, describe, evaluate, formatted, is_scenario, kernel_of, machine_named, machine_names, read,
-    titles,
+    builtin_scenarios, describe, evaluate, formatted, is_scenario, kernel_of, machine_file, machine_named,
+    machine_names, read, titles,
 };
 
 /// Everything a run needs, and what its displays say about it.

@@ -25,6 +25,7 @@ mod schedule;
 mod semantics;
 mod suggest;
 mod sweep;
+mod validation;
 mod verify;
 mod viewer;
 mod whatif;

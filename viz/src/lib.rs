@@ -41,3 +41,5 @@ pub mod trace;
 pub mod tui;
 pub mod web;
 pub mod words;
+
+pub use gantt::scatter;

@@ -146,7 +146,7 @@ static int run(int argc, char** argv) {
     WL_CHECK(cudaMalloc(&common.times, (size_t)CTAS * 32));
 #ifdef WL_STAMP
     common.trace_ctas = std::min(CTAS, 2 * CLUSTER);
-    WL_CHECK(cudaMalloc(&common.trace, (size_t)common.trace_ctas * WARPS * RING * 12 + 16));
+    WL_CHECK(cudaMalloc(&common.trace, (size_t)common.trace_ctas * WARPS * RING * 16));
 #endif
     refcommon = common;
     WL_CHECK(cudaMalloc(&common.sink, sinks));
@@ -328,8 +328,8 @@ static int run(int argc, char** argv) {
 #ifdef WL_STAMP
         FILE* f = fopen(trace, "w");
         if (!f) return fprintf(stderr, "cannot write %s\n", trace), 2;
-        std::vector<u32> t((size_t)common.trace_ctas * WARPS * RING * 3);
-        WL_CHECK(cudaMemcpy(t.data(), common.trace, t.size() * 4, cudaMemcpyDeviceToHost));
+        std::vector<uint4> t((size_t)common.trace_ctas * WARPS * RING);
+        WL_CHECK(cudaMemcpy(t.data(), common.trace, t.size() * 16, cudaMemcpyDeviceToHost));
         std::vector<u32> n(CTAS * WARPS);
         WL_CHECK(cudaMemcpy(n.data(), common.where, n.size() * 4, cudaMemcpyDeviceToHost));
         std::vector<u64> times(CTAS * 4);
@@ -339,8 +339,8 @@ static int run(int argc, char** argv) {
             u32 begin = (u32)times[c * 4];
             for (int w = 0; w < WARPS; w++)
                 for (u32 i = 0; i < std::min(n[c * WARPS + w], (u32)RING); i++) {
-                    u32* s = &t[((size_t)(c * WARPS + w) * RING + i) * 3];
-                    fprintf(f, "%u,%d,%u,%u,%u,%u\n", c, w, lines[s[0]], s[0], s[1] - begin, s[2] - begin);
+                    const uint4& s = t[(size_t)(c * WARPS + w) * RING + i];
+                    fprintf(f, "%u,%d,%u,%u,%u,%u\n", c, w, lines[s.x], s.x, s.y - begin, s.z - begin);
                 }
         }
         fclose(f);

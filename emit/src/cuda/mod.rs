@@ -1,16 +1,20 @@
 //! CUDA C++ for sm_80 to sm_90a.
 //!
 //! ```text
-//! mod.rs     the file: header, tables, both kernels, harness      layout.rs  shared memory, tensor maps
-//! block.rs   loops, conditions, who executes, operations          moves.rs   copies
-//! sync.rs    mbarriers, barriers, groups, fences                  math.rs    matrix and vector instructions
+//! mod.rs     the file: header, tables, both kernels, harness      layout.rs     shared memory, tensor maps
+//! block.rs   loops, conditions, who executes, operations          place.rs      operands
+//! sync.rs    mbarriers, barriers, groups, fences                  moves.rs, tma.rs  copies
+//! math.rs    matrix and vector instructions                       reference.rs  copies in the reference
 //! ```
 
 mod block;
 mod layout;
 mod math;
 mod moves;
+mod place;
+mod reference;
 mod sync;
+mod tma;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -294,6 +298,9 @@ impl<'a> Writer<'a> {
             l("}");
         }
         l("wl::Agent a(common, cta, rank, warp, lane);");
+        if !reference {
+            l("wl::record<WARPS>(a);");
+        }
         h
     }
 

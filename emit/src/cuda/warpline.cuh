@@ -38,7 +38,7 @@ struct Report {  // in host memory: it outlives the trap
 struct Common {
     Report* report;
     u32* where;       // [cta][warp]: the operation about to be executed
-    u32* trace;       // [cta][warp][RING][3] and counts behind
+    uint4* trace;     // [cta][warp][RING]: operation, begin, end
     u32* sink;        // [cta][thread][2]: what was read and not used otherwise
     float* sums;      // [cta][thread][SUMS]: accumulators that nobody stores
     u64* times;       // [cta][4]: clock and nanoseconds at the begin and the end
@@ -85,7 +85,8 @@ __host__ __device__ __forceinline__ u32 mix(u32 h) {
 struct Agent {
     const Common& common;
     int cta, rank, warp, lane;
-    u32 stamps = 0, delays = 0, used = 0;
+    u32 stamps = 0, delays = 0;
+    uint4* ring = nullptr;  // where the next operation is recorded
     u32 checked = 0, unchecked = 0;  // what was read, with and without an expectation
     __device__ Agent(const Common& c, int cta, int rank, int warp, int lane)
         : common(c), cta(cta), rank(rank), warp(warp), lane(lane) {}
@@ -123,16 +124,20 @@ struct Span {
     __device__ __forceinline__ Span(Agent& a, u32 pc) : a(a), pc(pc) { t = clock32(); }
     __device__ __forceinline__ ~Span() {
         u32 end = clock32();
-        if (a.lane == 0 && a.cta < a.common.trace_ctas && a.stamps < RING) {
-            u32* r = a.common.trace + ((u64)(a.cta * WARPS + a.warp) * RING + a.stamps) * 3;
-            r[0] = pc, r[1] = t, r[2] = end;
-            a.stamps++;
-        }
+        if (a.ring && a.stamps < RING) a.ring[a.stamps++] = make_uint4(pc, t, end, 0);
     }
 #else
     __device__ __forceinline__ Span(Agent&, u32) {}
 #endif
 };
+
+// One lane of each warp of the first CTAs records.
+template <int WARPS>
+__device__ __forceinline__ void record(Agent& a) {
+#ifdef WL_STAMP
+    if (a.lane == 0 && a.cta < a.common.trace_ctas) a.ring = a.common.trace + (u64)(a.cta * WARPS + a.warp) * RING;
+#endif
+}
 
 // The end of a warp: when it was, and how much it recorded.
 template <int WARPS>
@@ -561,6 +566,33 @@ __device__ __forceinline__ void each_pair(int warp, int lane, F f) {
 #pragma unroll
         for (int i = 0; i < NE; i += 2)
             f(m * (GROUP ? 64 : 16) + (GROUP ? warp % 4 * 16 : 0) + lane / 4 + (i >> 1 & 1) * 8, i / 4 * 8 + lane % 4 * 2, m, i);
+}
+
+// Two lanes of a quad exchange the words that the other one needs.
+__device__ __forceinline__ void exchange(u32& x, u32& y, int bit, int lane) {
+    bool high = lane & bit;
+    u32 send = high ? x : y, got = __shfl_xor_sync(~0u, send, bit);
+    if (high) x = got;
+    else y = got;
+}
+// An accumulator as 16-bit elements. The lanes of a quad hold two neighbours each of eight columns; of four times eight
+// columns each lane collects its eight, so that a row gets 64 bytes at a time.
+template <Type T, bool GROUP, int MT, int NE>
+__device__ __forceinline__ void store_rows(byte* to, long long pitch, const float (&acc)[MT][NE], int warp, int lane) {
+#pragma unroll
+    for (int m = 0; m < MT; m++)
+#pragma unroll
+        for (int i = 0; i < NE; i += 16)
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                u32 w[4];
+#pragma unroll
+                for (int j = 0; j < 4; j++) w[j] = pack2(T, acc[m][i + j * 4 + h * 2], acc[m][i + j * 4 + h * 2 + 1]);
+                exchange(w[0], w[1], 1, lane), exchange(w[2], w[3], 1, lane);
+                exchange(w[0], w[2], 2, lane), exchange(w[1], w[3], 2, lane);
+                int row = m * (GROUP ? 64 : 16) + (GROUP ? warp % 4 * 16 : 0) + lane / 4 + h * 8, col = i * 2 + lane % 4 * 8;
+                *(uint4*)(to + (row * pitch + col) * 2) = make_uint4(w[0], w[1], w[2], w[3]);
+            }
 }
 
 // ---- tables of the harness ----------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ mod options;
 mod paint;
 pub(crate) mod raster;
 mod rows;
+pub mod scatter;
 pub(crate) mod scene;
 pub(crate) mod select;
 mod subset;

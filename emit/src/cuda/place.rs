@@ -1,0 +1,130 @@
+//! Operands: where a place starts, how large it is, and its address.
+
+use warpline_sim::ir::{Class, Expr, ObjId, Pc, Place, Sel, TileRef};
+
+use super::{Writer, name, padded};
+use crate::Unsupported;
+use crate::expr::{self, plus, times};
+
+/// The corner of a place and its size, in elements; the corner as C expressions.
+pub(super) struct Corner {
+    pub(super) row: String,
+    pub(super) col: String,
+    pub(super) rows: i64,
+    pub(super) cols: i64,
+}
+
+impl Writer<'_> {
+    pub(super) fn c(&self, e: &Expr) -> String {
+        expr::c(self.prog, e)
+    }
+
+    /// Where a selection starts in a slot or block of `size`, and how large it is.
+    pub(super) fn select(&self, sel: &Sel, size: [i64; 2]) -> Corner {
+        let cut = |parts: &[warpline_sim::ir::Part], mut len: i64| {
+            let mut at = "0".to_string();
+            for p in parts {
+                len /= p.of as i64;
+                at = plus(&at, &times(&self.c(&p.index), len));
+            }
+            (at, len)
+        };
+        let ((row, rows), (col, cols)) = (cut(&sel.rows, size[0]), cut(&sel.cols, size[1]));
+        Corner { row, col, rows, cols }
+    }
+
+    /// The corner of a place: inside its slot, or in the matrix. `crew` as in [`Op::Move`] narrows it to the warp's share.
+    pub(super) fn corner(&self, p: &Place, crew: u64) -> Corner {
+        let o = &self.prog.objects[p.obj as usize];
+        let global = o.class == Class::Global;
+        let mut c = self.select(&p.sel, if global { o.block } else { [o.rows, o.cols] });
+        let n = crew.count_ones() as i64;
+        if n > 1 {
+            let first = crew.trailing_zeros();
+            let rank = if crew >> first == (1u64 << n) - 1 || n == 64 {
+                if first == 0 { "warp".to_string() } else { format!("(warp - {first})") }
+            } else {
+                format!("__popcll({crew:#x}ull & ((1ull << warp) - 1))")
+            };
+            if c.rows % n == 0 {
+                c.rows /= n;
+                c.row = plus(&c.row, &times(&rank, c.rows));
+            } else {
+                c.cols /= n;
+                c.col = plus(&c.col, &times(&rank, c.cols));
+            }
+        }
+        if global {
+            let at = |i: usize| p.at.get(i).map_or("0".to_string(), |e| self.c(e));
+            let size = if p.elements { [1, 1] } else { o.block };
+            c.row = plus(&times(&at(0), size[0]), &c.row);
+            c.col = plus(&times(&at(1), size[1]), &c.col);
+        }
+        c
+    }
+
+    /// The tile a read expects, for the reference: an expression of type `wl::Tile`.
+    pub(super) fn tile(&self, t: &TileRef) -> Option<String> {
+        let o = &self.prog.objects[t.obj as usize];
+        if o.class != Class::Global || self.stored(t.obj) {
+            return None;
+        }
+        let c = self.select(&t.sel, o.block);
+        let at = |i: usize| t.at.get(i).map_or("0".to_string(), |e| self.c(e));
+        let (row, col) = (plus(&times(&at(0), o.block[0]), &c.row), plus(&times(&at(1), o.block[1]), &c.col));
+        Some(format!("wl::Tile{{g.m[{}], {row}, {col}, {}}}", self.matrix(t.obj), padded(o)[1]))
+    }
+
+    /// The slot of a place on chip, as an expression.
+    pub(super) fn slot(&self, p: &Place) -> String {
+        p.at.first().map_or("0".to_string(), |e| self.c(e))
+    }
+
+    /// Declares `s`, the address of a shared place's slot; of another CTA's where it names one.
+    pub(super) fn slot_address(&mut self, var: &str, p: &Place) {
+        let buffer = name(&self.prog.objects[p.obj as usize].name);
+        let own = format!("B_{buffer}::slot(pool, {})", self.slot(p));
+        let address = match &p.cta {
+            Some(e) => format!("wl::in_cta({own}, {})", self.c(e)),
+            None => own,
+        };
+        self.line(format!("const wl::u32 {var} = {address};"));
+    }
+
+    pub(super) fn bits(&self, o: ObjId) -> i64 {
+        self.prog.objects[o as usize].dtype.bits() as i64
+    }
+
+    /// The type of the chunks of a part: rows of whole chunks of 16 bytes.
+    pub(super) fn part(&mut self, pc: Pc, c: &Corner, obj: ObjId) -> Result<(), Unsupported> {
+        let bits = self.bits(obj);
+        if c.cols * bits % 128 != 0 {
+            return self.unsupported(pc, format!("rows of {} bits are no whole chunks of 16 bytes", c.cols * bits));
+        }
+        self.line(format!("typedef wl::Part<{}, {}, {}> P;", c.rows, c.cols * bits / 8, self.lanes()));
+        Ok(())
+    }
+
+    /// Declares `from`, the address of a corner of a matrix, and returns the bytes from row to row.
+    pub(super) fn matrix_address(&mut self, var: &str, c: &Corner, obj: ObjId) -> i64 {
+        let o = &self.prog.objects[obj as usize];
+        let (pitch, bits) = (padded(o)[1], o.dtype.bits() as i64);
+        let m = self.matrix(obj);
+        self.line(format!(
+            "wl::byte* const {var} = g.m[{m}] + ((long long)({}) * {pitch} + {}) * {bits} / 8;",
+            c.row, c.col
+        ));
+        pitch * bits / 8
+    }
+
+    /// Declares `r0` and `b0`: row and byte of a corner in a slot.
+    pub(super) fn in_slot(&mut self, c: &Corner, obj: ObjId) {
+        let bits = self.bits(obj);
+        self.line(format!("const int r0 = {}, b0 = ({}) * {bits} / 8;", c.row, c.col));
+    }
+
+    pub(super) fn chunks(&mut self, body: String) {
+        let lanes = self.lanes();
+        self.line(format!("wl::each_chunk<P, {lanes}>(lane, [&](int j, int r, int b) {{ (void)j; {body} }});"));
+    }
+}

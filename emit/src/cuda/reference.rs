@@ -1,0 +1,80 @@
+//! What a copy is in the reference: a read names its tile, a store writes what the registers are known to be.
+
+use warpline_sim::ir::{How, Pc, Place};
+
+use super::{Writer, padded};
+use crate::Unsupported;
+use crate::registers::Kind;
+
+impl Writer<'_> {
+    /// The reference: a read names its tile, a store writes what the registers are known to be.
+    pub(super) fn reference_move(
+        &mut self,
+        pc: Pc,
+        how: How,
+        src: &Place,
+        dst: &Place,
+        crew: u64,
+    ) -> Result<(), Unsupported> {
+        match how {
+            How::Ldg => {
+                let o = &self.prog.objects[src.obj as usize];
+                let (c, pitch, m) = (self.corner(src, crew), padded(o)[1], self.matrix(src.obj));
+                if !self.stored(src.obj) {
+                    let (reg, slot) = (self.reg(dst.obj), self.slot(dst));
+                    self.line(format!("{reg}[{slot}] = wl::Tile{{g.m[{m}], {}, {}, {pitch}}};", c.row, c.col));
+                }
+                Ok(())
+            }
+            How::Lds => {
+                let Some(register) = self.register(dst.obj).copied() else { return Ok(()) };
+                let Some(tile) = src.tile.as_ref().and_then(|t| self.tile(t)) else {
+                    if !matches!(register.kind, Kind::Acc { .. } | Kind::GroupLeft) {
+                        let (reg, slot) = (self.reg(dst.obj), self.slot(dst));
+                        self.line(format!("{reg}[{slot}] = wl::Tile{{}};"));
+                    }
+                    return Ok(());
+                };
+                let (reg, slot) = (self.reg(dst.obj), self.slot(dst));
+                self.line(format!("{reg}[{slot}] = {tile};"));
+                if register.sunk {
+                    let from = self.corner(src, 0);
+                    let bits = self.bits(src.obj);
+                    self.part(pc, &from, src.obj)?;
+                    self.line("uint4 v[P::each] = {};");
+                    self.chunks(format!("v[j] = {reg}[{slot}].chunk<{bits}>(r, b);"));
+                    self.line("for (int j = 0; j < P::each; j++) a.checked = wl::fold(a.checked, v[j]);");
+                }
+                Ok(())
+            }
+            How::Store if self.has_reference() => {
+                let to = self.corner(dst, self.shares(src, crew));
+                match self.register(src.obj).map(|r| r.kind) {
+                    Some(Kind::Acc { .. }) => self.store_sum(pc, src, dst, &to),
+                    Some(Kind::Raw) => {
+                        self.part(pc, &to, dst.obj)?;
+                        let pitch = self.matrix_address("to", &to, dst.obj);
+                        let (reg, slot, bits) = (self.reg(src.obj), self.slot(src), self.bits(dst.obj));
+                        self.line(format!("if ({reg}[{slot}].base)"));
+                        self.chunks(format!(
+                            "*(uint4*)(to + (long long)r * {pitch} + b) = {reg}[{slot}].chunk<{bits}>(r, b);"
+                        ));
+                        Ok(())
+                    }
+                    _ => Ok(()),
+                }
+            }
+            How::TmaStore => {
+                let Some(tile) = src.tile.as_ref().and_then(|t| self.tile(t)) else { return Ok(()) };
+                let to = self.corner(dst, 0);
+                let bits = self.bits(dst.obj);
+                self.part(pc, &to, dst.obj)?;
+                let pitch = self.matrix_address("to", &to, dst.obj);
+                self.line(format!("const wl::Tile t = {tile};"));
+                self.chunks(format!("*(uint4*)(to + (long long)r * {pitch} + b) = t.chunk<{bits}>(r, b);"));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
