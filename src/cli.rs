@@ -31,6 +31,8 @@ pub enum Command {
     Verify(Verify),
     /// Which synchronisation is needed, and against what; which is not
     Barriers(Barriers),
+    /// Two runs side by side: what changed, by how much, and at which wait
+    Compare(Compare),
     /// Run a scenario for many values: a table, CSV, JSON, a picture
     Sweep(Sweep),
     /// Join the parts of a sweep that several machines shared
@@ -139,6 +141,43 @@ pub struct Run {
     pub subject: Subject,
 
     /// Print one JSON object (schema `warpline.run/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The first run, A.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// The second run, B: another scenario, or the same one again with --with-set
+    #[arg(value_name = "WITH")]
+    pub with: String,
+
+    /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
+    /// both had the same
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Second run")]
+    pub with_set: Vec<Setting>,
+
+    /// Draw both timelines below each other, to one scale (.png or .svg)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+
+    /// First cycle to draw
+    #[arg(long, value_name = "CYCLE", requires = "plot")]
+    pub from: Option<u64>,
+
+    /// Cycle to draw up to; without it and without --from, the first steps of the slower main loop
+    #[arg(long, value_name = "CYCLE", requires = "plot")]
+    pub to: Option<u64>,
+
+    /// Print one JSON object (schema `warpline.compare/1`, see docs/json.md)
     #[arg(long)]
     pub json: bool,
 

@@ -12,6 +12,7 @@ use warpline_viz::scatter;
 use warpline_viz::trace;
 
 use crate::cli;
+use crate::commands::compare::Two;
 use crate::failure::Failure;
 use crate::recorded::Recorded;
 use crate::simulate::Ran;
@@ -172,6 +173,30 @@ pub(crate) fn plot(plot: &Plot, format: Format) -> Result<Vec<u8>, Failure> {
     let drawn = match format {
         Format::Png => plot::png(plot),
         Format::Svg => plot::svg(plot).map(String::into_bytes),
+    };
+    drawn.map_err(|e| Failure::new(e.to_string()))
+}
+
+/// Two runs below each other, in cycles from and to, or the first steps of the slower main loop.
+pub(crate) fn two(two: &Two, window: (Option<u64>, Option<u64>), format: Format) -> Result<Vec<u8>, Failure> {
+    let [a, b] = &two.ran;
+    let to = match window {
+        (None, None) => opening(&a.report).max(opening(&b.report)),
+        (_, to) => to,
+    };
+    let options = GanttOptions {
+        from: window.0,
+        to,
+        ctas: Some(a.subject.program.cluster.max(b.subject.program.cluster)),
+        ..GanttOptions::default()
+    };
+    let titled = |i: usize| {
+        let title = format!("{}: {}", ["A", "B"][i], two.records[i].title);
+        Timeline { title, ..two.records[i].clone() }
+    };
+    let drawn = match format {
+        Format::Png => gantt::png_two(&titled(0), &titled(1), &options),
+        Format::Svg => gantt::svg_two(&titled(0), &titled(1), &options).map(String::into_bytes),
     };
     drawn.map_err(|e| Failure::new(e.to_string()))
 }

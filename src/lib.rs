@@ -22,6 +22,7 @@ mod failure;
 mod files;
 mod gate;
 pub mod json;
+pub mod json_compare;
 mod json_plan;
 pub mod json_sweep;
 pub mod json_verify;

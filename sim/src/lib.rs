@@ -1,5 +1,6 @@
 //! The operations of GPU software pipelines, their semantics, and a discrete-event engine that times them.
 
+pub mod align;
 pub mod chain;
 pub mod code;
 pub mod diag;

@@ -3,6 +3,7 @@
 mod barriers;
 mod calibrate;
 mod check;
+pub(crate) mod compare;
 mod emit;
 mod expand;
 mod explain;
@@ -36,6 +37,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Barriers(args) => barriers::barriers(args, console),
         Command::Sweep(args) => sweep::sweep(args, console),
         Command::Merge(args) => merge::merge(args, console),
+        Command::Compare(args) => compare::compare(args, console),
         Command::Whatif(args) => whatif::whatif(args, console),
         Command::Check(args) => check::check(args, console),
         Command::Expand(args) => expand::expand(args, console),

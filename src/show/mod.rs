@@ -2,6 +2,7 @@
 
 mod barriers;
 mod beside;
+mod compare;
 mod critical;
 mod faults;
 mod numbers;
@@ -18,6 +19,7 @@ mod whatif;
 
 pub(crate) use barriers::barriers;
 pub(crate) use beside::{Neighbour, beside};
+pub(crate) use compare::compare;
 pub(crate) use numbers::{bytes, count, exact, of, percent, plain, short};
 pub(crate) use plan::plan;
 pub(crate) use sweep::sweep;

@@ -20,11 +20,14 @@ pub(crate) fn whatif(ran: &Ran, rows: &[Row], paint: Paint) -> String {
     for row in rows.iter().filter(|r| r.matters(base)) {
         let cell = |c| row.gain(c, base).map_or("-".to_string(), change);
         let cells = Change::ALL.map(cell);
-        let known = format!("{}, {}", row.unit, row.kind);
+        let known = format!("{}{}", row.unit, if row.kind == "estimated" { " *" } else { "" });
         t.row([row.key.clone(), plain(row.value), known].into_iter().chain(cells));
     }
     text += &t.text();
     text += "\n  Slower is a latency doubled, a rate or a capacity halved; faster the other way\n  round; free no latency, a rate without limit, sixteen times the capacity.\n";
+    if rows.iter().any(|r| r.matters(base) && r.kind == "estimated") {
+        text += "  * an estimate.\n";
+    }
     if rows.iter().any(|r| r.cycles.iter().any(Result::is_err)) {
         text += "  - cannot be run so.\n";
     }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   numbers   a run as a list of named numbers: what claims, sweeps and comparisons speak of
+//!   compare   two runs: what changed, by how much, at which wait or work
 //!   critical  the chain of causes that a run's end rests on, as shares of the time
 //!   whatif    each number of the machine scaled in turn, ranked by what a run would gain
 //!   sweep     values varied, one run a point: shards, resuming, joining the parts
@@ -12,6 +13,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may panic"))]
 
+pub mod compare;
 pub mod critical;
 pub mod numbers;
 pub mod sweep;

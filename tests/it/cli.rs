@@ -32,6 +32,7 @@ fn help_and_version_go_to_the_output() {
         "run",
         "verify",
         "barriers",
+        "compare",
         "sweep",
         "whatif",
         "merge",

@@ -8,6 +8,7 @@ fn documents_show_what_the_program_prints() {
     trycmd::TestCases::new()
         .register_bin("warpline", std::path::Path::new(env!("CARGO_BIN_EXE_warpline-under-test")))
         .case(format!("{root}/README.md"))
+        .case(format!("{root}/docs/answers.md"))
         .case(format!("{root}/docs/cli.md"))
         .case(format!("{root}/docs/viewer.md"));
 }

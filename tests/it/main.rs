@@ -6,6 +6,7 @@ mod bad_input;
 mod claims;
 mod cli;
 mod cli_files;
+mod compare;
 mod device;
 mod docs;
 mod emit;

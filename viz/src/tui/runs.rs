@@ -1,7 +1,8 @@
 //! The run that is looked at, or two, and which rows and operations of one are which of the other.
 
 use rustc_hash::FxHashMap;
-use warpline_sim::timeline::RowKind;
+use warpline_sim::align::operation;
+use warpline_sim::timeline::{RowKind, What};
 
 use super::model::{Kind, Model, Node};
 use super::state::Focus;
@@ -79,10 +80,9 @@ impl Runs {
     }
 }
 
-/// What an operation is, but for when. Two texts of one kernel may differ in their lines; what is said there is the same.
-fn key(m: &Model, span: u32) -> (u8, Option<&str>) {
-    let site = m.span(span).site.and_then(|i| m.t.sites.get(i as usize));
-    (m.class[span as usize], site.map(|s| s.text.as_str()))
+/// What an operation is, but for when.
+fn key(m: &Model, span: u32) -> (What, Option<&str>) {
+    operation(&m.t, m.span(span))
 }
 
 /// The rows of whole warps by CTA and warp: a measured run names them otherwise than a simulated one.

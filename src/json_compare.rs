@@ -1,0 +1,154 @@
+//! The object that `compare --json` prints; `docs/json.md` describes every field.
+
+use serde::Serialize;
+use warpline_sim::timeline::What;
+use warpline_study::compare::{Cause, Comparison};
+use warpline_viz::words;
+
+use crate::failure::Failure;
+use crate::json::text;
+use crate::simulate::Ran;
+
+/// Schema of `warpline compare --json`.
+pub const COMPARE: &str = "warpline.compare/1";
+
+#[derive(Serialize)]
+struct CompareObject<'a> {
+    schema: &'static str,
+    a: RunObject<'a>,
+    b: RunObject<'a>,
+    numbers: Vec<NumberObject>,
+    roles: Vec<RoleObject<'a>>,
+    operations: Vec<OperationObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct RunObject<'a> {
+    scenario: &'a str,
+    machine: &'a str,
+    cycles: f64,
+    time_us: f64,
+    bottleneck: &'a str,
+}
+
+#[derive(Serialize)]
+struct NumberObject {
+    name: &'static str,
+    a: Option<f64>,
+    b: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct RoleObject<'a> {
+    name: &'a str,
+    warps: [u32; 2],
+    causes: Vec<CauseObject<'a>>,
+    waits: Vec<CauseObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct CauseObject<'a> {
+    work: bool,
+    what: &'static str,
+    at: Option<&'a str>,
+    a: f64,
+    b: f64,
+}
+
+#[derive(Serialize)]
+struct OperationObject<'a> {
+    who: &'a str,
+    work: bool,
+    what: &'static str,
+    text: &'a str,
+    pairs: u32,
+    alone: [u32; 2],
+    a: f64,
+    b: f64,
+    parts_at: Option<u32>,
+}
+
+/// Two runs side by side.
+pub(crate) fn compare(ran: [&Ran; 2], c: &Comparison) -> Result<String, Failure> {
+    let [a, b] = ran.map(|r| RunObject {
+        scenario: &r.subject.name,
+        machine: &r.subject.machine.name,
+        cycles: r.report.cycles,
+        time_us: r.report.time_us,
+        bottleneck: &r.report.bottleneck,
+    });
+    let roles = c.roles.iter().map(|r| RoleObject {
+        name: &r.name,
+        warps: r.warps,
+        causes: r.causes.iter().map(cause).collect(),
+        waits: r.at.iter().map(cause).collect(),
+    });
+    let operations = c.operations.iter().map(|o| OperationObject {
+        who: &o.who,
+        work: is_work(o.what),
+        what: words::what(o.what),
+        text: &o.text,
+        pairs: o.pairs,
+        alone: o.alone,
+        a: o.cycles[0],
+        b: o.cycles[1],
+        parts_at: o.parts_at,
+    });
+    text(&CompareObject {
+        schema: COMPARE,
+        a,
+        b,
+        numbers: c.numbers.iter().map(|(name, [a, b])| NumberObject { name, a: *a, b: *b }).collect(),
+        roles: roles.collect(),
+        operations: operations.collect(),
+    })
+}
+
+fn cause(c: &Cause) -> CauseObject<'_> {
+    CauseObject {
+        work: is_work(c.what),
+        what: words::what(c.what),
+        at: c.at.as_deref(),
+        a: c.cycles[0],
+        b: c.cycles[1],
+    }
+}
+
+fn is_work(what: What) -> bool {
+    matches!(what, What::Work(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::tests::{documented, paths};
+    use crate::sample;
+    use std::collections::BTreeSet;
+    use warpline_sim::timeline::Stall;
+    use warpline_study::compare::{Operation, Role};
+
+    #[test]
+    fn the_document_has_every_field_of_a_comparison_and_no_other() {
+        let what = What::Stall(Stall::Barrier);
+        let cause = || vec![Cause { what, at: None, cycles: [1.0, 2.0] }];
+        let operation = Operation {
+            who: "w".into(),
+            what,
+            text: "t".into(),
+            pairs: 1,
+            alone: [0, 0],
+            cycles: [1.0, 2.0],
+            parts_at: Some(0),
+        };
+        let c = Comparison {
+            numbers: vec![("cycles", [Some(1.0), None])],
+            roles: vec![Role { name: "w".into(), warps: [1, 1], causes: cause(), at: cause() }],
+            operations: vec![operation],
+        };
+        let (a, b) = (sample::ran("a"), sample::ran("b"));
+        let mut found = BTreeSet::new();
+        let text = compare([&a, &b], &c).expect("serialisable");
+        paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
+        assert_eq!(found, documented(COMPARE));
+    }
+}

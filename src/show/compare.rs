@@ -1,0 +1,184 @@
+//! Two runs side by side as text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpline_sim::timeline::What;
+use warpline_study::compare::{Cause, Comparison, Operation, Role};
+use warpline_viz::words;
+
+use super::WIDTH;
+use super::numbers::{exact, plain, short};
+use super::roles::cut;
+use super::table::{Align, Table, wrap};
+use crate::console::Paint;
+use crate::simulate::Ran;
+
+/// Causes, waits and operations listed.
+const LINES: usize = 8;
+
+/// What changed, by how much, and why.
+pub(crate) fn compare(ran: [&Ran; 2], c: &Comparison, paint: Paint) -> String {
+    let name = |i: usize| format!("{} on {}", ran[i].subject.name, ran[i].subject.machine.name);
+    let mut text = format!("{}\n", paint.head(&wrap(&format!("A: {}", name(0)), WIDTH, 3)));
+    text += &format!("{}\n", paint.head(&wrap(&format!("B: {}", name(1)), WIDTH, 3)));
+    text += &settings(ran);
+    text += "\n";
+    text += &numbers(c, paint);
+    text += &why(ran, c, paint);
+    text += &operations(&c.operations, paint);
+    text + &sentence(ran, c)
+}
+
+/// Parameters of both that differ.
+fn settings(ran: [&Ran; 2]) -> String {
+    let params = |i: usize| ran[i].subject.program.params.iter().cloned().collect::<BTreeMap<String, i64>>();
+    let (a, b) = (params(0), params(1));
+    let mut words: Vec<String> = Vec::new();
+    for (name, v) in &a {
+        match b.get(name) {
+            Some(w) if w == v => {}
+            Some(w) => words.push(format!("{name}={v} / {w}")),
+            None => words.push(format!("{name}={v} / -")),
+        }
+    }
+    words.extend(b.iter().filter(|(n, _)| !a.contains_key(*n)).map(|(n, w)| format!("{n}=- / {w}")));
+    if words.is_empty() { String::new() } else { format!("{}\n", wrap(&format!("   {}", words.join("  ")), WIDTH, 3)) }
+}
+
+fn numbers(c: &Comparison, paint: Paint) -> String {
+    if c.numbers.is_empty() {
+        return "All numbers of the two runs are equal.\n\n".to_string();
+    }
+    let mut t = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right], 2);
+    t.row(["", "A", "B", "B - A", "%"]);
+    let word = |v: Option<f64>| v.map_or("-".to_string(), number);
+    for (name, [a, b]) in &c.numbers {
+        let (more, share) = match (a, b) {
+            (Some(a), Some(b)) => {
+                let share = if *a != 0.0 { format!("{:+.1}", (b / a - 1.0) * 100.0) } else { String::new() };
+                (signed(b - a), share)
+            }
+            _ => (String::new(), String::new()),
+        };
+        t.row([name.to_string(), word(*a), word(*b), more, share]);
+    }
+    format!("{}\n{}\n", paint.head("What changed"), t.text())
+}
+
+fn number(v: f64) -> String {
+    if v.fract() == 0.0 && v.abs() < 1e3 {
+        exact(v)
+    } else if v.fract() == 0.0 {
+        plain(v)
+    } else {
+        short(v)
+    }
+}
+
+fn signed(v: f64) -> String {
+    if v > 0.0 { format!("+{}", number(v)) } else { number(v) }
+}
+
+/// Each role's cycles by cause, then by the statement that waits.
+fn why(ran: [&Ran; 2], c: &Comparison, paint: Paint) -> String {
+    let mut text = format!("{}\n", paint.head("Why: cycles of a warp, work and waits; they add up to the runs'"));
+    let mut t = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right], 2);
+    t.row(["", "A", "B", "B - A"]);
+    for role in &c.roles {
+        let warps = |n: u32| if n == 0 { "-".to_string() } else { n.to_string() };
+        t.row([format!("{} (warps)", role.name), warps(role.warps[0]), warps(role.warps[1]), String::new()]);
+        // Of a role that only one run has, what it does is no difference.
+        if role.warps.contains(&0) {
+            continue;
+        }
+        // Below a thousandth of the run nothing is told.
+        let small = ran[0].report.cycles.max(ran[1].report.cycles) / 1000.0;
+        for cause in role.causes.iter().filter(|c| c.more().abs() >= small).take(LINES) {
+            t.row(cells(format!("  {}", what(cause.what)), cause));
+        }
+    }
+    text += &t.text();
+    text.push('\n');
+    text += &places(&c.roles);
+    text
+}
+
+fn cells(name: String, c: &Cause) -> [String; 4] {
+    [name, plain(c.cycles[0]), plain(c.cycles[1]), signed(c.more().round())]
+}
+
+fn what(w: What) -> String {
+    match w {
+        What::Stall(s) => format!("waits: {}", words::stall_long(s)),
+        What::Work(w) => words::work_long(w).to_string(),
+        What::Hold { .. } => String::new(),
+    }
+}
+
+/// The waits that differ most, by statement; of all roles but their mean where there are several.
+fn places(roles: &[Role]) -> String {
+    let own = if roles.len() > 1 { &roles[1..] } else { roles };
+    let mut all: Vec<(&str, &Cause)> = own.iter().flat_map(|r| r.at.iter().map(|c| (r.name.as_str(), c))).collect();
+    all.retain(|(_, c)| c.more().abs() >= 1.0);
+    all.sort_by(|a, b| b.1.more().abs().total_cmp(&a.1.more().abs()));
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut t = Table::new(&[Align::Right, Align::Left, Align::Left, Align::Left], 2);
+    for (role, c) in all.into_iter().take(LINES) {
+        let at = c.at.clone().unwrap_or_default();
+        t.row([signed(c.more().round()), role.to_string(), what(c.what).replace("waits: ", ""), at]);
+    }
+    let lines: String = t.text().lines().map(|l| cut(l) + "\n").collect();
+    format!("Waits that differ most, cycles of a warp, B - A\n{lines}\n")
+}
+
+/// Operations matched turn by turn.
+fn operations(all: &[Operation], paint: Paint) -> String {
+    let shown: Vec<&Operation> = all.iter().filter(|o| o.pairs > 0 && o.parts_at.is_some()).take(LINES).collect();
+    let mut text = String::new();
+    if !shown.is_empty() {
+        let mut t = Table::new(
+            &[Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left],
+            2,
+        );
+        t.row(["", "", "pairs", "A", "B", "from turn", ""]);
+        for o in shown {
+            let [a, b] = o.cycles.map(plain);
+            let from = o.parts_at.map_or(String::new(), |n| n.to_string());
+            t.row([o.who.clone(), words::what(o.what).to_string(), o.pairs.to_string(), a, b, from, o.text.clone()]);
+        }
+        let lines: String = t.text().lines().map(|l| cut(l) + "\n").collect();
+        text += &format!("{}\n{lines}\n", paint.head("The same operation in both, turn by turn: mean cycles"));
+    }
+    // What is said in one run only; a statement that merely waits in one of them is in both.
+    let said = |i: usize, work: bool| -> BTreeSet<&str> {
+        let all = all.iter().filter(|o| !work || matches!(o.what, What::Work(_)));
+        all.filter(|o| o.pairs > 0 || o.alone[i] > 0).map(|o| o.text.as_str()).filter(|t| !t.is_empty()).collect()
+    };
+    for (i, name) in ["A", "B"].into_iter().enumerate() {
+        let (here, there) = (said(i, true), said(1 - i, false));
+        let only = here.difference(&there);
+        let only: Vec<&str> = only.copied().collect();
+        if !only.is_empty() {
+            text += &format!("{}\n", wrap(&format!("Only in {name}: {}", only.join("; ")), WIDTH, 2));
+        }
+    }
+    if text.is_empty() { text } else { text.trim_end().to_string() + "\n\n" }
+}
+
+fn sentence(ran: [&Ran; 2], c: &Comparison) -> String {
+    let [a, b] = ran.map(|r| if r.report.time_us > 0.0 { r.report.time_us } else { r.report.cycles });
+    let more = (b / a - 1.0) * 100.0;
+    let main = c.roles.first().and_then(|all| all.causes.first()).filter(|c| c.more().abs() >= 1.0);
+    let cause = main.map_or(String::new(), |c| {
+        let word = if c.more() > 0.0 { "more" } else { "less" };
+        format!(" Most of all a warp spends {word} on \"{}\": {} cycles.", what(c.what), signed(c.more().round()))
+    });
+    let line = match more {
+        m if m.abs() < 0.05 => format!("B takes as long as A.{cause}"),
+        m if m > 0.0 => format!("B takes {m:.1} % more time than A.{cause}"),
+        m => format!("B takes {:.1} % less time than A.{cause}", -m),
+    };
+    format!("{}\n", wrap(&line, WIDTH, 2))
+}

@@ -1,0 +1,216 @@
+//! Two runs side by side: what changed, by how much, and at which wait or work.
+//!
+//! ```text
+//!   numbers     what both report, where it differs
+//!   roles       of each role's time, every cycle is work or one stall: the differences add up to that of the runs
+//!   operations  the n-th of a kind on a row is the n-th of the other run's row: its durations, and from which on they part
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpline_sim::Report;
+use warpline_sim::align::{operation, partners, turn};
+use warpline_sim::ir::Program;
+use warpline_sim::report::RoleTime;
+use warpline_sim::timeline::{RowKind, Stall, TICKS, Timeline, What};
+
+use crate::numbers::{METRICS, numbers};
+
+/// A number of both runs; `None` where one has it not.
+pub type Pair = [Option<f64>; 2];
+
+/// A cause, and the cycles of a warp that each run spends on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cause {
+    /// Work or wait.
+    pub what: What,
+    /// The statement that waits, in words; none for work and where both wait at many.
+    pub at: Option<String>,
+    /// Cycles in each run.
+    pub cycles: [f64; 2],
+}
+
+impl Cause {
+    /// By how many cycles the second run spends more on it.
+    pub fn more(&self) -> f64 {
+        self.cycles[1] - self.cycles[0]
+    }
+}
+
+/// A role of both runs, or of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Role {
+    /// Its name; `all warps` for the mean of all.
+    pub name: String,
+    /// Its warps of a CTA in each run; 0 where it has none.
+    pub warps: [u32; 2],
+    /// Classes of work and causes of waiting, the largest difference first; they add up to the cycles of the runs.
+    pub causes: Vec<Cause>,
+    /// Waits by statement, the largest difference first.
+    pub at: Vec<Cause>,
+}
+
+/// An operation of both runs, over all its iterations in the record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    /// Role, or engine.
+    pub who: String,
+    /// What it does.
+    pub what: What,
+    /// Its statement's text.
+    pub text: String,
+    /// Pairs found.
+    pub pairs: u32,
+    /// Operations of each run without a partner.
+    pub alone: [u32; 2],
+    /// Mean cycles of those in pairs.
+    pub cycles: [f64; 2],
+    /// The first turn, from 0, at which a pair's durations differ.
+    pub parts_at: Option<u32>,
+}
+
+/// What two runs have to do with each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The numbers that differ, in the order of [`METRICS`].
+    pub numbers: Vec<(&'static str, Pair)>,
+    /// All warps, then roles by name.
+    pub roles: Vec<Role>,
+    /// Operations whose durations or counts differ, the largest difference of the whole record first.
+    pub operations: Vec<Operation>,
+}
+
+/// Compares two runs and their records.
+pub fn compare(programs: [&Program; 2], reports: [&Report; 2], records: [&Timeline; 2]) -> Comparison {
+    let lists = [0, 1].map(|i| numbers(programs[i], reports[i]).into_iter().collect::<BTreeMap<String, f64>>());
+    let pair = |name: &str| [0, 1].map(|i| lists[i].get(name).copied());
+    let differ = METRICS.iter().map(|m| (m.name, pair(m.name))).filter(|(name, p)| p[0] != p[1] && *name != "events");
+    Comparison { numbers: differ.collect(), roles: roles(programs, reports), operations: operations(records) }
+}
+
+fn roles(programs: [&Program; 2], reports: [&Report; 2]) -> Vec<Role> {
+    let all = [0, 1].map(|i| mean(reports[i]));
+    let mut out = vec![role("all warps", programs, reports, [Some(&all[0]), Some(&all[1])])];
+    let names: BTreeSet<&str> = reports.iter().flat_map(|r| r.roles.iter().map(|r| r.name.as_str())).collect();
+    let one = names.len() == 1;
+    for name in names.into_iter().filter(|_| !one) {
+        let of = [0, 1].map(|i| reports[i].roles.iter().find(|r| r.name == name));
+        out.push(role(name, programs, reports, of));
+    }
+    out
+}
+
+/// The mean of all roles, each counted with its warps.
+fn mean(r: &Report) -> RoleTime {
+    let warps: u32 = r.roles.iter().map(|r| r.warps).sum();
+    let mut all =
+        RoleTime { name: String::new(), warps, work: BTreeMap::new(), stalls: BTreeMap::new(), at: Vec::new() };
+    let mut at: BTreeMap<(u32, Stall), f64> = BTreeMap::new();
+    for role in &r.roles {
+        let share = f64::from(role.warps) / f64::from(warps.max(1));
+        for (w, x) in &role.work {
+            *all.work.entry(*w).or_insert(0.0) += x * share;
+        }
+        for (s, x) in &role.stalls {
+            *all.stalls.entry(*s).or_insert(0.0) += x * share;
+        }
+        for (site, s, x) in &role.at {
+            *at.entry((*site, *s)).or_insert(0.0) += x * share;
+        }
+    }
+    all.at = at.into_iter().map(|((site, s), x)| (site, s, x)).collect();
+    all
+}
+
+fn role(name: &str, programs: [&Program; 2], reports: [&Report; 2], of: [Option<&RoleTime>; 2]) -> Role {
+    let mut by_class: BTreeMap<(u8, u8), Cause> = BTreeMap::new();
+    let mut by_place: BTreeMap<(Stall, String), Cause> = BTreeMap::new();
+    for i in 0..2 {
+        let Some(r) = of[i] else { continue };
+        let cycles = reports[i].cycles;
+        let work = r.work.iter().map(|(w, x)| ((0, *w as u8), What::Work(*w), *x));
+        let stalls = r.stalls.iter().map(|(s, x)| ((1, *s as u8), What::Stall(*s), *x));
+        for (key, what, x) in work.chain(stalls) {
+            by_class.entry(key).or_insert(Cause { what, at: None, cycles: [0.0; 2] }).cycles[i] += x * cycles;
+        }
+        for (site, s, x) in &r.at {
+            let Some(text) = programs[i].sites.get(*site as usize).map(|s| s.text.clone()) else { continue };
+            let cause = by_place.entry((*s, text.clone())).or_insert(Cause {
+                what: What::Stall(*s),
+                at: Some(text),
+                cycles: [0.0; 2],
+            });
+            cause.cycles[i] += x * cycles;
+        }
+    }
+    let sorted = |mut causes: Vec<Cause>| {
+        causes.sort_by(|a, b| b.more().abs().total_cmp(&a.more().abs()));
+        causes
+    };
+    Role {
+        name: name.to_string(),
+        warps: of.map(|r| r.map_or(0, |r| r.warps)),
+        causes: sorted(by_class.into_values().collect()),
+        at: sorted(by_place.into_values().collect()),
+    }
+}
+
+/// Who, what and where: what operations are told apart by.
+type Key = (String, (u8, u8), String);
+
+/// Sums of one sort of operation.
+#[derive(Default)]
+struct Sums {
+    pairs: u32,
+    alone: [u32; 2],
+    ticks: [u64; 2],
+    parts_at: Option<u32>,
+}
+
+fn operations(t: [&Timeline; 2]) -> Vec<Operation> {
+    let mut sums: BTreeMap<Key, (What, Sums)> = BTreeMap::new();
+    let turns = turn(t[0]);
+    let there = partners(t[0], t[1]);
+    let mut met = vec![false; t[1].spans.len()];
+    for i in 0..2 {
+        for (n, s) in t[i].spans.iter().enumerate() {
+            let who = match &t[i].rows[s.row as usize].kind {
+                RowKind::Agent { role, .. } => role.clone(),
+                RowKind::Engine(_) => t[i].rows[s.row as usize].name.clone(),
+                RowKind::Barrier(_) | RowKind::Slot(_) => continue,
+            };
+            let (what, text) = operation(t[i], s);
+            let key = match what {
+                What::Work(w) => (0, w as u8),
+                What::Stall(Stall::Ended | Stall::Launch) | What::Hold { .. } => continue,
+                What::Stall(s) => (1, s as u8),
+            };
+            let text = text.unwrap_or("").to_string();
+            let sum = &mut sums.entry((who, key, text)).or_insert((what, Sums::default())).1;
+            let partner = if i == 0 { there[n] } else { None };
+            match partner {
+                Some(p) => {
+                    let other = &t[1].spans[p as usize];
+                    met[p as usize] = true;
+                    let ticks = [s.end - s.start, other.end - other.start];
+                    sum.pairs += 1;
+                    sum.ticks[0] += ticks[0];
+                    sum.ticks[1] += ticks[1];
+                    if ticks[0] != ticks[1] {
+                        sum.parts_at = Some(sum.parts_at.map_or(turns[n], |at| at.min(turns[n])));
+                    }
+                }
+                None if i == 1 && met[n] => {}
+                None => sum.alone[i] += 1,
+            }
+        }
+    }
+    let weight = |s: &Sums| s.ticks[0].abs_diff(s.ticks[1]);
+    let mut list: Vec<_> = sums.into_iter().filter(|(_, (_, s))| weight(s) > 0 || s.alone != [0, 0]).collect();
+    list.sort_by_key(|(_, (_, s))| std::cmp::Reverse((weight(s), s.alone[0].abs_diff(s.alone[1]))));
+    let operation = |((who, _, text), (what, s)): (Key, (What, Sums))| {
+        let mean = |ticks: u64| ticks as f64 / TICKS as f64 / f64::from(s.pairs.max(1));
+        Operation { who, what, text, pairs: s.pairs, alone: s.alone, cycles: s.ticks.map(mean), parts_at: s.parts_at }
+    };
+    list.into_iter().map(operation).collect()
+}
