@@ -165,7 +165,7 @@ pub struct Compare {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Second run")]
     pub with_set: Vec<Setting>,
 
-    /// Draw both timelines below each other, to one scale (.png or .svg)
+    /// Draw both timelines in one chart (.png or .svg)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
 

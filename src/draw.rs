@@ -177,26 +177,19 @@ pub(crate) fn plot(plot: &Plot, format: Format) -> Result<Vec<u8>, Failure> {
     drawn.map_err(|e| Failure::new(e.to_string()))
 }
 
-/// Two runs below each other, in cycles from and to, or the first steps of the slower main loop.
+/// Two runs in one chart, in cycles from and to, or the first steps of the slower main loop.
 pub(crate) fn two(two: &Two, window: (Option<u64>, Option<u64>), format: Format) -> Result<Vec<u8>, Failure> {
     let [a, b] = &two.ran;
     let to = match window {
-        (None, None) => opening(&a.report).max(opening(&b.report)),
+        (None, None) => opening(&a.report).zip(opening(&b.report)).map(|(a, b)| a.max(b)),
         (_, to) => to,
     };
-    let options = GanttOptions {
-        from: window.0,
-        to,
-        ctas: Some(a.subject.program.cluster.max(b.subject.program.cluster)),
-        ..GanttOptions::default()
-    };
-    let titled = |i: usize| {
-        let title = format!("{}: {}", ["A", "B"][i], two.records[i].title);
-        Timeline { title, ..two.records[i].clone() }
-    };
+    let ctas = |ran: &Ran| Some(ran.subject.program.cluster);
+    let (both, headings) = gantt::beside(&two.records[0], &two.records[1], (ctas(a), ctas(b)));
+    let options = GanttOptions { from: window.0, to, headings, ..GanttOptions::default() };
     let drawn = match format {
-        Format::Png => gantt::png_two(&titled(0), &titled(1), &options),
-        Format::Svg => gantt::svg_two(&titled(0), &titled(1), &options).map(String::into_bytes),
+        Format::Png => gantt::png(&both, &options),
+        Format::Svg => gantt::svg(&both, &options).map(String::into_bytes),
     };
     drawn.map_err(|e| Failure::new(e.to_string()))
 }

@@ -3,10 +3,10 @@
 use warpline_sim::timeline::Timeline;
 use warpline_study::compare::compare as study;
 
-use super::trace::record;
 use crate::cli::Compare;
 use crate::console::Console;
 use crate::failure::{Failure, Status};
+use crate::recorded::record;
 use crate::simulate::Ran;
 use crate::{draw, json_compare, load, output, show};
 
@@ -22,7 +22,7 @@ pub(super) fn compare(args: &Compare, console: &mut Console) -> Result<Status, F
         return Err(Failure::new("compare takes no --schedule: what keeps to one has no time of its own"));
     }
     let subject = load::load(&args.subject)?;
-    let with = load::load_with(&subject, &args.with, &args.with_set, &args.subject)?;
+    let with = load::load_with(&subject, &args.with, &args.with_set, None, &args.subject)?;
     let (a, first) = record(subject, console)?;
     let (b, second) = record(with, console)?;
     let two = Two { ran: [a, b], records: [first, second] };

@@ -44,7 +44,7 @@ pub fn layout<'t>(t: &'t Timeline, options: &'t GanttOptions) -> Result<Scene, G
     let (asked, idle) = (tracks.len(), chosen - tracks.len());
     let measure = Measure::new().ok_or(GanttError::Font)?;
     let column = LabelColumn::new(&tracks, &measure, em, width);
-    let x = (em + column.width()).max(options.plot_from.min(width / 2));
+    let x = em + column.width();
     let scale = Scale { window, x, w: (width - x - em).max(1) };
     let steps = Steps::new(t, &tracks);
     let frame = Frame { t, theme: options.theme, em, scale, steps, headings: &options.headings };

@@ -42,7 +42,7 @@ mod subset;
 pub(crate) mod svg;
 pub(crate) mod theme;
 
-use warpline_sim::timeline::{TICKS, Timeline};
+use warpline_sim::timeline::Timeline;
 
 pub use beside::beside;
 pub use layout::layout;
@@ -53,41 +53,6 @@ pub use theme::{Rgb, Theme};
 /// Draws a timeline as an SVG document, with the letters it uses embedded.
 pub fn svg(t: &Timeline, options: &GanttOptions) -> Result<String, GanttError> {
     svg::svg(&layout(t, options)?, &t.title)
-}
-
-/// Lays two timelines out below each other, in the same window and to the same scale.
-///
-/// # Errors
-/// As for one; where the two together are too tall.
-pub fn layout_two(a: &Timeline, b: &Timeline, options: &GanttOptions) -> Result<Scene, GanttError> {
-    // One scale: as much time, and names as wide, in both.
-    let end = a.end.max(b.end).div_ceil(TICKS).max(1);
-    let options =
-        GanttOptions { to: Some(options.to.map_or(end, |to| to.min(end))), past_end: true, ..options.clone() };
-    let from = layout(a, &options)?.plot.x.max(layout(b, &options)?.plot.x);
-    let options = GanttOptions { plot_from: from, ..options };
-    let (top, below) = (layout(a, &options)?, layout(b, &options)?);
-    let height = top.height + below.height;
-    if height > MAX_SIZE.1 as i32 {
-        return Err(GanttError::Size { width: top.width as u32, height: height as u32, scale: options.scale });
-    }
-    Ok(top.above(below))
-}
-
-/// Draws two timelines below each other as an SVG document.
-///
-/// # Errors
-/// As [`layout_two`].
-pub fn svg_two(a: &Timeline, b: &Timeline, options: &GanttOptions) -> Result<String, GanttError> {
-    svg::svg(&layout_two(a, b, options)?, &a.title)
-}
-
-/// Draws two timelines below each other as a PNG.
-///
-/// # Errors
-/// As [`layout_two`].
-pub fn png_two(a: &Timeline, b: &Timeline, options: &GanttOptions) -> Result<Vec<u8>, GanttError> {
-    raster::png(&layout_two(a, b, options)?, options.scale)
 }
 
 /// Draws a timeline as a PNG.

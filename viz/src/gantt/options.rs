@@ -57,10 +57,6 @@ pub struct GanttOptions {
     pub headings: Vec<String>,
     /// Whether arrows show who woke whom (where there are few enough to follow).
     pub wakes: bool,
-    /// The window may reach past the timeline's end, beside a longer one.
-    pub past_end: bool,
-    /// The plot begins no further left than this, in layout pixels, beside one with longer names.
-    pub plot_from: i32,
 }
 
 impl Default for GanttOptions {
@@ -78,8 +74,6 @@ impl Default for GanttOptions {
             remarks: Vec::new(),
             headings: Vec::new(),
             wakes: true,
-            past_end: false,
-            plot_from: 0,
         }
     }
 }

@@ -238,23 +238,6 @@ impl Scene {
         strips.filter_map(|s| self.texts.get(s)).flatten()
     }
 
-    /// This picture with another one below it, of the same width. Its plot stays the one of the first.
-    pub(crate) fn above(mut self, below: Scene) -> Scene {
-        let down = self.height;
-        self.height += below.height;
-        let lower = |item: Item| match item {
-            Item::Fill(area) => Item::Fill(Area { y: area.y + down, ..area }),
-            Item::Line([x0, y0, x1, y1]) => Item::Line([x0, y0 + down, x1, y1 + down]),
-            Item::Triangle(points) => Item::Triangle(points.map(|(x, y)| (x, y + down))),
-            Item::Text { area, baseline, em, text } => {
-                Item::Text { area: Area { y: area.y + down, ..area }, baseline: baseline + down, em, text }
-            }
-        };
-        self.items.extend(below.items.into_iter().map(|d| Drawn { item: lower(d.item), ..d }));
-        self.finish();
-        self
-    }
-
     /// Puts the items in drawing order.
     pub(crate) fn finish(&mut self) {
         self.items.sort_by(|a, b| {

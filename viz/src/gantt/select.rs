@@ -19,8 +19,7 @@ impl Window {
     pub(crate) fn new(t: &Timeline, options: &GanttOptions) -> Result<Window, GanttError> {
         let end = t.end.max(TICKS);
         let from = options.from.unwrap_or(0).saturating_mul(TICKS);
-        let to = options.to.map_or(end, |to| to.saturating_mul(TICKS));
-        let to = if options.past_end { to } else { to.min(end) };
+        let to = options.to.map_or(end, |to| to.saturating_mul(TICKS)).min(end);
         if from >= to {
             let cycles = |ticks: u64| ticks.div_ceil(TICKS);
             return Err(GanttError::Window {
