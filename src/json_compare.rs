@@ -17,7 +17,7 @@ struct CompareObject<'a> {
     schema: &'static str,
     a: RunObject<'a>,
     b: RunObject<'a>,
-    numbers: Vec<NumberObject>,
+    changed: Vec<NumberObject>,
     roles: Vec<RoleObject<'a>>,
     operations: Vec<OperationObject<'a>>,
 }
@@ -98,7 +98,7 @@ pub(crate) fn compare(ran: [&Ran; 2], c: &Comparison) -> Result<String, Failure>
         schema: COMPARE,
         a,
         b,
-        numbers: c.numbers.iter().map(|(name, [a, b])| NumberObject { name, a: *a, b: *b }).collect(),
+        changed: c.numbers.iter().map(|(name, [a, b])| NumberObject { name, a: *a, b: *b }).collect(),
         roles: roles.collect(),
         operations: operations.collect(),
     })

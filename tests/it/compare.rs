@@ -30,7 +30,7 @@ fn the_causes_add_up_to_the_difference_of_the_runs() {
 #[test]
 fn a_run_beside_itself_differs_in_nothing() {
     let c = json(&["metal/triple_buffer", "metal/triple_buffer", "--set", "m=512"]);
-    assert!(c["numbers"].as_array().unwrap().is_empty() && c["operations"].as_array().unwrap().is_empty(), "{c:#}");
+    assert!(c["changed"].as_array().unwrap().is_empty() && c["operations"].as_array().unwrap().is_empty(), "{c:#}");
     let said = warpline(&["compare", "metal/triple_buffer", "metal/triple_buffer", "--set", "m=512"]);
     assert!(said.out.contains("All numbers of the two runs are equal") && said.out.contains("B takes as long as A."));
 }
