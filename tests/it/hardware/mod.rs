@@ -39,7 +39,7 @@ fn the_page_is_what_was_recorded() {
 fn what_is_proved_was_right() {
     let odd: Vec<String> = mutants()
         .iter()
-        .filter(|m| m.holds && !m.observed.fine() && !record::KNOWN.contains(&m.case.as_str()))
+        .filter(|m| m.holds && !m.observed.fine())
         .map(|m| m.case.clone())
         .chain(scenarios().iter().filter(|s| s.holds && !s.observed.fine()).map(|s| s.case.clone()))
         .chain(museum().iter().filter(|m| !m.fix.fine()).map(|m| m.name.clone()))
@@ -51,14 +51,5 @@ fn what_is_proved_was_right() {
 fn every_deadlock_that_is_certain_hung_or_was_trapped() {
     for m in mutants().iter().filter(|m| m.letter == 'd') {
         assert!(matches!(m.observed, Observed::Hang(_) | Observed::Fault), "{}: {:?}", m.case, m.observed);
-    }
-}
-
-/// The mutants that are known to be judged wrongly are still so; when one is not, its row leaves DEVIATIONS.md.
-#[test]
-fn fixme_registers_that_nothing_wrote_are_read_on_hardware_too() {
-    for case in record::KNOWN {
-        let m = mutants().into_iter().find(|m| m.case == case).unwrap();
-        assert!(m.holds && !m.observed.fine(), "{case}: {:?}", m.observed);
     }
 }

@@ -7,9 +7,6 @@ use warpline_scenarios::{embedded, scenario};
 
 use super::read;
 
-/// Mutants that are proved and gave another result: `lds` into the other register of two, DEVIATIONS.md 32.
-pub(super) const KNOWN: [&str; 2] = ["sm80_multistage.14", "sm80_multistage.16"];
-
 /// What became of a kernel on the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Observed {
