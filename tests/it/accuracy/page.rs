@@ -52,8 +52,9 @@ pub(super) fn page(sample: &[Row], ours: &[Row], sweep: &Sweep, others: &[Other]
     }
     s += "\n<a id=\"h200-more\"></a>\n## More of them, ours\n\n";
     s += "`calibrate/data/h200_gemm.csv`, the same kernels by `calibrate/probes/gemm.py` in another session: more tiles, warps and sizes. \
-          The last 110 were measured once the model was done; two rules of the compiler came from them (when both operands' loads are in \
-          flight at one stage, and which products ptxas serialises), and no number. Rows marked * are not in the summary, because they are \
+          The last 110 were measured once the model was done, and stood at 10 % then. Rules of the compiler came from them (when both operands' \
+          loads are in flight at one stage, which products ptxas serialises, rows that do not start with a line), and three overheads \
+          became medians over all rows (what a CTA's start takes in the two kernels, and in `launch.cta`). Rows marked * are not in the summary, because they are \
           compiled to something else than the kernels here say: element by element, where n or k is no multiple of 16, or with \
           accumulators in memory, where a thread has 256 of them.\n\n";
     rows(&mut s, ours);
