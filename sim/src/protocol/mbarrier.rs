@@ -4,7 +4,7 @@
 //! at `expect`. The byte count may be negative while an arrival is pending: a copy may land before its `expect`.
 
 use crate::code::Code;
-use crate::ir::{BarRef, Binary, MbarId, Phase, Where};
+use crate::ir::{BarRef, Binary, Instr, MbarId, Op, Phase, Where};
 
 use super::AgentId;
 use super::eval::Judged;
@@ -259,8 +259,12 @@ impl World<'_> {
         let row = self.mbar_row(ix);
         for x in std::mem::take(&mut self.expects[ix as usize]) {
             if !self.rows.has(row, x.epoch) {
+                let what = match &self.prog.code[x.pc as usize] {
+                    Instr::Op { op: Op::CpArrive { .. }, .. } => "adds an arrival to",
+                    _ => "expects bytes of",
+                };
                 let message = format!(
-                    "expects bytes of phase {done} of {}; nothing orders it before the phase's arrivals, so the phase can complete without them",
+                    "{what} phase {done} of {}; nothing orders it before the phase's arrivals, so the phase can complete without them",
                     self.mbar_name(ix)
                 );
                 self.find(Code::LateExpect, a, x.pc, message, None);

@@ -146,6 +146,12 @@ impl World<'_> {
                 }
                 let epoch = self.start(a, StreamKind::Cp, 1);
                 let row = self.released(a, Some(epoch));
+                if !noinc {
+                    // What it adds to the count is in time only if another arrival of the phase comes behind it; its own,
+                    // which `row` goes with, does not tell.
+                    let access = self.own_access(a, pc);
+                    self.expects[ix as usize].push(access);
+                }
                 let mut f = Flight::new(a, pc);
                 f.follows = Some(epoch);
                 f.streams.push((StreamKind::Cp, epoch.clock));

@@ -3,6 +3,27 @@
 use super::{check, message};
 
 #[test]
+fn copies_that_join_a_phase_do_so_before_its_last_arrival() {
+    // `cp.async.mbarrier.arrive` without `.noinc` adds to the count: behind the thread's own arrival it may be too late.
+    check(
+        "a100",
+        "
+          grid 1  warps 1
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          mbar full (32)
+          all:
+            warp 0: elect: init full
+            barrier
+            cp A[0, 0] -> a
+            arrive full per thread
+            cp.arrive full    //~ transaction bytes
+            commit cp;  wait cp <= 0
+        ",
+    );
+}
+
+#[test]
 fn a_phase_completes_when_no_arrival_is_pending_and_no_byte_missing() {
     check(
         "h200",
