@@ -1,5 +1,7 @@
 //! Every expansion of the loops at hand, proved.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 use warpline_scenarios::pipeline::{Ask, Schedule, Via};
 use warpline_verify::Outcome;
@@ -46,9 +48,9 @@ fn expansions_hold_for_every_trip_count() {
             cases.extend((1..=4).map(|stages| ("wgmma", "h200", via, schedule, stages, stages == 2)));
         }
     }
-    let bounded: usize = cases
+    let bounded: BTreeSet<&str> = cases
         .into_par_iter()
-        .map(|(name, on, via, schedule, stages, guarded)| {
+        .filter_map(|(name, on, via, schedule, stages, guarded)| {
             let from = if name == "wgmma" { "triton" } else { "tilelang" };
             let text = kernel(&format!("oracles/{from}/{name}.pipe"));
             let (rules, arch) = machine(on);
@@ -62,8 +64,9 @@ fn expansions_hold_for_every_trip_count() {
             let e = expanded(&text, &[], &ask);
             let v = decided(&e.text, &[], rules);
             holds(&v, &format!("{name} on {on}, {ask:?}"), &e.text);
-            usize::from(v.outcome != Outcome::Proved)
+            (v.outcome != Outcome::Proved).then_some(name)
         })
-        .sum();
-    println!("{bounded} are proved for a range of trip counts only");
+        .collect();
+    // Copies that nobody reads pile up, so no state recurs; all others are proved for every trip count.
+    assert_eq!(bounded, BTreeSet::from(["unread"]));
 }
