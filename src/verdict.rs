@@ -5,7 +5,7 @@ use std::time::Instant;
 use warpline_scenarios::Expect;
 use warpline_sim::ir::Program;
 use warpline_sim::report::FindingKind;
-use warpline_verify::{Options, Outcome, Redundancy, Suggested, Trips, Value, Verdict, Witness};
+use warpline_verify::{AtTrips, Options, Outcome, Redundancy, Suggested, Trips, Value, Verdict, Witness};
 
 use crate::cli::{Proof, Subject};
 use crate::console::Console;
@@ -35,6 +35,12 @@ pub(crate) struct Varied {
     pub(crate) name: String,
     /// `k = n x 64`.
     pub(crate) meaning: String,
+}
+
+impl Varied {
+    fn of(trips: &Trips<'_>) -> Varied {
+        Varied { name: trips.name.clone(), meaning: trips.meaning() }
+    }
 }
 
 /// How a verdict was reached, in words.
@@ -99,14 +105,10 @@ pub(crate) const ASSUMPTIONS: [&str; 6] = [
 
 fn subject(name: &str, proof: &Proof) -> Result<Loaded, Failure> {
     supported(&Subject {
-        scenario: name.to_string(),
         machine: proof.machine.clone(),
         set: proof.set.clone(),
         fence: proof.fence.clone(),
-        fidelity: None,
-        no_skip: false,
-        max_events: None,
-        schedule: None,
+        ..Subject::named(name)
     })
 }
 
@@ -119,23 +121,25 @@ pub(crate) fn supported(subject: &Subject) -> Result<Loaded, Failure> {
 
 /// The verdict on a subject that is loaded.
 pub(crate) fn of(subject: &Loaded) -> Verdict {
-    varied(subject, |at| warpline_verify::verify(&subject.program, at, subject.rules(), Options::default()))
+    varied(subject, |at, _| warpline_verify::verify(&subject.program, at, subject.rules(), Options::default()))
 }
 
 /// What becomes of each synchronisation of a subject that is loaded.
 pub(crate) fn sifted(subject: &Loaded) -> Redundancy {
-    varied(subject, |at| warpline_verify::redundancy(&subject.program, at, subject.rules(), Options::default(), &|| {}))
+    varied(subject, |at, _| {
+        warpline_verify::redundancy(&subject.program, at, subject.rules(), Options::default(), &|| {})
+    })
 }
 
-/// Hands over the kernel at any trip count, where it has one.
-fn varied<T>(subject: &Loaded, f: impl FnOnce(Option<warpline_verify::AtTrips<'_>>) -> T) -> T {
+/// Hands over the kernel at any trip count, where it has one, and the parameter that sets it.
+fn varied<T>(subject: &Loaded, f: impl FnOnce(Option<AtTrips<'_>>, Option<&Trips<'_>>) -> T) -> T {
     let trips = trips(subject);
     let at = |n| trips.as_ref().and_then(|t| t.at(n));
-    f(if trips.is_some() { Some(&at) } else { None })
+    f(if trips.is_some() { Some(&at) } else { None }, trips.as_ref())
 }
 
 fn options(proof: &Proof) -> Options {
-    Options { max_trips: proof.max_trips as i64, max_steps: proof.max_steps }
+    Options { max_trips: proof.max_trips, max_steps: proof.max_steps }
 }
 
 /// Verifies what a command line names, with a sign of life; with `mend`, looks for a change that mends a fault.
@@ -150,10 +154,7 @@ pub(crate) fn decide(name: &str, proof: &Proof, mend: bool) -> Result<Verified, 
     let start = Instant::now();
     let rules = subject.rules();
     let options = options(proof);
-    let (verdict, varied, broken, witness, suggested) = {
-        let trips = trips(&subject);
-        let at = |n| trips.as_ref().and_then(|t| t.at(n));
-        let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
+    let (verdict, varied, broken, witness, suggested) = varied(&subject, |at, trips| {
         let verdict = warpline_verify::verify(&subject.program, at, rules, options);
         let x = verdict.violation.as_ref();
         let broken = x.and_then(|x| x.trips.map_or_else(|| Some(subject.program.clone()), |n| at.and_then(|at| at(n))));
@@ -161,12 +162,11 @@ pub(crate) fn decide(name: &str, proof: &Proof, mend: bool) -> Result<Verified, 
             x.zip(broken.as_ref()).and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
         let allowed = |p: &Program| warpline_sim::engine::supported(p, &subject.machine).is_ok();
         let suggested = x.zip(broken.as_ref()).filter(|_| mend).map(|(x, p)| {
-            let values = one_stage_more(&subject, trips.as_ref());
+            let values = one_stage_more(&subject, trips);
             warpline_verify::suggest((&subject.program, p), at, rules, options, x, &values, &allowed)
         });
-        let varied = trips.as_ref().map(|t| Varied { name: t.name.clone(), meaning: t.meaning() });
-        (verdict, varied, broken, witness, suggested)
-    };
+        (verdict, trips.map(Varied::of), broken, witness, suggested)
+    });
     Ok(Verified { subject, verdict, varied, broken, witness, suggested, wall_s: start.elapsed().as_secs_f64() })
 }
 
@@ -210,13 +210,10 @@ pub(crate) fn sift(console: &Console, name: &str, proof: &Proof) -> Result<Sifte
     let progress = Progress::start(console.look.progress, format!("looking at the barriers of {}", subject.name));
     let start = Instant::now();
     let rules = subject.rules();
-    let (result, varied) = {
-        let trips = trips(&subject);
-        let at = |n| trips.as_ref().and_then(|t| t.at(n));
-        let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
+    let (result, varied) = varied(&subject, |at, trips| {
         let result = warpline_verify::redundancy(&subject.program, at, rules, options(proof), &|| {});
-        (result, trips.as_ref().map(|t| Varied { name: t.name.clone(), meaning: t.meaning() }))
-    };
+        (result, trips.map(Varied::of))
+    });
     drop(progress);
     Ok(Sifted { subject, result, varied, wall_s: start.elapsed().as_secs_f64() })
 }

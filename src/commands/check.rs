@@ -62,16 +62,7 @@ pub(super) fn check(args: &Check, console: &mut Console) -> Result<Status, Failu
 }
 
 fn one(name: &str) -> Result<Vec<Judged>, Failure> {
-    let subject = Subject {
-        scenario: name.to_string(),
-        machine: None,
-        set: Vec::new(),
-        fence: Vec::new(),
-        fidelity: None,
-        no_skip: false,
-        max_events: None,
-        schedule: None,
-    };
+    let subject = Subject::named(name);
     let loaded = load::load(&subject)?;
     claims::evaluate(&loaded, None, &subject)
 }

@@ -9,15 +9,9 @@ use crate::{output, verdict};
 
 pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Failure> {
     let subject = verdict::supported(&Subject {
-        scenario: args.scenario.clone(),
         machine: args.machine.clone(),
         set: args.set.clone(),
-        // The model has none.
-        fence: Vec::new(),
-        fidelity: None,
-        no_skip: false,
-        max_events: None,
-        schedule: None,
+        ..Subject::named(&args.scenario)
     })?;
     let program = match args.trips {
         None => subject.program.clone(),

@@ -24,7 +24,7 @@ pub(super) fn plan(args: &Plan, console: &mut Console) -> Result<Status, Failure
         set: &subject.program.params.iter().cloned().collect(),
         machine: &subject.machine,
         rules: subject.rules(),
-        proof: Options { max_trips: args.proof.max_trips as i64, max_steps: args.proof.max_steps },
+        proof: Options { max_trips: args.proof.max_trips, max_steps: args.proof.max_steps },
         run,
         stages: args.stages,
         most: args.max_candidates as usize,

@@ -44,16 +44,7 @@ fn pair(console: &Console, args: &Validate, t: &Timed, scenario: &str, set: &[St
         let (name, value) = s.split_once('=')?;
         Some(Setting::Kernel(name.to_string(), value.parse().ok()?))
     });
-    let subject = Subject {
-        scenario: scenario.to_string(),
-        machine: Some(args.machine.clone()),
-        set: set.collect(),
-        fence: Vec::new(),
-        no_skip: false,
-        fidelity: None,
-        max_events: None,
-        schedule: None,
-    };
+    let subject = Subject { machine: Some(args.machine.clone()), set: set.collect(), ..Subject::named(scenario) };
     let ran = simulate(console, load::load(&subject)?, None)?;
     let measured = t.cycles();
     Ok(Pair {

@@ -125,10 +125,11 @@ fn shares(r: &Report, out: &mut Vec<(String, f64)>) {
         let name = identifier(&role.name);
         out.push((format!("busy_{name}"), role.work.values().sum()));
         out.push((format!("wait_{name}"), role.stalls.values().sum()));
-        for work in WORK {
+        for work in Work::ALL {
             out.push((format!("work_{name}_{}", work.name()), role.work.get(&work).copied().unwrap_or(0.0)));
         }
-        for stall in STALLS {
+        // No role of a whole run ends before it, and only a schedule holds one back.
+        for stall in Stall::ALL.into_iter().filter(|s| !matches!(s, Stall::Held | Stall::Ended)) {
             let share = role.stalls.get(&stall).copied().unwrap_or(0.0);
             out.push((format!("stall_{name}_{}", identifier(stall.word())), share));
         }
@@ -142,22 +143,3 @@ fn shares(r: &Report, out: &mut Vec<(String, f64)>) {
 pub fn identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
-
-const WORK: [Work; 7] = [Work::Load, Work::Shared, Work::Mma, Work::Alu, Work::Store, Work::Sync, Work::Control];
-
-const STALLS: [Stall; 14] = [
-    Stall::Launch,
-    Stall::Issue,
-    Stall::Global,
-    Stall::Shared,
-    Stall::Tensor,
-    Stall::Alu,
-    Stall::Barrier,
-    Stall::Named,
-    Stall::Join,
-    Stall::Cluster,
-    Stall::Mbarrier,
-    Stall::Group,
-    Stall::Counter,
-    Stall::Pool,
-];

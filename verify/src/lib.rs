@@ -74,8 +74,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { max_trips: 160, max_steps: 20_000_000 }
+        Options { max_trips: Self::MAX_TRIPS, max_steps: Self::MAX_STEPS }
     }
+}
+
+impl Options {
+    /// Trip counts tried one by one, unless the caller says otherwise: more than three times the stages of any ring there is.
+    pub const MAX_TRIPS: i64 = 160;
+    /// Steps of agents in one run, unless the caller says otherwise: seconds of work.
+    pub const MAX_STEPS: u64 = 20_000_000;
 }
 
 /// What was decided.

@@ -1,0 +1,66 @@
+//! Kernels on real devices, and machine files.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Subject;
+
+/// `warpline emit`.
+#[derive(Debug, Args)]
+pub struct Emit {
+    /// What to write.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// For what
+    #[arg(long, value_enum)]
+    pub target: Target,
+
+    /// The file to write; `-` for the standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+
+    /// Make the N-th slip of the pen first, from 0 in the order of docs/mutation.md; a note says which it is
+    #[arg(long, value_name = "N")]
+    pub mutant: Option<usize>,
+}
+
+/// Source languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// CUDA C++ for sm_80 to sm_90a.
+    Cuda,
+}
+
+/// `warpline calibrate`.
+#[derive(Debug, Args)]
+pub struct Calibrate {
+    /// `recorded`, what was measured on one H200; or `cuda:N`, which needs nvcc beside the device
+    #[arg(long, value_name = "DEVICE")]
+    pub device: String,
+
+    /// The machine whose file the numbers go into: a built-in name (`h200`) or a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
+    pub machine: String,
+
+    /// The machine file to write; without it, what would move is shown only
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `warpline validate`.
+#[derive(Debug, Args)]
+pub struct Validate {
+    /// Take the kernels that were timed on one H200; without it, a device would have to be asked, which is not written yet
+    #[arg(long)]
+    pub recorded: bool,
+
+    /// The machine that predicts: a built-in name or a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
+    pub machine: String,
+
+    /// Draw measured and simulated cycles against each other; the ending (.png or .svg) says the format
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}

@@ -1,0 +1,132 @@
+//! Kernels as text, and what there is to name.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap_complete::Shell;
+use warpline_scenarios::pipeline::{Schedule, Via};
+
+use super::values::{schedule, setting, via};
+use super::{Proof, Setting};
+
+/// `warpline list`.
+#[derive(Debug, Args)]
+pub struct List {
+    /// Only those whose names begin like this; without it, the museum of bugs is one line
+    #[arg(value_name = "PREFIX")]
+    pub prefix: Option<String>,
+}
+
+/// `warpline expand`.
+#[derive(Debug, Args)]
+pub struct Expand {
+    /// A built-in scenario, a scenario file (.toml) or a kernel (.pipe)
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: String,
+
+    /// The machine: a built-in name (`h200`) or a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
+    pub machine: Option<String>,
+
+    /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
+    pub set: Vec<Setting>,
+
+    /// What carries the copies: sync, registers, cp, dma, tma, tma_joint; without it, what the kernel or the machine says
+    #[arg(long, value_name = "WAY", value_parser = via)]
+    pub via: Option<Via>,
+
+    /// How stages are given: num_stages, triton, multistage, two_step_ahead, table
+    #[arg(long, value_name = "SCHEDULE", value_parser = schedule)]
+    pub schedule: Option<Schedule>,
+
+    /// The number of stages
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=64))]
+    pub stages: Option<i64>,
+
+    /// One guarded loop (guarded), or prologue, body and epilogue (unrolled)
+    #[arg(long, value_name = "FORM", value_parser = ["guarded", "unrolled"])]
+    pub form: Option<String>,
+
+    /// Write the kernel here instead of printing it
+    #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
+    pub output: Option<PathBuf>,
+
+    /// Print one JSON object with the plan and the kernel (schema `warpline.expand/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `warpline plan`.
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// A built-in scenario, a scenario file (.toml) or a kernel (.pipe), with a `pipelined` loop
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: String,
+
+    /// How.
+    #[command(flatten)]
+    pub proof: Proof,
+
+    /// Largest number of stages tried
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(i64).range(1..=16))]
+    pub stages: i64,
+
+    /// Look at so many candidates, at most; a search that is cut ends with exit status 3
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_candidates: u32,
+
+    /// Give up a run after this many events
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: Option<u64>,
+
+    /// Write the best kernel here
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Print one JSON object (schema `warpline.plan/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline models`.
+#[derive(Debug, Args)]
+pub struct Models {
+    /// A machine, or a machine file (.toml)
+    pub name: Option<String>,
+
+    /// Print one JSON object (schema `warpline.models/1`)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `warpline new`.
+#[derive(Debug, Args)]
+pub struct New {
+    /// Name of the kernel; NAME.pipe and NAME.toml are written, and nothing is overwritten
+    #[arg(value_name = "NAME")]
+    pub name: PathBuf,
+}
+
+/// `warpline fmt`.
+#[derive(Debug, Args)]
+pub struct Fmt {
+    /// Kernels (.pipe), or folders to search for them
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Change nothing; name the files that would change, with exit status 1
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// `warpline completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: Shell,
+}

@@ -1,0 +1,171 @@
+//! Runs, and what many runs say together.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use warpline_study::sweep::{Axis, Shard};
+
+use super::values::setting;
+use super::{Setting, Subject};
+
+/// `warpline run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// Print one JSON object (schema `warpline.run/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The first run, A.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// The second run, B: another scenario, or the same one again with --with-set
+    #[arg(value_name = "WITH")]
+    pub with: String,
+
+    /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
+    /// both had the same
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Second run")]
+    pub with_set: Vec<Setting>,
+
+    /// Draw both timelines in one chart (.png or .svg)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+
+    /// First cycle to draw
+    #[arg(long, value_name = "CYCLE", requires = "plot")]
+    pub from: Option<u64>,
+
+    /// Cycle to draw up to; without it and without --from, the first steps of the slower main loop
+    #[arg(long, value_name = "CYCLE", requires = "plot")]
+    pub to: Option<u64>,
+
+    /// Print one JSON object (schema `warpline.compare/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline sweep`.
+#[derive(Debug, Args)]
+pub struct Sweep {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// Vary a parameter, a number of the machine, `machine` or `scenario`: `stages=1..6`, `tile_m=64,128`,
+    /// `k=64..8192*2`, `machine=h200,b200`, `stages,ahead=2:1,3:2`. Repeatable; every combination is a point
+    #[arg(long, value_name = "NAME=VALUES", value_parser = warpline_study::sweep::axis, help_heading = "Points")]
+    pub vary: Vec<Axis>,
+
+    /// Points from a table (CSV): a line of names, then a line of values a point
+    #[arg(long, value_name = "FILE", help_heading = "Points")]
+    pub points: Option<PathBuf>,
+
+    /// Run this scenario at every point, too; adds `against_time_us`, `against_cycles` and `speedup`
+    #[arg(long, value_name = "SCENARIO", help_heading = "Points")]
+    pub against: Option<String>,
+
+    /// Keep what is finished in this file, and go on from it where it is there
+    #[arg(long, value_name = "FILE", help_heading = "Parts")]
+    pub state: Option<PathBuf>,
+
+    /// Run the I-th of N shares of the points and keep it in --state; `warpline merge` joins the shares
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "state", help_heading = "Parts")]
+    pub shard: Option<Shard>,
+
+    /// What to show.
+    #[command(flatten)]
+    pub output: SweepOutput,
+}
+
+/// What a sweep writes.
+#[derive(Clone, Debug, Args)]
+pub struct SweepOutput {
+    /// A number to show, as claims name them (docs/cli.md); repeatable, and pictures and the best point go by the first
+    #[arg(long, value_name = "NAME")]
+    pub metric: Vec<String>,
+
+    /// Write all points with all numbers as a table (CSV); `-` for the standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Draw the first metric: a line over one varied name, a heat map over two (.png or .svg)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+
+    /// Print one JSON object (schema `warpline.sweep/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline merge`.
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// The files that `sweep --shard I/N --state FILE` wrote: each point once
+    #[arg(required = true, value_name = "FILE")]
+    pub parts: Vec<PathBuf>,
+
+    /// Keep the whole in this file
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+
+    /// What to show.
+    #[command(flatten)]
+    pub output: SweepOutput,
+}
+
+/// `warpline whatif`.
+#[derive(Debug, Args)]
+pub struct Whatif {
+    /// What to run.
+    #[command(flatten)]
+    pub subject: Subject,
+
+    /// Draw the table (.png or .svg)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+
+    /// Print one JSON object (schema `warpline.whatif/1`, see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// `warpline check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Built-in names or scenario files; without any, all built-in scenarios
+    #[arg(value_name = "SCENARIO")]
+    pub scenarios: Vec<String>,
+
+    /// Print all claims as one page (Markdown), document by document: docs/seeds.md
+    #[arg(long, conflicts_with = "quiet")]
+    pub markdown: bool,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short)]
+    pub quiet: bool,
+}
