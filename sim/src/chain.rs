@@ -1,7 +1,5 @@
 //! What a run's end rests on: the chain of causes back to its start, read off a finished record.
 
-use std::collections::BTreeMap;
-
 use crate::timeline::{RowKind, Span, Stall, Timeline, What};
 
 /// What woke or started an operation: recorded, never guessed.
@@ -38,13 +36,23 @@ pub fn chain(t: &Timeline) -> Vec<u32> {
 /// The spans of each row by their end.
 struct Ends<'t> {
     t: &'t Timeline,
-    by_end: BTreeMap<(u32, u64), u32>,
+    rows: Vec<Vec<u32>>,
 }
 
 impl<'t> Ends<'t> {
     fn new(t: &'t Timeline) -> Self {
-        let real = t.spans.iter().enumerate().filter(|(_, s)| s.start < s.end);
-        Ends { t, by_end: real.map(|(i, s)| ((s.row, s.end), i as u32)).collect() }
+        let end = |i: &u32| t.spans[*i as usize].end;
+        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); t.rows.len()];
+        for (i, s) in t.spans.iter().enumerate().filter(|(_, s)| s.start < s.end) {
+            if let Some(row) = rows.get_mut(s.row as usize) {
+                row.push(i as u32);
+            }
+        }
+        for row in &mut rows {
+            // Of those that end together the last counts: the order is kept.
+            row.sort_by_key(end);
+        }
+        Ends { t, rows }
     }
 
     fn before(&self, span: u32) -> Option<u32> {
@@ -52,9 +60,11 @@ impl<'t> Ends<'t> {
         if s.woken_by.is_some() {
             return cause(self.t, span);
         }
-        let prev = self.by_end.range((s.row, 0)..=(s.row, s.start)).next_back();
-        let touches = prev.filter(|((_, end), _)| *end == s.start).map(|(_, i)| *i);
-        touches.or_else(|| cause(self.t, span)).or(prev.map(|(_, i)| *i)).filter(|p| *p != span)
+        let end = |i: u32| self.t.spans[i as usize].end;
+        let row = self.rows.get(s.row as usize).map_or(&[][..], Vec::as_slice);
+        let prev = row.partition_point(|i| end(*i) <= s.start).checked_sub(1).map(|n| row[n]);
+        let touches = prev.filter(|i| end(*i) == s.start);
+        touches.or_else(|| cause(self.t, span)).or(prev).filter(|p| *p != span)
     }
 }
 

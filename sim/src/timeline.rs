@@ -175,7 +175,7 @@ impl Span {
 }
 
 /// A source line that spans refer to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct SourceLine {
     /// File.
     pub file: String,
@@ -230,6 +230,9 @@ pub struct Timeline {
     pub sites: Vec<SourceLine>,
     /// Last tick.
     pub end: u64,
+    /// Ticks that the run takes, as its report says: with the launch itself, which has no spans, and without what was
+    /// under way still when the run stopped. None of a record that has no report.
+    pub took: Option<u64>,
     /// Spans were left out after this tick, because there were too many to record.
     pub truncated_at: Option<u64>,
 }

@@ -9,21 +9,13 @@
 //! ```
 //!
 //! Wakes are flows, from the last instant of the waker to the last of the wait; what starts an engine's work too, to its
-//! first instant. The arguments say all that a timeline knows, so [`super::read`] gets the same one back.
+//! first instant. An event is a line of the file. The arguments say all that a timeline knows, so [`super::read`] gets the same one back.
 
 use serde::Serialize;
 use warpline_sim::timeline::{Lanes as Elected, RowKind, Span, Timeline, What};
 
 use super::{Clock, Lanes, TraceError, category, causes, cycles, slice_name};
 use crate::{counter, words};
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Trace<'t> {
-    trace_events: Vec<Event<'t>>,
-    display_time_unit: &'static str,
-    other_data: About<'t>,
-}
 
 #[derive(Serialize)]
 struct About<'t> {
@@ -33,6 +25,8 @@ struct About<'t> {
     mhz: f64,
     time_unit: &'static str,
     end_cycles: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    took_cycles: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_recorded_after_cycle: Option<f64>,
 }
@@ -173,9 +167,19 @@ pub fn write(t: &Timeline) -> Result<String, TraceError> {
         mhz: t.mhz,
         time_unit: clock.unit(),
         end_cycles: cycles(t.end),
+        took_cycles: t.took.map(cycles),
         not_recorded_after_cycle: t.truncated_at.map(cycles),
     };
-    Ok(serde_json::to_string(&Trace { trace_events: events, display_time_unit: "ns", other_data })?)
+    // What the file is comes before its events, and each of those has a line: whoever reads them can do so at once, in parts.
+    let mut out = br#"{"displayTimeUnit":"ns","otherData":"#.to_vec();
+    serde_json::to_writer(&mut out, &other_data)?;
+    out.extend_from_slice(br#","traceEvents":["#);
+    for (i, event) in events.iter().enumerate() {
+        out.extend_from_slice(if i == 0 { b"\n" } else { b",\n" });
+        serde_json::to_writer(&mut out, event)?;
+    }
+    out.extend_from_slice(b"\n]}\n");
+    Ok(String::from_utf8(out)?)
 }
 
 /// Names and order of processes and threads.

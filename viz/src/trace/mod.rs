@@ -37,6 +37,9 @@ pub enum TraceError {
     /// The events could not be written as JSON.
     #[error("writing the trace: {0}")]
     Json(#[from] serde_json::Error),
+    /// What was written is no text.
+    #[error("writing the trace: {0}")]
+    Text(#[from] std::string::FromUtf8Error),
 }
 
 /// Formats that are written.

@@ -11,7 +11,7 @@
 //! ```
 
 use rustc_hash::FxHashMap;
-use warpline_sim::timeline::{Span, Timeline};
+use warpline_sim::timeline::{RowKind, Span, Timeline};
 
 use super::class::{self, Class};
 use super::index::Index;
@@ -136,11 +136,17 @@ impl Model {
                 }
             }
         }
-        fill_indices(&t, &mut nodes, &track, &class);
-        let overview = Overview::new(&t.spans, &class, end, |i| nodes[track[i] as usize].agents);
-        let (label, labels) = intern(&t.spans);
-        let (woke, woke_from) = wakes(&t.spans);
-        let chain = warpline_sim::chain::chain(&t);
+        // The rest does not depend on each other.
+        let agent = |i: usize| matches!(t.rows[t.spans[i].row as usize].kind, RowKind::Agent { .. });
+        let ((), ((overview, chain), ((label, labels), (woke, woke_from)))) = rayon::join(
+            || fill_indices(&t, &mut nodes, &track, &class),
+            || {
+                rayon::join(
+                    || (Overview::new(&t.spans, &class, end, agent), warpline_sim::chain::chain(&t)),
+                    || (intern(&t.spans), wakes(&t.spans)),
+                )
+            },
+        );
         let m = Model { t, nodes, roots, track, class, label, labels, woke, woke_from, overview, chain, end };
         Ok(m)
     }

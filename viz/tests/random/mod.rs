@@ -97,6 +97,7 @@ pub fn timeline() -> impl Strategy<Value = Timeline> {
                             act: Act::Lands(*site),
                         })
                         .collect(),
+                    took: cut.map(|c| (c + 7) << shift),
                     truncated_at: cut.map(|c| c << shift),
                 }
             })

@@ -38,9 +38,29 @@ proptest! {
             // The name is the row's; a slot or barrier of another name would lose it.
             if let RowKind::Engine(_) = row.kind && row.name.is_empty() { row.name = "engine".into(); }
         }
-        let back = read(write(&t).unwrap().as_bytes()).unwrap();
+        let text = write(&t).unwrap();
+        let back = read(text.as_bytes()).unwrap();
         prop_assert_eq!(back.left_out, 0);
+        // Without its lines it is read as a file of anybody's is.
+        let whole = read(text.replace('\n', " ").as_bytes()).unwrap();
+        prop_assert_eq!(&whole.timeline, &back.timeline);
+        prop_assert_eq!(whole.left_out, 0);
         prop_assert_eq!(plain(back.timeline), plain(t));
+    }
+
+    /// Lines that somebody changed are read as they would be if they were no lines, or refused.
+    #[test]
+    fn a_changed_line_is_read_as_any_file_is(line in 1..400usize, cut in 0..200usize, put in "[a-z\"\\\\{}0-9,]{0,3}") {
+        let text = write(&synth::pipeline(2, 4)).unwrap();
+        let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+        let n = line % lines.len();
+        let at = cut % (lines[n].len() + 1);
+        prop_assume!(lines[n].is_char_boundary(at));
+        lines[n].insert_str(at, &put);
+        // What is wrong with it is said with its line and column, which are others.
+        let words = |text: String| read(text.as_bytes()).map(|r| (r.timeline, r.left_out)).map_err(|_| ());
+        let (apart, whole) = (words(lines.join("\n")), words(lines.join(" ")));
+        prop_assert!(apart == whole, "{} {}", apart.is_ok(), whole.is_ok());
     }
 }
 
@@ -98,6 +118,54 @@ fn pairs_flows_and_threads_of_another_program() {
         r.timeline.spans.iter().map(|s| (s.label.as_str(), s.start / TICKS, s.end / TICKS, s.woken_by)).collect();
     assert_eq!(spans, [("copy", 0, 2000, None), ("gemm", 2000, 5000, Some(0))]);
     assert_eq!((r.timeline.rows[0].name.as_str(), r.timeline.mhz, r.left_out), ("stream 3", 1000.0, 2));
+}
+
+#[test]
+fn a_flow_leads_from_the_innermost_slice_to_the_innermost_and_on_from_each_step() {
+    // On thread 1 `inner` is in `outer`; `a` ends where `b` begins; `long` is open beside what comes after it.
+    let slice = |name: &str, tid: u32, ts: u32, dur: u32| {
+        format!(r#"{{"ph":"X","name":"{name}","pid":1,"tid":{tid},"ts":{ts},"dur":{dur}}}"#)
+    };
+    let flow =
+        |ph: &str, tid: u32, ts: u32| format!(r#"{{"ph":"{ph}","id":1,"cat":"c","pid":1,"tid":{tid},"ts":{ts}}}"#);
+    let woken = |flows: &[String]| -> Vec<(String, Option<String>)> {
+        let slices = [
+            slice("outer", 1, 0, 100),
+            slice("inner", 1, 20, 10),
+            slice("a", 2, 40, 10),
+            slice("b", 2, 50, 30),
+            slice("long", 3, 0, 200),
+            slice("late", 3, 90, 300),
+        ];
+        let text = format!("[{}]", [&slices[..], flows].concat().join(","));
+        let t = read(text.as_bytes()).unwrap().timeline;
+        let name = |i: u32| t.spans[i as usize].label.clone();
+        let woken = t.spans.iter().filter(|s| s.woken_by.is_some());
+        let mut woken: Vec<_> = woken.map(|s| (s.label.clone(), s.woken_by.map(name))).collect();
+        woken.sort();
+        woken
+    };
+    let of = |to: &str, by: &str| (to.to_string(), Some(by.to_string()));
+    assert_eq!(woken(&[flow("s", 1, 25), flow("f", 2, 45)]), [of("a", "inner")]);
+    assert_eq!(woken(&[flow("s", 1, 35), flow("f", 2, 50)]), [of("a", "outer")], "the shorter of two that touch");
+    assert_eq!(woken(&[flow("s", 1, 25), flow("t", 2, 60), flow("f", 3, 95)]), [of("b", "inner"), of("long", "b")]);
+    assert_eq!(woken(&[flow("s", 3, 250), flow("f", 1, 99)]), [of("outer", "late")]);
+    assert_eq!(woken(&[flow("f", 2, 45)]), [], "it has no beginning");
+    assert_eq!(woken(&[flow("s", 2, 10), flow("f", 2, 45)]), [], "nothing was open there");
+}
+
+#[test]
+fn values_of_any_kind_and_numbers_as_texts_are_no_reason_to_refuse_a_trace() {
+    let text = r#"{"metadata": {"a": [1, {"b": null}]}, "traceEvents": [
+      {"ph": "X", "name": "gemm", "pid": "7", "tid": 4, "ts": "12.5", "dur": 3, "args": null, "tts": 1e3},
+      {"ph": "X", "name": "wait é", "pid": 7, "tid": "4", "ts": 20, "dur": 1.5, "args": {"kind": 5, "at": [], "label": {}}},
+      {"ph": "X", "name": 3, "pid": -1, "tid": 0.5, "ts": 2, "dur": 1, "args": [1, 2], "id": true},
+      {"ph": "C", "name": "used", "pid": 7, "ts": 1, "args": {"value": 3}}
+    ], "otherData": "none"}"#;
+    let r = read(text.as_bytes()).unwrap();
+    let spans: Vec<_> = r.timeline.spans.iter().map(|s| (s.row, s.label.as_str(), s.start / TICKS)).collect();
+    assert_eq!(spans, [(1, "", 0), (0, "gemm", 10_500), (0, "wait é", 18_000)]);
+    assert_eq!(r.left_out, 1);
 }
 
 #[test]

@@ -1,13 +1,157 @@
 //! What rows and slices of a trace are: as our own say, and as others' names let one think.
 
-use serde_json::Value;
-use warpline_sim::timeline::{Engine, Lanes, Row, RowKind, Stall, What, Work};
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+use warpline_sim::timeline::{Engine, Lanes, Row, RowKind, Stall, Timeline, What, Work};
 
 use super::super::chrome::ROWS;
+use super::json::{Any, Args};
 use crate::words;
 
+/// What identifies a process, a thread or a flow: a number is the same as a text of its digits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key<'a> {
+    Number(u64),
+    Text(Cow<'a, str>),
+}
+
+impl<'a> Key<'a> {
+    pub(super) fn of(any: &Any<'a>) -> Key<'a> {
+        match any {
+            Any::Whole(n) => Key::Number(*n),
+            Any::Text(t) => match t.parse::<u64>() {
+                Ok(n) if t.as_ref() == "0" || !t.starts_with(['0', '+']) => Key::Number(n),
+                _ => Key::Text(t.clone()),
+            },
+            Any::Number(x) => Key::Text(Cow::Owned(x.to_string())),
+            Any::Nothing => Key::Text(Cow::Borrowed("")),
+        }
+    }
+
+    fn number(&self) -> Option<u32> {
+        match self {
+            Key::Number(n) => u32::try_from(*n).ok(),
+            Key::Text(_) => None,
+        }
+    }
+
+    /// As people read it.
+    fn shown(&self) -> String {
+        match self {
+            Key::Number(n) => n.to_string(),
+            Key::Text(t) => t.to_string(),
+        }
+    }
+}
+
+/// A thread, by its process and itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Thread<'a> {
+    pub(super) pid: Key<'a>,
+    pub(super) tid: Key<'a>,
+}
+
+/// What a name event says of a thread.
+pub(super) struct Named {
+    name: Option<String>,
+    index: Option<u64>,
+    /// The row, where it is one of our own.
+    row: Option<(String, RowKind)>,
+}
+
+impl Named {
+    pub(super) fn new(args: &Args) -> Named {
+        Named { name: args.name.text().map(str::to_string), index: args.index.whole(), row: own(args) }
+    }
+}
+
+/// The rows of a timeline, found one thread after the other.
+pub(super) struct Rows<'b, 'a> {
+    t: Timeline,
+    threads: &'b [Thread<'a>],
+    names: &'b FxHashMap<u32, Named>,
+    processes: &'b FxHashMap<Key<'a>, String>,
+    /// Of each thread.
+    of: Vec<Option<u32>>,
+    /// Rows of our own traces, by their index there.
+    by_index: FxHashMap<u64, u32>,
+    ctas: FxHashMap<Key<'a>, u32>,
+}
+
+impl<'b, 'a> Rows<'b, 'a> {
+    pub(super) fn new(
+        t: Timeline,
+        threads: &'b [Thread<'a>],
+        names: &'b FxHashMap<u32, Named>,
+        processes: &'b FxHashMap<Key<'a>, String>,
+    ) -> Rows<'b, 'a> {
+        let of = vec![None; threads.len()];
+        Rows { t, threads, names, processes, of, by_index: FxHashMap::default(), ctas: FxHashMap::default() }
+    }
+
+    /// Rows without slices are rows too, and have a place.
+    pub(super) fn all_named(&mut self) {
+        let mut all: Vec<(u64, u32)> = self.names.iter().filter_map(|(t, n)| Some((n.index?, *t))).collect();
+        all.sort_unstable();
+        for (_, thread) in all {
+            self.of(thread);
+        }
+    }
+
+    /// The row of a thread.
+    pub(super) fn of(&mut self, thread: u32) -> u32 {
+        if let Some(row) = self.of[thread as usize] {
+            return row;
+        }
+        let named = self.names.get(&thread);
+        let index = named.and_then(|n| n.index);
+        let row = match index.and_then(|i| self.by_index.get(&i)) {
+            // Another lane of it.
+            Some(row) => *row,
+            None => self.add(thread, named),
+        };
+        if let Some(i) = index {
+            self.by_index.insert(i, row);
+        }
+        self.of[thread as usize] = Some(row);
+        row
+    }
+
+    fn add(&mut self, thread: u32, named: Option<&Named>) -> u32 {
+        let Thread { pid, tid } = &self.threads[thread as usize];
+        let own = named.and_then(|n| n.row.clone()).zip(pid.number());
+        let row = match own {
+            Some(((name, kind), cta)) => Row { name, cta, kind },
+            None => {
+                // The first process gives the title.
+                let process = self.processes.get(pid).cloned().unwrap_or_else(|| pid.shown());
+                if self.t.title.is_empty() {
+                    self.t.title = process.split(" Core").next().unwrap_or(&process).to_string();
+                }
+                let next = self.ctas.len() as u32;
+                let cta = *self.ctas.entry(pid.clone()).or_insert(next);
+                let name = named.and_then(|n| n.name.clone()).unwrap_or_else(|| tid.shown());
+                other(&name, cta)
+            }
+        };
+        // Overlap lanes of one warp of Proton's are one row.
+        let indexed = named.is_some_and(|n| n.index.is_some());
+        let same = self.t.rows.iter().position(|r| !indexed && *r == row);
+        let place = same.unwrap_or_else(|| {
+            self.t.rows.push(row);
+            self.t.rows.len() - 1
+        });
+        place as u32
+    }
+
+    pub(super) fn timeline(self) -> Timeline {
+        self.t
+    }
+}
+
 /// The row of a thread of another program: a warp of the number at its name's end, if it has one.
-pub(super) fn other(name: &str, cta: u32) -> Row {
+fn other(name: &str, cta: u32) -> Row {
     // Proton's overlap lanes stand in brackets.
     let name = name.split(" (line").next().unwrap_or(name).to_string();
     let digits: String = name.chars().rev().take_while(char::is_ascii_digit).collect();
@@ -18,13 +162,13 @@ pub(super) fn other(name: &str, cta: u32) -> Row {
 }
 
 /// The row that a thread of our own says it is.
-pub(super) fn own(args: &Value, pid: &str) -> Option<Row> {
-    let (name, role) = (args["row"].as_str()?, args["role"].as_str()?.to_string());
+fn own(args: &Args) -> Option<(String, RowKind)> {
+    let (name, role) = (args.row.text()?, args.role.text()?.to_string());
     let engine = || [Engine::Loads, Engine::Copy, Engine::Tensor].into_iter().find(|e| words::engine(*e) == role);
-    let kind = match ROWS.iter().position(|k| args["kind"] == *k)? {
+    let kind = match ROWS.iter().position(|k| args.kind.text() == Some(k))? {
         0 => RowKind::Agent {
-            warp: u32::try_from(args["warp"].as_u64()?).ok()?,
-            lanes: match args["lanes"].as_str()? {
+            warp: u32::try_from(args.warp.whole()?).ok()?,
+            lanes: match args.lanes.text()? {
                 "elected" => Some(Lanes::Elected),
                 "rest" => Some(Lanes::Rest),
                 _ => None,
@@ -35,7 +179,7 @@ pub(super) fn own(args: &Value, pid: &str) -> Option<Row> {
         2 => RowKind::Barrier(role),
         _ => RowKind::Slot(role),
     };
-    Some(Row { name: name.to_string(), cta: pid.parse().ok()?, kind })
+    Some((name.to_string(), kind))
 }
 
 /// The class that a slice of our own says it is.

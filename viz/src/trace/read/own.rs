@@ -1,0 +1,214 @@
+//! The fast way for files of our own: an event a line, as [`super::super::chrome`] writes them, read by all cores.
+//!
+//! A line break can stand nowhere inside a JSON text's strings, so lines can be read apart. Whatever is not just as we
+//! write it is nobody's fault: the file is then read as any other is, with the same result.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use warpline_sim::timeline::{Mark, SourceLine, Span, Timeline};
+
+use super::json::{About, Event};
+use super::rows::{self, Key, Named, Rows, Thread};
+use super::{Read, build, ticks};
+
+/// The first line, closed.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head<'a> {
+    #[serde(borrow)]
+    other_data: About<'a>,
+}
+
+/// A slice: its name is in its arguments once more, and its times exactly.
+#[derive(Deserialize)]
+struct Slice<'a> {
+    #[serde(borrow)]
+    cat: Cow<'a, str>,
+    pid: u64,
+    tid: u32,
+    ts: f64,
+    dur: f64,
+    #[serde(borrow)]
+    args: SliceArgs<'a>,
+}
+
+#[derive(Deserialize)]
+struct SliceArgs<'a> {
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    label: Cow<'a, str>,
+    start_cycle: f64,
+    cycles: f64,
+    #[serde(borrow, default)]
+    at: Cow<'a, str>,
+    #[serde(borrow, default)]
+    source: Cow<'a, str>,
+    #[serde(default)]
+    bytes: u64,
+    woken_by: Option<u32>,
+    started_by: Option<u32>,
+    on: Option<u32>,
+}
+
+/// What stands in some of the lines. The row of a span is its thread's number in the file.
+#[derive(Default)]
+struct Part<'a> {
+    spans: Vec<Span>,
+    /// The process of each thread, so that one that is in two is seen.
+    process: FxHashMap<u32, u64>,
+    sites: FxHashMap<(Cow<'a, str>, Cow<'a, str>), u32>,
+    list: Vec<SourceLine>,
+    faults: Vec<Mark>,
+    names: Vec<(u64, u32, Named)>,
+}
+
+impl<'a> Part<'a> {
+    fn read(lines: &'a [u8]) -> Option<Part<'a>> {
+        let mut part = Part::default();
+        for line in std::str::from_utf8(lines).ok()?.lines() {
+            part.line(line.strip_suffix(',').unwrap_or(line))?;
+        }
+        Some(part)
+    }
+
+    fn line(&mut self, line: &'a str) -> Option<()> {
+        match line.strip_prefix(r#"{"ph":""#)?.get(..2)? {
+            "X\"" => self.slice(serde_json::from_str(line).ok()?),
+            // Flows and counters are made from the slices again.
+            "s\"" | "f\"" | "C\"" => serde_json::from_str::<IgnoredAny>(line).is_ok().then_some(()),
+            "M\"" => {
+                let e: Event = serde_json::from_str(line).ok()?;
+                if e.name.text() == Some("thread_name") {
+                    let tid = u32::try_from(e.tid.whole()?).ok()?;
+                    self.names.push((e.pid.whole()?, tid, Named::new(&e.args)));
+                }
+                Some(())
+            }
+            "i\"" => {
+                let e: Event = serde_json::from_str(line).ok()?;
+                let (at, text) = (e.args.at.text()?.to_string(), e.args.source.text().unwrap_or_default().to_string());
+                let site = self.site(at.into(), text.into())?;
+                let label = e.name.text()?.trim_start_matches("fault: ").to_string();
+                self.faults.push(Mark { tick: ticks(e.args.start_cycle.number()?), label, site });
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn slice(&mut self, e: Slice<'a>) -> Option<()> {
+        if *self.process.entry(e.tid).or_insert(e.pid) != e.pid {
+            return None;
+        }
+        let a = e.args;
+        // As strictly as the others: what is wrong is told there.
+        let sound = |at: f64, long: f64| at >= 0.0 && long >= 0.0 && at + long < 1e15;
+        if !(sound(e.ts, e.dur) && sound(a.start_cycle, a.cycles)) {
+            return None;
+        }
+        let site = if a.at.is_empty() { None } else { Some(self.site(a.at, a.source)?) };
+        self.spans.push(Span {
+            site,
+            label: a.label.into_owned(),
+            woken_by: a.woken_by,
+            started_by: a.started_by,
+            on: a.on,
+            bytes: a.bytes,
+            ..Span::new(
+                e.tid,
+                (ticks(a.start_cycle), ticks(a.start_cycle + a.cycles)),
+                rows::own_class(&e.cat, &a.kind)?,
+            )
+        });
+        Some(())
+    }
+
+    fn site(&mut self, at: Cow<'a, str>, text: Cow<'a, str>) -> Option<u32> {
+        if let Some(site) = self.sites.get(&(Cow::Borrowed(&*at), Cow::Borrowed(&*text))) {
+            return Some(*site);
+        }
+        let (file, line) = at.rsplit_once(':')?;
+        let site = SourceLine { file: file.to_string(), line: line.parse().ok()?, text: text.to_string() };
+        self.list.push(site);
+        let number = self.list.len() as u32 - 1;
+        self.sites.insert((at, text), number);
+        Some(number)
+    }
+}
+
+/// Lines in parts of about the same size.
+fn parts(mut lines: &[u8], count: usize) -> Vec<&[u8]> {
+    let size = lines.len() / count + 1;
+    let mut parts = Vec::new();
+    while !lines.is_empty() {
+        let from = size.min(lines.len());
+        let to = lines[from..].iter().position(|b| *b == b'\n').map_or(lines.len(), |n| from + n + 1);
+        let (part, rest) = lines.split_at(to);
+        parts.push(part);
+        lines = rest;
+    }
+    parts
+}
+
+/// Reads a file that is just as we write it.
+pub(super) fn read(bytes: &[u8]) -> Option<Read> {
+    let end = bytes.iter().position(|b| *b == b'\n')?;
+    let (head, lines) = bytes.split_at(end);
+    let head = format!("{}]}}", std::str::from_utf8(head).ok()?);
+    let about = serde_json::from_str::<Head>(&head).ok()?.other_data;
+    if about.producer.text() != Some("warpline") {
+        return None;
+    }
+    let lines = lines.trim_ascii().strip_suffix(b"]}")?.trim_ascii_end();
+    let parts: Option<Vec<Part>> =
+        parts(lines, rayon::current_num_threads() * 4).into_par_iter().map(Part::read).collect();
+    join(&about, parts?)
+}
+
+fn join(about: &About, parts: Vec<Part>) -> Option<Read> {
+    let mut t = build::timeline(about, true, None);
+    let mut sites: FxHashMap<SourceLine, u32> = FxHashMap::default();
+    let (mut threads, mut names, mut number) = (Vec::new(), FxHashMap::default(), FxHashMap::default());
+    let mut all: Vec<Span> = Vec::with_capacity(parts.iter().map(|p| p.spans.len()).sum());
+    let mut processes: FxHashMap<u32, u64> = FxHashMap::default();
+    for part in parts {
+        let of: Vec<u32> = part.list.into_iter().map(|s| intern(&mut sites, &mut t, s)).collect();
+        all.extend(part.spans.into_iter().map(|s| Span { site: s.site.map(|i| of[i as usize]), ..s }));
+        t.faults.extend(part.faults.into_iter().map(|f| Mark { site: of[f.site as usize], ..f }));
+        for (pid, tid, named) in part.names {
+            let n = threads.len() as u32;
+            threads.push(Thread { pid: Key::Number(pid), tid: Key::Number(u64::from(tid)) });
+            names.insert(n, named);
+            if number.insert(tid, (n, pid)).is_some() {
+                return None;
+            }
+        }
+        processes.extend(part.process);
+    }
+    // Every thread has a name, and is in the process that its name says.
+    if processes.iter().any(|(tid, pid)| number.get(tid).is_none_or(|n| n.1 != *pid)) {
+        return None;
+    }
+    let none = FxHashMap::default();
+    let mut rows = Rows::new(t, &threads, &names, &none);
+    rows.all_named();
+    let row: FxHashMap<u32, u32> = number.into_iter().map(|(tid, (n, _))| (tid, rows.of(n))).collect();
+    for s in &mut all {
+        s.row = *row.get(&s.row)?;
+    }
+    let mut t = rows.timeline();
+    t.spans = build::in_order(all);
+    Some(Read { timeline: t, left_out: 0 })
+}
+
+fn intern(sites: &mut FxHashMap<SourceLine, u32>, t: &mut Timeline, site: SourceLine) -> u32 {
+    *sites.entry(site).or_insert_with_key(|site| {
+        t.sites.push(site.clone());
+        t.sites.len() as u32 - 1
+    })
+}
