@@ -1,8 +1,9 @@
 //! Measures and prints one table as CSV: `cargo run --release -p warpline-benches -- PATH-OF-WARPLINE > results/....csv`;
-//! with `device` for the path, whole launches.
+//! with `device` for the path, whole launches; with `shown` and the path, what people look at: viewer, charts, traces.
 #![allow(clippy::unwrap_used)] // a measurement that fails ends here
 
 mod device;
+mod shown;
 
 use std::hint::black_box;
 use std::process::{Command, Stdio};
@@ -43,13 +44,26 @@ fn cpu() -> String {
     }
 }
 
+/// Processes that were running or waiting to, over the last minute; empty where that is not known.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().unwrap_or_default().to_string()
+}
+
 fn main() {
-    println!("# cpu: {}, {} threads", cpu(), std::thread::available_parallelism().map_or(0, |n| n.get()));
+    let machine = std::env::var("MACHINE").unwrap_or_else(|_| {
+        format!("{}, {} threads", cpu(), std::thread::available_parallelism().map_or(0, |n| n.get()))
+    });
+    println!("# machine: {machine}");
+    println!("# load before: {}", load());
     println!("# date: {}", output("date", &["-u", "+%Y-%m-%d"]));
     println!("# commit: {}", output("git", &["rev-parse", "--short=12", "HEAD"]));
     println!("# rustc: {}", output("rustc", &["--version"]));
     if std::env::args().nth(1).is_some_and(|a| a == "device") {
         return device::print(TIMES);
+    }
+    if std::env::args().nth(1).is_some_and(|a| a == "shown") {
+        return shown::print(TIMES, std::env::args().nth(2).as_deref());
     }
     println!("# best and median of {TIMES}; one thread; release");
     println!("what,scenario,events,best_s,median_s,events_per_s,ns_per_event");

@@ -2,19 +2,22 @@
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use warpline_sim::timeline::{Engine, Row, RowKind, Span, Stall, TICKS, Timeline, What, Work};
+use warpline_sim::timeline::{Engine, Row, RowKind, SourceLine, Span, Stall, TICKS, Timeline, What, Work};
 use warpline_viz::tui::{Colours, Command, Keymap, Model, Msg, Palette, Runs, State, render, update};
 
 /// Width and height of the terminal, in cells.
 pub const SIZE: (u16, u16) = (200, 60);
 
 /// A run of `spans` spans: CTAs of eight warps that take turns with a tensor pipe, and slots that fill and empty. Every
-/// fourth span was woken by another.
+/// fourth span was woken by another, and warps and the pipe say their statement.
 pub fn timeline(spans: usize) -> Timeline {
     /// Rows of a CTA.
     const ROWS: u32 = 14;
     let ctas = 16u32;
     let mut t = Timeline { title: "made up".into(), ..Timeline::default() };
+    for (line, text) in [(12, "tma A[cta.m, i] -> a[i % 4] arrives full[i % 4]"), (21, "wait full[i % 4], i / 4")] {
+        t.sites.push(SourceLine { file: "made/up.pipe".into(), line, text: text.into() });
+    }
     for cta in 0..ctas {
         let warp = |w| RowKind::Agent { role: if w < 2 { "load" } else { "math" }.into(), warp: w, lanes: None };
         for w in 0..8 {
@@ -39,7 +42,8 @@ pub fn timeline(spans: usize) -> Timeline {
             };
             let woken_by = (i % 4 == 1).then(|| t.spans.len() as u32 - 1);
             let label = format!("A[{}, {}]", row / ROWS, i % 64);
-            t.spans.push(Span { label, woken_by, ..Span::new(row, (start, start + 40 * TICKS), what) });
+            let site = (kind < 9).then_some((i % 2) as u32);
+            t.spans.push(Span { label, woken_by, site, ..Span::new(row, (start, start + 40 * TICKS), what) });
         }
     }
     t.end = t.spans.iter().map(|s| s.end).max().unwrap_or(0);
