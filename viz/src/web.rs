@@ -83,8 +83,10 @@ pub fn data(t: &Timeline, ctas: u32, most: usize, opening: Option<u64>) -> (Stri
     let path: Vec<i64> =
         warpline_sim::chain::chain(t).iter().map(|&i| number[i as usize]).filter(|n| *n >= 0).collect();
     let ticks = warpline_sim::timeline::TICKS;
+    // Later CTAs are not in the page: its whole is what these did.
+    let end = kept.iter().map(|&(i, ..)| t.spans[i].end).max().unwrap_or(t.end).min(cut.unwrap_or(u64::MAX));
     let data = json!({
-        "title": t.title, "ticks": ticks, "end": t.end.max(1), "opening": opening.map(|c| c * ticks),
+        "title": t.title, "ticks": ticks, "end": end.max(1), "opening": opening.map(|c| c * ticks).filter(|o| *o < end),
         "width": WIDTH, "rows": heads, "classes": classes(), "labels": labels, "sites": sites, "spans": spans,
         "faults": faults, "path": path,
     });
