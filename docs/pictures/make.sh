@@ -34,6 +34,8 @@ schedule=$(mktemp)
 trap 'rm -f "$schedule"' EXIT
 run verify museum/m01_leader_only_arrive/bug --quiet --schedule-out "$schedule" || [ $? -eq 1 ]
 gantt museum_m01 museum/m01_leader_only_arrive/bug --schedule "$schedule"
+gantt pipelined_gemm_a100 pipelined/gemm_a100 --to 12000
+gantt pipelined_gemm_wgmma pipelined/gemm_h200 --to 8000 --roles math,load,engines,slots
 gantt timeline_naive timeline/naive
 gantt timeline_double_buffering timeline/double_buffering
 

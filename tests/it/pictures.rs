@@ -51,6 +51,43 @@ fn every_scenario_is_drawn() {
 }
 
 #[test]
+fn a_chart_says_the_cycles_that_the_run_says() {
+    let dir = TempDir::new();
+    let file = dir.file("x.svg");
+    for (name, note) in [
+        ("museum/m32_fence_behind_the_barrier/fix", "The launch itself, "),
+        ("mla/fused_kv", "The run stopped at cycle "),
+        ("correct/sm80_multistage", ""),
+        ("timeline/naive", ""),
+    ] {
+        let run = warpline(&["run", name]).out;
+        let time = run.lines().find_map(|l| l.strip_prefix("Time ")).unwrap().trim();
+        let cycles = time.split(" cycles").next().unwrap();
+        warpline(&["gantt", name, "-o", &file]);
+        let picture = fs::read_to_string(&file).unwrap();
+        assert!(picture.contains(&format!(">{cycles} cycles")), "{name}: {cycles}");
+        assert_eq!(picture.contains("The launch itself") || picture.contains("The run stopped"), !note.is_empty());
+        assert!(picture.contains(note), "{name}");
+    }
+}
+
+#[test]
+fn a_store_of_the_copy_engine_is_drawn_as_one() {
+    let dir = TempDir::new();
+    let file = dir.file("x.json");
+    warpline(&["trace", "museum/m32_fence_behind_the_barrier/fix", "-o", &file]);
+    let trace: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let engine = |e: &&serde_json::Value| {
+        e["ph"] == "X" && e["args"]["source"].as_str().is_some_and(|s| s.contains("tma.store"))
+    };
+    let stores: Vec<_> = events.iter().filter(engine).collect();
+    assert!(stores.len() > 4, "{stores:?}");
+    let wrong = stores.iter().find(|e| e["name"].as_str().is_some_and(|n| n.starts_with("load")));
+    assert_eq!(wrong, None);
+}
+
+#[test]
 fn documents_show_the_pictures_that_are_there() {
     let files = |ending: &str| -> BTreeSet<String> {
         let names = fs::read_dir(root().join("docs/pictures")).unwrap().map(|f| f.unwrap().file_name());

@@ -5,7 +5,7 @@ mod random;
 mod synth;
 
 use proptest::prelude::*;
-use warpline_sim::timeline::Timeline;
+use warpline_sim::timeline::{RowKind, Stall, Timeline, What};
 use warpline_viz::gantt::{GanttError, GanttOptions, Item, Layer, Noted, Scene, Size, Theme, beside, layout, png, svg};
 
 fn options() -> impl Strategy<Value = GanttOptions> {
@@ -102,6 +102,38 @@ proptest! {
             prop_assert!(closed && line.starts_with('<'), "{}", line);
         }
     }
+}
+
+#[test]
+fn the_axis_ends_with_the_ctas_on_show() {
+    let mut b = synth::Builder::default();
+    let (first, later) = (b.agent(0, "warp", 0), b.agent(1, "warp", 0));
+    b.span(first, 0, 1000, What::Stall(Stall::Mbarrier), "");
+    b.span(later, 1000, 4000, What::Stall(Stall::Mbarrier), "");
+    let t = b.done();
+    let widest = |ctas, to| {
+        let scene = layout(&t, &GanttOptions { ctas, to, ..GanttOptions::default() }).unwrap();
+        let bars = scene.items.iter().filter(|d| d.layer == Layer::Bars && d.item.area().y < scene.plot.bottom());
+        (bars.map(|d| d.item.area().w).max().unwrap() * 100 + scene.plot.w / 2) / scene.plot.w
+    };
+    assert_eq!((widest(Some(1), None), widest(Some(1), Some(4000)), widest(None, None)), (100, 25, 75));
+}
+
+#[test]
+fn what_a_slot_holds_alone_has_its_whole_row() {
+    // Two warps fill at once, then it is full.
+    let mut b = synth::Builder::default();
+    let slot = b.row(0, "s", RowKind::Slot("s".into()));
+    b.span(slot, 0, 100, What::Hold { filling: true }, "r(0)");
+    b.span(slot, 20, 120, What::Hold { filling: true }, "r(1)");
+    b.span(slot, 120, 400, What::Hold { filling: false }, "r(1)");
+    let scene = layout(&b.done(), &GanttOptions::default()).unwrap();
+    check(&scene);
+    let bars = scene.items.iter().filter(|d| d.layer == Layer::Bars && scene.plot.holds(&d.item.area()));
+    let mut heights: Vec<_> = bars.map(|d| (d.item.area().x, d.item.area().h)).collect();
+    heights.sort_unstable();
+    let [(_, first), (_, second), (_, full)] = heights[..] else { panic!("{heights:?}") };
+    assert!(full >= first + second, "{heights:?}");
 }
 
 proptest! {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use warpline_sim::schedule::Act;
-use warpline_sim::timeline::{Made, Mark, TICKS, Timeline};
+use warpline_sim::timeline::{Made, Mark, Row, Span, TICKS, Timeline, What, Work};
 use warpline_viz::tui::commands::{TABLE, entries};
 use warpline_viz::tui::keys::{Code, Key};
 use warpline_viz::tui::script::{Step, script};
@@ -117,6 +117,26 @@ fn a_chart_without_a_terminal() {
     let runs = runs(false);
     let state = state(&runs, (100, 40), Colours::None, false);
     insta::assert_snapshot!("chart", text::plain(&chart(&state, &runs, 100)));
+}
+
+#[test]
+fn a_chart_leaves_out_the_ctas_that_do_nothing_in_its_window() {
+    let mut t = synth::pipeline(1, 6);
+    let end = t.end;
+    for cta in 1..40u32 {
+        t.rows.push(Row { name: "w0".into(), cta, kind: t.rows[0].kind.clone() });
+        let row = t.rows.len() as u32 - 1;
+        t.spans.push(Span::new(row, (end, end + 400 * TICKS), What::Work(Work::Mma)));
+    }
+    let runs = Runs::new(Model::new(t).unwrap(), None);
+    let chart = |window| {
+        let palette = Palette { colours: Colours::None, ascii: false };
+        text::plain(&chart(&State::new(&runs, (100, 40), window, Keymap::default(), palette), &runs, 100))
+    };
+    let first = chart((0, end));
+    assert!(first.contains("39 idle CTAs left out") && !first.contains("CTA 1\n"), "{first}");
+    let whole = chart((0, end + 400 * TICKS));
+    assert!(!whole.contains("left out") && whole.contains("▸CTA 39"), "{whole}");
 }
 
 /// The text of the frame after these commands, at 120 x 40 and without colours.

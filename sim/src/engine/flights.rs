@@ -37,6 +37,7 @@ impl Engine<'_> {
         let site = self.prog.at[pc as usize];
         let mut row = None;
         let mut fetch = false;
+        let mut work = Work::Load;
         let mut bytes = 0;
         match did {
             Did::Move(m) => {
@@ -47,6 +48,9 @@ impl Engine<'_> {
                     _ => None,
                 };
                 fetch = m.how == How::Ldg;
+                if m.how == How::TmaStore {
+                    work = Work::Store;
+                }
             }
             Did::Mma(m) => {
                 if m.acts {
@@ -55,6 +59,7 @@ impl Engine<'_> {
                 }
                 if m.flight.is_some() {
                     row = Some(EngineRow::Tensor);
+                    work = Work::Mma;
                 } else if m.kind == MmaKind::Warp {
                     let run = &mut self.seats[s].runs[a as usize];
                     run.matrix_ready = run.matrix_ready.max(c.lands[0]);
@@ -79,7 +84,6 @@ impl Engine<'_> {
             let cta = seat.number * self.prog.cluster + w.agents()[a as usize].cta;
             let span = match (&mut self.recorder, row, i) {
                 (Some(r), Some(engine), 0) => {
-                    let work = if engine == EngineRow::Tensor { Work::Mma } else { Work::Load };
                     let row = r.engine(cta, engine);
                     let (from, to) = c.engine.unwrap_or((now, land));
                     let links = Links { started_by, bytes, ..Links::default() };

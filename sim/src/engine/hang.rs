@@ -11,10 +11,11 @@ impl Engine<'_> {
     /// Who waits for what, since when, and what would have to happen; agents of one kind stand once.
     pub(super) fn diagnose(&mut self) -> Vec<Waiting> {
         let mut list: Vec<Waiting> = Vec::new();
+        // What is missing shows when the last has done what it could.
+        let at = self.seats.iter().flat_map(|s| &s.runs).map(|run| run.upto).fold(self.end, u64::max);
         for s in 0..self.seats.len() {
             if let Some(w) = self.seats[s].world.as_mut() {
                 w.missing_bytes();
-                let at = self.end;
                 for f in w.findings.iter_mut().filter(|f| f.cycle < 0.0) {
                     f.cycle = (at + self.skipped) as f64 / TICKS as f64;
                 }

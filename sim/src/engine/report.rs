@@ -104,6 +104,7 @@ impl Engine<'_> {
             let values: Vec<String> = prog.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();
             t.subtitle = values.join(", ");
             t.mhz = if paper { 0.0 } else { mhz };
+            t.took = Some((cycles * TICKS as f64).round() as u64);
             t
         });
         self.findings.sort_by(|a, b| a.cycle.total_cmp(&b.cycle).then(a.site.cmp(&b.site)).then(a.code.cmp(&b.code)));

@@ -11,16 +11,18 @@ use super::options::GanttOptions;
 /// How long the run took, in cycles and, if the clock is known, in time.
 pub(crate) fn total(frame: &Frame<'_>) -> String {
     let t = frame.t;
-    let cycles = format::cycles(t.end);
-    let ps = t.end as f64 / TICKS as f64 * 1e6 / t.mhz;
+    let took = t.took.unwrap_or(t.end);
+    let cycles = format::cycles(took);
+    let ps = took as f64 / TICKS as f64 * 1e6 / t.mhz;
     if !(t.mhz > 0.0 && ps < 1e18) {
         return format!("{cycles} cycles");
     }
     let unit = format::unit(ps as u64);
-    // Three digits that count, no more.
-    let digits = (ps / unit.1 as f64).log10().floor().clamp(0.0, 2.0) as u32;
-    let step = (unit.1 / 10u64.pow(2 - digits)).max(1);
-    format!("{cycles} cycles, {} {}", format::time((ps as u64).div_ceil(step) * step, step, &unit), unit.0)
+    // Four digits that count, rounded as `run` rounds them.
+    let digits = (ps / unit.1 as f64).log10().floor().clamp(0.0, 3.0) as u32;
+    let step = (unit.1 / 10u64.pow(3 - digits)).max(1);
+    let near = (ps as u64 + step / 2) / step * step;
+    format!("{cycles} cycles, {} {}", format::time(near, step, &unit), unit.0)
 }
 
 /// Marks and faults without a place above the rows that are named below the chart.
@@ -43,6 +45,18 @@ pub(crate) fn notes(
     }
     if window.from > 0 || window.to < end {
         notes.push(format!("Cycles {} to {} of {}.", cycles(window.from), cycles(window.to), format::cycles(t.end)));
+    }
+    match t.took {
+        Some(took) if took > t.end + TICKS => {
+            notes.push(format!("The launch itself, {} cycles, is not drawn.", format::cycles(took - t.end)));
+        }
+        Some(took) if took + TICKS < t.end => {
+            notes.push(format!(
+                "The run stopped at cycle {}; what was under way is drawn to its end.",
+                format::cycles(took)
+            ));
+        }
+        _ => {}
     }
     if asked + idle < t.rows.len() {
         notes.push(format!("{} of {} rows chosen.", grouped((asked + idle) as u64), grouped(t.rows.len() as u64)));

@@ -33,8 +33,8 @@ pub(crate) struct Frame<'t> {
 pub fn layout<'t>(t: &'t Timeline, options: &'t GanttOptions) -> Result<Scene, GanttError> {
     let (width, height) = size(options)?;
     let em = em(options.size, width, height);
-    let window = Window::new(t, options)?;
     let mut tracks = select::tracks(t, options)?;
+    let window = Window::new(t, options, &tracks)?;
     select::place(t, window, &mut tracks)?;
     // A row on which nothing happens in the window tells nothing; a chart of nothing keeps its rows.
     let chosen = tracks.len();

@@ -165,7 +165,11 @@ pub(crate) fn draw(
             for column in &lane.dense {
                 dense(frame, scene, column, area);
             }
-            bars(frame, scene, &lane.bars, area, text_size(track), &mut ends);
+            // What a slot holds while nothing else is in it has the whole row.
+            let whole = Area::new(plot.x, place.y, plot.w, place.h).cut(&plot);
+            let lane_of =
+                |bar: &Bar| if track.section == Section::Slots && alone(drawing, i, bar) { whole } else { area };
+            bars(frame, scene, &lane.bars, &lane_of, text_size(track), &mut ends);
         }
     }
     unrecorded(frame, scene);
@@ -208,8 +212,17 @@ fn dense(frame: &Frame<'_>, scene: &mut Scene, column: &Column, area: Area) {
     }
 }
 
-fn bars(frame: &Frame<'_>, scene: &mut Scene, bars: &[Bar], area: Area, em: i32, ends: &mut Ends) {
+/// Whether no other lane has anything where a bar is.
+fn alone(lanes: &[Drawing], lane: usize, bar: &Bar) -> bool {
+    let meets = |x0: i32, x1: i32| x0 < bar.x1 && bar.x0 < x1;
+    lanes.iter().enumerate().all(|(i, other)| {
+        i == lane || !(other.bars.iter().any(|b| meets(b.x0, b.x1)) || other.dense.iter().any(|c| meets(c.x0, c.x1)))
+    })
+}
+
+fn bars(frame: &Frame<'_>, scene: &mut Scene, bars: &[Bar], lane_of: &dyn Fn(&Bar) -> Area, em: i32, ends: &mut Ends) {
     for (i, bar) in bars.iter().enumerate() {
+        let area = lane_of(bar);
         // A pixel of ground sets neighbours apart, where there are pixels to spare.
         let next = bars.get(i + 1).is_some_and(|n| n.x0 == bar.x1);
         let gap = i32::from(next && bar.x1 - bar.x0 > 4);

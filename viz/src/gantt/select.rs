@@ -16,9 +16,15 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    pub(crate) fn new(t: &Timeline, options: &GanttOptions) -> Result<Window, GanttError> {
+    pub(crate) fn new(t: &Timeline, options: &GanttOptions, tracks: &[Track<'_>]) -> Result<Window, GanttError> {
         let end = t.end.max(TICKS);
         let from = options.from.unwrap_or(0).saturating_mul(TICKS);
+        // Where later CTAs are left out, what the others do is the whole: the rest of the axis would stay empty.
+        if let (None, Some(_)) = (options.to, options.ctas)
+            && let Some(last) = last(t, tracks).filter(|last| from < *last)
+        {
+            return Ok(Window { from, to: last.min(end) });
+        }
         let to = options.to.map_or(end, |to| to.saturating_mul(TICKS)).min(end);
         if from >= to {
             let cycles = |ticks: u64| ticks.div_ceil(TICKS);
@@ -34,6 +40,13 @@ impl Window {
     pub(crate) fn ticks(&self) -> u64 {
         self.to - self.from
     }
+}
+
+/// The tick after all that happens on these rows.
+fn last(t: &Timeline, tracks: &[Track<'_>]) -> Option<u64> {
+    let mut chosen = vec![false; t.rows.len()];
+    tracks.iter().for_each(|track| chosen[track.index] = true);
+    t.spans.iter().filter(|s| chosen.get(s.row as usize) == Some(&true)).map(|s| s.end).max()
 }
 
 /// The parts of a CTA, from top to bottom.

@@ -61,9 +61,13 @@ fn in_ascii(state: &State, buffer: &mut Buffer) {
     }
 }
 
-/// The rows alone with a title and an axis, as high as they need, for where there is no terminal.
+/// The rows alone with a title and an axis, as high as they need, for where there is no terminal. Folded CTAs that do
+/// nothing in the window are counted and left out.
 pub fn chart(state: &State, runs: &Runs, width: u16) -> Buffer {
-    let lines = state.lines(runs);
+    let mut lines = state.lines(runs);
+    let all = lines.len();
+    lines.retain(|line| !rows::idle_cta(state, runs, line.focus));
+    let idle = all - lines.len();
     // A buffer holds what 16 bits can count; a file of more lines than that has another use.
     let most = u16::MAX / width.max(LEAST.0);
     let width = width.max(LEAST.0);
@@ -78,7 +82,11 @@ pub fn chart(state: &State, runs: &Runs, width: u16) -> Buffer {
         rows::row(state, runs, line.focus, false, &mut buffer, at(l.rows));
     }
     let legend = Rect::new(0, shown + 2, width, 1);
-    put(&mut buffer, legend, 0, &stalls::legend_line(state), Style::new());
+    let mut words = stalls::legend_line(state);
+    if idle > 0 {
+        words += &format!("; {idle} idle CTAs left out");
+    }
+    put(&mut buffer, legend, 0, &words, Style::new());
     in_ascii(state, &mut buffer);
     buffer
 }

@@ -45,6 +45,18 @@ pub(super) fn row(state: &State, runs: &Runs, focus: Focus, chosen: bool, buffer
     }
 }
 
+/// Whether a node is a folded CTA that does nothing in the window.
+pub(super) fn idle_cta(state: &State, runs: &Runs, focus: Focus) -> bool {
+    let node = &runs.model(focus).nodes[focus.node as usize];
+    if node.kind != Kind::Cta || !state.folded[focus.run][focus.node as usize] {
+        return false;
+    }
+    let of = |t| state.in_run(focus.run, t).max(0) as u64;
+    let mut time = node.index.between(of(state.from), of(state.to)).time;
+    time[usize::from(class::ENDED)] = 0;
+    most(&time).is_none()
+}
+
 /// The class with most time. Of two with the same, the first.
 fn most(time: &[u64; CLASSES]) -> Option<u8> {
     let mut best: Option<(u64, u8)> = None;
