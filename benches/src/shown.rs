@@ -52,6 +52,9 @@ pub(super) fn print(n: usize, program: Option<&str>) {
     saved(n, program);
 }
 
+/// Frames of one kind: their name, what comes before with what it takes, and the commands in turn.
+type Kind<'a> = (&'a str, &'a [(Command, &'a str)], &'a [Command]);
+
 fn frames(n: usize) {
     let t = timeline(VIEWED);
     let copies: Vec<_> = (0..n).map(|_| t.clone()).collect();
@@ -60,7 +63,7 @@ fn frames(n: usize) {
     let (runs, start) = open(t);
     let mut buffer = buffer();
     let (zoom, pan) = (&[Command::ZoomIn][..], &[Command::PanRight, Command::PanRight, Command::PanLeft][..]);
-    let kinds: [(&str, &[(Command, &str)], &[Command]); 8] = [
+    let kinds: [Kind; 8] = [
         ("the whole run", &[], &[Command::ZoomAll]),
         ("zoom in from the whole run to a cycle and out again", &[], zoom),
         ("pan, a quarter of the run in the window", &[(Command::Window, "40000 80000")], pan),

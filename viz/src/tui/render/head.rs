@@ -18,13 +18,9 @@ pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect)
     let per = state.width() as f64 / f64::from(state.cells()) / TICKS as f64;
     let per = if per >= 10.0 { grouped(per.round() as u64) } else { format!("{per:.2}") };
     let cut = if m.t.truncated_at.is_some() { ", not all recorded" } else { "" };
-    let times = format!(
-        "{}{}{} of {} cycles{cut}, {per} a cell",
-        grouped(state.from / TICKS),
-        p.pick('–', '-'),
-        grouped(m.end.min(state.to).div_ceil(TICKS)),
-        cycles_of(m.end)
-    );
+    let end = cycles_of(m.end);
+    let to = if state.to < m.end { grouped(state.to.div_ceil(TICKS)) } else { end.clone() };
+    let times = format!("{}{}{to} of {end} cycles{cut}, {per} a cell", grouped(state.from / TICKS), p.pick('–', '-'));
     let which = match state.shown {
         Shown::A if runs.two() => "A: ",
         Shown::B => "B: ",
