@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use warpline_plan::{Answer, Candidate, Fate};
+use warpline_scenarios::pipeline::Via;
 
 use crate::failure::Failure;
 use crate::json::text;
@@ -14,6 +15,9 @@ struct Object<'a> {
     machine: &'a str,
     candidates: usize,
     beyond: usize,
+    /// The parameter that `members` is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<&'a str>,
     ranked: Vec<Ranked<'a>>,
     others: Vec<Other>,
     text: Option<&'a str>,
@@ -25,6 +29,9 @@ struct Named {
     schedule: &'static str,
     stages: i64,
     form: &'static str,
+    producers: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    members: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -52,6 +59,8 @@ fn named(c: &Candidate) -> Named {
         schedule: c.schedule.name(),
         stages: c.stages,
         form: if c.guarded { "guarded" } else { "unrolled" },
+        producers: if c.via == Via::Tma { c.producers } else { 0 },
+        members: c.members,
     }
 }
 
@@ -63,7 +72,7 @@ pub(crate) fn plan(subject: &Loaded, answer: &Answer) -> Result<String, Failure>
             Fate::DoesNotFit(w) => ("does_not_fit", w.clone()),
             Fate::NotProved(w) => ("not_proved", w.clone()),
             Fate::GaveUp(w) => ("gave_up", w.clone()),
-            Fate::Same(other) => ("same", other.words()),
+            Fate::Same(other) => ("same", other.words(answer.groups.as_deref())),
             Fate::Timed(_) => return None,
         };
         Some(Other { candidate: named(c), fate, why })
@@ -74,6 +83,7 @@ pub(crate) fn plan(subject: &Loaded, answer: &Answer) -> Result<String, Failure>
         machine: &subject.machine.name,
         candidates: answer.all.len(),
         beyond: answer.beyond,
+        groups: answer.groups.as_deref(),
         others: others.collect(),
         text: ranked.first().map(|(_, t)| t.expanded.text.as_str()),
         ranked: ranked

@@ -255,8 +255,13 @@ def ints(array):
 
 
 def record(name, trips, target, stages):
-    k = T.dynamic("k") if trips == "n" else 32 * int(trips)
-    planned, injected = lowered(KERNELS[name](k, stages), TARGETS[target])
+    return [name, trips, target, str(stages), *decided(KERNELS[name], trips, target, stages, 32)]
+
+
+def decided(make, trips, target, stages, tile):
+    """What the passes make of a loop over tiles of k."""
+    k = T.dynamic("k") if trips == "n" else tile * int(trips)
+    planned, injected = lowered(make(k, stages), TARGETS[target])
     notes = []
 
     def visit(node):
@@ -269,7 +274,7 @@ def record(name, trips, target, stages):
     before, after = shapes(planned["main"]), shapes(injected["main"])
     grown = sorted(f"{b}={after[b][0]}" for b in before if len(after.get(b, ())) > len(before[b]))
     text = injected["main"].script()
-    return [name, trips, target, str(stages), stage, order, ",".join(grown) or "-", *steps(text, trips)]
+    return [stage, order, ",".join(grown) or "-", *steps(text, trips, tile)]
 
 
 def shapes(func):
@@ -285,7 +290,7 @@ def shapes(func):
     return found
 
 
-def steps(text, trips):
+def steps(text, trips, tile):
     """Commits and waits of the body, how many steps it has less than n, waits behind it. From the printed IR, by indentation."""
     lines = text.splitlines()
     depth = [len(l) - len(l.lstrip()) for l in lines]
@@ -300,7 +305,7 @@ def steps(text, trips):
     end = block(at)
     count = re.match(r"\s*for ko in (?:T\.serial|range)\((.*?)(?:, annotations=.*)?\):", lines[at]).group(1)
     n = 100 if trips == "n" else int(trips)
-    less = n - eval(count, {"k": 32 * n, "n": 32 * n, "T": T})
+    less = n - eval(count, {"k": tile * n, "n": tile * n, "T": T})
     body = lines[at:end]
     rest, i = [], end
     while i < len(lines):

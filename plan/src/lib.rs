@@ -1,7 +1,7 @@
 //! Which pipeline of a plain loop is the fastest that is right.
 //!
 //! ```text
-//!   candidates: way of the copies x schedule x stages x form
+//!   candidates: way of the copies x schedule x stages x form x split into roles
 //!     ── expand ──▶ refused     ── fits the machine? ──▶ does not fit
 //!     ── verify ──▶ not proved  ── run ──▶ cycles, what binds it
 //! ```
@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use warpline_scenarios::pipeline::{Ask, Expanded, Schedule, Via, expand, expanded_name};
+use warpline_scenarios::pipeline::{Ask, Expanded, Schedule, Via, expand, expanded_name, limits, members};
 use warpline_scenarios::{Inputs, compile};
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
@@ -55,24 +55,42 @@ pub struct Candidate {
     pub stages: i64,
     /// One guarded loop instead of prologue, body and epilogue.
     pub guarded: bool,
+    /// Warps that only copy (`Tma`).
+    pub producers: i64,
+    /// Members of the loop's role (groups of warps that multiply), where that differs from what the kernel says.
+    pub members: Option<i64>,
 }
 
 impl Candidate {
-    /// In words: `cp, multistage, 3 stages, unrolled`.
-    pub fn words(&self) -> String {
+    /// In words: `cp, multistage, 3 stages, unrolled`; the split into roles where there is one. `groups` is the parameter
+    /// that counts the members of the loop's role.
+    pub fn words(&self, groups: Option<&str>) -> String {
         let form = if self.guarded { "guarded" } else { "unrolled" };
         let stages = match (self.schedule, self.stages) {
             (Schedule::TwoStepAhead, _) => String::new(),
             (_, 1) => ", 1 stage".to_string(),
             (_, n) => format!(", {n} stages"),
         };
-        format!("{}, {}{stages}, {form}", self.via.name(), self.schedule.name())
+        let roles = match self.producers {
+            _ if self.via != Via::Tma => String::new(),
+            1 => ", 1 producer warp".to_string(),
+            n => format!(", {n} producer warps"),
+        };
+        let members = groups.zip(self.members).map_or(String::new(), |(name, n)| format!(", {name} = {n}"));
+        format!("{}, {}{stages}, {form}{roles}{members}", self.via.name(), self.schedule.name())
     }
 
     /// The same as flags of `warpline expand`.
-    pub fn flags(&self) -> String {
+    pub fn flags(&self, groups: Option<&str>) -> String {
+        let producers = if self.producers > 1 { format!(" --producers {}", self.producers) } else { String::new() };
+        let members = groups.zip(self.members).map_or(String::new(), |(name, n)| format!(" --set {name}={n}"));
         let form = if self.guarded { "guarded" } else { "unrolled" };
-        format!("--via {} --schedule {} --stages {} --form {form}", self.via.name(), self.schedule.name(), self.stages)
+        format!(
+            "--via {} --schedule {} --stages {} --form {form}{producers}{members}",
+            self.via.name(),
+            self.schedule.name(),
+            self.stages
+        )
     }
 }
 
@@ -109,6 +127,10 @@ pub struct Answer {
     pub all: Vec<(Candidate, Fate)>,
     /// How many there are beyond the limit.
     pub beyond: usize,
+    /// The parameter that counts the members of the loop's role, where one does.
+    pub groups: Option<String>,
+    /// What the pass does not make of a loop on this machine.
+    pub limits: Option<&'static str>,
 }
 
 impl Answer {
@@ -135,13 +157,32 @@ impl Answer {
     }
 }
 
-/// The ways to pipeline a loop on a machine of an architecture, in the order in which they are tried.
-pub fn candidates(arch: &str, stages: i64) -> Vec<Candidate> {
+/// Producer warps that are tried: one for all copies, one for each of two.
+const PRODUCERS: [i64; 2] = [1, 2];
+/// Members of the loop's role that are tried where a parameter counts them.
+const MEMBERS: [i64; 3] = [1, 2, 4];
+
+/// The ways to pipeline a kernel's loop on a machine, in the order in which they are tried: first with the roles as the
+/// kernel has them, then with other numbers of members where a parameter counts them.
+pub fn candidates(q: &Question) -> Vec<Candidate> {
+    let all = ways(&q.machine.arch, q.stages);
+    let Some(groups) = members(q.file, q.text) else { return all };
+    let given = q.set.get(&groups).copied();
+    let other = MEMBERS.into_iter().filter(|n| Some(*n) != given);
+    let with = |n: i64| all.iter().map(move |c| Candidate { members: Some(n), ..*c });
+    let more: Vec<Candidate> = other.flat_map(with).collect();
+    all.iter().copied().chain(more).collect()
+}
+
+/// The ways to pipeline a loop on a machine of an architecture.
+fn ways(arch: &str, stages: i64) -> Vec<Candidate> {
     let vias: &[Via] = match arch {
         "sm_90a" => &[Via::Tma, Via::TmaJoint, Via::Cp, Via::Registers],
         "gfx950" | "gfx942" => &[Via::Dma, Via::Registers],
         a if a.starts_with("gfx") => &[Via::Registers],
         a if a.starts_with("apple") => &[Via::Sync],
+        // Later ones have TMA, and products that read registers.
+        a if a.starts_with("sm_10") || a.starts_with("sm_12") => &[Via::Tma, Via::TmaJoint, Via::Cp, Via::Registers],
         _ if Via::of(arch) == Via::Cp => &[Via::Cp, Via::Registers],
         _ => &[Via::Registers, Via::Sync],
     };
@@ -151,14 +192,19 @@ pub fn candidates(arch: &str, stages: i64) -> Vec<Candidate> {
             for stages in 1..=stages {
                 for guarded in [false, true] {
                     // A producer warp leaves no prologue that could be guarded.
-                    if *via != Via::Tma || !guarded {
-                        out.push(Candidate { via: *via, schedule, stages, guarded });
+                    if *via == Via::Tma && guarded {
+                        continue;
+                    }
+                    let several = if *via == Via::Tma { PRODUCERS.len() } else { 1 };
+                    for producers in PRODUCERS.into_iter().take(several) {
+                        out.push(Candidate { via: *via, schedule, stages, guarded, producers, members: None });
                     }
                 }
             }
         }
         if *via == Via::Dma {
-            out.push(Candidate { via: *via, schedule: Schedule::TwoStepAhead, stages: 2, guarded: true });
+            let schedule = Schedule::TwoStepAhead;
+            out.push(Candidate { via: *via, schedule, stages: 2, guarded: true, producers: 1, members: None });
         }
     }
     out
@@ -166,10 +212,12 @@ pub fn candidates(arch: &str, stages: i64) -> Vec<Candidate> {
 
 /// Looks at every candidate; `progress` is called after each.
 pub fn plan(q: &Question, progress: &(dyn Fn() + Sync)) -> Answer {
-    let mut all = candidates(&q.machine.arch, q.stages);
+    let groups = members(q.file, q.text);
+    let mut all = candidates(q);
     let beyond = all.len().saturating_sub(q.most);
     all.truncate(q.most);
-    let made: Vec<(Candidate, Result<Expanded, String>)> = all.into_par_iter().map(|c| (c, q.expand(&c))).collect();
+    let made: Vec<(Candidate, Result<Expanded, String>)> =
+        all.into_par_iter().map(|c| (c, q.expand(&c, &q.set_of(&c, groups.as_deref())))).collect();
     let mut first: BTreeMap<&str, Candidate> = BTreeMap::new();
     let mut work: Vec<(Candidate, Result<&Expanded, Fate>)> = Vec::new();
     for (c, e) in &made {
@@ -188,12 +236,13 @@ pub fn plan(q: &Question, progress: &(dyn Fn() + Sync)) -> Answer {
     let all = work
         .into_par_iter()
         .map(|(c, what)| {
-            let fate = what.map_or_else(|fate| fate, |e| q.decide(e));
+            let set = q.set_of(&c, groups.as_deref());
+            let fate = what.map_or_else(|fate| fate, |e| q.decide(e, &set));
             progress();
             (c, fate)
         })
         .collect();
-    Answer { all, beyond }
+    Answer { all, beyond, groups, limits: limits(&q.machine.arch) }
 }
 
 impl Question<'_> {
@@ -201,15 +250,23 @@ impl Question<'_> {
         Inputs { set, cores: self.machine.get("core.count").map(|c| c as i64) }
     }
 
-    fn expand(&self, c: &Candidate) -> Result<Expanded, String> {
+    /// The parameters of a candidate.
+    fn set_of(&self, c: &Candidate, groups: Option<&str>) -> BTreeMap<String, i64> {
+        let mut set = self.set.clone();
+        set.extend(groups.zip(c.members).map(|(name, n)| (name.to_string(), n)));
+        set
+    }
+
+    fn expand(&self, c: &Candidate, set: &BTreeMap<String, i64>) -> Result<Expanded, String> {
         let ask = Ask {
             arch: Some(&self.machine.arch),
             via: Some(c.via),
             schedule: Some(c.schedule),
             stages: Some(c.stages),
             guarded: Some(c.guarded),
+            producers: Some(c.producers),
         };
-        expand(self.file, self.text, &self.inputs(self.set), &ask).map_err(|e| {
+        expand(self.file, self.text, &self.inputs(set), &ask).map_err(|e| {
             let first = e.into_iter().next();
             first.map_or_else(String::new, |d| d.message)
         })
@@ -221,8 +278,8 @@ impl Question<'_> {
     }
 
     /// Proves an expansion and times it.
-    fn decide(&self, e: &Expanded) -> Fate {
-        let program = match self.program(&e.text, self.set) {
+    fn decide(&self, e: &Expanded, set: &BTreeMap<String, i64>) -> Fate {
+        let program = match self.program(&e.text, set) {
             Ok(p) => p,
             Err(why) => return Fate::Refused(why),
         };

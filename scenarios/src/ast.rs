@@ -44,6 +44,20 @@ pub(crate) enum ExprKind {
     Cond(Box<(Expr, Expr, Expr)>),
 }
 
+impl Expr {
+    /// The names it reads, in order.
+    pub(crate) fn names<'e>(&'e self, out: &mut Vec<&'e str>) {
+        match &self.kind {
+            ExprKind::Int(_) | ExprKind::Dotted(..) => {}
+            ExprKind::Name(n) => out.push(n),
+            ExprKind::Call(_, args) => args.iter().for_each(|a| a.names(out)),
+            ExprKind::Unary(_, a) => a.names(out),
+            ExprKind::Binary(_, p) => [&p.0, &p.1].into_iter().for_each(|e| e.names(out)),
+            ExprKind::Cond(p) => [&p.0, &p.1, &p.2].into_iter().for_each(|e| e.names(out)),
+        }
+    }
+}
+
 /// A whole kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Kernel {
@@ -225,6 +239,8 @@ pub(crate) struct Pipelined {
     pub schedule: Option<Ident>,
     /// `via cp`.
     pub via: Option<Ident>,
+    /// `producers 2`.
+    pub producers: Option<Expr>,
     /// `unrolled` or `guarded`.
     pub form: Option<Ident>,
     /// What a step does, without any synchronisation.

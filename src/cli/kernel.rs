@@ -44,6 +44,10 @@ pub struct Expand {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=64))]
     pub stages: Option<i64>,
 
+    /// Warps that do nothing but copy (`tma`)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=16))]
+    pub producers: Option<i64>,
+
     /// One guarded loop (guarded), or prologue, body and epilogue (unrolled)
     #[arg(long, value_name = "FORM", value_parser = ["guarded", "unrolled"])]
     pub form: Option<String>,

@@ -16,6 +16,7 @@ pub(super) fn expand(args: &Expand, console: &mut Console) -> Result<Status, Fai
         schedule: args.schedule,
         stages: args.stages,
         guarded: args.form.as_ref().map(|f| f == "guarded"),
+        producers: args.producers,
     };
     let loaded = load::load_asked(&args.scenario, args.machine.as_deref(), &args.set, ask)?;
     if loaded.plans.is_empty() {
@@ -56,6 +57,8 @@ struct Loop<'a> {
     via: &'static str,
     stages: i64,
     form: &'static str,
+    /// Warps that only copy.
+    producers: usize,
     depth: i64,
     statements: Vec<Statement<'a>>,
     buffers: Vec<Buffer<'a>>,
@@ -115,6 +118,7 @@ impl<'a> Loop<'a> {
             via: p.via.name(),
             stages: p.stages,
             form: if p.guarded { "guarded" } else { "unrolled" },
+            producers: p.producers,
             depth: p.depth,
             statements: p
                 .statements

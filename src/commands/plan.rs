@@ -29,7 +29,7 @@ pub(super) fn plan(args: &Plan, console: &mut Console) -> Result<Status, Failure
         stages: args.stages,
         most: args.max_candidates as usize,
     };
-    let count = warpline_plan::candidates(&subject.machine.arch, args.stages).len().min(question.most);
+    let count = warpline_plan::candidates(&question).len().min(question.most);
     let progress = Progress::of(console.look.progress, count, format!("planning {}", subject.name));
     let answer = search(&question, &|| progress.step());
     drop(progress);

@@ -15,6 +15,7 @@ const LISTED: usize = 10;
 pub(crate) fn plan(subject: &Loaded, answer: &Answer, paint: Paint) -> String {
     let of = |f: fn(&Fate) -> bool| answer.all.iter().filter(|(_, x)| f(x)).count();
     let ranked = answer.ranked();
+    let groups = answer.groups.as_deref();
     let mut text = format!(
         "{}\n\n",
         wrap(
@@ -45,7 +46,7 @@ pub(crate) fn plan(subject: &Loaded, answer: &Answer, paint: Paint) -> String {
                 Fate::Refused(w) | Fate::DoesNotFit(w) | Fate::NotProved(w) | Fate::GaveUp(w) => w,
                 Fate::Same(_) | Fate::Timed(_) => continue,
             };
-            text += &format!("{}\n", wrap(&format!("  {}: {why}", c.words()), WIDTH, 4));
+            text += &format!("{}\n", wrap(&format!("  {}: {why}", c.words(groups)), WIDTH, 4));
         }
         return text;
     };
@@ -54,13 +55,16 @@ pub(crate) fn plan(subject: &Loaded, answer: &Answer, paint: Paint) -> String {
         let laid = wrap(&format!("{} {words}", "-".repeat(14)), WIDTH, 15);
         format!("{name:<15}{}\n", &laid[15..])
     };
-    text += &paint.head(&line("Best", &best.words()));
+    text += &paint.head(&line("Best", &best.words(groups)));
     text += &line("Binds it", &timed.report.bottleneck);
     if let Some((second, other)) = ranked.get(1) {
         let more = (other.report.cycles / timed.report.cycles - 1.0) * 100.0;
         let by = if more < 0.05 { "as fast".to_string() } else { format!("{more:.1} % slower") };
-        text += &line("Runner-up", &format!("{} ({by})", second.words()));
+        text += &line("Runner-up", &format!("{} ({by})", second.words(groups)));
         text += &line("Binds it", &other.report.bottleneck);
+    }
+    if let Some(words) = answer.limits {
+        text += &line("Not tried", words);
     }
     text += "\n";
     let mut t = Table::new(&[Align::Left].into_iter().chain([Align::Right; 5]).collect::<Vec<_>>(), 2);
@@ -68,7 +72,7 @@ pub(crate) fn plan(subject: &Loaded, answer: &Answer, paint: Paint) -> String {
     for (c, timed) in ranked.iter().take(LISTED) {
         let r = &timed.report;
         t.row([
-            c.words(),
+            c.words(groups),
             plain(r.cycles),
             r.cycles_per_tile.map_or("-".to_string(), plain),
             short(r.time_us),
@@ -77,6 +81,6 @@ pub(crate) fn plan(subject: &Loaded, answer: &Answer, paint: Paint) -> String {
         ]);
     }
     text += &t.text();
-    text += &format!("\nwarpline expand {} {}\n", subject.name, best.flags());
+    text += &format!("\nwarpline expand {} {}\n", subject.name, best.flags(groups));
     text
 }

@@ -21,27 +21,17 @@ pub struct Trips<'a> {
     compiled: Mutex<BTreeMap<i64, Option<Program>>>,
 }
 
-/// Trip counts at which a candidate is held to its word, three at least. Some kernels may be others (`if tiles > 1`).
-const CHECKED: [i64; 6] = [1, 2, 8, 13, 64, 100];
+/// Trip counts at which a candidate is held to its word, three at least: some kernels may be others (`if tiles > 1`), and
+/// the loop of a pipeline of 64 stages is not entered before 64.
+const CHECKED: [i64; 7] = [1, 2, 8, 13, 64, 100, 131];
+
+/// By how much a parameter is multiplied, and what is added, to find a loop that is not entered as it is.
+const GROWN: [(i64, i64); 8] = [(1, 8), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0), (64, 0), (128, 0)];
 
 impl<'a> Trips<'a> {
     /// The first parameter, in order of declaration, of which one step more is one trip more. `with` compiles the kernel
     /// with another value of one parameter.
     pub fn find(base: &Program, with: impl Fn(&str, i64) -> Option<Program> + Sync + 'a) -> Option<Trips<'a>> {
-        // A loop of no trips is not in the program: then with a few of them.
-        let more = |(name, value): &(String, i64)| with(name, value + CHECKED[2]).filter(|p| !p.loops.is_empty());
-        let longer = if base.loops.is_empty() { base.params.iter().find_map(more) } else { None };
-        let base = longer.as_ref().unwrap_or(base);
-        let mut values: Vec<i64> = base.params.iter().chain(&base.lets).map(|(_, v)| *v).filter(|v| *v > 1).collect();
-        values.sort_unstable();
-        values.dedup();
-        values.push(1);
-        let bounds = |value: i64| {
-            base.loops.iter().filter_map(move |l| {
-                let b = l.bound.as_ref()?.constant()?;
-                (b > 0 && value % b == 0 && value > 0).then_some(value / b)
-            })
-        };
         let mut trips = Trips {
             with: Box::new(with),
             name: String::new(),
@@ -50,14 +40,41 @@ impl<'a> Trips<'a> {
             step: 0,
             compiled: Mutex::default(),
         };
-        let found = base.params.iter().any(|(name, value)| {
+        if !base.loops.is_empty() {
+            return trips.found_at(base).then_some(trips);
+        }
+        // A loop of no trips is not in the program: then with a few of them, or more where a pipeline is deep.
+        let longer = GROWN.into_iter().flat_map(|by| base.params.iter().map(move |p| (by, p)));
+        for ((times, more), (name, value)) in longer {
+            let grown = value.checked_mul(times).and_then(|v| v.checked_add(more));
+            let program = grown.and_then(|v| (trips.with)(name, v)).filter(|p| !p.loops.is_empty());
+            if program.is_some_and(|p| trips.found_at(&p)) {
+                return Some(trips);
+            }
+        }
+        None
+    }
+
+    /// Whether a parameter of this kernel, which has its loop, sets the trip count.
+    fn found_at(&mut self, base: &Program) -> bool {
+        let mut values: Vec<i64> = base.params.iter().chain(&base.lets).map(|(_, v)| *v).filter(|v| *v > 1).collect();
+        values.sort_unstable();
+        values.dedup();
+        values.push(1);
+        let bounds = |value: i64| {
+            base.loops.iter().filter_map(move |l| {
+                let b = l.bound.as_ref()?.constant()?;
+                // The last tile may be part of one.
+                (b > 0 && value > 0).then(|| value / b + i64::from(value % b != 0))
+            })
+        };
+        base.params.iter().any(|(name, value)| {
             // A step that divides the value goes first: then n steps are a problem of n whole tiles.
             let steps = bounds(*value).chain(values.iter().copied());
-            trips.name.clone_from(name);
-            trips.value = *value;
-            steps.into_iter().any(|step| trips.holds_at(base, step))
-        });
-        found.then_some(trips)
+            self.name.clone_from(name);
+            self.value = *value;
+            steps.into_iter().any(|step| self.holds_at(base, step))
+        })
     }
 
     /// Whether steps of the parameter as large as this are steps of the loop.

@@ -10,6 +10,8 @@ pub(crate) struct Found {
     pub(crate) extent: Span,
     /// `stages`, if given.
     pub(crate) stages: Option<i64>,
+    /// `producers`, if given.
+    pub(crate) producers: Option<i64>,
     /// First value of the index.
     pub(crate) from: Option<i64>,
     /// Whether the range has a step.
@@ -29,6 +31,7 @@ pub(crate) struct Found {
 impl Lower<'_> {
     pub(super) fn pipelined(&mut self, p: &Pipelined) {
         let stages = p.stages.as_ref().and_then(|e| self.bounded(e, "the number of stages", 0, 64));
+        let producers = p.producers.as_ref().and_then(|e| self.bounded(e, "the number of producer warps", 1, 16));
         let from = self.number(&p.range.from);
         let member = match self.ctx.members {
             Some(Members { size, count, .. }) => (size, count),
@@ -40,6 +43,7 @@ impl Lower<'_> {
         let found = Found {
             extent: p.extent.clone(),
             stages,
+            producers,
             from,
             stepped: p.range.step.is_some(),
             mask: self.ctx.mask,

@@ -238,36 +238,38 @@ impl Parser<'_> {
         Ok(Range1 { var, from, to, step })
     }
 
-    /// `pipelined i in 0..tiles stages 3 schedule triton via cp guarded:`.
+    /// `pipelined i in 0..tiles stages 3 schedule triton via tma producers 2 guarded:`.
     fn pipelined(&mut self, start: usize) -> Parse<Stmt> {
         self.bump();
         let range = self.range()?;
-        let (mut stages, mut schedule, mut via, mut form) = (None, None, None, None);
+        let (mut stages, mut schedule, mut via, mut producers, mut form) = (None, None, None, None, None);
         loop {
             match self.name() {
-                Some("stages") => {
+                Some("stages") if stages.is_none() => {
                     self.bump();
                     stages = Some(self.expr()?);
                 }
-                Some("schedule") => {
+                Some("schedule") if schedule.is_none() => {
                     self.bump();
                     schedule = Some(self.ident("the name of a schedule")?);
                 }
-                Some("via") => {
+                Some("via") if via.is_none() => {
                     self.bump();
                     via = Some(self.ident("the way the copies go")?);
                 }
-                Some("unrolled" | "guarded") => form = Some(self.ident("a form")?),
+                Some("producers") if producers.is_none() => {
+                    self.bump();
+                    producers = Some(self.expr()?);
+                }
+                Some("unrolled" | "guarded") if form.is_none() => form = Some(self.ident("a form")?),
                 _ => break,
             }
         }
         let span = self.since(start);
         let body = self.body()?;
         let extent = start..self.last_word();
-        Ok(Stmt {
-            kind: StmtKind::Pipelined(Box::new(Pipelined { range, stages, schedule, via, form, body, extent })),
-            span,
-        })
+        let loop_ = Pipelined { range, stages, schedule, via, producers, form, body, extent };
+        Ok(Stmt { kind: StmtKind::Pipelined(Box::new(loop_)), span })
     }
 
     /// The end of the last token read that is no layout.

@@ -141,6 +141,18 @@ impl Reader<'_> {
             Operation::Mma { kind: MmaKind::Warp, .. } | Operation::Alu { .. } | Operation::Zero(..) => {
                 u.copies = false
             }
+            Operation::Mma { kind: MmaKind::Umma | MmaKind::UmmaPair, .. } => {
+                let d = Diagnostic::new(
+                    self.file,
+                    span.clone(),
+                    "a `pipelined` loop is not lowered to tcgen05",
+                    "`mma` was expected here",
+                );
+                self.errors.push(d.help(
+                    "with `mma` the products stay in registers; for `umma` and tensor memory write the roles by hand, as \
+                     blackwell/level2_2sm does",
+                ));
+            }
             _ => {
                 let message =
                     "a `pipelined` loop is written plainly: the pass chooses what is asynchronous, and who waits";

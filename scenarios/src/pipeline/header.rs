@@ -145,6 +145,14 @@ impl<'a> Header<'a> {
         self.program.objects.iter().find(|o| o.name == name).map_or(16, |o| o.dtype.bits())
     }
 
+    /// A comment at the head of the kernel, once.
+    pub(super) fn note(&mut self, words: &str) {
+        let edit = (0..0, format!("// {words}\n"));
+        if !self.edits.contains(&edit) {
+            self.edits.push(edit);
+        }
+    }
+
     /// What the machine has to have.
     pub(super) fn needs(&mut self, arch: &str) {
         let found = self.kernel.decls.iter().find_map(|d| match &d.kind {
@@ -160,19 +168,31 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Parameters that the expansion was made for: those that a `pipelined` head names.
-    pub(super) fn fixed(&mut self) {
+    /// Parameters that the expansion was made for: those that a `pipelined` head names, and those that count warps where
+    /// such counts stand in it as numbers.
+    pub(super) fn fixed(&mut self, counted: bool) {
         let (kernel, program) = (self.kernel, self.program);
-        let mut names = Vec::new();
+        let mut names: Vec<(String, &str)> = Vec::new();
         for p in super::loops(&kernel.body) {
-            if let Some(ExprKind::Name(n)) = p.stages.as_ref().map(|e| &e.kind) {
-                names.push(n.clone());
+            for (e, what) in [(&p.stages, "stages"), (&p.producers, "producers")] {
+                if let Some(ExprKind::Name(n)) = e.as_ref().map(|e| &e.kind) {
+                    names.push((n.clone(), what));
+                }
             }
         }
-        for n in names {
+        let mut used = Vec::new();
+        for d in &kernel.decls {
+            if let (DeclKind::Warps(e), true) = (&d.kind, counted) {
+                e.names(&mut used);
+            }
+        }
+        names.extend(used.into_iter().map(|n| (n.to_string(), "")));
+        for (n, what) in names {
             let is = kernel.params.iter().any(|p| p.name.text == n);
-            if let (true, Some(v)) = (is, program.value(&n)) {
-                self.add(format!("require {n} == {v} \"expanded for {v} stages\""));
+            let known = |l: &String| l.starts_with(&format!("require {n} =="));
+            if let (true, Some(v), false) = (is, program.value(&n), self.added.iter().any(known)) {
+                let why = if what.is_empty() { format!("{n} = {v}") } else { format!("{v} {what}") };
+                self.add(format!("require {n} == {v} \"expanded for {why}\""));
             }
         }
     }
@@ -196,7 +216,9 @@ impl<'a> Header<'a> {
         for g in (0..laid.groups.len()).filter(|g| !laid.groups[*g].is_empty()) {
             let slots = laid.slots_of(g);
             let full = laid.bar("full", g);
-            self.add(format!("mbar {full}[{slots}] (1)"));
+            // Each warp that copies arrives with its bytes.
+            let arrivals = laid.feeders.get(g).copied().unwrap_or(1);
+            self.add(format!("mbar {full}[{slots}] ({arrivals})"));
             names.push(full);
             if let Some((warps, _)) = empty {
                 let empty = laid.bar("empty", g);

@@ -37,6 +37,8 @@ pub(super) struct Laid<'a> {
     pub(super) suffix: String,
     /// Buffers of each group of TMA copies.
     pub(super) groups: Vec<Vec<String>>,
+    /// How many warps start the copies of each such group, where some do nothing else.
+    pub(super) feeders: Vec<usize>,
     /// First reader of each such group.
     pub(super) firsts: Vec<(usize, usize)>,
     /// Last reader of each such group, where it tells the producer.

@@ -15,6 +15,7 @@
 mod body;
 mod deps;
 mod emit;
+mod emit_sync;
 mod expr;
 mod header;
 mod items;
@@ -32,7 +33,7 @@ mod text;
 use warpline_sim::diag::Diagnostic;
 
 use crate::Inputs;
-use crate::ast::{Head, Pipelined, Stmt, StmtKind};
+use crate::ast::{DeclKind, ExprKind, Head, Pipelined, Stmt, StmtKind};
 use crate::lower::lower;
 use crate::parse::{Parsed, parse};
 use emit::Line;
@@ -40,7 +41,7 @@ use header::Header;
 use names::Products;
 use one::One;
 
-pub use names::{Schedule, Via};
+pub use names::{Schedule, Via, limits};
 pub use plan::{Buffer, Plan, Planned, Waited};
 
 /// What is asked of the pass beside the kernel's own words; what is left out is as the kernel says.
@@ -56,6 +57,8 @@ pub struct Ask<'a> {
     pub stages: Option<i64>,
     /// One guarded loop instead of prologue, body and epilogue.
     pub guarded: Option<bool>,
+    /// Warps that only copy (`via tma`).
+    pub producers: Option<i64>,
 }
 
 /// A kernel without `pipelined` loops.
@@ -75,6 +78,19 @@ pub fn expanded_name(file: &str) -> String {
 /// Whether a kernel has a `pipelined` loop.
 pub fn is_pipelined(file: &str, text: &str) -> bool {
     parse(file, text).kernel.is_some_and(|k| !loops(&k.body).is_empty())
+}
+
+/// The parameter that says how many members the role of the first `pipelined` loop has, if one alone does.
+pub fn members(file: &str, text: &str) -> Option<String> {
+    let kernel = parse(file, text).kernel?;
+    let holds = |s: &&Stmt| !loops(std::slice::from_ref(*s)).is_empty();
+    let StmtKind::Block(Head::Name(role), _) = &kernel.body.iter().find(holds)?.kind else { return None };
+    let count = kernel.decls.iter().find_map(|d| match &d.kind {
+        DeclKind::Role(name, Some(count), _) if name.text == role.text => Some(count),
+        _ => None,
+    })?;
+    let ExprKind::Name(n) = &count.kind else { return None };
+    kernel.params.iter().any(|p| p.name.text == *n).then(|| n.clone())
 }
 
 /// The `pipelined` loops of some statements, outermost first.

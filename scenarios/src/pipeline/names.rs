@@ -43,6 +43,15 @@ pub(crate) enum Products {
     Wgmma,
 }
 
+/// What this pass does not make of a loop on machines of an architecture, in one line; `None` where it uses their best.
+pub fn limits(arch: &str) -> Option<&'static str> {
+    let tensor_memory = arch.starts_with("sm_10") || arch.starts_with("sm_11");
+    tensor_memory.then_some(
+        "a `pipelined` loop is not lowered to tcgen05: products stay `mma` of registers; \
+         for `umma` and tensor memory write the roles by hand, as blackwell/level2_2sm does",
+    )
+}
+
 pub(super) const SCHEDULES: [(&str, Schedule); 5] = [
     ("num_stages", Schedule::NumStages),
     ("triton", Schedule::Triton),

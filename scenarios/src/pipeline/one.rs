@@ -10,7 +10,7 @@ use super::expr::{Env, Val};
 use super::header::{self, Header};
 use super::laid::Laid;
 use super::names::{Products, SCHEDULES, Schedule, VIAS, Via};
-use super::{Ask, Plan, body, deps, items, loops, plan, schedule, split, sync, text};
+use super::{Ask, Plan, body, deps, has_role, items, loops, names, plan, schedule, split, sync, text};
 use crate::Inputs;
 use crate::ast::{Kernel, Pipelined, Stmt, StmtKind};
 use crate::lower::{Found, lower};
@@ -35,6 +35,7 @@ struct Choice {
     schedule: Schedule,
     stages: i64,
     guarded: bool,
+    producers: usize,
 }
 
 impl One<'_> {
@@ -86,7 +87,17 @@ impl One<'_> {
             Schedule::TwoStepAhead => true,
             _ => false,
         };
-        Ok(Choice { arch, via, schedule, stages, guarded: self.ask.guarded.or(form).unwrap_or(usual) })
+        let producers = self.ask.producers.or(f.producers).unwrap_or(1);
+        if producers != 1 && via != Via::Tma {
+            let span = p.producers.as_ref().map_or(&p.range.var.span, |e| &e.span);
+            return self.bad(
+                span,
+                "only `via tma` has warps that do nothing but copy",
+                "the loop's own warps copy here",
+            );
+        }
+        let guarded = self.ask.guarded.or(form).unwrap_or(usual);
+        Ok(Choice { arch, via, schedule, stages, guarded, producers: producers as usize })
     }
 
     /// Expands the loop: edits of the text, and what was decided.
@@ -109,14 +120,17 @@ impl One<'_> {
                 Err(m) => self.bad(&p.range.var.span, m, "this loop can't be cut into half tiles"),
             };
         }
-        let slots = schedule::schedule(&body.units, c.schedule, c.stages, c.via)
+        let mut slots = schedule::schedule(&body.units, c.schedule, c.stages, c.via)
             .or_else(|m| self.bad(&p.range.var.span, m, "no schedule for this loop"))?;
+        let given = slots.clone();
+        schedule::level(&mut slots);
         let wgmma = matches!(c.arch.as_str(), "sm_90a") && f.member.0.is_multiple_of(4);
         let products = match () {
             () if c.arch.starts_with("apple") => Products::Shared,
             () if wgmma && matches!(c.via, Via::Tma | Via::TmaJoint | Via::Cp) => Products::Wgmma,
             () => Products::Registers,
         };
+        self.multiplies(p, f, &body, &c, products)?;
         let manual = c.arch.starts_with("gfx");
         let items = items::items(&body.units, &slots, c.via, (products, c.schedule), manual);
         let merged = matches!(c.schedule, Schedule::Triton | Schedule::Table) && c.via == Via::Dma;
@@ -159,7 +173,7 @@ impl One<'_> {
         }
         let wish = sync::Wish { late, manual };
         let depth = items.iter().map(|i| i.stage).max().unwrap_or(0);
-        let planned = plan::plan(self.text, &body, &slots, (&items, &all, wish), &c.names(depth));
+        let planned = plan::plan(self.text, &body, (&given, &slots), (&items, &all, wish), &c.names(depth));
         let mut laid = Laid {
             source: self.text,
             units: &body.units,
@@ -174,14 +188,25 @@ impl One<'_> {
             meet: "barrier".to_string(),
             suffix: if self.several { format!("{}", self.number + 1) } else { String::new() },
             groups: Vec::new(),
+            feeders: Vec::new(),
             firsts: Vec::new(),
             lasts: Vec::new(),
             lag: 0,
             first_warp: f.mask.trailing_zeros(),
         };
         laid.group_buffers();
+        let announced = laid.items.iter().filter(|i| matches!(i.queue, Some(items::Queue::Tma(_))));
+        if let Some(t) = announced.flat_map(|i| &i.touches).find(|t| t.piece.is_some()) {
+            let message =
+                format!("pieces of `{}` are copied apart, and `via {}` announces whole slots", t.buffer, c.via.name());
+            let d = Diagnostic::new(self.file, p.range.var.span.clone(), message, "not with this way of copies");
+            return Err(vec![d.help("write `via cp`, or leave the buffer whole")]);
+        }
         let lines = if c.via == Via::Tma && laid.items.iter().any(|i| matches!(i.queue, Some(items::Queue::Tma(_)))) {
-            self.roles(p, f, &mut laid, wish, header)?
+            self.roles(p, f, &mut laid, (wish, c.producers), header)?
+        } else if c.producers > 1 {
+            let message = "no copy of this loop runs ahead: there is nothing for a warp that only copies";
+            return self.bad(&p.range.var.span, message, "more stages were expected");
         } else {
             laid.sync = sync::sync(&laid.items, &laid.deps, wish);
             laid.waits_for_bytes();
@@ -204,6 +229,27 @@ impl One<'_> {
         Ok(planned)
     }
 
+    /// Whether the warps of a member can multiply together: warpgroups have `wgmma` only, and that is sm_90a's.
+    fn multiplies(
+        &self,
+        p: &Pipelined,
+        f: &Found,
+        body: &body::Body,
+        c: &Choice,
+        products: Products,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let together = f.member.0 >= 4 && c.arch.starts_with("sm_") && self.top(p).is_some_and(has_role);
+        let product = body.units.iter().find(|u| items::product(&u.stmt).is_some());
+        let Some(u) = product.filter(|_| together && products == Products::Registers) else { return Ok(()) };
+        let message = format!("a member of this role has {} warps, and each would do all of this product", f.member.0);
+        let label = "`wgmma` joins four warps: on sm_90a, via `tma`, `tma_joint` or `cp`";
+        let help = match names::limits(&c.arch) {
+            Some(words) => format!("make each warp a member (`role math[8] = warps 0..8`); {words}"),
+            None => "make each warp a member (`role math[8] = warps 0..8`)".to_string(),
+        };
+        Err(vec![Diagnostic::new(self.file, u.stmt.span.clone(), message, label).help(help)])
+    }
+
     /// Edits of the declarations.
     fn declare(&self, laid: &Laid, c: &Choice, f: &Found, header: &mut Header) {
         for (buffer, n) in laid.deps.versions.iter().filter(|(_, n)| **n > 1) {
@@ -219,7 +265,10 @@ impl One<'_> {
             header.weight(&laid.weight(p), &laid.units[item.unit].stmt, warps as i64 * 64 * lane);
         }
         header.needs(c.via.needs(&c.arch));
-        header.fixed();
+        if let Some(words) = names::limits(&c.arch) {
+            header.note(words);
+        }
+        header.fixed(laid.manual || !laid.feeders.is_empty());
     }
 
     /// The loop's own text with its tiles cut in halves, expanded.
@@ -253,6 +302,8 @@ impl One<'_> {
 
 impl Choice {
     fn names(&self, depth: i64) -> plan::Names {
-        plan::Names { schedule: self.schedule, via: self.via, stages: self.stages, depth, guarded: self.guarded }
+        let producers = if self.via == Via::Tma && depth > 0 { self.producers } else { 0 };
+        let Choice { schedule, via, stages, guarded, .. } = *self;
+        plan::Names { schedule, via, stages, depth, guarded, producers }
     }
 }

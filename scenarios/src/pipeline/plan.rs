@@ -20,6 +20,8 @@ pub struct Plan {
     pub depth: i64,
     /// One guarded loop, with the epilogue inside.
     pub guarded: bool,
+    /// Warps that only copy.
+    pub producers: usize,
     /// The statements, as written.
     pub statements: Vec<Planned>,
     /// The buffers on chip, by name.
@@ -78,13 +80,14 @@ pub(super) struct Names {
     pub(super) stages: i64,
     pub(super) depth: i64,
     pub(super) guarded: bool,
+    pub(super) producers: usize,
 }
 
-/// The plan of a loop. Waits are those in front of the first reader of each group, whatever the machine makes of them.
+/// The plan of a loop, of the stages that were given and those that are written out. Waits are those in front of the first reader of each group, whatever the machine makes of them.
 pub(super) fn plan(
     text: &str,
     body: &Body,
-    slots: &[Slot],
+    (given, slots): (&[Slot], &[Slot]),
     (items, deps, wish): (&[Item], &Deps, Wish),
     names: &Names,
 ) -> Plan {
@@ -92,7 +95,7 @@ pub(super) fn plan(
     let statements: Vec<Planned> = body
         .units
         .iter()
-        .zip(slots)
+        .zip(given)
         .map(|(u, s)| Planned {
             line: line(u.stmt.span.start),
             text: text[u.stmt.span.clone()].to_string(),
@@ -129,6 +132,7 @@ pub(super) fn plan(
         stages: names.stages,
         depth: names.depth,
         guarded: names.guarded,
+        producers: names.producers,
         statements,
         buffers: deps
             .versions

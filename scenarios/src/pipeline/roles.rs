@@ -1,4 +1,4 @@
-//! TMA by a producer warp: copies and what multiplies become loops of their own, told by full and empty mbarriers.
+//! TMA by producer warps: copies and what multiplies become loops of their own, told by full and empty mbarriers.
 
 use warpline_sim::diag::Diagnostic;
 
@@ -16,13 +16,13 @@ use crate::ast::Pipelined;
 use crate::lower::Found;
 
 impl One<'_> {
-    /// Splits the loop between a producer warp and those that execute it.
+    /// Splits the loop between producer warps and those that execute it.
     pub(super) fn roles(
         &self,
         p: &Pipelined,
         f: &Found,
         laid: &mut Laid,
-        wish: Wish,
+        (wish, producers): (Wish, usize),
         header: &mut Header,
     ) -> Result<Vec<Line>, Vec<Diagnostic>> {
         let span = &p.range.var.span;
@@ -44,6 +44,10 @@ impl One<'_> {
         }
         // What the consumers keep.
         let copies: Vec<Item> = laid.items.iter().filter(|i| tma(i).is_some()).cloned().collect();
+        if producers > copies.len() {
+            let message = format!("{producers} producer warps for {} copies", copies.len());
+            return self.bad(p.producers.as_ref().map_or(span, |e| &e.span), message, "one of them would copy nothing");
+        }
         let slots_before: Vec<usize> = (0..laid.groups.len()).map(|g| laid.slots_of(g)).collect();
         laid.items.retain(|i| tma(i).is_none());
         let least = laid.items.iter().map(|i| i.stage).min().unwrap_or(0);
@@ -86,12 +90,21 @@ impl One<'_> {
             laid.lasts.extend(last.map(|p| (p, g)));
         }
         let warp = self.program.warps;
-        header.more_warps(if laid.items.iter().any(|i| i.proxy) { 4 } else { 1 });
-        header.declare(format!("role load{} = warp {warp}", laid.suffix));
+        let more = producers as u32;
+        header.more_warps(if laid.items.iter().any(|i| i.proxy) { more.next_multiple_of(4) } else { more });
+        // The copies go round; each warp arrives for those of its own.
+        let shares: Vec<Vec<Item>> =
+            (0..producers).map(|n| copies.iter().skip(n).step_by(producers).cloned().collect()).collect();
+        let feeds = |share: &[Item], g: usize| share.iter().any(|i| tma(i) == Some(g));
+        laid.feeders = (0..laid.groups.len()).map(|g| shares.iter().filter(|s| feeds(s, g)).count()).collect();
         header.barriers(laid, Some((f.mask.count_ones(), warp)));
-        let lines = self.producer(laid, &copies, p);
-        let mut text = format!("  load{}: elect:\n", laid.suffix);
-        text.push_str(&indented(&lines, 2));
+        let mut text = String::new();
+        for (n, share) in shares.iter().enumerate() {
+            let number = if producers > 1 { (n + 1).to_string() } else { String::new() };
+            header.declare(format!("role load{number} = warp {}", warp + n as u32));
+            text.push_str(&format!("  load{number}: elect:\n"));
+            text.push_str(&indented(&self.producer(laid, share, p), 2));
+        }
         header.before(top, text);
         Ok(Emit::new(laid).whole(false))
     }
@@ -112,7 +125,13 @@ impl One<'_> {
                 let empty = laid.bar("empty", g);
                 let round = index.round(slots).at(5);
                 out.push((1, format!("wait {empty}[{slot}] for {round} - 1"), None));
-                let bytes: Vec<String> = laid.groups[g].iter().map(|b| format!("bytes({b})")).collect();
+                // Of the group's buffers those that are copied here.
+                let copied = |b: &String| {
+                    let mut writes = copies.iter().filter(|i| tma(i) == Some(g)).flat_map(|i| &i.touches);
+                    writes.any(|t| t.write && t.buffer == *b)
+                };
+                let bytes: Vec<String> =
+                    laid.groups[g].iter().filter(|b| copied(b)).map(|b| format!("bytes({b})")).collect();
                 out.push((1, format!("arrive {full} expect {}", bytes.join(" + ")), None));
             }
             let comment = laid.comment(item, &index);

@@ -39,6 +39,14 @@ pub(super) fn schedule(units: &[Unit], rule: Schedule, stages: i64, via: Via) ->
     Ok(slots)
 }
 
+/// Where all statements are in one step, nothing runs ahead of anything: a plain loop, whatever the step is called.
+pub(super) fn level(slots: &mut [Slot]) {
+    let first = slots.first().map_or(0, |s| s.stage);
+    if slots.iter().all(|s| s.stage == first) {
+        slots.iter_mut().for_each(|s| s.stage = 0);
+    }
+}
+
 /// All in one step, as written.
 fn plain(units: &[Unit]) -> Vec<Slot> {
     (0..units.len()).map(|order| Slot { stage: 0, order, group: None }).collect()

@@ -7,7 +7,7 @@ use super::body::Body;
 use super::items::{moves, product};
 use warpline_sim::ir::How;
 
-use crate::ast::{DeclKind, Expr, ExprKind, Kernel, Operation, Pipelined, Place, Span, Stmt, StmtKind};
+use crate::ast::{DeclKind, Kernel, Operation, Pipelined, Place, Span, Stmt, StmtKind};
 
 /// The kernel with the loop's tiles in halves and a table of stages.
 pub(super) fn halves(text: &str, kernel: &Kernel, p: &Pipelined, body: &Body) -> Result<String, String> {
@@ -92,14 +92,9 @@ pub(super) fn halves(text: &str, kernel: &Kernel, p: &Pipelined, body: &Body) ->
 
 /// The axis of a matrix that does not move with the loop.
 fn axis(place: &Place, var: &str) -> &'static str {
-    fn names(e: &Expr, var: &str) -> bool {
-        match &e.kind {
-            ExprKind::Name(n) => n == var,
-            ExprKind::Binary(_, p) => names(&p.0, var) || names(&p.1, var),
-            _ => false,
-        }
-    }
-    if place.at.first().is_some_and(|e| names(e, var)) { "cols" } else { "rows" }
+    let mut names = Vec::new();
+    place.at.first().into_iter().for_each(|e| e.names(&mut names));
+    if names.contains(&var) { "cols" } else { "rows" }
 }
 
 /// The selectors of a place, with their dots.

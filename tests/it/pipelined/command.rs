@@ -3,7 +3,7 @@
 use warpline::Status;
 use warpline_tests::{TempDir, warpline};
 
-const PLAIN: &str = "\
+pub(super) const PLAIN: &str = "\
 kernel gemm(m = 256, n = 256, k = 512, stages = 3)
   let tiles = cdiv(k, 32)
   grid cdiv(m, 64), cdiv(n, 64)
@@ -93,6 +93,124 @@ fn what_cannot_be_expanded_says_why() {
     let said = warpline(&["expand", "metal/double_buffer"]);
     assert_eq!(said.status, Status::BadInput);
     assert!(said.err.contains("has no `pipelined` loop"), "{}", said.err);
+}
+
+/// What is said of a kernel that is refused.
+fn refused(text: &str, machine: &str) -> String {
+    let dir = TempDir::new();
+    let file = dir.write("plain.pipe", text);
+    let said = warpline(&["expand", &file, "--machine", machine]);
+    assert_eq!(said.status, Status::BadInput, "{}{}", said.out, said.err);
+    // The lines are wrapped to the terminal's width.
+    said.err.replace("\n  │", "").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_head_says_each_thing_once_and_nothing_that_cannot_be() {
+    let with = |head: &str| PLAIN.replace("stages stages", head);
+    for (head, want) in [
+        ("stages 2 stages 3", "`:`"),
+        ("stages 2 guarded unrolled", "`:`"),
+        ("stages 2 via cp via tma", "`:`"),
+        ("stages 65", "at most 64 was expected"),
+        ("stages 2 via cp producers 2", "only `via tma` has warps that do nothing but copy"),
+        ("stages 2 via tma producers 3", "3 producer warps for 2 copies"),
+        ("stages 2 via tma producers 0", "at least 1 was expected"),
+        ("stages 0 via tma producers 2", "nothing for a warp that only copies"),
+        ("schedule two_step_ahead via tma", "pieces of `a` are copied apart"),
+        ("schedule two_step_ahead via tma_joint", "pieces of `a` are copied apart"),
+    ] {
+        let said = refused(&with(head), "h200");
+        assert!(said.contains(want), "{head}: {said}");
+    }
+}
+
+#[test]
+fn a_loop_deeper_than_its_trips_is_proved_for_every_trip_count() {
+    let dir = TempDir::new();
+    for (k, stages) in [(32, 3), (32, 20), (40, 20), (64, 20), (512, 20), (1032, 3), (1032, 20)] {
+        let text = PLAIN.replace("k = 512", &format!("k = {k}"));
+        let text = text.replace("stages stages", &format!("stages {stages}"));
+        let file = dir.write("deep.pipe", text);
+        let said = warpline(&["verify", &file, "--machine", "a100"]);
+        assert!(said.out.contains("for every trip count of `k`"), "k = {k}, {stages} stages: {}{}", said.out, said.err);
+    }
+}
+
+#[test]
+fn blackwell_gets_products_of_registers_and_is_told_so() {
+    let dir = TempDir::new();
+    let plain = dir.write("plain.pipe", PLAIN);
+    for via in ["cp", "tma", "tma_joint"] {
+        let said = warpline(&["expand", &plain, "--machine", "b200", "--via", via]);
+        assert!(said.out.starts_with("// a `pipelined` loop is not lowered to tcgen05"), "{}{}", said.out, said.err);
+        assert!(!said.out.contains("umma "), "{}", said.out.lines().skip(1).collect::<String>());
+        let made = dir.write("made.pipe", said.out);
+        let proved = warpline(&["verify", &made, "--machine", "b200"]);
+        assert!(proved.out.contains("PROVED"), "{via}: {}", proved.out);
+    }
+    let said = warpline(&["plan", &plain, "--machine", "b200", "--stages", "2"]);
+    assert!(said.out.contains("not lowered to tcgen05"), "{}", said.out);
+    // Other machines are told nothing of it.
+    assert!(!warpline(&["expand", &plain, "--machine", "h200"]).out.contains("tcgen05"));
+
+    let tensor = PLAIN.replace("    zero acc: f32[16, 64]\n", "").replace("    store acc", "    // store acc");
+    let tensor =
+        tensor.replace("  role", "  tmem acc: f32[128, 64]\n  role").replace("shared a: f16[64,", "shared a: f16[128,");
+    let umma = refused(&tensor.replace("mma a.rows(self)", "umma a"), "b200");
+    assert!(umma.contains("not lowered to tcgen05") && umma.contains("by hand"), "{umma}");
+    let groups = PLAIN.replace("math[4] = warps 0..4", "math[1] = warpgroup 0").replace("f32[16, 64]", "f32[64, 64]");
+    let said = refused(&groups, "b200");
+    assert!(said.contains("each would do all of this product") && said.contains("tcgen05"), "{said}");
+    let said = refused(&groups, "a100");
+    assert!(said.contains("make each warp a member") && !said.contains("tcgen05"), "{said}");
+}
+
+/// A product of as many warpgroups as it is given.
+const GROUPS: &str = "\
+kernel gemm(m = 256, n = 128, k = 512, stages = 3, groups = 2)
+  let tiles = cdiv(k, 64)
+  grid cdiv(m, 128), cdiv(n, 128)
+  warps 4 * groups   regs 168
+  global A: bf16[m, k]   global B: bf16[n, k]   global C: bf16[m, n]
+  shared a: bf16[128, 64] swizzle 128
+  shared b: bf16[128, 64] swizzle 128
+  role math[groups] = warpgroups 0..groups
+
+  math:
+    zero acc: f32[128 / groups, 128]
+    pipelined i in 0..tiles stages stages:
+      load A[cta.m, i] -> a
+      load B[cta.n, i] -> b
+      mma a.rows(self) : A[cta.m, i], b : B[cta.n, i] -> acc
+    store acc -> C[cta.m, cta.n].rows(self)
+";
+
+#[test]
+fn a_plan_tries_producers_and_consumer_groups() {
+    let dir = TempDir::new();
+    let plain = dir.write("groups.pipe", GROUPS);
+    let said = warpline(&["plan", &plain, "--machine", "h200", "--stages", "3", "--json"]);
+    assert_eq!(said.status, Status::Holds, "{}", said.err);
+    let answer: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(answer["groups"].as_str(), Some("groups"));
+    let ranked = answer["ranked"].as_array().unwrap();
+    let has = |producers: i64, members: Option<i64>| {
+        ranked.iter().any(|r| {
+            let same = r["producers"].as_i64() == Some(producers) && r["members"].as_i64() == members;
+            same && r["via"].as_str() == Some("tma")
+        })
+    };
+    for (producers, members) in [(1, None), (2, None), (1, Some(1)), (2, Some(1))] {
+        assert!(has(producers, members), "{producers} producers, {members:?} members\n{}", said.out);
+    }
+    // What is listed is what `expand` makes of it, with the flags that are named.
+    let text = warpline(&["plan", &plain, "--machine", "h200", "--stages", "3"]).out;
+    assert!(text.contains("producer warp") && text.contains("groups = 1"), "{text}");
+    let flags = text.lines().rev().find(|l| l.starts_with("warpline expand")).unwrap();
+    let args: Vec<&str> = flags.split(' ').skip(3).collect();
+    let made = warpline(&[&["expand", &plain, "--machine", "h200"], args.as_slice()].concat());
+    assert_eq!(made.out, answer["text"].as_str().unwrap(), "{flags}");
 }
 
 #[test]

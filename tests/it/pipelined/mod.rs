@@ -1,6 +1,8 @@
 //! The pipelining pass: what it makes is proved, and agrees with what other compilers make of the same loops.
 
 mod command;
+mod generated;
+mod mutants;
 mod oracle;
 mod proved;
 mod same;

@@ -9,20 +9,20 @@ use super::{expanded, folder, kernel};
 
 /// A row of the recording.
 #[derive(Debug)]
-struct Row(BTreeMap<String, String>);
+pub(super) struct Row(BTreeMap<String, String>);
 
 impl Row {
-    fn text(&self, column: &str) -> &str {
+    pub(super) fn text(&self, column: &str) -> &str {
         &self.0[column]
     }
 
-    fn ints(&self, column: &str) -> Vec<i64> {
+    pub(super) fn ints(&self, column: &str) -> Vec<i64> {
         let text = self.text(column);
         if text == "-" { Vec::new() } else { text.split(',').map(|n| n.parse().unwrap()).collect() }
     }
 }
 
-fn rows(text: &str) -> Vec<Row> {
+pub(super) fn rows(text: &str) -> Vec<Row> {
     let mut lines = text.lines().map(|l| l.split('\t').map(String::from).collect::<Vec<_>>());
     let head = lines.next().unwrap();
     lines.map(|l| Row(head.iter().cloned().zip(l).collect())).collect()
@@ -44,6 +44,7 @@ fn plan(row: &Row) -> Plan {
         schedule: Some(Schedule::NumStages),
         stages: Some(if via == Via::Sync { 0 } else { stages }),
         guarded: Some(false),
+        producers: None,
     };
     expanded(&text, &[], &ask).plans.remove(0)
 }
@@ -80,7 +81,7 @@ fn plans_are_those_of_tilelang() {
 }
 
 /// Counts of waits as they come in the body.
-fn in_order(plan: &Plan, waits: &[warpline_scenarios::pipeline::Waited]) -> Vec<i64> {
+pub(super) fn in_order(plan: &Plan, waits: &[warpline_scenarios::pipeline::Waited]) -> Vec<i64> {
     let mut all: Vec<(usize, i64)> = waits.iter().map(|w| (plan.statements[w.statement].order, w.open)).collect();
     all.sort_unstable();
     all.into_iter().map(|(_, open)| open).collect()
@@ -102,8 +103,10 @@ fn the_recording_is_what_tilelang_says_today() {
         println!("skipped: tilelang {version} is installed, and 0.1.15 was recorded");
         return;
     }
-    let script = folder("oracles/tilelang/record.py");
-    let said = Command::new(&python).arg(script).output().unwrap();
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-    assert_eq!(String::from_utf8_lossy(&said.stdout), kernel("oracles/tilelang/plans.tsv"));
+    for (script, recording) in [("record.py", "plans.tsv"), ("generated.py", "generated.tsv")] {
+        let said = Command::new(&python).arg(folder(&format!("oracles/tilelang/{script}"))).output().unwrap();
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        let recorded = kernel(&format!("oracles/tilelang/{recording}"));
+        assert_eq!(String::from_utf8_lossy(&said.stdout), recorded, "{recording}");
+    }
 }

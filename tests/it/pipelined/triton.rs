@@ -28,8 +28,14 @@ fn slots(p: &Program) -> Vec<u32> {
 fn made(arch: &str, via: Via, stages: i64) -> (warpline_scenarios::pipeline::Plan, Program) {
     let name = if via == Via::Cp && arch == "sm_90a" || via == Via::TmaJoint { "wgmma" } else { "gemm" };
     let text = kernel(&format!("oracles/triton/{name}.pipe"));
-    let ask =
-        Ask { arch: Some(arch), via: Some(via), schedule: Some(Schedule::Triton), stages: Some(stages), guarded: None };
+    let ask = Ask {
+        arch: Some(arch),
+        via: Some(via),
+        schedule: Some(Schedule::Triton),
+        stages: Some(stages),
+        guarded: None,
+        producers: None,
+    };
     let mut e = expanded(&text, &[], &ask);
     let p = program(&e.text, &[]).unwrap();
     (e.plans.remove(0), p)
