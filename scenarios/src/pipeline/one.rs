@@ -12,7 +12,7 @@ use super::laid::Laid;
 use super::names::{Products, SCHEDULES, Schedule, VIAS, Via};
 use super::{Ask, Plan, body, deps, has_role, items, loops, names, plan, schedule, split, sync, text};
 use crate::Inputs;
-use crate::ast::{Kernel, Pipelined, Stmt, StmtKind};
+use crate::ast::{Head, Kernel, Pipelined, Stmt, StmtKind};
 use crate::lower::{Found, lower};
 use crate::parse::parse;
 
@@ -59,7 +59,11 @@ impl One<'_> {
                 .help(format!("there are {}", known.join(", ")));
             vec![d]
         };
-        let mut via = Via::of(&arch);
+        // Where the loop can have no producer warp, the next best.
+        let mut via = match Via::of(&arch) {
+            Via::Tma if self.several || !self.alone(p) => Via::Cp,
+            best => best,
+        };
         if let Some(w) = &p.via {
             let known = VIAS.iter().find(|v| v.0 == w.text);
             via = known.ok_or_else(|| word(w, VIAS.map(|v| v.0).to_vec(), "way of copies"))?.1;
@@ -195,6 +199,15 @@ impl One<'_> {
             first_warp: f.mask.trailing_zeros(),
         };
         laid.group_buffers();
+        if c.via == Via::TmaJoint && f.around > 0 && !laid.groups.is_empty() {
+            let d = Diagnostic::new(
+                self.file,
+                p.range.var.span.clone(),
+                "the phases of this loop's mbarriers would begin anew each time",
+                "there is a loop around it",
+            );
+            return Err(vec![d.help("write `via cp`")]);
+        }
         let announced = laid.items.iter().filter(|i| matches!(i.queue, Some(items::Queue::Tma(_))));
         if let Some(t) = announced.flat_map(|i| &i.touches).find(|t| t.piece.is_some()) {
             let message =
@@ -223,6 +236,16 @@ impl One<'_> {
         let mut before: Vec<Line> = Vec::new();
         if manual {
             before = header.settle(p).into_iter().map(|text| (0, text, None)).collect();
+        }
+        // What was stored before the loop, and no barrier inside it shows to the asynchronous proxy.
+        let mut operands =
+            laid.items.iter().filter(|i| i.proxy).flat_map(|i| &i.touches).filter(|t| t.shared && !t.write);
+        if matches!(c.via, Via::Tma | Via::TmaJoint) && operands.any(|t| outside(&t.buffer)) {
+            if laid.meet != "barrier" {
+                header.declare("named step".to_string());
+            }
+            before.push((0, "fence async".to_string(), Some("for what `wgmma` reads and no copy brings".to_string())));
+            before.push((0, laid.meet.clone(), None));
         }
         before.extend(lines);
         header.replace(p, &before);
@@ -292,6 +315,12 @@ impl One<'_> {
         plan.schedule = Schedule::TwoStepAhead;
         header.whole(inner.apply());
         Ok(plan)
+    }
+
+    /// Whether a loop stands in the block of a role itself, with nothing around it that a producer warp would have to do too.
+    pub(super) fn alone(&self, p: &Pipelined) -> bool {
+        let is = |s: &Stmt| matches!(&s.kind, StmtKind::Pipelined(q) if q.extent == p.extent);
+        self.top(p).is_some_and(|s| matches!(&s.kind, StmtKind::Block(Head::Name(_), body) if body.iter().any(is)))
     }
 
     /// The top-level statement that holds a loop.

@@ -34,10 +34,21 @@ impl One<'_> {
                 "this loop does not stand in the block of a role",
             );
         };
+        if f.around == 0 && !self.alone(p) {
+            let message = "a producer warp would not know when this loop runs";
+            let d = Diagnostic::new(
+                self.file,
+                span.clone(),
+                message,
+                "it stands under a condition, or in a block of its own",
+            );
+            return Err(vec![d.help("put it into the role's block itself, or write `via tma_joint` or `via cp`")]);
+        }
         if f.around > 0 || self.several {
             return self.bad(span, "a producer warp for one loop of the kernel only", "there is another loop").map_err(
                 |mut e: Vec<Diagnostic>| {
-                    e[0].help = Some("write `via tma_joint` or `via cp`".to_string());
+                    let others = if f.around > 0 { "write `via cp`" } else { "write `via tma_joint` or `via cp`" };
+                    e[0].help = Some(others.to_string());
                     e
                 },
             );

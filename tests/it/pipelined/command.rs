@@ -105,6 +105,69 @@ fn refused(text: &str, machine: &str) -> String {
     said.err.replace("\n  │", "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Attention of two warpgroups, whose queries are loaded before the loop.
+const ATTENTION: &str = "\
+kernel attention(m = 256, n = 512, stages = 2)
+  let tiles = cdiv(n, 64)
+  grid cdiv(m, 128)
+  warps 8   regs 200
+  global Q: bf16[m, 64]   global K: bf16[n, 64]   global V: bf16[n, 64]   global O: bf16[m, 64]
+  shared q: bf16[128, 64] swizzle 128   shared ks: bf16[64, 64] swizzle 128   shared vs: bf16[64, 64] swizzle 128
+  reg s: f32[64, 64], p: bf16[64, 64]
+  role math[2] = warpgroups 0..2
+
+  math:
+    load Q[cta.m, 0] -> q
+    barrier
+    zero o: f32[64, 64]
+    pipelined i in 0..tiles stages stages:
+      load K[i, 0] -> ks
+      load V[i, 0] -> vs
+      zero s
+      mma q.rows(self) : Q[cta.m, 0].rows(self), ks : K[i, 0] -> s
+      alu exp 64 x 64 uses s -> p
+      mma p, vs : V[i, 0] -> o
+    store o -> O[cta.m, 0].rows(self)
+";
+
+/// The loop of `PLAIN` under what stands around it, and the verdict on it.
+fn around(head: &str) -> String {
+    let body = PLAIN.split_once("    pipelined").unwrap();
+    let (inner, after) = body.1.split_once("    store").unwrap();
+    let lines: String = format!("    pipelined{inner}").lines().map(|l| format!("  {l}\n")).collect();
+    format!("{}    {head}:\n{lines}    store{after}", body.0)
+}
+
+#[test]
+fn loops_in_other_places_are_proved_or_refused_with_what_to_do() {
+    let dir = TempDir::new();
+    let two = PLAIN.replace("    store acc", "    pipelined j in 0..tiles stages 2:\n      load A[cta.m, j] -> d\n      lds d.rows(self) : A[cta.m, j].rows(self) -> r\n      alu fma 16 x 64 uses r -> acc\n    store acc").replace("  role", "  shared d: f16[64, 32]\n  role");
+    let under = around("if cta.n < 8");
+    let inside = around("for t in 0..1");
+    for (what, text) in
+        [("two", &two), ("a condition", &under), ("a loop", &inside), ("attention", &ATTENTION.to_string())]
+    {
+        let file = dir.write("place.pipe", text);
+        for on in ["a100", "h200"] {
+            if what == "attention" && on == "a100" {
+                continue;
+            }
+            let said = warpline(&["verify", &file, "--machine", on]);
+            assert_eq!(said.status, Status::Holds, "{what} on {on}: {}{}\n{text}", said.out, said.err);
+        }
+        for via in ["tma", "tma_joint", "cp"] {
+            let made = warpline(&["expand", &file, "--machine", "h200", "--via", via]);
+            if made.status == Status::BadInput {
+                assert!(made.err.contains("`via"), "{what}, {via}: {}", made.err);
+                continue;
+            }
+            let file = dir.write("made.pipe", &made.out);
+            let said = warpline(&["verify", &file, "--machine", "h200"]);
+            assert_eq!(said.status, Status::Holds, "{what}, {via}: {}\n{}", said.out, made.out);
+        }
+    }
+}
+
 #[test]
 fn a_head_says_each_thing_once_and_nothing_that_cannot_be() {
     let with = |head: &str| PLAIN.replace("stages stages", head);
