@@ -15,6 +15,7 @@ mod flows;
 mod json;
 mod own;
 mod rows;
+mod scan;
 
 use warpline_sim::timeline::{TICKS, Timeline};
 

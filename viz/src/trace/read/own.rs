@@ -13,7 +13,7 @@ use warpline_sim::timeline::{Mark, SourceLine, Span, Timeline};
 
 use super::json::{About, Event};
 use super::rows::{self, Key, Named, Rows, Thread};
-use super::{Read, build, ticks};
+use super::{Read, build, scan, ticks};
 
 /// The first line, closed.
 #[derive(Deserialize)]
@@ -25,34 +25,34 @@ struct Head<'a> {
 
 /// A slice: its name is in its arguments once more, and its times exactly.
 #[derive(Deserialize)]
-struct Slice<'a> {
+pub(super) struct Slice<'a> {
     #[serde(borrow)]
-    cat: Cow<'a, str>,
-    pid: u64,
-    tid: u32,
-    ts: f64,
-    dur: f64,
+    pub(super) cat: Cow<'a, str>,
+    pub(super) pid: u64,
+    pub(super) tid: u32,
+    pub(super) ts: f64,
+    pub(super) dur: f64,
     #[serde(borrow)]
-    args: SliceArgs<'a>,
+    pub(super) args: SliceArgs<'a>,
 }
 
 #[derive(Deserialize)]
-struct SliceArgs<'a> {
+pub(super) struct SliceArgs<'a> {
     #[serde(borrow)]
-    kind: Cow<'a, str>,
+    pub(super) kind: Cow<'a, str>,
     #[serde(borrow, default)]
-    label: Cow<'a, str>,
-    start_cycle: f64,
-    cycles: f64,
+    pub(super) label: Cow<'a, str>,
+    pub(super) start_cycle: f64,
+    pub(super) cycles: f64,
     #[serde(borrow, default)]
-    at: Cow<'a, str>,
+    pub(super) at: Cow<'a, str>,
     #[serde(borrow, default)]
-    source: Cow<'a, str>,
+    pub(super) source: Cow<'a, str>,
     #[serde(default)]
-    bytes: u64,
-    woken_by: Option<u32>,
-    started_by: Option<u32>,
-    on: Option<u32>,
+    pub(super) bytes: u64,
+    pub(super) woken_by: Option<u32>,
+    pub(super) started_by: Option<u32>,
+    pub(super) on: Option<u32>,
 }
 
 /// What stands in some of the lines. The row of a span is its thread's number in the file.
@@ -78,7 +78,7 @@ impl<'a> Part<'a> {
 
     fn line(&mut self, line: &'a str) -> Option<()> {
         match line.strip_prefix(r#"{"ph":""#)?.get(..2)? {
-            "X\"" => self.slice(serde_json::from_str(line).ok()?),
+            "X\"" => self.slice(scan::slice(line).or_else(|| serde_json::from_str(line).ok())?),
             // Flows and counters are made from the slices again.
             "s\"" | "f\"" | "C\"" => serde_json::from_str::<IgnoredAny>(line).is_ok().then_some(()),
             "M\"" => {
