@@ -31,6 +31,7 @@ pub(crate) struct VerifyObject<'a> {
     why: Option<&'a str>,
     trip_counts: Range,
     varied: Option<&'a str>,
+    turns: Option<&'a str>,
     states: u64,
     wall_s: f64,
     engine: &'static str,
@@ -70,6 +71,7 @@ struct ViolationObject<'a> {
     file: &'a str,
     line: u32,
     trips: Option<i64>,
+    turns: Option<i64>,
     class: &'a str,
     steps: Vec<StepObject<'a>>,
 }
@@ -129,6 +131,7 @@ fn violation(x: &Violation) -> ViolationObject<'_> {
         file: at.map_or("", |s| &s.file),
         line: line(at),
         trips: x.trips,
+        turns: x.turns,
         class: &x.class,
         steps: x
             .steps
@@ -160,6 +163,7 @@ pub(crate) fn object(v: &Verified) -> VerifyObject<'_> {
         why: why(r),
         trip_counts: range(r),
         varied: v.varied.as_ref().map(|p| p.meaning.as_str()),
+        turns: v.turned(),
         states: r.steps,
         wall_s: v.wall_s,
         engine: ENGINE,

@@ -29,6 +29,12 @@ pub(crate) struct ScheduleFile {
     machine: String,
     parameters: BTreeMap<String, i64>,
     trips: Option<i64>,
+    /// Turns of the loop around the main loop, where the fault depends on them.
+    #[serde(default)]
+    turns: Option<i64>,
+    /// Header `let`s that have other values than the text gives them.
+    #[serde(default)]
+    lets: BTreeMap<String, i64>,
     cta: String,
     cluster: i64,
     fault: FaultObject,
@@ -91,6 +97,8 @@ pub(crate) fn of(v: &Verified) -> Option<ScheduleFile> {
         machine: v.subject.machine.name.clone(),
         parameters: p.params.iter().cloned().collect(),
         trips: x.trips,
+        turns: x.turns,
+        lets: lets(v, p),
         cta: x.class.clone(),
         cluster: w.schedule.cluster,
         fault: FaultObject { kind: kind.to_string(), message, line: at.line, text: at.text.clone() },
@@ -98,6 +106,13 @@ pub(crate) fn of(v: &Verified) -> Option<ScheduleFile> {
         shortest: w.shortest,
         moves: moves(w, &x.sites),
     })
+}
+
+/// The `let` that sets the turns of the kernel at fault, where it is not as the text computes it.
+fn lets(v: &Verified, p: &warpline_sim::ir::Program) -> BTreeMap<String, i64> {
+    let turned = v.verdict.violation.as_ref().is_some_and(|x| x.turns.is_some());
+    let name = v.varied.as_ref().filter(|_| turned).and_then(|x| x.turns.as_ref()).map(|(name, _)| name);
+    p.lets.iter().filter(|(n, _)| Some(n) == name).cloned().collect()
 }
 
 fn moves(w: &Witness, sites: &[warpline_sim::ir::Site]) -> Vec<MoveObject> {
@@ -157,6 +172,17 @@ impl ScheduleFile {
     /// The machine it was written for.
     pub(crate) fn machine(&self) -> &str {
         &self.machine
+    }
+
+    /// The subject as the schedule has it: with other values of some header `let`s, where it names any.
+    pub(crate) fn given(&self, mut subject: Loaded) -> Result<Loaded, Failure> {
+        if self.lets.is_empty() {
+            return Ok(subject);
+        }
+        let values = self.lets.iter().map(|(name, value)| (name.as_str(), *value));
+        let program = subject.with_all(values).ok_or_else(|| unfit("the kernel refuses its values".to_string()))?;
+        subject.program = program;
+        Ok(subject)
     }
 
     /// The moves, as the kernel's own agents and statements.

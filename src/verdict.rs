@@ -5,7 +5,9 @@ use std::time::Instant;
 use warpline_scenarios::Expect;
 use warpline_sim::ir::Program;
 use warpline_sim::report::FindingKind;
-use warpline_verify::{AtTrips, Options, Outcome, Redundancy, Suggested, Trips, Value, Verdict, Witness};
+use warpline_verify::{
+    AtTrips, AtTurns, Options, Outcome, Redundancy, Suggested, Trips, Value, Verdict, Witness, verify_varied,
+};
 
 use crate::cli::{Proof, Subject};
 use crate::console::Console;
@@ -35,11 +37,14 @@ pub(crate) struct Varied {
     pub(crate) name: String,
     /// `k = n x 64`.
     pub(crate) meaning: String,
+    /// The value that sets the turns of the loop around the main loop, and how: `jobs = t x 132`.
+    pub(crate) turns: Option<(String, String)>,
 }
 
 impl Varied {
     fn of(trips: &Trips<'_>) -> Varied {
-        Varied { name: trips.name.clone(), meaning: trips.meaning() }
+        let turns = trips.turns_name().map(str::to_string).zip(trips.turns_meaning());
+        Varied { name: trips.name.clone(), meaning: trips.meaning(), turns }
     }
 }
 
@@ -47,6 +52,13 @@ impl Varied {
 pub(crate) const ENGINE: &str = "one run, happens-before";
 
 impl Verified {
+    /// How the turns of the loop around the main loop were varied, where the verdict is for all of them, or a fault was
+    /// found so.
+    pub(crate) fn turned(&self) -> Option<&str> {
+        let turns = self.verdict.turns.or_else(|| self.verdict.violation.as_ref()?.turns);
+        turns.and_then(|_| self.varied.as_ref()?.turns.as_ref()).map(|(_, how)| how.as_str())
+    }
+
     /// The exit status: of the verdict, or where the scenario expects one, whether it is that. Nothing decided is never
     /// what was expected.
     pub(crate) fn status(&self) -> Status {
@@ -121,7 +133,7 @@ pub(crate) fn supported(subject: &Subject) -> Result<Loaded, Failure> {
 
 /// The verdict on a subject that is loaded.
 pub(crate) fn of(subject: &Loaded) -> Verdict {
-    varied(subject, |at, _| warpline_verify::verify(&subject.program, at, subject.rules(), Options::default()))
+    varied(subject, |at, trips| verdict(subject, at, trips, Options::default()))
 }
 
 /// What becomes of each synchronisation of a subject that is loaded.
@@ -136,6 +148,13 @@ fn varied<T>(subject: &Loaded, f: impl FnOnce(Option<AtTrips<'_>>, Option<&Trips
     let trips = trips(subject);
     let at = |n| trips.as_ref().and_then(|t| t.at(n));
     f(if trips.is_some() { Some(&at) } else { None }, trips.as_ref())
+}
+
+/// The verdict for all steps and, where a value sets them, all turns of the loop around.
+fn verdict(subject: &Loaded, at: Option<AtTrips<'_>>, trips: Option<&Trips<'_>>, options: Options) -> Verdict {
+    let turned = |n, t| trips.and_then(|trips| trips.turned(n, t));
+    let turns: Option<AtTurns<'_>> = if trips.is_some_and(Trips::turns) { Some(&turned) } else { None };
+    verify_varied(&subject.program, warpline_verify::Varied { steps: at, turns }, subject.rules(), options)
 }
 
 fn options(proof: &Proof) -> Options {
@@ -155,9 +174,13 @@ pub(crate) fn decide(name: &str, proof: &Proof, mend: bool) -> Result<Verified, 
     let rules = subject.rules();
     let options = options(proof);
     let (verdict, varied, broken, witness, suggested) = varied(&subject, |at, trips| {
-        let verdict = warpline_verify::verify(&subject.program, at, rules, options);
+        let verdict = verdict(&subject, at, trips, options);
         let x = verdict.violation.as_ref();
-        let broken = x.and_then(|x| x.trips.map_or_else(|| Some(subject.program.clone()), |n| at.and_then(|at| at(n))));
+        let broken = x.and_then(|x| match (x.trips, x.turns) {
+            (Some(n), Some(t)) => trips?.turned(n, t),
+            (Some(n), None) => trips?.at(n),
+            (None, _) => Some(subject.program.clone()),
+        });
         let witness =
             x.zip(broken.as_ref()).and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
         let allowed = |p: &Program| warpline_sim::engine::supported(p, &subject.machine).is_ok();

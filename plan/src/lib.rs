@@ -286,9 +286,9 @@ impl Question<'_> {
         if let Err(why) = warpline_sim::engine::supported(&program, self.machine) {
             return Fate::DoesNotFit(why.to_string());
         }
-        let with = |name: &str, value: i64| {
+        let with = |values: &[(&str, i64)]| {
             let mut set: BTreeMap<String, i64> = program.params.iter().cloned().collect();
-            set.insert(name.to_string(), value);
+            set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
             self.program(&e.text, &set).ok()
         };
         let trips = Trips::find(&program, with);

@@ -68,17 +68,35 @@ pub struct Inputs<'a> {
 ///
 /// `pipelined` loops are expanded for the machine that the kernel needs; see [`compile_for`].
 pub fn compile(file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
-    compiled(file, text, inputs, None)
+    compiled(file, text, inputs, None, &BTreeMap::new())
 }
 
 /// The same for a machine of an architecture (`sm_90a`): `pipelined` loops become what is usual there.
 pub fn compile_for(arch: &str, file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
-    compiled(file, text, inputs, Some(arch))
+    compiled(file, text, inputs, Some(arch), &BTreeMap::new())
 }
 
-fn compiled(file: &str, text: &str, inputs: &Inputs, arch: Option<&str>) -> Result<Program, Vec<Diagnostic>> {
+/// The same with other values of some header `let`s than the text gives them: as if the kernel had them as parameters.
+/// A verifier asks so for any number of turns of a loop that runs as often as such a value says.
+pub fn compile_given(
+    arch: Option<&str>,
+    file: &str,
+    text: &str,
+    inputs: &Inputs,
+    given: &BTreeMap<String, i64>,
+) -> Result<Program, Vec<Diagnostic>> {
+    compiled(file, text, inputs, arch, given)
+}
+
+fn compiled(
+    file: &str,
+    text: &str,
+    inputs: &Inputs,
+    arch: Option<&str>,
+    given: &BTreeMap<String, i64>,
+) -> Result<Program, Vec<Diagnostic>> {
     let parsed = parse::parse(file, text);
-    let (program, loops) = lower::lower(file, text, &parsed, inputs)?;
+    let (program, loops) = lower::lower(file, text, &parsed, inputs, given)?;
     if loops.is_empty() {
         return Ok(program);
     }
@@ -86,5 +104,5 @@ fn compiled(file: &str, text: &str, inputs: &Inputs, arch: Option<&str>) -> Resu
         pipeline::expand_parsed(file, text, &parsed, inputs, &pipeline::Ask { arch, ..pipeline::Ask::default() })?;
     let file = pipeline::expanded_name(file);
     let parsed = parse::parse(&file, &expanded.text);
-    Ok(lower::lower(&file, &expanded.text, &parsed, inputs)?.0)
+    Ok(lower::lower(&file, &expanded.text, &parsed, inputs, given)?.0)
 }

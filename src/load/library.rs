@@ -265,10 +265,15 @@ pub(crate) fn formatted(file: &str, text: &str) -> Result<String, Vec<Diagnostic
     warpline_scenarios::format(file, text)
 }
 
-/// A kernel that was compiled before, with other values; `None` where it refuses them.
-pub(super) fn recompile(file: &str, text: &str, set: &BTreeMap<String, i64>, machine: &Machine) -> Option<Program> {
+/// A kernel that was compiled before, with other values of its parameters and header `let`s; `None` where it refuses them.
+pub(super) fn recompile(
+    (file, text): (&str, &str),
+    set: &BTreeMap<String, i64>,
+    given: &BTreeMap<String, i64>,
+    machine: &Machine,
+) -> Option<Program> {
     let cores = machine.get("core.count").map(|c| c as i64);
-    warpline_scenarios::compile(file, text, &Inputs { set, cores }).ok()
+    warpline_scenarios::compile_given(None, file, text, &Inputs { set, cores }, given).ok()
 }
 
 /// The value of an expression of the kernel language over numbers.

@@ -86,6 +86,7 @@ pub(crate) fn load(subject: &Subject) -> Result<Loaded, Failure> {
     let own = file.as_ref().filter(|_| found.scenario.is_none()).map(|f| f.machine());
     let loaded = assemble(library, &subject.scenario, found, subject.machine.as_deref().or(own), &set)?;
     let loaded = asked(loaded, subject)?;
+    let loaded = if let Some(file) = &file { file.given(loaded)? } else { loaded };
     let schedule = file.map(|f| f.resolve(&loaded)).transpose()?;
     Ok(Loaded { schedule, ..loaded })
 }
@@ -155,6 +156,7 @@ pub(crate) fn load_with(
         }
     }
     let loaded = carried_over(this, library, name, found, (&beside, &set), subject)?;
+    let loaded = if let Some(file) = &file { file.given(loaded)? } else { loaded };
     let schedule = file.map(|f| f.resolve(&loaded)).transpose()?;
     Ok(Loaded { schedule, ..loaded })
 }
@@ -256,11 +258,16 @@ impl Loaded {
         self.with_all([(name, value)])
     }
 
-    /// The same kernel with other values of some parameters.
+    /// The same kernel with other values of some parameters, or of some header `let`s as if they were parameters.
     pub(crate) fn with_all<'a>(&self, values: impl IntoIterator<Item = (&'a str, i64)>) -> Option<Program> {
         let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
-        set.extend(values.into_iter().map(|(name, value)| (name.to_string(), value)));
-        library::recompile(&self.program.file, self.sources.get(&self.program.file)?, &set, &self.machine)
+        let mut given = BTreeMap::new();
+        for (name, value) in values {
+            let of = if set.contains_key(name) { &mut set } else { &mut given };
+            of.insert(name.to_string(), value);
+        }
+        let file = &self.program.file;
+        library::recompile((file, self.sources.get(file)?), &set, &given, &self.machine)
     }
 }
 

@@ -46,7 +46,10 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
         Outcome::Proved if varied.is_none() => {
             format!("{} It holds in every schedule; the kernel has no loop.", paint.head("PROVED."))
         }
-        Outcome::Proved => format!("{} It holds in every schedule for every trip count{name}.", paint.head("PROVED.")),
+        Outcome::Proved => {
+            let turns = if v.turns.is_some() { ", and every number of turns around its main loop" } else { "" };
+            format!("{} It holds in every schedule for every trip count{name}{turns}.", paint.head("PROVED."))
+        }
         Outcome::Bounded { trips: Some((_, None)), why } => {
             let held = paint.head("BOUNDED.");
             format!("{held} It holds in every schedule for every trip count{name}, all else as given: {why}.")
@@ -59,11 +62,14 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
             format!("{} It holds in every schedule {range}. Not for all: {why}.", paint.head("BOUNDED."))
         }
         Outcome::Violated => {
-            let at = v.violation.as_ref().and_then(|x| x.trips);
-            let at = at.map_or("with the values given".to_string(), |n| {
-                let n = of(n, "step");
-                format!("at {n} of the main loop, the fewest that show it")
-            });
+            let x = v.violation.as_ref();
+            let at = match x.and_then(|x| Some((x.trips?, x.turns))) {
+                None => "with the values given".to_string(),
+                Some((n, turns)) => {
+                    let turns = turns.map_or(String::new(), |t| format!(" and {} around it", of(t, "turn")));
+                    format!("at {} of the main loop{turns}, the fewest that show it", of(n, "step"))
+                }
+            };
             format!("{} A schedule goes wrong {at}.", paint.bad("VIOLATED."))
         }
         Outcome::GaveUp { why } => format!("{} Nothing is decided: {why}.", paint.bad("GAVE UP.")),
@@ -94,6 +100,10 @@ fn scope(v: &Verified) -> String {
             .as_ref()
             .map_or("nothing".to_string(), |p| format!("the trip count n of the main loop ({})", p.meaning)),
     );
+    if let Some(how) = v.turned() {
+        let period = r.turns.filter(|p| *p > 1).map_or(String::new(), |p| format!("; recurs every {p} turns at most"));
+        text += &field("", &format!("the turns t of the loop around it ({how}){period}"));
+    }
     if let Some(n) = r.compared {
         text += &field("Compared", &format!("compiled kernels of up to {} steps", count(n)));
     }
@@ -125,6 +135,7 @@ pub(crate) fn violation(subject: &Loaded, x: &Violation, paint: Paint) -> String
 
 pub(crate) fn fault(subject: &Loaded, x: &Violation, paint: Paint) -> String {
     let steps = x.trips.map_or("values given".to_string(), |n| of(n, "step"));
+    let steps = x.turns.map_or(steps.clone(), |t| format!("{steps}, {}", of(t, "turn")));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
     x.findings.iter().for_each(|f| text += &finding(subject, &x.sites, f, paint));
     if !x.hang.is_empty() {

@@ -1,85 +1,162 @@
-//! When two runs decide alike: what numbers decided on the way, and the states they are in.
+//! When runs decide alike: what numbers decided on the way, and the states they are in.
 //!
-//! Two runs of one kernel, or of two that differ in a trip count, step together. A number x of the one is x + d in the
-//! other. Sums and differences carry d on. Everything else must not notice it, now or when the same happens once more:
-//! a remainder if its divisor divides d, a comparison if both sides move alike or apart, and what says where, whether or
-//! how often only if d is zero.
+//! Runs of one kernel, or of kernels that differ in a trip count, step together: two, a period apart; or four, a period of
+//! steps and a period of turns apart, in the order neither, steps, turns, both. A number x of the first is x + d in
+//! another. Sums and differences carry the d on. Everything else must not notice them, now or when the same happens once
+//! more, in either direction: a remainder if its divisor divides each d, a comparison if both sides move alike or apart,
+//! and what says where, whether or how often only if each d is zero. Of four numbers, what the last one moves beyond the
+//! other two is a d of its own: numbers that are linear in each direction are settled by these three.
 
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::Binary;
 use warpline_sim::protocol::{Entry, Family, Judged, Snapshot};
 
-/// Whether a second run decided in a step as the first one did, and a third one as far on will. An agent may go round a
-/// loop in one step where it has nothing to do there, the second one more often: then the first half of the turns is held
-/// to its first turns, the second half to its last.
-pub(crate) fn decided(first: &[Judged], second: &[Judged]) -> bool {
-    let again = |list: &[Judged]| list.iter().filter(|x| **x == Judged::Again).count();
-    let (few, many) = (again(first), again(second));
-    if few == many {
-        return all(first, second);
+/// One number as each of the runs has it.
+#[derive(Clone, Copy, Debug)]
+struct Number {
+    first: i64,
+    /// By how much it moves: in one direction; or in each of two, and in both beyond these.
+    by: [i64; 3],
+}
+
+impl Number {
+    /// Of as many runs as there are numbers, two or four.
+    fn of(x: &[i64]) -> Number {
+        let by = match *x {
+            [a, b] => [b.wrapping_sub(a), 0, 0],
+            [a, b, c, d] => {
+                let (over, up) = (b.wrapping_sub(a), c.wrapping_sub(a));
+                [over, up, d.wrapping_sub(a).wrapping_sub(over).wrapping_sub(up)]
+            }
+            _ => unreachable!("two runs or four"),
+        };
+        Number { first: x[0], by }
     }
-    if few > many || few < 4 {
+
+    fn stands(&self) -> bool {
+        self.by == [0; 3]
+    }
+
+    fn less(&self, other: &Number) -> Number {
+        let by = |i: usize| self.by[i].wrapping_sub(other.by[i]);
+        Number { first: self.first.wrapping_sub(other.first), by: [by(0), by(1), by(2)] }
+    }
+
+    /// Whether it stays on its side of zero, or at it, however far it goes on.
+    fn keeps_its_sign(&self) -> bool {
+        match self.first.signum() {
+            0 => self.stands(),
+            1 => self.by.iter().all(|d| *d >= 0),
+            _ => self.by.iter().all(|d| *d <= 0),
+        }
+    }
+}
+
+/// At most four runs, the first one first.
+pub(crate) const RUNS: usize = 4;
+
+/// Whether the other runs decided in a step as the first one did, and those as far on will. An agent may go round a loop
+/// in one step where it has nothing to do there, some runs more often: then the first half of the turns is held to their
+/// first turns, the second half to their last.
+pub(crate) fn decided(runs: &[&[Judged]]) -> bool {
+    let again = |list: &[Judged]| list.iter().filter(|x| **x == Judged::Again).count();
+    let few = again(runs[0]);
+    if runs.iter().all(|list| again(list) == few) {
+        return all(runs);
+    }
+    if few < 4 || runs.iter().any(|list| again(list) < few) {
         return false;
     }
-    let turns = |list| <[Judged]>::split(list, |x: &Judged| *x == Judged::Again).collect::<Vec<_>>();
-    let (a, b) = (turns(first), turns(second));
-    let half = a.len() / 2;
-    (0..half).all(|i| all(a[i], b[i])) && (half..a.len()).all(|i| all(a[i], b[i + many - few]))
+    let half = few.div_ceil(2);
+    let ends = |list: &[Judged]| {
+        let turns: Vec<&[Judged]> = list.split(|x| *x == Judged::Again).collect();
+        let last = turns.len() - (few + 1 - half);
+        turns.iter().enumerate().filter(|(i, _)| *i < half || *i >= last).map(|(_, t)| t.to_vec()).collect::<Vec<_>>()
+    };
+    let runs: Vec<Vec<Vec<Judged>>> = runs.iter().map(|list| ends(list)).collect();
+    (0..few + 1).all(|i| all(&runs.iter().map(|turns| turns[i].as_slice()).collect::<Vec<_>>()))
 }
 
-fn all(first: &[Judged], second: &[Judged]) -> bool {
-    first.len() == second.len() && first.iter().zip(second).all(|(x, y)| alike(x, y))
+fn all(runs: &[&[Judged]]) -> bool {
+    let len = runs[0].len();
+    let mut step = [Judged::Again; RUNS];
+    let step = &mut step[..runs.len()];
+    runs.iter().all(|list| list.len() == len)
+        && (0..len).all(|i| {
+            step.iter_mut().zip(runs).for_each(|(x, list)| *x = list[i]);
+            alike(step)
+        })
 }
 
-fn alike(x: &Judged, y: &Judged) -> bool {
-    match (*x, *y) {
-        (Judged::Fixed(a), Judged::Fixed(b)) => a == b,
-        (Judged::Again, Judged::Again) => true,
-        (Judged::Op(o, a, b), Judged::Op(p, c, d)) if o == p => operands(o, (a, c - a), (b, d - b)),
-        _ => false,
+/// What each of the runs decided in one place.
+fn alike(step: &[Judged]) -> bool {
+    let mut x = [0; RUNS];
+    let mut y = [0; RUNS];
+    for (i, judged) in step.iter().enumerate() {
+        (x[i], y[i]) = match (*judged, step[0]) {
+            (Judged::Fixed(a), Judged::Fixed(_)) => (a, 0),
+            (Judged::Again, Judged::Again) => (0, 0),
+            (Judged::Op(o, a, b), Judged::Op(p, ..)) if o == p => (a, b),
+            _ => return false,
+        };
+    }
+    let (x, y) = (Number::of(&x[..step.len()]), Number::of(&y[..step.len()]));
+    match step[0] {
+        Judged::Op(o, ..) => operands(o, x, y),
+        Judged::Fixed(_) | Judged::Again => x.stands(),
     }
 }
 
-/// Whether an operator notices that its operands move; each with by how much.
-fn operands(o: Binary, (a, by_a): (i64, i64), (b, by_b): (i64, i64)) -> bool {
+/// Whether an operator does not notice that its operands move.
+fn operands(o: Binary, x: Number, y: Number) -> bool {
     match o {
         Binary::Add | Binary::Sub => true,
-        Binary::Mul => by_a == 0 || by_b == 0,
-        Binary::Div | Binary::Rem | Binary::CeilDiv => by_b == 0 && (by_a == 0 || b != 0 && by_a % b == 0),
-        Binary::Min | Binary::Max | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => {
-            let (apart, by) = (a - b, by_a - by_b);
-            by == 0 || (apart > 0 && by > 0) || (apart < 0 && by < 0)
+        Binary::Mul => x.stands() || y.stands(),
+        Binary::Div | Binary::Rem | Binary::CeilDiv => {
+            y.stands() && (x.stands() || y.first != 0 && x.by.iter().all(|d| d % y.first == 0))
         }
-        Binary::And | Binary::Or | Binary::BitOr | Binary::BitAnd | Binary::Shl => by_a == 0 && by_b == 0,
+        Binary::Min | Binary::Max | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => {
+            x.less(&y).keeps_its_sign()
+        }
+        Binary::And | Binary::Or | Binary::BitOr | Binary::BitAnd | Binary::Shl => x.stands() && y.stands(),
     }
 }
 
-/// Whether two states are one state but for how far its numbers have moved. Clocks of a family are compared with each
+/// Whether states are one state but for how far their numbers have moved. Clocks of a family are compared with each
 /// other and, where they are within `window` of the newest, subtracted: none may overtake another, now or later, and
 /// those within the window must move as the newest does.
-pub(crate) fn states(x: &Snapshot, y: &Snapshot, window: i64) -> bool {
-    if x.entries.len() != y.entries.len() {
+pub(crate) fn states(runs: &[&Snapshot], window: i64) -> bool {
+    let len = runs[0].entries.len();
+    if runs.iter().any(|s| s.entries.len() != len) {
         return false;
     }
-    let mut clocks: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
-    for (a, b) in x.entries.iter().zip(&y.entries) {
-        match (a, b) {
-            (Entry::Same(a), Entry::Same(b)) if a == b => {}
+    let mut clocks: BTreeMap<u32, Vec<Number>> = BTreeMap::new();
+    let mut numbers = [0; RUNS];
+    for i in 0..len {
+        let first = runs[0].entries[i];
+        match first {
+            Entry::Same(_) if runs.iter().all(|s| s.entries[i] == first) => {}
             // What variables and coordinates decide is looked at when they do.
-            (Entry::Count(f, a), Entry::Count(g, b)) if f == g => {
-                if let Family::Clock(c) = f {
-                    clocks.entry(*c).or_default().push((*a, b - a));
+            Entry::Count(family, _) => {
+                for (x, s) in numbers.iter_mut().zip(runs) {
+                    match s.entries[i] {
+                        Entry::Count(f, n) if f == family => *x = n,
+                        _ => return false,
+                    }
+                }
+                if let Family::Clock(c) = family {
+                    clocks.entry(c).or_default().push(Number::of(&numbers[..runs.len()]));
                 }
             }
-            _ => return false,
+            Entry::Same(_) => return false,
         }
     }
     clocks.values_mut().all(|list| {
-        list.sort_unstable();
+        list.sort_unstable_by_key(|c| (c.first, c.by));
         let newest = list[list.len() - 1];
-        let near = |c: &&(i64, i64)| c.0 + window >= newest.0;
-        list.windows(2).all(|w| w[0].1 <= w[1].1 && (w[0].0 < w[1].0 || w[0].1 == w[1].1))
-            && list.iter().rev().take_while(near).all(|c| c.1 == newest.1)
+        let near = |c: &&Number| c.first + window >= newest.first;
+        list.windows(2).all(|w| w[1].less(&w[0]).keeps_its_sign())
+            && list.iter().rev().take_while(near).all(|c| c.by == newest.by)
     })
 }

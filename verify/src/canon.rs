@@ -1,5 +1,5 @@
 //! One run in a fixed order, without time: agents in turn, each as far as it can; flights land, oldest first, when
-//! nobody can go on.
+//! nobody can go on, or all of them before agents go on.
 //!
 //! Where every arrival belongs to one phase in every schedule (Weft's theorem, carried over to mbarriers, groups and
 //! counters), this run decides for all: it ends or hangs as they do, and happens-before shows every race of theirs.
@@ -45,6 +45,17 @@ pub(crate) struct Job<'p> {
     /// The cluster's launch index.
     pub(crate) cluster: i64,
     pub(crate) max_steps: u64,
+    pub(crate) landing: Landing,
+}
+
+/// When flights land. Any order decides; in which one a state recurs is the kernel's own: with little in flight, who is ahead
+/// of whom does not drift from one turn of an outer loop to the next; with much, warps that copy in turn keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Landing {
+    /// One, when nobody can go on.
+    Late,
+    /// All, before agents go on.
+    Early,
 }
 
 /// What a step of the run was.
@@ -86,13 +97,23 @@ pub(crate) struct Walk<'p> {
     moved: bool,
     pub(crate) steps: u64,
     max_steps: u64,
+    landing: Landing,
 }
 
 impl<'p> Walk<'p> {
     pub(crate) fn new(job: Job<'p>) -> Walk<'p> {
         let world = World::new(job.prog, job.rules, job.cluster, &[]);
         let blocked = vec![None; world.agents().len()];
-        Walk { world, flying: VecDeque::new(), blocked, turn: 0, moved: false, steps: 0, max_steps: job.max_steps }
+        Walk {
+            world,
+            flying: VecDeque::new(),
+            blocked,
+            turn: 0,
+            moved: false,
+            steps: 0,
+            max_steps: job.max_steps,
+            landing: job.landing,
+        }
     }
 
     /// Keeps what numbers decide, from now on.
@@ -115,13 +136,23 @@ impl<'p> Walk<'p> {
             list.get_mut().clear();
         }
         if self.turn as usize == self.blocked.len() {
+            let stuck = !std::mem::take(&mut self.moved);
+            if self.landing == Landing::Early
+                && let Some(landed) = self.land(tell)
+            {
+                self.moved = true;
+                return landed;
+            }
             self.turn = 0;
             self.world.touched.clear();
             if self.world.ended() && self.flying.is_empty() {
                 return Made::Over(End::Finished);
             }
-            if !std::mem::take(&mut self.moved) {
-                return self.land(tell);
+            if stuck {
+                return self.land(tell).unwrap_or_else(|| {
+                    self.world.missing_bytes();
+                    Made::Over(End::Hung(diagnose(&self.world, &self.blocked)))
+                });
             }
         }
         self.steps += 1;
@@ -155,16 +186,13 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Nobody can go on.
-    fn land(&mut self, tell: Tell<'_>) -> Made {
-        let Some(f) = self.flying.pop_front() else {
-            self.world.missing_bytes();
-            return Made::Over(End::Hung(diagnose(&self.world, &self.blocked)));
-        };
+    /// The oldest flight lands.
+    fn land(&mut self, tell: Tell<'_>) -> Option<Made> {
+        let f = self.flying.pop_front()?;
         let (agent, pc) = self.world.flight(f).map_or((0, 0), |f| (f.agent, f.pc));
         tell(&self.world, Event::Land(f));
         self.world.land(f);
-        Made::Landed { agent, pc }
+        Some(Made::Landed { agent, pc })
     }
 
     /// The state, with whose turn it is and the order in which flights will land.

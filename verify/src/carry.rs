@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use warpline_sim::ir::Program;
 
 use crate::every::Run;
 use crate::further::Constants;
@@ -14,7 +15,7 @@ use crate::{AtTrips, pair};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
     /// The first trip count that follows from a smaller one.
-    first: i64,
+    pub(crate) first: i64,
     /// By how many steps they differ.
     pub(crate) period: i64,
     /// The largest trip count whose compiled kernel was compared.
@@ -26,6 +27,15 @@ impl Proof {
     pub(crate) fn needs(&self) -> i64 {
         self.first + self.period
     }
+
+    /// Begun some periods later.
+    pub(crate) fn later(self, periods: i64) -> Proof {
+        Proof { first: self.first + periods * self.period, ..self }
+    }
+
+    pub(crate) fn compared_to(self, compared: i64) -> Proof {
+        Proof { compared, ..self }
+    }
 }
 
 /// Trip counts of the run that the period is read off; a kernel that takes long to fill needs the longer ones.
@@ -34,20 +44,29 @@ const LONG: [i64; 4] = [24, 48, 96, 160];
 /// Steps behind the third period at which the end is perhaps not in sight yet.
 const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
 
-/// Looks for the period of the main loop and where it starts.
+/// Looks for the period of the main loop and where it starts, and compares the kernels of more steps.
 pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
+    let found = period(run, at)?;
+    further_on(at, (found.first, found.period))
+}
+
+/// Looks for the period of the main loop and where it starts.
+pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
     let max = run.options.max_trips;
     let mut why = String::new();
     for long in LONG.into_iter().filter(|n| *n <= max) {
         let (Some(a), Some(b)) = (at(long), at(long - 1)) else { continue };
         let (x, y) = (refine(&a), refine(&b));
         let Some((start, period)) = pair::repeats(run.job(&y), run.job(&x)) else { continue };
-        // What slots hold, and a parity, may be back later than all else.
-        for period in [period, 2 * period] {
-            let firsts = BEHIND.into_iter().map(|more| start + 3 * period + more);
-            for first in firsts.filter(|first| first + period <= max) {
+        for more in BEHIND {
+            // What slots hold, and a parity, may be back later than all else.
+            for period in [period, 2 * period] {
+                let first = start + 3 * period + more;
+                if first + period > max {
+                    continue;
+                }
                 match carries(run, at, (first, period)) {
-                    Ok(()) => return further_on(at, (first, period)),
+                    Ok(()) => return Ok(Proof { first, period, compared: first + period - 1 }),
                     Err(w) => why = format!(": {w}"),
                 }
             }
@@ -56,14 +75,28 @@ pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
     Err(format!("no state recurs within {max} steps{why}"))
 }
 
+/// The same period from as small a trip count on as shows it.
+pub(crate) fn least(run: &Run<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
+    let Proof { first, period, .. } = found;
+    let sooner = (2 * period + 2..first).step_by(2).find(|first| carries(run, at, (*first, period)).is_ok());
+    sooner.map_or(found, |first| Proof { first, compared: first + period - 1, ..found })
+}
+
+/// Kernels with indices that carry on, or as they are; either shows it.
+pub(crate) fn either<const N: usize>(
+    of: [Program; N],
+    shows: impl Fn([&Program; N]) -> Result<(), String>,
+) -> Result<(), String> {
+    let refined = of.each_ref().map(refine);
+    shows(refined.each_ref()).or_else(|why| if refined == of { Err(why) } else { shows(of.each_ref()) })
+}
+
 /// Whether each trip count of a period follows from the one a period before.
 fn carries(run: &Run<'_>, at: AtTrips<'_>, (first, period): (i64, i64)) -> Result<(), String> {
     let one = |n| {
         let Some(long) = at(n) else { return Ok(()) };
         let short = at(n - period).ok_or("the kernel refuses some trip counts")?;
-        // As they are, or with indices that carry on; either shows it.
-        let plain = pair::alike(run.job(&short), run.job(&long));
-        plain.or_else(|why| pair::alike(run.job(&refine(&short)), run.job(&refine(&long))).map_err(|_| why))
+        either([short, long], |[short, long]| pair::alike(run.job(short), run.job(long)))
     };
     // Where the period is another, the first pair shows it.
     one(first)?;

@@ -153,11 +153,11 @@ fn looks(prog: &Program) -> Looks {
     for _ in 0..2 {
         for (pc, i) in prog.code.iter().enumerate() {
             each(prog, i, &mut |what, e| {
-                let by = moves(e, &vars);
+                let by = moves(prog, e, &vars);
                 if let (Use::Set, Instr::Set(v, _)) = (what, i) {
                     let old = vars[*v as usize];
                     vars[*v as usize] = Moves { m: old.m.and(by.m), n: old.n.and(by.n) };
-                } else if what != Use::Tile && (by.m != Way::Not || by.n != Way::Not) {
+                } else if !matches!(what, Use::Tile(..)) && (by.m != Way::Not || by.n != Way::Not) {
                     looks.m |= by.m != Way::Not;
                     looks.n |= by.n != Way::Not;
                     let one_way = what == Use::Guard && by.m != Way::Any && by.n != Way::Any;
@@ -224,12 +224,17 @@ impl Moves {
     }
 }
 
-fn moves(e: &Expr, vars: &[Moves]) -> Moves {
+fn moves(prog: &Program, e: &Expr, vars: &[Moves]) -> Moves {
+    let moves = |e: &Expr, vars: &[Moves]| moves(prog, e, vars);
     match e {
         Expr::Const(_) => Moves::default(),
         Expr::Var(v) => vars[*v as usize],
         Expr::Env(Env::CtaM | Env::ClusterM) => Moves { m: Way::Up, n: Way::Not },
         Expr::Env(Env::CtaN | Env::ClusterN) => Moves { m: Way::Not, n: Way::Up },
+        // Of a grid that is one row of CTAs, the launch index is the place in it.
+        Expr::Env(Env::CtaId | Env::ClusterId) if prog.grid.n == 1 && prog.grid.z == 1 => {
+            Moves { m: Way::Up, n: Way::Not }
+        }
         Expr::Env(Env::CtaZ | Env::CtaId | Env::ClusterId) => Moves { m: Way::Any, n: Way::Any },
         Expr::Env(_) => Moves::default(),
         Expr::Unary(_, x) => moves(x, vars).back(),

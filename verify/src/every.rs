@@ -1,11 +1,12 @@
 //! All trip counts of one CTA class: short runs one by one, a proof that they carry on, and the runs it asks for.
 
+use rayon::prelude::*;
 use warpline_sim::ir::{Loop, Program};
 use warpline_sim::protocol::Rules;
 
-use crate::canon::{self, Job, Seen};
+use crate::canon::{self, Job, Landing, Seen};
 use crate::further::grown;
-use crate::{AtTrips, Options, Outcome, Reach, Verdict, carry, limits, take};
+use crate::{AtTrips, AtTurns, Options, Outcome, Place, Reach, Verdict, carry, limits, nested, row, take};
 
 /// What is run, how, and for which CTA.
 #[derive(Clone, Copy)]
@@ -14,11 +15,19 @@ pub(crate) struct Run<'a> {
     pub(crate) rules: Rules,
     pub(crate) cluster: i64,
     pub(crate) options: Options,
+    /// When flights land in its runs.
+    pub(crate) landing: Landing,
 }
 
 impl Run<'_> {
     pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p> {
-        Job { prog, rules: self.rules, cluster: self.cluster, max_steps: self.options.max_steps }
+        let Run { rules, cluster, landing, .. } = *self;
+        Job { prog, rules, cluster, max_steps: self.options.max_steps, landing }
+    }
+
+    /// The same with little in flight.
+    pub(crate) fn early(&self) -> Self {
+        Run { landing: Landing::Early, ..*self }
     }
 
     pub(crate) fn once(&self, prog: &Program) -> Seen {
@@ -34,7 +43,7 @@ const TRIED: i64 = 40;
 /// Decides one class; also a number for the path of each short run.
 pub(crate) fn every_trip(
     run: &Run<'_>,
-    at: AtTrips<'_>,
+    (at, turned): (AtTrips<'_>, Option<AtTurns<'_>>),
     class: &str,
     v: &mut Verdict,
 ) -> Result<(Reach, Vec<u64>), Outcome> {
@@ -47,33 +56,88 @@ pub(crate) fn every_trip(
                 if n <= upto {
                     paths.push(seen.path);
                 }
-                take(v, &prog, &seen, Some(n), class)?;
+                take(v, &prog, &seen, Place { trips: Some(n), turns: None }, class)?;
             }
         }
         Ok(())
     };
     each(v, 0, upto)?;
-    let reach = match carry::find(run, at) {
-        Ok(proof) => {
-            v.period = v.period.max(Some(proof.period));
-            v.compared = v.compared.max(Some(proof.compared));
-            each(v, upto + 1, proof.needs() - 1)?;
-            match around(run, at).or_else(|| limits::run_time(run.given)) {
+    let around = around(run, at);
+    let turned = match (turned, &around) {
+        (Some(turned), Some(_)) => Some(every_turn(run, turned, class, v)?),
+        _ => None,
+    };
+    let reach = match turned {
+        Some(Ok((more, turned))) => {
+            // With the values given CTAs may make more turns or fewer; of these runs all make as many.
+            paths = turned;
+            match more.or_else(|| limits::run_time(run.given)) {
                 None => Reach::All,
                 Some(why) => Reach::Only(Some((0, None)), why),
             }
         }
-        Err(why) => {
-            let need = run.options.max_trips.min(TRIED);
-            each(v, upto + 1, need)?;
-            // The size that was asked about, too.
-            let seen = run.once(run.given);
-            take(v, run.given, &seen, None, class)?;
-            Reach::Only(Some((0, Some(upto.max(need)))), why)
-        }
+        turned => match carry::find(run, at).or_else(|why| carry::find(&run.early(), at).map_err(|_| why)) {
+            Ok(proof) => {
+                v.period = v.period.max(Some(proof.period));
+                v.compared = v.compared.max(Some(proof.compared));
+                each(v, upto + 1, proof.needs() - 1)?;
+                match around.or_else(|| limits::run_time(run.given)) {
+                    None => Reach::All,
+                    Some(why) => {
+                        let more = turned.and_then(Result::err).map_or(String::new(), |why| format!(" ({why})"));
+                        Reach::Only(Some((0, None)), why + &more)
+                    }
+                }
+            }
+            Err(why) => {
+                let need = run.options.max_trips.min(TRIED);
+                each(v, upto + 1, need)?;
+                // The size that was asked about, too.
+                let seen = run.once(run.given);
+                take(v, run.given, &seen, Place::default(), class)?;
+                Reach::Only(Some((0, Some(upto.max(need)))), why)
+            }
+        },
     };
     Ok((reach, paths))
 }
+
+/// What is still left out of all steps and turns, and a number for the path of each run.
+type Turned = (Option<String>, Vec<u64>);
+
+/// Decides all steps and turns of a class, or says why it cannot.
+fn every_turn(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<Result<Turned, String>, Outcome> {
+    let found = match nested::find(&run.early(), at) {
+        Ok(found) => found,
+        Err(why) => return Ok(Err(why)),
+    };
+    let places = found.turns.iter().enumerate().flat_map(|(n, turns)| (0..*turns).map(move |t| (n as i64, t)));
+    let runs: Vec<_> = places
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .filter_map(|(n, t)| {
+            let prog = at(n, t)?;
+            let seen = run.once(&prog);
+            Some((n, t, prog, seen))
+        })
+        .collect();
+    for (n, t, prog, seen) in &runs {
+        take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t) }, class)?;
+    }
+    v.period = v.period.max(Some(found.steps.period));
+    v.compared = v.compared.max(Some(found.steps.compared));
+    v.turns = v.turns.max(found.period);
+    let apart = at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1)).and_then(|(a, b)| row::alike(&a, &b).err());
+    let apart = apart.map(|line| format!("line {line} tells CTAs apart otherwise than by the turns that each makes"));
+    let few = runs.iter().filter(|(n, t, ..)| *n <= SHORT && *t <= FEW).map(|(.., seen)| seen.path).collect();
+    Ok(Ok((apart, few)))
+}
+
+/// Turns of the runs whose paths are compared between CTAs.
+const FEW: i64 = 4;
+
+/// Steps and turns of the kernel whose text is looked at for where CTAs of a row differ.
+const UNEVEN: (i64, i64) = (6, 2);
 
 /// A loop around the one that grows: it runs as often as the kernel's values say, and that is not varied.
 fn around(run: &Run<'_>, at: AtTrips<'_>) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Every expression of an instruction, with what it is for.
 
-use warpline_sim::ir::{BarRef, Class, Expr, Instr, Op, Phase, Place, Program, Sel, Where, Who};
+use warpline_sim::ir::{BarRef, Class, Expr, Instr, ObjId, Op, Phase, Place, Program, Sel, Where, Who};
 
 /// What an expression is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub(crate) enum Use {
     Guard,
     /// Which slot, part, barrier, phase, CTA.
     Slot,
-    /// Which tile of a global matrix; also the expectation of one.
-    Tile,
+    /// Which tile of an object, usually a global one, along a dimension; also the expectation of one.
+    Tile(ObjId, usize),
 }
 
 /// Calls `f` on each.
@@ -89,13 +89,13 @@ fn of_op(prog: &Program, op: &mut Op, f: &mut impl FnMut(Use, &mut Expr)) {
 }
 
 fn place(prog: &Program, p: &mut Place, f: &mut impl FnMut(Use, &mut Expr)) {
-    let at = |obj: u16| if prog.objects[obj as usize].class == Class::Global { Use::Tile } else { Use::Slot };
-    let own = at(p.obj);
-    p.at.iter_mut().for_each(|e| f(own, e));
+    let global = prog.objects[p.obj as usize].class == Class::Global;
+    let own = |dim| if global { Use::Tile(p.obj, dim) } else { Use::Slot };
+    p.at.iter_mut().enumerate().for_each(|(dim, e)| f(own(dim), e));
     sel(&mut p.sel, f);
     p.cta.iter_mut().for_each(|e| f(Use::Slot, e));
     if let Some(t) = &mut p.tile {
-        t.at.iter_mut().for_each(|e| f(Use::Tile, e));
+        t.at.iter_mut().enumerate().for_each(|(dim, e)| f(Use::Tile(t.obj, dim), e));
         sel(&mut t.sel, f);
     }
 }

@@ -41,6 +41,17 @@ impl Constants {
         }
         Some(self.list.iter().zip(&to.list).map(|(a, b)| b.wrapping_sub(*a)).collect())
     }
+
+    /// Whether each constant of a kernel that is `j` and `k` periods away in two directions is where those of four at the
+    /// corners (none, one of the first, one of the second, one of both) say.
+    pub(crate) fn linear([a, b, c, d]: [&Constants; 4], (j, k): (i64, i64), far: &Constants) -> bool {
+        [b, c, d, far].iter().all(|x| x.bare == a.bare && x.list.len() == a.list.len())
+            && (0..a.list.len()).all(|i| {
+                let [a, b, c, d] = [a, b, c, d].map(|x| x.list[i] as i128);
+                let (j, k) = (j as i128, k as i128);
+                far.list[i] as i128 == a + j * (b - a) + k * (c - a) + j * k * (d - b - c + a)
+            })
+    }
 }
 
 fn strip(e: &mut Expr, list: &mut Vec<i64>) {

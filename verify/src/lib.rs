@@ -23,33 +23,42 @@
 //! period more, and so on: each large trip count follows from a smaller one (`carry`), and the small ones are run one by
 //! one. That the text computes with its trip count evenly is read off more compilations (`further`). Conditions that are
 //! not met make the verdict a bounded one.
+//!
+//! *Every turn.* Where a loop runs around the main loop, steps and turns are varied together (`nested`): four runs, a
+//! period of each apart, are laid beside each other in the same way. A row of CTAs that the loop hands its turns out to
+//! differs in nothing but how many each makes (`row`).
 
 mod alike;
 mod canon;
 mod carry;
 mod classes;
+mod decide;
 mod edit;
 mod every;
 mod exprs;
 mod further;
 mod limits;
+mod nested;
 mod pair;
 mod promela;
 mod properties;
 mod random;
 mod redundancy;
 mod refine;
+mod row;
 mod search;
 mod starve;
+mod stretch;
 mod suggest;
 mod trips;
+mod watch;
 mod witness;
 
 use warpline_sim::ir::{Program, Site};
 use warpline_sim::protocol::Rules;
-use warpline_sim::report::{Finding, FindingKind, Waiting};
+use warpline_sim::report::{Finding, Waiting};
 
-use canon::{End, Seen};
+use decide::{Place, Reach, decide, late, take};
 use every::Run;
 
 pub use edit::{Change, Edit, Refused, edits, synchronises};
@@ -112,6 +121,8 @@ pub enum Outcome {
 pub struct Violation {
     /// Trip count, where one was varied.
     pub trips: Option<i64>,
+    /// Turns of the loop around the main loop, where they were varied.
+    pub turns: Option<i64>,
     /// CTA class.
     pub class: String,
     /// Launch index of the cluster that shows it.
@@ -141,6 +152,8 @@ pub struct Verdict {
     pub steps: u64,
     /// The period in steps of the main loop, where one was found.
     pub period: Option<i64>,
+    /// The period in turns of the loop around it, where they were varied.
+    pub turns: Option<i64>,
     /// The largest trip count for which the compiled kernel was compared with the proved ones.
     pub compared: Option<i64>,
     /// Reads that state the tile they expect, of all reads, in the longest run.
@@ -169,10 +182,22 @@ impl Verdict {
 /// A kernel at any trip count: `None` where the kernel itself refuses it.
 pub type AtTrips<'a> = &'a (dyn Fn(i64) -> Option<Program> + Sync);
 
-/// What one class or all of them together can be said about.
-enum Reach {
-    All,
-    Only(Option<(i64, Option<i64>)>, String),
+/// A kernel at any trip count of its main loop and any number of turns of the loop around it.
+pub type AtTurns<'a> = &'a (dyn Fn(i64, i64) -> Option<Program> + Sync);
+
+/// Which of a kernel's loops are varied, and the kernel at each.
+#[derive(Clone, Copy, Default)]
+pub struct Varied<'a> {
+    /// Steps of the main loop, where a parameter sets them.
+    pub steps: Option<AtTrips<'a>>,
+    /// And turns of the loop around it, where there is one and a value of the kernel sets them.
+    pub turns: Option<AtTurns<'a>>,
+}
+
+impl std::fmt::Debug for Varied<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Varied {{ steps: {}, turns: {} }}", self.steps.is_some(), self.turns.is_some())
+    }
 }
 
 /// Trip counts whose kernel shows where CTAs behave differently.
@@ -180,9 +205,15 @@ const PROBED: [i64; 4] = [3, 6, 9, 12];
 
 /// Decides a kernel; `at` compiles it for other trip counts of its main loop, where there is such a parameter.
 pub fn verify(given: &Program, at: Option<AtTrips<'_>>, rules: Rules, options: Options) -> Verdict {
-    let short = at.and_then(|at| PROBED.iter().find_map(|n| at(*n)));
+    verify_varied(given, Varied { steps: at, turns: None }, rules, options)
+}
+
+/// Decides a kernel for all that is varied.
+pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options) -> Verdict {
+    let turned = at.turns.and_then(|turns| PROBED.iter().find_map(|n| turns(*n, 2)));
+    let short = turned.or_else(|| at.steps.and_then(|at| PROBED.iter().find_map(|n| at(*n))));
     let probe = short.as_ref().unwrap_or(given);
-    let path = |cluster| Run { given, rules, cluster, options }.once(probe).path;
+    let path = |cluster| Run { given, rules, cluster, options, landing: canon::Landing::Late }.once(probe).path;
     let classes = classes::classes(probe, &path);
     let mut v = Verdict {
         outcome: Outcome::Proved,
@@ -191,6 +222,7 @@ pub fn verify(given: &Program, at: Option<AtTrips<'_>>, rules: Rules, options: O
         classes: classes.list.iter().map(|c| c.name.clone()).collect(),
         steps: 0,
         period: None,
+        turns: None,
         compared: None,
         reads: (0, 0),
     };
@@ -198,7 +230,7 @@ pub fn verify(given: &Program, at: Option<AtTrips<'_>>, rules: Rules, options: O
     v.outcome = match decide(given, at, rules, options, &classes, &mut v) {
         Ok(Reach::All) => Outcome::Proved,
         Ok(Reach::Only(trips, why)) => Outcome::Bounded { trips, why },
-        Err(Outcome::GaveUp { why }) => match late(given, at, rules, options, &classes.list) {
+        Err(Outcome::GaveUp { why }) => match late(given, at.steps, rules, options, &classes.list) {
             Some(x) => {
                 v.violation = Some(x);
                 Outcome::Violated
@@ -208,124 +240,4 @@ pub fn verify(given: &Program, at: Option<AtTrips<'_>>, rules: Rules, options: O
         Err(outcome) => outcome,
     };
     v
-}
-
-/// Trip counts tried in other orders, where one run does not decide: a few turns of a ring.
-const LATE: i64 = 12;
-
-/// Where nothing can be decided: a fault in an order that holds one warp back, at the smallest trip count that shows it.
-fn late(
-    given: &Program,
-    at: Option<AtTrips<'_>>,
-    rules: Rules,
-    options: Options,
-    classes: &[classes::Class],
-) -> Option<Violation> {
-    let wrong = |prog: &Program, trips| {
-        classes.iter().find_map(|class| {
-            let x = starve::wrong(prog, rules, class.id, options.max_steps)?;
-            let (class, cluster, sites) = (class.name.clone(), class.id, prog.sites.clone());
-            Some(Violation { trips, class, cluster, findings: x.findings, hang: x.hang, steps: x.trail, sites })
-        })
-    };
-    match at {
-        Some(at) => (0..=LATE).find_map(|n| wrong(&at(n)?, Some(n))),
-        None => wrong(given, None),
-    }
-}
-
-fn decide(
-    given: &Program,
-    at: Option<AtTrips<'_>>,
-    rules: Rules,
-    options: Options,
-    classes: &classes::Classes,
-    v: &mut Verdict,
-) -> Result<Reach, Outcome> {
-    let mut bounded = None;
-    let mut paths: Vec<Vec<u64>> = Vec::new();
-    for class in &classes.list {
-        let run = Run { given, rules, cluster: class.id, options };
-        let (reach, path) = match at {
-            Some(at) => every::every_trip(&run, at, &class.name, v)?,
-            None => {
-                let seen = run.once(given);
-                take(v, given, &seen, None, &class.name)?;
-                let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
-                // Without a loop there is none to set.
-                let reach = if given.loops.is_empty() { Reach::All } else { Reach::Only(None, why) };
-                (reach, vec![seen.path])
-            }
-        };
-        if let Reach::Only(trips, why) = reach {
-            // What holds for the fewest is said of all.
-            let fewer = |(old, _): &(Option<(i64, Option<i64>)>, String)| {
-                old.and_then(|o| o.1).is_none() && trips.is_none_or(|t| t.1.is_some())
-            };
-            if bounded.as_ref().is_none_or(fewer) {
-                bounded = Some((trips, why));
-            }
-        }
-        paths.push(path);
-    }
-    if let Some(why) = limits::registers(given) {
-        return Err(Outcome::GaveUp { why });
-    }
-    let trips = match &bounded {
-        Some((trips, _)) => *trips,
-        None => at.map(|_| (0, None)),
-    };
-    let unlike = classes.alike.then(|| unlike(classes, &paths)).flatten();
-    let why = bounded.map(|(_, why)| why).or(limits::run_time(given)).or_else(|| classes.why.clone()).or(unlike);
-    Ok(why.map_or(Reach::All, |why| Reach::Only(trips, why)))
-}
-
-/// Two CTAs that were to behave alike and do not: then there may be others between them.
-fn unlike(classes: &classes::Classes, paths: &[Vec<u64>]) -> Option<String> {
-    let all = classes.list.iter().zip(paths);
-    for (i, (class, path)) in all.clone().enumerate() {
-        if all.clone().skip(i + 1).any(|(other, p)| other.name == class.name && p != path) {
-            return Some(format!("CTAs of the {} behave differently, and not all were looked at", class.name));
-        }
-    }
-    None
-}
-
-/// Takes over what one run showed; an error ends the verification with that outcome.
-fn take(v: &mut Verdict, prog: &Program, seen: &Seen, trips: Option<i64>, class: &str) -> Result<(), Outcome> {
-    v.steps += seen.steps;
-    v.reads = seen.reads;
-    for f in seen.findings.iter().filter(|f| f.note) {
-        if !v.notes.iter().any(|g| g.site == f.site && g.code == f.code) {
-            v.notes.push(f.clone());
-        }
-    }
-    let mut faults: Vec<Finding> = seen.findings.iter().filter(|f| !f.note).cloned().collect();
-    // What a race leads to in this one order comes after the race.
-    faults.sort_by_key(|f| matches!(f.kind, FindingKind::Stale | FindingKind::Coverage));
-    let hang = match &seen.end {
-        End::Hung(w) => w.clone(),
-        End::Limit => return Err(Outcome::GaveUp { why: format!("a run of {} steps did not end", seen.steps) }),
-        _ => Vec::new(),
-    };
-    if !faults.is_empty() || seen.end != End::Finished {
-        v.violation = Some(Violation {
-            trips,
-            class: class.to_string(),
-            cluster: seen.cluster,
-            findings: faults,
-            hang,
-            steps: seen.trail.clone(),
-            sites: prog.sites.clone(),
-        });
-        return Err(Outcome::Violated);
-    }
-    match &seen.unordered {
-        Some(what) => Err(Outcome::GaveUp {
-            why: format!(
-                "another schedule can count this arrival in another phase, so one run does not decide: {what}"
-            ),
-        }),
-        None => Ok(()),
-    }
 }

@@ -23,7 +23,7 @@ pub(crate) fn refine(prog: &Program) -> Program {
     let mut chains: Vec<Chain> = Vec::new();
     for i in &mut refined.code {
         each_mut(prog, i, &mut |what, e| {
-            if what == Use::Tile {
+            if let Use::Tile(..) = what {
                 linearise(e, &mut chains);
             }
         });

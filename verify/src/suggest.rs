@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 
-use crate::canon::{End, Seen};
+use crate::canon::{End, Landing, Seen};
 use crate::every::Run;
 use crate::{AtTrips, Edit, Options, Outcome, Violation, verify};
 
@@ -83,7 +83,7 @@ pub fn suggest(
     all.truncate(TRIED);
     let tried = all.len();
     let once = |p: &Program| {
-        let run = Run { given: p, rules, cluster: violation.cluster, options };
+        let run = Run { given: p, rules, cluster: violation.cluster, options, landing: Landing::Late };
         clean(&run.once(p))
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {

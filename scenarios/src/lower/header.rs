@@ -74,7 +74,8 @@ impl Lower<'_> {
             }
             DeclKind::Let(all) => {
                 for (name, e) in all {
-                    let value = self.constant(e, &format!("the header's `{}`", name.text));
+                    let computed = self.constant(e, &format!("the header's `{}`", name.text));
+                    let value = self.given.get(&name.text).copied().or(computed);
                     self.program.lets.extend(value.map(|v| (name.text.clone(), v)));
                     self.define(&name.text, &name.span, Meaning::Value(value));
                 }

@@ -107,6 +107,8 @@ struct Lower<'a> {
     file: &'a str,
     text: &'a str,
     inputs: &'a Inputs<'a>,
+    /// Values of header `let`s that replace what the text computes.
+    given: &'a BTreeMap<String, i64>,
     line_starts: Vec<usize>,
     skipped: &'a BTreeSet<String>,
     errors: Vec<Diagnostic>,
@@ -131,15 +133,17 @@ struct Lower<'a> {
     pipelined: Vec<Found>,
 }
 
-/// Lowers a text that has been read. A `pipelined` loop is a plain one here; what its head says is given back beside it.
+/// Lowers a text that has been read; `given` are values of header `let`s that replace what the text computes. A
+/// `pipelined` loop is a plain one here; what its head says is given back beside it.
 pub(crate) fn lower(
     file: &str,
     text: &str,
     parsed: &Parsed,
     inputs: &Inputs,
+    given: &BTreeMap<String, i64>,
 ) -> Result<(Program, Vec<Found>), Vec<Diagnostic>> {
     let Some(kernel) = &parsed.kernel else { return Err(parsed.errors.clone()) };
-    let mut l = Lower::new(file, text, kernel, &parsed.skipped, inputs, parsed.errors.clone());
+    let mut l = Lower::new(file, text, kernel, &parsed.skipped, (inputs, given), parsed.errors.clone());
     l.header(kernel);
     l.walks(kernel);
     if l.errors.is_empty() {
@@ -156,7 +160,7 @@ impl<'a> Lower<'a> {
         text: &'a str,
         kernel: &Kernel,
         skipped: &'a BTreeSet<String>,
-        inputs: &'a Inputs<'a>,
+        (inputs, given): (&'a Inputs<'a>, &'a BTreeMap<String, i64>),
         errors: Vec<Diagnostic>,
     ) -> Self {
         let program = Program {
@@ -186,6 +190,7 @@ impl<'a> Lower<'a> {
             file,
             text,
             inputs,
+            given,
             line_starts,
             skipped,
             errors,

@@ -27,7 +27,7 @@ pub fn parameters(file: &str, text: &str) -> Result<Vec<Parameter>, Vec<Diagnost
     let Some(kernel) = parsed.kernel else { return Err(parsed.errors) };
     let (set, none) = (BTreeMap::new(), BTreeSet::new());
     let inputs = Inputs { set: &set, cores: None };
-    let mut l = Lower::new(file, text, &kernel, &none, &inputs, Vec::new());
+    let mut l = Lower::new(file, text, &kernel, &none, (&inputs, &set), Vec::new());
     let mut all = Vec::new();
     for p in &kernel.params {
         let default = p.default.as_ref().and_then(|e| l.constant(e, "a default"));

@@ -30,6 +30,8 @@ mod split;
 mod sync;
 mod text;
 
+use std::collections::BTreeMap;
+
 use warpline_sim::diag::Diagnostic;
 
 use crate::Inputs;
@@ -120,7 +122,7 @@ pub(crate) fn expand_parsed(
     inputs: &Inputs,
     ask: &Ask,
 ) -> Result<Expanded, Vec<Diagnostic>> {
-    let (program, found) = lower(file, text, parsed, inputs)?;
+    let (program, found) = lower(file, text, parsed, inputs, &BTreeMap::new())?;
     let Some(kernel) = &parsed.kernel else { return Err(parsed.errors.clone()) };
     let mut header = Header::new(text, kernel, &program);
     let mut plans = Vec::new();

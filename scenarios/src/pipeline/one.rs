@@ -297,7 +297,7 @@ impl One<'_> {
     /// The loop's own text with its tiles cut in halves, expanded.
     fn again(&self, text: &str, p: &Pipelined, via: Via, header: &mut Header) -> Result<Plan, Vec<Diagnostic>> {
         let parsed = parse(self.file, text);
-        let (program, found) = lower(self.file, text, &parsed, self.inputs)?;
+        let (program, found) = lower(self.file, text, &parsed, self.inputs, &BTreeMap::new())?;
         let Some(kernel) = &parsed.kernel else { return Err(parsed.errors) };
         let all = loops(&kernel.body);
         let (Some(q), Some(f)) = (all.get(self.number), found.get(self.number)) else {

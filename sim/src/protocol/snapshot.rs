@@ -168,7 +168,9 @@ impl World<'_> {
         }
         // Flights by what they are, not by where they are kept.
         let mut flights: Vec<_> = self.flights.iter().flatten().collect();
-        flights.sort_by_key(|f| (f.agent, f.pc, f.streams.clone(), f.delivers.clone()));
+        let phases =
+            |f: &super::flight::Flight| (f.streams.clone(), f.delivers.clone(), f.phases.clone(), f.arrives.clone());
+        flights.sort_by_cached_key(|f| (f.agent, f.pc, phases(f)));
         s.same(flights.len() as u64);
         for f in flights {
             s.same((f.agent as u64) << 32 | f.pc as u64);
@@ -204,9 +206,17 @@ impl World<'_> {
     }
 
     fn row(&self, s: &mut Snapshot, r: u32) {
+        let at = s.entries.len();
+        s.same(0u64);
+        let mut known = 0u64;
         for comp in 0..self.rows.components() {
-            self.rows.all(r, comp).for_each(|clock| s.clock(comp, clock));
+            // Of most, nothing is known.
+            for (plane, clock) in self.rows.all(r, comp).enumerate().filter(|(_, clock)| *clock != 0) {
+                known = known.rotate_left(7) ^ ((comp as u64) << 8 | plane as u64);
+                s.clock(comp, clock);
+            }
         }
+        s.entries[at] = Entry::Same(known);
     }
 
     fn owner_index(&self, a: u32, kind: usize) -> usize {

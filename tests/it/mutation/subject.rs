@@ -42,9 +42,9 @@ impl Subject {
 
     /// The kernel at every trip count.
     pub(super) fn trips(&self) -> Option<Trips<'_>> {
-        Trips::find(&self.program, |name, value| {
+        Trips::find(&self.program, |values| {
             let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
-            set.insert(name.to_string(), value);
+            set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
             let cores = self.machine.get("core.count").map(|c| c as i64);
             compile_for(&self.machine.arch, self.kernel.0, self.kernel.1, &Inputs { set: &set, cores }).ok()
         })

@@ -49,9 +49,9 @@ fn machine(name: &str) -> (Rules, String) {
 /// Decides an expansion, over the trip counts that its parameter sets.
 fn decided(text: &str, set: &[(&str, i64)], rules: Rules) -> Verdict {
     let given = program(text, set).unwrap_or_else(|| panic!("refused:\n{text}"));
-    let with = |name: &str, value: i64| {
+    let with = |values: &[(&str, i64)]| {
         let mut all: Vec<(&str, i64)> = given.params.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-        all.push((name, value));
+        all.extend(values);
         program(text, &all)
     };
     let trips = Trips::find(&given, with).unwrap_or_else(|| panic!("no trip count:\n{text}"));

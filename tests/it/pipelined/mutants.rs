@@ -28,9 +28,9 @@ enum Fate {
 fn fate(text: &str, edit: &Edit, rules: Rules) -> Fate {
     let compiled = |set: &BTreeMap<String, i64>| compile("best.pipe", text, &Inputs { set, cores: None }).ok();
     let whole = compiled(&BTreeMap::new()).unwrap();
-    let with = |name: &str, value: i64| {
+    let with = |values: &[(&str, i64)]| {
         let mut set: BTreeMap<String, i64> = whole.params.iter().cloned().collect();
-        set.insert(name.to_string(), value);
+        set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
         compiled(&set)
     };
     let trips = Trips::find(&whole, with).unwrap();

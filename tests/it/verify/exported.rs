@@ -85,9 +85,9 @@ fn program(row: &Row) -> (Program, Rules) {
     let machine = warpline_models::embedded(&scenario.machine).unwrap();
     let cores = machine.get("core.count").map(|c| c as i64);
     let base = compiled(kernel, source, &scenario.set, cores);
-    let with = |name: &str, value: i64| {
+    let with = |values: &[(&str, i64)]| {
         let mut set = scenario.set.clone();
-        set.insert(name.to_string(), value);
+        set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
         compile(kernel, source, &Inputs { set: &set, cores }).ok()
     };
     let at = |n| Trips::find(&base, with).and_then(|t| t.at(n)).unwrap_or_else(|| panic!("{name} at {n}"));

@@ -10,6 +10,7 @@ mod mislead;
 mod rows;
 mod scenarios;
 mod spin;
+mod turns;
 
 use serde_json::Value;
 use warpline::Status;

@@ -7,7 +7,7 @@ use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
 use warpline_sim::report::{Finding, FindingKind};
 use warpline_sim::schedule::{Act, Move, Replay, Schedule, stuck};
 
-use crate::canon::{self, Event, Job};
+use crate::canon::{self, Event, Job, Landing};
 
 /// Whose turn it is; what they do then is the kernel's business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,8 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
     let mut started: Vec<u32> = Vec::new();
     let mut name: Vec<(AgentId, u32)> = Vec::new();
     let mut stood: Vec<Option<(u32, On)>> = Vec::new();
-    let job = Job { prog: set.prog, rules: set.rules, cluster: set.cluster, max_steps };
+    let (prog, rules, cluster) = (set.prog, set.rules, set.cluster);
+    let job = Job { prog, rules, cluster, max_steps, landing: Landing::Late };
     canon::told(job, &mut |world, event| {
         started.resize(world.agents().len(), 0);
         stood.resize(world.agents().len(), None);

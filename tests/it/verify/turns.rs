@@ -1,0 +1,142 @@
+//! Loops around the main loop: kernels that go wrong only after many steps, many turns or a product of both are never
+//! proved, and what is proved holds at numbers of steps and turns that the proof did not look at.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use warpline_scenarios::{Inputs, compile, compile_given};
+use warpline_sim::engine::rules;
+use warpline_sim::ir::Program;
+use warpline_verify::{Options, Outcome, Trips, Varied, Verdict, verify, verify_varied};
+
+use super::verify as ask;
+
+/// A persistent ring whose reader gives a slot back only where a guard holds.
+fn ring(guard: &str, jobs: &str) -> String {
+    format!(
+        "kernel t(tiles = 3, turns = 3, stages = 2)
+  needs sm_90
+  warps 2
+  let jobs = {jobs}
+  grid 4
+  global A: bf16[64 * 4096, 64 * 4096]
+  shared a[stages]: bf16[64, 64]
+  mbar full[stages] (1)   mbar empty[stages] (32)
+  role load = warp 0
+  role use = warp 1
+
+  all:
+    warp 0: elect: init full, empty;  fence mbarrier_init
+    barrier
+  load: elect:
+    var it = 0
+    for job in 0..jobs:
+      for i in 0..tiles:
+        wait empty[it % stages] for it / stages - 1
+        arrive full[it % stages] expect bytes(a)
+        tma A[job, i] -> a[it % stages] signals full[it % stages]
+        it += 1
+  use:
+    var it = 0
+    for job in 0..jobs:
+      for i in 0..tiles:
+        wait full[it % stages] for it / stages
+        lds a[it % stages] : A[job, i] -> r
+        if {guard}: arrive empty[it % stages]
+        it += 1
+"
+    )
+}
+
+fn compiled(text: &str, values: &[(&str, i64)]) -> Option<Program> {
+    let mut set = BTreeMap::new();
+    let mut given = BTreeMap::new();
+    for (name, value) in values {
+        let of = if ["tiles", "turns", "stages"].contains(name) { &mut set } else { &mut given };
+        of.insert(name.to_string(), *value);
+    }
+    compile_given(None, "t.pipe", text, &Inputs { set: &set, cores: Some(4) }, &given).ok()
+}
+
+fn decided(text: &str) -> Verdict {
+    let none = BTreeMap::new();
+    let base =
+        compile("t.pipe", text, &Inputs { set: &none, cores: Some(4) }).unwrap_or_else(|e| panic!("{e:#?}\n{text}"));
+    let trips = Trips::find(&base, |values| compiled(text, values)).expect("a trip count");
+    assert!(trips.turns(), "no turns:\n{text}");
+    let (steps, turns) = (|n| trips.at(n), |n, t| trips.turned(n, t));
+    let rules = rules(&warpline_models::embedded("h200").unwrap());
+    verify_varied(&base, Varied { steps: Some(&steps), turns: Some(&turns) }, rules, Options::default())
+}
+
+/// Whether one kernel, with all values given, is free of faults.
+fn holds(text: &str, steps: i64, turns: i64) -> bool {
+    let p = compiled(text, &[("tiles", steps), ("turns", turns)]).unwrap();
+    verify(&p, None, rules(&warpline_models::embedded("h200").unwrap()), Options::default()).holds()
+}
+
+#[test]
+fn a_ring_that_carries_its_counter_on_is_proved() {
+    for jobs in ["turns", "2 * turns"] {
+        let v = decided(&ring("tiles > 0", jobs));
+        assert_eq!(v.outcome, Outcome::Proved, "{jobs}");
+        assert!(v.turns.is_some());
+    }
+}
+
+#[test]
+fn what_goes_wrong_late_is_not_proved() {
+    let late = [
+        ("job < 90", "many turns"),
+        ("i < 300", "many steps"),
+        ("it < 5000", "a product of both"),
+        ("job + i < 200", "a sum of both"),
+        ("job * 8 + i != 400", "one place far away"),
+        ("i < 60 or job < 60", "many of each"),
+        ("it - job < 2500", "steps that outrun turns"),
+        ("it + 900 > 40 * job", "turns that outrun steps"),
+    ];
+    for (guard, what) in late {
+        let v = decided(&ring(guard, "turns"));
+        assert_ne!(v.outcome, Outcome::Proved, "{what}: {guard}");
+    }
+}
+
+#[test]
+fn a_fault_that_needs_turns_says_how_many() {
+    // With the turns given nothing is wrong.
+    let text = ring("job < 6", "turns");
+    assert!(holds(&text, 2, 3));
+    let v = decided(&text);
+    if let Some(x) = &v.violation {
+        assert!(x.turns.is_some_and(|t| t > 6) && !holds(&text, x.trips.unwrap(), x.turns.unwrap()), "{x:#?}");
+    } else {
+        assert_ne!(v.outcome, Outcome::Proved);
+    }
+}
+
+#[test]
+fn persistent_kernels_are_proved_for_every_number_of_jobs() {
+    let json = ask(&["hopper/persistent"]).proved().json.clone();
+    assert_eq!(json["turns"], "jobs = t x 132", "{json:#}");
+    assert_eq!(json["classes"], serde_json::json!(["rows 0 to 131"]), "{json:#}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// A guard of random slopes: proved only if it holds wherever one looks.
+    #[test]
+    fn what_is_proved_holds_elsewhere(
+        (a, b, c) in (-3i64..=3, -3i64..=3, -2i64..=2),
+        d in -30i64..60,
+        at in prop::collection::vec((0i64..70, 0i64..40), 3),
+    ) {
+        let text = ring(&format!("{a} * i + {b} * job + {c} * it + {d} >= 0"), "turns");
+        if decided(&text).outcome == Outcome::Proved {
+            for (steps, turns) in at {
+                prop_assert!(holds(&text, steps, turns), "{steps} steps, {turns} turns:\n{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Loops that grow, and when each of them makes a step.
+
+use warpline_sim::ir::{Binary, Expr, Instr, Loop, Op, Program};
+use warpline_sim::protocol::AgentId;
+
+use crate::canon::{Made, Walk};
+
+/// Where the steps of a loop that grows are counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    /// The loop's index.
+    var: u16,
+    /// Its instructions: another role may keep another index in the same place.
+    head: u32,
+    end: u32,
+    /// The agent whose steps count; if none is named, the first to make one.
+    agent: Option<AgentId>,
+    /// Its index, once it was seen.
+    pub(crate) last: Option<i64>,
+    /// Steps that the long run has more in each pass.
+    pub(crate) period: usize,
+}
+
+impl Watch {
+    pub(crate) fn of(l: &Loop, agent: Option<AgentId>, period: usize) -> Option<Watch> {
+        l.var.map(|var| Watch { var, head: l.head, end: l.end, agent, last: None, period })
+    }
+
+    /// Whether its loop made a step with this.
+    pub(crate) fn steps(&mut self, walk: &Walk<'_>, made: &Made) -> bool {
+        let Made::Did { agent, pc, .. } = *made else { return false };
+        if self.agent.is_some_and(|a| a != agent) || !(self.head..self.end).contains(&pc) {
+            return false;
+        }
+        let now = walk.world.var(agent, self.var);
+        let stepped = self.last.replace(now).is_some_and(|last| last != now);
+        if stepped {
+            self.agent = Some(agent);
+        }
+        stepped
+    }
+
+    /// The same loop in another run.
+    pub(crate) fn on(&self, walk: &Walk<'_>) -> Watch {
+        let last = self.agent.filter(|_| self.last.is_some()).map(|a| walk.world.var(a, self.var));
+        Watch { last, ..self.clone() }
+    }
+}
+
+/// By how much a loop's index grows in a step: the last but one of its instructions adds it.
+pub(crate) fn step_of(prog: &Program, l: &Loop) -> i64 {
+    match prog.code.get((l.end as usize).wrapping_sub(2)) {
+        Some(Instr::Set(_, Expr::Binary(Binary::Add, p))) => p.1.constant().unwrap_or(1).max(1),
+        _ => 1,
+    }
+}
+
+/// Clocks that a wait can subtract from: as many as the largest number a wait leaves outstanding, and two phases.
+pub(crate) fn window(prog: &Program) -> i64 {
+    let outstanding = prog.code.iter().filter_map(|i| match i {
+        Instr::Op { op: Op::Wait(_, n), .. } => n.constant(),
+        _ => None,
+    });
+    outstanding.max().unwrap_or(0).max(2) + 1
+}
