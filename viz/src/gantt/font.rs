@@ -139,6 +139,7 @@ pub(crate) fn built_in() -> Option<&'static Font<'static>> {
 /// Advance widths by character.
 pub(crate) struct Measure {
     ascii: [u16; 128],
+    ellipsis: u16,
     font: &'static Font<'static>,
 }
 
@@ -150,7 +151,8 @@ impl Measure {
         for (c, width) in ascii.iter_mut().enumerate() {
             *width = font.metric(font.glyph(c as u8 as char))?.0;
         }
-        Some(Measure { ascii, font })
+        let ellipsis = font.metric(font.glyph('…'))?.0;
+        Some(Measure { ascii, ellipsis, font })
     }
 
     /// Width of a text in pixels, rounded up.
@@ -174,7 +176,7 @@ impl Measure {
             return Some(text.to_owned());
         }
         let per = i64::from(self.font.units.max(1));
-        let mut room = i64::from(width) * per - i64::from(self.advance('…')) * i64::from(em);
+        let mut room = i64::from(width) * per - i64::from(self.ellipsis) * i64::from(em);
         let mut kept = String::new();
         let mut count = 0;
         for c in text.chars() {

@@ -56,13 +56,16 @@ pub(crate) fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area,
     if em < frame.em * 55 / 100 {
         return;
     }
-    let own = frame.t.spans[bar.span as usize].label.trim();
-    let word = bar.class.word();
     let pad = (em / 4).max(2);
     let hatched = bar.class.hatch(frame.theme);
     // Enough of a hatch has to stay beside the text for it to be known by.
     let margin = if hatched.is_some() { pad + em * 4 / 10 } else { pad };
     let room = Area::new(area.x + margin, area.y, area.w - 2 * margin, area.h);
+    if room.w <= 0 {
+        return;
+    }
+    let own = frame.t.spans[bar.span as usize].label.trim();
+    let word = bar.class.word();
     // A bar names its class too where that leaves it half empty.
     let long = if own.is_empty() { word.to_owned() } else { format!("{word} {own}") };
     let roomy = !word.is_empty() && scene.measure().width(&long, em) * 2 <= room.w;

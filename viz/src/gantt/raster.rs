@@ -1,11 +1,12 @@
 //! PNG: plotters' bitmap, drawn larger than wanted and averaged down.
 //!
 //! Plotters places letters at whole pixels and does not smooth polygons; at two or three times the size neither shows.
-//! The picture is drawn in strips, so that a tall one needs no tall bitmap.
+//! The picture is drawn in strips, so that a tall one needs no tall bitmap, and as many at a time as there are cores.
 
 use std::io::Write as _;
 
 use plotters::backend::{BitMapBackend, DrawingBackend};
+use rayon::prelude::*;
 
 use super::font;
 use super::options::GanttError;
@@ -15,6 +16,8 @@ use super::theme::Rgb;
 
 /// Layout pixels in a strip.
 const STRIP: i32 = 240;
+/// Strips that a core draws before what is done is written out.
+const TURNS: usize = 8;
 
 /// Encodes a scene as a PNG with `scale` pixels to the layout pixel.
 pub(crate) fn png(scene: &Scene, scale: u32) -> Result<Vec<u8>, GanttError> {
@@ -30,42 +33,49 @@ pub(crate) fn png(scene: &Scene, scale: u32) -> Result<Vec<u8>, GanttError> {
     encoder.set_filter(png::FilterType::Up);
     let mut writer = encoder.write_header()?;
     let mut stream = writer.stream_writer()?;
-    let wide = width as usize * over as usize;
-    let mut buffer = vec![0u8; wide * (STRIP * zoom) as usize * 3];
-    for top in (0..scene.height).step_by(STRIP as usize) {
+    let ratio = f64::from(font.height) / f64::from(font.units);
+    let strip = |pixels: &mut Vec<u8>, top: i32| {
+        let wide = width as usize * over as usize;
         let rows = STRIP.min(scene.height - top);
-        let strip = Area::new(0, top, scene.width, rows);
-        let used = &mut buffer[..wide * (rows * zoom) as usize * 3];
-        let bitmap = BitMapBackend::with_buffer(used, (wide as u32, (rows * zoom) as u32));
-        let ratio = f64::from(font.height) / f64::from(font.units);
-        let mut on = Raster { bitmap, strip, zoom, ratio };
+        // What is left of the strip before is painted over.
+        pixels.resize(wide * (rows * zoom) as usize * 3, 0);
+        let bitmap = BitMapBackend::with_buffer(pixels, (wide as u32, (rows * zoom) as u32));
+        let mut on = Raster { bitmap, strip: Area::new(0, top, scene.width, rows), zoom, ratio };
         paint::scene(scene, &mut on)?;
         drop(on);
-        stream.write_all(&shrink(used, wide, over as usize)).map_err(png::EncodingError::from)?;
+        Ok(if over == 3 { shrink::<3>(pixels, wide) } else { shrink::<2>(pixels, wide) })
+    };
+    let tops: Vec<i32> = (0..scene.height).step_by(STRIP as usize).collect();
+    for some in tops.chunks(rayon::current_num_threads().max(1) * TURNS) {
+        let strips = some.par_iter().map_init(Vec::new, |pixels, top| strip(pixels, *top));
+        for pixels in strips.collect::<Result<Vec<Vec<u8>>, GanttError>>()? {
+            stream.write_all(&pixels).map_err(png::EncodingError::from)?;
+        }
     }
     stream.finish()?;
     drop(writer);
     Ok(out)
 }
 
-/// Averages blocks of `by` by `by` pixels.
-fn shrink(pixels: &[u8], width: usize, by: usize) -> Vec<u8> {
-    let out_width = width / by;
-    let mut out = Vec::with_capacity(pixels.len() / (by * by));
-    let mut sums = vec![0u32; out_width * 3];
-    let count = (by * by) as u32;
-    for block in pixels.chunks_exact(width * 3 * by) {
+/// Averages blocks of `BY` by `BY` pixels, 16 at most a side.
+fn shrink<const BY: usize>(pixels: &[u8], width: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(pixels.len() / (BY * BY));
+    let mut sums = vec![0u16; width * 3];
+    let count = (BY * BY) as u16;
+    for block in pixels.chunks_exact(width * 3 * BY) {
         sums.fill(0);
+        // Down, then across.
         for row in block.chunks_exact(width * 3) {
-            for (cell, sum) in row.chunks_exact(3 * by).zip(sums.chunks_exact_mut(3)) {
-                for pixel in cell.chunks_exact(3) {
-                    sum[0] += u32::from(pixel[0]);
-                    sum[1] += u32::from(pixel[1]);
-                    sum[2] += u32::from(pixel[2]);
-                }
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += u16::from(*value);
             }
         }
-        out.extend(sums.iter().map(|s| ((s + count / 2) / count) as u8));
+        for cell in sums.chunks_exact(3 * BY) {
+            for colour in 0..3 {
+                let sum: u16 = (0..BY).map(|i| cell[3 * i + colour]).sum();
+                out.push(((sum + count / 2) / count) as u8);
+            }
+        }
     }
     out
 }
@@ -160,6 +170,7 @@ mod tests {
     #[test]
     fn shrinking_averages_blocks() {
         let pixels = [0, 0, 0, 100, 100, 100, 200, 200, 200, 100, 100, 100];
-        assert_eq!(shrink(&pixels, 2, 2), [100, 100, 100]);
+        assert_eq!(shrink::<2>(&pixels, 2), [100, 100, 100]);
+        assert_eq!(shrink::<3>(&[255; 27], 3), [255; 3]);
     }
 }

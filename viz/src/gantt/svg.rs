@@ -55,19 +55,26 @@ struct Run {
 }
 
 impl Run {
-    fn add(&mut self, out: &mut String, how: &'static str, color: &str, step: &str) {
-        let same = self.paint.as_ref().is_some_and(|(h, c)| *h == how && c == color);
-        if !same {
+    fn add(&mut self, out: &mut String, step: &Step<'_>) {
+        let (how, color) = match step {
+            Step::Fill { color, .. } => ("fill", color),
+            Step::Stroke { color, .. } => ("stroke", color),
+        };
+        if self.paint.as_ref().is_none_or(|(h, c)| *h != how || c != color) {
             self.flush(out);
-            self.paint = Some((how, color.to_owned()));
+            self.paint = Some((how, (*color).to_owned()));
         }
-        self.path.push_str(step);
+        // Writing to a String cannot fail.
+        let _ = match step {
+            Step::Fill { at: (x, y), size: (w, h), .. } => write!(self.path, "M{x} {y}h{w}v{h}h-{w}z"),
+            // Through the middle of pixels.
+            Step::Stroke { at: (x, y), by: (dx, dy), .. } => write!(self.path, "M{x}.5 {y}.5l{dx} {dy}"),
+        };
     }
 
     fn flush(&mut self, out: &mut String) {
         if let Some((how, color)) = self.paint.take() {
             let none = if how == "stroke" { " fill=\"none\"" } else { "" };
-            // Writing to a String cannot fail.
             let _ = writeln!(out, "<path {how}=\"{color}\"{none} d=\"{}\"/>", self.path);
             self.path.clear();
         }
@@ -83,8 +90,8 @@ fn repair(raw: &str, face: &str, title: &str, scene: &Scene) -> String {
     });
     let mut lines = raw.lines();
     while let Some(line) = lines.next() {
-        if let Some((how, color, step)) = step(line) {
-            run.add(&mut out, how, color, &step);
+        if let Some(step) = step(line) {
+            run.add(&mut out, &step);
             continue;
         }
         run.flush(&mut out);
@@ -94,8 +101,8 @@ fn repair(raw: &str, face: &str, title: &str, scene: &Scene) -> String {
         } else if line.starts_with("<text ") {
             // Plotters puts the letters on a line of their own, and the closing tag on another.
             let (Some((area, text)), Some(_), Some(_)) = (texts.next(), lines.next(), lines.next()) else { break };
-            let of = |name| attribute(line, name).unwrap_or_default();
-            let (x, y, size, fill) = (of("x"), of("y"), of("font-size"), of("fill"));
+            let [x, y, size, fill] =
+                attributes(line, ["x", "y", "font-size", "fill"]).map(Option::unwrap_or_default);
             let size = size.parse::<f64>().map_or(size.to_owned(), |s| s.round().to_string());
             let _ = writeln!(
                 out,
@@ -113,25 +120,37 @@ fn repair(raw: &str, face: &str, title: &str, scene: &Scene) -> String {
 }
 
 /// A filled box or a line as a step of a path.
-fn step(line: &str) -> Option<(&'static str, &str, String)> {
-    let of = |name| attribute(line, name);
+#[derive(Debug, PartialEq)]
+enum Step<'l> {
+    Fill { color: &'l str, at: (&'l str, &'l str), size: (&'l str, &'l str) },
+    Stroke { color: &'l str, at: (i32, i32), by: (i32, i32) },
+}
+
+fn step(line: &str) -> Option<Step<'_>> {
     if line.starts_with("<rect ") {
-        let (x, y, w, h) = (of("x")?, of("y")?, of("width")?, of("height")?);
-        Some(("fill", of("fill")?, format!("M{x} {y}h{w}v{h}h-{w}z")))
+        let [x, y, w, h, color] = attributes(line, ["x", "y", "width", "height", "fill"]);
+        Some(Step::Fill { color: color?, at: (x?, y?), size: (w?, h?) })
     } else if line.starts_with("<line ") {
-        let number = |name| of(name)?.parse::<i32>().ok();
-        let (x0, y0, x1, y1) = (number("x1")?, number("y1")?, number("x2")?, number("y2")?);
-        // Through the middle of pixels.
-        Some(("stroke", of("stroke")?, format!("M{x0}.5 {y0}.5l{} {}", x1 - x0, y1 - y0)))
+        let [x0, y0, x1, y1, color] = attributes(line, ["x1", "y1", "x2", "y2", "stroke"]);
+        let number = |text: Option<&str>| text?.parse::<i32>().ok();
+        let (x0, y0, x1, y1) = (number(x0)?, number(y0)?, number(x1)?, number(y1)?);
+        Some(Step::Stroke { color: color?, at: (x0, y0), by: (x1 - x0, y1 - y0) })
     } else {
         None
     }
 }
 
-fn attribute<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    let start = line.find(&format!(" {name}=\""))? + name.len() + 3;
-    let rest = line.get(start..)?;
-    rest.get(..rest.find('"')?)
+/// The values of an element's attributes, in one pass: plotters quotes them all, and there are a hundred thousand.
+fn attributes<'l, const N: usize>(line: &'l str, names: [&str; N]) -> [Option<&'l str>; N] {
+    let mut found = [None; N];
+    let mut quoted = line.split('"');
+    while let (Some(before), Some(value)) = (quoted.next(), quoted.next()) {
+        let name = before.strip_suffix('=').and_then(|b| b.rsplit(' ').next());
+        if let Some(i) = names.iter().position(|n| Some(*n) == name) {
+            found[i] = found[i].or(Some(value));
+        }
+    }
+    found
 }
 
 /// Text as it may stand in XML; characters that may not stand there at all are dropped.
@@ -157,9 +176,18 @@ mod tests {
     #[test]
     fn boxes_and_lines_become_steps() {
         let rect = "<rect x=\"1\" y=\"2\" width=\"3\" height=\"4\" opacity=\"1\" fill=\"#AABBCC\" stroke=\"none\"/>";
-        assert_eq!(step(rect), Some(("fill", "#AABBCC", "M1 2h3v4h-3z".into())));
+        assert_eq!(step(rect), Some(Step::Fill { color: "#AABBCC", at: ("1", "2"), size: ("3", "4") }));
         let line = "<line opacity=\"1\" stroke=\"#AABBCC\" stroke-width=\"1\" x1=\"9\" y1=\"0\" x2=\"5\" y2=\"4\"/>";
-        assert_eq!(step(line), Some(("stroke", "#AABBCC", "M9.5 0.5l-4 4".into())));
+        assert_eq!(step(line), Some(Step::Stroke { color: "#AABBCC", at: (9, 0), by: (-4, 4) }));
         assert_eq!(step("<circle cx=\"1\"/>"), None);
+        let mut run = Run::default();
+        let mut out = String::new();
+        [rect, line].iter().filter_map(|l| step(l)).for_each(|s| run.add(&mut out, &s));
+        run.flush(&mut out);
+        assert_eq!(
+            out,
+            "<path fill=\"#AABBCC\" d=\"M1 2h3v4h-3z\"/>\n\
+             <path stroke=\"#AABBCC\" fill=\"none\" d=\"M9.5 0.5l-4 4\"/>\n"
+        );
     }
 }

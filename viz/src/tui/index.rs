@@ -1,8 +1,8 @@
 //! What happens in a stretch of time on one row or on many, in time that grows with the logarithm of the operations.
 //!
-//! The edges of all spans, in order, with a sample every [`STEP`] edges: the time of each class up to there and how many
-//! spans of it are open. The time of a class up to any instant is a sample and at most [`STEP`] edges more; what lies
-//! between two instants is a difference. Spans may overlap, so a whole CTA is one index just as a single warp is.
+//! The edges of all spans, in order, with a sample every [`STEP`] edges, from which the time of each class up to there
+//! follows. The time of a class up to any instant is a sample and at most [`STEP`] edges more; what lies between two
+//! instants is a difference. Spans may overlap, so a whole CTA is one index just as a single warp is.
 
 use super::class::CLASSES;
 
@@ -40,65 +40,75 @@ impl Sums {
     }
 }
 
+/// The state between two edges. A class with `open` spans has had `open * now - base` ticks, where `base` is the sum of
+/// their starts less that of the ends of those that are over: an edge touches one class, not all of them.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
+    /// The edge before.
     at: u64,
-    sums: Sums,
+    begun: u64,
+    /// Modulo 2^64: what is asked for is small.
+    base: [u64; CLASSES],
     open: [u32; CLASSES],
 }
 
 impl Sample {
-    const START: Sample = Sample { at: 0, sums: Sums::ZERO, open: [0; CLASSES] };
+    const START: Sample = Sample { at: 0, begun: 0, base: [0; CLASSES], open: [0; CLASSES] };
 
-    fn forward(&mut self, to: u64) {
-        let ticks = to - self.at;
-        if ticks > 0 {
-            for (time, open) in self.sums.time.iter_mut().zip(self.open) {
-                *time += ticks * u64::from(open);
-            }
-            self.at = to;
+    fn pass(&mut self, at: u64, edge: u8) {
+        let class = usize::from(edge & !BEGINS);
+        self.at = at;
+        if edge & BEGINS != 0 {
+            self.open[class] += 1;
+            self.base[class] = self.base[class].wrapping_add(at);
+            self.begun += 1;
+        } else {
+            self.open[class] -= 1;
+            self.base[class] = self.base[class].wrapping_sub(at);
         }
     }
 
-    fn pass(&mut self, at: u64, edge: u8) {
-        self.forward(at);
-        let class = usize::from(edge & !BEGINS);
-        if edge & BEGINS != 0 {
-            self.open[class] += 1;
-            self.sums.begun += 1;
-        } else {
-            self.open[class] -= 1;
+    /// Sums up to an instant, before which lies no other edge.
+    fn sums(&self, to: u64) -> Sums {
+        let mut sums = Sums { time: [0; CLASSES], begun: self.begun };
+        for (time, (base, open)) in sums.time.iter_mut().zip(self.base.iter().zip(&self.open)) {
+            *time = to.wrapping_mul(u64::from(*open)).wrapping_sub(*base);
         }
+        sums
     }
 }
 
 /// The bit of an edge at which a span begins.
-const BEGINS: u8 = 0x80;
+pub(crate) const BEGINS: u8 = 0x80;
 
-/// The index. Edges are added in order of time.
-#[derive(Clone, Debug)]
+/// An edge: when, and the number of the class with [`BEGINS`] where a span of it begins. In this order an end comes
+/// before a beginning of the same instant: neighbours touch and do not overlap.
+pub(crate) type Edge = (u64, u8);
+
+/// The index.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     times: Vec<u64>,
     edges: Vec<u8>,
     /// The state before each `STEP`-th edge.
     samples: Vec<Sample>,
-    last: Sample,
 }
 
 impl Index {
-    pub(crate) fn new() -> Index {
-        Index { times: Vec::new(), edges: Vec::new(), samples: Vec::new(), last: Sample::START }
+    /// Of edges in order.
+    pub(crate) fn new(all: &[Edge]) -> Index {
+        let mut state = Sample::START;
+        let mut samples = Vec::with_capacity(all.len().div_ceil(STEP));
+        for part in all.chunks(STEP) {
+            samples.push(state);
+            part.iter().for_each(|&(at, edge)| state.pass(at, edge));
+        }
+        Index { times: all.iter().map(|e| e.0).collect(), edges: all.iter().map(|e| e.1).collect(), samples }
     }
 
-    /// Adds an edge of a span of a class, not earlier than the last one added.
-    pub(crate) fn push(&mut self, at: u64, class: u8, begins: bool) {
-        if self.times.len().is_multiple_of(STEP) {
-            self.samples.push(self.last);
-        }
-        let edge = class | if begins { BEGINS } else { 0 };
-        self.last.pass(at, edge);
-        self.times.push(at);
-        self.edges.push(edge);
+    /// The edges that it was made of.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = Edge> {
+        self.times.iter().copied().zip(self.edges.iter().copied())
     }
 
     /// Sums up to each of several instants, which ascend: a span that begins at an instant is not counted there.
@@ -115,9 +125,7 @@ impl Index {
                 state.pass(*at, self.edges[i]);
                 i += 1;
             }
-            let mut here = state;
-            here.forward(to.max(here.at));
-            here.sums
+            state.sums(to)
         })
     }
 
@@ -147,15 +155,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn index(spans: &[(u64, u64, u8)]) -> Index {
-        let mut edges: Vec<(u64, bool, u8)> = spans.iter().map(|s| (s.0, true, s.2)).collect();
-        edges.extend(spans.iter().map(|s| (s.1, false, s.2)));
-        // An end comes before a beginning of the same instant.
+        let mut edges: Vec<Edge> = spans.iter().map(|s| (s.0, s.2 | BEGINS)).collect();
+        edges.extend(spans.iter().map(|s| (s.1, s.2)));
         edges.sort_unstable();
-        let mut index = Index::new();
-        for (at, begins, class) in edges {
-            index.push(at, class, begins);
-        }
-        index
+        Index::new(&edges)
     }
 
     fn spans() -> impl Strategy<Value = Vec<(u64, u64, u8)>> {

@@ -10,11 +10,12 @@
 //!   +- full ×4                the stages of one barrier
 //! ```
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use warpline_sim::timeline::{RowKind, Span, Timeline};
+use warpline_sim::timeline::{Row, RowKind, Span, Timeline};
 
 use super::class::{self, Class};
-use super::index::Index;
+use super::index::{BEGINS, Edge, Index};
 use super::overview::Overview;
 use super::tree::{Draft, tracks, tree};
 use crate::counter::{self, Counter};
@@ -96,7 +97,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Reads a timeline. Linear in the spans, but for one sort of their ends.
+    /// Reads a timeline. Linear in the spans, but for the merging of rows into what is above them.
     ///
     /// # Errors
     /// When there are no rows, a span is on none of them, or times would overflow: a million spans may last 2^40 ticks.
@@ -110,14 +111,8 @@ impl Model {
         }
         let rows = by_row(&t)?;
         let mut class = vec![0u8; t.spans.len()];
-        let mut drafts: Vec<Draft> = Vec::new();
-        for (row, spans) in t.rows.iter().zip(&rows) {
-            for (nth, &i) in spans.iter().enumerate() {
-                class[i as usize] = class::number(Class::of(&row.kind, t.spans[i as usize].what, nth));
-            }
-            drafts.extend(tracks(&t, row, spans));
-        }
-        drafts.extend(counter::drafts(&t).into_iter().map(|(cta, counter)| Draft {
+        let (mut drafts, counters) = rayon::join(|| drafts(&t, &rows, &mut class), || counter::drafts(&t));
+        drafts.extend(counters.into_iter().map(|(cta, counter)| Draft {
             cta,
             section: 2,
             group: String::new(),
@@ -139,7 +134,7 @@ impl Model {
         // The rest does not depend on each other.
         let agent = |i: usize| matches!(t.rows[t.spans[i].row as usize].kind, RowKind::Agent { .. });
         let ((), ((overview, chain), ((label, labels), (woke, woke_from)))) = rayon::join(
-            || fill_indices(&t, &mut nodes, &track, &class),
+            || fill_indices(&t, &mut nodes, &class),
             || {
                 rayon::join(
                     || (Overview::new(&t.spans, &class, end, agent), warpline_sim::chain::chain(&t)),
@@ -228,38 +223,49 @@ fn by_row(t: &Timeline) -> Result<Vec<Vec<u32>>, ModelError> {
     Ok(rows)
 }
 
-/// Puts the edges of every span, in order, into the index of its track and of all nodes above. Only warps count for a
-/// CTA: it is drawn as what its warps do.
-fn fill_indices(t: &Timeline, nodes: &mut [Node], track: &[u32], class: &[u8]) {
-    let alive = |i: &u32| t.spans[*i as usize].start < t.spans[*i as usize].end;
-    let mut starts: Vec<u32> = (0..t.spans.len() as u32).filter(alive).collect();
-    if !starts.is_sorted_by_key(|i| t.spans[*i as usize].start) {
-        starts.sort_by_key(|i| t.spans[*i as usize].start);
-    }
-    let mut ends: Vec<(u64, u32)> = starts.iter().map(|&i| (t.spans[i as usize].end, i)).collect();
-    ends.sort_unstable();
-    let mut push = |i: u32, at: u64, begins: bool| {
-        let leaf = track[i as usize];
-        let (agents, mut node) = (nodes[leaf as usize].agents, Some(leaf));
-        while let Some(n) = node {
-            let n = &mut nodes[n as usize];
-            if agents || n.kind != Kind::Cta {
-                n.index.push(at, class[i as usize], begins);
-            }
-            node = n.parent;
-        }
+/// The rows' tracks, and the classes of their spans.
+fn drafts(t: &Timeline, rows: &[Vec<u32>], class: &mut [u8]) -> Vec<Draft> {
+    let of = |(row, spans): (&Row, &Vec<u32>)| {
+        let classes = spans.iter().enumerate().map(|(nth, i)| Class::of(&row.kind, t.spans[*i as usize].what, nth));
+        (classes.map(class::number).collect::<Vec<u8>>(), tracks(t, row, spans))
     };
-    let mut ends = ends.into_iter().peekable();
-    for i in starts {
-        let at = t.spans[i as usize].start;
-        // An end comes before a beginning of the same instant: neighbours touch and do not overlap.
-        while let Some((end, e)) = ends.next_if(|e| e.0 <= at) {
-            push(e, end, false);
+    let all: Vec<_> = t.rows.par_iter().zip(rows).map(of).collect();
+    let mut drafts = Vec::new();
+    for ((classes, tracks), spans) in all.into_iter().zip(rows) {
+        for (i, number) in spans.iter().zip(classes) {
+            class[*i as usize] = number;
         }
-        push(i, at, true);
+        drafts.extend(tracks);
     }
-    for (end, e) in ends {
-        push(e, end, false);
+    drafts
+}
+
+/// Makes the index of every track from its spans' edges, and from those the ones of the nodes above. Only warps count
+/// for a CTA: it is drawn as what its warps do.
+fn fill_indices(t: &Timeline, nodes: &mut [Node], class: &[u8]) {
+    nodes.par_iter_mut().for_each(|node| {
+        if let Kind::Track(spans) = &node.kind {
+            let edges = |i: &u32| {
+                let (s, class) = (&t.spans[*i as usize], class[*i as usize]);
+                [(s.start, class | BEGINS), (s.end, class)]
+            };
+            // Spans of a track do not overlap, so that is their order.
+            node.index = Index::new(&spans.iter().flat_map(edges).collect::<Vec<Edge>>());
+        }
+    });
+    // What is above is made of what is below.
+    for kind in [Kind::Group, Kind::Cta] {
+        let above = |node: &Node| {
+            let below = node.children.iter().map(|c| &nodes[*c as usize]).filter(|c| kind == Kind::Group || c.agents);
+            let mut edges: Vec<Edge> = below.flat_map(|c| c.index.edges()).collect();
+            // Quick, because each child's are in order.
+            edges.sort();
+            Index::new(&edges)
+        };
+        let made: Vec<Option<Index>> = nodes.par_iter().map(|n| (n.kind == kind).then(|| above(n))).collect();
+        for (node, index) in nodes.iter_mut().zip(made) {
+            node.index = index.unwrap_or_else(|| std::mem::take(&mut node.index));
+        }
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn tree(drafts: Vec<Draft>) -> (Vec<Node>, Vec<u32>) {
         if let Some(p) = parent {
             nodes[p as usize].children.push(id);
         }
-        nodes.push(Node { name, path, kind, parent, children: Vec::new(), index: Index::new(), agents });
+        nodes.push(Node { name, path, kind, parent, children: Vec::new(), index: Index::default(), agents });
         id
     };
     let mut rest = drafts.into_iter().peekable();

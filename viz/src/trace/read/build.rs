@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use warpline_sim::timeline::{Mark, SourceLine, Span, Timeline};
 
@@ -239,7 +240,7 @@ pub(super) fn in_order(mut spans: Vec<Span>) -> Vec<Span> {
     let len = spans.len();
     let mut place: Option<Vec<u32>> = None;
     let mut order: Vec<u32> = Vec::new();
-    if !spans.is_sorted_by_key(key) {
+    if !spans.par_windows(2).all(|s| key(&s[0]) <= key(&s[1])) {
         order = (0..len as u32).collect();
         order.sort_by_key(|&i| key(&spans[i as usize]));
         let mut to = vec![0u32; len];
@@ -248,10 +249,8 @@ pub(super) fn in_order(mut spans: Vec<Span>) -> Vec<Span> {
         }
         place = Some(to);
     }
-    for s in &mut spans {
-        let moved = |n: Option<u32>| inside(n, len).map(|n| place.as_ref().map_or(n, |to| to[n as usize]));
-        (s.woken_by, s.started_by) = (moved(s.woken_by), moved(s.started_by));
-    }
+    let moved = |n: Option<u32>| inside(n, len).map(|n| place.as_ref().map_or(n, |to| to[n as usize]));
+    spans.par_iter_mut().for_each(|s| (s.woken_by, s.started_by) = (moved(s.woken_by), moved(s.started_by)));
     if place.is_some() {
         let mut from: Vec<Option<Span>> = spans.into_iter().map(Some).collect();
         spans = order.iter().filter_map(|&i| from[i as usize].take()).collect();

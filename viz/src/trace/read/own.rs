@@ -80,7 +80,9 @@ impl<'a> Part<'a> {
         match line.strip_prefix(r#"{"ph":""#)?.get(..2)? {
             "X\"" => self.slice(scan::slice(line).or_else(|| serde_json::from_str(line).ok())?),
             // Flows and counters are made from the slices again.
-            "s\"" | "f\"" | "C\"" => serde_json::from_str::<IgnoredAny>(line).is_ok().then_some(()),
+            "s\"" | "f\"" | "C\"" => {
+                (scan::made_again(line) || serde_json::from_str::<IgnoredAny>(line).is_ok()).then_some(())
+            }
             "M\"" => {
                 let e: Event = serde_json::from_str(line).ok()?;
                 if e.name.text() == Some("thread_name") {
@@ -175,10 +177,12 @@ fn join(about: &About, parts: Vec<Part>) -> Option<Read> {
     let mut sites: FxHashMap<SourceLine, u32> = FxHashMap::default();
     let (mut threads, mut names, mut number) = (Vec::new(), FxHashMap::default(), FxHashMap::default());
     let mut all: Vec<Span> = Vec::with_capacity(parts.iter().map(|p| p.spans.len()).sum());
+    // Of each part: where its spans end, and what its numbers of statements are in all.
+    let mut sites_of: Vec<(usize, Vec<u32>)> = Vec::with_capacity(parts.len());
     let mut processes: FxHashMap<u32, u64> = FxHashMap::default();
-    for part in parts {
+    for mut part in parts {
         let of: Vec<u32> = part.list.into_iter().map(|s| intern(&mut sites, &mut t, s)).collect();
-        all.extend(part.spans.into_iter().map(|s| Span { site: s.site.map(|i| of[i as usize]), ..s }));
+        all.append(&mut part.spans);
         t.faults.extend(part.faults.into_iter().map(|f| Mark { site: of[f.site as usize], ..f }));
         for (pid, tid, named) in part.names {
             let n = threads.len() as u32;
@@ -189,6 +193,7 @@ fn join(about: &About, parts: Vec<Part>) -> Option<Read> {
             }
         }
         processes.extend(part.process);
+        sites_of.push((all.len(), of));
     }
     // Every thread has a name, and is in the process that its name says.
     if processes.iter().any(|(tid, pid)| number.get(tid).is_none_or(|n| n.1 != *pid)) {
@@ -198,9 +203,22 @@ fn join(about: &About, parts: Vec<Part>) -> Option<Read> {
     let mut rows = Rows::new(t, &threads, &names, &none);
     rows.all_named();
     let row: FxHashMap<u32, u32> = number.into_iter().map(|(tid, (n, _))| (tid, rows.of(n))).collect();
-    for s in &mut all {
-        s.row = *row.get(&s.row)?;
-    }
+    let (mut rest, mut from) = (&mut all[..], 0);
+    let parts: Vec<(&mut [Span], &[u32])> = sites_of
+        .iter()
+        .map(|(to, of)| {
+            let (part, behind) = std::mem::take(&mut rest).split_at_mut(to - from);
+            (rest, from) = (behind, *to);
+            (part, &of[..])
+        })
+        .collect();
+    parts.into_par_iter().try_for_each(|(part, of)| {
+        part.iter_mut().try_for_each(|s| {
+            s.site = s.site.map(|i| of[i as usize]);
+            s.row = *row.get(&s.row)?;
+            Some(())
+        })
+    })?;
     let mut t = rows.timeline();
     t.spans = build::in_order(all);
     Some(Read { timeline: t, left_out: 0 })
