@@ -173,7 +173,9 @@ const BEFORE_EXPR: [&str; 33] = [
     "lands",
 ];
 
-/// Comments behind code stand in one column over consecutive lines.
+/// Comments behind code stand in one column over consecutive lines; a line that reaches further than this moves its own only.
+const COLUMN: usize = 80;
+
 fn print(lines: &[Line]) -> String {
     let width = |l: &Line| l.level * 2 + l.code.chars().count();
     let trailing = |l: &Line| !l.code.is_empty() && l.comment.is_some();
@@ -186,13 +188,13 @@ fn print(lines: &[Line]) -> String {
         let starts_run = i == 0 || l.blank || !trailing(&lines[i - 1]);
         if trailing(l) && starts_run {
             let run = lines[i..].iter().enumerate().take_while(|(k, l)| trailing(l) && (*k == 0 || !l.blank));
-            column = run.map(|(_, l)| width(l)).max().unwrap_or(0) + 2;
+            column = run.map(|(_, l)| width(l)).filter(|w| *w <= COLUMN).max().unwrap_or(0) + 2;
         }
         out.push_str(&"  ".repeat(l.level));
         out.push_str(&l.code);
         if let Some(c) = &l.comment {
             if trailing(l) {
-                out.push_str(&" ".repeat(column - width(l)));
+                out.push_str(&" ".repeat(column.saturating_sub(width(l)).max(2)));
             }
             out.push_str(c);
         }
@@ -226,6 +228,15 @@ mod tests {
         check(
             "// head\nkernel k(m)\n  warps 1 // one\n  regs 16+8   // two\n\n\n  all:\n     // first\n     barrier\n     // last\n  // after\n  barrier\n  // end\n",
             "// head\nkernel k(m)\n  warps 1      // one\n  regs 16 + 8  // two\n\n  all:\n    // first\n    barrier\n    // last\n  // after\n  barrier\n  // end\n",
+        );
+    }
+
+    #[test]
+    fn a_long_line_moves_no_comment_but_its_own() {
+        let long = format!("let far = {}", ["stages"; 12].join(" + "));
+        check(
+            &format!("kernel k(stages)\n  warps 1 // one\n  {long} // far\n  regs 168 // three\n"),
+            &format!("kernel k(stages)\n  warps 1   // one\n  {long}  // far\n  regs 168  // three\n"),
         );
     }
 
