@@ -222,6 +222,16 @@ fn built_in(from: &Place, name: &str) -> Option<(String, String)> {
 fn no_scenario(name: &str) -> Failure {
     let names = builtin_scenarios();
     let hint = near::hint(name, names.iter().map(String::as_str));
+    let path = Path::new(name);
+    if let Some(ending) = path.extension() {
+        let kinds = "scenarios end in .toml, kernels in .pipe, saved traces (of Chrome's format, as `warpline trace` \
+                     writes it) in .json";
+        let message = match std::fs::metadata(path) {
+            Err(e) => format!("cannot read `{name}`: {e}"),
+            Ok(_) => format!("`{name}`: files that end in .{} are not read", ending.display()),
+        };
+        return Failure::with_help(message, format!("{hint}{kinds}"));
+    }
     let file = ["toml", "pipe"].into_iter().map(|e| format!("{name}.{e}")).find(|f| Path::new(f).exists());
     let hint = match file {
         Some(file) => format!("there is a file `{file}`: write its name with the ending"),

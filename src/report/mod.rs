@@ -14,6 +14,8 @@ mod html;
 mod proof;
 mod run;
 
+use std::collections::BTreeSet;
+
 use warpline_sim::timeline::{TICKS, Timeline};
 use warpline_viz::gantt::{GanttOptions, svg};
 use warpline_viz::web;
@@ -85,6 +87,11 @@ fn drawn(id: &str, t: &Timeline, ctas: u32, opening: Option<u64>) -> Result<Stri
     let hint = "Drag to move; ctrl and wheel, + and - or the buttons zoom; arrows and a work on the keys too. An arrow \
                 leads to the operation under the pointer from what woke or started it.";
     let mut out = format!("<p class=\"small\">{}</p>\n", escape(hint));
+    let recorded = t.rows.iter().map(|r| r.cta).collect::<BTreeSet<u32>>().len();
+    if recorded > ctas as usize {
+        let shown = if ctas == 1 { "the first CTA".to_string() } else { format!("the first {ctas} CTAs") };
+        out += &p(&format!("Shown is {shown} of the {recorded} that were recorded; `warpline view` has all."));
+    }
     if let Some(tick) = cut.into_iter().chain(t.truncated_at).min() {
         out += &p(&format!(
             "The page carries the first {} operations; later ones, from cycle {} on, are not shown.",

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 
 use serde_json::Value;
 use warpline::{Look, Status, main_with};
-use warpline_tests::{Said, warpline, warpline_with};
+use warpline_tests::{Said, TempDir, warpline, warpline_with};
 
 #[track_caller]
 fn refuses(args: &[&str], parts: &[&str]) {
@@ -104,6 +104,11 @@ fn names_that_are_not_there_get_a_hint() {
     refuses(&["models", "h100"], &["no machine `h100`"]);
     refuses(&["run", "none.toml"], &["cannot read `none.toml`"]);
     refuses(&["check", "none"], &["no built-in scenario `none`"]);
+    refuses(&["view", "no_such.pftrace"], &["cannot read `no_such.pftrace`", "saved traces", ".json"]);
+    refuses(&["view", "metal/triple_bufer.pip"], &["cannot read `metal/triple_bufer.pip`"]);
+    let dir = TempDir::new();
+    let trace = dir.write("x.pftrace", "");
+    refuses(&["view", &trace], &["files that end in .pftrace are not read", "saved traces"]);
 }
 
 #[test]

@@ -87,4 +87,16 @@ fn a_page_can_do_without_the_proof() {
     let page = page(&["timeline/naive", "--no-verify"], Status::Holds);
     well_formed(&page);
     assert!(!page.contains("Verification"));
+    // One CTA is all there is.
+    assert!(!page.contains("that were recorded"));
+}
+
+#[test]
+fn a_page_says_that_it_carries_the_first_ctas_only() {
+    let page = page(&["metal/triple_buffer", "--set", "k=512", "--no-verify"], Status::Holds);
+    let says = page.split("Shown is the first CTA of the ").nth(1).expect("it says so");
+    let recorded: u64 = says.split(' ').next().unwrap().parse().unwrap();
+    assert!(recorded > 1);
+    let data = data(&page, "run");
+    assert!(data["rows"].as_array().unwrap().iter().all(|row| row["cta"] == 0));
 }

@@ -1,6 +1,7 @@
 //! mbarriers, TMA and wgmma.
 
 use warpline_sim::report::FindingKind::*;
+use warpline_sim::report::Outcome;
 
 use super::plant::{plant, untouched};
 
@@ -75,6 +76,14 @@ fn too_many_bytes_expected() {
         "",
     );
     ran.hung(WAIT_EMPTY, "phase 0 of empty[0]", "line 35").met(TxBytes, ARRIVE).only(&[TxBytes]);
+    // What never comes is missing when the last has done what it could: not before anybody's wait for it.
+    let since = match &ran.report.outcome {
+        Outcome::Hung(waits) => waits.iter().map(|w| w.since).fold(0.0, f64::max),
+        other => panic!("{other:?}"),
+    };
+    let missing: Vec<f64> =
+        ran.report.findings.iter().filter(|f| f.message.contains("bytes more than the copies")).map(|f| f.cycle).collect();
+    assert!(!missing.is_empty() && missing.iter().all(|at| *at >= since && since > 0.0), "{missing:?}, {since}");
 }
 
 #[test]
