@@ -1,5 +1,8 @@
 //! A timeline to draw: a run's, or a saved trace's.
 
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 
 use warpline_sim::timeline::{TICKS, Timeline};
@@ -110,10 +113,35 @@ pub(crate) fn run(subject: Loaded, console: &mut Console) -> Result<Recorded, Fa
     })
 }
 
+/// A file that is read a stretch at a time, by several at once.
+struct InFile<'n> {
+    name: &'n str,
+    length: u64,
+}
+
+/// Reads a trace, from a file by stretches; a pipe has none.
+fn read_trace(name: &str) -> Result<read::Read, read::ReadError> {
+    let about = std::fs::metadata(name)?;
+    if about.is_file() { read::from(&InFile { name, length: about.len() }) } else { read::read(&std::fs::read(name)?) }
+}
+
+impl read::Source for InFile<'_> {
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn stretch(&self, at: Range<u64>, buffer: &mut Vec<u8>) -> io::Result<()> {
+        // A place in the file of its own.
+        let mut file = File::open(self.name)?;
+        file.seek(SeekFrom::Start(at.start))?;
+        buffer.resize((at.end - at.start) as usize, 0);
+        file.read_exact(buffer)
+    }
+}
+
 /// Reads a trace in Chrome's format.
 pub(crate) fn from_trace(name: &str, console: &mut Console) -> Result<Recorded, Failure> {
-    let bytes = std::fs::read(name).map_err(|e| Failure::new(format!("cannot read `{name}`: {e}")))?;
-    let read = read::read(&bytes).map_err(|e| Failure::new(format!("cannot read `{name}`: {e}")))?;
+    let read = read_trace(name).map_err(|e| Failure::new(format!("cannot read `{name}`: {e}")))?;
     if read.left_out > 0 {
         let n = read.left_out;
         console.error(&format!("note: {n} events of `{name}` are no slices and are not shown\n"))?;

@@ -81,8 +81,13 @@ fn too_many_bytes_expected() {
         Outcome::Hung(waits) => waits.iter().map(|w| w.since).fold(0.0, f64::max),
         other => panic!("{other:?}"),
     };
-    let missing: Vec<f64> =
-        ran.report.findings.iter().filter(|f| f.message.contains("bytes more than the copies")).map(|f| f.cycle).collect();
+    let missing: Vec<f64> = ran
+        .report
+        .findings
+        .iter()
+        .filter(|f| f.message.contains("bytes more than the copies"))
+        .map(|f| f.cycle)
+        .collect();
     assert!(!missing.is_empty() && missing.iter().all(|at| *at >= since && since > 0.0), "{missing:?}, {since}");
 }
 

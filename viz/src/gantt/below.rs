@@ -6,7 +6,7 @@ use super::font::Measure;
 use super::format::{self, grouped};
 use super::layout::Frame;
 use super::notes::Strip;
-use super::options::GanttOptions;
+use super::options::{GanttOptions, Size};
 
 /// How long the run took, in cycles and, if the clock is known, in time.
 pub(crate) fn total(frame: &Frame<'_>) -> String {
@@ -28,14 +28,8 @@ pub(crate) fn total(frame: &Frame<'_>) -> String {
 /// Marks and faults without a place above the rows that are named below the chart.
 const NAMED: usize = 4;
 
-/// What the picture does not show, and what the caller has to say.
-pub(crate) fn notes(
-    frame: &Frame<'_>,
-    options: &GanttOptions,
-    strip: &Strip,
-    shown: usize,
-    (asked, idle): (usize, usize),
-) -> Vec<String> {
+/// What the picture does not show.
+pub(crate) fn notes(frame: &Frame<'_>, strip: &Strip, shown: usize, (asked, idle): (usize, usize)) -> Vec<String> {
     let (t, window) = (frame.t, frame.scale.window);
     let end = t.end.max(TICKS);
     let cycles = |ticks: u64| grouped(ticks.div_ceil(TICKS));
@@ -76,8 +70,20 @@ pub(crate) fn notes(
     if let Some(at) = t.truncated_at {
         notes.push(format!("Spans after cycle {} were not recorded.", cycles(at)));
     }
-    notes.extend(options.remarks.iter().map(|r| r.replace(char::is_control, " ")));
     notes
+}
+
+/// All that stands below: what the picture does not show, sentence after sentence, then the caller's remarks, each on
+/// lines of its own where the picture is as high as it likes.
+pub(crate) fn lines(notes: &[String], options: &GanttOptions, fit: impl Fn(&[String]) -> Vec<String>) -> Vec<String> {
+    let remarks: Vec<String> = options.remarks.iter().map(|r| r.replace(char::is_control, " ")).collect();
+    match options.size {
+        Size::Page | Size::Width(_) => {
+            let parts = std::iter::once(notes).chain(remarks.chunks(1));
+            parts.flat_map(fit).collect()
+        }
+        Size::Slide | Size::Exact { .. } => fit(&[notes, &remarks].concat()),
+    }
 }
 
 /// Sentences as lines no wider than `width`, broken between sentences where that will do and else between words.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use warpline_sim::timeline::Timeline;
 
 use super::bars::{self, Drawing, Scale};
-use super::below::{notes, total, wrap};
+use super::below::{lines, notes, total, wrap};
 use super::class::Class;
 use super::font::Measure;
 use super::labels::Steps;
@@ -175,7 +175,9 @@ impl Plan {
             title: options.title && !t.title.is_empty(),
             subtitle: options.title && !t.subtitle.is_empty(),
             legend: legend::Legend::new(&classes, dense, &marks, measure, em, width - 2 * em),
-            notes: wrap(&notes(frame, options, &strip, tracks.len(), asked), measure, em * 8 / 10, width - 2 * em),
+            notes: lines(&notes(frame, &strip, tracks.len(), asked), options, |sentences| {
+                wrap(sentences, measure, em * 8 / 10, width - 2 * em)
+            }),
             axis_lines: if t.mhz > 0.0 { 2 } else { 1 },
             marks,
             strip,

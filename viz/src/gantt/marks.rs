@@ -107,7 +107,7 @@ pub(crate) fn draw(frame: &Frame<'_>, scene: &mut Scene, marks: &Marks, places: 
         let (Some(a), Some(b)) = (places.get(first), places.get(last)) else { continue };
         let reach = (frame.em / 4).min(a.gap);
         let (top, bottom) = ((a.y - reach).max(plot.y), (b.y + b.h + reach).min(plot.bottom()));
-        let x = x.min(plot.right() - 2).max(plot.x + 1);
+        let x = x.clamp(plot.x + 2, (plot.right() - 2).max(plot.x + 2));
         let blocks = texts(scene, Area::new(x - 3, top, 7, bottom - top));
         release(frame, scene, x, top, bottom, &blocks);
     }

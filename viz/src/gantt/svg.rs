@@ -101,8 +101,7 @@ fn repair(raw: &str, face: &str, title: &str, scene: &Scene) -> String {
         } else if line.starts_with("<text ") {
             // Plotters puts the letters on a line of their own, and the closing tag on another.
             let (Some((area, text)), Some(_), Some(_)) = (texts.next(), lines.next(), lines.next()) else { break };
-            let [x, y, size, fill] =
-                attributes(line, ["x", "y", "font-size", "fill"]).map(Option::unwrap_or_default);
+            let [x, y, size, fill] = attributes(line, ["x", "y", "font-size", "fill"]).map(Option::unwrap_or_default);
             let size = size.parse::<f64>().map_or(size.to_owned(), |s| s.round().to_string());
             let _ = writeln!(
                 out,

@@ -3,6 +3,7 @@
 use super::chain;
 use super::runs::Runs;
 use super::state::{Focus, State};
+use crate::gantt::format::grouped;
 
 /// What the words of a jump say where there is no operation under the cursor.
 const NOTHING: &str = "there is no operation under the cursor";
@@ -70,7 +71,7 @@ pub(super) fn found(s: &mut State, runs: &Runs, forward: bool) {
         let spans = &s.found.spans;
         let key = |i: u32| (runs.models[run].span(i).start, i);
         let place = spans.partition_point(|i| key(*i) < key(span)) + 1;
-        s.says = format!("{place} of {} with `{}`", spans.len(), s.found.text);
+        s.says = format!("{} of {} with `{}`", grouped(place as u64), grouped(spans.len() as u64), s.found.text);
         s.jump_to(runs, (run, span), false);
     }
 }

@@ -16,12 +16,17 @@ mod json;
 mod own;
 mod rows;
 mod scan;
+mod source;
 
+pub use source::Source;
 use warpline_sim::timeline::{TICKS, Timeline};
 
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
+    /// Its bytes cannot be had.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
     /// It is no JSON, or not that of a trace.
     #[error("it is no trace in Chrome's format: {0}")]
     Json(#[from] serde_json::Error),
@@ -55,10 +60,20 @@ pub struct Read {
 /// # Errors
 /// When it is no trace, or has nothing in it.
 pub fn read(bytes: &[u8]) -> Result<Read, ReadError> {
-    if let Some(read) = own::read(bytes) {
+    from(bytes)
+}
+
+/// Reads a trace from where its bytes are. One of our own is never in memory as a whole.
+///
+/// # Errors
+/// When it is no trace, has nothing in it, or cannot be read.
+pub fn from(source: &(impl Source + ?Sized)) -> Result<Read, ReadError> {
+    if let Some(read) = own::read(source)? {
         return Ok(read);
     }
-    let text = std::str::from_utf8(bytes)?;
+    let mut bytes = Vec::new();
+    source.stretch(0..source.length(), &mut bytes)?;
+    let text = std::str::from_utf8(&bytes)?;
     let mut builder = build::Builder::default();
     json::events(text, &mut builder)?;
     builder.finish()

@@ -1,9 +1,11 @@
-//! The fast way for files of our own: an event a line, as [`super::super::chrome`] writes them, read by all cores.
+//! The fast way for files of our own: an event a line, as [`super::super::chrome`] writes them, read by all cores, a part
+//! of the file at a time each: it need not be in memory as a whole.
 //!
 //! A line break can stand nowhere inside a JSON text's strings, so lines can be read apart. Whatever is not just as we
 //! write it is nobody's fault: the file is then read as any other is, with the same result.
 
 use std::borrow::Cow;
+use std::io;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -13,6 +15,7 @@ use warpline_sim::timeline::{Mark, SourceLine, Span, Timeline};
 
 use super::json::{About, Event};
 use super::rows::{self, Key, Named, Rows, Thread};
+use super::source::{Source, lines, tail};
 use super::{Read, build, scan, ticks};
 
 /// The first line, closed.
@@ -57,25 +60,33 @@ pub(super) struct SliceArgs<'a> {
 
 /// What stands in some of the lines. The row of a span is its thread's number in the file.
 #[derive(Default)]
-struct Part<'a> {
+struct Part {
     spans: Vec<Span>,
     /// The process of each thread, so that one that is in two is seen.
     process: FxHashMap<u32, u64>,
-    sites: FxHashMap<(Cow<'a, str>, Cow<'a, str>), u32>,
     list: Vec<SourceLine>,
     faults: Vec<Mark>,
     names: Vec<(u64, u32, Named)>,
 }
 
-impl<'a> Part<'a> {
-    fn read(lines: &'a [u8]) -> Option<Part<'a>> {
-        let mut part = Part::default();
-        for line in std::str::from_utf8(lines).ok()?.lines() {
-            part.line(line.strip_suffix(',').unwrap_or(line))?;
-        }
-        Some(part)
-    }
+/// The same while it is read.
+#[derive(Default)]
+struct Reading<'a> {
+    part: Part,
+    sites: FxHashMap<(Cow<'a, str>, Cow<'a, str>), u32>,
+}
 
+impl Part {
+    fn read(lines: &[u8]) -> Option<Part> {
+        let mut reading = Reading::default();
+        for line in std::str::from_utf8(lines).ok()?.lines() {
+            reading.line(line.strip_suffix(',').unwrap_or(line))?;
+        }
+        Some(reading.part)
+    }
+}
+
+impl<'a> Reading<'a> {
     fn line(&mut self, line: &'a str) -> Option<()> {
         match line.strip_prefix(r#"{"ph":""#)?.get(..2)? {
             "X\"" => self.slice(scan::slice(line).or_else(|| serde_json::from_str(line).ok())?),
@@ -87,7 +98,7 @@ impl<'a> Part<'a> {
                 let e: Event = serde_json::from_str(line).ok()?;
                 if e.name.text() == Some("thread_name") {
                     let tid = u32::try_from(e.tid.whole()?).ok()?;
-                    self.names.push((e.pid.whole()?, tid, Named::new(&e.args)));
+                    self.part.names.push((e.pid.whole()?, tid, Named::new(&e.args)));
                 }
                 Some(())
             }
@@ -96,7 +107,7 @@ impl<'a> Part<'a> {
                 let (at, text) = (e.args.at.text()?.to_string(), e.args.source.text().unwrap_or_default().to_string());
                 let site = self.site(at.into(), text.into())?;
                 let label = e.name.text()?.trim_start_matches("fault: ").to_string();
-                self.faults.push(Mark { tick: ticks(e.args.start_cycle.number()?), label, site });
+                self.part.faults.push(Mark { tick: ticks(e.args.start_cycle.number()?), label, site });
                 Some(())
             }
             _ => None,
@@ -104,7 +115,7 @@ impl<'a> Part<'a> {
     }
 
     fn slice(&mut self, e: Slice<'a>) -> Option<()> {
-        if *self.process.entry(e.tid).or_insert(e.pid) != e.pid {
+        if *self.part.process.entry(e.tid).or_insert(e.pid) != e.pid {
             return None;
         }
         let a = e.args;
@@ -114,7 +125,7 @@ impl<'a> Part<'a> {
             return None;
         }
         let site = if a.at.is_empty() { None } else { Some(self.site(a.at, a.source)?) };
-        self.spans.push(Span {
+        self.part.spans.push(Span {
             site,
             label: a.label.into_owned(),
             woken_by: a.woken_by,
@@ -136,40 +147,34 @@ impl<'a> Part<'a> {
         }
         let (file, line) = at.rsplit_once(':')?;
         let site = SourceLine { file: file.to_string(), line: line.parse().ok()?, text: text.to_string() };
-        self.list.push(site);
-        let number = self.list.len() as u32 - 1;
+        self.part.list.push(site);
+        let number = self.part.list.len() as u32 - 1;
         self.sites.insert((at, text), number);
         Some(number)
     }
 }
 
-/// Lines in parts of about the same size.
-fn parts(mut lines: &[u8], count: usize) -> Vec<&[u8]> {
-    let size = lines.len() / count + 1;
-    let mut parts = Vec::new();
-    while !lines.is_empty() {
-        let from = size.min(lines.len());
-        let to = lines[from..].iter().position(|b| *b == b'\n').map_or(lines.len(), |n| from + n + 1);
-        let (part, rest) = lines.split_at(to);
-        parts.push(part);
-        lines = rest;
-    }
-    parts
-}
+/// Bytes of a part: few enough to stay in a core's cache.
+const PART: u64 = 1 << 20;
 
-/// Reads a file that is just as we write it.
-pub(super) fn read(bytes: &[u8]) -> Option<Read> {
-    let end = bytes.iter().position(|b| *b == b'\n')?;
-    let (head, lines) = bytes.split_at(end);
-    let head = format!("{}]}}", std::str::from_utf8(head).ok()?);
-    let about = serde_json::from_str::<Head>(&head).ok()?.other_data;
-    if about.producer.text() != Some("warpline") {
-        return None;
+/// Reads a file that is just as we write it; nothing where it is not.
+pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> {
+    let mut buffer = Vec::new();
+    if source.length() == 0 {
+        return Ok(None);
     }
-    let lines = lines.trim_ascii().strip_suffix(b"]}")?.trim_ascii_end();
-    let parts: Option<Vec<Part>> =
-        parts(lines, rayon::current_num_threads() * 4).into_par_iter().map(Part::read).collect();
-    join(&about, parts?)
+    let head = lines(source, 0..1, &mut buffer)?;
+    let from = head.len() as u64;
+    let text = std::str::from_utf8(head).ok().map(|head| format!("{}]}}", head.trim_end()));
+    let Some(head) = text.as_ref().and_then(|text| serde_json::from_str::<Head>(text).ok()) else { return Ok(None) };
+    if head.other_data.producer.text() != Some("warpline") {
+        return Ok(None);
+    }
+    let Some(to) = tail(source, b"]}")? else { return Ok(None) };
+    let starts: Vec<u64> = (from..to.max(from)).step_by(PART as usize).collect();
+    let part = |buffer: &mut Vec<u8>, at: u64| Ok(Part::read(lines(source, at..(at + PART).min(to), buffer)?));
+    let parts = starts.into_par_iter().map_init(Vec::new, part).collect::<io::Result<Vec<Option<Part>>>>()?;
+    Ok(parts.into_iter().collect::<Option<Vec<Part>>>().and_then(|parts| join(&head.other_data, parts)))
 }
 
 fn join(about: &About, parts: Vec<Part>) -> Option<Read> {
@@ -192,7 +197,11 @@ fn join(about: &About, parts: Vec<Part>) -> Option<Read> {
                 return None;
             }
         }
-        processes.extend(part.process);
+        for (tid, pid) in part.process {
+            if *processes.entry(tid).or_insert(pid) != pid {
+                return None;
+            }
+        }
         sites_of.push((all.len(), of));
     }
     // Every thread has a name, and is in the process that its name says.

@@ -133,7 +133,7 @@ pub(super) fn made_again(line: &str) -> bool {
             number(r#","pid":"#)?;
             number(r#","ts":"#)?;
             number(r#","args":{"value":"#)?;
-            return s.skip("}}");
+            return (s.0 == "}}").then_some(());
         }
         s.skip(r#","cat":""#)?;
         s.text()?;
@@ -142,7 +142,7 @@ pub(super) fn made_again(line: &str) -> bool {
             number(key)?;
         }
         let _ = s.has(r#","bp":"e""#);
-        s.skip("}")
+        (s.0 == "}").then_some(())
     };
     read().is_some()
 }
@@ -161,6 +161,16 @@ mod tests {
                 text += &format!(".{behind}");
             }
             prop_assert_eq!(Scan(&text).number(), text.parse().ok(), "{}", text);
+        }
+    }
+
+    #[test]
+    fn nothing_stands_behind_what_is_made_again() {
+        let flow = r#"{"ph":"s","name":"wakes","cat":"wake","pid":0,"tid":1,"ts":2.5,"id":7}"#;
+        let counter = r#"{"ph":"C","name":"bytes in flight","pid":0,"ts":3,"args":{"value":4}}"#;
+        for line in [flow, counter] {
+            assert!(super::made_again(line), "{line}");
+            assert!(!super::made_again(&format!("{line}}}")), "{line}");
         }
     }
 
