@@ -1,10 +1,12 @@
 
 // ---- the harness: inputs, the reference, runs, what came out ------------------------------------------------------
-// usage: x [--runs N] [--deadline MS] [--time N] [--real] [--trace FILE] [--no-reference]
+// usage: x [--runs N] [--deadline MS] [--time N] [--cold] [--real] [--trace FILE] [--ctas FILE] [--no-reference]
 //   --runs N      N runs held against the reference; all but the first with random delays where built with -DWL_DELAY
 //   --time N      N timed runs, with nothing checked
+//   --cold        with --time: caches are filled with something else before each run
 //   --real        inputs between -1 and 1 and not small whole numbers, for timing
 //   --trace FILE  what -DWL_STAMP recorded
+//   --ctas FILE   with --time: when each CTA of the last run began and ended, in ns
 // Prints one line of JSON. Status 0: it ran and was right; 1: it did not; 2: it could not be set up.
 
 namespace wl {
@@ -36,6 +38,12 @@ __global__ void fill(byte* p, Matrix m, u32 seed, bool real) {
                 if (i % 2 == 0) p[i / 2] = h & 0xff;  // any bits are a number
         }
     }
+}
+// Reads everything once.
+__global__ void sweep(const uint4* p, size_t n, u32* out) {
+    u32 sum = 0;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) sum += p[i].x ^ p[i].w;
+    if (sum == 0x12345678) *out = sum;
 }
 // Ends a run that hangs where no wait has a deadline of its own.
 __global__ void watchdog(Report* r, const u32* where, int n, u64 deadline) {
@@ -109,8 +117,8 @@ static void compare(Count& c, double x, double y, bool same) {
 static int run(int argc, char** argv) {
     int runs = 1, timed = 0;
     double deadline_ms = 200;
-    bool real = false, with_reference = true;
-    const char* trace = nullptr;
+    bool real = false, cold = false, with_reference = true;
+    const char *trace = nullptr, *ctas = nullptr;
     for (int i = 1; i < argc; i++) {
         std::string s = argv[i];
         auto next = [&] { return i + 1 < argc ? argv[++i] : (char*)"0"; };
@@ -118,7 +126,9 @@ static int run(int argc, char** argv) {
         else if (s == "--time") timed = atoi(next());
         else if (s == "--deadline") deadline_ms = atof(next());
         else if (s == "--real") real = true;
+        else if (s == "--cold") cold = true;
         else if (s == "--trace") trace = next();
+        else if (s == "--ctas") ctas = next();
         else if (s == "--no-reference") with_reference = false;
         else return fprintf(stderr, "unknown argument %s\n", argv[i]), 2;
     }
@@ -226,6 +236,30 @@ static int run(int argc, char** argv) {
             where(hung ? "hang" : "fault", run, hung ? "deadline" : cudaGetErrorString(e));
         }
     };
+    // What the last run recorded of itself.
+    auto record = [&] {
+#ifdef WL_STAMP
+        if (!trace) return;
+        FILE* f = fopen(trace, "w");
+        if (!f) fprintf(stderr, "cannot write %s\n", trace), exit(2);
+        std::vector<uint4> t((size_t)common.trace_ctas * WARPS * RING);
+        WL_CHECK(cudaMemcpy(t.data(), common.trace, t.size() * 16, cudaMemcpyDeviceToHost));
+        std::vector<u32> n(CTAS * WARPS);
+        WL_CHECK(cudaMemcpy(n.data(), common.where, n.size() * 4, cudaMemcpyDeviceToHost));
+        std::vector<u64> times(CTAS * 4);
+        WL_CHECK(cudaMemcpy(times.data(), common.times, (size_t)CTAS * 32, cudaMemcpyDeviceToHost));
+        fprintf(f, "cta,warp,line,pc,start,end\n");
+        for (u32 c = 0; c < common.trace_ctas; c++) {
+            u32 begin = (u32)times[c * 4];
+            for (int w = 0; w < WARPS; w++)
+                for (u32 i = 0; i < std::min(n[c * WARPS + w], (u32)RING); i++) {
+                    const uint4& s = t[(size_t)(c * WARPS + w) * RING + i];
+                    fprintf(f, "%u,%d,%u,%u,%u,%u\n", c, w, lines[s.x], s.x, s.y - begin, s.z - begin);
+                }
+        }
+        fclose(f);
+#endif
+    };
     if (timed) {
         cudaEvent_t from, to;
         WL_CHECK(cudaEventCreate(&from));
@@ -233,7 +267,13 @@ static int run(int argc, char** argv) {
         std::vector<float> us;
         std::vector<u64> times(CTAS * 4);
         std::vector<double> spans, clocks;
+        // More than any second-level cache holds, read: what is left there is clean.
+        const size_t other_bytes = cold ? (size_t)256 << 20 : 0;
+        byte* other_data = nullptr;
+        if (cold) WL_CHECK(cudaMalloc(&other_data, other_bytes));
+        if (cold) WL_CHECK(cudaMemset(other_data, 1, other_bytes));
         for (int r = 0; r < timed + 3; r++) {
+            if (cold) sweep<<<1024, 256, 0, stream>>>((const uint4*)other_data, other_bytes / 16, common.sink);
             WL_CHECK(cudaEventRecord(from, stream));
             cudaError_t e = launch();
             if (e != cudaSuccess) where("setup", r, cudaGetErrorString(e));
@@ -259,6 +299,17 @@ static int run(int argc, char** argv) {
         printf("{\"kernel\":\"%s\",\"outcome\":\"timed\",\"runs\":%d,\"us\":%.2f,\"us_low\":%.2f,\"us_high\":%.2f,\"span_ns\":%.0f,\"span_low\":%.0f,\"span_high\":%.0f,"
                "\"mhz\":%.0f,\"regs\":%d,\"spilled\":%zu,\"shared\":%d}\n",
                KERNEL, timed, mid(us), low(us), high(us), mid(spans), low(spans), high(spans), mid(clocks), attributes.numRegs, attributes.localSizeBytes, POOL_BYTES);
+        record();
+        if (FILE* f = ctas ? fopen(ctas, "w") : nullptr) {
+            u64 first = ~0ull;
+            for (int c = 0; c < CTAS; c++) first = std::min(first, times[c * 4 + 1]);
+            fprintf(f, "cta,begin_ns,end_ns,cycles\n");
+            for (int c = 0; c < CTAS; c++) {
+                u64* t = &times[c * 4];
+                fprintf(f, "%d,%llu,%llu,%llu\n", c, t[1] - first, t[3] - first, t[2] - t[0]);
+            }
+            fclose(f);
+        }
         return 0;
     }
     Count total;
@@ -324,28 +375,7 @@ static int run(int argc, char** argv) {
         }
         total.differ += c.differ;
     }
-    if (trace) {
-#ifdef WL_STAMP
-        FILE* f = fopen(trace, "w");
-        if (!f) return fprintf(stderr, "cannot write %s\n", trace), 2;
-        std::vector<uint4> t((size_t)common.trace_ctas * WARPS * RING);
-        WL_CHECK(cudaMemcpy(t.data(), common.trace, t.size() * 16, cudaMemcpyDeviceToHost));
-        std::vector<u32> n(CTAS * WARPS);
-        WL_CHECK(cudaMemcpy(n.data(), common.where, n.size() * 4, cudaMemcpyDeviceToHost));
-        std::vector<u64> times(CTAS * 4);
-        WL_CHECK(cudaMemcpy(times.data(), common.times, (size_t)CTAS * 32, cudaMemcpyDeviceToHost));
-        fprintf(f, "cta,warp,line,pc,start,end\n");
-        for (u32 c = 0; c < common.trace_ctas; c++) {
-            u32 begin = (u32)times[c * 4];
-            for (int w = 0; w < WARPS; w++)
-                for (u32 i = 0; i < std::min(n[c * WARPS + w], (u32)RING); i++) {
-                    const uint4& s = t[(size_t)(c * WARPS + w) * RING + i];
-                    fprintf(f, "%u,%d,%u,%u,%u,%u\n", c, w, lines[s.x], s.x, s.y - begin, s.z - begin);
-                }
-        }
-        fclose(f);
-#endif
-    }
+    record();
     printf("{\"kernel\":\"%s\",\"outcome\":\"%s\",\"runs\":%d,\"checked\":%lld,\"differ\":%lld,\"free\":\"%016llx\",\"free_same\":%s,\"regs\":%d,\"spilled\":%zu,\"shared\":%d}\n",
            KERNEL, total.checked ? "right" : "ran", runs, total.checked, total.differ, free_first, free_same ? "true" : "false", attributes.numRegs, attributes.localSizeBytes, POOL_BYTES);
     return 0;

@@ -182,6 +182,9 @@ impl<'a> Writer<'a> {
         w(format!("// {} of {}, written by warpline emit --target cuda.", prog.name, prog.file));
         w(format!("// {}", params.join(" ")));
         w("// nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o x x.cu && ./x --runs 5".to_string());
+        let products = prog.code.iter().enumerate().filter(|(_, i)| matches!(i, Instr::Op { op: Op::Mma { .. }, .. }));
+        let products: Vec<String> = products.map(|(pc, _)| format!(" || (pc) == {pc}")).collect();
+        w(format!("#define WL_IS_MMA(pc) (false{})", products.concat()));
         w(include_str!("warpline.cuh").to_string());
         let maps = self.boxes.len();
         let matrices: Vec<(usize, &warpline_sim::ir::Object)> =

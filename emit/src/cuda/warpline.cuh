@@ -2,6 +2,7 @@
 // Every wait has a deadline: past it the thread says what it waits for and traps, so that a hang never holds the device.
 //
 // -DWL_STAMP   record the begin and end of every operation, in a ring per warp
+// -DWL_PACE    with it: of matrix multiplications only, so that recording hardly slows what it records
 // -DWL_WATCH   note where every warp is before it may block, for hangs at barriers without a deadline of their own
 // -DWL_DELAY   wait a random while (by seed) before operations
 #include <cuda.h>
@@ -123,6 +124,9 @@ struct Span {
     u32 pc, t;
     __device__ __forceinline__ Span(Agent& a, u32 pc) : a(a), pc(pc) { t = clock32(); }
     __device__ __forceinline__ ~Span() {
+#ifdef WL_PACE
+        if (!WL_IS_MMA(pc)) return;
+#endif
         u32 end = clock32();
         if (a.ring && a.stamps < RING) a.ring[a.stamps++] = make_uint4(pc, t, end, 0);
     }
