@@ -227,21 +227,26 @@ pub(crate) fn trace(timeline: &Timeline, format: trace::Format) -> Result<Vec<u8
 }
 
 /// Measured and simulated cycles against each other.
-pub(crate) fn scatter(pairs: &[warpline_calibrate::accuracy::Pair], format: Format) -> Result<Vec<u8>, Failure> {
+pub(crate) fn scatter(
+    pairs: &[warpline_calibrate::accuracy::Pair],
+    device: &str,
+    format: Format,
+) -> Result<Vec<u8>, Failure> {
     let points: Vec<scatter::Point> = pairs
         .iter()
         .map(|p| scatter::Point { x: p.measured, y: p.simulated, hollow: p.case.starts_with("train.") })
         .collect();
-    let words = scatter::Words {
-        title: "Cycles of kernels on one H200, measured and simulated",
-        x: "measured",
-        y: "simulated",
-        solid: "test",
-        hollow: "train",
-    };
+    let title = format!("Cycles of kernels, measured ({device}) and simulated");
+    let words = scatter::Words { title: &title, x: "measured", y: "simulated", solid: "test", hollow: "train" };
     let drawn = match format {
         Format::Png => scatter::png(&points, &words),
         Format::Svg => scatter::svg(&points, &words).map(String::into_bytes),
     };
     drawn.map_err(|e| Failure::new(e.to_string()))
+}
+
+/// A run above what a device recorded of it, from the start.
+pub(crate) fn overlay(both: &Timeline, to: u64) -> Result<Vec<u8>, Failure> {
+    let options = GanttOptions { size: Size::Page, from: Some(0), to: Some(to), ..GanttOptions::default() };
+    gantt::png(both, &options).map_err(|e| Failure::new(e.to_string()))
 }

@@ -16,6 +16,7 @@ pub mod cli;
 mod commands;
 mod console;
 mod critical;
+mod device;
 mod diagnose;
 mod draw;
 mod failure;

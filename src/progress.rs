@@ -29,6 +29,11 @@ impl Progress {
         Progress::show(shown, bar.with_message(message))
     }
 
+    /// So many more pieces are to be done.
+    pub(crate) fn more(&self, pieces: usize) {
+        self.bar.inc_length(pieces as u64);
+    }
+
     /// One piece is done.
     pub(crate) fn step(&self) {
         self.bar.inc(1);

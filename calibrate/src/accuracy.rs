@@ -1,9 +1,9 @@
 //! How far the model is from kernels that were timed.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-/// One kernel as it was timed: medians over its launches.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+/// One kernel as it was timed: medians over its launches, each with cold caches.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Timed {
     /// `train.` or `test.`, and a name.
     pub case: String,
@@ -21,9 +21,78 @@ pub struct Timed {
     pub again_span_ns: f64,
     /// Its clock.
     pub again_mhz: f64,
+    /// Cycles from one multiplication of a warp to its next, in the later half of the first CTA.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<f64>,
+    /// What a profiler counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counted>,
+}
+
+/// What a profiler counted of one launch with cold caches.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Counted {
+    /// Cycles of a core.
+    pub cycles: f64,
+    /// Sectors found in the second-level cache, of those looked up.
+    pub l2_hit: f64,
+    /// Bytes read from DRAM.
+    pub dram_read: f64,
+    /// Bytes written to it.
+    pub dram_written: f64,
+    /// Of the time of all warps: at a CTA's barrier.
+    pub at_barriers: f64,
+    /// Waiting for data, a phase, a product or a pipe.
+    pub for_data: f64,
+}
+
+/// What the harness says of a timed kernel.
+#[derive(Deserialize)]
+struct Said {
+    #[serde(default)]
+    error: String,
+    outcome: String,
+    #[serde(default)]
+    span_ns: f64,
+    #[serde(default)]
+    span_low: f64,
+    #[serde(default)]
+    span_high: f64,
+    #[serde(default)]
+    mhz: f64,
+    #[serde(default)]
+    runs: u32,
 }
 
 impl Timed {
+    /// Of the line that an emitted kernel prints after `--time`; there is one round so far.
+    ///
+    /// # Errors
+    /// What went wrong instead.
+    pub fn of_harness(case: &str, line: &str) -> Result<Timed, String> {
+        let s: Said = serde_json::from_str(line).map_err(|e| format!("it said `{line}`: {e}"))?;
+        if s.outcome != "timed" {
+            return Err(format!("{}: {}", s.outcome, s.error));
+        }
+        Ok(Timed {
+            case: case.to_string(),
+            span_ns: s.span_ns,
+            span_low: s.span_low,
+            span_high: s.span_high,
+            mhz: s.mhz,
+            runs: s.runs,
+            again_span_ns: s.span_ns,
+            again_mhz: s.mhz,
+            pace: None,
+            counted: None,
+        })
+    }
+
+    /// With a second round.
+    pub fn with_round(self, again: &Timed) -> Timed {
+        Timed { again_span_ns: again.span_ns, again_mhz: again.mhz, ..self }
+    }
+
     /// Cycles of a core at the clock it had.
     pub fn cycles(&self) -> f64 {
         self.span_ns * self.mhz / 1000.0
@@ -45,7 +114,7 @@ impl Timed {
 /// # Errors
 /// A line of the record that is no [`Timed`].
 pub fn recorded() -> Result<Vec<Timed>, serde_json::Error> {
-    include_str!("../data/h200_timed.jsonl").lines().map(serde_json::from_str).collect()
+    include_str!("../data/h200_validation.jsonl").lines().map(serde_json::from_str).collect()
 }
 
 /// The list of timed kernels: name, scenario, settings (`m=4096`), machine where one is named.
@@ -72,6 +141,12 @@ pub struct Pair {
     pub simulated: f64,
     /// How far two rounds of the measurement are apart, as a fraction.
     pub repeat: f64,
+    /// How far launches of one round are apart, as a fraction of their median.
+    pub spread: f64,
+    /// Cycles from product to product, measured and simulated.
+    pub pace: Option<(f64, f64)>,
+    /// What a profiler counted, and the same of the simulation.
+    pub counted: Option<(Counted, Counted)>,
 }
 
 impl Pair {
@@ -98,6 +173,37 @@ pub struct Summary {
     pub repeat: f64,
 }
 
+/// Kernels that differ in their number of stages only: the one that the model would choose, the one that is best, and what
+/// the choice costs, as a fraction of the best's time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Fastest by the model.
+    pub chosen: String,
+    /// Fastest measured.
+    pub best: String,
+    /// Measured time of the chosen over the best's, less one.
+    pub costs: f64,
+}
+
+/// The choices among pairs, in the order of the list; `same` says what a kernel is but for its stages.
+pub fn choices(pairs: &[Pair], same: impl Fn(&Pair) -> String) -> Vec<Choice> {
+    let mut groups: Vec<(String, Vec<&Pair>)> = Vec::new();
+    for p in pairs {
+        let name = same(p);
+        match groups.iter_mut().find(|g| g.0 == name) {
+            Some(g) => g.1.push(p),
+            None => groups.push((name, vec![p])),
+        }
+    }
+    let least = |all: &[&Pair], f: fn(&Pair) -> f64| all.iter().min_by(|a, b| f(a).total_cmp(&f(b))).copied().cloned();
+    let choice = |(_, all): &(String, Vec<&Pair>)| {
+        let (chosen, best) = (least(all, |p| p.simulated)?, least(all, |p| p.measured)?);
+        let costs = chosen.measured / best.measured - 1.0;
+        (all.len() > 1).then_some(Choice { chosen: chosen.case, best: best.case, costs })
+    };
+    groups.iter().filter_map(choice).collect()
+}
+
 /// Sums up; `None` of an empty set.
 pub fn summary(pairs: &[Pair]) -> Option<Summary> {
     let n = pairs.len();
@@ -122,17 +228,39 @@ mod tests {
 
     #[test]
     fn the_record_and_the_list_name_the_same_kernels() {
-        let mut names: Vec<String> = cases().into_iter().map(|c| c.0).collect();
-        names.sort();
+        let names: Vec<String> = cases().into_iter().map(|c| c.0).collect();
         assert_eq!(recorded().unwrap().into_iter().map(|t| t.case).collect::<Vec<_>>(), names);
     }
 
     #[test]
+    fn a_kernel_that_hung_is_no_time() {
+        let line =
+            r#"{"kernel":"k","outcome":"timed","runs":15,"span_ns":100,"span_low":90,"span_high":110,"mhz":1500}"#;
+        let t = Timed::of_harness("train.x", line).unwrap();
+        assert_eq!((t.cycles(), t.runs, t.train()), (150.0, 15, true));
+        let e = Timed::of_harness("x", r#"{"kernel":"k","outcome":"hang","error":"deadline","waits":[]}"#).unwrap_err();
+        assert_eq!(e, "hang: deadline");
+        assert!(Timed::of_harness("x", "Segmentation fault").is_err());
+    }
+
+    #[test]
     fn errors_and_inversions() {
-        let pair = |m: f64, s: f64| Pair { case: String::new(), measured: m, simulated: s, repeat: 0.01 };
+        let pair = |m: f64, s: f64| Pair {
+            case: String::new(),
+            measured: m,
+            simulated: s,
+            repeat: 0.01,
+            spread: 0.0,
+            pace: None,
+            counted: None,
+        };
         let s = summary(&[pair(100.0, 90.0), pair(200.0, 220.0), pair(103.0, 80.0), pair(300.0, 150.0)]).unwrap();
         assert_eq!((s.count, s.inverted), (4, (1, 5)));
         assert!((s.mean - (0.1 + 0.1 + 23.0 / 103.0 + 0.5) / 4.0).abs() < 1e-12 && (s.worst - 0.5).abs() < 1e-12);
         assert!(summary(&[]).is_none());
+        let all = [pair(100.0, 90.0), pair(80.0, 95.0), pair(7.0, 7.0)];
+        let of = |p: &Pair| if p.measured < 10.0 { "alone".to_string() } else { "two".to_string() };
+        let c = choices(&all, of);
+        assert_eq!((c.len(), c[0].costs), (1, 0.25));
     }
 }

@@ -1,21 +1,35 @@
-//! Devices that answer with measurements.
+//! Devices that answer with measurements, behind one trait.
 
-use std::path::PathBuf;
-use std::process::Command;
-
+use crate::accuracy::{self, Timed};
 use crate::measure::{BadRow, Measurements};
 
 /// Why a device gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
-    /// There is no such device here, or not what is needed to use it.
+    /// There is no such device here, or not what is needed to use it; the second part says what to do.
     #[error("{0}")]
-    Missing(String),
+    Missing(String, String),
+    /// The driver refused.
+    #[error("the driver of {device} says: {why}")]
+    Driver {
+        /// Which device.
+        device: String,
+        /// What it said.
+        why: String,
+    },
     /// A probe did not run to its end.
     #[error("the probe `{probe}` failed: {why}")]
     Probe {
         /// Which.
         probe: String,
+        /// What it said.
+        why: String,
+    },
+    /// A kernel was not compiled, or did not run to its end.
+    #[error("the kernel `{kernel}` failed: {why}")]
+    Kernel {
+        /// Which.
+        kernel: String,
         /// What it said.
         why: String,
     },
@@ -29,7 +43,43 @@ pub enum DeviceError {
     },
 }
 
-/// Something that runs probes, or ran them once.
+impl DeviceError {
+    /// What to do about it, where there is something to say.
+    pub fn help(&self) -> Option<&str> {
+        match self {
+            DeviceError::Missing(_, help) => Some(help),
+            _ => None,
+        }
+    }
+}
+
+/// A kernel to be timed.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// `train.` or `test.`, and a name.
+    pub case: String,
+    /// Its text for the device with the harness around it; a device that replays needs none.
+    pub source: Option<String>,
+}
+
+/// Hears of the pieces of a device's work as they are done.
+pub trait Listener: Sync {
+    /// So many more pieces are to be done.
+    fn more(&self, pieces: usize);
+    /// One is done.
+    fn done(&self);
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Deaf;
+
+impl Listener for Deaf {
+    fn more(&self, _: usize) {}
+    fn done(&self) {}
+}
+
+/// Something that runs probes and kernels, or ran them once.
 pub trait Device {
     /// A name for people.
     fn name(&self) -> String;
@@ -39,17 +89,36 @@ pub trait Device {
         None
     }
 
+    /// Whether kernels have to be given as text.
+    fn needs_source(&self) -> bool {
+        true
+    }
+
     /// Runs all probes.
     ///
     /// # Errors
     /// When there is no device, or a probe fails.
-    fn probes(&self) -> Result<Measurements, DeviceError>;
+    fn probes(&self, listener: &dyn Listener) -> Result<Measurements, DeviceError>;
+
+    /// Times kernels, each in the same state of the caches: cold.
+    ///
+    /// # Errors
+    /// When there is no device, or a kernel fails.
+    fn kernels(&self, kernels: &[Kernel], listener: &dyn Listener) -> Result<Vec<Timed>, DeviceError>;
+
+    /// When the operations of a kernel's first CTA began and ended (see [`crate::trace`]). `None` where it was not recorded.
+    ///
+    /// # Errors
+    /// When the kernel fails.
+    fn trace(&self, kernel: &Kernel) -> Result<Option<String>, DeviceError>;
 }
 
-/// The probes: name, and text with its header.
-const PROBES: [(&str, &str); 2] =
-    [("hopper", include_str!("../probes/hopper.cu")), ("memory", include_str!("../probes/memory.cu"))];
-const HEADER: (&str, &str) = ("probe.cuh", include_str!("../probes/probe.cuh"));
+/// Records of single kernels: the case, and its rows.
+const TRACES: [(&str, &str); 3] = [
+    ("test.register_prefetch.b", include_str!("../data/h200_trace.test.register_prefetch.b.csv")),
+    ("test.register_prefetch.a", include_str!("../data/h200_trace.test.register_prefetch.a.csv")),
+    ("test.smem_double_buffer.b", include_str!("../data/h200_trace.test.smem_double_buffer.b.csv")),
+];
 
 /// What was measured on one H200, replayed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,77 +130,29 @@ impl Device for Recorded {
     }
 
     fn date(&self) -> Option<&'static str> {
-        Some("2026-11-21")
+        Some("2026-11-22")
     }
 
-    fn probes(&self) -> Result<Measurements, DeviceError> {
-        let read = |probe: &str, text| {
-            Measurements::parse(text).map_err(|why| DeviceError::Row { probe: probe.to_string(), why })
+    fn needs_source(&self) -> bool {
+        false
+    }
+
+    fn probes(&self, _: &dyn Listener) -> Result<Measurements, DeviceError> {
+        Measurements::parse(include_str!("../data/h200_calibrate.csv"))
+            .map_err(|why| DeviceError::Row { probe: "all".to_string(), why })
+    }
+
+    fn kernels(&self, kernels: &[Kernel], _: &dyn Listener) -> Result<Vec<Timed>, DeviceError> {
+        let failed = |kernel: &str, why: String| DeviceError::Kernel { kernel: kernel.to_string(), why };
+        let all = accuracy::recorded().map_err(|e| failed("all", format!("the record is not understood: {e}")))?;
+        let one = |k: &Kernel| {
+            let found = all.iter().find(|t| t.case == k.case).cloned();
+            found.ok_or_else(|| failed(&k.case, "it was not timed".to_string()))
         };
-        let all = read("hopper", include_str!("../data/h200_probes.csv"))?;
-        Ok(all.join(read("memory", include_str!("../data/h200_memory.csv"))?))
-    }
-}
-
-/// A CUDA device, by way of its toolkit: the probes are compiled with `nvcc` and started as programs of their own, so that
-/// nothing of CUDA is part of warpline, and a probe that hangs or faults ends alone.
-#[derive(Clone, Debug)]
-pub struct Nvcc {
-    /// Index of the device.
-    pub index: u32,
-    /// Where sources and programs are put.
-    pub folder: PathBuf,
-}
-
-impl Nvcc {
-    /// Compiles one probe and runs it.
-    fn run(&self, probe: &str, text: &str) -> Result<Measurements, DeviceError> {
-        let failed = |why: String| DeviceError::Probe { probe: probe.to_string(), why };
-        let (source, program) = (self.folder.join(format!("{probe}.cu")), self.folder.join(probe));
-        std::fs::write(&source, text).map_err(|e| failed(format!("cannot write `{}`: {e}", source.display())))?;
-        let mut compile = Command::new("nvcc");
-        compile
-            .args(["-O2", "-std=c++17", "-gencode", "arch=compute_90a,code=sm_90a", "-o"])
-            .arg(&program)
-            .arg(&source);
-        let done = compile.output().map_err(|e| missing(&e.to_string()))?;
-        if !done.status.success() {
-            return Err(failed(String::from_utf8_lossy(&done.stderr).trim().to_string()));
-        }
-        let ran = Command::new(&program)
-            .env("CUDA_VISIBLE_DEVICES", self.index.to_string())
-            .output()
-            .map_err(|e| failed(e.to_string()))?;
-        if !ran.status.success() {
-            return Err(failed(String::from_utf8_lossy(&ran.stderr).trim().to_string()));
-        }
-        Measurements::parse(&String::from_utf8_lossy(&ran.stdout))
-            .map_err(|why| DeviceError::Row { probe: probe.to_string(), why })
-    }
-}
-
-fn missing(why: &str) -> DeviceError {
-    DeviceError::Missing(format!(
-        "there is no `nvcc` to compile the probes with ({why}); install the CUDA toolkit on the machine with the device, or \
-         take what was recorded: --device recorded"
-    ))
-}
-
-impl Device for Nvcc {
-    fn name(&self) -> String {
-        format!("cuda:{}", self.index)
+        kernels.iter().map(one).collect()
     }
 
-    fn probes(&self) -> Result<Measurements, DeviceError> {
-        Command::new("nvcc").arg("--version").output().map_err(|e| missing(&e.to_string()))?;
-        let (name, text) = HEADER;
-        std::fs::create_dir_all(&self.folder)
-            .and_then(|()| std::fs::write(self.folder.join(name), text))
-            .map_err(|e| DeviceError::Missing(format!("cannot write in `{}`: {e}", self.folder.display())))?;
-        PROBES.iter().try_fold(Measurements::default(), |all, (probe, text)| {
-            let one = self.run(probe, text)?;
-            let device = one.device.clone();
-            Ok(Measurements { device, ..all.join(one) })
-        })
+    fn trace(&self, kernel: &Kernel) -> Result<Option<String>, DeviceError> {
+        Ok(TRACES.iter().find(|(case, _)| *case == kernel.case).map(|(_, text)| text.to_string()))
     }
 }

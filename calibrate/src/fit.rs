@@ -34,6 +34,13 @@ pub enum Fate {
 type Rule = (&'static str, &'static str, f64, fn(f64, &Measurements, &Machine) -> f64, &'static str);
 
 const RULES: &[Rule] = &[
+    ("core.count", "device.cores", 1.0, |v, _, _| v, "the driver"),
+    ("core.warp_size", "device.warp", 1.0, |v, _, _| v, "the driver"),
+    ("limit.shared_per_core", "device.shared_per_core", 1.0, |v, _, _| v, "the driver"),
+    ("limit.shared_per_cta", "device.shared_per_cta", 1.0, |v, _, _| v, "the driver"),
+    ("limit.regs_per_core", "device.registers", 1.0, |v, _, _| v, "the driver"),
+    ("limit.threads_per_cta", "device.threads_per_cta", 1.0, |v, _, _| v, "the driver"),
+    ("memory.l2_bytes", "device.l2", 1.0, |v, _, _| v, "the driver"),
     ("memory.shared_latency", "shared.latency", 1.0, |v, _, _| v, "a chain of dependent ld.shared"),
     (
         "memory.l2_latency",
@@ -140,12 +147,12 @@ fn round(v: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::machine_file::rewrite;
-    use crate::{Device, Recorded};
+    use crate::{Deaf, Device, Recorded};
     use warpline_sim::machine::key_named;
 
     #[test]
     fn every_rule_names_a_key_and_has_a_record() {
-        let measured = Recorded.probes().unwrap();
+        let measured = Recorded.probes(&Deaf).unwrap();
         for (key, probe, parameter, _, _) in RULES {
             assert!(key_named(key).is_some(), "{key}");
             assert!(measured.get(probe, *parameter).is_some(), "{probe} {parameter}");
@@ -155,7 +162,7 @@ mod tests {
     #[test]
     fn a_machine_file_is_read_back_with_the_fitted_numbers_and_the_documented_ones_unmoved() {
         let machine = warpline_models::embedded("h200").unwrap();
-        let fitted = fit(&machine, &Recorded.probes().unwrap());
+        let fitted = fit(&machine, &Recorded.probes(&Deaf).unwrap());
         assert_eq!(fitted.len(), RULES.len());
         let text = rewrite(warpline_models::text("h200").unwrap(), &machine, &fitted, "2026-11-21");
         let again = warpline_models::parse("x.toml", &text).unwrap();

@@ -6,18 +6,21 @@
 //!  -DWL_STAMP ──▶ trace ──▶ Timeline
 //! ```
 //!
-//! A [`Device`] answers with measurements: [`Recorded`] replays what is stored in `data/`, [`Nvcc`] compiles the probes with
-//! the CUDA toolkit of the machine and runs them. Nothing here is fitted to kernels: [`fit()`] derives a machine's numbers from
+//! A [`Device`] answers with measurements: [`Recorded`] replays what is stored in `data/`, [`Cuda`] compiles probes and kernels
+//! with the CUDA toolkit of the machine and runs them. Nothing here is fitted to kernels: [`fit()`] derives a machine's numbers from
 //! probes alone, and [`accuracy`] judges the model on kernels. `probes/gemm.py` times matrix products as Triton compiles
 //! them; `data/h200_gemm.csv` is what one H200 took.
 
 pub mod accuracy;
+mod cuda;
 pub mod device;
 pub mod fit;
 pub mod machine_file;
 pub mod measure;
+pub mod pace;
 pub mod trace;
 
-pub use device::{Device, DeviceError, Nvcc, Recorded};
+pub use cuda::Cuda;
+pub use device::{Deaf, Device, DeviceError, Kernel, Listener, Recorded};
 pub use fit::{Fitted, fit};
 pub use measure::{Measurement, Measurements};

@@ -61,6 +61,16 @@ impl Measurements {
         Ok(all)
     }
 
+    /// The text that [`Measurements::parse`] reads.
+    pub fn text(&self) -> String {
+        let mut out = format!("# device: {}\n{HEAD}\n", self.device);
+        for r in &self.rows {
+            let Measurement { probe, parameter, unit, median, low, high, repeats } = r;
+            out.push_str(&format!("{probe},{parameter},{unit},{median:.3},{low:.3},{high:.3},{repeats}\n"));
+        }
+        out
+    }
+
     /// Adds those of another file of the same device.
     pub fn join(mut self, other: Measurements) -> Measurements {
         self.rows.extend(other.rows);
@@ -108,6 +118,7 @@ mod tests {
         assert_eq!((m.device.as_str(), m.rows.len()), ("X", 1));
         assert_eq!(m.get("a.b", 4.0).unwrap().high, 3.0);
         assert!(m.get("a.b", 5.0).is_none());
+        assert_eq!(Measurements::parse(&m.text()).unwrap(), m);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub enum Target {
 /// `warpline calibrate`.
 #[derive(Debug, Args)]
 pub struct Calibrate {
-    /// `recorded`, what was measured on one H200; or `cuda:N`, which needs nvcc beside the device
+    /// `cuda:N`, a device of this machine, which needs its driver and nvcc; or `recorded`, what was measured on one H200
     #[arg(long, value_name = "DEVICE")]
     pub device: String,
 
@@ -47,20 +47,36 @@ pub struct Calibrate {
     /// The machine file to write; without it, what would move is shown only
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Write what the probes measured (.csv)
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 }
 
 /// `warpline validate`.
 #[derive(Debug, Args)]
 pub struct Validate {
-    /// Take the kernels that were timed on one H200; without it, a device would have to be asked, which is not written yet
-    #[arg(long)]
+    /// `cuda:N`, a device of this machine, which needs its driver and nvcc; or `recorded`, what was measured on one H200
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
+
+    /// The same as `--device recorded`
+    #[arg(long, conflicts_with = "device")]
     pub recorded: bool,
 
-    /// The machine that predicts: a built-in name or a machine file (.toml)
+    /// The machine that predicts: a built-in name or a machine file (.toml); its clock is what the device ran at
     #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
     pub machine: String,
 
     /// Draw measured and simulated cycles against each other; the ending (.png or .svg) says the format
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Draw the worst kernels of the test set, simulated above measured, into a folder
+    #[arg(long, value_name = "FOLDER")]
+    pub worst: Option<PathBuf>,
+
+    /// Write what was measured into a folder: validation.jsonl, and records of the worst kernels
+    #[arg(long, value_name = "FOLDER")]
+    pub record: Option<PathBuf>,
 }

@@ -4,30 +4,36 @@ use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use warpline_calibrate::fit::{Fate, fate, fit};
-use warpline_calibrate::{Device, Nvcc, Recorded, machine_file};
+use warpline_calibrate::machine_file;
 
 use crate::cli::Calibrate;
 use crate::console::Console;
+use crate::device::{self, Bar};
 use crate::failure::{Failure, Status};
 use crate::{load, output};
 
 pub(super) fn calibrate(args: &Calibrate, console: &mut Console) -> Result<Status, Failure> {
     let (machine, text) = load::machine_file(&args.machine)?;
-    let device = device(&args.device)?;
-    let measured = device.probes().map_err(|e| Failure::new(e.to_string()))?;
+    let device = device::open(&args.device)?;
+    let bar = Bar::start(console, &*device);
+    let measured = device.probes(&bar).map_err(device::refused)?;
+    drop(bar);
     let fitted = fit(&machine, &measured);
     let mut table = format!("{} into {}\n{}\n\n", device.name(), machine.name, measured.device);
-    let _ = writeln!(table, "{:<24}{:>10}{:>10}{:>20}  kept", "", "was", "measured", "spread");
+    let _ = writeln!(table, "{:<24}{:>12}{:>12}{:>26}  kept", "", "was", "measured", "spread");
     for f in &fitted {
-        let was = machine.params.get(f.key).map_or("-".to_string(), |p| format!("{:.2}", p.value));
+        let was = machine.params.get(f.key).map_or("-".to_string(), |p| digits(p.value));
         let kept = match fate(&machine, f) {
             Fate::Replaced => "",
             Fate::Added => "new",
             Fate::Documented => "the documented number",
         };
-        let spread = format!("{:.2} to {:.2}", f.spread.0, f.spread.1);
-        let _ =
-            writeln!(table, "{}", format!("{:<24}{was:>10}{:>10.2}{spread:>20}  {kept}", f.key, f.value).trim_end());
+        let spread = format!("{} to {}", digits(f.spread.0), digits(f.spread.1));
+        let row = format!("{:<24}{was:>12}{:>12}{spread:>26}  {kept}", f.key, digits(f.value));
+        let _ = writeln!(table, "{}", row.trim_end());
+    }
+    if let Some(path) = &args.record {
+        output::write(console, path, measured.text().as_bytes())?;
     }
     if let Some(path) = &args.output {
         let date = device.date().map_or_else(today, str::to_string);
@@ -37,18 +43,9 @@ pub(super) fn calibrate(args: &Calibrate, console: &mut Console) -> Result<Statu
     Ok(Status::Holds)
 }
 
-fn device(name: &str) -> Result<Box<dyn Device>, Failure> {
-    if name == "recorded" {
-        return Ok(Box::new(Recorded));
-    }
-    if let Some(index) = name.strip_prefix("cuda:").and_then(|n| n.parse().ok()) {
-        let folder = std::env::temp_dir().join(format!("warpline-calibrate-{}", std::process::id()));
-        return Ok(Box::new(Nvcc { index, folder }));
-    }
-    Err(Failure::with_help(
-        format!("there is no device `{name}`"),
-        "`recorded` is what was measured on one H200, `cuda:0` the first CUDA device here; Metal and HIP are not written yet",
-    ))
+/// With as many digits as say something.
+fn digits(v: f64) -> String {
+    if v.fract() == 0.0 && v.abs() >= 1000.0 { format!("{v:.0}") } else { format!("{v:.2}") }
 }
 
 /// The day, as 2026-11-21.

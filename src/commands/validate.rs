@@ -1,80 +1,251 @@
 //! `warpline validate`.
 
 use std::fmt::Write;
+use std::path::Path;
 
-use warpline_calibrate::accuracy::{Pair, Summary, Timed, cases, recorded, summary};
+use rayon::prelude::*;
+use warpline_calibrate::accuracy::{Counted, Pair, Summary, Timed, cases, choices, summary};
+use warpline_calibrate::{Device, Kernel, Listener, pace, trace};
+use warpline_sim::report::RoleTime;
+use warpline_sim::timeline::{Stall, Timeline};
 
 use crate::cli::{Setting, Subject, Validate};
 use crate::console::Console;
+use crate::device::{self, Bar};
 use crate::failure::{Failure, Status};
-use crate::simulate::simulate;
+use crate::load::Loaded;
+use crate::simulate::execute;
 use crate::{draw, load, output};
 
+/// Spans of a run that its pace is read from.
+const SPANS: usize = 400_000;
+/// Kernels of the test set that are drawn.
+const WORST: usize = 3;
+/// Cycles of them that are drawn.
+const SHOWN: u64 = 12_000;
+
 pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status, Failure> {
-    if !args.recorded {
-        return Err(Failure::with_help(
-            "no device can be asked yet",
-            "`--recorded` takes the kernels that were timed on one H200; calibrate/hardware/run.sh times them on another device",
-        ));
-    }
-    let timed = recorded().map_err(|e| Failure::new(format!("the record is not understood: {e}")))?;
-    let rows: Vec<(String, String, Vec<String>)> = cases();
-    let pairs: Result<Vec<Pair>, Failure> = rows
-        .iter()
-        .map(|(name, scenario, set)| {
-            let Some(t) = timed.iter().find(|t| t.case == *name) else {
-                return Err(Failure::new(format!("`{name}` was not timed")));
-            };
-            pair(console, args, t, scenario, set)
-        })
-        .collect();
-    let pairs = pairs?;
+    let device = match (&args.device, args.recorded) {
+        (Some(name), _) => device::open(name)?,
+        (None, true) => device::open("recorded")?,
+        (None, false) => {
+            return Err(Failure::with_help(
+                "no device was named",
+                "`--recorded` takes the kernels that were timed on one H200; `--device cuda:0` times them on a device of this \
+                 machine, which needs its driver and nvcc",
+            ));
+        }
+    };
     let format = args.output.as_deref().map(draw::format).transpose()?;
+    let cases = cases();
+    let with_source = device.needs_source();
+    let kernels: Vec<Kernel> = cases.par_iter().map(|c| kernel(args, with_source, c)).collect::<Result<_, _>>()?;
+    let bar = Bar::start(console, &*device);
+    bar.more(kernels.len());
+    let timed = device.kernels(&kernels, &bar).map_err(device::refused)?;
+    let pairs: Result<Vec<Pair>, Failure> =
+        cases.par_iter().zip(&timed).map(|(c, t)| pair(args, t, c).inspect(|_| bar.done())).collect();
+    drop(bar);
+    let pairs = pairs?;
+    // What took minutes first: nothing that fails later loses it.
+    if let Some(folder) = &args.record {
+        let lines: Result<Vec<String>, _> = timed.iter().map(serde_json::to_string).collect();
+        let lines = lines.map_err(|e| Failure::new(e.to_string()))?;
+        put(console, folder, "validation.jsonl", (lines.join("\n") + "\n").as_bytes())?;
+    }
+    if args.record.is_some() || args.worst.is_some() {
+        worst(args, console, &*device, &kernels, &timed, &pairs)?;
+    }
     if let (Some(path), Some(format)) = (&args.output, format) {
-        let picture = draw::scatter(&pairs, format)?;
+        let picture = draw::scatter(&pairs, &device.name(), format)?;
         output::write(console, path, &picture)?;
     }
-    console.print(&text(&pairs))?;
+    console.print(&text(&device.name(), &pairs, &cases))?;
     Ok(Status::Holds)
 }
 
-/// One kernel, simulated.
-fn pair(console: &Console, args: &Validate, t: &Timed, scenario: &str, set: &[String]) -> Result<Pair, Failure> {
-    let set = set.iter().filter_map(|s| {
+/// Name, scenario, settings.
+type Case = (String, String, Vec<String>);
+
+/// A case at the clock it is to run at, or at the machine's own.
+fn subject(args: &Validate, (_, scenario, set): &Case, mhz: Option<f64>) -> Result<Loaded, Failure> {
+    let kernel = set.iter().filter_map(|s| {
         let (name, value) = s.split_once('=')?;
         Some(Setting::Kernel(name.to_string(), value.parse().ok()?))
     });
-    let subject = Subject { machine: Some(args.machine.clone()), set: set.collect(), ..Subject::named(scenario) };
-    let ran = simulate(console, load::load(&subject)?, None)?;
+    let clock = mhz.map(|v| Setting::Machine("clock.mhz".to_string(), v));
+    let set = kernel.chain(clock).collect();
+    load::load(&Subject { machine: Some(args.machine.clone()), set, ..Subject::named(scenario) })
+}
+
+fn kernel(args: &Validate, with_source: bool, case: &Case) -> Result<Kernel, Failure> {
+    let source = if with_source {
+        let prog = subject(args, case, None)?.program;
+        Some(warpline_emit::cuda(&prog, &prog).map_err(|e| Failure::new(e.to_string()))?)
+    } else {
+        None
+    };
+    Ok(Kernel { case: case.0.clone(), source })
+}
+
+/// One kernel, simulated at the clock that the device had.
+fn pair(args: &Validate, t: &Timed, case: &Case) -> Result<Pair, Failure> {
+    let subject = subject(args, case, Some(t.mhz))?;
+    let report = execute(&subject, Some(SPANS)).map_err(|e| Failure::new(e.to_string()))?;
     let measured = t.cycles();
+    let (at_barriers, for_data) = waits(&report.roles);
+    let simulated = Counted {
+        cycles: report.cycles,
+        l2_hit: report.l2_hit_rate,
+        dram_read: report.dram_read_bytes,
+        dram_written: report.dram_write_bytes,
+        at_barriers,
+        for_data,
+    };
     Ok(Pair {
         case: t.case.clone(),
         measured,
-        simulated: ran.report.cycles,
-        repeat: (t.cycles_again() / measured - 1.0).abs(),
+        simulated: report.cycles,
+        // The clock of a round is a reading of its own; time is what repeats.
+        repeat: (t.again_span_ns / t.span_ns - 1.0).abs(),
+        spread: (t.span_high - t.span_low) / t.span_ns,
+        pace: t.pace.zip(report.timeline.as_ref().and_then(pace::of_timeline)),
+        counted: t.counted.map(|c| (c, simulated)),
     })
 }
 
-fn text(pairs: &[Pair]) -> String {
-    let mut out = format!("{:<42}{:>12}{:>12}{:>9}\n", "kernel", "measured", "simulated", "error");
+/// Shares of the time of all warps that are at barriers, and that wait for data, phases, products and pipes. Warps that have
+/// ended are not counted, as a profiler does not.
+fn waits(roles: &[RoleTime]) -> (f64, f64) {
+    let sum = |of: &[Stall]| {
+        let share = |r: &RoleTime| of.iter().filter_map(|s| r.stalls.get(s)).sum::<f64>() * r.warps as f64;
+        roles.iter().map(share).sum::<f64>()
+    };
+    let warps: f64 = roles.iter().map(|r| r.warps as f64).sum();
+    let alive = (warps - sum(&[Stall::Ended, Stall::Launch])).max(1e-9);
+    let barriers = sum(&[Stall::Barrier, Stall::Named, Stall::Cluster, Stall::Join]);
+    let data =
+        sum(&[Stall::Global, Stall::Shared, Stall::Tensor, Stall::Alu, Stall::Mbarrier, Stall::Group, Stall::Counter]);
+    (barriers / alive, data / alive)
+}
+
+fn put(console: &mut Console, folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|e| Failure::new(format!("cannot make the folder `{}`: {e}", folder.display())))?;
+    output::write(console, &folder.join(name), bytes)
+}
+
+/// The worst of the test set: what the device records of them, and the pictures.
+fn worst(
+    args: &Validate,
+    console: &mut Console,
+    device: &dyn Device,
+    kernels: &[Kernel],
+    timed: &[Timed],
+    pairs: &[Pair],
+) -> Result<(), Failure> {
+    let mut order: Vec<usize> = (0..pairs.len()).filter(|i| !timed[*i].train()).collect();
+    order.sort_by(|a, b| pairs[*b].error().abs().total_cmp(&pairs[*a].error().abs()));
+    let cases = cases();
+    for i in order.into_iter().take(WORST) {
+        let Some(rows) = device.trace(&kernels[i]).map_err(device::refused)? else { continue };
+        let name = &kernels[i].case;
+        if let Some(folder) = &args.record {
+            put(console, folder, &format!("trace.{name}.csv"), rows.as_bytes())?;
+        }
+        if let Some(folder) = &args.worst {
+            let both = overlay(&subject(args, &cases[i], Some(timed[i].mhz))?, &rows)?;
+            let picture = draw::overlay(&both, SHOWN)?;
+            put(console, folder, &format!("{name}.png"), &picture)?;
+        }
+    }
+    Ok(())
+}
+
+/// The first CTA simulated, and below each of its warps the same measured.
+fn overlay(subject: &Loaded, rows: &str) -> Result<Timeline, Failure> {
+    let report = execute(subject, Some(SPANS)).map_err(|e| Failure::new(e.to_string()))?;
+    let measured = trace::parse(rows, &subject.program, "device").map_err(|e| Failure::new(e.to_string()))?;
+    let simulated = report.timeline.unwrap_or_default();
+    Ok(trace::beside(&simulated, &measured, "simulated"))
+}
+
+fn text(device: &str, pairs: &[Pair], cases: &[Case]) -> String {
+    let mut out = format!(
+        "{device}; cycles, from product to product in the steady state, and what a profiler counts; measured / simulated\n\n\
+         {:<40}{:>9}{:>10}{:>8}  {:>11}{:>12}{:>12}{:>14}{:>14}\n",
+        "kernel", "measured", "simulated", "error", "pace", "L2 hits, %", "read, MB", "barriers, %", "waiting, %"
+    );
+    let two = |a: f64, b: f64| format!("{a:.0} / {b:.0}");
     for p in pairs {
-        let _ = writeln!(out, "{:<42}{:>12.0}{:>12.0}{:>8.1}%", p.case, p.measured, p.simulated, 100.0 * p.error());
+        let _ = write!(out, "{:<40}{:>9.0}{:>10.0}{:>7.1}%", p.case, p.measured, p.simulated, 100.0 * p.error());
+        let pace = p.pace.map_or("-".to_string(), |(a, b)| two(a, b));
+        let _ = write!(out, "  {pace:>11}");
+        if let Some((c, s)) = &p.counted {
+            let _ = write!(
+                out,
+                "{:>12}{:>12}{:>14}{:>14}",
+                two(100.0 * c.l2_hit, 100.0 * s.l2_hit),
+                two(c.dram_read / 1e6, s.dram_read / 1e6),
+                two(100.0 * c.at_barriers, 100.0 * s.at_barriers),
+                two(100.0 * c.for_data, 100.0 * s.for_data)
+            );
+        }
+        out.push('\n');
     }
     out.push('\n');
     for (name, prefix) in [("train", "train."), ("test", "test.")] {
         let set: Vec<Pair> = pairs.iter().filter(|p| p.case.starts_with(prefix)).cloned().collect();
-        let Some(Summary { count, mean, bias, worst, inverted, repeat }) = summary(&set) else { continue };
-        let _ = writeln!(
-            out,
-            "{name:<6}{count} kernels: mean absolute error {:.1} %, mean {:+.1} %, worst {:.1} %; {} of {} pairs more than 5 % \
-             apart in the other order; two rounds of the measurement differ by {:.1} %",
-            100.0 * mean,
-            100.0 * bias,
-            100.0 * worst,
-            inverted.0,
-            inverted.1,
-            100.0 * repeat
-        );
+        sums(&mut out, name, &set);
+        let same = |p: &Pair| {
+            let case = cases.iter().find(|c| c.0 == p.case);
+            case.map_or(String::new(), |(_, scenario, set)| {
+                let rest: Vec<&str> = set.iter().map(String::as_str).filter(|s| !s.starts_with("stages=")).collect();
+                format!("{scenario} {}", rest.join(" "))
+            })
+        };
+        for c in choices(&set, same) {
+            let _ = writeln!(
+                out,
+                "      of its stages the model would choose {}, the best is {}: {:.1} % slower",
+                c.chosen,
+                c.best,
+                100.0 * c.costs
+            );
+        }
     }
     out
+}
+
+/// The errors of a set.
+fn sums(out: &mut String, name: &str, set: &[Pair]) {
+    let Some(Summary { count, mean, bias, worst, inverted, repeat }) = summary(set) else { return };
+    let _ = writeln!(
+        out,
+        "{name:<6}{count} kernels: mean absolute error {:.1} %, mean {:+.1} %, worst {:.1} %; {} of {} pairs more than 5 % \
+         apart in the other order; two rounds of the measurement differ by {:.1} %, launches of a round by {:.1} %",
+        100.0 * mean,
+        100.0 * bias,
+        100.0 * worst,
+        inverted.0,
+        inverted.1,
+        100.0 * repeat,
+        100.0 * set.iter().map(|p| p.spread).sum::<f64>() / count as f64
+    );
+    let mean = |all: Vec<f64>| (!all.is_empty()).then(|| 100.0 * all.iter().sum::<f64>() / all.len() as f64);
+    let of = |f: &dyn Fn(&Pair) -> Option<f64>| mean(set.iter().filter_map(f).map(f64::abs).collect());
+    let counted = |f: fn(&Counted, &Counted) -> f64| of(&|p: &Pair| p.counted.as_ref().map(|(c, s)| f(c, s)));
+    let parts = [
+        ("pace", "%", of(&|p: &Pair| p.pace.map(|(m, s)| s / m - 1.0))),
+        ("L2 hits", "points", counted(|c, s| s.l2_hit - c.l2_hit)),
+        ("DRAM bytes read", "%", counted(|c, s| s.dram_read / c.dram_read - 1.0)),
+        ("written", "%", counted(|c, s| s.dram_written / c.dram_written - 1.0)),
+        ("share at barriers", "points", counted(|c, s| s.at_barriers - c.at_barriers)),
+        ("share waiting", "points", counted(|c, s| s.for_data - c.for_data)),
+    ];
+    let words: Vec<String> =
+        parts.iter().filter_map(|(what, unit, v)| v.map(|v| format!("{what} {v:.1} {unit}"))).collect();
+    if !words.is_empty() {
+        let _ = writeln!(out, "      mean absolute error of {}", words.join(", "));
+    }
 }

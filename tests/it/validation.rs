@@ -1,7 +1,8 @@
 //! What `docs/validation.md` says of the model, and the commands behind it. No device is asked.
 
 use warpline::Status;
-use warpline_tests::warpline;
+use warpline_calibrate::accuracy::Timed;
+use warpline_tests::{TempDir, warpline};
 
 fn fine(args: &[&str]) -> String {
     let said = warpline(args);
@@ -30,6 +31,42 @@ fn the_model_is_no_further_from_the_device_than_the_page_says() {
     let [count, said_mean, _bias, said_worst] = cells[..] else { panic!("{row}") };
     assert!(line.contains(&format!("{count} kernels")), "{line}");
     assert!(mean <= said_mean + 0.5 && worst <= said_worst + 0.5, "{line}\n{row}");
+}
+
+/// What two sessions on hardware differ by, as the page says it, and every kernel was timed and counted.
+#[test]
+fn sessions_differ_by_what_the_page_says() {
+    let read = |text: &str| -> Vec<Timed> { text.lines().map(|l| serde_json::from_str(l).unwrap()).collect() };
+    let first = read(include_str!("../../calibrate/data/h200_validation.jsonl"));
+    let other = read(include_str!("../../calibrate/data/h200_validation_other.jsonl"));
+    let apart = |f: &dyn Fn(&Timed, &Timed) -> f64| {
+        let all: Vec<f64> = first.iter().zip(&other).map(|(a, b)| f(a, b).abs()).collect();
+        (100.0 * all.iter().sum::<f64>() / all.len() as f64, 100.0 * all.iter().fold(0.0, |m: f64, e| m.max(*e)))
+    };
+    let sessions = apart(&|a, b| {
+        assert_eq!(a.case, b.case);
+        a.cycles() / b.cycles() - 1.0
+    });
+    let profiler = apart(&|a, _| a.counted.unwrap().cycles / a.cycles() - 1.0);
+    let page = include_str!("../../docs/validation.md");
+    for (row, (mean, largest)) in [("| two sessions", sessions), ("| Nsight Compute", profiler)] {
+        let line = page.lines().find(|l| l.starts_with(row)).unwrap();
+        assert!(line.ends_with(&format!("| {mean:.1} % | {largest:.1} % |")), "{line}: {mean:.1}, {largest:.1}");
+    }
+    assert!(first.iter().all(|t| t.pace.is_some() && t.runs == 15));
+}
+
+#[test]
+fn the_worst_cases_are_drawn_with_what_was_recorded_of_them() {
+    let dir = TempDir::new();
+    let (picture, folder, record) = (dir.file("x.svg"), dir.file("worst"), dir.file("record"));
+    fine(&["validate", "--recorded", "-o", &picture, "--worst", &folder, "--record", &record]);
+    assert!(std::fs::read_to_string(picture).unwrap().contains("recorded: one NVIDIA H200"));
+    let again = std::fs::read_to_string(format!("{record}/validation.jsonl")).unwrap();
+    assert_eq!(again, include_str!("../../calibrate/data/h200_validation.jsonl"));
+    let drawn = std::fs::read_dir(folder).unwrap().count();
+    let traces = std::fs::read_dir(record).unwrap().count() - 1;
+    assert_eq!((drawn, traces), (3, 3), "the worst three have a record in calibrate/data");
 }
 
 #[test]
