@@ -42,4 +42,7 @@ gantt timeline_double_buffering timeline/double_buffering
 run view hopper/tma_warp_specialized --from 3000 --to 8000 --dump 120x34 --exec $out/recording.txt --svg $out/view.svg
 run gantt hopper/tma_warp_specialized --measured calibrate/data/h200_trace_tma_warp_specialized.csv --to 16000 \
     -o $out/tma_warp_specialized_h200.png
-run validate --recorded -o $out/validation.png > /dev/null
+worst=$(mktemp -d)
+run validate --recorded -o $out/validation.png --worst "$worst" > /dev/null
+cp "$worst/test.register_prefetch.b.png" $out/validation_worst.png
+rm -r "$worst"
