@@ -168,7 +168,7 @@ mod tests {
         let again = warpline_models::parse("x.toml", &text).unwrap();
         for (key, p) in &machine.params {
             let q = &again.params[key];
-            match fitted.iter().find(|f| f.key == key) {
+            match fitted.iter().find(|f| f.key == key && fate(&machine, f) != Fate::Documented) {
                 Some(f) => assert_eq!((q.value, q.kind, q.spread), (f.value, Kind::Measured, Some(f.spread)), "{key}"),
                 None => assert_eq!(p, q, "{key}"),
             }
