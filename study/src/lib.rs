@@ -4,6 +4,7 @@
 //!   numbers   a run as a list of named numbers: what claims, sweeps and comparisons speak of
 //!   compare   two runs: what changed, by how much, at which wait or work
 //!   critical  the chain of causes that a run's end rests on, as shares of the time
+//!   period    the steady period from the dependences alone, beside what the engine found
 //!   whatif    each number of the machine scaled in turn, ranked by what a run would gain
 //!   sweep     values varied, one run a point: shards, resuming, joining the parts
 //! ```
@@ -16,5 +17,6 @@
 pub mod compare;
 pub mod critical;
 pub mod numbers;
+pub mod period;
 pub mod sweep;
 pub mod whatif;

@@ -19,6 +19,7 @@ mod gate;
 mod hardware;
 mod museum;
 mod mutation;
+mod period;
 mod pictures;
 mod pipelined;
 mod properties;

@@ -57,7 +57,7 @@ pub(super) const ALL: [StreamKind; KINDS] = [
 
 impl StreamKind {
     /// The stream a wait asks about.
-    pub(super) fn of(q: Queue) -> StreamKind {
+    pub(crate) fn of(q: Queue) -> StreamKind {
         match q {
             Queue::Cp => StreamKind::Cp,
             Queue::Wgmma => StreamKind::Wgmma,

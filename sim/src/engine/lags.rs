@@ -1,0 +1,124 @@
+//! How long after what it follows from each thing comes that an operation brings about: asked of the engine's timing.
+//!
+//! Every time that the timing gives is the largest of sums, each of one of its inputs and a number. So an input that is far
+//! behind all others shows its own numbers.
+
+use crate::protocol::{AgentInfo, Did};
+
+use super::server::Core;
+use super::timing::{Seat, Timing};
+
+/// Ticks after one input, of each outcome: the agent goes on, two landings, matrix results, then resources. None where the
+/// outcome does not follow from it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct After {
+    pub(super) end: Option<u64>,
+    pub(super) lands: [Option<u64>; 2],
+    pub(super) ready: Option<u64>,
+    pub(super) served: Vec<Option<u64>>,
+}
+
+/// A resource that an operation crosses.
+#[derive(Clone, Debug)]
+pub(super) struct Served {
+    pub(super) number: u16,
+    /// Ticks it works for this.
+    pub(super) busy: u64,
+    /// What comes after it is free.
+    pub(super) from: After,
+}
+
+/// An operation's lags.
+#[derive(Clone, Debug)]
+pub(super) struct Lags {
+    pub(super) from_begin: After,
+    pub(super) from_ready: After,
+    pub(super) served: Vec<Served>,
+    /// It leaves matrix results in registers.
+    pub(super) ready: bool,
+}
+
+/// One answer of the timing.
+struct Times {
+    end: u64,
+    lands: [u64; 2],
+    ready: u64,
+    cores: [Core; 2],
+}
+
+/// An input far behind all others.
+const LATE: u64 = 1 << 40;
+
+/// Which input is late.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Late {
+    None,
+    Begin,
+    Ready,
+    Served(usize),
+}
+
+pub(super) struct Prober<'t> {
+    timing: &'t Timing<'t>,
+}
+
+impl<'t> Prober<'t> {
+    pub(super) fn new(timing: &'t Timing<'t>) -> Prober<'t> {
+        Prober { timing }
+    }
+
+    /// The lags of what an agent did; `woken` where it had to wait for it.
+    pub(super) fn lags(&self, pc: u32, did: &Did, who: AgentInfo, woken: bool) -> Lags {
+        let ask = |late| self.ask(pc, did, who, woken, late);
+        let mut idle = ask(Late::None);
+        let used: Vec<(usize, u64)> = servers(&mut idle.cores).map(|s| s.1).enumerate().filter(|s| s.1 > 0).collect();
+        let after = |late| {
+            let mut times = ask(late);
+            let behind = |t: u64| t.checked_sub(LATE);
+            let all: Vec<u64> = servers(&mut times.cores).map(|s| s.0).collect();
+            After {
+                end: behind(times.end),
+                lands: times.lands.map(behind),
+                ready: behind(times.ready),
+                served: used.iter().map(|(n, _)| behind(all[*n])).collect(),
+            }
+        };
+        let served = used.iter().map(|&(n, busy)| Served { number: n as u16, busy, from: after(Late::Served(n)) });
+        Lags {
+            from_begin: after(Late::Begin),
+            from_ready: after(Late::Ready),
+            served: served.collect(),
+            ready: idle.ready > 0,
+        }
+    }
+
+    fn ask(&self, pc: u32, did: &Did, who: AgentInfo, woken: bool, late: Late) -> Times {
+        let t = self.timing;
+        let schedulers = t.costs.schedulers.max(1);
+        let mut cores = [Core::new(schedulers), Core::new(schedulers)];
+        if let Late::Served(n) = late
+            && let Some(s) = cores.iter_mut().flat_map(Core::servers).nth(n)
+        {
+            s.free = LATE;
+        }
+        let at = |x: Late| if x == late { LATE } else { 0 };
+        let seat = Seat { scheduler: who.warp as usize % schedulers, matrix_ready: at(Late::Ready), woken, wave: 0 };
+        let [core, peer] = &mut cores;
+        let peer = (t.prog.cluster > 1).then_some(peer);
+        let c = t.charge(pc, did, at(Late::Begin), seat, core, peer);
+        let mut end = c.end;
+        if let Some(mut load) = c.load {
+            while load.left > 0 {
+                let (.., there) = t.load_batch(&mut load, end, seat, core);
+                end = t.load_store(&mut load, there, seat, core).1;
+            }
+        }
+        let warp = matches!(did, Did::Mma(m) if m.flight.is_none() && m.acts && m.kind == crate::ir::MmaKind::Warp);
+        Times { end, lands: c.lands, ready: if warp { c.lands[0] } else { 0 }, cores }
+    }
+}
+
+/// Of every resource, when it is free and how long it worked.
+fn servers(cores: &mut [Core; 2]) -> impl Iterator<Item = (u64, u64)> {
+    cores.iter_mut().flat_map(Core::servers).map(|s| (s.free, s.busy))
+}

@@ -1,0 +1,161 @@
+//! The steady period twice: as the engine runs into it, and as the maximum cycle ratio of the periodic graph, which knows
+//! what waits for what and nothing of when. `docs/period.md` has all scenarios; `WARPLINE_PERIOD=write` writes it anew.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use rayon::prelude::*;
+use warpline_sim::engine::graph::{Graph, Kind, graph, resource_name};
+use warpline_sim::ir::Program;
+use warpline_sim::report::RunOptions;
+use warpline_study::period::{Bound, Period, period};
+
+use crate::facts::load;
+
+/// Long enough for a steady state, on few CTAs.
+const LONG: &[(&str, f64)] = &[("m", 1024.0), ("n", 1024.0), ("k", 8192.0), ("kv", 16384.0)];
+
+/// Scenarios whose engine beats the bound, and why.
+const BEATEN: &[(&str, &str)] = &[
+    (
+        "blackwell/level1_cluster_sync",
+        "the last to come to a cluster barrier goes on at once in the engine; here it follows from the others (DEVIATIONS.md 41)",
+    ),
+    (
+        "correct/thunderkittens_clc",
+        "the clusters that share a core do not get the same share of it; the engine's is the first one's",
+    ),
+];
+
+struct Found {
+    program: Program,
+    schedulers: usize,
+    graph: Graph,
+    period: Period,
+    engine: f64,
+}
+
+impl Found {
+    fn ratio(&self) -> f64 {
+        self.period.cycles / self.engine
+    }
+
+    /// What the period rests on, in words.
+    fn bound(&self) -> String {
+        match &self.period.bound {
+            Bound::Resource(n) => {
+                let name = resource_name(self.schedulers, *n);
+                let shared = if self.graph.resident > 1 {
+                    format!(", shared by {} CTAs", self.graph.resident)
+                } else {
+                    String::new()
+                };
+                format!("{name}, always at work{shared}")
+            }
+            Bound::Cycle(events) => {
+                let hops =
+                    events.iter().filter(|e| matches!(e.kind, Kind::Land(_) | Kind::Woken | Kind::Come | Kind::Ready));
+                let mut lines: Vec<u32> = hops.map(|e| self.program.site(e.pc).line).collect();
+                lines.dedup();
+                if lines.is_empty() {
+                    return "one agent's own instructions".into();
+                }
+                // The same cycle from its least line.
+                let least = (0..lines.len()).min_by_key(|i| lines[*i]).unwrap_or(0);
+                lines.rotate_left(least);
+                let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+                format!("the cycle through lines {}", lines.join(", "))
+            }
+        }
+    }
+}
+
+fn both(name: &str, set: &[(&str, f64)]) -> Option<Found> {
+    let (program, _) = load(name, &[]);
+    let set: Vec<_> = set.iter().copied().filter(|(n, _)| program.params.iter().any(|p| p.0 == *n)).collect();
+    let (program, machine) = load(name, &set);
+    let options = RunOptions::default();
+    let graph = graph(&program, &machine, &options).ok()??;
+    let period = period(&graph)?;
+    let ran = warpline_sim::run(&program, &machine, &options).ok()?;
+    let engine = ran.cycles_per_tile.filter(|_| ran.clean())?;
+    let schedulers = machine.get("core.schedulers").unwrap_or(1.0) as usize;
+    Some(Found { program, schedulers, graph, period, engine })
+}
+
+fn all() -> Vec<(&'static str, Found)> {
+    let names: Vec<_> =
+        warpline_scenarios::embedded_names().into_iter().filter(|n| !n.starts_with("museum/")).collect();
+    names.into_par_iter().filter_map(|n| Some((n, both(n, LONG)?))).collect()
+}
+
+#[test]
+fn the_engine_never_beats_the_bound_and_meets_it_where_agents_do_not_queue() {
+    let all = all();
+    for (name, found) in &all {
+        let beaten = BEATEN.iter().any(|(n, _)| n == name);
+        assert_eq!(found.ratio() > 1.001, beaten, "{name}: {} against {}", found.period.cycles, found.engine);
+    }
+    let met: Vec<&str> = all.iter().filter(|(_, f)| (f.ratio() - 1.0).abs() < 0.001).map(|(n, _)| *n).collect();
+    assert!(met.len() >= 24, "{met:?}");
+    for name in ["hopper/tma_warp_specialized", "blackwell/gemm_1sm", "hopper/pingpong", "metal/triple_buffer"] {
+        assert!(met.contains(&name), "{name} is not met");
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/period.md");
+    let text = page(&all);
+    if std::env::var("WARPLINE_PERIOD").is_ok_and(|v| v == "write") {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap_or_default(),
+        text,
+        "WARPLINE_PERIOD=write writes docs/period.md anew"
+    );
+}
+
+/// design.md 9: a ring's step takes the larger of its round trip over its stages and what its tensor work takes.
+#[test]
+fn a_ring_takes_its_round_trip_over_its_stages_or_its_work() {
+    for (name, size) in [("blackwell/gemm_1sm", 128.0), ("hopper/tma_warp_specialized", 128.0)] {
+        let of = |stages: f64| {
+            both(name, &[("m", size), ("n", size), ("k", 16384.0), ("stages", stages)]).expect("it has a period")
+        };
+        let trip = of(1.0).period.cycles;
+        let work = of(6.0).period.cycles;
+        for stages in [1.0, 2.0, 3.0, 4.0, 6.0] {
+            let found = of(stages);
+            let (period, engine) = (found.period.cycles, found.engine);
+            assert!((period / engine - 1.0).abs() < 0.002, "{name}, {stages} stages: {period} against {engine}");
+            let law = work.max(trip / stages);
+            assert!((period / law - 1.0).abs() < 0.02, "{name}, {stages} stages: {period} against the law's {law}");
+        }
+    }
+}
+
+fn page(all: &[(&str, Found)]) -> String {
+    let mut s = String::from(
+        "# The steady period from what waits for what\n\n\
+         Written by `tests/it/period.rs`; nothing here is written by hand. Each scenario with K = 8192 on few CTAs, `core` fidelity.\n\n\
+         A kernel's events and what each waits for do not depend on when they happen. Folded over a period of its main loop they are a\n\
+         graph whose edges have a latency and a number of periods; no order of events goes round a cycle faster than the sum of its\n\
+         latencies over the sum of its periods. The largest such ratio, or the work that a period asks of a resource if that is more, is\n\
+         the period that the kernel could have if no agent queued for another's resource (`study/src/period.rs`). The engine finds its\n\
+         own by running. Where the two are the same the loop is at its bound, and the last column says what to change; where the engine\n\
+         takes longer, the rest is queueing between agents: warps that issue, load and multiply on the same units at the same time.\n\n\
+         | scenario | steps of a period | cycles a step | the engine's | of it | bound by |\n|---|---|---|---|---|---|\n",
+    );
+    for (name, f) in all {
+        let p = &f.period;
+        let note = BEATEN.iter().find(|(n, _)| n == name).map_or(String::new(), |(_, why)| format!("; {why}"));
+        let _ = writeln!(
+            s,
+            "| {name} | {} | {:.1} | {:.1} | {:.1} % | {}{note} |",
+            p.steps,
+            p.cycles,
+            f.engine,
+            100.0 * f.ratio(),
+            f.bound()
+        );
+    }
+    s
+}
