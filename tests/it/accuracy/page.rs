@@ -75,7 +75,7 @@ pub(super) fn page(sample: &[Row], ours: &[Row], sweep: &Sweep, others: &[Other]
         };
         let _ = writeln!(s, "| {tile} | {knee} | {} |", list.iter().map(cell).collect::<Vec<_>>().join(", "));
     }
-    s += "\n<a id=\"others\"></a>\n## Others' results\n\nRatios of two results, so that a clock nobody recorded drops out; the kernels are the nearest there are here.\n\n";
+    s += "\n<a id=\"others\"></a>\n## Others' results\n\nRatios of two results, so that a clock nobody recorded drops out, and one time that was measured in cycles; the kernels are the nearest there are here, and no number was chosen to meet a row.\n\n";
     s += "| what | predicted | measured | error | source | why |\n|---|---|---|---|---|---|\n";
     for r in others {
         let (p, m, e) = (r.predicted, r.measured, signed(r.error()));
@@ -127,6 +127,6 @@ const REASONS: &str = "
 * **Clocks.** The measured rows of one kernel differ by up to 8 % between sessions with no change but the clock.
 
 Not here, for want of a kernel or of numbers: the RTX PRO 6000's stage sweep (no machine file for sm_120: its L2, issue and occupancy
-numbers were not found), Gluon's Blackwell tables and gau-nernst's ladders (epilogues that their texts do not give), FlashAttention-3's
-ablation (only the whole kernel is written here), rhrnald's depths (one CTA a core, enforced in a way the sources do not say).
+numbers were not found), the steps of gau-nernst's ladders on pairs of SMs and on the MI300X (epilogues and register buffers that their
+texts do not give), FlashAttention-3's ablation (only the whole kernel is written here).
 ";
