@@ -37,6 +37,11 @@ const LONGEST: usize = 64;
 /// Steps that a run must have: all that comes before and behind the loop is little beside them.
 const LEAST: usize = 96;
 
+/// Events of a kind that belong to the ends of the run, where there are no more.
+const FEW: usize = 8;
+/// Periods that a run must have.
+const LEAST_PERIODS: usize = 10;
+
 /// An edge of the periodic graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Arc {
@@ -60,8 +65,8 @@ pub fn period(g: &Graph) -> Option<Period> {
         classes.entry(*e).or_default().push(i as u32);
     }
     // What comes now and then belongs to the ends of the run.
-    classes.retain(|_, list| list.len() * LONGEST > g.steps.len());
-    (1..=LONGEST).find_map(|steps| folded(g, &classes, steps))
+    classes.retain(|_, list| list.len() >= FEW && list.len() * LONGEST > g.steps.len());
+    (1..=LONGEST.min(g.steps.len() / LEAST_PERIODS)).find_map(|steps| folded(g, &classes, steps))
 }
 
 /// The period, if the events come again after so many steps.
@@ -184,8 +189,7 @@ fn closed(by: &[Option<usize>], arcs: &[Arc]) -> Option<Cycle> {
         // Round once: `at` may be where a walk without a cycle ended.
         let mut cycle = Cycle { ticks: 0, periods: 0, nodes: Vec::new() };
         let mut n = at;
-        loop {
-            let Some(i) = by[n] else { break };
+        while let Some(i) = by[n] {
             cycle.nodes.push(n as u32);
             cycle.ticks += arcs[i].ticks;
             cycle.periods += arcs[i].periods;

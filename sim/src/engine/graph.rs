@@ -340,17 +340,24 @@ impl<'w> Walk<'w> {
     /// An agent gets to an operation, loops on the way included.
     fn begin(&mut self, a: AgentId, kind: Kind, pc: u32) -> u32 {
         let begin = self.event(kind, a, pc);
+        let loops = self.loops(a);
         let agent = &mut self.agents[a as usize];
-        let loops = std::mem::take(&mut agent.loops);
+        agent.loops = 0;
         if let Some(at) = agent.at {
-            self.edge(at, begin, (loops as f64 * self.timing.costs.loop_).ceil() as u64);
+            self.edge(at, begin, loops);
         }
         begin
+    }
+
+    /// Ticks of the loop iterations on the way to an agent's operation.
+    fn loops(&self, a: AgentId) -> u64 {
+        (self.agents[a as usize].loops as f64 * self.timing.costs.loop_).ceil() as u64
     }
 
     fn did(&mut self, a: AgentId, pc: u32, did: &Did, before: &[(u32, u32, i64)]) {
         let Instr::Op { op, cost } = &self.world.program().code[pc as usize] else { return };
         let blocked = self.agents[a as usize].blocked.take();
+        let loops = self.loops(a);
         let waits = !matches!(op, Op::Named { sync: false, .. } | Op::ClusterArrive { .. });
         let ended = self.world.touched.iter().find_map(|on| if let On::Meet(ix) = on { Some(*ix) } else { None });
         let ended = ended.filter(|_| waits);
@@ -400,7 +407,8 @@ impl<'w> Walk<'w> {
             let done = usize::try_from(phase).ok().and_then(|p| self.phases[ix as usize].get(p).copied());
             if let Some(done) = done {
                 let event = self.event(Kind::Woken, a, pc);
-                self.edge(done, event, self.timing.costs.mbar_wake.ceil() as u64);
+                // Who is woken pays for the loops on the way then.
+                self.edge(done, event, self.timing.costs.mbar_wake.ceil() as u64 + loops);
                 woken = Some(event);
             }
         }
@@ -490,7 +498,7 @@ impl<'w> Walk<'w> {
             join(woken, &self.prober.lags(pc, did, self.world.agents()[a as usize], true).from_begin);
         }
         for (s, (number, event)) in lags.served.iter().zip(&served) {
-            self.out.work.push((begin, *number, s.busy));
+            self.out.work.push((*event, *number, s.busy));
             self.agents[stream as usize].served.insert(*number, *event);
         }
         if ready.is_some() {

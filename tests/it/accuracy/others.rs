@@ -104,7 +104,7 @@ const ASKED: &[Asked] = &[
         measured: 735.96 / 1054.00,
         first: (RING, &[RING_SIZE, &[("tile_k", 128.0), ("stages", 2.0)]]),
         second: Some(RING_BASE),
-        why: "ours has a warp that does nothing but load, and is at the tensor pipe's rate with three buffers; Gluon's loop loads and multiplies from the same warps",
+        why: "ours has a warp that does nothing but load; Gluon's loop loads and multiplies from the same warps, and has little in flight with two buffers",
     },
     Asked {
         what: "four buffers of K 64 / three",
@@ -112,7 +112,7 @@ const ASKED: &[Asked] = &[
         measured: 1175.70 / 1054.00,
         first: (RING, &[RING_SIZE, &[("stages", 4.0)]]),
         second: Some(RING_BASE),
-        why: "the same: nothing is left for a fourth buffer to hide",
+        why: "open; a wave goes at the pace of its first here (DEVIATIONS.md 1), which a short ring feels most",
     },
     Asked {
         what: "K = 512 / K = 16384, four buffers",
