@@ -44,6 +44,8 @@ pub struct Flight {
     pub(super) expects: Option<i64>,
     /// Mailboxes that get a value.
     pub(super) posts: SmallVec<[(usize, i64); 2]>,
+    /// Pieces it reads and writes until it lands, where the caller keeps that.
+    pub(super) touches: Vec<(u32, bool)>,
 }
 
 impl Flight {
@@ -63,6 +65,7 @@ impl Flight {
             fills: None,
             expects: None,
             posts: SmallVec::new(),
+            touches: Vec::new(),
         }
     }
 

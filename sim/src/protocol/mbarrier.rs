@@ -300,7 +300,9 @@ impl World<'_> {
                 // The bit stands for the newest phase of that parity the waiter can know to be complete, or the next:
                 // with h completed phases known to it, phase h if its parity fits, else h − 1 (semantics.md 2).
                 let v = self.number(a, e)?;
-                let h = self.rows.clock(self.agent_row(a), self.mbar_comp(ix)) as i64;
+                // Where every order is made, the bit answers as the hardware's does: for the phase that is open or the last.
+                let known = self.rows.clock(self.agent_row(a), self.mbar_comp(ix)) as i64;
+                let h = if self.rows.is_off() { phase } else { known };
                 self.judge(Judged::Op(Binary::Rem, v, 2));
                 self.judge(Judged::Op(Binary::Rem, h, 2));
                 if h & 1 == v & 1 { h } else { h - 1 }

@@ -76,7 +76,7 @@ impl World<'_> {
         list
     }
 
-    fn meet_of(&self, kind: MeetKind) -> MeetIx {
+    pub(super) fn meet_of(&self, kind: MeetKind) -> MeetIx {
         let (c, w) = (self.prog.cluster, self.prog.warps);
         match kind {
             MeetKind::Cta(cta) => cta,

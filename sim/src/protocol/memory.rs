@@ -341,7 +341,7 @@ impl World<'_> {
     }
 
     /// The pieces of other objects that share a footprint's storage.
-    fn aliased(&self, f: &Foot) -> Vec<(Foot, usize)> {
+    pub(super) fn aliased(&self, f: &Foot) -> Vec<(Foot, usize)> {
         let l = &self.layouts[f.obj as usize];
         let mut list = Vec::new();
         for &(obj, slot) in &l.aliases[f.slot as usize] {

@@ -180,16 +180,7 @@ impl World<'_> {
         did: &mut MoveDid,
     ) -> Result<(), Blocked> {
         let Some(bar) = signals else { return Ok(()) };
-        let ctas: SmallVec<[u32; 4]> = match multicast {
-            Some(m) => {
-                let mask = self.eval(a, m)?;
-                if mask <= 0 || mask >> self.prog.cluster != 0 {
-                    return Err(super::world::Fault::Mask(mask).into());
-                }
-                (0..self.prog.cluster).filter(|c| mask >> c & 1 == 1).collect()
-            }
-            None => smallvec![e.dst.cta],
-        };
+        let ctas = self.copies_to(a, multicast, e.dst.cta)?;
         did.copies = ctas.len() as u32;
         let mut f = Flight::new(a, pc);
         for cta in ctas {
@@ -208,9 +199,24 @@ impl World<'_> {
         Ok(())
     }
 
+    /// The CTAs that a copy goes to: those of its mask, or the one its place names.
+    pub(super) fn copies_to(
+        &self,
+        a: AgentId,
+        multicast: Option<&Expr>,
+        own: u32,
+    ) -> Result<SmallVec<[u32; 4]>, Blocked> {
+        let Some(m) = multicast else { return Ok(smallvec![own]) };
+        let mask = self.eval(a, m)?;
+        if mask <= 0 || mask >> self.prog.cluster != 0 {
+            return Err(super::world::Fault::Mask(mask).into());
+        }
+        Ok((0..self.prog.cluster).filter(|c| mask >> c & 1 == 1).collect())
+    }
+
     /// The barrier a copy into one CTA signals: that CTA's own, or with `@cta` (`.cta_group::2`) the one of its pair whose
     /// rank has the parity of the CTA named.
-    fn signal_in(&self, a: AgentId, bar: &BarRef, cta: u32, multicast: bool) -> Result<MbarIx, Blocked> {
+    pub(super) fn signal_in(&self, a: AgentId, bar: &BarRef, cta: u32, multicast: bool) -> Result<MbarIx, Blocked> {
         let named = self.bars(a, bar)?[0];
         let (at, stages) = (self.mbar_cta(named), self.prog.mbars[bar.bar as usize].stages);
         let to = match (&bar.at, multicast) {

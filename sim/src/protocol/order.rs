@@ -35,6 +35,8 @@ pub(super) struct Rows {
     sealed: Option<usize>,
     cells: Vec<u32>,
     free: Vec<RowId>,
+    /// Nothing is kept, and whatever is asked is in order: for a search that makes every order itself.
+    off: bool,
 }
 
 impl Rows {
@@ -42,7 +44,16 @@ impl Rows {
         let parts = 2 + timed as usize + sealed as usize;
         let cells = vec![0; parts * components * rows];
         let (timed, sealed) = (timed.then_some(2), sealed.then_some(parts - 1));
-        Rows { n: components, parts, timed, sealed, cells, free: Vec::new() }
+        Rows { n: components, parts, timed, sealed, cells, free: Vec::new(), off: false }
+    }
+
+    /// Keeps no order from now on.
+    pub(super) fn turn_off(&mut self) {
+        (self.cells, self.free, self.timed, self.sealed, self.off) = (Vec::new(), Vec::new(), None, None, true);
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        self.off
     }
 
     pub(super) fn components(&self) -> u32 {
@@ -56,6 +67,9 @@ impl Rows {
 
     /// A row for a flight, with the contents of another.
     pub(super) fn snapshot(&mut self, of: RowId) -> RowId {
+        if self.off {
+            return of;
+        }
         let from = self.range(of);
         if let Some(r) = self.free.pop() {
             let at = self.range(r).start;
@@ -69,11 +83,16 @@ impl Rows {
     }
 
     pub(super) fn release(&mut self, r: RowId) {
-        self.free.push(r);
+        if !self.off {
+            self.free.push(r);
+        }
     }
 
     /// Everything before `from` is now also before `into`.
     pub(super) fn join(&mut self, into: RowId, from: RowId) {
+        if self.off {
+            return;
+        }
         let (i, f) = (self.range(into).start, self.range(from).start);
         for k in 0..self.parts * self.n {
             let v = self.cells[f + k];
@@ -85,6 +104,9 @@ impl Rows {
     }
 
     pub(super) fn clock(&self, r: RowId, comp: u32) -> u32 {
+        if self.off {
+            return u32::MAX;
+        }
         self.cells[self.range(r).start + comp as usize]
     }
 
@@ -100,6 +122,9 @@ impl Rows {
 
     /// A component's clock of which it is known that it has been reached.
     pub(super) fn reached(&self, r: RowId, comp: u32) -> u32 {
+        if self.off {
+            return u32::MAX;
+        }
         self.cells[self.range(r).start + self.timed.unwrap_or(0) * self.n + comp as usize]
     }
 
@@ -120,7 +145,8 @@ impl Rows {
     fn clocks(&self, r: RowId, comp: u32) -> impl Iterator<Item = usize> + use<> {
         let first = self.range(r).start + comp as usize;
         let n = self.n;
-        std::iter::once(first).chain(self.timed.map(move |part| first + part * n))
+        let seen = (!self.off).then_some(first);
+        seen.into_iter().chain(self.timed.map(move |part| first + part * n))
     }
 
     pub(super) fn has(&self, r: RowId, e: Epoch) -> bool {
@@ -135,11 +161,14 @@ impl Rows {
 
     /// Whether a proxy fence on the way covers it.
     pub(super) fn fenced(&self, r: RowId, e: Epoch) -> bool {
-        self.cells[self.range(r).start + self.n + e.comp as usize] >= e.clock
+        self.off || self.cells[self.range(r).start + self.n + e.comp as usize] >= e.clock
     }
 
     /// A proxy fence: what happened before is covered from here on, of the components named.
     pub(super) fn fence(&mut self, r: RowId, covers: impl Fn(u32) -> bool) {
+        if self.off {
+            return;
+        }
         let s = self.range(r).start;
         for k in (0..self.n).filter(|k| covers(*k as u32)) {
             self.cells[s + self.n + k] = self.cells[s + self.n + k].max(self.cells[s + k]);

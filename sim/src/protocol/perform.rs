@@ -11,7 +11,7 @@ use super::stream::StreamKind;
 use super::world::{Fault, On, World};
 
 /// How the lanes of a warp execute an operation.
-enum Aligned {
+pub(super) enum Aligned {
     /// All together, once.
     Warp,
     /// Each for itself: loads, stores, arithmetic.
@@ -20,7 +20,7 @@ enum Aligned {
     Own,
 }
 
-fn alignment(op: &Op) -> Aligned {
+pub(super) fn alignment(op: &Op) -> Aligned {
     match op {
         Op::Move { how: How::TmemLd | How::TmemSt, .. } | Op::Mma { kind: MmaKind::Warp, .. } => Aligned::Warp,
         Op::Move { how: How::TmaLoad | How::TmaStore, .. } => Aligned::Own,

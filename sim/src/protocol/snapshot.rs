@@ -141,7 +141,6 @@ impl World<'_> {
             s.same(st.groups.len() as u64 + ((st.flying.len() as u64) << 32));
             s.clock(comp, st.issued);
             s.clock(comp, st.landed);
-            s.clock(comp, st.committed);
             st.groups.iter().for_each(|g| s.clock(comp, *g));
             st.flying.iter().for_each(|(g, n)| {
                 s.clock(comp, *g);
@@ -241,7 +240,7 @@ impl World<'_> {
             out.extend([m.generation as u64, m.arrived as u64, m.needed as u64, m.who as u64, (m.who >> 64) as u64]);
         }
         for s in &self.streams {
-            out.extend([s.issued as u64, s.landed as u64, s.committed as u64, s.groups.len() as u64]);
+            out.extend([s.issued as u64, s.landed as u64, s.groups.len() as u64]);
         }
         out.extend(self.filling.iter().map(|f| *f as u64));
         out.extend(self.mail.iter().map(|v| *v as u64));

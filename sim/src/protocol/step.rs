@@ -165,44 +165,45 @@ const CONTROL_LIMIT: u32 = 1 << 22;
 impl World<'_> {
     /// Performs an agent's next operation, or says what it waits for.
     pub fn step(&mut self, a: AgentId) -> Step {
-        let mut loops = 0;
-        for _ in 0..CONTROL_LIMIT {
-            let state = &self.agents[a as usize];
-            if state.ended {
-                return Step::Ended;
-            }
-            let pc = state.pc;
-            let prog = self.prog;
-            let next = match &prog.code[pc as usize] {
-                Instr::Op { op, .. } => {
-                    return match self.perform(a, pc, op) {
-                        Ok(did) => {
-                            self.agents[a as usize].pc = pc + 1;
-                            Step::Did { pc, loops, did }
-                        }
-                        Err(Blocked::On(on)) => Step::Blocked { pc, loops, on },
-                        Err(Blocked::Fault(f)) => self.broken(a, pc, &f),
-                    };
-                }
-                Instr::End => {
-                    self.end(a, pc);
-                    return Step::Ended;
-                }
-                control => self.control(a, pc, control),
-            };
-            match next {
-                Ok(to) => {
-                    if matches!(prog.code[pc as usize], Instr::Jump(_)) && to <= pc {
-                        loops += 1;
-                        self.judge(Judged::Again);
-                    }
-                    self.agents[a as usize].pc = to;
-                }
-                Err(f) => return self.broken(a, pc, &f),
-            }
+        if self.agents[a as usize].ended {
+            return Step::Ended;
         }
-        let pc = self.agents[a as usize].pc;
-        self.broken(a, pc, &Fault::Endless)
+        let (pc, loops) = match self.go_on(a) {
+            Ok(at) => at,
+            Err(f) => return self.broken(a, self.agents[a as usize].pc, &f),
+        };
+        let Instr::Op { op, .. } = &self.prog.code[pc as usize] else {
+            self.end(a, pc);
+            return Step::Ended;
+        };
+        match self.perform(a, pc, op) {
+            Ok(did) => {
+                self.agents[a as usize].pc = pc + 1;
+                Step::Did { pc, loops, did }
+            }
+            Err(Blocked::On(on)) => Step::Blocked { pc, loops, on },
+            Err(Blocked::Fault(f)) => self.broken(a, pc, &f),
+        }
+    }
+
+    /// Control flow up to an agent's next operation or its end: where that is, and loop iterations begun on the way.
+    pub(super) fn go_on(&mut self, a: AgentId) -> Result<(u32, u32), Fault> {
+        let mut loops = 0;
+        let prog = self.prog;
+        for _ in 0..CONTROL_LIMIT {
+            let pc = self.agents[a as usize].pc;
+            let instr = &prog.code[pc as usize];
+            if matches!(instr, Instr::Op { .. } | Instr::End) {
+                return Ok((pc, loops));
+            }
+            let to = self.control(a, pc, instr)?;
+            if matches!(instr, Instr::Jump(_)) && to <= pc {
+                loops += 1;
+                self.judge(Judged::Again);
+            }
+            self.agents[a as usize].pc = to;
+        }
+        Err(Fault::Endless)
     }
 
     /// Where an agent goes on behind an instruction of control flow.

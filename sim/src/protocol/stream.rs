@@ -72,7 +72,7 @@ impl StreamKind {
 }
 
 /// One stream of one agent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Stream {
     /// Instructions started.
     pub(super) issued: u32,
@@ -82,8 +82,19 @@ pub(super) struct Stream {
     pub(super) groups: VecDeque<u32>,
     /// Instructions of each operation in flight, oldest first (its last one's number, how many).
     pub(super) flying: VecDeque<(u32, u32)>,
-    /// The last instruction of the newest committed group.
-    pub(super) committed: u32,
+}
+
+impl Clone for Stream {
+    fn clone(&self) -> Stream {
+        Stream { groups: self.groups.clone(), flying: self.flying.clone(), ..*self }
+    }
+
+    // Derived, it would allocate anew.
+    fn clone_from(&mut self, from: &Stream) {
+        (self.issued, self.landed) = (from.issued, from.landed);
+        self.groups.clone_from(&from.groups);
+        self.flying.clone_from(&from.flying);
+    }
 }
 
 impl World<'_> {
@@ -125,7 +136,6 @@ impl World<'_> {
         let issued = self.stream_ref(owner, kind).issued;
         let keep = self.groups_kept;
         let s = self.stream(a, kind);
-        s.committed = issued;
         s.groups.push_back(issued);
         // No wait of the kernel asks about groups further back.
         if s.groups.len() > keep {

@@ -1,0 +1,349 @@
+//! The state of a world in parts, for a search that meets the same parts in millions of states.
+//!
+//! An operation reads and changes a few parts only: its agent, the barriers and slots it names ([`World::needs`]). So what it
+//! does to those is found out once, by taking a fresh world, putting these parts in and stepping it, and holds wherever they
+//! come together again. A bare world ([`World::bare`]) keeps no happens-before: a search makes every order itself.
+
+use crate::ir::{Class, Program};
+
+use super::AgentId;
+use super::flight::{Flight, FlightId};
+use super::mbarrier::Mbar;
+use super::memory::TileKey;
+use super::order::{Access, Epoch};
+use super::stream::{ALL, KINDS, Stream, StreamKind};
+use super::world::{Agent, Rules, World};
+
+/// A part of a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// Which agents have ended.
+    Ended,
+    /// An agent: where it is, its variables, its streams and what it has in flight.
+    Agent(AgentId),
+    /// An mbarrier.
+    Mbar(u32),
+    /// A rendezvous.
+    Meet(u32),
+    /// A piece of a slot.
+    Piece(u32),
+    /// Registers of a CTA to hand out.
+    Pool(u32),
+    /// Which objects are allocated in tensor memory.
+    Tensor,
+}
+
+/// What an agent's part holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AgentPart {
+    pub(super) agent: Agent,
+    pub(super) vars: Vec<i64>,
+    /// Those that something is in or was.
+    pub(super) streams: Vec<(StreamKind, Stream)>,
+    pub(super) flights: Vec<Flight>,
+}
+
+/// What a part holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Held {
+    /// Bits of the agents that have ended.
+    Ended(u128),
+    /// An agent.
+    Agent(Box<AgentPart>),
+    /// An mbarrier.
+    Mbar(Mbar),
+    /// A rendezvous: generation, arrived, needed, and who arrived as bits.
+    Meet(u32, u32, u32, u128),
+    /// A piece: its tile, whether anything wrote it, loads under way into it, and a mailbox's value.
+    Piece(Option<TileKey>, bool, u32, i64),
+    /// Registers.
+    Pool(i64),
+    /// Objects by CTA.
+    Tensor(Vec<(u16, u32)>),
+}
+
+impl<'p> World<'p> {
+    /// A world without happens-before: every access is in order, a parity answers as the hardware's, and only what goes
+    /// wrong in this very order is found.
+    pub fn bare(prog: &'p Program, rules: Rules, cluster: i64) -> World<'p> {
+        let mut w = World::new(prog, rules, cluster, &[]);
+        w.rows.turn_off();
+        (w.proxies, w.tensor_fences, w.unfenced) = (false, false, Vec::new());
+        w.accesses = Some(Vec::new());
+        w
+    }
+
+    /// Makes a world what another world of the same program is. Much faster than a new copy, as it keeps what is allocated.
+    pub fn refresh(&mut self, from: &World<'p>) {
+        let World {
+            prog,
+            rules: _,
+            coords: _,
+            info: _,
+            agents,
+            frame: _,
+            vars,
+            mbars,
+            mbar_base: _,
+            mbar_init,
+            init_fenced,
+            expected_at,
+            expects,
+            arrived,
+            signals,
+            waits,
+            meets,
+            group_size: _,
+            group_lead: _,
+            streams,
+            groups_kept,
+            stream_comps: _,
+            layouts: _,
+            pieces,
+            filling,
+            sums,
+            stored,
+            mail,
+            tmem,
+            pool,
+            flights,
+            free_flights,
+            in_flight,
+            rows,
+            proxies: _,
+            tensor_fences: _,
+            unfenced,
+            more_tiles,
+            elected_at: _,
+            written: _,
+            reads,
+            accesses,
+            judged,
+            touched,
+            unordered,
+            findings,
+        } = from;
+        debug_assert!(std::ptr::eq(*prog, self.prog), "of one program");
+        self.agents.clone_from(agents);
+        self.vars.clone_from(vars);
+        self.mbars.clone_from(mbars);
+        self.mbar_init.clone_from(mbar_init);
+        self.init_fenced.clone_from(init_fenced);
+        self.expected_at.clone_from(expected_at);
+        self.expects.clone_from(expects);
+        self.arrived.clone_from(arrived);
+        self.signals.clone_from(signals);
+        self.waits.clone_from(waits);
+        self.meets.clone_from(meets);
+        self.streams.clone_from(streams);
+        self.groups_kept = *groups_kept;
+        self.pieces.clone_from(pieces);
+        self.filling.clone_from(filling);
+        self.sums.clone_from(sums);
+        self.stored.clone_from(stored);
+        self.mail.clone_from(mail);
+        self.tmem.clone_from(tmem);
+        self.pool.clone_from(pool);
+        self.flights.clone_from(flights);
+        self.free_flights.clone_from(free_flights);
+        self.in_flight = *in_flight;
+        self.rows.clone_from(rows);
+        self.unfenced.clone_from(unfenced);
+        self.more_tiles.clone_from(more_tiles);
+        self.reads = *reads;
+        self.accesses.clone_from(accesses);
+        self.judged.clone_from(judged);
+        self.touched.clone_from(touched);
+        self.unordered = *unordered;
+        self.findings.clone_from(findings);
+    }
+
+    /// All parts, in a fixed order.
+    pub fn parts(&self) -> Vec<Part> {
+        let list = |n: usize, part: fn(u32) -> Part| (0..n as u32).map(part);
+        std::iter::once(Part::Ended)
+            .chain(list(self.agents.len(), Part::Agent))
+            .chain(list(self.mbars.len(), Part::Mbar))
+            .chain(list(self.meets.len(), Part::Meet))
+            .chain(list(self.pieces.len(), Part::Piece))
+            .chain(list(self.pool.len(), Part::Pool))
+            .chain([Part::Tensor])
+            .collect()
+    }
+
+    /// Control flow of an agent up to its next operation or its end; false where a number on the way has no meaning.
+    pub fn settle(&mut self, a: AgentId) -> bool {
+        match self.go_on(a) {
+            Ok(_) => true,
+            Err(f) => {
+                self.broken(a, self.agents[a as usize].pc, &f);
+                false
+            }
+        }
+    }
+
+    /// Whose part a flight is in: the agent that keeps its stream, or its own.
+    fn keeper(&self, f: &Flight) -> AgentId {
+        f.streams.first().map_or(f.agent, |&(kind, _)| self.stream_owner(f.agent, kind))
+    }
+
+    /// The flights of an agent's part, in the part's order.
+    pub fn flights_of(&self, a: AgentId) -> Vec<FlightId> {
+        let mine = |id: &FlightId| self.flight(*id).is_some_and(|f| self.keeper(f) == a);
+        let mut list: Vec<FlightId> = self.flight_ids().filter(mine).collect();
+        list.sort_by_cached_key(|id| self.flight(*id).map(order_of));
+        list
+    }
+
+    /// What a part holds. Of an agent's flights only what tells what they do.
+    pub fn part(&self, part: Part) -> Held {
+        match part {
+            Part::Ended => {
+                Held::Ended(self.agents.iter().enumerate().fold(0, |bits, (i, a)| bits | (a.ended as u128) << i))
+            }
+            Part::Agent(a) => {
+                let i = a as usize;
+                let bare = |id: &FlightId| {
+                    let f = self.flight(*id)?.clone();
+                    let phases = Default::default();
+                    Some(Flight { releases: None, issued_after: None, epoch: None, follows: None, phases, ..f })
+                };
+                let used = self.streams[i * KINDS..(i + 1) * KINDS].iter().cloned();
+                Held::Agent(Box::new(AgentPart {
+                    agent: Agent { ended: false, ..self.agents[i].clone() },
+                    vars: self.vars[i * self.frame..(i + 1) * self.frame].to_vec(),
+                    streams: ALL.iter().copied().zip(used).filter(|(_, s)| *s != Stream::default()).collect(),
+                    flights: self.flights_of(a).iter().filter_map(bare).collect(),
+                }))
+            }
+            Part::Mbar(ix) => Held::Mbar(self.mbars[ix as usize].clone()),
+            Part::Meet(ix) => {
+                let m = &self.meets[ix as usize];
+                Held::Meet(m.generation, m.arrived, m.needed, m.who)
+            }
+            Part::Piece(p) => {
+                let p = p as usize;
+                let trace = &self.pieces[p].trace;
+                let written = trace.write.is_some() || !trace.over.is_empty();
+                Held::Piece(self.pieces[p].holds, written, self.filling[p], self.mail[p])
+            }
+            Part::Pool(cta) => Held::Pool(self.pool[cta as usize]),
+            Part::Tensor => {
+                let mut list: Vec<_> = self.tmem.keys().copied().collect();
+                list.sort_unstable();
+                Held::Tensor(list)
+            }
+        }
+    }
+
+    /// Puts a part into a bare world that holds the part of a fresh one.
+    pub fn put(&mut self, part: Part, held: &Held) {
+        let some = Access { epoch: Epoch { comp: 0, clock: 0 }, pc: 0, agent: 0, generic: true, in_order: true };
+        match (part, held) {
+            (Part::Ended, Held::Ended(bits)) => {
+                self.agents.iter_mut().enumerate().for_each(|(i, a)| a.ended = bits >> i & 1 == 1);
+            }
+            (Part::Agent(a), Held::Agent(x)) => {
+                let i = a as usize;
+                let ended = self.agents[i].ended;
+                self.agents[i] = Agent { ended, ..x.agent.clone() };
+                self.vars[i * self.frame..(i + 1) * self.frame].copy_from_slice(&x.vars);
+                for (kind, s) in &x.streams {
+                    self.streams[i * KINDS + *kind as usize].clone_from(s);
+                }
+                for f in &x.flights {
+                    self.launch(f.clone());
+                }
+            }
+            (Part::Mbar(ix), Held::Mbar(m)) => {
+                let ix = ix as usize;
+                self.mbars[ix] = m.clone();
+                // In every order that a search makes, it is after its `init`.
+                self.mbar_init[ix] = m.live.then_some(some);
+                self.init_fenced[ix] = true;
+            }
+            (Part::Meet(ix), &Held::Meet(generation, arrived, needed, who)) => {
+                let m = &mut self.meets[ix as usize];
+                (m.generation, m.arrived, m.needed, m.who) = (generation, arrived, needed, who);
+                m.first = (arrived > 0).then(|| (who.trailing_zeros().min(127), 0));
+            }
+            (Part::Piece(p), &Held::Piece(holds, written, filling, mail)) => {
+                let p = p as usize;
+                self.pieces[p].holds = holds;
+                self.pieces[p].trace.write = written.then_some(some);
+                (self.filling[p], self.mail[p]) = (filling, mail);
+            }
+            (Part::Pool(cta), Held::Pool(n)) => self.pool[cta as usize] = *n,
+            (Part::Tensor, Held::Tensor(list)) => self.tmem = list.iter().map(|x| (*x, some)).collect(),
+            _ => debug_assert!(false, "{part:?} cannot hold {held:?}"),
+        }
+    }
+
+    /// Remembers what a flight reads and writes until it lands.
+    pub fn under_way(&mut self, id: FlightId, touches: Vec<(u32, bool)>) {
+        if let Some(f) = &mut self.flights[id as usize] {
+            f.touches = touches;
+        }
+    }
+
+    /// The pieces of registers that a warp of a CTA holds, in order.
+    pub fn registers_of(&self, a: AgentId) -> Vec<u32> {
+        let who = self.info[a as usize];
+        let mut list = Vec::new();
+        for (l, o) in self.layouts.iter().zip(&self.prog.objects) {
+            if o.class == Class::Reg {
+                let each = l.slots * l.pieces;
+                let first = l.base + (who.cta * self.prog.warps + who.warp) * each;
+                list.extend(first..first + each);
+            }
+        }
+        list
+    }
+}
+
+impl Held {
+    /// The instruction an agent is at.
+    pub fn pc(&self) -> Option<u32> {
+        match self {
+            Held::Agent(x) => Some(x.agent.pc),
+            _ => None,
+        }
+    }
+
+    /// An mbarrier's completed phases; nothing for one that is not initialised.
+    pub fn phase(&self) -> Option<u32> {
+        match self {
+            Held::Mbar(m) if m.live => Some(m.phase),
+            _ => None,
+        }
+    }
+
+    /// Whether one of an agent's flights will come to an mbarrier.
+    pub fn comes_to(&self, bar: u32) -> bool {
+        let to = |f: &Flight| f.delivers.iter().any(|d| d.0 == bar) || f.arrives.iter().any(|x| x.0 == bar);
+        matches!(self, Held::Agent(x) if x.flights.iter().any(to))
+    }
+
+    /// Whether a flight that others can notice is in a stream of an agent's flight of this place, and has to wait for it.
+    pub fn holds_back(&self, place: usize) -> bool {
+        let Held::Agent(x) = self else { return false };
+        let Some(one) = x.flights.get(place) else { return false };
+        let noticed = |f: &Flight| !(f.delivers.is_empty() && f.arrives.is_empty() && f.posts.is_empty());
+        let shares = |f: &Flight| f.streams.iter().any(|s| one.streams.iter().any(|t| s.0 == t.0));
+        x.flights.iter().enumerate().any(|(i, f)| i != place && noticed(f) && shares(f))
+    }
+
+    /// An agent's flights, in the part's order: instruction, and the pieces it reads and writes until it lands.
+    pub fn under_way(&self) -> impl Iterator<Item = (u32, &[(u32, bool)])> {
+        let list = match self {
+            Held::Agent(x) => x.flights.as_slice(),
+            _ => &[],
+        };
+        list.iter().map(|f| (f.pc, f.touches.as_slice()))
+    }
+}
+
+/// A key that depends on what flights are, not on where they are kept.
+fn order_of(f: &Flight) -> impl Ord + use<> {
+    (f.agent, f.pc, f.streams.clone(), f.delivers.clone(), f.arrives.clone())
+}

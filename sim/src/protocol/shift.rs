@@ -1,0 +1,128 @@
+//! A part as it would be periods later, or in the hands of another agent.
+
+use crate::ir::{Class, Instr};
+
+use super::AgentId;
+use super::mbarrier::Mbar;
+use super::memory::TileKey;
+use super::parts::{Held, Part};
+use super::stream::KINDS;
+use super::world::World;
+
+/// By how much each counter of a world moves in a period of its main loop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rates {
+    vars: Vec<i64>,
+    streams: Vec<i64>,
+    mbars: Vec<i64>,
+    meets: Vec<i64>,
+    pieces: Vec<([i64; 2], i64)>,
+}
+
+impl World<'_> {
+    /// How far each counter has moved since an earlier state of the same program.
+    pub fn rates(&self, earlier: &World<'_>) -> Rates {
+        let by = |now: u32, then: u32| now as i64 - then as i64;
+        let each = self.pieces.iter().zip(&earlier.pieces);
+        let tiles = each.map(|(now, then)| match (now.holds, then.holds) {
+            (Some(x), Some(y)) => [x.at[0] - y.at[0], x.at[1] - y.at[1]],
+            _ => [0, 0],
+        });
+        Rates {
+            vars: self.vars.iter().zip(&earlier.vars).map(|(now, then)| now - then).collect(),
+            streams: self.streams.iter().zip(&earlier.streams).map(|(s, t)| by(s.issued, t.issued)).collect(),
+            mbars: self.mbars.iter().zip(&earlier.mbars).map(|(m, l)| by(m.phase, l.phase)).collect(),
+            meets: self.meets.iter().zip(&earlier.meets).map(|(m, l)| by(m.generation, l.generation)).collect(),
+            pieces: tiles.zip(self.mail.iter().zip(&earlier.mail).map(|(m, l)| m - l)).collect(),
+        }
+    }
+
+    /// What a part holds `periods` later, if it holds this now.
+    pub fn moved(&self, part: Part, held: &Held, rates: &Rates, periods: i64) -> Held {
+        let add = |x: u32, by: i64| (x as i64 + by * periods) as u32;
+        match (part, held) {
+            (Part::Agent(a), Held::Agent(x)) => {
+                let i = a as usize;
+                let mut x = x.clone();
+                for (v, by) in x.vars.iter_mut().zip(&rates.vars[i * self.frame..]) {
+                    *v += by * periods;
+                }
+                // Groups are numbered by the stream they are in, whoever keeps it.
+                let rate = |kind| rates.streams[self.stream_owner(a, kind) as usize * KINDS + kind as usize];
+                for (kind, s) in x.streams.iter_mut().map(|(kind, s)| (*kind, s)) {
+                    let by = rate(kind);
+                    if self.stream_owner(a, kind) == a {
+                        (s.issued, s.landed) = (add(s.issued, by), add(s.landed, by));
+                    }
+                    s.groups.iter_mut().for_each(|g| *g = add(*g, by));
+                    s.flying.iter_mut().for_each(|f| f.0 = add(f.0, by));
+                }
+                if let Some((meet, g)) = &mut x.agent.waits_in {
+                    *g = add(*g, rates.meets[*meet as usize]);
+                }
+                if let Some(g) = &mut x.agent.cluster_arrived {
+                    *g = add(*g, rates.meets[self.prog.cluster as usize]);
+                }
+                for f in &mut x.flights {
+                    for (kind, seq) in &mut f.streams {
+                        *seq = add(*seq, rate(*kind));
+                    }
+                    for (bar, _, phase) in &mut f.delivers {
+                        *phase = add(*phase, rates.mbars[*bar as usize]);
+                    }
+                    for (p, v) in &mut f.posts {
+                        *v += rates.pieces[*p].1 * periods;
+                    }
+                }
+                Held::Agent(x)
+            }
+            (Part::Mbar(ix), Held::Mbar(m)) => {
+                Held::Mbar(Mbar { phase: add(m.phase, rates.mbars[ix as usize]), ..m.clone() })
+            }
+            (Part::Meet(ix), &Held::Meet(g, arrived, needed, who)) => {
+                Held::Meet(add(g, rates.meets[ix as usize]), arrived, needed, who)
+            }
+            (Part::Piece(p), Held::Piece(holds, written, filling, mail)) => {
+                let ([r, c], by) = rates.pieces[p as usize];
+                let at = |k: TileKey| TileKey { at: [k.at[0] + r * periods, k.at[1] + c * periods], ..k };
+                Held::Piece(holds.map(at), *written, *filling, mail + by * periods)
+            }
+            _ => held.clone(),
+        }
+    }
+
+    /// What a part of one agent holds, as it would be where another agent of the same text held it. `pieces` are their
+    /// registers.
+    pub fn renamed(&self, held: &Held, (from, to): (AgentId, AgentId), pieces: (&[u32], &[u32])) -> Held {
+        let piece = |p: u32| pieces.0.iter().position(|q| *q == p).map_or(p, |i| pieces.1[i]);
+        match held {
+            Held::Agent(x) => {
+                let mut x = x.clone();
+                for f in &mut x.flights {
+                    f.agent = if f.agent == from { to } else { f.agent };
+                    f.touches.iter_mut().for_each(|t| t.0 = piece(t.0));
+                }
+                Held::Agent(x)
+            }
+            Held::Piece(Some(k), written, filling, mail)
+                if self.prog.objects[k.obj as usize].class == Class::Reg && k.at[0] == self.member(from) =>
+            {
+                let k = TileKey { at: [self.member(to), k.at[1]], ..*k };
+                Held::Piece(Some(k), *written, *filling, *mail)
+            }
+            _ => held.clone(),
+        }
+    }
+
+    /// How many periods an agent's counters are past their start; `None` for one whose variables do not move or that is at
+    /// its end.
+    pub fn periods_of(&self, a: AgentId, held: &Held, rates: &Rates) -> Option<i64> {
+        let Held::Agent(x) = held else { return None };
+        if matches!(self.prog.code[x.agent.pc as usize], Instr::End) {
+            return None;
+        }
+        let by = &rates.vars[a as usize * self.frame..(a as usize + 1) * self.frame];
+        let past = x.vars.iter().zip(by).filter(|(_, by)| **by > 0).map(|(v, by)| v.div_euclid(*by));
+        past.min()
+    }
+}
