@@ -10,7 +10,7 @@ use warpline_verify::{Need, Outcome, Verdict, Violation, properties};
 use crate::failure::Failure;
 use crate::json::{FindingObject, PlaceObject, WaitingObject, finding_objects, place, text, waiting_objects};
 use crate::schedule::{self, ScheduleFile};
-use crate::verdict::{ASSUMPTIONS, ENGINE, Sifted, Verified, word};
+use crate::verdict::{ASSUMPTIONS, Sifted, Verified, engine, word};
 
 /// Schema of `warpline verify --json`.
 pub const VERIFY: &str = "warpline.verify/1";
@@ -164,9 +164,9 @@ pub(crate) fn object(v: &Verified) -> VerifyObject<'_> {
         trip_counts: range(r),
         varied: v.varied.as_ref().map(|p| p.meaning.as_str()),
         turns: v.turned(),
-        states: r.steps,
+        states: r.searched.map_or(r.steps, |n| n as u64),
         wall_s: v.wall_s,
-        engine: ENGINE,
+        engine: engine(r),
         period: r.period,
         compared: r.compared,
         fences: s.fences.list().into(),
@@ -279,7 +279,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::cli::{Cli, Command, Verify};
+    use crate::cli::{Cli, Command, Orders, Verify};
     use crate::console::{Console, Look};
     use crate::json::tests::{documented, paths};
     use crate::verdict;
@@ -311,7 +311,8 @@ mod tests {
         let verified: Vec<String> = ["blackwell/level2_2sm", "mla/proj_k16", "blackwell/level2_2sm_fixed"]
             .iter()
             .map(|name| {
-                let mut v = verdict::verify(&console, name, &parsed(name).proof, true).expect("verifies");
+                let mut v =
+                    verdict::verify(&console, name, (&parsed(name).proof, Orders::default()), true).expect("verifies");
                 if let (Some(x), true) = (&mut v.verdict.violation, *name == "mla/proj_k16") {
                     let (agent, needs) = (String::from("w0"), String::from("an arrival"));
                     let waits_for = String::from("a barrier");
@@ -330,7 +331,7 @@ mod tests {
             .collect();
         assert_eq!(fields(&verified), documented(VERIFY));
         let name = "blackwell/level2_2sm";
-        let v = verdict::verify(&console, name, &parsed(name).proof, false).expect("verifies");
+        let v = verdict::verify(&console, name, (&parsed(name).proof, Orders::default()), false).expect("verifies");
         let file = text(&schedule::of(&v).expect("a fault")).expect("serialisable");
         assert_eq!(fields(&[file]), documented(schedule::SCHEDULE));
         let name = "cdna/two_step_ahead";

@@ -9,7 +9,7 @@ use warpline_verify::{
     AtTrips, AtTurns, Options, Outcome, Redundancy, Suggested, Trips, Value, Verdict, Witness, verify_varied,
 };
 
-use crate::cli::{Proof, Subject};
+use crate::cli::{Orders, Proof, Subject};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::load::{self, Loaded};
@@ -49,7 +49,9 @@ impl Varied {
 }
 
 /// How a verdict was reached, in words.
-pub(crate) const ENGINE: &str = "one run, happens-before";
+pub(crate) fn engine(v: &Verdict) -> &'static str {
+    if v.searched.is_some() { "search of every order" } else { "one run, happens-before" }
+}
 
 impl Verified {
     /// How the turns of the loop around the main loop were varied, where the verdict is for all of them, or a fault was
@@ -157,24 +159,30 @@ fn verdict(subject: &Loaded, at: Option<AtTrips<'_>>, trips: Option<&Trips<'_>>,
     verify_varied(&subject.program, warpline_verify::Varied { steps: at, turns }, subject.rules(), options)
 }
 
-fn options(proof: &Proof) -> Options {
-    Options { max_trips: proof.max_trips, max_steps: proof.max_steps }
+pub(crate) fn options(proof: &Proof) -> Options {
+    Options { max_trips: proof.max_trips, max_steps: proof.max_steps, ..Options::default() }
 }
 
 /// Verifies what a command line names, with a sign of life; with `mend`, looks for a change that mends a fault.
-pub(crate) fn verify(console: &Console, name: &str, proof: &Proof, mend: bool) -> Result<Verified, Failure> {
+pub(crate) fn verify(
+    console: &Console,
+    name: &str,
+    (proof, orders): (&Proof, Orders),
+    mend: bool,
+) -> Result<Verified, Failure> {
     let _progress = Progress::start(console.look.progress, format!("verifying {name}"));
-    decide(name, proof, mend)
+    decide(name, proof, orders, mend)
 }
 
 /// Verifies a scenario or kernel; with `mend`, looks for a change that mends a fault.
-pub(crate) fn decide(name: &str, proof: &Proof, mend: bool) -> Result<Verified, Failure> {
+pub(crate) fn decide(name: &str, proof: &Proof, orders: Orders, mend: bool) -> Result<Verified, Failure> {
     let subject = subject(name, proof)?;
     let start = Instant::now();
     let rules = subject.rules();
     let options = options(proof);
     let (verdict, varied, broken, witness, suggested) = varied(&subject, |at, trips| {
-        let verdict = verdict(&subject, at, trips, options);
+        let (engine, max_states) = (orders.engine.into(), orders.max_states as usize);
+        let verdict = verdict(&subject, at, trips, Options { engine, max_states, ..options });
         let x = verdict.violation.as_ref();
         let broken = x.and_then(|x| match (x.trips, x.turns) {
             (Some(n), Some(t)) => trips?.turned(n, t),

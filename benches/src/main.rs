@@ -1,8 +1,9 @@
 //! Measures and prints one table as CSV: `cargo run --release -p warpline-benches -- PATH-OF-WARPLINE > results/....csv`;
-//! with `device` for the path, whole launches; with `shown` and the path, what people look at: viewer, charts, traces.
+//! with `device` for the path, whole launches; with `search`, the search of every order; with `shown` and the path, what people look at: viewer, charts, traces.
 #![allow(clippy::unwrap_used)] // a measurement that fails ends here
 
 mod device;
+mod search;
 mod shown;
 
 use std::hint::black_box;
@@ -61,6 +62,9 @@ fn main() {
     println!("# rustc: {}", output("rustc", &["--version"]));
     if std::env::args().nth(1).is_some_and(|a| a == "device") {
         return device::print(TIMES);
+    }
+    if std::env::args().nth(1).is_some_and(|a| a == "search") {
+        return search::print(TIMES);
     }
     if std::env::args().nth(1).is_some_and(|a| a == "shown") {
         return shown::print(TIMES, std::env::args().nth(2).as_deref());

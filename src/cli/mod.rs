@@ -25,7 +25,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use draw::{Colours, Gantt, Report, Second, Size, Theme, Trace, TraceFormat, View};
 pub use hardware::{Calibrate, Emit, Target, Validate};
 pub use kernel::{Completions, Expand, Fmt, List, Models, New, Plan};
-pub use proof::{Barriers, Explain, Export, Format, Language, Proof, Verify};
+pub use proof::{Barriers, Explain, Export, Format, Language, Orders, Proof, Verify};
 pub use run::{Check, Compare, Merge, Run, Sweep, SweepOutput, Whatif};
 pub use values::{FenceLevel, Setting};
 use values::{fence, setting};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use warpline_verify::Options;
+use warpline_verify::{Engine, Options};
 
 use super::values::{fence, setting};
 use super::{FenceLevel, Setting, Subject};
@@ -32,6 +32,46 @@ pub struct Proof {
     pub max_steps: u64,
 }
 
+/// How to decide a scenario.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Orders {
+    /// How to decide: by happens-before over one run, by a search of every order, or by a search where one run does not decide
+    #[arg(long, value_enum, default_value_t = Decide::Auto)]
+    pub engine: Decide,
+
+    /// Give up a search after this many states, with exit status 3
+    #[arg(long, value_name = "N", default_value_t = Options::MAX_STATES as u64, value_parser = clap::value_parser!(u64).range(1..=1 << 31))]
+    pub max_states: u64,
+}
+
+impl Default for Orders {
+    fn default() -> Orders {
+        Orders { engine: Decide::Auto, max_states: Options::MAX_STATES as u64 }
+    }
+}
+
+/// How to decide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Decide {
+    /// One run, and a search where that does not decide
+    #[default]
+    Auto,
+    /// One run, happens-before
+    Graph,
+    /// A search of every order
+    Search,
+}
+
+impl From<Decide> for Engine {
+    fn from(d: Decide) -> Engine {
+        match d {
+            Decide::Auto => Engine::Auto,
+            Decide::Graph => Engine::Graph,
+            Decide::Search => Engine::Search,
+        }
+    }
+}
+
 impl Proof {
     /// The proof of what a run is of.
     pub(crate) fn of(subject: &Subject) -> Proof {
@@ -55,6 +95,10 @@ pub struct Verify {
     /// How.
     #[command(flatten)]
     pub proof: Proof,
+
+    /// By what.
+    #[command(flatten)]
+    pub orders: Orders,
 
     /// What to print
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]

@@ -3,13 +3,12 @@
 use warpline_plan::{Question, plan as search};
 use warpline_scenarios::pipeline::Ask;
 use warpline_sim::RunOptions;
-use warpline_verify::Options;
 
 use crate::cli::Plan;
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::progress::Progress;
-use crate::{json_plan, load, output, show};
+use crate::{json_plan, load, output, show, verdict};
 
 pub(super) fn plan(args: &Plan, console: &mut Console) -> Result<Status, Failure> {
     let subject = load::load_proof(&args.scenario, &args.proof, Ask::default())?;
@@ -24,7 +23,7 @@ pub(super) fn plan(args: &Plan, console: &mut Console) -> Result<Status, Failure
         set: &subject.program.params.iter().cloned().collect(),
         machine: &subject.machine,
         rules: subject.rules(),
-        proof: Options { max_trips: args.proof.max_trips, max_steps: args.proof.max_steps },
+        proof: verdict::options(&args.proof),
         run,
         stages: args.stages,
         most: args.max_candidates as usize,

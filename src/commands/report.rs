@@ -1,6 +1,6 @@
 //! `warpline report`.
 
-use crate::cli::{Proof, Report};
+use crate::cli::{Orders, Proof, Report};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::load;
@@ -13,7 +13,12 @@ pub(super) fn report(args: &Report, console: &mut Console) -> Result<Status, Fai
     let kept = ran.subject.schedule.is_some();
     let verified = match args.no_verify || kept {
         true => None,
-        false => Some(verdict::verify(console, &args.subject.scenario, &Proof::of(&args.subject), true)?),
+        false => Some(verdict::verify(
+            console,
+            &args.subject.scenario,
+            (&Proof::of(&args.subject), Orders::default()),
+            true,
+        )?),
     };
     let counterexample = verified.as_ref().map_or(Ok(None), |v| replayed(args, v, console))?;
     let claims = match kept {

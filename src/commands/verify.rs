@@ -16,7 +16,7 @@ pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Fai
                 "verify the scenario alone: `warpline verify S --schedule-out FILE`",
             ));
         }
-        let gate = gate::verify(console, subjects, &args.proof);
+        let gate = gate::verify(console, subjects, &args.proof, args.orders);
         if !args.quiet {
             let text = gate::text(&gate, format, console.paint())?;
             console.print(&text)?;
@@ -26,7 +26,7 @@ pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Fai
         }
         return Ok(gate.status());
     };
-    let verified = verdict::verify(console, name, &args.proof, !args.no_suggestion)?;
+    let verified = verdict::verify(console, name, (&args.proof, args.orders), !args.no_suggestion)?;
     if let Some(path) = &args.schedule_out {
         match schedule::of(&verified) {
             Some(file) => output::write(console, path, crate::json::text(&file)?.as_bytes())?,

@@ -68,7 +68,7 @@ mod tests {
         let Command::Verify(args) = cli.command else { unreachable!("verify was asked for") };
         let mut subjects = Subjects::find(&args.scenarios);
         subjects.left_out.push(("x.toml".to_string(), "it is another's"));
-        let text = json(&verify(&console, subjects, &args.proof)).expect("serialisable");
+        let text = json(&verify(&console, subjects, &args.proof, args.orders)).expect("serialisable");
         let mut found = BTreeSet::new();
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         // A result has a table of its own.

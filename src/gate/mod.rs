@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::cli::{Format, Proof};
+use crate::cli::{Format, Orders, Proof};
 use crate::console::{Console, Paint};
 use crate::failure::{Failure, Status};
 use crate::progress::Progress;
@@ -63,11 +63,11 @@ impl Gate {
 
 /// Verifies all of them; one that cannot be read does not keep the others from it. No change
 /// that mends a fault is looked for.
-pub(crate) fn verify(console: &Console, subjects: Subjects, proof: &Proof) -> Gate {
+pub(crate) fn verify(console: &Console, subjects: Subjects, proof: &Proof, orders: Orders) -> Gate {
     let start = Instant::now();
     let progress = Progress::of(console.look.progress, subjects.list.len(), "verifying".to_string());
     let one = |(name, failure): (String, Option<Failure>)| {
-        let result = failure.map_or_else(|| verdict::decide(&name, proof, false), Err);
+        let result = failure.map_or_else(|| verdict::decide(&name, proof, orders, false), Err);
         progress.step();
         Entry { name, result }
     };

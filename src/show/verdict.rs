@@ -11,7 +11,7 @@ use super::summary::{field, head};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
 use crate::load::Loaded;
-use crate::verdict::{ASSUMPTIONS, ENGINE, Varied, Verified};
+use crate::verdict::{ASSUMPTIONS, Varied, Verified, engine};
 
 /// Everything about one verdict.
 pub(crate) fn verdict(v: &Verified, paint: Paint) -> String {
@@ -84,7 +84,7 @@ fn scope(v: &Verified) -> String {
         Some(p) => format!("; the state recurs every {p} steps"),
         None => String::new(),
     };
-    let mut text = field("Engine", &format!("{ENGINE}{period}"));
+    let mut text = field("Engine", &format!("{}{period}", engine(r)));
     if let Some(e) = &v.subject.expect {
         let met = match v.as_expected() {
             Some(true) => "as it is",
@@ -116,6 +116,9 @@ fn scope(v: &Verified) -> String {
         "Reads",
         &format!("{} of {} in the last run say which tile they expect", count(with as i64), count(all as i64)),
     );
+    if let Some(n) = r.searched {
+        text += &field("States", &count(n as i64));
+    }
     text += &field("Steps", &format!("{}, in {:.3} s", count(r.steps as i64), v.wall_s));
     text + "\n"
 }

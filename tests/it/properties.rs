@@ -4,6 +4,7 @@ mod check;
 mod laws;
 mod mutate;
 mod search;
+mod searches;
 
 use std::collections::BTreeMap;
 

@@ -39,6 +39,7 @@ mod exprs;
 mod further;
 mod limits;
 mod nested;
+mod orders;
 mod pair;
 mod promela;
 mod properties;
@@ -67,7 +68,7 @@ pub use promela::{Inexpressible, promela};
 pub use properties::{Property, properties};
 pub use random::{Walk, WalkEnd, walk};
 pub use redundancy::{Need, Redundancy, Removal, redundancy};
-pub use search::{Found, Searched, search};
+pub use search::{Found, Move, Searched, Settings, search, search_every};
 pub use suggest::{Allowed, Suggested, Suggestion, Value, suggest};
 pub use trips::Trips;
 pub use witness::{Meeting, Pair, Told, Witness, witness};
@@ -79,11 +80,32 @@ pub struct Options {
     pub max_trips: i64,
     /// Steps of agents in one run, at most.
     pub max_steps: u64,
+    /// How to decide.
+    pub engine: Engine,
+    /// States of a search of every order, at most.
+    pub max_states: usize,
+}
+
+/// How a verdict is reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// By happens-before over one run.
+    #[default]
+    Graph,
+    /// The same; where that does not decide, by a search of every order.
+    Auto,
+    /// By a search of every order ([`search_every`]).
+    Search,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { max_trips: Self::MAX_TRIPS, max_steps: Self::MAX_STEPS }
+        Options {
+            max_trips: Self::MAX_TRIPS,
+            max_steps: Self::MAX_STEPS,
+            engine: Engine::Graph,
+            max_states: Self::MAX_STATES,
+        }
     }
 }
 
@@ -92,6 +114,10 @@ impl Options {
     pub const MAX_TRIPS: i64 = 160;
     /// Steps of agents in one run, unless the caller says otherwise: seconds of work.
     pub const MAX_STEPS: u64 = 20_000_000;
+    /// States of a search, unless the caller says otherwise: seconds of work.
+    pub const MAX_STATES: usize = 1_000_000;
+    /// States of a search that nobody asked for, at most.
+    const UNASKED: usize = 200_000;
 }
 
 /// What was decided.
@@ -158,6 +184,8 @@ pub struct Verdict {
     pub compared: Option<i64>,
     /// Reads that state the tile they expect, of all reads, in the longest run.
     pub reads: (u64, u64),
+    /// States looked at, where a search of every order reached the verdict.
+    pub searched: Option<usize>,
 }
 
 impl Verdict {
@@ -166,8 +194,11 @@ impl Verdict {
         matches!(self.outcome, Outcome::Proved | Outcome::Bounded { .. })
     }
 
-    /// Whether it holds for all that another verdict holds for.
+    /// Whether it holds for all that another verdict holds for; a search does not see all that one run does.
     pub fn as_far_as(&self, other: &Verdict) -> bool {
+        if self.searched.is_some() && other.searched.is_none() {
+            return false;
+        }
         match (&self.outcome, &other.outcome) {
             (Outcome::Proved, _) => true,
             (Outcome::Bounded { trips: a, .. }, Outcome::Bounded { trips: b, .. }) => match (a, b) {
@@ -225,8 +256,13 @@ pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Opt
         turns: None,
         compared: None,
         reads: (0, 0),
+        searched: None,
     };
     v.classes.dedup();
+    if options.engine == Engine::Search {
+        v.outcome = orders::decide(given, at.steps, rules, options.max_states, &classes, &mut v);
+        return v;
+    }
     v.outcome = match decide(given, at, rules, options, &classes, &mut v) {
         Ok(Reach::All) => Outcome::Proved,
         Ok(Reach::Only(trips, why)) => Outcome::Bounded { trips, why },
@@ -234,6 +270,18 @@ pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Opt
             Some(x) => {
                 v.violation = Some(x);
                 Outcome::Violated
+            }
+            None if options.engine == Engine::Auto => {
+                let states = options.max_states.min(Options::UNASKED);
+                match orders::decide(given, at.steps, rules, states, &classes, &mut v) {
+                    Outcome::GaveUp { why: more } => {
+                        v.searched = None;
+                        Outcome::GaveUp {
+                            why: format!("{why} (a search of every order does not decide either: {more})"),
+                        }
+                    }
+                    outcome => outcome,
+                }
             }
             None => Outcome::GaveUp { why },
         },

@@ -10,7 +10,8 @@ use crate::{Outcome, Verdict};
 pub struct Property {
     /// Its name.
     pub name: &'static str,
-    /// `proved`, `bounded`, `violated`, `undecided` (another was violated first), `gave up`.
+    /// `proved`, `bounded`, `violated`, `undecided` (another was violated first), `gave up`, `not looked at` (a search of
+    /// every order does not see it).
     pub verdict: &'static str,
 }
 
@@ -56,6 +57,17 @@ const TABLE: [(&str, By); 19] = [
     ("range", Kinds(&[FindingKind::Range])),
 ];
 
+/// Whether an order of steps shows that a property does not hold.
+fn seen(by: &By) -> bool {
+    use FindingKind::*;
+    match by {
+        Kinds(kinds) => {
+            kinds.iter().all(|k| matches!(k, Deadlock | Raw | War | Waw | TxBytes | ArrivalCount | Divergent | Range))
+        }
+        Codes(codes) => codes.contains(&Code::TripCounts),
+    }
+}
+
 /// The properties of a verdict, in a fixed order.
 pub fn properties(v: &Verdict) -> Vec<Property> {
     let violated = |by: &By| {
@@ -64,6 +76,7 @@ pub fn properties(v: &Verdict) -> Vec<Property> {
         })
     };
     let of = |by| match v.outcome {
+        Outcome::Proved | Outcome::Bounded { .. } if v.searched.is_some() && !seen(by) => "not looked at",
         Outcome::Proved => "proved",
         Outcome::Bounded { .. } => "bounded",
         Outcome::Violated if violated(by) => "violated",

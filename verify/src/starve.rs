@@ -42,7 +42,8 @@ pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) 
     orders.into_iter().find_map(|(ahead, behind)| Run::new(first.clone(), max_steps).go(&ahead, &behind))
 }
 
-struct Run<'p> {
+/// A run in some order, with what it takes to make it again.
+pub(crate) struct Run<'p> {
     world: World<'p>,
     /// In flight, with the turn in which it lands.
     flying: VecDeque<(FlightId, Turn)>,
@@ -56,7 +57,7 @@ struct Run<'p> {
 }
 
 impl<'p> Run<'p> {
-    fn new(world: World<'p>, max_steps: u64) -> Run<'p> {
+    pub(crate) fn new(world: World<'p>, max_steps: u64) -> Run<'p> {
         let n = world.agents().len();
         let (started, blocked) = (vec![0; n], vec![None; n]);
         let (flying, turns) = (VecDeque::new(), Vec::new());
@@ -64,10 +65,10 @@ impl<'p> Run<'p> {
     }
 
     /// Those ahead as far as they can, then flights, oldest first, then one operation of those behind.
-    fn go(mut self, ahead: &[AgentId], behind: &[AgentId]) -> Option<Wrong> {
+    pub(crate) fn go(mut self, ahead: &[AgentId], behind: &[AgentId]) -> Option<Wrong> {
         loop {
             let moved = ahead.iter().any(|a| self.step(*a)) || self.land() || behind.iter().any(|a| self.step(*a));
-            if self.world.findings.iter().any(|f| !f.note) {
+            if self.faulty() {
                 return Some(self.wrong(Vec::new()));
             }
             if self.steps > self.max_steps || (self.world.ended() && self.flying.is_empty()) {
@@ -82,7 +83,7 @@ impl<'p> Run<'p> {
     }
 
     /// One operation; whether anything changed.
-    fn step(&mut self, a: AgentId) -> bool {
+    pub(crate) fn step(&mut self, a: AgentId) -> bool {
         self.steps += 1;
         let ended = self.world.agent_ended(a);
         let moved = match self.world.step(a) {
@@ -117,7 +118,22 @@ impl<'p> Run<'p> {
         true
     }
 
-    fn wrong(self, hang: Vec<Waiting>) -> Wrong {
+    /// The flight of this place among those that an agent keeps lands; `None` where there is none.
+    pub(crate) fn land_of(&mut self, a: AgentId, place: usize) -> Option<()> {
+        let flight = *self.world.flights_of(a).get(place)?;
+        let at = self.flying.iter().position(|(f, _)| *f == flight)?;
+        let (flight, turn) = self.flying.remove(at)?;
+        self.world.land(flight);
+        self.turns.push(turn);
+        Some(())
+    }
+
+    /// Whether something went wrong.
+    pub(crate) fn faulty(&self) -> bool {
+        self.world.findings.iter().any(|f| !f.note)
+    }
+
+    pub(crate) fn wrong(self, hang: Vec<Waiting>) -> Wrong {
         let trail = self.trail.told(&self.world);
         let findings = self.world.findings.iter().filter(|f| !f.note).cloned().collect();
         Wrong { findings, hang, trail, turns: self.turns }

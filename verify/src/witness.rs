@@ -19,7 +19,7 @@ use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, FindingKind, Waiting};
 use warpline_sim::schedule::{Act, Move, Schedule};
 
-use crate::{Violation, starve};
+use crate::{Violation, orders, starve};
 use run::{Goal, Setting};
 
 pub(crate) use run::Turn;
@@ -86,11 +86,11 @@ pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u
     let turns = run::turns(&set, max_steps);
     let fault = violation.findings.first();
     let goal = fault.map_or(Goal::Hang, Goal::Same);
-    // A fault that this run does not meet was found in an order that holds a warp back.
-    let found = run::attempt(&set, &turns, &goal, true).or_else(|| {
-        let late = starve::wrong(prog, rules, violation.cluster, max_steps)?;
-        run::attempt(&set, &late.turns, &goal, true)
-    })?;
+    // A fault that this run does not meet was found in an order that holds a warp back, or by a search of every order.
+    let kept = |x: starve::Wrong| run::attempt(&set, &x.turns, &goal, true);
+    let found = run::attempt(&set, &turns, &goal, true)
+        .or_else(|| kept(starve::wrong(prog, rules, violation.cluster, max_steps)?))
+        .or_else(|| kept(orders::wrong(prog, rules, violation.cluster)?))?;
     // Where all have to stand still, nobody can be left out.
     let found = if fault.is_some() { shorten::shorten(&set, found, &goal) } else { found };
     let turned = fault.filter(|f| turnable(f)).and_then(|f| turn(&set, &found, f));

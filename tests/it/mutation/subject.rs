@@ -7,12 +7,14 @@ use warpline_sim::engine::{rules, supported};
 use warpline_sim::ir::{Fence, Instr, Op, Program};
 use warpline_sim::machine::Machine;
 use warpline_sim::protocol::agents;
-use warpline_verify::{AtTrips, Change, Edit, Found, Options, Outcome, Trips, Verdict, search, verify, walk};
+use warpline_verify::{
+    AtTrips, Change, Edit, Engine, Found, Options, Outcome, Settings, Trips, Verdict, search, verify, walk,
+};
 
 use super::fate::Fate;
 
 /// A mutant may make a loop endless; no run of these kernels takes half as many steps.
-const OPTIONS: Options = Options { max_trips: 160, max_steps: 1_000_000 };
+const OPTIONS: Options = Options { max_trips: 160, max_steps: 1_000_000, engine: Engine::Graph, max_states: 0 };
 /// Moves of a random schedule.
 const MOVES: u64 = 100_000;
 /// Trip counts at which a mutant is held to schedules drawn at random.
@@ -120,7 +122,7 @@ impl Subject {
     /// A fault that a search of every order finds within so many states, at the smallest trip count that has a loop.
     pub(super) fn searched(&self, trips: Option<&Trips<'_>>, edit: &Edit, states: usize) -> Option<Found> {
         let program = self.short(trips, edit, &SHORT).into_iter().next()?;
-        let found = search(&program, rules(&self.machine), 0, states).found;
+        let found = search(&program, rules(&self.machine), 0, Settings::of(states)).found;
         (!matches!(found, Found::Clean | Found::TooMany)).then_some(found)
     }
 
@@ -128,7 +130,7 @@ impl Subject {
     /// parts that no access cuts. Then it is no judge of the mutants.
     pub(super) fn search_errs(&self, trips: Option<&Trips<'_>>, states: usize) -> bool {
         let program = trips.and_then(|t| t.at(SHORT[0])).unwrap_or_else(|| self.program.clone());
-        let found = search(&program, rules(&self.machine), 0, states).found;
+        let found = search(&program, rules(&self.machine), 0, Settings::of(states)).found;
         !matches!(found, Found::Clean | Found::TooMany)
     }
 
@@ -137,6 +139,6 @@ impl Subject {
         if programs.iter().any(|p| agents(p).len() > SEARCHED.2) {
             return false;
         }
-        programs.iter().all(|p| search(p, rules(&self.machine), 0, SEARCHED.1).found == Found::Clean)
+        programs.iter().all(|p| search(p, rules(&self.machine), 0, Settings::of(SEARCHED.1)).found == Found::Clean)
     }
 }

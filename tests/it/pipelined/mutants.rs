@@ -9,7 +9,7 @@ use warpline::Status;
 use warpline_scenarios::{Inputs, compile};
 use warpline_sim::protocol::Rules;
 use warpline_tests::{TempDir, warpline};
-use warpline_verify::{Change, Edit, Options, Outcome, Trips, edits, verify, walk};
+use warpline_verify::{Change, Edit, Engine, Options, Outcome, Trips, edits, verify, walk};
 
 use super::command::PLAIN;
 use super::machine;
@@ -36,7 +36,12 @@ fn fate(text: &str, edit: &Edit, rules: Rules) -> Fate {
     let trips = Trips::find(&whole, with).unwrap();
     let at = |n: i64| edit.apply(&trips.at(n)?).ok();
     let Ok(mutant) = edit.apply(&whole) else { return Fate::Refused };
-    let v = verify(&mutant, Some(&at), rules, Options { max_trips: 160, max_steps: 1_000_000 });
+    let v = verify(
+        &mutant,
+        Some(&at),
+        rules,
+        Options { max_trips: 160, max_steps: 1_000_000, engine: Engine::Graph, max_states: 0 },
+    );
     match v.outcome {
         Outcome::Violated => Fate::Caught,
         Outcome::GaveUp { .. } => Fate::Undecided,

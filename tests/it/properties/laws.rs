@@ -7,7 +7,7 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::FindingKind;
 use warpline_strategies::{Bounds, Family, Mutant, Protocol};
-use warpline_verify::{Found, Options, Outcome, Verdict, search, verify, walk};
+use warpline_verify::{Found, Options, Outcome, Settings, Verdict, search, verify, walk};
 
 use super::cases;
 
@@ -25,7 +25,7 @@ fn one_trip_count(program: &Program, rules: Rules) -> Verdict {
 
 /// The verifier that decides from one run, against a search of every order that knows nothing of happens-before.
 fn engines_agree(program: &Program, rules: Rules) -> Result<(), String> {
-    let found = search(program, rules, 0, STATES).found;
+    let found = search(program, rules, 0, Settings::of(STATES)).found;
     let v = one_trip_count(program, rules);
     let wrong = v.outcome == Outcome::Violated;
     let kinds: Vec<_> = v.violation.iter().flat_map(|x| x.findings.iter().map(|f| f.kind)).collect();
@@ -88,7 +88,6 @@ fn small() -> Bounds {
     Bounds { producers: 1..=2, consumers: 1..=2, stages: 1..=3, tiles: 0..=7, ..Bounds::default() }
 }
 
-// Reduced against unreduced search belongs here once the search has a switch for it: `search(.., reduced: bool)`.
 proptest! {
     #![proptest_config(cases(24))]
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpline_scenarios::{Inputs, compile};
 use warpline_sim::report::FindingKind;
 use warpline_strategies::{Family, Protocol};
-use warpline_verify::{Found, Options, Outcome, search, verify};
+use warpline_verify::{Found, Options, Outcome, Settings, search, verify};
 
 use super::mutate::mutations;
 
@@ -17,7 +17,7 @@ fn both(ring: &Protocol, text: &str) -> Option<(Outcome, Vec<FindingKind>, Found
     let machine = warpline_models::embedded(ring.machine).unwrap();
     let program = compile("protocol.pipe", text, &Inputs { set: &BTreeMap::new(), cores: None }).ok()?;
     let rules = warpline_sim::engine::rules(&machine);
-    let searched = search(&program, rules, 0, STATES);
+    let searched = search(&program, rules, 0, Settings::of(STATES));
     let verdict = verify(&program, None, rules, Options::default());
     let kinds = verdict.violation.iter().flat_map(|v| v.findings.iter().map(|f| f.kind)).collect();
     (searched.found != Found::TooMany).then_some((verdict.outcome, kinds, searched.found))

@@ -1,10 +1,23 @@
 //! The protocols that Spin decided (`oracles/spin`: Promela models of a warp-specialised TMA ring and of a Metal pipeline
 //! with one barrier a step, and the recorded results): the same verdicts, for every trip count at once.
 
-use super::{Verdict, kernel};
+use warpline_tests::TempDir;
+
+use super::{Verdict, kernel, verify};
 
 /// One producer, `consumers` warps, `stages` slots.
 fn tma_ring(stages: u32, consumers: u32, edits: &[(&str, &str)]) -> Verdict {
+    kernel("h200", &ring_text(stages, consumers, edits))
+}
+
+/// The same, by a search of every order.
+fn searched(stages: u32, consumers: u32, edits: &[(&str, &str)]) -> Verdict {
+    let dir = TempDir::new();
+    let file = dir.write("t.pipe", ring_text(stages, consumers, edits));
+    verify(&[&file, "--machine", "h200", "--engine", "search"])
+}
+
+fn ring_text(stages: u32, consumers: u32, edits: &[(&str, &str)]) -> String {
     let mut text = format!(
         "kernel tma_ws(k = 128, stages = {stages})
   let tiles = k / 16
@@ -35,7 +48,7 @@ fn tma_ring(stages: u32, consumers: u32, edits: &[(&str, &str)]) -> Verdict {
         assert_eq!(text.matches(from).count(), 1, "`{from}`");
         text = text.replace(from, to);
     }
-    kernel("h200", &text)
+    text
 }
 
 #[test]
@@ -65,6 +78,26 @@ fn the_rings_planted_bugs_are_found() {
     let v = tma_ring(3, 2, &[("wait empty[i % stages] for i / stages - 1", "wait empty[i % stages] parity 1")]);
     assert_ne!(v.word(), "proved", "{:#}", v.json);
     assert_ne!(v.word(), "bounded", "{:#}", v.json);
+}
+
+#[test]
+fn a_search_of_every_order_says_the_same_for_all_trip_counts_at_once() {
+    for (stages, consumers) in [(2, 2), (3, 2), (3, 3)] {
+        let v = searched(stages, consumers, &[]);
+        assert_eq!((v.word(), v.json["trip_counts"].as_str()), ("bounded", Some("all")), "{:#}", v.json);
+        assert_eq!(v.json["engine"], "search of every order");
+        assert_eq!(v.json["properties"]["deadlock"], "bounded");
+        assert_eq!(v.json["properties"]["missing fence"], "not looked at");
+    }
+    searched(3, 2, &[("for i / stages - 1", "for i / stages")]).violated("deadlock", "wait empty").first_at(1);
+    let quiet = [("arrive empty[i % stages] per warp", "if warp > 1: arrive empty[i % stages] per warp")];
+    searched(3, 2, &quiet).violated("deadlock", "wait empty").first_at(4);
+    let early = [
+        ("      arrive empty[i % stages] per warp\n", ""),
+        ("      lds a", "      arrive empty[i % stages] per warp\n      lds a"),
+    ];
+    let v = searched(3, 2, &early);
+    assert_eq!(v.word(), "violated", "{:#}", v.json);
 }
 
 /// Two loader and two compute simdgroups, `buffers` slots, `ahead` tiles of look-ahead, one barrier a step.

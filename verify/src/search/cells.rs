@@ -1,0 +1,240 @@
+//! A state as one small number a part.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use warpline_sim::protocol::{AgentId, Held, Part, Rules, Step, World};
+
+use super::Stop;
+use super::classes;
+use super::trips::Texts;
+
+/// What a part holds, as a number of its pool.
+pub(super) type Id = u16;
+
+/// Which parts can change, and which agents are interchangeable.
+pub(super) struct Plan {
+    pub(super) parts: Vec<Part>,
+    /// Agents of one text, each class in order.
+    pub(super) classes: Vec<Vec<AgentId>>,
+    /// Agents whose part others read or change.
+    pub(super) shared: Vec<AgentId>,
+    /// Mbarriers that more than one agent changes.
+    pub(super) written: Vec<u32>,
+}
+
+/// Steps of the run that shows which parts change.
+const LOOK: usize = 4000;
+
+impl Plan {
+    pub(super) fn of(texts: &Texts, rules: Rules, cluster: i64, reduced: bool) -> Plan {
+        let Some(prog) = texts.program(texts.any()) else {
+            return Plan { parts: Vec::new(), classes: Vec::new(), shared: Vec::new(), written: Vec::new() };
+        };
+        let mut world = World::bare(prog, rules, cluster);
+        let classes = if reduced { classes::classes(&world) } else { Vec::new() };
+        let mut parts: Vec<Part> = world.parts();
+        let before: Vec<Held> = parts.iter().map(|p| world.part(*p)).collect();
+        let mut changed = vec![false; parts.len()];
+        let agents = world.agents().len() as AgentId;
+        let mut look = |world: &World<'_>| {
+            for (i, p) in parts.iter().enumerate() {
+                changed[i] = changed[i] || matches!(p, Part::Ended | Part::Agent(_)) || world.part(*p) != before[i];
+            }
+        };
+        for n in 0..LOOK {
+            let a = n as AgentId % agents;
+            if let (Step::Broken, _) | (_, true) = (world.step(a), world.ended()) {
+                break;
+            }
+            // Looking is slow; what an agent does soon shows.
+            if n < 8 * agents as usize || n % 16 == 0 {
+                look(&world);
+            }
+            if n % 3 == 0
+                && let Some(f) = world.landable().first()
+            {
+                world.land(*f);
+            }
+        }
+        look(&world);
+        let mut keep = changed.into_iter();
+        parts.retain(|_| keep.next() == Some(true));
+        Plan { parts, classes, shared: Vec::new(), written: Vec::new() }
+    }
+}
+
+/// What parts of one kind have held.
+#[derive(Default)]
+struct Pool {
+    held: Vec<Held>,
+    ids: FxHashMap<Held, Id>,
+    /// A period back, once it was asked for.
+    back: Vec<Option<Id>>,
+}
+
+/// The parts that a state is made of.
+pub(super) struct Cells {
+    pub(super) parts: Vec<Part>,
+    of: FxHashMap<Part, u16>,
+    /// By cell: its pool. Those of interchangeable agents are in one, held as by the first of their class.
+    pool: Vec<u16>,
+    pools: Vec<Pool>,
+    /// By agent: its cell, then those of its registers.
+    pub(super) own: Vec<Vec<u16>>,
+    /// By agent: the first of its class; itself where it has none.
+    pub(super) first: Vec<AgentId>,
+    /// The pieces of an agent's registers.
+    pub(super) registers: Vec<Vec<u32>>,
+    /// Cells with a mark for each agent: who has ended, who is at a rendezvous.
+    marked: Vec<u16>,
+    /// Members of each class.
+    pub(super) classes: Vec<Vec<AgentId>>,
+}
+
+impl Cells {
+    pub(super) fn new(plan: &Plan, world: &World<'_>) -> Cells {
+        let mut parts = plan.parts.clone();
+        parts.sort_unstable();
+        parts.dedup();
+        let agents = world.agents().len() as AgentId;
+        let mut first: Vec<AgentId> = (0..agents).collect();
+        let registers: Vec<Vec<u32>> = (0..agents).map(|a| world.registers_of(a)).collect();
+        for class in &plan.classes {
+            class.iter().for_each(|a| first[*a as usize] = class[0]);
+            // Of what one changes, all do.
+            for (i, _) in registers[class[0] as usize].iter().enumerate() {
+                let each: Vec<Part> = class.iter().map(|b| Part::Piece(registers[*b as usize][i])).collect();
+                if each.iter().any(|p| parts.contains(p)) {
+                    parts.extend(each);
+                }
+            }
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        let of: FxHashMap<Part, u16> = parts.iter().enumerate().map(|(i, p)| (*p, i as u16)).collect();
+        let own: Vec<Vec<u16>> = (0..agents)
+            .map(|a| {
+                let grouped = plan.classes.iter().any(|c| c.contains(&a));
+                let pieces = registers[a as usize].iter().filter(|_| grouped).map(|p| Part::Piece(*p));
+                std::iter::once(Part::Agent(a)).chain(pieces).filter_map(|p| of.get(&p).copied()).collect()
+            })
+            .collect();
+        let mut pool: Vec<u16> = (0..parts.len() as u16).collect();
+        for class in &plan.classes {
+            for a in class {
+                for (mine, theirs) in own[*a as usize].iter().zip(&own[class[0] as usize]) {
+                    pool[*mine as usize] = *theirs;
+                }
+            }
+        }
+        let pools = parts.iter().map(|_| Pool::default()).collect();
+        let marks = |p: &&u16| matches!(parts[**p as usize], Part::Ended | Part::Meet(_));
+        let marked = (0..parts.len() as u16).collect::<Vec<_>>().iter().filter(marks).copied().collect();
+        Cells { marked, parts, of, pool, pools, own, first, registers, classes: plan.classes.clone() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    pub(super) fn of(&self, part: Part) -> Option<u16> {
+        self.of.get(&part).copied()
+    }
+
+    pub(super) fn held(&self, cell: u16, id: Id) -> &Held {
+        &self.pools[self.pool[cell as usize] as usize].held[id as usize]
+    }
+
+    /// The number of what a cell holds, as by the first of its class.
+    pub(super) fn id(&mut self, cell: u16, held: &Held) -> Result<Id, Stop> {
+        let pool = &mut self.pools[self.pool[cell as usize] as usize];
+        if let Some(id) = pool.ids.get(held) {
+            return Ok(*id);
+        }
+        let id = Id::try_from(pool.held.len()).map_err(|_| Stop::TooMany)?;
+        pool.held.push(held.clone());
+        pool.back.push(None);
+        pool.ids.insert(held.clone(), id);
+        Ok(id)
+    }
+
+    /// The part whose cell stands for those of its pool.
+    pub(super) fn part(&self, cell: u16) -> Part {
+        self.parts[self.pool[cell as usize] as usize]
+    }
+
+    /// What a cell held a period before, by a rule that says so for what it holds.
+    pub(super) fn back(&mut self, cell: u16, id: Id, rule: impl Fn(Part, &Held) -> Held) -> Result<Id, Stop> {
+        let part = self.part(cell);
+        let pool = &self.pools[self.pool[cell as usize] as usize];
+        if let Some(back) = pool.back[id as usize] {
+            return Ok(back);
+        }
+        let held = rule(part, &pool.held[id as usize]);
+        let back = self.id(cell, &held)?;
+        self.pools[self.pool[cell as usize] as usize].back[id as usize] = Some(back);
+        Ok(back)
+    }
+
+    /// By the first of an agent's class, where `held` is the agent's own; or the other way round.
+    pub(super) fn renamed(&self, world: &World<'_>, held: &Held, (from, to): (AgentId, AgentId)) -> Held {
+        if from == to {
+            return held.clone();
+        }
+        world.renamed(held, (from, to), (&self.registers[from as usize], &self.registers[to as usize]))
+    }
+}
+
+impl Cells {
+    /// Sorts what the members of each class hold, with the marks they have at rendezvous. Says who each agent was before, if
+    /// any changed places.
+    pub(super) fn sort(&mut self, row: &mut [Id]) -> Result<Option<Vec<AgentId>>, Stop> {
+        let mut places: Option<Vec<AgentId>> = None;
+        for c in 0..self.classes.len() {
+            let mask = self.classes[c].iter().fold(0u128, |bits, a| bits | 1 << a);
+            // Which have the mark of one and not of another.
+            let marks: SmallVec<[u128; 8]> =
+                self.marked.iter().map(|cell| self.bits(*cell, row[1 + *cell as usize]) & mask).collect();
+            let none = marks.iter().all(|m| *m == 0 || *m == mask);
+            let cells = |a: AgentId| self.own[a as usize].iter().map(|cell| row[1 + *cell as usize]);
+            if none && self.classes[c].windows(2).all(|w| cells(w[0]).le(cells(w[1]))) {
+                continue;
+            }
+            let marked = |a: AgentId| marks.iter().fold(0u64, |all, bits| all << 1 | (bits >> a & 1) as u64);
+            let key = |a: AgentId| -> (SmallVec<[Id; 8]>, u64) { (cells(a).collect(), marked(a)) };
+            let mut held: SmallVec<[_; 16]> = self.classes[c].iter().map(|a| (key(*a), *a)).collect();
+            if held.windows(2).all(|w| w[0].0 <= w[1].0) {
+                continue;
+            }
+            held.sort();
+            let places = places.get_or_insert_with(|| (0..self.first.len() as AgentId).collect());
+            let mut moved: SmallVec<[u128; 8]> = marks.iter().map(|_| 0).collect();
+            for (a, ((ids, _), was)) in self.classes[c].iter().zip(&held) {
+                places[*a as usize] = *was;
+                for (cell, id) in self.own[*a as usize].iter().zip(ids) {
+                    row[1 + *cell as usize] = *id;
+                }
+                moved.iter_mut().zip(&marks).for_each(|(new, old)| *new |= (old >> was & 1) << a);
+            }
+            for k in (0..marks.len()).filter(|k| marks[*k] != moved[*k]) {
+                let cell = self.marked[k];
+                let held = match *self.held(cell, row[1 + cell as usize]) {
+                    Held::Ended(bits) => Held::Ended(bits & !mask | moved[k]),
+                    Held::Meet(g, arrived, needed, who) => Held::Meet(g, arrived, needed, who & !mask | moved[k]),
+                    ref other => other.clone(),
+                };
+                row[1 + cell as usize] = self.id(cell, &held)?;
+            }
+        }
+        Ok(places)
+    }
+
+    /// The marks of agents that a cell holds.
+    fn bits(&self, cell: u16, id: Id) -> u128 {
+        match *self.held(cell, id) {
+            Held::Ended(bits) => bits,
+            Held::Meet(.., who) => who,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Past which moves of others a move can be shifted.
+
+use warpline_sim::ir::{Instr, Op};
+use warpline_sim::protocol::{AgentId, Held, Part};
+
+use super::Stop;
+use super::kinds::{Made, Mover, What, Writer};
+use super::table::Tables;
+
+impl Tables<'_> {
+    /// Remembers who alone changes an mbarrier once it is initialised.
+    pub(super) fn sees_writes(
+        &mut self,
+        a: AgentId,
+        (parts, before): (&[Part], &[(Part, Held)]),
+        made: &Made,
+    ) -> Result<(), Stop> {
+        for (p, now) in parts.iter().zip(&made.held) {
+            let Part::Mbar(bar) = *p else { continue };
+            let was = before.iter().find(|(q, _)| q == p).map(|(_, was)| was);
+            let init = was.is_none_or(|was| was.phase().is_none()) && now.phase().is_some();
+            if init || was == Some(now) {
+                continue;
+            }
+            match self.writer[bar as usize] {
+                Writer::None => self.writer[bar as usize] = Writer::One(a),
+                Writer::One(b) if b != a => return Err(Stop::Written(bar)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What a move can be shifted past.
+    pub(super) fn mover(
+        &self,
+        a: AgentId,
+        what: What,
+        (parts, before): (&[Part], &[(Part, Held)]),
+        made: &Made,
+    ) -> Mover {
+        let me = before.first().map(|(_, held)| held);
+        let flight: Vec<(u32, bool)> = match (what, me) {
+            (What::Land(i), Some(held)) => {
+                held.under_way().nth(i as usize).map_or(Vec::new(), |(_, touches)| touches.to_vec())
+            }
+            _ => Vec::new(),
+        };
+        let touches = if what == What::Step { &made.touches } else { &flight };
+        let was = |p: &Part| before.iter().find(|(q, _)| q == p).map(|(_, was)| was);
+        let mut signals = false;
+        // Its own, or what it touches, changed only where it writes.
+        let mut its = |(p, now): (&Part, &Held)| match p {
+            Part::Agent(b) => *b == a,
+            Part::Piece(x) => {
+                let written = was(p).is_some_and(|was| was != now);
+                self.private[*x as usize] || touches.iter().any(|(y, writes)| x == y && (*writes || !written))
+            }
+            // Of a barrier that it alone changes, others see the phase only.
+            Part::Mbar(bar) => {
+                signals = true;
+                let one = matches!(self.writer[*bar as usize], Writer::None | Writer::One(_));
+                let phase = was(p).and_then(Held::phase);
+                let coming = me.is_none_or(|me| me.comes_to(*bar));
+                what == What::Step && one && phase.is_some() && phase == now.phase() && !coming
+            }
+            _ => false,
+        };
+        let held_back = matches!((what, me), (What::Land(i), Some(me)) if me.holds_back(i as usize));
+        if self.shared[a as usize] || held_back || made.fault.is_some() || !parts.iter().zip(&made.held).all(&mut its) {
+            return Mover::Non;
+        }
+        match (touches.is_empty(), what, made.flies) {
+            // A wait that passes cannot be put off or made before.
+            _ if signals && self.waits(made.pc) => Mover::Non,
+            // What is expected or has arrived may be needed by a landing: it does not wait for its agent's next step.
+            (true, What::Step, _) if signals => Mover::Left,
+            (true, ..) => Mover::Both,
+            (false, What::Step, true) => Mover::Left,
+            _ if signals => Mover::Non,
+            (false, ..) => Mover::Right,
+        }
+    }
+
+    fn waits(&self, pc: u32) -> bool {
+        matches!(self.any.program().code[pc as usize], Instr::Op { op: Op::MbarWait { .. }, .. })
+    }
+}

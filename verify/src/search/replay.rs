@@ -1,0 +1,106 @@
+//! From the way a search came to a schedule of the kernel itself.
+
+use warpline_sim::protocol::AgentId;
+
+use super::cells::Id;
+use super::explore::{packed, settle, steady};
+use super::kinds::What;
+use super::store::Store;
+use super::table::Tables;
+use super::turn::{Access, Turns};
+use super::{Found, Move, Searched, Settings, Stop};
+
+/// Where a search ended.
+pub(super) enum End {
+    /// At a state.
+    Here(usize),
+    /// At a state, with two accesses it allows.
+    Race(usize, Access, Access),
+    /// At a state, in a turn that leaves so many trip counts.
+    Fault(usize, Id),
+}
+
+/// Who each agent of a state is in the kernel, and what was done until then.
+struct Way {
+    who: Vec<AgentId>,
+    /// Periods taken back.
+    back: i64,
+    moves: Vec<Move>,
+}
+
+impl Way {
+    fn tell(&mut self, a: AgentId, moves: &[What]) {
+        let a = self.who[a as usize];
+        self.moves.extend(moves.iter().map(|what| match what {
+            What::Step => Move::Step(a),
+            What::Land(i) => Move::Land(a, *i as usize),
+        }));
+    }
+}
+
+/// The schedule to what was found, and its trip count.
+pub(super) fn replay(
+    tables: &mut Tables<'_>,
+    store: &Store,
+    settings: Settings,
+    end: End,
+    found: Found,
+) -> Result<Searched, Stop> {
+    let (End::Here(at) | End::Race(at, ..) | End::Fault(at, ..)) = end;
+    let mut list = vec![at];
+    while let (from, _) = store.from[list[list.len() - 1]]
+        && from != u32::MAX
+    {
+        list.push(from as usize);
+    }
+    list.reverse();
+    let period = tables.texts.every.as_ref().map_or(0, |e| e.period);
+    let mut way = Way { who: (0..tables.agents()).collect(), back: 0, moves: Vec::new() };
+    let mut turns = Turns::telling();
+    let width = 1 + tables.cells.len();
+    for pair in list.windows(2) {
+        let (row, to, by) = (store.row(pair[0]).to_vec(), store.row(pair[1]), store.from[pair[1]].1);
+        let steady = steady(tables, &row)?;
+        turns.of(tables, &row, steady, settings.reduced)?;
+        for (turn, next) in turns.list.iter().zip(turns.rows.chunks_exact_mut(width)) {
+            let lo = tables.tapes[next[0] as usize].0;
+            if packed(turn.agent, turn.action) != by {
+                continue;
+            }
+            let places = settle(tables, next, settings.reduced)?;
+            if next != to {
+                continue;
+            }
+            way.tell(turn.agent, &turn.moves);
+            way.back += if period > 0 { (lo - tables.tapes[next[0] as usize].0) / period } else { 0 };
+            if let Some(places) = places {
+                way.who = places.iter().map(|b| way.who[*b as usize]).collect();
+            }
+            break;
+        }
+    }
+    let row = store.row(at).to_vec();
+    let mut tape = row[0];
+    let steady = steady(tables, &row)?;
+    match end {
+        End::Here(_) => {}
+        End::Fault(_, last) => {
+            turns.of(tables, &row, steady, settings.reduced)?;
+            if let Some((_, turn, _)) = &turns.fault {
+                way.tell(turn.agent, &turn.moves);
+            }
+            tape = last;
+        }
+        End::Race(_, x, y) => {
+            for x in [x, y] {
+                turns.until = Some((x.agent, x.pc));
+                turns.before.clear();
+                turns.of(tables, &row, steady, settings.reduced)?;
+                way.tell(x.agent, &turns.before);
+            }
+        }
+    }
+    let found = if let Found::Deadlock(_) = found { Found::Deadlock(way.moves.len()) } else { found };
+    let trips = tables.texts.every.as_ref().map(|_| tables.tapes[tape as usize].0 + way.back * period);
+    Ok(Searched { found, states: store.len(), moves: way.moves, trips })
+}

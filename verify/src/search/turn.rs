@@ -1,0 +1,369 @@
+//! What can happen next in a state: each agent's turn, as far as its next synchronisation.
+//!
+//! ```text
+//!   unreduced:  every step and every landing is a turn
+//!   reduced:    [both, right ...] [left or non] [both, left ...]     one turn, nobody else in between
+//!                 reads, arithmetic,  arrive, wait,    arithmetic,
+//!                 pulled landings     one landing      copies begun
+//! ```
+//!
+//! Accesses that a turn makes before its synchronisation are as good as made in the state itself: nobody is needed for them.
+//! They are listed even where the synchronisation is blocked, and so races are seen between all of them.
+
+use warpline_sim::protocol::AgentId;
+use warpline_sim::report::FindingKind;
+
+use super::Stop;
+use super::cells::Id;
+use super::kinds::{Bits, KEPT, Maker, Mover, NOBODY, What};
+use super::table::Tables;
+
+/// An access that a state allows or has under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) agent: AgentId,
+    pub(super) maker: Maker,
+    pub(super) list: u16,
+    pub(super) pc: u32,
+}
+
+/// A turn: whose, which of its actions it is, and what comes of it.
+pub(super) struct Turn {
+    pub(super) agent: AgentId,
+    pub(super) action: usize,
+    /// Its moves, where they are asked for.
+    pub(super) moves: Vec<What>,
+}
+
+/// All that can happen next in a state.
+#[derive(Default)]
+pub(super) struct Turns {
+    /// Whether moves are to be told.
+    told: bool,
+    pub(super) list: Vec<Turn>,
+    /// The states that come of them, one behind the other.
+    pub(super) rows: Vec<Id>,
+    pub(super) steps: Vec<Access>,
+    pub(super) flights: Vec<Access>,
+    /// What goes wrong, in which turn, and what is left of the trip counts.
+    pub(super) fault: Option<(FindingKind, Turn, Id)>,
+    /// Two accesses of one agent that may be made at once.
+    pub(super) race: Option<(Access, Access)>,
+    /// Moves up to an access of this agent's instruction, where it is asked for.
+    pub(super) until: Option<(AgentId, u32)>,
+    pub(super) before: Vec<What>,
+    moves: Vec<What>,
+    row: Vec<Id>,
+}
+
+/// Moves in one turn, at most: a loop that meets nobody ends here for once.
+const MOVES: usize = 64;
+
+/// How an agent's moves go on.
+enum On {
+    /// With further ones.
+    On,
+    /// The turn is over.
+    Over,
+}
+
+impl Turns {
+    fn clear(&mut self) {
+        self.list.clear();
+        self.rows.clear();
+        self.steps.clear();
+        self.flights.clear();
+        (self.fault, self.race) = (None, None);
+    }
+
+    /// With the moves of each turn told.
+    pub(super) fn telling() -> Turns {
+        Turns { told: true, ..Turns::default() }
+    }
+
+    /// Finds out what can happen next in a state.
+    pub(super) fn of(&mut self, tables: &mut Tables<'_>, row: &[Id], steady: bool, reduced: bool) -> Result<(), Stop> {
+        self.clear();
+        let mut quiet = true;
+        for a in 0..tables.agents() {
+            let k = tables.place(a, row)?;
+            quiet &= !tables.known[k].meets;
+            let flights = tables.known[k].flights.iter();
+            self.flights.extend(flights.map(|&(m, list, pc)| Access { agent: a, maker: mine(tables, a, m), list, pc }));
+        }
+        for a in 0..tables.agents() {
+            let k = tables.place(a, row)?;
+            for action in 0..tables.known[k].actions.len() {
+                if reduced && action == 0 {
+                    self.turn(tables, a, row, (steady, quiet))?;
+                    continue;
+                }
+                let g = tables.outcomes(a, (k, action), row, steady)?;
+                if reduced && matches!(single(tables, g), Some(Mover::Both | Mover::Right)) {
+                    continue;
+                }
+                self.moves.clear();
+                self.moved(tables, (a, k, action), g);
+                self.end(tables, (a, action, g), row, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes a move that is made in a state: its access, and what it meets of its agent's own.
+    fn moved(&mut self, tables: &Tables<'_>, (a, k, action): (AgentId, usize, usize), g: u32) {
+        for (_, out) in tables.group(g) {
+            if out.touches == 0 {
+                continue;
+            }
+            let access = Access { agent: a, maker: mine(tables, a, out.maker), list: out.touches, pc: out.pc };
+            if self.until == Some((a, out.pc)) {
+                self.before = self.moves.clone();
+            }
+            for &(m, list, pc) in &tables.known[k].flights {
+                let other = Access { agent: a, maker: mine(tables, a, m), list, pc };
+                if apart(access, other) && tables.conflict(list, out.touches) {
+                    self.race.get_or_insert((access, other));
+                }
+            }
+            self.steps.push(access);
+        }
+        if self.told {
+            self.moves.push(tables.known[k].actions[action].what);
+        }
+    }
+
+    /// Ends a turn with a move, once for each set of trip counts it tells apart; `on` goes on behind it with what can
+    /// begin at once.
+    fn end(
+        &mut self,
+        tables: &mut Tables<'_>,
+        (a, action, g): (AgentId, usize, u32),
+        row: &[Id],
+        on: Option<(bool, bool)>,
+    ) -> Result<(), Stop> {
+        for i in 0..tables.group(g).len() {
+            let many = tables.group(g).len() > 1;
+            let (tape, out) = &tables.group(g)[i];
+            let tape = kept(*tape, row[0]);
+            if let Some(kind) = out.fault {
+                let turn = Turn { agent: a, action, moves: self.moves.clone() };
+                self.fault.get_or_insert((kind, turn, tape));
+                return Ok(());
+            }
+            if !out.goes && !many {
+                return Ok(());
+            }
+            let mut next = std::mem::take(&mut self.row);
+            next.clear();
+            next.extend_from_slice(row);
+            next[0] = tape;
+            tables.write(a, &mut next, out);
+            let told = self.moves.len();
+            if let Some((steady, quiet)) = on {
+                for _ in 0..MOVES {
+                    if let On::Over = self.further(tables, (a, action), &mut next, (steady, quiet))? {
+                        break;
+                    }
+                }
+            }
+            self.rows.extend_from_slice(&next);
+            self.row = next;
+            self.list.push(Turn { agent: a, action, moves: if self.told { self.moves.clone() } else { Vec::new() } });
+            self.moves.truncate(told);
+        }
+        Ok(())
+    }
+
+    /// A move behind a turn's synchronisation, if there is one that can be made at once.
+    fn further(
+        &mut self,
+        tables: &mut Tables<'_>,
+        (a, turn): (AgentId, usize),
+        row: &mut [Id],
+        (steady, quiet): (bool, bool),
+    ) -> Result<On, Stop> {
+        let k = tables.place(a, row)?;
+        if self.landed(tables, (a, k), row, steady)? {
+            return Ok(On::On);
+        }
+        let g = tables.outcomes(a, (k, 0), row, steady)?;
+        let [(tape, out)] = &tables.group(g)[..] else { return Ok(On::Over) };
+        let free = matches!(out.mover, Mover::Both | Mover::Left) || out.ends && quiet;
+        if !free || !out.goes {
+            return Ok(On::Over);
+        }
+        if let Some(kind) = out.fault {
+            self.moves.push(What::Step);
+            let turn = Turn { agent: a, action: turn, moves: self.moves.clone() };
+            self.fault.get_or_insert((kind, turn, kept(*tape, row[0])));
+            return Ok(On::Over);
+        }
+        row[0] = kept(*tape, row[0]);
+        tables.write(a, row, out);
+        if self.told {
+            self.moves.push(What::Step);
+        }
+        Ok(On::On)
+    }
+
+    /// Lands what only its own agent can notice, if anything.
+    fn landed(
+        &mut self,
+        tables: &mut Tables<'_>,
+        (a, k): (AgentId, usize),
+        row: &mut [Id],
+        steady: bool,
+    ) -> Result<bool, Stop> {
+        for action in 1..tables.known[k].actions.len() {
+            let g = tables.outcomes(a, (k, action), row, steady)?;
+            if single(tables, g) == Some(Mover::Both) && tables.group(g)[0].1.goes {
+                tables.write(a, row, &tables.group(g)[0].1);
+                if self.told {
+                    self.moves.push(tables.known[k].actions[action].what);
+                }
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// An agent's turn.
+    fn turn(
+        &mut self,
+        tables: &mut Tables<'_>,
+        a: AgentId,
+        state: &[Id],
+        (steady, quiet): (bool, bool),
+    ) -> Result<(), Stop> {
+        let mut row = state.to_vec();
+        self.moves.clear();
+        for _ in 0..MOVES {
+            let k = tables.place(a, &row)?;
+            if self.landed(tables, (a, k), &mut row, steady)? {
+                continue;
+            }
+            let g = tables.outcomes(a, (k, 0), &row, steady)?;
+            let goes = tables.group(g).len() > 1 || tables.group(g)[0].1.goes;
+            if !goes {
+                if self.pulled(tables, a, &mut row, steady)? {
+                    continue;
+                }
+                // What it did on the way is put off, unless a flight that its next step waits for began there.
+                let mut lands = false;
+                for action in 1..tables.known[k].actions.len() {
+                    let g = tables.outcomes(a, (k, action), &row, steady)?;
+                    lands |= tables.group(g).iter().any(|(_, out)| out.goes);
+                }
+                if lands && row != state {
+                    self.cut(a, &row);
+                }
+                return Ok(());
+            }
+            self.moved(tables, (a, k, 0), g);
+            let free = matches!(single(tables, g), Some(Mover::Both | Mover::Right));
+            if !free {
+                return self.end(tables, (a, 0, g), &row, Some((steady, quiet)));
+            }
+            let (tape, out) = &tables.group(g)[0];
+            row[0] = kept(*tape, row[0]);
+            tables.write(a, &mut row, out);
+        }
+        self.cut(a, &row);
+        Ok(())
+    }
+
+    /// Ends a turn where it stands.
+    fn cut(&mut self, a: AgentId, row: &[Id]) {
+        self.rows.extend_from_slice(row);
+        self.list.push(Turn { agent: a, action: 0, moves: self.moves.clone() });
+    }
+
+    /// Ends the fewest accesses of an agent's own that its next step waits for; nothing changes where that does not help.
+    fn pulled(&mut self, tables: &mut Tables<'_>, a: AgentId, row: &mut Vec<Id>, steady: bool) -> Result<bool, Stop> {
+        let mut tried: Vec<(Vec<Id>, Vec<What>)> = vec![(row.clone(), Vec::new())];
+        let mut at = 0;
+        while at < tried.len() {
+            let now = tried[at].0.clone();
+            let k = tables.place(a, &now)?;
+            for action in 1..tables.known[k].actions.len() {
+                let g = tables.outcomes(a, (k, action), &now, steady)?;
+                let out = &tables.group(g)[0].1;
+                if !matches!(single(tables, g), Some(Mover::Right | Mover::Both)) || !out.goes {
+                    continue;
+                }
+                let mut next = now.clone();
+                tables.write(a, &mut next, out);
+                if tried.iter().any(|(row, _)| *row == next) {
+                    continue;
+                }
+                let mut moves = tried[at].1.clone();
+                moves.push(tables.known[k].actions[action].what);
+                let k = tables.place(a, &next)?;
+                let step = tables.outcomes(a, (k, 0), &next, steady)?;
+                if tables.group(step).iter().any(|(_, out)| out.goes) {
+                    *row = next;
+                    if self.told {
+                        self.moves.extend(moves);
+                    }
+                    return Ok(true);
+                }
+                tried.push((next, moves));
+            }
+            at += 1;
+        }
+        Ok(false)
+    }
+
+    /// Two accesses that may be made or are under way at once.
+    pub(super) fn race(&self, tables: &Tables<'_>) -> Option<(Access, Access)> {
+        if self.race.is_some() {
+            return self.race;
+        }
+        // Most states have none; this sees so quickly.
+        let (mut seen, mut may) = (Bits::default(), false);
+        for x in self.flights.iter().chain(&self.steps) {
+            let bits = tables.bits(x.list);
+            may |= bits.may_conflict(seen);
+            seen = seen.and(bits);
+        }
+        if !may {
+            return None;
+        }
+        let hit = |x: &Access, y: &Access| apart(*x, *y) && tables.conflict(x.list, y.list);
+        let others = |i: usize| {
+            let x = self.steps[i];
+            let rest = self.steps[i + 1..].iter().chain(&self.flights);
+            rest.into_iter().find(|y| x.agent != y.agent && hit(&x, y)).map(|y| (x, *y))
+        };
+        // Both under way: the later one began at once, behind its agent's turn.
+        let flying = |i: usize| {
+            let x = self.flights[i];
+            self.flights[i + 1..].iter().find(|y| hit(&x, y)).map(|y| (x, *y))
+        };
+        (0..self.steps.len()).find_map(others).or_else(|| (0..self.flights.len()).find_map(flying))
+    }
+}
+
+fn apart(x: Access, y: Access) -> bool {
+    x.maker == NOBODY || x.maker != y.maker
+}
+
+/// A maker in the agent's own name, where it is kept in that of the first of its class.
+fn mine(tables: &Tables<'_>, a: AgentId, m: Maker) -> Maker {
+    let first = tables.cells.first[a as usize] as Maker;
+    if m != NOBODY && m >> 4 == first { (a as Maker) << 4 | m & 15 } else { m }
+}
+
+/// What a move that trip counts do not tell apart can be shifted past.
+fn single(tables: &Tables<'_>, g: u32) -> Option<Mover> {
+    match &tables.group(g)[..] {
+        [(_, out)] => Some(out.mover),
+        _ => None,
+    }
+}
+
+/// What is left of the possible trip counts behind a move.
+pub(super) fn kept(tape: Id, before: Id) -> Id {
+    if tape == KEPT { before } else { tape }
+}
