@@ -142,6 +142,7 @@ pub(crate) fn take(v: &mut Verdict, prog: &Program, seen: &Seen, place: Place, c
         });
         return Err(Outcome::Violated);
     }
+    v.open = seen.unordered.is_some();
     match &seen.unordered {
         Some(what) => Err(Outcome::GaveUp {
             why: format!(

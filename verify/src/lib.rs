@@ -186,6 +186,8 @@ pub struct Verdict {
     pub reads: (u64, u64),
     /// States looked at, where a search of every order reached the verdict.
     pub searched: Option<usize>,
+    /// Another schedule can count an arrival elsewhere, so one run does not decide.
+    pub(crate) open: bool,
 }
 
 impl Verdict {
@@ -257,6 +259,7 @@ pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Opt
         compared: None,
         reads: (0, 0),
         searched: None,
+        open: false,
     };
     v.classes.dedup();
     if options.engine == Engine::Search {
@@ -271,7 +274,7 @@ pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Opt
                 v.violation = Some(x);
                 Outcome::Violated
             }
-            None if options.engine == Engine::Auto => {
+            None if options.engine == Engine::Auto && v.open => {
                 let states = options.max_states.min(Options::UNASKED);
                 match orders::decide(given, at.steps, rules, states, &classes, &mut v) {
                     Outcome::GaveUp { why: more } => {
