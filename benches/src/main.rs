@@ -1,5 +1,6 @@
 //! Measures and prints one table as CSV: `cargo run --release -p warpline-benches -- PATH-OF-WARPLINE > results/....csv`;
-//! with `device` for the path, whole launches; with `search`, the search of every order; with `shown` and the path, what people look at: viewer, charts, traces.
+//! with `device` for the path, whole launches; with `search`, the search of every order; with `shown` and the path, what people
+//! look at: viewer, charts, traces.
 #![allow(clippy::unwrap_used)] // a measurement that fails ends here
 
 mod device;

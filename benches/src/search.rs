@@ -6,35 +6,13 @@ use std::time::Instant;
 use warpline_scenarios::{Inputs, compile};
 use warpline_verify::{Searched, Settings, search, search_every};
 
-/// One producer, `consumers` warps, `stages` slots: the kernel of `tests/it/verify/spin.rs`.
+/// One producer, `consumers` warps, `stages` slots.
 fn ring(steps: i64, stages: i64, consumers: i64) -> String {
-    format!(
-        "kernel tma_ws(k = {k}, stages = {stages})
-  let tiles = k / 16
-  grid 1   warps {warps}
-  global A: f16[64, k]
-  shared a[stages]: f16[64, 16]
-  mbar full[stages] (1)   mbar empty[stages] ({consumers})
-  role load = warp 0
-  role use[{consumers}] = warps 1..{warps}
-  all:
-    warp 0: elect: init full, empty;  fence mbarrier_init
-    barrier
-  load: elect:
-    for i in 0..tiles:
-      wait empty[i % stages] for i / stages - 1
-      arrive full[i % stages] expect bytes(a)
-      tma A[0, i] -> a[i % stages] signals full[i % stages]
-  use:
-    for i in 0..tiles:
-      wait full[i % stages] for i / stages
-      lds a[i % stages] : A[0, i] -> r
-      alu fma 64 x 16 uses r
-      arrive empty[i % stages] per warp
-",
-        k = 16 * steps,
-        warps = consumers + 1
-    )
+    include_str!("../../oracles/spin/tma_ws.pipe.in")
+        .replace("{k}", &(16 * steps).to_string())
+        .replace("{stages}", &stages.to_string())
+        .replace("{consumers}", &consumers.to_string())
+        .replace("{warps}", &(consumers + 1).to_string())
 }
 
 /// Prints a row a search: what is reduced, which trip counts, states, the best and the middle time.

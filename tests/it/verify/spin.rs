@@ -18,32 +18,11 @@ fn searched(stages: u32, consumers: u32, edits: &[(&str, &str)]) -> Verdict {
 }
 
 fn ring_text(stages: u32, consumers: u32, edits: &[(&str, &str)]) -> String {
-    let mut text = format!(
-        "kernel tma_ws(k = 128, stages = {stages})
-  let tiles = k / 16
-  grid 1   warps {warps}
-  global A: f16[64, k]
-  shared a[stages]: f16[64, 16]
-  mbar full[stages] (1)   mbar empty[stages] ({consumers})
-  role load = warp 0
-  role use[{consumers}] = warps 1..{warps}
-  all:
-    warp 0: elect: init full, empty;  fence mbarrier_init
-    barrier
-  load: elect:
-    for i in 0..tiles:
-      wait empty[i % stages] for i / stages - 1
-      arrive full[i % stages] expect bytes(a)
-      tma A[0, i] -> a[i % stages] signals full[i % stages]
-  use:
-    for i in 0..tiles:
-      wait full[i % stages] for i / stages
-      lds a[i % stages] : A[0, i] -> r
-      alu fma 64 x 16 uses r
-      arrive empty[i % stages] per warp
-",
-        warps = consumers + 1
-    );
+    let mut text = include_str!("../../../oracles/spin/tma_ws.pipe.in")
+        .replace("{k}", "128")
+        .replace("{stages}", &stages.to_string())
+        .replace("{consumers}", &consumers.to_string())
+        .replace("{warps}", &(consumers + 1).to_string());
     for (from, to) in edits {
         assert_eq!(text.matches(from).count(), 1, "`{from}`");
         text = text.replace(from, to);

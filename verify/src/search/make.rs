@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use smallvec::SmallVec;
 use warpline_sim::ir::Instr;
-use warpline_sim::protocol::{AgentId, Held, Judged, Part, Step, StreamKind, World};
+use warpline_sim::protocol::{AgentId, Held, Judged, Part, Step, StreamKind};
 use warpline_sim::report::FindingKind;
 
 use super::Stop;
@@ -295,16 +295,14 @@ impl Tables<'_> {
         let before = self.met(a, &parts, row);
         let Some(e) = &self.texts.every else { return Ok(()) };
         let texts = self.texts;
-        let moved = |p: Part, h: &Held, w: &World<'_>| w.moved(p, h, &e.rates, 1);
-        let later: Vec<(Part, Held)> = before.iter().map(|(p, h)| (*p, moved(*p, h, &self.any))).collect();
+        let later: Vec<(Part, Held)> = before.iter().map(|(p, h)| (*p, self.any.moved(*p, h, &e.rates, 1))).collect();
         for n in group_tapes {
             let (mut x, mut y) = (Vec::new(), Vec::new());
-            let now = self.make(texts.at(n), a, what, (&parts, &before), Some(&mut x));
+            let mut now = self.make(texts.at(n), a, what, (&parts, &before), Some(&mut x));
             let then = self.make(texts.at(n + e.period), a, what, (&parts, &later), Some(&mut y));
-            let held = parts.iter().zip(&now.held).map(|(p, h)| moved(*p, h, &self.any));
+            let held = parts.iter().zip(&now.held).map(|(p, h)| self.any.moved(*p, h, &e.rates, 1));
             // What is no cell holds what it held at the start.
             let same = held.zip(&then.held).zip(&parts).all(|((x, y), p)| self.cells.of(*p).is_none() || x == *y);
-            let (mut now, then) = (now, then);
             now.held.clone_from(&then.held);
             if !same || now != then || !alike(&x, &y) {
                 let line = self.any.program().site(now.pc).line;

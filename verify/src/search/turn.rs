@@ -43,12 +43,12 @@ pub(super) struct Turns {
     pub(super) list: Vec<Turn>,
     /// The states that come of them, one behind the other.
     pub(super) rows: Vec<Id>,
-    pub(super) steps: Vec<Access>,
-    pub(super) flights: Vec<Access>,
+    steps: Vec<Access>,
+    flights: Vec<Access>,
     /// What goes wrong, in which turn, and what is left of the trip counts.
     pub(super) fault: Option<(FindingKind, Turn, Id)>,
     /// Two accesses of one agent that may be made at once.
-    pub(super) race: Option<(Access, Access)>,
+    race: Option<(Access, Access)>,
     /// Moves up to an access of this agent's instruction, where it is asked for.
     pub(super) until: Option<(AgentId, u32)>,
     pub(super) before: Vec<What>,
