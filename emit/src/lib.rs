@@ -1,31 +1,46 @@
 //! Kernels as source text for real devices.
 //!
 //! ```text
-//!  Program ──tree──▶ blocks ──cuda──▶ one .cu file: our header of operations, the kernel, a reference, the harness
-//!  (flat code)                          the same roles, loops, barriers and counts as the semantics have
+//!  Program ──tree──▶ blocks ──writer──▶ one file: a header of operations, the kernel, a reference, the harness
+//!  (flat code)                 ▲          the same roles, loops, barriers and counts as the semantics have
+//!                              │
+//!      block, place, moves, math, reference, layout      what all targets share
+//!      cuda/  hip/                                       what each does its own way (`writer::Target`)
 //! ```
 //!
-//! [`cuda`] writes one self-contained file. The kernel's operations are calls into a small header
-//! (`src/cuda/warpline.cuh`), one function a PTX instruction. A second kernel, `reference`, walks the same text without
-//! synchronisation and takes every operand from where the text says it comes from; the harness
-//! (`src/cuda/harness.cuh`) holds the outputs of the one against the other. What has no meaning on the target, or is not
-//! written yet, is an [`Unsupported`] with its place; nothing is approximated.
+//! A file is self-contained. The kernel's operations are calls into a small header (`cuda/operations.cuh`,
+//! `hip/operations.h`), one function an instruction; what both know of agents, buffers and tiles is `device.h`. A second
+//! kernel, `reference`, walks the same text without synchronisation and takes every operand from where the text says it
+//! comes from; the harness (`harness.h`) holds the outputs of the one against the other. What has no meaning on the
+//! target, or is not written yet, is an [`Unsupported`] with its place; nothing is approximated.
 //!
 //! Nothing here needs a device or a compiler.
 
+mod block;
+mod cpp;
 mod cuda;
 mod expr;
+mod hip;
+mod layout;
+mod math;
+mod moves;
+mod place;
+mod reference;
 mod registers;
 mod tree;
+mod writer;
 
-use warpline_sim::ir::{Pc, Program};
+use warpline_sim::ir::{Pc, Program, SiteId};
 
 pub use cuda::cuda;
+pub use hip::hip;
 
 /// A statement that cannot be written for the target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: `{text}`: {why}")]
 pub struct Unsupported {
+    /// The statement's place, an index into [`Program::sites`].
+    pub site: SiteId,
     /// File of the statement.
     pub file: String,
     /// Its line, from 1.
@@ -39,6 +54,7 @@ pub struct Unsupported {
 impl Unsupported {
     fn at(prog: &Program, pc: Pc, why: impl Into<String>) -> Unsupported {
         let s = prog.site(pc);
-        Unsupported { file: s.file.clone(), line: s.line, text: s.text.clone(), why: why.into() }
+        let site = prog.at[pc as usize];
+        Unsupported { site, file: s.file.clone(), line: s.line, text: s.text.clone(), why: why.into() }
     }
 }

@@ -29,8 +29,20 @@ pub struct Emit {
 /// Source languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Target {
-    /// CUDA C++ for sm_80 to sm_90a.
+    /// CUDA C++, for NVIDIA machines.
     Cuda,
+    /// HIP C++, for AMD's CDNA.
+    Hip,
+}
+
+impl Target {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::Cuda => "cuda",
+            Target::Hip => "hip",
+        }
+    }
 }
 
 /// `warpline calibrate`.

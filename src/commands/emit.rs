@@ -1,13 +1,18 @@
 //! `warpline emit`.
 
+use warpline_emit::Unsupported;
+use warpline_sim::machine::{Machine, Vendor};
+
 use crate::cli::{Emit, Target};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
+use crate::simulate::at_site;
 use crate::{load, output};
 
 pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Failure> {
     let loaded = load::load(&args.subject)?;
-    let meant = loaded.program;
+    sensible(args.target, &loaded.machine)?;
+    let meant = loaded.program.clone();
     let mut program = meant.clone();
     if let Some(n) = args.mutant {
         let edits = warpline_verify::edits(&program);
@@ -19,8 +24,35 @@ pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Failure
     }
     let text = match args.target {
         Target::Cuda => warpline_emit::cuda(&program, &meant),
+        Target::Hip => warpline_emit::hip(&program, &meant, &loaded.machine),
     };
-    let text = text.map_err(|e| Failure::new(e.to_string()))?;
-    output::write(console, &args.output, text.as_bytes())?;
+    let refused = |e: Unsupported| {
+        let label = format!("not written for {}", loaded.machine.name);
+        at_site(&loaded, e.site, e.why, label, Some("docs/emit.md says what is written for which machine"))
+    };
+    output::write(console, &args.output, text.map_err(refused)?.as_bytes())?;
     Ok(Status::Holds)
+}
+
+/// The machine decides which language a kernel is written in.
+fn sensible(target: Target, machine: &Machine) -> Result<(), Failure> {
+    let (right, flag) = match machine.vendor {
+        Vendor::Nvidia => (target == Target::Cuda, "cuda"),
+        Vendor::Amd => (target == Target::Hip, "hip"),
+        Vendor::Apple => (false, "metal"),
+        Vendor::Paper => {
+            return Err(Failure::with_help(
+                format!("{} ({}) is no real machine: nothing is written for it", machine.name, machine.title),
+                "name one with `--machine`; `warpline models` lists them",
+            ));
+        }
+    };
+    if right {
+        return Ok(());
+    }
+    let named = target.name();
+    Err(Failure::with_help(
+        format!("{} ({}) takes no `--target {named}`", machine.name, machine.title),
+        format!("write it with `--target {flag}`, or name another machine with `--machine`"),
+    ))
 }

@@ -111,7 +111,7 @@ impl Writer<'_> {
         }
     }
 
-    pub(super) fn sync(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
+    pub(super) fn sync_op(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let guard = if self.elect { "" } else { "if (lane == 0) " };
         match op {
             Op::Commit(q) => match q {

@@ -2,9 +2,9 @@
 
 use warpline_sim::ir::{How, Op, Pc, Where};
 
-use super::layout::Box;
-use super::{Writer, name};
+use super::{Box, Writer};
 use crate::Unsupported;
+use crate::writer::name;
 
 impl Writer<'_> {
     pub(super) fn tma(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
@@ -56,9 +56,9 @@ impl Writer<'_> {
     }
 
     pub(super) fn tensor_map(&mut self, b: Box) -> usize {
-        self.boxes.iter().position(|x| *x == b).unwrap_or_else(|| {
-            self.boxes.push(b);
-            self.boxes.len() - 1
+        self.target.boxes.iter().position(|x| *x == b).unwrap_or_else(|| {
+            self.target.boxes.push(b);
+            self.target.boxes.len() - 1
         })
     }
 }

@@ -31,7 +31,7 @@ nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o x x.cu             
   a little, one warp always, one statement always, rarely long.
 * With `-DWL_STAMP` every operation is recorded with its begin and end, per warp.
 
-Written: all operations of sm_80 to sm_90a but for those below. Not written: sm_100a (`umma`, `tmem`, `clc`), Metal and HIP. Refused with
+Written: all operations of sm_80 to sm_90a but for those below. Other machines: [emit.md](emit.md). Refused with
 the statement: `mma` of types other than f16 and bf16, `wgmma` on buffers without swizzle, parts of accumulators, rows that are no
 whole chunks of 16 bytes, matrices of one dimension. The scales of packed matrices (`group`) are not applied. Where a kernel multiplies
 registers that it computed itself (`attention/fa3`) there is no reference, and runs are held against each other only. ptxas adds a

@@ -2,13 +2,13 @@
 
 use warpline_sim::ir::{How, Pc, Place};
 
-use super::{Writer, padded};
 use crate::Unsupported;
 use crate::registers::Kind;
+use crate::writer::{Ends, Target, Writer, padded};
 
-impl Writer<'_> {
+impl<T: Target> Writer<'_, T> {
     /// The reference: a read names its tile, a store writes what the registers are known to be.
-    pub(super) fn reference_move(
+    pub(crate) fn reference_move(
         &mut self,
         pc: Pc,
         how: How,
@@ -41,7 +41,7 @@ impl Writer<'_> {
                     let from = self.corner(src, 0);
                     let bits = self.bits(src.obj);
                     self.part(pc, &from, src.obj)?;
-                    self.line("uint4 v[P::each] = {};");
+                    self.line("wl::word4 v[P::each] = {};");
                     self.chunks(format!("v[j] = {reg}[{slot}].chunk<{bits}>(r, b);"));
                     self.line("for (int j = 0; j < P::each; j++) a.checked = wl::fold(a.checked, v[j]);");
                 }
@@ -50,14 +50,15 @@ impl Writer<'_> {
             How::Store if self.has_reference() => {
                 let to = self.corner(dst, self.shares(src, crew));
                 match self.register(src.obj).map(|r| r.kind) {
-                    Some(Kind::Acc { .. }) => self.store_sum(pc, src, dst, &to),
+                    Some(Kind::Acc { .. }) => T::store_sum(self, pc, &Ends { src, dst, at: to }),
                     Some(Kind::Raw) => {
                         self.part(pc, &to, dst.obj)?;
                         let pitch = self.matrix_address("to", &to, dst.obj);
                         let (reg, slot, bits) = (self.reg(src.obj), self.slot(src), self.bits(dst.obj));
                         self.line(format!("if ({reg}[{slot}].base)"));
-                        self.chunks(format!(
-                            "*(uint4*)(to + (long long)r * {pitch} + b) = {reg}[{slot}].chunk<{bits}>(r, b);"
+                        self.chunks(T::stg(
+                            &format!("to + (wl::i64)r * {pitch} + b"),
+                            &format!("{reg}[{slot}].chunk<{bits}>(r, b)"),
                         ));
                         Ok(())
                     }
@@ -71,7 +72,7 @@ impl Writer<'_> {
                 self.part(pc, &to, dst.obj)?;
                 let pitch = self.matrix_address("to", &to, dst.obj);
                 self.line(format!("const wl::Tile t = {tile};"));
-                self.chunks(format!("*(uint4*)(to + (long long)r * {pitch} + b) = t.chunk<{bits}>(r, b);"));
+                self.chunks(T::stg(&format!("to + (wl::i64)r * {pitch} + b"), &format!("t.chunk<{bits}>(r, b)")));
                 Ok(())
             }
             _ => Ok(()),

@@ -2,25 +2,25 @@
 
 use warpline_sim::ir::{Class, Expr, ObjId, Pc, Place, Sel, TileRef};
 
-use super::{Writer, name, padded};
 use crate::Unsupported;
 use crate::expr::{self, plus, times};
+use crate::writer::{Target, Writer, name, padded};
 
 /// The corner of a place and its size, in elements; the corner as C expressions.
-pub(super) struct Corner {
-    pub(super) row: String,
-    pub(super) col: String,
-    pub(super) rows: i64,
-    pub(super) cols: i64,
+pub(crate) struct Corner {
+    pub(crate) row: String,
+    pub(crate) col: String,
+    pub(crate) rows: i64,
+    pub(crate) cols: i64,
 }
 
-impl Writer<'_> {
-    pub(super) fn c(&self, e: &Expr) -> String {
+impl<T: Target> Writer<'_, T> {
+    pub(crate) fn c(&self, e: &Expr) -> String {
         expr::c(self.prog, e)
     }
 
     /// Where a selection starts in a slot or block of `size`, and how large it is.
-    pub(super) fn select(&self, sel: &Sel, size: [i64; 2]) -> Corner {
+    pub(crate) fn select(&self, sel: &Sel, size: [i64; 2]) -> Corner {
         let cut = |parts: &[warpline_sim::ir::Part], mut len: i64| {
             let mut at = "0".to_string();
             for p in parts {
@@ -34,7 +34,7 @@ impl Writer<'_> {
     }
 
     /// The corner of a place: inside its slot, or in the matrix. `crew` as in [`Op::Move`] narrows it to the warp's share.
-    pub(super) fn corner(&self, p: &Place, crew: u64) -> Corner {
+    pub(crate) fn corner(&self, p: &Place, crew: u64) -> Corner {
         let o = &self.prog.objects[p.obj as usize];
         let global = o.class == Class::Global;
         let mut c = self.select(&p.sel, if global { o.block } else { [o.rows, o.cols] });
@@ -44,7 +44,7 @@ impl Writer<'_> {
             let rank = if crew >> first == (1u64 << n) - 1 || n == 64 {
                 if first == 0 { "warp".to_string() } else { format!("(warp - {first})") }
             } else {
-                format!("__popcll({crew:#x}ull & ((1ull << warp) - 1))")
+                T::rank_in(crew)
             };
             if c.rows % n == 0 {
                 c.rows /= n;
@@ -64,7 +64,7 @@ impl Writer<'_> {
     }
 
     /// The tile a read expects, for the reference: an expression of type `wl::Tile`.
-    pub(super) fn tile(&self, t: &TileRef) -> Option<String> {
+    pub(crate) fn tile(&self, t: &TileRef) -> Option<String> {
         let o = &self.prog.objects[t.obj as usize];
         if o.class != Class::Global || self.stored(t.obj) {
             return None;
@@ -76,27 +76,27 @@ impl Writer<'_> {
     }
 
     /// The slot of a place on chip, as an expression.
-    pub(super) fn slot(&self, p: &Place) -> String {
+    pub(crate) fn slot(&self, p: &Place) -> String {
         p.at.first().map_or("0".to_string(), |e| self.c(e))
     }
 
     /// Declares `s`, the address of a shared place's slot; of another CTA's where it names one.
-    pub(super) fn slot_address(&mut self, var: &str, p: &Place) {
+    pub(crate) fn slot_address(&mut self, var: &str, p: &Place) {
         let buffer = name(&self.prog.objects[p.obj as usize].name);
         let own = format!("B_{buffer}::slot(pool, {})", self.slot(p));
         let address = match &p.cta {
             Some(e) => format!("wl::in_cta({own}, {})", self.c(e)),
             None => own,
         };
-        self.line(format!("const wl::u32 {var} = {address};"));
+        self.line(format!("const {} {var} = {address};", T::SLOT));
     }
 
-    pub(super) fn bits(&self, o: ObjId) -> i64 {
+    pub(crate) fn bits(&self, o: ObjId) -> i64 {
         self.prog.objects[o as usize].dtype.bits() as i64
     }
 
     /// The type of the chunks of a part: rows of whole chunks of 16 bytes.
-    pub(super) fn part(&mut self, pc: Pc, c: &Corner, obj: ObjId) -> Result<(), Unsupported> {
+    pub(crate) fn part(&mut self, pc: Pc, c: &Corner, obj: ObjId) -> Result<(), Unsupported> {
         let bits = self.bits(obj);
         if c.cols * bits % 128 != 0 {
             return self.unsupported(pc, format!("rows of {} bits are no whole chunks of 16 bytes", c.cols * bits));
@@ -106,25 +106,27 @@ impl Writer<'_> {
     }
 
     /// Declares `from`, the address of a corner of a matrix, and returns the bytes from row to row.
-    pub(super) fn matrix_address(&mut self, var: &str, c: &Corner, obj: ObjId) -> i64 {
+    pub(crate) fn matrix_address(&mut self, var: &str, c: &Corner, obj: ObjId) -> i64 {
         let o = &self.prog.objects[obj as usize];
         let (pitch, bits) = (padded(o)[1], o.dtype.bits() as i64);
         let m = self.matrix(obj);
         self.line(format!(
-            "wl::byte* const {var} = g.m[{m}] + ((long long)({}) * {pitch} + {}) * {bits} / 8;",
-            c.row, c.col
+            "{} const {var} = g.m[{m}] + ((wl::i64)({}) * {pitch} + {}) * {bits} / 8;",
+            T::GLOBAL,
+            c.row,
+            c.col
         ));
         pitch * bits / 8
     }
 
     /// Declares `r0` and `b0`: row and byte of a corner in a slot.
-    pub(super) fn in_slot(&mut self, c: &Corner, obj: ObjId) {
+    pub(crate) fn in_slot(&mut self, c: &Corner, obj: ObjId) {
         let bits = self.bits(obj);
         self.line(format!("const int r0 = {}, b0 = ({}) * {bits} / 8;", c.row, c.col));
     }
 
-    pub(super) fn chunks(&mut self, body: String) {
+    pub(crate) fn chunks(&mut self, body: String) {
         let lanes = self.lanes();
-        self.line(format!("wl::each_chunk<P, {lanes}>(lane, [&](int j, int r, int b) {{ (void)j; {body} }});"));
+        self.line(T::chunks(lanes, &body));
     }
 }

@@ -1,5 +1,5 @@
 
-// ---- the harness: inputs, the reference, runs, what came out ------------------------------------------------------
+// ---- the harness: inputs, the reference, runs, what came out; the same for CUDA and HIP ---------------------------
 // usage: x [--runs N] [--deadline MS] [--time N] [--cold] [--real] [--trace FILE] [--ctas FILE] [--no-reference]
 //   --runs N      N runs held against the reference; all but the first with random delays where built with -DWL_DELAY
 //   --time N      N timed runs, with nothing checked
@@ -11,15 +11,6 @@
 
 namespace wl {
 
-#define WL_CHECK(x)                                                                                             \
-    do {                                                                                                        \
-        cudaError_t e_ = (x);                                                                                   \
-        if (e_ != cudaSuccess) {                                                                                \
-            printf("{\"kernel\":\"%s\",\"outcome\":\"setup\",\"error\":\"%s: %s\"}\n", KERNEL, #x, cudaGetErrorString(e_)); \
-            exit(2);                                                                                            \
-        }                                                                                                       \
-    } while (0)
-
 __global__ void fill(byte* p, Matrix m, u32 seed, bool real) {
     long long n = (long long)m.pitch_rows * m.pitch, stride = (long long)gridDim.x * blockDim.x;
     for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += stride) {
@@ -29,9 +20,9 @@ __global__ void fill(byte* p, Matrix m, u32 seed, bool real) {
         if (row >= m.rows || col >= m.cols) v = 0, h = 0;
         switch (m.type) {
             case F32: case TF32: ((float*)p)[i] = v; break;
-            case F16: ((__half*)p)[i] = __float2half(v); break;
-            case BF16: ((__nv_bfloat16*)p)[i] = __float2bfloat16(v); break;
-            case FP8: ((__nv_fp8_e4m3*)p)[i] = __nv_fp8_e4m3(v); break;
+            case F16: to_f16(p + i * 2, v); break;
+            case BF16: to_bf16(p + i * 2, v); break;
+            case FP8: to_fp8(p + i, v); break;
             case I8: p[i] = (byte)(signed char)((int)(h >> 8) % 7 - 3); break;
             case I32: ((int*)p)[i] = (int)(h >> 8) % 7 - 3; break;
             case FP4:
@@ -40,56 +31,12 @@ __global__ void fill(byte* p, Matrix m, u32 seed, bool real) {
     }
 }
 // Reads everything once.
-__global__ void sweep(const uint4* p, size_t n, u32* out) {
+__global__ void sweep(const word4* p, size_t n, u32* out) {
     u32 sum = 0;
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) sum += p[i].x ^ p[i].w;
     if (sum == 0x12345678) *out = sum;
 }
-// Ends a run that hangs where no wait has a deadline of its own.
-__global__ void watchdog(Report* r, const u32* where, int n, u64 deadline) {
-    u64 t = nanoseconds();
-    while (!*(volatile u32*)&r->done) {
-        if (nanoseconds() - t > deadline) {
-            for (int i = 0; i < n && i < 4096; i++) *(volatile u32*)&r->where[i] = ((volatile const u32*)where)[i];
-            *(volatile u32*)&r->watchdog = 1;
-            __threadfence_system();
-            asm volatile("trap;");
-        }
-        __nanosleep(2000);
-    }
-}
-
 static size_t bytes_of(const Matrix& m) { return (size_t)m.pitch_rows * m.pitch * m.bits / 8; }
-
-#if MAPS > 0
-static CUtensorMap tensor_map(const Matrix& m, void* base, const Box& b) {
-    typedef CUresult (*Encode)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,
-                               const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
-                               CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
-    static Encode encode = nullptr;
-    if (!encode) {
-        void* f = nullptr;
-        cudaDriverEntryPointQueryResult q;
-        WL_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &q));
-        encode = (Encode)f;
-    }
-    CUtensorMapDataType type = m.type == F32 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : m.type == TF32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
-        : m.type == F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : m.type == BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-        : m.type == I32 ? CU_TENSOR_MAP_DATA_TYPE_INT32 : CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    CUtensorMapSwizzle swizzle = b.swizzle == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : b.swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-        : b.swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B : CU_TENSOR_MAP_SWIZZLE_NONE;
-    cuuint64_t dims[2] = {(cuuint64_t)m.pitch, (cuuint64_t)m.pitch_rows}, strides[1] = {(cuuint64_t)m.pitch * m.bits / 8};
-    cuuint32_t box[2] = {(cuuint32_t)b.cols, (cuuint32_t)b.rows}, steps[2] = {1, 1};
-    CUtensorMap map;
-    CUresult r = encode(&map, type, 2, base, dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (r != CUDA_SUCCESS) {
-        printf("{\"kernel\":\"%s\",\"outcome\":\"setup\",\"error\":\"cuTensorMapEncodeTiled: %d\"}\n", KERNEL, (int)r);
-        exit(2);
-    }
-    return map;
-}
-#endif
 
 static u64 hash64(u64 h, u64 v) { return (h ^ v) * 0x100000001b3ull ^ h >> 29; }
 
@@ -100,9 +47,9 @@ struct Count {
 static double value(const Matrix& m, const byte* p, long long i) {
     switch (m.type) {
         case F32: case TF32: return ((const float*)p)[i];
-        case F16: return __half2float(((const __half*)p)[i]);
-        case BF16: return __bfloat162float(((const __nv_bfloat16*)p)[i]);
-        case FP8: return (float)((const __nv_fp8_e4m3*)p)[i];
+        case F16: return from_f16(p + i * 2);
+        case BF16: return from_bf16(p + i * 2);
+        case FP8: return from_fp8(p + i);
         default: return m.bits == 8 ? p[i] : 0;
     }
 }
@@ -118,7 +65,8 @@ static int run(int argc, char** argv) {
     int runs = 1, timed = 0;
     double deadline_ms = 200;
     bool real = false, cold = false, with_reference = true;
-    const char *trace = nullptr, *ctas = nullptr;
+    [[maybe_unused]] const char* trace = nullptr;
+    const char* ctas = nullptr;
     for (int i = 1; i < argc; i++) {
         std::string s = argv[i];
         auto next = [&] { return i + 1 < argc ? argv[++i] : (char*)"0"; };
@@ -133,65 +81,53 @@ static int run(int argc, char** argv) {
         else return fprintf(stderr, "unknown argument %s\n", argv[i]), 2;
     }
     Report* report;
-    WL_CHECK(cudaHostAlloc(&report, sizeof(Report), cudaHostAllocMapped));
+    WL_CHECK(GPU(HostAlloc)(&report, sizeof(Report), GPU(HostAllocMapped)));
     memset(report, 0, sizeof(Report));
     Globals g{}, ref{};
     for (int i = 0; i < MATRICES; i++) {
-        WL_CHECK(cudaMalloc(&g.m[i], bytes_of(matrices[i])));
+        WL_CHECK(GPU(Malloc)(&g.m[i], bytes_of(matrices[i])));
         fill<<<512, 256>>>(g.m[i], matrices[i], 17 * i + 1, real);
         ref.m[i] = g.m[i];
-        if (matrices[i].output) WL_CHECK(cudaMalloc(&ref.m[i], bytes_of(matrices[i])));
+        if (matrices[i].output) WL_CHECK(GPU(Malloc)(&ref.m[i], bytes_of(matrices[i])));
     }
-    Maps maps;
-#if MAPS > 0
-    for (int i = 0; i < MAPS; i++) maps.m[i] = tensor_map(matrices[boxes[i].matrix], g.m[boxes[i].matrix], boxes[i]);
-#endif
-    constexpr int THREADS = WARPS * 32;
+    const Maps maps = maps_of(g);
+    constexpr int THREADS = WARPS * LANES;
     size_t sinks = (size_t)CTAS * THREADS * 2 * 4, sums = std::max<size_t>((size_t)CTAS * THREADS * SUMS * 4, 4);
     Common common{}, refcommon;
     common.report = report;
     common.deadline_ns = (u64)(deadline_ms * 1e6);
     common.trace_ctas = 0;
-    WL_CHECK(cudaMalloc(&common.where, (size_t)CTAS * WARPS * 4));
-    WL_CHECK(cudaMalloc(&common.times, (size_t)CTAS * 32));
+    WL_CHECK(places_for(&common.where, (size_t)CTAS * WARPS * 4));
+    WL_CHECK(GPU(Malloc)(&common.times, (size_t)CTAS * 32));
 #ifdef WL_STAMP
     common.trace_ctas = std::min(CTAS, 2 * CLUSTER);
-    WL_CHECK(cudaMalloc(&common.trace, (size_t)common.trace_ctas * WARPS * RING * 16));
+    WL_CHECK(GPU(Malloc)(&common.trace, (size_t)common.trace_ctas * WARPS * RING * 16));
 #endif
     refcommon = common;
-    WL_CHECK(cudaMalloc(&common.sink, sinks));
-    WL_CHECK(cudaMalloc(&common.sums, sums));
-    WL_CHECK(cudaMalloc(&refcommon.sink, sinks));
-    WL_CHECK(cudaMalloc(&refcommon.sums, sums));
+    WL_CHECK(GPU(Malloc)(&common.sink, sinks));
+    WL_CHECK(GPU(Malloc)(&common.sums, sums));
+    WL_CHECK(GPU(Malloc)(&refcommon.sink, sinks));
+    WL_CHECK(GPU(Malloc)(&refcommon.sums, sums));
     auto clear = [&](Globals& g, Common& c) {
         for (int i = 0; i < MATRICES; i++)
-            if (matrices[i].output) WL_CHECK(cudaMemset(g.m[i], 0xff, bytes_of(matrices[i])));
-        WL_CHECK(cudaMemset(c.sink, 0xff, sinks));
-        WL_CHECK(cudaMemset(c.sums, 0xff, sums));
-        WL_CHECK(cudaMemset(c.where, 0, (size_t)CTAS * WARPS * 4));
+            if (matrices[i].output) WL_CHECK(GPU(Memset)(g.m[i], 0xff, bytes_of(matrices[i])));
+        WL_CHECK(GPU(Memset)(c.sink, 0xff, sinks));
+        WL_CHECK(GPU(Memset)(c.sums, 0xff, sums));
+        WL_CHECK(GPU(Memset)(c.where, 0, (size_t)CTAS * WARPS * 4));
     };
     if (timed) with_reference = false;
     if (with_reference) {
         clear(ref, refcommon);
         reference<<<CTAS, THREADS>>>(ref, refcommon);
-        WL_CHECK(cudaDeviceSynchronize());
+        WL_CHECK(GPU(DeviceSynchronize)());
     }
-    WL_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, POOL_BYTES));
-    if (CLUSTER > 8) WL_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-    cudaFuncAttributes attributes;
-    WL_CHECK(cudaFuncGetAttributes(&attributes, kernel));
-    cudaStream_t stream, other;
-    WL_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    WL_CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    auto launch = [&]() -> cudaError_t {
-        cudaLaunchConfig_t config{};
-        config.gridDim = CTAS, config.blockDim = THREADS, config.dynamicSmemBytes = POOL_BYTES, config.stream = stream;
-        cudaLaunchAttribute a[1];
-        a[0].id = cudaLaunchAttributeClusterDimension;
-        a[0].val.clusterDim = {CLUSTER, 1, 1};
-        config.attrs = a, config.numAttrs = CLUSTER > 1;
-        return cudaLaunchKernelEx(&config, kernel, maps, g, common);
-    };
+    allow(POOL_BYTES);
+    GPU(FuncAttributes) attributes;
+    WL_CHECK(GPU(FuncGetAttributes)(&attributes, (const void*)kernel));
+    GPU(Stream_t) stream, other;
+    WL_CHECK(GPU(StreamCreateWithFlags)(&stream, GPU(StreamNonBlocking)));
+    WL_CHECK(GPU(StreamCreateWithFlags)(&other, GPU(StreamNonBlocking)));
+    auto launch = [&] { return start(maps, g, common, stream); };
     auto where = [&](const char* outcome, int run, const char* error) {
         printf("{\"kernel\":\"%s\",\"outcome\":\"%s\",\"run\":%d,\"runs\":%d,\"error\":\"%s\",\"waits\":[", KERNEL, outcome, run, runs, error);
         // One line a statement, barrier and phase, with how many threads wait there.
@@ -209,6 +145,7 @@ static int run(int argc, char** argv) {
             printf("%s{\"line\":%u,\"cta\":%u,\"warp\":%u,\"lanes\":%d,\"barrier\":\"%s\",\"parity\":%u}", i ? "," : "", lines[w.pc], w.cta, w.warp, seen[i].n, barrier_names[w.bar], w.parity);
         }
         printf("]");
+        places(report, common);
         if (report->watchdog) {
             printf(",\"where\":[");
             for (int i = 0; i < std::min(CTAS * WARPS, 4 * WARPS * CLUSTER); i++)
@@ -222,18 +159,18 @@ static int run(int argc, char** argv) {
     // Waits for a run; past all deadlines the process ends, and the run with it.
     auto finish = [&](int run) {
         u64 limit = (u64)(deadline_ms * 20 + 5000), ms = 0;
-        cudaError_t e;
+        GPU(Error_t) e;
         timespec t0, t1;
         clock_gettime(CLOCK_MONOTONIC, &t0);
-        while ((e = cudaStreamQuery(stream)) == cudaErrorNotReady) {
+        while ((e = GPU(StreamQuery)(stream)) == GPU(ErrorNotReady)) {
             clock_gettime(CLOCK_MONOTONIC, &t1);
             ms = (t1.tv_sec - t0.tv_sec) * 1000 + (t1.tv_nsec - t0.tv_nsec) / 1000000;
             if (ms > limit) where("hang", run, "ended by the host");
         }
         *(volatile u32*)&report->done = 1;
-        if (e != cudaSuccess) {
+        if (e != GPU(Success)) {
             bool hung = report->count || report->watchdog;
-            where(hung ? "hang" : "fault", run, hung ? "deadline" : cudaGetErrorString(e));
+            where(hung ? "hang" : "fault", run, hung ? "deadline" : GPU(GetErrorString)(e));
         }
     };
     // What the last run recorded of itself.
@@ -242,18 +179,18 @@ static int run(int argc, char** argv) {
         if (!trace) return;
         FILE* f = fopen(trace, "w");
         if (!f) fprintf(stderr, "cannot write %s\n", trace), exit(2);
-        std::vector<uint4> t((size_t)common.trace_ctas * WARPS * RING);
-        WL_CHECK(cudaMemcpy(t.data(), common.trace, t.size() * 16, cudaMemcpyDeviceToHost));
+        std::vector<word4> t((size_t)common.trace_ctas * WARPS * RING);
+        WL_CHECK(GPU(Memcpy)(t.data(), common.trace, t.size() * 16, GPU(MemcpyDeviceToHost)));
         std::vector<u32> n(CTAS * WARPS);
-        WL_CHECK(cudaMemcpy(n.data(), common.where, n.size() * 4, cudaMemcpyDeviceToHost));
+        WL_CHECK(GPU(Memcpy)(n.data(), common.where, n.size() * 4, GPU(MemcpyDefault)));
         std::vector<u64> times(CTAS * 4);
-        WL_CHECK(cudaMemcpy(times.data(), common.times, (size_t)CTAS * 32, cudaMemcpyDeviceToHost));
+        WL_CHECK(GPU(Memcpy)(times.data(), common.times, (size_t)CTAS * 32, GPU(MemcpyDeviceToHost)));
         fprintf(f, "cta,warp,line,pc,start,end\n");
         for (u32 c = 0; c < common.trace_ctas; c++) {
             u32 begin = (u32)times[c * 4];
             for (int w = 0; w < WARPS; w++)
                 for (u32 i = 0; i < std::min(n[c * WARPS + w], (u32)RING); i++) {
-                    const uint4& s = t[(size_t)(c * WARPS + w) * RING + i];
+                    const word4& s = t[(size_t)(c * WARPS + w) * RING + i];
                     fprintf(f, "%u,%d,%u,%u,%u,%u\n", c, w, lines[s.x], s.x, s.y - begin, s.z - begin);
                 }
         }
@@ -261,29 +198,29 @@ static int run(int argc, char** argv) {
 #endif
     };
     if (timed) {
-        cudaEvent_t from, to;
-        WL_CHECK(cudaEventCreate(&from));
-        WL_CHECK(cudaEventCreate(&to));
+        GPU(Event_t) from, to;
+        WL_CHECK(GPU(EventCreate)(&from));
+        WL_CHECK(GPU(EventCreate)(&to));
         std::vector<float> us;
         std::vector<u64> times(CTAS * 4);
         std::vector<double> spans, clocks;
         // More than any second-level cache holds, read: what is left there is clean.
         const size_t other_bytes = cold ? (size_t)256 << 20 : 0;
         byte* other_data = nullptr;
-        if (cold) WL_CHECK(cudaMalloc(&other_data, other_bytes));
-        if (cold) WL_CHECK(cudaMemset(other_data, 1, other_bytes));
+        if (cold) WL_CHECK(GPU(Malloc)(&other_data, other_bytes));
+        if (cold) WL_CHECK(GPU(Memset)(other_data, 1, other_bytes));
         for (int r = 0; r < timed + 3; r++) {
-            if (cold) sweep<<<1024, 256, 0, stream>>>((const uint4*)other_data, other_bytes / 16, common.sink);
-            WL_CHECK(cudaEventRecord(from, stream));
-            cudaError_t e = launch();
-            if (e != cudaSuccess) where("setup", r, cudaGetErrorString(e));
-            WL_CHECK(cudaEventRecord(to, stream));
+            if (cold) sweep<<<1024, 256, 0, stream>>>((const word4*)other_data, other_bytes / 16, common.sink);
+            WL_CHECK(GPU(EventRecord)(from, stream));
+            GPU(Error_t) e = launch();
+            if (e != GPU(Success)) where("setup", r, GPU(GetErrorString)(e));
+            WL_CHECK(GPU(EventRecord)(to, stream));
             finish(r);
             if (r < 3) continue;
             float ms;
-            WL_CHECK(cudaEventElapsedTime(&ms, from, to));
+            WL_CHECK(GPU(EventElapsedTime)(&ms, from, to));
             us.push_back(ms * 1000);
-            WL_CHECK(cudaMemcpy(times.data(), common.times, (size_t)CTAS * 32, cudaMemcpyDeviceToHost));
+            WL_CHECK(GPU(Memcpy)(times.data(), common.times, (size_t)CTAS * 32, GPU(MemcpyDeviceToHost)));
             u64 first = ~0ull, last = 0, longest = 0;
             double mhz = 0;
             for (int c = 0; c < CTAS; c++) {
@@ -319,18 +256,18 @@ static int run(int argc, char** argv) {
         common.seed = r;
         clear(g, common);
         report->done = 0;
-        WL_CHECK(cudaDeviceSynchronize());
+        WL_CHECK(GPU(DeviceSynchronize)());
 #ifdef WL_WATCH
-        watchdog<<<1, 1, 0, other>>>(report, common.where, CTAS * WARPS, common.deadline_ns * 3);
+        watch(report, common, other);
 #endif
-        cudaError_t e = launch();
-        if (e != cudaSuccess) where("setup", r, cudaGetErrorString(e));
+        GPU(Error_t) e = launch();
+        if (e != GPU(Success)) where("setup", r, GPU(GetErrorString)(e));
         finish(r);
-        WL_CHECK(cudaStreamSynchronize(other));
+        WL_CHECK(GPU(StreamSynchronize)(other));
         Count c;
         auto fetch = [](const void* p, size_t n) {
             std::vector<byte> v(n);
-            WL_CHECK(cudaMemcpy(v.data(), p, n, cudaMemcpyDeviceToHost));
+            WL_CHECK(GPU(Memcpy)(v.data(), p, n, GPU(MemcpyDeviceToHost)));
             return v;
         };
         for (int i = 0; i < MATRICES; i++) {

@@ -1,159 +1,4 @@
-// The operations of a warpline kernel in CUDA C++: one small function each, in the words of the PTX ISA.
-// Every wait has a deadline: past it the thread says what it waits for and traps, so that a hang never holds the device.
-//
-// -DWL_STAMP   record the begin and end of every operation, in a ring per warp
-// -DWL_PACE    with it: of matrix multiplications only, so that recording hardly slows what it records
-// -DWL_WATCH   note where every warp is before it may block, for hangs at barriers without a deadline of their own
-// -DWL_DELAY   wait a random while (by seed) before operations
-#include <cuda.h>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_fp8.h>
-#include <cuda_runtime.h>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <algorithm>
-#include <string>
-#include <vector>
-
-namespace wl {
-
-typedef uint32_t u32;
-typedef unsigned long long u64;
-typedef unsigned char byte;
-
-// ---- what the host and the kernel exchange ------------------------------------------------------------------------
-
-struct Wait {  // one thread that waits past the deadline
-    u32 pc, cta, warp, lane, bar, parity;
-};
-struct Report {  // in host memory: it outlives the trap
-    u32 count;
-    u32 done;  // the host tells the watchdog that the kernel ended
-    Wait waits[256];
-    u32 where[4096];  // last place of each warp, if the watchdog ended the run
-    u32 watchdog;
-};
-struct Common {
-    Report* report;
-    u32* where;       // [cta][warp]: the operation about to be executed
-    uint4* trace;     // [cta][warp][RING]: operation, begin, end
-    u32* sink;        // [cta][thread][2]: what was read and not used otherwise
-    float* sums;      // [cta][thread][SUMS]: accumulators that nobody stores
-    u64* times;       // [cta][4]: clock and nanoseconds at the begin and the end
-    u64 deadline_ns;
-    u32 seed, trace_ctas;
-};
-
-[[maybe_unused]] constexpr int RING = 8192;  // operations recorded of a warp
-
-// ---- expressions of the kernel language: `/` floors, `%` is not negative -----------------------------------------
-
-__host__ __device__ __forceinline__ int fdiv(int a, int b) {
-    int q = a / b;
-    return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
-}
-__host__ __device__ __forceinline__ int fmod(int a, int b) {
-    int r = a % b;
-    return r < 0 ? r + (b < 0 ? -b : b) : r;
-}
-__host__ __device__ __forceinline__ int ceildiv(int a, int b) { return fdiv(a, b) + (a % b != 0); }
-__host__ __device__ __forceinline__ int lesser(int a, int b) { return a < b ? a : b; }
-__host__ __device__ __forceinline__ int greater(int a, int b) { return a > b ? a : b; }
-
-// ---- an agent -----------------------------------------------------------------------------------------------------
-
-__device__ __forceinline__ u64 nanoseconds() {
-    u64 t;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
-    return t;
-}
-__device__ __forceinline__ u32 clock32() {
-    u32 t;
-    asm volatile("mov.u32 %0, %%clock;" : "=r"(t)::"memory");
-    return t;
-}
-__host__ __device__ __forceinline__ u32 mix(u32 h) {
-    h ^= h >> 16;
-    h *= 0x7feb352du;
-    h ^= h >> 15;
-    h *= 0x846ca68bu;
-    return h ^ h >> 16;
-}
-
-struct Agent {
-    const Common& common;
-    int cta, rank, warp, lane;
-    u32 stamps = 0, delays = 0;
-    uint4* ring = nullptr;  // where the next operation is recorded
-    u32 checked = 0, unchecked = 0;  // what was read, with and without an expectation
-    __device__ Agent(const Common& c, int cta, int rank, int warp, int lane)
-        : common(c), cta(cta), rank(rank), warp(warp), lane(lane) {}
-};
-
-// Before an operation: where this warp is, and a random while.
-template <int WARPS>
-__device__ __forceinline__ void before(Agent& a, u32 pc) {
-#ifdef WL_WATCH
-    if (a.lane == 0) *(volatile u32*)&a.common.where[a.cta * WARPS + a.warp] = pc + 1;
-#endif
-#ifdef WL_DELAY
-    // Four ways to be unlucky, by seed: now and then a little, one warp always late, one statement always late, rarely long.
-    if (u32 seed = a.common.seed) {
-        u32 h = mix(seed * 0x9e3779b9u ^ mix(pc << 16 ^ a.cta << 6 ^ a.warp) ^ a.delays++ * 0x85ebca6bu), cycles = 0;
-        switch (seed % 4) {
-            case 0: cycles = (h & 7) == 0 ? h >> 8 & 0x3ff : 0; break;
-            case 1: cycles = mix(seed) % WARPS == a.warp ? h >> 8 & 0xfff : 0; break;
-            case 2: cycles = (mix(seed ^ pc) & 15) == 0 && (mix(seed ^ a.warp ^ a.cta << 8) & 1) ? h >> 8 & 0x3fff : 0; break;
-            default: cycles = (h & 127) == 0 ? h >> 8 & 0xffff : 0;
-        }
-        u32 t = clock32();
-        while (clock32() - t < cycles) {
-        }
-    }
-#endif
-}
-
-// Begin and end of an operation.
-template <int WARPS>
-struct Span {
-#ifdef WL_STAMP
-    Agent& a;
-    u32 pc, t;
-    __device__ __forceinline__ Span(Agent& a, u32 pc) : a(a), pc(pc) { t = clock32(); }
-    __device__ __forceinline__ ~Span() {
-#ifdef WL_PACE
-        if (!WL_IS_MMA(pc)) return;
-#endif
-        u32 end = clock32();
-        if (a.ring && a.stamps < RING) a.ring[a.stamps++] = make_uint4(pc, t, end, 0);
-    }
-#else
-    __device__ __forceinline__ Span(Agent&, u32) {}
-#endif
-};
-
-// One lane of each warp of the first CTAs records.
-template <int WARPS>
-__device__ __forceinline__ void record(Agent& a) {
-#ifdef WL_STAMP
-    if (a.lane == 0 && a.cta < a.common.trace_ctas) a.ring = a.common.trace + (u64)(a.cta * WARPS + a.warp) * RING;
-#endif
-}
-
-// The end of a warp: when it was, and how much it recorded.
-template <int WARPS>
-__device__ __forceinline__ void finish(const Agent& a) {
-    if (a.lane == 0) {
-        atomicMax(a.common.times + a.cta * 4 + 2, (u64)clock64());
-        atomicMax(a.common.times + a.cta * 4 + 3, nanoseconds());
-#ifdef WL_STAMP
-        a.common.where[a.cta * WARPS + a.warp] = a.stamps;
-#endif
-    }
-}
+// ---- the end of patience, other CTAs ------------------------------------------------------------------------------
 
 // The end of patience: says who waits, lets others say it too, and traps.
 __device__ __forceinline__ void give_up(const Agent& a, u32 pc, u32 bar, u32 parity) {
@@ -169,8 +14,6 @@ __device__ __forceinline__ void give_up(const Agent& a, u32 pc, u32 bar, u32 par
     asm volatile("trap;");
 }
 
-// ---- shared memory ------------------------------------------------------------------------------------------------
-
 __device__ __forceinline__ u32 smem(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 // The same place in another CTA of the cluster.
 __device__ __forceinline__ u32 in_cta(u32 addr, u32 rank) {
@@ -178,22 +21,6 @@ __device__ __forceinline__ u32 in_cta(u32 addr, u32 rank) {
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(addr), "r"(rank));
     return r;
 }
-
-// A buffer: OFFSET bytes into the pool, slots of STRIDE bytes, ROWS x COLS elements of BITS, in panels as wide as the
-// swizzle atom (all of a row where there is none). Inside a panel, address bits 4..6 are xored with bits 7..9, as TMA does.
-template <int OFFSET, int STRIDE, int ROWS, int COLS, int BITS, int SWIZZLE>
-struct Buffer {
-    static constexpr int rows = ROWS, row_bytes = COLS * BITS / 8;
-    static constexpr int panel = SWIZZLE ? SWIZZLE : row_bytes, swizzle = SWIZZLE;
-    static constexpr int panel_bytes = ROWS * panel;
-    static constexpr int mask = SWIZZLE == 128 ? 7 : SWIZZLE == 64 ? 3 : SWIZZLE == 32 ? 1 : 0;
-    static __device__ __forceinline__ u32 slot(u32 pool, int s) { return pool + OFFSET + s * STRIDE; }
-    // Address of a byte of a row. The slot starts at a multiple of eight swizzle atoms.
-    static __device__ __forceinline__ u32 at(u32 slot, int row, int b) {
-        int o = row * panel + b % panel;
-        return slot + b / panel * panel_bytes + (o ^ (o >> 7 & mask) << 4);
-    }
-};
 
 __device__ __forceinline__ uint4 lds16(u32 a) {
     uint4 v;
@@ -226,29 +53,6 @@ __device__ __forceinline__ uint4 ldg16(const void* p) {
     uint4 v;
     asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
     return v;
-}
-
-// What a register object that nothing wrote holds at its n-th store: different every time, the same in every run.
-__device__ __forceinline__ uint4 made_up(u32 obj, u32 warp, u32 n, u32 chunk) {
-    u32 h = mix(obj * 0x9e3779b9u ^ warp << 24 ^ n << 12 ^ chunk) & 0x3f3f3f3fu;
-    return make_uint4(h, h ^ 0x01010101u, h ^ 0x02020202u, h ^ 0x03030303u);
-}
-__device__ __forceinline__ u32 fold(u32 h, uint4 v) { return mix(mix(h ^ v.x) + v.y * 31 + mix(v.z ^ v.w * 17)); }
-
-// A part of ROWS x BYTES, in chunks of 16 bytes; lane l of LANES has the chunks l, l + LANES, ...
-template <int ROWS, int BYTES, int LANES>
-struct Part {
-    static constexpr int wide = BYTES / 16, chunks = ROWS * wide, each = (chunks + LANES - 1) / LANES;
-    static constexpr bool even = chunks % LANES == 0;
-};
-// LANES of a warp work together: 32, or 1 where one lane is elected.
-template <class P, int LANES, class F>
-__device__ __forceinline__ void each_chunk(int lane, F f) {
-#pragma unroll
-    for (int j = 0; j < P::each; j++) {
-        int c = (LANES == 1 ? 0 : lane) + j * LANES;
-        if (P::even || c < P::chunks) f(j, c / P::wide, c % P::wide * 16);
-    }
 }
 
 // ---- copies -------------------------------------------------------------------------------------------------------
@@ -426,10 +230,6 @@ template <class B>
 __device__ __forceinline__ void frag_b_nk(u32 slot, int row, int b, int lane, u32* r) {
     ldmatrix4(B::at(slot, row + (lane & 7) + (lane >> 4) * 8, b + (lane >> 3 & 1) * 16), r);
 }
-// e2m1 as f16: exponent and mantissa are put where f16 has its lowest ones; 2^14 makes up for the bias.
-__device__ __forceinline__ __half from_fp4(u32 nibble) {
-    return __hmul(__ushort_as_half((unsigned short)((nibble & 8) << 12 | (nibble & 7) << 9)), __float2half(16384.f));
-}
 // One k-step of 16 of a right operand [K, N] of packed 4-bit elements, for the eight columns from `col`.
 template <class B>
 __device__ __forceinline__ void frag_b_fp4(u32 slot, int row, int col, int lane, u32* r) {
@@ -437,7 +237,7 @@ __device__ __forceinline__ void frag_b_fp4(u32 slot, int row, int col, int lane,
 #pragma unroll
     for (int h = 0; h < 2; h++) {
         u32 lo = lds1(B::at(slot, k + h * 8, n / 2)) >> (n & 1) * 4 & 15, hi = lds1(B::at(slot, k + h * 8 + 1, n / 2)) >> (n & 1) * 4 & 15;
-        __half2 v = __halves2half2(from_fp4(lo), from_fp4(hi));
+        __half2 v = __halves2half2(half_of_fp4(lo), half_of_fp4(hi));
         r[h] = *(u32*)&v;
     }
 }
@@ -502,9 +302,8 @@ __device__ __forceinline__ void alu(int each, float seed) {
         }
 }
 
-// ---- elements -----------------------------------------------------------------------------------------------------
+// ---- fragments as elements ----------------------------------------------------------------------------------------
 
-enum Type { F32, TF32, F16, BF16, FP8, FP4, I8, I32 };
 __device__ __forceinline__ u32 pack2(Type t, float x, float y) {
     if (t == BF16) {
         __nv_bfloat162 v = __floats2bfloat162_rn(x, y);
@@ -514,37 +313,10 @@ __device__ __forceinline__ u32 pack2(Type t, float x, float y) {
     return *(u32*)&v;
 }
 template <Type T>
-__device__ __forceinline__ float element(const byte* base, long long index) {
-    switch (T) {
-        case F32: case TF32: return ((const float*)base)[index];
-        case F16: return __half2float(((const __half*)base)[index]);
-        case BF16: return __bfloat162float(((const __nv_bfloat16*)base)[index]);
-        case FP8: return float(((const __nv_fp8_e4m3*)base)[index]);
-        case FP4: return __half2float(from_fp4(base[index / 2] >> (index & 1) * 4 & 15));
-        case I8: return ((const signed char*)base)[index];
-        default: return (float)((const int*)base)[index];
-    }
-}
-template <Type T>
-__device__ __forceinline__ void put2(byte* base, long long index, float x, float y) {
+__device__ __forceinline__ void put2(byte* base, i64 index, float x, float y) {
     if (T == F32) *(float2*)((float*)base + index) = make_float2(x, y);
     else *(u32*)(base + index * 2) = pack2(T, x, y);
 }
-
-// A tile of a global matrix, for the reference: what the kernel means to read.
-struct Tile {
-    const byte* base = nullptr;
-    int row = 0, col = 0, pitch = 0;  // elements
-    template <Type T>
-    __device__ __forceinline__ float at(int r, int c) const {
-        return element<T>(base, (long long)(row + r) * pitch + col + c);
-    }
-    // The chunk of 16 bytes at a row and a byte of it.
-    template <int BITS>
-    __device__ __forceinline__ uint4 chunk(int r, int b) const {
-        return *(const uint4*)(base + (((long long)(row + r) * pitch + col) * BITS / 8 + b));
-    }
-};
 
 // Adds the product of two tiles to an accumulator, element by element from global memory: what the kernel means.
 // GROUP: four warps share 64 rows as wgmma has it; else a warp has 16 rows as mma.sync does. KN: b is [K, N], else [N, K].
@@ -599,17 +371,9 @@ __device__ __forceinline__ void store_rows(byte* to, long long pitch, const floa
             }
 }
 
-// ---- tables of the harness ----------------------------------------------------------------------------------------
-
-struct Matrix {
-    const char* name;
-    int rows, cols, pitch_rows, pitch;  // elements; the pitches are whole blocks
-    int bits;
-    Type type;
-    bool output;
-};
-struct Box {
+struct Box {  // of a tensor map
     int matrix, rows, cols, swizzle;
 };
 
 }  // namespace wl
+

@@ -4,34 +4,24 @@ use warpline_sim::ir::{Class, ObjId, Program};
 
 /// Byte offsets from the start of the dynamic shared memory, which is a multiple of 1024.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// By object; 0 for what is not in shared memory.
-    pub(super) offset: Vec<i64>,
+    pub(crate) offset: Vec<i64>,
     /// Bytes from slot to slot.
-    pub(super) stride: Vec<i64>,
+    pub(crate) stride: Vec<i64>,
     /// By array of mbarriers.
-    pub(super) bars: Vec<i64>,
+    pub(crate) bars: Vec<i64>,
     /// Index of an array's first mbarrier among all.
-    pub(super) first: Vec<u32>,
+    pub(crate) first: Vec<u32>,
     /// All of it.
-    pub(super) bytes: i64,
-}
-
-/// A tensor map: boxes of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Box {
-    pub(super) obj: ObjId,
-    /// Elements.
-    pub(super) rows: i64,
-    pub(super) cols: i64,
-    pub(super) swizzle: u32,
+    pub(crate) bytes: i64,
 }
 
 /// TMA and wgmma want slots that start at a multiple of eight swizzle atoms; 128 without one.
 const ALIGN: i64 = 128;
 
 impl Layout {
-    pub(super) fn new(prog: &Program) -> Layout {
+    pub(crate) fn new(prog: &Program) -> Layout {
         let n = prog.objects.len();
         let mut l = Layout { offset: vec![0; n], stride: vec![0; n], bars: Vec::new(), first: Vec::new(), bytes: 0 };
         let up = |x: i64, to: i64| (x + to - 1) / to * to;

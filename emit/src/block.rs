@@ -1,16 +1,16 @@
 //! Loops, conditions, who executes; each operation with its place.
 
-use warpline_sim::ir::{Op, Pc, Who};
+use warpline_sim::ir::{Class, Op, Pc, Place, Who};
 
-use super::Writer;
 use crate::tree::Node;
+use crate::writer::{Target, Writer};
 use crate::{Unsupported, expr};
 
 /// Loops of at most this many trips are unrolled: registers with slots are then named by constants.
 const UNROLL: i64 = 16;
 
-impl Writer<'_> {
-    pub(super) fn nodes(&mut self, nodes: &[Node<'_>]) -> Result<(), Unsupported> {
+impl<T: Target> Writer<'_, T> {
+    pub(crate) fn nodes(&mut self, nodes: &[Node<'_>]) -> Result<(), Unsupported> {
         nodes.iter().try_for_each(|n| self.node(n))
     }
 
@@ -31,7 +31,7 @@ impl Writer<'_> {
             }
             Node::Loop { test, body, trips } => {
                 self.line(match trips {
-                    Some(n) if *n <= UNROLL => "#pragma unroll",
+                    Some(n) if *n <= UNROLL && (T::UNROLLS_ALL || self.names_registers(body)) => "#pragma unroll",
                     _ => "#pragma unroll 1",
                 });
                 self.within(format!("for (; {};) {{", expr::c(self.prog, test)), body)?;
@@ -60,10 +60,33 @@ impl Writer<'_> {
                 Ok(())
             }
             Node::End => {
-                self.line("goto done;");
+                if T::GOTO {
+                    self.line("goto done;");
+                } else {
+                    self.hand_out();
+                    self.line("return;");
+                }
                 Ok(())
             }
         }
+    }
+
+    /// Whether something in a block names a slot or a part of registers by an expression.
+    fn names_registers(&self, body: &[Node<'_>]) -> bool {
+        let varies = |p: &Place| {
+            let parts = p.sel.rows.iter().chain(&p.sel.cols).map(|x| &x.index);
+            self.prog.objects[p.obj as usize].class == Class::Reg
+                && p.at.iter().chain(parts).any(|e| e.constant().is_none())
+        };
+        body.iter().any(|n| match n {
+            Node::Op(_, Op::Move { src, dst, .. }) => varies(src) || varies(dst),
+            Node::Op(_, Op::Mma { a, b, acc, .. }) => varies(a) || varies(b) || varies(acc),
+            Node::Op(_, Op::Zero(p)) => varies(p),
+            Node::Op(_, Op::Alu { reads, writes, .. }) => reads.iter().chain(writes).any(varies),
+            Node::Op(..) | Node::Set(..) | Node::End => false,
+            Node::Loop { body, .. } | Node::Only { body, .. } => self.names_registers(body),
+            Node::If { then, otherwise, .. } => self.names_registers(then) || self.names_registers(otherwise),
+        })
     }
 
     /// One operation: its text beside it, where the warp is, its time.
@@ -73,7 +96,7 @@ impl Writer<'_> {
         let (was, indent) = (self.out.len(), self.indent);
         self.line(text);
         if !self.reference {
-            self.line(format!("{{ wl::before<WARPS>(a, {pc}); wl::Span<WARPS> span(a, {pc});"));
+            self.line(T::open(pc));
         } else {
             self.line("{");
         }
@@ -84,7 +107,7 @@ impl Writer<'_> {
             Op::Mma { .. } | Op::Alu { .. } | Op::Zero(_) => self.math(pc, op)?,
             Op::Put { .. } | Op::Get { .. } => self.mailbox(pc, op)?,
             _ if self.reference => {}
-            _ => self.sync(pc, op)?,
+            _ => T::sync(self, pc, op)?,
         }
         self.indent = indent;
         if self.out.len() == head {
@@ -96,13 +119,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    pub(super) fn unsupported<T>(&self, pc: Pc, why: impl Into<String>) -> Result<T, Unsupported> {
-        Err(Unsupported::at(self.prog, pc, why))
-    }
-
     /// Lanes that share an operation.
-    pub(super) fn lanes(&self) -> u32 {
-        if self.elect { 1 } else { 32 }
+    pub(crate) fn lanes(&self) -> u32 {
+        if self.elect { 1 } else { T::LANES }
     }
 }
 

@@ -1,0 +1,214 @@
+//! Copies by the threads, between global memory, shared memory and registers.
+
+use warpline_sim::ir::{Class, How, Op, Pc, Place, Sel};
+
+use crate::expr;
+use crate::registers::{Kind, extent};
+use crate::writer::{Ends, Target, Writer, name};
+use crate::{Unsupported, place::Corner};
+
+impl<T: Target> Writer<'_, T> {
+    pub(crate) fn move_op(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
+        let Op::Move { how, src, dst, crew, dequant, .. } = op else { return Ok(()) };
+        if self.reference {
+            return self.reference_move(pc, *how, src, dst, *crew);
+        }
+        match how {
+            How::Load => self.load(pc, src, dst, *crew, *dequant),
+            How::Ldg => {
+                let from = self.corner(src, *crew);
+                self.part(pc, &from, src.obj)?;
+                let pitch = self.matrix_address("from", &from, src.obj);
+                let to = self.raw(pc, dst)?;
+                self.chunks(format!("{to} = {};", T::ldg(&format!("from + (wl::i64)r * {pitch} + b"))));
+                Ok(())
+            }
+            How::Sts => self.sts(pc, src, dst, *crew, *dequant),
+            How::Lds => self.lds(pc, src, dst, *dequant),
+            How::Store => self.store(pc, src, dst, *crew),
+            How::CpAsync | How::LdsDma | How::TmaLoad | How::TmaStore | How::TmemLd | How::TmemSt => {
+                T::copy(self, pc, op)
+            }
+        }
+    }
+
+    /// Through registers to shared memory; all are asked for before the first is stored.
+    fn load(&mut self, pc: Pc, src: &Place, dst: &Place, crew: u64, dequant: bool) -> Result<(), Unsupported> {
+        let (from, to) = (self.corner(src, crew), self.corner(dst, crew));
+        self.part(pc, &to, dst.obj)?;
+        let pitch = self.matrix_address("from", &from, src.obj);
+        self.slot_address("s", dst);
+        self.in_slot(&to, dst.obj);
+        let at = format!("B_{}::at(s, r0 + r, b0 + b)", name(&self.prog.objects[dst.obj as usize].name));
+        let value = if dequant {
+            let four_to_sixteen = (self.bits(src.obj), self.bits(dst.obj)) == (4, 16);
+            match T::unpacked(&format!("from + (wl::i64)r * {pitch} + b / 4")).filter(|_| four_to_sixteen) {
+                Some(v) => v,
+                None => return self.unsupported(pc, "elements unpacked on their way to shared memory"),
+            }
+        } else {
+            T::load(&format!("from + (wl::i64)r * {pitch} + b"))
+        };
+        self.line("wl::word4 v[P::each];");
+        self.chunks(format!("v[j] = {value};"));
+        self.chunks(format!("wl::sts16({at}, v[j]);"));
+        Ok(())
+    }
+
+    /// A chunk of a register object that is copied on.
+    fn raw(&self, pc: Pc, p: &Place) -> Result<String, Unsupported> {
+        match self.register(p.obj) {
+            Some(r) if r.kind == Kind::Raw && !r.sunk => Ok(format!("{}[{}][j]", self.reg(p.obj), self.slot(p))),
+            _ => self.unsupported(pc, "these registers hold operands of a matrix instruction"),
+        }
+    }
+
+    /// The warps that share a store: of a sum that four warps hold together each stores the rows that it has.
+    pub(crate) fn shares(&self, src: &Place, crew: u64) -> u64 {
+        match self.register(src.obj).map(|r| r.kind) {
+            Some(Kind::Acc { group: true }) if crew.count_ones() == 4 => 0,
+            _ => crew,
+        }
+    }
+
+    fn sts(&mut self, pc: Pc, src: &Place, dst: &Place, crew: u64, dequant: bool) -> Result<(), Unsupported> {
+        let to = self.corner(dst, self.shares(src, crew));
+        let at = format!("B_{}::at(s, r0 + r, b0 + b)", name(&self.prog.objects[dst.obj as usize].name));
+        let Some(register) = self.register(src.obj).copied() else {
+            return self.unsupported(pc, "registers that nothing writes");
+        };
+        if dequant {
+            return self.unsupported(pc, "registers unpacked on their way to shared memory");
+        }
+        let suffix = if dst.cta.is_some() { "_cluster" } else { "" };
+        match register.kind {
+            Kind::Acc { .. } => T::sum_to_shared(self, pc, &Ends { src, dst, at: to }),
+            Kind::MadeUp => {
+                self.part(pc, &to, dst.obj)?;
+                self.slot_address("s", dst);
+                self.in_slot(&to, dst.obj);
+                let reg = self.reg(src.obj);
+                self.chunks(format!("wl::sts16{suffix}({at}, wl::made_up({}, warp, {reg}_n, r << 12 | b));", src.obj));
+                self.line(format!("{reg}_n++;"));
+                Ok(())
+            }
+            _ => {
+                self.part(pc, &to, dst.obj)?;
+                self.slot_address("s", dst);
+                self.in_slot(&to, dst.obj);
+                let from = self.raw(pc, src)?;
+                self.chunks(format!("wl::sts16{suffix}({at}, {from});"));
+                Ok(())
+            }
+        }
+    }
+
+    fn lds(&mut self, pc: Pc, src: &Place, dst: &Place, dequant: bool) -> Result<(), Unsupported> {
+        let from = self.corner(src, 0);
+        let buffer = format!("B_{}", name(&self.prog.objects[src.obj as usize].name));
+        let Some(register) = self.register(dst.obj).copied() else { return Ok(()) };
+        let (reg, slot) = (self.reg(dst.obj), self.slot(dst));
+        match register.kind {
+            Kind::Raw | Kind::MadeUp => {
+                self.part(pc, &from, src.obj)?;
+                self.slot_address("s", src);
+                self.in_slot(&from, src.obj);
+                let suffix = if src.cta.is_some() { "_cluster" } else { "" };
+                let read = format!("wl::lds16{suffix}({buffer}::at(s, r0 + r, b0 + b))");
+                if register.sunk && self.target.late() {
+                    let checked = src.tile.as_ref().and_then(|t| self.tile(t)).is_some();
+                    self.chunks(format!("{reg}[{slot}][j] = {read};"));
+                    self.line(format!("{reg}_due[{slot}] = {};", if checked { 1 } else { 2 }));
+                } else if register.sunk {
+                    // All are read before the first is looked at, as the one operation that it is.
+                    let word =
+                        if src.tile.as_ref().and_then(|t| self.tile(t)).is_some() { "checked" } else { "unchecked" };
+                    self.line("wl::word4 v[P::each] = {};");
+                    self.chunks(format!("v[j] = {read};"));
+                    self.line(format!("for (int j = 0; j < P::each; j++) a.{word} = wl::fold(a.{word}, v[j]);"));
+                } else {
+                    self.chunks(format!("{reg}[{slot}][j] = {read};"));
+                }
+                Ok(())
+            }
+            Kind::Left | Kind::Right => T::operand(self, pc, &Ends { src, dst, at: from }, dequant),
+            _ => self.unsupported(pc, "registers of a matrix instruction filled in this way"),
+        }
+    }
+
+    fn store(&mut self, pc: Pc, src: &Place, dst: &Place, crew: u64) -> Result<(), Unsupported> {
+        let Some(register) = self.register(src.obj).copied() else {
+            return self.unsupported(pc, "registers that nothing writes");
+        };
+        let to = self.corner(dst, self.shares(src, crew));
+        let value = match register.kind {
+            Kind::Acc { .. } => return T::store_sum(self, pc, &Ends { src, dst, at: to }),
+            Kind::Raw => self.raw(pc, src)?,
+            Kind::MadeUp => format!("wl::made_up({}, warp, {}_n, r << 12 | b)", src.obj, self.reg(src.obj)),
+            _ => return self.unsupported(pc, "operands of a matrix instruction stored"),
+        };
+        self.part(pc, &to, dst.obj)?;
+        let pitch = self.matrix_address("to", &to, dst.obj);
+        self.chunks(T::stg(&format!("to + (wl::i64)r * {pitch} + b"), &value));
+        if register.kind == Kind::MadeUp {
+            let reg = self.reg(src.obj);
+            self.line(format!("{reg}_n++;"));
+        }
+        Ok(())
+    }
+
+    /// Whether a move of an accumulator is of all of it, to a place of its size.
+    pub(crate) fn whole_sum(&self, src: &Place, to: &Corner) -> bool {
+        [to.rows, to.cols] == extent(self.prog, src, 0) && src.sel == Sel::default()
+    }
+
+    /// Words of shared memory that carry a value.
+    pub(crate) fn mailbox(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
+        match op {
+            Op::Put { dst, value } if !self.reference => {
+                if dst.cta.is_some() {
+                    return self.unsupported(pc, "a word in another CTA");
+                }
+                let (offset, slot, value) = (self.layout.offset[dst.obj as usize], self.slot(dst), self.c(value));
+                let guard = if self.elect { "" } else { "if (lane == 0) " };
+                self.line(format!("{guard}wl::sts4(pool + {offset} + 16 * ({slot}), {value});"));
+            }
+            Op::Get { src, var } => {
+                let v = expr::variable(self.prog, *var);
+                let version = src.tile.as_ref().and_then(|t| t.at.first()).map(|e| self.c(e));
+                if self.reference {
+                    // The word is its version in all kernels that state one.
+                    match version {
+                        Some(e) => self.line(format!("{v} = {e};")),
+                        None => return self.unsupported(pc, "a word whose value is not stated"),
+                    }
+                } else {
+                    let (offset, slot) = (self.layout.offset[src.obj as usize], self.slot(src));
+                    self.line(format!("{v} = (int)wl::lds4(pool + {offset} + 16 * ({slot}));"));
+                }
+                self.line(format!("a.checked = wl::mix(a.checked ^ (wl::u32){v});"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A type definition for each shared buffer: where it lies and how.
+    pub(crate) fn buffers(&self) -> String {
+        let shared = self.prog.objects.iter().enumerate().filter(|(_, o)| o.class == Class::Shared);
+        shared
+            .map(|(o, object)| {
+                format!(
+                    "typedef wl::Buffer<{}, {}, {}, {}, {}, {}> B_{};\n",
+                    self.layout.offset[o],
+                    self.layout.stride[o],
+                    object.rows,
+                    object.cols,
+                    object.dtype.bits(),
+                    object.swizzle,
+                    name(&object.name)
+                )
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,86 @@
+//! Which target takes what: every scenario is written for its machine's, or refused with its place.
+
+use std::fmt::Write;
+
+use warpline::Status;
+use warpline_emit::{cuda, hip};
+use warpline_scenarios::embedded_names;
+use warpline_tests::warpline;
+
+use super::{body, machine_of, program, written};
+
+/// The words of a refusal and its place, in one line.
+fn refusal(err: &str) -> String {
+    let words: Vec<&str> =
+        err.lines().take_while(|l| !l.contains("╭─[")).map(|l| l.trim_matches([' ', '×', '│'])).collect();
+    let place = err.lines().find_map(|l| l.split_once("╭─[")).map_or("", |(_, p)| p.trim_end_matches(']'));
+    format!("{place}: {}", words.join(" "))
+}
+
+#[test]
+fn every_scenario_is_written_for_its_machine_or_refused_with_a_place() {
+    let (mut refused, mut count) = (String::new(), [0, 0]);
+    for name in embedded_names() {
+        let Some(said) = written(name) else { continue };
+        match said.status {
+            Status::Holds => {
+                assert_eq!(Some(&said), written(name).as_ref(), "{name}: other bytes the second time");
+                count[0] += 1;
+            }
+            _ => {
+                assert_eq!((said.status, said.out.as_str()), (Status::BadInput, ""), "{name}");
+                // File, line, column, and a caret below the statement.
+                assert!(said.err.contains(".pipe") && said.err.contains('┬'), "{name}: {}", said.err);
+                let _ = writeln!(refused, "{name}: {}", refusal(&said.err));
+                count[1] += 1;
+            }
+        }
+    }
+    let _ = writeln!(refused, "{} written, {} refused", count[0], count[1]);
+    insta::assert_snapshot!("refused", refused);
+}
+
+#[test]
+fn what_a_target_lacks_is_refused_with_the_statement_and_who_has_it() {
+    let (p, mi300x) = (program("hopper/tma_wgmma"), machine_of("cdna/two_step_ahead_mi300x"));
+    let e = hip(&p, &p, &mi300x).unwrap_err();
+    assert!(e.line > 0 && e.why.contains("--target cuda"), "{e}");
+    let p = program("cdna/num_stages_2");
+    let e = cuda(&p, &p).unwrap_err();
+    assert!(e.line > 0 && e.why.contains("--target hip"), "{e}");
+}
+
+#[test]
+fn the_machine_decides_the_target() {
+    for (name, target, right) in [
+        ("cdna/num_stages_2", "cuda", "--target hip"),
+        ("hopper/tma_wgmma", "hip", "--target cuda"),
+        ("metal/triple_buffer", "cuda", "--target metal"),
+        ("timeline/naive", "cuda", "--machine"),
+    ] {
+        let said = warpline(&["emit", name, "--target", target]);
+        assert_eq!((said.status, said.out.as_str()), (Status::BadInput, ""), "{name}");
+        assert!(said.err.contains(right), "{name}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_hip_kernel_has_its_own_waits_and_the_counts_of_the_text() {
+    let said = warpline(&[
+        "emit",
+        "cdna/num_stages_2",
+        "--target",
+        "hip",
+        "--set",
+        "m=512",
+        "--set",
+        "n=512",
+        "--set",
+        "k=448",
+    ]);
+    assert_eq!(said.status, Status::Holds, "{}", said.err);
+    insta::assert_snapshot!("num_stages_2_hip", body(&said.out));
+    assert!(said.out.contains("#define WL_MANUAL 1\n#define DMA_BYTES 16\n"));
+    // No device of AMD's was ever at hand, and the file says so.
+    assert!(said.out.contains("was ever run by them"));
+}
