@@ -20,6 +20,8 @@ impl<T: Target> Writer<'_, T> {
         );
         let _ = writeln!(t, "constexpr int SUMS = {}, MATRICES = {};", self.sums(), matrices.len());
         let _ = writeln!(t, "constexpr bool EXACT = {};", self.exact());
+        // Whether there is something to hold results to; else runs are held against each other.
+        let _ = writeln!(t, "constexpr bool REFERENCE = {};", !self.in_tensor_memory());
         let _ = writeln!(t, "struct Globals {{ wl::byte* m[{}]; }};", matrices.len().max(1));
         let _ = writeln!(t, "static const wl::Matrix matrices[{}] = {{", matrices.len().max(1));
         for (i, o) in &matrices {

@@ -64,7 +64,7 @@ static void compare(Count& c, double x, double y, bool same) {
 static int run(int argc, char** argv) {
     int runs = 1, timed = 0;
     double deadline_ms = 200;
-    bool real = false, cold = false, with_reference = true;
+    bool real = false, cold = false, with_reference = REFERENCE;
     [[maybe_unused]] const char* trace = nullptr;
     const char* ctas = nullptr;
     for (int i = 1; i < argc; i++) {

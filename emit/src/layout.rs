@@ -13,6 +13,8 @@ pub(crate) struct Layout {
     pub(crate) bars: Vec<i64>,
     /// Index of an array's first mbarrier among all.
     pub(crate) first: Vec<u32>,
+    /// Where the address of tensor memory is kept, by object; 0 where there is none.
+    pub(crate) tensor: Vec<i64>,
     /// All of it.
     pub(crate) bytes: i64,
 }
@@ -23,7 +25,14 @@ const ALIGN: i64 = 128;
 impl Layout {
     pub(crate) fn new(prog: &Program) -> Layout {
         let n = prog.objects.len();
-        let mut l = Layout { offset: vec![0; n], stride: vec![0; n], bars: Vec::new(), first: Vec::new(), bytes: 0 };
+        let mut l = Layout {
+            offset: vec![0; n],
+            stride: vec![0; n],
+            bars: Vec::new(),
+            tensor: vec![0; n],
+            first: Vec::new(),
+            bytes: 0,
+        };
         let up = |x: i64, to: i64| (x + to - 1) / to * to;
         for (i, o) in prog.objects.iter().enumerate() {
             l.stride[i] = match o.class {
@@ -54,6 +63,17 @@ impl Layout {
             l.first.push(first);
             l.bytes += b.stages as i64 * 8;
             first += b.stages;
+        }
+        for (i, o) in prog.objects.iter().enumerate() {
+            if o.class == Class::Tmem && o.overlay.is_none() {
+                l.tensor[i] = l.bytes;
+                l.bytes += 8;
+            }
+        }
+        for (i, o) in prog.objects.iter().enumerate() {
+            if let (Class::Tmem, Some(base)) = (o.class, o.overlay) {
+                l.tensor[i] = l.tensor[base as usize];
+            }
         }
         l.bytes = up(l.bytes.max(16), 16);
         l

@@ -5,13 +5,14 @@
 //!  (flat code)                 ▲          the same roles, loops, barriers and counts as the semantics have
 //!                              │
 //!      block, place, moves, math, reference, layout      what all targets share
-//!      cuda/  hip/                                       what each does its own way (`writer::Target`)
+//!      cuda/  hip/  metal/                               what each does its own way (`writer::Target`)
 //! ```
 //!
 //! A file is self-contained. The kernel's operations are calls into a small header (`cuda/operations.cuh`,
-//! `hip/operations.h`), one function an instruction; what both know of agents, buffers and tiles is `device.h`. A second
+//! `hip/operations.h`, `metal/head.metal`), one function an instruction; what CUDA and HIP know of agents, buffers and tiles is
+//! `device.h`. A second
 //! kernel, `reference`, walks the same text without synchronisation and takes every operand from where the text says it
-//! comes from; the harness (`harness.h`) holds the outputs of the one against the other. What has no meaning on the
+//! comes from; the harness (`harness.h`, of Metal `harness.swift`) holds the outputs of the one against the other. What has no meaning on the
 //! target, or is not written yet, is an [`Unsupported`] with its place; nothing is approximated.
 //!
 //! Nothing here needs a device or a compiler.
@@ -23,6 +24,7 @@ mod expr;
 mod hip;
 mod layout;
 mod math;
+mod metal;
 mod moves;
 mod place;
 mod reference;
@@ -34,6 +36,7 @@ use warpline_sim::ir::{Pc, Program, SiteId};
 
 pub use cuda::cuda;
 pub use hip::hip;
+pub use metal::{MetalText, metal};
 
 /// A statement that cannot be written for the target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

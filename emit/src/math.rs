@@ -62,6 +62,10 @@ impl<T: Target> Writer<'_, T> {
 
     pub(crate) fn math(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         match op {
+            Op::Zero(p) if self.prog.objects[p.obj as usize].class == Class::Tmem => {
+                T::zero_tensor(self, p);
+                Ok(())
+            }
             Op::Zero(p) => self.zero(p),
             Op::Alu { unit, count, reads, writes } => self.alu(pc, unit, count, reads, writes),
             Op::Mma { .. } if self.reference => self.reference_mma(pc, op),

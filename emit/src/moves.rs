@@ -42,7 +42,7 @@ impl<T: Target> Writer<'_, T> {
         let at = format!("B_{}::at(s, r0 + r, b0 + b)", name(&self.prog.objects[dst.obj as usize].name));
         let value = if dequant {
             let four_to_sixteen = (self.bits(src.obj), self.bits(dst.obj)) == (4, 16);
-            match T::unpacked(&format!("from + (wl::i64)r * {pitch} + b / 4")).filter(|_| four_to_sixteen) {
+            match T::unpacked(&format!("wl::ldg4(from + (wl::i64)r * {pitch} + b / 4)")).filter(|_| four_to_sixteen) {
                 Some(v) => v,
                 None => return self.unsupported(pc, "elements unpacked on their way to shared memory"),
             }
@@ -78,11 +78,11 @@ impl<T: Target> Writer<'_, T> {
             return self.unsupported(pc, "registers that nothing writes");
         };
         if dequant {
-            return self.unsupported(pc, "registers unpacked on their way to shared memory");
+            return self.sts_unpacked(pc, src, dst, &to);
         }
         let suffix = if dst.cta.is_some() { "_cluster" } else { "" };
         match register.kind {
-            Kind::Acc { .. } => T::sum_to_shared(self, pc, &Ends { src, dst, at: to }),
+            Kind::Acc { .. } | Kind::Row => T::sum_to_shared(self, pc, &Ends { src, dst, at: to }),
             Kind::MadeUp => {
                 self.part(pc, &to, dst.obj)?;
                 self.slot_address("s", dst);
@@ -101,6 +101,24 @@ impl<T: Target> Writer<'_, T> {
                 Ok(())
             }
         }
+    }
+
+    /// Packed chunks of a register object, each as four chunks of 16-bit elements.
+    fn sts_unpacked(&mut self, pc: Pc, src: &Place, dst: &Place, to: &Corner) -> Result<(), Unsupported> {
+        let raw = self.raw(pc, src)?;
+        let (bits, buffer) =
+            ((self.bits(src.obj), self.bits(dst.obj)), name(&self.prog.objects[dst.obj as usize].name));
+        let value = T::unpacked(&format!("{raw}[q]")).filter(|_| bits == (4, 16));
+        let Some(value) = value else {
+            return self.unsupported(pc, "registers unpacked on their way to shared memory");
+        };
+        self.part(pc, to, src.obj)?;
+        self.slot_address("s", dst);
+        self.in_slot(to, dst.obj);
+        self.chunks(format!(
+            "for (int q = 0; q < 4; q++) wl::sts16(B_{buffer}::at(s, r0 + r, b0 + b * 4 + q * 16), {value});"
+        ));
+        Ok(())
     }
 
     fn lds(&mut self, pc: Pc, src: &Place, dst: &Place, dequant: bool) -> Result<(), Unsupported> {
@@ -142,7 +160,7 @@ impl<T: Target> Writer<'_, T> {
         };
         let to = self.corner(dst, self.shares(src, crew));
         let value = match register.kind {
-            Kind::Acc { .. } => return T::store_sum(self, pc, &Ends { src, dst, at: to }),
+            Kind::Acc { .. } | Kind::Row => return T::store_sum(self, pc, &Ends { src, dst, at: to }),
             Kind::Raw => self.raw(pc, src)?,
             Kind::MadeUp => format!("wl::made_up({}, warp, {}_n, r << 12 | b)", src.obj, self.reg(src.obj)),
             _ => return self.unsupported(pc, "operands of a matrix instruction stored"),
@@ -176,7 +194,9 @@ impl<T: Target> Writer<'_, T> {
             Op::Get { src, var } => {
                 let v = expr::variable(self.prog, *var);
                 let version = src.tile.as_ref().and_then(|t| t.at.first()).map(|e| self.c(e));
-                if self.reference {
+                if let Some(answer) = T::asked(self, src).filter(|_| !self.reference) {
+                    self.line(format!("{v} = {answer};"));
+                } else if self.reference {
                     // The word is its version in all kernels that state one.
                     match version {
                         Some(e) => self.line(format!("{v} = {e};")),

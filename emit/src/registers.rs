@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     GroupLeft,
     /// Right operand of `mma`.
     Right,
+    /// A row of tensor memory in each lane.
+    Row,
 }
 
 /// What is known of a register object.
@@ -77,6 +79,13 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
             uses[acc.obj as usize].computed = true;
         }
     }
+    for (pc, op) in ops(prog) {
+        match op {
+            Op::Move { how: How::TmemLd, dst, .. } => set(dst.obj, Kind::Row, pc)?,
+            Op::Move { how: How::TmemSt, src, .. } => set(src.obj, Kind::Row, pc)?,
+            _ => {}
+        }
+    }
     // What is computed from an accumulator lies as it does.
     loop {
         let mut changed = false;
@@ -102,8 +111,8 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
         match op {
             Op::Move { how, src, dst, crew, .. } => {
                 match how {
-                    How::Ldg | How::Lds => uses[dst.obj as usize].loaded = true,
-                    How::Sts | How::Store => uses[src.obj as usize].stored = true,
+                    How::Ldg | How::Lds | How::TmemLd => uses[dst.obj as usize].loaded = true,
+                    How::Sts | How::Store | How::TmemSt => uses[src.obj as usize].stored = true,
                     _ => {}
                 }
                 for p in [src, dst] {
@@ -145,7 +154,7 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
 
 fn writes(op: &Op, obj: ObjId) -> bool {
     match op {
-        Op::Move { how: How::Ldg | How::Lds, dst, .. } => dst.obj == obj,
+        Op::Move { how: How::Ldg | How::Lds | How::TmemLd, dst, .. } => dst.obj == obj,
         Op::Alu { writes, .. } => writes.iter().any(|p| p.obj == obj),
         _ => false,
     }

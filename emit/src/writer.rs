@@ -42,6 +42,14 @@ pub(crate) trait Target: Sized + Default {
     fn element(w: &Writer<'_, Self>, o: ObjId, slot: &str) -> String;
     /// Declares what a matrix instruction reads or writes.
     fn declare(w: &mut Writer<'_, Self>, o: ObjId, kind: Kind);
+    /// The value of a word that the machine writes itself (`clc`).
+    fn asked(_w: &Writer<'_, Self>, _word: &Place) -> Option<String> {
+        None
+    }
+    /// Declares what is kept of tensor memory.
+    fn declare_tensor(_w: &mut Writer<'_, Self>) {}
+    /// Clears an accumulator in tensor memory.
+    fn zero_tensor(_w: &mut Writer<'_, Self>, _p: &Place) {}
     /// Whether a register is filled behind a wait of the kernel's own, and not before its use.
     fn late(&self) -> bool {
         false
@@ -64,8 +72,8 @@ pub(crate) trait Target: Sized + Default {
     fn stg(address: &str, value: &str) -> String {
         format!("*(wl::word4*)({address}) = {value};")
     }
-    /// 16 bytes of 16-bit elements unpacked from 4-bit ones, where that is written.
-    fn unpacked(_address: &str) -> Option<String> {
+    /// 16 bytes of 16-bit elements from a word of 4-bit ones, where that is written.
+    fn unpacked(_word: &str) -> Option<String> {
         None
     }
     /// A statement for each chunk `j` at row `r` and byte `b` of the part `P`, by `lanes` lanes of the warp.
@@ -160,14 +168,27 @@ impl<'a, T: Target> Writer<'a, T> {
         T::acc_shape(self, o)
     }
 
+    /// Whether the kernel works in tensor memory, of which the reference knows nothing: it is empty then.
+    pub(crate) fn in_tensor_memory(&self) -> bool {
+        self.prog.objects.iter().any(|o| o.class == Class::Tmem) || self.asks_for_tiles()
+    }
+
+    /// Whether tiles are handed out as the kernel runs.
+    fn asks_for_tiles(&self) -> bool {
+        self.prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }))
+    }
+
     /// Whether the reference knows every result: no product of registers that were computed.
     pub(crate) fn has_reference(&self) -> bool {
-        !self.registers.iter().flatten().any(|r| r.kind == Kind::GroupLeft)
+        !self.in_tensor_memory() && !self.registers.iter().flatten().any(|r| r.kind == Kind::GroupLeft)
     }
 
     /// Declarations of variables and registers, the code, what is handed out at the end.
     fn body(&mut self, nodes: &[tree::Node<'_>]) -> Result<(), Unsupported> {
         let prog = self.prog;
+        if self.reference && self.in_tensor_memory() {
+            return Ok(());
+        }
         for v in 0..prog.vars.len() {
             self.line(format!("int {} = 0;", expr::variable(prog, v as VarId)));
         }
@@ -175,6 +196,7 @@ impl<'a, T: Target> Writer<'a, T> {
             let Some(r) = self.registers[o] else { continue };
             self.declare(o as ObjId, r);
         }
+        T::declare_tensor(self);
         self.line("");
         self.nodes(nodes)?;
         if self.out.contains("goto done;") {

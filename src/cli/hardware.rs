@@ -33,6 +33,8 @@ pub enum Target {
     Cuda,
     /// HIP C++, for AMD's CDNA.
     Hip,
+    /// The Metal Shading Language, for Apple's machines; the harness goes beside it (x.metal, x.swift)
+    Metal,
 }
 
 impl Target {
@@ -41,6 +43,7 @@ impl Target {
         match self {
             Target::Cuda => "cuda",
             Target::Hip => "hip",
+            Target::Metal => "metal",
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `warpline emit`.
 
+use std::path::Path;
+
 use warpline_emit::Unsupported;
 use warpline_sim::machine::{Machine, Vendor};
 
@@ -22,15 +24,29 @@ pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Failure
         program = edit.apply(&program).map_err(|e| Failure::new(format!("mutant {n}, {}: {}", edit.words, e.0)))?;
         console.error(&format!("note: {}\n", edit.words))?;
     }
+    let mut beside = None;
     let text = match args.target {
         Target::Cuda => warpline_emit::cuda(&program, &meant),
         Target::Hip => warpline_emit::hip(&program, &meant, &loaded.machine),
+        Target::Metal => warpline_emit::metal(&program, &meant).map(|t| {
+            beside = Some(t.harness);
+            t.kernel
+        }),
     };
     let refused = |e: Unsupported| {
         let label = format!("not written for {}", loaded.machine.name);
         at_site(&loaded, e.site, e.why, label, Some("docs/emit.md says what is written for which machine"))
     };
-    output::write(console, &args.output, text.map_err(refused)?.as_bytes())?;
+    let text = text.map_err(refused)?;
+    if let Some(harness) = beside {
+        // A Metal kernel and the program that runs it are two files; the standard output has the kernel.
+        if args.output == Path::new("-") {
+            console.error("note: the program that runs it is not shown; `-o x.metal` writes x.swift, too\n")?;
+        } else {
+            output::write(console, &args.output.with_extension("swift"), harness.as_bytes())?;
+        }
+    }
+    output::write(console, &args.output, text.as_bytes())?;
     Ok(Status::Holds)
 }
 
@@ -39,7 +55,7 @@ fn sensible(target: Target, machine: &Machine) -> Result<(), Failure> {
     let (right, flag) = match machine.vendor {
         Vendor::Nvidia => (target == Target::Cuda, "cuda"),
         Vendor::Amd => (target == Target::Hip, "hip"),
-        Vendor::Apple => (false, "metal"),
+        Vendor::Apple => (target == Target::Metal, "metal"),
         Vendor::Paper => {
             return Err(Failure::with_help(
                 format!("{} ({}) is no real machine: nothing is written for it", machine.name, machine.title),

@@ -17,13 +17,24 @@ impl Writer<'_> {
         };
         w(format!("// {} of {}, written by warpline emit --target cuda.", prog.name, prog.file));
         w(format!("// {}", self.params()));
-        w("// nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o x x.cu && ./x --runs 5".to_string());
+        let tensor = self.in_tensor_memory();
+        let arch = if tensor { "100a" } else { "90a" };
+        w(format!("// nvcc -O3 -std=c++17 -gencode arch=compute_{arch},code=sm_{arch} -o x x.cu && ./x --runs 5"));
+        if tensor {
+            w("//".to_string());
+            w("// Untested: its authors have no sm_100a device, and nothing of this file was ever run by them. Which kernels nvcc".into());
+            w("// took is recorded in warpline's oracles/emit/compiled.tsv. There is no reference for tensor memory: runs are held".into());
+            w("// against each other only.".to_string());
+        }
         let products = prog.code.iter().enumerate().filter(|(_, i)| matches!(i, Instr::Op { op: Op::Mma { .. }, .. }));
         let products: Vec<String> = products.map(|(pc, _)| format!(" || (pc) == {pc}")).collect();
         w(format!("#define WL_IS_MMA(pc) (false{})", products.concat()));
         w(include_str!("head.cuh").to_string());
         w(include_str!("../device.h").to_string());
         w(include_str!("operations.cuh").to_string());
+        if tensor {
+            w(include_str!("tensor.cuh").to_string());
+        }
         w(self.tables());
         w(math::instructions(self.target.instructions.keys()));
         w(self.head("kernel", false));

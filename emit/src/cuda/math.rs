@@ -15,7 +15,7 @@ impl Writer<'_> {
         match kind {
             MmaKind::Warp => self.mma(pc, a, b, acc),
             MmaKind::Wgmma => self.wgmma(pc, a, b, acc),
-            MmaKind::Umma | MmaKind::UmmaPair => self.unsupported(pc, "tcgen05 is sm_100a's, which is not written yet"),
+            MmaKind::Umma | MmaKind::UmmaPair => self.umma(pc, op),
         }
     }
 

@@ -1,20 +1,22 @@
-//! CUDA C++ for sm_80 to sm_90a.
+//! CUDA C++ for sm_80 to sm_100a.
 //!
 //! ```text
 //! mod.rs     what CUDA does its own way           file.rs       the file: header, tables, both kernels, harness
 //! sync.rs    mbarriers, barriers, groups, fences  tma.rs        copies by the tensor memory accelerator
 //! math.rs    matrix instructions                  fragments.rs  their operands and sums
+//! tensor.rs  sm_100a: tensor memory, tcgen05, clc
 //! ```
 
 mod file;
 mod fragments;
 mod math;
 mod sync;
+mod tensor;
 mod tma;
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Dtype, How, MmaKind, ObjId, Op, Pc, Program};
+use warpline_sim::ir::{Dtype, How, MmaKind, ObjId, Op, Pc, Place, Program};
 
 use crate::Unsupported;
 use crate::registers::Kind;
@@ -26,7 +28,7 @@ type Writer<'a> = crate::writer::Writer<'a, Cuda>;
 /// or, of a mutant, the one that it was made from.
 ///
 /// # Errors
-/// The first statement that has no CUDA for it: operations of other vendors, of sm_100a, element types and shapes that
+/// The first statement that has no CUDA for it: operations of other vendors, element types and shapes that
 /// the instructions lack, places that are no whole chunks of 16 bytes.
 pub fn cuda(prog: &Program, meant: &Program) -> Result<String, Unsupported> {
     let kernel = Writer::write(prog, false, Cuda::default())?;
@@ -77,7 +79,7 @@ impl Target for Cuda {
             }
             How::TmaLoad | How::TmaStore => w.tma(pc, op),
             How::LdsDma => w.unsupported(pc, "a copy of AMD's: `--target hip`, on mi300x or mi355x"),
-            _ => w.unsupported(pc, "tensor memory is sm_100a's, which is not written yet"),
+            _ => w.tmem_move(pc, op),
         }
     }
 
@@ -105,20 +107,35 @@ impl Target for Cuda {
     }
 
     fn sum_to_shared(w: &mut Writer<'_>, pc: Pc, p: &Ends<'_>) -> Result<(), Unsupported> {
-        w.sts_sum(pc, p)
+        if w.is_row(p.src.obj) { w.rows_to_shared(pc, p) } else { w.sts_sum(pc, p) }
     }
 
     fn store_sum(w: &mut Writer<'_>, pc: Pc, p: &Ends<'_>) -> Result<(), Unsupported> {
-        w.store_pairs(pc, p)
+        if w.is_row(p.src.obj) { w.store_rows(pc, p) } else { w.store_pairs(pc, p) }
     }
 
     fn acc_shape(w: &Writer<'_>, o: ObjId) -> (i64, i64) {
         let object = &w.prog.objects[o as usize];
+        if w.is_row(o) {
+            return (1, object.cols);
+        }
         (object.rows / if w.grouped(o) { 64 } else { 16 }, object.cols / 2)
     }
 
     fn element(w: &Writer<'_>, o: ObjId, slot: &str) -> String {
         format!("{}[{slot}][m][i]", w.reg(o))
+    }
+
+    fn declare_tensor(w: &mut Writer<'_>) {
+        w.declare_tensor();
+    }
+
+    fn zero_tensor(w: &mut Writer<'_>, p: &Place) {
+        w.zero_tensor(p);
+    }
+
+    fn asked(w: &Writer<'_>, word: &Place) -> Option<String> {
+        w.clc_answer(word)
     }
 
     fn declare(w: &mut Writer<'_>, o: ObjId, kind: Kind) {

@@ -130,8 +130,14 @@ impl Writer<'_> {
                     }
                     Queue::Bulk => self.line(format!("wl::wait_bulk<false>({n});")),
                     Queue::BulkRead => self.line(format!("wl::wait_bulk<true>({n});")),
-                    Queue::Vm | Queue::Lgkm => return self.unsupported(pc, "a counter of AMD's"),
-                    Queue::TmemLd | Queue::TmemSt => return self.unsupported(pc, "tensor memory is sm_100a's"),
+                    Queue::Vm | Queue::Lgkm => {
+                        return self.unsupported(pc, "a counter of AMD's: `--target hip`, on mi300x or mi355x");
+                    }
+                    Queue::TmemLd => {
+                        self.line("wl::wait_tmem_ld();");
+                        self.hold();
+                    }
+                    Queue::TmemSt => self.line("wl::wait_tmem_st();"),
                 }
             }
             Op::CpArrive { bar, noinc } => {
@@ -188,7 +194,8 @@ impl Writer<'_> {
                     self.line("wl::wgmma_fence();");
                 }
                 Fence::Cta => self.line("__threadfence_block();"),
-                Fence::TmemBefore | Fence::TmemAfter => return self.unsupported(pc, "tensor memory is sm_100a's"),
+                Fence::TmemBefore => self.line("wl::tmem_fence_before();"),
+                Fence::TmemAfter => self.line("wl::tmem_fence_after();"),
             },
             Op::Regs { count, inc } => {
                 if !(24..=256).contains(count) || count % 8 != 0 {
@@ -198,18 +205,19 @@ impl Writer<'_> {
                 self.line(format!("wl::regs_{}<{count}>();", if *inc { "inc" } else { "dec" }));
             }
             Op::GridWait => self.line("wl::grid_wait();"),
-            Op::CommitUmma(_) | Op::TmemAlloc { .. } | Op::TmemDealloc { .. } | Op::NextTile { .. } => {
-                return self.unsupported(pc, "an operation of sm_100a, which is not written yet");
-            }
+            Op::CommitUmma(bars) => self.commit_umma(bars),
+            Op::TmemAlloc { obj, pair } => self.tmem_alloc(pc, *obj, *pair)?,
+            Op::TmemDealloc { obj, pair } => self.tmem_dealloc(*obj, *pair),
+            Op::NextTile { dst, signals } => self.next_tile(dst, signals),
             Op::Move { .. } | Op::Mma { .. } | Op::Alu { .. } | Op::Zero(_) | Op::Put { .. } | Op::Get { .. } => {}
         }
         Ok(())
     }
 
-    /// Keeps the compiler from moving accumulators of wgmma across this place.
+    /// Keeps the compiler from moving accumulators of wgmma, and rows of tensor memory, across this place.
     fn hold(&mut self) {
         for o in 0..self.prog.objects.len() {
-            let Some(Kind::Acc { group: true }) = self.registers[o].map(|r| r.kind) else { continue };
+            let Some(Kind::Acc { group: true } | Kind::Row) = self.registers[o].map(|r| r.kind) else { continue };
             let (m, _) = self.acc_shape(o as u16);
             for s in 0..self.prog.objects[o].slots {
                 for m in 0..m {

@@ -24,13 +24,19 @@ impl Writer<'_> {
         let map = self.tensor_map(Box { obj: global.obj, rows: tall, cols: wide, swizzle: o.swizzle });
         let buffer = name(&o.name);
         self.slot_address("s", shared);
+        let mut pair = "";
         let bar = match signals {
             Some(b) => {
-                if matches!(b.at, Where::Cta(_) | Where::Ctas(_)) {
-                    return self.unsupported(pc, "a signal to the other CTA of a pair is sm_100a's");
-                }
                 let own = self.bar_address(b);
-                shared.cta.as_ref().map_or(own.clone(), |e| format!("wl::in_cta({own}, {})", self.c(e)))
+                // The barrier of either CTA of the pair (`.cta_group::2`).
+                if let Where::Cta(e) = &b.at {
+                    pair = "_pair";
+                    format!("wl::in_cta({own}, {})", self.c(e))
+                } else if matches!(b.at, Where::Ctas(_)) {
+                    return self.unsupported(pc, "a copy signals one barrier in each CTA it goes to");
+                } else {
+                    shared.cta.as_ref().map_or(own.clone(), |e| format!("wl::in_cta({own}, {})", self.c(e)))
+                }
             }
             None => String::new(),
         };
@@ -46,8 +52,8 @@ impl Writer<'_> {
         self.line(format!("const wl::u32 at = {at} + p * B_{buffer}::panel_bytes + h * {tall} * B_{buffer}::panel;"));
         self.line(format!("const int col = {} + p * {wide}, row = {} + h * {tall};", from.col, from.row));
         self.line(match (load, multicast) {
-            (true, Some(m)) => format!("wl::tma_multicast(at, &maps.m[{map}], col, row, {bar}, {});", self.c(m)),
-            (true, None) => format!("wl::tma_load(at, &maps.m[{map}], col, row, {bar});"),
+            (true, Some(m)) => format!("wl::tma_multicast{pair}(at, &maps.m[{map}], col, row, {bar}, {});", self.c(m)),
+            (true, None) => format!("wl::tma_load{pair}(at, &maps.m[{map}], col, row, {bar});"),
             (false, _) => format!("wl::tma_store(&maps.m[{map}], col, row, at);"),
         });
         self.indent -= 1;

@@ -38,7 +38,8 @@ fn written(name: &str) -> Option<Said> {
     let target = match machine_of(name).vendor {
         Vendor::Nvidia => "cuda",
         Vendor::Amd => "hip",
-        Vendor::Apple | Vendor::Paper => return None,
+        Vendor::Apple => "metal",
+        Vendor::Paper => return None,
     };
     Some(warpline(&["emit", name, "--target", target]))
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use warpline::Status;
 use warpline_emit::{cuda, hip};
 use warpline_scenarios::embedded_names;
-use warpline_tests::warpline;
+use warpline_tests::{TempDir, warpline};
 
 use super::{body, machine_of, program, written};
 
@@ -83,4 +83,35 @@ fn a_hip_kernel_has_its_own_waits_and_the_counts_of_the_text() {
     assert!(said.out.contains("#define WL_MANUAL 1\n#define DMA_BYTES 16\n"));
     // No device of AMD's was ever at hand, and the file says so.
     assert!(said.out.contains("was ever run by them"));
+}
+
+#[test]
+fn a_metal_kernel_comes_with_the_program_that_runs_it() {
+    let dir = TempDir::new();
+    let file = dir.file("x.metal");
+    let set = ["--set", "m=128", "--set", "n=128", "--set", "k=128"];
+    let said = warpline(&[&["emit", "metal/triple_buffer", "--target", "metal", "-o", &file], &set[..]].concat());
+    assert_eq!(said.status, Status::Holds, "{}", said.err);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let swift = std::fs::read_to_string(dir.file("x.swift")).unwrap();
+    let from = text.find("kernel void pipe(").unwrap();
+    insta::assert_snapshot!("triple_buffer_metal", &text[from..from + text[from..].find("\n}\n").unwrap()]);
+    // Nobody here has an Apple machine, and both files say so.
+    assert!(text.contains("was ever run by them") && swift.contains("never compiled or run by them"));
+    assert!(swift.contains("let simdgroups = 4, threadgroups = 4, poolBytes = 24576"));
+    // To the standard output goes the kernel, and a note.
+    let said = warpline(&[&["emit", "metal/triple_buffer", "--target", "metal"], &set[..]].concat());
+    assert!(said.out == text && said.err.contains("x.swift"), "{}", said.err);
+}
+
+#[test]
+fn sm_100a_is_written_and_marked_untested() {
+    let said = warpline(&["emit", "blackwell/level3_two_loops", "--target", "cuda", "--set", "k=512"]);
+    assert_eq!(said.status, Status::Holds, "{}", said.err);
+    assert!(said.out.lines().take(6).any(|l| l.starts_with("// Untested")));
+    assert!(said.out.contains("code=sm_100a"));
+    insta::assert_snapshot!("level3_two_loops", body(&said.out));
+    // What was run on a device is not marked so.
+    let said = warpline(&["emit", "hopper/tma_wgmma", "--target", "cuda"]);
+    assert!(!said.out.contains("Untested") && !said.out.contains("tcgen05"));
 }
