@@ -142,6 +142,11 @@ pub const KEYS: &[Key] = &[
     key("memory.shared_latency", "cycles", "shared load to use"),
     key("memory.shared_bytes_per_clk", "bytes/cycle", "shared memory bandwidth of a core"),
     key("memory.shared_conflict_ways", "ways", "bank conflict of an unswizzled tile access"),
+    key(
+        "memory.load_lines_per_clk",
+        "lines/cycle",
+        "lines of loads to registers that pass shared memory's port a cycle, where the first-level cache is the same memory",
+    ),
     key("memory.l1_latency", "cycles", "global load to use, first-level hit"),
     key("memory.l2_latency", "cycles", "global load to use, second-level hit"),
     key("memory.cp_async_extra", "cycles", "latency of a cp.async beyond that of a global load"),
@@ -151,6 +156,11 @@ pub const KEYS: &[Key] = &[
         "memory.l2_domains",
         "domains",
         "separate L2 caches (XCDs, GCDs); each has its share of `l2_bytes` and of the cores",
+    ),
+    key(
+        "memory.l2_half_cores",
+        "cores",
+        "cores at one half of the second-level cache that CTAs are launched on before those at the other half",
     ),
     key("memory.l2_bytes_per_clk", "bytes/cycle", "second-level bandwidth of one core's port"),
     key(

@@ -40,6 +40,8 @@ pub struct Costs {
     pub store_byte: f64,
     /// A line of the caches; 0 where it is not known to matter.
     pub line: f64,
+    /// Ticks that a line of a load to registers takes shared memory's port; 0 where it does not pass there.
+    pub load_line: f64,
     /// Cores that share DRAM and the slices.
     pub sharers: i64,
     pub tma_latency: f64,
@@ -259,6 +261,10 @@ impl Costs {
             c.last_extra = extra(r.optional("memory.llc_latency")).unwrap_or(near);
             c.dram_latency = c.l2_latency + near;
             c.line = r.optional("memory.line_bytes").unwrap_or(0.0);
+            c.load_line = match loads.then(|| r.optional("memory.load_lines_per_clk")).flatten() {
+                Some(rate) => TICKS as f64 / rate,
+                None => 0.0,
+            };
             if let Some(rate) = r.optional("memory.l2_slices_bytes_per_clk") {
                 let slices = r.optional("clock.l2_mhz").map_or(1.0, |at| at / mhz);
                 c.slice_byte = TICKS as f64 * c.sharers as f64 / (rate * slices);

@@ -40,6 +40,8 @@ pub(super) struct Load {
     pub(super) elements: u64,
     /// Bytes an instruction stores to shared memory, in 1/256.
     pub(super) chip: u64,
+    /// Ticks that an instruction's data takes shared memory's port on its way to registers.
+    pub(super) port: u64,
     /// Instructions of the batch whose data is under way.
     pub(super) flying: u32,
 }
@@ -106,6 +108,11 @@ impl Timing<'_> {
         let aligned = (o.bytes_of(o.cols) as f64) % line == 0.0;
         let lines = if aligned { (wide / line).ceil() } else { wide / line + 0.75 };
         (bytes, rows * lines * line)
+    }
+
+    /// Ticks that a load's data takes shared memory's port: one line at a time, however little of it is asked for.
+    fn load_port(&self, m: &MoveDid, obj: u16) -> f64 {
+        if self.costs.line == 0.0 { 0.0 } else { self.lines(m, obj).1 / self.costs.line * self.costs.load_line }
     }
 
     /// Where a copy's bytes come from.
@@ -221,6 +228,7 @@ impl Timing<'_> {
                     source: from,
                     elements: if m.dequant { (m.elements as f64 / n) as u64 } else { 0 },
                     chip: (m.chip_bytes as f64 / n * 256.0) as u64,
+                    port: ticks(self.load_port(m, src.obj) / n),
                     flying: 0,
                 };
                 Charge { start: now, end: now, load: Some(load), ..Charge::default() }
@@ -231,7 +239,10 @@ impl Timing<'_> {
                 let n = (m.global_bytes as f64 / wide).ceil().max(1.0);
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue.
-                let there = self.fetch(core, start, self.lines(m, src.obj), from).max(end);
+                let mut there = self.fetch(core, start, self.lines(m, src.obj), from).max(end);
+                if m.how == How::Ldg && c.load_line > 0.0 {
+                    there = there.max(core.shared.serve(start, ticks(self.load_port(m, src.obj))).1);
+                }
                 let extra = if m.how == How::CpAsync { c.cp_extra } else { 0.0 };
                 let land = there + ticks(c.l2_latency + extra) + from.extra;
                 Charge {
@@ -324,7 +335,11 @@ impl Timing<'_> {
         let (start, issued) = core.issue[seat.scheduler].serve(now, ticks(n as f64 * c.issue_load));
         let bytes = load.bytes as f64 / 256.0 * n as f64;
         let from = load.source;
-        let there = self.fetch(core, start, (bytes, bytes), from).max(issued) + ticks(c.l2_latency) + from.extra;
+        let mut there = self.fetch(core, start, (bytes, bytes), from).max(issued);
+        if load.port > 0 {
+            there = there.max(core.shared.serve(start, load.port * n as u64).1);
+        }
+        let there = there + ticks(c.l2_latency) + from.extra;
         load.left -= n;
         load.flying = n;
         (start, issued, there)

@@ -58,13 +58,15 @@ pub(super) struct Caches {
     last: Option<Lru>,
     /// The second level is one cache in two halves.
     halves: bool,
+    /// Units that are launched on at one half before the other's turn, where that is known.
+    run: Option<i64>,
     /// Bytes that memory delivers at once.
     burst: i64,
 }
 
 impl Caches {
-    /// The caches of a machine, empty.
-    pub(super) fn new(m: &Machine) -> Result<Self, MissingParam> {
+    /// The caches of a machine, empty, for clusters of some size.
+    pub(super) fn new(m: &Machine, cluster: i64) -> Result<Self, MissingParam> {
         let all = m.need("memory.l2_bytes", "device fidelity")?;
         let domains = m.need("memory.l2_domains", "device fidelity")?.max(1.0) as usize;
         let halves = domains == 1 && m.get("memory.l2_far_latency").is_some();
@@ -73,12 +75,21 @@ impl Caches {
         let last = m.get("memory.llc_bytes").map(|b| Lru::new(b as u64));
         // Two of the smallest sectors; all of a larger one.
         let burst = m.get("memory.sector_bytes").map_or(64, |s| (s as i64).max(64));
-        Ok(Caches { second, last, halves, burst })
+        let run = m.get("memory.l2_half_cores").map(|cores| (cores as i64 / cluster.max(1)).max(1));
+        Ok(Caches { second, last, halves, run, burst })
     }
 
     /// Whether the second level is one cache in two halves.
     pub(super) fn halves(&self) -> bool {
         self.halves
+    }
+
+    /// The half that a cluster's unit is at, of `units`. The halves take turns, `run` units each, and share what is left in the
+    /// end; by pairs of neighbours where it is not known.
+    pub(super) fn half(&self, id: i64, units: i64) -> i64 {
+        let Some(run) = self.run else { return id / 2 };
+        let (unit, whole) = (id % units, units / (2 * run) * 2 * run);
+        if unit < whole { unit / run } else { (2 * (unit - whole) >= units - whole) as i64 }
     }
 
     /// Bytes that memory delivers at once.

@@ -89,7 +89,7 @@ impl Memory {
     pub(super) fn new(prog: &Program, m: &Machine, rules: Rules, at: Launch) -> Result<Option<Self>, MissingParam> {
         let Some(lists) = Lists::new(prog, rules) else { return Ok(None) };
         let merged = m.get("memory.l2_merged").unwrap_or(0.0);
-        let mut tiles = Tiles::new(prog, rules, Caches::new(m)?, merged, at);
+        let mut tiles = Tiles::new(prog, rules, Caches::new(m, prog.cluster as i64)?, merged, at);
         if at.warm {
             tiles.launch(&lists);
         }

@@ -138,9 +138,10 @@ impl<'p> Tiles<'p> {
         level
     }
 
-    /// The cache a cluster's core is at. Launch goes round the caches; where they are halves of one, by pairs of neighbours.
+    /// The cache a cluster's core is at. Launch goes round the caches; where they are halves of one, group of cores by group of
+    /// cores (`memory.l2_half_cores`), or by pairs of neighbours.
     fn home(&self, id: i64) -> usize {
-        let turn = if self.caches.halves() { id / 2 } else { id };
+        let turn = if self.caches.halves() { self.caches.half(id, self.at.units.max(1)) } else { id };
         (turn % self.caches.count() as i64) as usize
     }
 
