@@ -115,9 +115,9 @@ pub trait Device {
 
 /// Records of single kernels: the case, and its rows.
 const TRACES: [(&str, &str); 3] = [
-    ("test.register_prefetch.b", include_str!("../data/h200_trace.test.register_prefetch.b.csv")),
-    ("test.register_prefetch.a", include_str!("../data/h200_trace.test.register_prefetch.a.csv")),
     ("test.smem_double_buffer.b", include_str!("../data/h200_trace.test.smem_double_buffer.b.csv")),
+    ("test.smem_double_buffer.a", include_str!("../data/h200_trace.test.smem_double_buffer.a.csv")),
+    ("test.tma_wgmma.b", include_str!("../data/h200_trace.test.tma_wgmma.b.csv")),
 ];
 
 /// What was measured on one H200, replayed.

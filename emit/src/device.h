@@ -64,6 +64,13 @@ struct Agent {
         : common(c), cta(cta), rank(rank), warp(warp), lane(lane) {}
 };
 
+// Nothing, for so many cycles: what a kernel only says the time of.
+__device__ __forceinline__ void busy(u32 cycles) {
+    u32 t = clock32();
+    while (clock32() - t < cycles) {
+    }
+}
+
 // Before an operation: where this warp is, and a random while.
 template <int WARPS>
 __device__ __forceinline__ void before(Agent& a, u32 pc) {
@@ -80,9 +87,7 @@ __device__ __forceinline__ void before(Agent& a, u32 pc) {
             case 2: cycles = (mix(seed ^ pc) & 15) == 0 && (mix(seed ^ a.warp ^ a.cta << 8) & 1) ? h >> 8 & 0x3fff : 0; break;
             default: cycles = (h & 127) == 0 ? h >> 8 & 0xffff : 0;
         }
-        u32 t = clock32();
-        while (clock32() - t < cycles) {
-        }
+        busy(cycles);
     }
 #endif
 }

@@ -116,8 +116,8 @@ impl<T: Target> Writer<'_, T> {
         Ok(())
     }
 
-    /// As many operations as the kernel says. What they compute it does not say: `fma` of an accumulator adds it to the
-    /// one written, anything else copies it.
+    /// As many operations as the kernel says, or as long as it says (`takes`). What they compute it does not say: `fma` of an
+    /// accumulator adds it to the one written, anything else copies it.
     fn alu(&mut self, pc: Pc, unit: &str, count: &Expr, reads: &[Place], writes: &[Place]) -> Result<(), Unsupported> {
         let acc = |p: &&Place| matches!(self.register(p.obj).map(|r| r.kind), Some(Kind::Acc { .. }));
         let from = reads.iter().find(acc);
@@ -138,8 +138,14 @@ impl<T: Target> Writer<'_, T> {
                 Some((_, Some(r))) if r.sunk => T::as_float("a.checked ^ a.unchecked"),
                 _ => "1.f".to_string(),
             };
-            let each = self.c(count);
-            self.line(T::alu(unit, &format!("({each}) / {}", self.lanes()), &seed));
+            let takes = match &self.prog.code[pc as usize] {
+                Instr::Op { cost, .. } => cost.takes,
+                _ => None,
+            };
+            match takes {
+                Some(cycles) => self.line(format!("wl::busy({});", cycles.round() as u32)),
+                None => self.line(T::alu(unit, &format!("({}) / {}", self.c(count), self.lanes()), &seed)),
+            }
         }
         for w in writes {
             let Some(p) = from else { continue };
