@@ -41,7 +41,7 @@ pub fn timeline(spans: usize) -> Timeline {
                 _ => What::Hold { filling: false },
             };
             let woken_by = (i % 4 == 1).then(|| t.spans.len() as u32 - 1);
-            let label = format!("A[{}, {}]", row / ROWS, i % 64);
+            let label = format!("A[{}, {}]", row / ROWS, i % 64).into();
             let site = (kind < 9).then_some((i % 2) as u32);
             t.spans.push(Span { label, woken_by, site, ..Span::new(row, (start, start + 40 * TICKS), what) });
         }

@@ -131,6 +131,9 @@ pub enum What {
     },
 }
 
+/// A few words. Most are short, and a run has millions: those stand in the span itself.
+pub type Label = compact_str::CompactString;
+
 /// A stretch of time on one row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Span {
@@ -145,7 +148,7 @@ pub struct Span {
     /// Index into [`Timeline::sites`], if it comes from a statement.
     pub site: Option<u32>,
     /// Short label: tile (`A 0,3`), phase (`φ2`), loop index; may be empty.
-    pub label: String,
+    pub label: Label,
     /// For stalls: the span (by index) whose end let it go on.
     pub woken_by: Option<u32>,
     /// For the work of an engine: the span (by index) of the operation that started it.
@@ -165,7 +168,7 @@ impl Span {
             end,
             what,
             site: None,
-            label: String::new(),
+            label: Label::const_new(""),
             woken_by: None,
             started_by: None,
             on: None,

@@ -58,6 +58,8 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Failure
             "note: the output is no terminal, so this is a chart; `--dump 80x24` prints the viewer's frames\n",
         )?;
     }
+    // The program ends here: to give back the memory of millions of spans one by one is time that somebody waits.
+    std::mem::forget(runs);
     Ok(status)
 }
 

@@ -112,7 +112,7 @@ impl<'p> Recorder<'p> {
             return None;
         }
         let Links { woken_by, started_by, on, bytes } = links;
-        self.spans.push(Span { row, start, end, what, site, label, woken_by, started_by, on, bytes });
+        self.spans.push(Span { row, start, end, what, site, label: label.into(), woken_by, started_by, on, bytes });
         Some((self.spans.len() - 1) as u32)
     }
 

@@ -276,7 +276,7 @@ fn intern(spans: &[Span]) -> (Vec<u32>, Vec<String>) {
         .iter()
         .map(|s| {
             *known.entry(s.label.as_str()).or_insert_with(|| {
-                labels.push(s.label.clone());
+                labels.push(s.label.to_string());
                 labels.len() as u32 - 1
             })
         })

@@ -70,7 +70,7 @@ pub fn timeline() -> impl Strategy<Value = Timeline> {
                     .into_iter()
                     .filter(|_| !empty)
                     .map(|(row, start, long, what, label, woken_by)| Span {
-                        label,
+                        label: label.into(),
                         woken_by,
                         ..Span::new(row, (start << shift, (start + long) << shift), what)
                     })

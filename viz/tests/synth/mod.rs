@@ -19,7 +19,7 @@ impl Builder {
         self.row(cta, &format!("{role} w{warp}"), RowKind::Agent { role: role.into(), warp, lanes: None })
     }
 
-    pub fn span(&mut self, row: u32, start: u64, end: u64, what: What, label: impl Into<String>) -> Option<u32> {
+    pub fn span(&mut self, row: u32, start: u64, end: u64, what: What, label: impl Into<Label>) -> Option<u32> {
         if start >= end {
             return None;
         }

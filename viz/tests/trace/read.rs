@@ -139,9 +139,9 @@ fn a_flow_leads_from_the_innermost_slice_to_the_innermost_and_on_from_each_step(
         ];
         let text = format!("[{}]", [&slices[..], flows].concat().join(","));
         let t = read(text.as_bytes()).unwrap().timeline;
-        let name = |i: u32| t.spans[i as usize].label.clone();
+        let name = |i: u32| t.spans[i as usize].label.to_string();
         let woken = t.spans.iter().filter(|s| s.woken_by.is_some());
-        let mut woken: Vec<_> = woken.map(|s| (s.label.clone(), s.woken_by.map(name))).collect();
+        let mut woken: Vec<_> = woken.map(|s| (s.label.to_string(), s.woken_by.map(name))).collect();
         woken.sort();
         woken
     };

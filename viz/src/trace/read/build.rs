@@ -147,7 +147,7 @@ impl<'a> Builder<'a> {
         let site = self.site(args);
         self.spans.push(Span {
             site,
-            label: label.to_string(),
+            label: label.into(),
             woken_by: index(&args.woken_by),
             started_by: index(&args.started_by),
             on: index(&args.on),

@@ -77,9 +77,15 @@ struct Reading<'a> {
 }
 
 impl Part {
-    fn read(lines: &[u8]) -> Option<Part> {
-        let mut reading = Reading::default();
-        for line in std::str::from_utf8(lines).ok()?.lines() {
+    /// What stands in some lines, in the memory of a part that is done with.
+    fn read(lines: &[u8], mut spans: Vec<Span>) -> Option<Part> {
+        spans.clear();
+        let mut reading = Reading { part: Part { spans, ..Part::default() }, ..Reading::default() };
+        let mut rest = std::str::from_utf8(lines).ok()?;
+        while !rest.is_empty() {
+            let to = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+            let line = rest[..to].strip_suffix('\r').unwrap_or(&rest[..to]);
+            rest = rest.get(to + 1..).unwrap_or_default();
             reading.line(line.strip_suffix(',').unwrap_or(line))?;
         }
         Some(reading.part)
@@ -127,7 +133,7 @@ impl<'a> Reading<'a> {
         let site = if a.at.is_empty() { None } else { Some(self.site(a.at, a.source)?) };
         self.part.spans.push(Span {
             site,
-            label: a.label.into_owned(),
+            label: a.label.into(),
             woken_by: a.woken_by,
             started_by: a.started_by,
             on: a.on,
@@ -172,65 +178,106 @@ pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> 
     }
     let Some(to) = tail(source, b"]}")? else { return Ok(None) };
     let starts: Vec<u64> = (from..to.max(from)).step_by(PART as usize).collect();
-    let part = |buffer: &mut Vec<u8>, at: u64| Ok(Part::read(lines(source, at..(at + PART).min(to), buffer)?));
-    let parts = starts.into_par_iter().map_init(Vec::new, part).collect::<io::Result<Vec<Option<Part>>>>()?;
-    Ok(parts.into_iter().collect::<Option<Vec<Part>>>().and_then(|parts| join(&head.other_data, parts)))
+    let fill = |room: &mut Room, at: u64| {
+        let spans = std::mem::take(&mut room.part.spans);
+        let part = Part::read(lines(source, at..(at + PART).min(to), &mut room.buffer)?, spans);
+        Ok(part.map(|part| room.part = part))
+    };
+    // Some parts at a time, in rooms that were used before: pages that nobody has touched yet cost more than what is read
+    // into them. Meanwhile those of the turn before are put behind the others.
+    let (mut rooms, mut before) = (Vec::<Room>::new(), Vec::<Room>::new());
+    let mut whole = Whole { t: build::timeline(&head.other_data, true, None), ..Whole::default() };
+    for starts in starts.chunks(4 * rayon::current_num_threads()) {
+        rooms.resize_with(starts.len(), Room::default);
+        let read =
+            || rooms.par_iter_mut().zip(starts).map(|(room, at)| fill(room, *at)).collect::<io::Result<Option<()>>>();
+        let (read, added) = rayon::join(read, || whole.add(&mut before));
+        if read?.and(added).is_none() {
+            return Ok(None);
+        }
+        std::mem::swap(&mut rooms, &mut before);
+    }
+    Ok(whole.add(&mut before).and_then(|()| whole.read()))
 }
 
-fn join(about: &About, parts: Vec<Part>) -> Option<Read> {
-    let mut t = build::timeline(about, true, None);
-    let mut sites: FxHashMap<SourceLine, u32> = FxHashMap::default();
-    let (mut threads, mut names, mut number) = (Vec::new(), FxHashMap::default(), FxHashMap::default());
-    let mut all: Vec<Span> = Vec::with_capacity(parts.iter().map(|p| p.spans.len()).sum());
-    // Of each part: where its spans end, and what its numbers of statements are in all.
-    let mut sites_of: Vec<(usize, Vec<u32>)> = Vec::with_capacity(parts.len());
-    let mut processes: FxHashMap<u32, u64> = FxHashMap::default();
-    for mut part in parts {
-        let of: Vec<u32> = part.list.into_iter().map(|s| intern(&mut sites, &mut t, s)).collect();
-        all.append(&mut part.spans);
-        t.faults.extend(part.faults.into_iter().map(|f| Mark { site: of[f.site as usize], ..f }));
-        for (pid, tid, named) in part.names {
-            let n = threads.len() as u32;
-            threads.push(Thread { pid: Key::Number(pid), tid: Key::Number(u64::from(tid)) });
-            names.insert(n, named);
-            if number.insert(tid, (n, pid)).is_some() {
-                return None;
+/// What a part is read in.
+#[derive(Default)]
+struct Room {
+    buffer: Vec<u8>,
+    part: Part,
+}
+
+/// The parts so far, one behind the other.
+#[derive(Default)]
+struct Whole {
+    t: Timeline,
+    spans: Vec<Span>,
+    sites: FxHashMap<SourceLine, u32>,
+    /// Of each part: where its spans end, and what its numbers of statements are in all.
+    sites_of: Vec<(usize, Vec<u32>)>,
+    threads: Vec<Thread<'static>>,
+    names: FxHashMap<u32, Named>,
+    /// Of each thread's number in the file: its place among the threads, and its process.
+    number: FxHashMap<u32, (u32, u64)>,
+    processes: FxHashMap<u32, u64>,
+}
+
+impl Whole {
+    /// Adds parts, in order, and leaves them their memory. Nothing where they contradict each other.
+    fn add(&mut self, rooms: &mut [Room]) -> Option<()> {
+        for part in rooms.iter_mut().map(|room| &mut room.part) {
+            let of: Vec<u32> = part.list.drain(..).map(|s| intern(&mut self.sites, &mut self.t, s)).collect();
+            self.spans.append(&mut part.spans);
+            self.t.faults.extend(part.faults.drain(..).map(|f| Mark { site: of[f.site as usize], ..f }));
+            for (pid, tid, named) in part.names.drain(..) {
+                let n = self.threads.len() as u32;
+                self.threads.push(Thread { pid: Key::Number(pid), tid: Key::Number(u64::from(tid)) });
+                self.names.insert(n, named);
+                if self.number.insert(tid, (n, pid)).is_some() {
+                    return None;
+                }
             }
-        }
-        for (tid, pid) in part.process {
-            if *processes.entry(tid).or_insert(pid) != pid {
-                return None;
+            for (tid, pid) in part.process.drain() {
+                if *self.processes.entry(tid).or_insert(pid) != pid {
+                    return None;
+                }
             }
+            self.sites_of.push((self.spans.len(), of));
         }
-        sites_of.push((all.len(), of));
+        Some(())
     }
-    // Every thread has a name, and is in the process that its name says.
-    if processes.iter().any(|(tid, pid)| number.get(tid).is_none_or(|n| n.1 != *pid)) {
-        return None;
+
+    /// What all of them are, if they are as we would write it.
+    fn read(mut self) -> Option<Read> {
+        // Every thread has a name, and is in the process that its name says.
+        if self.processes.iter().any(|(tid, pid)| self.number.get(tid).is_none_or(|n| n.1 != *pid)) {
+            return None;
+        }
+        let none = FxHashMap::default();
+        let mut rows = Rows::new(self.t, &self.threads, &self.names, &none);
+        rows.all_named();
+        let row: FxHashMap<u32, u32> = self.number.into_iter().map(|(tid, (n, _))| (tid, rows.of(n))).collect();
+        let (mut rest, mut from) = (&mut self.spans[..], 0);
+        let parts: Vec<(&mut [Span], &[u32])> = self
+            .sites_of
+            .iter()
+            .map(|(to, of)| {
+                let (part, behind) = std::mem::take(&mut rest).split_at_mut(to - from);
+                (rest, from) = (behind, *to);
+                (part, &of[..])
+            })
+            .collect();
+        parts.into_par_iter().try_for_each(|(part, of)| {
+            part.iter_mut().try_for_each(|s| {
+                s.site = s.site.map(|i| of[i as usize]);
+                s.row = *row.get(&s.row)?;
+                Some(())
+            })
+        })?;
+        let mut t = rows.timeline();
+        t.spans = build::in_order(self.spans);
+        Some(Read { timeline: t, left_out: 0 })
     }
-    let none = FxHashMap::default();
-    let mut rows = Rows::new(t, &threads, &names, &none);
-    rows.all_named();
-    let row: FxHashMap<u32, u32> = number.into_iter().map(|(tid, (n, _))| (tid, rows.of(n))).collect();
-    let (mut rest, mut from) = (&mut all[..], 0);
-    let parts: Vec<(&mut [Span], &[u32])> = sites_of
-        .iter()
-        .map(|(to, of)| {
-            let (part, behind) = std::mem::take(&mut rest).split_at_mut(to - from);
-            (rest, from) = (behind, *to);
-            (part, &of[..])
-        })
-        .collect();
-    parts.into_par_iter().try_for_each(|(part, of)| {
-        part.iter_mut().try_for_each(|s| {
-            s.site = s.site.map(|i| of[i as usize]);
-            s.row = *row.get(&s.row)?;
-            Some(())
-        })
-    })?;
-    let mut t = rows.timeline();
-    t.spans = build::in_order(all);
-    Some(Read { timeline: t, left_out: 0 })
 }
 
 fn intern(sites: &mut FxHashMap<SourceLine, u32>, t: &mut Timeline, site: SourceLine) -> u32 {

@@ -35,15 +35,13 @@ impl<'a> Scan<'a> {
 
     /// Digits added to a number, and how many there are.
     fn digits(&mut self, onto: &mut u64) -> usize {
-        let mut n = 0;
-        for b in self.0.bytes() {
-            let digit = b.wrapping_sub(b'0');
-            if digit > 9 {
-                break;
-            }
-            *onto = onto.wrapping_mul(10).wrapping_add(u64::from(digit));
+        let bytes = self.0.as_bytes();
+        let (mut n, mut value) = (0, *onto);
+        while let Some(digit) = bytes.get(n).map(|b| b.wrapping_sub(b'0')).filter(|d| *d <= 9) {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             n += 1;
         }
+        *onto = value;
         self.0 = &self.0[n..];
         n
     }
