@@ -139,13 +139,11 @@ impl<T: Target> Writer<'_, T> {
                 _ => "1.f".to_string(),
             };
             let takes = match &self.prog.code[pc as usize] {
-                Instr::Op { cost, .. } => cost.takes,
+                Instr::Op { cost, .. } => cost.takes.and_then(|cycles| T::busy(cycles.round() as u32)),
                 _ => None,
             };
-            match takes {
-                Some(cycles) => self.line(format!("wl::busy({});", cycles.round() as u32)),
-                None => self.line(T::alu(unit, &format!("({}) / {}", self.c(count), self.lanes()), &seed)),
-            }
+            let work = || T::alu(unit, &format!("({}) / {}", self.c(count), self.lanes()), &seed);
+            self.line(takes.unwrap_or_else(work));
         }
         for w in writes {
             let Some(p) = from else { continue };

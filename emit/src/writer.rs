@@ -84,6 +84,10 @@ pub(crate) trait Target: Sized + Default {
     fn alu(unit: &str, each: &str, seed: &str) -> String {
         format!("wl::alu<wl::{unit}>({each}, {seed});")
     }
+    /// Nothing for so many cycles, where there is a clock to tell.
+    fn busy(cycles: u32) -> Option<String> {
+        Some(format!("wl::busy({cycles});"))
+    }
     /// A word's bits as a float.
     fn as_float(x: &str) -> String {
         format!("__uint_as_float({x})")

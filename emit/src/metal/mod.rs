@@ -181,6 +181,10 @@ impl Target for Metal {
         format!("a.spent += wl::alu<wl::{unit}>({each}, {seed});")
     }
 
+    fn busy(_cycles: u32) -> Option<String> {
+        None
+    }
+
     fn as_float(x: &str) -> String {
         format!("as_type<float>({x})")
     }
