@@ -95,15 +95,25 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Of edges in order.
-    pub(crate) fn new(all: &[Edge]) -> Index {
+    /// Of so many edges, in order.
+    pub(crate) fn new(len: usize, all: impl Iterator<Item = Edge>) -> Index {
         let mut state = Sample::START;
-        let mut samples = Vec::with_capacity(all.len().div_ceil(STEP));
-        for part in all.chunks(STEP) {
-            samples.push(state);
-            part.iter().for_each(|&(at, edge)| state.pass(at, edge));
+        let (mut times, mut edges) = (Vec::with_capacity(len), Vec::with_capacity(len));
+        let mut samples = Vec::with_capacity(len.div_ceil(STEP));
+        for (at, edge) in all {
+            if times.len() % STEP == 0 {
+                samples.push(state);
+            }
+            times.push(at);
+            edges.push(edge);
+            state.pass(at, edge);
         }
-        Index { times: all.iter().map(|e| e.0).collect(), edges: all.iter().map(|e| e.1).collect(), samples }
+        Index { times, edges, samples }
+    }
+
+    /// How many edges it was made of.
+    pub(crate) fn len(&self) -> usize {
+        self.times.len()
     }
 
     /// The edges that it was made of.
@@ -158,7 +168,7 @@ mod tests {
         let mut edges: Vec<Edge> = spans.iter().map(|s| (s.0, s.2 | BEGINS)).collect();
         edges.extend(spans.iter().map(|s| (s.1, s.2)));
         edges.sort_unstable();
-        Index::new(&edges)
+        Index::new(edges.len(), edges.into_iter())
     }
 
     fn spans() -> impl Strategy<Value = Vec<(u64, u64, u8)>> {

@@ -250,17 +250,19 @@ fn fill_indices(t: &Timeline, nodes: &mut [Node], class: &[u8]) {
                 [(s.start, class | BEGINS), (s.end, class)]
             };
             // Spans of a track do not overlap, so that is their order.
-            node.index = Index::new(&spans.iter().flat_map(edges).collect::<Vec<Edge>>());
+            node.index = Index::new(2 * spans.len(), spans.iter().flat_map(edges));
         }
     });
     // What is above is made of what is below.
     for kind in [Kind::Group, Kind::Cta] {
         let above = |node: &Node| {
-            let below = node.children.iter().map(|c| &nodes[*c as usize]).filter(|c| kind == Kind::Group || c.agents);
-            let mut edges: Vec<Edge> = below.flat_map(|c| c.index.edges()).collect();
+            let below =
+                || node.children.iter().map(|c| &nodes[*c as usize]).filter(|c| kind == Kind::Group || c.agents);
+            let mut edges: Vec<Edge> = Vec::with_capacity(below().map(|c| c.index.len()).sum());
+            below().for_each(|c| edges.extend(c.index.edges()));
             // Quick, because each child's are in order.
             edges.sort();
-            Index::new(&edges)
+            Index::new(edges.len(), edges.into_iter())
         };
         let made: Vec<Option<Index>> = nodes.par_iter().map(|n| (n.kind == kind).then(|| above(n))).collect();
         for (node, index) in nodes.iter_mut().zip(made) {

@@ -76,6 +76,14 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// A number of which only its sort is asked: below 10^14, so that two of them are a time.
+    fn short(&mut self) -> Option<()> {
+        let mut unread = 0;
+        let before = self.before_point(&mut unread)?;
+        let sound = before < 15 && (!self.has(".") || self.digits(&mut unread) > 0);
+        sound.then_some(())
+    }
+
     fn optional(&mut self, key: &str) -> Option<Option<u32>> {
         if self.has(key) { self.whole().map(Some) } else { Some(None) }
     }
@@ -96,10 +104,11 @@ pub(super) fn slice(line: &str) -> Option<Slice<'_>> {
     let pid = s.whole()?;
     s.skip(r#","tid":"#)?;
     let tid = s.whole()?;
+    // The arguments have them exactly.
     s.skip(r#","ts":"#)?;
-    let ts = s.number()?;
+    s.short()?;
     s.skip(r#","dur":"#)?;
-    let dur = s.number()?;
+    s.short()?;
     s.skip(r#","args":{"kind":""#)?;
     let kind = Cow::Borrowed(s.text()?);
     let label = s.word(r#","label":""#)?;
@@ -114,7 +123,7 @@ pub(super) fn slice(line: &str) -> Option<Slice<'_>> {
     let started_by = s.optional(r#","started_by":"#)?;
     let on = s.optional(r#","on":"#)?;
     let args = SliceArgs { kind, label, start_cycle, cycles, at, source, bytes, woken_by, started_by, on };
-    (s.0 == "}}").then_some(Slice { cat, pid, tid, ts, dur, args })
+    (s.0 == "}}").then_some(Slice { cat, pid, tid, ts: 0.0, dur: 0.0, args })
 }
 
 /// Whether a line is an end of a flow or a value of a counter, as it would be written: both are made again from the
@@ -126,7 +135,7 @@ pub(super) fn made_again(line: &str) -> bool {
         let counter = s.text()? == "C";
         s.skip(r#","name":""#)?;
         s.text()?;
-        let mut number = |key: &str| s.skip(key).and_then(|()| s.number());
+        let mut number = |key: &str| s.skip(key).and_then(|()| s.short());
         if counter {
             number(r#","pid":"#)?;
             number(r#","ts":"#)?;
@@ -135,7 +144,7 @@ pub(super) fn made_again(line: &str) -> bool {
         }
         s.skip(r#","cat":""#)?;
         s.text()?;
-        let mut number = |key: &str| s.skip(key).and_then(|()| s.number());
+        let mut number = |key: &str| s.skip(key).and_then(|()| s.short());
         for key in [r#","pid":"#, r#","tid":"#, r#","ts":"#, r#","id":"#] {
             number(key)?;
         }
@@ -159,6 +168,8 @@ mod tests {
                 text += &format!(".{behind}");
             }
             prop_assert_eq!(Scan(&text).number(), text.parse().ok(), "{}", text);
+            let short = text.find('.').unwrap_or(text.len()) < 15;
+            prop_assert_eq!(Scan(&text).short().is_some(), short, "{}", text);
         }
     }
 
@@ -176,6 +187,7 @@ mod tests {
     fn what_is_no_number_in_json_is_none() {
         for text in ["", "-1", "01", "1.", ".5", "1.x", "x"] {
             assert_eq!(Scan(text).number(), None, "{text}");
+            assert_eq!(Scan(text).short(), None, "{text}");
         }
         assert_eq!(Scan("18446744073709551616").whole::<u64>(), None);
         assert_eq!(Scan("4294967296").whole::<u32>(), None);
