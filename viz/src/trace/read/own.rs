@@ -161,7 +161,7 @@ impl<'a> Reading<'a> {
 }
 
 /// Bytes of a part: few enough to stay in a core's cache.
-const PART: u64 = 1 << 20;
+const PART: u64 = 1 << 18;
 
 /// Reads a file that is just as we write it; nothing where it is not.
 pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> {
@@ -187,7 +187,7 @@ pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> 
     // into them. Meanwhile those of the turn before are put behind the others.
     let (mut rooms, mut before) = (Vec::<Room>::new(), Vec::<Room>::new());
     let mut whole = Whole { t: build::timeline(&head.other_data, true, None), ..Whole::default() };
-    for starts in starts.chunks(4 * rayon::current_num_threads()) {
+    for starts in starts.chunks(32 * rayon::current_num_threads()) {
         rooms.resize_with(starts.len(), Room::default);
         let read =
             || rooms.par_iter_mut().zip(starts).map(|(room, at)| fill(room, *at)).collect::<io::Result<Option<()>>>();
