@@ -33,6 +33,12 @@ impl<T: Target> Writer<'_, T> {
         Corner { row, col, rows, cols }
     }
 
+    /// The part of an accumulator that is named, in elements.
+    pub(crate) fn sum_part(&self, p: &Place) -> Corner {
+        let o = &self.prog.objects[p.obj as usize];
+        self.select(&p.sel, [o.rows, o.cols])
+    }
+
     /// The corner of a place: inside its slot, or in the matrix. `crew` as in [`Op::Move`] narrows it to the warp's share.
     pub(crate) fn corner(&self, p: &Place, crew: u64) -> Corner {
         let o = &self.prog.objects[p.obj as usize];

@@ -1,10 +1,11 @@
-//! What a copy is in the reference: a read names its tile, a store writes what the registers are known to be.
+//! What a copy is in the reference: a read names its tile, a store writes what the registers are known to be; and a product
+//! of targets whose accumulators are square blocks.
 
 use warpline_sim::ir::{How, Pc, Place};
 
 use crate::Unsupported;
 use crate::registers::Kind;
-use crate::writer::{Ends, Target, Writer, padded};
+use crate::writer::{Ends, Product, Target, Writer, padded};
 
 impl<T: Target> Writer<'_, T> {
     /// The reference: a read names its tile, a store writes what the registers are known to be.
@@ -77,5 +78,20 @@ impl<T: Target> Writer<'_, T> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A product into the part of an accumulator that is named, in square blocks of `side` elements.
+    pub(crate) fn reference_blocks(&self, p: &Product<'_>, side: i64) -> String {
+        let part = self.sum_part(p.acc);
+        let (reg, slot, (ta, tb), (x, y)) = (self.reg(p.acc.obj), self.slot(p.acc), p.types, p.tiles);
+        format!(
+            "wl::reference_mma<wl::{ta}, wl::{tb}, {}, {}, {}>({reg}[{slot}], ({}) / {side}, ({}) / {side}, {x}, {y}, {}, lane);",
+            p.kn,
+            part.rows / side,
+            part.cols / side,
+            part.row,
+            part.col,
+            p.depth
+        )
     }
 }

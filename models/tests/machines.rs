@@ -89,7 +89,7 @@ fn peaks_are_those_of_the_documents() {
 }
 
 /// The warp-level matrix instruction on all schedulers gives the core's rate. Where it does not, the source of
-/// `mma.warp_interval` says which share it reaches, in per cent.
+/// `mma.warp_interval` says which share it reaches, in per cent, or that it was measured.
 #[test]
 fn warp_level_matrix_rates_add_up() {
     for m in all().iter().filter(|m| m.vendor != Vendor::Paper) {

@@ -52,10 +52,10 @@ pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Failure
 
 /// The machine decides which language a kernel is written in.
 fn sensible(target: Target, machine: &Machine) -> Result<(), Failure> {
-    let (right, flag) = match machine.vendor {
-        Vendor::Nvidia => (target == Target::Cuda, "cuda"),
-        Vendor::Amd => (target == Target::Hip, "hip"),
-        Vendor::Apple => (target == Target::Metal, "metal"),
+    let right = match machine.vendor {
+        Vendor::Nvidia => Target::Cuda,
+        Vendor::Amd => Target::Hip,
+        Vendor::Apple => Target::Metal,
         Vendor::Paper => {
             return Err(Failure::with_help(
                 format!("{} ({}) is no real machine: nothing is written for it", machine.name, machine.title),
@@ -63,12 +63,11 @@ fn sensible(target: Target, machine: &Machine) -> Result<(), Failure> {
             ));
         }
     };
-    if right {
+    if target == right {
         return Ok(());
     }
-    let named = target.name();
     Err(Failure::with_help(
-        format!("{} ({}) takes no `--target {named}`", machine.name, machine.title),
-        format!("write it with `--target {flag}`, or name another machine with `--machine`"),
+        format!("{} ({}) takes no `--target {}`", machine.name, machine.title, target.name()),
+        format!("write it with `--target {}`, or name another machine with `--machine`", right.name()),
     ))
 }

@@ -1,12 +1,11 @@
 //! MFMA: blocks of 16 x 16; its operands and sums.
 
-use warpline_sim::ir::{Class, Dtype, MmaKind, ObjId, Op, Pc, Place, Sel};
+use warpline_sim::ir::{Class, Dtype, MmaKind, ObjId, Op, Pc, Sel};
 
 use super::Writer;
 use crate::Unsupported;
-use crate::place::Corner;
 use crate::registers::Kind;
-use crate::writer::{Ends, Product, name, padded, type_name};
+use crate::writer::{Ends, name, padded, type_name};
 
 impl Writer<'_> {
     /// Blocks of 16 rows of an operand, and fragments of 64 bytes of its rows.
@@ -24,12 +23,6 @@ impl Writer<'_> {
             let (m, n) = self.acc_shape(o);
             self.line(format!("float {reg}[{slots}][{m}][{n}] = {{}};"));
         }
-    }
-
-    /// The part of an accumulator that is named, in elements.
-    fn sum_part(&self, p: &Place) -> Corner {
-        let o = &self.prog.objects[p.obj as usize];
-        self.select(&p.sel, [o.rows, o.cols])
     }
 
     pub(super) fn mfma(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
@@ -68,20 +61,6 @@ impl Writer<'_> {
              4], {ra}[{sa}][m][k], {rb}[{sb}][n][k]);"
         ));
         Ok(())
-    }
-
-    pub(super) fn reference_product(&mut self, p: &Product<'_>) -> String {
-        let part = self.sum_part(p.acc);
-        let (reg, slot, (ta, tb), (x, y)) = (self.reg(p.acc.obj), self.slot(p.acc), p.types, p.tiles);
-        format!(
-            "wl::reference_mma<wl::{ta}, wl::{tb}, {}, {}, {}>({reg}[{slot}], ({}) / 16, ({}) / 16, {x}, {y}, {}, lane);",
-            p.kn,
-            part.rows / 16,
-            part.cols / 16,
-            part.row,
-            part.col,
-            p.depth
-        )
     }
 
     /// An operand from LDS: a lane's 16 bytes are of one row.

@@ -85,7 +85,7 @@ impl Target for Hip {
     }
 
     fn reference_mma(w: &mut Writer<'_>, p: &Product<'_>) -> String {
-        w.reference_product(p)
+        w.reference_blocks(p, 16)
     }
 
     fn operand(w: &mut Writer<'_>, pc: Pc, p: &Ends<'_>, dequant: bool) -> Result<(), Unsupported> {

@@ -5,10 +5,9 @@
 
 mod file;
 
-use warpline_sim::ir::{Class, Dtype, Fence, How, MmaKind, ObjId, Op, Order, Pc, Place, Program, Queue};
+use warpline_sim::ir::{Class, Dtype, Fence, How, MmaKind, ObjId, Op, Order, Pc, Program, Queue};
 
 use crate::Unsupported;
-use crate::place::Corner;
 use crate::registers::{Kind, extent};
 use crate::writer::{Ends, Product, Target, name, padded};
 
@@ -107,17 +106,7 @@ impl Target for Metal {
     }
 
     fn reference_mma(w: &mut Writer<'_>, p: &Product<'_>) -> String {
-        let part = w.sum_part(p.acc);
-        let (reg, slot, (ta, tb), (x, y)) = (w.reg(p.acc.obj), w.slot(p.acc), p.types, p.tiles);
-        format!(
-            "wl::reference_mma<wl::{ta}, wl::{tb}, {}, {}, {}>({reg}[{slot}], ({}) / 8, ({}) / 8, {x}, {y}, {}, lane);",
-            p.kn,
-            part.rows / 8,
-            part.cols / 8,
-            part.row,
-            part.col,
-            p.depth
-        )
+        w.reference_blocks(p, 8)
     }
 
     fn operand(w: &mut Writer<'_>, pc: Pc, _: &Ends<'_>, _: bool) -> Result<(), Unsupported> {
@@ -195,12 +184,6 @@ impl Target for Metal {
 }
 
 impl Writer<'_> {
-    /// The part of an accumulator that is named, in elements.
-    fn sum_part(&self, p: &Place) -> Corner {
-        let o = &self.prog.objects[p.obj as usize];
-        self.select(&p.sel, [o.rows, o.cols])
-    }
-
     /// An accumulator, or blocks of one, to a matrix or to threadgroup memory.
     fn sum(&mut self, pc: Pc, p: &Ends<'_>) -> Result<(), Unsupported> {
         let (src, dst, to) = (p.src, p.dst, &p.at);

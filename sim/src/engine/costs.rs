@@ -261,10 +261,8 @@ impl Costs {
             c.last_extra = extra(r.optional("memory.llc_latency")).unwrap_or(near);
             c.dram_latency = c.l2_latency + near;
             c.line = r.optional("memory.line_bytes").unwrap_or(0.0);
-            c.load_line = match loads.then(|| r.optional("memory.load_lines_per_clk")).flatten() {
-                Some(rate) => TICKS as f64 / rate,
-                None => 0.0,
-            };
+            let lines = loads.then(|| r.optional("memory.load_lines_per_clk")).flatten();
+            c.load_line = lines.map_or(0.0, |rate| TICKS as f64 / rate);
             if let Some(rate) = r.optional("memory.l2_slices_bytes_per_clk") {
                 let slices = r.optional("clock.l2_mhz").map_or(1.0, |at| at / mhz);
                 c.slice_byte = TICKS as f64 * c.sharers as f64 / (rate * slices);

@@ -70,6 +70,11 @@ pub(super) struct Seat {
     pub(super) wave: u32,
 }
 
+/// When a load's data has passed shared memory's port; nothing waits where it does not pass there.
+fn through_port(core: &mut Core, at: u64, port: u64) -> u64 {
+    if port == 0 { at } else { core.shared.serve(at, port).1 }
+}
+
 /// Rounds a cost to ticks, up, so that nothing is free.
 fn ticks(x: f64) -> u64 {
     x.ceil() as u64
@@ -110,9 +115,11 @@ impl Timing<'_> {
         (bytes, rows * lines * line)
     }
 
-    /// Ticks that a load's data takes shared memory's port: one line at a time, however little of it is asked for.
+    /// Ticks that a load's data takes shared memory's port on its way to registers: one line at a time, however little of it is
+    /// asked for. None where it does not pass there.
     fn load_port(&self, m: &MoveDid, obj: u16) -> f64 {
-        if self.costs.line == 0.0 { 0.0 } else { self.lines(m, obj).1 / self.costs.line * self.costs.load_line }
+        let c = &self.costs;
+        if c.line == 0.0 || c.load_line == 0.0 { 0.0 } else { self.lines(m, obj).1 / c.line * c.load_line }
     }
 
     /// Where a copy's bytes come from.
@@ -239,10 +246,9 @@ impl Timing<'_> {
                 let n = (m.global_bytes as f64 / wide).ceil().max(1.0);
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue.
-                let mut there = self.fetch(core, start, self.lines(m, src.obj), from).max(end);
-                if m.how == How::Ldg && c.load_line > 0.0 {
-                    there = there.max(core.shared.serve(start, ticks(self.load_port(m, src.obj))).1);
-                }
+                let port = if m.how == How::Ldg { ticks(self.load_port(m, src.obj)) } else { 0 };
+                let there = self.fetch(core, start, self.lines(m, src.obj), from).max(end);
+                let there = there.max(through_port(core, start, port));
                 let extra = if m.how == How::CpAsync { c.cp_extra } else { 0.0 };
                 let land = there + ticks(c.l2_latency + extra) + from.extra;
                 Charge {
@@ -335,11 +341,8 @@ impl Timing<'_> {
         let (start, issued) = core.issue[seat.scheduler].serve(now, ticks(n as f64 * c.issue_load));
         let bytes = load.bytes as f64 / 256.0 * n as f64;
         let from = load.source;
-        let mut there = self.fetch(core, start, (bytes, bytes), from).max(issued);
-        if load.port > 0 {
-            there = there.max(core.shared.serve(start, load.port * n as u64).1);
-        }
-        let there = there + ticks(c.l2_latency) + from.extra;
+        let there = self.fetch(core, start, (bytes, bytes), from).max(issued);
+        let there = there.max(through_port(core, start, load.port * n as u64)) + ticks(c.l2_latency) + from.extra;
         load.left -= n;
         load.flying = n;
         (start, issued, there)

@@ -223,7 +223,7 @@ struct Whole {
 }
 
 impl Whole {
-    /// Adds parts, in order, and leaves them their memory. Nothing where they contradict each other.
+    /// Adds parts, in order, and leaves them the memory of their spans. Nothing where they contradict each other.
     fn add(&mut self, rooms: &mut [Room]) -> Option<()> {
         for part in rooms.iter_mut().map(|room| &mut room.part) {
             let of: Vec<u32> = part.list.drain(..).map(|s| intern(&mut self.sites, &mut self.t, s)).collect();

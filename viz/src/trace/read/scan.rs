@@ -104,7 +104,7 @@ pub(super) fn slice(line: &str) -> Option<Slice<'_>> {
     let pid = s.whole()?;
     s.skip(r#","tid":"#)?;
     let tid = s.whole()?;
-    // The arguments have them exactly.
+    // That they are times is all that is asked of them: the arguments have them exactly.
     s.skip(r#","ts":"#)?;
     s.short()?;
     s.skip(r#","dur":"#)?;
