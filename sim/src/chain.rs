@@ -1,6 +1,8 @@
 //! What a run's end rests on: the chain of causes back to its start, read off a finished record.
 
-use crate::timeline::{RowKind, Span, Stall, Timeline, What};
+use std::cmp::Reverse;
+
+use crate::timeline::{RowKind, Stall, Timeline, What};
 
 /// What woke or started an operation: recorded, never guessed.
 pub fn cause(t: &Timeline, span: u32) -> Option<u32> {
@@ -15,12 +17,21 @@ pub fn cause(t: &Timeline, span: u32) -> Option<u32> {
 /// one for an issue slot has none, the chain stays on its row. Causes end no later than what they cause; a record that
 /// says otherwise ends the chain.
 pub fn chain(t: &Timeline) -> Vec<u32> {
-    let agent = |s: &Span| matches!(t.rows.get(s.row as usize).map(|r| &r.kind), Some(RowKind::Agent { .. }));
-    let alive = |s: &Span| agent(s) && s.what != What::Stall(Stall::Ended) && s.start < s.end;
-    let lasts = t.spans.iter().enumerate().filter(|(_, s)| alive(s));
-    let Some((last, _)) = lasts.max_by_key(|(i, s)| (s.end, std::cmp::Reverse(*i))) else { return Vec::new() };
-    let ends = Ends::new(t);
-    let mut at = last as u32;
+    let mut rows: Vec<Vec<(u64, u32)>> = vec![Vec::new(); t.rows.len()];
+    for (i, s) in t.spans.iter().enumerate().filter(|(_, s)| s.start < s.end) {
+        if let Some(row) = rows.get_mut(s.row as usize) {
+            row.push((s.end, i as u32));
+        }
+    }
+    chain_in(t, |row| std::mem::take(&mut rows[row as usize]))
+}
+
+/// The same, for whoever has the spans of each row: `ends` gives the ends of those of a row that last, each with its
+/// span's index. It is asked once of a row, and not of all.
+pub fn chain_in(t: &Timeline, ends: impl FnMut(u32) -> Vec<(u64, u32)>) -> Vec<u32> {
+    let mut ends = Ends { t, of: ends, rows: vec![None; t.rows.len()] };
+    let Some(last) = ends.last() else { return Vec::new() };
+    let mut at = last;
     let mut chain = vec![at];
     while let Some(next) = ends.before(at) {
         if t.spans[next as usize].end > t.spans[at as usize].end || chain.len() > t.spans.len() {
@@ -34,44 +45,54 @@ pub fn chain(t: &Timeline) -> Vec<u32> {
 }
 
 /// The spans of each row by their end.
-struct Ends<'t> {
+struct Ends<'t, F> {
     t: &'t Timeline,
-    rows: Vec<Vec<u32>>,
+    of: F,
+    rows: Vec<Option<Vec<(u64, u32)>>>,
 }
 
-impl<'t> Ends<'t> {
-    fn new(t: &'t Timeline) -> Self {
-        let end = |i: &u32| t.spans[*i as usize].end;
-        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); t.rows.len()];
-        for (i, s) in t.spans.iter().enumerate().filter(|(_, s)| s.start < s.end) {
-            if let Some(row) = rows.get_mut(s.row as usize) {
-                row.push(i as u32);
+impl<F: FnMut(u32) -> Vec<(u64, u32)>> Ends<'_, F> {
+    fn row(&mut self, row: u32) -> &[(u64, u32)] {
+        let Some(place) = self.rows.get_mut(row as usize) else { return &[] };
+        place.get_or_insert_with(|| {
+            let mut ends = (self.of)(row);
+            // Of those that end together the last counts.
+            if !ends.is_sorted() {
+                ends.sort_unstable();
             }
-        }
-        for row in &mut rows {
-            // Of those that end together the last counts: the order is kept.
-            row.sort_by_key(end);
-        }
-        Ends { t, rows }
+            ends
+        })
     }
 
-    fn before(&self, span: u32) -> Option<u32> {
+    /// The first of the agents' spans that end last, but for those of agents that have ended.
+    fn last(&mut self) -> Option<u32> {
+        let t = self.t;
+        let agents = (0..t.rows.len()).filter(|row| matches!(t.rows[*row].kind, RowKind::Agent { .. }));
+        let last = agents.filter_map(|row| {
+            let alive = |&&(_, i): &&(u64, u32)| t.spans[i as usize].what != What::Stall(Stall::Ended);
+            let mut back = self.row(row as u32).iter().rev().filter(alive);
+            let last = back.next()?;
+            Some(*back.take_while(|before| before.0 == last.0).last().unwrap_or(last))
+        });
+        last.max_by_key(|(end, i)| (*end, Reverse(*i))).map(|(_, i)| i)
+    }
+
+    fn before(&mut self, span: u32) -> Option<u32> {
         let s = &self.t.spans[span as usize];
         if s.woken_by.is_some() {
             return cause(self.t, span);
         }
-        let end = |i: u32| self.t.spans[i as usize].end;
-        let row = self.rows.get(s.row as usize).map_or(&[][..], Vec::as_slice);
-        let prev = row.partition_point(|i| end(*i) <= s.start).checked_sub(1).map(|n| row[n]);
-        let touches = prev.filter(|i| end(*i) == s.start);
-        touches.or_else(|| cause(self.t, span)).or(prev).filter(|p| *p != span)
+        let row = self.row(s.row);
+        let prev = row.partition_point(|(end, _)| *end <= s.start).checked_sub(1).map(|n| row[n]);
+        let touches = prev.filter(|(end, _)| *end == s.start).map(|(_, i)| i);
+        touches.or_else(|| cause(self.t, span)).or(prev.map(|(_, i)| i)).filter(|p| *p != span)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::{Engine, Row, Work};
+    use crate::timeline::{Engine, Row, Span, Work};
 
     fn agent(warp: u32) -> Row {
         Row { name: "row".into(), cta: 0, kind: RowKind::Agent { role: "w".into(), warp, lanes: None } }

@@ -262,7 +262,7 @@ impl Stall {
     ];
 
     /// One word, for names and JSON.
-    pub fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             Stall::Launch => "launch",
             Stall::Issue => "issue",
@@ -312,7 +312,7 @@ impl Work {
         [Work::Load, Work::Shared, Work::Mma, Work::Alu, Work::Store, Work::Sync, Work::Control];
 
     /// A word for reports and legends.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Work::Load => "load",
             Work::Shared => "shared",

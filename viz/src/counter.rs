@@ -20,7 +20,8 @@ pub(crate) struct Counter {
 impl Counter {
     /// From changes, in any order.
     fn new(name: String, unit: &'static str, mut changes: Vec<(u64, i64)>) -> Counter {
-        changes.sort_unstable();
+        // Quick, because each row's are in order or almost.
+        changes.sort();
         let mut steps: Vec<(u64, u64, u128)> = Vec::new();
         let (mut value, mut area, mut since, mut most) = (0i64, 0u128, 0u64, 0u64);
         for (at, change) in changes {
@@ -75,9 +76,15 @@ impl Counter {
 
 /// The counters of every CTA that has something to count.
 pub(crate) fn drafts(t: &Timeline) -> Vec<(u32, Counter)> {
+    of(t, t.spans.iter().enumerate().map(|(i, s)| (s.row as usize, (s.start, s.end), s.what, i)))
+}
+
+/// The same, of spans that the caller has: the row of each, its first tick and the one after the last, what it is, and its
+/// index.
+pub(crate) fn of(t: &Timeline, spans: impl Iterator<Item = (usize, (u64, u64), What, usize)>) -> Vec<(u32, Counter)> {
     // In order of CTA and place, which is that of the display.
-    let mut found: BTreeMap<(u32, u8, String), Vec<(u64, i64)>> = BTreeMap::new();
-    let keys: Vec<Option<(u32, u8, String)>> = t
+    let mut found: BTreeMap<(u32, u8, String), u32> = BTreeMap::new();
+    let of_row: Vec<Option<(u8, u32)>> = t
         .rows
         .iter()
         .map(|row| {
@@ -87,21 +94,23 @@ pub(crate) fn drafts(t: &Timeline) -> Vec<(u32, Counter)> {
                 RowKind::Slot(name) => (2, format!("{} stages full", name.split_once('[')?.0)),
                 _ => return None,
             };
-            Some((row.cta, place, name))
+            let next = found.len() as u32;
+            Some((place, *found.entry((row.cta, place, name)).or_insert(next)))
         })
         .collect();
-    let mut changes: Vec<Vec<(u64, i64)>> = vec![Vec::new(); t.rows.len()];
-    for s in t.spans.iter().filter(|s| s.start < s.end && s.what != What::Hold { filling: true }) {
-        if let Some((_, place, _)) = &keys[s.row as usize] {
-            let much = if *place == 0 { i64::try_from(s.bytes).unwrap_or(0) } else { 1 };
-            changes[s.row as usize].extend([(s.start, much), (s.end, -much)]);
-        }
-    }
-    for (key, changes) in keys.into_iter().zip(changes) {
-        if let Some(key) = key {
-            found.entry(key).or_default().extend(changes);
+    let mut changes: Vec<Vec<(u64, i64)>> = vec![Vec::new(); found.len()];
+    for (row, (start, end), what, i) in spans {
+        if let Some((place, counter)) = of_row[row]
+            && start < end
+            && what != (What::Hold { filling: true })
+        {
+            let much = if place == 0 { i64::try_from(t.spans[i].bytes).unwrap_or(0) } else { 1 };
+            changes[counter as usize].extend([(start, much), (end, -much)]);
         }
     }
     let unit = ["bytes", "of the pipe", "stages"];
-    found.into_iter().map(|((cta, place, name), c)| (cta, Counter::new(name, unit[usize::from(place)], c))).collect()
+    let counter = |((cta, place, name), n): ((u32, u8, String), u32)| {
+        (cta, Counter::new(name, unit[usize::from(place)], std::mem::take(&mut changes[n as usize])))
+    };
+    found.into_iter().map(counter).collect()
 }

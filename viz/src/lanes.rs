@@ -8,6 +8,9 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// Greedy: the lowest lane that is free. That is the least number of lanes there can be, and the busiest come first.
 /// An interval that would need lane `cap` or above is given lane `cap - 1` regardless, and overlaps there.
 pub(crate) fn assign(intervals: &[(u64, u64)], cap: u32) -> Vec<u32> {
+    if intervals.windows(2).all(|two| two[0].1 <= two[1].0) {
+        return vec![0; intervals.len()];
+    }
     let mut busy: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
     let mut free: BTreeSet<u32> = BTreeSet::new();
     let mut used = 0;

@@ -3,7 +3,7 @@
 use warpline_sim::timeline::{Engine, Stall, What, Work};
 
 /// A class of work, in a word.
-pub fn work(w: Work) -> &'static str {
+pub const fn work(w: Work) -> &'static str {
     w.name()
 }
 
@@ -21,7 +21,7 @@ pub fn work_long(w: Work) -> &'static str {
 }
 
 /// What a stalled agent waits for, in a word.
-pub fn stall(s: Stall) -> &'static str {
+pub const fn stall(s: Stall) -> &'static str {
     s.word()
 }
 
@@ -31,7 +31,7 @@ pub fn stall_long(s: Stall) -> &'static str {
 }
 
 /// What a span shows, in a word.
-pub fn what(w: What) -> &'static str {
+pub const fn what(w: What) -> &'static str {
     match w {
         What::Work(w) => work(w),
         What::Stall(s) => stall(s),

@@ -9,12 +9,13 @@
 //! ```
 //!
 //! Wakes are flows, from the last instant of the waker to the last of the wait; what starts an engine's work too, to its
-//! first instant. An event is a line of the file. The arguments say all that a timeline knows, so [`super::read`] gets the same one back.
+//! first instant. An event is a line of the file. Name and arguments say all that a timeline knows, so [`super::read`] gets the same one back.
 
-use serde::Serialize;
-use warpline_sim::timeline::{Lanes as Elected, RowKind, Span, Timeline, What};
+use serde::{Serialize, Serializer};
+use warpline_sim::timeline::{Lanes as Elected, RowKind, Span, Timeline};
 
-use super::{Clock, Lanes, TraceError, category, causes, cycles, slice_name};
+use super::naming::{category, named, slice_name};
+use super::{Clock, Lanes, TraceError, causes, cycles};
 use crate::{counter, words};
 
 #[derive(Serialize)]
@@ -41,9 +42,9 @@ struct Event<'t> {
     pid: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     tid: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_number")]
     ts: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_number")]
     dur: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<u64>,
@@ -69,10 +70,14 @@ enum Args<'t> {
 
 #[derive(Serialize)]
 struct SpanArgs<'t> {
-    kind: &'static str,
+    /// Class and label, where the name does not tell them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
     #[serde(skip_serializing_if = "str::is_empty")]
     label: &'t str,
+    #[serde(serialize_with = "number")]
     start_cycle: f64,
+    #[serde(serialize_with = "number")]
     cycles: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
@@ -93,6 +98,22 @@ struct SpanArgs<'t> {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn none(n: &u64) -> bool {
     *n == 0
+}
+
+/// A number without a fraction is written without a point: most durations have none.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn number<S: Serializer>(x: &f64, s: S) -> Result<S::Ok, S::Error> {
+    // Of those that are larger, not every whole number is one.
+    let whole = x.trunc() == *x && (0.0..9e15).contains(x);
+    if whole { s.serialize_u64(*x as u64) } else { s.serialize_f64(*x) }
+}
+
+#[expect(clippy::ref_option, reason = "serde gives a reference")]
+fn some_number<S: Serializer>(x: &Option<f64>, s: S) -> Result<S::Ok, S::Error> {
+    match x {
+        Some(x) => number(x, s),
+        None => s.serialize_none(),
+    }
 }
 
 fn micros(ns: u64) -> f64 {
@@ -226,20 +247,23 @@ fn names<'t>(t: &'t Timeline, lanes: &Lanes) -> Vec<Event<'t>> {
 fn complete<'t>(t: &'t Timeline, span: &'t Span, tid: u32, clock: &Clock) -> Event<'t> {
     let (start, end) = (clock.ns(span.start), clock.ns(span.end));
     let site = span.site.and_then(|s| t.sites.get(s as usize));
+    let (name, cat) = (slice_name(span), category(span.what));
+    let told = named(cat, &name) == Some((span.what, &span.label));
+    let (kind, label) = match span.what {
+        _ if told => (None, ""),
+        what => (Some(words::what(what)), span.label.as_str()),
+    };
     Event {
         ph: "X",
-        name: slice_name(span),
-        cat: category(span.what),
+        name,
+        cat,
         pid: t.rows[span.row as usize].cta,
         tid: Some(tid),
         ts: Some(micros(start)),
         dur: Some(micros(end.saturating_sub(start))),
         args: Some(Args::Span(SpanArgs {
-            kind: match span.what {
-                What::Hold { filling: false } => "hold",
-                what => words::what(what),
-            },
-            label: &span.label,
+            kind,
+            label,
             start_cycle: cycles(span.start),
             cycles: cycles(span.end.saturating_sub(span.start)),
             at: site.map(|s| format!("{}:{}", s.file, s.line)),

@@ -14,10 +14,11 @@
 pub mod chrome;
 mod guess;
 pub mod kanata;
+mod naming;
 pub mod perfetto;
 pub mod read;
 
-use warpline_sim::timeline::{Row, RowKind, Span, TICKS, Timeline, What};
+use warpline_sim::timeline::{Row, RowKind, Span, TICKS, Timeline};
 
 use crate::{lanes, words};
 
@@ -131,27 +132,6 @@ fn row_name(row: &Row) -> String {
     match &row.kind {
         RowKind::Engine(e) if row.name.is_empty() => words::engine(*e).to_owned(),
         _ => row.name.clone(),
-    }
-}
-
-/// Work, stall or state.
-fn category(what: What) -> &'static str {
-    match what {
-        What::Work(_) => "work",
-        What::Stall(_) => "stall",
-        What::Hold { .. } => "state",
-    }
-}
-
-/// A slice's name. The class comes first: viewers colour by name, less its digits.
-fn slice_name(span: &Span) -> String {
-    let kind = words::what(span.what);
-    match (span.what, span.label.as_str()) {
-        (What::Stall(_), "") => format!("wait {kind}"),
-        (What::Stall(_), label) => format!("wait {kind} {label}"),
-        (What::Hold { filling: false }, label) if !label.is_empty() => label.to_owned(),
-        (_, "") => kind.to_owned(),
-        (_, label) => format!("{kind} {label}"),
     }
 }
 

@@ -55,7 +55,8 @@ struct Sample {
 impl Sample {
     const START: Sample = Sample { at: 0, begun: 0, base: [0; CLASSES], open: [0; CLASSES] };
 
-    fn pass(&mut self, at: u64, edge: u8) {
+    fn pass(&mut self, edge: Edge) {
+        let (at, edge) = (at(edge), edge as u8);
         let class = usize::from(edge & !BEGINS);
         self.at = at;
         if edge & BEGINS != 0 {
@@ -81,58 +82,59 @@ impl Sample {
 /// The bit of an edge at which a span begins.
 pub(crate) const BEGINS: u8 = 0x80;
 
-/// An edge: when, and the number of the class with [`BEGINS`] where a span of it begins. In this order an end comes
-/// before a beginning of the same instant: neighbours touch and do not overlap.
-pub(crate) type Edge = (u64, u8);
+/// An edge: when, and the number of the class with [`BEGINS`] where a span of it begins, in one number. In its order an
+/// end comes before a beginning of the same instant: neighbours touch and do not overlap.
+pub(crate) type Edge = u64;
+
+/// Edges are before this instant.
+pub(crate) const LIMIT: u64 = 1 << 56;
+
+/// An edge.
+pub(crate) fn edge(at: u64, edge: u8) -> Edge {
+    at << 8 | u64::from(edge)
+}
+
+fn at(edge: Edge) -> u64 {
+    edge >> 8
+}
 
 /// The index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    times: Vec<u64>,
-    edges: Vec<u8>,
+    edges: Vec<Edge>,
     /// The state before each `STEP`-th edge.
     samples: Vec<Sample>,
 }
 
 impl Index {
-    /// Of so many edges, in order.
-    pub(crate) fn new(len: usize, all: impl Iterator<Item = Edge>) -> Index {
+    /// Of edges in order.
+    pub(crate) fn new(edges: Vec<Edge>) -> Index {
         let mut state = Sample::START;
-        let (mut times, mut edges) = (Vec::with_capacity(len), Vec::with_capacity(len));
-        let mut samples = Vec::with_capacity(len.div_ceil(STEP));
-        for (at, edge) in all {
-            if times.len() % STEP == 0 {
-                samples.push(state);
-            }
-            times.push(at);
-            edges.push(edge);
-            state.pass(at, edge);
+        let mut samples = Vec::with_capacity(edges.len().div_ceil(STEP));
+        for some in edges.chunks(STEP) {
+            samples.push(state);
+            some.iter().for_each(|edge| state.pass(*edge));
         }
-        Index { times, edges, samples }
-    }
-
-    /// How many edges it was made of.
-    pub(crate) fn len(&self) -> usize {
-        self.times.len()
+        Index { edges, samples }
     }
 
     /// The edges that it was made of.
-    pub(crate) fn edges(&self) -> impl Iterator<Item = Edge> {
-        self.times.iter().copied().zip(self.edges.iter().copied())
+    pub(crate) fn edges(&self) -> &[Edge] {
+        &self.edges
     }
 
     /// Sums up to each of several instants, which ascend: a span that begins at an instant is not counted there.
     pub(crate) fn sums(&self, instants: impl Iterator<Item = u64>) -> impl Iterator<Item = Sums> {
         let (mut i, mut state) = (0usize, Sample::START);
         instants.map(move |to| {
-            if self.times.get(i + STEP).is_some_and(|t| *t < to) {
+            if self.edges.get(i + STEP).is_some_and(|e| at(*e) < to) {
                 let sample = i / STEP + self.samples[i / STEP..].partition_point(|s| s.at < to) - 1;
                 if sample * STEP > i {
                     (i, state) = (sample * STEP, self.samples[sample]);
                 }
             }
-            while let Some(at) = self.times.get(i).filter(|t| **t < to) {
-                state.pass(*at, self.edges[i]);
+            while let Some(edge) = self.edges.get(i).filter(|e| at(**e) < to) {
+                state.pass(*edge);
                 i += 1;
             }
             state.sums(to)
@@ -150,12 +152,12 @@ impl Index {
 
     /// The first edge after an instant.
     pub(crate) fn edge_after(&self, t: u64) -> Option<u64> {
-        self.times.get(self.times.partition_point(|x| *x <= t)).copied()
+        self.edges.get(self.edges.partition_point(|e| at(*e) <= t)).map(|e| at(*e))
     }
 
     /// The last edge before an instant.
     pub(crate) fn edge_before(&self, t: u64) -> Option<u64> {
-        self.times.partition_point(|x| *x < t).checked_sub(1).map(|i| self.times[i])
+        self.edges.partition_point(|e| at(*e) < t).checked_sub(1).map(|i| at(self.edges[i]))
     }
 }
 
@@ -165,10 +167,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn index(spans: &[(u64, u64, u8)]) -> Index {
-        let mut edges: Vec<Edge> = spans.iter().map(|s| (s.0, s.2 | BEGINS)).collect();
-        edges.extend(spans.iter().map(|s| (s.1, s.2)));
+        let mut edges: Vec<Edge> = spans.iter().map(|s| edge(s.0, s.2 | BEGINS)).collect();
+        edges.extend(spans.iter().map(|s| edge(s.1, s.2)));
         edges.sort_unstable();
-        Index::new(edges.len(), edges.into_iter())
+        Index::new(edges)
     }
 
     fn spans() -> impl Strategy<Value = Vec<(u64, u64, u8)>> {

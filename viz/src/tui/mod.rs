@@ -19,6 +19,7 @@
 //! and shows the buffer; a script does the same without one.
 
 mod act;
+mod by_row;
 mod chain;
 mod class;
 pub mod commands;

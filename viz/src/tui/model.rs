@@ -12,10 +12,11 @@
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use warpline_sim::timeline::{Row, RowKind, Span, Timeline};
+use warpline_sim::chain::chain_in;
+use warpline_sim::timeline::{Span, Timeline};
 
-use super::class::{self, Class};
-use super::index::{BEGINS, Edge, Index};
+use super::by_row::{Lasting, by_row, ends, of_warps};
+use super::index::{Edge, Index, LIMIT};
 use super::overview::Overview;
 use super::tree::{Draft, tracks, tree};
 use crate::counter::{self, Counter};
@@ -105,24 +106,22 @@ impl Model {
         if t.rows.is_empty() {
             return Err(ModelError::Empty);
         }
-        let end = t.spans.iter().map(|s| s.end).max().unwrap_or(0).max(t.end).max(warpline_sim::timeline::TICKS);
-        if u128::from(end) * (t.spans.len() as u128 + 1) > 1 << 60 {
+        let (rows, last) = by_row(&t)?;
+        let end = last.max(t.end).max(warpline_sim::timeline::TICKS);
+        if u128::from(end) * (t.spans.len() as u128 + 1) > 1 << 60 || end >= LIMIT {
             return Err(ModelError::TooLong { spans: t.spans.len(), end });
         }
-        let rows = by_row(&t)?;
+        // What depends on each other is in turn, the rest beside it.
+        let chain = || chain_in(&t, |row| ends(&rows[row as usize]));
+        let ((nodes, (overview, chain)), ((label, labels), (woke, woke_from))) = rayon::join(
+            || rayon::join(|| nodes(&t, &rows), || (Overview::new(of_warps(&rows, &t.rows), end), chain())),
+            || labels_and_wakes(&t.spans),
+        );
+        let (nodes, roots) = nodes;
         let mut class = vec![0u8; t.spans.len()];
-        let (mut drafts, counters) = rayon::join(|| drafts(&t, &rows, &mut class), || counter::drafts(&t));
-        drafts.extend(counters.into_iter().map(|(cta, counter)| Draft {
-            cta,
-            section: 2,
-            group: String::new(),
-            name: counter.name().to_string(),
-            kind: Kind::Counter(counter),
-            agents: false,
-        }));
-        // Stable: rows keep the timeline's order within their section.
-        drafts.sort_by_key(|d| (d.cta, d.section));
-        let (mut nodes, roots) = tree(drafts);
+        for s in rows.iter().flatten() {
+            class[s.span as usize] = s.class;
+        }
         let mut track = vec![0u32; t.spans.len()];
         for (n, node) in nodes.iter().enumerate() {
             if let Kind::Track(spans) = &node.kind {
@@ -131,19 +130,7 @@ impl Model {
                 }
             }
         }
-        // The rest does not depend on each other.
-        let agent = |i: usize| matches!(t.rows[t.spans[i].row as usize].kind, RowKind::Agent { .. });
-        let ((), ((overview, chain), ((label, labels), (woke, woke_from)))) = rayon::join(
-            || fill_indices(&t, &mut nodes, &class),
-            || {
-                rayon::join(
-                    || (Overview::new(&t.spans, &class, end, agent), warpline_sim::chain::chain(&t)),
-                    || (intern(&t.spans), wakes(&t.spans)),
-                )
-            },
-        );
-        let m = Model { t, nodes, roots, track, class, label, labels, woke, woke_from, overview, chain, end };
-        Ok(m)
+        Ok(Model { t, nodes, roots, track, class, label, labels, woke, woke_from, overview, chain, end })
     }
 
     /// The spans that go on because this one ended.
@@ -206,103 +193,82 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn by_row(t: &Timeline) -> Result<Vec<Vec<u32>>, ModelError> {
-    let mut rows: Vec<Vec<u32>> = vec![Vec::new(); t.rows.len()];
-    for (i, s) in t.spans.iter().enumerate() {
-        let bad = ModelError::BadRow { span: i, row: s.row, rows: t.rows.len() };
-        let row = rows.get_mut(s.row as usize).ok_or(bad)?;
-        if s.start < s.end {
-            row.push(i as u32);
-        }
-    }
-    for row in &mut rows {
-        if !row.is_sorted_by_key(|i| t.spans[*i as usize].start) {
-            row.sort_by_key(|i| t.spans[*i as usize].start);
-        }
-    }
-    Ok(rows)
-}
-
-/// The rows' tracks, and the classes of their spans.
-fn drafts(t: &Timeline, rows: &[Vec<u32>], class: &mut [u8]) -> Vec<Draft> {
-    let of = |(row, spans): (&Row, &Vec<u32>)| {
-        let classes = spans.iter().enumerate().map(|(nth, i)| Class::of(&row.kind, t.spans[*i as usize].what, nth));
-        (classes.map(class::number).collect::<Vec<u8>>(), tracks(t, row, spans))
-    };
-    let all: Vec<_> = t.rows.par_iter().zip(rows).map(of).collect();
-    let mut drafts = Vec::new();
-    for ((classes, tracks), spans) in all.into_iter().zip(rows) {
-        for (i, number) in spans.iter().zip(classes) {
-            class[*i as usize] = number;
-        }
-        drafts.extend(tracks);
-    }
-    drafts
-}
-
-/// Makes the index of every track from its spans' edges, and from those the ones of the nodes above. Only warps count
-/// for a CTA: it is drawn as what its warps do.
-fn fill_indices(t: &Timeline, nodes: &mut [Node], class: &[u8]) {
-    nodes.par_iter_mut().for_each(|node| {
-        if let Kind::Track(spans) = &node.kind {
-            let edges = |i: &u32| {
-                let (s, class) = (&t.spans[*i as usize], class[*i as usize]);
-                [(s.start, class | BEGINS), (s.end, class)]
-            };
-            // Spans of a track do not overlap, so that is their order.
-            node.index = Index::new(2 * spans.len(), spans.iter().flat_map(edges));
-        }
-    });
+/// The tree of rows with the index of every node. Only warps count for a CTA: it is drawn as what its warps do.
+fn nodes(t: &Timeline, rows: &[Vec<Lasting>]) -> (Vec<Node>, Vec<u32>) {
+    let tracks = || t.rows.par_iter().zip(rows).map(|(row, spans)| tracks(row, spans)).collect::<Vec<_>>();
+    let spans = rows.iter().enumerate().flat_map(|(row, all)| all.iter().map(move |s| (row, s)));
+    let counters = || counter::of(t, spans.map(|(row, s)| (row, (s.start, s.end), s.what, s.span as usize)));
+    let (tracks, counters) = rayon::join(tracks, counters);
+    let mut drafts: Vec<Draft> = tracks.into_iter().flatten().collect();
+    drafts.extend(counters.into_iter().map(|(cta, counter)| Draft {
+        cta,
+        section: 2,
+        group: String::new(),
+        name: counter.name().to_string(),
+        kind: Kind::Counter(counter),
+        index: Index::default(),
+        agents: false,
+    }));
+    // Stable: rows keep the timeline's order within their section.
+    drafts.sort_by_key(|d| (d.cta, d.section));
+    let (mut nodes, roots) = tree(drafts);
     // What is above is made of what is below.
     for kind in [Kind::Group, Kind::Cta] {
         let above = |node: &Node| {
             let below =
                 || node.children.iter().map(|c| &nodes[*c as usize]).filter(|c| kind == Kind::Group || c.agents);
-            let mut edges: Vec<Edge> = Vec::with_capacity(below().map(|c| c.index.len()).sum());
-            below().for_each(|c| edges.extend(c.index.edges()));
+            let mut edges: Vec<Edge> = Vec::with_capacity(below().map(|c| c.index.edges().len()).sum());
+            below().for_each(|c| edges.extend_from_slice(c.index.edges()));
             // Quick, because each child's are in order.
             edges.sort();
-            Index::new(edges.len(), edges.into_iter())
+            Index::new(edges)
         };
         let made: Vec<Option<Index>> = nodes.par_iter().map(|n| (n.kind == kind).then(|| above(n))).collect();
         for (node, index) in nodes.iter_mut().zip(made) {
             node.index = index.unwrap_or_else(|| std::mem::take(&mut node.index));
         }
     }
+    (nodes, roots)
 }
 
-fn intern(spans: &[Span]) -> (Vec<u32>, Vec<String>) {
+/// Of each span the number of its label, and the labels; and the spans that each woke, one after the other, with where
+/// those of each begin.
+type Labels = (Vec<u32>, Vec<String>);
+type Wakes = (Vec<u32>, Vec<u32>);
+
+/// Both in one go over the spans, which are more than fit in a cache.
+fn labels_and_wakes(spans: &[Span]) -> (Labels, Wakes) {
+    /// No span.
+    const NONE: u32 = u32::MAX;
     let mut known: FxHashMap<&str, u32> = FxHashMap::default();
-    let mut labels: Vec<String> = Vec::new();
-    let of = spans
-        .iter()
-        .map(|s| {
-            *known.entry(s.label.as_str()).or_insert_with(|| {
+    let (mut label, mut labels) = (Vec::<u32>::with_capacity(spans.len()), Vec::new());
+    let mut wakers = Vec::with_capacity(spans.len());
+    let mut before: (&str, u32) = ("", NONE);
+    for s in spans {
+        // Often it is that of the one before.
+        if before.1 == NONE || before.0 != s.label.as_str() {
+            let number = *known.entry(s.label.as_str()).or_insert_with(|| {
                 labels.push(s.label.to_string());
                 labels.len() as u32 - 1
-            })
-        })
-        .collect();
-    (of, labels)
-}
-
-fn wakes(spans: &[Span]) -> (Vec<u32>, Vec<u32>) {
-    let waker = |s: &Span| s.woken_by.filter(|w| (*w as usize) < spans.len());
+            });
+            before = (s.label.as_str(), number);
+        }
+        label.push(before.1);
+        wakers.push(s.woken_by.filter(|w| (*w as usize) < spans.len()).unwrap_or(NONE));
+    }
     let mut from = vec![0u32; spans.len() + 2];
-    for w in spans.iter().filter_map(waker) {
-        from[w as usize + 2] += 1;
+    for w in wakers.iter().filter(|w| **w != NONE) {
+        from[*w as usize + 2] += 1;
     }
     for i in 2..from.len() {
         from[i] += from[i - 1];
     }
     let mut woke = vec![0u32; from[from.len() - 1] as usize];
-    for (i, s) in spans.iter().enumerate() {
-        if let Some(w) = waker(s) {
-            let place = &mut from[w as usize + 1];
-            woke[*place as usize] = i as u32;
-            *place += 1;
-        }
+    for (i, w) in wakers.iter().enumerate().filter(|(_, w)| **w != NONE) {
+        let place = &mut from[*w as usize + 1];
+        woke[*place as usize] = i as u32;
+        *place += 1;
     }
     from.pop();
-    (woke, from)
+    ((label, labels), (woke, from))
 }

@@ -1,7 +1,6 @@
 //! The whole run in a few hundred stretches of equal length, for the minimap.
 
-use warpline_sim::timeline::Span;
-
+use super::by_row::Lasting;
 use super::class;
 
 /// Stretches: more than any terminal is wide.
@@ -16,20 +15,28 @@ pub(crate) struct Overview {
 }
 
 impl Overview {
-    /// Of the spans of warps.
-    pub(crate) fn new(spans: &[Span], class: &[u8], end: u64, agent: impl Fn(usize) -> bool) -> Overview {
+    /// Of the spans of warps, each row's by start.
+    pub(super) fn new<'r>(rows: impl Iterator<Item = &'r Vec<Lasting>>, end: u64) -> Overview {
         let mut all = Overview { end, work: vec![0; PARTS as usize], wait: vec![0; PARTS as usize] };
-        for (i, s) in spans.iter().enumerate() {
-            let into = match class[i] {
-                _ if !agent(i) || s.end <= s.start => continue,
-                c if class::works(c) => &mut all.work,
-                c if class::waits(c) => &mut all.wait,
-                _ => continue,
-            };
-            let last = part(s.end - 1, end);
-            for (p, ticks) in into.iter_mut().enumerate().take(last + 1).skip(part(s.start, end)) {
-                let (a, b) = (edge(p as u64, end), edge(p as u64 + 1, end));
-                *ticks += s.end.min(b).saturating_sub(s.start.max(a));
+        let edges: Vec<u64> = (0..=PARTS).map(|part| edge(part, end)).collect();
+        for row in rows {
+            let mut first = 0;
+            for s in row {
+                let into = match s.class {
+                    c if class::works(c) => &mut all.work,
+                    c if class::waits(c) => &mut all.wait,
+                    _ => continue,
+                };
+                // The part in which it begins is that of the one before, or one of those behind.
+                while first + 1 < into.len() && edges[first + 1] <= s.start {
+                    first += 1;
+                }
+                for (ticks, ends) in into.iter_mut().zip(edges.windows(2)).skip(first) {
+                    *ticks += s.end.min(ends[1]).saturating_sub(s.start.max(ends[0]));
+                    if s.end <= ends[1] {
+                        break;
+                    }
+                }
             }
         }
         all
@@ -56,13 +63,4 @@ impl Overview {
 
 fn edge(part: u64, end: u64) -> u64 {
     (u128::from(part) * u128::from(end) / u128::from(PARTS)) as u64
-}
-
-fn part(tick: u64, end: u64) -> usize {
-    let mut p = (u128::from(tick) * u128::from(PARTS) / u128::from(end.max(1))).min(u128::from(PARTS) - 1) as u64;
-    // The edges are rounded down, so the part may be the next.
-    if p + 1 < PARTS && edge(p + 1, end) <= tick {
-        p += 1;
-    }
-    p as usize
 }

@@ -1,8 +1,9 @@
 //! The tree of rows: CTAs, groups, rows.
 
-use warpline_sim::timeline::{Row, RowKind, Timeline};
+use warpline_sim::timeline::{Row, RowKind};
 
-use super::index::Index;
+use super::by_row::Lasting;
+use super::index::{Edge, Index};
 use super::model::{Kind, Node};
 use crate::lanes;
 
@@ -14,17 +15,24 @@ pub(super) struct Draft {
     pub(super) group: String,
     pub(super) name: String,
     pub(super) kind: Kind,
+    /// Of a track.
+    pub(super) index: Index,
     pub(super) agents: bool,
 }
 
 /// A track for each lane of a row.
-pub(super) fn tracks(t: &Timeline, row: &Row, spans: &[u32]) -> Vec<Draft> {
-    let times: Vec<(u64, u64)> = spans.iter().map(|i| &t.spans[*i as usize]).map(|s| (s.start, s.end)).collect();
+pub(super) fn tracks(row: &Row, spans: &[Lasting]) -> Vec<Draft> {
+    let times: Vec<(u64, u64)> = spans.iter().map(|s| (s.start, s.end)).collect();
     let lane_of = lanes::assign(&times, u32::MAX);
-    let lanes = lane_of.iter().max().map_or(1, |last| last + 1);
-    let mut split: Vec<Vec<u32>> = vec![Vec::new(); lanes as usize];
-    for (&i, lane) in spans.iter().zip(lane_of) {
-        split[lane as usize].push(i);
+    let lanes = lane_of.iter().max().map_or(1, |last| last + 1) as usize;
+    let room = if lanes == 1 { spans.len() } else { 0 };
+    let mut split: Vec<(Vec<u32>, Vec<Edge>)> = Vec::new();
+    split.resize_with(lanes, || (Vec::with_capacity(room), Vec::with_capacity(2 * room)));
+    for (s, lane) in spans.iter().zip(lane_of) {
+        let (spans, edges) = &mut split[lane as usize];
+        spans.push(s.span);
+        // Spans of a track do not overlap, so that is their order.
+        edges.extend(s.edges());
     }
     let stem = |name: &str| name.split('[').next().unwrap_or(name).to_string();
     let (section, group, agents) = match &row.kind {
@@ -33,12 +41,13 @@ pub(super) fn tracks(t: &Timeline, row: &Row, spans: &[u32]) -> Vec<Draft> {
         RowKind::Slot(_) => (3, stem(&row.name), false),
         RowKind::Barrier(_) => (4, stem(&row.name), false),
     };
-    let draft = |(lane, spans): (usize, Vec<u32>)| Draft {
+    let draft = |(lane, (spans, edges)): (usize, (Vec<u32>, Vec<Edge>))| Draft {
         cta: row.cta,
         section,
         group: group.clone(),
         name: if lanes > 1 { format!("{} {}", row.name, lane + 1) } else { row.name.clone() },
         kind: Kind::Track(spans),
+        index: Index::new(edges),
         agents,
     };
     split.into_iter().enumerate().map(draft).collect()
@@ -48,13 +57,13 @@ pub(super) fn tracks(t: &Timeline, row: &Row, spans: &[u32]) -> Vec<Draft> {
 pub(super) fn tree(drafts: Vec<Draft>) -> (Vec<Node>, Vec<u32>) {
     let mut nodes: Vec<Node> = Vec::with_capacity(drafts.len() * 2);
     let mut roots: Vec<u32> = Vec::new();
-    let add = |nodes: &mut Vec<Node>, name: String, kind, parent: Option<u32>, agents| {
+    let add = |nodes: &mut Vec<Node>, name: String, (kind, index), parent: Option<u32>, agents| {
         let id = nodes.len() as u32;
         let path = parent.map_or(name.clone(), |p| format!("{} / {name}", nodes[p as usize].path));
         if let Some(p) = parent {
             nodes[p as usize].children.push(id);
         }
-        nodes.push(Node { name, path, kind, parent, children: Vec::new(), index: Index::default(), agents });
+        nodes.push(Node { name, path, kind, parent, children: Vec::new(), index, agents });
         id
     };
     let mut rest = drafts.into_iter().peekable();
@@ -63,7 +72,7 @@ pub(super) fn tree(drafts: Vec<Draft>) -> (Vec<Node>, Vec<u32>) {
         let root = match cta {
             Some((number, id)) if number == first.cta => id,
             _ => {
-                let id = add(&mut nodes, format!("CTA {}", first.cta), Kind::Cta, None, true);
+                let id = add(&mut nodes, format!("CTA {}", first.cta), (Kind::Cta, Index::default()), None, true);
                 roots.push(id);
                 cta = Some((first.cta, id));
                 id
@@ -77,12 +86,12 @@ pub(super) fn tree(drafts: Vec<Draft>) -> (Vec<Node>, Vec<u32>) {
             members.push(next);
         }
         let parent = if members.len() > 1 {
-            add(&mut nodes, members[0].group.clone(), Kind::Group, Some(root), members[0].agents)
+            add(&mut nodes, members[0].group.clone(), (Kind::Group, Index::default()), Some(root), members[0].agents)
         } else {
             root
         };
         for m in members {
-            add(&mut nodes, m.name, m.kind, Some(parent), m.agents);
+            add(&mut nodes, m.name, (m.kind, m.index), Some(parent), m.agents);
         }
     }
     (nodes, roots)

@@ -58,20 +58,22 @@ fn what() -> impl Strategy<Value = What> {
 pub fn timeline() -> impl Strategy<Value = Timeline> {
     let rows = prop::collection::vec((text(), 0u32..3, kind()), 0..14);
     let mhz = prop_oneof![Just(0.0), Just(1755.0), Just(1e-9), Just(1e12), Just(f64::NAN), Just(f64::INFINITY)];
-    let faults = prop::collection::vec((0u64..220, text(), 0u32..2), 0..4);
+    let faults = prop::collection::vec((0u64..220, text(), 0u32..3), 0..4);
     (rows, 0u32..56, mhz, text(), text(), prop::option::of(0u64..2000), faults).prop_flat_map(
         |(rows, shift, mhz, title, subtitle, cut, faults)| {
             let count = rows.len().max(1) as u32;
             let most = if rows.is_empty() { 1 } else { 120 };
-            let span = (0..count, 0u64..200, 0u64..60, what(), text(), prop::option::of(0u32..130));
+            let span =
+                (0..count, 0u64..200, 0u64..60, what(), text(), prop::option::of(0u32..130), prop::option::of(0u32..2));
             prop::collection::vec(span, 0..most).prop_map(move |spans| {
                 let empty = rows.is_empty();
                 let mut spans: Vec<Span> = spans
                     .into_iter()
                     .filter(|_| !empty)
-                    .map(|(row, start, long, what, label, woken_by)| Span {
+                    .map(|(row, start, long, what, label, woken_by, site)| Span {
                         label: label.into(),
                         woken_by,
+                        site,
                         ..Span::new(row, (start << shift, (start + long) << shift), what)
                     })
                     .collect();
@@ -82,7 +84,9 @@ pub fn timeline() -> impl Strategy<Value = Timeline> {
                     mhz,
                     rows: rows.iter().cloned().map(|(name, cta, kind)| Row { name, cta, kind }).collect(),
                     spans,
-                    sites: vec![SourceLine { file: "k.pipe".into(), line: 3, text: "barrier".into() }],
+                    sites: [(3, "barrier"), (4, "say \"a\\b\"")]
+                        .map(|(line, text)| SourceLine { file: "k.pipe".into(), line, text: text.into() })
+                        .to_vec(),
                     end: 200 << shift,
                     faults: faults
                         .iter()

@@ -1,7 +1,7 @@
 //! Traces read back: ours whole, Proton's and others' as far as they say something.
 
 use proptest::prelude::*;
-use warpline_sim::timeline::{RowKind, SourceLine, Stall, TICKS, Timeline, What, Work};
+use warpline_sim::timeline::{RowKind, SourceLine, Span, Stall, TICKS, Timeline, What, Work};
 use warpline_viz::trace::chrome::write;
 use warpline_viz::trace::read::read;
 use warpline_viz::tui::{Model, Runs};
@@ -50,13 +50,20 @@ proptest! {
 
     /// Lines that somebody changed are read as they would be if they were no lines, or refused.
     #[test]
-    fn a_changed_line_is_read_as_any_file_is(line in 1..400usize, cut in 0..200usize, put in "[a-z\"\\\\{}0-9,]{0,3}") {
+    fn a_changed_line_is_read_as_any_file_is(
+        line in 1..400usize,
+        cut in prop_oneof![0..200usize, Just(usize::MAX)],
+        without in 0..2usize,
+        put in "[a-z\"\\\\{}0-9,]{0,3}",
+    ) {
         let text = write(&synth::pipeline(2, 4)).unwrap();
         let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
         let n = line % lines.len();
-        let at = cut % (lines[n].len() + 1);
-        prop_assume!(lines[n].is_char_boundary(at));
-        lines[n].insert_str(at, &put);
+        // The comma at its end, too.
+        let at = if cut == usize::MAX { lines[n].len().saturating_sub(1) } else { cut % (lines[n].len() + 1) };
+        let to = (at + without).min(lines[n].len());
+        prop_assume!(lines[n].is_char_boundary(at) && lines[n].is_char_boundary(to));
+        lines[n].replace_range(at..to, &put);
         // What is wrong with it is said with its line and column, which are others.
         let words = |text: String| read(text.as_bytes()).map(|r| (r.timeline, r.left_out)).map_err(|_| ());
         let (apart, whole) = (words(lines.join("\n")), words(lines.join(" ")));
@@ -69,6 +76,35 @@ fn a_pipeline_comes_back() {
     let t = synth::pipeline(2, 8);
     let back = read(write(&t).unwrap().as_bytes()).unwrap();
     assert_eq!(plain(back.timeline), plain(t));
+}
+
+/// As files of earlier versions have it, and as a slice has it whose name does not tell what it is.
+#[test]
+fn the_class_and_the_label_may_be_among_the_arguments() {
+    let t = synth::pipeline(2, 8);
+    let mut spans = t.spans.iter();
+    let lines = write(&t).unwrap();
+    let said = lines.lines().map(|line| match line.strip_prefix(r#"{"ph":"X""#) {
+        Some(rest) => {
+            let s = spans.next().unwrap();
+            let (_, rest) = rest.split_once(r#","cat":"#).unwrap();
+            let kind = warpline_viz::words::what(s.what);
+            let args = format!(r#""args":{{"kind":"{kind}","label":"{}","#, s.label);
+            format!(r#"{{"ph":"X","name":"x","cat":{}"#, rest.replace(r#""args":{"#, &args))
+        }
+        None => line.to_string(),
+    });
+    let said: Vec<String> = said.collect();
+    assert!(said.iter().any(|line| line.contains(r#""kind":"mbarrier","label":"full[0]""#)), "{said:#?}");
+    for text in [said.join("\n"), said.join(" ")] {
+        assert_eq!(plain(read(text.as_bytes()).unwrap().timeline), plain(t.clone()));
+    }
+    // A file says it where it must.
+    let mut t = synth::pipeline(1, 4);
+    t.spans[0] = Span { label: "filling A".into(), ..Span::new(t.spans[0].row, (0, 1), What::Hold { filling: false }) };
+    let text = write(&t).unwrap();
+    assert_eq!(text.matches(r#""kind":"hold","label":"filling A""#).count(), 1);
+    assert_eq!(read(text.as_bytes()).unwrap().timeline.spans[0].label, "filling A");
 }
 
 /// What Proton writes of two warps in kernels (TraceWriter.cpp), cut short: times are cycles / 1000.

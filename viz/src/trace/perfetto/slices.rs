@@ -2,7 +2,8 @@
 
 use warpline_sim::timeline::{Span, Timeline};
 
-use super::super::{Lanes, category, causes, cycles, slice_name};
+use super::super::naming::{category, slice_name};
+use super::super::{Lanes, causes, cycles};
 use super::schema::{Annotation, Event};
 use super::{BEGIN, END, Interning, source};
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use warpline_sim::timeline::{Mark, SourceLine, Span, Timeline};
 
-use super::super::guess;
+use super::super::{guess, naming};
 use super::json::{About, Any, Args, Event, Sink};
 use super::rows::{self, Key, Named, Thread};
 use super::{Read, ReadError, flows, ticks};
@@ -140,9 +140,11 @@ impl<'a> Builder<'a> {
             // Microseconds of thousand cycles each: Proton writes cycles so, and of others a nanosecond is the unit.
             None => (ticks(ts * 1e3), ticks((ts + dur) * 1e3)),
         };
-        let (name, kind) = (e.name.text().unwrap_or_default(), args.kind.text());
-        let own = rows::own_class(e.cat.text().unwrap_or_default(), kind.unwrap_or_default());
-        let label = if kind.is_some() { args.label.text().unwrap_or_default() } else { name };
+        let (cat, name) = (e.cat.text().unwrap_or_default(), e.name.text().unwrap_or_default());
+        let (own, label) = match args.kind.text() {
+            Some(kind) => (naming::class(cat, kind), args.label.text().unwrap_or_default()),
+            None => self.ours.then(|| naming::named(cat, name)).flatten().map_or((None, name), |(w, l)| (Some(w), l)),
+        };
         let index = |any: &Any| any.whole().and_then(|n| u32::try_from(n).ok());
         let site = self.site(args);
         self.spans.push(Span {
@@ -238,6 +240,12 @@ pub(super) fn in_order(mut spans: Vec<Span>) -> Vec<Span> {
     let key = |s: &Span| (s.start, s.row);
     let inside = |n: Option<u32>, len: usize| n.filter(|n| (*n as usize) < len);
     let len = spans.len();
+    let causes = |s: &Span| s.woken_by.into_iter().chain(s.started_by).all(|n| (n as usize) < len);
+    let behind = |(i, s): (usize, &Span)| i == 0 || key(&spans[i - 1]) <= key(s);
+    // As our own are: nothing is touched.
+    if spans.par_iter().enumerate().all(|s| causes(s.1) && behind(s)) {
+        return spans;
+    }
     let mut place: Option<Vec<u32>> = None;
     let mut order: Vec<u32> = Vec::new();
     if !spans.par_windows(2).all(|s| key(&s[0]) <= key(&s[1])) {

@@ -11,9 +11,11 @@
 //! another slice stays beside it: the viewer gives it a row of its own. Events of other kinds are counted and left out.
 
 mod build;
+mod cursor;
 mod flows;
 mod json;
 mod own;
+mod part;
 mod rows;
 mod scan;
 mod source;

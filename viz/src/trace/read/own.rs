@@ -4,19 +4,19 @@
 //! A line break can stand nowhere inside a JSON text's strings, so lines can be read apart. Whatever is not just as we
 //! write it is nobody's fault: the file is then read as any other is, with the same result.
 
-use std::borrow::Cow;
 use std::io;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use warpline_sim::timeline::{Mark, SourceLine, Span, Timeline};
 
-use super::json::{About, Event};
-use super::rows::{self, Key, Named, Rows, Thread};
+use super::cursor::End;
+use super::json::About;
+use super::part::Part;
+use super::rows::{Key, Named, Rows, Thread};
 use super::source::{Source, lines, tail};
-use super::{Read, build, scan, ticks};
+use super::{Read, build};
 
 /// The first line, closed.
 #[derive(Deserialize)]
@@ -24,140 +24,6 @@ use super::{Read, build, scan, ticks};
 struct Head<'a> {
     #[serde(borrow)]
     other_data: About<'a>,
-}
-
-/// A slice: its name is in its arguments once more, and its times exactly.
-#[derive(Deserialize)]
-pub(super) struct Slice<'a> {
-    #[serde(borrow)]
-    pub(super) cat: Cow<'a, str>,
-    pub(super) pid: u64,
-    pub(super) tid: u32,
-    pub(super) ts: f64,
-    pub(super) dur: f64,
-    #[serde(borrow)]
-    pub(super) args: SliceArgs<'a>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct SliceArgs<'a> {
-    #[serde(borrow)]
-    pub(super) kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    pub(super) label: Cow<'a, str>,
-    pub(super) start_cycle: f64,
-    pub(super) cycles: f64,
-    #[serde(borrow, default)]
-    pub(super) at: Cow<'a, str>,
-    #[serde(borrow, default)]
-    pub(super) source: Cow<'a, str>,
-    #[serde(default)]
-    pub(super) bytes: u64,
-    pub(super) woken_by: Option<u32>,
-    pub(super) started_by: Option<u32>,
-    pub(super) on: Option<u32>,
-}
-
-/// What stands in some of the lines. The row of a span is its thread's number in the file.
-#[derive(Default)]
-struct Part {
-    spans: Vec<Span>,
-    /// The process of each thread, so that one that is in two is seen.
-    process: FxHashMap<u32, u64>,
-    list: Vec<SourceLine>,
-    faults: Vec<Mark>,
-    names: Vec<(u64, u32, Named)>,
-}
-
-/// The same while it is read.
-#[derive(Default)]
-struct Reading<'a> {
-    part: Part,
-    sites: FxHashMap<(Cow<'a, str>, Cow<'a, str>), u32>,
-}
-
-impl Part {
-    /// What stands in some lines, in the memory of a part that is done with.
-    fn read(lines: &[u8], mut spans: Vec<Span>) -> Option<Part> {
-        spans.clear();
-        let mut reading = Reading { part: Part { spans, ..Part::default() }, ..Reading::default() };
-        let mut rest = std::str::from_utf8(lines).ok()?;
-        while !rest.is_empty() {
-            let to = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-            let line = rest[..to].strip_suffix('\r').unwrap_or(&rest[..to]);
-            rest = rest.get(to + 1..).unwrap_or_default();
-            reading.line(line.strip_suffix(',').unwrap_or(line))?;
-        }
-        Some(reading.part)
-    }
-}
-
-impl<'a> Reading<'a> {
-    fn line(&mut self, line: &'a str) -> Option<()> {
-        match line.strip_prefix(r#"{"ph":""#)?.get(..2)? {
-            "X\"" => self.slice(scan::slice(line).or_else(|| serde_json::from_str(line).ok())?),
-            // Flows and counters are made from the slices again.
-            "s\"" | "f\"" | "C\"" => {
-                (scan::made_again(line) || serde_json::from_str::<IgnoredAny>(line).is_ok()).then_some(())
-            }
-            "M\"" => {
-                let e: Event = serde_json::from_str(line).ok()?;
-                if e.name.text() == Some("thread_name") {
-                    let tid = u32::try_from(e.tid.whole()?).ok()?;
-                    self.part.names.push((e.pid.whole()?, tid, Named::new(&e.args)));
-                }
-                Some(())
-            }
-            "i\"" => {
-                let e: Event = serde_json::from_str(line).ok()?;
-                let (at, text) = (e.args.at.text()?.to_string(), e.args.source.text().unwrap_or_default().to_string());
-                let site = self.site(at.into(), text.into())?;
-                let label = e.name.text()?.trim_start_matches("fault: ").to_string();
-                self.part.faults.push(Mark { tick: ticks(e.args.start_cycle.number()?), label, site });
-                Some(())
-            }
-            _ => None,
-        }
-    }
-
-    fn slice(&mut self, e: Slice<'a>) -> Option<()> {
-        if *self.part.process.entry(e.tid).or_insert(e.pid) != e.pid {
-            return None;
-        }
-        let a = e.args;
-        // As strictly as the others: what is wrong is told there.
-        let sound = |at: f64, long: f64| at >= 0.0 && long >= 0.0 && at + long < 1e15;
-        if !(sound(e.ts, e.dur) && sound(a.start_cycle, a.cycles)) {
-            return None;
-        }
-        let site = if a.at.is_empty() { None } else { Some(self.site(a.at, a.source)?) };
-        self.part.spans.push(Span {
-            site,
-            label: a.label.into(),
-            woken_by: a.woken_by,
-            started_by: a.started_by,
-            on: a.on,
-            bytes: a.bytes,
-            ..Span::new(
-                e.tid,
-                (ticks(a.start_cycle), ticks(a.start_cycle + a.cycles)),
-                rows::own_class(&e.cat, &a.kind)?,
-            )
-        });
-        Some(())
-    }
-
-    fn site(&mut self, at: Cow<'a, str>, text: Cow<'a, str>) -> Option<u32> {
-        if let Some(site) = self.sites.get(&(Cow::Borrowed(&*at), Cow::Borrowed(&*text))) {
-            return Some(*site);
-        }
-        let (file, line) = at.rsplit_once(':')?;
-        let site = SourceLine { file: file.to_string(), line: line.parse().ok()?, text: text.to_string() };
-        self.part.list.push(site);
-        let number = self.part.list.len() as u32 - 1;
-        self.sites.insert((at, text), number);
-        Some(number)
-    }
 }
 
 /// Bytes of a part: few enough to stay in a core's cache.
@@ -187,7 +53,7 @@ pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> 
     // into them. Meanwhile those of the turn before are put behind the others.
     let (mut rooms, mut before) = (Vec::<Room>::new(), Vec::<Room>::new());
     let mut whole = Whole { t: build::timeline(&head.other_data, true, None), ..Whole::default() };
-    for starts in starts.chunks(32 * rayon::current_num_threads()) {
+    for starts in starts.chunks(16 * rayon::current_num_threads()) {
         rooms.resize_with(starts.len(), Room::default);
         let read =
             || rooms.par_iter_mut().zip(starts).map(|(room, at)| fill(room, *at)).collect::<io::Result<Option<()>>>();
@@ -220,6 +86,8 @@ struct Whole {
     /// Of each thread's number in the file: its place among the threads, and its process.
     number: FxHashMap<u32, (u32, u64)>,
     processes: FxHashMap<u32, u64>,
+    /// How the last line ends, if there are any.
+    end: Option<End>,
 }
 
 impl Whole {
@@ -243,12 +111,22 @@ impl Whole {
                 }
             }
             self.sites_of.push((self.spans.len(), of));
+            if part.end.is_some() {
+                // Only the last has no comma behind it.
+                if self.end == Some(End::Last) {
+                    return None;
+                }
+                self.end = part.end;
+            }
         }
         Some(())
     }
 
     /// What all of them are, if they are as we would write it.
     fn read(mut self) -> Option<Read> {
+        if self.end == Some(End::Comma) {
+            return None;
+        }
         // Every thread has a name, and is in the process that its name says.
         if self.processes.iter().any(|(tid, pid)| self.number.get(tid).is_none_or(|n| n.1 != *pid)) {
             return None;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
-use warpline_sim::timeline::{Engine, Lanes, Row, RowKind, Stall, Timeline, What, Work};
+use warpline_sim::timeline::{Engine, Lanes, Row, RowKind, Timeline};
 
 use super::super::chrome::ROWS;
 use super::json::{Any, Args};
@@ -180,14 +180,4 @@ fn own(args: &Args) -> Option<(String, RowKind)> {
         _ => RowKind::Slot(role),
     };
     Some((name.to_string(), kind))
-}
-
-/// The class that a slice of our own says it is.
-pub(super) fn own_class(category: &str, kind: &str) -> Option<What> {
-    match category {
-        "work" => Work::ALL.into_iter().find(|w| words::work(*w) == kind).map(What::Work),
-        "stall" => Stall::ALL.into_iter().find(|s| words::stall(*s) == kind).map(What::Stall),
-        "state" => Some(What::Hold { filling: kind == "filling" }),
-        _ => None,
-    }
 }

@@ -1,0 +1,131 @@
+//! What a slice is called, and what one of that name is: a file says it once.
+
+use warpline_sim::timeline::{Span, Stall, What, Work};
+
+use crate::words;
+
+/// Work, stall or state.
+pub(super) fn category(what: What) -> &'static str {
+    match what {
+        What::Work(_) => "work",
+        What::Stall(_) => "stall",
+        What::Hold { .. } => "state",
+    }
+}
+
+/// A slice's name. The class comes first: viewers colour by name, less its digits.
+pub(super) fn slice_name(span: &Span) -> String {
+    let kind = words::what(span.what);
+    match (span.what, span.label.as_str()) {
+        (What::Stall(_), "") => format!("wait {kind}"),
+        (What::Stall(_), label) => format!("wait {kind} {label}"),
+        (What::Hold { filling: false }, label) if !label.is_empty() => label.to_owned(),
+        (_, "") => kind.to_owned(),
+        (_, label) => format!("{kind} {label}"),
+    }
+}
+
+/// What a slice of that category and name is, with its label: [`slice_name`] the other way round. Where two spans have one
+/// name it is that of either.
+pub(super) fn named<'n>(category: &str, name: &'n str) -> Option<(What, &'n str)> {
+    match category {
+        "work" => {
+            let (word, label) = first(name)?;
+            Some((What::Work(work(word)?), label))
+        }
+        "stall" => {
+            let (word, label) = first(name.strip_prefix("wait ")?)?;
+            Some((What::Stall(stall(word)?), label))
+        }
+        "state" => Some(match first(name) {
+            Some((FILLING, label)) => (What::Hold { filling: true }, label),
+            Some((HOLD, "")) => (What::Hold { filling: false }, ""),
+            _ => (What::Hold { filling: false }, name),
+        }),
+        _ => None,
+    }
+}
+
+/// The class that a slice of our own says it is.
+pub(super) fn class(category: &str, kind: &str) -> Option<What> {
+    match (category, short(kind)) {
+        ("work", Some(word)) => work(word).map(What::Work),
+        ("stall", Some(word)) => stall(word).map(What::Stall),
+        ("state", word) => Some(What::Hold { filling: word == Some(FILLING) }),
+        _ => None,
+    }
+}
+
+/// A word of at most eight bytes as a number: a class is looked up for every slice of a file.
+type Key = u64;
+
+const fn key(word: &str) -> Key {
+    let (bytes, mut key, mut i) = (word.as_bytes(), [0; 8], 0);
+    while i < bytes.len() {
+        key[i] = bytes[i];
+        i += 1;
+    }
+    Key::from_le_bytes(key)
+}
+
+const FILLING: Key = key(words::what(What::Hold { filling: true }));
+const HOLD: Key = key(words::what(What::Hold { filling: false }));
+
+/// The first word of a text, if it has at most eight bytes, and what stands behind the space after it.
+fn first(text: &str) -> Option<(Key, &str)> {
+    let long = memchr::memchr(b' ', text.as_bytes()).unwrap_or(text.len());
+    Some((short(&text[..long])?, text.get(long + 1..).unwrap_or_default()))
+}
+
+/// A word as a number, if it is that of no other.
+fn short(word: &str) -> Option<Key> {
+    (word.len() <= 8 && !word.ends_with('\0')).then(|| key(word))
+}
+
+fn work(word: Key) -> Option<Work> {
+    const KEYS: [Key; Work::ALL.len()] = {
+        let (mut keys, mut i) = ([0; Work::ALL.len()], 0);
+        while i < keys.len() {
+            keys[i] = key(words::work(Work::ALL[i]));
+            i += 1;
+        }
+        keys
+    };
+    KEYS.iter().position(|k| *k == word).map(|i| Work::ALL[i])
+}
+
+fn stall(word: Key) -> Option<Stall> {
+    const KEYS: [Key; Stall::ALL.len()] = {
+        let (mut keys, mut i) = ([0; Stall::ALL.len()], 0);
+        while i < keys.len() {
+            keys[i] = key(words::stall(Stall::ALL[i]));
+            i += 1;
+        }
+        keys
+    };
+    KEYS.iter().position(|k| *k == word).map(|i| Stall::ALL[i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_has_a_name_that_says_it() {
+        let hold = [true, false].map(|filling| What::Hold { filling });
+        let all = Work::ALL.into_iter().map(What::Work).chain(Stall::ALL.into_iter().map(What::Stall)).chain(hold);
+        for what in all {
+            for label in ["", "A[0, 3]", "a b  c", " ", "φ2"] {
+                let span = Span { label: label.into(), ..Span::new(0, (0, 1), what) };
+                let name = slice_name(&span);
+                assert_eq!(named(category(what), &name), Some((what, label)), "{name}");
+                assert_eq!(class(category(what), words::what(what)), Some(what));
+            }
+        }
+        // A label that reads like a class is told apart by the arguments.
+        assert_eq!(named("state", "filling A"), Some((What::Hold { filling: true }, "A")));
+        assert_eq!(named("work", "idle"), None);
+        assert_eq!(named("stall", "mbarrier"), None);
+        assert_eq!(named("gpu", "load"), None);
+    }
+}

@@ -1,0 +1,62 @@
+//! The spans of each row, with what is asked of them while a model is made, side by side. In a timeline the spans of one
+//! row lie far apart, and to look at one of a million there is to wait for memory.
+
+use rayon::prelude::*;
+use warpline_sim::timeline::{Row, RowKind, Timeline, What};
+
+use super::class::{self, Class};
+use super::index::{BEGINS, Edge, edge};
+use super::model::ModelError;
+
+/// A span that lasts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lasting {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// Its index in the timeline.
+    pub(super) span: u32,
+    pub(super) what: What,
+    /// The number of its class.
+    pub(super) class: u8,
+}
+
+impl Lasting {
+    pub(super) fn edges(&self) -> [Edge; 2] {
+        [edge(self.start, self.class | BEGINS), edge(self.end, self.class)]
+    }
+}
+
+/// The spans of each row that last, by start, and when the last of all ends.
+pub(super) fn by_row(t: &Timeline) -> Result<(Vec<Vec<Lasting>>, u64), ModelError> {
+    // As many on each, to begin with.
+    let mut rows: Vec<Vec<Lasting>> = Vec::new();
+    rows.resize_with(t.rows.len(), || Vec::with_capacity(t.spans.len() / t.rows.len()));
+    let mut last = 0;
+    for (i, s) in t.spans.iter().enumerate() {
+        let bad = ModelError::BadRow { span: i, row: s.row, rows: t.rows.len() };
+        let row = rows.get_mut(s.row as usize).ok_or(bad)?;
+        last = last.max(s.end);
+        if s.start < s.end {
+            row.push(Lasting { start: s.start, end: s.end, span: i as u32, what: s.what, class: 0 });
+        }
+    }
+    rows.par_iter_mut().zip(&t.rows).for_each(|(spans, row)| {
+        if !spans.is_sorted_by_key(|s| s.start) {
+            spans.sort_by_key(|s| s.start);
+        }
+        for (nth, s) in spans.iter_mut().enumerate() {
+            s.class = class::number(Class::of(&row.kind, s.what, nth));
+        }
+    });
+    Ok((rows, last))
+}
+
+/// The ends of a row's spans, each with its span.
+pub(super) fn ends(row: &[Lasting]) -> Vec<(u64, u32)> {
+    row.iter().map(|s| (s.end, s.span)).collect()
+}
+
+/// The spans of the warps.
+pub(super) fn of_warps<'r>(rows: &'r [Vec<Lasting>], all: &'r [Row]) -> impl Iterator<Item = &'r Vec<Lasting>> {
+    rows.iter().zip(all).filter(|(_, row)| matches!(row.kind, RowKind::Agent { .. })).map(|(spans, _)| spans)
+}
