@@ -5,7 +5,7 @@ mod random;
 mod synth;
 
 use proptest::prelude::*;
-use warpline_sim::timeline::{RowKind, Stall, Timeline, What};
+use warpline_sim::timeline::{Mark, RowKind, SourceLine, Stall, TICKS, Timeline, What, Work};
 use warpline_viz::gantt::{GanttError, GanttOptions, Item, Layer, Noted, Scene, Size, Theme, beside, layout, png, svg};
 
 fn options() -> impl Strategy<Value = GanttOptions> {
@@ -252,6 +252,46 @@ fn marks_stand_above_the_rows_and_what_finds_no_place_below() {
     check(&scene);
     let all = texts(&scene).join("\n");
     assert!(all.contains("Mark at cycle 500: mark number ") && all.contains("more marks have no place"), "{all}");
+}
+
+#[test]
+fn faults_of_one_kind_side_by_side_are_one_label_with_their_number() {
+    let mut t = synth::pipeline(1, 10);
+    t.sites = vec![SourceLine { file: "k.pipe".into(), line: 7, text: "load".into() }];
+    let fault = |cycle: u64, label: &str| Mark { tick: cycle * TICKS, label: label.into(), site: 0 };
+    let all = |t: &Timeline| {
+        let scene = layout(t, &GanttOptions { to: Some(2000), ..GanttOptions::default() }).unwrap();
+        check(&scene);
+        texts(&scene).into_iter().filter(|t| t.contains("line 7")).map(str::to_string).collect::<Vec<_>>()
+    };
+    t.faults = vec![fault(100, "race"), fault(110, "race"), fault(120, "race"), fault(1500, "race")];
+    assert_eq!(all(&t), ["race, line 7", "race, line 7 ×3"]);
+    // Another between them keeps them apart.
+    t.faults = vec![fault(100, "race"), fault(110, "stale"), fault(120, "race")];
+    assert_eq!(all(&t), ["race, line 7", "stale, line 7", "race, line 7"]);
+}
+
+#[test]
+fn what_room_there_is_is_shared_by_the_ctas_of_a_cluster() {
+    let rows = |ctas: u32| {
+        let mut b = synth::Builder::default();
+        for cta in 0..ctas {
+            for warp in 0..60 {
+                let row = b.agent(cta, "warp", warp);
+                b.span(row, 0, 1000, What::Work(Work::Mma), "");
+            }
+        }
+        let t = b.done();
+        let scene = layout(&t, &GanttOptions { size: Size::Slide, ..GanttOptions::default() }).unwrap();
+        check(&scene);
+        let all = texts(&scene);
+        let shown = |warp: u32| all.iter().filter(|t| **t == format!("w{warp}")).count() as u32;
+        (shown(0), (0..60).map(shown).sum::<u32>(), (0..60).filter(|w| shown(*w) == ctas).count() as u32)
+    };
+    let (first, all, both) = rows(2);
+    assert!(first == 2 && all < 120 && (all - 2 * both) < 2, "{first} {all} {both}");
+    // Of many, the first are shown.
+    assert_eq!(rows(8).0, 1);
 }
 
 #[test]

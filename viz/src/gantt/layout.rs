@@ -58,8 +58,11 @@ pub fn layout<'t>(t: &'t Timeline, options: &'t GanttOptions) -> Result<Scene, G
         if fit == tracks.len() {
             break plan;
         }
-        tracks.truncate(fit);
-        drawings.truncate(fit);
+        let stay = select::that_fit(&tracks, fit);
+        let mut stays = stay.iter();
+        tracks.retain(|_| stays.next() == Some(&true));
+        let mut stays = stay.iter();
+        drawings.retain(|_| stays.next() == Some(&true));
     };
 
     let stack = plan.stack.clone();

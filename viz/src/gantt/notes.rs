@@ -46,6 +46,9 @@ impl Strip {
         all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let mut strip = Strip::default();
         let (em, gap) = (size(frame.em), frame.em / 3);
+        let all = together(all, |text, tick, later| {
+            column(frame, later) - column(frame, tick) <= measure.width(text, em) + 2 * gap
+        });
         let end = frame.scale.x + frame.scale.w;
         for (tick, text, fault) in all {
             let x = column(frame, tick);
@@ -122,6 +125,24 @@ fn faults(frame: &Frame<'_>) -> Vec<(u64, String, bool)> {
         }
     }
     all
+}
+
+/// Faults with the same words whose labels would stand side by side have one, at the first of them, with their number.
+/// The last comes first here; `near` says whether a label at one instant reaches to a later one.
+fn together(all: Vec<(u64, String, bool)>, near: impl Fn(&str, u64, u64) -> bool) -> Vec<(u64, String, bool)> {
+    let mut some: Vec<((u64, String, bool), usize)> = Vec::new();
+    for (tick, text, fault) in all {
+        match some.last_mut() {
+            Some(((later, same, true), times)) if fault && *same == text && near(&text, tick, *later) => {
+                (*later, *times) = (tick, *times + 1);
+            }
+            _ => some.push(((tick, text, fault), 1)),
+        }
+    }
+    let counted = |((tick, text, fault), times): ((u64, String, bool), usize)| {
+        (tick, if times > 1 { format!("{text} ×{times}") } else { text }, fault)
+    };
+    some.into_iter().map(counted).collect()
 }
 
 /// The column of an instant, with room for a line's edge.

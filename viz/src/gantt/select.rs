@@ -1,5 +1,7 @@
 //! Which rows and spans a chart shows, in which order.
 
+use std::collections::BTreeMap;
+
 use warpline_sim::timeline::{Row, RowKind, TICKS, Timeline};
 
 use super::options::{GanttError, GanttOptions};
@@ -130,6 +132,32 @@ pub(crate) fn tracks<'t>(t: &'t Timeline, options: &GanttOptions) -> Result<Vec<
     }
     tracks.sort_by_key(|track| (track.row.cta, track.section));
     Ok(tracks)
+}
+
+/// CTAs that share what room there is. Where there are more, those that come first are shown.
+const FEW: usize = 4;
+
+/// Which tracks stay where only so many of them fit: the first, but of a few CTAs the first of each.
+pub(crate) fn that_fit(tracks: &[Track<'_>], room: usize) -> Vec<bool> {
+    let mut of: BTreeMap<u32, usize> = BTreeMap::new();
+    for track in tracks {
+        *of.entry(track.row.cta).or_default() += 1;
+    }
+    if of.len() > FEW {
+        return (0..tracks.len()).map(|i| i < room).collect();
+    }
+    // One more of each in turn, as far as it has more.
+    let turns = (0..tracks.len()).flat_map(|nth| of.iter().filter(move |(_, all)| nth < **all).map(|(cta, _)| *cta));
+    let mut given: BTreeMap<u32, usize> = BTreeMap::new();
+    turns.take(room).for_each(|cta| *given.entry(cta).or_default() += 1);
+    let mut stays = |track: &Track<'_>| match given.get_mut(&track.row.cta) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            true
+        }
+        _ => false,
+    };
+    tracks.iter().map(&mut stays).collect()
 }
 
 fn matches(row: &Row, word: &str) -> bool {
