@@ -5,7 +5,7 @@ use std::time::Instant;
 use warpline_benches::Work;
 
 /// Peak memory of this process in kB; `None` where the system does not say.
-fn peak_kb() -> Option<u64> {
+pub(super) fn peak_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?.trim().trim_end_matches(" kB").parse().ok()
 }

@@ -1,62 +1,118 @@
-//! The search of every order, on the ring that Spin searched (`oracles/spin`).
+//! The proof, on the ring that Spin searched (`oracles/spin`): from the event graph for every trip count, by a search of
+//! every order, and on one long run of many warps.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use warpline_scenarios::{Inputs, compile};
-use warpline_verify::{Searched, Settings, search, search_every};
+use warpline_scenarios::{Inputs, Text};
+use warpline_sim::protocol::Rules;
+use warpline_verify::{Options, Outcome, Settings, search, search_every, verify};
+
+use super::device::peak_kb;
 
 /// One producer, `consumers` warps, `stages` slots.
-fn ring(steps: i64, stages: i64, consumers: i64) -> String {
-    include_str!("../../oracles/spin/tma_ws.pipe.in")
-        .replace("{k}", &(16 * steps).to_string())
+fn ring(stages: i64, consumers: i64) -> Text {
+    let text = include_str!("../../oracles/spin/tma_ws.pipe.in")
+        .replace("{k}", "1024")
         .replace("{stages}", &stages.to_string())
         .replace("{consumers}", &consumers.to_string())
-        .replace("{warps}", &(consumers + 1).to_string())
+        .replace("{warps}", &(consumers + 1).to_string());
+    Text::read("ring.pipe", &text)
 }
 
-/// Prints a row a search: what is reduced, which trip counts, states, the best and the middle time.
+/// How a row decides its ring.
+#[derive(Clone, Copy)]
+enum How {
+    /// From the event graph, for every trip count.
+    Graph,
+    /// From the event graph of one run.
+    OneRun(i64),
+    /// By a search of every order, for every trip count.
+    SearchEvery,
+    /// The same for one trip count; with the reductions or without.
+    Search(i64, bool),
+}
+
+/// Stages, consumers, how: in order of what they need, so that the peak of memory is the row's.
+const ROWS: [(i64, i64, How); 12] = [
+    (3, 2, How::Graph),
+    (4, 4, How::Graph),
+    (8, 16, How::Graph),
+    (3, 2, How::SearchEvery),
+    (4, 4, How::SearchEvery),
+    (3, 2, How::Search(64, true)),
+    (4, 4, How::Search(64, true)),
+    (4, 63, How::OneRun(2_000)),
+    (4, 63, How::OneRun(4_000)),
+    (4, 63, How::OneRun(8_000)),
+    (3, 3, How::Search(64, false)),
+    (4, 4, How::Search(8, false)),
+];
+
+/// Prints a row a ring: what was found, steps of agents or states, the best and the middle time.
 pub(super) fn print(times: usize) {
     let machine = warpline_models::embedded("h200").unwrap();
     let rules = warpline_sim::engine::rules(&machine);
     println!(
-        "# best and median of {times}; one thread; release; spin on the second ring at 64 steps: 48782070 states, 79.9 s"
+        "# best and median of {times}; release; from a text that was read; pairs of trip counts on all threads, the rest on one"
     );
-    println!("stages,consumers,steps,reduced,found,states,best_s,median_s,states_per_s");
-    let rows = [
-        (3, 2, None, true),
-        (4, 4, None, true),
-        (3, 2, Some(64), true),
-        (4, 4, Some(64), true),
-        (3, 3, Some(64), false),
-        (4, 4, Some(8), false),
-    ];
-    for (stages, consumers, steps, reduced) in rows {
-        let at = |n: i64| {
-            let text = ring(n, stages, consumers);
-            compile("ring.pipe", &text, &Inputs { set: &BTreeMap::new(), cores: None }).ok()
-        };
-        let settings = Settings { states: 10_000_000, reduced, checked: false };
-        let mut all = Vec::new();
-        let mut last: Option<Searched> = None;
+    println!("# spin on the ring of 4 stages and 4 consumers at 64 steps: 48782070 states, 79.9 s");
+    println!("how,stages,consumers,steps,found,counted,n,best_s,median_s,per_s,peak_kb");
+    for (stages, consumers, how) in ROWS {
+        let (mut all, mut last) = (Vec::new(), (String::new(), 0));
         for _ in 0..times {
+            let text = ring(stages, consumers);
             let start = Instant::now();
-            last = Some(match steps {
-                Some(n) => search(&at(n).unwrap(), rules, 0, settings),
-                None => search_every(&at, rules, 0, settings),
-            });
+            last = one(&text, how, rules);
             all.push(start.elapsed().as_secs_f64());
         }
         all.sort_by(f64::total_cmp);
-        let Some(r) = last else { continue };
-        let steps = steps.map_or("all".to_string(), |n| n.to_string());
-        let rate = r.states as f64 / all[0];
+        let (name, steps, counted) = match how {
+            How::Graph => ("graph", "all".to_string(), "steps"),
+            How::OneRun(n) => ("graph of one run", n.to_string(), "steps"),
+            How::SearchEvery => ("search", "all".to_string(), "states"),
+            How::Search(n, true) => ("search", n.to_string(), "states"),
+            How::Search(n, false) => ("search without reductions", n.to_string(), "states"),
+        };
+        let (found, n) = &last;
+        let peak = peak_kb().map_or(String::new(), |k| k.to_string());
         println!(
-            "{stages},{consumers},{steps},{reduced},{:?},{},{:.6},{:.6},{rate:.0}",
-            r.found,
-            r.states,
+            "{name},{stages},{consumers},{steps},{found},{counted},{n},{:.6},{:.6},{:.0},{peak}",
             all[0],
-            all[times / 2]
+            all[times / 2],
+            *n as f64 / all[0]
         );
     }
+}
+
+/// What was found, and in how many steps or states.
+fn one(text: &Text, how: How, rules: Rules) -> (String, u64) {
+    let at = |n: i64| {
+        let set = BTreeMap::from([("k".to_string(), 16 * n)]);
+        text.compile(&Inputs { set: &set, cores: None }).ok()
+    };
+    let settings = Settings { states: 10_000_000, reduced: true, checked: false };
+    match how {
+        How::Graph => {
+            let v = verify(&at(64).unwrap(), Some(&at), rules, Options::default());
+            (named(&v.outcome), v.steps)
+        }
+        How::OneRun(n) => {
+            let v = verify(&at(n).unwrap(), None, rules, Options::default());
+            (named(&v.outcome), v.steps)
+        }
+        How::SearchEvery => {
+            let r = search_every(&at, rules, 0, settings);
+            (format!("{:?}", r.found), r.states as u64)
+        }
+        How::Search(n, reduced) => {
+            let r = search(&at(n).unwrap(), rules, 0, Settings { reduced, ..settings });
+            (format!("{:?}", r.found), r.states as u64)
+        }
+    }
+}
+
+/// The outcome without its reasons.
+fn named(outcome: &Outcome) -> String {
+    format!("{outcome:?}").chars().take_while(char::is_ascii_alphabetic).collect()
 }

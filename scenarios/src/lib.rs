@@ -48,6 +48,8 @@ use std::collections::BTreeMap;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
 
+use parse::Parsed;
+
 pub use evaluate::evaluate;
 pub use expect::Expect;
 pub use fmt::format;
@@ -64,45 +66,73 @@ pub struct Inputs<'a> {
     pub cores: Option<i64>,
 }
 
-/// Reads and checks a kernel and binds its parameters; on failure every error of the file.
+/// A kernel's text, read once; made a program of as often as somebody asks for other values.
 ///
-/// `pipelined` loops are expanded for the machine that the kernel needs; see [`compile_for`].
-pub fn compile(file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
-    compiled(file, text, inputs, None, &BTreeMap::new())
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use warpline_scenarios::{Inputs, Text};
+/// let text = Text::read("copy.pipe", "kernel copy(m)\n  warps 1   grid m\n  all: barrier\n");
+/// let grid = |m: i64| {
+///     let set = BTreeMap::from([("m".to_string(), m)]);
+///     text.compile(&Inputs { set: &set, cores: None }).unwrap().grid.m
+/// };
+/// assert_eq!((grid(3), grid(5)), (3, 5));
+/// ```
+pub struct Text {
+    file: String,
+    text: String,
+    parsed: Parsed,
 }
 
-/// The same for a machine of an architecture (`sm_90a`): `pipelined` loops become what is usual there.
-pub fn compile_for(arch: &str, file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
-    compiled(file, text, inputs, Some(arch), &BTreeMap::new())
-}
-
-/// The same with other values of some header `let`s than the text gives them: as if the kernel had them as parameters.
-/// A verifier asks so for any number of turns of a loop that runs as often as such a value says.
-pub fn compile_given(
-    arch: Option<&str>,
-    file: &str,
-    text: &str,
-    inputs: &Inputs,
-    given: &BTreeMap<String, i64>,
-) -> Result<Program, Vec<Diagnostic>> {
-    compiled(file, text, inputs, arch, given)
-}
-
-fn compiled(
-    file: &str,
-    text: &str,
-    inputs: &Inputs,
-    arch: Option<&str>,
-    given: &BTreeMap<String, i64>,
-) -> Result<Program, Vec<Diagnostic>> {
-    let parsed = parse::parse(file, text);
-    let (program, loops) = lower::lower(file, text, &parsed, inputs, given)?;
-    if loops.is_empty() {
-        return Ok(program);
+impl Text {
+    /// Reads a kernel; what is wrong with it is said when it is compiled.
+    pub fn read(file: &str, text: &str) -> Text {
+        Text { file: file.to_string(), text: text.to_string(), parsed: parse::parse(file, text) }
     }
-    let expanded =
-        pipeline::expand_parsed(file, text, &parsed, inputs, &pipeline::Ask { arch, ..pipeline::Ask::default() })?;
-    let file = pipeline::expanded_name(file);
-    let parsed = parse::parse(&file, &expanded.text);
-    Ok(lower::lower(&file, &expanded.text, &parsed, inputs, given)?.0)
+
+    /// Checks a kernel and binds its parameters; on failure every error of the file.
+    ///
+    /// `pipelined` loops are expanded for the machine that the kernel needs; see [`Text::compile_for`].
+    pub fn compile(&self, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
+        self.compiled(inputs, None, &BTreeMap::new())
+    }
+
+    /// The same for a machine of an architecture (`sm_90a`): `pipelined` loops become what is usual there.
+    pub fn compile_for(&self, arch: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
+        self.compiled(inputs, Some(arch), &BTreeMap::new())
+    }
+
+    /// The same with other values of some header `let`s than the text gives them: as if the kernel had them as
+    /// parameters. A verifier asks so for any number of turns of a loop that runs as often as such a value says.
+    pub fn compile_given(&self, inputs: &Inputs, given: &BTreeMap<String, i64>) -> Result<Program, Vec<Diagnostic>> {
+        self.compiled(inputs, None, given)
+    }
+
+    fn compiled(
+        &self,
+        inputs: &Inputs,
+        arch: Option<&str>,
+        given: &BTreeMap<String, i64>,
+    ) -> Result<Program, Vec<Diagnostic>> {
+        let Text { file, text, parsed } = self;
+        let (program, loops) = lower::lower(file, text, parsed, inputs, given)?;
+        if loops.is_empty() {
+            return Ok(program);
+        }
+        let ask = pipeline::Ask { arch, ..pipeline::Ask::default() };
+        let expanded = pipeline::expand_parsed(file, text, parsed, inputs, &ask)?;
+        let file = pipeline::expanded_name(file);
+        let parsed = parse::parse(&file, &expanded.text);
+        Ok(lower::lower(&file, &expanded.text, &parsed, inputs, given)?.0)
+    }
+}
+
+/// [`Text::compile`] of a text that is compiled once.
+pub fn compile(file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
+    Text::read(file, text).compile(inputs)
+}
+
+/// [`Text::compile_for`] of a text that is compiled once.
+pub fn compile_for(arch: &str, file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
+    Text::read(file, text).compile_for(arch, inputs)
 }

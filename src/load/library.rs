@@ -275,17 +275,6 @@ pub(crate) fn formatted(file: &str, text: &str) -> Result<String, Vec<Diagnostic
     warpline_scenarios::format(file, text)
 }
 
-/// A kernel that was compiled before, with other values of its parameters and header `let`s; `None` where it refuses them.
-pub(super) fn recompile(
-    (file, text): (&str, &str),
-    set: &BTreeMap<String, i64>,
-    given: &BTreeMap<String, i64>,
-    machine: &Machine,
-) -> Option<Program> {
-    let cores = machine.get("core.count").map(|c| c as i64);
-    warpline_scenarios::compile_given(None, file, text, &Inputs { set, cores }, given).ok()
-}
-
 /// The value of an expression of the kernel language over numbers.
 pub(crate) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
     warpline_scenarios::evaluate("check", text, value)

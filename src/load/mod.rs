@@ -8,9 +8,10 @@ mod near;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use warpline_scenarios::pipeline::{Ask, Plan};
-use warpline_scenarios::{Beside, Claim, Expect, Scenario};
+use warpline_scenarios::{Beside, Claim, Expect, Inputs, Scenario, Text};
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::Fences;
 use warpline_sim::ir::Program;
@@ -41,6 +42,8 @@ pub(crate) struct Loaded {
     pub(crate) machine: Machine,
     /// The texts read on the way, for carets.
     pub(crate) sources: Sources,
+    /// The kernel's text, once other values were asked for.
+    read: OnceLock<Text>,
     /// What became of its `pipelined` loops; empty where it has none.
     pub(crate) plans: Vec<Plan>,
     /// The kernel's file as it was written, before they were.
@@ -267,7 +270,10 @@ impl Loaded {
             of.insert(name.to_string(), value);
         }
         let file = &self.program.file;
-        library::recompile((file, self.sources.get(file)?), &set, &given, &self.machine)
+        let source = self.sources.get(file)?;
+        let cores = self.machine.get("core.count").map(|c| c as i64);
+        let text = self.read.get_or_init(|| Text::read(file, source));
+        text.compile_given(&Inputs { set: &set, cores }, &given).ok()
     }
 }
 
@@ -340,6 +346,7 @@ fn assemble(
         program,
         machine: model,
         sources: library.sources,
+        read: OnceLock::new(),
         plans: library.plans,
         plain,
         beside,
@@ -380,6 +387,7 @@ impl Loaded {
             title: None,
             note: None,
             sources: Sources::from([(program.file.clone(), text.to_string())]),
+            read: OnceLock::new(),
             plans: Vec::new(),
             plain: program.file.clone(),
             program,

@@ -91,6 +91,9 @@ pub(crate) struct Walk<'p> {
     pub(crate) world: World<'p>,
     flying: VecDeque<FlightId>,
     blocked: Vec<Option<(u32, On)>>,
+    /// Agents at their end, and those whose wait nothing has touched since they were found blocked: a step of theirs would
+    /// change nothing.
+    asleep: Vec<bool>,
     /// Whose turn it is; the number of agents at the end of a round.
     turn: AgentId,
     /// Whether anybody went on in this round.
@@ -103,11 +106,12 @@ pub(crate) struct Walk<'p> {
 impl<'p> Walk<'p> {
     pub(crate) fn new(job: Job<'p>) -> Walk<'p> {
         let world = World::new(job.prog, job.rules, job.cluster, &[]);
-        let blocked = vec![None; world.agents().len()];
+        let n = world.agents().len();
         Walk {
             world,
             flying: VecDeque::new(),
-            blocked,
+            blocked: vec![None; n],
+            asleep: vec![false; n],
             turn: 0,
             moved: false,
             steps: 0,
@@ -135,6 +139,10 @@ impl<'p> Walk<'p> {
         if let Some(list) = &mut self.world.judged {
             list.get_mut().clear();
         }
+        self.wake();
+        while self.asleep.get(self.turn as usize) == Some(&true) {
+            self.turn += 1;
+        }
         if self.turn as usize == self.blocked.len() {
             let stuck = !std::mem::take(&mut self.moved);
             if self.landing == Landing::Early
@@ -144,7 +152,6 @@ impl<'p> Walk<'p> {
                 return landed;
             }
             self.turn = 0;
-            self.world.touched.clear();
             if self.world.ended() && self.flying.is_empty() {
                 return Made::Over(End::Finished);
             }
@@ -154,6 +161,7 @@ impl<'p> Walk<'p> {
                     Made::Over(End::Hung(diagnose(&self.world, &self.blocked)))
                 });
             }
+            return self.told(tell);
         }
         self.steps += 1;
         if self.steps > self.max_steps {
@@ -174,15 +182,25 @@ impl<'p> Walk<'p> {
             }
             Step::Blocked { pc, on, .. } => {
                 self.blocked[agent as usize] = Some((pc, on));
+                self.asleep[agent as usize] = true;
                 self.turn += 1;
                 Made::Blocked { agent, pc }
             }
             Step::Ended => {
                 self.moved |= self.blocked[agent as usize].take().is_some();
+                self.asleep[agent as usize] = true;
                 self.turn += 1;
                 Made::Ended { agent }
             }
             Step::Broken => Made::Over(End::Broken),
+        }
+    }
+
+    /// Wakes those who wait for what was touched.
+    fn wake(&mut self) {
+        for touched in self.world.touched.drain(..) {
+            let waits = |b: &Option<(u32, On)>| b.is_some_and(|(_, on)| on == touched);
+            self.blocked.iter().zip(&mut self.asleep).filter(|(b, _)| waits(b)).for_each(|(_, asleep)| *asleep = false);
         }
     }
 
@@ -199,7 +217,8 @@ impl<'p> Walk<'p> {
     pub(crate) fn state(&self) -> Snapshot {
         let mut s = self.world.snapshot();
         s.entries.push(Entry::Same((self.turn as u64) << 1 | self.moved as u64));
-        s.entries.extend(self.blocked.iter().map(|b| Entry::Same(b.is_some() as u64)));
+        let agents = self.blocked.iter().zip(&self.asleep);
+        s.entries.extend(agents.map(|(b, asleep)| Entry::Same((b.is_some() as u64) << 1 | *asleep as u64)));
         for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
             s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));
         }

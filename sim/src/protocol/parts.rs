@@ -208,11 +208,11 @@ impl<'p> World<'p> {
                     let phases = Default::default();
                     Some(Flight { releases: None, issued_after: None, epoch: None, follows: None, phases, ..f })
                 };
-                let used = self.streams[i * KINDS..(i + 1) * KINDS].iter().cloned();
+                let used = ALL.iter().zip(&self.streams[i * KINDS..(i + 1) * KINDS]).filter(|(_, s)| !s.unused());
                 Held::Agent(Box::new(AgentPart {
                     agent: Agent { ended: false, ..self.agents[i].clone() },
                     vars: self.vars[i * self.frame..(i + 1) * self.frame].to_vec(),
-                    streams: ALL.iter().copied().zip(used).filter(|(_, s)| *s != Stream::default()).collect(),
+                    streams: used.map(|(kind, s)| (*kind, s.clone())).collect(),
                     flights: self.flights_of(a).iter().filter_map(bare).collect(),
                 }))
             }

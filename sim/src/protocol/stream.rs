@@ -89,11 +89,21 @@ impl Clone for Stream {
         Stream { groups: self.groups.clone(), flying: self.flying.clone(), ..*self }
     }
 
-    // Derived, it would allocate anew.
+    // Derived, it would allocate anew; and of the streams of a world hardly any is used.
     fn clone_from(&mut self, from: &Stream) {
+        if from.unused() && self.unused() {
+            return;
+        }
         (self.issued, self.landed) = (from.issued, from.landed);
         self.groups.clone_from(&from.groups);
         self.flying.clone_from(&from.flying);
+    }
+}
+
+impl Stream {
+    /// Whether nothing ever was in it.
+    pub(super) fn unused(&self) -> bool {
+        self.issued == 0 && self.landed == 0 && self.groups.is_empty() && self.flying.is_empty()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_scenarios::{Inputs, compile_for, embedded, embedded_kernel_of, scenario};
+use warpline_scenarios::{Inputs, Text, embedded, embedded_kernel_of, scenario};
 use warpline_sim::engine::{rules, supported};
 use warpline_sim::ir::{Fence, Instr, Op, Program};
 use warpline_sim::machine::Machine;
@@ -28,7 +28,7 @@ const SEARCHED: ([i64; 3], usize, usize) = ([0, 1, 2], 20_000, 8);
 pub(super) struct Subject {
     pub(super) program: Program,
     machine: Machine,
-    kernel: (&'static str, &'static str),
+    kernel: Text,
 }
 
 impl Subject {
@@ -38,7 +38,8 @@ impl Subject {
         let kernel = embedded_kernel_of(name, &scenario.kernel).unwrap();
         let machine = warpline_models::embedded(&scenario.machine).unwrap();
         let cores = machine.get("core.count").map(|c| c as i64);
-        let program = compile_for(&machine.arch, kernel.0, kernel.1, &Inputs { set: &scenario.set, cores }).unwrap();
+        let kernel = Text::read(kernel.0, kernel.1);
+        let program = kernel.compile_for(&machine.arch, &Inputs { set: &scenario.set, cores }).unwrap();
         Subject { program, machine, kernel }
     }
 
@@ -48,7 +49,7 @@ impl Subject {
             let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
             set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
             let cores = self.machine.get("core.count").map(|c| c as i64);
-            compile_for(&self.machine.arch, self.kernel.0, self.kernel.1, &Inputs { set: &set, cores }).ok()
+            self.kernel.compile_for(&self.machine.arch, &Inputs { set: &set, cores }).ok()
         })
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use warpline_scenarios::{Inputs, compile, compile_given};
+use warpline_scenarios::{Inputs, Text, compile};
 use warpline_sim::engine::rules;
 use warpline_sim::ir::Program;
 use warpline_verify::{Options, Outcome, Trips, Varied, Verdict, verify, verify_varied};
@@ -55,7 +55,7 @@ fn compiled(text: &str, values: &[(&str, i64)]) -> Option<Program> {
         let of = if ["tiles", "turns", "stages"].contains(name) { &mut set } else { &mut given };
         of.insert(name.to_string(), *value);
     }
-    compile_given(None, "t.pipe", text, &Inputs { set: &set, cores: Some(4) }, &given).ok()
+    Text::read("t.pipe", text).compile_given(&Inputs { set: &set, cores: Some(4) }, &given).ok()
 }
 
 fn decided(text: &str) -> Verdict {

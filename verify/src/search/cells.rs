@@ -41,11 +41,13 @@ impl Plan {
                 changed[i] = changed[i] || matches!(p, Part::Ended | Part::Agent(_)) || world.part(*p) != before[i];
             }
         };
+        let mut writers = Writers::of(&world);
         for n in 0..LOOK {
             let a = n as AgentId % agents;
             if let (Step::Broken, _) | (_, true) = (world.step(a), world.ended()) {
                 break;
             }
+            writers.look(&world, a);
             // Looking is slow; what an agent does soon shows.
             if n < 8 * agents as usize || n % 16 == 0 {
                 look(&world);
@@ -53,13 +55,43 @@ impl Plan {
             if n % 3 == 0
                 && let Some(f) = world.landable().first()
             {
+                let a = world.flight(*f).map_or(0, |f| f.agent);
                 world.land(*f);
+                writers.look(&world, a);
             }
         }
         look(&world);
         let mut keep = changed.into_iter();
         parts.retain(|_| keep.next() == Some(true));
-        Plan { parts, classes, shared: Vec::new(), written: Vec::new() }
+        Plan { parts, classes, shared: Vec::new(), written: writers.several }
+    }
+}
+
+/// Which mbarriers more than one agent changes once they are initialised, as far as one run shows it.
+struct Writers {
+    bars: Vec<(Held, Option<AgentId>)>,
+    several: Vec<u32>,
+}
+
+impl Writers {
+    fn of(world: &World<'_>) -> Writers {
+        let bars = world.parts().into_iter().filter(|p| matches!(p, Part::Mbar(_)));
+        Writers { bars: bars.map(|p| (world.part(p), None)).collect(), several: Vec::new() }
+    }
+
+    /// Looks at them behind a step of an agent.
+    fn look(&mut self, world: &World<'_>, a: AgentId) {
+        for (bar, (was, writer)) in (0..).zip(&mut self.bars) {
+            let now = world.part(Part::Mbar(bar));
+            if now == *was {
+                continue;
+            }
+            let init = was.phase().is_none();
+            *was = now;
+            if !init && *writer.get_or_insert(a) != a && !self.several.contains(&bar) {
+                self.several.push(bar);
+            }
+        }
     }
 }
 

@@ -134,8 +134,9 @@ impl Tables<'_> {
     ) -> Made {
         let (w, private) = self.world_and_private(text);
         before.iter().for_each(|(p, h)| w.put(*p, h));
-        let put = |p: &Part| before.iter().find(|(q, _)| q == p).map(|(_, h)| h.clone());
-        let was: Vec<Held> = parts.iter().map(|p| put(p).unwrap_or_else(|| w.part(*p))).collect();
+        // What is no cell holds what it held at the start.
+        let put = |p: &Part| before.iter().find(|(q, _)| q == p).map(|(_, h)| h);
+        let start: Vec<Option<Held>> = parts.iter().map(|p| put(p).is_none().then(|| w.part(*p))).collect();
         w.judged = judged.is_some().then(RefCell::default);
         let mut made = Made {
             held: Vec::new(),
@@ -180,7 +181,8 @@ impl Tables<'_> {
         }
         made.fault = made.fault.or(w.findings.iter().find(|f| !f.note).map(|f| f.kind));
         made.held = parts.iter().map(|p| w.part(*p)).collect();
-        made.goes = made.fault.is_some() || made.held != was;
+        let was = parts.iter().zip(&start).map(|(p, start)| start.as_ref().or_else(|| put(p)));
+        made.goes = made.fault.is_some() || was.zip(&made.held).any(|(was, now)| was != Some(now));
         if let (Some(list), Some(j)) = (judged, &w.judged) {
             list.clone_from(&j.borrow());
         }

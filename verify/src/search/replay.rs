@@ -61,6 +61,7 @@ pub(super) fn replay(
     for pair in list.windows(2) {
         let (row, to, by) = (store.row(pair[0]).to_vec(), store.row(pair[1]), store.from[pair[1]].1);
         let steady = steady(tables, &row)?;
+        turns.rows.clear();
         turns.of(tables, &row, steady, settings.reduced)?;
         for (turn, next) in turns.list.iter().zip(turns.rows.chunks_exact_mut(width)) {
             let lo = tables.tapes[next[0] as usize].0;

@@ -1,24 +1,26 @@
 //! States, each once.
 
-use std::hash::Hasher;
-
-use rustc_hash::FxHasher;
-
 use super::cells::Id;
+
+/// The state one came from, and by which move.
+pub(super) type From = (u32, u16);
 
 /// States seen, one behind the other.
 pub(super) struct Store {
     width: usize,
     rows: Vec<Id>,
-    /// By state: the one it came from, and by which move.
-    pub(super) from: Vec<(u32, u16)>,
-    /// Open addressing over indices of states; 0 is free, else one more than the index.
-    slots: Vec<u32>,
+    /// By state.
+    pub(super) from: Vec<From>,
+    /// Open addressing over indices of states: the upper half of a state's hash, whose first bits say where it is looked
+    /// for, and one more than its index; 0 is free.
+    slots: Vec<u64>,
+    /// Of the states being added.
+    hashes: Vec<u64>,
 }
 
 impl Store {
     pub(super) fn new(width: usize) -> Store {
-        Store { width, rows: Vec::new(), from: Vec::new(), slots: vec![0; 1 << 12] }
+        Store { width, rows: Vec::new(), from: Vec::new(), slots: vec![0; 1 << 12], hashes: Vec::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -29,44 +31,66 @@ impl Store {
         &self.rows[i * self.width..(i + 1) * self.width]
     }
 
-    /// Adds a state unless it is there.
-    pub(super) fn add(&mut self, row: &[Id], from: (u32, u16)) {
-        if 2 * self.len() >= self.slots.len() {
+    /// Adds states, in order, each unless it is there.
+    pub(super) fn add(&mut self, rows: &[Id], from: &[From]) {
+        while 2 * (self.len() + from.len()) >= self.slots.len() {
             self.grow();
         }
         let mask = self.slots.len() - 1;
-        let mut at = hash(row) as usize & mask;
-        while self.slots[at] != 0 {
-            let i = self.slots[at] as usize - 1;
-            if self.rows[i * self.width..(i + 1) * self.width] == *row {
-                return;
+        let shift = 64 - self.slots.len().trailing_zeros();
+        let mut hashes = std::mem::take(&mut self.hashes);
+        hashes.clear();
+        hashes.extend(rows.chunks_exact(self.width).map(hash));
+        // Where a state is looked for is far from where the one before it was. Looking at all of them first, memory is
+        // waited for once and not once a state.
+        let likely = |hash: u64| {
+            let slot = self.slots[(hash >> shift) as usize];
+            let row = (slot as u32 as usize).saturating_sub(1) * self.width;
+            if slot != 0 && (slot ^ hash) >> 32 == 0 { self.rows[row] as u64 } else { slot }
+        };
+        std::hint::black_box(hashes.iter().fold(0, |all, hash| all ^ likely(*hash)));
+        for ((row, &hash), from) in rows.chunks_exact(self.width).zip(&hashes).zip(from) {
+            let mut at = (hash >> shift) as usize;
+            loop {
+                let slot = self.slots[at];
+                if slot == 0 {
+                    self.rows.extend_from_slice(row);
+                    self.from.push(*from);
+                    self.slots[at] = hash >> 32 << 32 | self.from.len() as u64;
+                    break;
+                }
+                if (slot ^ hash) >> 32 == 0 && self.row(slot as u32 as usize - 1) == row {
+                    break;
+                }
+                at = (at + 1) & mask;
             }
-            at = (at + 1) & mask;
         }
-        self.rows.extend_from_slice(row);
-        self.from.push(from);
-        self.slots[at] = self.from.len() as u32;
+        self.hashes = hashes;
     }
 
+    /// Twice the slots. What was in order of its hash comes in that order again: nothing is looked for.
     fn grow(&mut self) {
         let mut slots = vec![0; 2 * self.slots.len()];
-        let mask = slots.len() - 1;
-        for i in 0..self.len() {
-            let mut at = hash(self.row(i)) as usize & mask;
+        let (mask, shift) = (slots.len() - 1, 64 - slots.len().trailing_zeros());
+        for slot in self.slots.iter().filter(|s| **s != 0) {
+            let mut at = (slot >> shift) as usize;
             while slots[at] != 0 {
                 at = (at + 1) & mask;
             }
-            slots[at] = i as u32 + 1;
+            slots[at] = *slot;
         }
         self.slots = slots;
     }
 }
 
+/// Good in its upper half. A product's halves folded into one word: each bit of a state reaches all of them, which a
+/// product's lower half alone does not do.
 fn hash(row: &[Id]) -> u64 {
-    let mut h = FxHasher::default();
-    for four in row.chunks(4) {
-        h.write_u64(four.iter().fold(0, |all, x| all << 16 | *x as u64));
-    }
-    let x = h.finish();
-    x ^ x >> 29
+    let mix = |hash: u64, word: u64| {
+        let product = (hash ^ word ^ 0x2d35_8dcc_aa6c_78a5) as u128 * 0x9e37_79b9_7f4a_7c15;
+        product as u64 ^ (product >> 64) as u64
+    };
+    let (fours, rest) = row.as_chunks::<4>();
+    let word = |ids: &[Id]| ids.iter().fold(0, |all, x| all << 16 | *x as u64);
+    mix(fours.iter().fold(0, |hash, four| mix(hash, word(four))), word(rest))
 }

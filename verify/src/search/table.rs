@@ -244,16 +244,18 @@ impl<'t> Tables<'t> {
             return self.outcomes(a, (k, action), row, steady);
         };
         let node = &nodes[at].1;
-        let own = &self.cells.own[a as usize];
-        let value = |r: u16| row[1 + if r & OWN == 0 { r as usize } else { own[(r & !OWN) as usize] as usize }];
+        let value = |r: u16| row[1 + self.cell(a, r) as usize];
         let tape = node.asks.then_some(row[0]);
         let n = node.deps.len() + node.asks as usize;
         let values = node.deps.iter().map(|r| value(*r)).chain(tape);
-        let found = match n {
-            0 | 1 => node.one.get(values.clone().next().unwrap_or(0) as usize).copied().filter(|g| *g != u32::MAX),
-            2..=8 => node.few.get(&values.clone().fold(0, |key, v| key << 16 | v as u128)).copied(),
-            _ => node.many.get(&values.clone().collect::<Box<[Id]>>()).copied(),
+        let found = match (&node.deps[..], tape) {
+            ([], None) => node.one.first(),
+            ([x], None) => node.one.get(value(*x) as usize),
+            ([], Some(tape)) => node.one.get(tape as usize),
+            _ if n <= 8 => node.few.get(&values.clone().fold(0, |key, v| key << 16 | v as u128)),
+            _ => node.many.get(&values.clone().collect::<Box<[Id]>>()),
         };
+        let found = found.copied().filter(|g| *g != u32::MAX);
         let group = match found {
             Some(g) => g,
             None => {

@@ -41,7 +41,7 @@ pub(super) struct Turns {
     /// Whether moves are to be told.
     told: bool,
     pub(super) list: Vec<Turn>,
-    /// The states that come of them, one behind the other.
+    /// The states that come of them, one behind the other, and behind those of states looked at before.
     pub(super) rows: Vec<Id>,
     steps: Vec<Access>,
     flights: Vec<Access>,
@@ -53,6 +53,9 @@ pub(super) struct Turns {
     pub(super) until: Option<(AgentId, u32)>,
     pub(super) before: Vec<What>,
     moves: Vec<What>,
+    /// By agent: where what its cell allows is known.
+    places: Vec<usize>,
+    /// A turn's state, while it is made.
     row: Vec<Id>,
 }
 
@@ -70,7 +73,6 @@ enum On {
 impl Turns {
     fn clear(&mut self) {
         self.list.clear();
-        self.rows.clear();
         self.steps.clear();
         self.flights.clear();
         (self.fault, self.race) = (None, None);
@@ -81,25 +83,28 @@ impl Turns {
         Turns { told: true, ..Turns::default() }
     }
 
-    /// Finds out what can happen next in a state.
+    /// Finds out what can happen next in a state; what comes of it is put behind `rows`.
     pub(super) fn of(&mut self, tables: &mut Tables<'_>, row: &[Id], steady: bool, reduced: bool) -> Result<(), Stop> {
         self.clear();
+        self.places.clear();
         let mut quiet = true;
         for a in 0..tables.agents() {
             let k = tables.place(a, row)?;
+            self.places.push(k);
             quiet &= !tables.known[k].meets;
-            let flights = tables.known[k].flights.iter();
-            self.flights.extend(flights.map(|&(m, list, pc)| Access { agent: a, maker: mine(tables, a, m), list, pc }));
+            for &(m, list, pc) in &tables.known[k].flights {
+                self.flights.push(Access { agent: a, maker: mine(tables, a, m), list, pc });
+            }
         }
         for a in 0..tables.agents() {
-            let k = tables.place(a, row)?;
+            let k = self.places[a as usize];
             for action in 0..tables.known[k].actions.len() {
                 if reduced && action == 0 {
                     self.turn(tables, a, row, (steady, quiet))?;
                     continue;
                 }
                 let g = tables.outcomes(a, (k, action), row, steady)?;
-                if reduced && matches!(single(tables, g), Some(Mover::Both | Mover::Right)) {
+                if reduced && matches!(single(tables, g), Some(Mover::Both | Mover::Right)) || stays(tables, g) {
                     continue;
                 }
                 self.moves.clear();
@@ -154,21 +159,21 @@ impl Turns {
             if !out.goes && !many {
                 return Ok(());
             }
-            let mut next = std::mem::take(&mut self.row);
-            next.clear();
-            next.extend_from_slice(row);
+            let mut rows = std::mem::take(&mut self.rows);
+            let first = rows.len();
+            rows.extend_from_slice(row);
+            let next = &mut rows[first..];
             next[0] = tape;
-            tables.write(a, &mut next, out);
+            tables.write(a, next, out);
             let told = self.moves.len();
             if let Some((steady, quiet)) = on {
                 for _ in 0..MOVES {
-                    if let On::Over = self.further(tables, (a, action), &mut next, (steady, quiet))? {
+                    if let On::Over = self.further(tables, (a, action), next, (steady, quiet))? {
                         break;
                     }
                 }
             }
-            self.rows.extend_from_slice(&next);
-            self.row = next;
+            self.rows = rows;
             self.list.push(Turn { agent: a, action, moves: if self.told { self.moves.clone() } else { Vec::new() } });
             self.moves.truncate(told);
         }
@@ -229,47 +234,55 @@ impl Turns {
     }
 
     /// An agent's turn.
-    fn turn(
+    fn turn(&mut self, tables: &mut Tables<'_>, a: AgentId, state: &[Id], how: (bool, bool)) -> Result<(), Stop> {
+        let mut row = std::mem::take(&mut self.row);
+        row.clear();
+        row.extend_from_slice(state);
+        self.moves.clear();
+        let made = self.turned(tables, a, (state, &mut row), how);
+        self.row = row;
+        made
+    }
+
+    fn turned(
         &mut self,
         tables: &mut Tables<'_>,
         a: AgentId,
-        state: &[Id],
+        (state, row): (&[Id], &mut [Id]),
         (steady, quiet): (bool, bool),
     ) -> Result<(), Stop> {
-        let mut row = state.to_vec();
-        self.moves.clear();
         for _ in 0..MOVES {
-            let k = tables.place(a, &row)?;
-            if self.landed(tables, (a, k), &mut row, steady)? {
+            let k = tables.place(a, row)?;
+            if self.landed(tables, (a, k), row, steady)? {
                 continue;
             }
-            let g = tables.outcomes(a, (k, 0), &row, steady)?;
+            let g = tables.outcomes(a, (k, 0), row, steady)?;
             let goes = tables.group(g).len() > 1 || tables.group(g)[0].1.goes;
             if !goes {
-                if self.pulled(tables, a, &mut row, steady)? {
+                if self.pulled(tables, (a, k), row, steady)? {
                     continue;
                 }
                 // What it did on the way is put off, unless a flight that its next step waits for began there.
                 let mut lands = false;
                 for action in 1..tables.known[k].actions.len() {
-                    let g = tables.outcomes(a, (k, action), &row, steady)?;
+                    let g = tables.outcomes(a, (k, action), row, steady)?;
                     lands |= tables.group(g).iter().any(|(_, out)| out.goes);
                 }
-                if lands && row != state {
-                    self.cut(a, &row);
+                if lands && *row != *state {
+                    self.cut(a, row);
                 }
                 return Ok(());
             }
             self.moved(tables, (a, k, 0), g);
             let free = matches!(single(tables, g), Some(Mover::Both | Mover::Right));
             if !free {
-                return self.end(tables, (a, 0, g), &row, Some((steady, quiet)));
+                return self.end(tables, (a, 0, g), row, Some((steady, quiet)));
             }
             let (tape, out) = &tables.group(g)[0];
             row[0] = kept(*tape, row[0]);
-            tables.write(a, &mut row, out);
+            tables.write(a, row, out);
         }
-        self.cut(a, &row);
+        self.cut(a, row);
         Ok(())
     }
 
@@ -280,8 +293,17 @@ impl Turns {
     }
 
     /// Ends the fewest accesses of an agent's own that its next step waits for; nothing changes where that does not help.
-    fn pulled(&mut self, tables: &mut Tables<'_>, a: AgentId, row: &mut Vec<Id>, steady: bool) -> Result<bool, Stop> {
-        let mut tried: Vec<(Vec<Id>, Vec<What>)> = vec![(row.clone(), Vec::new())];
+    fn pulled(
+        &mut self,
+        tables: &mut Tables<'_>,
+        (a, k): (AgentId, usize),
+        row: &mut [Id],
+        steady: bool,
+    ) -> Result<bool, Stop> {
+        if tables.known[k].actions.len() == 1 {
+            return Ok(false);
+        }
+        let mut tried: Vec<(Vec<Id>, Vec<What>)> = vec![(row.to_vec(), Vec::new())];
         let mut at = 0;
         while at < tried.len() {
             let now = tried[at].0.clone();
@@ -302,7 +324,7 @@ impl Turns {
                 let k = tables.place(a, &next)?;
                 let step = tables.outcomes(a, (k, 0), &next, steady)?;
                 if tables.group(step).iter().any(|(_, out)| out.goes) {
-                    *row = next;
+                    row.copy_from_slice(&next);
                     if self.told {
                         self.moves.extend(moves);
                     }
@@ -361,6 +383,11 @@ fn single(tables: &Tables<'_>, g: u32) -> Option<Mover> {
         [(_, out)] => Some(out.mover),
         _ => None,
     }
+}
+
+/// Whether a move changes nothing and touches nothing: its agent waits.
+fn stays(tables: &Tables<'_>, g: u32) -> bool {
+    matches!(&tables.group(g)[..], [(_, out)] if !out.goes && out.touches == 0)
 }
 
 /// What is left of the possible trip counts behind a move.
