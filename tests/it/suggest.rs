@@ -2,7 +2,7 @@
 
 use warpline_scenarios::embedded_names;
 
-use crate::verify::{edited, verify};
+use crate::verify::{edited, mutated, verify};
 
 /// Bugs for which no small change mends the kernel: they ask for a condition to be another one, a loop, or a buffer or
 /// barriers to be laid out otherwise.
@@ -69,6 +69,14 @@ fn what_is_suggested_can_be_written_and_is_proved() {
             edited(name, &[(from, to)], |file| verify(&[file]).proved().word().to_string());
         }
     }
+}
+
+#[test]
+fn a_wgmma_fence_is_suggested_where_its_rule_is_broken() {
+    let json = mutated("hopper/tma_warp_specialized", &[("      wgmma.fence\n", "")], &[]).json;
+    let found = &json["violation"]["suggestion"];
+    assert!(found["change"].as_str().unwrap().ends_with("`wgmma.fence`"), "{found}");
+    assert_eq!(found["verdict"], "proved", "{found}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) const SHORT: [i64; 3] = [1, 2, 5];
 /// The same for those of which the verifier gives up.
 pub(super) const LONGER: [i64; 6] = [1, 2, 3, 7, 14, 40];
 /// Trip counts at which these are searched, states looked at, and agents at most.
-const SEARCHED: ([i64; 3], usize, usize) = ([0, 1, 2], 20_000, 8);
+const SEARCHED: ([i64; 3], usize, usize) = ([0, 1, 2], 100_000, 16);
 
 /// A scenario with its machine.
 pub(super) struct Subject {

@@ -1,5 +1,6 @@
 //! The changes that are tried, smallest and nearest to the fault first.
 
+use warpline_sim::code::Code;
 use warpline_sim::ir::{Expr, Fence, Instr, Loop, Op, Order, Per, Phase, Program, Queue, Site};
 
 use crate::edit::{Change, Edit, edits, synchronises};
@@ -43,7 +44,7 @@ pub(super) fn candidates(given: &Program, prog: &Program, x: &Violation) -> Vec<
         words(prog, op, site, &mut list);
         if !seen.contains(&site) {
             seen.push(site);
-            insertions((given, prog), pc as u32, &mut list);
+            insertions((given, prog), pc as u32, x, &mut list);
         }
     }
     let near = places(prog, x);
@@ -164,7 +165,7 @@ fn counts(prog: &Program) -> Vec<i64> {
 }
 
 /// Synchronisation put in front of a statement and behind it.
-fn insertions((given, prog): (&Program, &Program), at: u32, list: &mut Vec<Edit>) {
+fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list: &mut Vec<Edit>) {
     let site = prog.site(at);
     let mut put = |op: Op, text: &str| {
         let edit = |change, side| Edit {
@@ -177,6 +178,10 @@ fn insertions((given, prog): (&Program, &Program), at: u32, list: &mut Vec<Edit>
     };
     put(Op::Fence(Fence::Async), "fence async");
     put(Op::Fence(Fence::MbarrierInit), "fence mbarrier_init");
+    // It orders registers of `wgmma` and nothing else.
+    if x.findings.iter().any(|f| f.code == Code::WgmmaFence) {
+        put(Op::Fence(Fence::Wgmma), "wgmma.fence");
+    }
     for (queue, name) in QUEUES {
         let asked = |i: &Instr| matches!(i, Instr::Op { op, .. } if starts(op, queue));
         if prog.code.iter().any(asked) {
