@@ -46,6 +46,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("mi300x", include_str!("../mi300x.toml")),
     ("mi355x", include_str!("../mi355x.toml")),
     ("paper", include_str!("../paper.toml")),
+    ("rtx-pro-6000", include_str!("../rtx-pro-6000.toml")),
     ("v100", include_str!("../v100.toml")),
 ];
 

@@ -46,6 +46,11 @@ fn nvidia(v: Vendor, n: u32, from: u32) -> bool {
     v == Vendor::Nvidia && n >= from
 }
 
+/// tcgen05 and tensor memory: sm_100 to sm_110; sm_120, the workstation's and later in number, has `mma.sync` only.
+fn tcgen05(v: Vendor, n: u32) -> bool {
+    v == Vendor::Nvidia && (100..120).contains(&n)
+}
+
 /// The need of each operation, where it has one.
 fn need_of(op: &Op) -> Option<Need> {
     Some(match op {
@@ -54,24 +59,24 @@ fn need_of(op: &Op) -> Option<Need> {
             How::LdsDma => need("dma", "gfx90a or later", |v, _| v == Vendor::Amd),
             How::TmaLoad => need("tma", "sm_90 or later", |v, n| nvidia(v, n, 90)),
             How::TmaStore => need("tma.store", "sm_90 or later", |v, n| nvidia(v, n, 90)),
-            How::TmemLd => need("tmem.ld", "sm_100a or later", |v, n| nvidia(v, n, 100)),
-            How::TmemSt => need("tmem.st", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+            How::TmemLd => need("tmem.ld", "sm_100a to sm_110a", tcgen05),
+            How::TmemSt => need("tmem.st", "sm_100a to sm_110a", tcgen05),
             _ => return None,
         },
         Op::Mma { kind, .. } => match kind {
             MmaKind::Warp => return None,
             MmaKind::Wgmma => need("wgmma", "sm_90a", |v, n| v == Vendor::Nvidia && n == 90),
-            MmaKind::Umma => need("umma", "sm_100a or later", |v, n| nvidia(v, n, 100)),
-            MmaKind::UmmaPair => need("umma.pair", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+            MmaKind::Umma => need("umma", "sm_100a to sm_110a", tcgen05),
+            MmaKind::UmmaPair => need("umma.pair", "sm_100a to sm_110a", tcgen05),
         },
-        Op::CommitUmma(_) => need("commit umma", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+        Op::CommitUmma(_) => need("commit umma", "sm_100a to sm_110a", tcgen05),
         Op::Commit(q) | Op::Wait(q, _) => match q {
             Queue::Cp => need("cp groups", "sm_80 or later", |v, n| nvidia(v, n, 80)),
             Queue::Wgmma => need("wgmma groups", "sm_90a", |v, n| v == Vendor::Nvidia && n == 90),
             Queue::Bulk | Queue::BulkRead => need("bulk groups", "sm_90 or later", |v, n| nvidia(v, n, 90)),
             Queue::Vm => need("wait vm", "a gfx9 machine", |v, _| v == Vendor::Amd),
             Queue::Lgkm => need("wait lgkm", "a gfx9 machine", |v, _| v == Vendor::Amd),
-            Queue::TmemLd | Queue::TmemSt => need("tmem waits", "sm_100a or later", |v, n| nvidia(v, n, 100)),
+            Queue::TmemLd | Queue::TmemSt => need("tmem waits", "sm_100a to sm_110a", tcgen05),
         },
         Op::CpArrive { .. } => need("cp.arrive", "sm_80 or later", |v, n| nvidia(v, n, 80)),
         Op::Init(_) | Op::Inval(_) | Op::MbarWait { .. } => {
@@ -86,13 +91,9 @@ fn need_of(op: &Op) -> Option<Need> {
         Op::Named { .. } => need("a numbered barrier", "sm_70 or later", |v, n| nvidia(v, n, 70)),
         Op::ClusterArrive { .. } | Op::ClusterWait => need("a cluster", "sm_90 or later", |v, n| nvidia(v, n, 90)),
         Op::Fence(Fence::Cta) => return None,
-        Op::Fence(Fence::TmemBefore | Fence::TmemAfter) => {
-            need("tmem.fence", "sm_100a or later", |v, n| nvidia(v, n, 100))
-        }
+        Op::Fence(Fence::TmemBefore | Fence::TmemAfter) => need("tmem.fence", "sm_100a to sm_110a", tcgen05),
         Op::Fence(_) => need("a proxy fence", "sm_90 or later", |v, n| nvidia(v, n, 90)),
-        Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => {
-            need("tensor memory", "sm_100a or later", |v, n| nvidia(v, n, 100))
-        }
+        Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => need("tensor memory", "sm_100a to sm_110a", tcgen05),
         Op::Regs { .. } => need("regs", "sm_90a or later", |v, n| nvidia(v, n, 90)),
         Op::NextTile { .. } => need("clc", "sm_100a or later", |v, n| nvidia(v, n, 100)),
         Op::GridWait => need("grid.wait", "sm_90 or later", |v, n| nvidia(v, n, 90)),

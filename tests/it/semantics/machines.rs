@@ -58,7 +58,9 @@ fn matrix_instructions_of_one_generation() {
 #[test]
 fn tensor_memory() {
     let body = "\n  grid 1  warps 1\n  tmem acc: f32[128, 128]\n  all: tmem.alloc acc\n";
-    assert_eq!(lacks("h200", body), ("`tensor memory` needs sm_100a or later; h200 (sm_90a) has none".into(), 4));
+    assert_eq!(lacks("h200", body), ("`tensor memory` needs sm_100a to sm_110a; h200 (sm_90a) has none".into(), 4));
+    let message = "`tensor memory` needs sm_100a to sm_110a; rtx-pro-6000 (sm_120) has none";
+    assert_eq!(lacks("rtx-pro-6000", body).0, message);
 }
 
 #[test]
