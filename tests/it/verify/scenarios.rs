@@ -38,6 +38,16 @@ fn every_scenario_has_its_verdict() {
     });
 }
 
+/// The steps of published ladders and ablations that are values of a kernel, not kernels of their own.
+#[test]
+fn variants_that_accuracy_rests_on_hold() {
+    verify(&["attention/fa3", "--set", "overlap=0"]).bounded("no state recurs");
+    verify(&["cdna/register_buffer", "--set", "ahead=0"]).proved();
+    verify(&["cdna/register_buffer", "--set", "ahead=0", "--set", "atom=0"]).proved();
+    verify(&["ampere/multistage_f32", "--set", "stages=4"]).proved();
+    verify(&["ampere/multistage_f32", "--set", "down=4", "--set", "across=4", "--set", "regs=64"]).proved();
+}
+
 #[test]
 fn the_projections_are_at_fault_where_blocks_are_partial() {
     for (name, k) in [("mla/proj_k16", "k=512"), ("mla/proj_k32", "k=512")] {
