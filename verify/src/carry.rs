@@ -112,17 +112,17 @@ const FAR: [i64; 4] = [61, 1009, 65_537, 1 << 20];
 
 /// Holds the compiled kernels of more steps to those of the pairs.
 fn further_on(at: AtTrips<'_>, (first, period): (i64, i64)) -> Result<Proof, String> {
-    let mut kept: BTreeMap<i64, Option<Constants>> = BTreeMap::new();
+    let near = first - period..first + period + FURTHER;
+    let far = FAR.map(|k| first + k * period);
+    let all: Vec<i64> = near.clone().chain(far.iter().flat_map(|n| [n - period, *n])).collect();
+    let kept: BTreeMap<i64, Option<Constants>> = all.into_par_iter().map(|n| (n, at(n).map(Constants::of))).collect();
     let mut compared = first + period - 1;
-    let mut moves = |n: i64| -> Option<Option<Vec<i64>>> {
-        for m in [n - period, n] {
-            kept.entry(m).or_insert_with(|| at(m).map(|p| Constants::of(&p)));
-        }
+    let moves = |n: i64| -> Option<Option<Vec<i64>>> {
         let (a, b) = (kept.get(&(n - period))?.as_ref()?, kept.get(&n)?.as_ref()?);
         Some(a.moves(b))
     };
-    let pairs: Vec<_> = (first..first + period).map(&mut moves).collect();
-    for n in (first + period..first + period + FURTHER).chain(FAR.iter().map(|k| first + k * period)) {
+    let pairs: Vec<_> = (first..first + period).map(moves).collect();
+    for n in (first + period..near.end).chain(far) {
         // A kernel may refuse trip counts; nothing is said of those.
         let Some(by) = moves(n) else { continue };
         let like = &pairs[((n - first) % period) as usize];

@@ -14,13 +14,15 @@ pub(crate) struct Constants {
 }
 
 impl Constants {
-    pub(crate) fn of(prog: &Program) -> Constants {
-        let mut bare = prog.clone();
+    pub(crate) fn of(mut bare: Program) -> Constants {
         let mut list = Vec::new();
-        for i in &mut bare.code {
-            each_mut(prog, i, &mut |_, e| strip(e, &mut list));
+        let mut code = std::mem::take(&mut bare.code);
+        for i in &mut code {
+            each_mut(&bare, i, &mut |_, e| strip(e, &mut list));
         }
+        bare.code = code;
         // What follows from them, or only names them.
+        bare.sites.clear();
         bare.params.clear();
         bare.lets.clear();
         bare.loops.iter_mut().for_each(|l| l.bound = None);

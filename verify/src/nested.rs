@@ -178,7 +178,7 @@ fn evenly(at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<i64,
         // Steps are carried on from the last of the lines.
         let (by, far) = if n < steps.first - steps.period { (0, &FAR[..LINE]) } else { (steps.period, &FAR[..]) };
         for t in turns.first - turns.period..turns.first {
-            let of = |(j, k): (i64, i64)| at(n + j * by, t + k * turns.period).map(|p| Constants::of(&p));
+            let of = |(j, k): (i64, i64)| at(n + j * by, t + k * turns.period).map(Constants::of);
             let [Some(a), Some(b), Some(c), Some(d)] = [(0, 0), (1, 0), (0, 1), (1, 1)].map(of) else { continue };
             for far in far.iter().copied() {
                 let Some(e) = of(far) else { continue };

@@ -317,7 +317,12 @@ impl<'a> Lower<'a> {
         let line = self.line_starts.partition_point(|s| *s <= span.start).max(1);
         let start = self.line_starts[line - 1];
         let col = self.text[start..span.start].chars().count() as u32 + 1;
-        let text = self.text[span.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+        let written = &self.text[span.clone()];
+        // Most are one line with single spaces, and a kernel is compiled for hundreds of trip counts.
+        let text = match written.contains('\n') || written.contains("  ") {
+            true => written.split_whitespace().collect::<Vec<_>>().join(" "),
+            false => written.to_string(),
+        };
         self.program.sites.push(Site { file: self.file.into(), line: line as u32, col, text });
         (self.program.sites.len() - 1) as SiteId
     }

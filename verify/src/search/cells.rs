@@ -111,6 +111,8 @@ pub(super) struct Cells {
     /// By cell: its pool. Those of interchangeable agents are in one, held as by the first of their class.
     pool: Vec<u16>,
     pools: Vec<Pool>,
+    /// By agent: its cell.
+    pub(super) agent: Vec<u16>,
     /// By agent: its cell, then those of its registers.
     pub(super) own: Vec<Vec<u16>>,
     /// By agent: the first of its class; itself where it has none.
@@ -162,7 +164,8 @@ impl Cells {
         let pools = parts.iter().map(|_| Pool::default()).collect();
         let marks = |p: &&u16| matches!(parts[**p as usize], Part::Ended | Part::Meet(_));
         let marked = (0..parts.len() as u16).collect::<Vec<_>>().iter().filter(marks).copied().collect();
-        Cells { marked, parts, of, pool, pools, own, first, registers, classes: plan.classes.clone() }
+        let agent = own.iter().map(|own| own[0]).collect();
+        Cells { marked, parts, of, pool, pools, agent, own, first, registers, classes: plan.classes.clone() }
     }
 
     pub(super) fn len(&self) -> usize {

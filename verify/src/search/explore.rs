@@ -1,10 +1,12 @@
 //! Breadth first over all states, each once.
 
+use std::ops::Range;
+
 use warpline_sim::protocol::{AgentId, Held, Part};
 
 use super::cells::Id;
 use super::replay::{End, replay};
-use super::store::Store;
+use super::store::{From, Store};
 use super::table::Tables;
 use super::turn::Turns;
 use super::{Found, Searched, Settings, Stop};
@@ -14,48 +16,83 @@ pub(super) fn packed(a: AgentId, action: usize) -> u16 {
     (a as u16) << 8 | (action as u16).min(255)
 }
 
-/// States whose followers are looked for together.
-const TOGETHER: usize = 64;
+/// States whose followers are looked for together, while those of the states before them are added to the store.
+const TOGETHER: usize = 1024;
+
+/// States next to each other in the store, and what comes of them.
+#[derive(Default)]
+struct Several {
+    states: Range<usize>,
+    turns: Turns,
+    from: Vec<From>,
+}
+
+impl Several {
+    /// Finds what follows the states; the first of them with something wrong, or from which nobody can go on.
+    fn follow(&mut self, tables: &mut Tables<'_>, rows: &[Id], reduced: bool) -> Result<Option<(End, Found)>, Stop> {
+        let width = 1 + tables.cells.len();
+        let settles = reduced || tables.texts.every.is_some();
+        self.turns.rows.clear();
+        self.from.clear();
+        for (at, row) in self.states.clone().zip(rows.chunks_exact(width)) {
+            let (steady, first) = (steady(tables, row)?, self.turns.rows.len());
+            let turns = &mut self.turns;
+            turns.of(tables, row, steady, reduced)?;
+            if let Some((kind, _, tape)) = turns.fault.take() {
+                return Ok(Some((End::Fault(at, tape), Found::Fault(kind))));
+            }
+            if let Some((x, y)) = turns.race(tables) {
+                return Ok(Some((End::Race(at, x, y), Found::Race(x.pc.min(y.pc), x.pc.max(y.pc)))));
+            }
+            if turns.list.is_empty() && !ended(tables, row) {
+                return Ok(Some((End::Here(at), Found::Deadlock(0))));
+            }
+            if settles {
+                for next in turns.rows[first..].chunks_exact_mut(width) {
+                    settle(tables, next, reduced)?;
+                }
+            }
+            self.from.extend(turns.list.iter().map(|turn| (at as u32, packed(turn.agent, turn.action))));
+        }
+        Ok(None)
+    }
+}
 
 pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Searched, Stop> {
-    let width = 1 + tables.cells.len();
-    let mut store = Store::new(width);
+    let mut store = Store::new(1 + tables.cells.len());
     for mut row in tables.start()? {
         settle(tables, &mut row, settings.reduced)?;
         store.add(&row, &[(u32::MAX, 0)]);
     }
-    let (mut turns, mut from) = (Turns::default(), Vec::new());
-    let mut at = 0;
-    while at < store.len() {
+    let (mut now, mut before) = (Several::default(), Several::default());
+    let mut rows = Vec::new();
+    loop {
         if store.len() > settings.states {
             return Ok(Searched { found: Found::TooMany, states: store.len(), moves: Vec::new(), trips: None });
         }
-        let these = at..store.len().min(at + TOGETHER);
-        at = these.end;
-        turns.rows.clear();
-        from.clear();
-        for at in these {
-            let row = store.row(at);
-            let (steady, first) = (steady(tables, row)?, turns.rows.len());
-            turns.of(tables, row, steady, settings.reduced)?;
-            if let Some((kind, _, tape)) = turns.fault.take() {
-                return replay(tables, &store, settings, End::Fault(at, tape), Found::Fault(kind));
-            }
-            if let Some((x, y)) = turns.race(tables) {
-                let found = Found::Race(x.pc.min(y.pc), x.pc.max(y.pc));
-                return replay(tables, &store, settings, End::Race(at, x, y), found);
-            }
-            if turns.list.is_empty() && !ended(tables, row) {
-                return replay(tables, &store, settings, End::Here(at), Found::Deadlock(0));
-            }
-            for next in turns.rows[first..].chunks_exact_mut(width) {
-                settle(tables, next, settings.reduced)?;
-            }
-            from.extend(turns.list.iter().map(|turn| (at as u32, packed(turn.agent, turn.action))));
+        let next = before.states.end;
+        // What comes of few states is found sooner than handed over.
+        let handed = store.len() >= next + TOGETHER;
+        if !handed {
+            store.add(&before.turns.rows, &before.from);
         }
-        store.add(&turns.rows, &from);
+        now.states = next..store.len().min(next + TOGETHER);
+        if now.states.is_empty() {
+            return Ok(Searched { found: Found::Clean, states: store.len(), moves: Vec::new(), trips: None });
+        }
+        rows.clear();
+        rows.extend_from_slice(store.rows(now.states.clone()));
+        let mut follow = || now.follow(tables, &rows, settings.reduced);
+        // Adding waits for memory, finding for the processor.
+        let found = match handed {
+            true => rayon::join(follow, || store.add(&before.turns.rows, &before.from)).0?,
+            false => follow()?,
+        };
+        if let Some((end, found)) = found {
+            return replay(tables, &store, settings, end, found);
+        }
+        std::mem::swap(&mut now, &mut before);
     }
-    Ok(Searched { found: Found::Clean, states: store.len(), moves: Vec::new(), trips: None })
 }
 
 /// Whether everybody is at its end.

@@ -76,7 +76,7 @@ pub(super) struct Node {
 pub(super) struct Action {
     pub(super) what: What,
     /// By the agents it was looked at for; one for all of a class where no rendezvous tells them apart.
-    pub(super) nodes: Vec<(AgentId, Node)>,
+    pub(super) nodes: SmallVec<[(AgentId, Node); 1]>,
 }
 
 /// Who changes an mbarrier once it is initialised.

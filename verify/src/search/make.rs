@@ -19,9 +19,9 @@ impl Tables<'_> {
         let first = self.cells.first[a as usize];
         let grouped = self.cells.classes.iter().position(|c| c[0] == first);
         let what = self.known[k].actions[action].what;
-        let id = row[1 + self.cells.own[a as usize][0] as usize];
+        let id = row[1 + self.cells.agent[a as usize] as usize];
         let node = |me: &mut Self, a: AgentId| -> Result<Node, Stop> {
-            let cell = me.cells.own[a as usize][0];
+            let cell = me.cells.agent[a as usize];
             let held = me.cells.renamed(&me.any, me.cells.held(cell, id), (first, a));
             let pc = held.pc().unwrap_or(0);
             let asks = what == What::Step && me.texts.asks(pc);

@@ -1,5 +1,7 @@
 //! States, each once.
 
+use std::ops::Range;
+
 use super::cells::Id;
 
 /// The state one came from, and by which move.
@@ -28,7 +30,12 @@ impl Store {
     }
 
     pub(super) fn row(&self, i: usize) -> &[Id] {
-        &self.rows[i * self.width..(i + 1) * self.width]
+        self.rows(i..i + 1)
+    }
+
+    /// States, one behind the other.
+    pub(super) fn rows(&self, of: Range<usize>) -> &[Id] {
+        &self.rows[of.start * self.width..of.end * self.width]
     }
 
     /// Adds states, in order, each unless it is there.

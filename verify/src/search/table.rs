@@ -160,7 +160,7 @@ impl<'t> Tables<'t> {
     /// Where what an agent's cell allows is known.
     pub(super) fn place(&mut self, a: AgentId, row: &[Id]) -> Result<usize, Stop> {
         let first = self.cells.first[a as usize];
-        let id = row[1 + self.cells.own[a as usize][0] as usize] as usize;
+        let id = row[1 + self.cells.agent[a as usize] as usize] as usize;
         match self.places[first as usize].get(id) {
             Some(k) if *k > 0 => Ok(*k as usize - 1),
             _ => {
@@ -175,7 +175,7 @@ impl<'t> Tables<'t> {
     }
 
     fn know(&mut self, a: AgentId, id: Id) -> Result<Known, Stop> {
-        let cell = self.cells.own[a as usize][0];
+        let cell = self.cells.agent[a as usize];
         let held = self.cells.held(cell, id).clone();
         let any = self.texts.any();
         let w = self.world(any);
@@ -191,7 +191,7 @@ impl<'t> Tables<'t> {
                 flights.push((by, self.list(touches)?, pc));
             }
         }
-        let actions = std::iter::once(What::Step).chain(landings).map(|what| Action { what, nodes: Vec::new() });
+        let actions = std::iter::once(What::Step).chain(landings).map(|what| Action { what, nodes: SmallVec::new() });
         let meets = self.texts.meets(held.pc().unwrap_or(0));
         let progress = self.texts.every.as_ref().and_then(|e| self.any.periods_of(a, &held, &e.rates));
         Ok(Known { actions: actions.collect(), flights, meets, progress })
