@@ -12,7 +12,6 @@ use warpline_viz::scatter;
 use warpline_viz::trace;
 
 use crate::cli;
-use crate::commands::compare::Two;
 use crate::failure::Failure;
 use crate::recorded::Recorded;
 use crate::simulate::Ran;
@@ -178,14 +177,16 @@ pub(crate) fn plot(plot: &Plot, format: Format) -> Result<Vec<u8>, Failure> {
 }
 
 /// Two runs in one chart, in cycles from and to, or the first steps of the slower main loop.
-pub(crate) fn two(two: &Two, window: (Option<u64>, Option<u64>), format: Format) -> Result<Vec<u8>, Failure> {
-    let [a, b] = &two.ran;
+pub(crate) fn two(
+    [a, b]: [&Recorded; 2],
+    window: (Option<u64>, Option<u64>),
+    format: Format,
+) -> Result<Vec<u8>, Failure> {
     let to = match window {
-        (None, None) => opening(&a.report).zip(opening(&b.report)).map(|(a, b)| a.max(b)),
+        (None, None) => a.opening.zip(b.opening).map(|(a, b)| a.max(b)),
         (_, to) => to,
     };
-    let ctas = |ran: &Ran| Some(ran.subject.program.cluster);
-    let (both, headings) = gantt::beside(&two.records[0], &two.records[1], (ctas(a), ctas(b)));
+    let (both, headings) = gantt::beside(&a.timeline, &b.timeline, (a.cluster, b.cluster));
     let options = GanttOptions { from: window.0, to, headings, ..GanttOptions::default() };
     let drawn = match format {
         Format::Png => gantt::png(&both, &options),

@@ -7,7 +7,7 @@ use warpline_viz::words;
 
 use crate::failure::Failure;
 use crate::json::text;
-use crate::simulate::Ran;
+use crate::recorded::Recorded;
 
 /// Schema of `warpline compare --json`.
 pub const COMPARE: &str = "warpline.compare/1";
@@ -25,10 +25,10 @@ struct CompareObject<'a> {
 #[derive(Serialize)]
 struct RunObject<'a> {
     scenario: &'a str,
-    machine: &'a str,
+    machine: Option<&'a str>,
     cycles: f64,
     time_us: f64,
-    bottleneck: &'a str,
+    bottleneck: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -69,13 +69,13 @@ struct OperationObject<'a> {
 }
 
 /// Two runs side by side.
-pub(crate) fn compare(ran: [&Ran; 2], c: &Comparison) -> Result<String, Failure> {
-    let [a, b] = ran.map(|r| RunObject {
-        scenario: &r.subject.name,
-        machine: &r.subject.machine.name,
-        cycles: r.report.cycles,
-        time_us: r.report.time_us,
-        bottleneck: &r.report.bottleneck,
+pub(crate) fn compare(two: [&Recorded; 2], c: &Comparison) -> Result<String, Failure> {
+    let [a, b] = [0, 1].map(|i| RunObject {
+        scenario: &two[i].name,
+        machine: two[i].ran.as_ref().map(|r| r.subject.machine.name.as_str()),
+        cycles: c.cycles[i],
+        time_us: c.time_us[i],
+        bottleneck: two[i].ran.as_ref().map(|r| r.report.bottleneck.as_str()),
     });
     let roles = c.roles.iter().map(|r| RoleObject {
         name: &r.name,
@@ -144,8 +144,10 @@ mod tests {
             numbers: vec![("cycles", [Some(1.0), None])],
             roles: vec![Role { name: "w".into(), warps: [1, 1], causes: cause(), at: cause() }],
             operations: vec![operation],
+            cycles: [1.0, 2.0],
+            time_us: [1.0, 2.0],
         };
-        let (a, b) = (sample::ran("a"), sample::ran("b"));
+        let (a, b) = (sample::recorded("a"), Recorded { ran: None, ..sample::recorded("b") });
         let mut found = BTreeSet::new();
         let text = compare([&a, &b], &c).expect("serialisable");
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);

@@ -6,9 +6,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use warpline_sim::timeline::{TICKS, Timeline};
+use warpline_study::compare::Side;
 use warpline_viz::trace::read;
 
-use crate::cli::{Second, Subject};
+use crate::cli::{Second, Setting, Subject};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::load::{self, Loaded};
@@ -17,6 +18,8 @@ use crate::{claims, draw, show};
 
 /// What there is to draw.
 pub(crate) struct Recorded {
+    /// As the user named it.
+    pub(crate) name: String,
     pub(crate) timeline: Timeline,
     /// Cycle up to which the first steps of the main loop are shown, where the run is longer than that.
     pub(crate) opening: Option<u64>,
@@ -26,10 +29,15 @@ pub(crate) struct Recorded {
     pub(crate) kept: bool,
     pub(crate) status: Status,
     /// The run; of a trace there is none.
-    ran: Option<Ran>,
+    pub(crate) ran: Option<Ran>,
 }
 
 impl Recorded {
+    /// What a comparison asks of it.
+    pub(crate) fn side(&self) -> Side<'_> {
+        Side { run: self.ran.as_ref().map(|r| (&r.subject.program, &r.report)), record: &self.timeline }
+    }
+
     /// Lays what a device recorded of the same kernel beside the run.
     pub(crate) fn beside_measured(&mut self, path: &Path) -> Result<(), Failure> {
         let Some(ran) = &self.ran else { return Err(Failure::new("a saved trace has no kernel to hold a record to")) };
@@ -74,36 +82,48 @@ pub(crate) fn open(subject: &Subject, console: &mut Console) -> Result<Recorded,
     run(load::load(subject)?, console)
 }
 
-/// A run or a trace, and the one beside it. Both are loaded before either runs: what is wrong with the files is said first.
+/// A run or a trace, and the one beside it where one is asked for.
 pub(crate) fn both(
     subject: &Subject,
     second: &Second,
     console: &mut Console,
 ) -> Result<(Recorded, Option<Recorded>), Failure> {
     let Some(with) = &second.with else { return Ok((open(subject, console)?, None)) };
+    let [a, b] = two(subject, with, &second.with_set, second.with_schedule.as_deref(), console)?;
+    Ok((a, Some(b)))
+}
+
+/// Two runs or traces. Both are loaded before either runs: what is wrong with the files is said first.
+pub(crate) fn two(
+    subject: &Subject,
+    with: &str,
+    set: &[Setting],
+    schedule: Option<&Path>,
+    console: &mut Console,
+) -> Result<[Recorded; 2], Failure> {
     if is_trace(with) {
-        let flag = if second.with_set.is_empty() { "--with-schedule" } else { "--with-set" };
-        if !second.with_set.is_empty() || second.with_schedule.is_some() {
+        let flag = if set.is_empty() { "--with-schedule" } else { "--with-set" };
+        if !set.is_empty() || schedule.is_some() {
             return Err(Failure::new(format!("`{with}` is a saved trace, so {flag} can change nothing")));
         }
         let b = from_trace(with, console)?;
-        return Ok((open(subject, console)?, Some(b)));
+        return Ok([open(subject, console)?, b]);
     }
     if is_trace(&subject.scenario) {
-        let other = Subject { scenario: with.clone(), set: second.with_set.clone(), ..subject.clone() };
-        let other = Subject { schedule: second.with_schedule.clone(), ..other };
-        let b = load::load(&other)?;
-        return Ok((open(subject, console)?, Some(run(b, console)?)));
+        let other = Subject { scenario: with.to_string(), set: set.to_vec(), ..subject.clone() };
+        let b = load::load(&Subject { schedule: schedule.map(Path::to_path_buf), ..other })?;
+        return Ok([open(subject, console)?, run(b, console)?]);
     }
     let a = load::load(subject)?;
-    let b = load::load_with(&a, with, &second.with_set, second.with_schedule.as_deref(), subject)?;
-    Ok((run(a, console)?, Some(run(b, console)?)))
+    let b = load::load_with(&a, with, set, schedule, subject)?;
+    Ok([run(a, console)?, run(b, console)?])
 }
 
 /// Runs with a record.
 pub(crate) fn run(subject: Loaded, console: &mut Console) -> Result<Recorded, Failure> {
     let (ran, timeline) = record(subject, console)?;
     Ok(Recorded {
+        name: ran.subject.name.clone(),
         opening: draw::opening(&ran.report),
         cluster: Some(ran.subject.program.cluster),
         kept: ran.subject.schedule.is_some(),
@@ -150,7 +170,8 @@ pub(crate) fn from_trace(name: &str, console: &mut Console) -> Result<Recorded, 
     if timeline.title.is_empty() {
         timeline.title = load::short_name(name).to_string();
     }
-    Ok(Recorded { timeline, opening: None, cluster: None, kept: false, status: Status::Holds, ran: None })
+    let name = name.to_string();
+    Ok(Recorded { name, timeline, opening: None, cluster: None, kept: false, status: Status::Holds, ran: None })
 }
 
 /// Runs with a record. What a picture cannot show, that the run went wrong or was cut, is said in words.

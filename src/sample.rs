@@ -6,9 +6,11 @@ use warpline_sim::code::Code;
 use warpline_sim::ir::{Grid, Program, Site, Waits};
 use warpline_sim::machine::{Kind, Machine, Param, Vendor};
 use warpline_sim::report::{Fidelity, Finding, FindingKind, Occupancy, Outcome, Report, RoleTime, Use, Waiting};
-use warpline_sim::timeline::{Stall, Work};
+use warpline_sim::timeline::{Stall, Timeline, Work};
 
+use crate::failure::Status;
 use crate::load::Loaded;
+use crate::recorded::Recorded;
 use crate::simulate::Ran;
 
 const TEXT: &str = "kernel sample(m)\n  all:\n    wait full[0] for 1\n    load A[cta.m, 0] -> a[0]\n";
@@ -96,6 +98,19 @@ pub(crate) fn ran(name: &str) -> Ran {
         timeline: None,
     };
     Ran { subject: Loaded::for_test(name, program, machine, TEXT), report, wall_s: 0.25 }
+}
+
+/// The same, with a record in which nothing is.
+pub(crate) fn recorded(name: &str) -> Recorded {
+    Recorded {
+        name: name.into(),
+        timeline: Timeline::default(),
+        opening: None,
+        cluster: Some(1),
+        kept: false,
+        status: Status::Holds,
+        ran: Some(ran(name)),
+    }
 }
 
 /// The same, with a race on the way and a hang at the end.

@@ -102,7 +102,7 @@ pub enum Command {
 #[derive(Clone, Debug, Args)]
 pub struct Subject {
     /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe); where timelines are
-    /// drawn, a saved trace too (.json, Chrome's format)
+    /// drawn or compared, a saved trace too (.json, Chrome's format)
     #[arg(value_name = "SCENARIO")]
     pub scenario: String,
 

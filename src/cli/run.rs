@@ -31,7 +31,7 @@ pub struct Compare {
     #[command(flatten)]
     pub subject: Subject,
 
-    /// The second run, B: another scenario, or the same one again with --with-set
+    /// The second run, B: another scenario, the same one again with --with-set, or a saved trace (.json)
     #[arg(value_name = "WITH")]
     pub with: String,
 

@@ -3,7 +3,7 @@
 mod barriers;
 mod calibrate;
 mod check;
-pub(crate) mod compare;
+mod compare;
 mod emit;
 mod expand;
 mod explain;

@@ -11,27 +11,43 @@ use super::numbers::{exact, plain, short};
 use super::roles::cut;
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
-use crate::simulate::Ran;
+use crate::load::short_name;
+use crate::recorded::Recorded;
 
 /// Causes, waits and operations listed.
 const LINES: usize = 8;
 
 /// What changed, by how much, and why.
-pub(crate) fn compare(ran: [&Ran; 2], c: &Comparison, paint: Paint) -> String {
-    let name = |i: usize| format!("{} on {}", ran[i].subject.name, ran[i].subject.machine.name);
-    let mut text = format!("{}\n", paint.head(&wrap(&format!("A: {}", name(0)), WIDTH, 3)));
-    text += &format!("{}\n", paint.head(&wrap(&format!("B: {}", name(1)), WIDTH, 3)));
-    text += &settings(ran);
+pub(crate) fn compare(two: [&Recorded; 2], c: &Comparison, paint: Paint) -> String {
+    let [a, b] = two.map(name);
+    let mut text = format!("{}\n", paint.head(&wrap(&format!("A: {a}"), WIDTH, 3)));
+    text += &format!("{}\n", paint.head(&wrap(&format!("B: {b}"), WIDTH, 3)));
+    text += &settings(two);
     text += "\n";
-    text += &numbers(c, paint);
-    text += &why(ran, c, paint);
+    text += &numbers(two, c, paint);
+    text += &why(c, paint);
     text += &operations(&c.operations, paint);
-    text + &sentence(ran, c)
+    text + &sentence(c)
 }
 
-/// Parameters of both that differ.
-fn settings(ran: [&Ran; 2]) -> String {
-    let params = |i: usize| ran[i].subject.program.params.iter().cloned().collect::<BTreeMap<String, i64>>();
+/// A run and its machine; a saved trace and what it says it is of.
+fn name(of: &Recorded) -> String {
+    match &of.ran {
+        Some(ran) => format!("{} on {}", of.name, ran.subject.machine.name),
+        None if of.timeline.title == short_name(&of.name) => of.name.clone(),
+        None => format!("{}: {}", of.name, of.timeline.title),
+    }
+}
+
+/// Parameters of both that differ, as far as both are known.
+fn settings(two: [&Recorded; 2]) -> String {
+    // What a trace does not say, its run may have had all the same.
+    if two.iter().any(|r| r.ran.is_none() && r.timeline.subtitle.is_empty()) {
+        return String::new();
+    }
+    let params = |i: usize| -> BTreeMap<&str, &str> {
+        two[i].timeline.subtitle.split(", ").filter_map(|p| p.split_once(" = ")).collect()
+    };
     let (a, b) = (params(0), params(1));
     let mut words: Vec<String> = Vec::new();
     for (name, v) in &a {
@@ -45,9 +61,15 @@ fn settings(ran: [&Ran; 2]) -> String {
     if words.is_empty() { String::new() } else { format!("{}\n", wrap(&format!("   {}", words.join("  ")), WIDTH, 3)) }
 }
 
-fn numbers(c: &Comparison, paint: Paint) -> String {
+fn numbers(two: [&Recorded; 2], c: &Comparison, paint: Paint) -> String {
     if c.numbers.is_empty() {
-        return "All numbers of the two runs are equal.\n\n".to_string();
+        let all = two.iter().all(|r| r.ran.is_some());
+        // A run that did not end has no time to be equal.
+        if !all && c.cycles[0] != c.cycles[1] {
+            return String::new();
+        }
+        let which = if all { "All numbers of the two runs" } else { "The numbers that both have, their times," };
+        return format!("{which} are equal.\n\n");
     }
     let mut t = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right], 2);
     t.row(["", "A", "B", "B - A", "%"]);
@@ -80,8 +102,12 @@ fn signed(v: f64) -> String {
 }
 
 /// Each role's cycles by cause, then by the statement that waits.
-fn why(ran: [&Ran; 2], c: &Comparison, paint: Paint) -> String {
-    let mut text = format!("{}\n", paint.head("Why: cycles of a warp, work and waits; they add up to the runs'"));
+fn why(c: &Comparison, paint: Paint) -> String {
+    // Of a run each cycle is one or the other; another program records what it likes.
+    let sum = |i: usize| c.roles.first().map_or(0.0, |all| all.causes.iter().map(|c| c.cycles[i]).sum::<f64>());
+    let whole = (0..2).all(|i| (sum(i) - c.cycles[i]).abs() <= c.cycles[i] * 1e-6);
+    let add = if whole { "they add up to the runs'" } else { "as far as they were recorded" };
+    let mut text = format!("{}\n", paint.head(&format!("Why: cycles of a warp, work and waits; {add}")));
     let mut t = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right], 2);
     t.row(["", "A", "B", "B - A"]);
     for role in &c.roles {
@@ -92,7 +118,7 @@ fn why(ran: [&Ran; 2], c: &Comparison, paint: Paint) -> String {
             continue;
         }
         // Below a thousandth of the run nothing is told.
-        let small = ran[0].report.cycles.max(ran[1].report.cycles) / 1000.0;
+        let small = c.cycles[0].max(c.cycles[1]) / 1000.0;
         for cause in role.causes.iter().filter(|c| c.more().abs() >= small).take(LINES) {
             t.row(cells(format!("  {}", what(cause.what)), cause));
         }
@@ -167,18 +193,21 @@ fn operations(all: &[Operation], paint: Paint) -> String {
     if text.is_empty() { text } else { text.trim_end().to_string() + "\n\n" }
 }
 
-fn sentence(ran: [&Ran; 2], c: &Comparison) -> String {
-    let [a, b] = ran.map(|r| if r.report.time_us > 0.0 { r.report.time_us } else { r.report.cycles });
-    let more = (b / a - 1.0) * 100.0;
+fn sentence(c: &Comparison) -> String {
+    let clocks = c.time_us.map(|t| t > 0.0);
+    let [a, b] = if clocks == [true; 2] { c.time_us } else { c.cycles };
+    // Where only one has a clock, cycles are all that both have.
+    let (unit, as_long) = if clocks[0] == clocks[1] { ("time", "long") } else { ("cycles", "many cycles") };
+    let more = if a == b { 0.0 } else { (b / a - 1.0) * 100.0 };
     let main = c.roles.first().and_then(|all| all.causes.first()).filter(|c| c.more().abs() >= 1.0);
     let cause = main.map_or(String::new(), |c| {
         let word = if c.more() > 0.0 { "more" } else { "less" };
         format!(" Most of all a warp spends {word} on \"{}\": {} cycles.", what(c.what), signed(c.more().round()))
     });
     let line = match more {
-        m if m.abs() < 0.05 => format!("B takes as long as A.{cause}"),
-        m if m > 0.0 => format!("B takes {m:.1} % more time than A.{cause}"),
-        m => format!("B takes {:.1} % less time than A.{cause}", -m),
+        m if m.abs() < 0.05 => format!("B takes as {as_long} as A.{cause}"),
+        m if m > 0.0 => format!("B takes {m:.1} % more {unit} than A.{cause}"),
+        m => format!("B takes {:.1} % less {unit} than A.{cause}", -m),
     };
     format!("{}\n", wrap(&line, WIDTH, 2))
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   numbers   a run as a list of named numbers: what claims, sweeps and comparisons speak of
-//!   compare   two runs: what changed, by how much, at which wait or work
+//!   compare   two runs, or records of runs: what changed, by how much, at which wait or work
 //!   critical  the chain of causes that a run's end rests on, as shares of the time
 //!   period    the steady period from the dependences alone, beside what the engine found
 //!   whatif    each number of the machine scaled in turn, ranked by what a run would gain

@@ -5,6 +5,11 @@
 //!   roles       of each role's time, every cycle is work or one stall: the differences add up to that of the runs
 //!   operations  the n-th of a kind on a row is the n-th of the other run's row: its durations, and from which on they part
 //! ```
+//!
+//! Two runs are told by their reports. Where one is a record and no more, both are told by their records, so that what
+//! differs is never who said it.
+
+mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +19,17 @@ use warpline_sim::ir::Program;
 use warpline_sim::report::RoleTime;
 use warpline_sim::timeline::{RowKind, Stall, TICKS, Timeline, What};
 
-use crate::numbers::{METRICS, numbers};
+use crate::numbers::METRICS;
+use told::Told;
+
+/// One of the two.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'s> {
+    /// The run; of a saved record there is none.
+    pub run: Option<(&'s Program, &'s Report)>,
+    /// What happened when.
+    pub record: &'s Timeline,
+}
 
 /// A number of both runs; `None` where one has it not.
 pub type Pair = [Option<f64>; 2];
@@ -44,7 +59,8 @@ pub struct Role {
     pub name: String,
     /// Its warps of a CTA in each run; 0 where it has none.
     pub warps: [u32; 2],
-    /// Classes of work and causes of waiting, the largest difference first; they add up to the cycles of the runs.
+    /// Classes of work and causes of waiting, the largest difference first. They add up to the cycles of the runs, but for
+    /// a record with gaps: those are nothing's.
     pub causes: Vec<Cause>,
     /// Waits by statement, the largest difference first.
     pub at: Vec<Cause>,
@@ -72,7 +88,11 @@ pub struct Operation {
 /// What two runs have to do with each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The numbers that differ, in the order of [`METRICS`].
+    /// Cycles that each takes.
+    pub cycles: [f64; 2],
+    /// The same in microseconds; 0 where no clock is known.
+    pub time_us: [f64; 2],
+    /// The numbers that differ, in the order of [`METRICS`]; of records those that both have.
     pub numbers: Vec<(&'static str, Pair)>,
     /// All warps, then roles by name.
     pub roles: Vec<Role>,
@@ -80,33 +100,45 @@ pub struct Comparison {
     pub operations: Vec<Operation>,
 }
 
-/// Compares two runs and their records.
-pub fn compare(programs: [&Program; 2], reports: [&Report; 2], records: [&Timeline; 2]) -> Comparison {
-    let lists = [0, 1].map(|i| numbers(programs[i], reports[i]).into_iter().collect::<BTreeMap<String, f64>>());
-    let pair = |name: &str| [0, 1].map(|i| lists[i].get(name).copied());
-    let differ = METRICS.iter().map(|m| (m.name, pair(m.name))).filter(|(name, p)| p[0] != p[1] && *name != "events");
-    Comparison { numbers: differ.collect(), roles: roles(programs, reports), operations: operations(records) }
+/// Compares two runs.
+pub fn compare(sides: [Side<'_>; 2]) -> Comparison {
+    let (told, all) = match sides.map(|s| s.run) {
+        [Some(a), Some(b)] => ([a, b].map(|(program, report)| Told::report(program, report)), true),
+        _ => (sides.map(Told::record), false),
+    };
+    let pair = |name: &str| [0, 1].map(|i| told[i].numbers.get(name).copied());
+    let differ = METRICS.iter().map(|m| (m.name, pair(m.name))).filter(|(name, p)| {
+        // What a record lacks is not what its run lacks.
+        p[0] != p[1] && *name != "events" && (all || !p.contains(&None))
+    });
+    Comparison {
+        numbers: differ.collect(),
+        roles: roles([&told[0], &told[1]]),
+        operations: operations(sides.map(|s| s.record)),
+        cycles: [0, 1].map(|i| told[i].cycles),
+        time_us: [0, 1].map(|i| told[i].time_us),
+    }
 }
 
-fn roles(programs: [&Program; 2], reports: [&Report; 2]) -> Vec<Role> {
-    let all = [0, 1].map(|i| mean(reports[i]));
-    let mut out = vec![role("all warps", programs, reports, [Some(&all[0]), Some(&all[1])])];
-    let names: BTreeSet<&str> = reports.iter().flat_map(|r| r.roles.iter().map(|r| r.name.as_str())).collect();
+fn roles(told: [&Told; 2]) -> Vec<Role> {
+    let all = told.map(|t| mean(&t.roles));
+    let mut out = vec![role("all warps", told, [Some(&all[0]), Some(&all[1])])];
+    let names: BTreeSet<&str> = told.iter().flat_map(|t| t.roles.iter().map(|r| r.name.as_str())).collect();
     let one = names.len() == 1;
     for name in names.into_iter().filter(|_| !one) {
-        let of = [0, 1].map(|i| reports[i].roles.iter().find(|r| r.name == name));
-        out.push(role(name, programs, reports, of));
+        let of = told.map(|t| t.roles.iter().find(|r| r.name == name));
+        out.push(role(name, told, of));
     }
     out
 }
 
 /// The mean of all roles, each counted with its warps.
-fn mean(r: &Report) -> RoleTime {
-    let warps: u32 = r.roles.iter().map(|r| r.warps).sum();
+fn mean(roles: &[RoleTime]) -> RoleTime {
+    let warps: u32 = roles.iter().map(|r| r.warps).sum();
     let mut all =
         RoleTime { name: String::new(), warps, work: BTreeMap::new(), stalls: BTreeMap::new(), at: Vec::new() };
     let mut at: BTreeMap<(u32, Stall), f64> = BTreeMap::new();
-    for role in &r.roles {
+    for role in roles {
         let share = f64::from(role.warps) / f64::from(warps.max(1));
         for (w, x) in &role.work {
             *all.work.entry(*w).or_insert(0.0) += x * share;
@@ -122,22 +154,22 @@ fn mean(r: &Report) -> RoleTime {
     all
 }
 
-fn role(name: &str, programs: [&Program; 2], reports: [&Report; 2], of: [Option<&RoleTime>; 2]) -> Role {
+fn role(name: &str, told: [&Told; 2], of: [Option<&RoleTime>; 2]) -> Role {
     let mut by_class: BTreeMap<(u8, u8), Cause> = BTreeMap::new();
     let mut by_place: BTreeMap<(Stall, String), Cause> = BTreeMap::new();
     for i in 0..2 {
         let Some(r) = of[i] else { continue };
-        let cycles = reports[i].cycles;
+        let cycles = told[i].cycles;
         let work = r.work.iter().map(|(w, x)| ((0, *w as u8), What::Work(*w), *x));
         let stalls = r.stalls.iter().map(|(s, x)| ((1, *s as u8), What::Stall(*s), *x));
         for (key, what, x) in work.chain(stalls) {
             by_class.entry(key).or_insert(Cause { what, at: None, cycles: [0.0; 2] }).cycles[i] += x * cycles;
         }
         for (site, s, x) in &r.at {
-            let Some(text) = programs[i].sites.get(*site as usize).map(|s| s.text.clone()) else { continue };
-            let cause = by_place.entry((*s, text.clone())).or_insert(Cause {
+            let Some(text) = told[i].texts.get(*site as usize) else { continue };
+            let cause = by_place.entry((*s, text.to_string())).or_insert(Cause {
                 what: What::Stall(*s),
-                at: Some(text),
+                at: Some(text.to_string()),
                 cycles: [0.0; 2],
             });
             cause.cycles[i] += x * cycles;
