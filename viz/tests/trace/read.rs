@@ -1,7 +1,9 @@
 //! Traces read back: ours whole, Proton's and others' as far as they say something.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
-use warpline_sim::timeline::{RowKind, SourceLine, Span, Stall, TICKS, Timeline, What, Work};
+use warpline_sim::timeline::{Mark, RowKind, SourceLine, Span, Stall, TICKS, Timeline, What, Work};
 use warpline_viz::trace::chrome::write;
 use warpline_viz::trace::read::read;
 use warpline_viz::tui::{Model, Runs};
@@ -20,6 +22,13 @@ fn plain(mut t: Timeline) -> (Timeline, Vec<Option<SourceLine>>) {
     t.faults.iter_mut().for_each(|f| f.site = 0);
     (t.sites, t.moves) = (Vec::new(), Vec::new());
     (t, sites)
+}
+
+/// Lines of every sort: slices, flows, counters, names and a fault.
+fn with_fault() -> Timeline {
+    let mut t = synth::pipeline(2, 4);
+    t.faults.push(Mark { tick: 3 * TICKS, label: "RAW race".into(), site: 0 });
+    t
 }
 
 proptest! {
@@ -56,7 +65,7 @@ proptest! {
         without in 0..2usize,
         put in "[a-z\"\\\\{}0-9,]{0,3}",
     ) {
-        let text = write(&synth::pipeline(2, 4)).unwrap();
+        let text = write(&with_fault()).unwrap();
         let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
         let n = line % lines.len();
         // The comma at its end, too.
@@ -64,10 +73,70 @@ proptest! {
         let to = (at + without).min(lines[n].len());
         prop_assume!(lines[n].is_char_boundary(at) && lines[n].is_char_boundary(to));
         lines[n].replace_range(at..to, &put);
-        // What is wrong with it is said with its line and column, which are others.
-        let words = |text: String| read(text.as_bytes()).map(|r| (r.timeline, r.left_out)).map_err(|_| ());
-        let (apart, whole) = (words(lines.join("\n")), words(lines.join(" ")));
+        let [apart, whole] = both_ways(&lines);
         prop_assert!(apart == whole, "{} {}", apart.is_ok(), whole.is_ok());
+    }
+}
+
+/// What is read of a file by its lines, and of the same without lines. What is wrong with it is said with its line and
+/// column, which are others.
+fn both_ways(lines: &[String]) -> [Result<(Timeline, usize), ()>; 2] {
+    let words = |text: String| read(text.as_bytes()).map(|r| (r.timeline, r.left_out)).map_err(|_| ());
+    [words(lines.join("\n")), words(lines.join(" "))]
+}
+
+#[test]
+fn a_field_that_is_given_twice_is_refused_however_it_is_read() {
+    let text = write(&with_fault()).unwrap();
+    let lines: Vec<String> = text.lines().map(str::to_string).collect();
+    let mut tried = BTreeSet::new();
+    for (n, line) in lines.iter().enumerate() {
+        let Ok(event) = serde_json::from_str::<serde_json::Value>(line.trim_end_matches(',')) else { continue };
+        let (ph, name) = (event["ph"].as_str().unwrap(), event["name"].as_str().unwrap());
+        let keys = |of: &serde_json::Value| -> Vec<String> {
+            // What no reader asks for may be there as often as it likes.
+            let others = ["s", "bp", "args", "sort_index", "value"];
+            let all = of.as_object().into_iter().flatten().map(|(key, _)| key.clone());
+            all.filter(|key| !others.contains(&key.as_str())).collect()
+        };
+        let body = line.trim_end_matches(',').strip_suffix('}').unwrap();
+        let comma = if line.ends_with(',') { "," } else { "" };
+        let own = keys(&event).into_iter().map(|key| (key.clone(), format!("{body},\"{key}\":1}}{comma}")));
+        let args = keys(&event["args"]).into_iter().map(|key| {
+            let key = format!("args.{key}");
+            let twice = line.replacen(r#""args":{"#, &format!(r#""args":{{"{}":1,"#, &key[5..]), 1);
+            (key, twice)
+        });
+        for (key, twice) in own.chain(args) {
+            let meta = if ph == "M" { name } else { "" };
+            // One of each sort is enough.
+            if tried.insert((ph.to_string(), meta.to_string(), key.clone())) {
+                let mut lines = lines.clone();
+                lines[n] = twice;
+                assert_eq!(both_ways(&lines), [Err(()), Err(())], "{key} in {line}");
+            }
+        }
+    }
+    for ph in ["X", "s", "f", "C", "M", "i"] {
+        assert!(tried.iter().any(|t| t.0 == ph), "{ph}");
+    }
+}
+
+#[test]
+fn what_stands_on_the_first_line_is_read_however_the_rest_is() {
+    let text = write(&synth::pipeline(1, 4)).unwrap();
+    let lines: Vec<String> = text.lines().map(str::to_string).collect();
+    let (head, last) = (&lines[0], "]}".to_string());
+    let slice = lines.iter().find(|line| line.starts_with(r#"{"ph":"X""#)).unwrap().trim_end_matches(',');
+    // An event of its own, and the only one; a list that is none of events; another before the one of events.
+    let first = vec![format!("{head}{slice}"), last.clone()];
+    let other = [&[head.replace("traceEvents\":[", "traceEvents\":[],\"x\":[")], &lines[1..]].concat();
+    let twice =
+        [&[head.replace("traceEvents\":[", &format!("traceEvents\":[{slice}],\"traceEvents\":["))], &lines[1..]]
+            .concat();
+    for lines in [first, other, twice] {
+        let [apart, whole] = both_ways(&lines);
+        assert_eq!(apart, whole, "{}", lines[0]);
     }
 }
 

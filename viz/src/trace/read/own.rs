@@ -9,6 +9,7 @@ use std::io;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use warpline_sim::timeline::{Mark, SourceLine, Span, Timeline};
 
 use super::cursor::End;
@@ -24,6 +25,7 @@ use super::{Read, build};
 struct Head<'a> {
     #[serde(borrow)]
     other_data: About<'a>,
+    trace_events: Vec<IgnoredAny>,
 }
 
 /// Bytes of a part: few enough to stay in a core's cache.
@@ -39,7 +41,10 @@ pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> 
     let from = head.len() as u64;
     let text = std::str::from_utf8(head).ok().map(|head| format!("{}]}}", head.trim_end()));
     let Some(head) = text.as_ref().and_then(|text| serde_json::from_str::<Head>(text).ok()) else { return Ok(None) };
-    if head.other_data.producer.text() != Some("warpline") {
+    // The lines behind it are events, and there are none on it.
+    let begins =
+        text.as_ref().is_some_and(|text| text.ends_with(r#""traceEvents":[]}"#)) && head.trace_events.is_empty();
+    if !begins || head.other_data.producer.text() != Some("warpline") {
         return Ok(None);
     }
     let Some(to) = tail(source, b"]}")? else { return Ok(None) };

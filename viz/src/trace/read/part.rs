@@ -3,50 +3,13 @@
 use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use warpline_sim::timeline::{Mark, SourceLine, Span, What};
 
 use super::super::naming;
 use super::cursor::End;
-use super::json::Event;
+use super::json::{Any, Args, Event};
 use super::rows::Named;
 use super::{scan, ticks};
-
-/// A slice as the general reader has it. Its times are in its arguments exactly, and what it is where its name does not
-/// say it.
-#[derive(Deserialize)]
-struct Slice<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    cat: Cow<'a, str>,
-    pid: u64,
-    tid: u32,
-    ts: f64,
-    dur: f64,
-    #[serde(borrow)]
-    args: SliceArgs<'a>,
-}
-
-#[derive(Deserialize)]
-struct SliceArgs<'a> {
-    #[serde(borrow)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    label: Cow<'a, str>,
-    start_cycle: f64,
-    cycles: f64,
-    #[serde(borrow, default)]
-    at: Cow<'a, str>,
-    #[serde(borrow, default)]
-    source: Cow<'a, str>,
-    #[serde(default)]
-    bytes: u64,
-    woken_by: Option<u32>,
-    started_by: Option<u32>,
-    on: Option<u32>,
-}
 
 /// What stands in some of the lines. The row of a span is its thread's number in the file.
 #[derive(Default)]
@@ -117,55 +80,70 @@ impl<'a> Reading<'a> {
         Some((end, behind))
     }
 
-    /// A line that is not just as it would be written, or that is one of a few.
+    /// A line that is not just as it would be written, or that is one of a few. It is taken apart as the general reader
+    /// does, so what that one refuses, as a field that is there twice, is refused.
     fn general(&mut self, line: &'a str) -> Option<()> {
-        match line.strip_prefix(r#"{"ph":""#)?.get(..2)? {
-            "X\"" => self.slice(serde_json::from_str(line).ok()?),
+        let e: Event = serde_json::from_str(line).ok()?;
+        match e.ph.text()? {
+            "X" => self.slice(e),
             // Flows and counters are made from the slices again.
-            "s\"" | "f\"" | "C\"" => serde_json::from_str::<IgnoredAny>(line).is_ok().then_some(()),
-            "M\"" => {
-                let e: Event = serde_json::from_str(line).ok()?;
+            "s" | "f" | "C" => Some(()),
+            "M" => {
                 if e.name.text() == Some("thread_name") {
                     let tid = u32::try_from(e.tid.whole()?).ok()?;
                     self.part.names.push((e.pid.whole()?, tid, Named::new(&e.args)));
                 }
                 Some(())
             }
-            "i\"" => {
-                let e: Event = serde_json::from_str(line).ok()?;
-                let (at, text) = (e.args.at.text()?.to_string(), e.args.source.text().unwrap_or_default().to_string());
-                let site = self.site(at.into(), text.into())?;
+            "i" if e.cat.text() == Some("fault") => {
+                let tick = ticks(e.args.start_cycle.number()?);
                 let label = e.name.text()?.trim_start_matches("fault: ").to_string();
-                self.part.faults.push(Mark { tick: ticks(e.args.start_cycle.number()?), label, site });
+                let site = self.site_of(e.args)??;
+                self.part.faults.push(Mark { tick, label, site });
                 Some(())
             }
             _ => None,
         }
     }
 
-    fn slice(&mut self, e: Slice<'a>) -> Option<()> {
-        self.process(e.tid, e.pid)?;
-        let a = e.args;
+    fn slice(&mut self, e: Event<'a>) -> Option<()> {
+        let (tid, a) = (u32::try_from(e.tid.whole()?).ok()?, e.args);
+        self.process(tid, e.pid.whole()?)?;
         // As strictly as the others: what is wrong is told there.
-        let sound = |at: f64, long: f64| at >= 0.0 && long >= 0.0 && at + long < 1e15;
-        if !(sound(e.ts, e.dur) && sound(a.start_cycle, a.cycles)) {
-            return None;
-        }
-        let (what, label): (What, &str) = match &a.kind {
-            Some(kind) => (naming::class(&e.cat, kind)?, &a.label),
-            None => naming::named(&e.cat, &e.name)?,
+        let time = |at: &Any, long: &Any| {
+            let (at, long) = (at.number()?, long.number()?);
+            (at >= 0.0 && long >= 0.0 && at + long < 1e15).then_some((at, at + long))
         };
-        let site = if a.at.is_empty() { None } else { Some(self.site(a.at, a.source)?) };
-        self.part.spans.push(Span {
-            site,
+        time(&e.ts, &e.dur)?;
+        let (start, end) = time(&a.start_cycle, &a.cycles)?;
+        let (cat, name) = (e.cat.text()?, e.name.text()?);
+        let (what, label): (What, &str) = match a.kind.text() {
+            Some(kind) => (naming::class(cat, kind)?, a.label.text().unwrap_or_default()),
+            None => naming::named(cat, name)?,
+        };
+        let index = |any: &Any| any.whole().and_then(|n| u32::try_from(n).ok());
+        let span = Span {
             label: label.into(),
-            woken_by: a.woken_by,
-            started_by: a.started_by,
-            on: a.on,
-            bytes: a.bytes,
-            ..Span::new(e.tid, (ticks(a.start_cycle), ticks(a.start_cycle + a.cycles)), what)
-        });
+            woken_by: index(&a.woken_by),
+            started_by: index(&a.started_by),
+            on: index(&a.on),
+            bytes: a.bytes.whole().unwrap_or(0),
+            ..Span::new(tid, (ticks(start), ticks(end)), what)
+        };
+        let site = self.site_of(a)?;
+        self.part.spans.push(Span { site, ..span });
         Some(())
+    }
+
+    /// The statement that arguments name, if they name one; none at all where it is no place.
+    fn site_of(&mut self, args: Args<'a>) -> Option<Option<u32>> {
+        match args.at {
+            Any::Text(at) if !at.is_empty() => {
+                let text = if let Any::Text(text) = args.source { text } else { Cow::default() };
+                self.site(at, text).map(Some)
+            }
+            _ => Some(None),
+        }
     }
 
     /// Notes a thread's process; none where it is in another.
