@@ -193,7 +193,7 @@ impl ScheduleFile {
             let n = p.grid.len();
             return Err(unfit(format!("it is of cluster {} of the grid, which has {n}", self.cluster)));
         }
-        let world = World::new(p, rules, self.cluster, &[]);
+        let world = World::alone(p, rules, self.cluster);
         let names: Vec<String> = (0..world.agents().len() as u32).map(|a| world.agent_name(a)).collect();
         let moves = self.moves.iter().enumerate().map(|(i, m)| {
             let n = i + 1;

@@ -114,7 +114,7 @@ pub(crate) const ASSUMPTIONS: [&str; 6] = [
     "not modelled: semaphores in global memory, dependent launches (`grid.wait` orders nothing), other grids",
     "not held to: what `cp.arrive` releases beside copies, lanes of a warp that no `elect:` splits, numbered barriers whose generations mix warps (DEVIATIONS.md 13, 14, 16)",
     "sums are not followed through shared memory: of a staged epilogue coverage is not known (DEVIATIONS.md 15)",
-    "trip counts, tiles and values known only at run time are those the kernel gives (DEVIATIONS.md 8)",
+    "trip counts and values known only at run time are those the kernel gives, and tiles that `clc` hands out follow each other (DEVIATIONS.md 8, 27)",
 ];
 
 fn subject(name: &str, proof: &Proof) -> Result<Loaded, Failure> {

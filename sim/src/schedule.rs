@@ -187,7 +187,7 @@ pub struct Replay<'p> {
 impl<'p> Replay<'p> {
     /// Before the first move.
     pub fn new(prog: &'p Program, rules: Rules, schedule: &Schedule) -> Replay<'p> {
-        let world = World::new(prog, rules, schedule.cluster, &[]);
+        let world = World::alone(prog, rules, schedule.cluster);
         let order = Order::new(schedule, world.agents().len());
         Replay { world, order }
     }

@@ -133,9 +133,6 @@ const RAISED: &[Raised] = &[
     },
 ];
 
-/// Repairs that hold for every trip count of the main loop, but with a loop around it, or tiles handed out, as given.
-const BOUNDED: &[&str] = &["m51_clc_expected_by_one_cta"];
-
 /// Section D's protocols, beside those that other families hold (`attention/fa3`, `hopper/pingpong`, `ampere/marlin_4stage`,
 /// `cdna/ping_pong`, `blackwell/gemm_1sm`).
 const CORRECT: &[&str] =
@@ -184,16 +181,11 @@ fn decide_at(name: &str, level: Option<(&str, &str)>) -> (Program, String, Verdi
     (program, scenario.machine.clone(), verdict)
 }
 
-/// Holds for every trip count, without a finding; with all else as given unless `proved`.
+/// Holds for every trip count, without a finding.
 #[track_caller]
-fn holds(name: &str, proved: bool) -> Verdict {
+fn holds(name: &str) -> Verdict {
     let (_, _, v) = decide(name);
-    match v.outcome {
-        Outcome::Proved => {}
-        Outcome::Bounded { trips: Some((0, None)), .. } if !proved => {}
-        _ => panic!("{name}: {:?}\n{:#?}", v.outcome, v.violation),
-    }
-    assert_eq!(v.violation, None, "{name}");
+    assert_eq!(v.outcome, Outcome::Proved, "{name}: {:#?}", v.violation);
     v
 }
 
@@ -225,7 +217,7 @@ fn every_bug_is_found_at_its_line() {
 fn every_repair_holds() {
     let all = FOUND.iter().map(|row| row.0).chain(NOT_FAULTS.iter().map(|row| row.0));
     for name in all {
-        holds(&format!("museum/{name}/fix"), !BOUNDED.contains(&name));
+        holds(&format!("museum/{name}/fix"));
     }
 }
 
@@ -249,11 +241,9 @@ fn the_table_is_complete() {
 
 #[test]
 fn what_looks_wrong_and_is_right_is_clean() {
-    // Loops around the main loop leave some of them bounded.
     for name in CORRECT {
         // Reads before copies rely on the barrier in all of them; that is a note.
-        // Its tiles are handed out at run time.
-        let v = holds(&format!("correct/{name}"), *name != "thunderkittens_clc");
+        let v = holds(&format!("correct/{name}"));
         assert!(v.notes.iter().all(|f| f.code == Code::ProxyWrite), "{name}: {:#?}", v.notes);
     }
 }
@@ -295,7 +285,7 @@ fn what_practice_accepts_a_stricter_level_finds() {
 
 #[test]
 fn a_tile_computed_twice_is_a_note() {
-    let bug = holds("museum/m48_same_tile_twice/bug", false);
+    let bug = holds("museum/m48_same_tile_twice/bug");
     assert!(bug.notes.iter().any(|f| f.kind == Coverage && f.message.contains("redundant work")), "{:?}", bug.notes);
-    assert!(holds("museum/m48_same_tile_twice/fix", false).notes.is_empty());
+    assert!(holds("museum/m48_same_tile_twice/fix").notes.is_empty());
 }

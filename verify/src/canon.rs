@@ -105,7 +105,7 @@ pub(crate) struct Walk<'p> {
 
 impl<'p> Walk<'p> {
     pub(crate) fn new(job: Job<'p>) -> Walk<'p> {
-        let world = World::new(job.prog, job.rules, job.cluster, &[]);
+        let world = World::alone(job.prog, job.rules, job.cluster);
         let n = world.agents().len();
         Walk {
             world,

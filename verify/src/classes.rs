@@ -55,6 +55,12 @@ pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
         let list = ids.into_iter().map(|id| Class { id, name: name(id) }).collect();
         return Classes { list, alike: false, why: (!all).then_some(why) };
     }
+    if prog.hands_out() {
+        // It can be handed all others.
+        let list = vec![Class { id: 0, name: "all CTAs alike".into() }];
+        let why = (looks.m || looks.n).then(|| "CTAs are told apart, and only the first was looked at".to_string());
+        return Classes { list, alike: false, why };
+    }
     if !looks.m && !looks.n {
         let list = vec![Class { id: any(prog), name: "all CTAs alike".into() }];
         return Classes { list, alike: false, why: None };
@@ -148,6 +154,8 @@ fn any(prog: &Program) -> i64 {
 
 fn looks(prog: &Program) -> Looks {
     let mut looks = Looks::default();
+    // Every CTA has a tile at first, and what `clc` hands out is one or none.
+    let valid = |pc: usize| prog.hands_out() && prog.loops.iter().any(|l| l.passed.is_some() && l.head as usize == pc);
     let mut vars = vec![Moves::default(); prog.vars.len()];
     // Variables take coordinates on from each other; twice over the code is enough for what a loop carries round.
     for _ in 0..2 {
@@ -157,7 +165,7 @@ fn looks(prog: &Program) -> Looks {
                 if let (Use::Set, Instr::Set(v, _)) = (what, i) {
                     let old = vars[*v as usize];
                     vars[*v as usize] = Moves { m: old.m.and(by.m), n: old.n.and(by.n) };
-                } else if !matches!(what, Use::Tile(..)) && (by.m != Way::Not || by.n != Way::Not) {
+                } else if !matches!(what, Use::Tile(..)) && !valid(pc) && (by.m != Way::Not || by.n != Way::Not) {
                     looks.m |= by.m != Way::Not;
                     looks.n |= by.n != Way::Not;
                     let one_way = what == Use::Guard && by.m != Way::Any && by.n != Way::Any;

@@ -74,7 +74,8 @@ pub(crate) fn decide(
                 take(v, given, &seen, Place::default(), &class.name)?;
                 let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
                 // Without a loop there is none to set.
-                let reach = if given.loops.is_empty() { Reach::All } else { Reach::Only(None, why) };
+                let why = (!given.loops.is_empty()).then_some(why).or_else(|| limits::handed(given));
+                let reach = why.map_or(Reach::All, |why| Reach::Only(None, why));
                 (reach, vec![seen.path])
             }
         };

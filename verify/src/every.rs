@@ -81,7 +81,7 @@ pub(crate) fn every_trip(
                 v.period = v.period.max(Some(proof.period));
                 v.compared = v.compared.max(Some(proof.compared));
                 each(v, upto + 1, proof.needs() - 1)?;
-                match around.or_else(|| limits::run_time(run.given)) {
+                match around.or_else(|| limits::handed(run.given)).or_else(|| limits::run_time(run.given)) {
                     None => Reach::All,
                     Some(why) => {
                         let more = turned.and_then(Result::err).map_or(String::new(), |why| format!(" ({why})"));
@@ -148,6 +148,9 @@ fn around(run: &Run<'_>, at: AtTrips<'_>) -> Option<String> {
             |l: &&Loop| l.head <= inner.head && l.end >= inner.end && (l.head, l.end) != (inner.head, inner.end);
         if let Some(l) = short.loops.iter().find(around) {
             let line = short.site(l.head).line;
+            if l.var.is_none() && short.hands_out() {
+                return Some(format!("the loop at line {line} goes on with tiles that are handed out, here with one"));
+            }
             return Some(format!("the loop at line {line} around the main loop runs as often as the values given say"));
         }
     }

@@ -73,10 +73,14 @@ fn strip(e: &mut Expr, list: &mut Vec<i64>) {
     }
 }
 
-/// Loops whose bounds differ between two kernels, and by how much.
+/// Loops whose bounds differ between two kernels, and by how much; or over tiles of which `clc` has more to hand out.
 pub(crate) fn grown<'p>(short: &'p Program, long: &Program) -> Vec<(&'p Loop, i64)> {
     let pairs = short.loops.iter().zip(&long.loops);
+    let handed = if short.hands_out() { long.grid.len() - short.grid.len() } else { 0 };
     let by = |(a, b): (&'p Loop, &Loop)| {
+        if a.passed.is_some() && handed != 0 {
+            return Some((a, handed));
+        }
         let (x, y) = (a.bound.as_ref()?, b.bound.as_ref()?);
         (x != y).then(|| (a, y.constant().zip(x.constant()).map_or(1, |(y, x)| y - x)))
     };

@@ -1,18 +1,26 @@
 //! What keeps a verdict from being about every trip count, whatever the runs show.
 
-use warpline_sim::ir::{Instr, Op, Program};
+use warpline_sim::ir::{Expr, Instr, Op, Program, VarId};
+
+use crate::exprs::each;
+
+/// Why a proof for one number of tiles that `clc` hands out is not one for every number: some instruction looks at the
+/// answer. `None` where none does.
+pub(crate) fn handed(prog: &Program) -> Option<String> {
+    let asks = prog.code.iter().position(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }))?;
+    let answers =
+        |v: VarId| prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Get { var, .. }, .. } if *var == v));
+    let mut looked_at = false;
+    for i in &prog.code {
+        each(prog, i, &mut |_, e| e.visit(&mut |x| looked_at |= matches!(x, Expr::Var(v) if answers(*v))));
+    }
+    let line = prog.site(asks as u32).line;
+    looked_at
+        .then(|| format!("line {line}: as many tiles are handed out as the grid has left, at run time fewer can be"))
+}
 
 /// Why a proof for one set of run-time values is not one for all, or `None`.
 pub(crate) fn run_time(prog: &Program) -> Option<String> {
-    let op = |what: fn(&Op) -> bool| {
-        prog.code.iter().position(|i| matches!(i, Instr::Op { op, .. } if what(op))).map(|pc| prog.site(pc as u32))
-    };
-    if let Some(site) = op(|o| matches!(o, Op::NextTile { .. })) {
-        return Some(format!(
-            "line {}: no tile beside a CTA's first is handed out here, at run time some are",
-            site.line
-        ));
-    }
     let t = prog.tapes.first()?;
     Some(format!("`{}` is known at run time only; the value that the kernel gives for runs was taken", t.name))
 }

@@ -118,7 +118,7 @@ const TRIES: usize = 6;
 /// Holds four runs beside each other: neither, more steps, more turns, both.
 fn square(run: &Run<'_>, progs: [&Program; 4]) -> Result<(), String> {
     let [a, b, c, d] = progs.map(|p| Walk::new(run.job(p)));
-    let (l, by) = grown(progs[0], progs[2]).into_iter().find(|(l, _)| l.var.is_some()).ok_or("no loop around")?;
+    let (l, by) = grown(progs[0], progs[2]).into_iter().find(|(l, _)| l.index().is_some()).ok_or("no loop around")?;
     let turns = (by / step_of(progs[0], l)) as usize;
     let mut until = Until { watch: Watch::of(l, None, turns).ok_or("no loop around")?, left: 0 };
     let mut marks: Vec<(Reached<'_>, Until)> = Vec::new();

@@ -109,7 +109,7 @@ fn made(prog: &Program, rules: Rules, cluster: i64, searched: &Searched) -> Opti
     if matches!(searched.found, Found::Clean | Found::TooMany | Found::Unfit(_)) {
         return None;
     }
-    let worlds = [World::new(prog, rules, cluster, &[]), World::bare(prog, rules, cluster)];
+    let worlds = [World::alone(prog, rules, cluster), World::bare(prog, rules, cluster)];
     worlds.into_iter().find_map(|world| {
         let agents: Vec<AgentId> = (0..world.agents().len() as AgentId).collect();
         let mut run = Run::new(world, searched.moves.len() as u64 * 4 + 10_000_000);

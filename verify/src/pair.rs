@@ -30,7 +30,7 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     let trips = |(step, by): (i64, i64)| step / gcd(step, by);
     let steps: Vec<i64> = loops.iter().map(|(l, by)| trips((step_of(job.prog, l), *by))).collect();
     // The index of the loop that counts most finely.
-    let (step, (l, _)) = steps.iter().zip(&loops).filter(|(_, (l, _))| l.var.is_some()).min_by_key(|(s, _)| **s)?;
+    let (step, (l, _)) = steps.iter().zip(&loops).filter(|(_, (l, _))| l.index().is_some()).min_by_key(|(s, _)| **s)?;
     let mut watch = Watch::of(l, None, 0)?;
     let mut walk = Walk::new(job);
     let mut marks: Vec<(u64, Snapshot)> = Vec::new();

@@ -46,7 +46,7 @@ const PACES: u64 = 8;
 /// Each walk draws how fast every agent is and how fast flights land, then draws move after move by these.
 pub fn walk(prog: &Program, rules: Rules, cluster: i64, seed: u64, max_moves: u64) -> Walk {
     let mut dice = Dice(seed);
-    let mut world = World::new(prog, rules, cluster, &[]);
+    let mut world = World::alone(prog, rules, cluster);
     let n = world.agents().len();
     let pace: Vec<u64> = (0..n).map(|_| 1 << dice.below(PACES)).collect();
     let landing = 1 << dice.below(PACES);

@@ -27,7 +27,7 @@ pub(crate) struct Wrong {
 
 /// The first fault of any of these orders.
 pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) -> Option<Wrong> {
-    let first = World::new(prog, rules, cluster, &[]);
+    let first = World::alone(prog, rules, cluster);
     let agents = || 0..first.agents().len() as AgentId;
     let warps: BTreeSet<(u32, u32)> = first.agents().iter().map(|a| (a.cta, a.warp)).collect();
     let of = |warp: (u32, u32)| {

@@ -21,7 +21,12 @@ type Compiled = BTreeMap<(i64, Option<i64>), Option<Program>>;
 struct Turning {
     name: String,
     step: i64,
+    /// It is the grid, all tiles of which `clc` hands to the first cluster.
+    handed: bool,
 }
+
+/// Turns of a loop over tiles that are handed out, where only steps are varied: the whole grid can be thousands.
+const HANDED: i64 = 2;
 
 /// A parameter that sets the trip count: `value + (n - bound) * step` gives `n` steps.
 pub struct Trips<'a> {
@@ -106,17 +111,20 @@ impl<'a> Trips<'a> {
         let main: Vec<&Loop> = grown(&prog, &next).into_iter().map(|(l, _)| l).collect();
         let around = |l: &Loop| main.iter().any(|m| l.head < m.head && l.end > m.end);
         let around: Vec<&Loop> = prog.loops.iter().filter(|l| around(l)).collect();
-        let first = around.iter().find(|l| l.var.is_some())?;
-        let (bound, step) = (first.bound.as_ref()?.constant()?, step_of(&prog, first));
+        let first = around.iter().find(|l| l.index().is_some())?;
+        let handed = first.var.is_none() && prog.hands_out();
+        let bound = if handed { prog.grid.len() } else { first.bound.as_ref()?.constant()? };
+        let step = step_of(&prog, first);
         let values = prog.params.iter().chain(&prog.lets).filter(|(name, value)| *value == bound && *name != self.name);
-        let mut candidates = values.map(|(name, _)| Turning { name: name.clone(), step });
+        let mut candidates = values.map(|(name, _)| Turning { name: name.clone(), step, handed });
         candidates.find(|turning| {
             TURNED.1.iter().all(|t| {
                 let Some(turned) = self.compiled_at(TURNED.0, Some((turning, *t))) else { return false };
                 let loops = grown(&prog, &turned);
                 let all = around.iter().all(|l| *t * step == bound || loops.iter().any(|(x, _)| x.head == l.head));
                 let only = loops.iter().all(|(x, _)| main.iter().all(|l| l.head != x.head));
-                all && only && turned.code.len() == prog.code.len() && turned.grid == base.grid
+                let grid = if handed { turned.grid.len() == *t } else { turned.grid == base.grid };
+                all && only && turned.code.len() == prog.code.len() && grid
             })
         })
     }
@@ -131,9 +139,9 @@ impl<'a> Trips<'a> {
         found.len() >= 3 && found.iter().all(|(n, trips)| n == trips)
     }
 
-    /// The kernel with `n` steps; `None` where it cannot have as many.
+    /// The kernel with `n` steps, and two turns where tiles are handed out; `None` where it cannot have as many.
     pub fn at(&self, n: i64) -> Option<Program> {
-        self.compiled_at(n, None)
+        self.compiled_at(n, self.turning.as_ref().filter(|t| t.handed).map(|t| (t, HANDED)))
     }
 
     /// Whether the turns of the loop around the main loop can be varied.
@@ -143,7 +151,8 @@ impl<'a> Trips<'a> {
 
     /// The kernel with `n` steps and as many turns of the loop around; `None` where it cannot have as many.
     pub fn turned(&self, n: i64, turns: i64) -> Option<Program> {
-        self.compiled_at(n, Some((self.turning.as_ref()?, turns)))
+        let turning = self.turning.as_ref().filter(|t| turns > 0 || !t.handed)?;
+        self.compiled_at(n, Some((turning, turns)))
     }
 
     fn compiled_at(&self, n: i64, turns: Option<(&Turning, i64)>) -> Option<Program> {
@@ -186,7 +195,7 @@ impl<'a> Trips<'a> {
 
     /// In words: how a value makes `t` turns; `None` where none does.
     pub fn turns_meaning(&self) -> Option<String> {
-        let Turning { name, step } = self.turning.as_ref()?;
+        let Turning { name, step, .. } = self.turning.as_ref()?;
         Some(if *step == 1 { format!("{name} = t") } else { format!("{name} = t x {step}") })
     }
 }

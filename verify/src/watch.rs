@@ -23,7 +23,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) fn of(l: &Loop, agent: Option<AgentId>, period: usize) -> Option<Watch> {
-        l.var.map(|var| Watch { var, head: l.head, end: l.end, agent, last: None, period })
+        l.index().map(|var| Watch { var, head: l.head, end: l.end, agent, last: None, period })
     }
 
     /// Whether its loop made a step with this.
@@ -49,6 +49,10 @@ impl Watch {
 
 /// By how much a loop's index grows in a step: the last but one of its instructions adds it.
 pub(crate) fn step_of(prog: &Program, l: &Loop) -> i64 {
+    if l.var.is_none() {
+        // Tiles that are handed out are one apart (`World::alone`).
+        return 1;
+    }
     match prog.code.get((l.end as usize).wrapping_sub(2)) {
         Some(Instr::Set(_, Expr::Binary(Binary::Add, p))) => p.1.constant().unwrap_or(1).max(1),
         _ => 1,

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Binary, Expr, Instr, Loop, Pc, VarId, Who};
+use warpline_sim::ir::{Binary, Expr, Instr, Loop, Op, Pc, VarId, Who};
 
 use super::{Context, Local, Lower, Meaning, Members, Mentions};
 use crate::ast::{Arm, Head, Ident, Range1, Span, Stmt, StmtKind};
@@ -48,7 +48,11 @@ impl Lower<'_> {
                 let dead = self.ctx.dead || cond == Some(Expr::Const(0));
                 let ctx = Context { dead, ..self.guarded(mentions) };
                 if !dead {
-                    self.program.loops.push(Loop { var: None, head, end: head, bound: None });
+                    self.program.loops.push(Loop { var: None, head, end: head, bound: None, passed: None });
+                }
+                let mut tested = Vec::new();
+                if let Some(e) = &cond {
+                    e.visit(&mut |x| tested.extend(if let Expr::Var(v) = x { Some(*v) } else { None }));
                 }
                 let site = self.site;
                 let jump = self.emit_branch(|to| Instr::Unless(cond.unwrap_or(Expr::Const(1)), to));
@@ -57,7 +61,13 @@ impl Lower<'_> {
                 self.emit(Instr::Jump(head));
                 self.land(jump);
                 if !dead {
-                    self.program.loops[slot].end = self.pc();
+                    let body = &self.program.code[head as usize..];
+                    let words = body.iter().filter_map(|i| match i {
+                        Instr::Op { op: Op::Get { var, .. }, .. } => Some(*var),
+                        _ => None,
+                    });
+                    let passed = words.filter(|v| tested.contains(v)).last();
+                    self.program.loops[slot] = Loop { end: self.pc(), passed, ..self.program.loops[slot].clone() };
                 }
             }
             StmtKind::If(arms, otherwise) => {
@@ -290,7 +300,7 @@ impl Lower<'_> {
             let head = l.pc();
             let slot = l.program.loops.len();
             if !dead {
-                l.program.loops.push(Loop { var: Some(var), head, end: Pc::MAX, bound: Some(to) });
+                l.program.loops.push(Loop { var: Some(var), head, end: Pc::MAX, bound: Some(to), passed: None });
             }
             let test = Expr::binary(Binary::Lt, Expr::Var(var), end);
             let branch = l.emit_branch(|to| Instr::Unless(test, to));

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{Instr, Op, Program};
+use crate::ir::{Instr, Program};
 use crate::machine::Machine;
 use crate::protocol::{AgentId, FlightId, Foot, On, Rules, STREAM_KINDS, World};
 use crate::report::{Fidelity, Finding, Outcome, Report, RunError, RunOptions};
@@ -168,8 +168,7 @@ fn run_unit(
     let seats = if only.is_some() { 1 } else { occupancy.ctas_per_core as usize };
     let rules = Rules { fences: options.fences, ..rules(machine) };
     let mut list: Vec<i64> = (0..share).map(|i| unit + i * units).filter(|id| *id < clusters).collect();
-    let hands_out = prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }));
-    let more_tiles = if hands_out && list.len() > seats { list.split_off(seats) } else { Vec::new() };
+    let more_tiles = if prog.hands_out() && list.len() > seats { list.split_off(seats) } else { Vec::new() };
     list.reverse();
     let (list, more_tiles) = only.map_or((list, more_tiles), |cluster| (vec![cluster], Vec::new()));
     let resident = units * seats as i64;
@@ -285,7 +284,11 @@ impl<'p> Engine<'p> {
         let spare = self.seats.len().max(1);
         // Tiles that `clc` hands out are dealt to the resident clusters in turn.
         let more: Vec<i64> = self.more_tiles.iter().skip(s).step_by(spare).copied().collect();
-        let mut world = World::new(self.prog, self.rules, id, &more);
+        let mut world = match self.turns {
+            // A schedule was found so.
+            Some(_) => World::alone(self.prog, self.rules, id),
+            None => World::new(self.prog, self.rules, id, &more),
+        };
         world.touched.clear();
         let n = world.agents().len();
         let (mbars, meets, ctas) = world.objects();

@@ -260,6 +260,15 @@ pub struct Loop {
     pub end: Pc,
     /// The upper bound, if it is a `for`.
     pub bound: Option<Expr>,
+    /// The variable that a mailbox's word is read into for the next turn, if it is a `while` over tiles that are passed on.
+    pub passed: Option<VarId>,
+}
+
+impl Loop {
+    /// The variable that is another one in each turn.
+    pub fn index(&self) -> Option<VarId> {
+        self.var.or(self.passed)
+    }
 }
 
 /// The order in which CTAs (clusters, where there are any) take the tiles of the grid.
@@ -358,6 +367,11 @@ impl Program {
     /// The value of a parameter or header `let`.
     pub fn value(&self, name: &str) -> Option<i64> {
         self.params.iter().chain(&self.lets).find(|(n, _)| n == name).map(|(_, v)| *v)
+    }
+
+    /// Whether `clc` hands tiles out.
+    pub fn hands_out(&self) -> bool {
+        self.code.iter().any(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }))
     }
 
     /// Shared memory of one CTA in bytes: every object that is no overlay, mailboxes, and 8 bytes an mbarrier.

@@ -1,8 +1,9 @@
 //! The table of operations: one arm each.
 
-use crate::ir::{BarRef, How, MmaKind, Op, Per, Where};
+use crate::ir::{BarRef, Binary, How, MmaKind, Op, Per, Where};
 
 use super::AgentId;
+use super::eval::Judged;
 use super::flight::Flight;
 use super::memory::TileKey;
 use super::order::{Access, Epoch};
@@ -376,6 +377,7 @@ impl World<'_> {
 
     /// `clusterlaunchcontrol.try_cancel`: 16 bytes on the barrier of every CTA of the cluster.
     fn next_tile(&mut self, a: AgentId, pc: u32, dst: &crate::ir::Place, signals: &BarRef) -> Result<Did, Blocked> {
+        self.judge(Judged::Op(Binary::Gt, self.more_tiles.len() as i64, 0));
         let value = self.more_tiles.pop().unwrap_or(-1);
         let version = match &dst.tile {
             Some(t) => self.number(a, &t.at[0])?,

@@ -158,6 +158,7 @@ impl World<'_> {
         // What was summed grows with the loop; by which steps and over what does not.
         self.sums.iter().for_each(|x| x.kind().iter().for_each(|v| s.same(*v)));
         self.mail.iter().for_each(|m| s.count(Family::Variable, *m));
+        s.count(Family::Variable, self.more_tiles.len() as i64);
         self.pool.iter().for_each(|p| s.same(*p as u64));
         let mut tmem: Vec<_> = self.tmem.iter().collect();
         tmem.sort_unstable_by_key(|(k, _)| **k);

@@ -177,6 +177,12 @@ pub struct World<'p> {
 }
 
 impl<'p> World<'p> {
+    /// The cluster of this launch index as the only one on the machine: `clc` hands it all later ones, in order.
+    pub fn alone(prog: &'p Program, rules: Rules, cluster: i64) -> World<'p> {
+        let later: Vec<i64> = if prog.hands_out() { (cluster + 1..prog.grid.len()).collect() } else { Vec::new() };
+        World::new(prog, rules, cluster, &later)
+    }
+
     /// The cluster of this launch index, before its first step. `more_tiles` is what `clc` will hand out to it.
     pub fn new(prog: &'p Program, rules: Rules, cluster: i64, more_tiles: &[i64]) -> World<'p> {
         let info = agents_of(prog);

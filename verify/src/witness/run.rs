@@ -129,7 +129,7 @@ pub(super) fn turn_of(m: &Move) -> Turn {
 /// Gives everybody their turns in this order; who cannot go on does not. The moves up to the goal, or nothing where it is
 /// not met. What is `free` does not count as effort.
 pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: bool) -> Option<Vec<Move>> {
-    let mut world = World::new(set.prog, set.rules, set.cluster, &[]);
+    let mut world = World::alone(set.prog, set.rules, set.cluster);
     let n = world.agents().len();
     let mut started: Vec<Vec<Option<FlightId>>> = vec![Vec::new(); n];
     let mut stood: Vec<Option<(u32, On)>> = vec![None; n];
