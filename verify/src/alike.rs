@@ -7,13 +7,11 @@
 //! and what says where, whether or how often only if each d is zero. Of four numbers, what the last one moves beyond the
 //! other two is a d of its own: numbers that are linear in each direction are settled by these three.
 
-use std::collections::BTreeMap;
-
 use warpline_sim::ir::Binary;
 use warpline_sim::protocol::{Entry, Family, Judged, Snapshot};
 
 /// One number as each of the runs has it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Number {
     first: i64,
     /// By how much it moves: in one direction; or in each of two, and in both beyond these.
@@ -131,28 +129,33 @@ pub(crate) fn states(runs: &[&Snapshot], window: i64) -> bool {
     if runs.iter().any(|s| s.entries.len() != len) {
         return false;
     }
-    let mut clocks: BTreeMap<u32, Vec<Number>> = BTreeMap::new();
+    // Most that are not one state show it here.
+    let like = |(x, y): (&Entry, &Entry)| match (x, y) {
+        (Entry::Count(f, _), Entry::Count(g, _)) => f == g,
+        _ => x == y,
+    };
+    if runs[1..].iter().any(|s| !s.entries.iter().zip(&runs[0].entries).all(like)) {
+        return false;
+    }
+    // Different ones of each component; a state names few of them, and each often.
+    let mut clocks: Vec<Vec<Number>> = Vec::new();
     let mut numbers = [0; RUNS];
-    for i in 0..len {
-        let first = runs[0].entries[i];
-        match first {
-            Entry::Same(_) if runs.iter().all(|s| s.entries[i] == first) => {}
-            // What variables and coordinates decide is looked at when they do.
-            Entry::Count(family, _) => {
-                for (x, s) in numbers.iter_mut().zip(runs) {
-                    match s.entries[i] {
-                        Entry::Count(f, n) if f == family => *x = n,
-                        _ => return false,
-                    }
-                }
-                if let Family::Clock(c) = family {
-                    clocks.entry(c).or_default().push(Number::of(&numbers[..runs.len()]));
-                }
+    for (i, entry) in runs[0].entries.iter().enumerate() {
+        // What variables and coordinates decide is looked at when they do.
+        let Entry::Count(Family::Clock(c), _) = *entry else { continue };
+        for (x, s) in numbers.iter_mut().zip(runs) {
+            if let Entry::Count(_, n) = s.entries[i] {
+                *x = n;
             }
-            Entry::Same(_) => return false,
+        }
+        let number = Number::of(&numbers[..runs.len()]);
+        clocks.resize_with(clocks.len().max(c as usize + 1), Vec::new);
+        let list = &mut clocks[c as usize];
+        if !list.iter().rev().any(|x| *x == number) {
+            list.push(number);
         }
     }
-    clocks.values_mut().all(|list| {
+    clocks.iter_mut().filter(|list| !list.is_empty()).all(|list| {
         list.sort_unstable_by_key(|c| (c.first, c.by));
         let newest = list[list.len() - 1];
         let near = |c: &&Number| c.first + window >= newest.first;

@@ -75,6 +75,11 @@ pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
     Err(format!("no state recurs within {max} steps{why}"))
 }
 
+/// Whether the trip counts carry on as those of another kernel do.
+pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
+    carries(run, at, (like.first, like.period)).is_ok()
+}
+
 /// The same period from as small a trip count on as shows it.
 pub(crate) fn least(run: &Run<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
     let Proof { first, period, .. } = found;

@@ -6,6 +6,7 @@ use warpline_sim::protocol::Rules;
 
 use crate::canon::{self, Job, Landing, Seen};
 use crate::further::grown;
+use crate::trips::HANDED;
 use crate::{AtTrips, AtTurns, Options, Outcome, Place, Reach, Verdict, carry, limits, nested, row, take};
 
 /// What is run, how, and for which CTA.
@@ -149,7 +150,8 @@ fn around(run: &Run<'_>, at: AtTrips<'_>) -> Option<String> {
         if let Some(l) = short.loops.iter().find(around) {
             let line = short.site(l.head).line;
             if l.var.is_none() && short.hands_out() {
-                return Some(format!("the loop at line {line} goes on with tiles that are handed out, here with one"));
+                let n = HANDED - 1;
+                return Some(format!("the loop at line {line} goes on with tiles that are handed out, here with {n}"));
             }
             return Some(format!("the loop at line {line} around the main loop runs as often as the values given say"));
         }

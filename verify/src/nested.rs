@@ -51,7 +51,7 @@ pub(crate) fn find(run: &Run<'_>, at: AtTurns<'_>) -> Result<Nested, String> {
     let mut steps = carry::least(run, &few, last);
     let mut lines: Vec<Option<Proof>> = Vec::new();
     loop {
-        more_lines(run, at, &mut lines, steps.first)?;
+        more_lines(run, at, &mut lines, steps)?;
         match plane(run, at, steps, &lines) {
             Ok(found) => return Ok(found),
             // It may have been too early.
@@ -61,20 +61,31 @@ pub(crate) fn find(run: &Run<'_>, at: AtTurns<'_>) -> Result<Nested, String> {
     }
 }
 
-/// How turns carry on for each number of steps, below as many; none where the kernel cannot have that many.
-fn more_lines(run: &Run<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>>, to: i64) -> Result<(), String> {
-    let line = |n: i64| -> Result<Option<Proof>, String> {
+/// How turns carry on for each number of steps below the first that follows from fewer; none where the kernel cannot have
+/// that many.
+fn more_lines(run: &Run<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>>, steps: Proof) -> Result<(), String> {
+    let line = |(n, like): (i64, Option<Proof>)| -> Result<Option<Proof>, String> {
         let none = (1..=TURNS + 1).all(|t| at(n, t).is_none());
-        if none { Ok(None) } else { carry::period(run, &|t| at(n, t)).map(Some) }
+        let line = |t| at(n, t);
+        match like.filter(|like| !none && carry::holds(run, &line, *like)) {
+            None if none => Ok(None),
+            None => carry::period(run, &line).map(Some),
+            like => Ok(like),
+        }
     };
-    let from = lines.len() as i64;
+    let (last, period) = (steps.first - 1, steps.period);
     // Where one line shows no period, the others are not asked.
-    let last = line(to - 1)?;
-    let more: Vec<_> = (from..to - 1).into_par_iter().map(line).collect();
-    for line in more {
-        lines.push(line?);
+    let end = line((last, None))?;
+    // Two periods are searched for, the lines behind them tried as those of the second.
+    for to in [last.min(2 * period), last] {
+        let like = |n: i64| lines.get((period + n % period) as usize).copied().flatten();
+        let next: Vec<_> = (lines.len() as i64..to).map(|n| (n, like(n))).collect();
+        let more: Vec<_> = next.into_par_iter().map(line).collect();
+        for line in more {
+            lines.push(line?);
+        }
     }
-    lines.push(last);
+    lines.push(end);
     Ok(())
 }
 

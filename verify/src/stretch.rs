@@ -54,9 +54,14 @@ struct Stretch<'p> {
     until: Option<Until>,
     /// When each watched loop made a step, in steps of the walks since the start, and the first run's outline then.
     marks: Vec<Vec<(u64, u64)>>,
+    /// Where the runs were now and then, so that no place is far from one of these.
+    kept: Vec<(u64, Reached<'p>, Option<Until>)>,
     at: u64,
     end: End<'p>,
 }
+
+/// Steps of the walks from one place that is kept to the next.
+const KEPT: u64 = 1024;
 
 enum End<'p> {
     /// A short run and its long one go on otherwise.
@@ -111,12 +116,17 @@ impl<'p> Reached<'p> {
         let from = until.clone();
         let Reached { mut pairs, mut watches, .. } = self;
         let mut marks = vec![Vec::new(); watches.len()];
+        let mut kept = Vec::new();
         pairs.as_flattened_mut().iter_mut().for_each(|w| w.judge(true));
         let mut made = Vec::with_capacity(alike::RUNS);
         let mut at = 0;
         let end = loop {
             if until.as_ref().is_some_and(|u| u.left == 0) {
                 break End::Reached(Reached { pairs, watches, came: Came::Until }, until);
+            }
+            if at % KEPT == 0 && at > 0 {
+                let reached = Reached { pairs: pairs.clone(), watches: watches.clone(), came: Came::Until };
+                kept.push((at, reached, until.clone()));
             }
             made.clear();
             made.extend(pairs.as_flattened_mut().iter_mut().map(Walk::next));
@@ -144,7 +154,7 @@ impl<'p> Reached<'p> {
                 }
             }
         };
-        Stretch { start, until: from, marks, at, end }
+        Stretch { start, until: from, marks, kept, at, end }
     }
 }
 
@@ -238,11 +248,13 @@ impl<'p> Stretch<'p> {
 
     /// Lets the long runs make a period more at a mark.
     fn insert(&self, (w, period): (usize, usize), (before, at): (u64, u64)) -> Option<Stretch<'p>> {
-        let Reached { mut pairs, mut watches, .. } = self.start.clone();
-        let mut until = self.until.clone();
+        let near = self.kept.iter().rev().find(|kept| kept.0 < before);
+        let (from, start, until) = near.map_or((0, &self.start, &self.until), |(at, start, until)| (*at, start, until));
+        let Reached { mut pairs, mut watches, .. } = start.clone();
+        let mut until = until.clone();
         let window = window(pairs[0][0].world.program());
         let mut early: Vec<Snapshot> = Vec::new();
-        for i in 1..=at {
+        for i in from + 1..=at {
             let x = pairs[0][0].next();
             pairs.as_flattened_mut().iter_mut().skip(1).for_each(|w| drop(w.next()));
             let first = &pairs[0][0];

@@ -25,8 +25,9 @@ struct Turning {
     handed: bool,
 }
 
-/// Turns of a loop over tiles that are handed out, where only steps are varied: the whole grid can be thousands.
-const HANDED: i64 = 2;
+/// Turns of a loop over tiles that are handed out, where only steps are varied: more than the phases of the mailboxes' rings,
+/// and not the whole grid, which can be thousands.
+pub(crate) const HANDED: i64 = 8;
 
 /// A parameter that sets the trip count: `value + (n - bound) * step` gives `n` steps.
 pub struct Trips<'a> {
@@ -139,7 +140,7 @@ impl<'a> Trips<'a> {
         found.len() >= 3 && found.iter().all(|(n, trips)| n == trips)
     }
 
-    /// The kernel with `n` steps, and two turns where tiles are handed out; `None` where it cannot have as many.
+    /// The kernel with `n` steps, and a few turns where tiles are handed out; `None` where it cannot have as many.
     pub fn at(&self, n: i64) -> Option<Program> {
         self.compiled_at(n, self.turning.as_ref().filter(|t| t.handed).map(|t| (t, HANDED)))
     }

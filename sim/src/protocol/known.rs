@@ -9,6 +9,7 @@ use super::world::{On, World};
 /// The arrivals of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Arrivals {
+    /// In order of their components: who came first is of no consequence, and a state recurs sooner without it.
     pub(super) by: Vec<Epoch>,
     /// Bytes, or an arrival that crosses the cluster, took part: knowing who sent them is not knowing that they came.
     pub(super) unsure: bool,
@@ -19,7 +20,7 @@ impl World<'_> {
     pub(super) fn count_arrival(&mut self, ix: MbarIx, epoch: Option<Epoch>) {
         let open = &mut self.arrived[ix as usize][0];
         match epoch {
-            Some(e) => open.by.push(e),
+            Some(e) => open.by.insert(open.by.partition_point(|x| *x < e), e),
             None => open.unsure = true,
         }
     }

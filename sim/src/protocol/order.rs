@@ -13,7 +13,7 @@
 //! it has one more: what a `tcgen05.fence::before_thread_sync` on the way covers. Joining rows joins all parts.
 
 /// A component's clock at an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Epoch {
     pub(super) comp: u32,
     pub(super) clock: u32,

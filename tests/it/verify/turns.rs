@@ -48,6 +48,56 @@ fn ring(guard: &str, jobs: &str) -> String {
     )
 }
 
+/// The same over tiles that `clc` hands out.
+fn handed(guard: &str) -> String {
+    format!(
+        "kernel t(tiles = 3, turns = 3, stages = 2)
+  needs sm_100a
+  warps 2
+  grid turns
+  global A: bf16[64 * 4096, 64 * 4096]
+  shared a[stages]: bf16[64, 64]   shared next: i32
+  mbar full[stages] (1)   mbar empty[stages] (32)   mbar got (1)   mbar free (32)
+  role load = warp 0
+  role use = warp 1
+
+  all:
+    warp 0: elect: init full, empty, got, free;  fence mbarrier_init
+    barrier
+  load: elect:
+    var it = 0
+    var n = 0
+    var job = cta.id
+    while job.valid:
+      for i in 0..tiles:
+        wait empty[it % stages] for it / stages - 1
+        arrive full[it % stages] expect bytes(a)
+        tma A[job, i] -> a[it % stages] signals full[it % stages]
+        it += 1
+      wait free for n - 1
+      arrive got expect 16
+      clc -> next signals got
+      wait got for n
+      get next -> job
+      n += 1
+  use:
+    var it = 0
+    var n = 0
+    var job = cta.id
+    while job.valid:
+      for i in 0..tiles:
+        wait full[it % stages] for it / stages
+        lds a[it % stages] : A[job, i] -> r
+        if {guard}: arrive empty[it % stages]
+        it += 1
+      wait got for n
+      get next -> job
+      arrive free
+      n += 1
+"
+    )
+}
+
 fn compiled(text: &str, values: &[(&str, i64)]) -> Option<Program> {
     let mut set = BTreeMap::new();
     let mut given = BTreeMap::new();
@@ -65,21 +115,22 @@ fn decided(text: &str) -> Verdict {
     let trips = Trips::find(&base, |values| compiled(text, values)).expect("a trip count");
     assert!(trips.turns(), "no turns:\n{text}");
     let (steps, turns) = (|n| trips.at(n), |n, t| trips.turned(n, t));
-    let rules = rules(&warpline_models::embedded("h200").unwrap());
+    let rules = rules(&warpline_models::embedded("b200").unwrap());
     verify_varied(&base, Varied { steps: Some(&steps), turns: Some(&turns) }, rules, Options::default())
 }
 
 /// Whether one kernel, with all values given, is free of faults.
 fn holds(text: &str, steps: i64, turns: i64) -> bool {
     let p = compiled(text, &[("tiles", steps), ("turns", turns)]).unwrap();
-    verify(&p, None, rules(&warpline_models::embedded("h200").unwrap()), Options::default()).holds()
+    verify(&p, None, rules(&warpline_models::embedded("b200").unwrap()), Options::default()).holds()
 }
 
 #[test]
 fn a_ring_that_carries_its_counter_on_is_proved() {
-    for jobs in ["turns", "2 * turns"] {
-        let v = decided(&ring("tiles > 0", jobs));
-        assert_eq!(v.outcome, Outcome::Proved, "{jobs}");
+    let held = "tiles > 0";
+    for text in [ring(held, "turns"), ring(held, "2 * turns"), handed(held)] {
+        let v = decided(&text);
+        assert_eq!(v.outcome, Outcome::Proved, "{text}");
         assert!(v.turns.is_some());
     }
 }
@@ -97,21 +148,23 @@ fn what_goes_wrong_late_is_not_proved() {
         ("it + 900 > 40 * job", "turns that outrun steps"),
     ];
     for (guard, what) in late {
-        let v = decided(&ring(guard, "turns"));
-        assert_ne!(v.outcome, Outcome::Proved, "{what}: {guard}");
+        for text in [ring(guard, "turns"), handed(guard)] {
+            assert_ne!(decided(&text).outcome, Outcome::Proved, "{what}: {text}");
+        }
     }
 }
 
 #[test]
 fn a_fault_that_needs_turns_says_how_many() {
     // With the turns given nothing is wrong.
-    let text = ring("job < 6", "turns");
-    assert!(holds(&text, 2, 3));
-    let v = decided(&text);
-    if let Some(x) = &v.violation {
-        assert!(x.turns.is_some_and(|t| t > 6) && !holds(&text, x.trips.unwrap(), x.turns.unwrap()), "{x:#?}");
-    } else {
-        assert_ne!(v.outcome, Outcome::Proved);
+    for text in [ring("job < 6", "turns"), handed("job < 6")] {
+        assert!(holds(&text, 2, 3));
+        let v = decided(&text);
+        if let Some(x) = &v.violation {
+            assert!(x.turns.is_some_and(|t| t > 6) && !holds(&text, x.trips.unwrap(), x.turns.unwrap()), "{x:#?}");
+        } else {
+            assert_ne!(v.outcome, Outcome::Proved);
+        }
     }
 }
 
@@ -130,9 +183,11 @@ proptest! {
     fn what_is_proved_holds_elsewhere(
         (a, b, c) in (-3i64..=3, -3i64..=3, -2i64..=2),
         d in -30i64..60,
-        at in prop::collection::vec((0i64..70, 0i64..40), 3),
+        at in prop::collection::vec((0i64..70, 1i64..40), 3),
+        passed in any::<bool>(),
     ) {
-        let text = ring(&format!("{a} * i + {b} * job + {c} * it + {d} >= 0"), "turns");
+        let guard = format!("{a} * i + {b} * job + {c} * it + {d} >= 0");
+        let text = if passed { handed(&guard) } else { ring(&guard, "turns") };
         if decided(&text).outcome == Outcome::Proved {
             for (steps, turns) in at {
                 prop_assert!(holds(&text, steps, turns), "{steps} steps, {turns} turns:\n{text}");
