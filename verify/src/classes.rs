@@ -8,6 +8,7 @@
 use warpline_sim::ir::{Binary, Env, Expr, Instr, Program};
 
 use crate::exprs::{Use, each};
+use crate::share::Shares;
 
 /// One CTA (cluster, where there are any) to look at.
 #[derive(Clone, Debug)]
@@ -157,11 +158,12 @@ fn looks(prog: &Program) -> Looks {
     // Every CTA has a tile at first, and what `clc` hands out is one or none.
     let valid = |pc: usize| prog.hands_out() && prog.loops.iter().any(|l| l.passed.is_some() && l.head as usize == pc);
     let mut vars = vec![Moves::default(); prog.vars.len()];
+    let shares = Shares::of(prog);
     // Variables take coordinates on from each other; twice over the code is enough for what a loop carries round.
     for _ in 0..2 {
         for (pc, i) in prog.code.iter().enumerate() {
             each(prog, i, &mut |what, e| {
-                let by = moves(prog, e, &vars);
+                let by = moves((prog, &shares), e, &vars);
                 if let (Use::Set, Instr::Set(v, _)) = (what, i) {
                     let old = vars[*v as usize];
                     vars[*v as usize] = Moves { m: old.m.and(by.m), n: old.n.and(by.n) };
@@ -232,9 +234,10 @@ impl Moves {
     }
 }
 
-fn moves(prog: &Program, e: &Expr, vars: &[Moves]) -> Moves {
-    let moves = |e: &Expr, vars: &[Moves]| moves(prog, e, vars);
+fn moves((prog, shares): (&Program, &[Shares]), e: &Expr, vars: &[Moves]) -> Moves {
+    let moves = |e: &Expr, vars: &[Moves]| moves((prog, shares), e, vars);
     match e {
+        _ if shares.iter().any(|s| s.alike(e)) => Moves::default(),
         Expr::Const(_) => Moves::default(),
         Expr::Var(v) => vars[*v as usize],
         Expr::Env(Env::CtaM | Env::ClusterM) => Moves { m: Way::Up, n: Way::Not },

@@ -48,6 +48,7 @@ mod redundancy;
 mod refine;
 mod row;
 mod search;
+mod share;
 mod starve;
 mod stretch;
 mod suggest;
@@ -243,11 +244,15 @@ pub fn verify(given: &Program, at: Option<AtTrips<'_>>, rules: Rules, options: O
 
 /// Decides a kernel for all that is varied.
 pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options) -> Verdict {
+    let of = |probe: &Program| {
+        let path = |cluster| Run { given, rules, cluster, options, landing: canon::Landing::Late }.once(probe).path;
+        classes::classes(probe, &path)
+    };
+    // With as many turns for each, CTAs can be alike that differ with the values given.
+    let short = at.steps.and_then(|at| PROBED.iter().find_map(|n| at(*n)));
+    let as_given = of(short.as_ref().unwrap_or(given));
     let turned = at.turns.and_then(|turns| PROBED.iter().find_map(|n| turns(*n, 2)));
-    let short = turned.or_else(|| at.steps.and_then(|at| PROBED.iter().find_map(|n| at(*n))));
-    let probe = short.as_ref().unwrap_or(given);
-    let path = |cluster| Run { given, rules, cluster, options, landing: canon::Landing::Late }.once(probe).path;
-    let classes = classes::classes(probe, &path);
+    let classes = turned.as_ref().map_or_else(|| as_given.clone(), of);
     let mut v = Verdict {
         outcome: Outcome::Proved,
         violation: None,
@@ -263,20 +268,29 @@ pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Opt
     };
     v.classes.dedup();
     if options.engine == Engine::Search {
-        v.outcome = orders::decide(given, at.steps, rules, options.max_states, &classes, &mut v);
+        v.outcome = orders::decide(given, at.steps, rules, options.max_states, &as_given, &mut v);
         return v;
     }
-    v.outcome = match decide(given, at, rules, options, &classes, &mut v) {
+    let mut decided = decide(given, at, rules, options, &classes, &mut v);
+    if let (Ok(Reach::Only(_, why)), true) = (&decided, classes.list.len() < as_given.list.len()) {
+        let why = why.clone();
+        let rest = decide(given, Varied { turns: None, ..at }, rules, options, &as_given, &mut v);
+        decided = rest.map(|reach| match reach {
+            Reach::Only(trips, _) => Reach::Only(trips, why),
+            Reach::All => reach,
+        });
+    }
+    v.outcome = match decided {
         Ok(Reach::All) => Outcome::Proved,
         Ok(Reach::Only(trips, why)) => Outcome::Bounded { trips, why },
-        Err(Outcome::GaveUp { why }) => match late(given, at.steps, rules, options, &classes.list) {
+        Err(Outcome::GaveUp { why }) => match late(given, at.steps, rules, options, &as_given.list) {
             Some(x) => {
                 v.violation = Some(x);
                 Outcome::Violated
             }
             None if options.engine == Engine::Auto && v.open => {
                 let states = options.max_states.min(Options::UNASKED);
-                match orders::decide(given, at.steps, rules, states, &classes, &mut v) {
+                match orders::decide(given, at.steps, rules, states, &as_given, &mut v) {
                     Outcome::GaveUp { why: more } => {
                         v.searched = None;
                         Outcome::GaveUp {
