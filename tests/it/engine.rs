@@ -10,12 +10,13 @@ use crate::facts::load;
 use crate::semantics::{check, program, try_run};
 
 /// Scenarios of every vendor, small enough to be run in full.
-const SMALL: [(&str, &[(&str, f64)]); 8] = [
+const SMALL: [(&str, &[(&str, f64)]); 9] = [
     ("ampere/smem_double_buffer", &[("m", 8192.0), ("n", 8192.0), ("k", 256.0)]),
     ("ampere/marlin_4stage", &[("n", 8192.0), ("k", 512.0)]),
     ("hopper/tma_warp_specialized", &[("m", 8192.0), ("n", 8192.0), ("k", 256.0)]),
     ("hopper/cp_async_wgmma_no_fence", &[("m", 2048.0), ("n", 2048.0), ("k", 512.0)]),
     ("blackwell/level2_2sm", &[("m", 4096.0), ("n", 2048.0), ("k", 256.0)]),
+    ("blackwell/level1_cluster_sync", &[("m", 8192.0), ("n", 8192.0), ("k", 256.0)]),
     ("metal/double_buffer", &[("m", 4096.0), ("n", 4096.0), ("k", 128.0)]),
     ("cdna/ping_pong", &[("m", 32768.0), ("n", 16384.0), ("k", 256.0)]),
     ("timeline/consistent", &[("tiles", 40.0)]),
@@ -249,4 +250,62 @@ fn an_event_limit_ends_a_run() {
     let (name, set) = SMALL[2];
     let report = run(name, set, &RunOptions { max_events: 100, ..RunOptions::default() });
     assert_eq!(report.outcome, Outcome::Limit);
+}
+
+/// Per CTA of a pair on an H200: when it arrives at the cluster barrier, when it comes to wait, when it goes on; in cycles.
+/// `between` is what each does before it waits.
+fn cluster_barrier(late: f64, between: &str) -> [(f64, f64, f64); 2] {
+    let kernel = format!(
+        "
+          grid 1  cluster 2  warps 1
+          all:
+            if cta == 1: alu fma 1 x 1 takes {late}
+            cluster.arrive takes 1
+            {between}
+            cluster.wait
+            alu fma 1 x 1 takes 10000
+        "
+    );
+    let machine = warpline_models::embedded("h200").expect("it comes along");
+    let options = RunOptions { timeline: Some(100), ..RunOptions::default() };
+    let t =
+        warpline_sim::run(&program(&kernel), &machine, &options).expect("it runs").timeline.expect("it was asked for");
+    let cycles = |ticks: u64| ticks as f64 / TICKS as f64;
+    [0, 1].map(|cta| {
+        let of: Vec<_> = t.spans.iter().filter(|s| t.rows[s.row as usize].cta == cta).collect();
+        let arrives = of.iter().find(|s| s.end - s.start == TICKS).expect("it arrives");
+        let last = of.iter().find(|s| s.end - s.start == 10000 * TICKS).expect("it goes on");
+        let wait = of.iter().find(|s| s.what == What::Stall(Stall::Cluster));
+        assert!(wait.is_none_or(|w| w.end == last.start && w.woken_by.is_some()), "{wait:?}");
+        (cycles(arrives.start), cycles(wait.map_or(last.start, |w| w.start)), cycles(last.start))
+    })
+}
+
+#[test]
+fn all_leave_a_cluster_barrier_a_release_after_the_last_has_come_and_so_does_the_last() {
+    let release = warpline_models::embedded("h200").unwrap().get("sync.cluster").unwrap();
+    let after = |from: f64, to: f64| assert!((to - from - release).abs() < 0.01, "{from} to {to}");
+    // Both at once.
+    let [a, b] = cluster_barrier(0.0, "");
+    assert_eq!(a, b);
+    after(a.0, a.2);
+    // One late, longer than a release: it waits as long as if both had come then.
+    for late in [7.0, 2000.0] {
+        let [a, b] = cluster_barrier(late, "");
+        assert_eq!((b.0 - a.0, a.2), (late, b.2));
+        after(b.0, b.2);
+    }
+}
+
+#[test]
+fn work_between_arriving_at_a_cluster_barrier_and_waiting_hides_its_release() {
+    let release = warpline_models::embedded("h200").unwrap().get("sync.cluster").unwrap();
+    // The work is over before the release: only what is left of it is waited for.
+    let [a, b] = cluster_barrier(20.0, "alu fma 1 x 1 takes 200");
+    assert_eq!((a.1 - a.0, b.1 - b.0), (201.0, 201.0));
+    assert!((a.2 - b.0 - release).abs() < 0.01 && a.2 == b.2, "{a:?} {b:?}");
+    // It is not: nobody waits.
+    let [a, b] = cluster_barrier(20.0, "alu fma 1 x 1 takes 500");
+    assert_eq!((a.1, b.1), (a.2, b.2));
+    assert_eq!((a.2 - a.0, b.2 - b.0), (501.0, 501.0));
 }

@@ -127,13 +127,17 @@ impl Engine<'_> {
         let Some((cta, place)) = self.place(s, a) else { return now };
         let (core, peer) = two(&mut self.cores, cta);
         let c = self.timing.charge(pc, did, now, place, core, peer);
-        let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return now };
+        let Instr::Op { op, cost } = &self.prog.code[pc as usize] else { return now };
         let last = self.seats[s].runs[a as usize].last;
-        if let Did::Met { last: true } = did {
+        if let Did::Met { .. } = did {
+            let end = match op {
+                Op::ClusterWait => self.released(s, a, self.timing.release_of(op, cost), now),
+                _ => c.end,
+            };
             let stall = self.meeting(op);
-            self.account(s, a, pc, c.end, Shown::Stall(stall), String::new());
+            self.account(s, a, pc, end, Shown::Stall(stall), String::new());
             self.settle(s, now, None, last);
-            return c.end;
+            return end;
         }
         let label = self.label(s, did);
         let queued = c.queued.unwrap_or(Stall::Issue);
@@ -145,6 +149,19 @@ impl Engine<'_> {
         self.started(s, a, pc, did, &c, (label, span));
         self.settle(s, now, span, last);
         c.end
+    }
+
+    /// When an agent that comes to the cluster barrier's wait goes on: a release after all had arrived, whoever came last.
+    /// What it did since then is time it does not wait.
+    fn released(&mut self, s: usize, a: AgentId, release: u64, now: u64) -> u64 {
+        let seat = &mut self.seats[s];
+        match seat.met {
+            Some((met, by)) if met + release > now => {
+                seat.runs[a as usize].waker = by;
+                met + release
+            }
+            _ => now,
+        }
     }
 
     /// The CTA whose core an agent is on, and what timing needs to know of the agent.

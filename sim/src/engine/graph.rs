@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use crate::ir::{Instr, Op, Program, Queue};
+use crate::ir::{Cost, Instr, Op, Program, Queue};
 use crate::machine::Machine;
 use crate::protocol::{AgentId, AgentInfo, Did, FlightId, Judged, MeetKind, On, Step, StreamKind, TileKey, World};
 use crate::report::{RunError, RunOptions};
@@ -166,8 +166,6 @@ struct Walk<'w> {
     /// The same of rendezvous.
     meeting: Vec<Vec<u32>>,
     met: Vec<Option<u32>>,
-    /// Who came to the cluster's last one, and where.
-    came: Vec<(AgentId, u32)>,
     steps: FxHashMap<(AgentId, u32), (Option<Tiles>, Vec<u32>)>,
 }
 
@@ -188,7 +186,6 @@ impl<'w> Walk<'w> {
             phases: vec![Vec::new(); mbars],
             meeting: vec![Vec::new(); meets],
             met: vec![None; meets],
-            came: Vec::new(),
             steps: FxHashMap::default(),
             world,
         }
@@ -281,9 +278,6 @@ impl<'w> Walk<'w> {
     fn end_meeting(&mut self, ix: u32) {
         let met = self.event(Kind::Met, ix, 0);
         let came = std::mem::take(&mut self.meeting[ix as usize]);
-        if self.world.meet_kind(ix) == MeetKind::Cluster {
-            self.came = came.iter().map(|e| (self.out.events[*e as usize].agent, *e)).collect();
-        }
         for from in came {
             self.edge(from, met, 0);
         }
@@ -330,11 +324,13 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// An agent comes to a rendezvous.
+    /// An agent comes to a rendezvous, or to the wait of the cluster's, where it has arrived before.
     fn come(&mut self, a: AgentId, pc: u32, ix: u32) {
         let here = self.begin(a, Kind::Come, pc);
         self.agents[a as usize].at = Some(here);
-        self.meeting[ix as usize].push(here);
+        if self.world.meet_kind(ix) != MeetKind::Cluster {
+            self.meeting[ix as usize].push(here);
+        }
     }
 
     /// An agent gets to an operation, loops on the way included.
@@ -372,19 +368,8 @@ impl<'w> Walk<'w> {
             self.edge(met, begin, 0);
         }
         match (blocked, op) {
-            (_, Op::ClusterWait) => {
-                // Who arrives last goes on at once, the others a release later.
-                let release = self.timing.release_of(op, cost);
-                for (agent, from) in self.came.clone() {
-                    self.edge(from, begin, if agent == a { 0 } else { release });
-                }
-            }
-            (Some(On::Meet(ix)), _) => {
-                let release = self.timing.release_of(op, cost);
-                if let Some(met) = self.met[ix as usize] {
-                    self.edge(met, begin, release);
-                }
-            }
+            (_, Op::ClusterWait) => self.released(self.meet(MeetKind::Cluster), begin, op, cost),
+            (Some(On::Meet(ix)), _) => self.released(Some(ix as usize), begin, op, cost),
             (_, Op::Wait(q, _)) => {
                 if let Some(land) = self.waited(a, *q) {
                     self.edge(land, begin, 0);
@@ -430,6 +415,13 @@ impl<'w> Walk<'w> {
         }
         self.changed(before, begin);
         self.agents[a as usize].at = Some(end);
+    }
+
+    /// Agents go on from a rendezvous a release after all had come.
+    fn released(&mut self, ix: Option<usize>, begin: u32, op: &Op, cost: &Cost) {
+        if let Some(met) = ix.and_then(|ix| self.met[ix]) {
+            self.edge(met, begin, self.timing.release_of(op, cost));
+        }
     }
 
     fn meet(&self, kind: MeetKind) -> Option<usize> {

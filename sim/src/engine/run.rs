@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::ir::{Instr, Program};
 use crate::machine::Machine;
-use crate::protocol::{AgentId, FlightId, Foot, On, Rules, STREAM_KINDS, World};
+use crate::protocol::{AgentId, FlightId, Foot, MeetKind, On, Rules, STREAM_KINDS, World};
 use crate::report::{Fidelity, Finding, Outcome, Report, RunError, RunOptions};
 use crate::timeline::{Stall, What as Shown};
 
@@ -70,6 +70,8 @@ pub(super) struct Seat<'p> {
     pub(super) phases: Vec<u32>,
     /// The span whose end gave the seat up.
     pub(super) freed: Option<u32>,
+    /// When all had last come to the cluster's barrier, and the span drawn before of who came last.
+    pub(super) met: Option<(u64, Option<u32>)>,
 }
 
 /// The engine in the middle of a run.
@@ -232,6 +234,7 @@ impl<'p> Seat<'p> {
             flights: Vec::new(),
             phases: Vec::new(),
             freed: None,
+            met: None,
         }
     }
 
@@ -304,6 +307,7 @@ impl<'p> Engine<'p> {
         seat.drawn = vec![[None; STREAM_KINDS]; n];
         seat.flights.clear();
         seat.phases = vec![0; mbars];
+        seat.met = None;
         seat.world = Some(world);
         for a in 0..n as u32 {
             self.account(s, a, 0, start, Shown::Stall(Stall::Launch), String::new());
@@ -339,6 +343,11 @@ impl<'p> Engine<'p> {
                 self.draw_phase(s, ix, now);
             }
             let seat = &mut self.seats[s];
+            if let (On::Meet(ix), Some(w)) = (on, &seat.world)
+                && w.meet_kind(ix) == MeetKind::Cluster
+            {
+                seat.met = Some((now, last));
+            }
             let place = seat.waiting_for(on);
             let waiters = std::mem::take(&mut seat.waiters[place]);
             for a in waiters {

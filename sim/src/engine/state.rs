@@ -41,6 +41,7 @@ impl Engine<'_> {
             };
             w.fingerprint(&mut out);
             out.push(self.kind(seat.wave));
+            out.extend(seat.met.map_or([0, 0], |(t, _)| [1, now.wrapping_sub(t)]));
             for (r, landed) in seat.runs.iter().zip(&seat.landed) {
                 out.extend([
                     now.wrapping_sub(r.upto),

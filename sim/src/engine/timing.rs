@@ -158,7 +158,8 @@ impl Timing<'_> {
             return Charge { start: now, end: now, ..Charge::default() };
         };
         if let Did::Met { last: false } = did {
-            // Its wait was its time: it was woken a release after the last arrival.
+            // Its wait was its time: it was woken a release after the last arrival. At the cluster barrier whoever comes to
+            // wait later has the rest of that, which the engine knows.
             return Charge { start: now, end: now, ..Charge::default() };
         }
         if cost.takes.is_some() || cost.lands.is_some() {
