@@ -309,3 +309,23 @@ fn work_between_arriving_at_a_cluster_barrier_and_waiting_hides_its_release() {
     assert_eq!((a.1, b.1), (a.2, b.2));
     assert_eq!((a.2 - a.0, b.2 - b.0), (501.0, 501.0));
 }
+
+/// On paper and beside a machine's numbers: all go on so long after the last has come.
+#[test]
+fn a_cluster_barrier_of_its_own_cost_takes_that_for_all() {
+    let kernel = "
+          grid 1  cluster 2  warps 1
+          all:
+            if cta == 1: alu fma 1 x 1 takes 100
+            cluster.sync takes 7
+            alu fma 1 x 1 takes 3
+        ";
+    for name in ["paper", "h200"] {
+        let machine = warpline_models::embedded(name).expect("it comes along");
+        let options = RunOptions { timeline: Some(100), ..RunOptions::default() };
+        let report = warpline_sim::run(&program(kernel), &machine, &options).expect("it runs");
+        let t = report.timeline.expect("it was asked for");
+        let of = |what| t.spans.iter().filter(move |s| s.what == what).map(|s| s.end - s.start).collect::<Vec<u64>>();
+        assert_eq!(of(What::Stall(Stall::Cluster)), [107 * TICKS, 7 * TICKS], "{name}");
+    }
+}

@@ -23,8 +23,10 @@ impl Lower<'_> {
             return;
         }
         if let Operation::ClusterSync = op {
-            self.emit(Instr::Op { op: Op::ClusterArrive { relaxed: false }, cost });
-            self.emit(Instr::Op { op: Op::ClusterWait, cost: Cost::default() });
+            // A number of its own is from the last arrival to the release, as a barrier's; arriving is no time besides.
+            let arrive = Cost { takes: cost.takes.map(|_| 0.0), ..Cost::default() };
+            self.emit(Instr::Op { op: Op::ClusterArrive { relaxed: false }, cost: arrive });
+            self.emit(Instr::Op { op: Op::ClusterWait, cost });
             return;
         }
         if let Operation::Exit = op {
