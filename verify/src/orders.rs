@@ -78,6 +78,9 @@ pub(crate) fn decide(
     if let Some(reason) = &classes.why {
         why = format!("{reason}; and {UNSEEN}");
     }
+    if given.hands_out() {
+        why = format!("no tile is handed out in a search; and {why}");
+    }
     Outcome::Bounded { trips, why }
 }
 

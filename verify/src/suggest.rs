@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 
-use crate::canon::{End, Landing, Seen};
+use crate::canon::{End, Landing, Made, Walk};
 use crate::every::Run;
 use crate::{AtTrips, Edit, Options, Outcome, Violation, verify};
 
@@ -84,7 +84,7 @@ pub fn suggest(
     let tried = all.len();
     let once = |p: &Program| {
         let run = Run { given: p, rules, cluster: violation.cluster, options, landing: Landing::Late };
-        clean(&run.once(p))
+        clean(Walk::new(run.job(p)))
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {
         Candidate::Edits(e) => apply(e, p).filter(|q| q != p),
@@ -138,6 +138,18 @@ fn apply(edits: &[Edit], prog: &Program) -> Option<Program> {
     edits.iter().try_fold(prog.clone(), |p, e| e.apply(&p).ok())
 }
 
-fn clean(seen: &Seen) -> bool {
-    seen.end == End::Finished && seen.unordered.is_none() && seen.findings.iter().all(|f| f.note)
+/// Whether a run meets nothing; the first fault ends it, as what is changed may go round for ever.
+fn clean(mut walk: Walk<'_>) -> bool {
+    let mut notes = 0;
+    loop {
+        let made = walk.next();
+        let new = &walk.world.findings[notes..];
+        if new.iter().any(|f| !f.note) || walk.world.unordered.is_some() {
+            return false;
+        }
+        notes += new.len();
+        if let Made::Over(end) = made {
+            return end == End::Finished;
+        }
+    }
 }

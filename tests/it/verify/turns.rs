@@ -172,7 +172,7 @@ fn a_fault_that_needs_turns_says_how_many() {
 fn persistent_kernels_are_proved_for_every_number_of_jobs() {
     let json = ask(&["hopper/persistent"]).proved().json.clone();
     assert_eq!(json["turns"], "jobs = t x 132", "{json:#}");
-    assert_eq!(json["classes"], serde_json::json!(["rows 0 to 131"]), "{json:#}");
+    assert_eq!(json["classes"], serde_json::json!(["all CTAs alike"]), "{json:#}");
 }
 
 proptest! {
