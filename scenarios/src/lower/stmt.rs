@@ -62,11 +62,11 @@ impl Lower<'_> {
                 self.land(jump);
                 if !dead {
                     let body = &self.program.code[head as usize..];
-                    let words = body.iter().filter_map(|i| match i {
+                    let mut words = body.iter().filter_map(|i| match i {
                         Instr::Op { op: Op::Get { var, .. }, .. } => Some(*var),
                         _ => None,
                     });
-                    let passed = words.filter(|v| tested.contains(v)).last();
+                    let passed = words.rfind(|v| tested.contains(v));
                     self.program.loops[slot] = Loop { end: self.pc(), passed, ..self.program.loops[slot].clone() };
                 }
             }
