@@ -123,9 +123,11 @@ impl<'a> Trips<'a> {
                 let Some(turned) = self.compiled_at(TURNED.0, Some((turning, *t))) else { return false };
                 let loops = grown(&prog, &turned);
                 let all = around.iter().all(|l| *t * step == bound || loops.iter().any(|(x, _)| x.head == l.head));
+                // Another value may be as large by chance.
+                let bounds = loops.iter().all(|(x, by)| x.head != first.head || bound + by == *t * step);
                 let only = loops.iter().all(|(x, _)| main.iter().all(|l| l.head != x.head));
                 let grid = if handed { turned.grid.len() == *t } else { turned.grid == base.grid };
-                all && only && turned.code.len() == prog.code.len() && grid
+                all && bounds && only && turned.code.len() == prog.code.len() && grid
             })
         })
     }

@@ -136,6 +136,18 @@ fn a_ring_that_carries_its_counter_on_is_proved() {
 }
 
 #[test]
+fn a_value_that_is_as_large_as_the_bound_by_chance_is_not_varied_for_it() {
+    // `turns` and `jobs` are 3, and 9 of what `turns` counts.
+    let text = ring("tiles > 0", "cdiv(9, turns)");
+    let none = BTreeMap::new();
+    let base = compile("t.pipe", &text, &Inputs { set: &none, cores: Some(4) }).unwrap();
+    let trips = Trips::find(&base, |values| compiled(&text, values)).unwrap();
+    let prog = trips.turned(2, 5).unwrap();
+    assert!(prog.loops.iter().any(|l| l.bound.as_ref().and_then(|b| b.constant()) == Some(5)), "{:?}", prog.loops);
+    assert_eq!(decided(&text).outcome, Outcome::Proved);
+}
+
+#[test]
 fn what_goes_wrong_late_is_not_proved() {
     let late = [
         ("job < 90", "many turns"),
