@@ -147,8 +147,8 @@ const REASONS: &str = "
 * **512^3**: a launch of a few microseconds; the first pass through the instruction cache is not in the model.
 * **Clocks.** The measured rows of one kernel differ by up to 8 % between sessions with no change but the clock.
 
-Not here: the persistent steps of gau-nernst's ladder (v6 and later: 128 or 148 CTAs that hand accumulators to the warps that store),
-HipKittens' choices of waves and of an order of tiles for the XCDs (their kernels are not written here), and **translation of addresses**:
+Not here: what gau-nernst's ladder tried behind v6 (v7a to v7c, 2 to 4 % more in a later run), HipKittens' choices of waves and of an
+order of tiles for the XCDs (their kernels are not written here), and **translation of addresses**:
 no row here shows a TLB on its own. Latencies of DRAM with misses in it are cited as the far end of `memory.dram_latency` in `models/`
 (B200 838 to 1163 cycles beyond 2 GiB, MI210 588 to 665), but no published or own row walks memory so that pages, not bytes, decide; the largest
 matrices above are 256 MiB.
