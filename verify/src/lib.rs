@@ -26,7 +26,8 @@
 //!
 //! *Every turn.* Where a loop runs around the main loop, steps and turns are varied together (`nested`): four runs, a
 //! period of each apart, are laid beside each other in the same way. A row of CTAs that the loop hands its turns out to
-//! differs in nothing but how many each makes (`row`).
+//! differs in nothing but how many each makes (`row`), and in nothing where all make as many (`share`). Tiles that `clc`
+//! hands out are turns too: the cluster that is looked at is handed all later ones of the grid, and the grid is varied.
 
 mod alike;
 mod canon;
