@@ -58,12 +58,8 @@ pub(crate) fn cell(from: u64, to: u64, cells: u16, tick: u64) -> Option<u16> {
     if tick < from || tick >= to || cells == 0 {
         return None;
     }
-    let mut i = (u128::from(tick - from) * u128::from(cells) / u128::from(to - from)) as u16;
-    // Edges are rounded down, so the cell may be the next.
-    if i + 1 < cells && edge(from, to, cells, i + 1) <= tick {
-        i += 1;
-    }
-    Some(i)
+    // The last cell whose edge, rounded down, is not behind it: where ticks are fewer than cells, several have one edge.
+    Some(((u128::from(tick - from + 1) * u128::from(cells) - 1) / u128::from(to - from)) as u16)
 }
 
 #[cfg(test)]
