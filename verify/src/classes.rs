@@ -5,10 +5,9 @@
 //! changes, and the corners of each part are looked at. Guards of another form are looked at in every CTA of a small grid; of a large one
 //! the verdict is no proof.
 
-use warpline_sim::ir::{Binary, Env, Expr, Instr, Program};
+use warpline_sim::ir::{Binary, Env, Expr, Instr, Op, Program};
 
 use crate::exprs::{Use, each};
-use crate::share::Shares;
 
 /// One CTA (cluster, where there are any) to look at.
 #[derive(Clone, Debug)]
@@ -44,6 +43,14 @@ const EVERY: i64 = 16;
 pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
     let looks = looks(prog);
     let grid = &prog.grid;
+    if prog.hands_out() {
+        // It can be handed all others.
+        let list = vec![Class { id: 0, name: "all CTAs alike".into() }];
+        let told = looks.m || looks.n || looks.other.is_some();
+        let why =
+            told.then(|| "CTAs or the tiles they are handed are told apart, and not all were looked at".to_string());
+        return Classes { list, alike: false, why };
+    }
     if let Some(line) = looks.other {
         let all = grid.len() <= EVERY;
         let ids: Vec<i64> = if all { (0..grid.len()).collect() } else { edges(prog) };
@@ -55,12 +62,6 @@ pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
             format!("line {line} tells CTAs apart otherwise than by edges of the grid, and not all were looked at");
         let list = ids.into_iter().map(|id| Class { id, name: name(id) }).collect();
         return Classes { list, alike: false, why: (!all).then_some(why) };
-    }
-    if prog.hands_out() {
-        // It can be handed all others.
-        let list = vec![Class { id: 0, name: "all CTAs alike".into() }];
-        let why = (looks.m || looks.n).then(|| "CTAs are told apart, and only the first was looked at".to_string());
-        return Classes { list, alike: false, why };
     }
     if !looks.m && !looks.n {
         let list = vec![Class { id: any(prog), name: "all CTAs alike".into() }];
@@ -155,19 +156,28 @@ fn any(prog: &Program) -> i64 {
 
 fn looks(prog: &Program) -> Looks {
     let mut looks = Looks::default();
-    // Every CTA has a tile at first, and what `clc` hands out is one or none.
-    let valid = |pc: usize| prog.hands_out() && prog.loops.iter().any(|l| l.passed.is_some() && l.head as usize == pc);
     let mut vars = vec![Moves::default(); prog.vars.len()];
-    let shares = Shares::of(prog);
+    // Any tile may be handed out, and whether one was is asked for each: every CTA has one at first.
+    let handed = |i: &Instr| match i {
+        Instr::Op { op: Op::Get { var, .. }, .. } if prog.hands_out() => Some(*var),
+        _ => None,
+    };
+    for v in prog.code.iter().filter_map(handed) {
+        vars[v as usize] = Moves { m: Way::Any, n: Way::Any };
+    }
+    let valid = |e: &Expr| {
+        let passed = |x: &Expr| prog.loops.iter().any(|l| l.passed.is_some_and(|v| *x == Expr::Var(v)));
+        matches!(e, Expr::Binary(Binary::Ge, p) if p.1 == Expr::Const(0) && passed(&p.0)) && prog.hands_out()
+    };
     // Variables take coordinates on from each other; twice over the code is enough for what a loop carries round.
     for _ in 0..2 {
         for (pc, i) in prog.code.iter().enumerate() {
             each(prog, i, &mut |what, e| {
-                let by = moves((prog, &shares), e, &vars);
+                let by = moves(prog, e, &vars);
                 if let (Use::Set, Instr::Set(v, _)) = (what, i) {
                     let old = vars[*v as usize];
                     vars[*v as usize] = Moves { m: old.m.and(by.m), n: old.n.and(by.n) };
-                } else if !matches!(what, Use::Tile(..)) && !valid(pc) && (by.m != Way::Not || by.n != Way::Not) {
+                } else if !matches!(what, Use::Tile(..)) && !valid(e) && (by.m != Way::Not || by.n != Way::Not) {
                     looks.m |= by.m != Way::Not;
                     looks.n |= by.n != Way::Not;
                     let one_way = what == Use::Guard && by.m != Way::Any && by.n != Way::Any;
@@ -234,10 +244,9 @@ impl Moves {
     }
 }
 
-fn moves((prog, shares): (&Program, &[Shares]), e: &Expr, vars: &[Moves]) -> Moves {
-    let moves = |e: &Expr, vars: &[Moves]| moves((prog, shares), e, vars);
+fn moves(prog: &Program, e: &Expr, vars: &[Moves]) -> Moves {
+    let moves = |e: &Expr, vars: &[Moves]| moves(prog, e, vars);
     match e {
-        _ if shares.iter().any(|s| s.alike(e)) => Moves::default(),
         Expr::Const(_) => Moves::default(),
         Expr::Var(v) => vars[*v as usize],
         Expr::Env(Env::CtaM | Env::ClusterM) => Moves { m: Way::Up, n: Way::Not },

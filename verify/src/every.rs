@@ -61,14 +61,13 @@ pub(crate) fn every_trip(
                 // The grid says how many turns these are; a fault is shown at the fewest.
                 let turns = handed.map(|_| prog.grid.len() - run.cluster);
                 let place = Place { trips: Some(n), turns };
-                if let (Some(turned), Some(all)) = (handed, turns)
-                    && take(&mut v.clone(), &prog, &seen, place, class).is_err()
-                {
+                let taken = take(v, &prog, &seen, place, class);
+                if let (Some(turned), Some(all), true) = (handed, turns, taken.is_err()) {
                     for (t, prog) in (1..all).filter_map(|t| Some((t, turned(n, t)?))) {
                         take(v, &prog, &run.once(&prog), Place { turns: Some(t), ..place }, class)?;
                     }
                 }
-                take(v, &prog, &seen, place, class)?;
+                taken?;
             }
         }
         Ok(())

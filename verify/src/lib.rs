@@ -26,8 +26,8 @@
 //!
 //! *Every turn.* Where a loop runs around the main loop, steps and turns are varied together (`nested`): four runs, a
 //! period of each apart, are laid beside each other in the same way. A row of CTAs that the loop hands its turns out to
-//! differs in nothing but how many each makes (`row`), and in nothing where all make as many (`share`). Tiles that `clc`
-//! hands out are turns too: the cluster that is looked at is handed all later ones of the grid, and the grid is varied.
+//! differs in nothing but how many each makes (`row`). Tiles that `clc` hands out are turns too: the cluster that is looked
+//! at is handed all later ones of the grid, and the grid is varied.
 
 mod alike;
 mod canon;
@@ -49,7 +49,6 @@ mod redundancy;
 mod refine;
 mod row;
 mod search;
-mod share;
 mod starve;
 mod stretch;
 mod suggest;
@@ -245,15 +244,11 @@ pub fn verify(given: &Program, at: Option<AtTrips<'_>>, rules: Rules, options: O
 
 /// Decides a kernel for all that is varied.
 pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options) -> Verdict {
-    let of = |probe: &Program| {
-        let path = |cluster| Run { given, rules, cluster, options, landing: canon::Landing::Late }.once(probe).path;
-        classes::classes(probe, &path)
-    };
-    // With as many turns for each, CTAs can be alike that differ with the values given.
-    let short = at.steps.and_then(|at| PROBED.iter().find_map(|n| at(*n)));
-    let as_given = of(short.as_ref().unwrap_or(given));
     let turned = at.turns.and_then(|turns| PROBED.iter().find_map(|n| turns(*n, 2)));
-    let classes = turned.as_ref().map_or_else(|| as_given.clone(), of);
+    let short = turned.or_else(|| at.steps.and_then(|at| PROBED.iter().find_map(|n| at(*n))));
+    let probe = short.as_ref().unwrap_or(given);
+    let path = |cluster| Run { given, rules, cluster, options, landing: canon::Landing::Late }.once(probe).path;
+    let classes = classes::classes(probe, &path);
     let mut v = Verdict {
         outcome: Outcome::Proved,
         violation: None,
@@ -269,29 +264,20 @@ pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Opt
     };
     v.classes.dedup();
     if options.engine == Engine::Search {
-        v.outcome = orders::decide(given, at.steps, rules, options.max_states, &as_given, &mut v);
+        v.outcome = orders::decide(given, at.steps, rules, options.max_states, &classes, &mut v);
         return v;
     }
-    let mut decided = decide(given, at, rules, options, &classes, &mut v);
-    if let (Ok(Reach::Only(_, why)), true) = (&decided, classes.list.len() < as_given.list.len()) {
-        let why = why.clone();
-        let rest = decide(given, Varied { turns: None, ..at }, rules, options, &as_given, &mut v);
-        decided = rest.map(|reach| match reach {
-            Reach::Only(trips, _) => Reach::Only(trips, why),
-            Reach::All => reach,
-        });
-    }
-    v.outcome = match decided {
+    v.outcome = match decide(given, at, rules, options, &classes, &mut v) {
         Ok(Reach::All) => Outcome::Proved,
         Ok(Reach::Only(trips, why)) => Outcome::Bounded { trips, why },
-        Err(Outcome::GaveUp { why }) => match late(given, at.steps, rules, options, &as_given.list) {
+        Err(Outcome::GaveUp { why }) => match late(given, at.steps, rules, options, &classes.list) {
             Some(x) => {
                 v.violation = Some(x);
                 Outcome::Violated
             }
             None if options.engine == Engine::Auto && v.open => {
                 let states = options.max_states.min(Options::UNASKED);
-                match orders::decide(given, at.steps, rules, states, &as_given, &mut v) {
+                match orders::decide(given, at.steps, rules, states, &classes, &mut v) {
                     Outcome::GaveUp { why: more } => {
                         v.searched = None;
                         Outcome::GaveUp {

@@ -67,7 +67,9 @@ impl Lower<'_> {
                         _ => None,
                     });
                     let passed = words.rfind(|v| tested.contains(v));
-                    self.program.loops[slot] = Loop { end: self.pc(), passed, ..self.program.loops[slot].clone() };
+                    let end = self.pc();
+                    let l = &mut self.program.loops[slot];
+                    (l.end, l.passed) = (end, passed);
                 }
             }
             StmtKind::If(arms, otherwise) => {

@@ -284,13 +284,15 @@ impl<'p> Engine<'p> {
 
     fn launch(&mut self, s: usize, now: u64) {
         let Some(id) = self.todo.pop() else { return };
-        let spare = self.seats.len().max(1);
-        // Tiles that `clc` hands out are dealt to the resident clusters in turn.
-        let more: Vec<i64> = self.more_tiles.iter().skip(s).step_by(spare).copied().collect();
         let mut world = match self.turns {
             // A schedule was found so.
             Some(_) => World::alone(self.prog, self.rules, id),
-            None => World::new(self.prog, self.rules, id, &more),
+            None => {
+                // Tiles that `clc` hands out are dealt to the resident clusters in turn.
+                let spare = self.seats.len().max(1);
+                let more: Vec<i64> = self.more_tiles.iter().skip(s).step_by(spare).copied().collect();
+                World::new(self.prog, self.rules, id, &more)
+            }
         };
         world.touched.clear();
         let n = world.agents().len();

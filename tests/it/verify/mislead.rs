@@ -62,6 +62,26 @@ fn a_barrier_that_some_ctas_lack() {
 }
 
 #[test]
+fn a_guard_that_tells_ctas_apart_at_few_trip_counts() {
+    // At three steps it is alike for all; at two the first CTA hangs.
+    let text = "kernel t(tiles = 3)
+  grid 4   warps 2
+  mbar full (1)   mbar empty (1)
+  all: warp 0: elect: init full, empty
+  all: barrier
+  warp 0: elect:
+    for i in 0..tiles:
+      wait empty for i - 1
+      arrive full
+  warp 1: elect:
+    for i in 0..tiles:
+      wait full for i
+      if cta.id >= 3 - tiles: arrive empty
+";
+    kernel("h200", text).violated("deadlock", "wait empty for i - 1");
+}
+
+#[test]
 fn a_tile_of_another_cta_is_not_taken_for_the_own_one() {
     let text = BUFFER.replace("LAST", "barrier").replace(": A[cta.m, i] ->", ": A[cta.n, i] ->");
     kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &text))
