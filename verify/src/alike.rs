@@ -110,6 +110,7 @@ fn alike(step: &[Judged]) -> bool {
 fn operands(o: Binary, x: Number, y: Number) -> bool {
     match o {
         Binary::Add | Binary::Sub => true,
+        // By a constant of the compiled kernel; which of two other numbers stands could be now the one, now the other.
         Binary::Mul => x.stands() || y.stands(),
         Binary::Div | Binary::Rem | Binary::CeilDiv => {
             y.stands() && (x.stands() || y.first != 0 && x.by.iter().all(|d| d % y.first == 0))

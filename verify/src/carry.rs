@@ -41,7 +41,7 @@ impl Proof {
 /// Trip counts of the run that the period is read off; a kernel that takes long to fill needs the longer ones.
 const LONG: [i64; 4] = [24, 48, 96, 160];
 
-/// Steps behind the third period at which the end is perhaps not in sight yet.
+/// Steps behind the second period at which the end is perhaps not in sight yet.
 const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
 
 /// Looks for the period of the main loop and where it starts, and compares the kernels of more steps.
@@ -61,7 +61,7 @@ pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
         for more in BEHIND {
             // What slots hold, and a parity, may be back later than all else.
             for period in [period, 2 * period] {
-                let first = start + 3 * period + more;
+                let first = start + 2 * period + more;
                 if first + period > max {
                     continue;
                 }

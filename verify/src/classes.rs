@@ -8,6 +8,7 @@
 use warpline_sim::ir::{Binary, Env, Expr, Instr, Op, Program};
 
 use crate::exprs::{Use, each};
+use crate::share::Shares;
 
 /// One CTA (cluster, where there are any) to look at.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct Classes {
     pub(crate) alike: bool,
     /// Why they are not all.
     pub(crate) why: Option<String>,
+    /// One stands for all while each makes as many turns ([`evenly`]).
+    pub(crate) shared: bool,
 }
 
 /// What guards look at.
@@ -36,20 +39,24 @@ struct Looks {
     other: Option<u32>,
 }
 
+/// The name of the class of all.
+const ALIKE: &str = "all CTAs alike";
+
 /// Largest grid whose CTAs are all looked at.
 const EVERY: i64 = 16;
 
 /// `path` is a number for what the CTA of a launch index does.
 pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
-    let looks = looks(prog);
+    let looks = looks(prog, &[]);
     let grid = &prog.grid;
+    let one = |id| vec![Class { id, name: ALIKE.into() }];
     if prog.hands_out() {
         // It can be handed all others.
-        let list = vec![Class { id: 0, name: "all CTAs alike".into() }];
+        let list = one(0);
         let told = looks.m || looks.n || looks.other.is_some();
         let why =
             told.then(|| "CTAs or the tiles they are handed are told apart, and not all were looked at".to_string());
-        return Classes { list, alike: false, why };
+        return Classes { list, alike: false, why, shared: false };
     }
     if let Some(line) = looks.other {
         let all = grid.len() <= EVERY;
@@ -61,11 +68,10 @@ pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
         let why =
             format!("line {line} tells CTAs apart otherwise than by edges of the grid, and not all were looked at");
         let list = ids.into_iter().map(|id| Class { id, name: name(id) }).collect();
-        return Classes { list, alike: false, why: (!all).then_some(why) };
+        return Classes { list, alike: false, why: (!all).then_some(why), shared: false };
     }
     if !looks.m && !looks.n {
-        let list = vec![Class { id: any(prog), name: "all CTAs alike".into() }];
-        return Classes { list, alike: false, why: None };
+        return Classes { list: one(any(prog)), alike: false, why: None, shared: false };
     }
     let rows = intervals(grid.m, looks.m, &ends(grid.n, looks.n), &|row, col| path(launch(prog, row, col)));
     let cols = intervals(grid.n, looks.n, &ends(grid.m, looks.m), &|col, row| path(launch(prog, row, col)));
@@ -81,7 +87,19 @@ pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
             list.extend(corners.iter().map(|at| Class { id: launch(prog, at.0, at.1), name: name.clone() }));
         }
     }
-    Classes { list, alike: true, why: None }
+    Classes { list, alike: true, why: None, shared: false }
+}
+
+/// One class of all CTAs of a kernel whose jobs are shared out evenly, if nothing else tells them apart.
+pub(crate) fn shared(prog: &Program) -> Option<Classes> {
+    let list = vec![Class { id: any(prog), name: ALIKE.into() }];
+    (!prog.hands_out() && evenly(prog)).then_some(Classes { list, alike: false, why: None, shared: true })
+}
+
+/// Whether nothing of this kernel tells CTAs apart, jobs that are shared out evenly included.
+pub(crate) fn evenly(prog: &Program) -> bool {
+    let looks = looks(prog, &Shares::of(prog));
+    !looks.m && !looks.n && looks.other.is_none()
 }
 
 fn named(axis: &str, (lo, hi): (i64, i64)) -> String {
@@ -154,7 +172,7 @@ fn any(prog: &Program) -> i64 {
     (0..=last).rev().take(4096).find(good).unwrap_or(last)
 }
 
-fn looks(prog: &Program) -> Looks {
+fn looks(prog: &Program, shares: &[Shares]) -> Looks {
     let mut looks = Looks::default();
     let mut vars = vec![Moves::default(); prog.vars.len()];
     // Any tile may be handed out, and whether one was is asked for each: every CTA has one at first.
@@ -173,7 +191,7 @@ fn looks(prog: &Program) -> Looks {
     for _ in 0..2 {
         for (pc, i) in prog.code.iter().enumerate() {
             each(prog, i, &mut |what, e| {
-                let by = moves(prog, e, &vars);
+                let by = moves((prog, shares), e, &vars);
                 if let (Use::Set, Instr::Set(v, _)) = (what, i) {
                     let old = vars[*v as usize];
                     vars[*v as usize] = Moves { m: old.m.and(by.m), n: old.n.and(by.n) };
@@ -244,9 +262,10 @@ impl Moves {
     }
 }
 
-fn moves(prog: &Program, e: &Expr, vars: &[Moves]) -> Moves {
-    let moves = |e: &Expr, vars: &[Moves]| moves(prog, e, vars);
+fn moves((prog, shares): (&Program, &[Shares]), e: &Expr, vars: &[Moves]) -> Moves {
+    let moves = |e: &Expr, vars: &[Moves]| moves((prog, shares), e, vars);
     match e {
+        _ if shares.iter().any(|s| s.alike(e)) => Moves::default(),
         Expr::Const(_) => Moves::default(),
         Expr::Var(v) => vars[*v as usize],
         Expr::Env(Env::CtaM | Env::ClusterM) => Moves { m: Way::Up, n: Way::Not },

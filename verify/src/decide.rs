@@ -66,7 +66,8 @@ pub(crate) fn decide(
     let mut bounded = None;
     let mut paths: Vec<Vec<u64>> = Vec::new();
     for class in &classes.list {
-        let run = Run { given, rules, cluster: class.id, options, landing: Landing::Late };
+        let shared = classes.shared;
+        let run = Run { given, rules, cluster: class.id, shared, options, landing: Landing::Late };
         let (reach, path) = match at.steps {
             Some(steps) => every_trip(&run, (steps, at.turns), &class.name, v)?,
             None => {

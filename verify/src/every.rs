@@ -7,7 +7,7 @@ use warpline_sim::protocol::Rules;
 use crate::canon::{self, Job, Landing, Seen};
 use crate::further::grown;
 use crate::trips::HANDED;
-use crate::{AtTrips, AtTurns, Options, Outcome, Place, Reach, Verdict, carry, limits, nested, row, take};
+use crate::{AtTrips, AtTurns, Options, Outcome, Place, Reach, Verdict, carry, classes, limits, nested, row, take};
 
 /// What is run, how, and for which CTA.
 #[derive(Clone, Copy)]
@@ -15,6 +15,8 @@ pub(crate) struct Run<'a> {
     pub(crate) given: &'a Program,
     pub(crate) rules: Rules,
     pub(crate) cluster: i64,
+    /// It stands for all while each CTA makes as many turns.
+    pub(crate) shared: bool,
     pub(crate) options: Options,
     /// When flights land in its runs.
     pub(crate) landing: Landing,
@@ -132,6 +134,9 @@ fn every_turn(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> R
             Some((n, t, prog, seen))
         })
         .collect();
+    if run.shared && !runs.par_iter().all(|(.., prog, _)| classes::evenly(prog)) {
+        return Ok(Err("CTAs that share jobs evenly are told apart at some numbers of steps or turns".into()));
+    }
     for (n, t, prog, seen) in &runs {
         take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t) }, class)?;
     }

@@ -19,15 +19,15 @@
 //!
 //! *Every trip count.* Two runs that differ by a period of the main loop are laid beside each other (`pair`). They step
 //! together but for that period, every number on the way decides alike in both or moves out of the other's reach
-//! (`alike`), and the states before, between and behind the period are one but for a shift. So the same holds with one
+//! (`alike`), and the states of both before the period, and behind it, are one but for a shift. So the same holds with one
 //! period more, and so on: each large trip count follows from a smaller one (`carry`), and the small ones are run one by
 //! one. That the text computes with its trip count evenly is read off more compilations (`further`). Conditions that are
 //! not met make the verdict a bounded one.
 //!
 //! *Every turn.* Where a loop runs around the main loop, steps and turns are varied together (`nested`): four runs, a
 //! period of each apart, are laid beside each other in the same way. A row of CTAs that the loop hands its turns out to
-//! differs in nothing but how many each makes (`row`). Tiles that `clc` hands out are turns too: the cluster that is looked
-//! at is handed all later ones of the grid, and the grid is varied.
+//! differs in nothing but how many each makes (`row`), and in nothing where all make as many (`share`). Tiles that `clc`
+//! hands out are turns too: the cluster that is looked at is handed all later ones of the grid, and the grid is varied.
 
 mod alike;
 mod canon;
@@ -49,6 +49,7 @@ mod redundancy;
 mod refine;
 mod row;
 mod search;
+mod share;
 mod starve;
 mod stretch;
 mod suggest;
@@ -247,7 +248,8 @@ pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Opt
     let turned = at.turns.and_then(|turns| PROBED.iter().find_map(|n| turns(*n, 2)));
     let short = turned.or_else(|| at.steps.and_then(|at| PROBED.iter().find_map(|n| at(*n))));
     let probe = short.as_ref().unwrap_or(given);
-    let path = |cluster| Run { given, rules, cluster, options, landing: canon::Landing::Late }.once(probe).path;
+    let path =
+        |cluster| Run { given, rules, cluster, shared: false, options, landing: canon::Landing::Late }.once(probe).path;
     let classes = classes::classes(probe, &path);
     let mut v = Verdict {
         outcome: Outcome::Proved,
@@ -266,6 +268,16 @@ pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Opt
     if options.engine == Engine::Search {
         v.outcome = orders::decide(given, at.steps, rules, options.max_states, &classes, &mut v);
         return v;
+    }
+    // Where jobs are shared out evenly, one CTA may stand for all; where that is not enough, all classes are looked at.
+    let shared = classes::shared(probe).filter(|shared| at.turns.is_some() && shared.list.len() < classes.list.len());
+    let shared = shared.and_then(|shared| {
+        let mut v = Verdict { classes: shared.list.iter().map(|c| c.name.clone()).collect(), ..v.clone() };
+        let decided = decide(given, at, rules, options, &shared, &mut v);
+        matches!(decided, Ok(Reach::All)).then_some(v)
+    });
+    if let Some(proved) = shared {
+        return proved;
     }
     v.outcome = match decide(given, at, rules, options, &classes, &mut v) {
         Ok(Reach::All) => Outcome::Proved,

@@ -96,7 +96,8 @@ fn plane(run: &Run<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) 
     let mut corners: Vec<(i64, i64, i64)> = Vec::new();
     for n in first..first + period {
         let Some(turns) = of(n - period) else { continue };
-        pairs.extend((0..turns.needs()).map(|t| (n, t)));
+        // Those of more turns are sides of a square.
+        pairs.extend((0..turns.first - turns.period).map(|t| (n, t)));
         corners.extend((turns.first..turns.needs()).map(|t| (n, t, turns.period)));
     }
     let squared = |&(n, t, q): &(i64, i64, i64)| {
@@ -143,14 +144,14 @@ fn square(run: &Run<'_>, progs: [&Program; 4]) -> Result<(), String> {
             Came::Over => return Ok(()),
         }
     };
-    // A period before, and one behind.
-    let Some(latest) = marks.len().checked_sub(1 + turns).filter(|m| *m >= turns) else { return Err(why) };
-    let tried = (turns..=latest).rev().take(TRIES);
-    tried.map(|m| turned(&marks[m - turns].0, &marks[m], turns)).find_map(Result::ok).ok_or(why)
+    // The turns behind it, which are made alone, were seen to decide alike.
+    let Some(latest) = marks.len().checked_sub(1 + turns) else { return Err(why) };
+    let tried = (0..=latest).rev().take(TRIES);
+    tried.map(|m| turned(&marks[m], turns)).find_map(Result::ok).ok_or(why)
 }
 
 /// Lets the runs with more turns make these alone, and goes on to the end.
-fn turned(before: &Reached<'_>, (here, at): &(Reached<'_>, Until), turns: usize) -> Result<(), String> {
+fn turned((here, at): &(Reached<'_>, Until), turns: usize) -> Result<(), String> {
     let no = || "the states are not one".to_string();
     let states = |p: &Pair<'_>| -> [Snapshot; 2] { p.each_ref().map(|w| w.state()) };
     let [few, many] = [&here.pairs[0], &here.pairs[1]];
@@ -159,8 +160,8 @@ fn turned(before: &Reached<'_>, (here, at): &(Reached<'_>, Until), turns: usize)
         x.iter().zip(y).all(|(x, y)| alike::states(&[x, y], window))
             && squares(&[x[0].clone(), y[0].clone()], &[x[1].clone(), y[1].clone()], window)
     };
-    let (early, now, was) = (states(&before.pairs[0]), states(few), states(many));
-    if !like(&early, &now) || !like(&now, &was) {
+    let (now, was) = (states(few), states(many));
+    if !like(&now, &was) {
         return Err(no());
     }
     let alone = here.with(vec![many.clone()]);

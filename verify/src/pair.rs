@@ -10,9 +10,13 @@
 //! long run alone makes one period more, after which its state, at b, is that of the short one but for how far its
 //! numbers have moved; from there on they step together again. Each pass through a loop that grows has its period.
 //!
-//! What this shows. Every number decides alike in both (`alike`), a period before a and a period behind it included, and a
-//! period before a, a and b are one state. So the run with one more period in each place does the same once more, and so
-//! on: every run that is longer by a multiple of the difference ends as these two did, with the same findings.
+//! What this shows. Two runs are laid beside each other in the period behind a twice: before the long one makes a period
+//! alone, and after. A number that decides there is x in the short run and, in the long one, x + d in the period that it makes
+//! alone (which is the period behind a of the first time), x + e in the one after it; and neither d nor e, added however
+//! often, makes it decide otherwise (`alike`). In the j-th of k periods that a longer run makes alone the number is
+//! x + (k - j + 1) d + (j - 1) e, so it decides as in the short run. Before a and behind b it is x + k d and x + k e. What
+//! the world itself compares are its clocks, and in both runs at a, and at b, it is in one state but for how far these have
+//! moved. So every run that is longer by a multiple of the difference ends as these two did, with the same findings.
 
 use warpline_sim::protocol::Snapshot;
 

@@ -221,15 +221,14 @@ impl<'p> Stretch<'p> {
         order.sort_by_key(|w| std::cmp::Reverse(self.marks[*w].last().map(|m| m.0)));
         for w in order.into_iter().take(NEAREST) {
             let (marks, period) = (&self.marks[w], self.start.watches[w].period);
-            // A period before, and one behind.
-            let Some(latest) = marks.len().checked_sub(1 + period).filter(|m| *m >= period) else { continue };
-            let farthest = latest - period;
-            let tries = (*back..=farthest).chain(0..(*back).min(farthest + 1));
-            let like = |b: &usize| marks[latest - b].1 == marks[latest - b - period].1;
+            // In the period behind it, which the long run makes alone, both were seen to decide alike.
+            let Some(latest) = marks.len().checked_sub(1 + period) else { continue };
+            let tries = (*back..=latest).chain(0..(*back).min(latest + 1));
+            let like = |b: &usize| marks[latest - b].1 == marks[latest - b + period].1;
             let mut unlike = 0;
             for b in tries.filter(like).take(TRIES) {
-                let (at, before) = (marks[latest - b].0, marks[latest - b - period].0);
-                match self.insert((w, period), (before, at)) {
+                let at = marks[latest - b].0;
+                match self.insert((w, period), at) {
                     Some(next) if matches!(next.end, End::Reached(..)) || at + next.at > self.at => {
                         *back = b;
                         return Some(next);
@@ -247,14 +246,13 @@ impl<'p> Stretch<'p> {
     }
 
     /// Lets the long runs make a period more at a mark.
-    fn insert(&self, (w, period): (usize, usize), (before, at): (u64, u64)) -> Option<Stretch<'p>> {
-        let near = self.kept.iter().rev().find(|kept| kept.0 < before);
+    fn insert(&self, (w, period): (usize, usize), at: u64) -> Option<Stretch<'p>> {
+        let near = self.kept.iter().rev().find(|kept| kept.0 <= at);
         let (from, start, until) = near.map_or((0, &self.start, &self.until), |(at, start, until)| (*at, start, until));
         let Reached { mut pairs, mut watches, .. } = start.clone();
         let mut until = until.clone();
         let window = window(pairs[0][0].world.program());
-        let mut early: Vec<Snapshot> = Vec::new();
-        for i in from + 1..=at {
+        for _ in from..at {
             let x = pairs[0][0].next();
             pairs.as_flattened_mut().iter_mut().skip(1).for_each(|w| drop(w.next()));
             let first = &pairs[0][0];
@@ -264,14 +262,11 @@ impl<'p> Stretch<'p> {
             if let Some(u) = &mut until {
                 u.steps(first, &x);
             }
-            if i == before {
-                early = pairs.iter().map(|p| p[0].state()).collect();
-            }
         }
         let here: Vec<Snapshot> = pairs.iter().map(|p| p[0].state()).collect();
         let was: Vec<Snapshot> = pairs.iter().map(|p| p[1].state()).collect();
         let like = |x: &[Snapshot], y: &[Snapshot]| x.iter().zip(y).all(|(x, y)| alike::states(&[x, y], window));
-        if !like(&early, &here) || !like(&here, &was) {
+        if !like(&here, &was) {
             return None;
         }
         for (_, long) in pairs.iter_mut().map(|[a, b]| (a, b)) {

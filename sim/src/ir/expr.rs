@@ -121,6 +121,11 @@ impl Expr {
         if let Expr::Const(v) = self { Some(*v) } else { None }
     }
 
+    /// Whether it is one number for an agent at every time.
+    pub fn is_fixed(&self) -> bool {
+        matches!(self, Expr::Const(_) | Expr::Env(_)) && *self != Expr::Env(Env::TapeIndex)
+    }
+
     /// Calls `f` on this expression and on every expression inside it.
     pub fn visit(&self, f: &mut impl FnMut(&Expr)) {
         f(self);

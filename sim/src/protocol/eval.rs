@@ -18,9 +18,10 @@ pub(super) struct Coords {
 /// longer runs decide alike; sums and differences decide nothing and are not listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
-    /// An operator other than a sum or a difference, and its operands.
+    /// An operator other than a sum or a difference, and its operands; a product has one that is [`Expr::is_fixed`].
     Op(Binary, i64, i64),
-    /// A number that says where, whether or how often: a slot, a stage, a count; a phase less the barrier's own.
+    /// A number that says where, whether or how often: a slot, a stage, a count; a phase less the barrier's own; a
+    /// factor of a product of two numbers that may change.
     Fixed(i64),
     /// A loop begins again.
     Again,
@@ -74,6 +75,10 @@ impl World<'_> {
                 let y = self.value(who, vars, tape_index, &p.1)?;
                 match op {
                     Binary::Add | Binary::Sub => {}
+                    Binary::Mul if !p.0.is_fixed() && !p.1.is_fixed() => {
+                        self.judge(Judged::Fixed(x));
+                        self.judge(Judged::Fixed(y));
+                    }
                     Binary::And | Binary::Or => return Ok(self.truth(y) as i64),
                     _ => self.judge(Judged::Op(*op, x, y)),
                 }

@@ -57,7 +57,7 @@ impl Texts {
     pub(super) fn every(at: AtTrips<'_>, rules: Rules, cluster: i64, start: i64) -> Result<(Texts, i64), String> {
         let given = (0..).take(16).find_map(at).ok_or("the kernel refuses all small trip counts")?;
         let options = Options::default();
-        let run = Run { given: &given, rules, cluster, options, landing: Landing::Late };
+        let run = Run { given: &given, rules, cluster, shared: false, options, landing: Landing::Late };
         let found = carry::find(&run, at).or_else(|why| carry::find(&run.early(), at).map_err(|_| why))?;
         let period = found.period;
         let (rates, last) = moved(&run, at, period)?;
