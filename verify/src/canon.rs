@@ -89,6 +89,8 @@ pub(crate) type Tell<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
 #[derive(Clone)]
 pub(crate) struct Walk<'p> {
     pub(crate) world: World<'p>,
+    /// Its launch index.
+    cluster: i64,
     flying: VecDeque<FlightId>,
     blocked: Vec<Option<(u32, On)>>,
     /// Agents at their end, and those whose wait nothing has touched since they were found blocked: a step of theirs would
@@ -109,6 +111,7 @@ impl<'p> Walk<'p> {
         let n = world.agents().len();
         Walk {
             world,
+            cluster: job.cluster,
             flying: VecDeque::new(),
             blocked: vec![None; n],
             asleep: vec![false; n],
@@ -135,34 +138,50 @@ impl<'p> Walk<'p> {
         self.told(&mut |_, _| {})
     }
 
-    fn told(&mut self, tell: Tell<'_>) -> Made {
+    /// What happens before an agent tries to go on, if anything does.
+    pub(crate) fn settled(&mut self, tell: Tell<'_>) -> Option<Made> {
         if let Some(list) = &mut self.world.judged {
             list.get_mut().clear();
         }
-        self.wake();
-        while self.asleep.get(self.turn as usize) == Some(&true) {
-            self.turn += 1;
-        }
-        if self.turn as usize == self.blocked.len() {
+        loop {
+            self.wake();
+            while self.asleep.get(self.turn as usize) == Some(&true) {
+                self.turn += 1;
+            }
+            if (self.turn as usize) < self.blocked.len() {
+                return None;
+            }
             let stuck = !std::mem::take(&mut self.moved);
             if self.landing == Landing::Early
                 && let Some(landed) = self.land(tell)
             {
                 self.moved = true;
-                return landed;
+                return Some(landed);
             }
             self.turn = 0;
             if self.world.ended() && self.flying.is_empty() {
-                return Made::Over(End::Finished);
+                return Some(Made::Over(End::Finished));
             }
             if stuck {
-                return self.land(tell).unwrap_or_else(|| {
+                return Some(self.land(tell).unwrap_or_else(|| {
                     self.world.missing_bytes();
                     Made::Over(End::Hung(diagnose(&self.world, &self.blocked)))
-                });
+                }));
             }
-            return self.told(tell);
         }
+    }
+
+    fn told(&mut self, tell: Tell<'_>) -> Made {
+        self.settled(tell).unwrap_or_else(|| self.acted(tell))
+    }
+
+    /// Whose turn it is, once all is settled.
+    pub(crate) fn agent(&self) -> AgentId {
+        self.turn
+    }
+
+    /// That agent tries to go on.
+    pub(crate) fn acted(&mut self, tell: Tell<'_>) -> Made {
         self.steps += 1;
         if self.steps > self.max_steps {
             return Made::Over(End::Limit);
@@ -279,6 +298,51 @@ impl Trail {
     }
 }
 
+/// A run with what is to be told of it in the end.
+#[derive(Clone)]
+pub(crate) struct Telling<'p> {
+    pub(crate) walk: Walk<'p>,
+    trail: Trail,
+    faults: bool,
+    path: u64,
+}
+
+impl<'p> Telling<'p> {
+    pub(crate) fn new(job: Job<'p>) -> Telling<'p> {
+        Telling { walk: Walk::new(job), trail: Trail::default(), faults: false, path: 0 }
+    }
+
+    /// Takes note of a step; how it ended, after the last.
+    pub(crate) fn took(&mut self, made: Made) -> Option<End> {
+        match made {
+            Made::Did { agent, pc, .. } => {
+                if !self.faults {
+                    self.trail.push(agent, pc);
+                    self.faults = self.walk.world.findings.iter().any(|f| !f.note);
+                }
+                self.path = (self.path.rotate_left(5) ^ ((agent as u64) << 32 | pc as u64)).wrapping_mul(MIX);
+                None
+            }
+            Made::Over(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn seen(&self, end: End) -> Seen {
+        let Telling { walk, trail, path, .. } = self;
+        Seen {
+            end,
+            findings: walk.world.findings.clone(),
+            unordered: walk.unordered(),
+            path: *path,
+            steps: walk.steps,
+            cluster: walk.cluster,
+            reads: walk.world.reads(),
+            trail: trail.told(&walk.world),
+        }
+    }
+}
+
 /// Runs it to its end.
 pub(crate) fn run(job: Job<'_>) -> Seen {
     told(job, &mut |_, _| {})
@@ -286,31 +350,11 @@ pub(crate) fn run(job: Job<'_>) -> Seen {
 
 /// Runs it and tells what it does.
 pub(crate) fn told(job: Job<'_>, tell: Tell<'_>) -> Seen {
-    let mut walk = Walk::new(job);
-    let mut trail = Trail::default();
-    let (mut faults, mut path) = (false, 0u64);
-    let end = loop {
-        match walk.told(tell) {
-            Made::Did { agent, pc, .. } => {
-                if !faults {
-                    trail.push(agent, pc);
-                    faults = walk.world.findings.iter().any(|f| !f.note);
-                }
-                path = (path.rotate_left(5) ^ ((agent as u64) << 32 | pc as u64)).wrapping_mul(MIX);
-            }
-            Made::Over(end) => break end,
-            _ => {}
+    let mut run = Telling::new(job);
+    loop {
+        let made = run.walk.told(tell);
+        if let Some(end) = run.took(made) {
+            return run.seen(end);
         }
-    };
-    let world = &walk.world;
-    Seen {
-        end,
-        findings: world.findings.clone(),
-        unordered: walk.unordered(),
-        path,
-        steps: walk.steps,
-        cluster: job.cluster,
-        reads: world.reads(),
-        trail: trail.told(world),
     }
 }

@@ -7,7 +7,9 @@ use warpline_sim::protocol::Rules;
 use crate::canon::{self, Job, Landing, Seen};
 use crate::further::grown;
 use crate::trips::HANDED;
-use crate::{AtTrips, AtTurns, Options, Outcome, Place, Reach, Verdict, carry, classes, limits, nested, row, take};
+use crate::{
+    AtTrips, AtTurns, Options, Outcome, Place, Reach, Verdict, carry, classes, family, limits, nested, row, take,
+};
 
 /// What is run, how, and for which CTA.
 #[derive(Clone, Copy)]
@@ -124,16 +126,13 @@ fn every_turn(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> R
         Ok(found) => found,
         Err(why) => return Ok(Err(why)),
     };
-    let places = found.turns.iter().enumerate().flat_map(|(n, turns)| (0..*turns).map(move |t| (n as i64, t)));
-    let runs: Vec<_> = places
-        .collect::<Vec<_>>()
-        .into_par_iter()
-        .filter_map(|(n, t)| {
-            let prog = at(n, t)?;
-            let seen = run.once(&prog);
-            Some((n, t, prog, seen))
-        })
-        .collect();
+    let line = |(n, turns): (usize, &i64)| {
+        let n = n as i64;
+        let progs: Vec<(i64, Program)> = (0..*turns).filter_map(|t| Some((t, at(n, t)?))).collect();
+        let seen = family::runs(&progs.iter().map(|(_, prog)| run.job(prog)).collect::<Vec<_>>());
+        progs.into_iter().zip(seen).map(|((t, prog), seen)| (n, t, prog, seen)).collect::<Vec<_>>()
+    };
+    let runs: Vec<_> = found.turns.par_iter().enumerate().flat_map_iter(line).collect();
     if run.shared && !runs.par_iter().all(|(.., prog, _)| classes::evenly(prog)) {
         return Ok(Err("CTAs that share jobs evenly are told apart at some numbers of steps or turns".into()));
     }

@@ -37,6 +37,7 @@ mod decide;
 mod edit;
 mod every;
 mod exprs;
+mod family;
 mod further;
 mod limits;
 mod nested;

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{How, Instr, MmaKind, Op, Queue, Who};
+use crate::ir::{How, Instr, MmaKind, Op, Program, Queue, Who};
 use crate::timeline::Work;
 
 use super::AgentId;
@@ -162,7 +162,7 @@ impl Op {
 /// Control-flow instructions an agent may execute without an operation before the kernel is said to hang.
 const CONTROL_LIMIT: u32 = 1 << 22;
 
-impl World<'_> {
+impl<'p> World<'p> {
     /// Performs an agent's next operation, or says what it waits for.
     pub fn step(&mut self, a: AgentId) -> Step {
         if self.agents[a as usize].ended {
@@ -204,6 +204,25 @@ impl World<'_> {
             self.agents[a as usize].pc = to;
         }
         Err(Fault::Endless)
+    }
+
+    /// Where an agent's next operation (or its end) is, and its variables there, if it went on by this program: its own, or
+    /// another of the same text. `None` where that has no meaning.
+    pub fn way(&mut self, a: AgentId, by: &'p Program) -> Option<(u32, Vec<i64>)> {
+        let frame = a as usize * self.frame..(a as usize + 1) * self.frame;
+        let (own, pc, vars) = (self.prog, self.agents[a as usize].pc, self.vars[frame.clone()].to_vec());
+        self.prog = by;
+        let at = self.go_on(a).ok().map(|(at, _)| at);
+        self.prog = own;
+        self.agents[a as usize].pc = pc;
+        let then = self.vars[frame.clone()].to_vec();
+        self.vars[frame].copy_from_slice(&vars);
+        at.map(|at| (at, then))
+    }
+
+    /// From here on it is a world of another program of the same text, which would have come here as well.
+    pub fn go_on_by(&mut self, prog: &'p Program) {
+        self.prog = prog;
     }
 
     /// Where an agent goes on behind an instruction of control flow.
