@@ -48,6 +48,11 @@ fn ring(guard: &str, jobs: &str) -> String {
     )
 }
 
+/// The same with jobs that four CTAs share.
+fn shared(guard: &str) -> String {
+    ring(guard, "4 * turns").replace("for job in 0..jobs", "for job in cta.id..jobs step grid.size")
+}
+
 /// The same over tiles that `clc` hands out.
 fn handed(guard: &str) -> String {
     format!(
@@ -190,7 +195,24 @@ fn a_fault_that_needs_turns_says_how_many() {
 fn persistent_kernels_are_proved_for_every_number_of_jobs() {
     let json = ask(&["hopper/persistent"]).proved().json.clone();
     assert_eq!(json["turns"], "jobs = t x 132", "{json:#}");
-    assert_eq!(json["classes"], serde_json::json!(["rows 0 to 131"]), "{json:#}");
+    assert_eq!(json["classes"], serde_json::json!(["all CTAs alike"]), "{json:#}");
+}
+
+#[test]
+fn ctas_that_share_jobs_evenly_are_one_class_while_nothing_else_tells_them_apart() {
+    let v = decided(&shared("tiles > 0"));
+    assert_eq!((v.outcome, v.classes), (Outcome::Proved, vec!["all CTAs alike".to_string()]));
+    let told_apart = [
+        ("cta.id < 3", "the last CTA hangs"),
+        ("cta.id >= 3 - tiles", "alike for all at three steps, not at two"),
+        ("cta.id + 4 * tiles >= turns", "alike for all at four turns, not at five"),
+        ("job < jobs - 1", "the last job of the last CTA"),
+        ("job != 5", "one job of one CTA"),
+    ];
+    for (guard, what) in told_apart {
+        assert_eq!(decided(&shared(guard)).outcome, Outcome::Violated, "{what}");
+    }
+    assert_eq!(decided(&shared("cta.id < 4")).outcome, Outcome::Proved);
 }
 
 proptest! {
@@ -200,12 +222,17 @@ proptest! {
     #[test]
     fn what_is_proved_holds_elsewhere(
         (a, b, c) in (-3i64..=3, -3i64..=3, -2i64..=2),
+        (e, f) in (-1i64..=1, -2i64..=2),
         d in -30i64..60,
         at in prop::collection::vec((0i64..70, 1i64..40), 3),
-        passed in any::<bool>(),
+        kind in 0..3,
     ) {
-        let guard = format!("{a} * i + {b} * job + {c} * it + {d} >= 0");
-        let text = if passed { handed(&guard) } else { ring(&guard, "turns") };
+        let guard = format!("{a} * i + {b} * job + {c} * it + {d} + {e} * i * (tiles - i) + {f} * cta.id >= 0");
+        let text = match kind {
+            0 => handed(&guard),
+            1 => shared(&guard),
+            _ => ring(&guard, "turns"),
+        };
         if decided(&text).outcome == Outcome::Proved {
             for (steps, turns) in at {
                 prop_assert!(holds(&text, steps, turns), "{steps} steps, {turns} turns:\n{text}");
