@@ -54,7 +54,7 @@ impl Engine<'_> {
             }
             Did::Mma(m) => {
                 if m.acts {
-                    self.flops += 2.0 * m.m as f64 * m.n as f64 * m.k as f64;
+                    self.flops += m.flops();
                     self.steps.note(self.seats[s].number, a, pc, m.tiles, now);
                 }
                 if m.flight.is_some() {

@@ -4,7 +4,7 @@
 //! it holds (its version) and its accesses; a footprint is a slot and a set of pieces.
 
 use crate::code::Code;
-use crate::ir::{Class, Expr, ObjId, Place, Program, Sel, TileRef};
+use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Sel, TileRef};
 use crate::report::FindingKind;
 
 use super::AgentId;
@@ -120,12 +120,13 @@ impl World<'_> {
             Some(e) => self.in_cluster(self.eval(a, e)?)?,
             None => who.cta,
         };
-        let (height, width, slot, at) = if o.class == Class::Global {
+        let (height, width) = size(o);
+        let (slot, at) = if o.class == Class::Global {
             let mut at = [0i64; 2];
             for (v, e) in at.iter_mut().zip(&place.at) {
                 *v = self.number(a, e)?;
             }
-            (o.block[0], o.block[1], 0, at)
+            (0, at)
         } else {
             let slot = match place.at.first() {
                 Some(e) => self.eval(a, e)?,
@@ -134,7 +135,7 @@ impl World<'_> {
             if slot < 0 || slot >= o.slots as i64 {
                 return Err(Fault::Slot { obj: place.obj, slot });
             }
-            (o.rows, o.cols, slot as u32, [slot, 0])
+            (slot as u32, [slot, 0])
         };
         let mut rows = (0, height);
         let mut cols = (0, width);
@@ -401,7 +402,7 @@ impl World<'_> {
         } else if o.slots > 1 {
             s += &format!("[{}]", f.slot);
         }
-        let (h, w) = if o.class == Class::Global { (o.block[0], o.block[1]) } else { (o.rows, o.cols) };
+        let (h, w) = size(o);
         if f.rows != (0, h) {
             s += &format!(" rows {}..{}", f.rows.0, f.rows.1);
         }
@@ -437,6 +438,18 @@ fn by_class(class: Class, [shared, register, tensor]: [Code; 3]) -> Code {
         Class::Tmem => tensor,
         Class::Shared | Class::Mailbox | Class::Global => shared,
     }
+}
+
+/// Rows and columns of the part of an object that a place names: as many whichever of the parts it is.
+pub(super) fn extent(prog: &Program, place: &Place) -> (i64, i64) {
+    let (rows, cols) = size(&prog.objects[place.obj as usize]);
+    let cut = |len, parts: &[Part]| parts.iter().fold(len, |len, p| len / p.of as i64);
+    (cut(rows, &place.sel.rows), cut(cols, &place.sel.cols))
+}
+
+/// Rows and columns of a block in global memory, of a slot on the chip.
+fn size(o: &Object) -> (i64, i64) {
+    if o.class == Class::Global { (o.block[0], o.block[1]) } else { (o.rows, o.cols) }
 }
 
 /// Narrows an extent to part `i` of `n`.

@@ -3,15 +3,35 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{Class, MmaKind, ObjId, Place};
+use crate::ir::{Class, MmaKind, ObjId, Object, Place, Program};
 
 use super::AgentId;
 use super::flight::Flight;
-use super::memory::Foot;
+use super::memory::{Foot, extent};
 use super::order::Access;
 use super::step::{Blocked, Did, MmaDid};
 use super::stream::StreamKind;
 use super::world::World;
+
+/// M, N, K of the executing unit, and the operand bytes one CTA reads from shared memory.
+pub(super) fn shape(prog: &Program, kind: MmaKind, left: &Place, right: &Place) -> MmaDid {
+    let (a, b) = (&prog.objects[left.obj as usize], &prog.objects[right.obj as usize]);
+    let ((m, k), (rows, cols)) = (extent(prog, left), extent(prog, right));
+    let n = rows * cols / k.max(1);
+    let both = if kind == MmaKind::UmmaPair { 2 } else { 1 };
+    let shared = |o: &Object, n: i64| if o.class == Class::Shared { o.bytes_of(n) } else { 0 };
+    MmaDid {
+        kind,
+        m: m * both,
+        n: n * both,
+        k,
+        bits: a.dtype.bits().max(b.dtype.bits()),
+        shared_bytes: shared(a, m * k) + shared(b, rows * cols),
+        tiles: (None, None),
+        flight: None,
+        acts: true,
+    }
+}
 
 impl World<'_> {
     /// Performs or starts a matrix instruction.
@@ -27,7 +47,7 @@ impl World<'_> {
         let z = self.foot(a, acc, 0)?;
         self.ready(a, &x)?;
         self.ready(a, &y)?;
-        let mut did = self.shape(kind, &x, &y);
+        let mut did = shape(self.prog, kind, left, right);
         did.tiles = (self.held(a, &x), self.held(a, &y));
         match kind {
             MmaKind::Warp => {
@@ -88,28 +108,6 @@ impl World<'_> {
             }
         }
         Ok(Did::Mma(did))
-    }
-
-    /// M, N, K of the executing unit, and the operand bytes one CTA reads from shared memory.
-    fn shape(&self, kind: MmaKind, x: &Foot, y: &Foot) -> MmaDid {
-        let (a, b) = (&self.prog.objects[x.obj as usize], &self.prog.objects[y.obj as usize]);
-        let (m, k) = (x.rows.1 - x.rows.0, x.cols.1 - x.cols.0);
-        let n = y.elements() / k.max(1);
-        let both = if kind == MmaKind::UmmaPair { 2 } else { 1 };
-        let shared = |o: &crate::ir::Object, f: &Foot| {
-            if o.class == Class::Shared { o.bytes_of(f.elements()) } else { 0 }
-        };
-        MmaDid {
-            kind,
-            m: m * both,
-            n: n * both,
-            k,
-            bits: a.dtype.bits().max(b.dtype.bits()),
-            shared_bytes: shared(a, x) + shared(b, y),
-            tiles: (None, None),
-            flight: None,
-            acts: true,
-        }
     }
 
     /// `tcgen05.alloc`.

@@ -130,6 +130,13 @@ pub struct MmaDid {
     pub acts: bool,
 }
 
+impl MmaDid {
+    /// Floating-point operations: a product and a sum each.
+    pub fn flops(&self) -> f64 {
+        2.0 * self.m as f64 * self.n as f64 * self.k as f64
+    }
+}
+
 /// Why an operation was not performed.
 #[derive(Clone, Debug)]
 pub(super) enum Blocked {
