@@ -70,6 +70,7 @@ pub(crate) fn ran(name: &str) -> Ran {
         flops: 2e6,
         tflops: 1.0,
         of_peak: Some(0.5),
+        scaled: false,
         cycles_per_tile: Some(400.5),
         ctas: 8,
         ctas_of_core: 2,

@@ -312,6 +312,10 @@ pub struct Report {
     pub tflops: f64,
     /// Of the machine's dense matrix rate at the same clock; `None` without matrix work.
     pub of_peak: Option<f64>,
+    /// `flops`, and at core fidelity the bytes from and to DRAM, are those of the CTAs simulated times the CTAs (tiles, where `clc`
+    /// hands them out), though others may do more or less: it follows from what is handed over at run time, or would take too
+    /// long to count.
+    pub scaled: bool,
     /// Cycles from one step of the main loop to the next, in the steady state of one CTA; `None` for fewer than three steps.
     pub cycles_per_tile: Option<f64>,
     /// CTAs of the grid.

@@ -43,6 +43,9 @@ pub(super) fn numbers(ran: &Ran) -> String {
         let share = r.of_peak.map_or(String::new(), |s| format!(", {} % of the matrix peak at this clock", percent(s)));
         rows.push(("Rate", format!("{} TFLOPS{share}", short(r.tflops))));
     }
+    if let Some(s) = show::scaled(r) {
+        rows.push(("Counted", s.to_string()));
+    }
     if let Some(c) = r.cycles_per_tile {
         rows.push(("Per K-tile", format!("{} cycles in the steady state of one CTA", plain(c))));
     }

@@ -2,7 +2,7 @@
 
 use warpline_sim::fences::Fences;
 use warpline_sim::machine::{Machine, Vendor};
-use warpline_sim::report::{Fidelity, Outcome};
+use warpline_sim::report::{Fidelity, Outcome, Report};
 
 use super::WIDTH;
 use super::numbers::{bytes, count, of, percent, plain, short};
@@ -99,6 +99,13 @@ pub(super) fn numbers(ran: &Ran, paint: Paint) -> String {
     text + "\n"
 }
 
+/// What is not counted of a grid, if something is not.
+pub(crate) fn scaled(r: &Report) -> Option<&'static str> {
+    let known = "Operations of the grid are those of the CTAs simulated, times the CTAs: how much each of the others does was \
+                 not counted.";
+    (r.scaled && r.outcome == Outcome::Finished).then_some(known)
+}
+
 /// How many of the numbers and of the reads stand on what.
 pub(super) fn basis(ran: &Ran, paint: Paint) -> String {
     let r = &ran.report;
@@ -117,6 +124,9 @@ pub(super) fn basis(ran: &Ran, paint: Paint) -> String {
             "Of the {} used, {documented} are documented, {measured} measured, {estimated} estimated.\n",
             of((documented + measured + estimated).into(), "machine number")
         );
+    }
+    if let Some(s) = scaled(r) {
+        text += &format!("{}\n", wrap(s, WIDTH, 0));
     }
     let mut engine = format!("{} handled", of(r.events as i64, "event"));
     if r.ctas_simulated < r.ctas_of_core {

@@ -26,6 +26,7 @@ mod properties;
 mod report;
 mod schedule;
 mod semantics;
+mod share;
 mod suggest;
 mod sweep;
 mod validation;

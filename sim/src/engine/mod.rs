@@ -33,6 +33,7 @@ mod state;
 mod support;
 mod timing;
 mod turns;
+mod whole;
 
 pub use costs::Costs;
 pub use occupancy::{occupancy, tmem_columns};

@@ -9,6 +9,7 @@ use crate::report::{Fidelity, Finding, Occupancy, Outcome, Report, RoleTime, Use
 use crate::timeline::{Mark, Stall, TICKS, Work};
 
 use super::run::Engine;
+use super::whole::Whole;
 
 /// When the main loop of the first cluster took its steps: the times at which a matrix instruction met new tiles.
 #[derive(Clone, Debug, Default)]
@@ -67,10 +68,7 @@ impl Engine<'_> {
         let cycles = end as f64 / TICKS as f64 + launch_cycles;
         let paper = m.vendor == crate::machine::Vendor::Paper;
         let time_us = if paper || mhz == 0.0 { 0.0 } else { cycles / mhz };
-        let ctas = prog.grid.len() * prog.cluster as i64;
-        // What this unit executed, for the whole grid: units run the same number of clusters but for the tail.
-        let done = (self.retired.max(1) * prog.cluster) as f64;
-        let flops = self.flops * ctas as f64 / done;
+        let Whole { flops, moved, scaled } = self.whole(&outcome);
         let tflops = if time_us > 0.0 { flops / time_us / 1e6 } else { 0.0 };
         let of_peak = self.of_peak(m, tflops, mhz);
         let roles = self.roles();
@@ -80,8 +78,6 @@ impl Engine<'_> {
         let all: f64 = loaded.iter().map(|(bytes, _)| bytes).sum();
         let hits = |missed: f64, all: f64| if all > 0.0 { 1.0 - missed / all } else { 0.0 };
         let l2_hit_rate = device.map_or(hits(missed, all), |d| hits(d.missed as f64, d.looked as f64));
-        let dram = &self.cores.iter().map(|c| c.dram.busy).sum::<u64>();
-        let moved = *dram as f64 / self.timing.costs.dram_byte.max(1e-12) * ctas as f64 / done;
         let written = self.stored_bytes();
         let (read, written) = match device {
             Some(d) => (d.read as f64, d.written as f64),
@@ -115,8 +111,9 @@ impl Engine<'_> {
             flops,
             tflops,
             of_peak,
+            scaled,
             cycles_per_tile: self.steps.cadence(),
-            ctas,
+            ctas: prog.grid.len() * prog.cluster as i64,
             ctas_of_core: share,
             waves: (share + resident - 1) / resident,
             shared_bytes,

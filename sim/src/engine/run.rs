@@ -60,6 +60,8 @@ pub(super) struct Seat<'p> {
     pub(super) landed: Vec<[u64; STREAM_KINDS]>,
     /// The last span drawn of each stream, by agent.
     pub(super) drawn: Vec<[Option<u32>; STREAM_KINDS]>,
+    /// Tiles that `clc` has for its cluster beside its own.
+    pub(super) tiles: u32,
     /// Wave of the launch its cluster belongs to; 0 at core fidelity.
     pub(super) wave: u32,
     /// Number of the cluster in this run.
@@ -91,6 +93,8 @@ pub(super) struct Engine<'p> {
     pub(super) more_tiles: Vec<i64>,
     pub(super) launched: u32,
     pub(super) retired: u32,
+    /// Tiles that `clc` handed out to clusters that ended.
+    pub(super) handed: u32,
     pub(super) broken: bool,
     /// The schedule it keeps to, if there is one.
     pub(super) turns: Option<Turns>,
@@ -197,6 +201,7 @@ fn run_unit(
         more_tiles,
         launched: 0,
         retired: 0,
+        handed: 0,
         broken: false,
         turns: options.schedule.as_ref().map(|s| Turns::new(s, agents)),
         events: 0,
@@ -229,6 +234,7 @@ impl<'p> Seat<'p> {
             waiters: Vec::new(),
             landed: Vec::new(),
             drawn: Vec::new(),
+            tiles: 0,
             wave: 0,
             number: 0,
             flights: Vec::new(),
@@ -299,6 +305,7 @@ impl<'p> Engine<'p> {
         let (mbars, meets, ctas) = world.objects();
         let start = now + self.timing.costs.cta_launch.ceil() as u64;
         let seat = &mut self.seats[s];
+        seat.tiles = world.tiles_left() as u32;
         seat.wave = self.timing.memory.as_ref().map_or(0, |m| (id / m.resident) as u32);
         seat.number = self.launched;
         self.launched += 1;
@@ -380,6 +387,7 @@ impl<'p> Engine<'p> {
         if !w.ended() || w.in_flight() > 0 {
             return;
         }
+        self.handed += seat.tiles - w.tiles_left() as u32;
         if let Some(r) = &self.recorder {
             let of_agents = seat.runs.iter().map(|run| run.last);
             let of_engines = seat.drawn.iter().flatten().copied();

@@ -94,21 +94,17 @@ impl<'p> Walker<'p> {
 
     fn walk(&mut self, a: AgentId, list: &mut Vec<Traffic>) -> Option<u64> {
         let w = &mut self.world;
-        let me = w.info[a as usize];
         let mut pc = w.agents[a as usize].pc;
         for n in 0..LIMIT {
             match &w.prog.code[pc as usize] {
                 Instr::End => return Some(n + 1),
                 Instr::Op { op: Op::Get { .. } | Op::NextTile { .. }, .. } => return None,
                 Instr::Op { op, .. } => {
-                    if let Some((_, store)) = global(w.prog, op) {
-                        // An operation of all lanes is done by the class that has nearly all of them.
-                        let split =
-                            if w.elected_at[pc as usize] { me.elected() } else { me.lanes != Some(Lanes::Elected) };
-                        if split && first_of_crew(op, me.warp) {
-                            let vars = w.vars[a as usize * w.frame..(a as usize + 1) * w.frame].into();
-                            list.push(Traffic { pc, agent: a, vars, store, progress: n as u32 });
-                        }
+                    if let Some((_, store)) = global(w.prog, op)
+                        && first_to_move(w, a, pc, op)
+                    {
+                        let vars = w.vars[a as usize * w.frame..(a as usize + 1) * w.frame].into();
+                        list.push(Traffic { pc, agent: a, vars, store, progress: n as u32 });
                     }
                     pc += 1;
                 }
@@ -146,7 +142,7 @@ impl<'p> Walker<'p> {
 }
 
 /// The place in global memory of a copy, and whether it is written.
-fn global<'o>(prog: &Program, op: &'o Op) -> Option<(&'o Place, bool)> {
+pub(super) fn global<'o>(prog: &Program, op: &'o Op) -> Option<(&'o Place, bool)> {
     let Op::Move { how, src, dst, .. } = op else { return None };
     match how {
         How::Load | How::Ldg | How::CpAsync | How::LdsDma | How::TmaLoad => Some((src, false)),
@@ -156,8 +152,17 @@ fn global<'o>(prog: &Program, op: &'o Op) -> Option<(&'o Place, bool)> {
     .filter(|(p, _)| prog.objects[p.obj as usize].class == Class::Global)
 }
 
-/// Whether a warp is the first of those that share the operation.
-fn first_of_crew(op: &Op, warp: u32) -> bool {
+/// Whether an agent is the first of those that share a copy.
+pub(super) fn first_to_move(w: &World<'_>, a: AgentId, pc: u32, op: &Op) -> bool {
     let Op::Move { crew, .. } = op else { return false };
-    *crew == 0 || crew.trailing_zeros() == warp
+    w.does_lanes(a, pc) && (*crew == 0 || crew.trailing_zeros() == w.info[a as usize].warp)
+}
+
+impl World<'_> {
+    /// Whether an agent does what lanes do for themselves: an operation of all lanes is done by the class that has nearly all
+    /// of them.
+    pub(super) fn does_lanes(&self, a: AgentId, pc: u32) -> bool {
+        let me = self.info[a as usize];
+        if self.elected_at[pc as usize] { me.elected() } else { me.lanes != Some(Lanes::Elected) }
+    }
 }

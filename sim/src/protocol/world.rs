@@ -281,6 +281,11 @@ impl<'p> World<'p> {
         &self.info
     }
 
+    /// Tiles that `clc` has left for it.
+    pub fn tiles_left(&self) -> usize {
+        self.more_tiles.len()
+    }
+
     /// The program it runs.
     pub fn program(&self) -> &'p Program {
         self.prog

@@ -1,0 +1,45 @@
+//! From the clusters simulated to the whole grid.
+
+use crate::protocol::{Shares, Tally, dram_bytes, flops};
+use crate::report::Outcome;
+
+use super::run::Engine;
+
+/// What the whole grid does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole {
+    /// Floating-point operations of its matrix instructions.
+    pub(super) flops: f64,
+    /// Bytes that pass DRAM, as a run at core fidelity has them.
+    pub(super) moved: f64,
+    /// Those are of the clusters simulated, as if the others did as much on average, which was not counted.
+    pub(super) scaled: bool,
+}
+
+impl Engine<'_> {
+    /// Clusters that do unequal work are counted by their control flow; others do as those simulated.
+    pub(super) fn whole(&self, outcome: &Outcome) -> Whole {
+        let prog = self.prog;
+        let ctas = prog.grid.len() * prog.cluster as i64;
+        // Units run the same number of clusters but for the tail. A tile that `clc` hands out stands for a cluster.
+        let clusters = self.retired.max(1) + self.handed;
+        let done = (clusters * prog.cluster) as f64;
+        let dram = self.cores.iter().map(|c| c.dram.busy).sum::<u64>();
+        let moved = dram as f64 / self.timing.costs.dram_byte.max(1e-12);
+        let as_these =
+            Whole { flops: self.flops * ctas as f64 / done, moved: moved * ctas as f64 / done, scaled: false };
+        if clusters as i64 == prog.grid.len() {
+            return as_these;
+        }
+        // A device's memory has counted every copy.
+        match Tally::new(prog, self.rules, self.timing.memory.is_none()).grid() {
+            Shares::Alike => as_these,
+            Shares::Differ(times) if *outcome == Outcome::Finished => Whole {
+                flops: flops(prog, &times),
+                moved: dram_bytes(prog, &times, &self.timing.misses),
+                scaled: false,
+            },
+            _ => Whole { scaled: true, ..as_these },
+        }
+    }
+}
