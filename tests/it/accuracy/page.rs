@@ -140,10 +140,14 @@ const REASONS: &str = "
   used to the last cycle there, hardware to nine tenths. The same shows, smaller, in every row between waiting and full. So two, three
   and four stages of 64x128 come out within 3 % of each other, and which is called the best hangs on a few cycles; hardware is
   17 % slower with two.
+* **`tma` with 64x128 and 128x128.** CTAs that read the same lines are merged on their way to L2 only while they ask within some 100 cycles of
+  each other. Triton's make descriptors before they load, for 2,900 to 6,000 cycles, and are not in step; the same kernels emitted with
+  equal prologues take 14 and 5 % fewer cycles, and as many as Triton's where their CTAs begin 1,000 to 2,000 apart
+  ([validation.md](validation.md#l2)).
 * **Two L2 halves just overfull** (BF16, tiles of 256 rows and columns together on the B200; 8192x8192x1024 on the H200): the cache
   here drops the least recently used tile and so loses everything at once; hardware loses some of it.
-* **Hits of tiles with 256 columns.** Requests of more than two SMs for one line are merged on their way to L2; here only those of
-  the two of a TPC. The lookups are too many by a quarter, so the hit rate is too high.
+* **Hits of tiles with 256 columns.** Requests for one line are merged on their way to L2 if they are of one GPC, four at most; here only
+  those of the two SMs of a TPC, but all of them. The lookups are too many by a quarter, so the hit rate is too high.
 * **512^3**: a launch of a few microseconds; the first pass through the instruction cache is not in the model.
 * **Clocks.** The measured rows of one kernel differ by up to 8 % between sessions with no change but the clock.
 
