@@ -122,9 +122,10 @@ fn operands(o: Binary, x: Number, y: Number) -> bool {
     }
 }
 
-/// Whether states are one state but for how far their numbers have moved. Clocks of a family are compared with each
-/// other and, where they are within `window` of the newest, subtracted: none may overtake another, now or later, and
-/// those within the window must move as the newest does.
+/// Whether states are one state but for how far their numbers have moved. What the world does with the clocks of a
+/// component is to compare them, to keep the larger of two, and to count on from the newest; those within `window` of the
+/// newest it also subtracts. So it goes on alike from states in which they are in one order, and those within the window as
+/// far from the newest. How far the others are from each other it cannot tell.
 pub(crate) fn states(runs: &[&Snapshot], window: i64) -> bool {
     let len = runs[0].entries.len();
     if runs.iter().any(|s| s.entries.len() != len) {
@@ -138,29 +139,30 @@ pub(crate) fn states(runs: &[&Snapshot], window: i64) -> bool {
     if runs[1..].iter().any(|s| !s.entries.iter().zip(&runs[0].entries).all(like)) {
         return false;
     }
-    // Different ones of each component; a state names few of them, and each often.
-    let mut clocks: Vec<Vec<Number>> = Vec::new();
-    let mut numbers = [0; RUNS];
+    // Different ones of each component, as each of the runs has them; a state names few of them, and each often.
+    let mut clocks: Vec<Vec<[i64; RUNS]>> = Vec::new();
     for (i, entry) in runs[0].entries.iter().enumerate() {
         // What variables and coordinates decide is looked at when they do.
         let Entry::Count(Family::Clock(c), _) = *entry else { continue };
-        for (x, s) in numbers.iter_mut().zip(runs) {
+        let mut clock = [0; RUNS];
+        for (x, s) in clock.iter_mut().zip(runs) {
             if let Entry::Count(_, n) = s.entries[i] {
                 *x = n;
             }
         }
-        let number = Number::of(&numbers[..runs.len()]);
         clocks.resize_with(clocks.len().max(c as usize + 1), Vec::new);
         let list = &mut clocks[c as usize];
-        if !list.iter().rev().any(|x| *x == number) {
-            list.push(number);
+        if !list.iter().rev().any(|x| *x == clock) {
+            list.push(clock);
         }
     }
+    let each = 0..runs.len();
     clocks.iter_mut().filter(|list| !list.is_empty()).all(|list| {
-        list.sort_unstable_by_key(|c| (c.first, c.by));
+        list.sort_unstable();
         let newest = list[list.len() - 1];
-        let near = |c: &&Number| c.first + window >= newest.first;
-        list.windows(2).all(|w| w[1].less(&w[0]).keeps_its_sign())
-            && list.iter().rev().take_while(near).all(|c| c.by == newest.by)
+        let back = |c: &[i64; RUNS], run: usize| newest[run] - c[run];
+        let near = |c: &&[i64; RUNS]| each.clone().any(|run| back(c, run) <= window);
+        list.windows(2).all(|w| each.clone().all(|run| w[0][run] < w[1][run]))
+            && list.iter().rev().take_while(near).all(|c| each.clone().all(|run| back(c, run) == back(c, 0)))
     })
 }

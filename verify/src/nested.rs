@@ -168,7 +168,7 @@ fn turned((here, at): &(Reached<'_>, Until), turns: usize) -> Result<(), String>
     let mut until = Until { watch: at.watch.on(&many[0]), left: turns };
     let alone = alone.go_on(Some(&mut until))?;
     let then = states(&alone.pairs[0]);
-    if alone.came != Came::Until || !like(&was, &then) || !like(&now, &then) {
+    if alone.came != Came::Until || !like(&was, &then) {
         return Err(no());
     }
     match here.with(vec![few.clone(), alone.pairs[0].clone()]).go_on(None)?.came {

@@ -281,7 +281,7 @@ impl<'p> Stretch<'p> {
             }
         }
         let then: Vec<Snapshot> = pairs.iter().map(|p| p[1].state()).collect();
-        if !like(&was, &then) || !like(&here, &then) || !squares(&here, &then, window) {
+        if !like(&was, &then) || !squares(&here, &then, window) {
             return None;
         }
         Some(Reached { pairs, watches, came: Came::Until }.together(until))
