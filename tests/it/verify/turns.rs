@@ -205,7 +205,7 @@ fn ctas_that_share_jobs_evenly_are_one_class_while_nothing_else_tells_them_apart
     let told_apart = [
         ("cta.id < 3", "the last CTA hangs"),
         ("cta.id >= 3 - tiles", "alike for all at three steps, not at two"),
-        ("cta.id + 4 * tiles >= turns", "alike for all at four turns, not at five"),
+        ("cta.id >= (jobs - 8) / 4", "alike for all at two turns, not at three"),
         ("job < jobs - 1", "the last job of the last CTA"),
         ("job != 5", "one job of one CTA"),
     ];
