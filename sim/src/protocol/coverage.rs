@@ -1,10 +1,11 @@
 //! Coverage: every K-tile is accumulated exactly once in every piece, every output piece is stored once.
 //!
 //! Two operands are contracted over the dimension whose name both have (`A: [m, k]` and `B: [k, n]`: `k`). Where an
-//! operand is no tile of a global matrix (attention's probabilities) only repetitions of the other are checked.
+//! operand is no tile of a global matrix (attention's probabilities) only repetitions of the other are checked. A K-tile past
+//! the end is none: it may be added only where its copies fill in zeros.
 
 use crate::code::Code;
-use crate::ir::{Class, ObjId};
+use crate::ir::{Class, How, Instr, ObjId, Op};
 
 use super::AgentId;
 use super::memory::{Foot, TileKey};
@@ -98,6 +99,17 @@ impl World<'_> {
             self.find(Code::SumBlocks, a, pc, message, None);
             return;
         }
+        if r.left.0 >= r.extent && ![x.obj, y.obj].iter().all(|obj| self.zero_filled(*obj)) {
+            let message = format!(
+                "multiplies elements {}..{} of `{}`, which has {}: what was loaded there is not of the matrix",
+                r.left.0,
+                r.left.1,
+                self.dim_name(r.dim),
+                r.extent
+            );
+            self.find(Code::SumBlocks, a, pc, message, None);
+            return;
+        }
         let granule = r.left.1 - r.left.0;
         let mut twice = false;
         for p in self.each_piece(a, acc) {
@@ -128,6 +140,15 @@ impl World<'_> {
             );
             self.find(Code::SumBlocks, a, pc, message, None);
         }
+    }
+
+    /// Whether what is loaded past the end of a matrix is zeros: only TMA looks where it ends (PTX, tensor maps: out of bounds).
+    fn zero_filled(&self, obj: ObjId) -> bool {
+        let copies = self.prog.code.iter().filter_map(|i| match i {
+            Instr::Op { op: Op::Move { how, src, .. }, .. } if src.obj == obj => Some(*how),
+            _ => None,
+        });
+        copies.clone().count() > 0 && copies.clone().all(|how| how == How::TmaLoad)
     }
 
     /// Clears an accumulator.

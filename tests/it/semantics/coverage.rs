@@ -46,6 +46,36 @@ fn a_k_tile_missing() {
 }
 
 #[test]
+fn a_k_tile_past_the_end() {
+    let head = "
+          grid 1  warps 1
+          global A: f16[64, 128]   global B: f16[128, 64]   global C: f16[64, 64]
+          shared a[5]: f16[64, 32]   shared b[5]: f16[32, 64]
+          reg acc: f32[64, 64]
+          mbar full (1)
+          all:";
+    let loads = "
+            for i in 0..5: load A[0, i] -> a[i];  load B[i, 0] -> b[i]
+            barrier
+            zero acc
+            for i in 0..5: mma a[i], b[i] -> acc    //~ coverage
+            store acc -> C[0, 0]";
+    let r = check("a100", &format!("{head}{loads}"));
+    assert!(message(&r, "not of the matrix").contains("elements 128..160 of `k`, which has 128"));
+    // TMA fills in zeros.
+    let tma = "
+            elect: init full
+            barrier
+            elect: arrive full expect 5 * (bytes(a) + bytes(b))
+            elect: for i in 0..5: tma A[0, i] -> a[i] signals full;  tma B[i, 0] -> b[i] signals full
+            wait full for 0
+            zero acc
+            for i in 0..5: mma a[i], b[i] -> acc
+            store acc -> C[0, 0]";
+    check("h200", &format!("{head}{tma}"));
+}
+
+#[test]
 fn operands_of_different_k_tiles() {
     gemm(
         "for i in 0..4: mma a[i].rows(warp, 2), b[3 - i] -> acc    //~ coverage",
