@@ -64,7 +64,7 @@ fn a_k_tile_past_the_end() {
     assert!(message(&r, "not of the matrix").contains("elements 128..160 of"));
     // TMA fills in zeros.
     let tma = "
-            elect: init full
+            elect: init full;  fence mbarrier_init
             barrier
             elect: arrive full expect 5 * (bytes(a) + bytes(b))
             elect: for i in 0..5: tma A[0, i] -> a[i] signals full;  tma B[i, 0] -> b[i] signals full
