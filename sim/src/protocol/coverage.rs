@@ -46,6 +46,11 @@ pub(super) struct Stored {
 }
 
 impl Sum {
+    /// Granules added.
+    fn done(&self) -> u32 {
+        self.seen.iter().map(|w| w.count_ones()).sum()
+    }
+
     /// What repeats while it grows: the depth of a step, and the dimension summed over.
     pub(super) fn kind(&self) -> [u64; 2] {
         [self.granule as u64, (self.dim.0 as u64) << 8 | self.dim.1 as u64]
@@ -158,11 +163,15 @@ impl World<'_> {
         }
     }
 
-    /// Copies what was summed into another accumulator's pieces (`tmem.ld acc -> r`).
+    /// Copies what was summed with the values, to other registers or through shared memory; of several pieces, what has the
+    /// fewest blocks. What comes from global memory is no sum.
     pub(super) fn carry_sum(&mut self, a: AgentId, from: &Foot, to: &Foot) {
-        let sum = self.each_piece(a, from).next().map(|p| self.sums[p].clone()).unwrap_or_default();
+        let sums = self.each_piece(a, from).filter(|_| !self.is_global(from.obj)).map(|p| &self.sums[p]);
+        let sum = sums.filter(|s| s.granule > 0).min_by_key(|s| s.done()).cloned().unwrap_or_default();
         for p in self.each_piece(a, to) {
-            self.sums[p].clone_from(&sum);
+            if self.sums[p].granule > 0 || sum.granule > 0 {
+                self.sums[p].clone_from(&sum);
+            }
         }
     }
 
@@ -170,8 +179,7 @@ impl World<'_> {
     pub(super) fn check_sum(&mut self, a: AgentId, pc: u32, acc: &Foot) {
         let missing = self.each_piece(a, acc).find_map(|p| {
             let s = &self.sums[p];
-            let done: u32 = s.seen.iter().map(|w| w.count_ones()).sum();
-            (s.granule > 0 && done < s.granules).then_some((s.dim, done, s.granules))
+            (s.granule > 0 && s.done() < s.granules).then_some((s.dim, s.done(), s.granules))
         });
         if let Some((dim, done, all)) = missing {
             let message =

@@ -30,6 +30,9 @@ impl World<'_> {
         let mut did = self.measure(*how, &e, *dequant, *batch);
         let tile = self.copied(a, &e.src, &e.dst);
         did.tile = Some(tile);
+        if self.prog.objects[e.dst.obj as usize].class != Class::Global {
+            self.carry_sum(a, &e.src, &e.dst);
+        }
         let auto = self.prog.waits == Waits::Auto;
         match how {
             How::Load => {
@@ -88,7 +91,6 @@ impl World<'_> {
                 let x = self.tensor_access(a, pc, *how, x);
                 self.check_read(a, self.agent_row(a), &e.src, Access { generic: true, ..x });
                 self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
-                self.carry_sum(a, &e.src, &e.dst);
                 did.flights.push(self.launch(f));
             }
         }
@@ -244,6 +246,7 @@ impl World<'_> {
     /// `cp.async.bulk.tensor` to global memory, in the thread's bulk groups.
     fn tma_store(&mut self, a: AgentId, pc: u32, src: &Place, e: &Ends, did: &mut MoveDid) -> Result<(), Blocked> {
         self.expect_tile(a, pc, src, &e.src)?;
+        self.check_sum(a, pc, &e.src);
         let (x, read) = self.start_move(a, pc, StreamKind::BulkRead, 1);
         self.check_read(a, self.agent_row(a), &e.src, Access { generic: false, ..x });
         let (_, write) = self.start_move(a, pc, StreamKind::Bulk, 1);

@@ -7,8 +7,9 @@
 //!
 //! A row has two halves: what happened before, and of that, what a proxy fence on the way covers (`fence async` copies
 //! the first into the second; at the level `strict` only what its own agent did, so that the writer itself must fence
-//! before it lets others know). In a cluster it has another part: what came before in time, visible or not. A copy that
-//! another CTA issued tells whoever waits for it that its issuer had got that far, and shows none of the issuer's data;
+//! before it lets others know). In a cluster, and with `cp.arrive`, it has another part: what came before in time, visible or
+//! not. A copy that another CTA issued tells whoever waits for it that its issuer had got that far, and shows none of the
+//! issuer's data, nor does an arrival that follows copies show more than them;
 //! which phase an arrival counts in, and whether a waiter can be late, are questions about time alone. With tensor memory
 //! it has one more: what a `tcgen05.fence::before_thread_sync` on the way covers. Joining rows joins all parts.
 
@@ -117,6 +118,17 @@ impl Rows {
             for k in part * self.n..(part + 1) * self.n {
                 self.cells[i + k] = self.cells[i + k].max(self.cells[f + k]);
             }
+        }
+    }
+
+    /// Of what came before, only that it did is known.
+    pub(super) fn forget(&mut self, r: RowId) {
+        if self.off {
+            return;
+        }
+        let (start, n, timed) = (self.range(r).start, self.n, self.timed);
+        for part in (0..self.parts).filter(|part| Some(*part) != timed) {
+            self.cells[start + part * n..start + (part + 1) * n].fill(0);
         }
     }
 

@@ -146,7 +146,10 @@ impl World<'_> {
                     self.mbars[ix as usize].pending += lanes;
                 }
                 let epoch = self.start(a, StreamKind::Cp, 1);
-                let row = self.released(a, Some(epoch));
+                let row = self.released(a, None);
+                // It tracks the thread's copies and nothing else (PTX, cp.async.mbarrier.arrive).
+                self.rows.forget(row);
+                self.rows.raise(row, epoch.comp, epoch.clock);
                 if !noinc {
                     // What it adds to the count is in time only if another arrival of the phase comes behind it; its own,
                     // which `row` goes with, does not tell.

@@ -59,6 +59,11 @@ pub(super) fn reads_by_async_proxy(prog: &Program) -> bool {
     })
 }
 
+/// Whether a barrier counts copies (`cp.arrive`): who waits for it learns how far their thread had got, and sees only them.
+pub(super) fn arrives_behind_copies(prog: &Program) -> bool {
+    prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::CpArrive { .. }, .. }))
+}
+
 /// Whether anything uses tensor memory.
 pub(super) fn uses_tensor_memory(prog: &Program) -> bool {
     prog.objects.iter().any(|o| o.class == Class::Tmem)

@@ -218,7 +218,8 @@ impl<'p> World<'p> {
         let asked = |on: bool, by: fn(&Program) -> bool| on && by(prog);
         let tensor_fences = asked(rules.fences.tcgen05 != Level::Off, setup::uses_tensor_memory);
         let row_count = n + 2 * mbars as usize + 2 * meets.len() + if tensor_fences { n } else { 0 };
-        let mut rows = Rows::new(comps as usize, row_count, prog.cluster > 1, tensor_fences);
+        let timed = prog.cluster > 1 || setup::arrives_behind_copies(prog);
+        let mut rows = Rows::new(comps as usize, row_count, timed, tensor_fences);
         for a in 0..n {
             rows.tick(a as RowId, a as u32);
         }

@@ -221,3 +221,27 @@ fn without_noinc_and_without_an_arrival_the_phase_stays_open() {
         ",
     );
 }
+
+#[test]
+fn an_arrival_behind_copies_releases_no_ordinary_stores() {
+    // `cp.async.mbarrier.arrive` tracks the thread's copies and nothing else.
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          global A: f16[64, 64]
+          shared a: f16[64, 64]   shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar full (32)
+          warp 0: init full
+          all: barrier
+          warp 0:
+            sts r -> s
+            cp A[0, 0] -> a
+            cp.arrive full noinc
+          warp 1:
+            wait full for 0
+            lds s -> r    //~ RAW race
+        ",
+    );
+}

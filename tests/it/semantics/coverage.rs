@@ -140,3 +140,24 @@ fn square_matrices_are_contracted_where_both_cover_the_same() {
         ",
     );
 }
+
+#[test]
+fn a_sum_is_followed_through_shared_memory() {
+    // Half of the K-tiles are missing.
+    check(
+        "a100",
+        "
+          grid 1  warps 1
+          global A: f16[64, 64]   global B: f16[64, 64]   global C: f16[64, 64]
+          shared a: f16[64, 32]   shared b: f16[32, 64]   shared c: f32[64, 64]
+          reg acc: f32[64, 64], out: f32[64, 64]
+          all:
+            load A[0, 0] -> a;  load B[0, 0] -> b
+            zero acc
+            mma a, b -> acc
+            sts acc -> c
+            lds c -> out
+            store out -> C[0, 0]    //~ coverage
+        ",
+    );
+}
