@@ -3,8 +3,8 @@
 use crate::suggest;
 use warpline_sim::machine::{KEYS, Key, Kind, Machine, Param, key_named};
 
-/// Where a number set here says it is from.
-const SOURCE: &str = "set on the command line";
+/// Where a number that [`apply`] set says it is from.
+pub const SET: &str = "set on the command line";
 
 /// Sets one number of a machine, for `--set machine.dram.gbps=4000`.
 ///
@@ -17,7 +17,7 @@ pub fn apply(machine: &mut Machine, key: &str, value: f64) -> Result<(), String>
         return Err(format!("`{}` cannot be {value}: a number of {} from 0 up is needed", found.key, found.unit));
     }
     let param =
-        Param { value, unit: found.unit.to_string(), kind: Kind::Estimated, source: SOURCE.to_string(), spread: None };
+        Param { value, unit: found.unit.to_string(), kind: Kind::Estimated, source: SET.to_string(), spread: None };
     machine.params.insert(found.key.to_string(), param);
     Ok(())
 }

@@ -29,7 +29,7 @@ mod entry;
 mod parse;
 mod suggest;
 
-pub use apply::apply;
+pub use apply::{SET, apply};
 pub use describe::{Row, describe, render};
 pub use parse::parse;
 

@@ -181,6 +181,7 @@ fn absence_is_a_fact() {
         ("memory.dram_far_latency", &["h200"]),
         ("clock.latency_mhz", &["h200"]),
         ("clock.l2_mhz", &["h200"]),
+        ("clock.sustained_", &["h200"]),
         ("launch.device_us", &["h200"]),
     ];
     for (prefix, with) in table {

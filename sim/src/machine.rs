@@ -109,6 +109,12 @@ pub const KEYS: &[Key] = &[
     ),
     key("clock.l2_mhz", "MHz", "clock of the L2 slices, where it is not the cores'"),
     key("clock.peak_mhz", "MHz", "clock behind the vendor's peak figure"),
+    key("clock.sustained_idle_mhz", "MHz", "clock that a long kernel keeps whose tensor cores idle"),
+    key(
+        "clock.sustained_full_mhz",
+        "MHz",
+        "clock that a long kernel keeps at the tensor cores' full rate; in between the clock is in proportion",
+    ),
     key("core.count", "cores", "cores: SM, CU, GPU core"),
     key("core.schedulers", "schedulers", "warp schedulers of a core, one instruction a cycle each"),
     key("core.warp_size", "threads", "threads of a warp, simdgroup or wave"),
