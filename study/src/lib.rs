@@ -6,6 +6,7 @@
 //!   critical  the chain of causes that a run's end rests on, as shares of the time
 //!   period    the steady period from the dependences alone, beside what the engine found
 //!   whatif    each number of the machine scaled in turn, ranked by what a run would gain
+//!   clock     the clock that a run keeps, where the machine says how it falls with the tensor cores' work
 //!   sweep     values varied, one run a point: shards, resuming, joining the parts
 //! ```
 //!
@@ -14,6 +15,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may panic"))]
 
+pub mod clock;
 pub mod compare;
 pub mod critical;
 pub mod numbers;
