@@ -10,12 +10,14 @@ use warpline_sim::ir::Site;
 use warpline_sim::machine::Machine;
 use warpline_sim::report::{Finding, Outcome, Waiting};
 use warpline_sim::timeline::What;
+use warpline_study::clock::End;
 use warpline_study::critical::{Part, Who};
 use warpline_viz::words;
 
 use crate::claims::Judged;
 use crate::critical::Path;
 use crate::failure::Failure;
+use crate::load::Loaded;
 use crate::show::Neighbour;
 use crate::simulate::Ran;
 
@@ -36,6 +38,7 @@ struct RunObject<'a> {
     lets: BTreeMap<&'a str, i64>,
     fences: BTreeMap<&'static str, &'static str>,
     fidelity: &'static str,
+    clock: ClockObject,
     outcome: &'static str,
     cycles: f64,
     launch_cycles: f64,
@@ -68,6 +71,34 @@ struct RunObject<'a> {
     machine_numbers: KindsObject,
     claims: &'a [Judged],
     beside: Vec<BesideObject<'a>>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct ClockObject {
+    mhz: Option<f64>,
+    model: &'static str,
+    end: Option<&'static str>,
+    share: Option<f64>,
+    line: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    runs: Option<u32>,
+}
+
+/// The clock of a run, and what is known of one that was looked for.
+pub(crate) fn clock(s: &Loaded) -> ClockObject {
+    let found = s.sustained;
+    let line = found.filter(|f| f.end != End::Unfinished);
+    ClockObject {
+        mhz: s.machine.get("clock.mhz"),
+        model: if found.is_some() { "sustained" } else { "given" },
+        end: found.map(|f| f.end.name()),
+        share: line.map(|f| f.share),
+        line: line.map(|f| f.line),
+        low: line.map(|f| f.range.0),
+        high: line.map(|f| f.range.1),
+        runs: found.map(|f| f.runs),
+    }
 }
 
 #[derive(Serialize)]
@@ -171,6 +202,7 @@ struct BesideObject<'a> {
     error: Option<&'a str>,
     outcome: Option<&'static str>,
     machine: Option<&'a str>,
+    clock_mhz: Option<f64>,
     cycles: Option<f64>,
     cycles_per_tile: Option<f64>,
     time_us: Option<f64>,
@@ -239,6 +271,7 @@ pub(crate) fn run(ran: &Ran, path: Option<&Path>, others: &[Neighbour], claims: 
         lets: p.lets.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
         fences: ran.subject.fences.list().into(),
         fidelity: r.fidelity.name(),
+        clock: clock(s),
         outcome: outcome(ran),
         cycles: r.cycles,
         launch_cycles: r.launch_cycles,
@@ -352,6 +385,7 @@ fn beside(n: &Neighbour) -> BesideObject<'_> {
         error,
         outcome: ran.map(outcome),
         machine: ran.map(|ran| ran.subject.machine.name.as_str()),
+        clock_mhz: ran.and_then(|ran| ran.subject.machine.get("clock.mhz")),
         cycles: r.map(|r| r.cycles),
         cycles_per_tile: r.and_then(|r| r.cycles_per_tile),
         time_us: r.map(|r| r.time_us),

@@ -26,6 +26,8 @@ struct CompareObject<'a> {
 struct RunObject<'a> {
     scenario: &'a str,
     machine: Option<&'a str>,
+    clock_mhz: Option<f64>,
+    clock_end: Option<&'static str>,
     cycles: f64,
     time_us: f64,
     bottleneck: Option<&'a str>,
@@ -73,6 +75,8 @@ pub(crate) fn compare(two: [&Recorded; 2], c: &Comparison) -> Result<String, Fai
     let [a, b] = [0, 1].map(|i| RunObject {
         scenario: &two[i].name,
         machine: two[i].ran.as_ref().map(|r| r.subject.machine.name.as_str()),
+        clock_mhz: two[i].ran.as_ref().and_then(|r| r.subject.machine.get("clock.mhz")),
+        clock_end: two[i].ran.as_ref().and_then(|r| r.subject.sustained).map(|s| s.end.name()),
         cycles: c.cycles[i],
         time_us: c.time_us[i],
         bottleneck: two[i].ran.as_ref().map(|r| r.report.bottleneck.as_str()),

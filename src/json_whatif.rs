@@ -4,7 +4,7 @@ use serde::Serialize;
 use warpline_study::whatif::{Change, Row};
 
 use crate::failure::Failure;
-use crate::json::text;
+use crate::json::{self, ClockObject, text};
 use crate::simulate::Ran;
 
 /// Schema of `warpline whatif --json`.
@@ -15,6 +15,7 @@ struct WhatifObject<'a> {
     schema: &'static str,
     scenario: &'a str,
     machine: &'a str,
+    clock: ClockObject,
     cycles: f64,
     rows: Vec<RowObject<'a>>,
 }
@@ -45,6 +46,7 @@ pub(crate) fn whatif(ran: &Ran, rows: &[Row]) -> Result<String, Failure> {
         schema: WHATIF,
         scenario: &ran.subject.name,
         machine: &ran.subject.machine.name,
+        clock: json::clock(&ran.subject),
         cycles: base,
         rows: rows.iter().map(|row| object(row, base)).collect(),
     })

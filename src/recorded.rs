@@ -9,7 +9,7 @@ use warpline_sim::timeline::{TICKS, Timeline};
 use warpline_study::compare::Side;
 use warpline_viz::trace::read;
 
-use crate::cli::{Second, Setting, Subject};
+use crate::cli::{Clock, Second, Setting, Subject};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::load::{self, Loaded};
@@ -73,6 +73,7 @@ pub(crate) fn open(subject: &Subject, console: &mut Console) -> Result<Recorded,
             ("--set", !subject.set.is_empty()),
             ("--fence", !subject.fence.is_empty()),
             ("--schedule", subject.schedule.is_some()),
+            ("--clock", subject.clock == Clock::Sustained),
         ];
         if let Some((flag, _)) = given.iter().find(|g| g.1) {
             return Err(Failure::new(format!("`{}` is a saved trace, so {flag} can change nothing", subject.scenario)));

@@ -6,6 +6,7 @@ use warpline_sim::diag::Diagnostic;
 use warpline_sim::machine::Machine;
 use warpline_sim::report::Outcome;
 use warpline_sim::{Report, RunError, RunOptions};
+use warpline_study::clock::{self, End, Sustained};
 
 use crate::console::Console;
 use crate::diagnose::span_of;
@@ -23,8 +24,10 @@ pub(crate) struct Ran {
 impl Ran {
     /// A fault outranks a limit: what was found is true however far the run got.
     pub(crate) fn status(&self) -> Status {
+        let open = self.subject.sustained.is_some_and(|s| s.end == End::Open);
         match self.report.outcome {
             _ if self.report.faults().next().is_some() => Status::Violated,
+            Outcome::Finished if open => Status::GaveUp,
             Outcome::Finished | Outcome::Stopped => Status::Holds,
             Outcome::Hung(_) | Outcome::Broken => Status::Violated,
             Outcome::Limit => Status::GaveUp,
@@ -33,21 +36,43 @@ impl Ran {
 }
 
 /// Runs it, with a record of at most `spans` spans if asked for, and a sign of life.
-pub(crate) fn simulate(console: &Console, subject: Loaded, spans: Option<usize>) -> Result<Ran, Failure> {
+pub(crate) fn simulate(console: &Console, mut subject: Loaded, spans: Option<usize>) -> Result<Ran, Failure> {
     let progress = Progress::start(console.look.progress, format!("running {}", subject.name));
     let start = Instant::now();
-    let result = execute(&subject, spans);
+    let result = at_its_clock(&subject, spans);
     let wall_s = start.elapsed().as_secs_f64();
     drop(progress);
     match result {
-        Ok(report) => Ok(Ran { subject, report, wall_s }),
+        Ok((report, sustained)) => {
+            if let Some(s) = sustained {
+                subject.machine = clock::at(&subject.machine, s.mhz);
+                subject.sustained = sustained;
+            }
+            Ok(Ran { subject, report, wall_s })
+        }
         Err(error) => Err(refused(&subject, error)),
     }
 }
 
 /// Runs it, as its scenario and the command line say.
 pub(crate) fn execute(subject: &Loaded, spans: Option<usize>) -> Result<Report, RunError> {
-    execute_on(subject, &subject.machine, spans)
+    at_its_clock(subject, spans).map(|(report, _)| report)
+}
+
+/// The same, with the clock where it was to be found. What keeps to a schedule has no time of its own.
+pub(crate) fn at_its_clock(subject: &Loaded, spans: Option<usize>) -> Result<(Report, Option<Sustained>), RunError> {
+    let machine = &subject.machine;
+    let Some(line) = subject.line.filter(|_| subject.sustained.is_none() && subject.schedule.is_none()) else {
+        return Ok((execute_on(subject, machine, spans)?, None));
+    };
+    let first = machine.get("clock.mhz").unwrap_or(line.mhz(0.0));
+    let (found, report) = clock::settle(&line, first, |mhz| execute_on(subject, &clock::at(machine, mhz), None))?;
+    // Looking for it takes no record.
+    let report = match spans {
+        Some(_) => execute_on(subject, &clock::at(machine, found.mhz), spans)?,
+        None => report,
+    };
+    Ok((report, Some(found)))
 }
 
 /// The same on another machine.

@@ -6,16 +6,18 @@ use std::time::{Duration, Instant};
 
 use warpline_sim::RunError;
 use warpline_sim::report::{self, Report};
+use warpline_study::clock::{End, Sustained};
 use warpline_study::numbers::{metric_named, numbers};
 use warpline_study::sweep::{self, Outcome, Part, Plan, Row, Shard, Value};
 
-use crate::cli::{self, Setting, Subject};
+use crate::cli::{self, Clock, Setting, Subject};
 use crate::console::Console;
 use crate::failure::{Failure, Sources};
 use crate::load::{self, Loaded};
 use crate::output;
 use crate::progress::Progress;
-use crate::simulate::{execute, refused};
+use crate::show;
+use crate::simulate::{at_its_clock, refused};
 
 /// How often the file of an interrupted sweep is brought up to date.
 const SAVE: Duration = Duration::from_secs(1);
@@ -87,6 +89,7 @@ fn settings(args: &cli::Sweep) -> Vec<String> {
         Setting::Machine(key, v) => format!("--set machine.{key}={v}"),
     }));
     out.extend(s.fence.iter().map(|f| format!("--fence {}={}", f.rule, f.level)));
+    out.extend((s.clock == Clock::Sustained).then(|| "--clock sustained".to_string()));
     out.extend(s.no_skip.then(|| "--no-skip".to_string()));
     out.extend(s.max_events.map(|n| format!("--max-events {n}")));
     out.extend(own_metrics(args).map(|m| format!("--metric {m}")));
@@ -95,11 +98,11 @@ fn settings(args: &cli::Sweep) -> Vec<String> {
 
 /// Metrics asked for that not every row has.
 fn own_metrics(args: &cli::Sweep) -> impl Iterator<Item = &str> {
-    args.output.metric.iter().map(String::as_str).filter(|m| metric_named(m).is_none() && !AGAINST.contains(m))
+    args.output.metric.iter().map(String::as_str).filter(|m| metric_named(m).is_none() && !ADDED.contains(m))
 }
 
-/// Numbers that a second run at every point adds.
-const AGAINST: [&str; 3] = ["against_cycles", "against_time_us", "speedup"];
+/// Numbers that a second run at every point adds, and that a clock that is looked for does.
+const ADDED: [&str; 4] = ["against_cycles", "against_time_us", "speedup", "clock_mhz"];
 
 /// The version, and a digest of everything that goes in: of the first point that compiles, for each scenario and machine.
 fn inputs(args: &cli::Sweep, plan: &Plan) -> Result<String, Failure> {
@@ -177,14 +180,21 @@ fn one(args: &cli::Sweep, plan: &Plan, i: usize) -> Result<Row, Failure> {
         Err(failure @ Failure::Input { .. }) => return Ok(Row::infeasible("kernel", failure.in_a_line())),
         Err(failure) => return Err(failure),
     };
-    let report = match execute(&loaded, None) {
-        Ok(report) => report,
+    let (report, clock) = match at_its_clock(&loaded, None) {
+        Ok(found) => found,
         Err(error) => return Ok(Row::infeasible(&limit(&error), refused(&loaded, error).in_a_line())),
     };
     let mut row = row(&loaded, &report, args);
+    if let Some(clock) = clock {
+        row.numbers.insert("clock_mhz".into(), clock.mhz);
+        if clock.end == End::Open && row.outcome == Outcome::Fine {
+            (row.outcome, row.message) = (Outcome::GaveUp, format!("clock {}", show::clock(&clock)));
+        }
+    }
     match with(args, &loaded, &subject) {
         Ok(Some(other)) => {
-            let theirs = execute(&other, None).ok().filter(Report::clean);
+            let settled = |clock: Option<Sustained>| clock.is_none_or(|c| c.end != End::Open);
+            let theirs = at_its_clock(&other, None).ok().filter(|(r, clock)| r.clean() && settled(*clock)).map(|t| t.0);
             if let Some(theirs) = theirs.filter(|_| row.outcome == Outcome::Fine) {
                 row.numbers.insert("against_cycles".into(), theirs.cycles);
                 row.numbers.insert("against_time_us".into(), theirs.time_us);

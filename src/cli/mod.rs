@@ -123,6 +123,11 @@ pub struct Subject {
     #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Input")]
     pub fidelity: Option<Fidelity>,
 
+    /// The clock: the number that the machine file or --set gives, or the one that a long kernel keeps under its tensor
+    /// load, by the machine's line (docs/cli.md has its error)
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "given", help_heading = "Input")]
+    pub clock: Clock,
+
     /// Simulate every CTA, also where the state of a core recurs exactly
     #[arg(long, help_heading = "Input")]
     pub no_skip: bool,
@@ -145,11 +150,21 @@ impl Subject {
             set: Vec::new(),
             fence: Vec::new(),
             fidelity: None,
+            clock: Clock::Given,
             no_skip: false,
             max_events: None,
             schedule: None,
         }
     }
+}
+
+/// Where a run's clock is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Clock {
+    /// The number given
+    Given,
+    /// The one that the run's share of the tensor cores' rate leaves, found run by run
+    Sustained,
 }
 
 /// How much of the machine a run looks at.

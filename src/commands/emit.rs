@@ -5,13 +5,16 @@ use std::path::Path;
 use warpline_emit::Unsupported;
 use warpline_sim::machine::{Machine, Vendor};
 
-use crate::cli::{Emit, Target};
+use crate::cli::{Clock, Emit, Target};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::simulate::at_site;
 use crate::{load, output};
 
 pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Failure> {
+    if args.subject.clock == Clock::Sustained {
+        return Err(Failure::new("emit writes a kernel and runs none, so there is no clock for --clock to look for"));
+    }
     let loaded = load::load(&args.subject)?;
     sensible(args.target, &loaded.machine)?;
     let meant = loaded.program.clone();

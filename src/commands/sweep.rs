@@ -64,7 +64,16 @@ fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Failure> {
         (false, false) => "cycles",
     };
     let mut names = vec![first.to_string()];
-    let more = ["time_us", "against_time_us", "cycles", "tflops", "cycles_per_tile", "ctas_per_core", "shared_bytes"];
+    let more = [
+        "time_us",
+        "against_time_us",
+        "clock_mhz",
+        "cycles",
+        "tflops",
+        "cycles_per_tile",
+        "ctas_per_core",
+        "shared_bytes",
+    ];
     names.extend(more.into_iter().filter(|m| *m != first && has(m)).map(str::to_string));
     names.retain(|n| timed || !["time_us", "tflops", "against_time_us"].contains(&n.as_str()));
     Ok(names)

@@ -15,12 +15,13 @@ use warpline_scenarios::{Beside, Claim, Expect, Inputs, Scenario, Text};
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::Fences;
 use warpline_sim::ir::Program;
-use warpline_sim::machine::Machine;
+use warpline_sim::machine::{Machine, Vendor};
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::Fidelity;
 use warpline_sim::schedule::Schedule;
+use warpline_study::clock::{Line, Sustained};
 
-use crate::cli::{Proof, Setting, Subject};
+use crate::cli::{Clock, Proof, Setting, Subject};
 use crate::failure::{Failure, Sources};
 use crate::schedule;
 use library::{Library, Place, Values};
@@ -59,6 +60,10 @@ pub(crate) struct Loaded {
     pub(crate) warm_l2: bool,
     /// How much of the machine a run looks at.
     pub(crate) fidelity: Fidelity,
+    /// Where its clock is to be found, the line to find it by.
+    pub(crate) line: Option<Line>,
+    /// The clock found; `machine` has it then.
+    pub(crate) sustained: Option<Sustained>,
     /// How strictly fences are asked for.
     pub(crate) fences: Fences,
     pub(crate) max_events: Option<u64>,
@@ -215,7 +220,36 @@ fn asked(mut loaded: Loaded, subject: &Subject) -> Result<Loaded, Failure> {
         loaded.fences.set(&f.rule, &f.level).map_err(|e| Failure::new(e.to_string()))?;
     }
     let fidelity = subject.fidelity.map_or(loaded.fidelity, Into::into);
-    Ok(Loaded { skip_repeats: !subject.no_skip, max_events: subject.max_events, fidelity, ..loaded })
+    let line = match subject.clock {
+        Clock::Given => None,
+        Clock::Sustained => Some(line(&loaded.machine, subject)?),
+    };
+    Ok(Loaded { line, skip_repeats: !subject.no_skip, max_events: subject.max_events, fidelity, ..loaded })
+}
+
+/// The machine's line for the sustained clock. What gives a clock as well contradicts it.
+fn line(machine: &Machine, subject: &Subject) -> Result<Line, Failure> {
+    if subject.schedule.is_some() {
+        return Err(Failure::new(
+            "what keeps to a schedule has no time of its own, so --clock sustained has none to look at",
+        ));
+    }
+    if machine.params.get("clock.mhz").is_some_and(|p| p.source == warpline_models::SET) {
+        let message =
+            "--clock sustained looks for the clock, and clock.mhz is set as well, by --set or by the scenario";
+        return Err(Failure::with_help(message, "leave one of the two out"));
+    }
+    Line::of(machine).map_err(|missing| {
+        let have = |m: &Machine| m.vendor != Vendor::Paper && Line::of(m).is_ok();
+        let all =
+            warpline_models::names().into_iter().filter(|n| warpline_models::embedded(n).as_ref().is_some_and(have));
+        let with: Vec<&str> = all.collect();
+        let help = "elsewhere the clock is given, by the machine file or by `--set machine.clock.mhz=VALUE`";
+        Failure::with_help(
+            missing.to_string(),
+            format!("of the built-in machines {} has such a line; {help}", with.join(", ")),
+        )
+    })
 }
 
 /// What to call a run beside another: the name it is given, or what is different about it.
@@ -355,6 +389,8 @@ fn assemble(
         skip_repeats: true,
         warm_l2,
         fidelity,
+        line: None,
+        sustained: None,
         fences,
         max_events: None,
         schedule: None,
@@ -398,6 +434,8 @@ impl Loaded {
             skip_repeats: true,
             warm_l2: false,
             fidelity: Fidelity::default(),
+            line: None,
+            sustained: None,
             fences: Fences::default(),
             max_events: None,
             schedule: None,

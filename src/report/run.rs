@@ -36,6 +36,9 @@ pub(super) fn numbers(ran: &Ran) -> String {
         Outcome::Limit => "the limit of events was reached",
         Outcome::Stopped => "the schedule ends",
     };
+    if let Some(s) = ran.subject.sustained {
+        rows.push(("Clock", show::clock(&s)));
+    }
     let us = if r.time_us > 0.0 { format!(", {} µs", short(r.time_us)) } else { String::new() };
     rows.push(("Outcome", ended.to_string()));
     rows.push(("Time", format!("{} cycles{us}", plain(r.cycles))));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::timeline::What;
+use warpline_study::clock::End;
 use warpline_study::compare::{Cause, Comparison, Operation, Role};
 use warpline_viz::words;
 
@@ -33,7 +34,13 @@ pub(crate) fn compare(two: [&Recorded; 2], c: &Comparison, paint: Paint) -> Stri
 /// A run and its machine; a saved trace and what it says it is of.
 fn name(of: &Recorded) -> String {
     match &of.ran {
-        Some(ran) => format!("{} on {}", of.name, ran.subject.machine.name),
+        Some(ran) => {
+            let clock = ran.subject.sustained.map(|s| match s.end {
+                End::Settled => format!(" at {} MHz, sustained", plain(s.mhz)),
+                _ => format!(" at {} MHz, not settled", plain(s.mhz)),
+            });
+            format!("{} on {}{}", of.name, ran.subject.machine.name, clock.unwrap_or_default())
+        }
         None if of.timeline.title == short_name(&of.name) => of.name.clone(),
         None => format!("{}: {}", of.name, of.timeline.title),
     }

@@ -22,7 +22,7 @@ pub(crate) use beside::{Neighbour, beside};
 pub(crate) use compare::compare;
 pub(crate) use numbers::{bytes, count, exact, of, percent, plain, short};
 pub(crate) use plan::plan;
-pub(crate) use summary::scaled;
+pub(crate) use summary::{clock, scaled};
 pub(crate) use sweep::sweep;
 pub(crate) use table::{Align, Table, wrap};
 pub(crate) use verdict::{fault, sentence, suggestion, verdict, violation};

@@ -3,6 +3,7 @@
 use warpline_sim::fences::Fences;
 use warpline_sim::machine::{Machine, Vendor};
 use warpline_sim::report::{Fidelity, Outcome, Report};
+use warpline_study::clock::{End, Sustained};
 
 use super::WIDTH;
 use super::numbers::{bytes, count, of, percent, plain, short};
@@ -26,6 +27,9 @@ pub(super) fn head(s: &Loaded, paint: Paint) -> String {
     let mut text = format!("{}\n\n", paint.head(&wrap(&title, WIDTH, 0)));
     text += &field("Kernel", &format!("{} ({})", p.name, p.file));
     text += &field("Machine", &machine(&s.machine));
+    if let Some(sustained) = s.sustained.filter(|_| s.machine.vendor != Vendor::Paper) {
+        text += &field("Clock", &clock(&sustained));
+    }
     let values: Vec<String> = p.params.iter().map(|(n, v)| format!("{n}={v}")).collect();
     if !values.is_empty() {
         text += &field("Parameters", &values.join(" "));
@@ -52,6 +56,30 @@ fn machine(m: &Machine) -> String {
         text += &format!(" at {} MHz", plain(mhz));
     }
     text
+}
+
+/// A clock that was looked for, and how near the model is.
+pub(crate) fn clock(s: &Sustained) -> String {
+    let mhz = plain(s.mhz);
+    match s.end {
+        End::Settled => {
+            // Where the share jumps from one clock to the next, the nearest is some MHz off.
+            let off = if s.off() < 1.0 { String::new() } else { format!(" to within {} MHz", plain(s.off().ceil())) };
+            format!(
+                "{mhz} MHz, sustained: the machine's line at {} % of the tensor cores' rate, found in {}{off}; its spread there is {} to {} MHz",
+                percent(s.share),
+                of(s.runs.into(), "run"),
+                plain(s.range.0.round()),
+                plain(s.range.1.round()),
+            )
+        }
+        End::Open => format!(
+            "{mhz} MHz, not settled: in {} no clock was found that the line gives back; at this one it gives {}",
+            of(s.runs.into(), "run"),
+            plain(s.line.round())
+        ),
+        End::Unfinished => format!("{mhz} MHz as given: the run did not end, so there is no sustained clock"),
+    }
 }
 
 /// Time, rate, occupancy, memory, and what bounds the kernel.

@@ -28,6 +28,7 @@ mod schedule;
 mod semantics;
 mod share;
 mod suggest;
+mod sustained;
 mod sweep;
 mod validation;
 mod verify;
