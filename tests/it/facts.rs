@@ -10,11 +10,16 @@ use warpline_sim::timeline::{Engine, RowKind, Stall, TICKS, Timeline};
 
 /// A built-in scenario with some of its values replaced; `machine.` keys are the machine's.
 pub(crate) fn load(name: &str, set: &[(&str, f64)]) -> (Program, Machine) {
+    load_on(None, name, set)
+}
+
+/// The same on another machine than the scenario's.
+pub(crate) fn load_on(machine: Option<&str>, name: &str, set: &[(&str, f64)]) -> (Program, Machine) {
     let (file, text) = warpline_scenarios::embedded(name).expect("the scenario is built in");
     let scenario = warpline_scenarios::scenario(file, text).expect("the scenario reads");
     let (kernel, source) =
         warpline_scenarios::embedded_kernel_of(name, &scenario.kernel).expect("its kernel is built in");
-    let mut machine = warpline_models::embedded(&scenario.machine).expect("its machine is built in");
+    let mut machine = warpline_models::embedded(machine.unwrap_or(&scenario.machine)).expect("the machine is built in");
     let mut values: BTreeMap<String, i64> = scenario.set.clone();
     for (key, value) in set {
         match key.strip_prefix("machine.") {

@@ -1,88 +1,168 @@
-//! Whether the clock follows from how busy the tensor cores are: a line through one set of measured rows, held against others.
-//! Utilisation and clock are both measured; nothing is simulated here.
+//! The clock under tensor load: the machine's line over the share of the tensor cores' rate, held against measured clocks
+//! and, where the simulator finds the share itself, against measured times.
 
-use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use super::{csv, file};
+use rayon::prelude::*;
+use warpline_calibrate::accuracy::{cases, recorded};
+use warpline_sim::machine::Machine;
+use warpline_study::clock::{End, Line, settle, share};
+
+use super::h200::{self, Asked};
 use crate::accuracy::table::Errors;
 
 /// Products of an H200 take part where they run at least so long: shorter ones are over before the clock settles.
 const LONG_US: f64 = 100.0;
-/// FLOP a cycle of all tensor cores of an H200.
-const PEAK: f64 = 132.0 * 4096.0;
 
-/// A kernel's share of the tensor cores' rate, and its clock in MHz.
-type Point = (f64, f64);
-
-fn point(flop: f64, cycles: f64, mhz: f64) -> Option<Point> {
-    (cycles / mhz >= LONG_US).then_some((flop / (cycles * PEAK), mhz))
+/// A kernel that was measured.
+pub(super) struct Kernel {
+    scenario: String,
+    values: Vec<(String, f64)>,
+    flop: f64,
+    cycles: f64,
+    mhz: f64,
 }
 
-fn number(row: &BTreeMap<String, String>, name: &str) -> f64 {
-    row[name].parse().unwrap()
+impl Kernel {
+    /// Share of the tensor cores' rate.
+    fn share(&self) -> f64 {
+        self.flop / (self.cycles * peak(&h200()))
+    }
+
+    fn us(&self) -> f64 {
+        self.cycles / self.mhz
+    }
 }
 
-/// Rows of `calibrate/data/h200_gemm.csv` of a set, without those that are compiled to something else (`h200::Row::apart`).
-fn ours(set: &str) -> Vec<Point> {
-    let rows = csv("calibrate/data/h200_gemm.csv");
-    let plain = |r: &&BTreeMap<String, String>| {
-        let threads = 32.0 * number(r, "warps");
-        r["set"] == set
-            && number(r, "n") % 16.0 == 0.0
-            && number(r, "k") % 16.0 == 0.0
-            && number(r, "tile_m") * number(r, "tile_n") / threads < 256.0
+fn h200() -> Machine {
+    warpline_models::embedded("h200").unwrap()
+}
+
+/// FLOP a cycle of all tensor cores.
+fn peak(m: &Machine) -> f64 {
+    m.get("core.count").unwrap() * m.get("mma.f16_flop_per_clk").unwrap()
+}
+
+/// Rows of a series, without those that are compiled to something else.
+fn triton(rows: Vec<Asked>, set: &str) -> Vec<Kernel> {
+    let kernel = |r: &Asked| {
+        let (scenario, values) = r.scenario();
+        Kernel { scenario, values, flop: r.flop(), cycles: r.cycles, mhz: r.mhz }
     };
-    let flop = |r: &BTreeMap<String, String>| 2.0 * number(r, "m") * number(r, "n") * number(r, "k");
-    rows.iter().filter(plain).filter_map(|r| point(flop(r), number(r, "sm_cycles"), number(r, "sm_mhz"))).collect()
-}
-
-fn sample() -> Vec<Point> {
-    let rows = csv("calibrate/data/h200_triton_gemm_sample.csv");
-    let mhz = |r: &BTreeMap<String, String>| number(r, "sm_cycles") / number(r, "duration_ns") * 1e3;
-    rows.iter().filter_map(|r| point(2.0 * 4096f64.powi(3), number(r, "sm_cycles"), mhz(r))).collect()
+    rows.iter().filter(|r| r.set == set && !r.apart()).map(kernel).collect()
 }
 
 /// Emitted kernels at 4096^3, timed in a run of its own.
-fn emitted() -> Vec<Point> {
-    let text = std::fs::read_to_string(file("calibrate/data/h200_validation.jsonl")).unwrap();
-    let rows = text.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
-    let of = |r: serde_json::Value| {
-        let cycles = r["counted"]["cycles"].as_f64()?;
-        let train = r["case"].as_str()?.starts_with("train.");
-        train.then(|| point(2.0 * 4096f64.powi(3), cycles, r["mhz"].as_f64().unwrap())).flatten()
+fn emitted() -> Vec<Kernel> {
+    let of = |(t, (name, scenario, set)): (_, (String, String, Vec<String>))| {
+        let t: warpline_calibrate::accuracy::Timed = t;
+        assert_eq!(t.case, name);
+        let value = |s: &String| {
+            let (name, v) = s.split_once('=').unwrap();
+            (name.to_string(), v.parse().unwrap())
+        };
+        let values = set.iter().map(value).collect();
+        let counted = t.counted.filter(|_| t.train())?;
+        Some(Kernel { scenario, values, flop: 2.0 * 4096f64.powi(3), cycles: counted.cycles, mhz: t.mhz })
     };
-    rows.filter_map(of).collect()
+    recorded().unwrap().into_iter().zip(cases()).filter_map(of).collect()
 }
 
-/// The line of least squares: MHz at no work, and what a fully busy pipe takes off.
-fn line(points: &[Point]) -> (f64, f64) {
-    let n = points.len() as f64;
-    let mean = |f: fn(&Point) -> f64| points.iter().map(f).sum::<f64>() / n;
-    let (u, mhz) = (mean(|p| p.0), mean(|p| p.1));
-    let slope = points.iter().map(|p| (p.0 - u) * (p.1 - mhz)).sum::<f64>()
-        / points.iter().map(|p| (p.0 - u) * (p.0 - u)).sum::<f64>();
-    (mhz - slope * u, -slope)
+/// The series, the first of which the line was drawn through.
+pub(super) fn series() -> Vec<(&'static str, Vec<Kernel>)> {
+    let long = |list: Vec<Kernel>| list.into_iter().filter(|k| k.us() >= LONG_US).collect();
+    vec![
+        ("Triton's, the rows of the line", long(triton(h200::ours_asked(), "grid"))),
+        ("Triton's, measured later", long(triton(h200::ours_asked(), "late"))),
+        ("Triton's, the sample", long(triton(h200::sample_asked(), "sample"))),
+        ("emitted kernels, 4096^3", long(emitted())),
+    ]
 }
 
-/// What was tried.
+/// The line of least squares: MHz at no work, and at full work.
+fn through(kernels: &[Kernel]) -> (f64, f64) {
+    let n = kernels.len() as f64;
+    let mean = |f: fn(&Kernel) -> f64| kernels.iter().map(f).sum::<f64>() / n;
+    let (u, mhz) = (mean(Kernel::share), mean(|k| k.mhz));
+    let slope = kernels.iter().map(|k| (k.share() - u) * (k.mhz - mhz)).sum::<f64>()
+        / kernels.iter().map(|k| (k.share() - u) * (k.share() - u)).sum::<f64>();
+    (mhz - slope * u, mhz + slope * (1.0 - u))
+}
+
+/// How far the machine's line is from measured clocks, at measured shares.
 pub(super) struct Clock {
-    /// MHz at no work, MHz less at full work.
-    pub(super) line: (f64, f64),
+    pub(super) line: Line,
+    /// Smallest and largest share of the rows of the line.
+    pub(super) shares: (f64, f64),
     /// Name of the rows, errors of the line, errors of the machine file's one number.
     pub(super) sets: Vec<(&'static str, Errors, Errors)>,
 }
 
 pub(super) fn clock() -> Clock {
-    let fitted = ours("grid");
-    let line = line(&fitted);
-    let fixed = warpline_models::embedded("h200").unwrap().get("clock.mhz").unwrap();
-    let errors = |points: &[Point], mhz: &dyn Fn(f64) -> f64| Errors::of(points.iter().map(|p| mhz(p.0) / p.1 - 1.0));
-    let set = |name, points: Vec<Point>| (name, errors(&points, &|u| line.0 - line.1 * u), errors(&points, &|_| fixed));
-    let sets = vec![
-        set("Triton's, the rows of the line", fitted),
-        set("Triton's, measured later", ours("late")),
-        set("Triton's, the sample", sample()),
-        set("emitted kernels, 4096^3", emitted()),
-    ];
-    Clock { line, sets }
+    let line = Line::of(&h200()).unwrap();
+    let fixed = h200().get("clock.mhz").unwrap();
+    let errors =
+        |kernels: &[Kernel], mhz: &dyn Fn(f64) -> f64| Errors::of(kernels.iter().map(|k| mhz(k.share()) / k.mhz - 1.0));
+    let series = series();
+    let shares = series[0].1.iter().map(Kernel::share);
+    let shares = shares.fold((1.0f64, 0.0f64), |(low, high), u| (low.min(u), high.max(u)));
+    let set =
+        |(name, list): &(&'static str, Vec<Kernel>)| (*name, errors(list, &|u| line.mhz(u)), errors(list, &|_| fixed));
+    Clock { line, shares, sets: series.iter().map(set).collect() }
+}
+
+/// Errors of the time: at the measured clock, at the clock found, at the machine file's one number.
+pub(super) type Times = Vec<(&'static str, [Errors; 3])>;
+
+/// Simulated where no clock is told, beside the times measured. Made once: it is a run for every clock tried.
+pub(super) static TIMES: LazyLock<Times> = LazyLock::new(|| {
+    let line = Line::of(&h200()).unwrap();
+    let fixed = h200().get("clock.mhz").unwrap();
+    let of = |k: &Kernel| {
+        let mut first = None;
+        let found = settle(&line, fixed, |mhz| {
+            let r = h200::at(&k.scenario, &k.values, mhz);
+            // The share is what the rows' is: FLOP over what all tensor cores do in the cycles of the launch.
+            assert!((share(&r) - r.flops / (r.cycles * peak(&h200()))).abs() < 1e-9, "{}", k.scenario);
+            first.get_or_insert(r.time_us);
+            Ok::<_, ()>(r)
+        });
+        let (clock, r) = found.unwrap();
+        assert_eq!(clock.end, End::Settled, "{} {:?}: {clock:?}", k.scenario, k.values);
+        let own = h200::at(&k.scenario, &k.values, k.mhz).time_us;
+        [own, r.time_us, first.unwrap()].map(|us| us / k.us() - 1.0)
+    };
+    let set = |(name, list): (&'static str, Vec<Kernel>)| {
+        let errors: Vec<[f64; 3]> = list.par_iter().map(of).collect();
+        (name, [0, 1, 2].map(|i| Errors::of(errors.iter().map(|e| e[i]))))
+    };
+    series().into_iter().map(set).collect()
+});
+
+/// The numbers of the machine file are the rows': its line is theirs, its spreads hold all of them.
+#[test]
+fn the_machines_line_is_that_of_its_rows() {
+    let line = Line::of(&h200()).unwrap();
+    let series = series();
+    let (idle, full) = through(&series[0].1);
+    assert!((line.mhz(0.0) - idle).abs() < 0.5 && (line.mhz(1.0) - full).abs() < 0.5, "{idle} {full}");
+    let all: Vec<&Kernel> = series.iter().flat_map(|s| &s.1).collect();
+    let counts: Vec<usize> = series.iter().map(|s| s.1.len()).collect();
+    assert_eq!((counts[0], counts[3], all.len()), (73, 20, 194), "as the source of the numbers says");
+    let outside = |k: &&&Kernel| {
+        let (low, high) = line.range(k.share());
+        !(low..=high).contains(&k.mhz)
+    };
+    assert_eq!(all.iter().filter(outside).count(), 0);
+    // And no wider: somewhere a row is at its edge.
+    let least = all.iter().map(|k| k.mhz - line.range(k.share()).0).fold(f64::MAX, f64::min);
+    assert!(least < 1.0, "{least}");
+}
+
+/// Of kernels that it was not drawn through, the clock found tells Triton's times better than one number does.
+#[test]
+fn a_clock_that_is_found_is_nearer_to_tritons_times() {
+    for (name, [_, found, fixed]) in TIMES.iter().take(3) {
+        assert!(found.mean < fixed.mean && found.mean < 0.10, "{name}: {:.3} {:.3}", found.mean, fixed.mean);
+    }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use warpline_sim::report::{Fidelity, RunOptions};
+use warpline_sim::report::{Fidelity, Report, RunOptions};
 
 use super::csv;
-use crate::facts::load;
+use crate::facts::load_on;
 
 /// A row: predicted and measured.
 pub(super) struct Row {
@@ -33,18 +33,23 @@ impl Row {
     /// Compiled to something else than the kernels here say: element by element, where Triton knows no divisibility by 16
     /// elements, or with accumulators in memory, where a thread has more of them than registers.
     pub(super) fn apart(&self) -> bool {
-        let ([_, n, k], [tile_m, tile_n, _]) = (self.sizes, self.tile);
-        n % 16 != 0 || k % 16 != 0 || tile_m * tile_n / (32 * self.warps) >= 256
+        apart(self.sizes, self.tile, self.warps)
     }
 }
 
+fn apart([_, n, k]: [i64; 3], [tile_m, tile_n, _]: [i64; 3], warps: i64) -> bool {
+    n % 16 != 0 || k % 16 != 0 || tile_m * tile_n / (32 * warps) >= 256
+}
+
 /// What a row of a table was measured with.
-struct Asked {
+pub(super) struct Asked {
+    /// The series of runs it is from.
+    pub(super) set: String,
     variant: String,
     /// m, n, k, tile_m, tile_n, tile_k, warps, stages, regs.
     values: [i64; 9],
-    mhz: f64,
-    cycles: f64,
+    pub(super) mhz: f64,
+    pub(super) cycles: f64,
     hits: f64,
     read: f64,
     written: f64,
@@ -52,13 +57,37 @@ struct Asked {
 
 const NAMES: [&str; 9] = ["m", "n", "k", "tile_m", "tile_n", "tile_k", "warps", "stages", "regs"];
 
-fn run(asked: &Asked) -> Row {
-    let scenario = if asked.variant == "ptr" { "hopper/cp_async_wgmma" } else { "hopper/tma_wgmma" };
-    let mut set: Vec<(&str, f64)> = NAMES.iter().zip(asked.values).map(|(n, v)| (*n, v as f64)).collect();
-    set.push(("machine.clock.mhz", asked.mhz));
-    let (program, machine) = load(scenario, &set);
+impl Asked {
+    /// The scenario that says the same, and its values.
+    pub(super) fn scenario(&self) -> (String, Vec<(String, f64)>) {
+        let scenario = if self.variant == "ptr" { "hopper/cp_async_wgmma" } else { "hopper/tma_wgmma" };
+        (scenario.to_string(), NAMES.iter().zip(self.values).map(|(n, v)| (n.to_string(), v as f64)).collect())
+    }
+
+    pub(super) fn flop(&self) -> f64 {
+        let [m, n, k, ..] = self.values;
+        2.0 * m as f64 * n as f64 * k as f64
+    }
+
+    /// See [`Row::apart`].
+    pub(super) fn apart(&self) -> bool {
+        let [m, n, k, tile_m, tile_n, tile_k, warps, ..] = self.values;
+        apart([m, n, k], [tile_m, tile_n, tile_k], warps)
+    }
+}
+
+/// A scenario on an H200 at device fidelity, at a clock.
+pub(super) fn at(scenario: &str, values: &[(String, f64)], mhz: f64) -> Report {
+    let mut set: Vec<(&str, f64)> = values.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+    set.push(("machine.clock.mhz", mhz));
+    let (program, machine) = load_on(Some("h200"), scenario, &set);
     let options = RunOptions { fidelity: Fidelity::Device, ..RunOptions::default() };
-    let r = warpline_sim::run(&program, &machine, &options).unwrap_or_else(|e| panic!("{scenario}: {e}"));
+    warpline_sim::run(&program, &machine, &options).unwrap_or_else(|e| panic!("{scenario}: {e}"))
+}
+
+fn run(asked: &Asked) -> Row {
+    let (scenario, values) = asked.scenario();
+    let r = at(&scenario, &values, asked.mhz);
     let [m, n, k, tile_m, tile_n, tile_k, warps, stages, _] = asked.values;
     Row {
         variant: asked.variant.clone(),
@@ -79,12 +108,13 @@ fn rows(
     columns: [&str; 9],
     other: [&str; 4],
     clock: impl Fn(&BTreeMap<String, String>) -> f64,
-) -> Vec<Row> {
+) -> Vec<Asked> {
     let number = |r: &BTreeMap<String, String>, c: &str| r[c].parse::<f64>().unwrap();
-    let asked: Vec<Asked> = csv(path)
+    csv(path)
         .iter()
         .filter(|r| r.get("set").is_none_or(|s| s != "few"))
         .map(|r| Asked {
+            set: r.get("set").map_or("sample", String::as_str).to_string(),
             variant: r["variant"].clone(),
             values: columns.map(|c| number(r, c) as i64),
             mhz: clock(r),
@@ -93,12 +123,20 @@ fn rows(
             read: number(r, other[2]),
             written: number(r, other[3]),
         })
-        .collect();
-    asked.par_iter().map(run).collect()
+        .collect()
 }
 
 /// The sample: 4096^3, two tiles, one to six stages.
 pub(super) fn sample() -> Vec<Row> {
+    sample_asked().par_iter().map(run).collect()
+}
+
+/// More sizes, tiles and warps, by `calibrate/probes/gemm.py`.
+pub(super) fn ours() -> Vec<Row> {
+    ours_asked().par_iter().map(run).collect()
+}
+
+pub(super) fn sample_asked() -> Vec<Asked> {
     let columns = ["M", "N", "K", "BM", "BN", "BK", "warps", "stages", "regs"];
     let clock = |r: &BTreeMap<String, String>| {
         r["sm_cycles"].parse::<f64>().unwrap() / r["duration_ns"].parse::<f64>().unwrap() * 1e3
@@ -107,8 +145,7 @@ pub(super) fn sample() -> Vec<Row> {
     rows("calibrate/data/h200_triton_gemm_sample.csv", columns, other, clock)
 }
 
-/// More sizes, tiles and warps, by `calibrate/probes/gemm.py`.
-pub(super) fn ours() -> Vec<Row> {
+pub(super) fn ours_asked() -> Vec<Asked> {
     let clock = |r: &BTreeMap<String, String>| r["sm_mhz"].parse().unwrap();
     let other = ["sm_cycles", "l2_hit_pct", "dram_read", "dram_write"];
     rows("calibrate/data/h200_gemm.csv", NAMES, other, clock)

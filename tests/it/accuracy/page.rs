@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::b200::Sweep;
-use super::clock::Clock;
+use super::clock::{Clock, Times};
 use super::h200::{Row, choices};
 use super::others::Row as Other;
 use super::table::{Errors, percent, signed};
@@ -33,7 +33,7 @@ fn summary(s: &mut String, name: &str, e: &Errors) {
 }
 
 /// The whole page.
-pub(super) fn page(sample: &[Row], ours: &[Row], sweep: &Sweep, others: &[Other], clock: &Clock) -> String {
+pub(super) fn page(sample: &[Row], ours: &[Row], sweep: &Sweep, others: &[Other], clock: (&Clock, &Times)) -> String {
     let mut s = HEAD.to_string();
     s += "| measurements | rows | mean error | bias | 95th percentile | worst |\n|---|---|---|---|---|---|\n";
     summary(&mut s, "[Triton's bf16 products on an H200](#h200)", &Errors::of(sample.iter().map(Row::error)));
@@ -83,26 +83,39 @@ pub(super) fn page(sample: &[Row], ours: &[Row], sweep: &Sweep, others: &[Other]
         let digits = if m > 1e5 { 0 } else { 3 };
         let _ = writeln!(s, "| {} | {p:.digits$} | {m:.digits$} | {e} | {} | {} |", r.what, r.source, r.why);
     }
-    of_the_clock(&mut s, clock);
+    of_the_clock(&mut s, clock.0, clock.1);
     s + REASONS
 }
 
-fn of_the_clock(s: &mut String, c: &Clock) {
+fn of_the_clock(s: &mut String, c: &Clock, times: &Times) {
+    let (idle, full) = (c.line.mhz(0.0), c.line.mhz(1.0));
     let _ = write!(
         s,
-        "\n<a id=\"clock\"></a>\n## The clock under tensor load\n\nA row's clock is an input, because no model of it held. Tried: a line through the first set below, {:.0} MHz less {:.0} MHz x \
-         the share of the tensor cores' rate that a kernel reaches (both measured, products of 100 us and more), beside the machine file's one number. \
-         Errors of the clock, mean of their size, bias, worst.\n\n| rows | of them | the line | one number |\n|---|---|---|---|\n",
-        c.line.0, c.line.1
+        "\n<a id=\"clock\"></a>\n## The clock under tensor load\n\nA row's clock above is an input. Where nobody measured it, it is the machine file's one number, or with \
+         `--clock sustained` a line: {idle:.0} MHz less {:.0} MHz x the share of the tensor cores' rate that a kernel reaches \
+         (`clock.sustained_idle_mhz`, `clock.sustained_full_mhz` of `models/h200.toml`; the first set below, products of 100 us and more, shares of \
+         {:.0} to {:.0} %). The share is FLOP over what all tensor cores do in the cycles of the launch, bf16. \
+         Errors of the clock at the measured share, mean of their size, bias, worst.\n\n| rows | of them | the line | one number |\n|---|---|---|---|\n",
+        idle - full,
+        c.shares.0 * 100.0,
+        c.shares.1 * 100.0,
     );
     let cell = |e: &Errors| format!("{}, {}, {}", percent(e.mean), signed(e.bias), percent(e.worst));
     for (name, line, fixed) in &c.sets {
         let _ = writeln!(s, "| {name} | {} | {} | {} |", line.n, cell(line), cell(fixed));
     }
+    *s += "\nAnd of the time in microseconds, with nothing measured as an input but in the first column: the simulator finds the share, and with \
+          `--clock sustained` the clock at which the line gives that clock back.\n\n\
+          | rows | of them | at the row's clock | `--clock sustained` | one number |\n|---|---|---|---|---|\n";
+    for (name, [own, found, fixed]) in times {
+        let _ = writeln!(s, "| {name} | {} | {} | {} | {} |", own.n, cell(own), cell(found), cell(fixed));
+    }
     *s += "\nThe line knows Triton's products to 2 %, in three series of runs, and takes 5 % off other kernels that kept their clock at the \
-          same utilisation, where one number is nearer. What else moves it (operands, heat, how launches follow one another) is not \
+          same utilisation, where one number is nearer. (That their times come out nearer with it than at the clock they had is no merit of the \
+          line: the simulator is too fast there, and the two errors have opposite signs.) What else moves it (operands, heat, how launches follow one another) is not \
           recorded with the rows; others measured 13.5 % between constant and random operands on one B200 at the same cycles \
-          (rhrnald/benchmark). So there is nothing to switch off: `--set machine.clock.mhz=...` is the model (DEVIATIONS.md 2).\n";
+          (rhrnald/benchmark). So it is off unless asked for: without the flag, or with `--clock given`, the clock is the number of the machine file \
+          or of `--set machine.clock.mhz=...` (DEVIATIONS.md 2). Other machines have no such line, since nobody measured one.\n";
 }
 
 fn rows(s: &mut String, rows: &[Row]) {
