@@ -1,9 +1,10 @@
 //! Measures and prints one table as CSV: `cargo run --release -p warpline-benches -- PATH-OF-WARPLINE > results/....csv`;
-//! with `device` for the path, whole launches; with `search`, the search of every order; with `shown` and the path, what people
-//! look at: viewer, charts, traces.
+//! with `device` for the path, whole launches; with `search`, the search of every order; with `proofs` and the path, every
+//! scenario proved; with `shown` and the path, what people look at: viewer, charts, traces.
 #![allow(clippy::unwrap_used)] // a measurement that fails ends here
 
 mod device;
+mod proofs;
 mod search;
 mod shown;
 
@@ -66,6 +67,9 @@ fn main() {
     }
     if std::env::args().nth(1).is_some_and(|a| a == "search") {
         return search::print(TIMES);
+    }
+    if let (Some("proofs"), Some(program)) = (std::env::args().nth(1).as_deref(), std::env::args().nth(2)) {
+        return proofs::print(3, &program);
     }
     if std::env::args().nth(1).is_some_and(|a| a == "shown") {
         return shown::print(TIMES, std::env::args().nth(2).as_deref());
