@@ -16,8 +16,9 @@ pub(super) fn packed(a: AgentId, action: usize) -> u16 {
     (a as u16) << 8 | (action as u16).min(255)
 }
 
-/// States whose followers are looked for together, while those of the states before them are added to the store.
-const TOGETHER: usize = 1024;
+/// States whose followers are looked for together, while those of the states before them are added to the store: of fewer,
+/// handing over shows; what comes of many more leaves the caches.
+const TOGETHER: usize = 2048;
 
 /// States next to each other in the store, and what comes of them.
 #[derive(Default)]
