@@ -3,7 +3,7 @@
 //! With a turn more a kernel does what it did, up to where it goes on instead of ending. So all numbers of turns of a line
 //! are one run, from which each parts where the text has another number in it and that number decides otherwise.
 
-use warpline_sim::ir::{Instr, Op, Program};
+use warpline_sim::ir::{Class, Instr, Object, Op, Program};
 
 use crate::canon::{Job, Seen, Telling, run};
 use crate::further::Constants;
@@ -11,7 +11,7 @@ use crate::further::Constants;
 /// Runs each to its end.
 pub(crate) fn runs(jobs: &[Job<'_>]) -> Vec<Seen> {
     let Some(last) = jobs.last() else { return Vec::new() };
-    if !jobs.iter().all(|job| one_world(job.prog, last.prog)) {
+    if !jobs.iter().all(|job| one_world(job.prog, last)) {
         return jobs.iter().map(|job| run(*job)).collect();
     }
     let mut seen: Vec<Option<Seen>> = vec![None; jobs.len()];
@@ -29,15 +29,19 @@ pub(crate) fn runs(jobs: &[Job<'_>]) -> Vec<Seen> {
                     let way = world.way(agent, own);
                     let same = |i: &usize| {
                         let by = jobs[*i].prog;
-                        let at = |at: u32| own.code[at as usize] == by.code[at as usize];
-                        way.as_ref().is_some_and(|w| world.way(agent, by).as_ref() == Some(w) && at(w.0))
+                        let Some(at) = way.as_ref().filter(|w| world.way(agent, by).as_ref() == Some(*w)) else {
+                            return false;
+                        };
+                        let i = &own.code[at.0 as usize];
+                        *i == by.code[at.0 as usize] && (!hands(i) || world.hands_as_by(by))
                     };
                     let last = of.pop();
                     let (stay, part): (Vec<usize>, Vec<usize>) = of.drain(..).partition(same);
                     of = stay.into_iter().chain(last).collect();
-                    if let Some(i) = part.last() {
+                    let of_part = part.last().map(|i| jobs[*i].prog);
+                    if let Some(prog) = of_part.filter(|prog| run.walk.world.stored_as_by(prog)) {
                         let mut parted = run.clone();
-                        parted.walk.world.go_on_by(jobs[*i].prog);
+                        parted.walk.world.go_on_by(prog);
                         open.push((parted, part));
                     }
                 }
@@ -47,19 +51,47 @@ pub(crate) fn runs(jobs: &[Job<'_>]) -> Vec<Seen> {
                 break end;
             }
         };
-        for i in of {
+        for i in of.into_iter().filter(|i| jobs[*i].prog.objects == own.objects) {
             seen[i] = Some(run.seen(end.clone()));
         }
     }
-    seen.into_iter().flatten().collect()
+    // What a matrix of another size would have changed is found alone.
+    seen.into_iter().zip(jobs).map(|(seen, job)| seen.unwrap_or_else(|| run(*job))).collect()
 }
 
-/// Whether two kernels start from one world, and have one text but for numbers that expressions of it have.
-fn one_world(a: &Program, b: &Program) -> bool {
+fn hands(i: &Instr) -> bool {
+    matches!(i, Instr::Op { op: Op::NextTile { .. }, .. })
+}
+
+/// Whether two kernels start from one world, and have one text but for numbers that expressions of it have, sizes of matrices
+/// and tiles that are handed out, of which the second has as many at least.
+fn one_world(a: &Program, last: &Job<'_>) -> bool {
+    let b = last.prog;
     let waits = |i: &Instr| matches!(i, Instr::Op { op: Op::Wait(..), .. });
     let text = Constants::of(a.clone()).moves(&Constants::of(b.clone())).is_some();
     let kept = a.code.iter().zip(&b.code).all(|(i, j)| i == j || !waits(i));
-    text && kept && a.objects == b.objects && a.grid == b.grid && a.tapes == b.tapes
+    let place = |p: &Program| p.grid.at(last.cluster);
+    let fewer = a.hands_out() && place(a) == place(b) && a.grid.len() <= b.grid.len();
+    text && kept && (a.grid == b.grid || fewer) && a.tapes == b.tapes && one_memory(a, b)
+}
+
+/// Whether all objects are the same but for how far matrices reach, in dimensions over which no product sums.
+fn one_memory(a: &Program, b: &Program) -> bool {
+    let loads =
+        |i: &Instr, obj: usize| matches!(i, Instr::Op { op: Op::Move { src, .. }, .. } if src.obj as usize == obj);
+    let loaded = |obj: usize| a.code.iter().any(|i| loads(i, obj));
+    let bare = |o: &Object| Object { rows: 0, cols: 0, row_cuts: Vec::new(), col_cuts: Vec::new(), ..o.clone() };
+    let summed = |obj: usize, dim: &String| {
+        let other = |(j, o): (usize, &Object)| j != obj && o.dims.contains(dim) && loaded(j);
+        !dim.is_empty() && loaded(obj) && a.objects.iter().enumerate().any(other)
+    };
+    a.objects.iter().zip(&b.objects).enumerate().all(|(obj, (x, y))| {
+        let moved = [x.rows != y.rows, x.cols != y.cols];
+        x == y
+            || x.class == Class::Global
+                && bare(x) == bare(y)
+                && moved.iter().zip(&x.dims).all(|(moved, dim)| !moved || !summed(obj, dim))
+    })
 }
 
 /// For each instruction, whether an agent there can come past one that is not the same in all, before or at its next
@@ -67,7 +99,7 @@ fn one_world(a: &Program, b: &Program) -> bool {
 fn told_apart(own: &Program, others: &[&Program]) -> Vec<bool> {
     let code = &own.code;
     let mut apart: Vec<bool> =
-        (0..code.len()).map(|pc| others.iter().any(|other| other.code[pc] != code[pc])).collect();
+        (0..code.len()).map(|pc| hands(&code[pc]) || others.iter().any(|other| other.code[pc] != code[pc])).collect();
     loop {
         let comes = |pc: usize| match &code[pc] {
             Instr::Set(..) => apart[pc + 1],

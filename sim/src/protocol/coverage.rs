@@ -5,7 +5,7 @@
 //! the end is none: it may be added only where its copies fill in zeros.
 
 use crate::code::Code;
-use crate::ir::{Class, How, Instr, ObjId, Op};
+use crate::ir::{Class, How, Instr, ObjId, Op, Program};
 
 use super::AgentId;
 use super::memory::{Foot, TileKey};
@@ -219,6 +219,15 @@ impl World<'_> {
             }
         }
         self.stored.push(new);
+    }
+
+    /// Whether what was stored so far is the same by another program, whose matrices may end elsewhere.
+    pub fn stored_as_by(&self, prog: &Program) -> bool {
+        let ends = |end: i64, own: i64, other: i64| end <= other && (other <= own || end < own);
+        self.stored.iter().all(|s| {
+            let (own, other) = (&self.prog.objects[s.obj as usize], &prog.objects[s.obj as usize]);
+            own == other || ends(s.rows.1, own.rows, other.rows) && ends(s.cols.1, own.cols, other.cols)
+        })
     }
 
     /// At the end: of every block that was stored, all of it was.

@@ -230,6 +230,12 @@ impl<'p> World<'p> {
     /// From here on it is a world of another program of the same text, which would have come here as well.
     pub fn go_on_by(&mut self, prog: &'p Program) {
         self.prog = prog;
+        self.more_tiles.retain(|id| *id < prog.grid.len());
+    }
+
+    /// Whether the next tile that is handed out is one by another program, too, whose grid is as large or smaller.
+    pub fn hands_as_by(&self, prog: &Program) -> bool {
+        self.more_tiles.last().is_none_or(|id| *id < prog.grid.len())
     }
 
     /// Where an agent goes on behind an instruction of control flow.
