@@ -178,6 +178,9 @@ fn turned((here, at): &(Reached<'_>, Until), turns: usize) -> Result<(), String>
     }
 }
 
+/// Steps and turns below which every compiled kernel is compared.
+const NEAR: i64 = 64;
+
 /// Far places, in periods of steps and of turns.
 const FAR: [(i64, i64); 8] = [(0, 2), (0, 1009), (2, 0), (2, 2), (5, 3), (1009, 1), (61, 61), (65_537, 127)];
 /// Of them, those of the same steps.
@@ -185,14 +188,18 @@ const LINE: usize = 2;
 
 /// Holds the compiled kernels of more steps and turns to numbers that are linear in each; the most steps compared.
 fn evenly(at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<i64, String> {
-    let mut compared = 0;
-    for (n, turns) in lines.iter().enumerate().filter_map(|(n, turns)| Some((n as i64, (*turns)?))) {
+    let line = |(n, turns): (usize, &Option<Proof>)| {
+        let (n, Some(turns)) = (n as i64, turns) else { return Ok(0) };
+        let mut compared = 0;
         // Steps are carried on from the last of the lines.
         let (by, far) = if n < steps.first - steps.period { (0, &FAR[..LINE]) } else { (steps.period, &FAR[..]) };
         for t in turns.first - turns.period..turns.first {
             let of = |(j, k): (i64, i64)| at(n + j * by, t + k * turns.period).map(Constants::of);
             let [Some(a), Some(b), Some(c), Some(d)] = [(0, 0), (1, 0), (0, 1), (1, 1)].map(of) else { continue };
-            for far in far.iter().copied() {
+            let upto = |from: i64, by: i64| if by == 0 { 0 } else { (NEAR - from).max(0) / by };
+            let (most, more) = (upto(n, by), upto(t, turns.period));
+            let near = (0..=most).flat_map(|j| (0..=more).map(move |k| (j, k)));
+            for far in near.chain(far.iter().copied()) {
                 let Some(e) = of(far) else { continue };
                 if !Constants::linear([&a, &b, &c, &d], far, &e) {
                     let (n, t) = (n + far.0 * by, t + far.1 * turns.period);
@@ -201,6 +208,8 @@ fn evenly(at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<i64,
                 compared = compared.max(n + far.0 * by);
             }
         }
-    }
-    Ok(compared)
+        Ok(compared)
+    };
+    let all: Vec<Result<i64, String>> = lines.par_iter().enumerate().map(line).collect();
+    all.into_iter().try_fold(0, |most, line| Ok(most.max(line?)))
 }

@@ -46,6 +46,9 @@ pub struct Trips<'a> {
 /// Steps and turns at which a value is held to setting the turns.
 const TURNED: (i64, [i64; 4]) = (6, [1, 2, 3, 17]);
 
+/// Kernels that are kept compiled, at most: those of a proof's runs are fewer, and those that are only compared are many.
+const KEPT: usize = 1024;
+
 /// Trip counts at which a candidate is held to its word, three at least: some kernels may be others (`if tiles > 1`), and
 /// the loop of a pipeline of 64 stages is not entered before 64.
 const CHECKED: [i64; 7] = [1, 2, 8, 13, 64, 100, 131];
@@ -173,7 +176,9 @@ impl<'a> Trips<'a> {
             values.push((turning.name.as_str(), turning.step.checked_mul(turns)?));
         }
         let program = (self.with)(&values);
-        if let (true, Ok(mut map)) = (keep, self.compiled.lock()) {
+        if let (true, Ok(mut map)) = (keep, self.compiled.lock())
+            && map.len() < KEPT
+        {
             map.insert(key, program.clone());
         }
         program

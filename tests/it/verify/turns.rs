@@ -172,6 +172,19 @@ fn what_goes_wrong_late_is_not_proved() {
 }
 
 #[test]
+fn numbers_of_turns_that_the_text_singles_out_are_found() {
+    // Which branch there is, is known when the kernel is compiled.
+    for (guard, text) in [
+        ("(3 * turns - 13) / 4 != 7", handed as fn(&str) -> String),
+        ("(40 - jobs) / 7 != 2", |guard| ring(guard, "turns")),
+        ("(tiles + 2 * turns - 30) / 7 != 4 or it % 4 != 1", handed),
+        ("(36 - tiles) / 6 != 1", shared),
+    ] {
+        assert_ne!(decided(&text(guard)).outcome, Outcome::Proved, "{guard}");
+    }
+}
+
+#[test]
 fn what_looks_at_the_number_of_a_tile_is_not_proved() {
     // Of tiles in a row every other one is odd; at run time any may come.
     assert_ne!(decided(&handed("job % 2 < 2")).outcome, Outcome::Proved);
