@@ -178,8 +178,9 @@ fn turned((here, at): &(Reached<'_>, Until), turns: usize) -> Result<(), String>
     }
 }
 
-/// Steps and turns below which every compiled kernel is compared.
-const NEAR: i64 = 64;
+/// Steps and turns below which compiled kernels are compared one after the other, in strips as wide as this many periods.
+const NEAR: i64 = 48;
+const STRIP: i64 = 2;
 
 /// Far places, in periods of steps and of turns.
 const FAR: [(i64, i64); 8] = [(0, 2), (0, 1009), (2, 0), (2, 2), (5, 3), (1009, 1), (61, 61), (65_537, 127)];
@@ -199,6 +200,7 @@ fn evenly(at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<i64,
             let upto = |from: i64, by: i64| if by == 0 { 0 } else { (NEAR - from).max(0) / by };
             let (most, more) = (upto(n, by), upto(t, turns.period));
             let near = (0..=most).flat_map(|j| (0..=more).map(move |k| (j, k)));
+            let near = near.filter(|(j, k)| *j < STRIP || *k < STRIP);
             for far in near.chain(far.iter().copied()) {
                 let Some(e) = of(far) else { continue };
                 if !Constants::linear([&a, &b, &c, &d], far, &e) {
