@@ -1,4 +1,5 @@
-//! The objects that `--json` prints. `docs/json.md` describes every field; a test keeps the two in step.
+//! The object that `run --json` prints, and what the objects of other commands share. `docs/json.md` describes every field; a test
+//! keeps the two in step.
 //!
 //! A field is never left out: what is not known is `null`. New fields may come; a field that changes its
 //! meaning changes the number in `schema`.
@@ -7,7 +8,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use warpline_sim::ir::Site;
-use warpline_sim::machine::Machine;
 use warpline_sim::report::{Finding, Outcome, Waiting};
 use warpline_sim::timeline::What;
 use warpline_study::clock::End;
@@ -23,8 +23,6 @@ use crate::simulate::Ran;
 
 /// Schema of `warpline run --json`.
 pub const RUN: &str = "warpline.run/1";
-/// Schema of `warpline models --json`.
-pub const MODELS: &str = "warpline.models/1";
 
 #[derive(Serialize)]
 struct RunObject<'a> {
@@ -396,50 +394,6 @@ fn beside(n: &Neighbour) -> BesideObject<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct ModelsObject<'a> {
-    schema: &'static str,
-    machines: Vec<MachineObject<'a>>,
-}
-
-#[derive(Serialize)]
-struct MachineObject<'a> {
-    name: &'a str,
-    title: &'a str,
-    arch: &'a str,
-    params: BTreeMap<&'a str, ParamObject<'a>>,
-}
-
-#[derive(Serialize)]
-struct ParamObject<'a> {
-    value: f64,
-    unit: &'a str,
-    kind: &'static str,
-    source: &'a str,
-    spread: Option<(f64, f64)>,
-}
-
-/// The object of `models --json`.
-pub(crate) fn models(machines: &[Machine]) -> Result<String, Failure> {
-    let machines = machines
-        .iter()
-        .map(|m| MachineObject {
-            name: &m.name,
-            title: &m.title,
-            arch: &m.arch,
-            params: m
-                .params
-                .iter()
-                .map(|(key, p)| {
-                    let (unit, source, kind) = (p.unit.as_str(), p.source.as_str(), p.kind.name());
-                    (key.as_str(), ParamObject { value: p.value, unit, kind, source, spread: p.spread })
-                })
-                .collect(),
-        })
-        .collect();
-    text(&ModelsObject { schema: MODELS, machines })
-}
-
 pub(crate) fn text(object: &impl Serialize) -> Result<String, Failure> {
     let mut text =
         serde_json::to_string_pretty(object).map_err(|e| Failure::new(format!("cannot write the JSON: {e}")))?;
@@ -519,13 +473,5 @@ pub(crate) mod tests {
         let mut found = BTreeSet::new();
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         assert_eq!(found, documented(RUN));
-    }
-
-    #[test]
-    fn the_document_has_every_field_of_a_machine_and_no_other() {
-        let text = models(&[sample::ran("x").subject.machine]).expect("serialisable");
-        let mut found = BTreeSet::new();
-        paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
-        assert_eq!(found, documented(MODELS));
     }
 }

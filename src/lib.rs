@@ -24,6 +24,7 @@ mod files;
 mod gate;
 pub mod json;
 pub mod json_compare;
+pub mod json_models;
 mod json_plan;
 pub mod json_sweep;
 pub mod json_verify;

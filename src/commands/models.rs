@@ -6,7 +6,7 @@ use crate::cli::Models;
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::show::{Align, Table};
-use crate::{json, load};
+use crate::{json_models, load};
 
 pub(super) fn models(args: &Models, console: &mut Console) -> Result<Status, Failure> {
     let machines = match &args.name {
@@ -14,7 +14,7 @@ pub(super) fn models(args: &Models, console: &mut Console) -> Result<Status, Fai
         None => load::machine_names().iter().map(|n| load::machine_named(n)).collect::<Result<_, _>>()?,
     };
     let text = match (&args.name, machines.first()) {
-        _ if args.json => json::models(&machines)?,
+        _ if args.json => json_models::models(&machines)?,
         (Some(_), Some(machine)) => one(machine),
         _ => all(&machines),
     };

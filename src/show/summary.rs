@@ -64,7 +64,8 @@ pub(crate) fn clock(s: &Sustained) -> String {
     match s.end {
         End::Settled => {
             // Where the share jumps from one clock to the next, the nearest is some MHz off.
-            let off = if s.off() < 1.0 { String::new() } else { format!(" to within {} MHz", plain(s.off().ceil())) };
+            let off =
+                if s.is_on_the_line() { String::new() } else { format!(" to within {} MHz", plain(s.off().ceil())) };
             format!(
                 "{mhz} MHz, sustained: the machine's line at {} % of the tensor cores' rate, found in {}{off}; its spread there is {} to {} MHz",
                 percent(s.share),

@@ -112,6 +112,11 @@ impl Sustained {
     pub fn off(&self) -> f64 {
         (self.line - self.mhz).abs()
     }
+
+    /// Whether the line gives the clock back.
+    pub fn is_on_the_line(&self) -> bool {
+        self.off() < NEAR
+    }
 }
 
 /// Looks for the clock that the line gives back, from the machine's own on. `run` simulates at a clock.
@@ -147,7 +152,7 @@ fn search<T, E>(
         if reached.is_none() {
             return Ok((Sustained { end: End::Unfinished, ..tried }, result));
         }
-        if tried.off() < NEAR {
+        if tried.is_on_the_line() {
             return Ok((Sustained { end: End::Settled, ..tried }, result));
         }
         let (nearest, result) = match best.take() {

@@ -89,8 +89,6 @@ pub(crate) type Tell<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
 #[derive(Clone)]
 pub(crate) struct Walk<'p> {
     pub(crate) world: World<'p>,
-    /// Its launch index.
-    cluster: i64,
     flying: VecDeque<FlightId>,
     blocked: Vec<Option<(u32, On)>>,
     /// Agents at their end, and those whose wait nothing has touched since they were found blocked: a step of theirs would
@@ -111,7 +109,6 @@ impl<'p> Walk<'p> {
         let n = world.agents().len();
         Walk {
             world,
-            cluster: job.cluster,
             flying: VecDeque::new(),
             blocked: vec![None; n],
             asleep: vec![false; n],
@@ -175,12 +172,17 @@ impl<'p> Walk<'p> {
         self.settled(tell).unwrap_or_else(|| self.acted(tell))
     }
 
-    /// Whose turn it is, once all is settled.
-    pub(crate) fn agent(&self) -> AgentId {
-        self.turn
+    /// Where the agent is whose turn it is, once all is settled.
+    pub(crate) fn pc(&self) -> u32 {
+        self.world.pc(self.turn)
     }
 
-    /// That agent tries to go on.
+    /// Where that agent would go on by a kernel of the same text.
+    pub(crate) fn way(&mut self, by: &'p Program) -> Option<(u32, Vec<i64>)> {
+        self.world.way(self.turn, by)
+    }
+
+    /// It tries to go on.
     pub(crate) fn acted(&mut self, tell: Tell<'_>) -> Made {
         self.steps += 1;
         if self.steps > self.max_steps {
@@ -328,7 +330,7 @@ impl<'p> Telling<'p> {
         }
     }
 
-    pub(crate) fn seen(&self, end: End) -> Seen {
+    pub(crate) fn seen(&self, end: End, cluster: i64) -> Seen {
         let Telling { walk, trail, path, .. } = self;
         Seen {
             end,
@@ -336,7 +338,7 @@ impl<'p> Telling<'p> {
             unordered: walk.unordered(),
             path: *path,
             steps: walk.steps,
-            cluster: walk.cluster,
+            cluster,
             reads: walk.world.reads(),
             trail: trail.told(&walk.world),
         }
@@ -354,7 +356,7 @@ pub(crate) fn told(job: Job<'_>, tell: Tell<'_>) -> Seen {
     loop {
         let made = run.walk.told(tell);
         if let Some(end) = run.took(made) {
-            return run.seen(end);
+            return run.seen(end, job.cluster);
         }
     }
 }

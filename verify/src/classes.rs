@@ -39,9 +39,6 @@ struct Looks {
     other: Option<u32>,
 }
 
-/// The name of the class of all.
-const ALIKE: &str = "all CTAs alike";
-
 /// Largest grid whose CTAs are all looked at.
 const EVERY: i64 = 16;
 
@@ -49,7 +46,6 @@ const EVERY: i64 = 16;
 pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
     let looks = looks(prog, &[]);
     let grid = &prog.grid;
-    let one = |id| vec![Class { id, name: ALIKE.into() }];
     if prog.hands_out() {
         // It can be handed all others.
         let list = one(0);
@@ -92,8 +88,13 @@ pub(crate) fn classes(prog: &Program, path: &dyn Fn(i64) -> u64) -> Classes {
 
 /// One class of all CTAs of a kernel whose jobs are shared out evenly, if nothing else tells them apart.
 pub(crate) fn shared(prog: &Program) -> Option<Classes> {
-    let list = vec![Class { id: any(prog), name: ALIKE.into() }];
-    (!prog.hands_out() && evenly(prog)).then_some(Classes { list, alike: false, why: None, shared: true })
+    let classes = Classes { list: one(any(prog)), alike: false, why: None, shared: true };
+    (!prog.hands_out() && evenly(prog)).then_some(classes)
+}
+
+/// The class of all, with one to look at.
+fn one(id: i64) -> Vec<Class> {
+    vec![Class { id, name: "all CTAs alike".into() }]
 }
 
 /// Whether nothing of this kernel tells CTAs apart, jobs that are shared out evenly included.

@@ -5,13 +5,14 @@
 
 use warpline_sim::ir::{Class, Instr, Object, Op, Program};
 
-use crate::canon::{Job, Seen, Telling, run};
+use crate::canon::{Job, Seen, Telling, Walk, run};
 use crate::further::Constants;
 
 /// Runs each to its end.
-pub(crate) fn runs(jobs: &[Job<'_>]) -> Vec<Seen> {
+pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<Seen> {
     let Some(last) = jobs.last() else { return Vec::new() };
-    if !jobs.iter().all(|job| one_world(job.prog, last)) {
+    let text = Constants::of(last.prog.clone());
+    if !jobs.iter().all(|job| one_world(job.prog, last) && Constants::of(job.prog.clone()).moves(&text).is_some()) {
         return jobs.iter().map(|job| run(*job)).collect();
     }
     let mut seen: Vec<Option<Seen>> = vec![None; jobs.len()];
@@ -23,27 +24,12 @@ pub(crate) fn runs(jobs: &[Job<'_>]) -> Vec<Seen> {
         let told_apart = told_apart(own, &others);
         let end = loop {
             let made = run.walk.settled(&mut |_, _| {}).unwrap_or_else(|| {
-                let agent = run.walk.agent();
-                if of.len() > 1 && told_apart[run.walk.world.pc(agent) as usize] {
-                    let world = &mut run.walk.world;
-                    let way = world.way(agent, own);
-                    let same = |i: &usize| {
-                        let by = jobs[*i].prog;
-                        let Some(at) = way.as_ref().filter(|w| world.way(agent, by).as_ref() == Some(*w)) else {
-                            return false;
-                        };
-                        let i = &own.code[at.0 as usize];
-                        *i == by.code[at.0 as usize] && (!hands(i) || world.hands_as_by(by))
-                    };
-                    let last = of.pop();
-                    let (stay, part): (Vec<usize>, Vec<usize>) = of.drain(..).partition(same);
-                    of = stay.into_iter().chain(last).collect();
-                    let of_part = part.last().map(|i| jobs[*i].prog);
-                    if let Some(prog) = of_part.filter(|prog| run.walk.world.stored_as_by(prog)) {
-                        let mut parted = run.clone();
-                        parted.walk.world.go_on_by(prog);
-                        open.push((parted, part));
-                    }
+                if of.len() > 1 && told_apart[run.walk.pc() as usize] {
+                    let way = run.walk.way(own);
+                    let (stay, part) =
+                        of.iter().copied().partition(|i| goes_on_as(&mut run.walk, way.as_ref(), jobs[*i].prog));
+                    of = stay;
+                    open.extend(parted(&run, part, jobs));
                 }
                 run.walk.acted(&mut |_, _| {})
             });
@@ -52,27 +38,47 @@ pub(crate) fn runs(jobs: &[Job<'_>]) -> Vec<Seen> {
             }
         };
         for i in of.into_iter().filter(|i| jobs[*i].prog.objects == own.objects) {
-            seen[i] = Some(run.seen(end.clone()));
+            seen[i] = Some(run.seen(end.clone(), jobs[i].cluster));
         }
     }
     // What a matrix of another size would have changed is found alone.
     seen.into_iter().zip(jobs).map(|(seen, job)| seen.unwrap_or_else(|| run(*job))).collect()
 }
 
+/// Whether the next step of a run, which goes this way, is that of another of the kernels, too; of its own it is.
+fn goes_on_as<'p>(walk: &mut Walk<'p>, way: Option<&(u32, Vec<i64>)>, by: &'p Program) -> bool {
+    let own = walk.world.program();
+    let same = |way: &(u32, Vec<i64>)| {
+        let next = &own.code[way.0 as usize];
+        let op = *next == by.code[way.0 as usize] && (!hands(next) || walk.world.hands_as_by(by));
+        op && walk.way(by).as_ref() == Some(way)
+    };
+    std::ptr::eq(own, by) || way.is_some_and(same)
+}
+
+/// The run of those that part, made by the last of them; none where a matrix of theirs ends where something was stored.
+fn parted<'p>(run: &Telling<'p>, of: Vec<usize>, jobs: &[Job<'p>]) -> Option<(Telling<'p>, Vec<usize>)> {
+    let prog = jobs[*of.last()?].prog;
+    run.walk.world.stored_as_by(prog).then(|| {
+        let mut run = run.clone();
+        run.walk.world.go_on_by(prog);
+        (run, of)
+    })
+}
+
 fn hands(i: &Instr) -> bool {
     matches!(i, Instr::Op { op: Op::NextTile { .. }, .. })
 }
 
-/// Whether two kernels start from one world, and have one text but for numbers that expressions of it have, sizes of matrices
-/// and tiles that are handed out, of which the second has as many at least.
+/// Whether two kernels of one text start from one world, but for sizes of matrices and tiles that are handed out, of which the
+/// second has as many at least.
 fn one_world(a: &Program, last: &Job<'_>) -> bool {
     let b = last.prog;
     let waits = |i: &Instr| matches!(i, Instr::Op { op: Op::Wait(..), .. });
-    let text = Constants::of(a.clone()).moves(&Constants::of(b.clone())).is_some();
     let kept = a.code.iter().zip(&b.code).all(|(i, j)| i == j || !waits(i));
     let place = |p: &Program| p.grid.at(last.cluster);
     let fewer = a.hands_out() && place(a) == place(b) && a.grid.len() <= b.grid.len();
-    text && kept && (a.grid == b.grid || fewer) && a.tapes == b.tapes && one_memory(a, b)
+    kept && (a.grid == b.grid || fewer) && a.tapes == b.tapes && one_memory(a, b)
 }
 
 /// Whether all objects are the same but for how far matrices reach, in dimensions over which no product sums.

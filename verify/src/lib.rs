@@ -271,7 +271,7 @@ pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Opt
         return v;
     }
     // Where jobs are shared out evenly, one CTA may stand for all; where that is not enough, all classes are looked at.
-    let shared = classes::shared(probe).filter(|shared| at.turns.is_some() && shared.list.len() < classes.list.len());
+    let shared = classes::shared(probe).filter(|_| at.turns.is_some() && classes.list.len() > 1);
     let shared = shared.and_then(|shared| {
         let mut v = Verdict { classes: shared.list.iter().map(|c| c.name.clone()).collect(), ..v.clone() };
         let decided = decide(given, at, rules, options, &shared, &mut v);

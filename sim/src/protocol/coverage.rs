@@ -149,11 +149,11 @@ impl World<'_> {
 
     /// Whether what is loaded past the end of a matrix is zeros: only TMA looks where it ends (PTX, tensor maps: out of bounds).
     fn zero_filled(&self, obj: ObjId) -> bool {
-        let copies = self.prog.code.iter().filter_map(|i| match i {
+        let mut copies = self.prog.code.iter().filter_map(|i| match i {
             Instr::Op { op: Op::Move { how, src, .. }, .. } if src.obj == obj => Some(*how),
             _ => None,
         });
-        copies.clone().count() > 0 && copies.clone().all(|how| how == How::TmaLoad)
+        copies.next() == Some(How::TmaLoad) && copies.all(|how| how == How::TmaLoad)
     }
 
     /// Clears an accumulator.
@@ -166,7 +166,7 @@ impl World<'_> {
     /// Copies what was summed with the values, to other registers or through shared memory; of several pieces, what has the
     /// fewest blocks. What comes from global memory is no sum.
     pub(super) fn carry_sum(&mut self, a: AgentId, from: &Foot, to: &Foot) {
-        let sums = self.each_piece(a, from).filter(|_| !self.is_global(from.obj)).map(|p| &self.sums[p]);
+        let sums = self.each_piece(a, from).map(|p| &self.sums[p]);
         let sum = sums.filter(|s| s.granule > 0).min_by_key(|s| s.done()).cloned().unwrap_or_default();
         for p in self.each_piece(a, to) {
             if self.sums[p].granule > 0 || sum.granule > 0 {

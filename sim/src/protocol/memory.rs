@@ -256,7 +256,7 @@ impl World<'_> {
         if t.sel == Sel::default() {
             return Ok(TileKey { obj: t.obj, at, shift: [0, 0] });
         }
-        let (height, width) = if o.class == Class::Global { (o.block[0], o.block[1]) } else { (o.rows, o.cols) };
+        let (height, width) = size(o);
         let (mut rows, mut cols) = ((0, height), (0, width));
         self.narrow(a, &t.sel, &mut rows, &mut cols)?;
         Ok(TileKey { obj: t.obj, at, shift: Foot { rows, cols, ..*f }.shift_to(f) })

@@ -1,5 +1,10 @@
 //! Random timelines: any rows, any spans, overlapping, empty, out of range; names with whatever characters.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "a module of several test programs, each of which uses some of it"
+)]
 
 use proptest::prelude::*;
 use warpline_sim::schedule::Act;

@@ -1,5 +1,10 @@
 //! Timelines made by hand, for tests and examples: a double-buffered TMA pipeline, and larger ones.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "a module of several test programs, each of which uses some of it"
+)]
 
 use warpline_sim::timeline::*;
 
