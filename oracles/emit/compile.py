@@ -4,7 +4,8 @@
     python3 oracles/emit/compile.py metal --warpline W
     python3 oracles/emit/compile.py sm100a --warpline W --nvcc nvcc
 
-W is the built program. Each prints rows of compiled.tsv for its target; `--write` puts them into the file. The clang is that of
+W is the built program. Each prints rows of compiled.tsv for its target, those of calibrate's probes for it among them; `--write`
+puts them into the file. The clang is that of
 the PyPI package `ziglang` (of the Python that runs this), which knows amdgcn; it has no HIP headers, so `hip/hip_runtime.h`
 here stands in for them. nvcc is that of PyPI's nvidia-cuda-nvcc, nvidia-nvvm, nvidia-cuda-crt, nvidia-cuda-runtime and
 nvidia-cuda-cccl. Metal has no compiler outside macOS: for it clang looks at syntax, types and address spaces only, against
@@ -46,7 +47,8 @@ def scenarios(machines):
             yield str(path.relative_to(root).with_suffix("")), machine
 
 
-def hip(args, source, arch):
+def taken(args, source, arch):
+    """What clang has against a HIP file, and its device's assembly."""
     common = ["-x", "hip", f"--offload-arch={arch}", "-nogpulib", "-nogpuinc", "-fdeclspec", f"-I{HERE}", f"-isystem{args.include}",
               "-O3", "-std=c++17", "-Wall", "-Wno-unused", "-Wno-unused-command-line-argument", "-Werror"]
     text = source.with_suffix(".s")
@@ -55,8 +57,14 @@ def hip(args, source, arch):
                   [*common, "--cuda-host-only", "-fsyntax-only", str(source)]):
         code, _, err = run(args.clang, words)
         if code:
-            return err, "", ""
-    found = text.read_text()
+            return err, ""
+    return "", text.read_text()
+
+
+def hip(args, source, arch):
+    error, found = taken(args, source, arch)
+    if error:
+        return error, "", ""
     number = lambda key: re.search(rf"_Z6kernel\S*\.{key}, (\d+)", found)[1]
     spilled = re.search(r"\.name:\s+_Z6kernel.*?\.vgpr_spill_count: (\d+)", found, re.S)[1]
     return "", str(int(number("num_vgpr")) + int(number("num_agpr"))), spilled
@@ -67,6 +75,18 @@ def metal(args, source, _):
     code, _, err = run(args.clang, ["-x", "c++", "-std=c++17", "-fsyntax-only", "-Wall", "-Werror", "-Wno-unused", "-Wno-unknown-attributes",
                                     "-nostdinc++", f"-I{HERE}/metal", str(source)])
     return err if code else "", "", ""
+
+
+def probes(args, source):
+    """The probes of calibrate for the target: rows without registers."""
+    folder = HERE.parent.parent / "calibrate" / "probes"
+    if args.target == "hip":
+        source.write_text((folder / "cdna.hip").read_text())
+        return [(f"probes/cdna.hip@{arch}", arch, taken(args, source, arch)[0]) for arch in ["gfx90a", "gfx942", "gfx950"]]
+    if args.target == "metal":
+        source.write_text((folder / "apple.metal").read_text())
+        return [("probes/apple.metal@apple9", "apple9", metal(args, source, "")[0])]
+    return []
 
 
 def sm100a(args, source, arch):
@@ -94,7 +114,15 @@ def main():
         args.clang, args.include = [str(folder / "zig"), "clang"], str(folder / "lib" / "include")
     compiler = version(args.nvcc if args.target == "sm100a" else args.clang)
     rows, bad = [], 0
+    done = "parsed" if args.target == "metal" else "compiled"
     with tempfile.TemporaryDirectory() as folder:
+        found = probes(args, pathlib.Path(folder) / f"x.{language}") if "probes".startswith(args.only) else []
+        for name, arch, error in found:
+            bad += bool(error)
+            if error:
+                print(f"{name}:\n{error[:3000]}", file=sys.stderr)
+            rows.append([args.target, name, "", arch, compiler, "error" if error else done, "", ""])
+            print(*rows[-1], sep="\t", flush=True)
         for name, machine in scenarios(machines):
             if not name.startswith(args.only):
                 continue
@@ -107,7 +135,7 @@ def main():
             if error:
                 bad += 1
                 print(f"{name}:\n{error[:3000]}", file=sys.stderr)
-            rows.append([args.target, name, machine, ARCH[machine], compiler, "error" if error else "parsed" if args.target == "metal" else "compiled", registers, spilled])
+            rows.append([args.target, name, machine, ARCH[machine], compiler, "error" if error else done, registers, spilled])
             print(*rows[-1], sep="\t", flush=True)
     if args.write:
         old = FILE.read_text().splitlines()[1:] if FILE.exists() else []

@@ -1,5 +1,6 @@
-// The part of HIP's header that emitted files use, declared anew from its documentation, for a clang without HIP: enough to
-// compile a kernel and to check the harness's syntax. It is not HIP's header, and nothing compiled with it can be run.
+// The part of HIP's header that emitted files and calibrate/probes/cdna.hip use, declared anew from its documentation, for a
+// clang without HIP: enough to compile a kernel and to check the harness's syntax. It is not HIP's header, and nothing compiled
+// with it can be run.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -56,7 +57,8 @@ __device__ inline int __float_as_int(float x) { return __builtin_bit_cast(int, x
 
 // ---- the host ----
 enum hipError_t { hipSuccess = 0, hipErrorNotReady = 600 };
-enum hipMemcpyKind { hipMemcpyDeviceToHost = 2, hipMemcpyDefault = 4 };
+enum hipMemcpyKind { hipMemcpyHostToDevice = 1, hipMemcpyDeviceToHost = 2, hipMemcpyDefault = 4 };
+enum hipDeviceAttribute_t { hipDeviceAttributeComputeCapabilityMinor = 61, hipDeviceAttributeMultiprocessorCount = 63 };
 enum hipFuncAttribute { hipFuncAttributeMaxDynamicSharedMemorySize = 8 };
 struct hipFuncAttributes {
     int numRegs;
@@ -67,15 +69,20 @@ typedef struct ihipEvent_t* hipEvent_t;
 #define hipHostMallocMapped 2
 #define hipHostAllocMapped 2
 #define hipStreamNonBlocking 1
+#define HIP_SYMBOL(x) (&(x))
 extern "C" {
 hipError_t hipMemset(void*, int, size_t);
 hipError_t hipMemcpy(void*, const void*, size_t, hipMemcpyKind);
+hipError_t hipMemcpyToSymbol(const void*, const void*, size_t, size_t = 0, hipMemcpyKind = hipMemcpyHostToDevice);
+hipError_t hipDeviceGetAttribute(int*, hipDeviceAttribute_t, int);
+hipError_t hipDeviceGetName(char*, int, int);
 hipError_t hipDeviceSynchronize();
 hipError_t hipStreamCreateWithFlags(hipStream_t*, unsigned);
 hipError_t hipStreamQuery(hipStream_t);
 hipError_t hipStreamSynchronize(hipStream_t);
 hipError_t hipEventCreate(hipEvent_t*);
 hipError_t hipEventRecord(hipEvent_t, hipStream_t);
+hipError_t hipEventSynchronize(hipEvent_t);
 hipError_t hipEventElapsedTime(float*, hipEvent_t, hipEvent_t);
 hipError_t hipFuncSetAttribute(const void*, hipFuncAttribute, int);
 hipError_t hipFuncGetAttributes(hipFuncAttributes*, const void*);
