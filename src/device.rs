@@ -1,24 +1,49 @@
 //! The devices that commands can name.
 
-use warpline_calibrate::{Cuda, Device, DeviceError, Listener, Recorded};
+use warpline_calibrate::{Cuda, Device, DeviceError, Hip, Listener, Metal, Recorded};
+use warpline_sim::machine::{Machine, Vendor};
 
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::load;
 use crate::progress::Progress;
 
-/// Opens a device by its name.
-pub(crate) fn open(name: &str) -> Result<Box<dyn Device>, Failure> {
-    if name == "recorded" {
-        return Ok(Box::new(Recorded));
+/// What `--device` takes.
+pub(crate) const NAMES: &str = "`cuda:0` is the first NVIDIA device of this machine (needs its driver and nvcc), `hip:0` the first AMD \
+                                device (needs ROCm), `metal:0` the first of a Mac (for kernels swiftc, too), `recorded` what \
+                                was measured on one H200";
+
+/// Opens a device by its name, and says what is known against it.
+pub(crate) fn open(name: &str, console: &mut Console) -> Result<Box<dyn Device>, Failure> {
+    let folder = std::env::temp_dir().join(format!("warpline-{}", std::process::id()));
+    let index = |n: &str| n.parse().ok();
+    let device: Box<dyn Device> = match name.split_once(':').map(|(kind, n)| (kind, index(n))) {
+        None if name == "recorded" => Box::new(Recorded),
+        Some(("cuda", Some(n))) => Box::new(Cuda::open(n, folder).map_err(refused)?),
+        Some(("hip", Some(n))) => Box::new(Hip::open(n, folder).map_err(refused)?),
+        Some(("metal", Some(n))) => Box::new(Metal::open(n, folder).map_err(refused)?),
+        _ => return Err(Failure::with_help(format!("there is no device `{name}`"), NAMES)),
+    };
+    if let Some(warning) = device.warning() {
+        console.error(&format!("note: {warning}\n"))?;
     }
-    if let Some(index) = name.strip_prefix("cuda:").and_then(|n| n.parse().ok()) {
-        let folder = std::env::temp_dir().join(format!("warpline-{}", std::process::id()));
-        return Ok(Box::new(Cuda::open(index, folder).map_err(refused)?));
+    Ok(device)
+}
+
+/// The machine that a device's numbers are for: the one that was named, or the built-in one of its vendor.
+pub(crate) fn machine(device: &dyn Device, named: Option<&str>) -> Result<(Machine, String), Failure> {
+    let name = named.unwrap_or(match device.vendor() {
+        Vendor::Amd => "mi300x",
+        Vendor::Apple => "m4-max",
+        Vendor::Nvidia | Vendor::Paper => "h200",
+    });
+    let (machine, text) = load::machine_file(name)?;
+    if machine.vendor == device.vendor() {
+        return Ok((machine, text));
     }
     Err(Failure::with_help(
-        format!("there is no device `{name}`"),
-        "`cuda:0` is the first CUDA device of this machine, `recorded` what was measured on one H200; there are no drivers for \
-         Metal and HIP yet",
+        format!("{} is none of the machines that {} ({}) is of", device.name(), machine.name, machine.title),
+        "name another one with `--machine`; `warpline models` lists them",
     ))
 }
 

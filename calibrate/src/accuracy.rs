@@ -62,6 +62,13 @@ struct Said {
     mhz: f64,
     #[serde(default)]
     runs: u32,
+    /// Whole launches.
+    #[serde(default)]
+    us: f64,
+    #[serde(default)]
+    us_low: f64,
+    #[serde(default)]
+    us_high: f64,
 }
 
 impl Timed {
@@ -86,6 +93,18 @@ impl Timed {
             pace: None,
             counted: None,
         })
+    }
+
+    /// Of the line of a harness on whose device nothing can be read (Metal): the span is that of the launch, as the system has
+    /// it, and the clock the one given.
+    ///
+    /// # Errors
+    /// What went wrong instead.
+    pub fn of_launches(case: &str, line: &str, mhz: f64) -> Result<Timed, String> {
+        let t = Timed::of_harness(case, line)?;
+        let s: Said = serde_json::from_str(line).map_err(|e| e.to_string())?;
+        let [span_ns, span_low, span_high] = [s.us, s.us_low, s.us_high].map(|us| us * 1000.0);
+        Ok(Timed { span_ns, span_low, span_high, mhz, again_span_ns: span_ns, again_mhz: mhz, ..t })
     }
 
     /// With a second round.
@@ -117,9 +136,16 @@ pub fn recorded() -> Result<Vec<Timed>, serde_json::Error> {
     include_str!("../data/h200_validation.jsonl").lines().map(serde_json::from_str).collect()
 }
 
-/// The list of timed kernels: name, scenario, settings (`m=4096`), machine where one is named.
-pub fn cases() -> Vec<(String, String, Vec<String>)> {
-    let rows = include_str!("../hardware/timed.txt").lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty());
+/// The list of timed kernels of an architecture: name, scenario, settings (`m=4096`). CDNA's and Apple's were never timed by us.
+pub fn cases(arch: &str) -> Vec<(String, String, Vec<String>)> {
+    let list = match arch {
+        "gfx90a" => include_str!("../hardware/timed_gfx90a.txt"),
+        "gfx942" => include_str!("../hardware/timed_gfx942.txt"),
+        "gfx950" => include_str!("../hardware/timed_gfx950.txt"),
+        a if a.starts_with("apple") => include_str!("../hardware/timed_apple.txt"),
+        _ => include_str!("../hardware/timed.txt"),
+    };
+    let rows = list.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty());
     rows.filter_map(|l| {
         let mut f = l.split('|').map(str::trim);
         let (name, scenario, args) = (f.next()?, f.next()?, f.next()?);
@@ -228,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_record_and_the_list_name_the_same_kernels() {
-        let names: Vec<String> = cases().into_iter().map(|c| c.0).collect();
+        let names: Vec<String> = cases("sm_90a").into_iter().map(|c| c.0).collect();
         assert_eq!(recorded().unwrap().into_iter().map(|t| t.case).collect::<Vec<_>>(), names);
     }
 
@@ -241,6 +267,29 @@ mod tests {
         let e = Timed::of_harness("x", r#"{"kernel":"k","outcome":"hang","error":"deadline","waits":[]}"#).unwrap_err();
         assert_eq!(e, "hang: deadline");
         assert!(Timed::of_harness("x", "Segmentation fault").is_err());
+    }
+
+    #[test]
+    fn a_harness_without_a_clock_gives_whole_launches() {
+        let line = r#"{"kernel":"k","outcome":"timed","runs":15,"us":200.5,"us_low":200.0,"us_high":210.0}"#;
+        let t = Timed::of_launches("test.x", line, 1500.0).unwrap();
+        assert_eq!(
+            (t.cycles(), t.span_low, t.span_high, t.cycles_again()),
+            (300_750.0, 200_000.0, 210_000.0, 300_750.0)
+        );
+        let e = Timed::of_launches("x", r#"{"kernel":"k","outcome":"setup","error":"no Metal device"}"#, 1500.0);
+        assert_eq!(e.unwrap_err(), "setup: no Metal device");
+    }
+
+    #[test]
+    fn every_architecture_has_a_list() {
+        for (arch, first) in [("gfx90a", "test.register_buffer.a"), ("apple9", "test.double_buffer.a")] {
+            assert_eq!(cases(arch)[0].0, first);
+        }
+        for arch in ["gfx90a", "gfx942", "gfx950", "apple9"] {
+            // Nothing may be fitted to a kernel, so none is there for it.
+            assert!(cases(arch).iter().all(|c| c.0.starts_with("test.") && c.2.len() >= 3), "{arch}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Devices that answer with measurements, behind one trait.
 
+use warpline_sim::machine::Vendor;
+
 use crate::accuracy::{self, Timed};
 use crate::measure::{BadRow, Measurements};
 
@@ -60,6 +62,25 @@ pub struct Kernel {
     pub case: String,
     /// Its text for the device with the harness around it; a device that replays needs none.
     pub source: Option<String>,
+    /// The harness, where it is a text of its own (Metal).
+    pub harness: Option<String>,
+    /// The clock in MHz that a device is taken to have that tells none (Metal): the machine's.
+    pub mhz: f64,
+}
+
+impl Kernel {
+    /// Its text.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn text(&self) -> Result<&str, DeviceError> {
+        self.source.as_deref().ok_or_else(|| self.failed("it came without its text".to_string()))
+    }
+
+    /// Why it was not compiled, or did not run to its end.
+    pub fn failed(&self, why: String) -> DeviceError {
+        DeviceError::Kernel { kernel: self.case.clone(), why }
+    }
 }
 
 /// Hears of the pieces of a device's work as they are done.
@@ -83,6 +104,14 @@ impl Listener for Deaf {
 pub trait Device {
     /// A name for people.
     fn name(&self) -> String;
+
+    /// Whose it is: which machines its numbers can go into, and in which language its kernels are written.
+    fn vendor(&self) -> Vendor;
+
+    /// What is known against believing it, as that its driver was never run.
+    fn warning(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The day of the measurements, where it is not today.
     fn date(&self) -> Option<&'static str> {
@@ -127,6 +156,10 @@ pub struct Recorded;
 impl Device for Recorded {
     fn name(&self) -> String {
         "recorded: one NVIDIA H200".to_string()
+    }
+
+    fn vendor(&self) -> Vendor {
+        Vendor::Nvidia
     }
 
     fn date(&self) -> Option<&'static str> {

@@ -2,7 +2,11 @@
 //!
 //! No number here is fitted to a kernel. A key without a rule, or whose probe was not run, stays what it is.
 
-use warpline_sim::machine::{KEYS, Kind, Machine};
+mod amd;
+mod apple;
+mod nvidia;
+
+use warpline_sim::machine::{KEYS, Kind, Machine, Vendor};
 
 use crate::measure::{Measurement, Measurements};
 
@@ -30,82 +34,24 @@ pub enum Fate {
     Added,
 }
 
-/// Key, probe, parameter, formula, and the formula in words. The formula reads the number, other rows and other keys.
+/// Key, probe, parameter, formula, and the formula in words. The formula reads the number, other rows and other keys; a key that
+/// the machine's number does not concern gets no number (NaN).
 type Rule = (&'static str, &'static str, f64, fn(f64, &Measurements, &Machine) -> f64, &'static str);
 
-/// `launch.cta` has none: from the last store of a CTA to the first instruction of the next takes longer than an empty CTA
-/// (`cta.queue`).
-const RULES: &[Rule] = &[
-    ("core.count", "device.cores", 1.0, |v, _, _| v, "the driver"),
-    ("core.warp_size", "device.warp", 1.0, |v, _, _| v, "the driver"),
-    ("limit.shared_per_core", "device.shared_per_core", 1.0, |v, _, _| v, "the driver"),
-    ("limit.shared_per_cta", "device.shared_per_cta", 1.0, |v, _, _| v, "the driver"),
-    ("limit.regs_per_core", "device.registers", 1.0, |v, _, _| v, "the driver"),
-    ("limit.threads_per_cta", "device.threads_per_cta", 1.0, |v, _, _| v, "the driver"),
-    ("memory.l2_bytes", "device.l2", 1.0, |v, _, _| v, "the driver"),
-    ("memory.shared_latency", "shared.latency", 1.0, |v, _, _| v, "a chain of dependent ld.shared"),
-    (
-        "memory.l2_latency",
-        "global.latency",
-        4096.0,
-        |v, _, _| v,
-        "a chain of dependent ld.global.cg through 4 MB, in random order",
-    ),
-    (
-        "memory.dram_latency",
-        "global.latency",
-        262_144.0,
-        // What lies behind L2 takes time, not cycles of the cores: those that the probe counted are of the clock it had.
-        |v, all, m| {
-            let at = m.get("clock.latency_mhz").unwrap_or(f64::NAN) / other(all, "clock.fma", 1.0);
-            let l2 = other(all, "global.latency", 4096.0);
-            l2 + (v - l2) * at
-        },
-        "the same through 256 MB, met cold, with the TLB; what is beyond L2's at clock.latency_mhz",
-    ),
-    (
-        "memory.dram_efficiency",
-        "dram.read",
-        1_073_741_824.0,
-        |v, _, m| v / m.get("memory.dram_gbps").unwrap_or(f64::NAN),
-        "1 GB read once by all cores, over memory.dram_gbps",
-    ),
-    ("mma.warp_latency", "mma.m16n8k16.latency", 1.0, |v, _, _| v, "a chain of dependent mma.sync m16n8k16"),
-    (
-        "mma.warp_interval",
-        "mma.m16n8k16.interval",
-        16.0,
-        |v, _, m| v / 16.0 * m.get("core.schedulers").unwrap_or(f64::NAN),
-        "16 warps with eight chains each, by scheduler",
-    ),
-    (
-        "issue.shared_store",
-        "st.shared.v4.issue",
-        4.0,
-        |v, _, m| v / m.get("core.schedulers").unwrap_or(f64::NAN),
-        "four warps, by scheduler",
-    ),
-    ("issue.tma", "tma.tensor.issue", 2048.0, |v, _, _| v, "eight tensor copies back to back"),
-    (
-        "issue.cp_async",
-        "cp.async.issue",
-        16.0,
-        |v, all, _| (16.0 * v - 8.0 * other(all, "cp.async.issue", 8.0)) / 8.0,
-        "each of the last 8 of 16 back to back by one warp, addresses included",
-    ),
-    ("sync.mbarrier_arrive", "mbarrier.arrive.issue", 1.0, |v, _, _| v, "256 in a row by one thread"),
-    (
-        "sync.mbarrier_wait",
-        "mbarrier.try_wait.complete",
-        1.0,
-        |v, _, _| v,
-        "try_wait.parity of a complete phase, from wait to wait",
-    ),
-    ("sync.mbarrier_init", "mbarrier.init", 1.0, |v, _, _| v, "64 in a row by one thread"),
-    ("sync.cluster", "cluster.sync", 2.0, |v, _, _| v, "cluster of 2"),
-    ("sync.barrier_per_warp", "syncthreads", 32.0, |v, _, _| (v - 12.0) / 32.0, "32 warps, less 12, by warp"),
-    ("launch.kernel_us", "launch.empty", 1.0, |v, _, _| v, "empty kernels of one CTA back to back in a stream"),
-];
+/// The rules for a vendor's machines. CDNA's and Apple's were never used by us on what a device measured.
+fn rules(vendor: Vendor) -> &'static [Rule] {
+    match vendor {
+        Vendor::Nvidia => nvidia::RULES,
+        Vendor::Amd => amd::RULES,
+        Vendor::Apple => apple::RULES,
+        Vendor::Paper => &[],
+    }
+}
+
+/// A key of the machine; no number where it has none.
+fn key(machine: &Machine, key: &str) -> f64 {
+    machine.get(key).unwrap_or(f64::NAN)
+}
 
 /// Another row's middle; no number where the probe was not run.
 fn other(all: &Measurements, probe: &str, parameter: f64) -> f64 {
@@ -114,7 +60,7 @@ fn other(all: &Measurements, probe: &str, parameter: f64) -> f64 {
 
 /// The numbers that the probes give for a machine, in the order of [`KEYS`].
 pub fn fit(machine: &Machine, measured: &Measurements) -> Vec<Fitted> {
-    let mut all: Vec<Fitted> = RULES
+    let mut all: Vec<Fitted> = rules(machine.vendor)
         .iter()
         .filter_map(|(key, probe, parameter, formula, words)| {
             let m: &Measurement = measured.get(probe, *parameter)?;
@@ -124,10 +70,12 @@ pub fn fit(machine: &Machine, measured: &Measurements) -> Vec<Fitted> {
                 formula(m.high, measured, machine),
             );
             let source = format!("{probe} at {parameter}: {words}; {} repeats; {}", m.repeats, measured.device);
-            (value.is_finite() && value >= 0.0).then(|| Fitted {
+            let right = [value, a, b].iter().all(|v| v.is_finite()) && value >= 0.0;
+            right.then(|| Fitted {
                 key,
                 value: round(value),
-                spread: (round(a.min(b)), round(a.max(b))),
+                // A small difference of large numbers can come out below nothing.
+                spread: (round(a.min(b).max(0.0)), round(a.max(b))),
                 source,
             })
         })
@@ -161,17 +109,110 @@ mod tests {
     #[test]
     fn every_rule_names_a_key_and_has_a_record() {
         let measured = Recorded.probes(&Deaf).unwrap();
-        for (key, probe, parameter, _, _) in RULES {
+        for (key, probe, parameter, _, _) in nvidia::RULES {
             assert!(key_named(key).is_some(), "{key}");
             assert!(measured.get(probe, *parameter).is_some(), "{probe} {parameter}");
         }
+    }
+
+    /// Rows as a device would print them. Every number is made up: no device said any of this.
+    fn made_up(rules: &[Rule]) -> Measurements {
+        let mut rows = String::from("# device: made up\nprobe,parameter,unit,median,low,high,repeats\n");
+        for (i, (_, probe, parameter, _, _)) in rules.iter().enumerate() {
+            let v = 1000 + i;
+            rows += &format!("{probe},{parameter},x,{v},{},{},21\n", v - 1, v + 1);
+        }
+        Measurements::parse(&rows).unwrap()
+    }
+
+    #[test]
+    fn what_cdna_and_apple_rules_name_is_measured_and_in_the_machines() {
+        let probe = include_str!("../probes/cdna.hip").to_string() + include_str!("hip/asked.rs");
+        // Rows whose parameter is no literal beside their name.
+        let others = [
+            ("s_barrier", "int w : {2, 4, 8, 16}"),
+            ("global.latency", "size_t kb : {8u, 1024u, 65536u, 2097152u}"),
+            ("dram.read", "size_t big = 4294967296;"),
+        ];
+        let printed = |name: &str, parameter: f64| {
+            let said = parameter == 1.0 && probe.contains(&format!("(\"{name}\", \""));
+            let row = probe.contains(&format!("\"{name}\", {parameter},"));
+            let other =
+                |(n, text): &(&str, &str)| *n == name && text.contains(&parameter.to_string()) && probe.contains(text);
+            said || row || others.iter().any(other)
+        };
+        for (key, name, parameter, _, _) in amd::RULES {
+            assert!(printed(name, *parameter), "nothing prints {name} at {parameter}");
+            assert!(warpline_models::embedded("mi300x").unwrap().get(key).is_some(), "{key}");
+        }
+        for (key, name, parameter, _, _) in apple::RULES {
+            assert!(crate::metal::measures(name, *parameter), "nothing measures {name} at {parameter}");
+            assert!(warpline_models::embedded("m4-max").unwrap().get(key).is_some(), "{key}");
+        }
+    }
+
+    #[test]
+    fn made_up_rows_of_cdna_become_numbers() {
+        let machine = warpline_models::embedded("mi300x").unwrap();
+        let mut rows = made_up(amd::RULES);
+        let mut set = |probe: &str, parameter: f64, median: f64| {
+            let row = rows.rows.iter_mut().find(|r| r.probe == probe && r.parameter == parameter).unwrap();
+            (row.median, row.low, row.high) = (median, median, median);
+        };
+        set("device.cores", 1.0, 152.0);
+        set("dram.read", 4_294_967_296.0, 2120.0);
+        set("s_barrier", 4.0, 40.0);
+        set("s_barrier", 16.0, 64.0);
+        set("mfma.f16.interval", 16.0, 16.5);
+        set("mfma.f16.interval", 32.0, 99.0);
+        rows.rows.iter_mut().find(|r| r.probe == "s_barrier" && r.parameter == 16.0).unwrap().low = 39.0;
+        let fitted = fit(&machine, &rows);
+        let value = |key: &str| fitted.iter().find(|f| f.key == key).map(|f| f.value);
+        // Half of the machine's compute units see half of its memory.
+        assert_eq!(value("memory.dram_efficiency"), Some(0.8));
+        assert_eq!((value("sync.barrier"), value("sync.barrier_per_warp")), (Some(32.0), Some(2.0)));
+        // The product that the machine's numbers are of is 16 deep.
+        assert_eq!(value("mma.warp_interval"), Some(16.5));
+        assert_eq!(value("core.count"), Some(152.0));
+        // What is a difference may be negative at one end; a machine file may not have that.
+        assert!(
+            fitted.iter().all(|f| f.spread.0 >= 0.0 && f.spread.0 <= f.value && f.value <= f.spread.1),
+            "{fitted:?}"
+        );
+        // A machine without a last-level cache gets none.
+        let older = warpline_models::embedded("mi250x").unwrap();
+        assert!(fit(&older, &rows).iter().all(|f| f.key != "memory.llc_latency"));
+        let newer = warpline_models::embedded("mi355x").unwrap();
+        let interval = fit(&newer, &rows).into_iter().find(|f| f.key == "mma.warp_interval").unwrap();
+        assert_eq!(interval.value, 99.0);
+    }
+
+    #[test]
+    fn made_up_rows_of_apple_become_cycles() {
+        let mut machine = warpline_models::embedded("m4-max").unwrap();
+        machine.params.get_mut("clock.mhz").unwrap().value = 1500.0;
+        let mut rows = made_up(apple::RULES);
+        let mut set = |probe: &str, parameter: f64, median: f64| {
+            let row = rows.rows.iter_mut().find(|r| r.probe == probe && r.parameter == parameter).unwrap();
+            (row.median, row.low, row.high) = (median, median, median);
+        };
+        set("device.latency", 256.0, 60.0);
+        set("threadgroup_barrier", 4.0, 20.0);
+        set("threadgroup_barrier", 32.0, 48.0);
+        set("simdgroup_matrix.rate", 16.0, 0.375);
+        set("fma.rate", 32.0, 192.0);
+        let fitted = fit(&machine, &rows);
+        let value = |key: &str| fitted.iter().find(|f| f.key == key).unwrap().value;
+        assert_eq!(value("memory.l2_latency"), 90.0);
+        assert_eq!((value("sync.barrier"), value("sync.barrier_per_warp")), (24.0, 1.5));
+        assert_eq!((value("mma.warp_interval"), value("alu.fma_per_clk")), (16.0, 128.0));
     }
 
     #[test]
     fn a_machine_file_is_read_back_with_the_fitted_numbers_and_the_documented_ones_unmoved() {
         let machine = warpline_models::embedded("h200").unwrap();
         let fitted = fit(&machine, &Recorded.probes(&Deaf).unwrap());
-        assert_eq!(fitted.len(), RULES.len());
+        assert_eq!(fitted.len(), nvidia::RULES.len());
         let text = rewrite(warpline_models::text("h200").unwrap(), &machine, &fitted, "2026-11-21");
         let again = warpline_models::parse("x.toml", &text).unwrap();
         for (key, p) in &machine.params {

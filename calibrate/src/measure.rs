@@ -19,6 +19,17 @@ pub struct Measurement {
     pub repeats: u32,
 }
 
+impl Measurement {
+    /// Of the values of all launches, with parameter 1.
+    pub fn of(probe: &str, unit: &str, values: &mut [f64]) -> Measurement {
+        values.sort_by(f64::total_cmp);
+        let at = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
+        let (probe, unit, n) = (probe.to_string(), unit.to_string(), values.len());
+        let (median, low, high) = (at(n / 2), at(0), at(n.saturating_sub(1)));
+        Measurement { probe, parameter: 1.0, unit, median, low, high, repeats: n as u32 }
+    }
+}
+
 /// All measurements of one device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurements {

@@ -51,13 +51,15 @@ impl Target {
 /// `warpline calibrate`.
 #[derive(Debug, Args)]
 pub struct Calibrate {
-    /// `cuda:N`, a device of this machine, which needs its driver and nvcc; or `recorded`, what was measured on one H200
+    /// `cuda:N`, `hip:N` or `metal:N`, a device of this machine, which needs its driver and compiler (nvcc; ROCm; on macOS, for
+    /// kernels, swiftc); or `recorded`, what was measured on one H200. Those for HIP and Metal were never run by us
     #[arg(long, value_name = "DEVICE")]
     pub device: String,
 
-    /// The machine whose file the numbers go into: a built-in name (`h200`) or a machine file (.toml)
-    #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
-    pub machine: String,
+    /// The machine whose file the numbers go into: a built-in name (`h200`) or a machine file (.toml); by default h200,
+    /// mi300x or m4-max, by whose device it is
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
 
     /// The machine file to write; without it, what would move is shown only
     #[arg(long, short, value_name = "FILE")]
@@ -71,7 +73,8 @@ pub struct Calibrate {
 /// `warpline validate`.
 #[derive(Debug, Args)]
 pub struct Validate {
-    /// `cuda:N`, a device of this machine, which needs its driver and nvcc; or `recorded`, what was measured on one H200
+    /// `cuda:N`, `hip:N` or `metal:N`, a device of this machine, which needs its driver and compiler (nvcc; ROCm; on macOS, for
+    /// kernels, swiftc); or `recorded`, what was measured on one H200. Those for HIP and Metal were never run by us
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
 
@@ -79,9 +82,10 @@ pub struct Validate {
     #[arg(long, conflicts_with = "device")]
     pub recorded: bool,
 
-    /// The machine that predicts: a built-in name or a machine file (.toml); its clock is what the device ran at
-    #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
-    pub machine: String,
+    /// The machine that predicts: a built-in name or a machine file (.toml); by default h200, mi300x or m4-max, by whose
+    /// device it is. Its clock is what the device ran at
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
 
     /// Draw measured and simulated cycles against each other; the ending (.png or .svg) says the format
     #[arg(long, short, value_name = "FILE")]

@@ -10,11 +10,11 @@ use crate::cli::Calibrate;
 use crate::console::Console;
 use crate::device::{self, Bar};
 use crate::failure::{Failure, Status};
-use crate::{load, output};
+use crate::output;
 
 pub(super) fn calibrate(args: &Calibrate, console: &mut Console) -> Result<Status, Failure> {
-    let (machine, text) = load::machine_file(&args.machine)?;
-    let device = device::open(&args.device)?;
+    let device = device::open(&args.device, console)?;
+    let (machine, text) = device::machine(&*device, args.machine.as_deref())?;
     let bar = Bar::start(console, &*device);
     let measured = device.probes(&bar).map_err(device::refused)?;
     drop(bar);

@@ -6,6 +6,8 @@ use std::path::Path;
 use rayon::prelude::*;
 use warpline_calibrate::accuracy::{Counted, Pair, Summary, Timed, cases, choices, summary};
 use warpline_calibrate::{Device, Kernel, Listener, pace, trace};
+use warpline_emit::Unsupported;
+use warpline_sim::machine::Vendor;
 use warpline_sim::report::RoleTime;
 use warpline_sim::timeline::{Stall, Timeline};
 
@@ -26,25 +28,29 @@ const SHOWN: u64 = 12_000;
 
 pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status, Failure> {
     let device = match (&args.device, args.recorded) {
-        (Some(name), _) => device::open(name)?,
-        (None, true) => device::open("recorded")?,
+        (Some(name), _) => device::open(name, console)?,
+        (None, true) => device::open("recorded", console)?,
         (None, false) => {
             return Err(Failure::with_help(
                 "no device was named",
-                "`--recorded` takes the kernels that were timed on one H200; `--device cuda:0` times them on a device of this \
-                 machine, which needs its driver and nvcc",
+                format!(
+                    "`--recorded` takes the kernels that were timed on one H200; `--device` times them: {}",
+                    device::NAMES
+                ),
             ));
         }
     };
+    let machine = device::machine(&*device, args.machine.as_deref())?.0;
+    let name = args.machine.as_deref().unwrap_or(&machine.name);
     let format = args.output.as_deref().map(draw::format).transpose()?;
-    let cases = cases();
+    let cases = cases(&machine.arch);
     let with_source = device.needs_source();
-    let kernels: Vec<Kernel> = cases.par_iter().map(|c| kernel(args, with_source, c)).collect::<Result<_, _>>()?;
+    let kernels: Vec<Kernel> = cases.par_iter().map(|c| kernel(name, with_source, c)).collect::<Result<_, _>>()?;
     let bar = Bar::start(console, &*device);
     bar.more(kernels.len());
     let timed = device.kernels(&kernels, &bar).map_err(device::refused)?;
     let pairs: Result<Vec<Pair>, Failure> =
-        cases.par_iter().zip(&timed).map(|(c, t)| pair(args, t, c).inspect(|_| bar.done())).collect();
+        cases.par_iter().zip(&timed).map(|(c, t)| pair(name, t, c).inspect(|_| bar.done())).collect();
     drop(bar);
     let pairs = pairs?;
     // What took minutes first: nothing that fails later loses it.
@@ -54,7 +60,7 @@ pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status,
         put(console, folder, "validation.jsonl", (lines.join("\n") + "\n").as_bytes())?;
     }
     if args.record.is_some() || args.worst.is_some() {
-        worst(args, console, &*device, &kernels, &timed, &pairs)?;
+        worst(args, console, &*device, (name, &cases), &kernels, &timed, &pairs)?;
     }
     if let (Some(path), Some(format)) = (&args.output, format) {
         let picture = draw::scatter(&pairs, &device.name(), format)?;
@@ -68,29 +74,38 @@ pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status,
 type Case = (String, String, Vec<String>);
 
 /// A case at the clock it is to run at, or at the machine's own.
-fn subject(args: &Validate, (_, scenario, set): &Case, mhz: Option<f64>) -> Result<Loaded, Failure> {
+fn subject(machine: &str, (_, scenario, set): &Case, mhz: Option<f64>) -> Result<Loaded, Failure> {
     let kernel = set.iter().filter_map(|s| {
         let (name, value) = s.split_once('=')?;
         Some(Setting::Kernel(name.to_string(), value.parse().ok()?))
     });
     let clock = mhz.map(|v| Setting::Machine("clock.mhz".to_string(), v));
     let set = kernel.chain(clock).collect();
-    load::load(&Subject { machine: Some(args.machine.clone()), set, ..Subject::named(scenario) })
+    load::load(&Subject { machine: Some(machine.to_string()), set, ..Subject::named(scenario) })
 }
 
-fn kernel(args: &Validate, with_source: bool, case: &Case) -> Result<Kernel, Failure> {
-    let source = if with_source {
-        let prog = subject(args, case, None)?.program;
-        Some(warpline_emit::cuda(&prog, &prog).map_err(|e| Failure::new(e.to_string()))?)
-    } else {
-        None
-    };
-    Ok(Kernel { case: case.0.clone(), source })
+fn kernel(machine: &str, with_source: bool, case: &Case) -> Result<Kernel, Failure> {
+    let mut k = Kernel { case: case.0.clone(), source: None, harness: None, mhz: 0.0 };
+    if !with_source {
+        return Ok(k);
+    }
+    let Loaded { program, machine, .. } = subject(machine, case, None)?;
+    k.mhz = machine.get("clock.mhz").unwrap_or_default();
+    let refused = |e: Unsupported| Failure::new(e.to_string());
+    match machine.vendor {
+        Vendor::Amd => k.source = Some(warpline_emit::hip(&program, &program, &machine).map_err(refused)?),
+        Vendor::Apple => {
+            let text = warpline_emit::metal(&program, &program).map_err(refused)?;
+            (k.source, k.harness) = (Some(text.kernel), Some(text.harness));
+        }
+        Vendor::Nvidia | Vendor::Paper => k.source = Some(warpline_emit::cuda(&program, &program).map_err(refused)?),
+    }
+    Ok(k)
 }
 
 /// One kernel, simulated at the clock that the device had.
-fn pair(args: &Validate, t: &Timed, case: &Case) -> Result<Pair, Failure> {
-    let subject = subject(args, case, Some(t.mhz))?;
+fn pair(machine: &str, t: &Timed, case: &Case) -> Result<Pair, Failure> {
+    let subject = subject(machine, case, Some(t.mhz))?;
     let report = execute(&subject, Some(SPANS)).map_err(|e| Failure::new(e.to_string()))?;
     let measured = t.cycles();
     let (at_barriers, for_data) = waits(&report.roles);
@@ -140,13 +155,13 @@ fn worst(
     args: &Validate,
     console: &mut Console,
     device: &dyn Device,
+    (machine, cases): (&str, &[Case]),
     kernels: &[Kernel],
     timed: &[Timed],
     pairs: &[Pair],
 ) -> Result<(), Failure> {
     let mut order: Vec<usize> = (0..pairs.len()).filter(|i| !timed[*i].train()).collect();
     order.sort_by(|a, b| pairs[*b].error().abs().total_cmp(&pairs[*a].error().abs()));
-    let cases = cases();
     for i in order.into_iter().take(WORST) {
         let Some(rows) = device.trace(&kernels[i]).map_err(device::refused)? else { continue };
         let name = &kernels[i].case;
@@ -154,7 +169,7 @@ fn worst(
             put(console, folder, &format!("trace.{name}.csv"), rows.as_bytes())?;
         }
         if let Some(folder) = &args.worst {
-            let both = overlay(&subject(args, &cases[i], Some(timed[i].mhz))?, &rows)?;
+            let both = overlay(&subject(machine, &cases[i], Some(timed[i].mhz))?, &rows)?;
             let picture = draw::overlay(&both, SHOWN)?;
             put(console, folder, &format!("{name}.png"), &picture)?;
         }

@@ -71,14 +71,47 @@ fn the_worst_cases_are_drawn_with_what_was_recorded_of_them() {
 
 #[test]
 fn without_a_device_the_commands_say_what_to_do() {
-    for (args, part) in [
-        (&["validate"][..], "--recorded"),
-        (&["calibrate", "--device", "metal"], "there is no device"),
-        (&["calibrate", "--device", "cuda:x"], "there is no device"),
+    for (args, parts) in [
+        (&["validate"][..], ["no device was named", "`--recorded`"]),
+        (&["validate", "--device", "opencl:0"], ["there is no device `opencl:0`", "`hip:0`"]),
+        (&["calibrate", "--device", "metal"], ["there is no device `metal`", "`metal:0`"]),
+        (&["calibrate", "--device", "cuda:x"], ["there is no device `cuda:x`", "`cuda:0`"]),
+        (&["calibrate", "--device", "hip:-1"], ["there is no device `hip:-1`", "`recorded`"]),
+        (
+            &["calibrate", "--device", "recorded", "--machine", "mi300x"],
+            ["none of the machines that mi300x", "`--machine`"],
+        ),
+        (&["validate", "--recorded", "--machine", "m4-max"], ["none of the machines that m4-max", "`--machine`"]),
     ] {
         let said = warpline(args);
         assert_eq!((said.status, said.out.as_str()), (Status::BadInput, ""), "{args:?}");
-        assert!(said.err.contains(part), "{args:?}: {}", said.err);
+        let err = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(parts.iter().all(|p| err.contains(p)) && err.contains("help: "), "{args:?}: {}", said.err);
+    }
+}
+
+/// What is missing is named, and what to do about it, wherever the tests run: one that has the device would open it.
+#[test]
+fn a_device_of_another_kind_of_machine_is_missing() {
+    let no_such = "4294967295";
+    for (kind, missing) in [("cuda", "CUDA"), ("hip", "HIP"), ("metal", "Metal")] {
+        for command in ["calibrate", "validate"] {
+            let said = warpline(&[command, "--device", &format!("{kind}:{no_such}")]);
+            assert_eq!((said.status, said.out.as_str()), (Status::BadInput, ""), "{kind}");
+            let err = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(err.contains(missing) || err.contains(&format!("{kind}:{no_such}")), "{}", said.err);
+            assert!(err.contains("help: ") && err.contains("`--device recorded` replays"), "{}", said.err);
+        }
+    }
+}
+
+#[test]
+fn help_names_the_devices() {
+    for command in ["calibrate", "validate"] {
+        let help = fine(&["help", command]).split_whitespace().collect::<Vec<_>>().join(" ");
+        for device in ["cuda:N", "hip:N", "metal:N", "recorded", "never run by us"] {
+            assert!(help.contains(device), "{command}: {device}\n{help}");
+        }
     }
 }
 

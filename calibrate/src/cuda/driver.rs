@@ -119,14 +119,14 @@ impl Driver {
         let device = CudaContext::new(self.index as usize)?;
         let mut rows = Vec::new();
         for (probe, unit, attribute) in SAID {
-            rows.push(measurement(probe, unit, &mut [device.attribute(attribute)? as f64]));
+            rows.push(Measurement::of(probe, unit, &mut [device.attribute(attribute)? as f64]));
         }
         let cores = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
         let module = device.load_module(Ptx::from_src(KERNELS))?;
         let (nothing, spin) = (module.load_function("nothing")?, module.load_function("spin")?);
         let stream = device.new_stream()?;
-        rows.push(measurement("launch.driver", "us", &mut launches(&device, &stream, &nothing)?));
-        rows.push(measurement("clock.fma", "MHz", &mut clock(&stream, &spin, cores)?));
+        rows.push(Measurement::of("launch.driver", "us", &mut launches(&device, &stream, &nothing)?));
+        rows.push(Measurement::of("clock.fma", "MHz", &mut clock(&stream, &spin, cores)?));
         let (major, minor) = (self.version / 1000, self.version % 1000 / 10);
         let name = format!("{}, {cores} SMs, driver for CUDA {major}.{minor}", self.name);
         Ok(Measurements { device: name, rows })
@@ -143,13 +143,6 @@ const SAID: [(&str, &str, Attribute); 7] = [
     ("device.threads_per_cta", "threads", Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
     ("device.warp", "threads", Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE),
 ];
-
-fn measurement(probe: &str, unit: &str, values: &mut [f64]) -> Measurement {
-    values.sort_by(f64::total_cmp);
-    let at = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
-    let (probe, unit, n) = (probe.to_string(), unit.to_string(), values.len());
-    Measurement { probe, parameter: 1.0, unit, median: at(n / 2), low: at(0), high: at(n - 1), repeats: n as u32 }
-}
 
 /// Microseconds of an empty launch among others in a stream.
 fn launches(device: &Arc<CudaContext>, stream: &CudaStream, nothing: &CudaFunction) -> Result<Vec<f64>, DriverError> {

@@ -2,43 +2,35 @@
 //!
 //! ```text
 //! driver.rs   which device it is, what it says of itself, launches and its clock under load, by the driver
-//! toolkit.rs  nvcc and ncu: where they are, what they say
 //! counters.rs what Nsight Compute counts of a kernel
 //! ```
-//!
-//! Probes and emitted kernels are programs of their own, each with its `main`: one that hangs or faults ends alone.
 
 mod counters;
 mod driver;
-mod toolkit;
 
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
+use warpline_sim::machine::Vendor;
 
-use crate::accuracy::Timed;
+use crate::accuracy::{Counted, Timed};
 use crate::device::{Device, DeviceError, Kernel, Listener};
 use crate::measure::Measurements;
-use crate::pace;
+use crate::programs::{Programs, find};
 
 use driver::Driver;
-use toolkit::Toolkit;
 
 /// The probes: name, and text. Their header is beside them.
 const PROBES: [(&str, &str); 2] =
     [("hopper", include_str!("../../probes/hopper.cu")), ("memory", include_str!("../../probes/memory.cu"))];
 const HEADER: (&str, &str) = ("probe.cuh", include_str!("../../probes/probe.cuh"));
-/// Launches of a kernel in a round.
-const LAUNCHES: &str = "15";
-/// Cycles of the first CTA that a trace keeps.
-const SHOWN: u64 = 12_000;
 
 /// A CUDA device of this machine.
 #[derive(Debug)]
 pub struct Cuda {
     driver: Driver,
-    toolkit: Toolkit,
-    folder: PathBuf,
+    programs: Programs,
+    /// Nsight Compute, where it is there.
+    ncu: Option<PathBuf>,
 }
 
 impl Cuda {
@@ -48,67 +40,39 @@ impl Cuda {
     /// When there is no driver, no such device, or no compiler.
     pub fn open(index: u32, folder: PathBuf) -> Result<Cuda, DeviceError> {
         let driver = Driver::open(index)?;
-        let toolkit = Toolkit::find(index)?;
-        std::fs::create_dir_all(&folder).map_err(|e| {
-            let why = format!("cannot make the folder `{}`: {e}", folder.display());
-            DeviceError::Missing(why, "set TMPDIR to a folder that can be written".to_string())
-        })?;
-        Ok(Cuda { driver, toolkit, folder })
-    }
-
-    fn put(&self, name: &str, text: &str) -> Result<PathBuf, String> {
-        let path = self.folder.join(name);
-        std::fs::write(&path, text).map_err(|e| format!("cannot write `{}`: {e}", path.display()))?;
-        Ok(path)
-    }
-
-    fn probe(&self, probe: &str, text: &str) -> Result<Measurements, DeviceError> {
-        let failed = |why: String| DeviceError::Probe { probe: probe.to_string(), why };
-        let source = self.put(&format!("{probe}.cu"), text).map_err(failed)?;
-        let program = self.toolkit.compile(&source, probe, &self.driver.arch, &[]).map_err(failed)?;
-        let said = self.toolkit.run(&program, &[]).map_err(failed)?;
-        Measurements::parse(&said).map_err(|why| DeviceError::Row { probe: probe.to_string(), why })
-    }
-
-    /// The programs of a kernel: as it is, and with stamps on its products.
-    fn compile(&self, k: &Kernel) -> Result<[PathBuf; 2], DeviceError> {
-        let failed = |why: String| DeviceError::Kernel { kernel: k.case.clone(), why };
-        let text = k.source.as_deref().ok_or_else(|| failed("it came without its text".to_string()))?;
-        let source = self.put(&format!("{}.cu", k.case), text).map_err(failed)?;
-        let program = |suffix: &str, flags: &[&str]| {
-            let name = format!("{}.{suffix}", k.case);
-            self.toolkit.compile(&source, &name, &self.driver.arch, flags).map_err(failed)
+        let program = |name: &str| find(name, &["CUDA_HOME", "CUDA_PATH"], "/usr/local/cuda/bin");
+        let Some(nvcc) = program("nvcc") else {
+            return Err(DeviceError::Missing(
+                "there is no `nvcc` on the PATH, in CUDA_HOME or in /usr/local/cuda".to_string(),
+                "install the CUDA toolkit, or set CUDA_HOME to where it is; `--device recorded` replays what was measured \
+                 on an H200"
+                    .to_string(),
+            ));
         };
-        Ok([program("x", &[])?, program("pace", &["-DWL_STAMP", "-DWL_PACE"])?])
+        let code = format!("arch=compute_{0},code=sm_{0}", driver.arch);
+        let visible = Some(("CUDA_VISIBLE_DEVICES", index.to_string()));
+        let programs = Programs::new(folder, nvcc, &["-O2", "-std=c++17", "-gencode", &code], "cu", visible)?;
+        Ok(Cuda { driver, programs, ncu: program("ncu") })
     }
 
-    /// One round of launches with cold caches.
-    fn round(&self, k: &Kernel, program: &Path) -> Result<Timed, DeviceError> {
-        let failed = |why: String| DeviceError::Kernel { kernel: k.case.clone(), why };
-        let said = self.toolkit.run(program, &["--time", LAUNCHES, "--cold"]).map_err(failed)?;
-        Timed::of_harness(&k.case, said.lines().last().unwrap_or_default()).map_err(failed)
-    }
-
-    /// Cycles from product to product, as the kernel itself notes them.
-    fn pace(&self, k: &Kernel, program: &Path) -> Result<Option<f64>, DeviceError> {
-        let failed = |why: String| DeviceError::Kernel { kernel: k.case.clone(), why };
-        let path = self.folder.join(format!("{}.csv", k.case));
-        self.toolkit.run(program, &["--time", "1", "--cold", "--trace", &path.to_string_lossy()]).map_err(failed)?;
-        let text = std::fs::read_to_string(&path).map_err(|e| failed(e.to_string()))?;
-        Ok(pace::of_stamps(&text))
-    }
-}
-
-impl Drop for Cuda {
-    fn drop(&mut self) {
-        // What is left behind in a folder for temporary files does no harm.
-        let _ = std::fs::remove_dir_all(&self.folder);
+    /// Counts the fourth launch of a kernel, with caches flushed before.
+    fn count(&self, ncu: &Path, program: &Path) -> Result<Counted, String> {
+        let mut c = std::process::Command::new(ncu);
+        c.args(["--clock-control", "none", "-k", "regex:^kernel$", "--launch-skip", "3", "--launch-count", "1"])
+            .args(["--metrics", &counters::METRICS.join(","), "--csv", "--page", "raw"])
+            .arg(program)
+            .args(["--time", "1"]);
+        counters::read(&self.programs.output(&mut c)?)
     }
 }
 
 impl Device for Cuda {
     fn name(&self) -> String {
         format!("cuda:{}, {}", self.driver.index, self.driver.name)
+    }
+
+    fn vendor(&self) -> Vendor {
+        Vendor::Nvidia
     }
 
     fn probes(&self, listener: &dyn Listener) -> Result<Measurements, DeviceError> {
@@ -120,56 +84,25 @@ impl Device for Cuda {
             ));
         }
         let (name, text) = HEADER;
-        self.put(name, text).map_err(|why| DeviceError::Probe { probe: name.to_string(), why })?;
+        self.programs.put(name, text).map_err(|why| DeviceError::Probe { probe: name.to_string(), why })?;
         listener.more(PROBES.len() + 1);
         let mut all = self.driver.probes()?;
         listener.done();
         for (probe, text) in PROBES {
-            all = all.join(self.probe(probe, text)?);
+            all = all.join(self.programs.probe(probe, text)?);
             listener.done();
         }
         Ok(all)
     }
 
     fn kernels(&self, kernels: &[Kernel], listener: &dyn Listener) -> Result<Vec<Timed>, DeviceError> {
-        let counters = self.toolkit.counters();
-        listener.more(kernels.len() * (4 + counters as usize));
-        let compile = |k: &Kernel| self.compile(k).inspect(|_| listener.done());
-        let programs: Vec<[PathBuf; 2]> = kernels.par_iter().map(compile).collect::<Result<_, _>>()?;
-        let round = || -> Result<Vec<Timed>, DeviceError> {
-            kernels.iter().zip(&programs).map(|(k, p)| self.round(k, &p[0]).inspect(|_| listener.done())).collect()
-        };
-        // Two rounds, with all other kernels between them.
-        let first = round()?;
-        let again = round()?;
-        let mut all: Vec<Timed> = first.into_iter().zip(&again).map(|(t, a)| t.with_round(a)).collect();
-        for ((t, k), p) in all.iter_mut().zip(kernels).zip(&programs) {
-            t.pace = self.pace(k, &p[1])?;
-            listener.done();
-            if counters {
-                let failed = |why: String| DeviceError::Kernel { kernel: k.case.clone(), why };
-                t.counted = Some(self.toolkit.count(&p[0]).map_err(failed)?);
-                listener.done();
-            }
+        match &self.ncu {
+            Some(ncu) => self.programs.kernels(kernels, listener, Some(&|program| self.count(ncu, program))),
+            None => self.programs.kernels(kernels, listener, None),
         }
-        Ok(all)
     }
 
-    fn trace(&self, k: &Kernel) -> Result<Option<String>, DeviceError> {
-        let failed = |why: String| DeviceError::Kernel { kernel: k.case.clone(), why };
-        let source = self.folder.join(format!("{}.cu", k.case));
-        let program = self.toolkit.compile(&source, &format!("{}.stamps", k.case), &self.driver.arch, &["-DWL_STAMP"]);
-        let path = self.folder.join(format!("{}.stamps.csv", k.case));
-        let args = ["--time", "1", "--cold", "--trace", &path.to_string_lossy()];
-        self.toolkit.run(&program.map_err(failed)?, &args).map_err(failed)?;
-        let text = std::fs::read_to_string(&path).map_err(|e| failed(e.to_string()))?;
-        // How the first CTA begins; the rest is more of the same.
-        let keep = |l: &&str| {
-            let mut f = l.split(',');
-            let (cta, start) = (f.next(), f.nth(3));
-            cta == Some("cta")
-                || (cta == Some("0") && start.and_then(|s| s.parse().ok()).is_some_and(|s: u64| s < SHOWN))
-        };
-        Ok(Some(text.lines().filter(keep).map(|l| format!("{l}\n")).collect()))
+    fn trace(&self, kernel: &Kernel) -> Result<Option<String>, DeviceError> {
+        self.programs.trace(kernel)
     }
 }

@@ -65,7 +65,7 @@ fn emitted() -> Vec<Kernel> {
         let counted = t.counted.filter(|_| t.train())?;
         Some(Kernel { scenario, values, flop: 2.0 * 4096f64.powi(3), cycles: counted.cycles, mhz: t.mhz })
     };
-    recorded().unwrap().into_iter().zip(cases()).filter_map(of).collect()
+    recorded().unwrap().into_iter().zip(cases("sm_90a")).filter_map(of).collect()
 }
 
 /// The series, the first of which the line was drawn through.

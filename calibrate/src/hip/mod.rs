@@ -1,0 +1,92 @@
+//! An AMD device: its runtime loaded when the device is opened, and kernels compiled by ROCm's `hipcc`.
+//!
+//! ```text
+//! driver.rs   the runtime and hiprtc: which device it is, launches and its clock under load
+//! asked.rs    the attributes and kernels for that
+//! ```
+//!
+//! We have no such device: none of this was ever run on one by us.
+
+mod asked;
+mod driver;
+
+use std::path::PathBuf;
+
+use warpline_sim::machine::Vendor;
+
+use crate::accuracy::Timed;
+use crate::device::{Device, DeviceError, Kernel, Listener};
+use crate::measure::Measurements;
+use crate::programs::{Programs, find};
+
+use driver::Driver;
+
+const PROBE: &str = include_str!("../../probes/cdna.hip");
+
+/// An AMD device of this machine.
+pub struct Hip {
+    driver: Driver,
+    programs: Programs,
+}
+
+impl Hip {
+    /// Opens the device with an index; sources and programs go to `folder`, which is removed in the end.
+    ///
+    /// # Errors
+    /// When there is no runtime, no such device, no compiler, or the device is no CDNA.
+    pub fn open(index: u32, folder: PathBuf) -> Result<Hip, DeviceError> {
+        let driver = Driver::open(index)?;
+        if !["gfx90a", "gfx942", "gfx950"].contains(&&*driver.arch) {
+            return Err(DeviceError::Missing(
+                format!(
+                    "probes and kernels are written for CDNA 2 to 4 (gfx90a, gfx942, gfx950); {} is {}",
+                    driver.name, driver.arch
+                ),
+                "`--device recorded` replays what was measured on an H200".to_string(),
+            ));
+        }
+        let Some(hipcc) = find("hipcc", &["ROCM_PATH", "HIP_PATH"], "/opt/rocm/bin") else {
+            return Err(DeviceError::Missing(
+                "there is no `hipcc` on the PATH, in ROCM_PATH or in /opt/rocm".to_string(),
+                "install ROCm's compiler, or set ROCM_PATH to where it is; `--device recorded` replays what was measured on \
+                 an H200"
+                    .to_string(),
+            ));
+        };
+        let arch = format!("--offload-arch={}", driver.arch);
+        let visible = Some(("HIP_VISIBLE_DEVICES", index.to_string()));
+        let programs = Programs::new(folder, hipcc, &["-O3", "-std=c++17", &arch], "hip", visible)?;
+        Ok(Hip { driver, programs })
+    }
+}
+
+impl Device for Hip {
+    fn name(&self) -> String {
+        format!("hip:{}, {}", self.driver.index, self.driver.name)
+    }
+
+    fn vendor(&self) -> Vendor {
+        Vendor::Amd
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        Some("warpline's authors have no AMD device: this driver, its probes and its kernels were never run by them")
+    }
+
+    fn probes(&self, listener: &dyn Listener) -> Result<Measurements, DeviceError> {
+        listener.more(2);
+        let said = self.driver.probes()?;
+        listener.done();
+        let all = said.join(self.programs.probe("cdna", PROBE)?);
+        listener.done();
+        Ok(all)
+    }
+
+    fn kernels(&self, kernels: &[Kernel], listener: &dyn Listener) -> Result<Vec<Timed>, DeviceError> {
+        self.programs.kernels(kernels, listener, None)
+    }
+
+    fn trace(&self, kernel: &Kernel) -> Result<Option<String>, DeviceError> {
+        self.programs.trace(kernel)
+    }
+}
