@@ -81,7 +81,7 @@ static int run(int argc, char** argv) {
         else return fprintf(stderr, "unknown argument %s\n", argv[i]), 2;
     }
     Report* report;
-    WL_CHECK(GPU(HostAlloc)(&report, sizeof(Report), GPU(HostAllocMapped)));
+    WL_CHECK(GPU(HostAlloc)((void**)&report, sizeof(Report), GPU(HostAllocMapped)));
     memset(report, 0, sizeof(Report));
     Globals g{}, ref{};
     for (int i = 0; i < MATRICES; i++) {

@@ -1,6 +1,9 @@
 // ---- how a HIP kernel is launched, and what its harness needs beside that ------------------------------------------
 
 #define GPU(name) hip##name
+#ifndef hipHostAllocMapped  // HIP's header has it under its older name only
+#define hipHostAllocMapped hipHostMallocMapped
+#endif
 #define WL_CHECK(x)                                                                                             \
     do {                                                                                                        \
         hipError_t e_ = (x);                                                                                    \

@@ -67,7 +67,6 @@ struct hipFuncAttributes {
 typedef struct ihipStream_t* hipStream_t;
 typedef struct ihipEvent_t* hipEvent_t;
 #define hipHostMallocMapped 2
-#define hipHostAllocMapped 2
 #define hipStreamNonBlocking 1
 #define HIP_SYMBOL(x) (&(x))
 extern "C" {
@@ -101,7 +100,4 @@ template <class T>
 hipError_t hipHostMalloc(T** p, size_t n, unsigned flags) {
     return hipMallocBytes((void**)p, n, flags);
 }
-template <class T>
-hipError_t hipHostAlloc(T** p, size_t n, unsigned flags) {
-    return hipMallocBytes((void**)p, n, flags);
-}
+hipError_t hipHostAlloc(void**, size_t, unsigned);
