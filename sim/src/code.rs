@@ -90,6 +90,8 @@ codes! {
     FreedInUse     "WL0608" LifeCycle    "tensor memory is given back while it may be in use"
     AllocBalance   "WL0609" LifeCycle    "tensor memory is not allocated and given back once"
     ExitStore      "WL0610" LifeCycle    "a CTA ends while a bulk store may still read its shared memory"
+    RegsPart       "WL0611" LifeCycle    "a part of a warpgroup changes its registers, or not all in one way"
+    RegsAgain      "WL0612" LifeCycle    "a warpgroup changes its registers again without having met in between"
     // 07: results.
     SumBlocks      "WL0701" Coverage     "a block of the contracted dimension is not added exactly once"
     StoredTwice    "WL0702" Coverage     "a part of the output is stored twice"

@@ -198,9 +198,6 @@ impl Writer<'_> {
                 Fence::TmemAfter => self.line("wl::tmem_fence_after();"),
             },
             Op::Regs { count, inc } => {
-                if !(24..=256).contains(count) || count % 8 != 0 {
-                    return self.unsupported(pc, "setmaxnreg takes 24 to 256 in steps of 8");
-                }
                 self.line("__syncwarp();");
                 self.line(format!("wl::regs_{}<{count}>();", if *inc { "inc" } else { "dec" }));
             }

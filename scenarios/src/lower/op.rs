@@ -115,8 +115,7 @@ impl Lower<'_> {
             Operation::TmemAlloc { name, pair } => Op::TmemAlloc { obj: self.tmem(name)?, pair: *pair },
             Operation::TmemDealloc { name, pair } => Op::TmemDealloc { obj: self.tmem(name)?, pair: *pair },
             Operation::Regs { inc, count } => {
-                let count = self.bounded(count, "the number of registers a thread", 1, 512)?;
-                Op::Regs { count: count as u32, inc: *inc }
+                return self.registers(count, *inc, span);
             }
             Operation::Put { value, dst, version } => {
                 let value = self.expr(value);
@@ -166,6 +165,23 @@ impl Lower<'_> {
                 None
             }
         }
+    }
+
+    /// `setmaxnreg`, whose count the instruction encodes. It changes what the launch gave.
+    fn registers(&mut self, count: &ast::Expr, inc: bool, span: &Span) -> Option<Op> {
+        let n = self.bounded(count, "the number of registers a thread", 24, 256)?;
+        if n % 8 != 0 {
+            let message = format!("the number of registers a thread is {n}");
+            let d = self.diag(&count.span, message, "a multiple of 8 was expected");
+            self.value_error(d);
+        }
+        if self.program.regs.is_none() {
+            let d = self
+                .diag(span, "it is not said how many registers a thread has at first", "they change here")
+                .help("declare them: `regs 168`");
+            self.value_error(d);
+        }
+        Some(Op::Regs { count: n as u32, inc })
     }
 
     fn named(&mut self, sync: bool, name: &Ident, index: Option<&ast::Expr>, threads: &ast::Expr) -> Option<Op> {

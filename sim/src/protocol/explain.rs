@@ -24,7 +24,7 @@ impl World<'_> {
             On::Meet(ix) => self.explain_meet(a, ix),
             On::Own(_) => self.explain_own(a, pc),
             On::Pool(cta) => (
-                format!("registers: CTA {cta} has {} in its pool", self.pool[cta as usize]),
+                format!("registers: CTA {cta} has {} in its pool", self.registers[cta as usize].free),
                 "another warpgroup gives registers back with `regs dec`".into(),
             ),
         }
@@ -132,7 +132,7 @@ impl World<'_> {
     }
 
     /// Whether the blocks around an instruction include an agent.
-    fn may_reach(&self, a: AgentId, pc: u32) -> bool {
+    pub(super) fn may_reach(&self, a: AgentId, pc: u32) -> bool {
         let me = self.info[a as usize];
         self.prog.code[..pc as usize].iter().all(|i| match i {
             Instr::Only(who, to) if *to > pc => match who {

@@ -36,6 +36,7 @@ mod needs;
 mod order;
 mod parts;
 mod perform;
+mod regs;
 mod setup;
 mod shift;
 mod snapshot;

@@ -8,6 +8,7 @@ use super::flight::FlightId;
 use super::meet::MeetKind;
 use super::parts::Part;
 use super::perform::{Aligned, alignment};
+use super::regs::hands_registers;
 use super::step::Blocked;
 use super::stream::StreamKind;
 use super::world::World;
@@ -24,6 +25,7 @@ impl World<'_> {
                 let cta = self.info[a as usize].cta;
                 let meets = [MeetKind::Cta(cta), MeetKind::Cluster].map(|k| Part::Meet(self.meet_of(k)));
                 list.extend([Part::Ended, Part::Tensor].into_iter().chain(meets));
+                list.extend(hands_registers(self.prog).then_some(Part::Pool(cta)));
             }
         }
         list.sort_unstable();
@@ -101,7 +103,7 @@ impl World<'_> {
             }
             Op::WarpSync if me.lanes.is_some() => list.push(lanes),
             Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => list.extend([Part::Tensor, lanes]),
-            Op::Regs { .. } => list.push(Part::Pool(me.cta)),
+            Op::Regs { .. } => list.extend([Part::Ended, Part::Pool(me.cta)]),
             // What is handed out next, the whole grid shares.
             Op::NextTile { .. } => return Err(Blocked::Fault(super::world::Fault::Endless)),
             _ => {}

@@ -11,6 +11,7 @@ use super::flight::{Flight, FlightId};
 use super::mbarrier::Mbar;
 use super::memory::TileKey;
 use super::order::{Access, Epoch};
+use super::regs::Registers;
 use super::stream::{ALL, KINDS, Stream, StreamKind};
 use super::world::{Agent, Rules, World};
 
@@ -27,7 +28,7 @@ pub enum Part {
     Meet(u32),
     /// A piece of a slot.
     Piece(u32),
-    /// Registers of a CTA to hand out.
+    /// Registers that the warps of a CTA hand to each other.
     Pool(u32),
     /// Which objects are allocated in tensor memory.
     Tensor,
@@ -57,7 +58,7 @@ pub enum Held {
     /// A piece: its tile, whether anything wrote it, loads under way into it, and a mailbox's value.
     Piece(Option<TileKey>, bool, u32, i64),
     /// Registers.
-    Pool(i64),
+    Pool(Registers),
     /// Objects by CTA.
     Tensor(Vec<(u16, u32)>),
 }
@@ -105,7 +106,7 @@ impl<'p> World<'p> {
             stored,
             mail,
             tmem,
-            pool,
+            registers,
             flights,
             free_flights,
             in_flight,
@@ -143,7 +144,7 @@ impl<'p> World<'p> {
         self.stored.clone_from(stored);
         self.mail.clone_from(mail);
         self.tmem.clone_from(tmem);
-        self.pool.clone_from(pool);
+        self.registers.clone_from(registers);
         self.flights.clone_from(flights);
         self.free_flights.clone_from(free_flights);
         self.in_flight = *in_flight;
@@ -166,7 +167,7 @@ impl<'p> World<'p> {
             .chain(list(self.mbars.len(), Part::Mbar))
             .chain(list(self.meets.len(), Part::Meet))
             .chain(list(self.pieces.len(), Part::Piece))
-            .chain(list(self.pool.len(), Part::Pool))
+            .chain(list(self.registers.len(), Part::Pool))
             .chain([Part::Tensor])
             .collect()
     }
@@ -227,7 +228,7 @@ impl<'p> World<'p> {
                 let written = trace.write.is_some() || !trace.over.is_empty();
                 Held::Piece(self.pieces[p].holds, written, self.filling[p], self.mail[p])
             }
-            Part::Pool(cta) => Held::Pool(self.pool[cta as usize]),
+            Part::Pool(cta) => Held::Pool(self.registers[cta as usize].clone()),
             Part::Tensor => {
                 let mut list: Vec<_> = self.tmem.keys().copied().collect();
                 list.sort_unstable();
@@ -273,7 +274,7 @@ impl<'p> World<'p> {
                 self.pieces[p].trace.write = written.then_some(some);
                 (self.filling[p], self.mail[p]) = (filling, mail);
             }
-            (Part::Pool(cta), Held::Pool(n)) => self.pool[cta as usize] = *n,
+            (Part::Pool(cta), Held::Pool(x)) => self.registers[cta as usize].clone_from(x),
             (Part::Tensor, Held::Tensor(list)) => self.tmem = list.iter().map(|x| (*x, some)).collect(),
             _ => debug_assert!(false, "{part:?} cannot hold {held:?}"),
         }

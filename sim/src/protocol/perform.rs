@@ -9,7 +9,7 @@ use super::memory::TileKey;
 use super::order::{Access, Epoch};
 use super::step::{Blocked, Did};
 use super::stream::StreamKind;
-use super::world::{Fault, On, World};
+use super::world::{Fault, World};
 
 /// How the lanes of a warp execute an operation.
 pub(super) enum Aligned {
@@ -23,7 +23,9 @@ pub(super) enum Aligned {
 
 pub(super) fn alignment(op: &Op) -> Aligned {
     match op {
-        Op::Move { how: How::TmemLd | How::TmemSt, .. } | Op::Mma { kind: MmaKind::Warp, .. } => Aligned::Warp,
+        Op::Move { how: How::TmemLd | How::TmemSt, .. } | Op::Mma { kind: MmaKind::Warp, .. } | Op::Regs { .. } => {
+            Aligned::Warp
+        }
         Op::Move { how: How::TmaLoad | How::TmaStore, .. } => Aligned::Own,
         Op::Move { .. } | Op::Alu { .. } | Op::Zero(_) | Op::Put { .. } => Aligned::Lanes,
         _ => Aligned::Own,
@@ -238,7 +240,7 @@ impl World<'_> {
                 }
                 Ok(Did::Sync)
             }
-            Op::Regs { count, inc } => self.set_regs(a, *count, *inc),
+            Op::Regs { count, inc } => self.set_regs(a, pc, *count, *inc),
             Op::Put { dst, value } => {
                 let f = self.foot(a, dst, 0)?;
                 let v = self.number(a, value)?;
@@ -357,25 +359,6 @@ impl World<'_> {
         f.releases = if relaxed { None } else { Some(self.released(a, None)) };
         f.cta_scope = !cluster;
         Ok(Did::Signal { flight: self.launch(f), in_stream: false })
-    }
-
-    /// `setmaxnreg`: `dec` gives registers to the CTA's pool, `inc` waits until it has enough.
-    fn set_regs(&mut self, a: AgentId, count: u32, inc: bool) -> Result<Did, Blocked> {
-        let who = self.info[a as usize];
-        let now = self.agents[a as usize].regs;
-        let lanes = match who.lanes {
-            None => self.rules.warp_size as i64,
-            Some(crate::timeline::Lanes::Elected) => 0,
-            Some(crate::timeline::Lanes::Rest) => self.rules.warp_size as i64,
-        };
-        let change = (count as i64 - now as i64) * lanes;
-        if inc && change > self.pool[who.cta as usize] {
-            return Err(Blocked::On(On::Pool(who.cta)));
-        }
-        self.pool[who.cta as usize] -= change;
-        self.agents[a as usize].regs = count;
-        self.touched.push(On::Pool(who.cta));
-        Ok(Did::Sync)
     }
 
     /// `clusterlaunchcontrol.try_cancel`: 16 bytes on the barrier of every CTA of the cluster.

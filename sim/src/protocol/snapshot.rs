@@ -87,7 +87,6 @@ impl World<'_> {
         let mut s = Snapshot::default();
         for a in &self.agents {
             s.same((a.pc as u64) << 2 | (a.ended as u64) << 1 | a.acts as u64);
-            s.same(a.regs);
             for (tag, wait) in [(1u64, a.waits_in), (2, a.cluster_arrived.map(|g| (self.prog.cluster, g)))] {
                 match wait {
                     None => s.same(0u64),
@@ -159,7 +158,14 @@ impl World<'_> {
         self.sums.iter().for_each(|x| x.kind().iter().for_each(|v| s.same(*v)));
         self.mail.iter().for_each(|m| s.count(Family::Variable, *m));
         s.count(Family::Variable, self.more_tiles.len() as i64);
-        self.pool.iter().for_each(|p| s.same(*p as u64));
+        for r in &self.registers {
+            s.same(r.free as u64);
+            for held in &r.warps {
+                s.same((held.times as u64) << 32 | held.count as u64);
+                s.same(held.last.map_or(0, |(_, (count, inc))| (count as u64) << 1 | inc as u64));
+                s.accesses(held.last.iter().map(|(x, _)| x));
+            }
+        }
         let mut tmem: Vec<_> = self.tmem.iter().collect();
         tmem.sort_unstable_by_key(|(k, _)| **k);
         for ((obj, cta), x) in tmem {
@@ -229,7 +235,7 @@ impl World<'_> {
     /// Everything the world's further steps depend on, as numbers; tile coordinates and happens-before are left out.
     pub fn fingerprint(&self, out: &mut Vec<u64>) {
         for a in &self.agents {
-            out.extend([a.pc as u64, (a.acts as u64) << 1 | a.ended as u64, a.regs as u64]);
+            out.extend([a.pc as u64, (a.acts as u64) << 1 | a.ended as u64]);
             out.push(a.waits_in.map_or(u64::MAX, |(m, g)| (m as u64) << 32 | g as u64));
             out.push(a.cluster_arrived.map_or(u64::MAX, u64::from));
         }
@@ -245,7 +251,10 @@ impl World<'_> {
         }
         out.extend(self.filling.iter().map(|f| *f as u64));
         out.extend(self.mail.iter().map(|v| *v as u64));
-        out.extend(self.pool.iter().map(|v| *v as u64));
+        for r in &self.registers {
+            out.push(r.free as u64);
+            out.extend(r.warps.iter().map(|held| (held.times as u64) << 32 | held.count as u64));
+        }
         for f in &self.flights {
             out.push(f.as_ref().map_or(u64::MAX, |f| (f.agent as u64) << 32 | f.pc as u64));
         }

@@ -18,6 +18,7 @@ use super::mbarrier::{Mbar, MbarIx};
 use super::meet::{Meet, MeetIx};
 use super::memory::{Layout, Piece, layouts};
 use super::order::{Access, Epoch, RowId, Rows};
+use super::regs::Registers;
 use super::setup::{self, elected_code, groups_asked, streams_used, written};
 use super::stream::{KINDS, Stream};
 
@@ -95,8 +96,6 @@ pub(super) struct Agent {
     pub(super) waits_in: Option<(MeetIx, u32)>,
     /// Arrived at the cluster barrier in this generation, and has not waited yet.
     pub(super) cluster_arrived: Option<u32>,
-    /// Registers a thread holds.
-    pub(super) regs: u32,
     /// It joined the lanes of its warp for the operation at hand and is to perform it for all.
     pub(super) acts: bool,
 }
@@ -141,8 +140,8 @@ pub struct World<'p> {
     pub(super) mail: Vec<i64>,
     /// Tensor-memory objects allocated, by object and CTA.
     pub(super) tmem: FxHashMap<(ObjId, u32), Access>,
-    /// Registers to hand out, by CTA.
-    pub(super) pool: Vec<i64>,
+    /// Registers that warps hand to each other, by CTA.
+    pub(super) registers: Vec<Registers>,
     pub(super) flights: Vec<Option<Flight>>,
     pub(super) free_flights: Vec<FlightId>,
     pub(super) in_flight: u32,
@@ -226,12 +225,11 @@ impl<'p> World<'p> {
         let (layouts, pieces) = layouts(prog);
         let wgmma = asked(rules.fences.wgmma != Level::Off, setup::uses_wgmma);
         let (m, nn, z) = prog.grid.at(cluster);
-        let regs = prog.regs.unwrap_or(0);
         World {
             prog,
             rules,
             coords: Coords { id: cluster, m, n: nn, z },
-            agents: vec![Agent { regs, ..Agent::default() }; n],
+            agents: vec![Agent::default(); n],
             frame: prog.vars.len(),
             vars: vec![0; n * prog.vars.len()],
             mbars: vec![Mbar::default(); mbars as usize],
@@ -256,7 +254,7 @@ impl<'p> World<'p> {
             stored: Vec::new(),
             mail: vec![0; pieces],
             tmem: FxHashMap::default(),
-            pool: vec![0; prog.cluster as usize],
+            registers: vec![Registers::of(prog); prog.cluster as usize],
             flights: Vec::new(),
             free_flights: Vec::new(),
             in_flight: 0,
@@ -396,6 +394,7 @@ impl<'p> World<'p> {
     pub(super) fn end(&mut self, a: AgentId, pc: u32) {
         self.agents[a as usize].ended = true;
         self.leave_meets(a);
+        self.leave_registers(a);
         let cta = self.info[a as usize].cta;
         if self.cta_ended(cta) {
             self.leave_mbars(cta);

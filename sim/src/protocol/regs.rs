@@ -1,0 +1,164 @@
+//! `setmaxnreg`: registers that the warpgroups of a CTA hand to each other.
+//!
+//! A warpgroup executes it as a whole: its four warps, each as often as the others and each time the same, and they meet
+//! between one and the next (PTX ISA, setmaxnreg). Anything else is undefined, and a finding; here each warp changes its own.
+
+use crate::code::Code;
+use crate::ir::{Instr, Op, Program};
+use crate::timeline::Lanes;
+
+use super::AgentId;
+use super::order::Access;
+use super::step::{Blocked, Did};
+use super::world::{On, World};
+
+/// Registers of one CTA: what is free, and what each warp has. No warps where the program hands out none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Registers {
+    /// To hand out, of all lanes.
+    pub(super) free: i64,
+    pub(super) warps: Vec<Owned>,
+}
+
+/// Registers of one warp.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Owned {
+    /// A thread's.
+    pub(super) count: u32,
+    /// How often the warp changed them, and the last time: where, the count asked for, and whether that was `inc`.
+    pub(super) times: u32,
+    pub(super) last: Option<(Access, (u32, bool))>,
+}
+
+impl Registers {
+    /// What the CTAs of a program start with.
+    pub(super) fn of(prog: &Program) -> Registers {
+        let first = Owned { count: prog.regs.unwrap_or(0), ..Owned::default() };
+        Registers { free: 0, warps: vec![first; if hands_registers(prog) { prog.warps as usize } else { 0 }] }
+    }
+}
+
+/// Whether a program changes the registers of its warps.
+pub(super) fn hands_registers(prog: &Program) -> bool {
+    prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Regs { .. }, .. }))
+}
+
+impl World<'_> {
+    /// `setmaxnreg`: `dec` gives registers to the CTA's pool, `inc` waits until it has enough.
+    pub(super) fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<Did, Blocked> {
+        let who = self.info[a as usize];
+        let (cta, warp) = (who.cta as usize, who.warp as usize);
+        self.whole_group(a, pc);
+        let has = self.registers[cta].warps[warp].count;
+        let (wrong, way) = if inc { (count < has, "inc") } else { (count > has, "dec") };
+        let gets = if wrong { has } else { count };
+        let change = (gets as i64 - has as i64) * self.rules.warp_size as i64;
+        if inc && change > self.registers[cta].free {
+            return Err(Blocked::On(On::Pool(who.cta)));
+        }
+        if wrong {
+            let message = format!("`regs {way}` to {count} registers a thread, where it has {has}");
+            self.find(Code::Number, a, pc, message, None);
+        }
+        self.in_turn(a, pc, count, inc);
+        let access = self.own_access(a, pc);
+        let pool = &mut self.registers[cta];
+        pool.free -= change;
+        let held = &mut pool.warps[warp];
+        *held = Owned { count: gets, times: held.times + 1, last: Some((access, (count, inc))) };
+        self.touched.push(On::Pool(who.cta));
+        Ok(Did::Sync)
+    }
+
+    /// The agent that acts for each other warp of an agent's warpgroup.
+    fn others_of_group(&self, a: AgentId) -> impl Iterator<Item = AgentId> + use<> {
+        let who = self.info[a as usize];
+        let same = |i: &AgentId| {
+            let x = self.info[*i as usize];
+            (x.cta, x.warp / 4) == (who.cta, who.warp / 4) && x.warp != who.warp && x.lanes != Some(Lanes::Elected)
+        };
+        (0..self.info.len() as AgentId).filter(same).collect::<Vec<_>>().into_iter()
+    }
+
+    fn registers_of_warp(&self, a: AgentId) -> &Owned {
+        let who = self.info[a as usize];
+        &self.registers[who.cta as usize].warps[who.warp as usize]
+    }
+
+    /// Whether all of the warpgroup come to an instruction of this kind. Asked before the operation waits for registers,
+    /// which a part of a warpgroup can do for ever; told once a place.
+    fn whole_group(&mut self, a: AgentId, pc: u32) {
+        let warp = self.info[a as usize].warp;
+        let group = warp / 4;
+        let comes = |v: AgentId| {
+            let any = |(at, i): (usize, &Instr)| {
+                matches!(i, Instr::Op { op: Op::Regs { .. }, .. }) && self.may_reach(v, at as u32)
+            };
+            self.prog.code.iter().enumerate().any(any)
+        };
+        let times = self.registers_of_warp(a).times;
+        let gone = |v: &AgentId| self.agents[*v as usize].ended && self.registers_of_warp(*v).times <= times;
+        let message = if self.elected_at[pc as usize] {
+            "changes the registers of one lane: all threads of the warpgroup must".to_string()
+        } else if self.prog.warps < group * 4 + 4 {
+            format!("warpgroup {group} has only {} warps of four", self.prog.warps - group * 4)
+        } else if let Some(v) = self.others_of_group(a).find(|v| !comes(*v)) {
+            format!("changes the registers of a part of warpgroup {group}: {} never does", self.agent_name(v))
+        } else if let Some(v) = self.others_of_group(a).find(gone) {
+            self.part_of_group(a, v)
+        } else {
+            return;
+        };
+        let site = self.prog.at[pc as usize];
+        if !self.findings.iter().any(|f| f.code == Code::RegsPart && f.site == site) {
+            self.find(Code::RegsPart, a, pc, message, None);
+        }
+    }
+
+    fn part_of_group(&self, a: AgentId, gone: AgentId) -> String {
+        let group = self.info[a as usize].warp / 4;
+        format!("changes the registers of a part of warpgroup {group}: {} ended without", self.agent_name(gone))
+    }
+
+    /// The others of the warpgroup did this for the last time, and what orders that before this; or they do the same now.
+    fn in_turn(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) {
+        let times = self.registers_of_warp(a).times;
+        for v in self.others_of_group(a) {
+            let there = self.registers_of_warp(v);
+            let (more, last) = (there.times, there.last);
+            let name = self.agent_name(v);
+            match last {
+                Some((x, what)) if more == times + 1 && what != (count, inc) => {
+                    let message = format!("changes the registers of one warpgroup in two ways: {name} to {}", what.0);
+                    self.find(Code::RegsPart, a, pc, message, Some((x.pc, "there".into())));
+                }
+                Some((x, _)) if more == times && self.rows.reached(self.agent_row(a), x.epoch.comp) < x.epoch.clock => {
+                    let message = format!("follows another `regs`, and nothing orders it after that of {name}");
+                    self.find(Code::RegsAgain, a, pc, message, Some((x.pc, "that one".into())));
+                }
+                _ if more < times => {
+                    let message = format!("follows another `regs`, which {name} has not come to");
+                    let last = self.registers_of_warp(a).last.map(|(x, _)| (x.pc, "the one before".into()));
+                    self.find(Code::RegsAgain, a, pc, message, last);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// An agent ended: what others of its warpgroup did with their registers, it has done.
+    pub(super) fn leave_registers(&mut self, a: AgentId) {
+        if self.registers[self.info[a as usize].cta as usize].warps.is_empty() {
+            return;
+        }
+        let times = self.registers_of_warp(a).times;
+        let ahead = self.others_of_group(a).find_map(|v| {
+            let there = self.registers_of_warp(v);
+            there.last.filter(|_| there.times > times).map(|(x, _)| (v, x.pc))
+        });
+        if let Some((v, pc)) = ahead {
+            let message = self.part_of_group(v, a);
+            self.find(Code::RegsPart, v, pc, message, None);
+        }
+    }
+}
