@@ -61,6 +61,7 @@ pub(crate) fn ran(name: &str) -> Ran {
         sites: vec![site(3, "wait full[0] for 1"), site(4, "load A[cta.m, 0] -> a[0]")],
         loops: vec![],
         lets: vec![("tiles".into(), 2)],
+        loose: false,
     };
     let report = Report {
         outcome: Outcome::Finished,

@@ -97,6 +97,7 @@ codes! {
     StoredTwice    "WL0702" Coverage     "a part of the output is stored twice"
     NotStored      "WL0703" Coverage     "a part of the output is not stored"
     Redundant      "WL0704" Coverage     "two CTAs compute the same part of the output"
+    Outside        "WL0705" Coverage     "threads read or write a block that lies outside its matrix"
     // 08: numbers.
     Index          "WL0801" Range        "a slot, part, barrier or CTA that does not exist"
     Number         "WL0802" Range        "a number that has no meaning"

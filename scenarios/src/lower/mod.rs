@@ -184,6 +184,7 @@ impl<'a> Lower<'a> {
             sites: Vec::new(),
             loops: Vec::new(),
             lets: Vec::new(),
+            loose: !given.is_empty(),
         };
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Lower {

@@ -361,6 +361,8 @@ pub struct Program {
     pub loops: Vec<Loop>,
     /// The numbers a user would call the kernel's own: `tile_m`, `tiles`, ... (header `let`s), in order.
     pub lets: Vec<(String, i64)>,
+    /// Some of them have other values than the text computes, as proofs over turns ask for: matrices need not reach as far.
+    pub loose: bool,
 }
 
 impl Program {

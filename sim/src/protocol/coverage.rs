@@ -5,7 +5,7 @@
 //! the end is none: it may be added only where its copies fill in zeros.
 
 use crate::code::Code;
-use crate::ir::{Class, How, Instr, ObjId, Op, Program};
+use crate::ir::{Class, How, Instr, ObjId, Object, Op, Program};
 
 use super::AgentId;
 use super::memory::{Foot, TileKey};
@@ -188,6 +188,33 @@ impl World<'_> {
         }
     }
 
+    /// A block that threads read or write without a mask has a part in its matrix: the instruction does not look where that
+    /// ends, as TMA and masked accesses do.
+    pub(super) fn inside(&mut self, a: AgentId, pc: u32, f: &Foot, elements: bool) {
+        // A search gives numbers other values, and so does a proof over turns.
+        if self.rows.is_off() || self.prog.loose {
+            return;
+        }
+        let o = &self.prog.objects[f.obj as usize];
+        let by = if elements { [1, 1] } else { o.block };
+        let first = [f.at[0].saturating_mul(by[0]), f.at[1].saturating_mul(by[1])];
+        let ends = [o.rows, o.cols];
+        let reached = &mut self.reached[f.obj as usize];
+        (0..2).for_each(|i| reached[i] = reached[i].max(first[i]));
+        let Some(i) = (0..2).find(|i| first[*i] >= ends[*i] || f.at[*i] < 0) else { return };
+        if !self.met(Code::Outside, pc, None) {
+            let message = format!(
+                "{} begins at {} {}, and {} has {}: memory that is not the matrix's",
+                self.foot_name(f),
+                ["row", "column"][i],
+                first[i],
+                self.prog.objects[f.obj as usize].name,
+                ends[i],
+            );
+            self.find(Code::Outside, a, pc, message, None);
+        }
+    }
+
     /// Remembers a store to a global matrix and looks for another of the same elements.
     pub(super) fn store_once(&mut self, a: AgentId, pc: u32, f: &Foot, elements: bool) {
         let o = &self.prog.objects[f.obj as usize];
@@ -221,13 +248,17 @@ impl World<'_> {
         self.stored.push(new);
     }
 
-    /// Whether what was stored so far is the same by another program, whose matrices may end elsewhere.
+    /// Whether what was stored so far is the same by another program, whose matrices may end elsewhere, and what was accessed
+    /// is inside of them.
     pub fn stored_as_by(&self, prog: &Program) -> bool {
         let ends = |end: i64, own: i64, other: i64| end <= other && (other <= own || end < own);
-        self.stored.iter().all(|s| {
-            let (own, other) = (&self.prog.objects[s.obj as usize], &prog.objects[s.obj as usize]);
-            own == other || ends(s.rows.1, own.rows, other.rows) && ends(s.cols.1, own.cols, other.cols)
-        })
+        let inside = |(first, o): (&[i64; 2], &Object)| first[0] < o.rows && first[1] < o.cols;
+        let same = self.prog.objects == prog.objects;
+        (same || self.reached.iter().zip(&prog.objects).all(inside))
+            && self.stored.iter().all(|s| {
+                let (own, other) = (&self.prog.objects[s.obj as usize], &prog.objects[s.obj as usize]);
+                own == other || ends(s.rows.1, own.rows, other.rows) && ends(s.cols.1, own.cols, other.cols)
+            })
     }
 
     /// At the end: of every block that was stored, all of it was.

@@ -23,7 +23,7 @@ pub(super) struct Ends {
 impl World<'_> {
     /// Performs a move, or starts it.
     pub(super) fn do_move(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<Did, Blocked> {
-        let Op::Move { how, src, dst, crew, batch, dequant, signals, multicast, .. } = op else {
+        let Op::Move { how, src, dst, crew, batch, dequant, masked, signals, multicast } = op else {
             return Ok(Did::Nothing);
         };
         let e = Ends { src: self.foot(a, src, *crew)?, dst: self.foot(a, dst, *crew)? };
@@ -32,6 +32,9 @@ impl World<'_> {
         did.tile = Some(tile);
         if self.prog.objects[e.dst.obj as usize].class != Class::Global {
             self.carry_sum(a, &e.src, &e.dst);
+        }
+        if matches!(how, How::Load | How::Ldg | How::CpAsync | How::LdsDma) && !masked {
+            self.inside(a, pc, &e.src, src.elements);
         }
         let auto = self.prog.waits == Waits::Auto;
         match how {
@@ -63,7 +66,12 @@ impl World<'_> {
                     self.allocated(a, pc, &e.dst);
                 }
                 match how {
-                    How::Store => self.do_store(a, pc, &e, dst, auto, &mut did),
+                    How::Store => {
+                        if !masked {
+                            self.inside(a, pc, &e.dst, dst.elements);
+                        }
+                        self.do_store(a, pc, &e, dst, auto, &mut did);
+                    }
                     How::Sts if auto => {
                         let x = self.own_access(a, pc);
                         self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));

@@ -104,6 +104,7 @@ impl<'p> World<'p> {
             filling,
             sums,
             stored,
+            reached,
             mail,
             tmem,
             registers,
@@ -142,6 +143,7 @@ impl<'p> World<'p> {
         self.filling.clone_from(filling);
         self.sums.clone_from(sums);
         self.stored.clone_from(stored);
+        self.reached.clone_from(reached);
         self.mail.clone_from(mail);
         self.tmem.clone_from(tmem);
         self.registers.clone_from(registers);

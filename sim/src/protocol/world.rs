@@ -137,6 +137,8 @@ pub struct World<'p> {
     pub(super) filling: Vec<u32>,
     pub(super) sums: Vec<Sum>,
     pub(super) stored: Vec<Stored>,
+    /// The largest first row and column of a block that was accessed without a mask, by object.
+    pub(super) reached: Vec<[i64; 2]>,
     pub(super) mail: Vec<i64>,
     /// Tensor-memory objects allocated, by object and CTA.
     pub(super) tmem: FxHashMap<(ObjId, u32), Access>,
@@ -252,6 +254,7 @@ impl<'p> World<'p> {
             filling: vec![0; pieces],
             sums: vec![Sum::default(); pieces],
             stored: Vec::new(),
+            reached: vec![[-1; 2]; prog.objects.len()],
             mail: vec![0; pieces],
             tmem: FxHashMap::default(),
             registers: vec![Registers::of(prog); prog.cluster as usize],

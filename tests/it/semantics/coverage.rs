@@ -55,7 +55,7 @@ fn a_k_tile_past_the_end() {
           mbar full (1)
           all:";
     let loads = "
-            for i in 0..5: load A[0, i] -> a[i];  load B[i, 0] -> b[i]
+            for i in 0..5: load A[0, i] -> a[i] masked;  load B[i, 0] -> b[i] masked
             barrier
             zero acc
             for i in 0..5: mma a[i], b[i] -> acc    //~ coverage
@@ -160,4 +160,67 @@ fn a_sum_is_followed_through_shared_memory() {
             store out -> C[0, 0]    //~ coverage
         ",
     );
+}
+
+/// What accesses a matrix, with the memory it needs: of 100 x 100, in blocks of 64 x 64.
+fn outside(machine: &str, does: &str) {
+    let body = "
+          grid 1  warps 4
+          global A: f16[100, 100]
+          shared a: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar full (1)
+          all:
+            DOES
+    ";
+    check(machine, &body.replace("DOES", does));
+}
+
+#[test]
+fn a_block_that_threads_read_or_write_is_of_its_matrix() {
+    for (machine, does) in [
+        ("a100", "load A[AT] -> a MASKED"),
+        ("a100", "cp A[AT] -> a MASKED;  commit cp;  wait cp <= 0"),
+        ("mi355x", "dma A[AT] -> a MASKED"),
+        ("m4-max", "ldg A[AT] -> r MASKED"),
+        ("h200", "warp 0: store r -> A[AT] MASKED"),
+    ] {
+        let masked = |at: &str, word: &str| does.replace("AT", at).replace("MASKED", word);
+        // The last block is part of one: a kernel that does not mask it is not told.
+        outside(machine, &masked("1, 1", ""));
+        for at in ["2, 0", "0, 2", "cta.m - 1, 0", "0, 77"] {
+            outside(machine, &(masked(at, "") + "    //~ coverage"));
+            outside(machine, &masked(at, "masked"));
+        }
+    }
+}
+
+#[test]
+fn a_store_by_element_is_of_its_matrix() {
+    outside("a100", "warp 0: store r -> A.at(99, 99)");
+    outside("a100", "warp 0: store r -> A.at(100, 0)    //~ coverage");
+    outside("a100", "warp 0: store r -> A.at(100, 0) masked");
+}
+
+#[test]
+fn a_copy_engine_looks_where_a_matrix_ends() {
+    let loads = "
+            elect: init full;  fence mbarrier_init
+            barrier
+            warp 0: elect: arrive full expect bytes(a);  tma A[2, 0] -> a signals full
+            wait full for 0
+            warp 0: elect: tma.store a -> A[0, 2];  commit bulk;  wait bulk <= 0";
+    outside("h200", &loads.replace("elect: init", "warp 0: elect: init"));
+}
+
+#[test]
+fn what_lies_outside_is_said() {
+    let body = "
+          grid 1  warps 1
+          global A: f16[100, 100]
+          shared a[2]: f16[64, 64]
+          all: for i in 0..3: load A[0, i] -> a[i % 2]    //~ coverage
+    ";
+    let r = check("a100", body);
+    assert_eq!(message(&r, "begins"), "A[0, 2] begins at column 128, and A has 100: memory that is not the matrix's");
 }

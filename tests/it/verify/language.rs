@@ -71,3 +71,11 @@ fn level_2_faults() {
     masked.violated("WAW race", "tma A");
     assert_eq!(mutated(level2, &[("mbar full[stages] (2)", "mbar full[stages] (1)")], &[]).word(), "violated");
 }
+
+#[test]
+fn a_prefetch_past_the_end_is_found_where_it_is_not_masked() {
+    let loads = "ldg A[cta.m, i + 1] -> ra;  ldg B[i + 1, cta.n] -> rb";
+    let with = |text: &str| mutated("ampere/register_prefetch", &[(&format!("if i + 1 < tiles: {loads}"), text)], &[]);
+    with(loads).violated("coverage", "ldg A[cta.m, i + 1]").first_at(1);
+    with(&loads.replace(" -> ra", " -> ra masked").replace(" -> rb", " -> rb masked")).proved();
+}
