@@ -73,6 +73,7 @@ codes! {
     BytesMissing   "WL0405" TxBytes      "a phase expects more bytes than copies deliver"
     LateExpect     "WL0406" TxBytes      "a phase can complete before its bytes are expected"
     BytesField     "WL0407" TxBytes      "a transaction count leaves its field"
+    Mixed          "WL0408" ArrivalCount "which warps meet at a numbered barrier depends on the schedule"
     // 05: visibility across proxies and scopes.
     ProxyRead      "WL0501" Fence        "the asynchronous proxy reads ordinary stores that no proxy fence covers"
     ProxyWrite     "WL0502" Fence        "the asynchronous proxy overwrites what was read, with no proxy fence after the read"

@@ -7,9 +7,9 @@ use crate::code::Code;
 use crate::ir::{NamedId, Order};
 
 use super::AgentId;
-use super::order::RowId;
+use super::order::{Access, RowId};
 use super::step::Blocked;
-use super::world::{Fault, On, World};
+use super::world::{On, World};
 
 /// Index of a rendezvous of a world.
 pub(super) type MeetIx = u32;
@@ -43,6 +43,8 @@ pub(super) struct Meet {
     pub(super) who: u128,
     /// Where the first of this generation arrived.
     pub(super) first: Option<(AgentId, u32)>,
+    /// The arrivals of this generation of a numbered barrier, and of the one before, in order of their components.
+    pub(super) came: [Vec<Access>; 2],
 }
 
 impl World<'_> {
@@ -50,7 +52,15 @@ impl World<'_> {
     pub(super) fn all_meets(prog: &crate::ir::Program) -> Vec<Meet> {
         let mut list = Vec::new();
         let mut add = |kind| {
-            list.push(Meet { kind, generation: 0, arrived: 0, needed: 0, who: 0, first: None });
+            list.push(Meet {
+                kind,
+                generation: 0,
+                arrived: 0,
+                needed: 0,
+                who: 0,
+                first: None,
+                came: Default::default(),
+            });
         };
         for cta in 0..prog.cluster {
             add(MeetKind::Cta(cta));
@@ -105,7 +115,7 @@ impl World<'_> {
     }
 
     /// Arrives, and waits for the others. `Ok(true)` for the one whose arrival ends the generation.
-    fn meet(
+    pub(super) fn meet(
         &mut self,
         a: AgentId,
         pc: u32,
@@ -139,9 +149,20 @@ impl World<'_> {
     }
 
     /// Counts an arrival; true if it ends the generation.
-    fn arrive_at(&mut self, a: AgentId, pc: u32, ix: MeetIx, weight: u32, needed: u32, orders: bool) -> bool {
+    pub(super) fn arrive_at(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        ix: MeetIx,
+        weight: u32,
+        needed: u32,
+        orders: bool,
+    ) -> bool {
         let (comp, generation) = (self.meet_comp(ix), self.meets[ix as usize].generation);
-        self.must_know(a, pc, On::Meet(ix), comp, generation);
+        match self.meets[ix as usize].kind {
+            MeetKind::Named(..) => self.comes_in_turn(a, pc, ix),
+            _ => self.must_know(a, pc, On::Meet(ix), comp, generation),
+        }
         if orders {
             let (row, acc) = (self.agent_row(a), self.meet_row(ix));
             self.rows.join(acc, row);
@@ -185,6 +206,8 @@ impl World<'_> {
         m.arrived = 0;
         m.who = 0;
         m.first = None;
+        m.came.rotate_right(1);
+        m.came[0].clear();
         let (acc, done) = (self.meet_row(ix), self.meet_done_row(ix));
         self.rows.join(done, acc);
         self.touched.push(On::Meet(ix));
@@ -241,39 +264,6 @@ impl World<'_> {
                 self.divergent(b, pc, ix, a);
             }
             self.finish(ix);
-        }
-    }
-
-    /// `bar.sync` and `bar.arrive`.
-    pub(super) fn named_barrier(
-        &mut self,
-        a: AgentId,
-        pc: u32,
-        bar: NamedId,
-        index: i64,
-        threads: i64,
-        sync: bool,
-    ) -> Result<bool, Blocked> {
-        let decl = &self.prog.named[bar as usize];
-        let who = self.info[a as usize];
-        let size = self.rules.warp_size;
-        if index < 0 || index >= decl.len as i64 {
-            return Err(Fault::Named { bar, index }.into());
-        }
-        if threads <= 0 || threads % size as i64 != 0 {
-            return Err(Fault::Threads(threads).into());
-        }
-        // A warp arrives as a whole: a split warp's classes bring their lanes.
-        let weight = match who.lanes {
-            None => size,
-            Some(crate::timeline::Lanes::Elected) => 1,
-            Some(crate::timeline::Lanes::Rest) => size - 1,
-        };
-        let ix = self.meet_of(MeetKind::Named(bar, index as u32, who.cta));
-        if sync {
-            self.meet(a, pc, ix, weight, threads as u32, true)
-        } else {
-            Ok(self.arrive_at(a, pc, ix, weight, threads as u32, true))
         }
     }
 

@@ -32,6 +32,7 @@ mod meet;
 mod memory;
 mod mma;
 mod moves;
+mod named;
 mod needs;
 mod order;
 mod parts;

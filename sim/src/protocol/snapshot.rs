@@ -132,6 +132,7 @@ impl World<'_> {
             s.same((m.arrived as u64) << 32 | m.needed as u64);
             s.same(m.who as u64);
             s.same((m.who >> 64) as u64);
+            m.came.iter().filter(|came| !came.is_empty()).for_each(|came| s.accesses(came));
         }
         for (i, st) in self.streams.iter().enumerate() {
             // Groups of `wgmma` are numbered by the warpgroup's stream, whose clock they follow.

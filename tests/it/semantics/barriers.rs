@@ -169,9 +169,80 @@ fn more_warps_than_a_numbered_barrier_has_leave_one_behind() {
         "
           grid 1  warps 3
           named x
-          all: bar sync x (64)    //~ hangs
+          all: bar sync x (64)    //~ hangs, arrival count
         ",
     );
+}
+
+#[test]
+fn three_warps_that_share_a_barrier_of_two_an_even_number_of_times() {
+    // Nobody is left behind, and who meets whom is the schedule's choice.
+    let r = check(
+        "a100",
+        "
+          grid 1  warps 3
+          named x
+          all: for i in 0..2: bar sync x (64)    //~ arrival count
+        ",
+    );
+    let said = message(&r, "arrives at barrier x");
+    assert!(said.contains("depends on the schedule"), "{said}");
+}
+
+#[test]
+fn pairs_that_meet_at_one_numbered_barrier_have_an_order() {
+    // Two pairs: whichever warps come first are a generation, and a warp may learn of the wrong one's arrival.
+    let body = "
+          grid 1  warps 4
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          named x
+          all:
+            warps 0..2: bar sync x (64)
+            BETWEEN
+            warps 2..4: bar sync x (64)    //~ arrival count
+    ";
+    check("a100", &body.replace("BETWEEN", "alu fma 1 x 32"));
+    // The first pair waits at the barrier of all, and so knows that its own generation is over.
+    check("a100", &body.replace("BETWEEN", "barrier").replace("//~ arrival count", ""));
+}
+
+#[test]
+fn who_knows_of_every_arrival_knows_of_the_generation() {
+    // Nobody waits at x: that a generation is over follows from the arrivals, and these from the barrier of all.
+    let body = "
+          grid 1  warps 2
+          named x
+          all: for i in 0..2:
+            bar arrive x (64)    //~ arrival count
+            BETWEEN
+    ";
+    check("a100", &body.replace("BETWEEN", "barrier").replace("//~ arrival count", ""));
+    check("a100", &body.replace("BETWEEN", "alu fma 1 x 32"));
+}
+
+#[test]
+fn producers_that_take_turns_at_one_numbered_barrier() {
+    // The second producer can come before the first, and then hands the consumer the wrong half.
+    let body = "
+          grid 1  warps 3
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          named full   named next
+          warps 0..2: sts r.rows(warp, 2) -> s.rows(warp, 2)
+          warp 0: bar arrive full (64);  FIRST
+          warp 1: SECOND;  bar arrive full (64)    //~ MARK
+          warp 2: bar sync full (64);  LEARNS;  bar sync full (64);  lds s -> r
+    ";
+    let with = |first: &str, second: &str, learns: &str, mark: &str| {
+        let text = body.replace("FIRST", first).replace("SECOND", second).replace("LEARNS", learns);
+        check("a100", &text.replace("//~ MARK", mark));
+    };
+    let none = "alu fma 1 x 32";
+    with(none, none, none, "//~ arrival count");
+    // Told by the first producer, who does not wait for the consumer: knowing of its arrival is not knowing of both.
+    with("bar arrive next (64)", "bar sync next (64)", none, "//~ arrival count");
+    with(none, "bar sync next (64)", "bar arrive next (64)", "");
 }
 
 #[test]

@@ -4,19 +4,6 @@
 use super::check;
 
 #[test]
-fn fixme_three_warps_that_share_a_barrier_of_two_an_even_number_of_times() {
-    // Each pair that meets depends on the schedule (Weft: `over`); found only where one is left behind.
-    check(
-        "a100",
-        "
-          grid 1  warps 3
-          named x
-          all: for i in 0..2: bar sync x (64)
-        ",
-    );
-}
-
-#[test]
 fn fixme_lanes_of_an_unsplit_warp_are_in_step() {
     // One lane arrives for the warp without a `warp.sync`: found where the warp also has an `elect:` block, not here.
     check(

@@ -112,6 +112,9 @@ impl Bits {
     }
 }
 
+/// An arrival at a numbered barrier: the rendezvous, threads that come, threads that it is for.
+pub(super) type Arrives = (u32, u32, u32);
+
 /// What is known of an agent's cell.
 pub(super) struct Known {
     pub(super) actions: Vec<Action>,
@@ -119,6 +122,8 @@ pub(super) struct Known {
     pub(super) flights: SmallVec<[(Maker, u16, u32); 4]>,
     /// Whether it may still come to a barrier of its CTA or cluster.
     pub(super) meets: bool,
+    /// The numbered barrier it is about to arrive at.
+    pub(super) arrives: Option<Arrives>,
     /// How many periods it is past its start, if that says anything.
     pub(super) progress: Option<i64>,
 }

@@ -16,7 +16,8 @@
 //! ```
 //!
 //! It knows nothing of happens-before. A race is two conflicting accesses that can be made, or are under way, in one
-//! reachable state; a deadlock is a state in which nobody can go on; a parity answers as the hardware's does. That makes it
+//! reachable state; a deadlock is a state in which nobody can go on; a numbered barrier is misused where more can come next than
+//! it has places left; a parity answers as the hardware's does. That makes it
 //! an independent judge of the verifier that decides from one run, and the only one where one run decides nothing. What no
 //! order of steps shows (fences, scopes, sums over a whole loop) it does not see.
 
@@ -26,6 +27,7 @@ mod explore;
 mod kinds;
 mod make;
 mod mover;
+mod named;
 mod replay;
 mod store;
 mod table;

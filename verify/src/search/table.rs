@@ -181,6 +181,7 @@ impl<'t> Tables<'t> {
         let w = self.world(any);
         w.put(Part::Agent(a), &held);
         let ids = w.flights_of(a);
+        let arrives = w.arrives_next(a);
         let by = |f| w.stream_of(f).map_or(NOBODY, |(owner, kind)| maker(owner, Some(kind)));
         let makers: Vec<Maker> = ids.iter().map(|f| by(*f)).collect();
         let may = |(i, f): (usize, &_)| w.may_land(*f).then_some(What::Land(i as u16));
@@ -194,7 +195,7 @@ impl<'t> Tables<'t> {
         let actions = std::iter::once(What::Step).chain(landings).map(|what| Action { what, nodes: SmallVec::new() });
         let meets = self.texts.meets(held.pc().unwrap_or(0));
         let progress = self.texts.every.as_ref().and_then(|e| self.any.periods_of(a, &held, &e.rates));
-        Ok(Known { actions: actions.collect(), flights, meets, progress })
+        Ok(Known { actions: actions.collect(), flights, meets, arrives, progress })
     }
 
     pub(super) fn list(&mut self, touches: &[(u32, bool)]) -> Result<u16, Stop> {

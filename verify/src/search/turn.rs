@@ -15,7 +15,8 @@ use warpline_sim::report::FindingKind;
 
 use super::Stop;
 use super::cells::Id;
-use super::kinds::{Bits, KEPT, Maker, Mover, NOBODY, What};
+use super::kinds::{Arrives, Bits, KEPT, Maker, Mover, NOBODY, What};
+use super::named::mixed;
 use super::table::Tables;
 
 /// An access that a state allows or has under way.
@@ -53,6 +54,8 @@ pub(super) struct Turns {
     pub(super) until: Option<(AgentId, u32)>,
     pub(super) before: Vec<What>,
     moves: Vec<What>,
+    /// Who is about to arrive at a numbered barrier, in the state itself or in its turn: see [`super::kinds::Known`].
+    arrive: Vec<(AgentId, Arrives)>,
     /// By agent: where what its cell allows is known.
     places: Vec<usize>,
     /// A turn's state, while it is made.
@@ -75,6 +78,7 @@ impl Turns {
         self.list.clear();
         self.steps.clear();
         self.flights.clear();
+        self.arrive.clear();
         (self.fault, self.race) = (None, None);
     }
 
@@ -99,6 +103,9 @@ impl Turns {
         for a in 0..tables.agents() {
             let k = self.places[a as usize];
             for action in 0..tables.known[k].actions.len() {
+                if action == 0 {
+                    self.comes(tables, a, k);
+                }
                 if reduced && action == 0 {
                     self.turn(tables, a, row, (steady, quiet))?;
                     continue;
@@ -112,7 +119,23 @@ impl Turns {
                 self.end(tables, (a, action, g), row, None)?;
             }
         }
+        if self.arrive.len() > 1
+            && self.fault.is_none()
+            && let Some(agent) = mixed(tables, row, &self.arrive)
+        {
+            let turn = Turn { agent, action: 0, moves: Vec::new() };
+            self.fault = Some((FindingKind::ArrivalCount, turn, row[0]));
+        }
         Ok(())
+    }
+
+    /// Remembers an agent that is about to arrive at a numbered barrier.
+    fn comes(&mut self, tables: &Tables<'_>, a: AgentId, k: usize) {
+        if let Some(at) = tables.known[k].arrives
+            && self.arrive.last().is_none_or(|last| last.0 != a)
+        {
+            self.arrive.push((a, at));
+        }
     }
 
     /// Notes a move that is made in a state: its access, and what it meets of its agent's own.
@@ -256,6 +279,7 @@ impl Turns {
             if self.landed(tables, (a, k), row, steady)? {
                 continue;
             }
+            self.comes(tables, a, k);
             let g = tables.outcomes(a, (k, 0), row, steady)?;
             let goes = tables.group(g).len() > 1 || tables.group(g)[0].1.goes;
             if !goes {

@@ -1,0 +1,24 @@
+//! Numbered barriers in a state: who of those that can come takes which place.
+
+use warpline_sim::protocol::{AgentId, Held, Part};
+
+use super::cells::Id;
+use super::kinds::Arrives;
+use super::table::Tables;
+
+/// Somebody who can arrive at a numbered barrier now, where more can than it has places left: which of them meets the others
+/// depends on the schedule.
+pub(super) fn mixed(tables: &Tables<'_>, row: &[Id], coming: &[(AgentId, Arrives)]) -> Option<AgentId> {
+    let arrived = |meet: u32| {
+        let cell = tables.cells.of(Part::Meet(meet))?;
+        match *tables.cells.held(cell, row[1 + cell as usize]) {
+            Held::Meet(_, arrived, ..) => Some(arrived),
+            _ => None,
+        }
+    };
+    let over = |&&(_, (meet, _, threads)): &&(AgentId, Arrives)| {
+        let more: u32 = coming.iter().filter(|x| x.1.0 == meet).map(|x| x.1.1).sum();
+        arrived(meet).unwrap_or(0) + more > threads
+    };
+    coming.iter().find(over).map(|x| x.0)
+}
