@@ -3,6 +3,7 @@
 mod check;
 mod laws;
 mod mutate;
+mod named;
 mod search;
 mod searches;
 
