@@ -80,6 +80,7 @@ codes! {
     TensorFence    "WL0503" Fence        "tensor memory passes from thread to thread without `tcgen05.fence`"
     WgmmaFence     "WL0504" Fence        "`wgmma` uses registers that were touched since the last `wgmma.fence`"
     Scope          "WL0505" Scope        "CTA scope where another CTA's data is needed"
+    LaneArrive     "WL0506" Fence        "one lane arrives for a warp whose other lanes may be behind"
     // 06: life cycles.
     NotLive        "WL0601" LifeCycle    "an mbarrier is used before its `init` or after its `inval`"
     InitAgain      "WL0602" LifeCycle    "a live mbarrier is initialised again"

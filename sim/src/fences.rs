@@ -39,6 +39,8 @@ pub struct Fences {
     pub tcgen05: Level,
     /// `wgmma`: `wgmma.fence` between other uses of a register and a `wgmma` that uses it.
     pub wgmma: Level,
+    /// `warp-arrive`: lanes that are in step before one of them arrives for their warp.
+    pub warp_arrive: Level,
 }
 
 impl Default for Fences {
@@ -50,17 +52,19 @@ impl Default for Fences {
             tcgen05: Level::Note,
             // PTX calls the product undefined without it, and compilers give it up with a warning at best.
             wgmma: Level::Error,
+            warp_arrive: Level::Off,
         }
     }
 }
 
 /// The rules with their levels, strictest first.
-pub const RULES: [(&str, &[&str]); 5] = [
+pub const RULES: [(&str, &[&str]); 6] = [
     ("async-read", &["strict", "path", "off"]),
     ("async-write", &["error", "note", "off"]),
     ("tmem-wait", &["error", "off"]),
     ("tcgen05", &["error", "note", "off"]),
     ("wgmma", &["error", "note", "off"]),
+    ("warp-arrive", &["error", "note", "off"]),
 ];
 
 /// Why a switch is not one.
@@ -105,13 +109,14 @@ impl Fences {
             1 => self.async_write = named,
             2 => self.tmem_wait = named == Level::Error,
             3 => self.tcgen05 = named,
-            _ => self.wgmma = named,
+            4 => self.wgmma = named,
+            _ => self.warp_arrive = named,
         }
         Ok(())
     }
 
     /// Every rule with its level, in the order of [`RULES`].
-    pub fn list(&self) -> [(&'static str, &'static str); 5] {
+    pub fn list(&self) -> [(&'static str, &'static str); 6] {
         let word = |l: Level| match l {
             Level::Error => "error",
             Level::Note => "note",
@@ -123,7 +128,8 @@ impl Fences {
             Cover::Off => "off",
         };
         let wait = if self.tmem_wait { "error" } else { "off" };
-        let levels = [cover, word(self.async_write), wait, word(self.tcgen05), word(self.wgmma)];
+        let levels =
+            [cover, word(self.async_write), wait, word(self.tcgen05), word(self.wgmma), word(self.warp_arrive)];
         std::array::from_fn(|i| (RULES[i].0, levels[i]))
     }
 }

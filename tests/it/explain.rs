@@ -14,7 +14,7 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// The kernels of a page with the machine each names.
+/// The kernels of a page with the machine each names, and the level of a fence rule where it needs one.
 fn kernels(page: &str) -> Vec<(String, String)> {
     let blocks = page.split("```pipe").skip(1).map(|rest| rest.split("```").next().unwrap());
     blocks
@@ -32,9 +32,14 @@ fn codes(page: &str, machine: &str, kernel: &str) -> BTreeSet<Code> {
     let set = BTreeMap::new();
     let program = compile("example.pipe", &text, &Inputs { set: &set, cores: Some(1) })
         .unwrap_or_else(|e| panic!("{page}: {e:#?}\n{text}"));
+    let (machine, level) = machine.split_once(' ').map_or((machine, None), |(m, level)| (m, Some(level)));
     let machine = warpline_models::embedded(machine).unwrap();
     supported(&program, &machine).unwrap_or_else(|e| panic!("{page}: {e}"));
-    let v = verify(&program, None, rules(&machine), Options::default());
+    let mut rules = rules(&machine);
+    if let Some((rule, level)) = level.and_then(|l| l.split_once('=')) {
+        rules.fences.set(rule, level).unwrap_or_else(|e| panic!("{page}: {e}"));
+    }
+    let v = verify(&program, None, rules, Options::default());
     let seen = v.violation.iter().flat_map(|x| &x.findings).chain(&v.notes);
     let found: BTreeSet<Code> = seen.map(|f| f.code).collect();
     if found.is_empty() { v.violation.iter().flat_map(|x| &x.hang).map(|w| w.code).collect() } else { found }

@@ -27,6 +27,7 @@ mod fence;
 mod findings;
 mod flight;
 mod known;
+mod lanes;
 mod mbarrier;
 mod meet;
 mod memory;

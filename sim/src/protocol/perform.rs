@@ -38,7 +38,11 @@ impl World<'_> {
     pub(super) fn perform(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<Did, Blocked> {
         let me = self.info[a as usize].lanes;
         if me.is_none() || self.elected_at[pc as usize] {
-            return self.execute(a, pc, op);
+            let did = self.execute(a, pc, op)?;
+            if !self.elected_at[pc as usize] {
+                self.keeps_step(a, pc, op);
+            }
+            return Ok(did);
         }
         // A split warp. What its lanes do in step (`.sync.aligned`) joins them and is done once; what each lane does for
         // itself is done by the class that has nearly all of them, so that the elected lane's own order stays apart.
@@ -183,6 +187,7 @@ impl World<'_> {
                 if times == 0 {
                     return Ok(Did::Nothing);
                 }
+                self.speaks_for_all(a, pc, *per);
                 let count = self.eval(a, count)? * times as i64;
                 if count <= 0 {
                     return Err(Fault::Negative("a count of arrivals", count).into());

@@ -87,6 +87,7 @@ impl World<'_> {
         let mut s = Snapshot::default();
         for a in &self.agents {
             s.same((a.pc as u64) << 2 | (a.ended as u64) << 1 | a.acts as u64);
+            s.same(a.apart.map_or(0, |pc| pc as u64 + 1));
             for (tag, wait) in [(1u64, a.waits_in), (2, a.cluster_arrived.map(|g| (self.prog.cluster, g)))] {
                 match wait {
                     None => s.same(0u64),

@@ -96,6 +96,8 @@ pub(super) struct Agent {
     pub(super) waits_in: Option<(MeetIx, u32)>,
     /// Arrived at the cluster barrier in this generation, and has not waited yet.
     pub(super) cluster_arrived: Option<u32>,
+    /// What its lanes did last, each for itself, since they were in step; kept where the rule `warp-arrive` asks.
+    pub(super) apart: Option<u32>,
     /// It joined the lanes of its warp for the operation at hand and is to perform it for all.
     pub(super) acts: bool,
 }

@@ -229,3 +229,45 @@ fn registers_of_the_left_operand_are_fenced_too() {
     assert_eq!(met("h200", None, text), [("WL0504", false, 12)]);
     assert_eq!(met("h200", None, &text.replace("-> x\n", "-> x;  wgmma.fence\n")), []);
 }
+
+/// One lane of warp 0 arrives for it; `BEFORE` stands before that.
+const ARRIVE: &str = "
+    grid 1  warps 4
+    shared s: f16[64, 64]
+    reg r: f16[64, 64], q: f16[16, 64], t: f16[64, 64], acc: f32[16, 64]
+    mbar b (1)   mbar c (1)
+    named x
+    all:
+      warp 1: init b, c
+      barrier
+      warp 1: arrive c per warp
+      warp 0: BEFORE
+      warp 0: arrive b per warp
+      warp 1: wait b for 0;  lds s -> r
+";
+
+#[test]
+fn one_lane_speaks_for_its_warp_behind_what_all_execute_together() {
+    let error = Some(("warp-arrive", "error"));
+    let before = |text: &str| met("h200", error, &ARRIVE.replace("BEFORE", text));
+    for apart in ["sts r -> s", "wait c for 0", "lds s -> r", "warp.sync;  sts r -> s;  alu fma 1 x 32"] {
+        assert_eq!(before(apart), [("WL0506", false, 12)], "{apart}");
+    }
+    for together in
+        ["sts r -> s;  warp.sync", "sts r -> s;  bar sync x (32)", "lds s -> r;  mma q, t -> acc", "alu fma 1 x 32"]
+    {
+        assert_eq!(before(together), [], "{together}");
+    }
+    // Every lane for itself, and a warp of two agents, which is held to order itself.
+    let each = ARRIVE.replace("mbar b (1)", "mbar b (32)").replace("arrive b per warp", "arrive b");
+    assert_eq!(met("h200", error, &each.replace("BEFORE", "sts r -> s")), []);
+    assert_eq!(
+        met("h200", Some(("warp-arrive", "note")), &ARRIVE.replace("BEFORE", "sts r -> s")),
+        [("WL0506", true, 12)]
+    );
+}
+
+#[test]
+fn that_lanes_are_in_step_is_not_asked_by_default() {
+    assert_eq!(met("h200", None, &ARRIVE.replace("BEFORE", "sts r -> s")), []);
+}
