@@ -249,6 +249,14 @@ fn what_looks_wrong_and_is_right_is_clean() {
 }
 
 #[test]
+fn one_lane_of_a_known_correct_protocol_speaks_for_lanes_in_step() {
+    for name in CORRECT {
+        let (.., v) = decide_at(&format!("correct/{name}"), Some(("warp-arrive", "error")));
+        assert!(v.violation.is_none(), "{name}: {:#?}", v.violation);
+    }
+}
+
+#[test]
 fn release_lags_of_the_base_protocol() {
     let (kernel, source) = warpline_scenarios::embedded_kernel("correct/tma_async").unwrap();
     let machine = warpline_models::embedded("h200").unwrap();

@@ -7,7 +7,7 @@ use crate::code::Code;
 use crate::ir::{NamedId, Order};
 
 use super::AgentId;
-use super::order::{Access, RowId};
+use super::order::RowId;
 use super::step::Blocked;
 use super::world::{On, World};
 
@@ -43,8 +43,6 @@ pub(super) struct Meet {
     pub(super) who: u128,
     /// Where the first of this generation arrived.
     pub(super) first: Option<(AgentId, u32)>,
-    /// The arrivals of this generation of a numbered barrier, and of the one before, in order of their components.
-    pub(super) came: [Vec<Access>; 2],
 }
 
 impl World<'_> {
@@ -52,15 +50,7 @@ impl World<'_> {
     pub(super) fn all_meets(prog: &crate::ir::Program) -> Vec<Meet> {
         let mut list = Vec::new();
         let mut add = |kind| {
-            list.push(Meet {
-                kind,
-                generation: 0,
-                arrived: 0,
-                needed: 0,
-                who: 0,
-                first: None,
-                came: Default::default(),
-            });
+            list.push(Meet { kind, generation: 0, arrived: 0, needed: 0, who: 0, first: None });
         };
         for cta in 0..prog.cluster {
             add(MeetKind::Cta(cta));
@@ -206,8 +196,10 @@ impl World<'_> {
         m.arrived = 0;
         m.who = 0;
         m.first = None;
-        m.came.rotate_right(1);
-        m.came[0].clear();
+        if let Some(came) = self.came.of(ix) {
+            came.rotate_right(1);
+            came[0].clear();
+        }
         let (acc, done) = (self.meet_row(ix), self.meet_done_row(ix));
         self.rows.join(done, acc);
         self.touched.push(On::Meet(ix));

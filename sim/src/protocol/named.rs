@@ -8,9 +8,30 @@ use crate::ir::{Instr, NamedId, Op};
 use crate::timeline::Lanes;
 
 use super::AgentId;
-use super::meet::{MeetIx, MeetKind};
+use super::meet::{Meet, MeetIx, MeetKind};
+use super::order::Access;
 use super::step::Blocked;
 use super::world::{Fault, On, World};
+
+/// The arrivals of the generation under way of each numbered barrier and of the one before it, in order of their components.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Came {
+    /// The first numbered barrier among the rendezvous; they are the last of these.
+    first: MeetIx,
+    pub(super) lists: Vec<[Vec<Access>; 2]>,
+}
+
+impl Came {
+    pub(super) fn at(meets: &[Meet]) -> Came {
+        let numbered = meets.iter().filter(|m| matches!(m.kind, MeetKind::Named(..))).count();
+        Came { first: (meets.len() - numbered) as MeetIx, lists: vec![Default::default(); numbered] }
+    }
+
+    /// Of one rendezvous; nothing where that is no numbered barrier.
+    pub(super) fn of(&mut self, ix: MeetIx) -> Option<&mut [Vec<Access>; 2]> {
+        self.lists.get_mut(ix.checked_sub(self.first)? as usize)
+    }
+}
 
 impl World<'_> {
     /// `bar.sync` and `bar.arrive`.
@@ -54,11 +75,13 @@ impl World<'_> {
         if self.rows.is_off() {
             return;
         }
-        let row = self.agent_row(a);
-        let m = &self.meets[ix as usize];
-        if self.rows.reached(row, self.meet_comp(ix)) < m.generation
-            && let Some(x) = m.came[1].iter().find(|x| self.rows.reached(row, x.epoch.comp) < x.epoch.clock).copied()
-        {
+        let (row, generation) = (self.agent_row(a), self.meets[ix as usize].generation);
+        let knows = self.rows.reached(row, self.meet_comp(ix)) >= generation;
+        let new = self.own_access(a, pc);
+        let Some([now, before]) = self.came.of(ix) else { return };
+        now.insert(now.partition_point(|x| x.epoch <= new.epoch), new);
+        let unknown = before.iter().find(|x| !knows && self.rows.reached(row, x.epoch.comp) < x.epoch.clock);
+        if let Some(x) = unknown.copied() {
             self.unordered.get_or_insert((a, pc, On::Meet(ix)));
             let message = format!(
                 "arrives at {}, and nothing orders it after {}, who came the time before: which of them meets the others \
@@ -68,9 +91,6 @@ impl World<'_> {
             );
             self.find(Code::Mixed, a, pc, message, Some((x.pc, "that one's arrival".into())));
         }
-        let x = self.own_access(a, pc);
-        let list = &mut self.meets[ix as usize].came[0];
-        list.insert(list.partition_point(|y| y.epoch <= x.epoch), x);
     }
 
     /// Where an agent is about to arrive at a numbered barrier: which rendezvous, and the threads that it brings and that it

@@ -94,6 +94,7 @@ impl<'p> World<'p> {
             signals,
             waits,
             meets,
+            came,
             group_size: _,
             group_lead: _,
             streams,
@@ -137,6 +138,7 @@ impl<'p> World<'p> {
         self.signals.clone_from(signals);
         self.waits.clone_from(waits);
         self.meets.clone_from(meets);
+        self.came.lists.clone_from(&came.lists);
         self.streams.clone_from(streams);
         self.groups_kept = *groups_kept;
         self.pieces.clone_from(pieces);

@@ -17,6 +17,7 @@ use super::flight::{Flight, FlightId};
 use super::mbarrier::{Mbar, MbarIx};
 use super::meet::{Meet, MeetIx};
 use super::memory::{Layout, Piece, layouts};
+use super::named::Came;
 use super::order::{Access, Epoch, RowId, Rows};
 use super::regs::Registers;
 use super::setup::{self, elected_code, groups_asked, streams_used, written};
@@ -127,6 +128,7 @@ pub struct World<'p> {
     pub(super) signals: Vec<Vec<Signal>>,
     pub(super) waits: Vec<Option<Wait>>,
     pub(super) meets: Vec<Meet>,
+    pub(super) came: Came,
     pub(super) group_size: Vec<u32>,
     pub(super) group_lead: Vec<AgentId>,
     pub(super) streams: Vec<Stream>,
@@ -245,6 +247,7 @@ impl<'p> World<'p> {
             arrived: vec![Default::default(); mbars as usize],
             signals: vec![Vec::new(); mbars as usize],
             waits: vec![None; mbars as usize * n],
+            came: Came::at(&meets),
             meets,
             group_size,
             group_lead,
