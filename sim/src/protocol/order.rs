@@ -94,14 +94,18 @@ impl Rows {
         if self.off {
             return;
         }
-        let (i, f) = (self.range(into).start, self.range(from).start);
-        for k in 0..self.parts * self.n {
-            let v = self.cells[f + k];
-            let c = &mut self.cells[i + k];
-            if *c < v {
-                *c = v;
-            }
-        }
+        let (i, f) = (self.range(into), self.range(from));
+        // Whichever lies first in the array.
+        let (into, from) = if i.start < f.start {
+            let (low, high) = self.cells.split_at_mut(f.start);
+            (&mut low[i], &high[..f.len()])
+        } else if f.start < i.start {
+            let (low, high) = self.cells.split_at_mut(i.start);
+            (&mut high[..i.len()], &low[f])
+        } else {
+            return;
+        };
+        into.iter_mut().zip(from).for_each(|(c, v)| *c = (*c).max(*v));
     }
 
     pub(super) fn clock(&self, r: RowId, comp: u32) -> u32 {
@@ -165,10 +169,9 @@ impl Rows {
         self.clock(r, e.comp) >= e.clock
     }
 
-    /// A component's clocks in all parts of a row.
-    pub(super) fn all(&self, r: RowId, comp: u32) -> impl Iterator<Item = u32> {
-        let first = self.range(r).start + comp as usize;
-        (0..self.parts).map(move |p| self.cells[first + p * self.n])
+    /// All clocks of a row, part after part.
+    pub(super) fn row(&self, r: RowId) -> &[u32] {
+        &self.cells[self.range(r)]
     }
 
     /// Whether a proxy fence on the way covers it.

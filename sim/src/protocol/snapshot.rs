@@ -35,6 +35,11 @@ pub struct Snapshot {
     pub entries: Vec<Entry>,
 }
 
+/// An odd number with bits all over.
+const MIX: u64 = 0x517c_c1b7_2722_0a95;
+/// Entries of a row, about.
+const ROOM: usize = 32;
+
 impl Snapshot {
     fn same(&mut self, v: impl Into<u64>) {
         self.entries.push(Entry::Same(v.into()));
@@ -84,7 +89,8 @@ impl Snapshot {
 impl World<'_> {
     /// The state, without what is only kept for reports.
     pub fn snapshot(&self) -> Snapshot {
-        let mut s = Snapshot::default();
+        // Each row knows of some components.
+        let mut s = Snapshot { entries: Vec::with_capacity(ROOM * self.fixed_rows() as usize) };
         for a in &self.agents {
             s.same((a.pc as u64) << 2 | (a.ended as u64) << 1 | a.acts as u64);
             s.same(a.apart.map_or(0, |pc| pc as u64 + 1));
@@ -217,11 +223,21 @@ impl World<'_> {
         let at = s.entries.len();
         s.same(0u64);
         let mut known = 0u64;
-        for comp in 0..self.rows.components() {
-            // Of most, nothing is known.
-            for (plane, clock) in self.rows.all(r, comp).enumerate().filter(|(_, clock)| *clock != 0) {
-                known = known.rotate_left(7) ^ ((comp as u64) << 8 | plane as u64);
-                s.clock(comp, clock);
+        let (row, components) = (self.rows.row(r), self.rows.components());
+        for comp in 0..components {
+            // Of most, nothing is known; of others, most parts of the row know as much. Which do is one number, and each
+            // clock stands once.
+            let mut parts = 0u64;
+            let clock = |part: usize| row.get(part * components as usize + comp as usize).copied();
+            for (part, value) in (0..).map_while(clock).enumerate().filter(|(_, clock)| *clock != 0) {
+                let same = (0..part).find(|earlier| clock(*earlier) == Some(value)).unwrap_or(part);
+                if same == part {
+                    s.clock(comp, value);
+                }
+                parts |= (same as u64 + 1) << (4 * part);
+            }
+            if parts != 0 {
+                known = (known.rotate_left(5) ^ ((comp as u64) << 16 | parts)).wrapping_mul(MIX);
             }
         }
         s.entries[at] = Entry::Same(known);

@@ -1,6 +1,7 @@
 //! The state of one cluster: its agents, barriers, streams, memory, and what happened before what.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -103,18 +104,18 @@ pub(super) struct Agent {
     pub(super) acts: bool,
 }
 
-/// One cluster.
+/// One cluster. What its steps do not change is shared between its copies.
 #[derive(Clone, Debug)]
 pub struct World<'p> {
     pub(super) prog: &'p Program,
     pub(super) rules: Rules,
     pub(super) coords: Coords,
-    pub(super) info: Vec<AgentInfo>,
+    pub(super) info: Arc<[AgentInfo]>,
     pub(super) agents: Vec<Agent>,
     pub(super) frame: usize,
     pub(super) vars: Vec<i64>,
     pub(super) mbars: Vec<Mbar>,
-    pub(super) mbar_base: Vec<MbarIx>,
+    pub(super) mbar_base: Arc<[MbarIx]>,
     /// Who initialised each barrier, and whether a fence followed.
     pub(super) mbar_init: Vec<Option<Access>>,
     pub(super) init_fenced: Vec<bool>,
@@ -129,13 +130,13 @@ pub struct World<'p> {
     pub(super) waits: Vec<Option<Wait>>,
     pub(super) meets: Vec<Meet>,
     pub(super) came: Came,
-    pub(super) group_size: Vec<u32>,
-    pub(super) group_lead: Vec<AgentId>,
+    pub(super) group_size: Arc<[u32]>,
+    pub(super) group_lead: Arc<[AgentId]>,
     pub(super) streams: Vec<Stream>,
     /// Committed groups that a wait can ask about.
     pub(super) groups_kept: usize,
-    pub(super) stream_comps: Vec<u32>,
-    pub(super) layouts: Vec<Layout>,
+    pub(super) stream_comps: Arc<[u32]>,
+    pub(super) layouts: Arc<[Layout]>,
     pub(super) pieces: Vec<Piece>,
     /// Loads under way into a register piece.
     pub(super) filling: Vec<u32>,
@@ -163,9 +164,9 @@ pub struct World<'p> {
     /// Tiles that `clc` hands out, last first.
     pub(super) more_tiles: Vec<i64>,
     /// Whether an instruction is inside an `elect:` block.
-    pub(super) elected_at: Vec<bool>,
+    pub(super) elected_at: Arc<[bool]>,
     /// Objects that some statement writes.
-    pub(super) written: Vec<bool>,
+    pub(super) written: Arc<[bool]>,
     /// Reads of tiles that state an expectation, and all.
     pub(super) reads: (u64, u64),
     /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
@@ -239,7 +240,7 @@ impl<'p> World<'p> {
             frame: prog.vars.len(),
             vars: vec![0; n * prog.vars.len()],
             mbars: vec![Mbar::default(); mbars as usize],
-            mbar_base,
+            mbar_base: mbar_base.into(),
             mbar_init: vec![None; mbars as usize],
             init_fenced: vec![false; mbars as usize],
             expected_at: vec![None; mbars as usize],
@@ -249,12 +250,12 @@ impl<'p> World<'p> {
             waits: vec![None; mbars as usize * n],
             came: Came::at(&meets),
             meets,
-            group_size,
-            group_lead,
+            group_size: group_size.into(),
+            group_lead: group_lead.into(),
             streams: vec![Stream::default(); n * KINDS],
             groups_kept: groups_asked(prog),
-            stream_comps,
-            layouts,
+            stream_comps: stream_comps.into(),
+            layouts: layouts.into(),
             pieces: vec![Piece::default(); pieces],
             filling: vec![0; pieces],
             sums: vec![Sum::default(); pieces],
@@ -271,15 +272,15 @@ impl<'p> World<'p> {
             tensor_fences,
             unfenced: vec![Touched::Other; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
-            elected_at: elected_code(prog),
-            written: written(prog),
+            elected_at: elected_code(prog).into(),
+            written: written(prog).into(),
             reads: (0, 0),
             accesses: None,
             judged: None,
             touched: Vec::new(),
             unordered: None,
             findings: Vec::new(),
-            info,
+            info: info.into(),
         }
     }
 
