@@ -172,14 +172,31 @@ impl<'p> Walk<'p> {
         self.settled(tell).unwrap_or_else(|| self.acted(tell))
     }
 
+    /// Whose turn it is, once all is settled.
+    pub(crate) fn turn(&self) -> AgentId {
+        self.turn
+    }
+
     /// Where the agent is whose turn it is, once all is settled.
     pub(crate) fn pc(&self) -> u32 {
         self.world.pc(self.turn)
     }
 
-    /// Where that agent would go on by a kernel of the same text.
-    pub(crate) fn way(&mut self, by: &'p Program) -> Option<(u32, Vec<i64>)> {
-        self.world.way(self.turn, by)
+    /// The same run by another kernel of the same text, which would have come here as well; none where a matrix of that ends
+    /// where something was stored.
+    pub(crate) fn gone_on_by(&self, prog: &'p Program) -> Option<Walk<'p>> {
+        self.world.stored_as_by(prog).then(|| {
+            let mut walk = self.clone();
+            walk.world.go_on_by(prog);
+            walk
+        })
+    }
+
+    /// Where that agent would go on by a kernel of the same text, and its variables then; also says what it comes to.
+    pub(crate) fn way(&mut self, by: &'p Program, comes_to: impl FnMut(u32)) -> Option<(u32, Vec<i64>)> {
+        let (agent, pc) = (self.turn, self.pc());
+        let vars = self.world.vars_of(agent).to_vec();
+        self.world.way(agent, (pc, &vars), by, comes_to)
     }
 
     /// It tries to go on.

@@ -39,10 +39,10 @@ impl Proof {
 }
 
 /// Trip counts of the run that the period is read off; a kernel that takes long to fill needs the longer ones.
-const LONG: [i64; 4] = [24, 48, 96, 160];
+pub(crate) const LONG: [i64; 4] = [24, 48, 96, 160];
 
 /// Steps behind the second period at which the end is perhaps not in sight yet.
-const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
+pub(crate) const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
 
 /// Looks for the period of the main loop and where it starts, and compares the kernels of more steps.
 pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {

@@ -11,8 +11,8 @@ use crate::further::Constants;
 /// Runs each to its end.
 pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<Seen> {
     let Some(last) = jobs.last() else { return Vec::new() };
-    let text = Constants::of(last.prog.clone());
-    if !jobs.iter().all(|job| one_world(job.prog, last) && Constants::of(job.prog.clone()).moves(&text).is_some()) {
+    let of_one = of_one(*last);
+    if !jobs.iter().all(|job| of_one(job.prog)) {
         return jobs.iter().map(|job| run(*job)).collect();
     }
     let mut seen: Vec<Option<Seen>> = vec![None; jobs.len()];
@@ -21,13 +21,15 @@ pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<Seen> {
     while let Some((mut run, mut of)) = open.pop() {
         let own = jobs[of[of.len() - 1]].prog;
         let others: Vec<&Program> = of.iter().map(|i| jobs[*i].prog).collect();
-        let told_apart = told_apart(own, &others);
+        let unlike = unlike(own, &others);
+        let told_apart = told_apart(own, &unlike);
         let end = loop {
             let made = run.walk.settled(&mut |_, _| {}).unwrap_or_else(|| {
                 if of.len() > 1 && told_apart[run.walk.pc() as usize] {
-                    let way = run.walk.way(own);
-                    let (stay, part) =
-                        of.iter().copied().partition(|i| goes_on_as(&mut run.walk, way.as_ref(), jobs[*i].prog));
+                    let mut counts = false;
+                    let way = run.walk.way(own, |pc| counts |= unlike[pc as usize]);
+                    let goes_on = |i: &usize| !counts || goes_on_as(&mut run.walk, way.as_ref(), jobs[*i].prog);
+                    let (stay, part) = of.iter().copied().partition(goes_on);
                     of = stay;
                     open.extend(parted(&run, part, jobs));
                 }
@@ -51,7 +53,7 @@ fn goes_on_as<'p>(walk: &mut Walk<'p>, way: Option<&(u32, Vec<i64>)>, by: &'p Pr
     let same = |way: &(u32, Vec<i64>)| {
         let next = &own.code[way.0 as usize];
         let op = *next == by.code[way.0 as usize] && (!hands(next) || walk.world.hands_as_by(by));
-        op && walk.way(by).as_ref() == Some(way)
+        op && walk.way(by, |_| {}).as_ref() == Some(way)
     };
     std::ptr::eq(own, by) || way.is_some_and(same)
 }
@@ -66,8 +68,14 @@ fn parted<'p>(run: &Telling<'p>, of: Vec<usize>, jobs: &[Job<'p>]) -> Option<(Te
     })
 }
 
-fn hands(i: &Instr) -> bool {
+pub(crate) fn hands(i: &Instr) -> bool {
     matches!(i, Instr::Op { op: Op::NextTile { .. }, .. })
+}
+
+/// Which kernels are of this one's text and start from its world, so that they can follow its run.
+pub(crate) fn of_one<'p>(last: Job<'p>) -> impl Fn(&Program) -> bool + use<'p> {
+    let text = Constants::of(last.prog.clone());
+    move |prog| one_world(prog, &last) && text.same(&Constants::of(prog.clone()))
 }
 
 /// Whether two kernels of one text start from one world, but for sizes of matrices and tiles that are handed out, of which the
@@ -100,12 +108,17 @@ fn one_memory(a: &Program, b: &Program) -> bool {
     })
 }
 
+/// For each instruction, whether it is another in some of the kernels, or hands out what there are more or fewer of.
+pub(crate) fn unlike(own: &Program, others: &[&Program]) -> Vec<bool> {
+    let other = |pc: usize| others.iter().any(|other| other.code[pc] != own.code[pc]);
+    (0..own.code.len()).map(|pc| hands(&own.code[pc]) || other(pc)).collect()
+}
+
 /// For each instruction, whether an agent there can come past one that is not the same in all, before or at its next
 /// operation.
-fn told_apart(own: &Program, others: &[&Program]) -> Vec<bool> {
+pub(crate) fn told_apart(own: &Program, unlike: &[bool]) -> Vec<bool> {
     let code = &own.code;
-    let mut apart: Vec<bool> =
-        (0..code.len()).map(|pc| hands(&code[pc]) || others.iter().any(|other| other.code[pc] != code[pc])).collect();
+    let mut apart = unlike.to_vec();
     loop {
         let comes = |pc: usize| match &code[pc] {
             Instr::Set(..) => apart[pc + 1],

@@ -36,18 +36,23 @@ impl Constants {
         Constants { bare, list }
     }
 
+    /// Whether they are of one text.
+    pub(crate) fn same(&self, to: &Constants) -> bool {
+        self.bare == to.bare && self.list.len() == to.list.len()
+    }
+
     /// By how much each constant moves to another kernel; `None` if that is another text.
     pub(crate) fn moves(&self, to: &Constants) -> Option<Vec<i64>> {
-        if self.bare != to.bare || self.list.len() != to.list.len() {
+        if !self.same(to) {
             return None;
         }
         Some(self.list.iter().zip(&to.list).map(|(a, b)| b.wrapping_sub(*a)).collect())
     }
 
-    /// Whether each constant of a kernel that is `j` and `k` periods away in two directions is where those of four at the
-    /// corners (none, one of the first, one of the second, one of both) say.
+    /// Whether each constant of a kernel that is `j` and `k` periods away in two directions is where those of four of one
+    /// text at the corners (none, one of the first, one of the second, one of both) say.
     pub(crate) fn linear([a, b, c, d]: [&Constants; 4], (j, k): (i64, i64), far: &Constants) -> bool {
-        [b, c, d, far].iter().all(|x| x.bare == a.bare && x.list.len() == a.list.len())
+        a.same(far)
             && (0..a.list.len()).all(|i| {
                 let [a, b, c, d] = [a, b, c, d].map(|x| x.list[i] as i128);
                 let (j, k) = (j as i128, k as i128);

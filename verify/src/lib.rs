@@ -25,9 +25,10 @@
 //! not met make the verdict a bounded one.
 //!
 //! *Every turn.* Where a loop runs around the main loop, steps and turns are varied together (`nested`): four runs, a
-//! period of each apart, are laid beside each other in the same way. A row of CTAs that the loop hands its turns out to
-//! differs in nothing but how many each makes (`row`), and in nothing where all make as many (`share`). Tiles that `clc`
-//! hands out are turns too: the cluster that is looked at is handed all later ones of the grid, and the grid is varied.
+//! period of each apart, are laid beside each other in the same way. Kernels of other turns are one run almost to their
+//! ends, which is made once (`trunk`). A row of CTAs that the loop hands its turns out to differs in nothing but how many
+//! each makes (`row`), and in nothing where all make as many (`share`). Tiles that `clc` hands out are turns too: the
+//! cluster that is looked at is handed all later ones of the grid, and the grid is varied.
 
 mod alike;
 mod canon;
@@ -40,6 +41,8 @@ mod exprs;
 mod family;
 mod further;
 mod limits;
+mod lines;
+mod log;
 mod nested;
 mod orders;
 mod pair;
@@ -55,6 +58,7 @@ mod starve;
 mod stretch;
 mod suggest;
 mod trips;
+mod trunk;
 mod watch;
 mod witness;
 

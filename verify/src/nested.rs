@@ -16,19 +16,22 @@
 //! would decide otherwise); and the states before and behind what is made alone are one but for a shift. A run with j
 //! times p steps and k times q turns more is made of the same parts, repeated more often, so it ends as these four do.
 //!
+//! Kernels that differ in their turns alone start as one world and stay it almost to their ends, so all squares and pairs
+//! of one number of steps (a column) are parts of few runs (`trunk`), and so are those of a line (`lines`).
+//!
 //! The period in turns is each line's own: a ring that is filled evenly by one turn is back sooner than another.
 
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::Snapshot;
 
 use crate::canon::Walk;
 use crate::carry::{Proof, either};
 use crate::every::Run;
 use crate::further::{Constants, grown};
-use crate::stretch::{Came, Pair, Reached, Until, squares};
-use crate::watch::{Watch, step_of, window};
-use crate::{AtTurns, alike, carry, pair};
+use crate::refine::refine;
+use crate::stretch::Reached;
+use crate::trunk::{Trunk, Turns};
+use crate::{AtTurns, carry, family, lines, pair};
 
 /// What is decided once some kernels were run one by one.
 pub(crate) struct Nested {
@@ -67,9 +70,9 @@ fn more_lines(run: &Run<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>>, st
     let line = |(n, like): (i64, Option<Proof>)| -> Result<Option<Proof>, String> {
         let none = (1..=TURNS + 1).all(|t| at(n, t).is_none());
         let line = |t| at(n, t);
-        match like.filter(|like| !none && carry::holds(run, &line, *like)) {
+        match like.filter(|like| !none && lines::holds(run, &line, *like)) {
             None if none => Ok(None),
-            None => carry::period(run, &line).map(Some),
+            None => lines::period(run, &line).map(Some),
             like => Ok(like),
         }
     };
@@ -89,34 +92,14 @@ fn more_lines(run: &Run<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>>, st
     Ok(())
 }
 
+/// How kernels of more steps carry on for all turns.
 fn plane(run: &Run<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<Nested, String> {
     let (first, period) = (steps.first, steps.period);
     let of = |n: i64| lines[n as usize];
-    let mut pairs: Vec<(i64, i64)> = Vec::new();
-    let mut corners: Vec<(i64, i64, i64)> = Vec::new();
-    for n in first..first + period {
-        let Some(turns) = of(n - period) else { continue };
-        // Those of more turns are sides of a square.
-        pairs.extend((0..turns.first - turns.period).map(|t| (n, t)));
-        corners.extend((turns.first..turns.needs()).map(|t| (n, t, turns.period)));
-    }
-    let squared = |&(n, t, q): &(i64, i64, i64)| {
-        let four = [at(n - period, t - q), at(n, t - q), at(n - period, t), at(n, t)];
-        let [Some(a), Some(b), Some(c), Some(d)] = four else {
-            return Err("the kernel refuses some numbers of steps or turns".to_string());
-        };
-        either([a, b, c, d], |[a, b, c, d]| square(run, [a, b, c, d]))
-    };
-    let paired = |&(n, t): &(i64, i64)| match [at(n - period, t), at(n, t)] {
-        [Some(a), Some(b)] => either([a, b], |[a, b]| pair::alike(run.job(a), run.job(b))),
-        [_, None] => Ok(()),
-        [None, _] => Err("the kernel refuses some numbers of steps".to_string()),
-    };
-    // Where the periods are others, the first square shows it.
-    corners.first().map_or(Ok(()), squared)?;
-    let all: Vec<Result<(), String>> = corners.par_iter().skip(1).map(squared).collect();
-    all.into_iter().collect::<Result<(), _>>()?;
-    let all: Vec<Result<(), String>> = pairs.par_iter().map(paired).collect();
+    // Where the periods are others, the first shows it.
+    let column = |n: i64| of(n - period).map_or(Ok(()), |turns| column(run, at, (n, period), turns));
+    column(first)?;
+    let all: Vec<Result<(), String>> = (first + 1..first + period).into_par_iter().map(column).collect();
     all.into_iter().collect::<Result<(), _>>()?;
     let compared = evenly(at, steps, lines)?;
     let needs = |n: i64| of(if n < first { n } else { n - period }).map_or(0, |line| line.needs());
@@ -124,58 +107,45 @@ fn plane(run: &Run<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) 
     Ok(Nested { steps: steps.compared_to(compared), turns: (0..steps.needs()).map(needs).collect(), period: longest })
 }
 
-/// Turns before the last at which those that are made alone are tried.
-const TRIES: usize = 6;
-
-/// Holds four runs beside each other: neither, more steps, more turns, both.
-fn square(run: &Run<'_>, progs: [&Program; 4]) -> Result<(), String> {
-    let [a, b, c, d] = progs.map(|p| Walk::new(run.job(p)));
-    let (l, by) = grown(progs[0], progs[2]).into_iter().find(|(l, _)| l.index().is_some()).ok_or("no loop around")?;
-    let turns = (by / step_of(progs[0], l)) as usize;
-    let mut until = Until { watch: Watch::of(l, None, turns).ok_or("no loop around")?, left: 0 };
-    let mut marks: Vec<(Reached<'_>, Until)> = Vec::new();
-    let mut now = Reached::start(vec![[a, b], [c, d]]);
-    let why = loop {
-        until.left = 1;
-        now = now.go_on(Some(&mut until))?;
-        match &now.came {
-            Came::Until => marks.push((now.clone(), until.clone())),
-            Came::Parted(why) => break why.clone(),
-            Came::Over => return Ok(()),
-        }
+/// The pairs and squares of one number of steps: kernels of a period less beside it, for each number of turns.
+fn column(run: &Run<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: Proof) -> Result<(), String> {
+    let all = |n: i64| -> Vec<Option<Program>> { (0..turns.needs()).map(|t| Some(refine(&at(n, t)?))).collect() };
+    let (fewer, more) = (all(n - period), all(n));
+    let (Some(Some(a)), Some(Some(b))) = (fewer.last(), more.last()) else {
+        return Err("the kernel refuses some numbers of steps or turns".into());
     };
-    // The turns behind it, which are made alone, were seen to decide alike.
-    let Some(latest) = marks.len().checked_sub(1 + turns) else { return Err(why) };
-    let tried = (0..=latest).rev().take(TRIES);
-    tried.map(|m| turned(&marks[m], turns)).find_map(Result::ok).ok_or(why)
-}
-
-/// Lets the runs with more turns make these alone, and goes on to the end.
-fn turned((here, at): &(Reached<'_>, Until), turns: usize) -> Result<(), String> {
-    let no = || "the states are not one".to_string();
-    let states = |p: &Pair<'_>| -> [Snapshot; 2] { p.each_ref().map(|w| w.state()) };
-    let [few, many] = [&here.pairs[0], &here.pairs[1]];
-    let window = window(few[0].world.program());
-    let like = |x: &[Snapshot; 2], y: &[Snapshot; 2]| {
-        x.iter().zip(y).all(|(x, y)| alike::states(&[x, y], window))
-            && squares(&[x[0].clone(), y[0].clone()], &[x[1].clone(), y[1].clone()], window)
-    };
-    let (now, was) = (states(few), states(many));
-    if !like(&now, &was) {
-        return Err(no());
-    }
-    let alone = here.with(vec![many.clone()]);
-    let mut until = Until { watch: at.watch.on(&many[0]), left: turns };
-    let alone = alone.go_on(Some(&mut until))?;
-    let then = states(&alone.pairs[0]);
-    if alone.came != Came::Until || !like(&was, &then) {
-        return Err(no());
-    }
-    match here.with(vec![few.clone(), alone.pairs[0].clone()]).go_on(None)?.came {
-        Came::Over => Ok(()),
-        Came::Until => Err(no()),
-        Came::Parted(why) => Err(why),
-    }
+    // Kernels of few turns can be another text.
+    let (of_a, of_b) = (family::of_one(run.job(a)), family::of_one(run.job(b)));
+    let follow: Vec<Option<[&Program; 2]>> = fewer
+        .iter()
+        .zip(&more)
+        .map(|(x, y)| {
+            let (x, y) = (x.as_ref()?, y.as_ref()?);
+            (of_a(x) && of_b(y)).then_some([x, y])
+        })
+        .collect();
+    let (q, last) = (turns.period as usize, fewer.len() - 1);
+    let squares = (last + 1 - q..=last).map(|t| Some([follow[t - q]?, follow[t]?].concat()));
+    let squares: Vec<Vec<&Program>> = squares.collect::<Option<_>>().ok_or("more turns are another text")?;
+    let loops = grown(squares[0][0], squares[0][2]);
+    let turning = loops.into_iter().find_map(|(l, by)| Turns::of(squares[0][0], l, by, turns.period));
+    let turning = turning.ok_or("no loop around")?;
+    let others: Vec<&Program> = follow.iter().flatten().flatten().copied().collect();
+    let start = Reached::start(vec![Walk::new(run.job(a)), Walk::new(run.job(b))]);
+    let trunk = Trunk::new(start, turning, &others).grown()?;
+    trunk.carries(q, &squares)?;
+    // Those of more turns are sides of a square.
+    let pairs = 0..=last - 2 * q;
+    let parted: Vec<Vec<&Program>> = pairs.clone().filter_map(|t| follow[t]).map(Vec::from).collect();
+    let parted: Vec<Result<(), String>> =
+        trunk.parted(&parted).into_par_iter().map(|pair| pair.ok_or("the runs parted")?.over()).collect();
+    parted.into_iter().collect::<Result<(), _>>()?;
+    let mut alone = pairs.filter(|t| follow[*t].is_none()).map(|t| t as i64);
+    alone.try_for_each(|t| match [at(n - period, t), at(n, t)] {
+        [Some(a), Some(b)] => either([a, b], |[a, b]| pair::alike(run.job(a), run.job(b))),
+        [_, None] => Ok(()),
+        [None, _] => Err("the kernel refuses some numbers of steps".to_string()),
+    })
 }
 
 /// Steps and turns below which compiled kernels are compared one after the other, in strips as wide as this many periods.
@@ -201,9 +171,10 @@ fn evenly(at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<i64,
             let (most, more) = (upto(n, by), upto(t, turns.period));
             let near = (0..=most).flat_map(|j| (0..=more).map(move |k| (j, k)));
             let near = near.filter(|(j, k)| *j < STRIP || *k < STRIP);
+            let one = [&b, &c, &d].into_iter().all(|x| a.same(x));
             for far in near.chain(far.iter().copied()) {
                 let Some(e) = of(far) else { continue };
-                if !Constants::linear([&a, &b, &c, &d], far, &e) {
+                if !one || !Constants::linear([&a, &b, &c, &d], far, &e) {
                     let (n, t) = (n + far.0 * by, t + far.1 * turns.period);
                     return Err(format!("at {n} steps and {t} turns it is another kernel"));
                 }

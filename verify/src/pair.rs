@@ -23,16 +23,14 @@ use warpline_sim::protocol::Snapshot;
 use crate::alike;
 use crate::canon::{Job, Made, Walk};
 use crate::further::grown;
-use crate::stretch::{Came, Reached};
+use crate::stretch::Reached;
 use crate::watch::{Watch, step_of, window};
 
 /// Where a run begins to repeat, and how often, both as trip counts; read off a loop that grows from `shorter` to it.
 pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     let window = window(job.prog);
     let loops = grown(shorter.prog, job.prog);
-    // In trip counts: a loop whose bound grows by as much as its index does makes a step more with each.
-    let trips = |(step, by): (i64, i64)| step / gcd(step, by);
-    let steps: Vec<i64> = loops.iter().map(|(l, by)| trips((step_of(job.prog, l), *by))).collect();
+    let steps: Vec<i64> = loops.iter().map(|(l, by)| trips(step_of(job.prog, l), *by)).collect();
     // The index of the loop that counts most finely.
     let (step, (l, _)) = steps.iter().zip(&loops).filter(|(_, (l, _))| l.index().is_some()).min_by_key(|(s, _)| **s)?;
     let mut watch = Watch::of(l, None, 0)?;
@@ -55,7 +53,7 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     }
     if marks.is_empty() {
         // Nobody has anything to do in it: then every turn is like any other.
-        return Some((0, steps.iter().fold(1, |all, s| all / gcd(all, *s) * s)));
+        return Some((0, steps.iter().copied().fold(1, lcm)));
     }
     // The longest pass; in it well before the end, and as near the middle as that allows.
     passes.push(marks.len());
@@ -73,8 +71,17 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
         first -= 1;
     }
     // As often as every loop makes whole steps.
-    let period = steps.iter().fold(period as i64 * step, |all, s| all / gcd(all, *s) * s);
+    let period = steps.iter().copied().fold(period as i64 * step, lcm);
     Some((first as i64 * step, period))
+}
+
+/// In how many trip counts a loop makes a whole step: with each, one more, if its bound grows by as much as its index does.
+pub(crate) fn trips(step: i64, by: i64) -> i64 {
+    step / gcd(step, by)
+}
+
+pub(crate) fn lcm(a: i64, b: i64) -> i64 {
+    a / gcd(a, b) * b
 }
 
 fn gcd(a: i64, b: i64) -> i64 {
@@ -83,9 +90,5 @@ fn gcd(a: i64, b: i64) -> i64 {
 
 /// Holds two runs beside each other, or says where they are not one kernel.
 pub(crate) fn alike(short: Job<'_>, long: Job<'_>) -> Result<(), String> {
-    let reached = Reached::start(vec![[Walk::new(short), Walk::new(long)]]).go_on(None)?;
-    match reached.came {
-        Came::Over => Ok(()),
-        Came::Until | Came::Parted(_) => Err("the runs parted".into()),
-    }
+    Reached::start(vec![Walk::new(short), Walk::new(long)]).over()
 }

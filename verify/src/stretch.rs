@@ -4,16 +4,17 @@
 //! second with some turns more of the loop around, step together as well (`nested`): then all four make one step at a
 //! time, and where the short runs have no period the long ones make it, both of them together.
 
+use std::rc::Rc;
+
+use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, Judged, Snapshot};
 use warpline_sim::report::FindingKind;
 
 use crate::alike;
 use crate::canon::{Made, Walk};
 use crate::further::grown;
+use crate::log::Log;
 use crate::watch::{Watch, step_of, window};
-
-/// A short run and a long one.
-pub(crate) type Pair<'p> = [Walk<'p>; 2];
 
 /// Where the runs have come to.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +27,10 @@ pub(crate) enum Came {
     Parted(String),
 }
 
-/// Pairs that have come as far as this.
+/// Runs that have come as far as this: one; a short one and its long one; or two such pairs.
 #[derive(Clone)]
 pub(crate) struct Reached<'p> {
-    pub(crate) pairs: Vec<Pair<'p>>,
+    pub(crate) runs: Vec<Walk<'p>>,
     /// The loops that the long runs go through more often, by each agent.
     watches: Vec<Watch>,
     pub(crate) came: Came,
@@ -50,18 +51,18 @@ impl Until {
 
 /// A part in which all runs step together.
 struct Stretch<'p> {
-    start: Reached<'p>,
+    start: Rc<Reached<'p>>,
     until: Option<Until>,
     /// When each watched loop made a step, in steps of the walks since the start, and the first run's outline then.
     marks: Vec<Vec<(u64, u64)>>,
     /// Where the runs were now and then, so that no place is far from one of these.
-    kept: Vec<(u64, Reached<'p>, Option<Until>)>,
+    kept: Vec<(u64, Rc<Reached<'p>>, Option<Until>)>,
     at: u64,
     end: End<'p>,
 }
 
 /// Steps of the walks from one place that is kept to the next.
-const KEPT: u64 = 1024;
+const KEPT: u64 = 256;
 
 enum End<'p> {
     /// A short run and its long one go on otherwise.
@@ -79,21 +80,34 @@ const TRIES: usize = 24;
 const UNLIKE: usize = 6;
 
 impl<'p> Reached<'p> {
-    pub(crate) fn start(pairs: Vec<Pair<'p>>) -> Reached<'p> {
-        let watches = watches(&pairs[0]);
-        Reached { pairs, watches, came: Came::Until }
+    pub(crate) fn start(runs: Vec<Walk<'p>>) -> Reached<'p> {
+        let watches = watches(&runs);
+        Reached { runs, watches, came: Came::Until }
     }
 
     /// The same loops, watched in other runs that have come as far.
-    pub(crate) fn with(&self, pairs: Vec<Pair<'p>>) -> Reached<'p> {
-        let watches = self.watches.iter().map(|w| w.on(&pairs[0][0])).collect();
-        Reached { pairs, watches, came: Came::Until }
+    pub(crate) fn with(&self, runs: Vec<Walk<'p>>) -> Reached<'p> {
+        let watches = self.watches.iter().map(|w| w.on(&runs[0])).collect();
+        Reached { runs, watches, came: Came::Until }
+    }
+
+    /// Goes on to the ends of all.
+    pub(crate) fn over(self) -> Result<(), String> {
+        match Rc::new(self).go_on(None, None)?.came {
+            Came::Over => Ok(()),
+            Came::Until => Err("the runs parted".into()),
+            Came::Parted(why) => Err(why),
+        }
     }
 
     /// Goes on to the end, or until a loop has made so many steps in the first run; or says where a short run and its long
     /// one are not one kernel.
-    pub(crate) fn go_on(self, until: Option<&mut Until>) -> Result<Reached<'p>, String> {
-        let mut now = self.together(until.as_deref().cloned());
+    pub(crate) fn go_on(
+        self: &Rc<Self>,
+        until: Option<&mut Until>,
+        mut log: Option<&mut Log>,
+    ) -> Result<Reached<'p>, String> {
+        let mut now = self.together(until.as_deref().cloned(), log.as_deref_mut());
         let mut back = 0;
         for _ in 0..PASSES {
             let why = match now.end {
@@ -105,46 +119,52 @@ impl<'p> Reached<'p> {
                 }
                 End::Parted(ref why) => why.clone(),
             };
-            now = now.inserted(&mut back).ok_or(why)?;
+            now = now.inserted(&mut back, log.as_deref_mut()).ok_or(why)?;
         }
         Err("a run has too many passes through its loops".into())
     }
 
     /// Steps all until they part, end, or are as far as asked.
-    fn together(self, mut until: Option<Until>) -> Stretch<'p> {
-        let start = self.clone();
+    fn together(self: &Rc<Self>, mut until: Option<Until>, mut log: Option<&mut Log>) -> Stretch<'p> {
         let from = until.clone();
-        let Reached { mut pairs, mut watches, .. } = self;
+        let Reached { mut runs, mut watches, .. } = Reached::clone(self);
         let mut marks = vec![Vec::new(); watches.len()];
         let mut kept = Vec::new();
-        pairs.as_flattened_mut().iter_mut().for_each(|w| w.judge(true));
+        runs.iter_mut().for_each(|w| w.judge(true));
         let mut made = Vec::with_capacity(alike::RUNS);
         let mut at = 0;
         let end = loop {
             if until.as_ref().is_some_and(|u| u.left == 0) {
-                break End::Reached(Reached { pairs, watches, came: Came::Until }, until);
+                break End::Reached(Reached { runs, watches, came: Came::Until }, until);
             }
             if at % KEPT == 0 && at > 0 {
-                let reached = Reached { pairs: pairs.clone(), watches: watches.clone(), came: Came::Until };
-                kept.push((at, reached, until.clone()));
+                let reached = Reached { runs: runs.clone(), watches: watches.clone(), came: Came::Until };
+                kept.push((at, Rc::new(reached), until.clone()));
             }
             made.clear();
-            made.extend(pairs.as_flattened_mut().iter_mut().map(Walk::next));
-            match differ(&pairs, &made) {
+            match &mut log {
+                Some(log) => made.extend(runs.iter_mut().enumerate().map(|(i, run)| log.next(run, i))),
+                None => made.extend(runs.iter_mut().map(Walk::next)),
+            }
+            let apart = differ(&runs, &made);
+            if let Some(log) = &mut log {
+                if apart.is_none() { log.keep(true) } else { log.leave() }
+            }
+            match apart {
                 None => {}
                 Some((Apart::Pairs, why)) => {
-                    break End::Reached(Reached { pairs, watches, came: Came::Parted(why) }, until);
+                    break End::Reached(Reached { runs, watches, came: Came::Parted(why) }, until);
                 }
                 Some((Apart::Runs, why)) => break End::Parted(why),
             }
             at += 1;
             if let Made::Over(_) = made[0] {
-                break match pairs.as_flattened().iter().find_map(fault) {
+                break match runs.iter().find_map(fault) {
                     Some(why) => End::Parted(why),
-                    None => End::Reached(Reached { pairs, watches, came: Came::Over }, until),
+                    None => End::Reached(Reached { runs, watches, came: Came::Over }, until),
                 };
             }
-            let first = &pairs[0][0];
+            let first = &runs[0];
             if let Some(u) = &mut until {
                 u.steps(first, &made[0]);
             }
@@ -154,12 +174,13 @@ impl<'p> Reached<'p> {
                 }
             }
         };
-        Stretch { start, until: from, marks, kept, at, end }
+        Stretch { start: self.clone(), until: from, marks, kept, at, end }
     }
 }
 
 /// The loops that the long run goes through more often, by each agent.
-fn watches([short, long]: &Pair<'_>) -> Vec<Watch> {
+fn watches(runs: &[Walk<'_>]) -> Vec<Watch> {
+    let [short, long, ..] = runs else { return Vec::new() };
     let prog = short.world.program();
     let mut list: Vec<Watch> = Vec::new();
     for (l, by) in grown(prog, long.world.program()) {
@@ -181,8 +202,10 @@ enum Apart {
 }
 
 /// Why the last steps of the runs are not one.
-fn differ(pairs: &[Pair<'_>], made: &[Made]) -> Option<(Apart, String)> {
-    let runs = pairs.as_flattened();
+fn differ(runs: &[Walk<'_>], made: &[Made]) -> Option<(Apart, String)> {
+    if runs.len() == 1 {
+        return None;
+    }
     let judged: Vec<_> = runs.iter().map(Walk::judged).collect();
     let list = |i: usize| -> &[Judged] { judged[i].as_deref().map_or(&[], Vec::as_slice) };
     let one = |is: &[usize]| {
@@ -195,14 +218,18 @@ fn differ(pairs: &[Pair<'_>], made: &[Made]) -> Option<(Apart, String)> {
         4 if one(&[0, 1]) && one(&[2, 3]) && !(one(&[0, 2]) && one(&[1, 3])) => Apart::Pairs,
         _ => Apart::Runs,
     };
-    let site = match made[0] {
-        Made::Did { pc, .. } | Made::Blocked { pc, .. } | Made::Landed { pc, .. } => {
-            Some(runs[0].world.program().site(pc))
-        }
+    let at = match made[0] {
+        Made::Did { pc, .. } | Made::Blocked { pc, .. } | Made::Landed { pc, .. } => Some(pc),
         _ => None,
     };
+    Some((apart, uneven(runs[0].world.program(), at)))
+}
+
+/// Why runs that part at an instruction do not carry on.
+pub(crate) fn uneven(prog: &Program, at: Option<u32>) -> String {
+    let site = at.map(|pc| prog.site(pc));
     let at = site.map_or(String::new(), |site| format!("line {}: `{}`: ", site.line, site.text));
-    Some((apart, at + "what it does does not carry on evenly from step to step"))
+    at + "what it does does not carry on evenly from step to step"
 }
 
 /// A fault of a run; those that rest on which tiles are stored are other runs' to find.
@@ -215,7 +242,7 @@ fn fault(walk: &Walk<'_>) -> Option<String> {
 impl<'p> Stretch<'p> {
     /// The runs from where the long ones have made a period more; `back` is how many steps before the parting that was
     /// last.
-    fn inserted(&self, back: &mut usize) -> Option<Stretch<'p>> {
+    fn inserted(&self, back: &mut usize, mut log: Option<&mut Log>) -> Option<Stretch<'p>> {
         // The loops whose last steps are nearest.
         let mut order: Vec<usize> = (0..self.marks.len()).filter(|w| !self.marks[*w].is_empty()).collect();
         order.sort_by_key(|w| std::cmp::Reverse(self.marks[*w].last().map(|m| m.0)));
@@ -228,7 +255,8 @@ impl<'p> Stretch<'p> {
             let mut unlike = 0;
             for b in tries.filter(like).take(TRIES) {
                 let at = marks[latest - b].0;
-                match self.insert((w, period), at) {
+                let noted = log.as_ref().map(|log| log.len());
+                match self.insert((w, period), at, log.as_deref_mut()) {
                     Some(next) if matches!(next.end, End::Reached(..)) || at + next.at > self.at => {
                         *back = b;
                         return Some(next);
@@ -236,6 +264,10 @@ impl<'p> Stretch<'p> {
                     // The end was in sight already.
                     Some(_) => {}
                     None => unlike += 1,
+                }
+                // What was only tried is no part of the runs.
+                if let (Some(log), Some(noted)) = (log.as_deref_mut(), noted) {
+                    log.back_to(noted);
                 }
                 if unlike == UNLIKE {
                     break;
@@ -246,16 +278,16 @@ impl<'p> Stretch<'p> {
     }
 
     /// Lets the long runs make a period more at a mark.
-    fn insert(&self, (w, period): (usize, usize), at: u64) -> Option<Stretch<'p>> {
+    fn insert(&self, (w, period): (usize, usize), at: u64, mut log: Option<&mut Log>) -> Option<Stretch<'p>> {
         let near = self.kept.iter().rev().find(|kept| kept.0 <= at);
         let (from, start, until) = near.map_or((0, &self.start, &self.until), |(at, start, until)| (*at, start, until));
-        let Reached { mut pairs, mut watches, .. } = start.clone();
+        let Reached { mut runs, mut watches, .. } = Reached::clone(start);
         let mut until = until.clone();
-        let window = window(pairs[0][0].world.program());
+        let window = window(runs[0].world.program());
         for _ in from..at {
-            let x = pairs[0][0].next();
-            pairs.as_flattened_mut().iter_mut().skip(1).for_each(|w| drop(w.next()));
-            let first = &pairs[0][0];
+            let x = runs[0].next();
+            runs.iter_mut().skip(1).for_each(|w| drop(w.next()));
+            let first = &runs[0];
             for watch in &mut watches {
                 watch.steps(first, &x);
             }
@@ -263,28 +295,38 @@ impl<'p> Stretch<'p> {
                 u.steps(first, &x);
             }
         }
-        let here: Vec<Snapshot> = pairs.iter().map(|p| p[0].state()).collect();
-        let was: Vec<Snapshot> = pairs.iter().map(|p| p[1].state()).collect();
+        // Most that are not one state show it here.
+        if runs.chunks(2).any(|pair| pair[0].outline() != pair[1].outline()) {
+            return None;
+        }
+        let here: Vec<Snapshot> = runs.iter().step_by(2).map(Walk::state).collect();
+        let was: Vec<Snapshot> = runs.iter().skip(1).step_by(2).map(Walk::state).collect();
         let like = |x: &[Snapshot], y: &[Snapshot]| x.iter().zip(y).all(|(x, y)| alike::states(&[x, y], window));
         if !like(&here, &was) {
             return None;
         }
-        for (_, long) in pairs.iter_mut().map(|[a, b]| (a, b)) {
+        for (i, long) in runs.iter_mut().enumerate().skip(1).step_by(2) {
             let mut watch = watches[w].on(long);
             let mut left = period;
             while left > 0 {
-                let y = long.next();
+                let y = match &mut log {
+                    Some(log) => log.next(long, i),
+                    None => long.next(),
+                };
                 if let Made::Over(_) = y {
                     return None;
+                }
+                if let Some(log) = &mut log {
+                    log.keep(false);
                 }
                 left -= watch.steps(long, &y) as usize;
             }
         }
-        let then: Vec<Snapshot> = pairs.iter().map(|p| p[1].state()).collect();
+        let then: Vec<Snapshot> = runs.iter().skip(1).step_by(2).map(Walk::state).collect();
         if !like(&was, &then) || !squares(&here, &then, window) {
             return None;
         }
-        Some(Reached { pairs, watches, came: Came::Until }.together(until))
+        Some(Rc::new(Reached { runs, watches, came: Came::Until }).together(until, log))
     }
 }
 

@@ -195,10 +195,16 @@ impl<'p> World<'p> {
 
     /// Control flow up to an agent's next operation or its end: where that is, and loop iterations begun on the way.
     pub(super) fn go_on(&mut self, a: AgentId) -> Result<(u32, u32), Fault> {
+        self.go_on_by_way_of(a, |_| {})
+    }
+
+    /// The same; also says which instructions it comes to.
+    fn go_on_by_way_of(&mut self, a: AgentId, mut comes_to: impl FnMut(u32)) -> Result<(u32, u32), Fault> {
         let mut loops = 0;
         let prog = self.prog;
         for _ in 0..CONTROL_LIMIT {
             let pc = self.agents[a as usize].pc;
+            comes_to(pc);
             let instr = &prog.code[pc as usize];
             if matches!(instr, Instr::Op { .. } | Instr::End) {
                 return Ok((pc, loops));
@@ -213,18 +219,32 @@ impl<'p> World<'p> {
         Err(Fault::Endless)
     }
 
-    /// Where an agent's next operation (or its end) is, and its variables there, if it went on by this program: its own, or
-    /// another of the same text. `None` where that has no meaning.
-    pub fn way(&mut self, a: AgentId, by: &'p Program) -> Option<(u32, Vec<i64>)> {
+    /// Where an agent's next operation (or its end) is, and its variables there, if it went on from this place with these
+    /// variables by this program: its own, or another of the same text. `None` where that has no meaning. Also says which
+    /// instructions it comes to; what numbers decide on the way is kept where the caller put a list for it.
+    pub fn way(
+        &mut self,
+        a: AgentId,
+        (pc, vars): (u32, &[i64]),
+        by: &'p Program,
+        comes_to: impl FnMut(u32),
+    ) -> Option<(u32, Vec<i64>)> {
         let frame = a as usize * self.frame..(a as usize + 1) * self.frame;
-        let (own, pc, vars) = (self.prog, self.agents[a as usize].pc, self.vars[frame.clone()].to_vec());
+        let (own, own_pc, own_vars) = (self.prog, self.agents[a as usize].pc, self.vars_of(a).to_vec());
         self.prog = by;
-        let at = self.go_on(a).ok().map(|(at, _)| at);
-        self.prog = own;
         self.agents[a as usize].pc = pc;
-        let then = self.vars[frame.clone()].to_vec();
-        self.vars[frame].copy_from_slice(&vars);
+        self.vars[frame.clone()].copy_from_slice(vars);
+        let at = self.go_on_by_way_of(a, comes_to).ok().map(|(at, _)| at);
+        let then = self.vars_of(a).to_vec();
+        self.prog = own;
+        self.agents[a as usize].pc = own_pc;
+        self.vars[frame].copy_from_slice(&own_vars);
         at.map(|at| (at, then))
+    }
+
+    /// An agent's variables.
+    pub fn vars_of(&self, a: AgentId) -> &[i64] {
+        &self.vars[a as usize * self.frame..(a as usize + 1) * self.frame]
     }
 
     /// From here on it is a world of another program of the same text, which would have come here as well.

@@ -185,6 +185,31 @@ fn numbers_of_turns_that_the_text_singles_out_are_found() {
 }
 
 #[test]
+fn places_counted_from_the_last_turn_are_looked_at() {
+    // No kernel that is run has such a place, and of the most turns it is another than of fewer: what is seen of the one
+    // run that stands for all of them says nothing of it.
+    for guard in ["job != turns - 50", "turns - job != 45 or i != 3", "2 * job != turns + 60", "job + i + 50 != turns"]
+    {
+        for text in [ring(guard, "turns"), shared(&guard.replace("turns", "(jobs / 4)")), handed(guard)] {
+            assert!(holds(&text, 4, 5), "{text}");
+            assert_ne!(decided(&text).outcome, Outcome::Proved, "{text}");
+        }
+    }
+}
+
+#[test]
+fn kernels_that_part_long_before_their_ends_are_proved_for_what_they_do() {
+    // The last turns of each are others, and so is the turn in its middle; all of it is right.
+    for what in ["if job >= turns - 3: alu int 1", "if 2 * job < turns: alu int 1"] {
+        let text = ring("tiles > 0", "turns").replace("        if tiles", &format!("        {what}\n        if tiles"));
+        let v = decided(&text);
+        assert!(v.holds(), "{text}");
+        // What is decided in the middle moves with both.
+        assert_eq!(v.outcome == Outcome::Proved, what.contains('3'), "{text}");
+    }
+}
+
+#[test]
 fn what_looks_at_the_number_of_a_tile_is_not_proved() {
     // Of tiles in a row every other one is odd; at run time any may come.
     assert_ne!(decided(&handed("job % 2 < 2")).outcome, Outcome::Proved);
