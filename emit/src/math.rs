@@ -6,6 +6,12 @@ use crate::Unsupported;
 use crate::registers::{Kind, extent};
 use crate::writer::{Product, Target, Writer, type_name};
 
+/// So many cycles, or of a range those that a CTA draws.
+fn cycles(middle: f64, spread: f64) -> String {
+    let (low, more) = ((middle - spread).round() as u32, (2.0 * spread).round() as u32);
+    if more == 0 { low.to_string() } else { format!("{low} + wl::mix(cta + 1) % {}u", more + 1) }
+}
+
 impl<T: Target> Writer<'_, T> {
     /// The tile that an operand is read from: its own, or that of the load into its register.
     fn tile_of<'b>(&'b self, p: &'b Place) -> Option<&'b TileRef> {
@@ -139,7 +145,7 @@ impl<T: Target> Writer<'_, T> {
                 _ => "1.f".to_string(),
             };
             let takes = match &self.prog.code[pc as usize] {
-                Instr::Op { cost, .. } => cost.takes.and_then(|cycles| T::busy(cycles.round() as u32)),
+                Instr::Op { cost, .. } => cost.takes.and_then(|middle| T::busy(&cycles(middle, cost.spread))),
                 _ => None,
             };
             let work = || T::alu(unit, &format!("({}) / {}", self.c(count), self.lanes()), &seed);

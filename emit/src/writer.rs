@@ -85,7 +85,7 @@ pub(crate) trait Target: Sized + Default {
         format!("wl::alu<wl::{unit}>({each}, {seed});")
     }
     /// Nothing for so many cycles, where there is a clock to tell.
-    fn busy(cycles: u32) -> Option<String> {
+    fn busy(cycles: &str) -> Option<String> {
         Some(format!("wl::busy({cycles});"))
     }
     /// A word's bits as a float.

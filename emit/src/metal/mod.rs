@@ -170,7 +170,7 @@ impl Target for Metal {
         format!("a.spent += wl::alu<wl::{unit}>({each}, {seed});")
     }
 
-    fn busy(_cycles: u32) -> Option<String> {
+    fn busy(_cycles: &str) -> Option<String> {
         None
     }
 

@@ -82,7 +82,19 @@ impl Parser<'_> {
         let mut cost = Cost::default();
         loop {
             if self.eat_word("takes") {
-                cost.takes = Some(self.decimal()?);
+                let start = self.span().start;
+                let low = self.decimal()?;
+                let high = if self.eat_sym("..") { self.decimal()? } else { low };
+                if high < low {
+                    let span = self.since(start);
+                    return self.fail(Diagnostic::new(
+                        self.file,
+                        span,
+                        "cycles from more to less",
+                        "the smaller number first",
+                    ));
+                }
+                (cost.takes, cost.spread) = (Some((low + high) / 2.0), (high - low) / 2.0);
             } else if self.eat_word("lands") {
                 cost.lands = Some(self.decimal()?);
             } else {

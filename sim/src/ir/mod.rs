@@ -207,8 +207,10 @@ pub enum Who {
 /// What an operation costs when the kernel says so itself (`takes`, `lands`), for designs on paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Cycles the agent is busy.
+    /// Cycles the agent is busy; the middle, where it is more in one CTA than in another.
     pub takes: Option<f64>,
+    /// Cycles by which it may be less or more than that. An emitted kernel draws for each CTA; simulated time has the middle.
+    pub spread: f64,
     /// Cycles from the start until the result is there, for asynchronous operations.
     pub lands: Option<f64>,
 }

@@ -89,6 +89,14 @@ fn a_condition_with_else_inside_a_loop_keeps_its_arms() {
 }
 
 #[test]
+fn each_cta_draws_the_cycles_that_differ_between_them() {
+    let text = |name: &str| cuda(&program(name), &program(name)).unwrap();
+    assert!(text("hopper/tma_wgmma").contains("wl::busy(3000 + wl::mix(cta + 1) % 1201u);"));
+    assert!(text("hopper/cp_async_wgmma").contains("wl::busy(600 + wl::mix(cta + 1) % 601u);"));
+    assert!(text("ampere/chart_naive").contains("wl::busy(300);"));
+}
+
+#[test]
 fn a_mutant_is_held_to_the_kernel_it_was_made_from() {
     let said = warpline(&["emit", "ampere/naive", "--target", "cuda", "--mutant", "0"]);
     let plain = warpline(&["emit", "ampere/naive", "--target", "cuda"]);
