@@ -144,9 +144,9 @@ pub trait Device {
 
 /// Records of single kernels: the case, and its rows.
 const TRACES: [(&str, &str); 3] = [
-    ("test.smem_double_buffer.b", include_str!("../data/h200_trace.test.smem_double_buffer.b.csv")),
-    ("test.smem_double_buffer.a", include_str!("../data/h200_trace.test.smem_double_buffer.a.csv")),
+    ("test.cp_async_wgmma.64x256x3", include_str!("../data/h200_trace.test.cp_async_wgmma.64x256x3.csv")),
     ("test.tma_wgmma.b", include_str!("../data/h200_trace.test.tma_wgmma.b.csv")),
+    ("test.pingpong.a", include_str!("../data/h200_trace.test.pingpong.a.csv")),
 ];
 
 /// What was measured on one H200, replayed.
@@ -163,7 +163,7 @@ impl Device for Recorded {
     }
 
     fn date(&self) -> Option<&'static str> {
-        Some("2026-11-22")
+        Some("2026-11-23")
     }
 
     fn needs_source(&self) -> bool {

@@ -210,6 +210,11 @@ pub const KEYS: &[Key] = &[
     key("mma.warp_k_bytes", "bytes", "depth of one warp-level matrix instruction, in bytes of its operands"),
     key("mma.warp_interval", "cycles", "interval of one warp-level matrix instruction on one scheduler"),
     key("mma.warp_latency", "cycles", "latency of one warp-level matrix instruction"),
+    key(
+        "mma.warp_beside",
+        "cycles",
+        "time of warp-level matrix instructions that another instruction of their scheduler takes",
+    ),
     key("wgmma.latency", "cycles", "wgmma.commit to the wait's return, beyond the last interval"),
     key("umma.latency", "cycles", "tcgen05: commit to the mbarrier, beyond the last interval, one CTA"),
     key("umma.pair_latency", "cycles", "the same for a pair of CTAs"),

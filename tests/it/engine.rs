@@ -245,6 +245,64 @@ fn takes_and_lands_are_exact() {
     assert_eq!((stall.start, stall.end), (TICKS * 3 / 2, TICKS * 25 / 4));
 }
 
+/// Cycles of a kernel of one CTA on an H200.
+fn on_an_h200(body: &str) -> f64 {
+    let machine = warpline_models::embedded("h200").expect("it comes along");
+    warpline_sim::run(&program(body), &machine, &RunOptions::default()).expect("it runs").cycles
+}
+
+#[test]
+fn cycles_that_differ_between_ctas_are_simulated_as_their_middle() {
+    let busy = |takes: &str| on_an_h200(&format!("\n  grid 1  warps 1\n  all:\n    alu fma 1 takes {takes}\n"));
+    assert_eq!(busy("100..300.5"), busy("200.25"));
+    assert_eq!(busy("100..300") - busy("100"), 100.0);
+}
+
+/// What a scheduler issues beside `mma.sync` takes the products' time (`mma.warp_beside`); what another one does takes none.
+#[test]
+fn other_instructions_of_a_scheduler_take_the_time_of_its_products() {
+    let with = |warp: u32, ops: u32| {
+        on_an_h200(&format!(
+            "
+          grid 1  warps 6
+          shared s: f16[64, 64] swizzle 128  shared t: f16[64, 64] swizzle 128
+          reg r: f16[64, 64], q: f16[64, 64]
+          all:
+            warp 0: sts r -> s;  sts q -> t;  lds s -> fa;  lds t -> fb;  zero acc: f32[64, 64]
+            barrier
+            warp 0: mma fa, fb -> acc;  mma fa, fb -> acc
+            warp {warp}: alu int {ops}
+            "
+        ))
+    };
+    assert_eq!(with(4, 32 * 10) - with(4, 32), 9.0);
+    assert_eq!(with(5, 32 * 10) - with(5, 32), 0.0);
+}
+
+/// A copy's lines are looked up one a cycle (`memory.load_lines_per_clk`), and reads that were issued behind it wait for that.
+#[test]
+fn reads_of_shared_memory_wait_for_the_lines_of_copies_before_them() {
+    let behind = |rows: u32, cols: u32| {
+        on_an_h200(&format!(
+            "
+          grid 1  warps 2
+          global A: f16[1024, 1024]
+          shared a: f16[{rows}, {cols}]  shared b: f16[64, 64] swizzle 128
+          reg r: f16[64, 64]
+          all:
+            warp 1: sts r -> b
+            barrier
+            warp 0: cp A[0, 0] -> a
+            warp 1: lds b -> f
+            warp 1: alu fma 1 x 1 uses f takes 10000
+            warp 0: commit cp;  wait cp <= 0
+            "
+        ))
+    };
+    // 8 KB as 128 pieces of lines, and as 64 lines.
+    assert_eq!(behind(128, 32) - behind(64, 64), 64.0);
+}
+
 #[test]
 fn an_event_limit_ends_a_run() {
     let (name, set) = SMALL[2];

@@ -53,6 +53,8 @@ pub struct Costs {
     pub warp_k_bytes: i64,
     pub warp_interval: f64,
     pub warp_latency: f64,
+    /// Ticks of the matrix unit of warps that another instruction of its scheduler takes; 0 where it is not known to.
+    pub beside: f64,
     /// Ticks a floating-point operation of the tensor pipe at 16 bits.
     pub tensor_flop: f64,
     pub wgmma_latency: f64,
@@ -247,6 +249,9 @@ impl Costs {
             c.dram_byte = TICKS as f64 / bytes_per_clk;
         }
         c.sharers = cores.max(1);
+        if warp_mma {
+            c.beside = r.optional("mma.warp_beside").unwrap_or(0.0) * TICKS as f64;
+        }
         if tma {
             c.tma_request = r.optional("tma.request").unwrap_or(0.0) * TICKS as f64;
         }

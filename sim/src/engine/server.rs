@@ -17,6 +17,13 @@ impl Server {
         self.busy += ticks;
         (start, self.free)
     }
+
+    /// Keeps it from what it is at work on at `at` for so many ticks; nothing where it is idle then.
+    pub fn hold(&mut self, at: u64, ticks: u64) {
+        if self.free > at {
+            self.free += ticks;
+        }
+    }
 }
 
 /// The servers of one core.
@@ -32,6 +39,8 @@ pub struct Core {
     pub vector: Vec<Server>,
     /// Shared memory.
     pub shared: Server,
+    /// The way to it: lines that copies of threads look up, and instructions that read, in the order of their issue.
+    pub front: Server,
     /// The copy engine: rows it writes.
     pub copy: Server,
     /// Its front: boxes it takes.
@@ -60,8 +69,17 @@ impl Core {
     /// Free times relative to `now`, for comparing states.
     pub fn ahead(&self, now: u64) -> Vec<u64> {
         let lists = [&self.issue, &self.matrix, &self.vector];
-        let singles =
-            [&self.tensor, &self.shared, &self.copy, &self.boxes, &self.l2, &self.slices, &self.dram, &self.tmem];
+        let singles = [
+            &self.tensor,
+            &self.shared,
+            &self.front,
+            &self.copy,
+            &self.boxes,
+            &self.l2,
+            &self.slices,
+            &self.dram,
+            &self.tmem,
+        ];
         lists.into_iter().flatten().chain(singles).map(|s| s.free.saturating_sub(now)).collect()
     }
 }
@@ -73,6 +91,7 @@ impl Core {
         let singles = [
             &mut self.tensor,
             &mut self.shared,
+            &mut self.front,
             &mut self.copy,
             &mut self.boxes,
             &mut self.l2,

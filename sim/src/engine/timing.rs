@@ -91,6 +91,12 @@ pub(super) struct Timing<'a> {
 }
 
 impl Timing<'_> {
+    /// Issues so many instructions of so many ticks each. What a scheduler issues beside its `mma.sync` takes their time.
+    fn issue(&self, core: &mut Core, seat: Seat, at: u64, (n, each): (f64, f64)) -> (u64, u64) {
+        core.matrix[seat.scheduler].hold(at, ticks(n * self.costs.beside));
+        core.issue[seat.scheduler].serve(at, ticks(n * each))
+    }
+
     /// Time on the path from L2 and DRAM: when the last byte is there.
     fn fetch(&self, core: &mut Core, at: u64, (bytes, lines): (f64, f64), from: Source) -> u64 {
         let c = &self.costs;
@@ -173,7 +179,7 @@ impl Timing<'_> {
             Did::Mma(m) => self.matrix(m, now, seat, core, peer),
             Did::Alu { count } => self.vector(op, *count, now, seat, core),
             Did::Signal { in_stream, .. } => {
-                let (start, end) = core.issue[seat.scheduler].serve(now, ticks(self.costs.issue_sync));
+                let (start, end) = self.issue(core, seat, now, (1.0, self.costs.issue_sync));
                 let land = if *in_stream { end } else { end + ticks(self.costs.mbar_remote) };
                 Charge { start, queued: Some(Stall::Issue), end, lands: [land, land], ..Charge::default() }
             }
@@ -194,7 +200,7 @@ impl Timing<'_> {
                     Op::MbarWait { .. } if !seat.woken => (self.costs.mbar_wait - self.costs.issue_sync).max(0.0),
                     _ => 0.0,
                 };
-                let (start, issued) = core.issue[seat.scheduler].serve(now, ticks(self.costs.issue_sync));
+                let (start, issued) = self.issue(core, seat, now, (1.0, self.costs.issue_sync));
                 Charge { start, queued: Some(Stall::Issue), end: issued + ticks(extra), ..Charge::default() }
             }
             Did::Nothing => Charge { start: now, end: now, ..Charge::default() },
@@ -224,7 +230,7 @@ impl Timing<'_> {
         let lanes = c.warp_size.max(1) as u64;
         let per = (c.bytes_per_lane.max(1) as u64 * lanes) as f64;
         let from = self.source(m, src.obj, seat.wave);
-        let issue = |core: &mut Core, at: u64, n: f64, each: f64| core.issue[seat.scheduler].serve(at, ticks(n * each));
+        let issue = |core: &mut Core, at: u64, n: f64, each: f64| self.issue(core, seat, at, (n, each));
         match m.how {
             How::Load => {
                 let n = (m.global_bytes as f64 / per).ceil().max(1.0);
@@ -246,8 +252,13 @@ impl Timing<'_> {
                 let wide = if m.how == How::LdsDma { c.dma_bytes_per_lane.max(1) as f64 * lanes as f64 } else { per };
                 let n = (m.global_bytes as f64 / wide).ceil().max(1.0);
                 let (start, end) = issue(core, now, n, each);
-                // Requests leave one by one while the instructions issue.
-                let port = if m.how == How::Ldg { ticks(self.load_port(m, src.obj)) } else { 0 };
+                // Requests leave one by one while the instructions issue. A copy's lines are looked up in order with what is
+                // read from shared memory; a load's take the port itself.
+                let port = ticks(self.load_port(m, src.obj));
+                if m.how == How::CpAsync {
+                    core.front.serve(start, port);
+                }
+                let port = if m.how == How::Ldg { port } else { 0 };
                 let there = self.fetch(core, start, self.lines(m, src.obj), from).max(end);
                 let there = there.max(through_port(core, start, port));
                 let extra = if m.how == How::CpAsync { c.cp_extra } else { 0.0 };
@@ -270,7 +281,9 @@ impl Timing<'_> {
                 let ready = now.max(if m.how == How::Sts { seat.matrix_ready } else { 0 });
                 let (start, issued) = issue(core, ready, n, each);
                 let unpacked = if m.dequant { self.unpack(core, seat, issued, m.elements as f64) } else { issued };
-                let (_, port) = core.shared.serve(start, ticks(m.chip_bytes as f64 * c.shared_byte * ways));
+                // Behind the copies that were issued before; an instruction passes there as a line of theirs does.
+                let at = if c.load_line > 0.0 { core.front.serve(start, ticks(n * c.load_line)).0 } else { start };
+                let (_, port) = core.shared.serve(at, ticks(m.chip_bytes as f64 * c.shared_byte * ways));
                 // A store goes on when the port has taken it; a load's data comes a latency later.
                 let end = if m.how == How::Sts { unpacked.max(port) } else { issued };
                 let land = port.max(issued) + ticks(c.shared_latency);
@@ -339,7 +352,7 @@ impl Timing<'_> {
     pub(super) fn load_batch(&self, load: &mut Load, now: u64, seat: Seat, core: &mut Core) -> (u64, u64, u64) {
         let c = &self.costs;
         let n = load.batch.min(load.left);
-        let (start, issued) = core.issue[seat.scheduler].serve(now, ticks(n as f64 * c.issue_load));
+        let (start, issued) = self.issue(core, seat, now, (n as f64, c.issue_load));
         let bytes = load.bytes as f64 / 256.0 * n as f64;
         let from = load.source;
         let there = self.fetch(core, start, (bytes, bytes), from).max(issued);
@@ -355,16 +368,21 @@ impl Timing<'_> {
         let n = load.flying as f64;
         load.flying = 0;
         let unpacked = if load.elements > 0 { self.unpack(core, seat, now, load.elements as f64 * n) } else { now };
-        let (_, issued) = core.issue[seat.scheduler].serve(unpacked, ticks(n * c.issue_sts));
+        let (_, issued) = self.issue(core, seat, unpacked, (n, c.issue_sts));
         let (_, port) = core.shared.serve(unpacked, ticks(load.chip as f64 / 256.0 * n * c.shared_byte));
         (now, issued.max(port))
     }
 
     fn unpack(&self, core: &mut Core, seat: Seat, at: u64, elements: f64) -> u64 {
         let c = &self.costs;
-        // The rate is a core's; a scheduler has its share.
-        let share = c.schedulers as f64;
-        core.vector[seat.scheduler].serve(at, ticks(elements * c.dequant_ops * c.int * share)).1
+        self.compute(core, seat, at, elements * c.dequant_ops, c.int).1
+    }
+
+    /// So many operations of one lane, at a rate of the core, of which a scheduler has its share.
+    fn compute(&self, core: &mut Core, seat: Seat, at: u64, lane_ops: f64, each: f64) -> (u64, u64) {
+        let c = &self.costs;
+        core.matrix[seat.scheduler].hold(at, ticks(lane_ops / c.warp_size.max(1) as f64 * c.beside));
+        core.vector[seat.scheduler].serve(at, ticks(lane_ops * each * c.schedulers as f64))
     }
 
     /// Bank conflicts of a tile that is not swizzled.
@@ -382,7 +400,7 @@ impl Timing<'_> {
             _ => c.fma,
         };
         let ready = if reads.is_empty() { now } else { now.max(seat.matrix_ready) };
-        let (start, end) = core.vector[seat.scheduler].serve(ready, ticks(count as f64 * rate * c.schedulers as f64));
+        let (start, end) = self.compute(core, seat, ready, count as f64, rate);
         let queued = if ready > now { Stall::Tensor } else { Stall::Alu };
         Charge { start, queued: Some(queued), end, ..Charge::default() }
     }

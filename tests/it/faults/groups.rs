@@ -24,7 +24,12 @@ fn a_group_too_many_in_flight() {
     ran.met_with(Raw, "lds b[t % stages]", "cp B[next, cta.n] -> b[next % stages]", "reads b[3]");
     let ran = plant(DOUBLE, &[("wait cp <= stages - 2", "wait cp <= stages - 1")], &[]);
     ran.finished().only(&[Raw]);
-    ran.met_with(Raw, LDS_A, "cp A[cta.m, next]", "reads a[1] rows 0..64; nothing orders it after the write");
+    ran.met_with(
+        Raw,
+        LDS_A,
+        "cp A[cta.m, next]",
+        "reads a[1] rows 0..64 columns 0..16; nothing orders it after the write",
+    );
 }
 
 #[test]
@@ -47,5 +52,10 @@ fn either_barrier_of_the_register_prefetch() {
     let ran = plant(PREFETCH, &[("        barrier  // tile i is read\n", "")], &[]);
     ran.finished().only(&[War]).met_with(War, "sts ra -> a", "lds a.rows(self / 4, 2)", "overwrites a rows 0..16");
     let ran = plant(PREFETCH, &[("        barrier  // tile i + 1 is there", "        warp.sync")], &[]);
-    ran.finished().only(&[Raw]).met_with(Raw, "lds a.rows(self / 4, 2)", "sts ra -> a", "reads a rows 0..64");
+    ran.finished().only(&[Raw]).met_with(
+        Raw,
+        "lds a.rows(self / 4, 2)",
+        "sts ra -> a",
+        "reads a rows 64..128 columns 0..16",
+    );
 }

@@ -30,7 +30,7 @@ nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o x x.cu             
 * With `-DWL_DELAY` every run but the first holds warps back at random before operations, by seed, in one of four ways: now and then
   a little, one warp always, one statement always, rarely long.
 * With `-DWL_STAMP` every operation is recorded with its begin and end, per warp.
-* An `alu` that says what it takes (`takes 900`) is a loop that looks at the clock for so long: of its own work the text says nothing.
+* An `alu` that says what it takes (`takes 900`, `takes 600..1200`) is a loop that looks at the clock for so long, or for what its CTA draws: of its own work the text says nothing.
 
 Written: all operations of sm_80 to sm_90a but for those below. Other machines: [emit.md](emit.md). Refused with
 the statement: `mma` of types other than f16 and bf16, `wgmma` on buffers without swizzle, parts of accumulators, rows that are no
