@@ -96,10 +96,8 @@ fn more_lines(run: &Run<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>>, st
 fn plane(run: &Run<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<Nested, String> {
     let (first, period) = (steps.first, steps.period);
     let of = |n: i64| lines[n as usize];
-    // Where the periods are others, the first shows it.
     let column = |n: i64| of(n - period).map_or(Ok(()), |turns| column(run, at, (n, period), turns));
-    column(first)?;
-    let all: Vec<Result<(), String>> = (first + 1..first + period).into_par_iter().map(column).collect();
+    let all: Vec<Result<(), String>> = (first..first + period).into_par_iter().map(column).collect();
     all.into_iter().collect::<Result<(), _>>()?;
     let compared = evenly(at, steps, lines)?;
     let needs = |n: i64| of(if n < first { n } else { n - period }).map_or(0, |line| line.needs());
