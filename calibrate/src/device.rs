@@ -55,6 +55,9 @@ impl DeviceError {
     }
 }
 
+/// What there is without a device, at the end of a help.
+pub(crate) const RECORDED: &str = "`--device recorded` replays what was measured on an H200";
+
 /// A kernel to be timed.
 #[derive(Clone, Debug)]
 pub struct Kernel {

@@ -96,10 +96,7 @@ impl Programs {
         let round = || -> Result<Vec<Timed>, DeviceError> {
             kernels.iter().zip(&programs).map(|(k, p)| self.round(k, &p[0]).inspect(|_| listener.done())).collect()
         };
-        // Two rounds, with all other kernels between them.
-        let first = round()?;
-        let again = round()?;
-        let mut all: Vec<Timed> = first.into_iter().zip(&again).map(|(t, a)| t.with_round(a)).collect();
+        let mut all = two_rounds(round)?;
         for ((t, k), p) in all.iter_mut().zip(kernels).zip(&programs) {
             t.pace = self.pace(k, &p[1])?;
             listener.done();
@@ -160,6 +157,13 @@ impl Drop for Programs {
         // What is left behind in a folder for temporary files does no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Two rounds of all kernels, with all others between those of one.
+pub(crate) fn two_rounds(round: impl Fn() -> Result<Vec<Timed>, DeviceError>) -> Result<Vec<Timed>, DeviceError> {
+    let first = round()?;
+    let again = round()?;
+    Ok(first.into_iter().zip(&again).map(|(t, a)| t.with_round(a)).collect())
 }
 
 /// The end of what a program said that failed.

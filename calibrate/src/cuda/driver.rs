@@ -10,7 +10,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUevent_flags};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 
-use crate::device::DeviceError;
+use crate::device::{DeviceError, RECORDED};
 use crate::measure::{Measurement, Measurements};
 
 /// Two kernels: one that does nothing, and one that multiplies and adds for a while and notes how many cycles and nanoseconds
@@ -84,18 +84,17 @@ pub(super) struct Driver {
 impl Driver {
     /// Looks for the driver and the device.
     pub(super) fn open(index: u32) -> Result<Driver, DeviceError> {
-        let recorded = "`--device recorded` replays what was measured on an H200";
         // SAFETY: loads the driver's library, whose initialisers are the vendor's, and lets it go again.
         if !unsafe { sys::is_culib_present() } {
             return Err(DeviceError::Missing(
                 "there is no CUDA driver on this machine (libcuda is not found)".to_string(),
-                format!("run it where the device is; {recorded}"),
+                format!("run it where the device is; {RECORDED}"),
             ));
         }
         let absent = |e: DriverError| {
             DeviceError::Missing(
                 format!("there is no device cuda:{index}: {}", words(e)),
-                format!("`nvidia-smi -L` lists the devices, from 0; {recorded}"),
+                format!("`nvidia-smi -L` lists the devices, from 0; {RECORDED}"),
             )
         };
         let device = CudaContext::new(index as usize).map_err(absent)?;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use warpline_sim::machine::Vendor;
 
 use crate::accuracy::{Counted, Timed};
-use crate::device::{Device, DeviceError, Kernel, Listener};
+use crate::device::{Device, DeviceError, Kernel, Listener, RECORDED};
 use crate::measure::Measurements;
 use crate::programs::{Programs, find};
 
@@ -44,9 +44,7 @@ impl Cuda {
         let Some(nvcc) = program("nvcc") else {
             return Err(DeviceError::Missing(
                 "there is no `nvcc` on the PATH, in CUDA_HOME or in /usr/local/cuda".to_string(),
-                "install the CUDA toolkit, or set CUDA_HOME to where it is; `--device recorded` replays what was measured \
-                 on an H200"
-                    .to_string(),
+                format!("install the CUDA toolkit, or set CUDA_HOME to where it is; {RECORDED}"),
             ));
         };
         let code = format!("arch=compute_{0},code=sm_{0}", driver.arch);

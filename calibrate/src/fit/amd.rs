@@ -10,9 +10,9 @@ fn deep(v: f64, machine: &Machine, k: f64) -> f64 {
     if key(machine, "mma.warp_k_bytes") == 2.0 * k { v } else { f64::NAN }
 }
 
-/// What each wave adds to a barrier.
-fn barrier_per_wave(all: &Measurements) -> f64 {
-    (other(all, "s_barrier", 16.0) - other(all, "s_barrier", 4.0)) / 12.0
+/// What each wave adds to a barrier that takes so long with 16.
+fn barrier_per_wave(with_16: f64, all: &Measurements) -> f64 {
+    (with_16 - other(all, "s_barrier", 4.0)) / 12.0
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -88,14 +88,14 @@ pub(super) const RULES: &[Rule] = &[
         |v, _, m| deep(v, m, 32.0),
         "four sums of v_mfma_f32_16x16x32_f16 in turn, by one wave",
     ),
-    ("sync.barrier", "s_barrier", 4.0, |v, all, _| v - 4.0 * barrier_per_wave(all), "4 waves, less what each adds"),
     (
-        "sync.barrier_per_warp",
+        "sync.barrier",
         "s_barrier",
-        16.0,
-        |v, all, _| (v - other(all, "s_barrier", 4.0)) / 12.0,
-        "16 waves less 4, by wave",
+        4.0,
+        |v, all, _| v - 4.0 * barrier_per_wave(other(all, "s_barrier", 16.0), all),
+        "4 waves, less what each adds",
     ),
+    ("sync.barrier_per_warp", "s_barrier", 16.0, |v, all, _| barrier_per_wave(v, all), "16 waves less 4, by wave"),
     ("alu.fma_per_clk", "v_fma_f32.rate", 16.0, |v, _, _| v, "16 waves of one compute unit"),
     ("alu.exp_per_clk", "v_exp_f32.rate", 16.0, |v, _, _| v, "16 waves of one compute unit"),
     ("alu.int_per_clk", "v_add_u32.rate", 16.0, |v, _, _| v, "16 waves of one compute unit"),

@@ -10,9 +10,9 @@ fn clock(machine: &Machine) -> f64 {
     key(machine, "clock.mhz") / 1000.0
 }
 
-/// Nanoseconds that each simdgroup adds to a barrier.
-fn barrier_per_simdgroup(all: &Measurements) -> f64 {
-    (other(all, "threadgroup_barrier", 32.0) - other(all, "threadgroup_barrier", 4.0)) / 28.0
+/// Nanoseconds that each simdgroup adds to a barrier that takes so long with 32.
+fn barrier_per_simdgroup(with_32: f64, all: &Measurements) -> f64 {
+    (with_32 - other(all, "threadgroup_barrier", 4.0)) / 28.0
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -83,14 +83,14 @@ pub(super) const RULES: &[Rule] = &[
         "sync.barrier",
         "threadgroup_barrier",
         4.0,
-        |v, all, m| (v - 4.0 * barrier_per_simdgroup(all)) * clock(m),
+        |v, all, m| (v - 4.0 * barrier_per_simdgroup(other(all, "threadgroup_barrier", 32.0), all)) * clock(m),
         "4 simdgroups, less what each adds; ns at clock.mhz",
     ),
     (
         "sync.barrier_per_warp",
         "threadgroup_barrier",
         32.0,
-        |v, all, m| (v - other(all, "threadgroup_barrier", 4.0)) / 28.0 * clock(m),
+        |v, all, m| barrier_per_simdgroup(v, all) * clock(m),
         "32 simdgroups less 4, by simdgroup; ns at clock.mhz",
     ),
     ("alu.fma_per_clk", "fma.rate", 32.0, |v, _, m| v / clock(m), "32 simdgroups of one core; ns at clock.mhz"),

@@ -1,6 +1,6 @@
 //! NVIDIA's rules.
 
-use super::{Rule, other};
+use super::{Rule, key, other};
 
 /// `launch.cta` has none: from the last store of a CTA to the first instruction of the next takes longer than an empty CTA
 /// (`cta.queue`).
@@ -26,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
         262_144.0,
         // What lies behind L2 takes time, not cycles of the cores: those that the probe counted are of the clock it had.
         |v, all, m| {
-            let at = m.get("clock.latency_mhz").unwrap_or(f64::NAN) / other(all, "clock.fma", 1.0);
+            let at = key(m, "clock.latency_mhz") / other(all, "clock.fma", 1.0);
             let l2 = other(all, "global.latency", 4096.0);
             l2 + (v - l2) * at
         },
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
         "memory.dram_efficiency",
         "dram.read",
         1_073_741_824.0,
-        |v, _, m| v / m.get("memory.dram_gbps").unwrap_or(f64::NAN),
+        |v, _, m| v / key(m, "memory.dram_gbps"),
         "1 GB read once by all cores, over memory.dram_gbps",
     ),
     ("mma.warp_latency", "mma.m16n8k16.latency", 1.0, |v, _, _| v, "a chain of dependent mma.sync m16n8k16"),
@@ -44,14 +44,14 @@ pub(super) const RULES: &[Rule] = &[
         "mma.warp_interval",
         "mma.m16n8k16.interval",
         16.0,
-        |v, _, m| v / 16.0 * m.get("core.schedulers").unwrap_or(f64::NAN),
+        |v, _, m| v / 16.0 * key(m, "core.schedulers"),
         "16 warps with eight chains each, by scheduler",
     ),
     (
         "issue.shared_store",
         "st.shared.v4.issue",
         4.0,
-        |v, _, m| v / m.get("core.schedulers").unwrap_or(f64::NAN),
+        |v, _, m| v / key(m, "core.schedulers"),
         "four warps, by scheduler",
     ),
     ("issue.tma", "tma.tensor.issue", 2048.0, |v, _, _| v, "eight tensor copies back to back"),

@@ -12,7 +12,7 @@ use std::ptr::{null, null_mut};
 use libloading::Library;
 
 use super::asked::{KERNELS, SAID, attribute};
-use crate::device::DeviceError;
+use crate::device::{DeviceError, RECORDED};
 use crate::measure::{Measurement, Measurements};
 
 const REPEATS: usize = 21;
@@ -103,12 +103,11 @@ fn load() -> Option<(Runtime, Compiler)> {
 impl Driver {
     /// Looks for the runtime and the device.
     pub(super) fn open(index: u32) -> Result<Driver, DeviceError> {
-        let recorded = "`--device recorded` replays what was measured on an H200";
         let Some((runtime, compiler)) = load() else {
             return Err(DeviceError::Missing(
                 "there is no HIP runtime on this machine (libamdhip64 and libhiprtc are not found)".to_string(),
                 format!(
-                    "run it where an AMD device and ROCm are; ROCM_PATH says where ROCm is, if not in /opt/rocm; {recorded}"
+                    "run it where an AMD device and ROCm are; ROCM_PATH says where ROCm is, if not in /opt/rocm; {RECORDED}"
                 ),
             ));
         };
@@ -117,7 +116,7 @@ impl Driver {
         let absent = |why: String| {
             DeviceError::Missing(
                 format!("there is no device hip:{index}: {why}"),
-                format!("`rocm-smi` lists the devices, from 0; {recorded}"),
+                format!("`rocm-smi` lists the devices, from 0; {RECORDED}"),
             )
         };
         // SAFETY: takes no pointer.

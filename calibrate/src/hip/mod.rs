@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use warpline_sim::machine::Vendor;
 
 use crate::accuracy::Timed;
-use crate::device::{Device, DeviceError, Kernel, Listener};
+use crate::device::{Device, DeviceError, Kernel, Listener, RECORDED};
 use crate::measure::Measurements;
 use crate::programs::{Programs, find};
 
@@ -42,15 +42,13 @@ impl Hip {
                     "probes and kernels are written for CDNA 2 to 4 (gfx90a, gfx942, gfx950); {} is {}",
                     driver.name, driver.arch
                 ),
-                "`--device recorded` replays what was measured on an H200".to_string(),
+                RECORDED.to_string(),
             ));
         }
         let Some(hipcc) = find("hipcc", &["ROCM_PATH", "HIP_PATH"], "/opt/rocm/bin") else {
             return Err(DeviceError::Missing(
                 "there is no `hipcc` on the PATH, in ROCM_PATH or in /opt/rocm".to_string(),
-                "install ROCm's compiler, or set ROCM_PATH to where it is; `--device recorded` replays what was measured on \
-                 an H200"
-                    .to_string(),
+                format!("install ROCm's compiler, or set ROCM_PATH to where it is; {RECORDED}"),
             ));
         };
         let arch = format!("--offload-arch={}", driver.arch);

@@ -1,6 +1,6 @@
 //! Stands in for the driver where there is no Metal.
 
-use crate::device::DeviceError;
+use crate::device::{DeviceError, RECORDED};
 
 /// There is none.
 #[derive(Debug)]
@@ -10,8 +10,7 @@ impl Driver {
     pub(super) fn open(_: u32) -> Result<Driver, DeviceError> {
         Err(DeviceError::Missing(
             format!("Metal is on macOS, and this is {}", std::env::consts::OS),
-            "build warpline on the Mac and run it there; `--device recorded` replays what was measured on an H200"
-                .to_string(),
+            format!("build warpline on the Mac and run it there; {RECORDED}"),
         ))
     }
 

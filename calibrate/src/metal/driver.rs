@@ -16,7 +16,7 @@ use objc2_metal::{
 };
 
 use super::probes::BYTES;
-use crate::device::DeviceError;
+use crate::device::{DeviceError, RECORDED};
 
 // A program that is no application finds devices only where this is linked.
 #[link(name = "CoreGraphics", kind = "framework")]
@@ -45,8 +45,7 @@ impl Driver {
         let Some(device) = devices.iter().nth(index as usize) else {
             return Err(DeviceError::Missing(
                 format!("there is no device metal:{index}; this machine has {}", devices.len()),
-                "`system_profiler SPDisplaysDataType` lists them; `--device recorded` replays what was measured on an H200"
-                    .to_string(),
+                format!("`system_profiler SPDisplaysDataType` lists them; {RECORDED}"),
             ));
         };
         let failed = |why: &str| DeviceError::Driver { device: format!("metal:{index}"), why: why.to_string() };

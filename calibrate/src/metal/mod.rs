@@ -19,7 +19,7 @@ use warpline_sim::machine::Vendor;
 use crate::accuracy::Timed;
 use crate::device::{Device, DeviceError, Kernel, Listener};
 use crate::measure::{Measurement, Measurements};
-use crate::programs::{LAUNCHES, Programs, find};
+use crate::programs::{LAUNCHES, Programs, find, two_rounds};
 
 use driver::Driver;
 use probes::{PROBES, Probe, chained, row};
@@ -126,9 +126,7 @@ impl Device for Metal {
             };
             kernels.iter().zip(&files).map(one).collect()
         };
-        let first = round()?;
-        let again = round()?;
-        Ok(first.into_iter().zip(&again).map(|(t, a)| t.with_round(a)).collect())
+        two_rounds(round)
     }
 
     fn trace(&self, _: &Kernel) -> Result<Option<String>, DeviceError> {

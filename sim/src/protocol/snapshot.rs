@@ -226,7 +226,7 @@ impl World<'_> {
         let (row, components) = (self.rows.row(r), self.rows.components());
         for comp in 0..components {
             // Of most, nothing is known; of others, most parts of the row know as much. Which do is one number, and each
-            // clock stands once.
+            // clock stands once. A row has four parts at most (`Rows::new`), of four bits each here.
             let mut parts = 0u64;
             let clock = |part: usize| row.get(part * components as usize + comp as usize).copied();
             for (part, value) in (0..).map_while(clock).enumerate().filter(|(_, clock)| *clock != 0) {
