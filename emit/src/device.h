@@ -8,12 +8,13 @@
 // ---- what the host and the kernel exchange ------------------------------------------------------------------------
 
 struct Wait {  // one thread that waits past the deadline
-    u32 pc, cta, warp, lane, bar, parity;
+    u32 phase;  // twice the operation's number and 2, and the parity; 0: nobody
+    u32 cta, thread_bar, when;
 };
-struct Report {  // in host memory: it outlives the trap
-    u32 count;
+constexpr u32 LATE = 4096;  // threads that can say so
+struct Report {  // in host memory: it outlives the fault
+    Wait waits[LATE];
     u32 done;  // the host tells the watchdog that the kernel ended
-    Wait waits[256];
     u32 where[4096];  // last place of each warp, if the watchdog ended the run
     u32 watchdog;
 };
@@ -25,6 +26,7 @@ struct Common {
     float* sums;      // [cta][thread][SUMS]: accumulators that nobody stores
     u64* times;       // [cta][4]: clock and nanoseconds at the begin and the end
     u64 deadline_ns;
+    u32 deadline_ms;
     u32 seed, trace_ctas;
 };
 

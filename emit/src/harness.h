@@ -96,6 +96,7 @@ static int run(int argc, char** argv) {
     Common common{}, refcommon;
     common.report = report;
     common.deadline_ns = (u64)(deadline_ms * 1e6);
+    common.deadline_ms = std::max(1u, (u32)deadline_ms);
     common.trace_ctas = 0;
     WL_CHECK(places_for(&common.where, (size_t)CTAS * WARPS * 4));
     WL_CHECK(GPU(Malloc)(&common.times, (size_t)CTAS * 32));
@@ -130,19 +131,23 @@ static int run(int argc, char** argv) {
     auto launch = [&] { return start(maps, g, common, stream); };
     auto where = [&](const char* outcome, int run, const char* error) {
         printf("{\"kernel\":\"%s\",\"outcome\":\"%s\",\"run\":%d,\"runs\":%d,\"error\":\"%s\",\"waits\":[", KERNEL, outcome, run, runs, error);
-        // One line a statement, barrier and phase, with how many threads wait there.
-        struct Seen { Wait w; int n; };
+        // One line a statement, barrier and phase, with how many threads wait there; who came first stands first.
+        std::vector<Wait> waits;
+        std::copy_if(report->waits, report->waits + LATE, std::back_inserter(waits), [](const Wait& w) { return w.phase; });
+        std::stable_sort(waits.begin(), waits.end(), [&](const Wait& a, const Wait& b) { return (int)(a.when - b.when) < 0; });
+        struct Seen { Wait w; u32 warp; int n; };
         std::vector<Seen> seen;
-        for (u32 i = 0; i < std::min(report->count, 256u); i++) {
-            const Wait& w = report->waits[i];
+        for (const Wait& w : waits) {
+            u32 warp = (w.thread_bar & 0xffff) / LANES;
             auto at = std::find_if(seen.begin(), seen.end(), [&](const Seen& s) {
-                return s.w.pc == w.pc && s.w.cta == w.cta && s.w.warp == w.warp && s.w.bar == w.bar && s.w.parity == w.parity; });
-            if (at == seen.end()) seen.push_back({w, 1});
+                return s.w.phase == w.phase && s.w.cta == w.cta && s.warp == warp && s.w.thread_bar >> 16 == w.thread_bar >> 16; });
+            if (at == seen.end()) seen.push_back({w, warp, 1});
             else at->n++;
         }
         for (size_t i = 0; i < seen.size() && i < 24; i++) {
             const Wait& w = seen[i].w;
-            printf("%s{\"line\":%u,\"cta\":%u,\"warp\":%u,\"lanes\":%d,\"barrier\":\"%s\",\"parity\":%u}", i ? "," : "", lines[w.pc], w.cta, w.warp, seen[i].n, barrier_names[w.bar], w.parity);
+            printf("%s{\"line\":%u,\"cta\":%u,\"warp\":%u,\"lanes\":%d,\"barrier\":\"%s\",\"parity\":%u}", i ? "," : "",
+                   lines[w.phase / 2 - 1], w.cta, seen[i].warp, seen[i].n, barrier_names[w.thread_bar >> 16], w.phase & 1);
         }
         printf("]");
         places(report, common);
@@ -169,7 +174,7 @@ static int run(int argc, char** argv) {
         }
         *(volatile u32*)&report->done = 1;
         if (e != GPU(Success)) {
-            bool hung = report->count || report->watchdog;
+            bool hung = report->watchdog || std::any_of(report->waits, report->waits + LATE, [](const Wait& w) { return w.phase; });
             where(hung ? "hang" : "fault", run, hung ? "deadline" : GPU(GetErrorString)(e));
         }
     };

@@ -1,5 +1,5 @@
 // The operations of a warpline kernel in CUDA C++: one small function each, in the words of the PTX ISA.
-// Every wait has a deadline: past it the thread says what it waits for and traps, so that a hang never holds the device.
+// Every wait has a deadline: past it the thread says what it waits for and faults, so that a hang never holds the device.
 
 #include <cuda.h>
 #include <cuda_bf16.h>

@@ -1,18 +1,4 @@
-// ---- the end of patience, other CTAs ------------------------------------------------------------------------------
-
-// The end of patience: says who waits, lets others say it too, and traps.
-__device__ __forceinline__ void give_up(const Agent& a, u32 pc, u32 bar, u32 parity) {
-    u32 i = atomicAdd_system(&a.common.report->count, 1u);
-    if (i < 256) {
-        volatile Wait* w = &a.common.report->waits[i];
-        w->pc = pc, w->cta = a.cta, w->warp = a.warp, w->lane = a.lane, w->bar = bar, w->parity = parity;
-    }
-    __threadfence_system();
-    u64 t = nanoseconds();
-    while (nanoseconds() - t < 2000000) {
-    }
-    asm volatile("trap;");
-}
+// ---- addresses, other CTAs ------------------------------------------------------------------------------
 
 __device__ __forceinline__ u32 smem(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 // The same place in another CTA of the cluster.
@@ -161,25 +147,33 @@ __device__ __forceinline__ void arrive_expect_remote(u32 bar, u32 bytes) {
 __device__ __forceinline__ void expect_remote(u32 bar, u32 bytes) {
     asm volatile("mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 }
+// Looks, and sleeps up to a millisecond (1,000,000 ns) until the phase with this parity is complete.
 template <bool CLUSTER>
 __device__ __forceinline__ bool try_wait(u32 bar, u32 parity) {
     u32 done;
     if (CLUSTER)
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2, 1000000; selp.u32 %0, 1, 0, p; }"
                      : "=r"(done) : "r"(bar), "r"(parity) : "memory");
     else
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2, 1000000; selp.u32 %0, 1, 0, p; }"
                      : "=r"(done) : "r"(bar), "r"(parity) : "memory");
     return done;
 }
-// Waits for the phase with this parity, or gives up at the deadline.
+// At the deadline says who waits, 2 ms later faults. Stores under a predicate, no branch and no `trap`: another way out of the loop has the
+// compiler gather the warp after each wait, and each wait carry this code; kernels took up to 10 % longer (docs/validation.md).
+__device__ __forceinline__ void late(const Agent& a, u32 tries, u32 pc, u32 bar, u32 parity) {
+    Wait* w = a.common.report->waits + (a.cta * blockDim.x + threadIdx.x) % LATE;
+    asm volatile("{ .reg .pred q; .reg .u32 t; setp.eq.u32 q, %0, %1; @q mov.u32 t, %%globaltimer_lo;"
+                 " @q st.volatile.global.v4.u32 [%2], {%3, %4, %5, t};"
+                 " add.u32 t, %1, 2; setp.eq.u32 q, %0, t; @q st.volatile.global.u32 [%6], t; }"
+                 ::"r"(tries), "r"(a.common.deadline_ms), "l"(w), "r"(pc * 2 + 2 + parity), "r"(a.cta),
+                   "r"(bar << 16 | threadIdx.x), "l"(0ull) : "memory");
+}
+// Waits for the phase with this parity, until the deadline: a try is given up after a millisecond.
 template <bool CLUSTER>
 __device__ __forceinline__ void wait(const Agent& a, u32 pc, u32 bar, u32 index, int phase) {
-    u32 parity = phase & 1;
-    if (try_wait<CLUSTER>(bar, parity)) return;
-    u64 t = nanoseconds();
-    while (!try_wait<CLUSTER>(bar, parity))
-        if (nanoseconds() - t > a.common.deadline_ns) give_up(a, pc, index, parity);
+    u32 parity = phase & 1, tries = 0;
+    while (!try_wait<CLUSTER>(bar, parity)) late(a, ++tries, pc, index, parity);
 }
 #endif
 

@@ -25,7 +25,7 @@ nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o x x.cu             
 ```
 
 * Inputs are small whole numbers, so that results are the same to the last bit; `--real` takes others, for times.
-* Every wait on an mbarrier has a deadline (200 ms): past it the thread says its line, barrier and parity, and traps. With `-DWL_WATCH`
+* Every wait on an mbarrier has a deadline (200 ms): past it the thread says its line, barrier and parity, and ends the run by a store to nowhere. With `-DWL_WATCH`
   each warp notes where it is, and a second kernel ends a run that hangs at a barrier of the CTA.
 * With `-DWL_DELAY` every run but the first holds warps back at random before operations, by seed, in one of four ways: now and then
   a little, one warp always, one statement always, rarely long.
