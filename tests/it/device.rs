@@ -112,6 +112,17 @@ fn tiles_that_are_handed_out_leave_a_run_at_core_fidelity() {
 }
 
 #[test]
+fn at_core_fidelity_too_each_cta_asks_for_its_own_tiles() {
+    for name in ["hopper/tma_warp_specialized", "hopper/persistent", "hopper/pingpong"] {
+        let (program, machine) = load(name, &[]);
+        let core =
+            warpline_sim::run(&program, &machine, &RunOptions { fidelity: Fidelity::Core, ..RunOptions::default() });
+        let (core, device) = (core.unwrap().dram_read_bytes, run(name, &[]).dram_read_bytes);
+        assert!((0.9..1.1).contains(&(core / device)), "{name}: {core} {device}");
+    }
+}
+
+#[test]
 fn latency_behind_l2_takes_the_same_time_at_another_clock() {
     // One CTA, two stages, cold: nothing but round trips to memory.
     let step = |mhz: f64| {

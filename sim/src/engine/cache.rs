@@ -4,9 +4,9 @@
 //! DRAM once. Of a matrix, the share that misses is the number of different blocks those CTAs ask for, over their number.
 //! (The cache itself, with its size and its evictions, belongs to `device` fidelity.)
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ir::{Class, Env, Expr, How, Instr, Op, Program, apply};
+use crate::ir::{Class, Env, Expr, How, Instr, Op, Program, VarId, apply};
 
 /// Share of the loaded bytes of each object that comes from DRAM; `resident` launch units (CTAs or clusters) run at a
 /// time on the whole machine.
@@ -14,6 +14,7 @@ pub(super) fn misses(prog: &Program, resident: i64) -> Vec<f64> {
     let mut share = vec![1.0; prog.objects.len()];
     // A sample this large has the ratio of the whole to well under a per cent.
     let sample = resident.clamp(1, prog.grid.len().max(1)).min(4096);
+    let first = first_values(prog);
     for (obj, share) in share.iter_mut().enumerate() {
         let places: Vec<_> = prog
             .code
@@ -35,10 +36,10 @@ pub(super) fn misses(prog: &Program, resident: i64) -> Vec<f64> {
         for id in 0..sample {
             let (m, n, z) = prog.grid.at(id);
             for cta in 0..prog.cluster as i64 {
-                let at = Here { id, m, n, z, cta, size: prog.cluster as i64 };
-                // What one CTA asks for at one step: the blocks of all its places, whose loop indices are zero here.
+                let at = Here { id, m, n, z, cta, size: prog.cluster as i64, first: &first };
+                // What one CTA asks for at one step: the blocks of all its places, at the first step of every loop.
                 let own: BTreeSet<Vec<i64>> =
-                    places.iter().map(|p| p.at.iter().map(|e| at.value(e)).collect()).collect();
+                    places.iter().map(|p| p.at.iter().map(|e| at.value(e, 0)).collect()).collect();
                 asked += own.len();
                 seen.extend(own);
             }
@@ -48,21 +49,41 @@ pub(super) fn misses(prog: &Program, resident: i64) -> Vec<f64> {
     share
 }
 
-/// A place in the grid, to evaluate coordinates at with every variable zero.
-struct Here {
+/// Variables that are followed from one to the next.
+const DEEPEST: usize = 8;
+
+/// What each variable is set to first, in the order of the code: where a loop over the CTA's own tiles begins.
+fn first_values(prog: &Program) -> BTreeMap<VarId, &Expr> {
+    let mut first = BTreeMap::new();
+    for i in &prog.code {
+        if let Instr::Set(var, e) = i {
+            first.entry(*var).or_insert(e);
+        }
+    }
+    first
+}
+
+/// A place in the grid, to evaluate coordinates at with every variable as it is set first.
+struct Here<'p> {
     id: i64,
     m: i64,
     n: i64,
     z: i64,
     cta: i64,
     size: i64,
+    first: &'p BTreeMap<VarId, &'p Expr>,
 }
 
-impl Here {
-    fn value(&self, e: &Expr) -> i64 {
+impl Here<'_> {
+    /// `deep` variables were looked up on the way here. One that is set to what it is itself has no end, and is zero.
+    fn value(&self, e: &Expr, deep: usize) -> i64 {
         match e {
             Expr::Const(v) => *v,
-            Expr::Var(_) | Expr::Tape(..) => 0,
+            Expr::Var(v) => match self.first.get(v) {
+                Some(e) if deep < DEEPEST => self.value(e, deep + 1),
+                _ => 0,
+            },
+            Expr::Tape(..) => 0,
             Expr::Env(env) => match env {
                 Env::Warp | Env::TapeIndex => 0,
                 Env::CtaRank => self.cta,
@@ -73,10 +94,10 @@ impl Here {
                 Env::ClusterM => self.m,
                 Env::ClusterId => self.id,
             },
-            Expr::Unary(crate::ir::Unary::Neg, a) => -self.value(a),
-            Expr::Unary(crate::ir::Unary::Not, a) => (self.value(a) == 0) as i64,
-            Expr::Binary(op, p) => apply(*op, self.value(&p.0), self.value(&p.1)).unwrap_or(0),
-            Expr::If(p) => self.value(if self.value(&p.0) != 0 { &p.1 } else { &p.2 }),
+            Expr::Unary(crate::ir::Unary::Neg, a) => -self.value(a, deep),
+            Expr::Unary(crate::ir::Unary::Not, a) => (self.value(a, deep) == 0) as i64,
+            Expr::Binary(op, p) => apply(*op, self.value(&p.0, deep), self.value(&p.1, deep)).unwrap_or(0),
+            Expr::If(p) => self.value(if self.value(&p.0, deep) != 0 { &p.1 } else { &p.2 }, deep),
         }
     }
 }
