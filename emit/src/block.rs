@@ -2,6 +2,7 @@
 
 use warpline_sim::ir::{Class, Op, Pc, Place, Who};
 
+use crate::carried::Carried;
 use crate::tree::Node;
 use crate::writer::{Target, Writer};
 use crate::{Unsupported, expr};
@@ -15,10 +16,42 @@ impl<T: Target> Writer<'_, T> {
     }
 
     fn within(&mut self, head: String, body: &[Node<'_>]) -> Result<(), Unsupported> {
+        let known = self.knows();
         self.line(head);
         self.indent += 1;
         self.nodes(body)?;
         self.indent -= 1;
+        self.forget(&known);
+        Ok(())
+    }
+
+    /// A loop behind the declarations of what it carries, which are known when its body is written.
+    fn carrying(&mut self, head: String, body: &[Node<'_>]) -> Result<(), Unsupported> {
+        let before = std::mem::take(&mut self.out);
+        self.loops.get_mut().push(Carried::new(body));
+        self.line("#pragma unroll 1");
+        self.within(head, body)?;
+        let (declared, advanced) = self.loops.get_mut().pop().unwrap_or_default().lines();
+        self.indent += 1;
+        advanced.iter().for_each(|l| self.line(l));
+        self.indent -= 1;
+        self.line("}");
+        let text = std::mem::replace(&mut self.out, before);
+        if declared.is_empty() {
+            self.out += &text;
+            return Ok(());
+        }
+        // In a block of their own: a `goto` passes no declaration, and another loop may have the same names.
+        self.line("{");
+        self.indent += 1;
+        declared.iter().for_each(|l| self.line(l));
+        self.indent -= 1;
+        for line in text.lines() {
+            // Directives between nested loops stand at the margin.
+            let pad = if line.starts_with('#') { "" } else { "    " };
+            self.out += &format!("{pad}{line}\n");
+        }
+        self.line("}");
         Ok(())
     }
 
@@ -26,20 +59,23 @@ impl<T: Target> Writer<'_, T> {
         match node {
             Node::Op(pc, op) => self.op(*pc, op),
             Node::Set(v, e) => {
-                self.line(format!("{} = {};", expr::variable(self.prog, *v), expr::c(self.prog, e)));
+                self.line(format!("{} = {};", expr::variable(self.prog, *v), self.c(e)));
+                self.learn(*v, e);
                 Ok(())
             }
             Node::Loop { test, body, trips } => {
-                self.line(match trips {
-                    Some(n) if *n <= UNROLL && (T::UNROLLS_ALL || self.names_registers(body)) => "#pragma unroll",
-                    _ => "#pragma unroll 1",
-                });
-                self.within(format!("for (; {};) {{", expr::c(self.prog, test)), body)?;
+                let unrolled = trips.is_some_and(|n| n <= UNROLL && (T::UNROLLS_ALL || self.names_registers(body)));
+                let head = format!("for (; {};) {{", self.c(test));
+                if T::CARRIES && !unrolled && !self.reference {
+                    return self.carrying(head, body);
+                }
+                self.line(if unrolled { "#pragma unroll" } else { "#pragma unroll 1" });
+                self.within(head, body)?;
                 self.line("}");
                 Ok(())
             }
             Node::If { test, then, otherwise } => {
-                self.within(format!("if ({}) {{", expr::c(self.prog, test)), then)?;
+                self.within(format!("if ({}) {{", self.c(test)), then)?;
                 if !otherwise.is_empty() {
                     self.within("} else {".to_string(), otherwise)?;
                 }
@@ -50,7 +86,7 @@ impl<T: Target> Writer<'_, T> {
                 let was = self.elect;
                 let test = match who {
                     Who::Warps(mask) => warps(*mask, self.prog.warps),
-                    Who::Cta(e) => format!("rank == {}", expr::c(self.prog, e)),
+                    Who::Cta(e) => format!("rank == {}", self.c(e)),
                     Who::Elected => "lane == 0".to_string(),
                 };
                 self.elect |= **who == Who::Elected;

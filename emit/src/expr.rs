@@ -8,14 +8,17 @@ pub(crate) fn variable(prog: &Program, v: VarId) -> String {
     format!("v{v}_{}", name.trim_start_matches('_'))
 }
 
-/// The expression, in parentheses where it needs them.
-pub(crate) fn c(prog: &Program, e: &Expr) -> String {
-    text(prog, e, "0")
+/// The expression, in parentheses where it needs them; `named` has names for parts of it.
+pub(crate) fn c(prog: &Program, e: &Expr, named: &dyn Fn(&Expr) -> Option<String>) -> String {
+    text(prog, e, "0", named)
 }
 
 /// `index` is what a trip count is asked at, inside its own `run` expression.
-fn text(prog: &Program, e: &Expr, index: &str) -> String {
-    let t = |e: &Expr| text(prog, e, index);
+fn text(prog: &Program, e: &Expr, index: &str, named: &dyn Fn(&Expr) -> Option<String>) -> String {
+    if let Some(name) = named(e) {
+        return name;
+    }
+    let t = |e: &Expr| text(prog, e, index, named);
     match e {
         Expr::Const(v) if *v < 0 => format!("({v})"),
         Expr::Const(v) => v.to_string(),
@@ -63,7 +66,7 @@ fn text(prog: &Program, e: &Expr, index: &str) -> String {
         Expr::If(p) => format!("({} ? {} : {})", t(&p.0), t(&p.1), t(&p.2)),
         Expr::Tape(tape, at) => {
             let at = t(at);
-            text(prog, &prog.tapes[*tape as usize].run, &at)
+            text(prog, &prog.tapes[*tape as usize].run, &at, named)
         }
     }
 }

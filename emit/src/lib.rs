@@ -4,7 +4,7 @@
 //!  Program ──tree──▶ blocks ──writer──▶ one file: a header of operations, the kernel, a reference, the harness
 //!  (flat code)                 ▲          the same roles, loops, barriers and counts as the semantics have
 //!                              │
-//!      block, place, moves, math, reference, layout      what all targets share
+//!      block, place, moves, addresses, carried, math, reference, layout      what all targets share
 //!      cuda/  hip/  metal/                               what each does its own way (`writer::Target`)
 //! ```
 //!
@@ -17,7 +17,9 @@
 //!
 //! Nothing here needs a device or a compiler.
 
+mod addresses;
 mod block;
+mod carried;
 mod cpp;
 mod cuda;
 mod expr;

@@ -18,9 +18,9 @@ impl<T: Target> Writer<'_, T> {
             How::Ldg => {
                 let from = self.corner(src, *crew);
                 self.part(pc, &from, src.obj)?;
-                let pitch = self.matrix_address("from", &from, src.obj);
+                let at = self.addresses(pc, Some(src), None, *crew);
                 let to = self.raw(pc, dst)?;
-                self.chunks(format!("{to} = {};", T::ldg(&format!("from + (wl::i64)r * {pitch} + b"))));
+                self.chunks_from(at.lane, format!("{to} = {};", T::ldg(&at.global)));
                 Ok(())
             }
             How::Sts => self.sts(pc, src, dst, *crew, *dequant),
@@ -34,20 +34,28 @@ impl<T: Target> Writer<'_, T> {
 
     /// Through registers to shared memory; all are asked for before the first is stored.
     fn load(&mut self, pc: Pc, src: &Place, dst: &Place, crew: u64, dequant: bool) -> Result<(), Unsupported> {
-        let (from, to) = (self.corner(src, crew), self.corner(dst, crew));
+        let to = self.corner(dst, crew);
         self.part(pc, &to, dst.obj)?;
+        if dequant {
+            return self.load_unpacked(pc, src, dst, crew);
+        }
+        let at = self.addresses(pc, Some(src), Some(dst), crew);
+        self.line("wl::word4 v[P::each];");
+        self.chunks_from(at.lane, format!("v[j] = {};", T::load(&at.global)));
+        self.chunks_from(at.lane, format!("wl::sts16({}, v[j]);", at.shared));
+        Ok(())
+    }
+
+    /// The same of packed elements, unpacked on the way.
+    fn load_unpacked(&mut self, pc: Pc, src: &Place, dst: &Place, crew: u64) -> Result<(), Unsupported> {
+        let (from, to) = (self.corner(src, crew), self.corner(dst, crew));
         let pitch = self.matrix_address("from", &from, src.obj);
         self.slot_address("s", dst);
         self.in_slot(&to, dst.obj);
         let at = format!("B_{}::at(s, r0 + r, b0 + b)", name(&self.prog.objects[dst.obj as usize].name));
-        let value = if dequant {
-            let four_to_sixteen = (self.bits(src.obj), self.bits(dst.obj)) == (4, 16);
-            match T::unpacked(&format!("wl::ldg4(from + (wl::i64)r * {pitch} + b / 4)")).filter(|_| four_to_sixteen) {
-                Some(v) => v,
-                None => return self.unsupported(pc, "elements unpacked on their way to shared memory"),
-            }
-        } else {
-            T::load(&format!("from + (wl::i64)r * {pitch} + b"))
+        let value = T::unpacked(&format!("wl::ldg4(from + (wl::i64)r * {pitch} + b / 4)"));
+        let Some(value) = value.filter(|_| (self.bits(src.obj), self.bits(dst.obj)) == (4, 16)) else {
+            return self.unsupported(pc, "elements unpacked on their way to shared memory");
         };
         self.line("wl::word4 v[P::each];");
         self.chunks(format!("v[j] = {value};"));
@@ -94,10 +102,9 @@ impl<T: Target> Writer<'_, T> {
             }
             _ => {
                 self.part(pc, &to, dst.obj)?;
-                self.slot_address("s", dst);
-                self.in_slot(&to, dst.obj);
+                let at = self.addresses(pc, None, Some(dst), self.shares(src, crew));
                 let from = self.raw(pc, src)?;
-                self.chunks(format!("wl::sts16{suffix}({at}, {from});"));
+                self.chunks_from(at.lane, format!("wl::sts16{suffix}({}, {from});", at.shared));
                 Ok(())
             }
         }

@@ -16,7 +16,7 @@ pub(crate) struct Corner {
 
 impl<T: Target> Writer<'_, T> {
     pub(crate) fn c(&self, e: &Expr) -> String {
-        expr::c(self.prog, e)
+        expr::c(self.prog, e, &|e| self.counted(e))
     }
 
     /// Where a selection starts in a slot or block of `size`, and how large it is.
@@ -88,8 +88,13 @@ impl<T: Target> Writer<'_, T> {
 
     /// Declares `s`, the address of a shared place's slot; of another CTA's where it names one.
     pub(crate) fn slot_address(&mut self, var: &str, p: &Place) {
+        self.slot_from(var, p, "pool");
+    }
+
+    /// The same, counted from another address than that of all shared memory.
+    pub(crate) fn slot_from(&mut self, var: &str, p: &Place, base: &str) {
         let buffer = name(&self.prog.objects[p.obj as usize].name);
-        let own = format!("B_{buffer}::slot(pool, {})", self.slot(p));
+        let own = format!("B_{buffer}::slot({base}, {})", self.slot(p));
         let address = match &p.cta {
             Some(e) => format!("wl::in_cta({own}, {})", self.c(e)),
             None => own,
@@ -113,16 +118,16 @@ impl<T: Target> Writer<'_, T> {
 
     /// Declares `from`, the address of a corner of a matrix, and returns the bytes from row to row.
     pub(crate) fn matrix_address(&mut self, var: &str, c: &Corner, obj: ObjId) -> i64 {
+        let (start, pitch) = self.matrix_start(c, obj);
+        self.line(format!("{} const {var} = {start};", T::GLOBAL));
+        pitch
+    }
+
+    /// The address of a corner of a matrix, and the bytes from row to row.
+    pub(crate) fn matrix_start(&self, c: &Corner, obj: ObjId) -> (String, i64) {
         let o = &self.prog.objects[obj as usize];
-        let (pitch, bits) = (padded(o)[1], o.dtype.bits() as i64);
-        let m = self.matrix(obj);
-        self.line(format!(
-            "{} const {var} = g.m[{m}] + ((wl::i64)({}) * {pitch} + {}) * {bits} / 8;",
-            T::GLOBAL,
-            c.row,
-            c.col
-        ));
-        pitch * bits / 8
+        let (pitch, bits, m) = (padded(o)[1], o.dtype.bits() as i64, self.matrix(obj));
+        (format!("g.m[{m}] + ((wl::i64)({}) * {pitch} + {}) * {bits} / 8", c.row, c.col), pitch * bits / 8)
     }
 
     /// Declares `r0` and `b0`: row and byte of a corner in a slot.
@@ -132,7 +137,12 @@ impl<T: Target> Writer<'_, T> {
     }
 
     pub(crate) fn chunks(&mut self, body: String) {
+        self.chunks_from("lane", body);
+    }
+
+    /// The chunks of a lane, counted from the first one of `lane`.
+    pub(crate) fn chunks_from(&mut self, lane: &str, body: String) {
         let lanes = self.lanes();
-        self.line(T::chunks(lanes, &body));
+        self.line(T::chunks(lanes, lane, &body));
     }
 }

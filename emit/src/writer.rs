@@ -1,7 +1,10 @@
 //! One of a file's two kernels as text: what all targets share. A [`Target`] says the rest.
 
+use std::cell::RefCell;
+
 use warpline_sim::ir::{Class, Dtype, How, Instr, MmaKind, ObjId, Op, Pc, Place, Program, VarId};
 
+use crate::carried::Carried;
 use crate::layout::Layout;
 use crate::place::Corner;
 use crate::registers::{Kind, Register, registers};
@@ -21,6 +24,8 @@ pub(crate) trait Target: Sized + Default {
     const UNROLLS_ALL: bool;
     /// Whether the language has `goto`.
     const GOTO: bool;
+    /// Whether loops carry what they would otherwise make anew in each step ([`Carried`]).
+    const CARRIES: bool = false;
 
     /// A copy that is not one by the threads through registers: `cp.async`, TMA, straight to LDS, tensor memory.
     fn copy(w: &mut Writer<'_, Self>, pc: Pc, op: &Op) -> Result<(), Unsupported>;
@@ -76,9 +81,9 @@ pub(crate) trait Target: Sized + Default {
     fn unpacked(_word: &str) -> Option<String> {
         None
     }
-    /// A statement for each chunk `j` at row `r` and byte `b` of the part `P`, by `lanes` lanes of the warp.
-    fn chunks(lanes: u32, body: &str) -> String {
-        format!("wl::each_chunk<P, {lanes}>(lane, [&](int j, int r, int b) {{ (void)j; {body} }});")
+    /// A statement for each chunk `j` at row `r` and byte `b` of the part `P`, by `lanes` lanes of the warp, of which this is `lane`.
+    fn chunks(lanes: u32, lane: &str, body: &str) -> String {
+        format!("wl::each_chunk<P, {lanes}>({lane}, [&](int j, int r, int b) {{ (void)j; {body} }});")
     }
     /// As many operations of a unit by each lane.
     fn alu(unit: &str, each: &str, seed: &str) -> String {
@@ -131,6 +136,8 @@ pub(crate) struct Writer<'a, T> {
     pub(crate) indent: usize,
     /// One elected lane executes.
     pub(crate) elect: bool,
+    /// The loops around what is being written that carry something, the outermost first.
+    pub(crate) loops: RefCell<Vec<Carried>>,
 }
 
 impl<'a, T: Target> Writer<'a, T> {
@@ -145,6 +152,7 @@ impl<'a, T: Target> Writer<'a, T> {
             out: String::new(),
             indent: 1,
             elect: false,
+            loops: RefCell::default(),
         };
         w.body(&tree::tree(prog))?;
         Ok(w)

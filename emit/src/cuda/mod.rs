@@ -20,7 +20,7 @@ use warpline_sim::ir::{Dtype, How, MmaKind, ObjId, Op, Pc, Place, Program};
 
 use crate::Unsupported;
 use crate::registers::Kind;
-use crate::writer::{Ends, Product, Target, name};
+use crate::writer::{Ends, Product, Target};
 
 type Writer<'a> = crate::writer::Writer<'a, Cuda>;
 
@@ -63,18 +63,16 @@ impl Target for Cuda {
     const THREAD: &'static str = "threadIdx.x";
     const UNROLLS_ALL: bool = true;
     const GOTO: bool = true;
+    const CARRIES: bool = true;
 
     fn copy(w: &mut Writer<'_>, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Move { how, src, dst, crew, .. } = op else { return Ok(()) };
         match how {
             How::CpAsync => {
-                let (from, to) = (w.corner(src, *crew), w.corner(dst, *crew));
+                let to = w.corner(dst, *crew);
                 w.part(pc, &to, dst.obj)?;
-                let pitch = w.matrix_address("from", &from, src.obj);
-                w.slot_address("s", dst);
-                w.in_slot(&to, dst.obj);
-                let at = format!("B_{}::at(s, r0 + r, b0 + b)", name(&w.prog.objects[dst.obj as usize].name));
-                w.chunks(format!("wl::cp_async16({at}, from + (wl::i64)r * {pitch} + b);"));
+                let at = w.addresses(pc, Some(src), Some(dst), *crew);
+                w.chunks_from(at.lane, format!("wl::cp_async16({}, {});", at.shared, at.global));
                 Ok(())
             }
             How::TmaLoad | How::TmaStore => w.tma(pc, op),

@@ -41,6 +41,19 @@ __device__ __forceinline__ uint4 ldg16(const void* p) {
     return v;
 }
 
+// A number that the compiler takes as it is, and does not make anew where it is used.
+__device__ __forceinline__ u32 keep(u32 x) {
+    asm volatile("" : "+r"(x));
+    return x;
+}
+// The address of a chunk by that of another one of the slot, r rows and b bytes before it. r sets no bit of a row that is set
+// there already, as far as the swizzle looks at them, and b is whole panels where there is a swizzle.
+template <class B>
+__device__ __forceinline__ u32 beyond(u32 at, int r, int b) {
+    int o = r * B::panel + b % B::panel;
+    return (at ^ (o >> 7 & B::mask) << 4) + o + b / B::panel * B::panel_bytes;
+}
+
 // ---- copies -------------------------------------------------------------------------------------------------------
 
 __device__ __forceinline__ void cp_async16(u32 dst, const void* src) {

@@ -158,8 +158,8 @@ impl Target for Metal {
         Some(format!("wl::unpacked({word})"))
     }
 
-    fn chunks(lanes: u32, body: &str) -> String {
-        let first = if lanes == 1 { "0" } else { "lane" };
+    fn chunks(lanes: u32, lane: &str, body: &str) -> String {
+        let first = if lanes == 1 { "0" } else { lane };
         format!(
             "for (int j = 0; j < P::each; j++) {{ const int c = {first} + j * {lanes}; if (P::even || c < P::chunks) {{ const \
              int r = c / P::wide, b = c % P::wide * 16; {body} }} }}"

@@ -10,6 +10,7 @@ use warpline_sim::ir::Program;
 use warpline_sim::machine::{Machine, Vendor};
 use warpline_tests::{Said, warpline};
 
+mod carried;
 mod compiled;
 mod targets;
 

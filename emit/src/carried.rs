@@ -1,0 +1,250 @@
+//! What a loop carries from step to step instead of making it anew in each: the remainders and quotients of its counters, and
+//! where each lane's first chunk of a copy lies (`addresses`). This is the one place that knows what advances with a loop; what
+//! it does not know to be the same is written where it is used. The reference carries nothing, so all of it is held against it.
+//!
+//! A loop's steps are the assignments `v = v + constant` at its end, where nothing else in it writes `v`. What is linear in
+//! those and otherwise the same in every turn has a start, written before the loop, and an advance, written at its end.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::{Binary, Env, Expr, Op, Part, Place, Program, Sel, Unary, VarId};
+
+use crate::expr::{self, plus};
+use crate::tree::Node;
+use crate::writer::{Target, Writer, padded};
+
+/// A loop around what is being written.
+#[derive(Debug, Default)]
+pub(crate) struct Carried {
+    /// How many assignments in the loop write a variable.
+    writes: BTreeMap<VarId, usize>,
+    /// What is added to a variable at the end of each turn.
+    steps: BTreeMap<VarId, i64>,
+    /// Variables of this turn by the steps, as far as the writing is; [`Carried::known`] puts them in.
+    lets: Vec<(VarId, Expr)>,
+    counters: Vec<Counter>,
+    /// Addresses: lines before the loop and at its end.
+    pub(crate) before: Vec<String>,
+    pub(crate) after: Vec<String>,
+}
+
+/// `(base + offset) % by`, and where it is asked for, the quotient.
+#[derive(Debug)]
+struct Counter {
+    name: String,
+    start: String,
+    by: i64,
+    step: i64,
+    quotient: bool,
+}
+
+impl Carried {
+    pub(crate) fn new(body: &[Node<'_>]) -> Carried {
+        let mut c = Carried::default();
+        c.count_writes(body);
+        for node in body.iter().rev() {
+            let Node::Set(v, e) = node else { break };
+            let (base, step) = split(e);
+            if base != Expr::Var(*v) || c.writes[v] != 1 {
+                break;
+            }
+            c.steps.insert(*v, step);
+        }
+        c
+    }
+
+    fn count_writes(&mut self, body: &[Node<'_>]) {
+        for node in body {
+            match node {
+                Node::Set(v, _) | Node::Op(_, Op::Get { var: v, .. }) => *self.writes.entry(*v).or_default() += 1,
+                Node::Loop { body, .. } | Node::Only { body, .. } => self.count_writes(body),
+                Node::If { then, otherwise, .. } => {
+                    self.count_writes(then);
+                    self.count_writes(otherwise);
+                }
+                Node::Op(..) | Node::End => {}
+            }
+        }
+    }
+
+    /// Notes an assignment: what follows it in its block may put the expression in for the variable.
+    fn learn(&mut self, v: VarId, e: &Expr) {
+        let e = self.known(e);
+        if self.writes.get(&v) == Some(&1) && self.advance(&e).is_some() {
+            self.lets.push((v, e));
+        }
+    }
+
+    /// The expression by the loop's steps and what does not change in it.
+    fn known(&self, e: &Expr) -> Expr {
+        let two = |p: &(Expr, Expr)| Box::new((self.known(&p.0), self.known(&p.1)));
+        match e {
+            Expr::Var(v) => self.lets.iter().find(|(w, _)| w == v).map_or_else(|| e.clone(), |(_, e)| e.clone()),
+            Expr::Const(_) | Expr::Env(_) => e.clone(),
+            Expr::Unary(op, x) => Expr::Unary(*op, Box::new(self.known(x))),
+            Expr::Tape(t, x) => Expr::Tape(*t, Box::new(self.known(x))),
+            Expr::Binary(op, p) => Expr::Binary(*op, two(p)),
+            Expr::If(p) => Expr::If(Box::new((self.known(&p.0), self.known(&p.1), self.known(&p.2)))),
+        }
+    }
+
+    /// What a turn adds to a known expression, where that is a constant.
+    fn advance(&self, e: &Expr) -> Option<i64> {
+        let still = |e: &Expr| (self.advance(e)? == 0).then_some(0);
+        match e {
+            Expr::Const(_) => Some(0),
+            Expr::Var(v) => match self.steps.get(v) {
+                Some(step) => Some(*step),
+                None => (!self.writes.contains_key(v)).then_some(0),
+            },
+            Expr::Env(env) => (*env != Env::TapeIndex).then_some(0),
+            Expr::Unary(Unary::Neg, x) => self.advance(x)?.checked_neg(),
+            Expr::Unary(Unary::Not, x) => still(x),
+            Expr::Binary(Binary::Add, p) => self.advance(&p.0)?.checked_add(self.advance(&p.1)?),
+            Expr::Binary(Binary::Sub, p) => self.advance(&p.0)?.checked_sub(self.advance(&p.1)?),
+            Expr::Binary(Binary::Mul, p) => match &**p {
+                (Expr::Const(c), x) | (x, Expr::Const(c)) => self.advance(x)?.checked_mul(*c),
+                (x, y) => still(x).and(still(y)),
+            },
+            Expr::Binary(_, p) => still(&p.0).and(still(&p.1)),
+            Expr::If(p) => still(&p.0).and(still(&p.1)).and(still(&p.2)),
+            Expr::Tape(_, x) => still(x),
+        }
+    }
+
+    /// What a turn adds to the byte at which a place of a matrix starts.
+    pub(crate) fn advance_of(&self, prog: &Program, p: &Place) -> Option<i64> {
+        let o = &prog.objects[p.obj as usize];
+        let size = if p.elements { [1, 1] } else { o.block };
+        let of = |i: usize| p.at.get(i).map_or(Some(0), |e| self.advance(e)?.checked_mul(size[i]));
+        let elements = of(0)?.checked_mul(padded(o)[1])?.checked_add(of(1)?)?;
+        let bits = elements.checked_mul(o.dtype.bits() as i64)?;
+        (bits % 8 == 0).then_some(bits / 8)
+    }
+
+    /// Whether the same part is meant in every turn.
+    pub(crate) fn stays(&self, sel: &Sel) -> bool {
+        sel.rows.iter().chain(&sel.cols).all(|p| self.advance(&p.index) == Some(0))
+    }
+
+    /// The place by the loop's steps.
+    pub(crate) fn known_place(&self, p: &Place) -> Place {
+        let parts = |all: &[Part]| all.iter().map(|x| Part { index: self.known(&x.index), of: x.of }).collect();
+        Place {
+            at: p.at.iter().map(|e| self.known(e)).collect(),
+            sel: Sel { rows: parts(&p.sel.rows), cols: parts(&p.sel.cols) },
+            ..p.clone()
+        }
+    }
+
+    /// `x % by` or `x / by` by a counter; `step` is what a turn adds to `x`.
+    fn counted(&mut self, prog: &Program, quotient: bool, x: &Expr, by: i64, step: i64) -> Option<String> {
+        let (Expr::Var(v), constant) = split(x) else { return None };
+        let offset = constant.rem_euclid(by);
+        let var = expr::variable(prog, v);
+        let start = plus(&var, &offset.to_string());
+        let name = match offset {
+            0 => format!("{var}_mod_{by}"),
+            _ => format!("{var}_plus_{offset}_mod_{by}"),
+        };
+        let at = self.counters.iter().position(|c| c.name == name).unwrap_or_else(|| {
+            self.counters.push(Counter { name, start, by, step, quotient });
+            self.counters.len() - 1
+        });
+        let c = &mut self.counters[at];
+        c.quotient |= quotient;
+        Some(match (quotient, constant.div_euclid(by)) {
+            (false, _) => c.name.clone(),
+            (true, 0) => c.over(),
+            (true, more) if more < 0 => format!("({} - {})", c.over(), -more),
+            (true, more) => format!("({} + {more})", c.over()),
+        })
+    }
+
+    /// Lines before the loop, and at the end of its body.
+    pub(crate) fn lines(self) -> (Vec<String>, Vec<String>) {
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for c in &self.counters {
+            before.push(format!("int {} = wl::fmod({}, {});", c.name, c.start, c.by));
+            if c.quotient {
+                before.push(format!("int {} = wl::fdiv({}, {});", c.over(), c.start, c.by));
+            }
+            after.push(c.next());
+        }
+        before.extend(self.before);
+        after.extend(self.after);
+        if !before.is_empty() {
+            before.insert(0, "// Carried from step to step.".to_string());
+        }
+        (before, after)
+    }
+}
+
+impl Counter {
+    fn over(&self) -> String {
+        self.name.replace("_mod_", "_over_")
+    }
+
+    fn next(&self) -> String {
+        let (name, by, over) = (&self.name, self.by, self.over());
+        let carry = if self.quotient { format!(", {over} += 1") } else { String::new() };
+        let (all, step) = (self.step / by, self.step % by);
+        let jump = if self.quotient && all > 0 { format!("{over} += {all}; ") } else { String::new() };
+        match step {
+            0 => jump,
+            1 => format!("{jump}if (({name} += 1) == {by}) {name} = 0{carry};"),
+            _ => format!("{jump}if (({name} += {step}) >= {by}) {name} -= {by}{carry};"),
+        }
+    }
+}
+
+/// An expression as another one and a constant that is added to it.
+fn split(e: &Expr) -> (Expr, i64) {
+    let whole = || (e.clone(), 0);
+    match e {
+        Expr::Binary(op @ (Binary::Add | Binary::Sub), p) => match (&p.0, op, &p.1) {
+            (x, _, Expr::Const(c)) => {
+                let (base, more) = split(x);
+                (base, if *op == Binary::Add { more + c } else { more - c })
+            }
+            (Expr::Const(c), Binary::Add, x) => {
+                let (base, more) = split(x);
+                (base, more + c)
+            }
+            _ => whole(),
+        },
+        _ => whole(),
+    }
+}
+
+impl<T: Target> Writer<'_, T> {
+    /// Notes an assignment for the loops around it.
+    pub(crate) fn learn(&mut self, v: VarId, e: &Expr) {
+        self.loops.get_mut().iter_mut().for_each(|l| l.learn(v, e));
+    }
+
+    /// What is known where a block begins, for [`Writer::forget`] at its end.
+    pub(crate) fn knows(&self) -> Vec<usize> {
+        self.loops.borrow().iter().map(|l| l.lets.len()).collect()
+    }
+
+    pub(crate) fn forget(&mut self, known: &[usize]) {
+        self.loops.get_mut().iter_mut().zip(known).for_each(|(l, n)| l.lets.truncate(*n));
+    }
+
+    /// A remainder or quotient that a loop carries. By powers of two they are as cheap where they stand.
+    pub(crate) fn counted(&self, e: &Expr) -> Option<String> {
+        let Expr::Binary(op @ (Binary::Rem | Binary::Div), p) = e else { return None };
+        let by = p.1.constant().filter(|by| *by > 1 && by.count_ones() > 1 && *by < 1 << 30)?;
+        for l in self.loops.borrow_mut().iter_mut().rev() {
+            let x = l.known(&p.0);
+            match l.advance(&x)? {
+                // The same all through this loop; one around it may advance it.
+                0 => {}
+                step if step > 0 => return l.counted(self.prog, *op == Binary::Div, &x, by, step),
+                _ => return None,
+            }
+        }
+        None
+    }
+}
