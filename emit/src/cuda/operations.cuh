@@ -173,7 +173,7 @@ __device__ __forceinline__ bool try_wait(u32 bar, u32 parity) {
     return done;
 }
 // At the deadline says who waits, 2 ms later faults. Stores under a predicate, no branch and no `trap`: another way out of the loop has the
-// compiler gather the warp after each wait, and each wait carry this code; kernels took up to 10 % longer (docs/validation.md).
+// compiler gather the warp after each wait, and each wait carry this code; kernels took up to 10 % longer (docs/validation.md#since).
 __device__ __forceinline__ void late(const Agent& a, u32 tries, u32 pc, u32 bar, u32 parity) {
     Wait* w = a.common.report->waits + (a.cta * blockDim.x + threadIdx.x) % LATE;
     asm volatile("{ .reg .pred q; .reg .u32 t; setp.eq.u32 q, %0, %1; @q mov.u32 t, %%globaltimer_lo;"

@@ -13,6 +13,8 @@ const HEAD: &str = "\
 
 What the verdicts say beside what one NVIDIA H200 did, and how fast emitted kernels are. This page is made from what
 `calibrate/hardware` recorded in `calibrate/data` (`tests/it/hardware` makes it and holds it to the record); no test asks for a device.
+Outcomes and times on sm_90a are of the kernels as they were emitted until 2026-11-23; what changed then, and what ran again, is in
+[validation.md](validation.md#since).
 
 `warpline emit S --target cuda -o x.cu` writes one CUDA C++ file: a small header with one function for each PTX instruction, the
 kernel with the roles, loops, barriers and counts of the text, a *reference* kernel that takes every operand from where the text says
