@@ -134,7 +134,7 @@ impl<T: Target> Writer<'_, T> {
         if !self.reference {
             self.line(T::open(pc));
         } else {
-            self.line("{");
+            self.line(T::pass_of(self, op).map_or("{".to_string(), |n| format!("if (common.pass == {n}) {{")));
         }
         let head = self.out.len();
         self.indent += 1;

@@ -6,7 +6,7 @@ use crate::writer::{Target, Writer, padded, type_name};
 
 impl<T: Target> Writer<'_, T> {
     /// What the harness of CUDA and HIP knows of the kernel.
-    pub(crate) fn common_tables(&self) -> String {
+    pub(crate) fn common_tables(&self, reference: &Self) -> String {
         let (prog, matrices) = (self.prog, self.matrices());
         let mut t = format!("#define KERNEL \"{} {}\"\n", prog.name, self.params());
         let ctas = prog.grid.len() * prog.cluster as i64;
@@ -21,7 +21,9 @@ impl<T: Target> Writer<'_, T> {
         let _ = writeln!(t, "constexpr int SUMS = {}, MATRICES = {};", self.sums(), matrices.len());
         let _ = writeln!(t, "constexpr bool EXACT = {};", self.exact());
         // Whether there is something to hold results to; else runs are held against each other.
-        let _ = writeln!(t, "constexpr bool REFERENCE = {};", !self.in_tensor_memory());
+        let _ = writeln!(t, "constexpr bool REFERENCE = {};", reference.target.without_reference().is_none());
+        let _ = writeln!(t, "[[maybe_unused]] constexpr unsigned PASSES = {};", reference.target.passes());
+        let _ = writeln!(t, "constexpr bool HANDED_OUT = {};", self.asks_for_tiles());
         let _ = writeln!(t, "struct Globals {{ wl::byte* m[{}]; }};", matrices.len().max(1));
         let _ = writeln!(t, "static const wl::Matrix matrices[{}] = {{", matrices.len().max(1));
         for (i, o) in &matrices {

@@ -18,6 +18,7 @@ struct Report {  // in host memory: it outlives the fault
     u32 where[4096];  // last place of each warp, if the watchdog ended the run
     u32 watchdog;
 };
+struct Note;
 struct Common {
     Report* report;
     u32* where;       // [cta][warp]: the operation about to be executed
@@ -28,6 +29,10 @@ struct Common {
     u64 deadline_ns;
     u32 deadline_ms;
     u32 seed, trace_ctas;
+    // Of the reference of a kernel in tensor memory: its pass, what the passes before noted [cta][room], and how many [cta].
+    u32 pass, room;
+    Note* notes;
+    u32* noted;
 };
 
 [[maybe_unused]] constexpr int RING = 8192;  // operations recorded of a warp
@@ -194,6 +199,8 @@ __device__ __forceinline__ float element(const byte* base, i64 index) {
 struct Tile {
     const byte* base = nullptr;
     int row = 0, col = 0, pitch = 0;  // elements
+    // From a row and a column of it on.
+    __device__ __forceinline__ Tile part(int r, int c) const { return Tile{base, row + r, col + c, pitch}; }
     template <Type T>
     __device__ __forceinline__ float at(int r, int c) const {
         return element<T>(base, (i64)(row + r) * pitch + col + c);

@@ -119,7 +119,7 @@ static int run(int argc, char** argv) {
     if (timed) with_reference = false;
     if (with_reference) {
         clear(ref, refcommon);
-        reference<<<CTAS, THREADS>>>(ref, refcommon);
+        refer(ref, refcommon);
         WL_CHECK(GPU(DeviceSynchronize)());
     }
     allow(POOL_BYTES);
@@ -298,7 +298,7 @@ static int run(int argc, char** argv) {
         for (size_t i = 0; i < sinks / 4; i++) {
             u32 v = ((u32*)x.data())[i], w = ((u32*)y.data())[i];
             if (i % 2) c.free = hash64(c.free, v);
-            else if (with_reference && (v || w)) compare(c, v == w ? 0 : 1e9, 0, v == w);
+            else if (with_reference && (v || w) && (v != ~0u || !HANDED_OUT)) compare(c, v == w ? 0 : 1e9, 0, v == w);
         }
         if (SUMS) {
             x = fetch(common.sums, sums), y = fetch(refcommon.sums, sums);

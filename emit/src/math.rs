@@ -1,6 +1,6 @@
 //! Products: their shapes, the reference's; vector arithmetic.
 
-use warpline_sim::ir::{Class, Expr, How, Instr, ObjId, Op, Pc, Place, TileRef};
+use warpline_sim::ir::{Class, Expr, How, Instr, MmaKind, ObjId, Op, Pc, Place, TileRef};
 
 use crate::Unsupported;
 use crate::registers::{Kind, extent};
@@ -96,6 +96,10 @@ impl<T: Target> Writer<'_, T> {
     fn reference_mma(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Mma { kind, a, b, acc } = op else { return Ok(()) };
         if !self.has_reference() {
+            return Ok(());
+        }
+        if matches!(kind, MmaKind::Umma | MmaKind::UmmaPair) {
+            T::note_product(self, op);
             return Ok(());
         }
         let operand = |p: &Place| match self.prog.objects[p.obj as usize].class {

@@ -11,7 +11,7 @@ impl<T: Target> Writer<'_, T> {
     pub(crate) fn move_op(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Move { how, src, dst, crew, dequant, .. } = op else { return Ok(()) };
         if self.reference {
-            return self.reference_move(pc, *how, src, dst, *crew);
+            return if T::noted_move(self, pc, op)? { Ok(()) } else { self.reference_move(pc, *how, src, dst, *crew) };
         }
         match how {
             How::Load => self.load(pc, src, dst, *crew, *dequant),
@@ -201,8 +201,10 @@ impl<T: Target> Writer<'_, T> {
             Op::Get { src, var } => {
                 let v = expr::variable(self.prog, *var);
                 let version = src.tile.as_ref().and_then(|t| t.at.first()).map(|e| self.c(e));
-                if let Some(answer) = T::asked(self, src).filter(|_| !self.reference) {
-                    self.line(format!("{v} = {answer};"));
+                if let Some(answer) = T::asked(self, src) {
+                    // Whose tile it is, the machine decides. The reference starts all clusters, so that none gets another's.
+                    self.line(format!("{v} = {}; (void){v};", if self.reference { "-1" } else { &answer }));
+                    return Ok(());
                 } else if self.reference {
                     // The word is its version in all kernels that state one.
                     match version {

@@ -51,7 +51,7 @@ impl<T: Target> Writer<'_, T> {
             How::Store if self.has_reference() => {
                 let to = self.corner(dst, self.shares(src, crew));
                 match self.register(src.obj).map(|r| r.kind) {
-                    Some(Kind::Acc { .. }) => T::store_sum(self, pc, &Ends { src, dst, at: to }),
+                    Some(Kind::Acc { .. } | Kind::Row) => T::store_sum(self, pc, &Ends { src, dst, at: to }),
                     Some(Kind::Raw) => {
                         self.part(pc, &to, dst.obj)?;
                         let pitch = self.matrix_address("to", &to, dst.obj);

@@ -160,7 +160,8 @@ fn writes(op: &Op, obj: ObjId) -> bool {
     }
 }
 
-fn ops(prog: &Program) -> impl Iterator<Item = (Pc, &Op)> {
+/// Every operation with its place.
+pub(crate) fn ops(prog: &Program) -> impl Iterator<Item = (Pc, &Op)> {
     prog.code.iter().enumerate().filter_map(|(pc, i)| match i {
         Instr::Op { op, .. } => Some((pc as Pc, op)),
         _ => None,

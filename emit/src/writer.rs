@@ -55,6 +55,26 @@ pub(crate) trait Target: Sized + Default {
     fn declare_tensor(_w: &mut Writer<'_, Self>) {}
     /// Clears an accumulator in tensor memory.
     fn zero_tensor(_w: &mut Writer<'_, Self>, _p: &Place) {}
+    /// What is gathered before the first line.
+    fn begin(_w: &mut Writer<'_, Self>) {}
+    /// Why there is no reference, where there is none: it is empty then.
+    fn without_reference(&self) -> Option<&'static str> {
+        None
+    }
+    /// How often the reference walks the text.
+    fn passes(&self) -> u32 {
+        1
+    }
+    /// The pass of the reference that an operation is of; of all where it says none.
+    fn pass_of(_w: &Writer<'_, Self>, _op: &Op) -> Option<u32> {
+        None
+    }
+    /// A move of the reference that one pass notes for another; whether it is one.
+    fn noted_move(_w: &mut Writer<'_, Self>, _pc: Pc, _op: &Op) -> Result<bool, Unsupported> {
+        Ok(false)
+    }
+    /// Notes a product into tensor memory.
+    fn note_product(_w: &mut Writer<'_, Self>, _op: &Op) {}
     /// Whether a register is filled behind a wait of the kernel's own, and not before its use.
     fn late(&self) -> bool {
         false
@@ -154,6 +174,7 @@ impl<'a, T: Target> Writer<'a, T> {
             elect: false,
             loops: RefCell::default(),
         };
+        T::begin(&mut w);
         w.body(&tree::tree(prog))?;
         Ok(w)
     }
@@ -180,25 +201,25 @@ impl<'a, T: Target> Writer<'a, T> {
         T::acc_shape(self, o)
     }
 
-    /// Whether the kernel works in tensor memory, of which the reference knows nothing: it is empty then.
+    /// Whether the kernel works in tensor memory, or is handed its tiles.
     pub(crate) fn in_tensor_memory(&self) -> bool {
         self.prog.objects.iter().any(|o| o.class == Class::Tmem) || self.asks_for_tiles()
     }
 
     /// Whether tiles are handed out as the kernel runs.
-    fn asks_for_tiles(&self) -> bool {
+    pub(crate) fn asks_for_tiles(&self) -> bool {
         self.prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }))
     }
 
     /// Whether the reference knows every result: no product of registers that were computed.
     pub(crate) fn has_reference(&self) -> bool {
-        !self.in_tensor_memory() && !self.registers.iter().flatten().any(|r| r.kind == Kind::GroupLeft)
+        self.target.without_reference().is_none() && !self.registers.iter().flatten().any(|r| r.kind == Kind::GroupLeft)
     }
 
     /// Declarations of variables and registers, the code, what is handed out at the end.
     fn body(&mut self, nodes: &[tree::Node<'_>]) -> Result<(), Unsupported> {
         let prog = self.prog;
-        if self.reference && self.in_tensor_memory() {
+        if self.reference && self.target.without_reference().is_some() {
             return Ok(());
         }
         for v in 0..prog.vars.len() {
@@ -247,7 +268,7 @@ impl<'a, T: Target> Writer<'a, T> {
     fn declare(&mut self, o: ObjId, r: Register) {
         let object = &self.prog.objects[o as usize];
         let (slots, reg) = (object.slots, self.reg(o));
-        if self.reference && !matches!(r.kind, Kind::Acc { .. } | Kind::GroupLeft) {
+        if self.reference && !matches!(r.kind, Kind::Acc { .. } | Kind::GroupLeft | Kind::Row) {
             self.line(format!("wl::Tile {reg}[{slots}];"));
             return;
         }

@@ -6,9 +6,10 @@ use warpline_sim::ir::{Instr, Op};
 
 use super::{Writer, math};
 use crate::cpp::agent;
+use crate::writer::Target;
 
 impl Writer<'_> {
-    pub(super) fn file(&self, reference: &str) -> String {
+    pub(super) fn file(&self, reference: &Self) -> String {
         let prog = self.prog;
         let mut f = String::new();
         let mut w = |s: String| {
@@ -22,9 +23,12 @@ impl Writer<'_> {
         w(format!("// nvcc -O3 -std=c++17 -gencode arch=compute_{arch},code=sm_{arch} -o x x.cu && ./x --runs 5"));
         if tensor {
             w("//".to_string());
-            w("// Untested: its authors have no sm_100a device, and nothing of this file was ever run by them. Which kernels nvcc".into());
-            w("// took is recorded in warpline's oracles/emit/compiled.tsv. There is no reference for tensor memory: runs are held".into());
-            w("// against each other only.".to_string());
+            w("// Untested on sm_100a: its authors have no such device. Which kernels nvcc took is recorded in warpline's".into());
+            w("// oracles/emit/compiled.tsv. With -DWL_EMULATE it compiles for sm_90a, where what that lacks is emulated; what was".into());
+            w("// run so is recorded in docs/hardware.md.".to_string());
+            if let Some(why) = reference.target.without_reference() {
+                w(format!("// There is no reference: {why}. Runs are held against each other only."));
+            }
         }
         let products = prog.code.iter().enumerate().filter(|(_, i)| matches!(i, Instr::Op { op: Op::Mma { .. }, .. }));
         let products: Vec<String> = products.map(|(pc, _)| format!(" || (pc) == {pc}")).collect();
@@ -32,26 +36,30 @@ impl Writer<'_> {
         w(include_str!("head.cuh").to_string());
         w(include_str!("../device.h").to_string());
         w(include_str!("operations.cuh").to_string());
+        w(self.tables(reference));
+        w(math::instructions(self.target.instructions.keys()));
         if tensor {
             w(include_str!("tensor.cuh").to_string());
+            w(include_str!("emulate.cuh").to_string());
         }
-        w(self.tables());
-        w(math::instructions(self.target.instructions.keys()));
+        if reference.target.passes() > 1 {
+            w(include_str!("notes.cuh").to_string());
+        }
         w(self.head("kernel", false));
         w(format!("{}}}\n", self.out));
         w(self.head("reference", true));
-        w(format!("{reference}}}"));
+        w(format!("{}}}", reference.out));
         w(include_str!("launch.cuh").to_string());
         w(include_str!("../harness.h").to_string());
         f
     }
 
     /// Boxes of the copy engine, names of mbarriers, and what every target's harness knows.
-    fn tables(&self) -> String {
+    fn tables(&self, reference: &Self) -> String {
         let (prog, boxes) = (self.prog, &self.target.boxes);
         let mut t = format!("#define MAPS {}\n", boxes.len());
         let _ = writeln!(t, "struct Maps {{ CUtensorMap m[{}]; }};", boxes.len().max(1));
-        t += &self.common_tables();
+        t += &self.common_tables(reference);
         let _ = writeln!(t, "[[maybe_unused]] static const wl::Box boxes[{}] = {{", boxes.len().max(1));
         for b in boxes {
             let _ = writeln!(t, "    {{{}, {}, {}, {}}},", self.matrix(b.obj), b.rows, b.cols, b.swizzle);

@@ -65,19 +65,61 @@ static Maps maps_of(const Globals& g) {
     (void)g;
     return maps;
 }
+#ifdef WL_EMULATED
+constexpr int MORE_BYTES = WARPS * 8;  // a barrier a warp
+// Ahead of each launch: nothing in tensor memory, nothing handed out. Returns the CTAs to start.
+static int emulate(cudaStream_t stream) {
+    static void *words, *taken, *handed;
+    if (!words) {
+        WL_CHECK(cudaMalloc(&words, sizeof(Tensor) * CTAS));
+        WL_CHECK(cudaMemcpyToSymbol(tensor_memory, &words, sizeof(words)));
+        WL_CHECK(cudaGetSymbolAddress(&taken, tensor_taken));
+        WL_CHECK(cudaGetSymbolAddress(&handed, handed_out));
+    }
+    WL_CHECK(cudaMemsetAsync(words, 0xff, sizeof(Tensor) * CTAS, stream));
+    WL_CHECK(cudaMemsetAsync(taken, 0, 4 * CTAS, stream));
+    WL_CHECK(cudaMemsetAsync(handed, 0, 4, stream));
+    return HANDED_OUT ? std::min(CTAS, 4 * CLUSTER) : CTAS;
+}
+#else
+constexpr int MORE_BYTES = 0;
+static int emulate(cudaStream_t) { return CTAS; }
+#endif
 static void allow(int bytes) {
-    WL_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    WL_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes + MORE_BYTES));
     if (CLUSTER > 8) WL_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
 }
 static cudaError_t start(const Maps& maps, const Globals& g, const Common& common, cudaStream_t stream) {
     cudaLaunchConfig_t config{};
-    config.gridDim = CTAS, config.blockDim = WARPS * LANES, config.dynamicSmemBytes = POOL_BYTES, config.stream = stream;
+    config.gridDim = emulate(stream), config.blockDim = WARPS * LANES, config.dynamicSmemBytes = POOL_BYTES + MORE_BYTES;
+    config.stream = stream;
     cudaLaunchAttribute a[1];
     a[0].id = cudaLaunchAttributeClusterDimension;
     a[0].val.clusterDim = {CLUSTER, 1, 1};
     config.attrs = a, config.numAttrs = CLUSTER > 1;
     return cudaLaunchKernelEx(&config, kernel, maps, g, common);
 }
+#ifdef WL_NOTES
+// The reference, pass by pass. How much is noted is known when it was: where there was no room for all, again with more.
+static void refer(const Globals& g, Common& common) {
+    std::vector<u32> n(CTAS);
+    for (common.room = 256, common.pass = 0; common.pass < PASSES; common.pass++) {
+        if (common.pass == 0) {
+            WL_CHECK(cudaMalloc(&common.notes, (size_t)CTAS * common.room * sizeof(Note)));
+            WL_CHECK(cudaMalloc(&common.noted, CTAS * 4));
+            WL_CHECK(cudaMemset(common.noted, 0, CTAS * 4));
+        }
+        reference<<<CTAS, WARPS * LANES>>>(g, common);
+        WL_CHECK(cudaMemcpy(n.data(), common.noted, CTAS * 4, cudaMemcpyDeviceToHost));
+        u32 most = *std::max_element(n.begin(), n.end());
+        if (most <= common.room) continue;
+        WL_CHECK(cudaFree(common.notes));
+        common.room = most * 2, common.pass = ~0u;
+    }
+}
+#else
+static void refer(const Globals& g, const Common& common) { reference<<<CTAS, WARPS * LANES>>>(g, common); }
+#endif
 // Where each warp is, in the device's memory: the watchdog brings it out.
 static cudaError_t places_for(u32** p, size_t bytes) { return cudaMalloc(p, bytes); }
 static void places(Report*, const Common&) {}

@@ -4,12 +4,13 @@
 //! mod.rs     what CUDA does its own way           file.rs       the file: header, tables, both kernels, harness
 //! sync.rs    mbarriers, barriers, groups, fences  tma.rs        copies by the tensor memory accelerator
 //! math.rs    matrix instructions                  fragments.rs  their operands and sums
-//! tensor.rs  sm_100a: tensor memory, tcgen05, clc
+//! tensor.rs  sm_100a: tensor memory, tcgen05      notes.rs      its reference; emulate.cuh: it on sm_90a
 //! ```
 
 mod file;
 mod fragments;
 mod math;
+mod notes;
 mod sync;
 mod tensor;
 mod tma;
@@ -33,7 +34,7 @@ type Writer<'a> = crate::writer::Writer<'a, Cuda>;
 pub fn cuda(prog: &Program, meant: &Program) -> Result<String, Unsupported> {
     let kernel = Writer::write(prog, false, Cuda::default())?;
     let reference = Writer::write(meant, true, Cuda::default())?;
-    Ok(kernel.file(&reference.out))
+    Ok(kernel.file(&reference))
 }
 
 /// A wgmma instruction that the kernel uses: element type, columns, left operand in registers, right one transposed.
@@ -50,10 +51,18 @@ struct Box {
 }
 
 /// What a kernel needs besides its text.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Cuda {
     boxes: Vec<Box>,
     instructions: BTreeMap<Instruction, ()>,
+    /// What the reference follows of tensor memory, or why it cannot.
+    notes: Result<notes::Notes, &'static str>,
+}
+
+impl Default for Cuda {
+    fn default() -> Cuda {
+        Cuda { boxes: Vec::new(), instructions: BTreeMap::new(), notes: Ok(notes::Notes::default()) }
+    }
 }
 
 impl Target for Cuda {
@@ -125,11 +134,38 @@ impl Target for Cuda {
     }
 
     fn declare_tensor(w: &mut Writer<'_>) {
-        w.declare_tensor();
+        if w.reference { w.declare_notes() } else { w.declare_tensor() }
     }
 
     fn zero_tensor(w: &mut Writer<'_>, p: &Place) {
-        w.zero_tensor(p);
+        if !w.reference || w.follows(p.obj) {
+            w.zero_tensor(p);
+        }
+    }
+
+    fn begin(w: &mut Writer<'_>) {
+        w.target.notes = w.notes();
+    }
+
+    fn without_reference(&self) -> Option<&'static str> {
+        self.notes.as_ref().err().copied()
+    }
+
+    fn passes(&self) -> u32 {
+        self.notes.as_ref().map_or(1, notes::Notes::passes)
+    }
+
+    fn pass_of(w: &Writer<'_>, op: &Op) -> Option<u32> {
+        w.pass_of(op)
+    }
+
+    fn noted_move(w: &mut Writer<'_>, pc: Pc, op: &Op) -> Result<bool, Unsupported> {
+        let Op::Move { how, src, dst, .. } = op else { return Ok(false) };
+        w.noted_move(pc, *how, src, dst)
+    }
+
+    fn note_product(w: &mut Writer<'_>, op: &Op) {
+        w.note_product(op);
     }
 
     fn asked(w: &Writer<'_>, word: &Place) -> Option<String> {

@@ -1,5 +1,42 @@
-// ---- tensor memory and tcgen05: sm_100a only, compiled by us and never run -----------------------------------------
+// ---- tensor memory and tcgen05 -------------------------------------------------------------------------------------
 
+namespace wl {
+
+// A matrix descriptor of tcgen05 where K is contiguous: its swizzle has three bits, and bit 46 is set.
+template <class B>
+__device__ __forceinline__ u64 tensor_k(u32 slot, int row, int b) {
+    u32 addr = slot + b / B::panel * B::panel_bytes + row * B::panel + b % B::panel;
+    u64 layout = B::swizzle == 128 ? 2 : B::swizzle == 64 ? 4 : B::swizzle == 32 ? 6 : 0;
+    return (u64)((addr & 0x3ffff) >> 4) | (u64)1 << 16 | (u64)(8 * B::panel >> 4) << 32 | (u64)1 << 46 | layout << 61;
+}
+// The instruction's descriptor: sums in f32, both operands along K.
+template <Type T, int M, int N>
+__device__ __forceinline__ constexpr u32 instruction() {
+    return 1u << 4 | (T == BF16 ? 1u : T == TF32 ? 2u : 0u) * (1u << 7 | 1u << 10) | (u32)(N >> 3) << 17 | (u32)(M >> 4) << 24;
+}
+// Eight neighbours of a row that a lane holds, as elements.
+template <Type T>
+__device__ __forceinline__ uint4 pack8(const float* r) {
+    return make_uint4(pack2(T, r[0], r[1]), pack2(T, r[2], r[3]), pack2(T, r[4], r[5]), pack2(T, r[6], r[7]));
+}
+// Words of this lane's row, from a column on, sixteen at a time.
+__device__ __forceinline__ void tmem_ld16(u32 address, float* r);
+__device__ __forceinline__ void tmem_st16(u32 address, const float* r);
+template <int N>
+__device__ __forceinline__ void tmem_ld(u32 address, float (&r)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i += 16) tmem_ld16(address + i, r + i);
+}
+template <int N>
+__device__ __forceinline__ void tmem_st(u32 address, const float (&r)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i += 16) tmem_st16(address + i, r + i);
+}
+
+}  // namespace wl
+
+#ifndef WL_EMULATE
+// The instructions of sm_100a: compiled by us, never run.
 namespace wl {
 
 // Columns of tensor memory; the address goes to a word of shared memory. One warp, all lanes; of a pair one in each CTA.
@@ -34,18 +71,6 @@ __device__ __forceinline__ void commit_umma_all(u32 bar, int mask) {
                      "h"((uint16_t)mask) : "memory");
 }
 
-// A matrix descriptor of tcgen05 where K is contiguous: its swizzle has three bits, and bit 46 is set.
-template <class B>
-__device__ __forceinline__ u64 tensor_k(u32 slot, int row, int b) {
-    u32 addr = slot + b / B::panel * B::panel_bytes + row * B::panel + b % B::panel;
-    u64 layout = B::swizzle == 128 ? 2 : B::swizzle == 64 ? 4 : B::swizzle == 32 ? 6 : 0;
-    return (u64)((addr & 0x3ffff) >> 4) | (u64)1 << 16 | (u64)(8 * B::panel >> 4) << 32 | (u64)1 << 46 | layout << 61;
-}
-// The instruction's descriptor: sums in f32, both operands along K.
-template <Type T, int M, int N>
-__device__ __forceinline__ constexpr u32 instruction() {
-    return 1u << 4 | (T == BF16 ? 1u : T == TF32 ? 2u : 0u) * (1u << 7 | 1u << 10) | (u32)(N >> 3) << 17 | (u32)(M >> 4) << 24;
-}
 // One step along K of 32 bytes. `add`: to what is there; else afresh.
 #define WL_UMMA(GROUP, KIND)                                                                                            \
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %4, 0; tcgen05.mma.cta_group::" GROUP ".kind::" KIND " [%0], %1, %2, %3, p; }" ::"r"(d), \
@@ -75,7 +100,7 @@ __device__ __forceinline__ void umma_tensor(u32 d, u32 a, u64 b, u32 word, u32 a
                      "r"(a), "l"(b), "r"(word), "r"(add) : "memory");
 }
 
-// Sixteen words of this lane's row, from a column on. A warp reaches the 32 rows of its place among four.
+// A warp reaches the 32 rows of its place among four.
 __device__ __forceinline__ void tmem_ld16(u32 address, float* r) {
     asm volatile("tcgen05.ld.sync.aligned.32x32b.x16.b32 {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, [%16];"
                  : "=f"(r[0]), "=f"(r[1]), "=f"(r[2]), "=f"(r[3]), "=f"(r[4]), "=f"(r[5]), "=f"(r[6]), "=f"(r[7]), "=f"(r[8]),
@@ -87,29 +112,16 @@ __device__ __forceinline__ void tmem_st16(u32 address, const float* r) {
                  "f"(r[0]), "f"(r[1]), "f"(r[2]), "f"(r[3]), "f"(r[4]), "f"(r[5]), "f"(r[6]), "f"(r[7]), "f"(r[8]), "f"(r[9]),
                  "f"(r[10]), "f"(r[11]), "f"(r[12]), "f"(r[13]), "f"(r[14]), "f"(r[15]) : "memory");
 }
-template <int N>
-__device__ __forceinline__ void tmem_ld(u32 address, float (&r)[N]) {
-#pragma unroll
-    for (int i = 0; i < N; i += 16) tmem_ld16(address + i, r + i);
-}
-template <int N>
-__device__ __forceinline__ void tmem_st(u32 address, const float (&r)[N]) {
-#pragma unroll
-    for (int i = 0; i < N; i += 16) tmem_st16(address + i, r + i);
-}
-// Eight neighbours of a row that a lane holds, as elements.
-template <Type T>
-__device__ __forceinline__ uint4 pack8(const float* r) {
-    return make_uint4(pack2(T, r[0], r[1]), pack2(T, r[2], r[3]), pack2(T, r[4], r[5]), pack2(T, r[6], r[7]));
-}
 
-// A copy of one CTA of a pair whose bytes count on the mbarrier of either.
+// A copy of one CTA of a pair whose bytes count on the mbarrier of either. BYTES is for the emulation.
+template <int BYTES>
 __device__ __forceinline__ void tma_load_pair(u32 dst, const CUtensorMap* map, int col, int row, u32 bar) {
     asm volatile(
         "cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(dst),
         "l"(map), "r"(col), "r"(row), "r"(bar)
         : "memory");
 }
+template <int BYTES>
 __device__ __forceinline__ void tma_multicast_pair(u32 dst, const CUtensorMap* map, int col, int row, u32 bar, int mask) {
     asm volatile(
         "cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, "
@@ -137,4 +149,4 @@ __device__ __forceinline__ int clc_tile(u32 src, int cluster) {
 }
 
 }  // namespace wl
-
+#endif  // WL_EMULATE

@@ -24,13 +24,13 @@ impl Writer<'_> {
         let map = self.tensor_map(Box { obj: global.obj, rows: tall, cols: wide, swizzle: o.swizzle });
         let buffer = name(&o.name);
         self.slot_address("s", shared);
-        let mut pair = "";
+        let mut pair = String::new();
         let bar = match signals {
             Some(b) => {
                 let own = self.bar_address(b);
                 // The barrier of either CTA of the pair (`.cta_group::2`).
                 if let Where::Cta(e) = &b.at {
-                    pair = "_pair";
+                    pair = format!("_pair<{}>", tall * wide * bits / 8);
                     format!("wl::in_cta({own}, {})", self.c(e))
                 } else if matches!(b.at, Where::Ctas(_)) {
                     return self.unsupported(pc, "a copy signals one barrier in each CTA it goes to");

@@ -8,7 +8,7 @@ use super::Writer;
 use crate::cpp::agent;
 
 impl Writer<'_> {
-    pub(super) fn file(&self, reference: &str) -> String {
+    pub(super) fn file(&self, reference: &Self) -> String {
         let (prog, arch) = (self.prog, &self.target.arch);
         let mut f = String::new();
         let mut w = |s: String| {
@@ -35,13 +35,13 @@ impl Writer<'_> {
         w(include_str!("head.h").to_string());
         w(include_str!("../device.h").to_string());
         w(include_str!("operations.h").to_string());
-        w(self.common_tables());
+        w(self.common_tables(reference));
         w("static const char* const barrier_names[] = {\"\"};".to_string());
         w(self.buffers());
         w(self.head("kernel", false));
         w(format!("{}}}\n", self.out));
         w(self.head("reference", true));
-        w(format!("{reference}}}"));
+        w(format!("{}}}", reference.out));
         w(include_str!("launch.h").to_string());
         w(include_str!("../harness.h").to_string());
         f

@@ -25,6 +25,7 @@ static hipError_t start(const Maps&, const Globals& g, const Common& common, hip
     kernel<<<dim3(CTAS), dim3(WARPS * LANES), POOL_BYTES, stream>>>(g, common);
     return hipGetLastError();
 }
+static void refer(const Globals& g, const Common& common) { reference<<<CTAS, WARPS * LANES>>>(g, common); }
 // Where each wave is, in the host's memory: it outlives a kernel that never ends.
 static hipError_t places_for(u32** p, size_t bytes) { return hipHostMalloc((void**)p, bytes, hipHostMallocMapped); }
 static void places(Report* report, const Common& common) {

@@ -37,7 +37,7 @@ pub fn hip(prog: &Program, meant: &Program, machine: &Machine) -> Result<String,
     }
     let kernel = Writer::write(prog, false, arch.clone())?;
     let reference = Writer::write(meant, true, arch)?;
-    Ok(kernel.file(&reference.out))
+    Ok(kernel.file(&reference))
 }
 
 /// What the kernel is compiled for.

@@ -13,6 +13,7 @@ use warpline_tests::{Said, warpline};
 mod carried;
 mod compiled;
 mod targets;
+mod tensor;
 
 /// A built-in scenario's kernel, and its machine.
 fn built_in(name: &str) -> (Program, Machine) {
