@@ -13,7 +13,7 @@ mod record;
 
 use std::path::PathBuf;
 
-use record::{Observed, museum, mutants, scenarios};
+use record::{Observed, emulated, emulated_museum, emulated_mutants, museum, mutants, scenarios};
 
 fn root(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
@@ -41,10 +41,26 @@ fn what_is_proved_was_right() {
         .iter()
         .filter(|m| m.holds && !m.observed.fine())
         .map(|m| m.case.clone())
-        .chain(scenarios().iter().filter(|s| s.holds && !s.observed.fine()).map(|s| s.case.clone()))
-        .chain(museum().iter().filter(|m| !m.fix.fine()).map(|m| m.name.clone()))
+        .chain(scenarios().iter().chain(&emulated()).filter(|s| s.holds && !s.observed.fine()).map(|s| s.case.clone()))
+        .chain(museum().iter().chain(&emulated_museum()).filter(|m| !m.fix.fine()).map(|m| m.name.clone()))
         .collect();
     assert_eq!(odd, Vec::<String>::new());
+    assert!(emulated_mutants().1.iter().all(Observed::fine));
+}
+
+/// Every kernel of sm_100a that has results was run at two sizes or more, and all of its results held to the reference.
+#[test]
+fn what_is_written_for_sm_100a_was_run_in_emulation() {
+    let runs = emulated();
+    for name in warpline_scenarios::embedded_names() {
+        let (family, kernel) = name.split_once('/').unwrap();
+        // `level2_2sm_8192` is the kernel of `level2_2sm`.
+        let written = family == "blackwell" && kernel != "level2_2sm_8192";
+        if written || ["correct/deepgemm_sm100", "correct/thunderkittens_clc"].contains(&name) {
+            let of: Vec<_> = runs.iter().filter(|r| r.scenario == name).collect();
+            assert!(of.len() >= 2 && of.iter().all(|r| r.checked > 0), "{name}");
+        }
+    }
 }
 
 #[test]

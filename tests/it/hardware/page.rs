@@ -6,7 +6,9 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::read;
-use super::record::{Mutant, Observed, Run, museum, mutants, scenarios};
+use super::record::{
+    Bug, Mutant, Observed, Run, emulated, emulated_museum, emulated_mutants, museum, mutants, scenarios,
+};
 
 const HEAD: &str = "\
 # On hardware
@@ -66,25 +68,62 @@ pub(super) fn page() -> String {
         "\nA fault that was not seen is no proof that there is none: most are orders that this chip did not take, missing fences between \
          proxies, and life cycles (an `init` that nothing orders) whose CTA starts with clean memory.\n",
     );
+    p.push_str("\n## Scenarios\n\n");
     sizes(&mut p, &runs);
     by_kind(&mut p, &faulty);
     by_scenario(&mut p, &all);
     p.push_str("\n## The museum\n\nPublished bugs and their repairs. All repairs were right in all runs.\n\n");
-    p.push_str("| bug | the verifier | the device | runs |\n|---|---|---|---|\n");
-    for b in &bugs {
-        let _ = writeln!(p, "| {} | {} | {} | {} |", b.name, b.expected, b.bug.words(), b.runs);
-    }
+    table(&mut p, &bugs);
     p.push_str(
         "\n`racecheck` is compute-sanitizer's, run on ten of them. It says nothing of copies by TMA and reads by `wgmma`, and was clean on \
          all ten repairs; `synccheck` found nothing in any.\n",
     );
+    emulation(&mut p);
     speed(&mut p);
     p
 }
 
+/// What became of published bugs, a row each.
+fn table(p: &mut String, bugs: &[Bug]) {
+    p.push_str("| bug | the verifier | the device | runs |\n|---|---|---|---|\n");
+    for b in bugs {
+        let _ = writeln!(p, "| {} | {} | {} | {} |", b.name, b.expected, b.bug.words(), b.runs);
+    }
+}
+
+/// Kernels for sm_100a on this chip.
+fn emulation(p: &mut String) {
+    let (runs, bugs, (harmless, run)) = (emulated(), emulated_museum(), emulated_mutants());
+    let proved: Vec<&Run> = runs.iter().filter(|r| r.holds).collect();
+    let right = proved.iter().filter(|r| r.observed.fine()).count();
+    let seen = bugs.iter().filter(|b| !b.bug.fine()).count();
+    p.push_str(
+        "\n## Kernels for sm_100a, emulated\n\n\
+         We have no sm_100a device, and **nothing below ran on one**. The same emitted files, compiled for sm_90a with `-DWL_EMULATE`, ran \
+         on this chip:\nwhat sm_90a lacks is emulated there, all else ran for real (the roles, loops, mbarriers, TMA, clusters, counts, \
+         coordinates and epilogues of the file).\nEmulated are tensor memory and `tcgen05` (products at once, by the thread that issues \
+         them, at the addresses that the descriptors give), copies that\nsignal the pair's other CTA, and `clc`; the head of \
+         `emit/src/cuda/emulate.cuh` says how. It shows nothing of how the hardware reads descriptors,\nof the order of its \
+         asynchronous products and loads, of fences and waits for them, nor of times.\n\n",
+    );
+    let _ = write!(
+        p,
+        "* {} sizes of kernels that the verifier proves: {right} were right in every run, all results held to the reference \
+         ([emit.md](emit.md#sm_100a)).\n* Of the {harmless} mutants of `correct/deepgemm_sm100` that it calls harmless {} were run: {} were \
+         right in every run.\n* {} published bugs: {seen} were seen to fail. All repairs were right or ran through in all runs.\n\n",
+        proved.len(),
+        run.len(),
+        run.iter().filter(|o| o.fine()).count(),
+        bugs.len()
+    );
+    sizes(p, &runs);
+    p.push_str("\nOf the museum, what needs sm_100a and is written:\n\n");
+    table(p, &bugs);
+}
+
 /// The scenarios themselves, a row each, with the sizes.
 fn sizes(p: &mut String, runs: &[Run]) {
-    p.push_str("\n## Scenarios\n\n| scenario | verdict | sizes and values | results compared | the device |\n|---|---|---|---|---|\n");
+    p.push_str("| scenario | verdict | sizes and values | results compared | the device |\n|---|---|---|---|---|\n");
     let names: BTreeSet<&str> = runs.iter().map(|r| r.scenario.as_str()).collect();
     for name in names {
         let of: Vec<&Run> = runs.iter().filter(|r| r.scenario == name).collect();

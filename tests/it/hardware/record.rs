@@ -132,8 +132,30 @@ fn cases(path: &str) -> Vec<[String; 3]> {
 }
 
 pub(super) fn scenarios() -> Vec<Run> {
-    let (fates, all) = (fates(), lines("calibrate/data/h200_scenarios.jsonl"));
-    let rows = cases("calibrate/hardware/cases.txt").into_iter().filter(|c| !c[1].starts_with("museum/"));
+    runs("calibrate/hardware/cases.txt", "calibrate/data/h200_scenarios.jsonl")
+}
+
+/// Kernels for sm_100a, with what sm_90a lacks emulated.
+pub(super) fn emulated() -> Vec<Run> {
+    runs("calibrate/hardware/emulated.txt", "calibrate/data/h200_emulated.jsonl")
+}
+
+/// Mutants of a kernel for sm_100a that the verifier calls harmless, likewise: how many there are, and what became of those
+/// that were run.
+pub(super) fn emulated_mutants() -> (usize, Vec<Observed>) {
+    let (fates, all) = (fates(), lines("calibrate/data/h200_emulated.jsonl"));
+    let script = read("calibrate/hardware/mutants_emulated.sh");
+    let line = script.lines().find_map(|l| l.strip_prefix("ONLY=ebon ./mutants.sh ")).unwrap();
+    let (name, rest) = line.split_once(' ').unwrap();
+    let fates = &fates[rest.split(' ').next().unwrap()];
+    let harmless = fates.iter().enumerate().filter(|(_, l)| "ebon".contains(**l));
+    let cases: Vec<String> = harmless.map(|(i, _)| format!("{name}.{i}")).collect();
+    (cases.len(), cases.iter().filter_map(|c| all.get(c)).map(|v| observed(v, None)).collect())
+}
+
+fn runs(list: &str, record: &str) -> Vec<Run> {
+    let (fates, all) = (fates(), lines(record));
+    let rows = cases(list).into_iter().filter(|c| !c[1].starts_with("museum/"));
     rows.map(|[case, scenario, arguments]| {
         let v = &all[&case];
         Run {
@@ -151,9 +173,17 @@ pub(super) fn scenarios() -> Vec<Run> {
 
 pub(super) fn museum() -> Vec<Bug> {
     let (all, longer) = (lines("calibrate/data/h200_scenarios.jsonl"), lines("calibrate/data/h200_longer.jsonl"));
-    let racecheck = read("calibrate/data/h200_racecheck.txt");
+    bugs("calibrate/hardware/cases.txt", &all, &longer, &read("calibrate/data/h200_racecheck.txt"))
+}
+
+pub(super) fn emulated_museum() -> Vec<Bug> {
+    let all = lines("calibrate/data/h200_emulated.jsonl");
+    bugs("calibrate/hardware/emulated.txt", &all, &BTreeMap::new(), "")
+}
+
+fn bugs(list: &str, all: &BTreeMap<String, Value>, longer: &BTreeMap<String, Value>, racecheck: &str) -> Vec<Bug> {
     let flagged = |name: &str| racecheck.lines().any(|l| l == format!("{name} flagged"));
-    let cases = cases("calibrate/hardware/cases.txt");
+    let cases = cases(list);
     let names = cases.iter().filter_map(|c| c[1].strip_prefix("museum/")?.strip_suffix("/bug"));
     names
         .map(|name| {
@@ -161,7 +191,7 @@ pub(super) fn museum() -> Vec<Bug> {
             let mut seen = (observed(bug, Some(fix)), bug["runs"].as_u64().unwrap());
             let mut fixed = observed(fix, None);
             // Longer, and at other trip counts, where the first runs showed nothing.
-            for (case, v) in &longer {
+            for (case, v) in longer {
                 let Some(rest) = case.strip_prefix(name).and_then(|r| r.strip_prefix('.')) else { continue };
                 if rest.starts_with("bug") && seen.0.fine() {
                     let other = longer.get(&case.replacen(".bug", ".fix", 1));
