@@ -11,6 +11,8 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Rules, Snapshot, Step, World};
 use warpline_sim::report::{Finding, Waiting};
 
+use crate::together::Together;
+
 /// How the run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum End {
@@ -37,6 +39,13 @@ pub(crate) struct Seen {
     pub(crate) trail: Vec<(String, u32)>,
 }
 
+impl Seen {
+    /// Whether it shows a fault.
+    pub(crate) fn fails(&self) -> bool {
+        matches!(self.end, End::Hung(_) | End::Broken) || self.findings.iter().any(|f| !f.note)
+    }
+}
+
 /// What to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job<'p> {
@@ -56,6 +65,8 @@ pub(crate) enum Landing {
     Late,
     /// All, before agents go on.
     Early,
+    /// All, before agents go on, who begin turns of outer loops together.
+    Turns,
 }
 
 /// What a step of the run was.
@@ -101,6 +112,7 @@ pub(crate) struct Walk<'p> {
     pub(crate) steps: u64,
     max_steps: u64,
     landing: Landing,
+    together: Option<Together>,
 }
 
 impl<'p> Walk<'p> {
@@ -117,6 +129,7 @@ impl<'p> Walk<'p> {
             steps: 0,
             max_steps: job.max_steps,
             landing: job.landing,
+            together: (job.landing == Landing::Turns).then(|| Together::of(job.prog, n)),
         }
     }
 
@@ -142,14 +155,15 @@ impl<'p> Walk<'p> {
         }
         loop {
             self.wake();
-            while self.asleep.get(self.turn as usize) == Some(&true) {
+            let rests = |a: usize| self.asleep[a] || self.together.as_ref().is_some_and(|t| t.waits()[a]);
+            while (self.turn as usize) < self.asleep.len() && rests(self.turn as usize) {
                 self.turn += 1;
             }
             if (self.turn as usize) < self.blocked.len() {
                 return None;
             }
             let stuck = !std::mem::take(&mut self.moved);
-            if self.landing == Landing::Early
+            if self.landing != Landing::Late
                 && let Some(landed) = self.land(tell)
             {
                 self.moved = true;
@@ -159,7 +173,7 @@ impl<'p> Walk<'p> {
             if self.world.ended() && self.flying.is_empty() {
                 return Some(Made::Over(End::Finished));
             }
-            if stuck {
+            if stuck && !self.together.as_mut().is_some_and(Together::go_on) {
                 return Some(self.land(tell).unwrap_or_else(|| {
                     self.world.missing_bytes();
                     Made::Over(End::Hung(diagnose(&self.world, &self.blocked)))
@@ -215,12 +229,16 @@ impl<'p> Walk<'p> {
                 self.flying.extend(did.flights());
                 let last = matches!(did, Did::Met { last: true });
                 // Who meets the others and need not wait yields, so that the same agent is the last in every round.
-                self.turn += (matches!(did, Did::Met { .. }) && !waited) as u32;
+                let begins = self.together.as_mut().is_some_and(|t| t.begins(&self.world, agent, pc));
+                self.turn += (begins || matches!(did, Did::Met { .. }) && !waited) as u32;
                 Made::Did { agent, pc, last }
             }
             Step::Blocked { pc, on, .. } => {
                 self.blocked[agent as usize] = Some((pc, on));
                 self.asleep[agent as usize] = true;
+                if let Some(together) = &mut self.together {
+                    together.begins(&self.world, agent, pc);
+                }
                 self.turn += 1;
                 Made::Blocked { agent, pc }
             }
@@ -257,6 +275,8 @@ impl<'p> Walk<'p> {
         s.entries.push(Entry::Same((self.turn as u64) << 1 | self.moved as u64));
         let agents = self.blocked.iter().zip(&self.asleep);
         s.entries.extend(agents.map(|(b, asleep)| Entry::Same((b.is_some() as u64) << 1 | *asleep as u64)));
+        let waits = self.together.iter().flat_map(Together::waits);
+        s.entries.extend(waits.map(|waits| Entry::Same(*waits as u64)));
         for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
             s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));
         }

@@ -8,6 +8,7 @@ use warpline_sim::ir::Program;
 
 use crate::every::Run;
 use crate::further::Constants;
+use crate::pair::lcm;
 use crate::refine::refine;
 use crate::{AtTrips, pair};
 
@@ -44,35 +45,88 @@ pub(crate) const LONG: [i64; 4] = [24, 48, 96, 160];
 /// Steps behind the second period at which the end is perhaps not in sight yet.
 pub(crate) const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
 
+/// The most trip counts of a run that a longer period is read off, beside those that are tried without one.
+const LONGER: i64 = 4;
+/// Trip counts of such a run, in periods: two on either side of where states are compared, and what it takes to get there.
+const PERIODS: i64 = 5;
+
 /// Looks for the period of the main loop and where it starts, and compares the kernels of more steps.
 pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
-    let found = period(run, at)?;
+    let found = near(run, at).or_else(|(why, states)| {
+        let more = || {
+            let (long, period) = longer(run, states, recurs(run, at)?)?;
+            let (start, of) = repeats(run, at, long)?;
+            from(run, at, start, &[lcm(of, period)], long).ok()
+        };
+        more().ok_or(why)
+    })?;
     further_on(at, (found.first, found.period))
 }
 
 /// Looks for the period of the main loop and where it starts.
 pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
+    near(run, at).map_err(|(why, _)| why)
+}
+
+/// The same; where there is none, why, and after how many steps states recurred, if they did.
+fn near(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, (String, Option<i64>)> {
     let max = run.options.max_trips;
-    let mut why = String::new();
+    let (mut why, mut states) = (String::new(), None);
     for long in LONG.into_iter().filter(|n| *n <= max) {
-        let (Some(a), Some(b)) = (at(long), at(long - 1)) else { continue };
-        let (x, y) = (refine(&a), refine(&b));
-        let Some((start, period)) = pair::repeats(run.job(&y), run.job(&x)) else { continue };
-        for more in BEHIND {
-            // What slots hold, and a parity, may be back later than all else.
-            for period in [period, 2 * period] {
-                let first = start + 2 * period + more;
-                if first + period > max {
-                    continue;
-                }
-                match carries(run, at, (first, period)) {
-                    Ok(()) => return Ok(Proof { first, period, compared: first + period - 1 }),
-                    Err(w) => why = format!(": {w}"),
-                }
+        let Some((start, period)) = repeats(run, at, long) else { continue };
+        states = Some(period);
+        match from(run, at, start, &[period, 2 * period], max) {
+            Ok(found) => return Ok(found),
+            Err(w) => why = w.unwrap_or(why),
+        }
+    }
+    Err((format!("no state recurs within {max} steps{why}"), states))
+}
+
+/// From where and how often the states of a run of so many steps recur.
+fn repeats(run: &Run<'_>, at: AtTrips<'_>, long: i64) -> Option<(i64, i64)> {
+    let (a, b) = (at(long)?, at(long - 1)?);
+    pair::repeats(run.job(&refine(&b)), run.job(&refine(&a)))
+}
+
+/// After how many steps all that numbers decide can be back (`moduli`).
+pub(crate) fn recurs(run: &Run<'_>, at: AtTrips<'_>) -> Option<i64> {
+    let (a, b) = (at(LONG[0])?, at(LONG[0] - 1)?);
+    pair::recurs(run.job(&b), run.job(&a), longest(run))
+}
+
+/// The longest period that is looked for.
+pub(crate) fn longest(run: &Run<'_>) -> i64 {
+    LONGER * run.options.max_trips / PERIODS
+}
+
+/// Where states recur after so many steps, if they were seen to, and what numbers decide after others: the period that may
+/// be, and a run that it is seen in. None where it was tried already, or is too long.
+pub(crate) fn longer(run: &Run<'_>, states: Option<i64>, recurs: i64) -> Option<(i64, i64)> {
+    let last = LONG[LONG.len() - 1];
+    let period = lcm(states.unwrap_or(1), recurs);
+    let tried = states.map_or(PERIODS * period < last, |states| (2 * states) % period == 0);
+    let asked = run.options.max_trips >= last && period <= longest(run);
+    (asked && !tried).then_some(((PERIODS * period).max(last), period))
+}
+
+/// The first of these periods by which kernels below a number carry on from here; or perhaps why they do not.
+fn from(run: &Run<'_>, at: AtTrips<'_>, start: i64, periods: &[i64], max: i64) -> Result<Proof, Option<String>> {
+    let mut why = None;
+    for more in BEHIND {
+        // What slots hold, and a parity, may be back later than all else.
+        for period in periods {
+            let first = start + 2 * period + more;
+            if first + period > max {
+                continue;
+            }
+            match carries(run, at, (first, *period)) {
+                Ok(()) => return Ok(Proof { first, period: *period, compared: first + period - 1 }),
+                Err(w) => why = Some(format!(": {w}")),
             }
         }
     }
-    Err(format!("no state recurs within {max} steps{why}"))
+    Err(why)
 }
 
 /// Whether the trip counts carry on as those of another kernel do.

@@ -8,7 +8,7 @@ use crate::canon::{self, Job, Landing, Seen};
 use crate::further::grown;
 use crate::trips::HANDED;
 use crate::{
-    AtTrips, AtTurns, Options, Outcome, Place, Reach, Verdict, carry, classes, family, limits, nested, row, take,
+    AtTrips, AtTurns, Options, Outcome, Place, Reach, Verdict, carry, classes, family, limits, lines, nested, row, take,
 };
 
 /// What is run, how, and for which CTA.
@@ -28,6 +28,11 @@ impl Run<'_> {
     pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p> {
         let Run { rules, cluster, landing, .. } = *self;
         Job { prog, rules, cluster, max_steps: self.options.max_steps, landing }
+    }
+
+    /// The same with turns begun together.
+    pub(crate) fn turning(&self) -> Self {
+        Run { landing: Landing::Turns, ..*self }
     }
 
     /// The same with little in flight.
@@ -105,7 +110,9 @@ pub(crate) fn every_trip(
                 }
             }
             Err(why) => {
-                let need = run.options.max_trips.min(TRIED);
+                // A slip in one step of many shows in no run so far.
+                let long = carry::recurs(run, at).map_or(0, |recurs| 2 * recurs);
+                let need = run.options.max_trips.min(TRIED.max(long));
                 each(v, upto + 1, need)?;
                 // The size that was asked about, too.
                 let seen = run.once(run.given);
@@ -122,9 +129,12 @@ type Turned = (Option<String>, Vec<u64>);
 
 /// Decides all steps and turns of a class, or says why it cannot.
 fn every_turn(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<Result<Turned, String>, Outcome> {
-    let found = match nested::find(&run.early(), at) {
+    let found = match nested::find(&run.turning(), at) {
         Ok(found) => found,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => {
+            slips(run, at, class, v)?;
+            return Ok(Err(why));
+        }
     };
     let line = |(n, turns): (usize, &i64)| {
         let n = n as i64;
@@ -146,6 +156,24 @@ fn every_turn(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> R
     let apart = apart.map(|line| format!("line {line} tells CTAs apart otherwise than by the turns that each makes"));
     let few = runs.iter().filter(|(n, t, ..)| *n <= SHORT && *t <= FEW).map(|(.., seen)| seen.path).collect();
     Ok(Ok((apart, few)))
+}
+
+/// Where turns do not carry on: runs of as many as it takes until all is back. A slip in one turn of many shows in no other.
+fn slips(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<(), Outcome> {
+    for n in 0..=SHORT {
+        let line = |t| at(n, t);
+        let Some(turns) = lines::recurs(&run.turning(), &line).map(|recurs| 2 * recurs) else { continue };
+        if !at(n, turns).is_some_and(|prog| run.once(&prog).fails()) {
+            continue;
+        }
+        for (t, prog) in (0..=turns).filter_map(|t| Some((t, at(n, t)?))) {
+            let seen = run.once(&prog);
+            if seen.fails() {
+                take(v, &prog, &seen, Place { trips: Some(n), turns: Some(t) }, class)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Turns of the runs whose paths are compared between CTAs.

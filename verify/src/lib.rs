@@ -43,6 +43,7 @@ mod further;
 mod limits;
 mod lines;
 mod log;
+mod moduli;
 mod nested;
 mod orders;
 mod pair;
@@ -57,6 +58,7 @@ mod share;
 mod starve;
 mod stretch;
 mod suggest;
+mod together;
 mod trips;
 mod trunk;
 mod watch;
@@ -83,7 +85,7 @@ pub use witness::{Meeting, Pair, Told, Witness, witness};
 /// How far to look.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Trip counts tried one by one, at most.
+    /// Trip counts tried one by one, at most; some times as many where the text says that less does not show a period.
     pub max_trips: i64,
     /// Steps of agents in one run, at most.
     pub max_steps: u64,

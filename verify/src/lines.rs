@@ -5,28 +5,52 @@ use std::collections::BTreeMap;
 use warpline_sim::ir::Program;
 
 use crate::canon::Walk;
-use crate::carry::{BEHIND, LONG, Proof};
+use crate::carry::{BEHIND, LONG, Proof, longer, longest};
 use crate::every::Run;
 use crate::further::grown;
-use crate::pair::{lcm, trips};
+use crate::moduli::Places;
+use crate::pair::{SEEN, lcm, trips};
 use crate::refine::refine;
 use crate::stretch::Reached;
 use crate::trunk::{Trunk, Turns};
 use crate::watch::step_of;
-use crate::{AtTrips, carry, family};
+use crate::{AtTrips, carry, family, moduli};
 
 /// Looks for the period of a line and where it starts.
 pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
     let max = run.options.max_trips;
-    let long = LONG.into_iter().rev().filter(|n| *n <= max).find_map(|n| Some((n, at(n)?, at(n - 1)?)));
-    let found = long.and_then(|(long, a, b)| {
-        let (a, b) = (refine(&a), refine(&b));
+    let known = LONG.into_iter().rev().filter(|n| *n <= max).find(|n| at(*n).is_some() && at(n - 1).is_some());
+    let found = known.and_then(|long| {
+        let (a, b) = (refine(&at(long)?), refine(&at(long - 1)?));
         let mut line = Line::of(run, at, (&a, &b))?;
-        LONG.into_iter().filter(|n| *n <= long).find_map(|n| line.found((n as usize - 1) / 2, max))
+        let mut states = None;
+        for middle in LONG.into_iter().filter(|n| *n <= long).map(|n| (n as usize - 1) / 2) {
+            let Some((start, period)) = line.repeats(middle) else { continue };
+            states = Some(period);
+            if let Some(found) = line.from(start, &[period, 2 * period], max) {
+                return Some(found);
+            }
+        }
+        let (long, period) = longer(run, states, line.recurs()?)?;
+        let (a, b) = (refine(&at(long)?), refine(&at(long - 1)?));
+        let mut line = Line::of(run, at, (&a, &b))?;
+        let (start, of) = line.repeats(long as usize / 2)?;
+        line.from(start, &[lcm(of, period)], long)
     });
     // A run that has no trunk with others, or repeats in another way.
     found.map_or_else(|| carry::period(run, at), Ok)
 }
+
+/// After how many turns all that numbers decide can be back (`moduli`).
+pub(crate) fn recurs(run: &Run<'_>, at: AtTrips<'_>) -> Option<i64> {
+    let (a, b) = (at(FEW)?, at(FEW - 1)?);
+    let mut line = Line::of(run, at, (&a, &b))?;
+    line.trunk.mark(FEW as usize / 2);
+    line.recurs()
+}
+
+/// Turns that show by how much numbers move.
+const FEW: i64 = 16;
 
 /// Whether the turns carry on as those of another line do.
 pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
@@ -60,8 +84,16 @@ impl<'p, 'a> Line<'p, 'a> {
         Some(Line { run, at, whole, trunk: Trunk::new(start, turns, &[less]) })
     }
 
-    /// Where a turn before this one begins to repeat, and how often, if kernels carry on from there.
-    fn found(&mut self, middle: usize, max: i64) -> Option<Proof> {
+    /// After how many turns all that numbers decide can be back.
+    fn recurs(&self) -> Option<i64> {
+        let last = self.trunk.marks();
+        let places: Vec<Places> =
+            (last.checked_sub(SEEN)?..last).map(|mark| Places::of(self.trunk.run(mark))).collect();
+        moduli::recurs(self.trunk.programs()[0], &places, longest(self.run))
+    }
+
+    /// Where a turn before this one begins to repeat, and how often.
+    fn repeats(&mut self, middle: usize) -> Option<(usize, i64)> {
         // What lies before the first turn is no turn.
         if !self.trunk.mark(middle + 1) {
             return None;
@@ -72,16 +104,16 @@ impl<'p, 'a> Line<'p, 'a> {
         while start > 0 && like(start - 1, period) {
             start -= 1;
         }
-        let period = lcm(period as i64, self.whole as i64) as usize;
+        Some((start, lcm(period as i64, self.whole as i64)))
+    }
+
+    /// The first of these periods by which kernels below a number carry on from here.
+    fn from(&mut self, start: usize, periods: &[i64], max: i64) -> Option<Proof> {
         for more in BEHIND {
-            for period in [period, 2 * period] {
-                let first = start + 2 * period + more as usize;
-                if (first + period) as i64 > max {
-                    continue;
-                }
-                if self.carries(first, period) {
-                    let (first, period) = (first as i64, period as i64);
-                    return Some(Proof { first, period, compared: first + period - 1 });
+            for period in periods {
+                let first = start as i64 + 2 * period + more;
+                if first + period <= max && self.carries(first as usize, *period as usize) {
+                    return Some(Proof { first, period: *period, compared: first + period - 1 });
                 }
             }
         }

@@ -19,7 +19,8 @@
 //! Kernels that differ in their turns alone start as one world and stay it almost to their ends, so all squares and pairs
 //! of one number of steps (a column) are parts of few runs (`trunk`), and so are those of a line (`lines`).
 //!
-//! The period in turns is each line's own: a ring that is filled evenly by one turn is back sooner than another.
+//! The period in turns is each line's own: a ring that is filled evenly by one turn is back sooner than another. In the
+//! runs turns begin together (`together`), or the order in which agents go on would have a period of its own.
 
 use rayon::prelude::*;
 use warpline_sim::ir::Program;

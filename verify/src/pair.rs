@@ -18,24 +18,31 @@
 //! the world itself compares are its clocks, and in both runs at a, and at b, it is in one state but for how far these have
 //! moved. So every run that is longer by a multiple of the difference ends as these two did, with the same findings.
 
-use warpline_sim::protocol::Snapshot;
-
 use crate::alike;
 use crate::canon::{Job, Made, Walk};
 use crate::further::grown;
+use crate::moduli::{self, Places};
 use crate::stretch::Reached;
 use crate::watch::{Watch, step_of, window};
 
-/// Where a run begins to repeat, and how often, both as trip counts; read off a loop that grows from `shorter` to it.
-pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
-    let window = window(job.prog);
+/// A run's steps through the loop that counts most finely, of those that grow from a shorter run to it.
+struct Marks<T> {
+    /// In how many trip counts it makes a whole step...
+    step: i64,
+    /// ...and each of those that grow.
+    steps: Vec<i64>,
+    /// What was kept of each step of the longest pass; none where nobody has anything to do in it.
+    list: Vec<T>,
+}
+
+fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&Walk<'_>) -> T) -> Option<Marks<T>> {
     let loops = grown(shorter.prog, job.prog);
     let steps: Vec<i64> = loops.iter().map(|(l, by)| trips(step_of(job.prog, l), *by)).collect();
     // The index of the loop that counts most finely.
     let (step, (l, _)) = steps.iter().zip(&loops).filter(|(_, (l, _))| l.index().is_some()).min_by_key(|(s, _)| **s)?;
     let mut watch = Watch::of(l, None, 0)?;
     let mut walk = Walk::new(job);
-    let mut marks: Vec<(u64, Snapshot)> = Vec::new();
+    let mut marks = Vec::new();
     let mut passes = vec![0];
     loop {
         let made = walk.next();
@@ -48,17 +55,35 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
             if watch.last < before {
                 passes.push(marks.len());
             }
-            marks.push((walk.outline(), walk.state()));
+            marks.push(keep(&walk));
         }
     }
+    passes.push(marks.len());
+    let pass = passes.windows(2).max_by_key(|w| w[1] - w[0])?;
+    let list = marks.drain(pass[0]..pass[1]).collect();
+    Some(Marks { step: *step, steps, list })
+}
+
+/// After how many trip counts all that numbers decide can be back, if that is no more than `most` (`moduli`).
+pub(crate) fn recurs(shorter: Job<'_>, job: Job<'_>, most: i64) -> Option<i64> {
+    let Marks { step, list, .. } = marks(shorter, job, Places::of)?;
+    let middle = list.len() / 2;
+    let steps = moduli::recurs(job.prog, list.get(middle - SEEN.min(middle)..middle)?, most / step)?;
+    Some(steps * step)
+}
+
+/// Steps that show by how much numbers move.
+pub(crate) const SEEN: usize = 4;
+
+/// Where a run begins to repeat, and how often, both as trip counts; read off a loop that grows from `shorter` to it.
+pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
+    let Marks { steps, step, list: marks } = marks(shorter, job, |walk| (walk.outline(), walk.state()))?;
+    let window = window(job.prog);
     if marks.is_empty() {
         // Nobody has anything to do in it: then every turn is like any other.
         return Some((0, steps.iter().copied().fold(1, lcm)));
     }
-    // The longest pass; in it well before the end, and as near the middle as that allows.
-    passes.push(marks.len());
-    let pass = passes.windows(2).max_by_key(|w| w[1] - w[0])?;
-    let marks = &marks[pass[0]..pass[1]];
+    // Well before the end, and as near the middle as that allows.
     let like = |i: usize, p: usize| {
         let (a, b) = (marks.get(i)?, marks.get(i + p)?);
         Some(a.0 == b.0 && alike::states(&[&a.1, &b.1], window))
@@ -84,7 +109,7 @@ pub(crate) fn lcm(a: i64, b: i64) -> i64 {
     a / gcd(a, b) * b
 }
 
-fn gcd(a: i64, b: i64) -> i64 {
+pub(crate) fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

@@ -119,6 +119,16 @@ impl<'p> Trunk<'p> {
         self.marks[0].runs.runs.iter().map(|walk| walk.world.program()).collect()
     }
 
+    /// How many marks there are.
+    pub(crate) fn marks(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// The first of the runs at a mark.
+    pub(crate) fn run(&self, mark: usize) -> &Walk<'p> {
+        &self.marks[mark].runs.runs[0]
+    }
+
     fn runs(&self) -> usize {
         self.marks[0].runs.runs.len()
     }

@@ -141,6 +141,47 @@ fn a_ring_that_carries_its_counter_on_is_proved() {
 }
 
 #[test]
+fn what_is_back_after_many_turns_or_steps_is_proved() {
+    let turns = decided(&ring("job % 50 < 50", "turns"));
+    assert_eq!((turns.outcome, turns.turns), (Outcome::Proved, Some(50)));
+    // Of steps, for the turns as they are given.
+    let steps = decided(&ring("i % 50 < 50", "turns"));
+    assert!(matches!(steps.outcome, Outcome::Bounded { trips: Some((0, None)), .. }) && steps.period == Some(50));
+}
+
+#[test]
+fn a_slip_in_one_turn_or_step_of_many_is_found() {
+    // All but one in 70 are right, and a proof from fewer would be one of a wrong kernel.
+    for (guard, slip) in
+        [("job % 70 != 55", (1, 56)), ("(3 * job + 1) / 2 % 90 != 71", (1, 48)), ("i % 70 != 55", (56, 1))]
+    {
+        for stages in ["stages = 2", "stages = 1"] {
+            let text = ring(guard, "turns").replace("stages = 2", stages);
+            let v = decided(&text);
+            assert_eq!(v.outcome, Outcome::Violated, "{text}");
+            let x = v.violation.unwrap();
+            let (steps, turns) = (x.trips.unwrap(), x.turns.unwrap_or(1));
+            assert!((steps, turns) >= slip, "{steps} steps, {turns} turns: {text}");
+            assert!(!holds(&text, steps, turns.max(3)), "{text}");
+            assert!(holds(&text, slip.0, slip.1 - 1) && holds(&text, slip.0 - 1, slip.1), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_slip_that_needs_more_turns_than_are_looked_for_is_not_proved() {
+    for guard in ["job % 1000 != 900", "job % 50 + 50 * (job / 50 % 40) != 1999", "it % 4999 != 4998"] {
+        assert_ne!(decided(&ring(guard, "turns")).outcome, Outcome::Proved, "{guard}");
+    }
+}
+
+#[test]
+fn an_order_that_drifts_does_not_hide_a_period() {
+    // Nine steps a turn in a ring of seven: in the order of a plain run all is back after 70 turns, not 14.
+    ask(&["blackwell/gemm_2sm_persistent", "--set", "stages=7"]).proved();
+}
+
+#[test]
 fn a_value_that_is_as_large_as_the_bound_by_chance_is_not_varied_for_it() {
     // `turns` and `jobs` are 3, and 9 of what `turns` counts.
     let text = ring("tiles > 0", "cdiv(9, turns)");
