@@ -112,7 +112,7 @@ pub(crate) const ASSUMPTIONS: [&str; 5] = [
     "operations of one ordered queue complete in order, and so do the arrivals of one thread's commits",
     "compiled kernels that were compared stand for longer ones: the text computes with its trip count as it does there",
     "not modelled: semaphores in global memory, dependent launches (`grid.wait` orders nothing), other grids",
-    "not held to: lanes of a warp that no `elect:` splits, numbered barriers whose generations mix warps (DEVIATIONS.md 14, 16)",
+    "not held to: lanes of a warp that no `elect:` splits (DEVIATIONS.md 16)",
     "trip counts and values known only at run time are those the kernel gives, and tiles that `clc` hands out follow each other (DEVIATIONS.md 8, 27)",
 ];
 

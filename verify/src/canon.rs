@@ -67,6 +67,8 @@ pub(crate) enum Landing {
     Early,
     /// All, before agents go on, who begin turns of outer loops together.
     Turns,
+    /// Each at once: what nobody waits for would be more and more where an agent goes through its loop unhindered.
+    AtOnce,
 }
 
 /// What a step of the run was.
@@ -154,6 +156,12 @@ impl<'p> Walk<'p> {
             list.get_mut().clear();
         }
         loop {
+            if self.landing == Landing::AtOnce
+                && let Some(landed) = self.land(tell)
+            {
+                self.moved = true;
+                return Some(landed);
+            }
             self.wake();
             let rests = |a: usize| self.asleep[a] || self.together.as_ref().is_some_and(|t| t.waits()[a]);
             while (self.turn as usize) < self.asleep.len() && rests(self.turn as usize) {

@@ -40,6 +40,11 @@ impl Run<'_> {
         Run { landing: Landing::Early, ..*self }
     }
 
+    /// The same with nothing in flight.
+    pub(crate) fn at_once(&self) -> Self {
+        Run { landing: Landing::AtOnce, ..*self }
+    }
+
     pub(crate) fn once(&self, prog: &Program) -> Seen {
         canon::run(self.job(prog))
     }
@@ -96,7 +101,7 @@ pub(crate) fn every_trip(
                 Some(why) => Reach::Only(Some((0, None)), why),
             }
         }
-        turned => match carry::find(run, at).or_else(|why| carry::find(&run.early(), at).map_err(|_| why)) {
+        turned => match in_some_order(run, at) {
             Ok(proof) => {
                 v.period = v.period.max(Some(proof.period));
                 v.compared = v.compared.max(Some(proof.compared));
@@ -122,6 +127,12 @@ pub(crate) fn every_trip(
         },
     };
     Ok((reach, paths))
+}
+
+/// The period and where it starts, in one of the orders that a run can be made in; or why there is none in the first.
+fn in_some_order(run: &Run<'_>, at: AtTrips<'_>) -> Result<carry::Proof, String> {
+    let other = || carry::find(&run.early(), at).or_else(|_| carry::find(&run.at_once(), at));
+    carry::find(run, at).or_else(|why| other().map_err(|_| why))
 }
 
 /// What is still left out of all steps and turns, and a number for the path of each run.

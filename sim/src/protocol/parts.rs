@@ -119,6 +119,7 @@ impl<'p> World<'p> {
             more_tiles,
             elected_at: _,
             written: _,
+            phases_matter: _,
             reads,
             accesses,
             judged,

@@ -1,6 +1,6 @@
 //! What is known of a program before its first step: which streams, proxies and groups it uses.
 
-use crate::ir::{Class, Instr, Op, Place, Program, Who};
+use crate::ir::{BarRef, Class, Expr, Instr, Op, Per, Place, Program, Who};
 
 use super::stream::{KINDS, StreamKind};
 
@@ -81,6 +81,36 @@ pub fn elected_code(prog: &Program) -> Vec<bool> {
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Only(Who::Elected, to) = i {
             list[pc..*to as usize].fill(true);
+        }
+    }
+    list
+}
+
+/// Whether anything hangs on the phase in which an arrival on a barrier is counted, by declaration. Nothing does where nobody
+/// waits for the barrier, no bytes are counted on it, and all arrive as many at a time, by which its count can be divided, so
+/// that no phase gets too many.
+pub(super) fn phases_matter(prog: &Program) -> Vec<bool> {
+    let (mut list, elected) = (vec![false; prog.mbars.len()], elected_code(prog));
+    let mut times: Vec<Option<i64>> = vec![None; prog.mbars.len()];
+    for (i, elected) in prog.code.iter().zip(elected) {
+        let Instr::Op { op, .. } = i else { continue };
+        let mut counts = |bar: &BarRef, n: i64| {
+            let bar = bar.bar as usize;
+            let first = *times[bar].get_or_insert(n);
+            list[bar] |= n != first || n <= 0 || prog.mbars[bar].count as i64 % n != 0;
+        };
+        match op {
+            Op::Arrive { bar, per, count: Expr::Const(n), expect: None, .. } if elected || *per != Per::Thread => {
+                counts(bar, *n);
+            }
+            Op::CommitUmma(bars) => bars.iter().for_each(|bar| counts(bar, 1)),
+            Op::MbarWait { bar, .. }
+            | Op::Expect { bar, .. }
+            | Op::Arrive { bar, .. }
+            | Op::CpArrive { bar, .. }
+            | Op::Move { signals: Some(bar), .. }
+            | Op::NextTile { signals: bar, .. } => list[bar.bar as usize] = true,
+            _ => {}
         }
     }
     list

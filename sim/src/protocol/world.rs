@@ -167,6 +167,8 @@ pub struct World<'p> {
     pub(super) elected_at: Arc<[bool]>,
     /// Objects that some statement writes.
     pub(super) written: Arc<[bool]>,
+    /// Barriers whose phases something hangs on, by declaration.
+    pub(super) phases_matter: Arc<[bool]>,
     /// Reads of tiles that state an expectation, and all.
     pub(super) reads: (u64, u64),
     /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
@@ -274,6 +276,7 @@ impl<'p> World<'p> {
             more_tiles: more_tiles.iter().rev().copied().collect(),
             elected_at: elected_code(prog).into(),
             written: written(prog).into(),
+            phases_matter: setup::phases_matter(prog).into(),
             reads: (0, 0),
             accesses: None,
             judged: None,

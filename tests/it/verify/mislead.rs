@@ -169,6 +169,31 @@ fn arrivals_under_way_that_are_too_many_for_a_phase() {
 }
 
 #[test]
+fn which_arrivals_share_a_phase_matters_where_somebody_looks() {
+    // Three arrive one by one at a barrier for two, in any order; nobody waits for it.
+    let text = "kernel t(tiles = 4)
+  needs sm_90
+  cluster 2   warps 3
+  mbar gone (2)
+  all:
+    warp 0: elect: init gone;  fence mbarrier_init.cluster
+    cluster.sync
+  all: elect:
+    for i in 0..tiles: arrive gone @cta 1 - cta cluster
+  all: cluster.sync
+";
+    kernel("h200", text).proved();
+    let pairs = text.replace("1 - cta", "1 - cta count 2");
+    kernel("h200", &pairs).proved();
+    // Two at once may be one too many for the open phase.
+    let two = text.replace("arrive gone @cta 1 - cta", "arrive gone @cta 1 - cta count (warp == 2 ? 2 : 1)");
+    assert_ne!(kernel("h200", &two).word(), "proved");
+    // One phase or another ends what somebody waits for.
+    let waits = text.replace("  all: cluster", "  warp 0: elect:\n    wait gone for 0\n  all: cluster");
+    assert_ne!(kernel("h200", &waits).word(), "proved");
+}
+
+#[test]
 fn values_known_at_run_time_are_one_case_of_many() {
     let body = BUFFER.replace("LAST", "barrier").replace("0..tiles", "0..n");
     let text = "kernel t(k = 128)\n  let tiles = k / 16\n  trips n = any run 8\n".to_string() + &body;
