@@ -37,6 +37,8 @@ pub(super) fn candidates(given: &Program, prog: &Program, x: &Violation) -> Vec<
     let mut list: Vec<Edit> = edits(prog).into_iter().filter(|e| !matches!(e.change, Change::Slot { .. })).collect();
     list.retain(|e| !never_waits(prog, e));
     list.retain(|e| e.change != Change::Drop || !sets_up(prog, &e.site));
+    // Who waits for ever may have nothing to wait for; other faults are not mended by looking away.
+    list.retain(|e| e.change != Change::Drop || x.findings.is_empty() || !waits_alone(prog, &e.site));
     let mut seen: Vec<&Site> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
         let Instr::Op { op, .. } = i else { continue };
@@ -85,6 +87,16 @@ fn never_waits(prog: &Program, e: &Edit) -> bool {
         }
         _ => false,
     })
+}
+
+/// Whether nobody else waits for the barrier: without this wait it would be for nothing.
+fn waits_alone(prog: &Program, site: &Site) -> bool {
+    let waits = |pc: usize| match &prog.code[pc] {
+        Instr::Op { op: Op::MbarWait { bar, .. }, .. } => Some((bar.bar, prog.site(pc as u32) == site)),
+        _ => None,
+    };
+    let all: Vec<_> = (0..prog.code.len()).filter_map(waits).collect();
+    all.iter().any(|(bar, here)| *here && all.iter().all(|(other, at)| other != bar || *at))
 }
 
 fn sets_up(prog: &Program, site: &Site) -> bool {
