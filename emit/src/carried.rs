@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Binary, Env, Expr, Op, Part, Place, Program, Sel, Unary, VarId};
+use warpline_sim::ir::{Binary, Expr, Op, Part, Place, Program, Sel, VarId};
 
 use crate::expr::{self, plus};
 use crate::tree::Node;
@@ -90,26 +90,7 @@ impl Carried {
 
     /// What a turn adds to a known expression, where that is a constant.
     fn advance(&self, e: &Expr) -> Option<i64> {
-        let still = |e: &Expr| (self.advance(e)? == 0).then_some(0);
-        match e {
-            Expr::Const(_) => Some(0),
-            Expr::Var(v) => match self.steps.get(v) {
-                Some(step) => Some(*step),
-                None => (!self.writes.contains_key(v)).then_some(0),
-            },
-            Expr::Env(env) => (*env != Env::TapeIndex).then_some(0),
-            Expr::Unary(Unary::Neg, x) => self.advance(x)?.checked_neg(),
-            Expr::Unary(Unary::Not, x) => still(x),
-            Expr::Binary(Binary::Add, p) => self.advance(&p.0)?.checked_add(self.advance(&p.1)?),
-            Expr::Binary(Binary::Sub, p) => self.advance(&p.0)?.checked_sub(self.advance(&p.1)?),
-            Expr::Binary(Binary::Mul, p) => match &**p {
-                (Expr::Const(c), x) | (x, Expr::Const(c)) => self.advance(x)?.checked_mul(*c),
-                (x, y) => still(x).and(still(y)),
-            },
-            Expr::Binary(_, p) => still(&p.0).and(still(&p.1)),
-            Expr::If(p) => still(&p.0).and(still(&p.1)).and(still(&p.2)),
-            Expr::Tape(_, x) => still(x),
-        }
+        e.gain(&|v| self.steps.get(&v).copied().or_else(|| (!self.writes.contains_key(&v)).then_some(0)))
     }
 
     /// What a turn adds to the byte at which a place of a matrix starts.

@@ -43,7 +43,7 @@ impl Proof {
 pub(crate) const LONG: [i64; 4] = [24, 48, 96, 160];
 
 /// Steps behind the second period at which the end is perhaps not in sight yet.
-pub(crate) const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
+const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
 
 /// The most trip counts of a run that a longer period is read off, beside those that are tried without one.
 const LONGER: i64 = 4;
@@ -56,7 +56,7 @@ pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
         let more = || {
             let (long, period) = longer(run, states, recurs(run, at)?)?;
             let (start, of) = repeats(run, at, long)?;
-            from(run, at, start, &[lcm(of, period)], long).ok()
+            from(start, &[lcm(of, period)], long, |p| carries(run, at, p)).ok()
         };
         more().ok_or(why)
     })?;
@@ -75,7 +75,7 @@ fn near(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, (String, Option<i64>)> 
     for long in LONG.into_iter().filter(|n| *n <= max) {
         let Some((start, period)) = repeats(run, at, long) else { continue };
         states = Some(period);
-        match from(run, at, start, &[period, 2 * period], max) {
+        match from(start, &[period, 2 * period], max, |p| carries(run, at, p)) {
             Ok(found) => return Ok(found),
             Err(w) => why = w.unwrap_or(why),
         }
@@ -110,8 +110,14 @@ pub(crate) fn longer(run: &Run<'_>, states: Option<i64>, recurs: i64) -> Option<
     (asked && !tried).then_some(((PERIODS * period).max(last), period))
 }
 
-/// The first of these periods by which kernels below a number carry on from here; or perhaps why they do not.
-fn from(run: &Run<'_>, at: AtTrips<'_>, start: i64, periods: &[i64], max: i64) -> Result<Proof, Option<String>> {
+/// The first of these periods by which kernels below a number carry on from here, and from where they do; or perhaps why they
+/// do not.
+pub(crate) fn from(
+    start: i64,
+    periods: &[i64],
+    max: i64,
+    mut carries: impl FnMut((i64, i64)) -> Result<(), String>,
+) -> Result<Proof, Option<String>> {
     let mut why = None;
     for more in BEHIND {
         // What slots hold, and a parity, may be back later than all else.
@@ -120,7 +126,7 @@ fn from(run: &Run<'_>, at: AtTrips<'_>, start: i64, periods: &[i64], max: i64) -
             if first + period > max {
                 continue;
             }
-            match carries(run, at, (first, *period)) {
+            match carries((first, *period)) {
                 Ok(()) => return Ok(Proof { first, period: *period, compared: first + period - 1 }),
                 Err(w) => why = Some(format!(": {w}")),
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpline_sim::ir::Program;
 
 use crate::canon::Walk;
-use crate::carry::{BEHIND, LONG, Proof, longer, longest};
+use crate::carry::{LONG, Proof, longer, longest};
 use crate::every::Run;
 use crate::further::grown;
 use crate::moduli::Places;
@@ -109,15 +109,9 @@ impl<'p, 'a> Line<'p, 'a> {
 
     /// The first of these periods by which kernels below a number carry on from here.
     fn from(&mut self, start: usize, periods: &[i64], max: i64) -> Option<Proof> {
-        for more in BEHIND {
-            for period in periods {
-                let first = start as i64 + 2 * period + more;
-                if first + period <= max && self.carries(first as usize, *period as usize) {
-                    return Some(Proof { first, period: *period, compared: first + period - 1 });
-                }
-            }
-        }
-        None
+        let carries =
+            |(first, period)| self.carries(first as usize, period as usize).then_some(()).ok_or_else(String::new);
+        carry::from(start as i64, periods, max, carries).ok()
     }
 
     /// Whether each number of turns of a period follows from the one a period before.

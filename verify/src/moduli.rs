@@ -4,7 +4,7 @@
 //! one of 50; how far each moves in a step is seen in a run. The least number of steps after which all of them are back is
 //! a proposal: it says which period to try, in how long a run. Nothing rests on it.
 
-use warpline_sim::ir::{Binary, Expr, Loop, Program, Unary, VarId};
+use warpline_sim::ir::{Binary, Expr, Loop, Program, VarId};
 use warpline_sim::protocol::AgentId;
 
 use crate::canon::Walk;
@@ -29,7 +29,7 @@ pub(crate) fn recurs(prog: &Program, places: &[Places], most: i64) -> Option<i64
     for ((from, old), (to, new)) in steps {
         let round = |l: &&Loop| (l.head..l.end).contains(from) && (l.head..l.end).contains(to);
         let Some(l) = prog.loops.iter().find(round) else { continue };
-        let gain = |v: VarId| new[v as usize].wrapping_sub(old[v as usize]);
+        let gain = |v: VarId| new[v as usize].checked_sub(old[v as usize]);
         for i in &prog.code[l.head as usize..l.end as usize] {
             each(prog, i, &mut |what, e| {
                 // Those of a matrix are carried on otherwise (`refine`).
@@ -46,7 +46,7 @@ pub(crate) fn recurs(prog: &Program, places: &[Places], most: i64) -> Option<i64
 }
 
 /// After how many steps a quotient or remainder is back.
-fn back(e: &Expr, gain: &impl Fn(VarId) -> i64) -> Option<i64> {
+fn back(e: &Expr, gain: &impl Fn(VarId) -> Option<i64>) -> Option<i64> {
     let Expr::Binary(Binary::Div | Binary::Rem | Binary::CeilDiv, p) = e else { return None };
     let (by, whole) = moves(&p.0, gain)?;
     let whole = whole.checked_mul(p.1.constant()?).filter(|whole| *whole > 0)?;
@@ -54,23 +54,8 @@ fn back(e: &Expr, gain: &impl Fn(VarId) -> i64) -> Option<i64> {
 }
 
 /// By how much an expression moves in a step, in parts of which so many make one.
-fn moves(e: &Expr, gain: &impl Fn(VarId) -> i64) -> Option<(i64, i64)> {
-    let linear = |e: &Expr| moves(e, gain).and_then(|(by, parts)| (parts == 1).then_some(by));
-    Some(match e {
-        Expr::Const(_) | Expr::Env(_) => (0, 1),
-        Expr::Var(v) => (gain(*v), 1),
-        Expr::Unary(Unary::Neg, x) => (linear(x)?.checked_neg()?, 1),
-        Expr::Binary(Binary::Add, p) => (linear(&p.0)?.checked_add(linear(&p.1)?)?, 1),
-        Expr::Binary(Binary::Sub, p) => (linear(&p.0)?.checked_sub(linear(&p.1)?)?, 1),
-        Expr::Binary(Binary::Mul, p) => match (p.0.constant(), p.1.constant()) {
-            (Some(c), _) => (linear(&p.1)?.checked_mul(c)?, 1),
-            (_, Some(c)) => (linear(&p.0)?.checked_mul(c)?, 1),
-            _ => return None,
-        },
-        Expr::Binary(Binary::Div, p) => {
-            let (by, parts) = moves(&p.0, gain)?;
-            (by, parts.checked_mul(p.1.constant()?)?)
-        }
-        _ => return None,
-    })
+fn moves(e: &Expr, gain: &impl Fn(VarId) -> Option<i64>) -> Option<(i64, i64)> {
+    let Expr::Binary(Binary::Div, p) = e else { return Some((e.gain(gain)?, 1)) };
+    let (by, parts) = moves(&p.0, gain)?;
+    Some((by, parts.checked_mul(p.1.constant()?)?))
 }

@@ -35,7 +35,7 @@ pub(super) struct Driver {
     queue: Object<dyn MTLCommandQueue>,
     out: Object<dyn MTLBuffer>,
     data: Object<dyn MTLBuffer>,
-    library: RefCell<Option<Object<dyn MTLLibrary>>>,
+    metallib: RefCell<Option<Object<dyn MTLLibrary>>>,
 }
 
 impl Driver {
@@ -55,7 +55,7 @@ impl Driver {
         };
         let queue = device.newCommandQueue().ok_or_else(|| failed("no queue"))?;
         let (out, data) = (buffer(1 << 20)?, buffer(BYTES)?);
-        let driver = Driver { index, device, queue, out, data, library: RefCell::new(None) };
+        let driver = Driver { index, device, queue, out, data, metallib: RefCell::new(None) };
         // Every page is there before anything is timed.
         driver.fill(&vec![0; BYTES / 4]);
         Ok(driver)
@@ -81,7 +81,7 @@ impl Driver {
     /// Compiles a text whose kernels are to be launched.
     pub(super) fn prepare(&self, text: &str) -> Result<(), DeviceError> {
         let made = self.device.newLibraryWithSource_options_error(&NSString::from_str(text), None);
-        *self.library.borrow_mut() = Some(made.map_err(|e| self.said(&e))?);
+        *self.metallib.borrow_mut() = Some(made.map_err(|e| self.said(&e))?);
         Ok(())
     }
 
@@ -101,8 +101,8 @@ impl Driver {
     }
 
     fn launch(&self, kernel: &str, [simdgroups, threadgroups]: [usize; 2], turns: u32) -> Result<f64, DeviceError> {
-        let library = self.library.borrow();
-        let function = library.as_ref().and_then(|l| l.newFunctionWithName(&NSString::from_str(kernel)));
+        let metallib = self.metallib.borrow();
+        let function = metallib.as_ref().and_then(|l| l.newFunctionWithName(&NSString::from_str(kernel)));
         let function = function.ok_or_else(|| self.failed(format!("no kernel `{kernel}`")))?;
         let state = self.device.newComputePipelineStateWithFunction_error(&function).map_err(|e| self.said(&e))?;
         let threads = simdgroups * 32;

@@ -126,6 +126,27 @@ impl Expr {
         matches!(self, Expr::Const(_) | Expr::Env(_)) && *self != Expr::Env(Env::TapeIndex)
     }
 
+    /// How much is added to the value where each variable gains `of` it, if that is one number whatever the variables are.
+    pub fn gain(&self, of: &impl Fn(VarId) -> Option<i64>) -> Option<i64> {
+        let still = |e: &Expr| (e.gain(of)? == 0).then_some(0);
+        match self {
+            Expr::Const(_) => Some(0),
+            Expr::Var(v) => of(*v),
+            Expr::Env(env) => (*env != Env::TapeIndex).then_some(0),
+            Expr::Unary(Unary::Neg, x) => x.gain(of)?.checked_neg(),
+            Expr::Unary(Unary::Not, x) => still(x),
+            Expr::Binary(Binary::Add, p) => p.0.gain(of)?.checked_add(p.1.gain(of)?),
+            Expr::Binary(Binary::Sub, p) => p.0.gain(of)?.checked_sub(p.1.gain(of)?),
+            Expr::Binary(Binary::Mul, p) => match &**p {
+                (Expr::Const(c), x) | (x, Expr::Const(c)) => x.gain(of)?.checked_mul(*c),
+                (x, y) => still(x).and(still(y)),
+            },
+            Expr::Binary(_, p) => still(&p.0).and(still(&p.1)),
+            Expr::If(p) => still(&p.0).and(still(&p.1)).and(still(&p.2)),
+            Expr::Tape(_, x) => still(x),
+        }
+    }
+
     /// Calls `f` on this expression and on every expression inside it.
     pub fn visit(&self, f: &mut impl FnMut(&Expr)) {
         f(self);

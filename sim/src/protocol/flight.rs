@@ -187,9 +187,8 @@ impl World<'_> {
         }
         for (i, &(bar, count)) in f.arrives.iter().enumerate() {
             // Two arrivals of one phase were under way, and this one came too late for it: their order decides.
-            let late = f.phases.get(i).is_some_and(|meant| *meant != self.mbars[bar as usize].phase);
-            if late && self.phases_matter[self.mbar_decl(bar) as usize] {
-                self.unordered.get_or_insert((f.agent, f.pc, On::Mbar(bar)));
+            if f.phases.get(i).is_some_and(|meant| *meant != self.mbars[bar as usize].phase) {
+                self.may_be_counted_elsewhere(f.agent, f.pc, bar);
             }
             if let Some(epoch) = f.epoch {
                 let phase = self.mbars[bar as usize].phase;

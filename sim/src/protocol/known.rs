@@ -46,13 +46,18 @@ impl World<'_> {
         back > 0 && !last.unsure && last.by.iter().all(|e| self.rows.reached(row, e.comp) >= e.clock)
     }
 
-    /// An arrival belongs to one phase in every schedule if its agent knows that the phase before is complete. Which one need
-    /// not be known where nothing hangs on it.
+    /// An arrival belongs to one phase in every schedule if its agent knows that the phase before is complete.
     pub(super) fn arrives_in_order(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         let phase = self.mbars[ix as usize].phase;
-        let matters = || self.phases_matter[self.mbar_decl(ix) as usize];
-        if self.unordered.is_none() && !self.knows_phases(a, ix, phase as i64) && matters() {
-            self.unordered = Some((a, pc, On::Mbar(ix)));
+        if self.unordered.is_none() && !self.knows_phases(a, ix, phase as i64) {
+            self.may_be_counted_elsewhere(a, pc, ix);
+        }
+    }
+
+    /// Another schedule can count this arrival in another phase, which is of no matter where nothing hangs on it.
+    pub(super) fn may_be_counted_elsewhere(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
+        if self.phases_matter[self.mbar_decl(ix) as usize] {
+            self.unordered.get_or_insert((a, pc, On::Mbar(ix)));
         }
     }
 }

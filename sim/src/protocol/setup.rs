@@ -88,10 +88,9 @@ pub fn elected_code(prog: &Program) -> Vec<bool> {
 
 /// Whether anything hangs on the phase in which an arrival on a barrier is counted, by declaration. Nothing does where nobody
 /// waits for the barrier, no bytes are counted on it, and all arrive as many at a time, by which its count can be divided, so
-/// that no phase gets too many.
-pub(super) fn phases_matter(prog: &Program) -> Vec<bool> {
-    let (mut list, elected) = (vec![false; prog.mbars.len()], elected_code(prog));
-    let mut times: Vec<Option<i64>> = vec![None; prog.mbars.len()];
+/// that no phase gets too many. `elected` is [`elected_code`].
+pub(super) fn phases_matter(prog: &Program, elected: &[bool]) -> Vec<bool> {
+    let (mut list, mut times) = (vec![false; prog.mbars.len()], vec![None; prog.mbars.len()]);
     for (i, elected) in prog.code.iter().zip(elected) {
         let Instr::Op { op, .. } = i else { continue };
         let mut counts = |bar: &BarRef, n: i64| {
@@ -100,7 +99,7 @@ pub(super) fn phases_matter(prog: &Program) -> Vec<bool> {
             list[bar] |= n != first || n <= 0 || prog.mbars[bar].count as i64 % n != 0;
         };
         match op {
-            Op::Arrive { bar, per, count: Expr::Const(n), expect: None, .. } if elected || *per != Per::Thread => {
+            Op::Arrive { bar, per, count: Expr::Const(n), expect: None, .. } if *elected || *per != Per::Thread => {
                 counts(bar, *n);
             }
             Op::CommitUmma(bars) => bars.iter().for_each(|bar| counts(bar, 1)),

@@ -234,6 +234,7 @@ impl<'p> World<'p> {
         let (layouts, pieces) = layouts(prog);
         let wgmma = asked(rules.fences.wgmma != Level::Off, setup::uses_wgmma);
         let (m, nn, z) = prog.grid.at(cluster);
+        let elected = elected_code(prog);
         World {
             prog,
             rules,
@@ -274,9 +275,9 @@ impl<'p> World<'p> {
             tensor_fences,
             unfenced: vec![Touched::Other; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
-            elected_at: elected_code(prog).into(),
+            phases_matter: setup::phases_matter(prog, &elected).into(),
+            elected_at: elected.into(),
             written: written(prog).into(),
-            phases_matter: setup::phases_matter(prog).into(),
             reads: (0, 0),
             accesses: None,
             judged: None,
