@@ -147,9 +147,9 @@ pub trait Device {
 
 /// Records of single kernels: the case, and its rows.
 const TRACES: [(&str, &str); 3] = [
-    ("test.cp_async_wgmma.64x256x3", include_str!("../data/h200_trace.test.cp_async_wgmma.64x256x3.csv")),
+    ("test.cp_async_wgmma.b", include_str!("../data/h200_trace.test.cp_async_wgmma.b.csv")),
     ("test.tma_wgmma.b", include_str!("../data/h200_trace.test.tma_wgmma.b.csv")),
-    ("test.pingpong.a", include_str!("../data/h200_trace.test.pingpong.a.csv")),
+    ("test.smem_double_buffer.b", include_str!("../data/h200_trace.test.smem_double_buffer.b.csv")),
 ];
 
 /// What was measured on one H200, replayed.

@@ -9,7 +9,7 @@
 
 struct Wait {  // one thread that waits past the deadline
     u32 phase;  // twice the operation's number and 2, and the parity; 0: nobody
-    u32 cta, thread_bar, when;
+    u32 cta, thread_bar, when;  // `when` it began to
 };
 constexpr u32 LATE = 4096;  // threads that can say so
 struct Report {  // in host memory: it outlives the fault
@@ -26,8 +26,7 @@ struct Common {
     u32* sink;        // [cta][thread][2]: what was read and not used otherwise
     float* sums;      // [cta][thread][SUMS]: accumulators that nobody stores
     u64* times;       // [cta][4]: clock and nanoseconds at the begin and the end
-    u64 deadline_ns;
-    u32 deadline_ms;
+    u32 deadline_ns;
     u32 seed, trace_ctas;
     // Of the reference of a kernel in tensor memory: its pass, what the passes before noted [cta][room], and how many [cta].
     u32 pass, room;

@@ -2,6 +2,7 @@
 // ---- the harness: inputs, the reference, runs, what came out; the same for CUDA and HIP ---------------------------
 // usage: x [--runs N] [--deadline MS] [--time N] [--cold] [--real] [--trace FILE] [--ctas FILE] [--no-reference]
 //   --runs N      N runs held against the reference; all but the first with random delays where built with -DWL_DELAY
+//   --deadline MS how long a wait may take; 200 unless told, 4,000 at most
 //   --time N      N timed runs, with nothing checked
 //   --cold        with --time: caches are filled with something else before each run
 //   --real        inputs between -1 and 1 and not small whole numbers, for timing
@@ -80,6 +81,7 @@ static int run(int argc, char** argv) {
         else if (s == "--no-reference") with_reference = false;
         else return fprintf(stderr, "unknown argument %s\n", argv[i]), 2;
     }
+    if (!(deadline_ms > 0 && deadline_ms <= 4000)) return fprintf(stderr, "--deadline: above 0 and at most 4,000 ms\n"), 2;
     Report* report;
     WL_CHECK(GPU(HostAlloc)((void**)&report, sizeof(Report), GPU(HostAllocMapped)));
     memset(report, 0, sizeof(Report));
@@ -95,8 +97,7 @@ static int run(int argc, char** argv) {
     size_t sinks = (size_t)CTAS * THREADS * 2 * 4, sums = std::max<size_t>((size_t)CTAS * THREADS * SUMS * 4, 4);
     Common common{}, refcommon;
     common.report = report;
-    common.deadline_ns = (u64)(deadline_ms * 1e6);
-    common.deadline_ms = std::max(1u, (u32)deadline_ms);
+    common.deadline_ns = (u32)(deadline_ms * 1e6);
     common.trace_ctas = 0;
     WL_CHECK(places_for(&common.where, (size_t)CTAS * WARPS * 4));
     WL_CHECK(GPU(Malloc)(&common.times, (size_t)CTAS * 32));

@@ -158,6 +158,7 @@ pub const KEYS: &[Key] = &[
     key("memory.cp_async_extra", "cycles", "latency of a cp.async beyond that of a global load"),
     key("memory.l2_far_latency", "cycles", "the same from the far partition"),
     key("memory.l2_bytes", "bytes", "second-level cache, all of it"),
+    key("memory.l2_kept", "fraction", "share of the second-level cache in which data that was read is found again"),
     key(
         "memory.l2_domains",
         "domains",

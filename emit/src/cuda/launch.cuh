@@ -103,10 +103,10 @@ static cudaError_t start(const Maps& maps, const Globals& g, const Common& commo
 // The reference, pass by pass. How much is noted is known when it was: where there was no room for all, again with more.
 static void refer(const Globals& g, Common& common) {
     std::vector<u32> n(CTAS);
+    WL_CHECK(cudaMalloc(&common.noted, CTAS * 4));
     for (common.room = 256, common.pass = 0; common.pass < PASSES; common.pass++) {
         if (common.pass == 0) {
             WL_CHECK(cudaMalloc(&common.notes, (size_t)CTAS * common.room * sizeof(Note)));
-            WL_CHECK(cudaMalloc(&common.noted, CTAS * 4));
             WL_CHECK(cudaMemset(common.noted, 0, CTAS * 4));
         }
         reference<<<CTAS, WARPS * LANES>>>(g, common);
@@ -124,7 +124,7 @@ static void refer(const Globals& g, const Common& common) { reference<<<CTAS, WA
 static cudaError_t places_for(u32** p, size_t bytes) { return cudaMalloc(p, bytes); }
 static void places(Report*, const Common&) {}
 [[maybe_unused]] static void watch(Report* report, const Common& common, cudaStream_t other) {
-    watchdog<<<1, 1, 0, other>>>(report, common.where, CTAS * WARPS, common.deadline_ns * 3);
+    watchdog<<<1, 1, 0, other>>>(report, common.where, CTAS * WARPS, common.deadline_ns * 3ull);
 }
 
 }  // namespace wl

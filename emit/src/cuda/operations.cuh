@@ -1,4 +1,4 @@
-// ---- addresses, other CTAs ------------------------------------------------------------------------------
+// ---- addresses, other CTAs -----------------------------------------------------------------------------------------
 
 __device__ __forceinline__ u32 smem(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 // The same place in another CTA of the cluster.
@@ -160,33 +160,34 @@ __device__ __forceinline__ void arrive_expect_remote(u32 bar, u32 bytes) {
 __device__ __forceinline__ void expect_remote(u32 bar, u32 bytes) {
     asm volatile("mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 }
-// Looks, and sleeps up to a millisecond (1,000,000 ns) until the phase with this parity is complete.
+// Looks, and may sleep a while, until the phase with this parity is complete. With a time to sleep ptxas adds a `nanosleep` and a second look.
 template <bool CLUSTER>
 __device__ __forceinline__ bool try_wait(u32 bar, u32 parity) {
     u32 done;
     if (CLUSTER)
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2, 1000000; selp.u32 %0, 1, 0, p; }"
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
                      : "=r"(done) : "r"(bar), "r"(parity) : "memory");
     else
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2, 1000000; selp.u32 %0, 1, 0, p; }"
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
                      : "=r"(done) : "r"(bar), "r"(parity) : "memory");
     return done;
 }
-// At the deadline says who waits, 2 ms later faults. Stores under a predicate, no branch and no `trap`: another way out of the loop has the
-// compiler gather the warp after each wait, and each wait carry this code; kernels took up to 10 % longer (docs/validation.md#since).
-__device__ __forceinline__ void late(const Agent& a, u32 tries, u32 pc, u32 bar, u32 parity) {
+// Past the deadline says who waits, 2 ms later faults. `since`: when the first try failed, 0 before. Stores under a predicate, no branch and
+// no `trap`: another way out of the loop has the compiler gather the warp after each wait, and each wait carry this code; kernels took up
+// to 10 % longer (docs/validation.md#waits).
+__device__ __forceinline__ void late(const Agent& a, u32& since, u32 pc, u32 bar, u32 parity) {
     Wait* w = a.common.report->waits + (a.cta * blockDim.x + threadIdx.x) % LATE;
-    asm volatile("{ .reg .pred q; .reg .u32 t; setp.eq.u32 q, %0, %1; @q mov.u32 t, %%globaltimer_lo;"
-                 " @q st.volatile.global.v4.u32 [%2], {%3, %4, %5, t};"
-                 " add.u32 t, %1, 2; setp.eq.u32 q, %0, t; @q st.volatile.global.u32 [%6], t; }"
-                 ::"r"(tries), "r"(a.common.deadline_ms), "l"(w), "r"(pc * 2 + 2 + parity), "r"(a.cta),
-                   "r"(bar << 16 | threadIdx.x), "l"(0ull) : "memory");
+    asm volatile("{ .reg .pred q; .reg .u32 t, end; mov.u32 t, %%globaltimer_lo; setp.eq.u32 q, %0, 0; @q sub.u32 %0, t, 1; sub.u32 t, t, %0;"
+                 " setp.gt.u32 q, t, %1; @q st.volatile.global.v4.u32 [%2], {%3, %4, %5, %0};"
+                 " add.u32 end, %1, 2000000; setp.gt.u32 q, t, end; @q st.volatile.global.u32 [%6], t; }"
+                 : "+r"(since) : "r"(a.common.deadline_ns), "l"(w), "r"(pc * 2 + 2 + parity), "r"(a.cta),
+                 "r"(bar << 16 | threadIdx.x), "l"(0ull) : "memory");
 }
-// Waits for the phase with this parity, until the deadline: a try is given up after a millisecond.
+// Waits for the phase with this parity, until the deadline.
 template <bool CLUSTER>
 __device__ __forceinline__ void wait(const Agent& a, u32 pc, u32 bar, u32 index, int phase) {
-    u32 parity = phase & 1, tries = 0;
-    while (!try_wait<CLUSTER>(bar, parity)) late(a, ++tries, pc, index, parity);
+    u32 parity = phase & 1, since = 0;
+    while (!try_wait<CLUSTER>(bar, parity)) late(a, since, pc, index, parity);
 }
 #endif
 
@@ -249,20 +250,22 @@ __device__ __forceinline__ void frag_b_fp4(u32 slot, int row, int col, int lane,
     }
 }
 
-// A matrix descriptor for wgmma: address, byte offsets and swizzle (PTX ISA, matrix descriptor).
-__device__ __forceinline__ u64 matrix(u32 addr, u32 lead, u32 stride, int swizzle) {
-    u64 layout = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
-    return (u64)((addr & 0x3ffff) >> 4) | (u64)(lead >> 4) << 16 | (u64)(stride >> 4) << 32 | layout << 62;
+// A matrix descriptor for wgmma: address, byte offsets and swizzle (PTX ISA, matrix descriptor). Of one slot the descriptors differ by
+// `at`, multiples of 16 that carry into nothing: made from the address of each, they took longer to issue than the products do.
+__device__ __forceinline__ u64 matrix(u32 slot, u32 at, u32 lead, u32 stride, int swizzle) {
+    u32 layout = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
+    u32 low = ((slot & 0x3ffff) >> 4 | lead >> 4 << 16) + (at >> 4), high = stride >> 4 | layout << 30;
+    return (u64)high << 32 | low;
 }
 // Rows from `row`, k-bytes from `b`, where K is contiguous: groups of eight rows are eight atoms apart.
 template <class B>
 __device__ __forceinline__ u64 matrix_k(u32 slot, int row, int b) {
-    return matrix(slot + b / B::panel * B::panel_bytes + row * B::panel + b % B::panel, 16, 8 * B::panel, B::swizzle);
+    return matrix(slot, b / B::panel * B::panel_bytes + row * B::panel + b % B::panel, 16, 8 * B::panel, B::swizzle);
 }
 // Columns from byte `b`, k-rows from `row`, where M or N is contiguous.
 template <class B>
 __device__ __forceinline__ u64 matrix_mn(u32 slot, int row, int b) {
-    return matrix(slot + b / B::panel * B::panel_bytes + row * B::panel, B::panel_bytes, 8 * B::panel, B::swizzle);
+    return matrix(slot, b / B::panel * B::panel_bytes + row * B::panel, B::panel_bytes, 8 * B::panel, B::swizzle);
 }
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

@@ -67,7 +67,9 @@ pub(super) struct Caches {
 impl Caches {
     /// The caches of a machine, empty, for clusters of some size.
     pub(super) fn new(m: &Machine, cluster: i64) -> Result<Self, MissingParam> {
-        let all = m.need("memory.l2_bytes", "device fidelity")?;
+        // Without a measurement all of it holds data.
+        let kept = m.get("memory.l2_kept").unwrap_or(1.0);
+        let all = m.need("memory.l2_bytes", "device fidelity")? * kept;
         let domains = m.need("memory.l2_domains", "device fidelity")?.max(1.0) as usize;
         let halves = domains == 1 && m.get("memory.l2_far_latency").is_some();
         let n = if halves { 2 } else { domains };
