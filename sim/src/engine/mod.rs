@@ -4,7 +4,7 @@
 //!   queue ──event──▶ agent goes on ──step──▶ protocol::World     (what it means)
 //!     ▲                  │                        │
 //!     │                  ▼                        ▼ touched
-//!     └── wake ◀── timing (servers, latencies) ◀──┘              (how long it takes)
+//!     └── wake ◀── timing (servers, latencies) ◀──┘              (how long it takes; movement, products)
 //!                        │
 //!                        ▼
 //!                     ledger: every tick of every agent is work or one stall; spans of the timeline
@@ -22,7 +22,9 @@ pub mod graph;
 mod hang;
 mod lags;
 mod ledger;
+mod movement;
 mod occupancy;
+mod products;
 mod queue;
 mod record;
 mod repeat;

@@ -1,14 +1,13 @@
-//! Slots, their pieces, and who may touch them when.
+//! Slots, their pieces, and which of them a place covers. Who may touch them when: `races`.
 //!
 //! A slot is a partition into pieces, the coarsest that every access of the kernel respects. Each piece knows which tile
 //! it holds (its version) and its accesses; a footprint is a slot and a set of pieces.
 
 use crate::code::Code;
 use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Sel, TileRef};
-use crate::report::FindingKind;
 
 use super::AgentId;
-use super::order::{Access, Epoch, RowId, Trace};
+use super::order::Trace;
 use super::world::{Fault, World};
 
 /// Which tile a piece holds.
@@ -239,14 +238,6 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Whether nothing has written a piece of a ring of slots that the kernel does write. What no statement writes, and an
-    /// object of one slot, may hold an input.
-    fn unwritten(&self, obj: ObjId, piece: usize) -> bool {
-        let trace = &self.pieces[piece].trace;
-        let ring = self.written[obj as usize] && self.prog.objects[obj as usize].slots > 1;
-        ring && trace.write.is_none() && trace.over.is_empty()
-    }
-
     fn wanted(&self, a: AgentId, t: &TileRef, f: &Foot) -> Result<TileKey, Fault> {
         let o = &self.prog.objects[t.obj as usize];
         let mut at = [0; 2];
@@ -262,85 +253,6 @@ impl World<'_> {
         Ok(TileKey { obj: t.obj, at, shift: Foot { rows, cols, ..*f }.shift_to(f) })
     }
 
-    fn log(&mut self, piece: usize, write: bool) {
-        if let Some(list) = &mut self.accesses {
-            list.push((piece as u32, write));
-        }
-    }
-
-    /// Checks a read against what is unordered with it, and remembers it. `row` is what happened before it.
-    pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access) {
-        for p in self.each_piece(a, f) {
-            self.log(p, false);
-            if self.unwritten(f.obj, p) {
-                let message = format!("reads {}, which nothing has written", self.foot_name(f));
-                self.find(Code::Unwritten, a, x.pc, message, None);
-            }
-            if let Some(w) = self.pieces[p].trace.write {
-                if !self.before(row, &w, &x) {
-                    self.race(FindingKind::Raw, a, f, x.pc, (w, row));
-                } else {
-                    self.fenced_read(a, row, f, &w, &x);
-                }
-            }
-            for i in 0..self.pieces[p].trace.over.len() {
-                let (_, w) = self.pieces[p].trace.over[i];
-                if !self.before(row, &w, &x) {
-                    self.race(FindingKind::Raw, a, f, x.pc, (w, row));
-                }
-            }
-            self.pieces[p].trace.read(x);
-            self.touch_register(p, &x);
-        }
-    }
-
-    /// Checks a write likewise, and puts `holds` into the pieces.
-    pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access, holds: Option<TileKey>) {
-        for p in self.each_piece(a, f) {
-            self.log(p, true);
-            self.conflicts(a, row, f, p, &x, f.obj);
-            self.pieces[p].trace.wrote(x);
-            self.touch_register(p, &x);
-            self.pieces[p].holds = holds;
-        }
-        for (g, p) in self.aliased(f) {
-            self.log(p, true);
-            self.conflicts(a, row, &g, p, &x, f.obj);
-            self.pieces[p].trace.overwritten(f.obj, x);
-            self.pieces[p].holds = None;
-        }
-    }
-
-    /// Checks a write by object `by` against all accesses of a piece that it is not part of.
-    fn conflicts(&mut self, a: AgentId, row: RowId, f: &Foot, p: usize, x: &Access, by: ObjId) {
-        for i in 0..self.pieces[p].trace.over.len() {
-            let (obj, w) = self.pieces[p].trace.over[i];
-            if obj != by && !self.before(row, &w, x) {
-                self.race(FindingKind::Waw, a, f, x.pc, (w, row));
-            }
-        }
-        if let Some(w) = self.pieces[p].trace.write {
-            if self.before(row, &w, x) {
-                self.fenced_write(a, row, f, &w, x);
-            } else {
-                self.race(FindingKind::Waw, a, f, x.pc, (w, row));
-            }
-        }
-        for i in 0..self.pieces[p].trace.reads.len() {
-            let r = self.pieces[p].trace.reads[i];
-            if self.before(row, &r, x) {
-                self.fenced_write(a, row, f, &r, x);
-            } else {
-                self.race(FindingKind::War, a, f, x.pc, (r, row));
-            }
-        }
-    }
-
-    /// Whether an earlier access is ordered before `x`, which knows `row`.
-    fn before(&self, row: RowId, earlier: &Access, x: &Access) -> bool {
-        (earlier.in_order && x.in_order && earlier.epoch.comp == x.epoch.comp) || self.rows.has(row, earlier.epoch)
-    }
-
     /// The pieces of other objects that share a footprint's storage.
     pub(super) fn aliased(&self, f: &Foot) -> Vec<(Foot, usize)> {
         let l = &self.layouts[f.obj as usize];
@@ -353,44 +265,6 @@ impl World<'_> {
             list.extend(self.each_piece(0, &g).map(|p| (g, p)));
         }
         list
-    }
-
-    fn race(&mut self, kind: FindingKind, a: AgentId, f: &Foot, pc: u32, (other, row): (Access, RowId)) {
-        let place = self.foot_name(f);
-        let far = self.info[other.agent as usize].cta != self.info[a as usize].cta;
-        let class = self.prog.objects[f.obj as usize].class;
-        let (code, message, part) = match kind {
-            // Later in time, and yet not ordered.
-            _ if far && self.rows.reached(row, other.epoch.comp) >= other.epoch.clock => {
-                let message = format!(
-                    "what another CTA did to {place} is not visible here: only an arrival of CTA scope, or a copy, comes in between; `cluster` scope is needed"
-                );
-                (Code::Scope, message, "by the other CTA")
-            }
-            FindingKind::Raw => (
-                by_class(class, [Code::RawShared, Code::RawRegister, Code::RawTensor]),
-                format!("reads {place}; nothing orders it after the write"),
-                "the write",
-            ),
-            FindingKind::War => (
-                by_class(class, [Code::WarShared, Code::WarRegister, Code::WarTensor]),
-                format!("overwrites {place}; nothing orders it after the read"),
-                "the read",
-            ),
-            _ => (
-                by_class(class, [Code::WawShared, Code::WawRegister, Code::WawTensor]),
-                format!("writes {place}; nothing orders it after the other write"),
-                "the other write",
-            ),
-        };
-        self.find(code, a, pc, message, Some((other.pc, part.to_string())));
-    }
-
-    /// An access by the agent itself, at its own clock.
-    pub(super) fn own_access(&self, a: AgentId, pc: u32) -> Access {
-        let comp = a;
-        let epoch = Epoch { comp, clock: self.rows.clock(self.agent_row(a), comp) };
-        Access { epoch, pc, agent: a, generic: true, in_order: true }
     }
 
     /// Reads a constant or environment-free expression's name for messages.
@@ -428,15 +302,6 @@ impl World<'_> {
             Class::Mailbox => format!("{} version {}", o.name, k.at[0]),
             _ => format!("{}({}){part}", o.name, k.at[0]),
         }
-    }
-}
-
-/// The code for shared memory (mailboxes are words of it), registers, tensor memory.
-fn by_class(class: Class, [shared, register, tensor]: [Code; 3]) -> Code {
-    match class {
-        Class::Reg => register,
-        Class::Tmem => tensor,
-        Class::Shared | Class::Mailbox | Class::Global => shared,
     }
 }
 

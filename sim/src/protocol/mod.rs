@@ -12,7 +12,7 @@
 //!                             │  meets       CTA, named, warp, cluster barriers       (meet.rs)
 //!                             │  streams     groups and counters, in order            (stream.rs)
 //!                             │  memory      which tile version each piece holds      (memory.rs)
-//!                             └─ order       happens-before; races show here          (order.rs)
+//!                             └─ order       happens-before; races show here          (order.rs, races.rs)
 //! ```
 //!
 //! Asynchronous operations complete by one of three mechanisms, and every wait is a wait on one of them: an ordered
@@ -38,6 +38,7 @@ mod needs;
 mod order;
 mod parts;
 mod perform;
+mod races;
 mod regs;
 mod setup;
 mod shift;

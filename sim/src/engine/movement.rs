@@ -1,0 +1,229 @@
+//! How long copies take: to and from shared memory, registers, tensor memory, the caches and memory behind them.
+
+use crate::ir::{Class, How, Op};
+use crate::protocol::MoveDid;
+use crate::timeline::Stall;
+
+use super::device::Level;
+use super::server::Core;
+use super::timing::{Charge, Load, Seat, Source, Timing, ticks};
+
+/// When a load's data has passed shared memory's port; nothing waits where it does not pass there.
+fn through_port(core: &mut Core, at: u64, port: u64) -> u64 {
+    if port == 0 { at } else { core.shared.serve(at, port).1 }
+}
+
+impl Timing<'_> {
+    /// Time on the path from L2 and DRAM: when the last byte is there.
+    fn fetch(&self, core: &mut Core, at: u64, (bytes, lines): (f64, f64), from: Source) -> u64 {
+        let c = &self.costs;
+        let (_, port) = core.l2.serve(at, ticks(lines * c.l2_byte));
+        let (_, slices) = core.slices.serve(at, ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte));
+        let (_, dram) = core.dram.serve(at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
+        port.max(slices).max(dram)
+    }
+
+    /// Bytes of a copy, and those of the lines they are in.
+    fn lines(&self, m: &MoveDid, obj: u16) -> (f64, f64) {
+        let (bytes, rows) = (m.global_bytes as f64, m.chip_rows.max(1) as f64);
+        let line = self.costs.line;
+        if line == 0.0 || bytes == 0.0 {
+            return (bytes, bytes);
+        }
+        let wide = bytes / rows;
+        // Rows that do not all start with a line reach into one more, but for the last sector's length.
+        let o = &self.prog.objects[obj as usize];
+        let aligned = (o.bytes_of(o.cols) as f64) % line == 0.0;
+        let lines = if aligned { (wide / line).ceil() } else { wide / line + 0.75 };
+        (bytes, rows * lines * line)
+    }
+
+    /// Ticks that a load's data takes shared memory's port on its way to registers: one line at a time, however little of it is
+    /// asked for. None where it does not pass there.
+    fn load_port(&self, m: &MoveDid, obj: u16) -> f64 {
+        let c = &self.costs;
+        if c.line == 0.0 || c.load_line == 0.0 { 0.0 } else { self.lines(m, obj).1 / c.line * c.load_line }
+    }
+
+    /// Where a copy's bytes come from.
+    fn source(&self, m: &MoveDid, obj: u16, wave: u32) -> Source {
+        let c = &self.costs;
+        let part = |x: f64| (x * 65536.0) as u64;
+        let Some(w) = self.memory.as_ref().and_then(|d| d.waves.get(wave as usize)) else {
+            let miss = self.misses[obj as usize];
+            let extra = ticks(miss * (c.dram_latency - c.l2_latency).max(0.0));
+            return Source { dram: part(miss), looked: 0, extra };
+        };
+        // In a wave that leaves cores idle the others have more each.
+        let share = (w.units * self.prog.cluster as i64) as f64 / c.sharers as f64;
+        let shares = w.shares[obj as usize];
+        let level = m.tile.map_or(Level::Near, |t| w.level(obj, t.at));
+        let extra = ticks(match level {
+            Level::Near => 0.0,
+            Level::Far => c.far_extra,
+            Level::Last => c.last_extra,
+            Level::Dram => c.dram_extra,
+        });
+        Source { dram: part(shares.dram * share), looked: part(shares.looked * share), extra }
+    }
+
+    pub(super) fn movement(&self, op: &Op, m: &MoveDid, now: u64, seat: Seat, core: &mut Core) -> Charge {
+        let Op::Move { src, dst, .. } = op else { return Charge::default() };
+        let c = &self.costs;
+        let lanes = c.warp_size.max(1) as u64;
+        let per = (c.bytes_per_lane.max(1) as u64 * lanes) as f64;
+        let from = self.source(m, src.obj, seat.wave);
+        let issue = |core: &mut Core, at: u64, n: f64, each: f64| self.issue(core, seat, at, (n, each));
+        match m.how {
+            How::Load => {
+                let n = (m.global_bytes as f64 / per).ceil().max(1.0);
+                let batch = m.batch.map_or(n as u32, |b| b.clamp(1, n as u32));
+                let load = Load {
+                    left: n as u32,
+                    batch,
+                    bytes: (m.global_bytes as f64 / n * 256.0) as u64,
+                    source: from,
+                    elements: if m.dequant { (m.elements as f64 / n) as u64 } else { 0 },
+                    chip: (m.chip_bytes as f64 / n * 256.0) as u64,
+                    port: ticks(self.load_port(m, src.obj) / n),
+                    flying: 0,
+                };
+                Charge { start: now, end: now, load: Some(load), ..Charge::default() }
+            }
+            How::Ldg | How::CpAsync | How::LdsDma => {
+                let each = if m.how == How::CpAsync { c.issue_cp } else { c.issue_load };
+                let wide = if m.how == How::LdsDma { c.dma_bytes_per_lane.max(1) as f64 * lanes as f64 } else { per };
+                let n = (m.global_bytes as f64 / wide).ceil().max(1.0);
+                let (start, end) = issue(core, now, n, each);
+                // Requests leave one by one while the instructions issue. A copy's lines are looked up in order with what is
+                // read from shared memory; a load's take the port itself.
+                let port = ticks(self.load_port(m, src.obj));
+                if m.how == How::CpAsync {
+                    core.front.serve(start, port);
+                }
+                let port = if m.how == How::Ldg { port } else { 0 };
+                let there = self.fetch(core, start, self.lines(m, src.obj), from).max(end);
+                let there = there.max(through_port(core, start, port));
+                let extra = if m.how == How::CpAsync { c.cp_extra } else { 0.0 };
+                let land = there + ticks(c.l2_latency + extra) + from.extra;
+                Charge {
+                    start,
+                    queued: Some(Stall::Issue),
+                    end,
+                    lands: [land, land],
+                    engine: Some((start, land)),
+                    ..Charge::default()
+                }
+            }
+            How::Lds | How::Sts => {
+                let n = (m.chip_bytes as f64 / per).ceil().max(1.0);
+                let each = if m.how == How::Lds { c.issue_lds } else { c.issue_sts };
+                let shared = if m.how == How::Lds { src } else { dst };
+                // Rows are stored as they come; it is reading fragments across rows that meets in the banks.
+                let ways = if m.how == How::Lds { self.conflict(shared.obj) } else { 1.0 };
+                let ready = now.max(if m.how == How::Sts { seat.matrix_ready } else { 0 });
+                let (start, issued) = issue(core, ready, n, each);
+                let unpacked = if m.dequant { self.unpack(core, seat, issued, m.elements as f64) } else { issued };
+                // Behind the copies that were issued before; an instruction passes there as a line of theirs does.
+                let at = if c.load_line > 0.0 { core.front.serve(start, ticks(n * c.load_line)).0 } else { start };
+                let (_, port) = core.shared.serve(at, ticks(m.chip_bytes as f64 * c.shared_byte * ways));
+                // A store goes on when the port has taken it; a load's data comes a latency later.
+                let end = if m.how == How::Sts { unpacked.max(port) } else { issued };
+                let land = port.max(issued) + ticks(c.shared_latency);
+                Charge { start, queued: Some(Stall::Issue), end, lands: [land, land], ..Charge::default() }
+            }
+            How::Store => {
+                let n = (m.global_bytes as f64 / per).ceil().max(1.0);
+                let ready = now.max(seat.matrix_ready);
+                let (start, issued) = issue(core, ready, n, c.issue_store);
+                let (_, port) = core.l2.serve(start, ticks(m.global_bytes as f64 * c.store_byte));
+                core.dram.serve(start, ticks(m.global_bytes as f64 * c.dram_byte));
+                let queued = if ready > now { Stall::Tensor } else { Stall::Issue };
+                let end = issued.max(port);
+                Charge { start, queued: Some(queued), end, lands: [end, end], ..Charge::default() }
+            }
+            How::TmaLoad => {
+                let (start, end) = issue(core, now, 1.0, c.issue_tma);
+                // Rows of at most 128 bytes, one after the other.
+                let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
+                let rows = m.chip_rows as f64 * row.max(1.0);
+                // The latency is counted from the start of the issue.
+                // One box for each stretch of a row that the swizzle spans, one after the other.
+                let span = self.prog.objects[dst.obj as usize].swizzle as f64;
+                let wide = m.chip_bytes as f64 / m.chip_rows.max(1) as f64;
+                let boxes = if span > 0.0 { (wide / span).ceil().max(1.0) } else { 1.0 };
+                let (begun, taken) = core.boxes.serve(start, ticks(boxes * c.tma_request));
+                let (_, written) = core.copy.serve(begun, ticks(rows * c.tma_row));
+                let written = written.max(taken);
+                let there = self.fetch(core, start, self.lines(m, src.obj), from).max(written);
+                let land = there + ticks(c.tma_latency) + from.extra;
+                Charge {
+                    start,
+                    queued: Some(Stall::Issue),
+                    end,
+                    lands: [land, land],
+                    engine: Some((begun, land)),
+                    ..Charge::default()
+                }
+            }
+            How::TmaStore => {
+                let (start, end) = issue(core, now, 1.0, c.issue_tma);
+                let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
+                let (begun, read) = core.copy.serve(end, ticks(m.chip_rows as f64 * row.max(1.0) * c.tma_row));
+                let (_, port) = core.l2.serve(read, ticks(m.global_bytes as f64 * c.l2_byte));
+                core.dram.serve(read, ticks(m.global_bytes as f64 * c.dram_byte));
+                let land = port + ticks(c.tma_store_latency);
+                Charge {
+                    start,
+                    queued: Some(Stall::Issue),
+                    end,
+                    lands: [read, land],
+                    engine: Some((begun, land)),
+                    ..Charge::default()
+                }
+            }
+            How::TmemLd | How::TmemSt => {
+                let (start, issued) = issue(core, now.max(seat.matrix_ready), 1.0, c.issue_sync);
+                let (_, moved) = core.tmem.serve(start, ticks(m.chip_bytes as f64 * c.tmem_byte));
+                let land = moved.max(issued) + ticks(c.tmem_latency);
+                Charge { start, queued: Some(Stall::Issue), end: issued, lands: [land, land], ..Charge::default() }
+            }
+        }
+    }
+
+    /// Starts the next batch of a synchronous load: issued at `.1`, its data there at `.2`.
+    pub(super) fn load_batch(&self, load: &mut Load, now: u64, seat: Seat, core: &mut Core) -> (u64, u64, u64) {
+        let c = &self.costs;
+        let n = load.batch.min(load.left);
+        let (start, issued) = self.issue(core, seat, now, (n as f64, c.issue_load));
+        let bytes = load.bytes as f64 / 256.0 * n as f64;
+        let from = load.source;
+        let there = self.fetch(core, start, (bytes, bytes), from).max(issued);
+        let there = there.max(through_port(core, start, load.port * n as u64)) + ticks(c.l2_latency) + from.extra;
+        load.left -= n;
+        load.flying = n;
+        (start, issued, there)
+    }
+
+    /// Stores the batch whose data has come: started, done.
+    pub(super) fn load_store(&self, load: &mut Load, now: u64, seat: Seat, core: &mut Core) -> (u64, u64) {
+        let c = &self.costs;
+        let n = load.flying as f64;
+        load.flying = 0;
+        let unpacked = if load.elements > 0 { self.unpack(core, seat, now, load.elements as f64 * n) } else { now };
+        let (_, issued) = self.issue(core, seat, unpacked, (n, c.issue_sts));
+        let (_, port) = core.shared.serve(unpacked, ticks(load.chip as f64 / 256.0 * n * c.shared_byte));
+        (now, issued.max(port))
+    }
+
+    fn unpack(&self, core: &mut Core, seat: Seat, at: u64, elements: f64) -> u64 {
+        let c = &self.costs;
+        self.compute(core, seat, at, elements * c.dequant_ops, c.int).1
+    }
+
+    /// Bank conflicts of a tile that is not swizzled.
+    fn conflict(&self, obj: u16) -> f64 {
+        let o = &self.prog.objects[obj as usize];
+        if o.class == Class::Shared && o.swizzle == 0 { self.costs.conflict } else { 1.0 }
+    }
+}

@@ -1,0 +1,113 @@
+//! How long products and vector arithmetic take.
+
+use crate::ir::{MmaKind, Op};
+use crate::protocol::MmaDid;
+use crate::timeline::{Stall, TICKS};
+
+use super::server::Core;
+use super::timing::{Charge, Seat, Timing, ticks};
+
+impl Timing<'_> {
+    /// So many operations of one lane, at a rate of the core, of which a scheduler has its share.
+    pub(super) fn compute(&self, core: &mut Core, seat: Seat, at: u64, lane_ops: f64, each: f64) -> (u64, u64) {
+        let c = &self.costs;
+        core.matrix[seat.scheduler].hold(at, ticks(lane_ops / c.warp_size.max(1) as f64 * c.beside));
+        core.vector[seat.scheduler].serve(at, ticks(lane_ops * each * c.schedulers as f64))
+    }
+
+    pub(super) fn vector(&self, op: &Op, count: i64, now: u64, seat: Seat, core: &mut Core) -> Charge {
+        let Op::Alu { unit, reads, .. } = op else { return Charge::default() };
+        let c = &self.costs;
+        let rate = match unit.as_str() {
+            "exp" => c.exp,
+            "int" => c.int,
+            _ => c.fma,
+        };
+        let ready = if reads.is_empty() { now } else { now.max(seat.matrix_ready) };
+        let (start, end) = self.compute(core, seat, ready, count as f64, rate);
+        let queued = if ready > now { Stall::Tensor } else { Stall::Alu };
+        Charge { start, queued: Some(queued), end, ..Charge::default() }
+    }
+
+    pub(super) fn matrix(&self, m: &MmaDid, now: u64, seat: Seat, core: &mut Core, peer: Option<&mut Core>) -> Charge {
+        let c = &self.costs;
+        // Depth of one instruction: 32 bytes of each operand row.
+        let steps = (m.k * m.bits as i64 / 8) as f64 / 32.0;
+        match m.kind {
+            MmaKind::Warp => {
+                let (wm, wn, wk) = (c.warp_m.max(1), c.warp_n.max(1), c.warp_k_bytes.max(1));
+                let up = |x: i64, y: i64| (x + y - 1) / y;
+                let n = (up(m.m, wm) * up(m.n, wn) * up(m.k * m.bits as i64 / 8, wk)) as f64;
+                // Operands in shared memory come through its port; the first fragment's latency is exposed.
+                let (ready, port) = if m.shared_bytes > 0 {
+                    let (_, done) = core.shared.serve(now, ticks(m.shared_bytes as f64 * c.shared_byte));
+                    (now + ticks(c.shared_latency), done)
+                } else {
+                    (now, now)
+                };
+                let (start, done) = core.matrix[seat.scheduler].serve(ready, ticks(n * c.warp_interval));
+                let queued = if start > ready { Stall::Tensor } else { Stall::Shared };
+                let tail = ticks((c.warp_latency - c.warp_interval).max(0.0));
+                let end = done.max(port);
+                Charge { start, queued: Some(queued), end, lands: [end + tail, end + tail], ..Charge::default() }
+            }
+            MmaKind::Wgmma => {
+                let issued = ticks(steps.ceil() * (m.m as f64 / 64.0).ceil() * c.issue_mma);
+                let (start, end) = core.issue[seat.scheduler].serve(now, issued);
+                let mut charge = Charge { start, queued: Some(Stall::Issue), end, ..Charge::default() };
+                if m.flight.is_some() {
+                    // m64nNk16: N/2 cycles at 4096 FLOP a cycle, or its operands through shared memory (hardware.md R1).
+                    let flop = (m.m.max(64) * m.n) as f64 * steps * 32.0;
+                    let bytes = self.group_bytes(m, steps);
+                    let (begun, done) =
+                        core.tensor.serve(start, ticks((flop * c.tensor_flop).max(bytes / 128.0 * TICKS as f64)));
+                    charge.engine = Some((begun, done));
+                    charge.lands = [done + ticks(c.wgmma_latency); 2];
+                }
+                charge
+            }
+            MmaKind::Umma | MmaKind::UmmaPair => {
+                let (start, end) = core.issue[seat.scheduler].serve(now, ticks(steps.ceil().max(1.0) * c.issue_umma));
+                // hardware.md R2: cN cycles a step, c = 1/2, or 1/4 for a pair of 64 rows each; or the operand bytes a CTA
+                // reads, 128 a cycle.
+                let pair = m.kind == MmaKind::UmmaPair;
+                let rows = (m.m as f64 / 128.0).max(1.0);
+                let c_n = if pair && m.m <= 128 {
+                    0.25
+                } else if pair {
+                    0.25 * rows
+                } else {
+                    0.5 * rows.ceil()
+                };
+                // The rule is for 8192 FLOP a cycle; another rate scales it.
+                let scale = c.tensor_flop * 8192.0 / TICKS as f64;
+                let cycles = (c_n * m.n as f64 * steps * scale).max(m.shared_bytes as f64 / 128.0);
+                let at = start;
+                let (mut begun, mut done) = core.tensor.serve(at, ticks(cycles * TICKS as f64));
+                if let (true, Some(peer)) = (pair, peer) {
+                    let (b, d) = peer.tensor.serve(begun, ticks(cycles * TICKS as f64));
+                    (begun, done) = (begun.max(b), done.max(d));
+                }
+                // The measured latency ends when a waiter has seen the commit; its wake is charged to the waiter.
+                let behind = (if pair { c.umma_pair_latency } else { c.umma_latency } - c.mbar_wake).max(0.0);
+                Charge {
+                    start,
+                    queued: Some(Stall::Issue),
+                    end,
+                    lands: [done + ticks(behind); 2],
+                    engine: Some((begun, done)),
+                    ..Charge::default()
+                }
+            }
+        }
+    }
+
+    /// Operand bytes of a warpgroup's instruction: B is read again for every 64 rows.
+    fn group_bytes(&self, m: &MmaDid, steps: f64) -> f64 {
+        let depth = steps * 32.0;
+        let groups = (m.m as f64 / 64.0).ceil();
+        let b = m.n as f64 * depth;
+        let a = (m.shared_bytes as f64 - b).max(0.0);
+        a + groups * b
+    }
+}
