@@ -225,13 +225,13 @@ pub struct Timeline {
     pub rows: Vec<Row>,
     /// Spans, ordered by (start, row).
     pub spans: Vec<Span>,
-    /// Faults, by time.
+    /// Faults, by time, and of a run that hangs the waits that nothing ends.
     pub faults: Vec<Mark>,
     /// The moves of the schedule that the run kept to, first to last; none where it kept to none.
     pub moves: Vec<Made>,
     /// Statements.
     pub sites: Vec<SourceLine>,
-    /// Last tick.
+    /// Last tick. Of a run that hangs somewhat later than the last event, so that waits that nothing ends can be seen.
     pub end: u64,
     /// Ticks that the run takes, as its report says: with the launch itself, which has no spans, and without what was
     /// under way still when the run stopped. None of a record that has no report.

@@ -122,7 +122,7 @@ fn the_same_run_gives_the_same_report_on_every_thread() {
 }
 
 #[test]
-fn a_wait_that_nothing_ends_is_drawn_to_the_end_of_the_run() {
+fn a_wait_that_nothing_ends_is_drawn_past_the_end_of_the_run_and_marked() {
     let kernel = "
           grid 1  warps 2
           mbar b (1)
@@ -136,7 +136,10 @@ fn a_wait_that_nothing_ends_is_drawn_to_the_end_of_the_run() {
     let options = RunOptions { timeline: Some(100), ..RunOptions::default() };
     let t = warpline_sim::run(&program(kernel), &machine, &options).unwrap().timeline.expect("it was asked for");
     let wait = t.spans.iter().find(|s| s.what == What::Stall(Stall::Mbarrier)).expect("it is drawn");
-    assert_eq!((wait.start, wait.end, wait.woken_by), (0, 7 * TICKS, None));
+    let end = 7 * TICKS + 7 * TICKS / 16;
+    assert_eq!((wait.start, wait.end, wait.woken_by, t.end), (0, end, None, end));
+    let marks: Vec<_> = t.faults.iter().map(|m| (m.tick, m.label.as_str(), t.sites[m.site as usize].line)).collect();
+    assert_eq!(marks, [(0, "waits for ever", 6)]);
     assert_eq!(wait.on.map(|row| t.rows[row as usize].name.as_str()), Some("b"));
 }
 

@@ -1,8 +1,10 @@
 //! The diagnosis of a run in which nobody can go on.
 
+use std::collections::BTreeMap;
+
 use crate::protocol::On;
 use crate::report::Waiting;
-use crate::timeline::{TICKS, What};
+use crate::timeline::{Mark, Stall, TICKS, What};
 
 use super::record::Links;
 use super::run::Engine;
@@ -37,24 +39,37 @@ impl Engine<'_> {
         list
     }
 
-    /// Draws the waits that nothing ended, up to the last that anybody did: the end of what is drawn. They are no part of
-    /// anybody's accounted time.
-    pub(super) fn draw_waits_for_ever(&mut self) -> u64 {
-        let end = self.seats.iter().flat_map(|s| &s.runs).map(|run| run.upto).fold(self.end, u64::max);
-        let Some(r) = &mut self.recorder else { return end };
+    /// Draws the waits that nothing ended, and marks them where nobody can go on (`hung`): the end of what is drawn, and the marks.
+    /// Of a run that hangs some more is drawn, so that there is something to see of who came last. They are no part of anybody's
+    /// accounted time.
+    pub(super) fn draw_waits_for_ever(&mut self, hung: bool) -> (u64, Vec<Mark>) {
+        let last = self.seats.iter().flat_map(|s| &s.runs).map(|run| run.upto).fold(self.end, u64::max);
+        let end = if hung { last + last / 16 } else { last };
+        let mut since: BTreeMap<u32, u64> = BTreeMap::new();
+        let Some(r) = &mut self.recorder else { return (end, Vec::new()) };
         for seat in &self.seats {
             let Some(w) = &seat.world else { continue };
             for (a, run) in seat.runs.iter().enumerate() {
-                let Some((pc, stall, on)) = run.waits else { continue };
                 let who = w.agents()[a];
                 let row = r.agent(seat.number * self.prog.cluster + who.cta, a as u32, who);
+                let Some((pc, stall, on)) = run.waits else {
+                    // Where nobody can go on, who waits for nothing has ended.
+                    if hung {
+                        r.span(row, (run.upto, end), What::Stall(Stall::Ended), None, String::new(), Links::default());
+                    }
+                    continue;
+                };
                 let barrier = if let On::Mbar(ix) = on { Some((ix, w.mbar_label(ix))) } else { None };
                 let on = barrier.map(|(ix, (name, at))| r.barrier(seat.number * self.prog.cluster + at, ix, &name));
                 let links = Links { on, ..Links::default() };
-                let site = Some(self.prog.at[pc as usize]);
-                r.span(row, (run.upto, end), What::Stall(stall), site, String::new(), links);
+                let site = self.prog.at[pc as usize];
+                r.span(row, (run.upto, end), What::Stall(stall), Some(site), String::new(), links);
+                // One mark a statement, where the last came.
+                let last = since.entry(site).or_default();
+                *last = run.upto.max(*last);
             }
         }
-        end
+        let mark = |(site, tick)| Mark { tick, label: "waits for ever".to_string(), site };
+        (end, if hung { since.into_iter().map(mark).collect() } else { Vec::new() })
     }
 }

@@ -91,8 +91,9 @@ impl Engine<'_> {
         let tick = |f: &Finding| ((f.cycle * TICKS as f64) as u64).saturating_sub(self.skipped);
         let mark = |f: &Finding| Mark { tick: tick(f), label: f.kind.name().to_string(), site: f.site };
         let mut marks: Vec<Mark> = faults.map(mark).collect();
+        let (drawn, hangs) = self.draw_waits_for_ever(matches!(outcome, Outcome::Hung(_)));
+        marks.extend(hangs);
         marks.sort_by(|a, b| (a.tick, a.site, &a.label).cmp(&(b.tick, b.site, &b.label)));
-        let drawn = self.draw_waits_for_ever();
         let timeline = self.recorder.take().map(|r| {
             let mut t = r.finish(drawn);
             t.faults = marks;

@@ -46,7 +46,7 @@ pub(crate) fn notes(frame: &Frame<'_>, strip: &Strip, shown: usize, (asked, idle
         }
         Some(took) if took + TICKS < t.end => {
             notes.push(format!(
-                "The run stopped at cycle {}; what was under way is drawn to its end.",
+                "The run stopped at cycle {}; what was under way is drawn to its end, or a little further where it has none.",
                 format::cycles(took)
             ));
         }
