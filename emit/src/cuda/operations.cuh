@@ -250,8 +250,8 @@ __device__ __forceinline__ void frag_b_fp4(u32 slot, int row, int col, int lane,
     }
 }
 
-// A matrix descriptor for wgmma: address, byte offsets and swizzle (PTX ISA, matrix descriptor). Of one slot the descriptors differ by
-// `at`, multiples of 16 that carry into nothing: made from the address of each, they took longer to issue than the products do.
+// A matrix descriptor for wgmma: address, byte offsets and swizzle (PTX ISA, matrix descriptor). Those of one slot differ by `at`, multiples
+// of 16 that carry into nothing: an addition each, where from the address they are six to eight instructions in a row (docs/validation.md#waits).
 __device__ __forceinline__ u64 matrix(u32 slot, u32 at, u32 lead, u32 stride, int swizzle) {
     u32 layout = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
     u32 low = ((slot & 0x3ffff) >> 4 | lead >> 4 << 16) + (at >> 4), high = stride >> 4 | layout << 30;
