@@ -18,6 +18,7 @@ use crate::report::{RunError, RunOptions};
 use super::cache::misses;
 use super::costs::Costs;
 use super::occupancy::occupancy;
+use super::server::Core;
 use super::support::{rules, supported};
 use super::timing::Timing;
 
@@ -87,25 +88,10 @@ pub struct Graph {
 
 /// The name of a resource of a core with so many schedulers, by the number that [`Kind::Served`] gives; those of a
 /// cluster's next core come behind.
-pub fn resource_name(schedulers: usize, number: u16) -> String {
-    let schedulers = schedulers.max(1);
-    let single = [
-        "the tensor pipe",
-        "shared memory",
-        "the copy engine",
-        "the copy engine's front",
-        "the port to L2",
-        "the slices of L2",
-        "DRAM",
-        "tensor memory",
-    ];
-    let n = number as usize % (3 * schedulers + single.len());
-    match n / schedulers {
-        0 => "an issue slot".to_string(),
-        1 => "a matrix unit".to_string(),
-        2 => "a vector unit".to_string(),
-        _ => single[n - 3 * schedulers].to_string(),
-    }
+pub fn resource_name(schedulers: usize, number: u16) -> &'static str {
+    let mut core = Core::new(schedulers.max(1));
+    let n = core.servers().count();
+    core.name_of(number as usize % n)
 }
 
 /// The events of the launch's first cluster, at `core` fidelity. `None` where they do not end well.

@@ -55,6 +55,23 @@ pub struct Core {
     pub tmem: Server,
 }
 
+/// The servers of which a core has one, in a fixed order, with what they are; `mut` to change them.
+macro_rules! singles {
+    ($core:expr $(, $mutable:tt)?) => {
+        [
+            (&$($mutable)? $core.tensor, "the tensor pipe"),
+            (&$($mutable)? $core.shared, "shared memory"),
+            (&$($mutable)? $core.front, "the way to shared memory"),
+            (&$($mutable)? $core.copy, "the copy engine"),
+            (&$($mutable)? $core.boxes, "the copy engine's front"),
+            (&$($mutable)? $core.l2, "the port to L2"),
+            (&$($mutable)? $core.slices, "the slices of L2"),
+            (&$($mutable)? $core.dram, "DRAM"),
+            (&$($mutable)? $core.tmem, "tensor memory"),
+        ]
+    };
+}
+
 impl Core {
     /// A core with this many schedulers, all idle.
     pub fn new(schedulers: usize) -> Self {
@@ -69,36 +86,36 @@ impl Core {
     /// Free times relative to `now`, for comparing states.
     pub fn ahead(&self, now: u64) -> Vec<u64> {
         let lists = [&self.issue, &self.matrix, &self.vector];
-        let singles = [
-            &self.tensor,
-            &self.shared,
-            &self.front,
-            &self.copy,
-            &self.boxes,
-            &self.l2,
-            &self.slices,
-            &self.dram,
-            &self.tmem,
-        ];
+        let singles = singles!(self).map(|s| s.0);
         lists.into_iter().flatten().chain(singles).map(|s| s.free.saturating_sub(now)).collect()
     }
-}
 
-impl Core {
     /// Every server, in a fixed order.
     pub fn servers(&mut self) -> impl Iterator<Item = &mut Server> {
         let lists = [&mut self.issue, &mut self.matrix, &mut self.vector];
-        let singles = [
-            &mut self.tensor,
-            &mut self.shared,
-            &mut self.front,
-            &mut self.copy,
-            &mut self.boxes,
-            &mut self.l2,
-            &mut self.slices,
-            &mut self.dram,
-            &mut self.tmem,
-        ];
-        lists.into_iter().flatten().chain(singles)
+        lists.into_iter().flatten().chain(singles!(self, mut).map(|s| s.0))
+    }
+
+    /// What the server is that is so many behind the first in [`Self::servers`].
+    pub fn name_of(&self, number: usize) -> &'static str {
+        let lists = [(&self.issue, "an issue slot"), (&self.matrix, "a matrix unit"), (&self.vector, "a vector unit")];
+        let each = lists.into_iter().flat_map(|(list, name)| list.iter().map(move |_| name));
+        each.chain(singles!(self).map(|s| s.1)).nth(number).unwrap_or("nothing")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_server_has_a_name_and_the_name_is_its_own() {
+        let mut core = Core::new(2);
+        core.l2.busy = 7;
+        let at = core.servers().position(|s| s.busy == 7).expect("it is among them");
+        let names: Vec<_> = (0..core.servers().count()).map(|n| core.name_of(n)).collect();
+        assert_eq!((names[at], &names[..2]), ("the port to L2", &["an issue slot"; 2][..]));
+        assert!(!names.contains(&"nothing") && core.name_of(names.len()) == "nothing");
+        assert_eq!(core.ahead(0).len(), names.len());
     }
 }
