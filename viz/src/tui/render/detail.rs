@@ -141,7 +141,13 @@ fn ended(m: &Model, row: u32, at: u64) -> Option<String> {
         .position(|n| matches!(&n.kind, Kind::Track(s) if s.first().is_some_and(|s| m.span(*s).row == row)))?;
     let spans = m.spans_of(node as u32);
     let last = spans[..spans.partition_point(|s| m.span(*s).end <= at)].last()?;
-    Some(format!("on {name}, whose phase {} ended at {}", m.span(*last).label, cycles(m.span(*last).end)))
+    let phase = m.span(*last);
+    // What is drawn to the last tick did not end there.
+    Some(if phase.end == m.t.end {
+        format!("on {name}, whose phase {} is open to the end", phase.label)
+    } else {
+        format!("on {name}, whose phase {} ended at {}", phase.label, cycles(phase.end))
+    })
 }
 
 /// The slot that holds the tile an operation is about, or is filled with it.
