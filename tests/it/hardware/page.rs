@@ -105,7 +105,8 @@ fn emulation(p: &mut String) {
          coordinates and epilogues of the file).\nEmulated are tensor memory and `tcgen05` (products at once, by the thread that issues \
          them, at the addresses that the descriptors give), copies that\nsignal the pair's other CTA, and `clc`; the head of \
          `emit/src/cuda/emulate.cuh` says how. It shows nothing of how the hardware reads descriptors,\nof the order of its \
-         asynchronous products and loads, of fences and waits for them, nor of times.\n\n",
+         asynchronous products and loads, of fences and waits for them, nor of times.\nThe files are those emitted half an hour \
+         before waits lost their time to sleep ([validation.md](validation.md#waits)), else as now.\n\n",
     );
     let _ = write!(
         p,
