@@ -51,22 +51,22 @@ impl Engine<'_> {
             let Some(w) = &seat.world else { continue };
             for (a, run) in seat.runs.iter().enumerate() {
                 let who = w.agents()[a];
-                let row = r.agent(seat.number * self.prog.cluster + who.cta, a as u32, who);
-                let Some((pc, stall, on)) = run.waits else {
+                let (stall, at) = match run.waits {
+                    Some((pc, stall, on)) => (stall, Some((self.prog.at[pc as usize], on))),
                     // Where nobody can go on, who waits for nothing has ended.
-                    if hung {
-                        r.span(row, (run.upto, end), What::Stall(Stall::Ended), None, String::new(), Links::default());
-                    }
-                    continue;
+                    None if hung => (Stall::Ended, None),
+                    None => continue,
                 };
-                let barrier = if let On::Mbar(ix) = on { Some((ix, w.mbar_label(ix))) } else { None };
+                let row = r.agent(seat.number * self.prog.cluster + who.cta, a as u32, who);
+                let barrier = if let Some((_, On::Mbar(ix))) = at { Some((ix, w.mbar_label(ix))) } else { None };
                 let on = barrier.map(|(ix, (name, at))| r.barrier(seat.number * self.prog.cluster + at, ix, &name));
-                let links = Links { on, ..Links::default() };
-                let site = self.prog.at[pc as usize];
-                r.span(row, (run.upto, end), What::Stall(stall), Some(site), String::new(), links);
-                // One mark a statement, where the last came.
-                let last = since.entry(site).or_default();
-                *last = run.upto.max(*last);
+                let (site, links) = (at.map(|(site, _)| site), Links { on, ..Links::default() });
+                r.span(row, (run.upto, end), What::Stall(stall), site, String::new(), links);
+                if let Some(site) = site {
+                    // One mark a statement, where the last came.
+                    let last = since.entry(site).or_default();
+                    *last = run.upto.max(*last);
+                }
             }
         }
         let mark = |(site, tick)| Mark { tick, label: "waits for ever".to_string(), site };
