@@ -176,6 +176,7 @@ fn absence_is_a_fact() {
         ("memory.l2_merged", &["h200"]),
         ("mma.warp_beside", &["h200"]),
         ("memory.load_lines_per_clk", &["h200"]),
+        ("memory.copy_bytes_per_clk", &["h200"]),
         ("memory.l2_half_cores", &["h200"]),
         ("memory.l2_kept", &["h200"]),
         ("memory.store_bytes_per_clk", &["h200"]),

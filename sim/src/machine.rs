@@ -171,6 +171,11 @@ pub const KEYS: &[Key] = &[
     ),
     key("memory.l2_bytes_per_clk", "bytes/cycle", "second-level bandwidth of one core's port"),
     key(
+        "memory.copy_bytes_per_clk",
+        "bytes/cycle",
+        "what copies to shared memory get of it at most, a cycle of `clock.l2_mhz` where that is given",
+    ),
+    key(
         "memory.l2_slices_bytes_per_clk",
         "bytes/cycle",
         "second-level bandwidth of all slices together, a cycle of their clock",

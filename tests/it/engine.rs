@@ -306,6 +306,43 @@ fn reads_of_shared_memory_wait_for_the_lines_of_copies_before_them() {
     assert_eq!(behind(128, 32) - behind(64, 64), 64.0);
 }
 
+/// Copies of whole lines take the port at `memory.copy_bytes_per_clk` by L2's clock, parts of lines at `memory.l2_bytes_per_clk`
+/// for all of each line; what is stored meanwhile goes the other way.
+#[test]
+fn copies_have_a_rate_of_their_own_at_the_port_and_stores_are_not_in_their_way() {
+    // DRAM, which loads and stores do share, as fast as anything.
+    let mut machine = warpline_models::embedded("h200").expect("it comes along");
+    machine.params.get_mut("memory.dram_gbps").expect("it is there").value = 1e9;
+    let is = |key: &str| machine.params[key].value;
+    let took = |cols: u32, copies: u32, stored: u32| {
+        let copies: String =
+            (0..copies).map(|i| format!("warp 0: elect: tma A[{i}, 0] -> a signals full\n            ")).collect();
+        let body = format!(
+            "
+          grid 1  warps 8
+          global A: f16[4096, 64]  global C: f16[1024, 256]
+          shared a: f16[256, {cols}] swizzle {}
+          reg r: f16[{stored}, 256]
+          mbar full (1)
+          all:
+            warp 0: elect: init full;  arrive full expect bytes(a) * {}
+            {copies}warps 6..8: store r -> C[0, 0]
+            wait full for 0
+            ",
+            cols * 2,
+            copies.lines().count() - 1,
+        );
+        warpline_sim::run(&program(&body), &machine, &RunOptions::default()).expect("it runs").cycles
+    };
+    // Four more of them: 256 lines each, and 256 halves.
+    let more = |cols, stored| took(cols, 6, stored) - took(cols, 2, stored);
+    let whole = 4.0 * 32768.0 / (is("memory.copy_bytes_per_clk") * is("clock.l2_mhz") / is("clock.mhz"));
+    assert!((more(64, 8) - whole).abs() < 2.0, "{} instead of {whole}", more(64, 8));
+    let halves = 4.0 * 32768.0 / is("memory.l2_bytes_per_clk");
+    assert!((more(32, 8) - halves).abs() < 2.0, "{} instead of {halves}", more(32, 8));
+    assert_eq!(took(64, 6, 64), took(64, 6, 8));
+}
+
 #[test]
 fn an_event_limit_ends_a_run() {
     let (name, set) = SMALL[2];

@@ -30,6 +30,8 @@ pub struct Costs {
     pub l2_latency: f64,
     pub dram_latency: f64,
     pub l2_byte: f64,
+    /// The least that a byte of a copy to shared memory takes of it.
+    pub copy_byte: f64,
     pub dram_byte: f64,
     /// Further than a hit in the near half: the far half, the cache behind, DRAM for the last line of a tile.
     pub far_extra: f64,
@@ -257,6 +259,7 @@ impl Costs {
         }
         if global {
             let mhz = r.number(true, "clock.mhz", "global memory traffic")?;
+            let l2_clock = r.optional("clock.l2_mhz").map_or(1.0, |at| at / mhz);
             // What is behind L2 has a clock of its own: at another clock of the cores its latency is other cycles.
             let scale = r.optional("clock.latency_mhz").map_or(1.0, |at| mhz / at);
             let extra = |v: Option<f64>| v.map(|v| (v * TICKS as f64 - c.l2_latency).max(0.0) * scale);
@@ -269,9 +272,10 @@ impl Costs {
             let lines = loads.then(|| r.optional("memory.load_lines_per_clk")).flatten();
             c.load_line = lines.map_or(0.0, |rate| TICKS as f64 / rate);
             if let Some(rate) = r.optional("memory.l2_slices_bytes_per_clk") {
-                let slices = r.optional("clock.l2_mhz").map_or(1.0, |at| at / mhz);
-                c.slice_byte = TICKS as f64 * c.sharers as f64 / (rate * slices);
+                c.slice_byte = TICKS as f64 * c.sharers as f64 / (rate * l2_clock);
             }
+            let copies = r.optional("memory.copy_bytes_per_clk");
+            c.copy_byte = copies.map_or(c.l2_byte, |rate| TICKS as f64 / (rate * l2_clock));
             c.store_byte = r.optional("memory.store_bytes_per_clk").map_or(c.l2_byte, |rate| TICKS as f64 / rate);
         }
         for key in &r.used {

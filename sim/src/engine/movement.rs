@@ -6,7 +6,39 @@ use crate::timeline::Stall;
 
 use super::device::Level;
 use super::server::Core;
-use super::timing::{Charge, Load, Seat, Source, Timing, ticks};
+use super::timing::{Charge, Seat, Timing, ticks};
+
+/// A synchronous load (global to shared by the same threads), batch by batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Load {
+    /// Machine instructions still to issue.
+    pub(super) left: u32,
+    /// Instructions of a batch.
+    batch: u32,
+    /// Bytes an instruction brings, in 1/256.
+    bytes: u64,
+    /// Where it comes from.
+    source: Source,
+    /// Elements an instruction brings, for unpacking; 0 where nothing is unpacked.
+    elements: u64,
+    /// Bytes an instruction stores to shared memory, in 1/256.
+    chip: u64,
+    /// Ticks that an instruction's data takes shared memory's port on its way to registers.
+    port: u64,
+    /// Instructions of the batch whose data is under way.
+    pub(super) flying: u32,
+}
+
+/// Where a copy's bytes come from, and what they pass on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Source {
+    /// Share that crosses DRAM, in 1/65536 of a core's fair share of it.
+    dram: u64,
+    /// Share that is looked up in the slices, likewise.
+    looked: u64,
+    /// Latency beyond that of a hit.
+    extra: u64,
+}
 
 /// When a load's data has passed shared memory's port; nothing waits where it does not pass there.
 fn through_port(core: &mut Core, at: u64, port: u64) -> u64 {
@@ -14,10 +46,11 @@ fn through_port(core: &mut Core, at: u64, port: u64) -> u64 {
 }
 
 impl Timing<'_> {
-    /// Time on the path from L2 and DRAM: when the last byte is there.
-    fn fetch(&self, core: &mut Core, at: u64, (bytes, lines): (f64, f64), from: Source) -> u64 {
+    /// Time on the path from L2 and DRAM: when the last byte is there. The port takes a line's time for each line, however little
+    /// of it is asked for, and at least `each` ticks a byte.
+    fn fetch(&self, core: &mut Core, at: u64, (bytes, lines): (f64, f64), from: Source, each: f64) -> u64 {
         let c = &self.costs;
-        let (_, port) = core.l2.serve(at, ticks(lines * c.l2_byte));
+        let (_, port) = core.l2.serve(at, ticks((lines * c.l2_byte).max(bytes * each)));
         let (_, slices) = core.slices.serve(at, ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte));
         let (_, dram) = core.dram.serve(at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
         port.max(slices).max(dram)
@@ -36,6 +69,12 @@ impl Timing<'_> {
         let aligned = (o.bytes_of(o.cols) as f64) % line == 0.0;
         let lines = if aligned { (wide / line).ceil() } else { wide / line + 0.75 };
         (bytes, rows * lines * line)
+    }
+
+    /// Ticks that the copy engine takes for a tile: rows of at most 128 bytes, one after the other.
+    fn copied(&self, m: &MoveDid) -> u64 {
+        let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
+        ticks(m.chip_rows as f64 * row.max(1.0) * self.costs.tma_row)
     }
 
     /// Ticks that a load's data takes shared memory's port on its way to registers: one line at a time, however little of it is
@@ -102,7 +141,8 @@ impl Timing<'_> {
                     core.front.serve(start, port);
                 }
                 let port = if m.how == How::Ldg { port } else { 0 };
-                let there = self.fetch(core, start, self.lines(m, src.obj), from).max(end);
+                let byte = if m.how == How::CpAsync { c.copy_byte } else { c.l2_byte };
+                let there = self.fetch(core, start, self.lines(m, src.obj), from, byte).max(end);
                 let there = there.max(through_port(core, start, port));
                 let extra = if m.how == How::CpAsync { c.cp_extra } else { 0.0 };
                 let land = there + ticks(c.l2_latency + extra) + from.extra;
@@ -136,7 +176,7 @@ impl Timing<'_> {
                 let n = (m.global_bytes as f64 / per).ceil().max(1.0);
                 let ready = now.max(seat.matrix_ready);
                 let (start, issued) = issue(core, ready, n, c.issue_store);
-                let (_, port) = core.l2.serve(start, ticks(m.global_bytes as f64 * c.store_byte));
+                let (_, port) = core.stores.serve(start, ticks(m.global_bytes as f64 * c.store_byte));
                 core.dram.serve(start, ticks(m.global_bytes as f64 * c.dram_byte));
                 let queued = if ready > now { Stall::Tensor } else { Stall::Issue };
                 let end = issued.max(port);
@@ -144,18 +184,14 @@ impl Timing<'_> {
             }
             How::TmaLoad => {
                 let (start, end) = issue(core, now, 1.0, c.issue_tma);
-                // Rows of at most 128 bytes, one after the other.
-                let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
-                let rows = m.chip_rows as f64 * row.max(1.0);
-                // The latency is counted from the start of the issue.
                 // One box for each stretch of a row that the swizzle spans, one after the other.
                 let span = self.prog.objects[dst.obj as usize].swizzle as f64;
                 let wide = m.chip_bytes as f64 / m.chip_rows.max(1) as f64;
                 let boxes = if span > 0.0 { (wide / span).ceil().max(1.0) } else { 1.0 };
                 let (begun, taken) = core.boxes.serve(start, ticks(boxes * c.tma_request));
-                let (_, written) = core.copy.serve(begun, ticks(rows * c.tma_row));
+                let (_, written) = core.copy.serve(begun, self.copied(m));
                 let written = written.max(taken);
-                let there = self.fetch(core, start, self.lines(m, src.obj), from).max(written);
+                let there = self.fetch(core, start, self.lines(m, src.obj), from, c.copy_byte).max(written);
                 let land = there + ticks(c.tma_latency) + from.extra;
                 Charge {
                     start,
@@ -168,9 +204,8 @@ impl Timing<'_> {
             }
             How::TmaStore => {
                 let (start, end) = issue(core, now, 1.0, c.issue_tma);
-                let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
-                let (begun, read) = core.copy.serve(end, ticks(m.chip_rows as f64 * row.max(1.0) * c.tma_row));
-                let (_, port) = core.l2.serve(read, ticks(m.global_bytes as f64 * c.l2_byte));
+                let (begun, read) = core.copy.serve(end, self.copied(m));
+                let (_, port) = core.stores.serve(read, ticks(m.global_bytes as f64 * c.l2_byte));
                 core.dram.serve(read, ticks(m.global_bytes as f64 * c.dram_byte));
                 let land = port + ticks(c.tma_store_latency);
                 Charge {
@@ -198,7 +233,7 @@ impl Timing<'_> {
         let (start, issued) = self.issue(core, seat, now, (n as f64, c.issue_load));
         let bytes = load.bytes as f64 / 256.0 * n as f64;
         let from = load.source;
-        let there = self.fetch(core, start, (bytes, bytes), from).max(issued);
+        let there = self.fetch(core, start, (bytes, bytes), from, c.l2_byte).max(issued);
         let there = there.max(through_port(core, start, load.port * n as u64)) + ticks(c.l2_latency) + from.extra;
         load.left -= n;
         load.flying = n;

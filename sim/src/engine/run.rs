@@ -12,13 +12,14 @@ use super::cache::misses;
 use super::costs::Costs;
 use super::device::{Launch, Memory};
 use super::ledger::Ledger;
+use super::movement::Load;
 use super::occupancy::occupancy;
 use super::queue::{Queue, What};
 use super::record::Recorder;
 use super::repeat::Repeats;
 use super::server::Core;
 use super::support::{rules, supported};
-use super::timing::{Load, Timing};
+use super::timing::Timing;
 use super::turns::Turns;
 
 /// What the engine keeps of an agent.

@@ -45,8 +45,10 @@ pub struct Core {
     pub copy: Server,
     /// Its front: boxes it takes.
     pub boxes: Server,
-    /// The port to the second-level cache.
+    /// The port to the second-level cache: what comes from there.
     pub l2: Server,
+    /// What goes there: requests and replies have a network each (as in GPGPU-Sim), so stores and loads do not hold up each other.
+    pub stores: Server,
     /// This core's share of the second-level cache's slices.
     pub slices: Server,
     /// This core's share of DRAM.
@@ -65,6 +67,7 @@ macro_rules! singles {
             (&$($mutable)? $core.copy, "the copy engine"),
             (&$($mutable)? $core.boxes, "the copy engine's front"),
             (&$($mutable)? $core.l2, "the port to L2"),
+            (&$($mutable)? $core.stores, "the way of stores to L2"),
             (&$($mutable)? $core.slices, "the slices of L2"),
             (&$($mutable)? $core.dram, "DRAM"),
             (&$($mutable)? $core.tmem, "tensor memory"),

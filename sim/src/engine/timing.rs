@@ -22,39 +22,7 @@ pub(super) struct Charge {
     /// When the engine that carries the flight (copy, tensor) starts and ends its own part.
     pub(super) engine: Option<(u64, u64)>,
     /// Further batches of a synchronous load.
-    pub(super) load: Option<Load>,
-}
-
-/// A synchronous load (global to shared by the same threads), batch by batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Load {
-    /// Machine instructions still to issue.
-    pub(super) left: u32,
-    /// Instructions of a batch.
-    pub(super) batch: u32,
-    /// Bytes an instruction brings, in 1/256.
-    pub(super) bytes: u64,
-    /// Where it comes from.
-    pub(super) source: Source,
-    /// Elements an instruction brings, for unpacking; 0 where nothing is unpacked.
-    pub(super) elements: u64,
-    /// Bytes an instruction stores to shared memory, in 1/256.
-    pub(super) chip: u64,
-    /// Ticks that an instruction's data takes shared memory's port on its way to registers.
-    pub(super) port: u64,
-    /// Instructions of the batch whose data is under way.
-    pub(super) flying: u32,
-}
-
-/// Where a copy's bytes come from, and what they pass on the way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Source {
-    /// Share that crosses DRAM, in 1/65536 of a core's fair share of it.
-    pub(super) dram: u64,
-    /// Share that is looked up in the slices, likewise.
-    pub(super) looked: u64,
-    /// Latency beyond that of a hit.
-    pub(super) extra: u64,
+    pub(super) load: Option<super::movement::Load>,
 }
 
 /// What timing needs to know of an agent.
