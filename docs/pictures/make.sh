@@ -44,5 +44,5 @@ run gantt hopper/tma_warp_specialized --measured calibrate/data/h200_trace_tma_w
     -o $out/tma_warp_specialized_h200.png
 worst=$(mktemp -d)
 run validate --recorded -o $out/validation.png --worst "$worst" > /dev/null
-cp "$worst/test.tma_wgmma.b.png" $out/validation_worst.png
+cp "$worst/test.smem_double_buffer.b.png" $out/validation_worst.png
 rm -r "$worst"

@@ -174,6 +174,7 @@ fn absence_is_a_fact() {
         ("memory.l2_far_latency", &["a100", "h200", "b200"]),
         ("memory.l2_slices_bytes_per_clk", &["h200", "b200"]),
         ("memory.l2_merged", &["h200"]),
+        ("memory.l2_group_", &["h200"]),
         ("mma.warp_beside", &["h200"]),
         ("memory.load_lines_per_clk", &["h200"]),
         ("memory.copy_bytes_per_clk", &["h200"]),

@@ -182,6 +182,17 @@ pub const KEYS: &[Key] = &[
     ),
     key("memory.l2_merged", "fraction", "share of equal requests by two neighbouring cores that reach a slice as one"),
     key(
+        "memory.l2_group_cores",
+        "cores",
+        "cores of a group (GPC), whose equal requests can be merged on their way to a slice",
+    ),
+    key(
+        "memory.l2_group_merged",
+        "fraction",
+        "share of each further core's equal requests, of those of a group in a launch's first wave, that are merged",
+    ),
+    key("memory.l2_group_most", "requests", "equal requests of a group that are merged into one, at most"),
+    key(
         "memory.store_bytes_per_clk",
         "bytes/cycle",
         "rate at which a core stores results from registers, their layout included",

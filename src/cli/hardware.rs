@@ -91,7 +91,7 @@ pub struct Validate {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Draw the worst kernels of the test set, simulated above measured, into a folder
+    /// Draw the worst kernels of the test set that there is a record of, simulated above measured, into a folder
     #[arg(long, value_name = "FOLDER")]
     pub worst: Option<PathBuf>,
 

@@ -150,7 +150,7 @@ fn put(console: &mut Console, folder: &Path, name: &str, bytes: &[u8]) -> Result
     output::write(console, &folder.join(name), bytes)
 }
 
-/// The worst of the test set: what the device records of them, and the pictures.
+/// The worst of the test set that the device has a record of: the records, and the pictures.
 fn worst(
     args: &Validate,
     console: &mut Console,
@@ -162,8 +162,13 @@ fn worst(
 ) -> Result<(), Failure> {
     let mut order: Vec<usize> = (0..pairs.len()).filter(|i| !timed[*i].train()).collect();
     order.sort_by(|a, b| pairs[*b].error().abs().total_cmp(&pairs[*a].error().abs()));
-    for i in order.into_iter().take(WORST) {
+    let mut left = WORST;
+    for i in order {
+        if left == 0 {
+            break;
+        }
         let Some(rows) = device.trace(&kernels[i]).map_err(device::refused)? else { continue };
+        left -= 1;
         let name = &kernels[i].case;
         if let Some(folder) = &args.record {
             put(console, folder, &format!("trace.{name}.csv"), rows.as_bytes())?;

@@ -160,7 +160,7 @@ const REASONS: &str = "
 * **Two L2 halves just overfull** (BF16, tiles of 256 rows and columns together on the B200; 8192x8192x1024 on the H200): the cache
   here drops the least recently used tile and so loses everything at once; hardware loses some of it.
 * **Hits of tiles with 256 columns.** Requests for one line are merged on their way to L2 if they are of one GPC, four at most; here only
-  those of the two SMs of a TPC, but all of them. The lookups are too many by a quarter, so the hit rate is too high.
+  in a launch's first wave, and later those of the two SMs of a TPC, but all of them. The lookups are too many, so the hit rate is too high.
 * **512^3**: a launch of a few microseconds; the first pass through the instruction cache is not in the model.
 * **Clocks.** The measured rows of one kernel differ by up to 8 % between sessions with no change but the clock.
 

@@ -19,7 +19,7 @@ use crate::protocol::{Rules, Traffic, Walker, World};
 
 use cache::Caches;
 pub(super) use cache::{Bytes, Level};
-use wave::Tiles;
+use wave::{Merging, Tiles};
 
 /// Traffic of one matrix in one wave, as shares of the bytes that cores ask for, in steps of 1/256.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -88,8 +88,7 @@ impl Memory {
     /// When the machine does not say how large its caches are.
     pub(super) fn new(prog: &Program, m: &Machine, rules: Rules, at: Launch) -> Result<Option<Self>, MissingParam> {
         let Some(lists) = Lists::new(prog, rules) else { return Ok(None) };
-        let merged = m.get("memory.l2_merged").unwrap_or(0.0);
-        let mut tiles = Tiles::new(prog, rules, Caches::new(m, prog.cluster as i64)?, merged, at);
+        let mut tiles = Tiles::new(prog, rules, Caches::new(m, prog.cluster as i64)?, Merging::new(m), at);
         if at.warm {
             tiles.launch(&lists);
         }

@@ -1,8 +1,11 @@
 //! One wave after the other through the caches.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use crate::ir::Program;
+use crate::machine::Machine;
 use crate::protocol::{Foot, Rules, Tells, Walker};
 
 use super::cache::{Bytes, Caches, Level};
@@ -26,23 +29,61 @@ struct Wish {
     at: [i64; 2],
 }
 
+/// Which requests for one line, of those that come at the same step, reach a slice as one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Merging {
+    /// Share of the second of two neighbours' equal requests that is merged with the first.
+    pairs: f64,
+    /// Cores of a group whose requests meet on the way.
+    group: f64,
+    /// Share of each further one's requests that are near enough in time to be merged with others of the group.
+    near: f64,
+    /// As many are merged into one at most.
+    most: f64,
+}
+
+impl Merging {
+    pub(super) fn new(m: &Machine) -> Self {
+        let is = |key: &'static str, absent: f64| m.get(key).unwrap_or(absent);
+        Merging {
+            pairs: is("memory.l2_merged", 0.0),
+            group: is("memory.l2_group_cores", 1.0).max(1.0),
+            near: is("memory.l2_group_merged", 0.0),
+            most: is("memory.l2_group_most", 1.0),
+        }
+    }
+
+    /// Lookups for one line by these clusters, in order, on so many units. Neighbours in launch order are neighbours on the chip,
+    /// and follow one another in their group. CTAs that are `in_step` ask at about the same time; later ones begin when others end.
+    fn lookups(&self, ids: impl Iterator<Item = i64>, units: i64, in_step: bool) -> f64 {
+        let per_group = (self.group as i64).max(1);
+        let (mut last, mut groups) = (None, BTreeMap::<i64, f64>::new());
+        for id in ids {
+            let pair = last.replace(id).is_some_and(|before: i64| before / 2 == id / 2);
+            let group = if in_step { id % units.max(1) / per_group } else { id };
+            *groups.entry(group).or_default() += if pair { 1.0 - self.pairs } else { 1.0 };
+        }
+        let merged = |k: &f64| k / (1.0 + (self.near * (k - 1.0)).clamp(0.0, (self.most - 1.0).max(0.0)));
+        groups.values().map(merged).sum()
+    }
+}
+
 /// The tiles of a launch and the caches they pass through.
 pub(super) struct Tiles<'p> {
     prog: &'p Program,
     walker: Walker<'p>,
     caches: Caches,
     names: FxHashMap<Key, u32>,
-    /// Share of the second of two neighbours' equal requests that is merged with the first.
-    merged: f64,
+    merging: Merging,
     at: Launch,
     /// Bytes that memory delivers at once.
     burst: i64,
 }
 
 impl<'p> Tiles<'p> {
-    pub(super) fn new(prog: &'p Program, rules: Rules, caches: Caches, merged: f64, at: Launch) -> Self {
+    pub(super) fn new(prog: &'p Program, rules: Rules, caches: Caches, merging: Merging, at: Launch) -> Self {
         let burst = caches.burst();
-        Tiles { prog, walker: Walker::new(prog, rules, 0), caches, names: FxHashMap::default(), merged, at, burst }
+        Tiles { prog, walker: Walker::new(prog, rules, 0), caches, names: FxHashMap::default(), merging, at, burst }
     }
 
     /// All waves of a launch.
@@ -70,6 +111,8 @@ impl<'p> Tiles<'p> {
         let groups = Groups::new(self.prog, first..end, |id| id % units == unit);
         let steps = (first..end).map(|id| lists.of(id).len()).max().unwrap_or(0);
         let mut wishes: Vec<Wish> = Vec::new();
+        // The first wave begins as one, and stays so until its CTAs store results.
+        let mut in_step = first == 0;
         for step in 0..steps {
             // A list that all share is one copy, which tells some of them apart; with lists of their own each has another.
             let common = lists.common().and_then(|l| l.get(step));
@@ -83,6 +126,7 @@ impl<'p> Tiles<'p> {
                 let Some(wish) = self.wish(group as u32, &foot, (self.walker.by_elements(t), apart)) else { continue };
                 let sum = &mut per[foot.obj as usize];
                 if t.store {
+                    in_step = false;
                     for id in &g.ids {
                         self.caches.write(self.home(*id), wish.tile, wish.bytes, sum);
                     }
@@ -93,7 +137,7 @@ impl<'p> Tiles<'p> {
             }
             wishes.sort_unstable();
             for same in wishes.chunk_by(|x, y| x.tile == y.tile) {
-                let level = self.read(same, told, &mut per[same[0].obj as usize]);
+                let level = self.read(same, told, in_step, &mut per[same[0].obj as usize]);
                 for w in same.iter().filter(|w| told[w.group as usize].own.is_some()) {
                     wave.signs.push(level);
                     let known = wave.levels.entry((w.obj, w.at)).or_insert(level);
@@ -114,7 +158,7 @@ impl<'p> Tiles<'p> {
     }
 
     /// All of a wave that read one tile at one step: where it came from.
-    fn read(&mut self, same: &[Wish], told: &[Group], sum: &mut Bytes) -> Level {
+    fn read(&mut self, same: &[Wish], told: &[Group], in_step: bool, sum: &mut Bytes) -> Level {
         let ids = |w: &Wish| told[w.group as usize].ids.iter().copied();
         let mut all: Vec<i64> = same.iter().flat_map(ids).collect();
         if same.len() > 1 {
@@ -122,15 +166,9 @@ impl<'p> Tiles<'p> {
         }
         let mut level = Level::Near;
         for cache in 0..self.caches.count() {
-            // Neighbours in launch order are neighbours on the chip, and what both ask for is looked up once.
-            let (mut n, mut pairs, mut last) = (0u32, 0u32, -2);
-            for id in all.iter().copied().filter(|id| self.home(*id) == cache) {
-                n += 1;
-                pairs += (last / 2 == id / 2 && last >= 0) as u32;
-                last = id;
-            }
-            if n > 0 {
-                let lookups = n as f64 - pairs as f64 * self.merged;
+            let here = || all.iter().copied().filter(|id| self.home(*id) == cache);
+            if here().next().is_some() {
+                let lookups = self.merging.lookups(here(), self.at.units, in_step);
                 let Wish { tile, bytes, along, .. } = same[0];
                 level = level.max(self.caches.read(cache, tile, bytes * along, (lookups * bytes as f64) as u64, sum));
             }
@@ -162,5 +200,24 @@ impl<'p> Tiles<'p> {
         let next = self.names.len() as u32;
         let tile = *self.names.entry((foot.obj, at, foot.rows, foot.cols)).or_insert(next);
         Some(Wish { tile, group, bytes, along: along as u32, obj: foot.obj, at: foot.at })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_a_group_meet_in_the_first_wave_four_at_most_and_those_of_neighbours_always() {
+        let merging = |near| Merging { pairs: 1.0, group: 16.0, near, most: 4.0 };
+        let lookups = |near, ids: &[i64], in_step| merging(near).lookups(ids.iter().copied(), 132, in_step);
+        // Neighbours, and two of different pairs.
+        assert_eq!((lookups(0.0, &[0, 1], false), lookups(0.0, &[1, 2], false)), (1.0, 2.0));
+        // Of one group half as often as without, of two groups as often; 132 is at home where 0 is.
+        assert_eq!((lookups(1.0, &[0, 2], true), lookups(1.0, &[0, 2], false)), (1.0, 2.0));
+        assert_eq!((lookups(1.0, &[0, 16], true), lookups(1.0, &[0, 132], true)), (2.0, 1.0));
+        // Six pairs at once: four are one lookup, six are one and a half. The later they are, the fewer are merged.
+        let pairs: Vec<i64> = (0..12).collect();
+        assert_eq!((lookups(1.0, &pairs, true), lookups(0.2, &pairs, true)), (1.5, 3.0));
     }
 }
