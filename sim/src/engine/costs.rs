@@ -30,7 +30,7 @@ pub struct Costs {
     pub l2_latency: f64,
     pub dram_latency: f64,
     pub l2_byte: f64,
-    /// The least that a byte of a copy to shared memory takes of it.
+    /// The least time of the port to L2 that a byte of a copy to shared memory takes.
     pub copy_byte: f64,
     pub dram_byte: f64,
     /// Further than a hit in the near half: the far half, the cache behind, DRAM for the last line of a tile.

@@ -257,7 +257,8 @@ impl Engine<'_> {
             ("tensor pipe", tensor),
             ("copy engine", of(sum(&|c| c.copy.busy), 1.0)),
             ("shared memory", of(sum(&|c| c.shared.busy), 1.0)),
-            ("L2 port", of(sum(&|c| c.l2.busy), 1.0)),
+            // The busier one of its two ways.
+            ("L2 port", of(sum(&|c| c.l2.busy).max(sum(&|c| c.stores.busy)), 1.0)),
             ("L2 slices", of(sum(&|c| c.slices.busy), 1.0)),
             ("DRAM share", of(sum(&|c| c.dram.busy), 1.0)),
             ("issue slots", lists(&|c| &c.issue)),

@@ -56,14 +56,14 @@ impl Merging {
     /// Lookups for one line by these clusters, in order, on so many units. Neighbours in launch order are neighbours on the chip,
     /// and follow one another in their group. CTAs that are `in_step` ask at about the same time; later ones begin when others end.
     fn lookups(&self, ids: impl Iterator<Item = i64>, units: i64, in_step: bool) -> f64 {
-        let per_group = (self.group as i64).max(1);
+        let near = if in_step { self.near } else { 0.0 };
         let (mut last, mut groups) = (None, BTreeMap::<i64, f64>::new());
         for id in ids {
             let pair = last.replace(id).is_some_and(|before: i64| before / 2 == id / 2);
-            let group = if in_step { id % units.max(1) / per_group } else { id };
+            let group = if near > 0.0 { id % units.max(1) / self.group as i64 } else { 0 };
             *groups.entry(group).or_default() += if pair { 1.0 - self.pairs } else { 1.0 };
         }
-        let merged = |k: &f64| k / (1.0 + (self.near * (k - 1.0)).clamp(0.0, (self.most - 1.0).max(0.0)));
+        let merged = |k: &f64| k / (1.0 + (near * (k - 1.0)).clamp(0.0, (self.most - 1.0).max(0.0)));
         groups.values().map(merged).sum()
     }
 }
