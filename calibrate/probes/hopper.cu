@@ -330,20 +330,6 @@ __global__ void k_empty() {}
 
 // ---- harness --------------------------------------------------------------------------------------------------------
 
-static CUtensorMap tensor_map(void* base, uint64_t rows, uint32_t box) {
-    void* f = nullptr;
-    cudaDriverEntryPointQueryResult q;
-    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &q));
-    auto encode = (decltype(&cuTensorMapEncodeTiled))f;
-    CUtensorMap m;
-    uint64_t dims[2] = {64, rows}, strides[1] = {128};
-    uint32_t boxes[2] = {64, box}, steps[2] = {1, 1};
-    CUresult r = encode(&m, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, base, dims, strides, boxes, steps,
-                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (r != CUDA_SUCCESS) fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", (int)r), exit(1);
-    return m;
-}
 template <class K, class... A>
 static void clustered(K kernel, int cluster, int threads, A... args) {
     cudaLaunchConfig_t c = {};
@@ -381,11 +367,11 @@ int main() {
     for (int b : {128, 512, 2048, 8192, 16384, 32768, 65536})
         row("tma.bulk.latency", b, "cycles", 1, [=] { k_bulk<<<1, 32, 65536>>>(d_out, buf, b); });
     for (uint32_t r : {8u, 16u, 32u, 64u, 128u, 256u}) {
-        CUtensorMap m = tensor_map(buf, big / 128, r);
+        CUtensorMap m = tensor_map(buf, 64, big / 128, r);
         row("tma.tensor.latency", r * 128, "cycles", 1, [=] { k_tensor<<<1, 32, 65536>>>(d_out, m, r * 128); });
     }
     {
-        CUtensorMap m = tensor_map(buf, big / 128, 16);
+        CUtensorMap m = tensor_map(buf, 64, big / 128, 16);
         row("tma.tensor.issue", 2048, "cycles", 1.0 / 8, [=] { k_tensor_issue<<<1, 32, 32768>>>(d_out, m, 2048); });
     }
     for (int n : {1, 4, 8, 16}) {

@@ -30,21 +30,10 @@ struct Note {
     unsigned long long ns0, ns;
 };
 
-__device__ __forceinline__ unsigned long long now() {
-    unsigned long long t;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
-    return t;
-}
 __device__ __forceinline__ int sm_id() {
     int s;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(s));
     return s;
-}
-__device__ __forceinline__ void wait_for(uint32_t bar, uint32_t phase) {
-    uint32_t done = 0;
-    while (!done)
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                     : "=r"(done) : "r"(bar), "r"(phase) : "memory");
 }
 template <int N>
 __device__ __forceinline__ void wait_group() {
@@ -150,19 +139,6 @@ static Note* d_notes;
 static std::map<int, CUtensorMap> maps;
 static bool once;
 
-static CUtensorMap tensor_map(int across) {
-    void* f = nullptr;
-    cudaDriverEntryPointQueryResult q;
-    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &q));
-    CUtensorMap m;
-    cuuint64_t dims[2] = {64ull << across, (ROWS * STREAMS * BOXES + 0ull) >> across}, strides[1] = {128ull << across};
-    cuuint32_t boxes[2] = {64, ROWS}, steps[2] = {1, 1};
-    CUresult r = ((decltype(&cuTensorMapEncodeTiled))f)(&m, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, buf, dims, strides, boxes, steps,
-                                                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (r != CUDA_SUCCESS) fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", (int)r), exit(1);
-    return m;
-}
 // The SMs that were ever in one cluster. What is in none of more than eight is of one group, as counters of pairs say.
 static std::vector<std::vector<int>> groups() {
     std::vector<int> up(sms);
@@ -237,7 +213,7 @@ int main(int argc, char** argv) {
     CHECK(cudaMalloc(&d_notes, sms * sizeof(Note)));
     CHECK(cudaFuncSetAttribute(k_read<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, POOL));
     CHECK(cudaFuncSetAttribute(k_read<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, POOL));
-    for (int across : {0, 3, 6}) maps[across] = tensor_map(across);
+    for (int across : {0, 3, 6}) maps[across] = tensor_map(buf, 64ull << across, (ROWS * STREAMS * BOXES + 0ull) >> across, ROWS);
     const auto g = groups();
     printf("# device: %s, %d SMs, cycles are clock64 of the SM\n", p.name, sms);
     for (auto& v : g) {

@@ -15,20 +15,9 @@ enum Way { NONE, PIECES, HALVES, WHOLE };
 
 struct Note {
     long long loads, stores, stored;  // cycles of the loads, of the stores, bytes stored
-    long long begun, ended;           // nanoseconds
+    unsigned long long begun, ended;  // nanoseconds
 };
 
-__device__ __forceinline__ long long now() {
-    long long t;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
-    return t;
-}
-__device__ __forceinline__ void wait_for(uint32_t bar, uint32_t phase) {
-    uint32_t done = 0;
-    while (!done)
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                     : "=r"(done) : "r"(bar), "r"(phase) : "memory");
-}
 // `n` boxes by one thread, DEPTH in flight.
 __device__ void boxes(const CUtensorMap* map, uint32_t pool, uint32_t bar, int n) {
     for (int i = 0, d = 0, phase = 1; i < n + DEPTH; i++, d++) {
@@ -90,9 +79,11 @@ __global__ void __launch_bounds__(THREADS) k_both(const __grid_constant__ CUtens
 // 512 threads read `bytes` twice, past L1; the second time counts.
 __global__ void __launch_bounds__(THREADS) k_ldg(const uint4* src, Note* notes, size_t bytes) {
     uint4 acc = make_uint4(0, 0, 0, 0);
+    Note& note = notes[blockIdx.x];
     long long t0 = 0;
     for (int pass = 0; pass < 2; pass++) {
         __syncthreads();
+        if (threadIdx.x == 0) note.begun = now();
         t0 = clock64();
         for (size_t i = threadIdx.x; i < bytes / 16; i += THREADS * 8) {
             uint4 v[8];
@@ -105,8 +96,8 @@ __global__ void __launch_bounds__(THREADS) k_ldg(const uint4* src, Note* notes, 
         }
     }
     __syncthreads();
-    if (threadIdx.x == 0) notes[blockIdx.x].loads = clock64() - t0;
-    if (acc.x == 0x12345678) notes[blockIdx.x].loads = 0;
+    if (threadIdx.x == 0) note.loads = clock64() - t0, note.ended = now();
+    if (acc.x == 0x12345678) note.loads = 0;
 }
 // CTA 0 loads boxes, a round each half millisecond; the others multiply until it is done, so that the cores' clock falls.
 __global__ void __launch_bounds__(THREADS) k_clock(const __grid_constant__ CUtensorMap map, Note* notes, int rounds, volatile int* over) {
@@ -118,9 +109,9 @@ __global__ void __launch_bounds__(THREADS) k_clock(const __grid_constant__ CUten
         if (tid) return;
         for (int d = 0; d < DEPTH; d++) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar + d * 8) : "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        const long long first = now();
+        const unsigned long long first = now();
         for (int r = 0; r < rounds; r++) {
-            while (now() < first + r * 500000ll) __nanosleep(200);
+            while (now() < first + r * 500000ull) __nanosleep(200);
             notes[r].begun = now();
             const long long t0 = clock64();
             boxes(&map, pool, bar, 6 * 8 * BOXES);  // a multiple of DEPTH, and of its phases
@@ -190,15 +181,7 @@ int main() {
     CHECK(cudaMalloc(&dst, sms * REGION));
     CHECK(cudaMalloc(&notes, 4096 * sizeof(Note)));
     CHECK(cudaMemset(notes, 0, 4096 * sizeof(Note)));
-    void* f = nullptr;
-    cudaDriverEntryPointQueryResult q;
-    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &q));
-    cuuint64_t dims[2] = {64, ROWS * BOXES}, strides[1] = {128};
-    cuuint32_t shape[2] = {64, ROWS}, steps[2] = {1, 1};
-    if (((decltype(&cuTensorMapEncodeTiled))f)(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, src, dims, strides, shape, steps,
-                                                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
-        fprintf(stderr, "no tensor map\n"), exit(1);
+    map = tensor_map(src, 64, ROWS * BOXES, ROWS);
     auto both = [&](auto way, const char* name) {
         constexpr int WAY = decltype(way)::value;
         CHECK(cudaFuncSetAttribute(k_both<WAY>, cudaFuncAttributeMaxDynamicSharedMemorySize, POOL));

@@ -24,6 +24,34 @@
 constexpr int REPEATS = 21;
 constexpr int LOOP = 256;
 
+// The chip's nanoseconds.
+__device__ __forceinline__ unsigned long long now() {
+    unsigned long long t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+// Until the phase of an mbarrier with this parity is complete.
+__device__ __forceinline__ void wait_for(uint32_t bar, uint32_t phase) {
+    uint32_t done = 0;
+    while (!done)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(bar), "r"(phase) : "memory");
+}
+// A matrix of bf16, row after row, in boxes of 64 columns (128 bytes) and so many rows, swizzled.
+inline CUtensorMap tensor_map(void* base, uint64_t cols, uint64_t rows, uint32_t box) {
+    void* f = nullptr;
+    cudaDriverEntryPointQueryResult q;
+    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &q));
+    CUtensorMap m;
+    cuuint64_t dims[2] = {cols, rows}, strides[1] = {cols * 2};
+    cuuint32_t boxes[2] = {64, box}, steps[2] = {1, 1};
+    CUresult r = ((decltype(&cuTensorMapEncodeTiled))f)(&m, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, base, dims, strides, boxes, steps,
+                                                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (r != CUDA_SUCCESS) fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", (int)r), exit(1);
+    return m;
+}
+
 
 static long long* d_out;
 // Prints `probe,parameter,unit,median,low,high,repeats`. A negative scale divides: bytes over cycles.
