@@ -162,13 +162,9 @@ fn worst(
 ) -> Result<(), Failure> {
     let mut order: Vec<usize> = (0..pairs.len()).filter(|i| !timed[*i].train()).collect();
     order.sort_by(|a, b| pairs[*b].error().abs().total_cmp(&pairs[*a].error().abs()));
-    let mut left = WORST;
-    for i in order {
-        if left == 0 {
-            break;
-        }
-        let Some(rows) = device.trace(&kernels[i]).map_err(device::refused)? else { continue };
-        left -= 1;
+    let there = order.into_iter().filter_map(|i| device.trace(&kernels[i]).transpose().map(|rows| (i, rows)));
+    for (i, rows) in there.take(WORST) {
+        let rows = rows.map_err(device::refused)?;
         let name = &kernels[i].case;
         if let Some(folder) = &args.record {
             put(console, folder, &format!("trace.{name}.csv"), rows.as_bytes())?;

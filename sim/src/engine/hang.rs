@@ -51,16 +51,16 @@ impl Engine<'_> {
             let Some(w) = &seat.world else { continue };
             for (a, run) in seat.runs.iter().enumerate() {
                 let who = w.agents()[a];
-                let (stall, at) = match run.waits {
+                let (stall, wait) = match run.waits {
                     Some((pc, stall, on)) => (stall, Some((self.prog.at[pc as usize], on))),
                     // Where nobody can go on, who waits for nothing has ended.
                     None if hung => (Stall::Ended, None),
                     None => continue,
                 };
                 let row = r.agent(seat.number * self.prog.cluster + who.cta, a as u32, who);
-                let barrier = if let Some((_, On::Mbar(ix))) = at { Some((ix, w.mbar_label(ix))) } else { None };
+                let barrier = if let Some((_, On::Mbar(ix))) = wait { Some((ix, w.mbar_label(ix))) } else { None };
                 let on = barrier.map(|(ix, (name, at))| r.barrier(seat.number * self.prog.cluster + at, ix, &name));
-                let (site, links) = (at.map(|(site, _)| site), Links { on, ..Links::default() });
+                let (site, links) = (wait.map(|(site, _)| site), Links { on, ..Links::default() });
                 r.span(row, (run.upto, end), What::Stall(stall), site, String::new(), links);
                 if let Some(site) = site {
                     // One mark a statement, where the last came.

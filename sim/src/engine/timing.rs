@@ -6,6 +6,7 @@ use crate::timeline::{Stall, TICKS};
 
 use super::costs::Costs;
 use super::device::Memory;
+use super::movement::Load;
 use super::server::Core;
 
 /// The time of one operation of an agent.
@@ -22,7 +23,7 @@ pub(super) struct Charge {
     /// When the engine that carries the flight (copy, tensor) starts and ends its own part.
     pub(super) engine: Option<(u64, u64)>,
     /// Further batches of a synchronous load.
-    pub(super) load: Option<super::movement::Load>,
+    pub(super) load: Option<Load>,
 }
 
 /// What timing needs to know of an agent.

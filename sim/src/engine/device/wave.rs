@@ -35,7 +35,7 @@ pub(super) struct Merging {
     /// Share of the second of two neighbours' equal requests that is merged with the first.
     pairs: f64,
     /// Cores of a group whose requests meet on the way.
-    group: f64,
+    group: i64,
     /// Share of each further one's requests that are near enough in time to be merged with others of the group.
     near: f64,
     /// As many are merged into one at most.
@@ -47,7 +47,7 @@ impl Merging {
         let is = |key: &'static str, absent: f64| m.get(key).unwrap_or(absent);
         Merging {
             pairs: is("memory.l2_merged", 0.0),
-            group: is("memory.l2_group_cores", 1.0).max(1.0),
+            group: is("memory.l2_group_cores", 1.0).max(1.0) as i64,
             near: is("memory.l2_group_merged", 0.0),
             most: is("memory.l2_group_most", 1.0),
         }
@@ -60,7 +60,7 @@ impl Merging {
         let (mut last, mut groups) = (None, BTreeMap::<i64, f64>::new());
         for id in ids {
             let pair = last.replace(id).is_some_and(|before: i64| before / 2 == id / 2);
-            let group = if near > 0.0 { id % units.max(1) / self.group as i64 } else { 0 };
+            let group = if near > 0.0 { id % units.max(1) / self.group } else { 0 };
             *groups.entry(group).or_default() += if pair { 1.0 - self.pairs } else { 1.0 };
         }
         let merged = |k: &f64| k / (1.0 + (near * (k - 1.0)).clamp(0.0, (self.most - 1.0).max(0.0)));
@@ -166,9 +166,10 @@ impl<'p> Tiles<'p> {
         }
         let mut level = Level::Near;
         for cache in 0..self.caches.count() {
-            let here = || all.iter().copied().filter(|id| self.home(*id) == cache);
-            if here().next().is_some() {
-                let lookups = self.merging.lookups(here(), self.at.units, in_step);
+            let here = all.iter().copied().filter(|id| self.home(*id) == cache);
+            let lookups = self.merging.lookups(here, self.at.units, in_step);
+            // None where none of them is at this cache.
+            if lookups > 0.0 {
                 let Wish { tile, bytes, along, .. } = same[0];
                 level = level.max(self.caches.read(cache, tile, bytes * along, (lookups * bytes as f64) as u64, sum));
             }
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn requests_of_a_group_meet_in_the_first_wave_four_at_most_and_those_of_neighbours_always() {
-        let merging = |near| Merging { pairs: 1.0, group: 16.0, near, most: 4.0 };
+        let merging = |near| Merging { pairs: 1.0, group: 16, near, most: 4.0 };
         let lookups = |near, ids: &[i64], in_step| merging(near).lookups(ids.iter().copied(), 132, in_step);
         // Neighbours, and two of different pairs.
         assert_eq!((lookups(0.0, &[0, 1], false), lookups(0.0, &[1, 2], false)), (1.0, 2.0));
