@@ -23,7 +23,7 @@ gantt cdna_ping_pong cdna/ping_pong --to 10000
 gantt correct_ordered_sequence correct/ordered_sequence
 gantt correct_tma_async correct/tma_async --ctas 1
 gantt tma_warp_specialized hopper/tma_warp_specialized --to 9000 --mark "1550=the ring is full" --mark "2600=the tensor pipe starts"
-gantt hopper_pingpong hopper/pingpong --from 34000 --to 44000
+gantt hopper_pingpong hopper/pingpong --from 43000 --to 53000
 gantt triple_buffer metal/triple_buffer --to 26000
 gantt metal_compare metal/triple_buffer --compare metal/double_buffer --to 26000
 gantt mla_fused_kv mla/fused_kv
