@@ -308,7 +308,9 @@ impl Lower<'_> {
             vector: m.ty.as_ref().is_some_and(|t| t.shape.len() == 1),
         };
         let slots = self.length(m.slots.as_ref(), &m.name);
-        let swizzle = m.swizzle.as_ref().and_then(|e| self.swizzle(e)).unwrap_or(0);
+        // A vector is one row.
+        let row = shape.zip(dtype).map_or(0, |([_, cols], of)| cols * of.bits() as i64 / 8);
+        let swizzle = m.swizzle.as_ref().and_then(|e| self.swizzle(e, row)).unwrap_or(0);
         let group = m.group.as_ref().and_then(|e| self.bounded(e, "the elements of a scale", 1, 1 << 16));
         let overlay = m.overlay.as_ref().and_then(|o| {
             match self.lookup(&o.text, &o.span, "a buffer", |m| matches!(m, Meaning::Object(_)))? {
@@ -340,14 +342,21 @@ impl Lower<'_> {
         self.define(name, &m.name.span, Meaning::Object(id));
     }
 
-    fn swizzle(&mut self, e: &crate::ast::Expr) -> Option<u32> {
+    /// The swizzle atom of a buffer with rows of so many bytes: a row is whole atoms, or its end would lie in the next one's.
+    fn swizzle(&mut self, e: &crate::ast::Expr, row: i64) -> Option<u32> {
         let v = self.bounded(e, "the swizzle atom", 0, 1024)?;
-        if v == 0 || v.count_ones() == 1 {
-            return Some(v as u32);
+        if v != 0 && v.count_ones() != 1 {
+            let d = self.diag(&e.span, format!("a swizzle atom of {v} bytes"), "32, 64 or 128 was expected");
+            self.value_error(d);
+            return None;
         }
-        let d = self.diag(&e.span, format!("a swizzle atom of {v} bytes"), "32, 64 or 128 was expected");
-        self.value_error(d);
-        None
+        if v != 0 && row % v != 0 {
+            let message = format!("rows of {row} bytes are no whole swizzle atoms of {v}");
+            let d = self.diag(&e.span, message, "an atom that divides a row was expected");
+            self.value_error(d);
+            return None;
+        }
+        Some(v as u32)
     }
 
     /// A context in which a sub-range of the warps executes.
