@@ -87,6 +87,7 @@ pub(crate) fn ran(name: &str) -> Ran {
         fidelity: Fidelity::Core,
         launch_cycles: 0.0,
         l2_hit_rate: 0.75,
+        l2_looked_up: None,
         dram_read_bytes: 1e6,
         dram_write_bytes: 5e5,
         events: 12345,

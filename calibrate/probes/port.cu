@@ -1,13 +1,14 @@
-// What passes between an SM and the second-level cache: copies to shared memory, loads to registers and stores, alone and beside each
-// other, and at which of the chip's clocks.
+// What passes between an SM and the second-level cache: copies to shared memory by bytes in flight, loads to registers and stores, alone
+// and beside each other, and at which of the chip's clocks.
 // Build: nvcc -O2 -std=c++17 -gencode arch=compute_90a,code=sm_90a port.cu -o port
 // Run:   ./port > ../data/h200_port.csv
 #include "probe.cuh"
 
-// A box is 128 rows of 128 bytes, 16 KB; eight of them are read again and again, from L2.
-constexpr int BOX = 16384, ROWS = 128, BOXES = 8, DEPTH = 6, STORERS = 128, THREADS = 512;
-constexpr int POOL = 1024 + DEPTH * BOX + 100 * 1024;  // one CTA an SM
-constexpr size_t REGION = 1 << 18;                     // what an SM stores to, again and again
+// A box is 128 rows of 128 bytes, 16 KB. An SM reads eight of them again and again, from L2: its own, or the same as all others.
+constexpr int BOX = 16384, ROWS = 128, BOXES = 8, MOST = 12, THREADS = 512;
+constexpr int POOL = 1024 + MOST * BOX;  // one CTA an SM
+constexpr int TIMES = 384;               // boxes a launch
+constexpr size_t REGION = 1 << 18;       // what an SM stores to, again and again
 
 // How stores leave: not at all, as an accumulator lies (a warp writes 16 bytes of each of eight rows), 64 bytes of each of eight rows,
 // whole lines.
@@ -17,66 +18,113 @@ struct Note {
     long long loads, stores, stored;  // cycles of the loads, of the stores, bytes stored
     unsigned long long begun, ended;  // nanoseconds
 };
+// So many boxes a step, so many steps in flight. One box a step is bound by the loop of the thread that waits and asks: 205 cycles and more.
+struct Ahead {
+    int per, steps;
+    bool own;
+};
 
-// `n` boxes by one thread, DEPTH in flight.
-__device__ void boxes(const CUtensorMap* map, uint32_t pool, uint32_t bar, int n) {
-    for (int i = 0, d = 0, phase = 1; i < n + DEPTH; i++, d++) {
-        if (d == DEPTH) d = 0, phase ^= 1;
-        if (i >= DEPTH) wait_for(bar + d * 8, phase);
+__device__ __forceinline__ int first_row(const Ahead& a) { return (a.own ? blockIdx.x : 0) * BOXES * ROWS; }
+// All boxes, by one thread.
+__device__ void boxes(const CUtensorMap* map, uint32_t pool, uint32_t bar, Ahead a) {
+    const int n = TIMES / a.per, row = first_row(a);
+    for (int i = 0, d = 0, phase = 1, box = 0; i < n + a.steps; i++, d++) {
+        if (d == a.steps) d = 0, phase ^= 1;
+        if (i >= a.steps) wait_for(bar + d * 8, phase);
         if (i >= n) continue;
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar + d * 8), "r"(BOX) : "memory");
-        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                     ::"r"(pool + d * BOX), "l"(map), "r"(0), "r"(i % BOXES * ROWS), "r"(bar + d * 8) : "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar + d * 8), "r"(a.per * BOX) : "memory");
+        for (int j = 0; j < a.per; j++, box = (box + 1) % BOXES)
+            asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                         ::"r"(pool + (d * a.per + j) * BOX), "l"(map), "r"(0), "r"(row + box * ROWS), "r"(bar + d * 8) : "memory");
     }
+}
+__device__ __forceinline__ uint32_t barriers(uint64_t* full) {
+    const uint32_t bar = (uint32_t)__cvta_generic_to_shared(full);
+    if (threadIdx.x == 0) {
+        for (int d = 0; d < MOST; d++) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar + d * 8) : "memory");
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    }
+    return bar;
+}
+__device__ __forceinline__ uint32_t aligned(unsigned char* raw) { return ((uint32_t)__cvta_generic_to_shared(raw) + 1023) & ~1023u; }
+// Like noise; a single value for all is no faster.
+__device__ __forceinline__ uint32_t drawn(uint32_t i) {
+    i *= 2654435761u, i ^= i >> 15, i *= 2246822519u;
+    return i ^ i >> 13;
+}
+__global__ void k_fill(uint32_t* p, size_t n) {
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) p[i] = drawn(i);
 }
 // 8 KB by four warps.
 template <int WAY>
-__device__ __forceinline__ void store(char* to, int tid) {
+__device__ __forceinline__ void store(char* to, int tid, const uint32_t (&v)[4]) {
     const int warp = tid / 32, lane = tid % 32;
     if (WAY == PIECES)  // rows of 128 bytes: a row's line is full after eight instructions
         for (int i = 0; i < 16; i++)
-            asm volatile("st.global.b32 [%0], %1;" ::"l"(to + (warp * 16 + i / 8 * 8 + lane / 4) * 128 + i % 8 * 16 + lane % 4 * 4), "r"(i) : "memory");
+            asm volatile("st.global.b32 [%0], %1;" ::"l"(to + (warp * 16 + i / 8 * 8 + lane / 4) * 128 + i % 8 * 16 + lane % 4 * 4), "r"(v[i % 4]) : "memory");
     if (WAY == HALVES)
         for (int i = 0; i < 4; i++)
-            asm volatile("st.global.v4.b32 [%0], {%1, %1, %1, %1};" ::"l"(to + (warp * 16 + i / 2 * 8 + lane / 4) * 128 + i % 2 * 64 + lane % 4 * 16), "r"(i) : "memory");
+            asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to + (warp * 16 + i / 2 * 8 + lane / 4) * 128 + i % 2 * 64 + lane % 4 * 16),
+                         "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]) : "memory");
     if (WAY == WHOLE)
         for (int i = 0; i < 4; i++)
-            asm volatile("st.global.v4.b32 [%0], {%1, %1, %1, %1};" ::"l"(to + (warp * 4 + i) * 512 + lane * 16), "r"(i) : "memory");
+            asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to + (warp * 4 + i) * 512 + lane * 16),
+                         "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]) : "memory");
 }
-// Thread 0 loads `n` boxes; four warps store until it is done, or, where there are none to load, 512 KB.
+// Thread 0 loads, if it is to; so many threads store until it is done, or 512 KB.
 template <int WAY>
-__global__ void __launch_bounds__(THREADS) k_both(const __grid_constant__ CUtensorMap map, char* dst, Note* notes, int n) {
+__global__ void __launch_bounds__(THREADS) k_both(const __grid_constant__ CUtensorMap map, char* dst, Note* notes, bool loads, Ahead ahead, int storers) {
     extern __shared__ unsigned char raw[];
-    __shared__ uint64_t full[DEPTH];
+    __shared__ uint64_t full[MOST];
     __shared__ volatile int done;
     const int tid = threadIdx.x;
-    const uint32_t pool = ((uint32_t)__cvta_generic_to_shared(raw) + 1023) & ~1023u, bar = (uint32_t)__cvta_generic_to_shared(full);
-    if (tid == 0) {
-        done = 0;
-        for (int d = 0; d < DEPTH; d++) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar + d * 8) : "memory");
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    }
+    const uint32_t pool = aligned(raw), bar = barriers(full);
+    if (tid == 0) done = 0;
     __syncthreads();
     Note& note = notes[blockIdx.x];
     const long long t0 = clock64();
     if (tid == 0) {
         note.begun = now();
-        if (n) boxes(&map, pool, bar, n);
+        if (loads) boxes(&map, pool, bar, ahead);
         note.loads = clock64() - t0;
         note.ended = now();
-        done = n > 0;
+        done = loads;
     }
-    if (WAY != NONE && tid >= THREADS - STORERS) {
+    if (WAY != NONE && tid >= THREADS - storers) {
         char* to = dst + blockIdx.x * REGION;
+        uint32_t v[4];
+        for (int i = 0; i < 4; i++) v[i] = drawn((blockIdx.x * THREADS + tid) * 4 + i);
         long long bytes = 0;
-        while (n ? !done : bytes < 1 << 19) {
-            store<WAY>(to + bytes % REGION, tid - (THREADS - STORERS));
-            bytes += STORERS * 64;
+        while (loads ? !done : bytes < 1 << 19) {
+            store<WAY>(to + bytes % REGION, tid - (THREADS - storers), v);
+            bytes += storers * 64;
         }
         if (tid == THREADS - 1) note.stores = clock64() - t0, note.stored = bytes;
     }
 }
-// 512 threads read `bytes` twice, past L1; the second time counts.
+// The same boxes by cp.async: a step is a group.
+template <int PER, int STEPS>
+__global__ void __launch_bounds__(THREADS) k_copies(const uint4* src, Note* notes, bool own) {
+    extern __shared__ unsigned char raw[];
+    const int tid = threadIdx.x, row = tid / 8, piece = tid % 8;
+    const uint32_t pool = aligned(raw) + row * 128 + (piece ^ row % 8) * 16;
+    const uint4* from = src + (first_row({PER, STEPS, own}) + row) * 8 + piece;
+    const long long t0 = clock64();
+    const unsigned long long begun = now();
+    for (int i = 0, d = 0, box = 0; i < TIMES / PER; i++, d = d + 1 < STEPS ? d + 1 : 0) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(STEPS - 1) : "memory");
+#pragma unroll
+        for (int j = 0; j < PER; j++, box = (box + 1) % BOXES)
+#pragma unroll
+            for (int c = 0; c < 2; c++)
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(pool + (d * PER + j) * BOX + c * 8192), "l"(from + (box * ROWS + c * 64) * 8) : "memory");
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    }
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    __syncthreads();
+    if (tid == 0) notes[blockIdx.x].loads = clock64() - t0, notes[blockIdx.x].begun = begun, notes[blockIdx.x].ended = now();
+}
+// 512 threads read `bytes`, a power of two, twice, past L1; the second time counts.
 __global__ void __launch_bounds__(THREADS) k_ldg(const uint4* src, Note* notes, size_t bytes) {
     uint4 acc = make_uint4(0, 0, 0, 0);
     Note& note = notes[blockIdx.x];
@@ -90,7 +138,7 @@ __global__ void __launch_bounds__(THREADS) k_ldg(const uint4* src, Note* notes, 
 #pragma unroll
             for (int j = 0; j < 8; j++)
                 asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v[j].x), "=r"(v[j].y), "=r"(v[j].z), "=r"(v[j].w)
-                             : "l"(src + (i + j * THREADS) % (bytes / 16)));
+                             : "l"(src + ((i + j * THREADS) & (bytes / 16 - 1))));
 #pragma unroll
             for (int j = 0; j < 8; j++) acc.x ^= v[j].x ^ v[j].y ^ v[j].z ^ v[j].w;
         }
@@ -99,22 +147,20 @@ __global__ void __launch_bounds__(THREADS) k_ldg(const uint4* src, Note* notes, 
     if (threadIdx.x == 0) note.loads = clock64() - t0, note.ended = now();
     if (acc.x == 0x12345678) note.loads = 0;
 }
-// CTA 0 loads boxes, a round each half millisecond; the others multiply until it is done, so that the cores' clock falls.
-__global__ void __launch_bounds__(THREADS) k_clock(const __grid_constant__ CUtensorMap map, Note* notes, int rounds, volatile int* over) {
+// CTA 0 loads, a round each half millisecond; the others multiply until it is done, so that the cores' clock falls.
+__global__ void __launch_bounds__(THREADS) k_clock(const __grid_constant__ CUtensorMap map, Note* notes, int rounds, Ahead ahead, volatile int* over) {
     extern __shared__ unsigned char raw[];
-    __shared__ uint64_t full[DEPTH];
+    __shared__ uint64_t full[MOST];
     const int tid = threadIdx.x;
-    const uint32_t pool = ((uint32_t)__cvta_generic_to_shared(raw) + 1023) & ~1023u, bar = (uint32_t)__cvta_generic_to_shared(full);
     if (blockIdx.x == 0) {
+        const uint32_t pool = aligned(raw), bar = barriers(full);
         if (tid) return;
-        for (int d = 0; d < DEPTH; d++) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar + d * 8) : "memory");
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         const unsigned long long first = now();
-        for (int r = 0; r < rounds; r++) {
+        for (int r = 0; r < rounds; r++) {  // each an even number of phases
             while (now() < first + r * 500000ull) __nanosleep(200);
             notes[r].begun = now();
             const long long t0 = clock64();
-            boxes(&map, pool, bar, 6 * 8 * BOXES);  // a multiple of DEPTH, and of its phases
+            boxes(&map, pool, bar, ahead);
             notes[r].loads = clock64() - t0;
             notes[r].ended = now();
         }
@@ -144,9 +190,10 @@ static char* dst;
 static Note* notes;
 static CUtensorMap map;
 
-static void say(const char* probe, const char* beside, double parameter, int n, std::vector<double> loads, std::vector<double> stores, double mhz) {
+// A row: medians with the least and the most.
+static void say(const char* probe, Ahead a, const char* beside, int warps, int n, std::vector<double> loads, std::vector<double> stores, double mhz) {
     std::sort(loads.begin(), loads.end()), std::sort(stores.begin(), stores.end());
-    printf("%s,%s,%g,%d", probe, beside, parameter, n);
+    printf("%s,%s,%d,%d,%s,%d,%d", probe, a.own ? "own" : "same", a.per, a.steps, beside, warps, n);
     for (auto* v : {&loads, &stores})
         if (v->empty()) printf(",,,");
         else printf(",%.2f,%.2f,%.2f", (*v)[v->size() / 2], v->front(), v->back());
@@ -154,7 +201,7 @@ static void say(const char* probe, const char* beside, double parameter, int n, 
     fflush(stdout);
 }
 template <typename F>
-static void launches(const char* probe, const char* beside, double parameter, int n, double bytes, bool stores, F go) {
+static void launches(const char* probe, Ahead a, const char* beside, int warps, int n, double bytes, F go) {
     std::vector<double> l, s;
     std::vector<Note> h(n);
     double mhz = 0;
@@ -163,60 +210,79 @@ static void launches(const char* probe, const char* beside, double parameter, in
         CHECK(cudaGetLastError());
         CHECK(cudaDeviceSynchronize());
         CHECK(cudaMemcpy(h.data(), notes, n * sizeof(Note), cudaMemcpyDeviceToHost));
-        double a = 0, b = 0;
-        for (auto& x : h) a += bytes / x.loads / n, b += stores ? (double)x.stored / x.stores / n : 0;
+        double loads = 0, stores = 0;
+        for (auto& x : h) loads += bytes / x.loads / n, stores += warps ? (double)x.stored / x.stores / n : 0;
         if (!r) continue;
-        if (bytes) l.push_back(a), mhz = 1e3 * h[0].loads / (h[0].ended - h[0].begun);
-        if (stores) s.push_back(b);
+        if (bytes) l.push_back(loads), mhz = 1e3 * h[0].loads / (h[0].ended - h[0].begun);
+        if (warps) s.push_back(stores);
     }
-    say(probe, beside, parameter, n, l, s, mhz);
+    say(probe, a, beside, warps, n, l, s, mhz);
+}
+template <int WAY>
+static void both(const char* name, int warps, int n, bool loads, Ahead a) {
+    CHECK(cudaFuncSetAttribute(k_both<WAY>, cudaFuncAttributeMaxDynamicSharedMemorySize, POOL));
+    launches(loads ? "tma" : "none", a, name, warps, n, loads ? (double)TIMES * BOX : 0,
+             [=] { k_both<WAY><<<n, THREADS, POOL>>>(map, dst, notes, loads, a, warps * 32); });
+}
+template <int WAY>
+static void stores(const char* name) {
+    for (int n : {1, sms})
+        for (int warps : {1, 2, 4, 8}) {
+            both<WAY>(name, warps, n, false, {1, 1, false});
+            for (Ahead a : {Ahead{1, 6, false}, {4, 3, false}, {4, 3, true}})
+                if (n > 1 || !a.own) both<WAY>(name, warps, n, true, a);
+        }
+}
+template <int PER, int STEPS>
+static void copies() {
+    CHECK(cudaFuncSetAttribute(k_copies<PER, STEPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, POOL));
+    for (int n : {1, sms})
+        for (bool own : {false, true})
+            if (n > 1 || !own)
+                launches("cp.async", {PER, STEPS, own}, "none", 0, n, (double)TIMES * BOX,
+                         [=] { k_copies<PER, STEPS><<<n, THREADS, POOL>>>((uint4*)src, notes, own); });
 }
 
 int main() {
     cudaDeviceProp p;
     CHECK(cudaGetDeviceProperties(&p, 0));
     sms = p.multiProcessorCount;
-    CHECK(cudaMalloc(&src, 64 << 20));
-    CHECK(cudaMemset(src, 1, 64 << 20));
+    const size_t bytes = 64 << 20;
+    CHECK(cudaMalloc(&src, bytes));
     CHECK(cudaMalloc(&dst, sms * REGION));
     CHECK(cudaMalloc(&notes, 4096 * sizeof(Note)));
     CHECK(cudaMemset(notes, 0, 4096 * sizeof(Note)));
-    map = tensor_map(src, 64, ROWS * BOXES, ROWS);
-    auto both = [&](auto way, const char* name) {
-        constexpr int WAY = decltype(way)::value;
-        CHECK(cudaFuncSetAttribute(k_both<WAY>, cudaFuncAttributeMaxDynamicSharedMemorySize, POOL));
-        for (int n : {1, sms}) {
-            for (int count : {0, 768}) {
-                if (!count && WAY == NONE) continue;
-                launches("tma", name, count * (double)BOX / 1024, n, (double)count * BOX, WAY != NONE, [=] { k_both<WAY><<<n, THREADS, POOL>>>(map, dst, notes, count); });
-            }
-        }
-    };
+    k_fill<<<1024, 256>>>((uint32_t*)src, bytes / 4);
+    map = tensor_map(src, 64, bytes / 128, ROWS);
     printf("# device: %s, %d SMs, cycles are clock64 of the SM\n", p.name, sms);
-    printf("probe,stores,kb,sms,loads_per_clk,low,high,stores_per_clk,low,high,mhz\n");
-    both(std::integral_constant<int, NONE>(), "none");
-    both(std::integral_constant<int, PIECES>(), "pieces");
-    both(std::integral_constant<int, HALVES>(), "halves");
-    both(std::integral_constant<int, WHOLE>(), "whole");
+    printf("loads,lines,boxes,steps,stores,warps,sms,loads_per_clk,low,high,stores_per_clk,low,high,mhz\n");
+    for (int n : {1, 2, 16, sms})
+        for (bool own : {false, true})
+            for (int per : {1, 2, 4})
+                for (int steps : {1, 2, 3, 6, 12})
+                    if (per * steps <= MOST) both<NONE>("none", 0, n, true, {per, steps, own});
+    copies<1, 1>(), copies<1, 2>(), copies<1, 3>(), copies<1, 6>(), copies<1, 12>();
+    copies<2, 1>(), copies<2, 2>(), copies<2, 3>(), copies<2, 6>(), copies<4, 1>(), copies<4, 2>(), copies<4, 3>();
+    stores<PIECES>("pieces");
+    stores<HALVES>("halves");
+    stores<WHOLE>("whole");
     for (int n : {1, sms})
-        for (int kb : {256, 1024, 4096, 16384}) {
-            const size_t bytes = (size_t)kb << 10;
-            launches("ldg", "none", kb, n, (double)bytes, false, [=] { k_ldg<<<n, THREADS>>>((uint4*)src, notes, bytes); });
-        }
+        for (int kb : {256, 1024, 4096, 16384})
+            launches("ldg", {kb / 16, 1, false}, "none", 0, n, kb * 1024.0, [=] { k_ldg<<<n, THREADS>>>((uint4*)src, notes, (size_t)kb << 10); });
     CHECK(cudaFuncSetAttribute(k_clock, cudaFuncAttributeMaxDynamicSharedMemorySize, POOL));
     int* over;
     CHECK(cudaMalloc(&over, sizeof(int)));
-    CHECK(cudaMemset(over, 0, sizeof(int)));
-    const int rounds = 600;
-    k_clock<<<sms, THREADS, POOL>>>(map, notes, rounds, over);
-    CHECK(cudaDeviceSynchronize());
-    std::vector<Note> h(rounds);
-    CHECK(cudaMemcpy(h.data(), notes, rounds * sizeof(Note), cudaMemcpyDeviceToHost));
-    for (int r = 0; r < rounds; r += 50) {
+    for (Ahead a : {Ahead{4, 3, false}, {1, 2, false}}) {
+        const int rounds = 200;
+        std::vector<Note> h(rounds);
         std::vector<double> l;
         double mhz = 0;
-        for (int i = r; i < r + 50; i++) l.push_back(6.0 * 8 * BOXES * BOX / h[i].loads), mhz += 1e3 * h[i].loads / (h[i].ended - h[i].begun) / 50;
-        say("clock", "none", r / 2.0, 1, l, {}, mhz);
+        CHECK(cudaMemset(over, 0, sizeof(int)));
+        k_clock<<<sms, THREADS, POOL>>>(map, notes, rounds, a, over);
+        CHECK(cudaDeviceSynchronize());
+        CHECK(cudaMemcpy(h.data(), notes, rounds * sizeof(Note), cudaMemcpyDeviceToHost));
+        for (auto& x : h) l.push_back((double)TIMES * BOX / x.loads), mhz += 1e3 * x.loads / (x.ended - x.begun) / rounds;
+        say("clock", a, "none", 0, 1, l, {}, mhz);
     }
     return 0;
 }

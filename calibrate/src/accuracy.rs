@@ -36,6 +36,9 @@ pub struct Counted {
     pub cycles: f64,
     /// Sectors found in the second-level cache, of those looked up.
     pub l2_hit: f64,
+    /// Sectors looked up there, of those that cores got: requests of several cores are merged on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub l2_looked_up: Option<f64>,
     /// Bytes read from DRAM.
     pub dram_read: f64,
     /// Bytes written to it.

@@ -147,9 +147,9 @@ pub trait Device {
 
 /// Records of single kernels: the case, and its rows.
 const TRACES: [(&str, &str); 3] = [
-    ("test.cp_async_wgmma.b", include_str!("../data/h200_trace.test.cp_async_wgmma.b.csv")),
-    ("test.tma_wgmma.b", include_str!("../data/h200_trace.test.tma_wgmma.b.csv")),
     ("test.smem_double_buffer.b", include_str!("../data/h200_trace.test.smem_double_buffer.b.csv")),
+    ("test.tma_warp_specialized.128x128x6", include_str!("../data/h200_trace.test.tma_warp_specialized.128x128x6.csv")),
+    ("test.tma_wgmma.c", include_str!("../data/h200_trace.test.tma_wgmma.c.csv")),
 ];
 
 /// What was measured on one H200, replayed.

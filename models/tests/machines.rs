@@ -173,6 +173,7 @@ fn absence_is_a_fact() {
         ("memory.llc_", &["m4-max", "m4-max-32", "mi300x", "mi355x"]),
         ("memory.l2_far_latency", &["a100", "h200", "b200"]),
         ("memory.l2_slices_bytes_per_clk", &["h200", "b200"]),
+        ("memory.l2_stored_bytes_per_clk", &["h200"]),
         ("memory.l2_merged", &["h200"]),
         ("memory.l2_group_", &["h200"]),
         ("mma.warp_beside", &["h200"]),

@@ -173,12 +173,17 @@ pub const KEYS: &[Key] = &[
     key(
         "memory.copy_bytes_per_clk",
         "bytes/cycle",
-        "what copies to shared memory get of it at most, a cycle of `clock.l2_mhz` where that is given",
+        "lines that a core can ask for, in bytes: what copies to shared memory get at most; stores go the same way",
     ),
     key(
         "memory.l2_slices_bytes_per_clk",
         "bytes/cycle",
         "second-level bandwidth of all slices together, a cycle of their clock",
+    ),
+    key(
+        "memory.l2_stored_bytes_per_clk",
+        "bytes/cycle",
+        "what all slices together take of stores, a cycle of their clock, whatever they look up meanwhile",
     ),
     key("memory.l2_merged", "fraction", "share of equal requests by two neighbouring cores that reach a slice as one"),
     key(
@@ -195,7 +200,7 @@ pub const KEYS: &[Key] = &[
     key(
         "memory.store_bytes_per_clk",
         "bytes/cycle",
-        "rate at which a core stores results from registers, their layout included",
+        "what a core can store, with requests for lines to copy going the same way",
     ),
     key("memory.llc_latency", "cycles", "hit in the last-level cache behind L2 (SLC, Infinity Cache)"),
     key("memory.llc_bytes", "bytes", "last-level cache"),

@@ -337,6 +337,9 @@ pub struct Report {
     /// Share of the bytes loaded from global memory that the second-level cache serves: assumed for the cores simulated, or at
     /// device fidelity counted as hardware counts, by lookups, those between the halves of the cache included.
     pub l2_hit_rate: f64,
+    /// Bytes that the second-level cache looks up for each byte loaded by cores, counted likewise: less than one where requests of
+    /// several cores are merged on the way. `None` at core fidelity, and where nothing is loaded.
+    pub l2_looked_up: Option<f64>,
     /// Bytes read from DRAM by the whole grid.
     pub dram_read_bytes: f64,
     /// Bytes written by the whole grid.

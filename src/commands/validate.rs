@@ -112,6 +112,7 @@ fn pair(machine: &str, t: &Timed, case: &Case) -> Result<Pair, Failure> {
     let simulated = Counted {
         cycles: report.cycles,
         l2_hit: report.l2_hit_rate,
+        l2_looked_up: report.l2_looked_up,
         dram_read: report.dram_read_bytes,
         dram_written: report.dram_write_bytes,
         at_barriers,
@@ -120,7 +121,8 @@ fn pair(machine: &str, t: &Timed, case: &Case) -> Result<Pair, Failure> {
     Ok(Pair {
         case: t.case.clone(),
         measured,
-        simulated: report.cycles,
+        // From the first CTA's begin, as it was measured.
+        simulated: report.cycles - report.launch_cycles,
         // The clock of a round is a reading of its own; time is what repeats.
         repeat: (t.again_span_ns / t.span_ns - 1.0).abs(),
         spread: (t.span_high - t.span_low) / t.span_ns,
@@ -189,8 +191,17 @@ fn overlay(subject: &Loaded, rows: &str) -> Result<Timeline, Failure> {
 fn text(device: &str, pairs: &[Pair], cases: &[Case]) -> String {
     let mut out = format!(
         "{device}; cycles, from product to product in the steady state, and what a profiler counts; measured / simulated\n\n\
-         {:<40}{:>9}{:>10}{:>8}  {:>11}{:>12}{:>12}{:>14}{:>14}\n",
-        "kernel", "measured", "simulated", "error", "pace", "L2 hits, %", "read, MB", "barriers, %", "waiting, %"
+         {:<40}{:>9}{:>10}{:>8}  {:>11}{:>12}{:>14}{:>12}{:>14}{:>14}\n",
+        "kernel",
+        "measured",
+        "simulated",
+        "error",
+        "pace",
+        "L2 hits, %",
+        "looked up, %",
+        "read, MB",
+        "barriers, %",
+        "waiting, %"
     );
     let two = |a: f64, b: f64| format!("{a:.0} / {b:.0}");
     for p in pairs {
@@ -200,8 +211,9 @@ fn text(device: &str, pairs: &[Pair], cases: &[Case]) -> String {
         if let Some((c, s)) = &p.counted {
             let _ = write!(
                 out,
-                "{:>12}{:>12}{:>14}{:>14}",
+                "{:>12}{:>14}{:>12}{:>14}{:>14}",
                 two(100.0 * c.l2_hit, 100.0 * s.l2_hit),
+                looked(p).map_or("-".to_string(), |(c, s)| two(100.0 * c, 100.0 * s)),
                 two(c.dram_read / 1e6, s.dram_read / 1e6),
                 two(100.0 * c.at_barriers, 100.0 * s.at_barriers),
                 two(100.0 * c.for_data, 100.0 * s.for_data)
@@ -233,6 +245,12 @@ fn text(device: &str, pairs: &[Pair], cases: &[Case]) -> String {
     out
 }
 
+/// What L2 looks up of what cores load, measured and simulated.
+fn looked(p: &Pair) -> Option<(f64, f64)> {
+    let (c, s) = p.counted.as_ref()?;
+    c.l2_looked_up.zip(s.l2_looked_up)
+}
+
 /// The errors of a set.
 fn sums(out: &mut String, name: &str, set: &[Pair]) {
     let Some(Summary { count, mean, bias, worst, inverted, repeat }) = summary(set) else { return };
@@ -254,6 +272,7 @@ fn sums(out: &mut String, name: &str, set: &[Pair]) {
     let parts = [
         ("pace", "%", of(&|p: &Pair| p.pace.map(|(m, s)| s / m - 1.0))),
         ("L2 hits", "points", counted(|c, s| s.l2_hit - c.l2_hit)),
+        ("lookups in L2", "points", of(&|p: &Pair| looked(p).map(|(c, s)| s - c))),
         ("DRAM bytes read", "%", counted(|c, s| s.dram_read / c.dram_read - 1.0)),
         ("written", "%", counted(|c, s| s.dram_written / c.dram_written - 1.0)),
         ("share at barriers", "points", counted(|c, s| s.at_barriers - c.at_barriers)),

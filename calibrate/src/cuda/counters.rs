@@ -8,6 +8,9 @@ use crate::accuracy::Counted;
 pub(super) const METRICS: &[&str] = &[
     "sm__cycles_elapsed.max",
     "lts__t_sector_hit_rate.pct",
+    "lts__t_sectors_srcunit_tex.sum",
+    "lts__t_sectors_srcunit_ltcfabric.sum",
+    "l1tex__m_xbar2l1tex_read_bytes.sum",
     "dram__bytes_read.sum",
     "dram__bytes_write.sum",
     "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio",
@@ -73,9 +76,13 @@ pub(super) fn read(text: &str) -> Result<Counted, String> {
     let all: f64 = causes.values().sum();
     let share = |of: &[&str]| of.iter().filter_map(|c| causes.get(*c)).sum::<f64>() / all.max(1e-9);
     let round = |v: f64| (v * 1e4).round() / 1e4;
+    // Of cores, and of one half of the cache for the other. A sector has 32 bytes.
+    let looked = need("lts__t_sectors_srcunit_tex.sum")? + need("lts__t_sectors_srcunit_ltcfabric.sum")?;
+    let got = need("l1tex__m_xbar2l1tex_read_bytes.sum")? / 32.0;
     Ok(Counted {
         cycles: need("sm__cycles_elapsed.max")?,
         l2_hit: round(need("lts__t_sector_hit_rate.pct")? / 100.0),
+        l2_looked_up: (got > 0.0).then(|| round(looked / got)),
         dram_read: need("dram__bytes_read.sum")?,
         dram_written: need("dram__bytes_write.sum")?,
         at_barriers: round(share(&BARRIER)),
@@ -89,17 +96,19 @@ mod tests {
     use super::*;
 
     const SAID: &str = "==PROF== Connected\n\"ID\",\"sm__cycles_elapsed.max\",\"lts__t_sector_hit_rate.pct\",\
+        \"lts__t_sectors_srcunit_tex.sum\",\"lts__t_sectors_srcunit_ltcfabric.sum\",\"l1tex__m_xbar2l1tex_read_bytes.sum\",\
         \"dram__bytes_read.sum\",\"dram__bytes_write.sum\",\
         \"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio\",\
         \"smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio\",\
         \"smsp__average_warps_issue_stalled_selected_per_issue_active.ratio\"\n\
-        \"\",\"cycle\",\"%\",\"Mbyte\",\"Kbyte\",\"inst\",\"inst\",\"inst\"\n\
-        \"0\",\"463,689\",\"78.1\",\"288.75\",\"33\",\"1\",\"2\",\"1\"\n";
+        \"\",\"cycle\",\"%\",\"sector\",\"sector\",\"Mbyte\",\"Mbyte\",\"Kbyte\",\"inst\",\"inst\",\"inst\"\n\
+        \"0\",\"463,689\",\"78.1\",\"500,000\",\"100,000\",\"32\",\"288.75\",\"33\",\"1\",\"2\",\"1\"\n";
 
     #[test]
     fn units_and_shares() {
         let c = read(SAID).unwrap();
         assert_eq!((c.cycles, c.l2_hit, c.dram_read, c.dram_written), (463_689.0, 0.781, 288.75e6, 33e3));
+        assert_eq!(c.l2_looked_up, Some(0.6));
         assert_eq!((c.at_barriers, c.for_data), (0.25, 0.5));
     }
 

@@ -4,6 +4,7 @@ use crate::ir::{Instr, Op, Queue as Group};
 use crate::protocol::{AgentId, Did, MeetKind, On, Step};
 use crate::timeline::{Stall, What as Shown, Work};
 
+use super::movement::{Load, Parts, Store};
 use super::queue::What;
 use super::record::Links;
 use super::run::Engine;
@@ -58,8 +59,11 @@ impl Engine<'_> {
 
     /// An agent goes on: with its load, or with its next operations, until one takes time or waits.
     pub(super) fn proceed(&mut self, s: usize, a: AgentId, now: u64) {
-        if self.seats[s].runs[a as usize].load.is_some() {
-            self.go_on_loading(s, a, now);
+        if let Some((parts, pc)) = self.seats[s].runs[a as usize].parts {
+            match parts {
+                Parts::Load(load) => self.go_on_loading(s, a, (load, pc), now),
+                Parts::Store(store) => self.go_on_storing(s, a, (store, pc), now),
+            }
             return;
         }
         loop {
@@ -97,7 +101,7 @@ impl Engine<'_> {
                     let begin = now + (loops as f64 * self.timing.costs.loop_).ceil() as u64;
                     self.account(s, a, pc, begin, Shown::Work(Work::Control), String::new());
                     let end = self.charge(s, a, pc, &did, begin);
-                    if end > now || self.seats[s].runs[a as usize].load.is_some() {
+                    if end > now || self.seats[s].runs[a as usize].parts.is_some() {
                         self.queue.push(end, What::Go { seat: s as u32, agent: a });
                         return;
                     }
@@ -143,8 +147,12 @@ impl Engine<'_> {
         let queued = c.queued.unwrap_or(Stall::Issue);
         self.account(s, a, pc, c.start, Shown::Stall(queued), String::new());
         let span = self.account(s, a, pc, c.end, Shown::Work(op.work()), label.clone());
-        if let Some(load) = c.load {
-            self.seats[s].runs[a as usize].load = Some((load, pc));
+        if let Some(parts) = c.parts {
+            let run = &mut self.seats[s].runs[a as usize];
+            run.parts = Some((parts, pc));
+            if matches!(parts, Parts::Store(_)) {
+                run.storing = label.clone();
+            }
         }
         self.started(s, a, pc, did, &c, (label, span));
         self.settle(s, now, span, last);
@@ -176,23 +184,20 @@ impl Engine<'_> {
     }
 
     /// The next part of a synchronous load: its next batch, or the store of the one that has come.
-    fn go_on_loading(&mut self, s: usize, a: AgentId, now: u64) {
-        let (Some((mut load, pc)), Some((cta, place))) = (self.seats[s].runs[a as usize].load, self.place(s, a)) else {
-            return;
-        };
+    fn go_on_loading(&mut self, s: usize, a: AgentId, (mut load, pc): (Load, u32), now: u64) {
+        let Some((cta, place)) = self.place(s, a) else { return };
         let core = &mut self.cores[cta];
         if load.flying > 0 {
             let (start, done) = self.timing.load_store(&mut load, now, place, core);
             let label = self.loading(s, a);
             self.account(s, a, pc, start, Shown::Stall(Stall::Global), String::new());
             self.account(s, a, pc, done, Shown::Work(Work::Load), label);
-            self.seats[s].runs[a as usize].load = Some((load, pc));
-            if load.left == 0 {
-                let run = &mut self.seats[s].runs[a as usize];
-                run.load = None;
-                if let Some((foot, label, since)) = run.filling.take() {
-                    self.draw_fill(s, &foot, label, since, done, self.prog.at[pc as usize]);
-                }
+            let run = &mut self.seats[s].runs[a as usize];
+            run.parts = (load.left > 0).then_some((Parts::Load(load), pc));
+            if load.left == 0
+                && let Some((foot, label, since)) = run.filling.take()
+            {
+                self.draw_fill(s, &foot, label, since, done, self.prog.at[pc as usize]);
             }
             self.queue.push(done, What::Go { seat: s as u32, agent: a });
             return;
@@ -201,8 +206,25 @@ impl Engine<'_> {
         let label = self.loading(s, a);
         self.account(s, a, pc, start, Shown::Stall(Stall::Issue), String::new());
         self.account(s, a, pc, issued, Shown::Work(Work::Load), label);
-        self.seats[s].runs[a as usize].load = Some((load, pc));
+        self.seats[s].runs[a as usize].parts = Some((Parts::Load(load), pc));
         self.queue.push(there, What::Go { seat: s as u32, agent: a });
+    }
+
+    /// The next instruction of a store. All of it is one piece of work, from the first one's issue on.
+    fn go_on_storing(&mut self, s: usize, a: AgentId, (mut store, pc): (Store, u32), now: u64) {
+        let Some((cta, place)) = self.place(s, a) else { return };
+        let (start, done) = self.timing.store_part(&mut store, now, place, &mut self.cores[cta]);
+        let run = &mut self.seats[s].runs[a as usize];
+        let first = run.upto == now;
+        run.parts = (store.left > 0).then_some((Parts::Store(store), pc));
+        if first {
+            self.account(s, a, pc, start, Shown::Stall(Stall::Issue), String::new());
+        }
+        if store.left == 0 {
+            let label = std::mem::take(&mut self.seats[s].runs[a as usize].storing);
+            self.account(s, a, pc, done, Shown::Work(Work::Store), label);
+        }
+        self.queue.push(done, What::Go { seat: s as u32, agent: a });
     }
 
     /// The stall a meeting is.

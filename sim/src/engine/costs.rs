@@ -30,8 +30,8 @@ pub struct Costs {
     pub l2_latency: f64,
     pub dram_latency: f64,
     pub l2_byte: f64,
-    /// The least time of the port to L2 that a byte of a copy to shared memory takes.
-    pub copy_byte: f64,
+    /// A byte of the lines that copies to shared memory ask for takes so much of the way of requests; `None` where it is not known.
+    pub request_byte: Option<f64>,
     pub dram_byte: f64,
     /// Further than a hit in the near half: the far half, the cache behind, DRAM for the last line of a tile.
     pub far_extra: f64,
@@ -39,7 +39,10 @@ pub struct Costs {
     pub dram_extra: f64,
     /// A core's share of the slices, of all that run.
     pub slice_byte: f64,
+    /// Of what is stored, a byte takes so much of the way of requests.
     pub store_byte: f64,
+    /// And of a core's share of what the slices take; 0 where that is not known.
+    pub write_byte: f64,
     /// A line of the caches; 0 where it is not known to matter.
     pub line: f64,
     /// Ticks that a line of a load to registers takes shared memory's port; 0 where it does not pass there.
@@ -274,8 +277,10 @@ impl Costs {
             if let Some(rate) = r.optional("memory.l2_slices_bytes_per_clk") {
                 c.slice_byte = TICKS as f64 * c.sharers as f64 / (rate * l2_clock);
             }
-            let copies = r.optional("memory.copy_bytes_per_clk");
-            c.copy_byte = copies.map_or(c.l2_byte, |rate| TICKS as f64 / (rate * l2_clock));
+            if let Some(rate) = r.optional("memory.l2_stored_bytes_per_clk") {
+                c.write_byte = TICKS as f64 * c.sharers as f64 / (rate * l2_clock);
+            }
+            c.request_byte = r.optional("memory.copy_bytes_per_clk").map(|rate| TICKS as f64 / rate);
             c.store_byte = r.optional("memory.store_bytes_per_clk").map_or(c.l2_byte, |rate| TICKS as f64 / rate);
         }
         for key in &r.used {

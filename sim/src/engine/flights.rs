@@ -114,7 +114,7 @@ impl Engine<'_> {
         if let (Did::Move(m), true) = (did, self.recorder.is_some())
             && let Some(foot) = &m.fills
         {
-            if c.load.is_some() {
+            if c.parts.is_some() {
                 self.seats[s].runs[a as usize].filling = Some((*foot, label, now));
                 return;
             }

@@ -5,6 +5,7 @@
 
 use crate::protocol::{AgentInfo, Did};
 
+use super::movement::Parts;
 use super::server::Core;
 use super::timing::{Seat, Timing};
 
@@ -107,11 +108,19 @@ impl<'t> Prober<'t> {
         let peer = (t.prog.cluster > 1).then_some(peer);
         let c = t.charge(pc, did, at(Late::Begin), seat, core, peer);
         let mut end = c.end;
-        if let Some(mut load) = c.load {
-            while load.left > 0 {
-                let (.., there) = t.load_batch(&mut load, end, seat, core);
-                end = t.load_store(&mut load, there, seat, core).1;
+        match c.parts {
+            Some(Parts::Load(mut load)) => {
+                while load.left > 0 {
+                    let (.., there) = t.load_batch(&mut load, end, seat, core);
+                    end = t.load_store(&mut load, there, seat, core).1;
+                }
             }
+            Some(Parts::Store(mut store)) => {
+                while store.left > 0 {
+                    end = t.store_part(&mut store, end, seat, core).1;
+                }
+            }
+            None => {}
         }
         let warp = matches!(did, Did::Mma(m) if m.flight.is_none() && m.acts && m.kind == crate::ir::MmaKind::Warp);
         Times { end, lands: c.lands, ready: if warp { c.lands[0] } else { 0 }, cores }

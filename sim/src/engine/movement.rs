@@ -4,9 +4,25 @@ use crate::ir::{Class, How, Op};
 use crate::protocol::MoveDid;
 use crate::timeline::Stall;
 
-use super::device::Level;
+use super::device::{Level, Wave};
 use super::server::Core;
 use super::timing::{Charge, Seat, Timing, ticks};
+
+/// What a warp is in the middle of and moves part by part, between which others have their turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Parts {
+    Load(Load),
+    Store(Store),
+}
+
+/// A store to global memory, instruction by instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Store {
+    /// Machine instructions still to issue.
+    pub(super) left: u32,
+    /// Bytes of one, in 1/256.
+    bytes: u64,
+}
 
 /// A synchronous load (global to shared by the same threads), batch by batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,11 +62,17 @@ fn through_port(core: &mut Core, at: u64, port: u64) -> u64 {
 }
 
 impl Timing<'_> {
-    /// Time on the path from L2 and DRAM: when the last byte is there. The port takes a line's time for each line, however little
-    /// of it is asked for, and at least `each` ticks a byte.
-    fn fetch(&self, core: &mut Core, at: u64, (bytes, lines): (f64, f64), from: Source, each: f64) -> u64 {
+    /// Time on the path from L2 and DRAM: when the last byte is there. A line takes its time, however little of it is asked for. Whole
+    /// lines that are copied to shared memory come as fast as they are asked for, where that rate is known.
+    fn fetch(&self, core: &mut Core, at: u64, (bytes, lines): (f64, f64), from: Source, copied: bool) -> u64 {
         let c = &self.costs;
-        let (_, port) = core.l2.serve(at, ticks((lines * c.l2_byte).max(bytes * each)));
+        let (_, port) = match c.request_byte {
+            Some(request) if copied => {
+                let each = if lines > bytes { c.l2_byte } else { request };
+                core.requests.serve(at, ticks(lines * each))
+            }
+            _ => core.l2.serve(at, ticks(lines * c.l2_byte)),
+        };
         let (_, slices) = core.slices.serve(at, ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte));
         let (_, dram) = core.dram.serve(at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
         port.max(slices).max(dram)
@@ -84,18 +106,26 @@ impl Timing<'_> {
         if c.line == 0.0 || c.load_line == 0.0 { 0.0 } else { self.lines(m, obj).1 / c.line * c.load_line }
     }
 
+    /// The wave of a CTA, where the device is simulated.
+    fn device_wave(&self, wave: u32) -> Option<&Wave> {
+        self.memory.as_ref()?.waves.get(wave as usize)
+    }
+
+    /// Cores that a wave has at work, of all: where it leaves some idle the others have more of what all share.
+    fn share(&self, w: &Wave) -> f64 {
+        (w.units * self.prog.cluster as i64) as f64 / self.costs.sharers as f64
+    }
+
     /// Where a copy's bytes come from.
     fn source(&self, m: &MoveDid, obj: u16, wave: u32) -> Source {
         let c = &self.costs;
         let part = |x: f64| (x * 65536.0) as u64;
-        let Some(w) = self.memory.as_ref().and_then(|d| d.waves.get(wave as usize)) else {
+        let Some(w) = self.device_wave(wave) else {
             let miss = self.misses[obj as usize];
             let extra = ticks(miss * (c.dram_latency - c.l2_latency).max(0.0));
             return Source { dram: part(miss), looked: 0, extra };
         };
-        // In a wave that leaves cores idle the others have more each.
-        let share = (w.units * self.prog.cluster as i64) as f64 / c.sharers as f64;
-        let shares = w.shares[obj as usize];
+        let (share, shares) = (self.share(w), w.shares[obj as usize]);
         let level = m.tile.map_or(Level::Near, |t| w.level(obj, t.at));
         let extra = ticks(match level {
             Level::Near => 0.0,
@@ -127,7 +157,7 @@ impl Timing<'_> {
                     port: ticks(self.load_port(m, src.obj) / n),
                     flying: 0,
                 };
-                Charge { start: now, end: now, load: Some(load), ..Charge::default() }
+                Charge { start: now, end: now, parts: Some(Parts::Load(load)), ..Charge::default() }
             }
             How::Ldg | How::CpAsync | How::LdsDma => {
                 let each = if m.how == How::CpAsync { c.issue_cp } else { c.issue_load };
@@ -141,8 +171,8 @@ impl Timing<'_> {
                     core.front.serve(start, port);
                 }
                 let port = if m.how == How::Ldg { port } else { 0 };
-                let byte = if m.how == How::CpAsync { c.copy_byte } else { c.l2_byte };
-                let there = self.fetch(core, start, self.lines(m, src.obj), from, byte).max(end);
+                let copied = m.how == How::CpAsync;
+                let there = self.fetch(core, start, self.lines(m, src.obj), from, copied).max(end);
                 let there = there.max(through_port(core, start, port));
                 let extra = if m.how == How::CpAsync { c.cp_extra } else { 0.0 };
                 let land = there + ticks(c.l2_latency + extra) + from.extra;
@@ -175,12 +205,9 @@ impl Timing<'_> {
             How::Store => {
                 let n = (m.global_bytes as f64 / per).ceil().max(1.0);
                 let ready = now.max(seat.matrix_ready);
-                let (start, issued) = issue(core, ready, n, c.issue_store);
-                let (_, port) = core.stores.serve(start, ticks(m.global_bytes as f64 * c.store_byte));
-                core.dram.serve(start, ticks(m.global_bytes as f64 * c.dram_byte));
-                let queued = if ready > now { Stall::Tensor } else { Stall::Issue };
-                let end = issued.max(port);
-                Charge { start, queued: Some(queued), end, lands: [end, end], ..Charge::default() }
+                let store = Store { left: n as u32, bytes: (m.global_bytes as f64 / n * 256.0) as u64 };
+                let queued = Some(Stall::Tensor);
+                Charge { start: ready, queued, end: ready, parts: Some(Parts::Store(store)), ..Charge::default() }
             }
             How::TmaLoad => {
                 let (start, end) = issue(core, now, 1.0, c.issue_tma);
@@ -191,7 +218,7 @@ impl Timing<'_> {
                 let (begun, taken) = core.boxes.serve(start, ticks(boxes * c.tma_request));
                 let (_, written) = core.copy.serve(begun, self.copied(m));
                 let written = written.max(taken);
-                let there = self.fetch(core, start, self.lines(m, src.obj), from, c.copy_byte).max(written);
+                let there = self.fetch(core, start, self.lines(m, src.obj), from, true).max(written);
                 let land = there + ticks(c.tma_latency) + from.extra;
                 Charge {
                     start,
@@ -205,9 +232,8 @@ impl Timing<'_> {
             How::TmaStore => {
                 let (start, end) = issue(core, now, 1.0, c.issue_tma);
                 let (begun, read) = core.copy.serve(end, self.copied(m));
-                let (_, port) = core.stores.serve(read, ticks(m.global_bytes as f64 * c.l2_byte));
-                core.dram.serve(read, ticks(m.global_bytes as f64 * c.dram_byte));
-                let land = port + ticks(c.tma_store_latency);
+                let stored = self.stored(core, read, m.global_bytes as f64, seat);
+                let land = stored + ticks(c.tma_store_latency);
                 Charge {
                     start,
                     queued: Some(Stall::Issue),
@@ -233,7 +259,7 @@ impl Timing<'_> {
         let (start, issued) = self.issue(core, seat, now, (n as f64, c.issue_load));
         let bytes = load.bytes as f64 / 256.0 * n as f64;
         let from = load.source;
-        let there = self.fetch(core, start, (bytes, bytes), from, c.l2_byte).max(issued);
+        let there = self.fetch(core, start, (bytes, bytes), from, false).max(issued);
         let there = there.max(through_port(core, start, load.port * n as u64)) + ticks(c.l2_latency) + from.extra;
         load.left -= n;
         load.flying = n;
@@ -249,6 +275,24 @@ impl Timing<'_> {
         let (_, issued) = self.issue(core, seat, unpacked, (n, c.issue_sts));
         let (_, port) = core.shared.serve(unpacked, ticks(load.chip as f64 / 256.0 * n * c.shared_byte));
         (now, issued.max(port))
+    }
+
+    /// The next instruction of a store: started, and taken by the port.
+    pub(super) fn store_part(&self, store: &mut Store, now: u64, seat: Seat, core: &mut Core) -> (u64, u64) {
+        let c = &self.costs;
+        store.left -= 1;
+        let (start, issued) = self.issue(core, seat, now, (1.0, c.issue_store));
+        (start, issued.max(self.stored(core, start, store.bytes as f64 / 256.0, seat)))
+    }
+
+    /// When L2 has taken what is stored; DRAM gets it some time.
+    fn stored(&self, core: &mut Core, at: u64, bytes: f64, seat: Seat) -> u64 {
+        let c = &self.costs;
+        let (_, sent) = core.requests.serve(at, ticks(bytes * c.store_byte));
+        let share = self.device_wave(seat.wave).map_or(0.0, |w| self.share(w));
+        let (_, taken) = core.writes.serve(at, ticks(bytes * share * c.write_byte));
+        core.dram.serve(at, ticks(bytes * c.dram_byte));
+        sent.max(taken)
     }
 
     fn unpack(&self, core: &mut Core, seat: Seat, at: u64, elements: f64) -> u64 {

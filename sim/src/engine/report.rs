@@ -78,6 +78,7 @@ impl Engine<'_> {
         let all: f64 = loaded.iter().map(|(bytes, _)| bytes).sum();
         let hits = |missed: f64, all: f64| if all > 0.0 { 1.0 - missed / all } else { 0.0 };
         let l2_hit_rate = device.map_or(hits(missed, all), |d| hits(d.missed as f64, d.looked as f64));
+        let l2_looked_up = device.filter(|d| d.asked > 0).map(|d| d.looked as f64 / d.asked as f64);
         let written = self.stored_bytes();
         let (read, written) = match device {
             Some(d) => (d.read as f64, d.written as f64),
@@ -123,6 +124,7 @@ impl Engine<'_> {
             fidelity: if device.is_some() { Fidelity::Device } else { Fidelity::Core },
             launch_cycles,
             l2_hit_rate,
+            l2_looked_up,
             dram_read_bytes: read,
             dram_write_bytes: written,
             events: self.events,
@@ -257,9 +259,9 @@ impl Engine<'_> {
             ("tensor pipe", tensor),
             ("copy engine", of(sum(&|c| c.copy.busy), 1.0)),
             ("shared memory", of(sum(&|c| c.shared.busy), 1.0)),
-            // The busier one of its two ways.
-            ("L2 port", of(sum(&|c| c.l2.busy).max(sum(&|c| c.stores.busy)), 1.0)),
-            ("L2 slices", of(sum(&|c| c.slices.busy), 1.0)),
+            // The busier one of two ways each.
+            ("L2 port", of(sum(&|c| c.l2.busy).max(sum(&|c| c.requests.busy)), 1.0)),
+            ("L2 slices", of(sum(&|c| c.slices.busy).max(sum(&|c| c.writes.busy)), 1.0)),
             ("DRAM share", of(sum(&|c| c.dram.busy), 1.0)),
             ("issue slots", lists(&|c| &c.issue)),
             ("vector unit", lists(&|c| &c.vector)),

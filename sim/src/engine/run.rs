@@ -12,7 +12,7 @@ use super::cache::misses;
 use super::costs::Costs;
 use super::device::{Launch, Memory};
 use super::ledger::Ledger;
-use super::movement::Load;
+use super::movement::Parts;
 use super::occupancy::occupancy;
 use super::queue::{Queue, What};
 use super::record::Recorder;
@@ -33,8 +33,10 @@ pub(super) struct Run {
     pub(super) loops: u32,
     /// Tick at which its last matrix results are there.
     pub(super) matrix_ready: u64,
-    /// A synchronous load it is in the middle of, and its instruction.
-    pub(super) load: Option<(Load, u32)>,
+    /// What it moves part by part and is in the middle of, and its instruction.
+    pub(super) parts: Option<(Parts, u32)>,
+    /// The tile of a store that it is in the middle of, where it is drawn.
+    pub(super) storing: String,
     /// What that load fills, with which tile and since when, where it is drawn.
     pub(super) filling: Option<(Foot, String, u64)>,
     /// Tick it ended.

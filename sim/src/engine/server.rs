@@ -47,10 +47,12 @@ pub struct Core {
     pub boxes: Server,
     /// The port to the second-level cache: what comes from there.
     pub l2: Server,
-    /// What goes there: requests and replies have a network each (as in GPGPU-Sim), so stores and loads do not hold up each other.
-    pub stores: Server,
-    /// This core's share of the second-level cache's slices.
+    /// The way there: requests for lines that are copied, and what is stored. Replies have a network of their own.
+    pub requests: Server,
+    /// This core's share of the second-level cache's slices: what they look up.
     pub slices: Server,
+    /// And of what they take of stores; they do both at once.
+    pub writes: Server,
     /// This core's share of DRAM.
     pub dram: Server,
     /// Tensor-memory reads.
@@ -67,8 +69,9 @@ macro_rules! singles {
             (&$($mutable)? $core.copy, "the copy engine"),
             (&$($mutable)? $core.boxes, "the copy engine's front"),
             (&$($mutable)? $core.l2, "the port to L2"),
-            (&$($mutable)? $core.stores, "the way of stores to L2"),
+            (&$($mutable)? $core.requests, "the way of requests to L2"),
             (&$($mutable)? $core.slices, "the slices of L2"),
+            (&$($mutable)? $core.writes, "what the slices of L2 take"),
             (&$($mutable)? $core.dram, "DRAM"),
             (&$($mutable)? $core.tmem, "tensor memory"),
         ]

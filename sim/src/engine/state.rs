@@ -1,5 +1,6 @@
 //! The whole state of a run as numbers, for finding repetitions.
 
+use super::movement::Parts;
 use super::run::Engine;
 use super::server::Core;
 
@@ -51,8 +52,10 @@ impl Engine<'_> {
                 ]);
                 out.push(r.waits.map_or(u64::MAX, |(pc, stall, _)| (pc as u64) << 8 | stall as u64));
                 out.push(r.ended.map_or(u64::MAX, |t| now - t));
-                if let Some((l, pc)) = r.load {
-                    out.extend([pc as u64, l.left as u64, l.flying as u64]);
+                match r.parts {
+                    Some((Parts::Load(l), pc)) => out.extend([pc as u64, l.left as u64, l.flying as u64]),
+                    Some((Parts::Store(l), pc)) => out.extend([pc as u64, l.left as u64]),
+                    None => {}
                 }
                 out.extend(landed.iter().map(|t| t.saturating_sub(now)));
             }

@@ -6,7 +6,7 @@ use crate::timeline::{Stall, TICKS};
 
 use super::costs::Costs;
 use super::device::Memory;
-use super::movement::Load;
+use super::movement::Parts;
 use super::server::Core;
 
 /// The time of one operation of an agent.
@@ -22,8 +22,8 @@ pub(super) struct Charge {
     pub(super) lands: [u64; 2],
     /// When the engine that carries the flight (copy, tensor) starts and ends its own part.
     pub(super) engine: Option<(u64, u64)>,
-    /// Further batches of a synchronous load.
-    pub(super) load: Option<Load>,
+    /// What it goes on with: a synchronous load's batches, a store's instructions.
+    pub(super) parts: Option<Parts>,
 }
 
 /// What timing needs to know of an agent.

@@ -148,10 +148,10 @@ const REASONS: &str = "
 ## Where it is off, and why
 
 * **One stage.** Nothing overlaps, so every cycle of the path counts once a step; what is missing are the re-initialisations of the
-  mbarrier between the loads (TMA) and the spread of latencies of single lines (`ptr`), 7 to 12 %.
+  mbarrier between the loads (TMA) and the spread of latencies of single lines (`ptr`), 7 to 15 %.
 * **Four CTAs of 64x128 on a core, two stages.** As many loads in flight as the slices can just serve: a server without spread is
   used to the last cycle there, hardware to nine tenths. The same shows, smaller, in every row between waiting and full. So two, three
-  and four stages of 64x128 come out within 3 % of each other, and which is called the best hangs on a few cycles; hardware is
+  and four stages of 64x128 come out within 4 % of each other (`ptr`), and which is called the best hangs on a few cycles; hardware is
   17 % slower with two.
 * **`tma` with 64x128 and 128x128.** CTAs that read the same lines are merged on their way to L2 only while they ask within some 100 cycles of
   each other. Triton's make descriptors before they load, for 2,900 to 6,000 cycles, and are not in step; the same kernels emitted with
