@@ -8,7 +8,7 @@ use warpline_sim::machine::{Machine, Vendor};
 use crate::cli::{Clock, Emit, Target};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::simulate::at_site;
+use crate::simulate::{at_site, refused};
 use crate::{load, output};
 
 pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Failure> {
@@ -17,6 +17,8 @@ pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Failure
     }
     let loaded = load::load(&args.subject)?;
     sensible(args.target, &loaded.machine)?;
+    // What no core can hold would be refused by the device.
+    warpline_sim::engine::occupancy(&loaded.program, &loaded.machine, 1).map_err(|e| refused(&loaded, e))?;
     let meant = loaded.program.clone();
     let mut program = meant.clone();
     if let Some(n) = args.mutant {
@@ -36,11 +38,11 @@ pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Failure
             t.kernel
         }),
     };
-    let refused = |e: Unsupported| {
+    let unsupported = |e: Unsupported| {
         let label = format!("not written for {}", loaded.machine.name);
         at_site(&loaded, e.site, e.why, label, Some("docs/emit.md says what is written for which machine"))
     };
-    let text = text.map_err(refused)?;
+    let text = text.map_err(unsupported)?;
     if let Some(harness) = beside {
         // A Metal kernel and the program that runs it are two files; the standard output has the kernel.
         if args.output == Path::new("-") {

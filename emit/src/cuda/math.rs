@@ -67,6 +67,11 @@ impl Writer<'_> {
         if y.swizzle == 0 || (!from_registers && x.swizzle == 0) {
             return self.unsupported(pc, "wgmma reads swizzled buffers here");
         }
+        // Where N is contiguous a descriptor goes from panel to panel, from the first column of one.
+        if kn && bc * bits / 8 % y.swizzle as i64 != 0 {
+            let atom = y.swizzle;
+            return self.unsupported(pc, format!("a part of {bc} columns, no whole swizzle atoms of {atom} bytes"));
+        }
         if acc.sel != Sel::default() || (from_registers && a.sel != Sel::default()) {
             return self.unsupported(pc, "a part of a register object");
         }

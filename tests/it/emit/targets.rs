@@ -17,6 +17,31 @@ fn refusal(err: &str) -> String {
     format!("{place}: {}", words.join(" "))
 }
 
+/// Each was written, and wrong or refused on an H200, until a sweep over tiles ran there.
+#[test]
+fn tiles_that_the_device_cannot_take_are_refused() {
+    for (args, message) in [
+        ("hopper/tma_wgmma --set tile_k=96", "rows of 192 bytes are no whole swizzle atoms of 128"),
+        (
+            "hopper/cp_async_wgmma --set tile_m=64 --set tile_n=64 --set warps=8",
+            "a part of 32 columns, no whole swizzle atoms of 128 bytes",
+        ),
+        (
+            "hopper/persistent --set tile_k=128",
+            "a CTA needs 393280 bytes of shared memory; h200 gives one at most 232448",
+        ),
+    ] {
+        let args: Vec<&str> = ["emit"].into_iter().chain(args.split(' ')).chain(["--target", "cuda"]).collect();
+        let said = warpline(&args);
+        assert_eq!((said.status, said.out.as_str()), (Status::BadInput, ""), "{args:?}");
+        assert!(said.err.contains(message), "{}", said.err);
+    }
+    // Half a panel of 128 bytes is a panel of its own where the atom has 64.
+    let narrow = warpline(&["emit", "hopper/tma_wgmma", "--set", "tile_k=32", "--target", "cuda"]);
+    assert_eq!(narrow.status, Status::Holds, "{}", narrow.err);
+    assert!(narrow.out.contains("32, 16, 64> B_a;"), "a slot of 32 columns with atoms of 64 bytes");
+}
+
 #[test]
 fn every_scenario_is_written_for_its_machine_or_refused_with_a_place() {
     let (mut refused, mut count) = (String::new(), [0, 0]);

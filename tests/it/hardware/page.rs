@@ -38,7 +38,7 @@ nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o x x.cu             
 * An `alu` that says what it takes (`takes 900`, `takes 600..1200`) is a loop that looks at the clock for so long, or for what its CTA draws: of its own work the text says nothing.
 
 Written: all operations of sm_80 to sm_90a but for those below. Other machines: [emit.md](emit.md). Refused with
-the statement: `mma` of types other than f16 and bf16, `wgmma` on buffers without swizzle, parts of accumulators, rows that are no
+the statement: `mma` of types other than f16 and bf16, `wgmma` on buffers without swizzle or on columns that are no whole atoms of it, parts of accumulators, rows that are no
 whole chunks of 16 bytes, matrices of one dimension. The scales of packed matrices (`group`) are not applied. Where a kernel multiplies
 registers that it computed itself (`attention/fa3`) there is no reference, and runs are held against each other only. ptxas adds a
 `wgmma.wait_group` of its own to `hopper/tma_wgmma` (C7517), so that kernel runs with one wait more than its text has.
