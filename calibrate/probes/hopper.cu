@@ -186,11 +186,7 @@ __global__ void k_tensor(long long* out, const __grid_constant__ CUtensorMap map
     for (int i = 0; i < 64; i++) {
         long long t = clock64();
         bar_expect(&b, bytes);
-        asm volatile(
-            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-                smem(pool)),
-            "l"(&map), "r"(0), "r"(0), "r"(smem(&b))
-            : "memory");
+        load_box(smem(pool), &map, 0, 0, smem(&b));
         bar_wait(&b, i & 1);
         t = clock64() - t;
         if (i >= 32) best += t;
@@ -211,11 +207,7 @@ __global__ void k_tensor_issue(long long* out, const __grid_constant__ CUtensorM
         bar_expect(&b, 8 * bytes);
         long long t = clock64();
         for (int j = 0; j < 8; j++)
-            asm volatile(
-                "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::
-                    "r"(smem(pool) + j * bytes),
-                "l"(&map), "r"(0), "r"(0), "r"(smem(&b))
-                : "memory");
+            load_box(smem(pool) + j * bytes, &map, 0, 0, smem(&b));
         t = clock64() - t;
         bar_wait(&b, i & 1);
         if (i >= 8) sum += t;
@@ -269,23 +261,6 @@ __global__ void k_l2_rate(long long* out, const uint4* src, size_t per_block, in
 
 // ---- matrix ---------------------------------------------------------------------------------------------------------
 
-template <int N>
-__device__ __forceinline__ void wgmma(float (&d)[N / 2], uint64_t a, uint64_t b);
-template <>
-__device__ __forceinline__ void wgmma<64>(float (&d)[32], uint64_t a, uint64_t b) {
-    asm volatile(
-        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-        "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,"
-        "%30,%31}, %32, %33, 1, 1, 1, 0, 0;"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
-          "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
-          "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-          "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-        : "l"(a), "l"(b));
-}
-__device__ __forceinline__ uint64_t descriptor(uint32_t at) {
-    return (uint64_t)((at & 0x3ffff) >> 4) | (uint64_t)1 << 16 | (uint64_t)64 << 32 | (uint64_t)1 << 62;
-}
 // N multiplications m64n64k16 in one group: the intercept over N is what fence, commit, wait and the pipe's depth add.
 template <int N>
 __global__ void k_wgmma(long long* out) {

@@ -52,10 +52,8 @@ __global__ void __launch_bounds__(THREADS) k_read(const __grid_constant__ CUtens
     __shared__ uint64_t full[DEPTH];
     const int sm = sm_id(), tid = threadIdx.x;
     const Plan plan = plans[sm];
-    const uint32_t pool = ((uint32_t)__cvta_generic_to_shared(raw) + 1023) & ~1023u, bar = (uint32_t)__cvta_generic_to_shared(full);
+    const uint32_t pool = aligned(raw), bar = barriers(full, DEPTH);
     if (tid == 0) {
-        for (int d = 0; d < DEPTH; d++) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar + d * 8) : "memory");
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         if (atomicAdd(&gate->arrived, 1) == gridDim.x - 1) {
             unsigned long long at = (now() / 1024 + 6) * 1024;
             atomicExch(&gate->open, at);
@@ -92,9 +90,8 @@ __global__ void __launch_bounds__(THREADS) k_read(const __grid_constant__ CUtens
                 if (i >= n) continue;
                 held(i);
                 const int x = (box(i) & in_row) * 64, y = (box(i) >> way.across) * ROWS;
-                asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar + d * 8), "r"(BOX) : "memory");
-                asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                             ::"r"(pool + d * BOX), "l"(&map), "r"(x), "r"(y), "r"(bar + d * 8) : "memory");
+                expect(bar + d * 8, BOX);
+                load_box(pool + d * BOX, &map, x, y, bar + d * 8);
             }
         }
     } else {

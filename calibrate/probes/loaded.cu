@@ -15,10 +15,8 @@ struct Note {
 __global__ void k_paced(const __grid_constant__ CUtensorMap map, Note* notes, int per, int pace) {
     extern __shared__ unsigned char raw[];
     __shared__ uint64_t full;
-    const uint32_t pool = ((uint32_t)__cvta_generic_to_shared(raw) + 1023) & ~1023u, bar = (uint32_t)__cvta_generic_to_shared(&full);
+    const uint32_t pool = aligned(raw), bar = barriers(&full, 1);
     if (threadIdx.x) return;
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar) : "memory");
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     const int row = blockIdx.x * BOXES * ROWS;
     long long waited = 0, slowest = 0;
     const long long t0 = clock64();
@@ -29,10 +27,9 @@ __global__ void k_paced(const __grid_constant__ CUtensorMap map, Note* notes, in
         while (clock64() - t0 < at) {
         }
         const long long t = clock64();
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(per * BOX) : "memory");
+        expect(bar, per * BOX);
         for (int j = 0; j < per; j++, box = (box + 1) % BOXES)
-            asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                         ::"r"(pool + j * BOX), "l"(&map), "r"(0), "r"(row + box * ROWS), "r"(bar) : "memory");
+            load_box(pool + j * BOX, &map, 0, row + box * ROWS, bar);
         wait_for(bar, i & 1);
         const long long took = clock64() - t;
         if (i >= 16) waited += took, slowest = took > slowest ? took : slowest;

@@ -32,21 +32,11 @@ __device__ void boxes(const CUtensorMap* map, uint32_t pool, uint32_t bar, Ahead
         if (d == a.steps) d = 0, phase ^= 1;
         if (i >= a.steps) wait_for(bar + d * 8, phase);
         if (i >= n) continue;
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar + d * 8), "r"(a.per * BOX) : "memory");
+        expect(bar + d * 8, a.per * BOX);
         for (int j = 0; j < a.per; j++, box = (box + 1) % BOXES)
-            asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                         ::"r"(pool + (d * a.per + j) * BOX), "l"(map), "r"(0), "r"(row + box * ROWS), "r"(bar + d * 8) : "memory");
+            load_box(pool + (d * a.per + j) * BOX, map, 0, row + box * ROWS, bar + d * 8);
     }
 }
-__device__ __forceinline__ uint32_t barriers(uint64_t* full) {
-    const uint32_t bar = (uint32_t)__cvta_generic_to_shared(full);
-    if (threadIdx.x == 0) {
-        for (int d = 0; d < MOST; d++) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar + d * 8) : "memory");
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    }
-    return bar;
-}
-__device__ __forceinline__ uint32_t aligned(unsigned char* raw) { return ((uint32_t)__cvta_generic_to_shared(raw) + 1023) & ~1023u; }
 // Like noise; a single value for all is no faster.
 __device__ __forceinline__ uint32_t drawn(uint32_t i) {
     i *= 2654435761u, i ^= i >> 15, i *= 2246822519u;
@@ -78,7 +68,7 @@ __global__ void __launch_bounds__(THREADS) k_both(const __grid_constant__ CUtens
     __shared__ uint64_t full[MOST];
     __shared__ volatile int done;
     const int tid = threadIdx.x;
-    const uint32_t pool = aligned(raw), bar = barriers(full);
+    const uint32_t pool = aligned(raw), bar = barriers(full, MOST);
     if (tid == 0) done = 0;
     __syncthreads();
     Note& note = notes[blockIdx.x];
@@ -153,7 +143,7 @@ __global__ void __launch_bounds__(THREADS) k_clock(const __grid_constant__ CUten
     __shared__ uint64_t full[MOST];
     const int tid = threadIdx.x;
     if (blockIdx.x == 0) {
-        const uint32_t pool = aligned(raw), bar = barriers(full);
+        const uint32_t pool = aligned(raw), bar = barriers(full, MOST);
         if (tid) return;
         const unsigned long long first = now();
         for (int r = 0; r < rounds; r++) {  // each an even number of phases

@@ -37,6 +37,69 @@ __device__ __forceinline__ void wait_for(uint32_t bar, uint32_t phase) {
         asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
                      : "=r"(done) : "r"(bar), "r"(phase) : "memory");
 }
+// Where a pool of shared memory begins: swizzled boxes lie at multiples of 1024.
+__device__ __forceinline__ uint32_t aligned(unsigned char* raw) { return ((uint32_t)__cvta_generic_to_shared(raw) + 1023) & ~1023u; }
+// The first of `n` mbarriers of one arrival each; thread 0 initialises them.
+__device__ __forceinline__ uint32_t barriers(uint64_t* full, int n) {
+    const uint32_t bar = (uint32_t)__cvta_generic_to_shared(full);
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < n; i++) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar + i * 8) : "memory");
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    }
+    return bar;
+}
+// Arrives, and so many bytes are to come.
+__device__ __forceinline__ void expect(uint32_t bar, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
+// A box of the map from this column and row on.
+__device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap* map, int col, int row, uint32_t bar) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(to), "l"(map), "r"(col), "r"(row), "r"(bar) : "memory");
+}
+// m64nNk16 of two tiles of bf16 in shared memory, K contiguous, rows of 128 bytes, swizzled.
+template <int N>
+__device__ __forceinline__ void wgmma(float (&d)[N / 2], uint64_t a, uint64_t b);
+#define D8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
+#define D32(i) D8(i), D8(i + 8), D8(i + 16), D8(i + 24)
+template <>
+__device__ __forceinline__ void wgmma<64>(float (&d)[32], uint64_t a, uint64_t b) {
+    asm volatile(
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+        "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,"
+        "%27,%28,%29,%30,%31}, %32, %33, 1, 1, 1, 0, 0;"
+        : D32(0)
+        : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void wgmma<128>(float (&d)[64], uint64_t a, uint64_t b) {
+    asm volatile(
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+        "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,"
+        "%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,"
+        "%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63}, %64, %65, 1, 1, 1, 0, 0;"
+        : D32(0), D32(32)
+        : "l"(a), "l"(b));
+}
+template <>
+__device__ __forceinline__ void wgmma<256>(float (&d)[128], uint64_t a, uint64_t b) {
+    asm volatile(
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "
+        "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,"
+        "%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,"
+        "%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,"
+        "%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,"
+        "%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,"
+        "%119,%120,%121,%122,%123,%124,%125,%126,%127}, %128, %129, 1, 1, 1, 0, 0;"
+        : D32(0), D32(32), D32(64), D32(96)
+        : "l"(a), "l"(b));
+}
+#undef D32
+#undef D8
+// Such a tile: where it is, and groups of eight rows 1024 bytes apart.
+__device__ __forceinline__ uint64_t descriptor(uint32_t at) {
+    return (uint64_t)((at & 0x3ffff) >> 4) | (uint64_t)1 << 16 | (uint64_t)64 << 32 | (uint64_t)1 << 62;
+}
 // A matrix of bf16, row after row, in boxes of 64 columns (128 bytes) and so many rows, swizzled.
 inline CUtensorMap tensor_map(void* base, uint64_t cols, uint64_t rows, uint32_t box) {
     void* f = nullptr;
@@ -51,7 +114,6 @@ inline CUtensorMap tensor_map(void* base, uint64_t cols, uint64_t rows, uint32_t
     if (r != CUDA_SUCCESS) fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", (int)r), exit(1);
     return m;
 }
-
 
 static long long* d_out;
 // Prints `probe,parameter,unit,median,low,high,repeats`. A negative scale divides: bytes over cycles.
