@@ -194,9 +194,8 @@ fn a_warm_cache_serves_every_load() {
     let warm = run(name, set, &RunOptions { warm_l2: true, ..RunOptions::default() });
     assert!(cold.l2_hit_rate < 1.0 && cold.dram_read_bytes > 0.0);
     assert_eq!(warm.l2_hit_rate, 1.0);
-    // Bytes come from ticks that are rounded up, an instruction of a store at a time.
-    let (read, stored) = (warm.dram_read_bytes, warm.dram_write_bytes);
-    assert!(read < 1e-3 * stored && read < 1e-3 * cold.dram_read_bytes, "{read} {stored} {}", cold.dram_read_bytes);
+    // Bytes come from ticks that are rounded up, a store at a time.
+    assert!(warm.dram_read_bytes < 1e-4 * cold.dram_read_bytes, "{}", warm.dram_read_bytes);
     assert!(warm.cycles < cold.cycles);
 }
 

@@ -160,21 +160,21 @@ impl Timing<'_> {
                 Charge { start: now, end: now, parts: Some(Parts::Load(load)), ..Charge::default() }
             }
             How::Ldg | How::CpAsync | How::LdsDma => {
-                let each = if m.how == How::CpAsync { c.issue_cp } else { c.issue_load };
+                let copied = m.how == How::CpAsync;
+                let each = if copied { c.issue_cp } else { c.issue_load };
                 let wide = if m.how == How::LdsDma { c.dma_bytes_per_lane.max(1) as f64 * lanes as f64 } else { per };
                 let n = (m.global_bytes as f64 / wide).ceil().max(1.0);
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue. A copy's lines are looked up in order with what is
                 // read from shared memory; a load's take the port itself.
                 let port = ticks(self.load_port(m, src.obj));
-                if m.how == How::CpAsync {
+                if copied {
                     core.front.serve(start, port);
                 }
                 let port = if m.how == How::Ldg { port } else { 0 };
-                let copied = m.how == How::CpAsync;
                 let there = self.fetch(core, start, self.lines(m, src.obj), from, copied).max(end);
                 let there = there.max(through_port(core, start, port));
-                let extra = if m.how == How::CpAsync { c.cp_extra } else { 0.0 };
+                let extra = if copied { c.cp_extra } else { 0.0 };
                 let land = there + ticks(c.l2_latency + extra) + from.extra;
                 Charge {
                     start,
@@ -232,7 +232,8 @@ impl Timing<'_> {
             How::TmaStore => {
                 let (start, end) = issue(core, now, 1.0, c.issue_tma);
                 let (begun, read) = core.copy.serve(end, self.copied(m));
-                let stored = self.stored(core, read, m.global_bytes as f64, seat);
+                let bytes = m.global_bytes as f64;
+                let stored = self.stored(core, read, (bytes, ticks(bytes * c.dram_byte)), seat);
                 let land = stored + ticks(c.tma_store_latency);
                 Charge {
                     start,
@@ -279,19 +280,23 @@ impl Timing<'_> {
 
     /// The next instruction of a store: started, and taken by the port.
     pub(super) fn store_part(&self, store: &mut Store, now: u64, seat: Seat, core: &mut Core) -> (u64, u64) {
-        let c = &self.costs;
+        let bytes = store.bytes as f64 / 256.0;
+        // Rounded once for all of the store: bytes to DRAM are counted by its ticks.
+        let dram = |left: u32| ticks(bytes * left as f64 * self.costs.dram_byte);
+        let before = store.left;
         store.left -= 1;
-        let (start, issued) = self.issue(core, seat, now, (1.0, c.issue_store));
-        (start, issued.max(self.stored(core, start, store.bytes as f64 / 256.0, seat)))
+        let (start, issued) = self.issue(core, seat, now, (1.0, self.costs.issue_store));
+        let taken = self.stored(core, start, (bytes, dram(before) - dram(store.left)), seat);
+        (start, issued.max(taken))
     }
 
-    /// When L2 has taken what is stored; DRAM gets it some time.
-    fn stored(&self, core: &mut Core, at: u64, bytes: f64, seat: Seat) -> u64 {
+    /// When L2 has taken the bytes that are stored; DRAM gets them some time, in so many ticks.
+    fn stored(&self, core: &mut Core, at: u64, (bytes, dram): (f64, u64), seat: Seat) -> u64 {
         let c = &self.costs;
         let (_, sent) = core.requests.serve(at, ticks(bytes * c.store_byte));
         let share = self.device_wave(seat.wave).map_or(0.0, |w| self.share(w));
         let (_, taken) = core.writes.serve(at, ticks(bytes * share * c.write_byte));
-        core.dram.serve(at, ticks(bytes * c.dram_byte));
+        core.dram.serve(at, dram);
         sent.max(taken)
     }
 

@@ -37,7 +37,7 @@ pub(super) struct Run {
     pub(super) parts: Option<(Parts, u32)>,
     /// The tile of a store that it is in the middle of, where it is drawn.
     pub(super) storing: String,
-    /// What that load fills, with which tile and since when, where it is drawn.
+    /// What a load that it is in the middle of fills, with which tile and since when, likewise.
     pub(super) filling: Option<(Foot, String, u64)>,
     /// Tick it ended.
     pub(super) ended: Option<u64>,
