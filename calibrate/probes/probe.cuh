@@ -100,17 +100,18 @@ __device__ __forceinline__ void wgmma<256>(float (&d)[128], uint64_t a, uint64_t
 __device__ __forceinline__ uint64_t descriptor(uint32_t at) {
     return (uint64_t)((at & 0x3ffff) >> 4) | (uint64_t)1 << 16 | (uint64_t)64 << 32 | (uint64_t)1 << 62;
 }
-// A matrix of bf16, row after row, in boxes of 64 columns (128 bytes) and so many rows, swizzled.
-inline CUtensorMap tensor_map(void* base, uint64_t cols, uint64_t rows, uint32_t box) {
+// A matrix of bf16, row after row, in boxes of so many rows of 128 bytes, or 64 or 32, swizzled; L2 fetches so much at once.
+inline CUtensorMap tensor_map(void* base, uint64_t cols, uint64_t rows, uint32_t box,
+                              CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B, uint32_t wide = 128) {
     void* f = nullptr;
     cudaDriverEntryPointQueryResult q;
     CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &q));
     CUtensorMap m;
     cuuint64_t dims[2] = {cols, rows}, strides[1] = {cols * 2};
-    cuuint32_t boxes[2] = {64, box}, steps[2] = {1, 1};
+    cuuint32_t boxes[2] = {wide / 2, box}, steps[2] = {1, 1};
+    const CUtensorMapSwizzle swizzle = wide == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : wide == 64 ? CU_TENSOR_MAP_SWIZZLE_64B : CU_TENSOR_MAP_SWIZZLE_32B;
     CUresult r = ((decltype(&cuTensorMapEncodeTiled))f)(&m, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, base, dims, strides, boxes, steps,
-                                                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                                                        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (r != CUDA_SUCCESS) fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", (int)r), exit(1);
     return m;
 }
