@@ -227,7 +227,7 @@ pub(crate) fn trace(timeline: &Timeline, format: trace::Format) -> Result<Vec<u8
     trace::write(timeline, format).map_err(|e| Failure::new(e.to_string()))
 }
 
-/// Measured and simulated cycles against each other.
+/// Measured and simulated cycles of the train and test sets against each other.
 pub(crate) fn scatter(
     pairs: &[warpline_calibrate::accuracy::Pair],
     device: &str,
@@ -235,6 +235,7 @@ pub(crate) fn scatter(
 ) -> Result<Vec<u8>, Failure> {
     let points: Vec<scatter::Point> = pairs
         .iter()
+        .filter(|p| !p.case.starts_with("alone."))
         .map(|p| scatter::Point { x: p.measured, y: p.simulated, hollow: p.case.starts_with("train.") })
         .collect();
     let title = format!("Cycles of kernels, measured ({device}) and simulated");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One kernel as it was timed: medians over its launches, each with cold caches.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Timed {
-    /// `train.` or `test.`, and a name.
+    /// `train.`, `test.` or `alone.`, and a name.
     pub case: String,
     /// From the first CTA's begin to the last one's end, in ns.
     pub span_ns: f64,

@@ -61,7 +61,7 @@ pub(crate) const RECORDED: &str = "`--device recorded` replays what was measured
 /// A kernel to be timed.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// `train.` or `test.`, and a name.
+    /// `train.`, `test.` or `alone.`, and a name.
     pub case: String,
     /// Its text for the device with the harness around it; a device that replays needs none.
     pub source: Option<String>,

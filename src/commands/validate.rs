@@ -162,7 +162,7 @@ fn worst(
     timed: &[Timed],
     pairs: &[Pair],
 ) -> Result<(), Failure> {
-    let mut order: Vec<usize> = (0..pairs.len()).filter(|i| !timed[*i].train()).collect();
+    let mut order: Vec<usize> = (0..pairs.len()).filter(|i| timed[*i].case.starts_with("test.")).collect();
     order.sort_by(|a, b| pairs[*b].error().abs().total_cmp(&pairs[*a].error().abs()));
     let there = order.into_iter().filter_map(|i| device.trace(&kernels[i]).transpose().map(|rows| (i, rows)));
     for (i, rows) in there.take(WORST) {
@@ -222,7 +222,7 @@ fn text(device: &str, pairs: &[Pair], cases: &[Case]) -> String {
         out.push('\n');
     }
     out.push('\n');
-    for (name, prefix) in [("train", "train."), ("test", "test.")] {
+    for (name, prefix) in [("train", "train."), ("test", "test."), ("alone", "alone.")] {
         let set: Vec<Pair> = pairs.iter().filter(|p| p.case.starts_with(prefix)).cloned().collect();
         sums(&mut out, name, &set);
         let same = |p: &Pair| {
@@ -268,13 +268,18 @@ fn sums(out: &mut String, name: &str, set: &[Pair]) {
     );
     let mean = |all: Vec<f64>| (!all.is_empty()).then(|| 100.0 * all.iter().sum::<f64>() / all.len() as f64);
     let of = |f: &dyn Fn(&Pair) -> Option<f64>| mean(set.iter().filter_map(f).map(f64::abs).collect());
+    // A result that stays in L2 is not written to DRAM.
+    let written = |p: &Pair| {
+        let (c, s) = p.counted.as_ref().filter(|(c, _)| c.dram_written > 0.0)?;
+        Some(s.dram_written / c.dram_written - 1.0)
+    };
     let counted = |f: fn(&Counted, &Counted) -> f64| of(&|p: &Pair| p.counted.as_ref().map(|(c, s)| f(c, s)));
     let parts = [
         ("pace", "%", of(&|p: &Pair| p.pace.map(|(m, s)| s / m - 1.0))),
         ("L2 hits", "points", counted(|c, s| s.l2_hit - c.l2_hit)),
         ("lookups in L2", "points", of(&|p: &Pair| looked(p).map(|(c, s)| s - c))),
         ("DRAM bytes read", "%", counted(|c, s| s.dram_read / c.dram_read - 1.0)),
-        ("written", "%", counted(|c, s| s.dram_written / c.dram_written - 1.0)),
+        ("written", "%", of(&written)),
         ("share at barriers", "points", counted(|c, s| s.at_barriers - c.at_barriers)),
         ("share waiting", "points", counted(|c, s| s.for_data - c.for_data)),
     ];
