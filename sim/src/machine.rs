@@ -205,11 +205,7 @@ pub const KEYS: &[Key] = &[
     key("memory.llc_latency", "cycles", "hit in the last-level cache behind L2 (SLC, Infinity Cache)"),
     key("memory.llc_bytes", "bytes", "last-level cache"),
     key("memory.dram_latency", "cycles", "global load to use from DRAM"),
-    key(
-        "memory.dram_far_latency",
-        "cycles",
-        "global load to use from DRAM behind the far partition: the last line of a tile",
-    ),
+    key("memory.dram_far_latency", "cycles", "global load to use from DRAM: the last line of a tile"),
     key("memory.dram_gbps", "GB/s", "DRAM bandwidth, peak"),
     key("memory.dram_efficiency", "fraction", "share of the peak that streaming reads reach"),
     key("memory.line_bytes", "bytes", "cache line: what is contiguous costs whole lines at a core's port to L2"),

@@ -67,13 +67,10 @@ impl Timing<'_> {
     fn fetch(&self, core: &mut Core, at: u64, (bytes, lines): (f64, f64), from: Source, copied: bool) -> u64 {
         let c = &self.costs;
         let (_, port) = match c.request_byte {
-            Some(request) if copied => {
-                let each = if lines > bytes { c.l2_byte } else { request };
-                core.requests.serve(at, ticks(lines * each))
-            }
+            Some(request) if copied => core.requests.serve(at, ticks(lines * request)),
             _ => core.l2.serve(at, ticks(lines * c.l2_byte)),
         };
-        let (_, slices) = core.slices.serve(at, ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte));
+        let slices = core.look_up(at, ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte));
         let (_, dram) = core.dram.serve(at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
         port.max(slices).max(dram)
     }

@@ -307,6 +307,11 @@ impl<'p> Engine<'p> {
         let n = world.agents().len();
         let (mbars, meets, ctas) = world.objects();
         let start = now + self.timing.costs.cta_launch.ceil() as u64;
+        // Cores that hold one CTA at a time are apart by more than the time between two (calibrate/data/h200_places.csv): what
+        // one does not ask of the slices meanwhile others do, and the other way round.
+        if self.seats.len() == 1 && self.launched > 0 {
+            self.cores.iter_mut().for_each(|core| core.lent = None);
+        }
         let seat = &mut self.seats[s];
         seat.tiles = world.tiles_left() as u32;
         seat.wave = self.timing.memory.as_ref().map_or(0, |m| (id / m.resident) as u32);

@@ -51,6 +51,8 @@ pub struct Core {
     pub requests: Server,
     /// This core's share of the second-level cache's slices: what they look up.
     pub slices: Server,
+    /// Ticks of that share that others had while the core went from one CTA to the next, and return now; none until it asks again.
+    pub lent: Option<u64>,
     /// And of what they take of stores; they do both at once.
     pub writes: Server,
     /// This core's share of DRAM.
@@ -85,15 +87,26 @@ impl Core {
             issue: vec![Server::default(); schedulers],
             matrix: vec![Server::default(); schedulers],
             vector: vec![Server::default(); schedulers],
+            lent: Some(0),
             ..Core::default()
         }
     }
 
-    /// Free times relative to `now`, for comparing states.
+    /// Looks up what takes so many ticks of the core's share of the slices: when that is done.
+    pub fn look_up(&mut self, at: u64, ticks: u64) -> u64 {
+        let lent = self.lent.unwrap_or_else(|| at.saturating_sub(self.slices.free));
+        let returned = lent.min(ticks);
+        self.lent = Some(lent - returned);
+        self.slices.busy += returned;
+        self.slices.serve(at, ticks - returned).1
+    }
+
+    /// Free times relative to `now` and what was lent, for comparing states.
     pub fn ahead(&self, now: u64) -> Vec<u64> {
         let lists = [&self.issue, &self.matrix, &self.vector];
         let singles = singles!(self).map(|s| s.0);
-        lists.into_iter().flatten().chain(singles).map(|s| s.free.saturating_sub(now)).collect()
+        let free = lists.into_iter().flatten().chain(singles).map(|s| s.free.saturating_sub(now));
+        free.chain([self.lent.unwrap_or(u64::MAX)]).collect()
     }
 
     /// Every server, in a fixed order.
@@ -122,6 +135,18 @@ mod tests {
         let names: Vec<_> = (0..core.servers().count()).map(|n| core.name_of(n)).collect();
         assert_eq!((names[at], &names[..2]), ("the port to L2", &["an issue slot"; 2][..]));
         assert!(!names.contains(&"nothing") && core.name_of(names.len()) == "nothing");
-        assert_eq!(core.ahead(0).len(), names.len());
+        assert_eq!(core.ahead(0).len(), names.len() + 1);
+    }
+
+    #[test]
+    fn what_was_lent_between_ctas_is_returned() {
+        let mut core = Core::new(1);
+        assert_eq!((core.look_up(10, 5), core.look_up(10, 5)), (15, 20));
+        // 30 ticks until the next CTA asks: so much of what it asks for is done at once.
+        core.lent = None;
+        assert_eq!((core.look_up(50, 20), core.look_up(50, 20), core.look_up(50, 5)), (50, 60, 65));
+        assert_eq!(core.slices.busy, 55);
+        // Where no CTA ended, idle time is lost.
+        assert_eq!(core.look_up(100, 5), 105);
     }
 }
