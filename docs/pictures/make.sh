@@ -22,7 +22,7 @@ gantt cdna_num_stages_2 cdna/num_stages_2 --to 20000
 gantt cdna_ping_pong cdna/ping_pong --to 10000
 gantt correct_ordered_sequence correct/ordered_sequence
 gantt correct_tma_async correct/tma_async --ctas 1
-gantt tma_warp_specialized hopper/tma_warp_specialized --to 9000 --mark "1550=the ring is full" --mark "2500=the tensor pipe starts"
+gantt tma_warp_specialized hopper/tma_warp_specialized --to 9000 --mark "1550=the ring is full" --mark "2650=the tensor pipe starts"
 gantt hopper_pingpong hopper/pingpong --from 43000 --to 53000
 gantt triple_buffer metal/triple_buffer --to 26000
 gantt metal_compare metal/triple_buffer --compare metal/double_buffer --to 26000
