@@ -187,14 +187,24 @@ pub const KEYS: &[Key] = &[
     ),
     key("memory.l2_merged", "fraction", "share of equal requests by two neighbouring cores that reach a slice as one"),
     key(
+        "memory.l2_merged_later",
+        "fraction",
+        "the same after a launch's first wave, of lines that the cache has: where CTAs go then and when, nothing settles",
+    ),
+    key(
         "memory.l2_group_cores",
         "cores",
         "cores of a group (GPC), whose equal requests can be merged on their way to a slice",
     ),
     key(
-        "memory.l2_group_merged",
-        "fraction",
-        "share of each further core's equal requests, of those of a group in a launch's first wave, that are merged",
+        "memory.l2_group_window",
+        "cycles",
+        "how much later than another an equal request of a group comes that is merged with it",
+    ),
+    key(
+        "memory.l2_group_apart",
+        "cycles",
+        "how far apart a first wave's CTAs ask for a line that they share, beyond what their prologues differ by",
     ),
     key("memory.l2_group_most", "requests", "equal requests of a group that are merged into one, at most"),
     key(

@@ -108,9 +108,9 @@ impl Timing<'_> {
         self.memory.as_ref()?.waves.get(wave as usize)
     }
 
-    /// Cores that a wave has at work, of all: where it leaves some idle the others have more of what all share.
+    /// Cores that a wave has at work as this one is, of all: where others have less to do or nothing, it has more of what all share.
     fn share(&self, w: &Wave) -> f64 {
-        (w.units * self.prog.cluster as i64) as f64 / self.costs.sharers as f64
+        w.peers * self.prog.cluster as f64 / self.costs.sharers as f64
     }
 
     /// Where a copy's bytes come from.

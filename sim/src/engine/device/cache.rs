@@ -104,10 +104,9 @@ impl Caches {
         self.second.len()
     }
 
-    /// Cores at cache `at` read a tile and look up `looked` bytes for it: where the last one came from.
-    pub(super) fn read(&mut self, at: usize, tile: u32, bytes: u32, looked: u64, sum: &mut Bytes) -> Level {
+    /// Cores at cache `at` read a tile: where its last byte came from. What they look up for it depends on that.
+    pub(super) fn read(&mut self, at: usize, tile: u32, bytes: u32, sum: &mut Bytes) -> Level {
         let mut level = Level::Near;
-        sum.looked += looked;
         if !self.halves {
             if !self.second[at].touch(tile) {
                 sum.missed += bytes as u64;

@@ -35,8 +35,9 @@ pub(super) struct Shares {
 pub(super) struct Wave {
     /// By object of the program.
     pub(super) shares: Vec<Shares>,
-    /// Units with work.
-    pub(super) units: i64,
+    /// As many units with as many clusters as the simulated one share what is shared: fewer than there are where others have
+    /// fewer clusters, or none.
+    pub(super) peers: f64,
     /// Where the unit's own tiles come from.
     levels: FxHashMap<(u16, [i64; 2]), Level>,
     /// The same, copy by copy.
@@ -51,7 +52,7 @@ impl Wave {
 
     /// Whether it takes the unit's time as another does: other tiles, but from as far and at the same rates.
     fn looks_like(&self, other: &Wave) -> bool {
-        (self.units, &self.signs, &self.shares) == (other.units, &other.signs, &other.shares)
+        (self.peers, &self.signs, &self.shares) == (other.peers, &other.signs, &other.shares)
     }
 }
 
@@ -88,7 +89,7 @@ impl Memory {
     /// When the machine does not say how large its caches are.
     pub(super) fn new(prog: &Program, m: &Machine, rules: Rules, at: Launch) -> Result<Option<Self>, MissingParam> {
         let Some(lists) = Lists::new(prog, rules) else { return Ok(None) };
-        let mut tiles = Tiles::new(prog, rules, Caches::new(m, prog.cluster as i64)?, Merging::new(m), at);
+        let mut tiles = Tiles::new(prog, rules, Caches::new(m, prog.cluster as i64)?, Merging::new(m, prog), at);
         if at.warm {
             tiles.launch(&lists);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::ir::Program;
+use crate::ir::{Instr, Program};
 use crate::machine::Machine;
 use crate::protocol::{Foot, Rules, Tells, Walker};
 
@@ -34,6 +34,8 @@ struct Wish {
 pub(super) struct Merging {
     /// Share of the second of two neighbours' equal requests that is merged with the first.
     pairs: f64,
+    /// The same after the first wave, of lines that are there.
+    later: f64,
     /// Cores of a group whose requests meet on the way.
     group: i64,
     /// Share of each further one's requests that are near enough in time to be merged with others of the group.
@@ -42,26 +44,43 @@ pub(super) struct Merging {
     most: f64,
 }
 
+/// How near in time equal requests of a wave's clusters come, and how near their cores are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    /// At about the same time: they began together, and have stored nothing yet.
+    InStep,
+    /// Neighbours at the same time: they are in their places, or wait for the same line.
+    ByPairs,
+    /// A later wave's, which began where and when others ended, for what is there.
+    Anyhow,
+}
+
 impl Merging {
-    pub(super) fn new(m: &Machine) -> Self {
+    pub(super) fn new(m: &Machine, prog: &Program) -> Self {
         let is = |key: &'static str, absent: f64| m.get(key).unwrap_or(absent);
+        let pairs = is("memory.l2_merged", 0.0);
+        // CTAs whose prologues differ are as much further apart.
+        let drawn = prog.code.iter().map(|i| if let Instr::Op { cost, .. } = i { 2.0 * cost.spread } else { 0.0 });
+        let apart = is("memory.l2_group_apart", 1.0) + drawn.fold(0.0, f64::max);
         Merging {
-            pairs: is("memory.l2_merged", 0.0),
+            pairs,
+            later: is("memory.l2_merged_later", pairs),
             group: is("memory.l2_group_cores", 1.0).max(1.0) as i64,
-            near: is("memory.l2_group_merged", 0.0),
+            near: is("memory.l2_group_window", 0.0) / apart.max(1.0),
             most: is("memory.l2_group_most", 1.0),
         }
     }
 
     /// Lookups for one line by these clusters, in order, on so many units. Neighbours in launch order are neighbours on the chip,
-    /// and follow one another in their group. CTAs that are `in_step` ask at about the same time; later ones begin when others end.
-    fn lookups(&self, ids: impl Iterator<Item = i64>, units: i64, in_step: bool) -> f64 {
-        let near = if in_step { self.near } else { 0.0 };
+    /// and follow one another in their group.
+    fn lookups(&self, ids: &[i64], units: i64, when: When) -> f64 {
+        let near = if when == When::InStep { self.near } else { 0.0 };
+        let pairs = if when == When::Anyhow { self.later } else { self.pairs };
         let (mut last, mut groups) = (None, BTreeMap::<i64, f64>::new());
-        for id in ids {
+        for &id in ids {
             let pair = last.replace(id).is_some_and(|before: i64| before / 2 == id / 2);
             let group = if near > 0.0 { id % units.max(1) / self.group } else { 0 };
-            *groups.entry(group).or_default() += if pair { 1.0 - self.pairs } else { 1.0 };
+            *groups.entry(group).or_default() += if pair { 1.0 - pairs } else { 1.0 };
         }
         let merged = |k: &f64| k / (1.0 + (near * (k - 1.0)).clamp(0.0, (self.most - 1.0).max(0.0)));
         groups.values().map(merged).sum()
@@ -105,14 +124,15 @@ impl<'p> Tiles<'p> {
 
     /// The clusters from `first` up to `end`, copy by copy, side by side.
     fn wave(&mut self, first: i64, end: i64, lists: &Lists, total: &mut Bytes) -> Wave {
-        let mut wave = Wave { units: (end - first).min(self.at.units), ..Wave::default() };
-        let mut per = vec![Bytes::default(); self.prog.objects.len()];
         let (units, unit) = (self.at.units, self.at.unit);
+        let own = (first..end).filter(|id| id % units == unit).count().max(1);
+        let mut wave = Wave { peers: (end - first) as f64 / own as f64, ..Wave::default() };
+        let mut per = vec![Bytes::default(); self.prog.objects.len()];
         let groups = Groups::new(self.prog, first..end, |id| id % units == unit);
         let steps = (first..end).map(|id| lists.of(id).len()).max().unwrap_or(0);
         let mut wishes: Vec<Wish> = Vec::new();
         // The first wave begins as one, and stays so until its CTAs store results.
-        let mut in_step = first == 0;
+        let mut when = if first == 0 { When::InStep } else { When::Anyhow };
         for step in 0..steps {
             // A list that all share is one copy, which tells some of them apart; with lists of their own each has another.
             let common = lists.common().and_then(|l| l.get(step));
@@ -126,7 +146,7 @@ impl<'p> Tiles<'p> {
                 let Some(wish) = self.wish(group as u32, &foot, (self.walker.by_elements(t), apart)) else { continue };
                 let sum = &mut per[foot.obj as usize];
                 if t.store {
-                    in_step = false;
+                    when = if first == 0 { When::ByPairs } else { When::Anyhow };
                     for id in &g.ids {
                         self.caches.write(self.home(*id), wish.tile, wish.bytes, sum);
                     }
@@ -137,7 +157,7 @@ impl<'p> Tiles<'p> {
             }
             wishes.sort_unstable();
             for same in wishes.chunk_by(|x, y| x.tile == y.tile) {
-                let level = self.read(same, told, in_step, &mut per[same[0].obj as usize]);
+                let level = self.read(same, told, when, &mut per[same[0].obj as usize]);
                 for w in same.iter().filter(|w| told[w.group as usize].own.is_some()) {
                     wave.signs.push(level);
                     let known = wave.levels.entry((w.obj, w.at)).or_insert(level);
@@ -158,7 +178,7 @@ impl<'p> Tiles<'p> {
     }
 
     /// All of a wave that read one tile at one step: where it came from.
-    fn read(&mut self, same: &[Wish], told: &[Group], in_step: bool, sum: &mut Bytes) -> Level {
+    fn read(&mut self, same: &[Wish], told: &[Group], when: When, sum: &mut Bytes) -> Level {
         let ids = |w: &Wish| told[w.group as usize].ids.iter().copied();
         let mut all: Vec<i64> = same.iter().flat_map(ids).collect();
         if same.len() > 1 {
@@ -166,13 +186,16 @@ impl<'p> Tiles<'p> {
         }
         let mut level = Level::Near;
         for cache in 0..self.caches.count() {
-            let here = all.iter().copied().filter(|id| self.home(*id) == cache);
-            let lookups = self.merging.lookups(here, self.at.units, in_step);
-            // None where none of them is at this cache.
-            if lookups > 0.0 {
-                let Wish { tile, bytes, along, .. } = same[0];
-                level = level.max(self.caches.read(cache, tile, bytes * along, (lookups * bytes as f64) as u64, sum));
+            let here: Vec<i64> = all.iter().copied().filter(|id| self.home(*id) == cache).collect();
+            if here.is_empty() {
+                continue;
             }
+            let Wish { tile, bytes, along, .. } = same[0];
+            let from = self.caches.read(cache, tile, bytes * along, sum);
+            // Who misses waits, and those that come meanwhile wait with it.
+            let when = if when == When::Anyhow && from > Level::Far { When::ByPairs } else { when };
+            sum.looked += (self.merging.lookups(&here, self.at.units, when) * bytes as f64) as u64;
+            level = level.max(from);
         }
         level
     }
@@ -209,16 +232,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_of_a_group_meet_in_the_first_wave_four_at_most_and_those_of_neighbours_always() {
-        let merging = |near| Merging { pairs: 1.0, group: 16, near, most: 4.0 };
-        let lookups = |near, ids: &[i64], in_step| merging(near).lookups(ids.iter().copied(), 132, in_step);
-        // Neighbours, and two of different pairs.
-        assert_eq!((lookups(0.0, &[0, 1], false), lookups(0.0, &[1, 2], false)), (1.0, 2.0));
+    fn requests_of_a_group_meet_in_the_first_wave_four_at_most_and_those_of_neighbours_later_too() {
+        use When::{Anyhow, ByPairs, InStep};
+        let merging = |near| Merging { pairs: 1.0, later: 0.25, group: 16, near, most: 4.0 };
+        let lookups = |near, ids: &[i64], when| merging(near).lookups(ids, 132, when);
+        // Neighbours, and two of different pairs; neighbours of a later wave.
+        assert_eq!((lookups(0.0, &[0, 1], ByPairs), lookups(0.0, &[1, 2], ByPairs)), (1.0, 2.0));
+        assert_eq!((lookups(1.0, &[0, 1], Anyhow), lookups(1.0, &[1, 2], Anyhow)), (1.75, 2.0));
         // Of one group half as often as without, of two groups as often; 132 is at home where 0 is.
-        assert_eq!((lookups(1.0, &[0, 2], true), lookups(1.0, &[0, 2], false)), (1.0, 2.0));
-        assert_eq!((lookups(1.0, &[0, 16], true), lookups(1.0, &[0, 132], true)), (2.0, 1.0));
+        assert_eq!((lookups(1.0, &[0, 2], InStep), lookups(1.0, &[0, 2], ByPairs)), (1.0, 2.0));
+        assert_eq!((lookups(1.0, &[0, 16], InStep), lookups(1.0, &[0, 132], InStep)), (2.0, 1.0));
         // Six pairs at once: four are one lookup, six are one and a half. The later they are, the fewer are merged.
         let pairs: Vec<i64> = (0..12).collect();
-        assert_eq!((lookups(1.0, &pairs, true), lookups(0.2, &pairs, true)), (1.5, 3.0));
+        assert_eq!((lookups(1.0, &pairs, InStep), lookups(0.2, &pairs, InStep)), (1.5, 3.0));
     }
 }
