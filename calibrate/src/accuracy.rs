@@ -168,7 +168,9 @@ pub struct Pair {
     pub measured: f64,
     /// Simulated.
     pub simulated: f64,
-    /// How far two rounds of the measurement are apart, as a fraction.
+    /// Measured in the second round.
+    pub again: f64,
+    /// How far two rounds of the measurement are apart in time, as a fraction.
     pub repeat: f64,
     /// How far launches of one round are apart, as a fraction of their median.
     pub spread: f64,
@@ -198,6 +200,8 @@ pub struct Summary {
     pub worst: f64,
     /// Pairs of kernels more than 5 % apart that the model has in the other order, of how many such pairs.
     pub inverted: (usize, usize),
+    /// The same of pairs that are as far apart in either round of the measurement: what one round alone has, another may not.
+    pub inverted_twice: (usize, usize),
     /// Mean difference between two rounds of the measurement.
     pub repeat: f64,
 }
@@ -237,15 +241,17 @@ pub fn choices(pairs: &[Pair], same: impl Fn(&Pair) -> String) -> Vec<Choice> {
 pub fn summary(pairs: &[Pair]) -> Option<Summary> {
     let n = pairs.len();
     let mean = |f: &dyn Fn(&Pair) -> f64| pairs.iter().map(f).sum::<f64>() / n as f64;
-    let apart = |a: &Pair, b: &Pair| a.measured * 1.05 < b.measured;
-    let order = pairs.iter().flat_map(|a| pairs.iter().filter(move |b| apart(a, b)).map(move |b| (a, b)));
-    let (inverted, of) = order.fold((0, 0), |(i, n), (a, b)| (i + (a.simulated > b.simulated) as usize, n + 1));
+    let inverted = |apart: fn(&Pair, &Pair) -> bool| {
+        let order = pairs.iter().flat_map(|a| pairs.iter().filter(move |b| apart(a, b)).map(move |b| (a, b)));
+        order.fold((0, 0), |(i, n), (a, b)| (i + (a.simulated > b.simulated) as usize, n + 1))
+    };
     (n > 0).then(|| Summary {
         count: n,
         mean: mean(&|p| p.error().abs()),
         bias: mean(&Pair::error),
         worst: pairs.iter().map(|p| p.error().abs()).fold(0.0, f64::max),
-        inverted: (inverted, of),
+        inverted: inverted(|a, b| a.measured * 1.05 < b.measured),
+        inverted_twice: inverted(|a, b| a.measured * 1.05 < b.measured && a.again * 1.05 < b.again),
         repeat: mean(&|p| p.repeat),
     })
 }
@@ -297,20 +303,28 @@ mod tests {
 
     #[test]
     fn errors_and_inversions() {
-        let pair = |m: f64, s: f64| Pair {
+        let pair = |m: f64, again: f64, s: f64| Pair {
             case: String::new(),
             measured: m,
+            again,
             simulated: s,
             repeat: 0.01,
             spread: 0.0,
             pace: None,
             counted: None,
         };
-        let s = summary(&[pair(100.0, 90.0), pair(200.0, 220.0), pair(103.0, 80.0), pair(300.0, 150.0)]).unwrap();
-        assert_eq!((s.count, s.inverted), (4, (1, 5)));
+        let s = summary(&[
+            pair(100.0, 100.0, 90.0),
+            pair(200.0, 200.0, 220.0),
+            pair(103.0, 103.0, 80.0),
+            pair(300.0, 206.0, 150.0),
+        ])
+        .unwrap();
+        // The second and the last are half as far apart again in one round, and alike in the other.
+        assert_eq!((s.count, s.inverted, s.inverted_twice), (4, (1, 5), (0, 4)));
         assert!((s.mean - (0.1 + 0.1 + 23.0 / 103.0 + 0.5) / 4.0).abs() < 1e-12 && (s.worst - 0.5).abs() < 1e-12);
         assert!(summary(&[]).is_none());
-        let all = [pair(100.0, 90.0), pair(80.0, 95.0), pair(7.0, 7.0)];
+        let all = [pair(100.0, 100.0, 90.0), pair(80.0, 80.0, 95.0), pair(7.0, 7.0, 7.0)];
         let of = |p: &Pair| if p.measured < 10.0 { "alone".to_string() } else { "two".to_string() };
         let c = choices(&all, of);
         assert_eq!((c.len(), c[0].costs), (1, 0.25));

@@ -123,6 +123,7 @@ fn pair(machine: &str, t: &Timed, case: &Case) -> Result<Pair, Failure> {
         measured,
         // From the first CTA's begin, as it was measured.
         simulated: report.cycles - report.launch_cycles,
+        again: t.cycles_again(),
         // The clock of a round is a reading of its own; time is what repeats.
         repeat: (t.again_span_ns / t.span_ns - 1.0).abs(),
         spread: (t.span_high - t.span_low) / t.span_ns,
@@ -253,16 +254,18 @@ fn looked(p: &Pair) -> Option<(f64, f64)> {
 
 /// The errors of a set.
 fn sums(out: &mut String, name: &str, set: &[Pair]) {
-    let Some(Summary { count, mean, bias, worst, inverted, repeat }) = summary(set) else { return };
+    let Some(Summary { count, mean, bias, worst, inverted, inverted_twice, repeat }) = summary(set) else { return };
     let _ = writeln!(
         out,
         "{name:<6}{count} kernels: mean absolute error {:.1} %, mean {:+.1} %, worst {:.1} %; {} of {} pairs more than 5 % \
-         apart in the other order; two rounds of the measurement differ by {:.1} %, launches of a round by {:.1} %",
+         apart in the other order, {} of {} that are so in both rounds; two rounds of the measurement differ by {:.1} %, launches of a round by {:.1} %",
         100.0 * mean,
         100.0 * bias,
         100.0 * worst,
         inverted.0,
         inverted.1,
+        inverted_twice.0,
+        inverted_twice.1,
         100.0 * repeat,
         100.0 * set.iter().map(|p| p.spread).sum::<f64>() / count as f64
     );
