@@ -57,8 +57,48 @@ impl Engine<'_> {
         span
     }
 
+    /// Whether another warp has the issue slot of an agent's scheduler; then the agent tries again when it is free. Who has the
+    /// slot keeps it as long as it goes on at once, and then the oldest that waits gets it: greedy, then oldest.
+    /// calibrate/probes/turns.cu shows the first on an H200; of those that wait it takes the youngest there (DEVIATIONS.md 49).
+    fn waits_for_slot(&mut self, s: usize, a: AgentId, now: u64) -> bool {
+        let Some((cta, place)) = self.place(s, a) else { return false };
+        let free = self.cores[cta].issue[place.scheduler].free;
+        if free <= now {
+            return false;
+        }
+        // What it waited for has come. The rest of its wait is for the slot.
+        self.wait_over(s, a, now);
+        if let Some((_, stall, _)) = &mut self.seats[s].runs[a as usize].waits {
+            *stall = Stall::Issue;
+        }
+        self.queue.push(free, What::Again { seat: s as u32, agent: a });
+        true
+    }
+
+    /// Accounts for what an agent waited for, if it did.
+    fn wait_over(&mut self, s: usize, a: AgentId, now: u64) -> bool {
+        let run = &mut self.seats[s].runs[a as usize];
+        let Some((pc, stall, on)) = run.waits else { return false };
+        run.mbar = match on {
+            On::Mbar(ix) if stall != Stall::Issue => Some(ix),
+            _ => None,
+        };
+        self.account(s, a, pc, now, Shown::Stall(stall), String::new());
+        true
+    }
+
+    /// Accounts for the time that an agent waited for its scheduler before it came to this instruction.
+    fn was_queued(&mut self, s: usize, a: AgentId, pc: u32, now: u64) {
+        if self.turns.is_none() {
+            self.account(s, a, pc, now, Shown::Stall(Stall::Issue), String::new());
+        }
+    }
+
     /// An agent goes on: with its load, or with its next operations, until one takes time or waits.
     pub(super) fn proceed(&mut self, s: usize, a: AgentId, now: u64) {
+        if self.waits_for_slot(s, a, now) {
+            return;
+        }
         if let Some((parts, pc)) = self.seats[s].runs[a as usize].parts {
             match parts {
                 Parts::Load(load) => self.go_on_loading(s, a, (load, pc), now),
@@ -80,6 +120,9 @@ impl Engine<'_> {
                 Step::Blocked { pc, loops, on } => {
                     let run = &mut seat.runs[a as usize];
                     run.loops += loops;
+                    if run.waits.is_none() {
+                        self.was_queued(s, a, pc, now);
+                    }
                     let stall = self.cause(s, a, pc, on);
                     let seat = &mut self.seats[s];
                     seat.runs[a as usize].waits = Some((pc, stall, on));
@@ -89,14 +132,11 @@ impl Engine<'_> {
                     return;
                 }
                 Step::Did { pc, loops, did } => {
-                    let waited = seat.runs[a as usize].waits.take();
-                    if let Some((at, stall, on)) = waited {
-                        seat.runs[a as usize].mbar = if let On::Mbar(ix) = on { Some(ix) } else { None };
-                        self.account(s, a, at, now, Shown::Stall(stall), String::new());
-                    }
+                    let waited = self.wait_over(s, a, now);
                     self.was_held(s, a, now);
+                    self.was_queued(s, a, pc, now);
                     let run = &mut self.seats[s].runs[a as usize];
-                    run.woken = waited.is_some();
+                    (run.waits, run.woken) = (None, waited);
                     let loops = loops + std::mem::take(&mut run.loops);
                     let begin = now + (loops as f64 * self.timing.costs.loop_).ceil() as u64;
                     self.account(s, a, pc, begin, Shown::Work(Work::Control), String::new());
@@ -105,12 +145,16 @@ impl Engine<'_> {
                         self.queue.push(end, What::Go { seat: s as u32, agent: a });
                         return;
                     }
+                    if self.waits_for_slot(s, a, now) {
+                        return;
+                    }
                 }
                 Step::Ended => {
-                    if let Some((at, stall, _)) = seat.runs[a as usize].waits.take() {
-                        self.account(s, a, at, now, Shown::Stall(stall), String::new());
-                    }
+                    self.wait_over(s, a, now);
                     self.was_held(s, a, now);
+                    let pc = self.seats[s].world.as_ref().map_or(0, |w| w.pc(a));
+                    self.was_queued(s, a, pc, now);
+                    self.seats[s].runs[a as usize].waits = None;
                     self.seats[s].runs[a as usize].ended = Some(now);
                     self.settle(s, now, None, None);
                     self.retire(s, now);
@@ -214,8 +258,9 @@ impl Engine<'_> {
     fn go_on_storing(&mut self, s: usize, a: AgentId, (mut store, pc): (Store, u32), now: u64) {
         let Some((cta, place)) = self.place(s, a) else { return };
         let (start, done) = self.timing.store_part(&mut store, now, place, &mut self.cores[cta]);
+        let first = !store.begun;
+        store.begun = true;
         let run = &mut self.seats[s].runs[a as usize];
-        let first = run.upto == now;
         run.parts = (store.left > 0).then_some((Parts::Store(store), pc));
         if first {
             self.account(s, a, pc, start, Shown::Stall(Stall::Issue), String::new());

@@ -20,6 +20,8 @@ pub(super) enum Parts {
 pub(super) struct Store {
     /// Machine instructions still to issue.
     pub(super) left: u32,
+    /// The first has been issued.
+    pub(super) begun: bool,
     /// Bytes of one, in 1/256.
     bytes: u64,
 }
@@ -202,7 +204,7 @@ impl Timing<'_> {
             How::Store => {
                 let n = (m.global_bytes as f64 / per).ceil().max(1.0);
                 let ready = now.max(seat.matrix_ready);
-                let store = Store { left: n as u32, bytes: (m.global_bytes as f64 / n * 256.0) as u64 };
+                let store = Store { left: n as u32, begun: false, bytes: (m.global_bytes as f64 / n * 256.0) as u64 };
                 let queued = Some(Stall::Tensor);
                 Charge { start: ready, queued, end: ready, parts: Some(Parts::Store(store)), ..Charge::default() }
             }

@@ -20,6 +20,14 @@ pub enum What {
         /// Agent of the seat's world.
         agent: u32,
     },
+    /// An agent tries again to get the issue slot of its scheduler: behind all that go on at that tick, so that who has the slot
+    /// keeps it.
+    Again {
+        /// Seat.
+        seat: u32,
+        /// Agent of the seat's world.
+        agent: u32,
+    },
     /// A seat gets its next cluster.
     Seat {
         /// Seat.
@@ -52,7 +60,8 @@ impl Queue {
         let (class, seat, index) = match what {
             What::Land { seat, flight } => (0u128, seat, flight),
             What::Go { seat, agent } => (1, seat, agent),
-            What::Seat { seat } => (2, seat, 0),
+            What::Again { seat, agent } => (2, seat, agent),
+            What::Seat { seat } => (3, seat, 0),
         };
         if let Some((list, now)) = &mut self.record {
             list.push(Some(at.saturating_sub(*now)));
@@ -71,6 +80,7 @@ impl Queue {
         let what = match (key >> 56) as u8 {
             0 => What::Land { seat, flight: index },
             1 => What::Go { seat, agent: index },
+            2 => What::Again { seat, agent: index },
             _ => What::Seat { seat },
         };
         Some((at, what))

@@ -274,7 +274,7 @@ impl<'p> Engine<'p> {
                 }
                 What::Land { seat, flight } if !self.may_land(seat as usize, flight, now) => {}
                 What::Land { seat, flight } => self.land(seat as usize, flight, now),
-                What::Go { seat, agent } => self.proceed(seat as usize, agent, now),
+                What::Go { seat, agent } | What::Again { seat, agent } => self.proceed(seat as usize, agent, now),
             }
             if self.broken {
                 self.end = now;

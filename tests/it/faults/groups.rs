@@ -52,10 +52,6 @@ fn either_barrier_of_the_register_prefetch() {
     let ran = plant(PREFETCH, &[("        barrier  // tile i is read\n", "")], &[]);
     ran.finished().only(&[War]).met_with(War, "sts ra -> a", "lds a.rows(self / 4, 2)", "overwrites a rows 0..16");
     let ran = plant(PREFETCH, &[("        barrier  // tile i + 1 is there", "        warp.sync")], &[]);
-    ran.finished().only(&[Raw]).met_with(
-        Raw,
-        "lds a.rows(self / 4, 2)",
-        "sts ra -> a",
-        "reads a rows 64..128 columns 0..16",
-    );
+    ran.finished().only(&[Raw, War, Stale, Coverage]);
+    ran.met_with(Raw, "lds a.rows(self / 4, 2)", "sts ra -> a", "reads a rows 64..128 columns 0..16");
 }

@@ -148,7 +148,7 @@ fn a_bulk_store_without_its_wait() {
     let ran = plant("attention/fa3", &[("        wait bulk.read <= 0\n", "")], &[("seq", 512), ("heads", 144)]);
     ran.finished();
     ran.met_with(War, "tma V[", "tma.store out -> O[job, 0]", "overwrites out; nothing orders it after the read");
-    ran.met_with(War, "sts o -> out", "tma.store out -> O[job, 0]", "overwrites out rows 0..16");
+    ran.met_with(War, "sts o -> out", "tma.store out -> O[job, 0]", "overwrites out rows 16..32");
 }
 
 #[test]

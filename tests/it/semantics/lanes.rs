@@ -89,9 +89,9 @@ fn the_elected_lane_does_not_know_of_the_others_reads() {
             for i in 0..2:
               elect:
                 arrive full expect bytes(a)
-                tma A[0, i] -> a signals full    //~ WAR race, parity alias
+                tma A[0, i] -> a signals full    //~ parity alias
               wait full for i
-              lds a -> r
+              lds a -> r    //~ RAW race
         ",
     );
 }

@@ -52,7 +52,9 @@ fn a_reader_that_does_not_wait_races() {
           warp 0:
             sts r -> s
             arrive b per warp
-          warp 1: lds s -> r    //~ RAW race
+          warp 1:
+            alu exp 64 x 64
+            lds s -> r    //~ RAW race
         ",
     );
 }
