@@ -181,6 +181,7 @@ fn absence_is_a_fact() {
         ("memory.copy_bytes_per_clk", &["h200"]),
         ("memory.l2_half_cores", &["h200"]),
         ("memory.l2_kept", &["h200"]),
+        ("memory.l2_dirty", &["h200"]),
         ("memory.store_bytes_per_clk", &["h200"]),
         ("memory.line_bytes", &["h200"]),
         ("memory.dram_far_latency", &["h200"]),

@@ -160,6 +160,11 @@ pub const KEYS: &[Key] = &[
     key("memory.l2_bytes", "bytes", "second-level cache, all of it"),
     key("memory.l2_kept", "fraction", "share of the second-level cache in which data that was read is found again"),
     key(
+        "memory.l2_dirty",
+        "fraction",
+        "share of the second-level cache in which data may stay that memory does not have",
+    ),
+    key(
         "memory.l2_domains",
         "domains",
         "separate L2 caches (XCDs, GCDs); each has its share of `l2_bytes` and of the cores",

@@ -50,9 +50,8 @@ fn without_a_cache_every_load_comes_from_memory() {
     let loaded = ctas * (128.0 + 128.0) * 512.0 * 2.0;
     // CTAs of a wave that ask for one tile at one step are still served once for each half of the cache.
     assert!(r.dram_read_bytes < loaded && r.dram_read_bytes > 2.0 * 1024.0 * 512.0 * 2.0, "{}", r.dram_read_bytes);
-    // The last tile written is still there: the cache holds what it was given last, however small it is.
-    let tile = 128.0 * 128.0 * 2.0;
-    assert_eq!(r.dram_write_bytes, 1024.0 * 1024.0 * 2.0 - tile);
+    // Of what was written no more may stay than a part of the cache, and that is less than a tile.
+    assert_eq!(r.dram_write_bytes, 1024.0 * 1024.0 * 2.0);
 }
 
 /// As many rows as half a wave has CTAs: column by column, every wave reads all of A.

@@ -67,14 +67,16 @@ pub(super) struct Caches {
 impl Caches {
     /// The caches of a machine, empty, for clusters of some size.
     pub(super) fn new(m: &Machine, cluster: i64) -> Result<Self, MissingParam> {
-        // Without a measurement all of it holds data.
-        let kept = m.get("memory.l2_kept").unwrap_or(1.0);
-        let all = m.need("memory.l2_bytes", "device fidelity")? * kept;
+        // Without a measurement all of it holds data, whether memory has it or not.
+        let share = |key| m.get(key).unwrap_or(1.0);
+        let (kept, dirty) = (share("memory.l2_kept"), share("memory.l2_dirty"));
+        let all = m.need("memory.l2_bytes", "device fidelity")?;
         let domains = m.need("memory.l2_domains", "device fidelity")?.max(1.0) as usize;
         let halves = domains == 1 && m.get("memory.l2_far_latency").is_some();
         let n = if halves { 2 } else { domains };
-        let second = vec![Lru::new((all / n as f64) as u64); n];
-        let last = m.get("memory.llc_bytes").map(|b| Lru::new(b as u64));
+        let part = |share: f64| (all * share / n as f64) as u64;
+        let second = vec![Lru::new(part(kept), part(dirty)); n];
+        let last = m.get("memory.llc_bytes").map(|b| Lru::new(b as u64, b as u64));
         // Two of the smallest sectors; all of a larger one.
         let burst = m.get("memory.sector_bytes").map_or(64, |s| (s as i64).max(64));
         let run = m.get("memory.l2_half_cores").map(|cores| (cores as i64 / cluster.max(1)).max(1));
@@ -138,7 +140,7 @@ impl Caches {
         level
     }
 
-    /// A core at cache `at` writes a tile: it stays where it has its home, until it has to leave.
+    /// A core at cache `at` writes a tile: it stays where it has its home, until it has to leave, and a copy at the core's half.
     pub(super) fn write(&mut self, at: usize, tile: u32, bytes: u32, sum: &mut Bytes) {
         sum.stored += bytes as u64;
         sum.looked += bytes as u64;
@@ -147,7 +149,11 @@ impl Caches {
             return;
         }
         for home in 0..2usize {
-            sum.written += self.second[home].insert(tile * 2 + home as u32, bytes / 2, true);
+            let (line, part) = (tile * 2 + home as u32, bytes / 2);
+            sum.written += self.second[home].insert(line, part, true);
+            if home != at {
+                sum.written += self.second[at].insert(line, part, false);
+            }
         }
     }
 

@@ -1,4 +1,6 @@
-//! A cache of tiles: least recently used first out.
+//! A cache of tiles: least recently used first out, and so much of what was written as it holds.
+
+use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
@@ -9,7 +11,8 @@ pub(super) type Line = u32;
 struct Node {
     line: Line,
     bytes: u32,
-    dirty: bool,
+    /// Which of the writes it was whose bytes memory does not have yet; 0: it has them all.
+    written: u64,
     newer: u32,
     older: u32,
 }
@@ -21,6 +24,12 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Lru {
     capacity: u64,
     used: u64,
+    /// Bytes that memory may not have yet, at most, and how many it has not.
+    dirty_most: u64,
+    dirty: u64,
+    writes: u64,
+    /// What was written, in that order. An entry counts as long as it is its line's.
+    waiting: VecDeque<(u64, Line)>,
     at: FxHashMap<Line, u32>,
     nodes: Vec<Node>,
     free: Vec<u32>,
@@ -29,10 +38,10 @@ pub(super) struct Lru {
 }
 
 impl Lru {
-    /// An empty cache of this many bytes.
-    pub(super) fn new(capacity: u64) -> Self {
-        let (at, nodes, free) = (FxHashMap::default(), Vec::new(), Vec::new());
-        Lru { capacity, used: 0, at, nodes, free, newest: NONE, oldest: NONE }
+    /// An empty cache of this many bytes, of which memory may lack so many.
+    pub(super) fn new(capacity: u64, dirty_most: u64) -> Self {
+        let (waiting, at, nodes, free) = (VecDeque::new(), FxHashMap::default(), Vec::new(), Vec::new());
+        Lru { capacity, used: 0, dirty_most, dirty: 0, writes: 0, waiting, at, nodes, free, newest: NONE, oldest: NONE }
     }
 
     /// Whether a line is there; it is then the newest.
@@ -43,38 +52,61 @@ impl Lru {
         true
     }
 
-    /// Puts a line in, or marks it written. The written bytes that had to leave for it.
+    /// Puts a line in, or marks it written. The bytes that memory gets for it: what was written and had to leave, and what was
+    /// written first of more than may stay.
     pub(super) fn insert(&mut self, line: Line, bytes: u32, dirty: bool) -> u64 {
-        if self.touch(line) {
-            let i = self.newest as usize;
-            self.nodes[i].dirty |= dirty;
+        let mut out = 0;
+        if !self.touch(line) {
+            while self.used + bytes as u64 > self.capacity && self.oldest != NONE {
+                let i = self.oldest;
+                out += self.clean(i);
+                let n = self.nodes[i as usize];
+                self.unlink(i);
+                self.at.remove(&n.line);
+                self.free.push(i);
+                self.used -= n.bytes as u64;
+            }
+            let node = Node { line, bytes, written: 0, newer: NONE, older: NONE };
+            let i = match self.free.pop() {
+                Some(i) => {
+                    self.nodes[i as usize] = node;
+                    i
+                }
+                None => {
+                    self.nodes.push(node);
+                    self.nodes.len() as u32 - 1
+                }
+            };
+            self.at.insert(line, i);
+            self.used += bytes as u64;
+            self.link(i);
+        }
+        let n = &mut self.nodes[self.newest as usize];
+        if dirty && n.written == 0 {
+            self.writes += 1;
+            n.written = self.writes;
+            self.dirty += n.bytes as u64;
+            self.waiting.push_back((self.writes, line));
+        }
+        while self.dirty > self.dirty_most {
+            let Some((write, line)) = self.waiting.pop_front() else { break };
+            match self.at.get(&line) {
+                Some(&i) if self.nodes[i as usize].written == write => out += self.clean(i),
+                _ => {}
+            }
+        }
+        out
+    }
+
+    /// Memory gets what it lacks of a line: how many bytes.
+    fn clean(&mut self, i: u32) -> u64 {
+        let n = &mut self.nodes[i as usize];
+        if n.written == 0 {
             return 0;
         }
-        let mut written = 0;
-        while self.used + bytes as u64 > self.capacity && self.oldest != NONE {
-            let i = self.oldest;
-            let n = self.nodes[i as usize];
-            self.unlink(i);
-            self.at.remove(&n.line);
-            self.free.push(i);
-            self.used -= n.bytes as u64;
-            written += if n.dirty { n.bytes as u64 } else { 0 };
-        }
-        let node = Node { line, bytes, dirty, newer: NONE, older: NONE };
-        let i = match self.free.pop() {
-            Some(i) => {
-                self.nodes[i as usize] = node;
-                i
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
-        };
-        self.at.insert(line, i);
-        self.used += bytes as u64;
-        self.link(i);
-        written
+        n.written = 0;
+        self.dirty -= n.bytes as u64;
+        n.bytes as u64
     }
 
     fn link(&mut self, i: u32) {
@@ -106,11 +138,21 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_leaves_and_what_was_written_goes_to_memory() {
-        let mut c = Lru::new(30);
+        let mut c = Lru::new(30, 30);
         assert_eq!((c.insert(1, 10, true), c.insert(2, 10, false), c.insert(3, 10, false)), (0, 0, 0));
         assert!(c.touch(1));
         assert_eq!(c.insert(4, 10, false), 0, "2 is the oldest, and clean");
         assert!(!c.touch(2) && c.touch(3));
         assert_eq!(c.insert(5, 20, false), 10, "4 and 1 leave; 1 was written");
+    }
+
+    #[test]
+    fn of_more_that_is_written_than_may_stay_the_first_goes_to_memory_and_stays_as_well() {
+        let mut c = Lru::new(100, 25);
+        assert_eq!((c.insert(1, 10, true), c.insert(2, 10, true)), (0, 0));
+        assert_eq!(c.insert(1, 10, true), 0, "it is written again, and no more bytes for it");
+        assert_eq!(c.insert(3, 10, true), 10, "of 1");
+        assert!(c.touch(1));
+        assert_eq!(c.insert(1, 10, true), 10, "of 2: 1 has to be written once more");
     }
 }
