@@ -21,7 +21,7 @@ pub struct Timed {
     pub again_span_ns: f64,
     /// Its clock.
     pub again_mhz: f64,
-    /// Cycles from one multiplication of a warp to its next, in the later half of the first CTA.
+    /// Cycles from one multiplication of a warp to its next, in the later half of the first CTA, on average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<f64>,
     /// What a profiler counted.

@@ -2,12 +2,18 @@
 
 use warpline_sim::timeline::{RowKind, TICKS, Timeline, What, Work};
 
-/// The median distance of the later half of a list of times; the first half has the cold caches and the empty pipeline.
+/// So many times the median a distance is at most; in longer ones the warp did something else, such as storing what it had.
+const LONG: f64 = 4.0;
+
+/// The mean distance of the later half of a list of times; the first half has the cold caches and the empty pipeline. Not the
+/// median: where two CTAs of a core take turns, a long step and a short one follow each other.
 fn middle(times: &[f64]) -> Option<f64> {
     let mut apart: Vec<f64> = times.windows(2).map(|w| w[1] - w[0]).collect();
     let mut later = apart.split_off(apart.len() / 2);
     later.sort_by(f64::total_cmp);
-    later.get(later.len() / 2).copied()
+    let most = LONG * later.get(later.len() / 2)?;
+    later.retain(|x| *x <= most);
+    Some(later.iter().sum::<f64>() / later.len() as f64)
 }
 
 /// Of what a kernel noted of itself (`cta,warp,line,pc,start,end`): of the first warp of the first CTA that multiplied.
@@ -58,8 +64,14 @@ mod tests {
     #[test]
     fn the_later_half_of_one_warp_counts() {
         let text = "cta,warp,line,pc,start,end\n0,4,9,7,100,110\n0,5,9,7,1,2\n0,4,9,7,900,910\n0,4,9,7,1400,1410\n0,4,9,7,1910,1920\n";
-        assert_eq!(of_stamps(text), Some(510.0));
+        assert_eq!(of_stamps(text), Some(505.0));
         assert_eq!(of_stamps("cta,warp,line,pc,start,end\n0,4,9,7,100,110\n"), None);
+    }
+
+    #[test]
+    fn turns_are_averaged_and_a_pause_does_not_count() {
+        assert_eq!(middle(&[0.0, 1.0, 2.0, 3.0, 4.0, 104.0, 404.0, 504.0, 804.0]), Some(200.0));
+        assert_eq!(middle(&[0.0, 1.0, 2.0, 3.0, 103.0, 203.0, 5203.0]), Some(100.0));
     }
 
     #[test]
@@ -70,6 +82,6 @@ mod tests {
         for (a, b) in [(0, 10), (10, 20), (100, 120), (300, 320), (520, 530)] {
             t.spans.push(Span::new(0, (a * TICKS, b * TICKS), What::Work(Work::Mma)));
         }
-        assert_eq!(of_timeline(&t), Some(220.0));
+        assert_eq!(of_timeline(&t), Some(210.0));
     }
 }
