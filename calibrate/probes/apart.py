@@ -8,17 +8,16 @@ and a device of sm_90a.
 """
 import collections
 import itertools
-import os
 import json
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 
+from emitted import SMS, build, emit, tile, time
+
 LAUNCHES = 5
 STEPS = 64
-SMS = 132
 # SMs that a launch fills one after the other and that are near each other (h200_order.txt).
 GROUP = 16
 # Scenario, settings, CTAs on an SM, rows and columns of CTAs; their order is in groups of eight rows. All of them are in `train`.
@@ -33,10 +32,7 @@ DRAW = re.compile(r"wl::busy\((\d+) \+ wl::mix\(cta \+ 1\) % (\d+)u\);")
 
 
 def built(warpline, scenario, settings, draws, folder):
-    source, program = os.path.join(folder, "k.cu"), os.path.join(folder, "k")
-    sets = [word for s in f"m=4096 n=4096 k=4096 {settings}".split() for word in ("--set", s)]
-    subprocess.run([warpline, "emit", scenario, *sets, "--target", "cuda", "-o", source], check=True, stdout=subprocess.DEVNULL)
-    text = open(source).read()
+    text = emit(warpline, scenario, f"m=4096 n=4096 k=4096 {settings}", folder)
     drawn = DRAW.search(text)
     if drawn and not draws:
         text = DRAW.sub(lambda m: f"wl::busy({int(m[1]) + int(m[2]) // 2});", text)
@@ -58,15 +54,7 @@ def built(warpline, scenario, settings, draws, folder):
     # Before the kernel, behind the last include.
     at = text.index("\n", text.rindex("#include")) + 1
     text = text[:at] + f"__device__ unsigned long long noted_at[4096 * {STEPS}];\n" + text[at:]
-    open(source, "w").write(text)
-    subprocess.run(["nvcc", "-O3", "-std=c++17", "-gencode", "arch=compute_90a,code=sm_90a", "-o", program, source], check=True)
-    return program, int(drawn[2]) - 1 if drawn and draws else 0
-
-
-def tile(cta, rows, columns):
-    group, inside = divmod(cta, 8 * columns)
-    high = min(8, rows - group * 8)
-    return group * 8 + inside % high, inside // high
+    return build(text, folder), int(drawn[2]) - 1 if drawn and draws else 0
 
 
 def apart(at, each, rows, columns, mhz):
@@ -96,9 +84,8 @@ def main():
                 continue
             seen = collections.defaultdict(list)
             for launch in range(1, LAUNCHES + 1):
-                out = os.path.join(folder, "ctas.csv")
-                said = subprocess.run([program, "--time", str(launch), "--cold", "--no-reference", "--ctas", out], check=True, capture_output=True, text=True).stdout
-                at = [list(map(int, line.split(","))) for line in open(out)]
+                said, lines = time(program, launch, folder)
+                at = [list(map(int, line.split(","))) for line in lines]
                 for *key, ctas, wide, near in apart(at, each, rows, columns, json.loads(said.splitlines()[0])["mhz"]):
                     seen[tuple(key)].append((ctas, wide, near))
             for key, got in seen.items():

@@ -7,14 +7,13 @@ what --ctas gives, launch by launch and wave by wave. Needs nvcc and a device of
 """
 import collections
 import csv
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 
+from emitted import SMS, build, emit, tile, time
+
 LAUNCHES = 4
-SMS = 132
 # Scenario, settings, CTAs on an SM, rows and columns of CTAs; their order is in groups of eight rows.
 KERNELS = [
     ("hopper/tma_wgmma", "m=3072 n=3072 k=3072", 2, 24, 24),
@@ -24,25 +23,14 @@ KERNELS = [
 
 
 def built(warpline, scenario, settings, folder):
-    source, program = os.path.join(folder, "k.cu"), os.path.join(folder, "k")
-    sets = [word for s in settings.split() for word in ("--set", s)]
-    subprocess.run([warpline, "emit", scenario, *sets, "--target", "cuda", "-o", source], check=True, stdout=subprocess.DEVNULL)
-    text = open(source).read()
+    text = emit(warpline, scenario, settings, folder)
     # The last eight bits of the first tick become the SM's number.
     begin = "t[0] = wl::ticks(), t[1]"
     noted = "{ unsigned sm; asm volatile(\"mov.u32 %0, %%smid;\" : \"=r\"(sm)); t[0] = (wl::ticks() & ~255ull) | sm; } t[1]"
     row = 'fprintf(f, "%d,%llu,%llu,%llu\\n", c, t[1] - first, t[3] - first, t[2] - t[0]);'
     more = 'fprintf(f, "%d,%llu,%llu,%llu,%llu\\n", c, t[1] - first, t[3] - first, t[2] - t[0], t[0] & 255);'
     assert text.count(begin) == 1 and text.count(row) == 1, "the harness has changed"
-    open(source, "w").write(text.replace(begin, noted).replace(row, more))
-    subprocess.run(["nvcc", "-O3", "-std=c++17", "-gencode", "arch=compute_90a,code=sm_90a", "-o", program, source], check=True)
-    return program
-
-
-def tile(cta, rows, columns):
-    group, inside = divmod(cta, 8 * columns)
-    high = min(8, rows - group * 8)
-    return group * 8 + inside % high, inside // high
+    return build(text.replace(begin, noted).replace(row, more), folder)
 
 
 def waves(ctas, each, rows, columns):
@@ -79,11 +67,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             program = built(sys.argv[1], scenario, settings, folder)
             for launch in range(1, LAUNCHES + 1):
-                out = os.path.join(folder, "ctas.csv")
-                subprocess.run([program, "--time", str(launch), "--cold", "--no-reference", "--ctas", out], check=True, stdout=subprocess.DEVNULL)
-                with open(out) as f:
-                    lines = list(csv.reader(f))[1:]
-                ctas = {int(r[0]): tuple(map(int, r[1:])) for r in lines}
+                _, lines = time(program, launch, folder)
+                ctas = {int(r[0]): tuple(map(int, r[1:])) for r in csv.reader(lines[1:])}
                 for row in waves(ctas, each, rows, columns):
                     print(f"{scenario} {settings},{launch}", *row, sep=",")
 
