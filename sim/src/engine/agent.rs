@@ -145,9 +145,6 @@ impl Engine<'_> {
                         self.queue.push(end, What::Go { seat: s as u32, agent: a });
                         return;
                     }
-                    if self.waits_for_slot(s, a, now) {
-                        return;
-                    }
                 }
                 Step::Ended => {
                     self.wait_over(s, a, now);
