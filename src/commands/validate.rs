@@ -258,7 +258,8 @@ fn sums(out: &mut String, name: &str, set: &[Pair]) {
     let _ = writeln!(
         out,
         "{name:<6}{count} kernels: mean absolute error {:.1} %, mean {:+.1} %, worst {:.1} %; {} of {} pairs more than 5 % \
-         apart in the other order, {} of {} that are so in both rounds; two rounds of the measurement differ by {:.1} %, launches of a round by {:.1} %",
+         apart in the other order, {} of {} that are so in both rounds; two rounds of the measurement differ by {:.1} %, \
+         launches of a round by {:.1} %",
         100.0 * mean,
         100.0 * bias,
         100.0 * worst,
