@@ -5,6 +5,6 @@ use warpline_verify::Trips;
 use crate::load::Loaded;
 
 /// The kernel at every trip count, if a parameter sets it.
-pub(crate) fn trips(subject: &Loaded) -> Option<Trips<'_>> {
-    Trips::find(&subject.program, |values| subject.with_all(values.iter().copied()))
+pub(crate) fn trips(subject: &Loaded) -> Option<Trips> {
+    Trips::find(subject.symbolic())
 }

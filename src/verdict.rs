@@ -5,9 +5,7 @@ use std::time::Instant;
 use warpline_scenarios::Expect;
 use warpline_sim::ir::Program;
 use warpline_sim::report::FindingKind;
-use warpline_verify::{
-    AtTrips, AtTurns, Options, Outcome, Redundancy, Suggested, Trips, Value, Verdict, Witness, verify_varied,
-};
+use warpline_verify::{Options, Outcome, Redundancy, Suggested, Trips, Value, Verdict, Witness};
 
 use crate::cli::{Orders, Proof, Subject};
 use crate::console::Console;
@@ -42,7 +40,7 @@ pub(crate) struct Varied {
 }
 
 impl Varied {
-    fn of(trips: &Trips<'_>) -> Varied {
+    fn of(trips: &Trips) -> Varied {
         let turns = trips.turns_name().map(str::to_string).zip(trips.turns_meaning());
         Varied { name: trips.name.clone(), meaning: trips.meaning(), turns }
     }
@@ -108,9 +106,8 @@ pub(crate) fn word(outcome: &Outcome) -> &'static str {
 }
 
 /// What the proofs take for granted, and what they leave out; `DEVIATIONS.md` has the whole list.
-pub(crate) const ASSUMPTIONS: [&str; 5] = [
+pub(crate) const ASSUMPTIONS: [&str; 4] = [
     "operations of one ordered queue complete in order, and so do the arrivals of one thread's commits",
-    "compiled kernels that were compared stand for longer ones: the text computes with its trip count as it does there",
     "not modelled: semaphores in global memory, dependent launches (`grid.wait` orders nothing), other grids",
     "not held to: lanes of a warp that no `elect:` splits (DEVIATIONS.md 16)",
     "trip counts and values known only at run time are those the kernel gives, and tiles that `clc` hands out follow each other (DEVIATIONS.md 8, 27)",
@@ -134,28 +131,12 @@ pub(crate) fn supported(subject: &Subject) -> Result<Loaded, Failure> {
 
 /// The verdict on a subject that is loaded.
 pub(crate) fn of(subject: &Loaded) -> Verdict {
-    varied(subject, |at, trips| verdict(subject, at, trips, Options::default()))
+    warpline_verify::verify(subject.symbolic(), subject.rules(), Options::default())
 }
 
 /// What becomes of each synchronisation of a subject that is loaded.
 pub(crate) fn sifted(subject: &Loaded) -> Redundancy {
-    varied(subject, |at, _| {
-        warpline_verify::redundancy(&subject.program, at, subject.rules(), Options::default(), &|| {})
-    })
-}
-
-/// Hands over the kernel at any trip count, where it has one, and the parameter that sets it.
-fn varied<T>(subject: &Loaded, f: impl FnOnce(Option<AtTrips<'_>>, Option<&Trips<'_>>) -> T) -> T {
-    let trips = trips(subject);
-    let at = |n| trips.as_ref().and_then(|t| t.at(n));
-    f(if trips.is_some() { Some(&at) } else { None }, trips.as_ref())
-}
-
-/// The verdict for all steps and, where a value sets them, all turns of the loop around.
-fn verdict(subject: &Loaded, at: Option<AtTrips<'_>>, trips: Option<&Trips<'_>>, options: Options) -> Verdict {
-    let turned = |n, t| trips.and_then(|trips| trips.turned(n, t));
-    let turns: Option<AtTurns<'_>> = if trips.is_some_and(Trips::turns) { Some(&turned) } else { None };
-    verify_varied(&subject.program, warpline_verify::Varied { steps: at, turns }, subject.rules(), options)
+    warpline_verify::redundancy(subject.symbolic(), subject.rules(), Options::default(), &|| {})
 }
 
 pub(crate) fn options(proof: &Proof) -> Options {
@@ -179,31 +160,33 @@ pub(crate) fn decide(name: &str, proof: &Proof, orders: Orders, mend: bool) -> R
     let start = Instant::now();
     let rules = subject.rules();
     let options = options(proof);
-    let (verdict, varied, broken, witness, suggested) = varied(&subject, |at, trips| {
-        let (engine, max_states) = (orders.engine.into(), orders.max_states as usize);
-        let verdict = verdict(&subject, at, trips, Options { engine, max_states, ..options });
+    let (engine, max_states) = (orders.engine.into(), orders.max_states as usize);
+    let verdict = warpline_verify::verify(subject.symbolic(), rules, Options { engine, max_states, ..options });
+    let trips = trips(&subject);
+    let (broken, witness, suggested) = {
         let x = verdict.violation.as_ref();
         let broken = x.and_then(|x| match (x.trips, x.turns) {
-            (Some(n), Some(t)) => trips?.turned(n, t),
-            (Some(n), None) => trips?.at(n),
+            (Some(n), Some(t)) => trips.as_ref()?.turned(n, t),
+            (Some(n), None) => trips.as_ref()?.at(n),
             (None, _) => Some(subject.program.clone()),
         });
         let witness =
             x.zip(broken.as_ref()).and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
         let allowed = |p: &Program| warpline_sim::engine::supported(p, &subject.machine).is_ok();
         let suggested = x.zip(broken.as_ref()).filter(|_| mend).map(|(x, p)| {
-            let values = one_stage_more(&subject, trips);
-            warpline_verify::suggest((&subject.program, p), at, rules, options, x, &values, &allowed)
+            let values = one_stage_more(&subject);
+            warpline_verify::suggest((subject.symbolic(), p), rules, options, x, &values, &allowed)
         });
-        (verdict, trips.map(Varied::of), broken, witness, suggested)
-    });
+        (broken, witness, suggested)
+    };
+    let varied = trips.as_ref().map(Varied::of);
     Ok(Verified { subject, verdict, varied, broken, witness, suggested, wall_s: start.elapsed().as_secs_f64() })
 }
 
 /// The kernel with one stage more, for each parameter of which one more is one slot more of a buffer.
-fn one_stage_more<'a>(subject: &'a Loaded, trips: Option<&'a Trips<'_>>) -> Vec<Value<'a>> {
+fn one_stage_more(subject: &Loaded) -> Vec<Value> {
     let slots = |p: &Program| p.objects.iter().map(|o| o.slots as u64).sum::<u64>();
-    let more = |(name, value): &'a (String, i64)| {
+    let more = |(name, value): &(String, i64)| {
         // A switch that is off is no count.
         let (name, new) = (name.as_str(), value.checked_add(1).filter(|n| *n > 1)?);
         let given = subject.with(name, new)?;
@@ -211,14 +194,8 @@ fn one_stage_more<'a>(subject: &'a Loaded, trips: Option<&'a Trips<'_>>) -> Vec<
         if !grew || warpline_sim::engine::supported(&given, &subject.machine).is_err() {
             return None;
         }
-        let at = trips.filter(|t| t.name != name).map(|t| {
-            let at = move |n| {
-                let trip = t.at(n)?.value(&t.name)?;
-                subject.with_all([(name, new), (t.name.as_str(), trip)])
-            };
-            Box::new(at) as Box<dyn Fn(i64) -> Option<Program> + Sync + 'a>
-        });
-        Some(Value { words: format!("{name} = {new} instead of {value}"), given, at })
+        let given = subject.symbolic_with(&[(name, new)]).unwrap_or(given);
+        Some(Value { words: format!("{name} = {new} instead of {value}"), given })
     };
     subject.program.params.iter().filter_map(more).collect()
 }
@@ -240,10 +217,8 @@ pub(crate) fn sift(console: &Console, name: &str, proof: &Proof) -> Result<Sifte
     let progress = Progress::start(console.look.progress, format!("looking at the barriers of {}", subject.name));
     let start = Instant::now();
     let rules = subject.rules();
-    let (result, varied) = varied(&subject, |at, trips| {
-        let result = warpline_verify::redundancy(&subject.program, at, rules, options(proof), &|| {});
-        (result, trips.map(Varied::of))
-    });
+    let result = warpline_verify::redundancy(subject.symbolic(), rules, options(proof), &|| {});
+    let varied = trips(&subject).as_ref().map(Varied::of);
     drop(progress);
     Ok(Sifted { subject, result, varied, wall_s: start.elapsed().as_secs_f64() })
 }

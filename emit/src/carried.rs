@@ -80,7 +80,7 @@ impl Carried {
         let two = |p: &(Expr, Expr)| Box::new((self.known(&p.0), self.known(&p.1)));
         match e {
             Expr::Var(v) => self.lets.iter().find(|(w, _)| w == v).map_or_else(|| e.clone(), |(_, e)| e.clone()),
-            Expr::Const(_) | Expr::Env(_) => e.clone(),
+            Expr::Const(_) | Expr::Param(_) | Expr::Env(_) => e.clone(),
             Expr::Unary(op, x) => Expr::Unary(*op, Box::new(self.known(x))),
             Expr::Tape(t, x) => Expr::Tape(*t, Box::new(self.known(x))),
             Expr::Binary(op, p) => Expr::Binary(*op, two(p)),

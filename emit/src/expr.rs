@@ -22,6 +22,7 @@ fn text(prog: &Program, e: &Expr, index: &str, named: &dyn Fn(&Expr) -> Option<S
     match e {
         Expr::Const(v) if *v < 0 => format!("({v})"),
         Expr::Const(v) => v.to_string(),
+        Expr::Param(p) => prog.symbols[*p as usize].value.to_string(),
         Expr::Var(v) => variable(prog, *v),
         Expr::Env(env) => match env {
             Env::Warp => "warp",

@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use warpline_scenarios::pipeline::{Ask, Expanded, Schedule, Via, expand, expanded_name, limits, members};
-use warpline_scenarios::{Inputs, compile};
+use warpline_scenarios::{Inputs, Text, compile};
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::Outcome as Ended;
 use warpline_sim::{Report, RunOptions};
-use warpline_verify::{Options, Outcome, Trips, verify};
+use warpline_verify::{Options, Outcome, verify};
 
 /// What is planned, and within which limits.
 #[derive(Clone, Debug)]
@@ -286,15 +286,9 @@ impl Question<'_> {
         if let Err(why) = warpline_sim::engine::supported(&program, self.machine) {
             return Fate::DoesNotFit(why.to_string());
         }
-        let with = |values: &[(&str, i64)]| {
-            let mut set: BTreeMap<String, i64> = program.params.iter().cloned().collect();
-            set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
-            self.program(&e.text, &set).ok()
-        };
-        let trips = Trips::find(&program, with);
-        let at = |n| trips.as_ref().and_then(|t| t.at(n));
-        let at: Option<warpline_verify::AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
-        let verdict = verify(&program, at, self.rules, self.proof);
+        let text = Text::read(&expanded_name(self.file), &e.text);
+        let symbolic = text.compile_symbolic(&self.inputs(set));
+        let verdict = verify(symbolic.as_ref().unwrap_or(&program), self.rules, self.proof);
         match verdict.outcome {
             Outcome::Proved => {}
             Outcome::Bounded { why, .. } => return Fate::NotProved(why),

@@ -108,6 +108,21 @@ impl Text {
         self.compiled(inputs, None, given)
     }
 
+    /// The kernel for all values of the parameters that only count: they stay symbols
+    /// ([`Program::symbols`](warpline_sim::ir::Program::symbols)), with these values. `pipelined` loops are expanded as in
+    /// [`Text::compile`].
+    pub fn compile_symbolic(&self, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
+        let Text { file, text, parsed } = self;
+        let (_, loops) = lower::lower(file, text, parsed, inputs, &BTreeMap::new())?;
+        if loops.is_empty() {
+            return lower::lower_symbolic(file, text, parsed, inputs);
+        }
+        let expanded = pipeline::expand_parsed(file, text, parsed, inputs, &pipeline::Ask::default())?;
+        let file = pipeline::expanded_name(file);
+        let parsed = parse::parse(&file, &expanded.text);
+        lower::lower_symbolic(&file, &expanded.text, &parsed, inputs)
+    }
+
     fn compiled(
         &self,
         inputs: &Inputs,

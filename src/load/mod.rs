@@ -45,6 +45,8 @@ pub(crate) struct Loaded {
     pub(crate) sources: Sources,
     /// The kernel's text, once other values were asked for.
     read: OnceLock<Text>,
+    /// The kernel with symbols, once somebody asked.
+    symbolic: OnceLock<Program>,
     /// What became of its `pipelined` loops; empty where it has none.
     pub(crate) plans: Vec<Plan>,
     /// The kernel's file as it was written, before they were.
@@ -295,6 +297,21 @@ impl Loaded {
         self.with_all([(name, value)])
     }
 
+    /// The kernel with what only counts kept symbolic; the bound program where it cannot be kept.
+    pub(crate) fn symbolic(&self) -> &Program {
+        self.symbolic.get_or_init(|| self.symbolic_with(&[]).unwrap_or_else(|| self.program.clone()))
+    }
+
+    /// The same with other values of some parameters.
+    pub(crate) fn symbolic_with(&self, values: &[(&str, i64)]) -> Option<Program> {
+        let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
+        set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
+        let file = &self.program.file;
+        let source = self.sources.get(file)?;
+        let cores = self.machine.get("core.count").map(|c| c as i64);
+        self.read.get_or_init(|| Text::read(file, source)).compile_symbolic(&Inputs { set: &set, cores }).ok()
+    }
+
     /// The same kernel with other values of some parameters, or of some header `let`s as if they were parameters.
     pub(crate) fn with_all<'a>(&self, values: impl IntoIterator<Item = (&'a str, i64)>) -> Option<Program> {
         let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
@@ -381,6 +398,7 @@ fn assemble(
         machine: model,
         sources: library.sources,
         read: OnceLock::new(),
+        symbolic: OnceLock::new(),
         plans: library.plans,
         plain,
         beside,
@@ -424,6 +442,7 @@ impl Loaded {
             note: None,
             sources: Sources::from([(program.file.clone(), text.to_string())]),
             read: OnceLock::new(),
+            symbolic: OnceLock::new(),
             plans: Vec::new(),
             plain: program.file.clone(),
             program,

@@ -104,9 +104,6 @@ fn scope(v: &Verified) -> String {
         let period = r.turns.filter(|p| *p > 1).map_or(String::new(), |p| format!("; recurs every {p} turns at most"));
         text += &field("", &format!("the turns t of the loop around it ({how}){period}"));
     }
-    if let Some(n) = r.compared {
-        text += &field("Compared", &format!("compiled kernels of up to {} steps", count(n)));
-    }
     // Others stand above, with the values.
     if v.subject.fences == Fences::default() {
         text += &field("Fences", &v.subject.fences.to_string());

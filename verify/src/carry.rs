@@ -1,13 +1,10 @@
 //! From small trip counts to all: where the main loop begins to repeat, how often it does, and pairs of runs that carry
 //! each larger trip count on from a smaller one (`pair`).
 
-use std::collections::BTreeMap;
-
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
 
 use crate::every::Run;
-use crate::further::Constants;
 use crate::pair::lcm;
 use crate::refine::refine;
 use crate::{AtTrips, pair};
@@ -19,8 +16,6 @@ pub(crate) struct Proof {
     pub(crate) first: i64,
     /// By how many steps they differ.
     pub(crate) period: i64,
-    /// The largest trip count whose compiled kernel was compared.
-    pub(crate) compared: i64,
 }
 
 impl Proof {
@@ -32,10 +27,6 @@ impl Proof {
     /// Begun some periods later.
     pub(crate) fn later(self, periods: i64) -> Proof {
         Proof { first: self.first + periods * self.period, ..self }
-    }
-
-    pub(crate) fn compared_to(self, compared: i64) -> Proof {
-        Proof { compared, ..self }
     }
 }
 
@@ -50,17 +41,16 @@ const LONGER: i64 = 4;
 /// Trip counts of such a run, in periods: two on either side of where states are compared, and what it takes to get there.
 const PERIODS: i64 = 5;
 
-/// Looks for the period of the main loop and where it starts, and compares the kernels of more steps.
+/// Looks for the period of the main loop and where it starts.
 pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
-    let found = near(run, at).or_else(|(why, states)| {
+    near(run, at).or_else(|(why, states)| {
         let more = || {
             let (long, period) = longer(run, states, recurs(run, at)?)?;
             let (start, of) = repeats(run, at, long)?;
             from(start, &[lcm(of, period)], long, |p| carries(run, at, p)).ok()
         };
         more().ok_or(why)
-    })?;
-    further_on(at, (found.first, found.period))
+    })
 }
 
 /// Looks for the period of the main loop and where it starts.
@@ -127,7 +117,7 @@ pub(crate) fn from(
                 continue;
             }
             match carries((first, *period)) {
-                Ok(()) => return Ok(Proof { first, period: *period, compared: first + period - 1 }),
+                Ok(()) => return Ok(Proof { first, period: *period }),
                 Err(w) => why = Some(format!(": {w}")),
             }
         }
@@ -144,7 +134,7 @@ pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
 pub(crate) fn least(run: &Run<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
     let Proof { first, period, .. } = found;
     let sooner = (2 * period + 2..first).step_by(2).find(|first| carries(run, at, (*first, period)).is_ok());
-    sooner.map_or(found, |first| Proof { first, compared: first + period - 1, ..found })
+    sooner.map_or(found, |first| Proof { first, ..found })
 }
 
 /// Kernels with indices that carry on, or as they are; either shows it.
@@ -168,33 +158,4 @@ fn carries(run: &Run<'_>, at: AtTrips<'_>, (first, period): (i64, i64)) -> Resul
     let each: Vec<Result<(), String>> = (first + 1..first + period).into_par_iter().map(one).collect();
     // The first reason, whichever thread was first.
     each.into_iter().collect()
-}
-
-/// Trip counts behind those of the pairs whose compiled kernels are compared, one after the other; then some far away, in
-/// periods.
-const FURTHER: i64 = 128;
-const FAR: [i64; 4] = [61, 1009, 65_537, 1 << 20];
-
-/// Holds the compiled kernels of more steps to those of the pairs.
-fn further_on(at: AtTrips<'_>, (first, period): (i64, i64)) -> Result<Proof, String> {
-    let near = first - period..first + period + FURTHER;
-    let far = FAR.map(|k| first + k * period);
-    let all: Vec<i64> = near.clone().chain(far.iter().flat_map(|n| [n - period, *n])).collect();
-    let kept: BTreeMap<i64, Option<Constants>> = all.into_par_iter().map(|n| (n, at(n).map(Constants::of))).collect();
-    let mut compared = first + period - 1;
-    let moves = |n: i64| -> Option<Option<Vec<i64>>> {
-        let (a, b) = (kept.get(&(n - period))?.as_ref()?, kept.get(&n)?.as_ref()?);
-        Some(a.moves(b))
-    };
-    let pairs: Vec<_> = (first..first + period).map(moves).collect();
-    for n in (first + period..near.end).chain(far) {
-        // A kernel may refuse trip counts; nothing is said of those.
-        let Some(by) = moves(n) else { continue };
-        let like = &pairs[((n - first) % period) as usize];
-        if by.is_none() || like.as_ref().is_some_and(|like| *like != by) {
-            return Err(format!("at {n} steps it is another kernel than at {}", n - period));
-        }
-        compared = compared.max(n);
-    }
-    Ok(Proof { first, period, compared })
 }

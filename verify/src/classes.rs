@@ -7,8 +7,8 @@
 
 use warpline_sim::ir::{Binary, Env, Expr, Instr, Op, Program};
 
-use crate::exprs::{Use, each};
 use crate::share::Shares;
+use warpline_sim::ir::{Use, each};
 
 /// One CTA (cluster, where there are any) to look at.
 #[derive(Clone, Debug)]
@@ -267,7 +267,7 @@ fn moves((prog, shares): (&Program, &[Shares]), e: &Expr, vars: &[Moves]) -> Mov
     let moves = |e: &Expr, vars: &[Moves]| moves((prog, shares), e, vars);
     match e {
         _ if shares.iter().any(|s| s.alike(e)) => Moves::default(),
-        Expr::Const(_) => Moves::default(),
+        Expr::Const(_) | Expr::Param(_) => Moves::default(),
         Expr::Var(v) => vars[*v as usize],
         Expr::Env(Env::CtaM | Env::ClusterM) => Moves { m: Way::Up, n: Way::Not },
         Expr::Env(Env::CtaN | Env::ClusterN) => Moves { m: Way::Not, n: Way::Up },

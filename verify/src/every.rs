@@ -5,8 +5,8 @@ use warpline_sim::ir::{Loop, Program};
 use warpline_sim::protocol::Rules;
 
 use crate::canon::{self, Job, Landing, Seen};
-use crate::further::grown;
 use crate::trips::HANDED;
+use crate::watch::grown;
 use crate::{
     AtTrips, AtTurns, Options, Outcome, Place, Reach, Verdict, carry, classes, family, limits, lines, nested, row, take,
 };
@@ -104,7 +104,6 @@ pub(crate) fn every_trip(
         turned => match in_some_order(run, at) {
             Ok(proof) => {
                 v.period = v.period.max(Some(proof.period));
-                v.compared = v.compared.max(Some(proof.compared));
                 each(v, upto + 1, proof.needs() - 1)?;
                 match around.or_else(|| limits::handed(run.given)).or_else(|| limits::run_time(run.given)) {
                     None => Reach::All,
@@ -161,7 +160,6 @@ fn every_turn(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> R
         take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t) }, class)?;
     }
     v.period = v.period.max(Some(found.steps.period));
-    v.compared = v.compared.max(Some(found.steps.compared));
     v.turns = v.turns.max(found.period);
     let apart = at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1)).and_then(|(a, b)| row::alike(&a, &b).err());
     let apart = apart.map(|line| format!("line {line} tells CTAs apart otherwise than by the turns that each makes"));
@@ -215,7 +213,7 @@ fn around(run: &Run<'_>, at: AtTrips<'_>) -> Option<String> {
 /// The index of the first loop whose bound grows by one with the trip count.
 pub(crate) fn main_loop(prog: &Program, next: &Program) -> Option<u16> {
     let grows = |(a, b): (&Loop, &Loop)| {
-        let (x, y) = (a.bound.as_ref()?.constant()?, b.bound.as_ref()?.constant()?);
+        let (x, y) = (prog.launch_value(a.bound.as_ref()?)?, next.launch_value(b.bound.as_ref()?)?);
         if y - x == 1 { a.var } else { None }
     };
     prog.loops.iter().zip(&next.loops).find_map(grows)
@@ -227,7 +225,7 @@ pub fn trip_count(prog: &Program, next: &Program) -> Option<i64> {
         return None;
     }
     let var = main_loop(prog, next)?;
-    prog.loops.iter().find(|l| l.var == Some(var)).and_then(|l| l.bound.as_ref()?.constant())
+    prog.loops.iter().find(|l| l.var == Some(var)).and_then(|l| prog.launch_value(l.bound.as_ref()?))
 }
 
 /// Whether `next` is `prog` with one more step of some loop, and otherwise the same kernel.

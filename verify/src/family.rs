@@ -3,10 +3,9 @@
 //! With a turn more a kernel does what it did, up to where it goes on instead of ending. So all numbers of turns of a line
 //! are one run, from which each parts where the text has another number in it and that number decides otherwise.
 
-use warpline_sim::ir::{Class, Instr, Object, Op, Program};
+use warpline_sim::ir::{Class, Expr, Instr, Object, Op, Program, each};
 
 use crate::canon::{Job, Seen, Telling, Walk, run};
-use crate::further::Constants;
 
 /// Runs each to its end.
 pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<Seen> {
@@ -52,7 +51,7 @@ fn goes_on_as<'p>(walk: &mut Walk<'p>, way: Option<&(u32, Vec<i64>)>, by: &'p Pr
     let own = walk.world.program();
     let same = |way: &(u32, Vec<i64>)| {
         let next = &own.code[way.0 as usize];
-        let op = *next == by.code[way.0 as usize] && (!hands(next) || walk.world.hands_as_by(by));
+        let op = !differs(own, by, next) && (!hands(next) || walk.world.hands_as_by(by));
         op && walk.way(by, |_| {}).as_ref() == Some(way)
     };
     std::ptr::eq(own, by) || way.is_some_and(same)
@@ -74,8 +73,7 @@ pub(crate) fn hands(i: &Instr) -> bool {
 
 /// Which kernels are of this one's text and start from its world, so that they can follow its run.
 pub(crate) fn of_one<'p>(last: Job<'p>) -> impl Fn(&Program) -> bool + use<'p> {
-    let text = Constants::of(last.prog.clone());
-    move |prog| one_world(prog, &last) && text.same(&Constants::of(prog.clone()))
+    move |prog| one_world(prog, &last) && prog.code == last.prog.code
 }
 
 /// Whether two kernels of one text start from one world, but for sizes of matrices and tiles that are handed out, of which the
@@ -83,7 +81,7 @@ pub(crate) fn of_one<'p>(last: Job<'p>) -> impl Fn(&Program) -> bool + use<'p> {
 fn one_world(a: &Program, last: &Job<'_>) -> bool {
     let b = last.prog;
     let waits = |i: &Instr| matches!(i, Instr::Op { op: Op::Wait(..), .. });
-    let kept = a.code.iter().zip(&b.code).all(|(i, j)| i == j || !waits(i));
+    let kept = a.code.iter().all(|i| !waits(i) || !differs(a, b, i));
     let place = |p: &Program| p.grid.at(last.cluster);
     let fewer = a.hands_out() && place(a) == place(b) && a.grid.len() <= b.grid.len();
     kept && (a.grid == b.grid || fewer) && a.tapes == b.tapes && one_memory(a, b)
@@ -110,8 +108,21 @@ fn one_memory(a: &Program, b: &Program) -> bool {
 
 /// For each instruction, whether it is another in some of the kernels, or hands out what there are more or fewer of.
 pub(crate) fn unlike(own: &Program, others: &[&Program]) -> Vec<bool> {
-    let other = |pc: usize| others.iter().any(|other| other.code[pc] != own.code[pc]);
-    (0..own.code.len()).map(|pc| hands(&own.code[pc]) || other(pc)).collect()
+    let other = |i: &Instr| others.iter().any(|other| differs(own, other, i));
+    own.code.iter().map(|i| hands(i) || other(i)).collect()
+}
+
+/// Whether an instruction reads a symbol that has another value in another kernel of the same text.
+pub(crate) fn differs(a: &Program, b: &Program, i: &Instr) -> bool {
+    let mut differs = false;
+    each(a, i, &mut |_, e| {
+        e.visit(&mut |x| {
+            if let Expr::Param(p) = x {
+                differs |= a.symbols[*p as usize].value != b.symbols[*p as usize].value;
+            }
+        });
+    });
+    differs
 }
 
 /// For each instruction, whether an agent there can come past one that is not the same in all, before or at its next

@@ -37,9 +37,7 @@ mod classes;
 mod decide;
 mod edit;
 mod every;
-mod exprs;
 mod family;
-mod further;
 mod limits;
 mod lines;
 mod log;
@@ -189,8 +187,6 @@ pub struct Verdict {
     pub period: Option<i64>,
     /// The period in turns of the loop around it, where they were varied.
     pub turns: Option<i64>,
-    /// The largest trip count for which the compiled kernel was compared with the proved ones.
-    pub compared: Option<i64>,
     /// Reads that state the tile they expect, of all reads, in the longest run.
     pub reads: (u64, u64),
     /// States looked at, where a search of every order reached the verdict.
@@ -225,15 +221,15 @@ impl Verdict {
 pub type AtTrips<'a> = &'a (dyn Fn(i64) -> Option<Program> + Sync);
 
 /// A kernel at any trip count of its main loop and any number of turns of the loop around it.
-pub type AtTurns<'a> = &'a (dyn Fn(i64, i64) -> Option<Program> + Sync);
+pub(crate) type AtTurns<'a> = &'a (dyn Fn(i64, i64) -> Option<Program> + Sync);
 
 /// Which of a kernel's loops are varied, and the kernel at each.
 #[derive(Clone, Copy, Default)]
-pub struct Varied<'a> {
+pub(crate) struct Varied<'a> {
     /// Steps of the main loop, where a parameter sets them.
-    pub steps: Option<AtTrips<'a>>,
+    pub(crate) steps: Option<AtTrips<'a>>,
     /// And turns of the loop around it, where there is one and a value of the kernel sets them.
-    pub turns: Option<AtTurns<'a>>,
+    pub(crate) turns: Option<AtTurns<'a>>,
 }
 
 impl std::fmt::Debug for Varied<'_> {
@@ -245,13 +241,23 @@ impl std::fmt::Debug for Varied<'_> {
 /// Trip counts whose kernel shows where CTAs behave differently.
 const PROBED: [i64; 4] = [3, 6, 9, 12];
 
-/// Decides a kernel; `at` compiles it for other trip counts of its main loop, where there is such a parameter.
-pub fn verify(given: &Program, at: Option<AtTrips<'_>>, rules: Rules, options: Options) -> Verdict {
-    verify_varied(given, Varied { steps: at, turns: None }, rules, options)
+/// Decides a kernel for all that its symbols allow to be varied; a bound program is decided as it is.
+pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
+    let trips = Trips::find(program);
+    let steps = |n: i64| trips.as_ref().and_then(|t| t.at(n));
+    let turns = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.turned(n, t));
+    let at = Varied {
+        steps: trips.as_ref().map(|_| &steps as AtTrips<'_>),
+        turns: trips.as_ref().filter(|t| t.turns()).map(|_| &turns as AtTurns<'_>),
+    };
+    match &trips {
+        Some(trips) => verify_varied(trips.given(), at, rules, options),
+        None => verify_varied(&program.bind(), at, rules, options),
+    }
 }
 
 /// Decides a kernel for all that is varied.
-pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options) -> Verdict {
+fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options) -> Verdict {
     let turned = at.turns.and_then(|turns| PROBED.iter().find_map(|n| turns(*n, 2)));
     let short = turned.or_else(|| at.steps.and_then(|at| PROBED.iter().find_map(|n| at(*n))));
     let probe = short.as_ref().unwrap_or(given);
@@ -266,7 +272,6 @@ pub fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Opt
         steps: 0,
         period: None,
         turns: None,
-        compared: None,
         reads: (0, 0),
         searched: None,
         open: false,

@@ -2,7 +2,7 @@
 
 use warpline_sim::ir::{Expr, Instr, Op, Program, VarId};
 
-use crate::exprs::each;
+use warpline_sim::ir::each;
 
 /// Why a proof for one number of tiles that `clc` hands out is not one for every number: some instruction looks at the
 /// answer. `None` where none does.

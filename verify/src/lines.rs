@@ -7,12 +7,12 @@ use warpline_sim::ir::Program;
 use crate::canon::Walk;
 use crate::carry::{LONG, Proof, longer, longest};
 use crate::every::Run;
-use crate::further::grown;
 use crate::moduli::Places;
 use crate::pair::{SEEN, lcm, trips};
 use crate::refine::refine;
 use crate::stretch::Reached;
 use crate::trunk::{Trunk, Turns};
+use crate::watch::grown;
 use crate::watch::step_of;
 use crate::{AtTrips, carry, family, moduli};
 

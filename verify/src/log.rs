@@ -10,7 +10,7 @@ use warpline_sim::protocol::{AgentId, Judged};
 
 use crate::alike;
 use crate::canon::{Made, Walk};
-use crate::family::{hands, told_apart, unlike};
+use crate::family::{differs, hands, told_apart, unlike};
 
 /// The steps of runs at which numbers count that are not the same in all kernels.
 #[derive(Clone, Debug)]
@@ -134,7 +134,7 @@ impl Log {
     pub(crate) fn upto<'p>(&self, runs: &mut [Walk<'p>], by: &[(usize, &'p Program)]) -> Upto {
         let fits = |(run, prog): &(usize, &Program)| {
             let own = &runs[*run].world.program().code;
-            own.len() == prog.code.len() && (0..own.len()).all(|pc| self.unlike[*run][pc] || own[pc] == prog.code[pc])
+            own.iter().enumerate().all(|(pc, i)| self.unlike[*run][pc] || !differs(runs[*run].world.program(), prog, i))
         };
         if !by.iter().all(fits) {
             return Upto { mark: 0, at: None };
@@ -164,7 +164,7 @@ impl Noted {
         let way = walk.world.way(self.agent, (self.from.0, &self.from.1), by, |_| {});
         let (at, _) = self.to.as_ref().filter(|_| way == self.to)?;
         let next = &own.code[*at as usize];
-        if *next != by.code[*at as usize] {
+        if differs(own, by, next) {
             return None;
         }
         let mut judged = walk.judged().map(|list| list.to_vec()).unwrap_or_default();

@@ -8,8 +8,8 @@ use warpline_sim::ir::{Binary, Expr, Loop, Program, VarId};
 use warpline_sim::protocol::AgentId;
 
 use crate::canon::Walk;
-use crate::exprs::{Use, each};
 use crate::pair::{gcd, lcm};
+use warpline_sim::ir::{Use, each};
 
 /// Where each agent is, with which variables.
 pub(crate) struct Places(Vec<(u32, Vec<i64>)>);

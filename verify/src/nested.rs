@@ -28,10 +28,10 @@ use warpline_sim::ir::Program;
 use crate::canon::Walk;
 use crate::carry::{Proof, either};
 use crate::every::Run;
-use crate::further::{Constants, grown};
 use crate::refine::refine;
 use crate::stretch::Reached;
 use crate::trunk::{Trunk, Turns};
+use crate::watch::grown;
 use crate::{AtTurns, carry, family, lines, pair};
 
 /// What is decided once some kernels were run one by one.
@@ -100,10 +100,9 @@ fn plane(run: &Run<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) 
     let column = |n: i64| of(n - period).map_or(Ok(()), |turns| column(run, at, (n, period), turns));
     let all: Vec<Result<(), String>> = (first..first + period).into_par_iter().map(column).collect();
     all.into_iter().collect::<Result<(), _>>()?;
-    let compared = evenly(at, steps, lines)?;
     let needs = |n: i64| of(if n < first { n } else { n - period }).map_or(0, |line| line.needs());
     let longest = lines.iter().flatten().map(|line| line.period).max();
-    Ok(Nested { steps: steps.compared_to(compared), turns: (0..steps.needs()).map(needs).collect(), period: longest })
+    Ok(Nested { steps, turns: (0..steps.needs()).map(needs).collect(), period: longest })
 }
 
 /// The pairs and squares of one number of steps: kernels of a period less beside it, for each number of turns.
@@ -145,43 +144,4 @@ fn column(run: &Run<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: Proof)
         [_, None] => Ok(()),
         [None, _] => Err("the kernel refuses some numbers of steps".to_string()),
     })
-}
-
-/// Steps and turns below which compiled kernels are compared one after the other, in strips as wide as this many periods.
-const NEAR: i64 = 48;
-const STRIP: i64 = 2;
-
-/// Far places, in periods of steps and of turns.
-const FAR: [(i64, i64); 8] = [(0, 2), (0, 1009), (2, 0), (2, 2), (5, 3), (1009, 1), (61, 61), (65_537, 127)];
-/// Of them, those of the same steps.
-const LINE: usize = 2;
-
-/// Holds the compiled kernels of more steps and turns to numbers that are linear in each; the most steps compared.
-fn evenly(at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<i64, String> {
-    let line = |(n, turns): (usize, &Option<Proof>)| {
-        let (n, Some(turns)) = (n as i64, turns) else { return Ok(0) };
-        let mut compared = 0;
-        // Steps are carried on from the last of the lines.
-        let (by, far) = if n < steps.first - steps.period { (0, &FAR[..LINE]) } else { (steps.period, &FAR[..]) };
-        for t in turns.first - turns.period..turns.first {
-            let of = |(j, k): (i64, i64)| at(n + j * by, t + k * turns.period).map(Constants::of);
-            let [Some(a), Some(b), Some(c), Some(d)] = [(0, 0), (1, 0), (0, 1), (1, 1)].map(of) else { continue };
-            let upto = |from: i64, by: i64| if by == 0 { 0 } else { (NEAR - from).max(0) / by };
-            let (most, more) = (upto(n, by), upto(t, turns.period));
-            let near = (0..=most).flat_map(|j| (0..=more).map(move |k| (j, k)));
-            let near = near.filter(|(j, k)| *j < STRIP || *k < STRIP);
-            let one = [&b, &c, &d].into_iter().all(|x| a.same(x));
-            for far in near.chain(far.iter().copied()) {
-                let Some(e) = of(far) else { continue };
-                if !one || !Constants::linear([&a, &b, &c, &d], far, &e) {
-                    let (n, t) = (n + far.0 * by, t + far.1 * turns.period);
-                    return Err(format!("at {n} steps and {t} turns it is another kernel"));
-                }
-                compared = compared.max(n + far.0 * by);
-            }
-        }
-        Ok(compared)
-    };
-    let all: Vec<Result<i64, String>> = lines.par_iter().enumerate().map(line).collect();
-    all.into_iter().try_fold(0, |most, line| Ok(most.max(line?)))
 }

@@ -20,9 +20,9 @@
 
 use crate::alike;
 use crate::canon::{Job, Made, Walk};
-use crate::further::grown;
 use crate::moduli::{self, Places};
 use crate::stretch::Reached;
+use crate::watch::grown;
 use crate::watch::{Watch, step_of, window};
 
 /// A run's steps through the loop that counts most finely, of those that grow from a shorter run to it.

@@ -6,7 +6,7 @@ use warpline_sim::ir::{Fence, Instr, Op, Program, Site};
 use warpline_sim::protocol::{Rules, agents};
 
 use crate::edit::Edit;
-use crate::{AtTrips, Options, Outcome, Verdict, verify};
+use crate::{Options, Outcome, Verdict, verify};
 
 /// Whether a statement is needed.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,22 +45,14 @@ pub struct Redundancy {
 
 /// Tries each synchronisation of a kernel; `tick` hears of each verification done. Nothing is tried of a kernel that does
 /// not hold as it is.
-pub fn redundancy(
-    given: &Program,
-    at: Option<AtTrips<'_>>,
-    rules: Rules,
-    options: Options,
-    tick: &(dyn Fn() + Sync),
-) -> Redundancy {
-    let whole = verify(given, at, rules, options);
+pub fn redundancy(given: &Program, rules: Rules, options: Options, tick: &(dyn Fn() + Sync)) -> Redundancy {
+    let whole = verify(given, rules, options);
     tick();
     if !whole.holds() {
         return Redundancy { minimal: whole.clone(), whole, removals: Vec::new(), spare: Vec::new() };
     }
     let without = |sites: &[Site]| {
-        let less = |n: i64| at.and_then(|at| at(n)).map(|p| without(p, sites));
-        let less: Option<AtTrips<'_>> = if at.is_some() { Some(&less) } else { None };
-        let v = verify(&without(given.clone(), sites), less, rules, options);
+        let v = verify(&without(given.clone(), sites), rules, options);
         tick();
         v
     };

@@ -5,9 +5,7 @@
 //! linear expression L is replaced by a number that only equal L and equal operators give: tiles that were different
 //! stay different, and what is read as expected still is so in the kernel itself.
 
-use warpline_sim::ir::{Binary, Expr, Program, Unary};
-
-use crate::exprs::{Use, each_mut};
+use warpline_sim::ir::{Binary, Expr, Program, Unary, Use, each_mut};
 
 /// Linear parts of the runs stay below this.
 const LINEAR: i64 = 1 << 28;
@@ -15,7 +13,7 @@ const LINEAR: i64 = 1 << 28;
 const CHAINS: i64 = 1 << 4;
 
 /// Operators with a constant on one side, outermost first: the operator, the constant, whether it stands on the right.
-type Chain = Vec<(Binary, i64, bool)>;
+type Chain = Vec<(Binary, Expr, bool)>;
 
 /// Replaces them.
 pub(crate) fn refine(prog: &Program) -> Program {
@@ -58,18 +56,18 @@ fn core(e: &Expr, chain: &mut Chain) -> Option<Expr> {
         return Some(e.clone());
     }
     let Expr::Binary(o, p) = e else { return None };
-    let (inner, c, right) = match (p.0.constant(), p.1.constant()) {
-        (_, Some(c)) => (&p.0, c, true),
-        (Some(c), _) => (&p.1, c, false),
+    let (inner, c, right) = match (p.0.is_launch_constant(), p.1.is_launch_constant()) {
+        (_, true) => (&p.0, &p.1, true),
+        (true, _) => (&p.1, &p.0, false),
         _ => return None,
     };
-    chain.push((*o, c, right));
+    chain.push((*o, c.clone(), right));
     core(inner, chain)
 }
 
 fn linear(e: &Expr) -> bool {
     match e {
-        Expr::Const(_) | Expr::Var(_) | Expr::Env(_) => true,
+        Expr::Const(_) | Expr::Param(_) | Expr::Var(_) | Expr::Env(_) => true,
         Expr::Unary(Unary::Neg, x) => linear(x),
         Expr::Binary(Binary::Add | Binary::Sub, p) => linear(&p.0) && linear(&p.1),
         Expr::Binary(Binary::Mul, p) => {

@@ -10,10 +10,12 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Binary, Env, Expr, Instr, Program, Unary};
+use warpline_sim::protocol::judged_at_launch;
 
-use crate::exprs::{Use, each};
-use crate::further::grown;
+use crate::alike;
 use crate::refine::refine;
+use crate::watch::grown;
+use warpline_sim::ir::{Use, each};
 
 /// What a variable gains where an instruction reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,11 +113,13 @@ impl Row<'_> {
 
     /// What an expression gains from one CTA and one job to the next; `None` where that is not one number.
     fn gain(&self, e: &Expr, f: &Expr, vars: &[Gain]) -> Option<i64> {
+        if e.is_launch_constant() {
+            let by = self.next.launch_value(f)?.checked_sub(self.prog.launch_value(e)?)?;
+            let lists = [judged_at_launch(self.prog, [e]), judged_at_launch(self.next, [f])];
+            let evenly = alike::decided(&[&lists[0], &lists[1]]) && by % self.step == 0;
+            return evenly.then(|| by / self.step);
+        }
         Some(match (e, f) {
-            (Expr::Const(a), Expr::Const(b)) => {
-                let by = b.checked_sub(*a)?;
-                if by % self.step == 0 { by / self.step } else { return None }
-            }
             (Expr::Var(v), _) => match vars[*v as usize] {
                 Gain::By(by) => by,
                 Gain::Unset => 0,

@@ -12,6 +12,8 @@ pub(crate) struct Shares {
     id: Env,
     all: i64,
     vars: Vec<bool>,
+    /// Values of the symbols.
+    values: Vec<i64>,
 }
 
 impl Shares {
@@ -19,7 +21,8 @@ impl Shares {
     pub(crate) fn of(prog: &Program) -> [Shares; 2] {
         let clusters = prog.grid.len();
         [(Env::CtaId, clusters * prog.cluster as i64), (Env::ClusterId, clusters)].map(|(id, all)| {
-            let mut shares = Shares { id, all: all.max(1), vars: vec![true; prog.vars.len()] };
+            let values = prog.symbols.iter().map(|s| s.value).collect();
+            let mut shares = Shares { id, all: all.max(1), vars: vec![true; prog.vars.len()], values };
             // Those of which every value is one, if those it is made of are.
             loop {
                 let other = prog.code.iter().find_map(|i| {
@@ -53,6 +56,7 @@ impl Shares {
     fn multiple(&self, e: &Expr) -> bool {
         match e {
             Expr::Const(c) => c % self.all == 0,
+            Expr::Param(p) => self.values[*p as usize] % self.all == 0,
             Expr::Unary(warpline_sim::ir::Unary::Neg, x) => self.multiple(x),
             Expr::Binary(Binary::Add | Binary::Sub, p) => self.multiple(&p.0) && self.multiple(&p.1),
             Expr::Binary(Binary::Mul, p) => self.multiple(&p.0) || self.multiple(&p.1),
@@ -75,7 +79,7 @@ mod tests {
     use super::*;
 
     fn shares() -> Shares {
-        Shares { id: Env::CtaId, all: 4, vars: vec![true, false] }
+        Shares { id: Env::CtaId, all: 4, vars: vec![true, false], values: Vec::new() }
     }
 
     #[test]

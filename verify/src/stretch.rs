@@ -7,13 +7,13 @@
 use std::rc::Rc;
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{AgentId, Judged, Snapshot};
+use warpline_sim::protocol::{AgentId, Judged, Snapshot, judged_at_launch};
 use warpline_sim::report::FindingKind;
 
 use crate::alike;
 use crate::canon::{Made, Walk};
-use crate::further::grown;
 use crate::log::Log;
+use crate::watch::grown;
 use crate::watch::{Watch, step_of, window};
 
 /// Where the runs have come to.
@@ -93,6 +93,8 @@ impl<'p> Reached<'p> {
 
     /// Goes on to the ends of all.
     pub(crate) fn over(self) -> Result<(), String> {
+        let programs: Vec<&Program> = self.runs.iter().map(|run| run.world.program()).collect();
+        launches(&programs)?;
         match Rc::new(self).go_on(None, None)?.came {
             Came::Over => Ok(()),
             Came::Until => Err("the runs parted".into()),
@@ -191,6 +193,14 @@ fn watches(runs: &[Walk<'_>]) -> Vec<Watch> {
         }
     }
     list
+}
+
+/// Whether values that are known at launch decide alike in kernels of one text: two, or two pairs of them.
+pub(crate) fn launches(programs: &[&Program]) -> Result<(), String> {
+    let lists: Vec<Vec<Judged>> =
+        programs.iter().map(|prog| judged_at_launch(prog, prog.forms.extents.iter().flatten().flatten())).collect();
+    let lists: Vec<&[Judged]> = lists.iter().map(Vec::as_slice).collect();
+    if alike::decided(&lists) { Ok(()) } else { Err("values computed at launch do not grow evenly".into()) }
 }
 
 /// Who goes on otherwise.

@@ -16,19 +16,18 @@ use warpline_sim::protocol::Rules;
 
 use crate::canon::{End, Landing, Made, Walk};
 use crate::every::Run;
-use crate::{AtTrips, Edit, Options, Outcome, Violation, verify};
+use crate::{Edit, Options, Outcome, Trips, Violation, verify};
 
 /// Whether a machine can run a program: what it lacks is not suggested.
 pub type Allowed<'a> = &'a (dyn Fn(&Program) -> bool + Sync);
 
 /// The kernel with another value of a parameter, as a suggestion to try: one stage more.
-pub struct Value<'a> {
+#[derive(Clone, Debug)]
+pub struct Value {
     /// The change in words: `stages = 3 instead of 2`.
     pub words: String,
     /// The kernel with it.
     pub given: Program,
-    /// At any trip count.
-    pub at: Option<Box<dyn Fn(i64) -> Option<Program> + Sync + 'a>>,
 }
 
 /// A change that was checked.
@@ -60,18 +59,17 @@ const AT_ONCE: usize = 4;
 
 /// One change and what it makes.
 enum Candidate<'a> {
-    Value(&'a Value<'a>),
+    Value(&'a Value),
     Edits(Vec<Edit>),
 }
 
 /// Looks for the smallest change with which the kernel holds. `broken` is the kernel at the violation's trip count.
 pub fn suggest(
     (given, broken): (&Program, &Program),
-    at: Option<AtTrips<'_>>,
     rules: Rules,
     options: Options,
     violation: &Violation,
-    values: &[Value<'_>],
+    values: &[Value],
     allowed: Allowed<'_>,
 ) -> Suggested {
     let mut all: Vec<Candidate<'_>> =
@@ -91,22 +89,15 @@ pub fn suggest(
         Candidate::Value(_) => None,
     };
     let passes = |c: &Candidate<'_>| match (c, violation.trips) {
-        (Candidate::Value(v), Some(n)) => v.at.as_ref().and_then(|at| at(n)).is_some_and(|p| once(&p)),
-        (Candidate::Value(v), None) => once(&v.given),
+        (Candidate::Value(v), Some(n)) => Trips::find(&v.given).and_then(|t| t.at(n)).is_some_and(|p| once(&p)),
+        (Candidate::Value(v), None) => once(&v.given.bind()),
         (c, _) => made(c, broken).is_some_and(|p| allowed(&p) && once(&p)),
     };
     let left: Vec<&Candidate<'_>> = all.par_iter().filter(|c| passes(c)).collect();
     let decided = |c: &&Candidate<'_>| {
         let verdict = match c {
-            Candidate::Value(v) => {
-                let at: Option<AtTrips<'_>> = v.at.as_ref().map(|at| &**at as AtTrips<'_>);
-                verify(&v.given, at, rules, options)
-            }
-            Candidate::Edits(e) => {
-                let edited = |n: i64| at.and_then(|at| at(n)).and_then(|p| apply(e, &p));
-                let edited: Option<AtTrips<'_>> = if at.is_some() { Some(&edited) } else { None };
-                verify(&apply(e, given)?, edited, rules, options)
-            }
+            Candidate::Value(v) => verify(&v.given, rules, options),
+            Candidate::Edits(e) => verify(&apply(e, given)?, rules, options),
         };
         let words = match c {
             Candidate::Value(v) => v.words.clone(),
@@ -125,7 +116,7 @@ pub fn suggest(
             }
         }
         // Where nothing could be proved before, nothing will: the kernel has a part that is not.
-        if bounded.is_some() && at.is_none() {
+        if bounded.is_some() && given.symbols.is_empty() {
             break;
         }
     }

@@ -1,190 +1,106 @@
-//! Which parameter of a kernel sets how often its main loop runs, and the kernel at any other number of steps; which of its
-//! values sets the turns of the loop around it, and the kernel at any other number of both.
+//! Trip counts: which parameter sets how often the main loop runs, read from the symbols in the loop's bound, and the
+//! kernel at any other trip count; likewise for the loop around the main loop.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::collections::BTreeSet;
 
-use warpline_sim::ir::{Loop, Program};
+use warpline_sim::ir::{Binary, Expr, Loop, ParamId, Program, Unary};
 
-use crate::further::grown;
-use crate::trip_count;
 use crate::watch::step_of;
 
-/// A kernel with other values of some parameters or header `let`s; `None` where it refuses them.
-type With<'a> = Box<dyn Fn(&[(&str, i64)]) -> Option<Program> + Sync + 'a>;
-
-/// Kernels by steps and, where they are set, turns.
-type Compiled = BTreeMap<(i64, Option<i64>), Option<Program>>;
-
-/// A value that is the bound of the loop around the main loop: `turns * step` makes so many turns.
+/// A symbol that is the bound of the loop around the main loop: `turns * step` makes so many turns.
 #[derive(Clone, Debug)]
-struct Turning {
-    name: String,
+struct Outer {
+    symbol: ParamId,
     step: i64,
-    /// It is the grid, all tiles of which `clc` hands to the first cluster.
+    /// The symbol is the grid, all tiles of which `clc` hands to the first cluster.
     handed: bool,
 }
 
-/// Turns of a loop over tiles that are handed out, where only steps are varied: more than the phases of the mailboxes' rings,
-/// and not the whole grid, which can be thousands.
+/// Turns of a loop over tiles that are handed out, where only steps are varied: more than the phases of the mailboxes'
+/// rings, and not the whole grid, which can be thousands.
 pub(crate) const HANDED: i64 = 8;
 
-/// A parameter that sets the trip count: `value + (n - bound) * step` gives `n` steps.
-pub struct Trips<'a> {
-    with: With<'a>,
+/// A parameter that sets the trip count of the main loop: `value + (n - bound) * step` gives `n` iterations.
+#[derive(Clone, Debug)]
+pub struct Trips {
+    /// The kernel; only what depends on the varied symbols is symbolic in it.
+    kernel: Program,
     /// The parameter.
     pub name: String,
     value: i64,
     bound: i64,
     step: i64,
-    turning: Option<Turning>,
-    /// Kernels compiled so far, by steps and turns; verification asks for the same ones again for each CTA class and each
-    /// removal.
-    compiled: Mutex<Compiled>,
+    outer: Option<Outer>,
 }
 
-/// Steps and turns at which a value is held to setting the turns.
-const TURNED: (i64, [i64; 4]) = (6, [1, 2, 3, 17]);
+impl Trips {
+    /// The first parameter, in order of declaration, on which the bound of a loop depends by a constant slope; one
+    /// without another such loop inside its own, where there is one.
+    pub fn find(symbolic: &Program) -> Option<Trips> {
+        let all = 0..symbolic.symbols.len() as ParamId;
+        let roots: Vec<ParamId> = all.filter(|p| symbolic.symbols[*p as usize].definition.is_none()).collect();
+        let inner = roots.iter().find_map(|p| Trips::by(symbolic, *p, true));
+        inner.or_else(|| roots.iter().find_map(|p| Trips::by(symbolic, *p, false)))
+    }
 
-/// Kernels that are kept compiled, at most: those of a proof's runs are fewer, and those that are only compared are many.
-const KEPT: usize = 1024;
-
-/// Trip counts at which a candidate is held to its word, three at least: some kernels may be others (`if tiles > 1`), and
-/// the loop of a pipeline of 64 stages is not entered before 64.
-const CHECKED: [i64; 7] = [1, 2, 8, 13, 64, 100, 131];
-
-/// By how much a parameter is multiplied, and what is added, to find a loop that is not entered as it is.
-const GROWN: [(i64, i64); 8] = [(1, 8), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0), (64, 0), (128, 0)];
-
-impl<'a> Trips<'a> {
-    /// The first parameter, in order of declaration, of which one step more is one trip more. `with` compiles the kernel
-    /// with other values of some parameters, or of some header `let`s as if they were parameters.
-    pub fn find(base: &Program, with: impl Fn(&[(&str, i64)]) -> Option<Program> + Sync + 'a) -> Option<Trips<'a>> {
-        let mut trips = Trips {
-            with: Box::new(with),
-            name: String::new(),
-            value: 0,
-            bound: 0,
-            step: 0,
-            turning: None,
-            compiled: Mutex::default(),
-        };
-        if !base.loops.is_empty() {
-            return trips.found_at(base).then_some(trips);
+    /// The kernel varied by one parameter, if that sets a trip count.
+    fn by(symbolic: &Program, p: ParamId, innermost: bool) -> Option<Trips> {
+        let grows = |l: &Loop| l.var.and_then(|_| slope(symbolic, l.bound.as_ref()?, p)).filter(|s| s.num > 0);
+        // The innermost loop that grows by one iteration at a time is the main one.
+        let counts = |l: &Loop| l.bound.as_ref().is_some_and(|b| b.is_launch_constant() && b.constant().is_none());
+        let around = |l: &Loop| symbolic.loops.iter().any(|x| counts(x) && x.head > l.head && x.end <= l.end);
+        if innermost && symbolic.loops.iter().any(|l| grows(l).is_some() && around(l)) {
+            return None;
         }
-        // A loop of no trips is not in the program: then with a few of them, or more where a pipeline is deep.
-        let longer = GROWN.into_iter().flat_map(|by| base.params.iter().map(move |p| (by, p)));
-        for ((times, more), (name, value)) in longer {
-            let grown = value.checked_mul(times).and_then(|v| v.checked_add(more));
-            let program = grown.and_then(|v| (trips.with)(&[(name.as_str(), v)])).filter(|p| !p.loops.is_empty());
-            if program.is_some_and(|p| trips.found_at(&p)) {
-                return Some(trips);
-            }
-        }
-        None
+        let loops = symbolic.loops.iter().filter_map(|l| Some((grows(l)?, l)));
+        let (slope, main) = loops.max_by_key(|(s, l)| (s.num == 1, l.head))?;
+        let bound = symbolic.launch_value(main.bound.as_ref()?)?;
+        let symbol = &symbolic.symbols[p as usize];
+        // One trip more for each step of the parameter; where one step makes several, steps are counted.
+        let (step, bound) = if slope.num == 1 { (slope.den, bound) } else { (slope.den, symbol.value / slope.den) };
+        let mut varied = BTreeSet::from([p]);
+        let outer = Outer::of(symbolic, p);
+        varied.extend(outer.as_ref().map(|o| o.symbol));
+        let kernel = symbolic.bind_all_but(&varied);
+        let (name, value) = (symbol.name.clone(), symbol.value);
+        let symbol = |id: ParamId| kernel.symbol(&symbolic.symbols[id as usize].name);
+        let outer = outer.and_then(|o| Some(Outer { symbol: symbol(o.symbol)?, ..o }));
+        Some(Trips { name, value, bound, step, outer, kernel })
     }
 
-    /// Whether a parameter of this kernel, which has its loop, sets the trip count.
-    fn found_at(&mut self, base: &Program) -> bool {
-        let mut values: Vec<i64> = base.params.iter().chain(&base.lets).map(|(_, v)| *v).filter(|v| *v > 1).collect();
-        values.sort_unstable();
-        values.dedup();
-        values.push(1);
-        let bounds = |value: i64| {
-            base.loops.iter().filter_map(move |l| {
-                let b = l.bound.as_ref()?.constant()?;
-                // The last tile may be part of one.
-                (b > 0 && value > 0).then(|| value / b + i64::from(value % b != 0))
-            })
-        };
-        let found = base.params.iter().any(|(name, value)| {
-            // A step that divides the value goes first: then n steps are a problem of n whole tiles.
-            let steps = bounds(*value).chain(values.iter().copied());
-            self.name.clone_from(name);
-            self.value = *value;
-            steps.into_iter().any(|step| self.holds_at(base, step))
-        });
-        self.turning = if found { self.turns_of(base) } else { None };
-        found
+    /// The kernel with the values that were given, symbolic in what is varied.
+    pub fn given(&self) -> &Program {
+        &self.kernel
     }
 
-    /// The first value that is the bound of a loop around the main loop, and of nothing but such loops.
-    fn turns_of(&self, base: &Program) -> Option<Turning> {
-        let prog = self.at(TURNED.0)?;
-        let next = self.at(TURNED.0 + 1)?;
-        let main: Vec<&Loop> = grown(&prog, &next).into_iter().map(|(l, _)| l).collect();
-        let around = |l: &Loop| main.iter().any(|m| l.head < m.head && l.end > m.end);
-        let around: Vec<&Loop> = prog.loops.iter().filter(|l| around(l)).collect();
-        let first = around.iter().find(|l| l.index().is_some())?;
-        let handed = first.var.is_none() && prog.hands_out();
-        let bound = if handed { prog.grid.len() } else { first.bound.as_ref()?.constant()? };
-        let step = step_of(&prog, first);
-        let values = prog.params.iter().chain(&prog.lets).filter(|(name, value)| *value == bound && *name != self.name);
-        let mut candidates = values.map(|(name, _)| Turning { name: name.clone(), step, handed });
-        candidates.find(|turning| {
-            TURNED.1.iter().all(|t| {
-                let Some(turned) = self.compiled_at(TURNED.0, Some((turning, *t))) else { return false };
-                let loops = grown(&prog, &turned);
-                let all = around.iter().all(|l| *t * step == bound || loops.iter().any(|(x, _)| x.head == l.head));
-                // Another value may be as large by chance.
-                let bounds = loops.iter().all(|(x, by)| x.head != first.head || bound + by == *t * step);
-                let only = loops.iter().all(|(x, _)| main.iter().all(|l| l.head != x.head));
-                let grid = if handed { turned.grid.len() == *t } else { turned.grid == base.grid };
-                all && bounds && only && turned.code.len() == prog.code.len() && grid
-            })
-        })
-    }
-
-    /// Whether steps of the parameter as large as this are steps of the loop.
-    fn holds_at(&mut self, base: &Program, step: i64) -> bool {
-        let next = self.value.checked_add(step).and_then(|more| (self.with)(&[(self.name.as_str(), more)]));
-        let Some(bound) = next.and_then(|next| trip_count(base, &next)) else { return false };
-        (self.bound, self.step, self.compiled) = (bound, step, Mutex::default());
-        let counted = |n: &i64| Some((*n, trip_count(&self.at(*n)?, &self.at(n + 1)?)?));
-        let found: Vec<_> = CHECKED.iter().filter_map(counted).collect();
-        found.len() >= 3 && found.iter().all(|(n, trips)| n == trips)
-    }
-
-    /// The kernel with `n` steps, and a few turns where tiles are handed out; `None` where it cannot have as many.
+    /// The kernel with `n` iterations, and a few turns where tiles are handed out; `None` where it cannot have as many.
     pub fn at(&self, n: i64) -> Option<Program> {
-        self.compiled_at(n, self.turning.as_ref().filter(|t| t.handed).map(|t| (t, HANDED)))
+        self.with(n, self.outer.as_ref().filter(|o| o.handed).map(|o| (o, HANDED)))
     }
 
     /// Whether the turns of the loop around the main loop can be varied.
     pub fn turns(&self) -> bool {
-        self.turning.is_some()
+        self.outer.is_some()
     }
 
-    /// The kernel with `n` steps and as many turns of the loop around; `None` where it cannot have as many.
+    /// The kernel with `n` iterations and as many turns of the loop around; `None` where it cannot have as many.
     pub fn turned(&self, n: i64, turns: i64) -> Option<Program> {
-        let turning = self.turning.as_ref().filter(|t| turns > 0 || !t.handed)?;
-        self.compiled_at(n, Some((turning, turns)))
+        let outer = self.outer.as_ref().filter(|o| turns > 0 || !o.handed)?;
+        self.with(n, Some((outer, turns)))
     }
 
-    fn compiled_at(&self, n: i64, turns: Option<(&Turning, i64)>) -> Option<Program> {
-        let key = (n, turns.map(|t| t.1));
-        // What is only tried is not kept.
-        let keep = turns.is_none() || self.turning.is_some();
-        let kept = |map: &BTreeMap<_, Option<Program>>| map.get(&key).cloned();
-        if let Some(known) = self.compiled.lock().ok().and_then(|map| kept(&map)) {
-            return known;
-        }
-        let by = (n - self.bound).checked_mul(self.step)?;
-        let value = self.value.checked_add(by).filter(|v| *v >= 0)?;
+    fn with(&self, n: i64, turns: Option<(&Outer, i64)>) -> Option<Program> {
+        let value = self.value.checked_add((n - self.bound).checked_mul(self.step)?).filter(|v| *v >= 0)?;
         let mut values = vec![(self.name.as_str(), value)];
-        if let Some((turning, turns)) = turns {
-            values.push((turning.name.as_str(), turning.step.checked_mul(turns)?));
+        if let Some((outer, turns)) = turns {
+            let name = self.kernel.symbols[outer.symbol as usize].name.as_str();
+            values.push((name, outer.step.checked_mul(turns)?));
         }
-        let program = (self.with)(&values);
-        if let (true, Ok(mut map)) = (keep, self.compiled.lock())
-            && map.len() < KEPT
-        {
-            map.insert(key, program.clone());
-        }
-        program
+        // Of an empty grid nothing runs.
+        self.kernel.with(&values).filter(|p| !p.grid.is_empty())
     }
 
-    /// In words: how the parameter makes `n` steps.
+    /// In words: how the parameter makes `n` iterations.
     pub fn meaning(&self) -> String {
         let rest = self.value - self.bound * self.step;
         let sum = match rest {
@@ -198,18 +114,90 @@ impl<'a> Trips<'a> {
 
     /// The value that sets the turns of the loop around the main loop.
     pub fn turns_name(&self) -> Option<&str> {
-        self.turning.as_ref().map(|t| t.name.as_str())
+        self.outer.as_ref().map(|o| self.kernel.symbols[o.symbol as usize].name.as_str())
     }
 
     /// In words: how a value makes `t` turns; `None` where none does.
     pub fn turns_meaning(&self) -> Option<String> {
-        let Turning { name, step, .. } = self.turning.as_ref()?;
-        Some(if *step == 1 { format!("{name} = t") } else { format!("{name} = t x {step}") })
+        let (name, step) = (self.turns_name()?, self.outer.as_ref()?.step);
+        Some(if step == 1 { format!("{name} = t") } else { format!("{name} = t x {step}") })
     }
 }
 
-impl std::fmt::Debug for Trips<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Trips").field(&self.meaning()).finish()
+impl Outer {
+    /// The symbol that is the bound of the loop around the main loop, where it does not set the trip count as well.
+    fn of(prog: &Program, p: ParamId) -> Option<Outer> {
+        let main = |l: &Loop| l.bound.as_ref().is_some_and(|b| slope(prog, b, p).is_some_and(|s| s.num > 0));
+        let around = |l: &&Loop| prog.loops.iter().any(|m| main(m) && l.head < m.head && l.end > m.end);
+        let first = prog.loops.iter().filter(around).find(|l| l.index().is_some())?;
+        if first.var.is_none() {
+            let handed = prog.hands_out().then(|| sole(prog, p))??;
+            return Some(Outer { symbol: handed, step: 1, handed: true });
+        }
+        let Some(Expr::Param(symbol)) = first.bound else { return None };
+        let depends = slope(prog, &Expr::Param(symbol), p).is_none_or(|s| s.num != 0);
+        (!depends).then(|| Outer { symbol, step: step_of(prog, first), handed: false })
+    }
+}
+
+/// The symbol that is the size of a grid of one row or column.
+fn sole(prog: &Program, p: ParamId) -> Option<ParamId> {
+    let grid = prog.forms.grid.as_ref()?;
+    let values: Vec<i64> = grid.iter().map(|e| prog.launch_value(e)).collect::<Option<_>>()?;
+    let longest = (0..3).max_by_key(|i| (values[*i], 3 - i))?;
+    let ones = (0..3).all(|i| i == longest || values[i] == 1);
+    match grid[longest] {
+        Expr::Param(symbol) if ones && symbol != p => Some(symbol),
+        _ => None,
+    }
+}
+
+/// By how much an expression grows with a parameter: `num` for each `den` of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slope {
+    num: i64,
+    den: i64,
+}
+
+impl Slope {
+    fn of(num: i64, den: i64) -> Option<Slope> {
+        let by = crate::pair::gcd(num.checked_abs()?, den);
+        Some(Slope { num: num / by.max(1), den: den / by.max(1) })
+    }
+}
+
+/// The slope of an expression over symbols; `None` where it has none for all values.
+fn slope(prog: &Program, e: &Expr, p: ParamId) -> Option<Slope> {
+    let at = |e: &Expr| slope(prog, e, p);
+    let flat = |e: &Expr| at(e).is_some_and(|s| s.num == 0);
+    let still = Slope { num: 0, den: 1 };
+    match e {
+        Expr::Const(_) => Some(still),
+        Expr::Param(q) if *q == p => Some(Slope { num: 1, den: 1 }),
+        Expr::Param(q) => prog.symbols[*q as usize].definition.as_ref().map_or(Some(still), at),
+        Expr::Unary(Unary::Neg, x) => at(x).map(|s| Slope { num: -s.num, ..s }),
+        Expr::Unary(_, x) => flat(x).then_some(still),
+        Expr::Binary(op, pair) => {
+            let (x, y) = (&pair.0, &pair.1);
+            match op {
+                Binary::Add | Binary::Sub => {
+                    let (a, b) = (at(x)?, at(y)?);
+                    let sign = if *op == Binary::Add { 1 } else { -1 };
+                    let num = a.num.checked_mul(b.den)?.checked_add(sign * b.num.checked_mul(a.den)?)?;
+                    Slope::of(num, a.den.checked_mul(b.den)?)
+                }
+                Binary::Mul => {
+                    let (s, by) = if flat(y) { (at(x)?, y) } else { (flat(x).then(|| at(y))??, x) };
+                    Slope::of(s.num.checked_mul(prog.launch_value(by)?)?, s.den)
+                }
+                Binary::Div | Binary::CeilDiv if flat(y) => {
+                    let (s, by) = (at(x)?, prog.launch_value(y).filter(|v| *v > 0)?);
+                    Slope::of(s.num, s.den.checked_mul(by)?)
+                }
+                _ => (flat(x) && flat(y)).then_some(still),
+            }
+        }
+        Expr::If(parts) => (flat(&parts.0) && flat(&parts.1) && flat(&parts.2)).then_some(still),
+        Expr::Var(_) | Expr::Env(_) | Expr::Tape(..) => None,
     }
 }

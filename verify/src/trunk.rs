@@ -29,7 +29,7 @@ use warpline_sim::protocol::Snapshot;
 use crate::alike;
 use crate::canon::Walk;
 use crate::log::{Log, Upto};
-use crate::stretch::{Came, Reached, Until, uneven};
+use crate::stretch::{Came, Reached, Until, launches, uneven};
 use crate::watch::{Watch, step_of, window};
 
 /// Runs that step together, and kernels that follow them.
@@ -174,6 +174,9 @@ impl<'p> Trunk<'p> {
     where
         'p: 'q,
     {
+        for of in all {
+            launches(of)?;
+        }
         // Those of the fewest turns.
         let least = self.upto(all).into_iter().min_by_key(|upto| upto.mark).ok_or("none")?;
         let why = || uneven(self.programs()[0], least.at);

@@ -47,6 +47,21 @@ impl Watch {
     }
 }
 
+/// Loops whose bounds differ between two kernels of one text, and by how much; or over tiles of which `clc` has more to
+/// hand out.
+pub(crate) fn grown<'p>(short: &'p Program, long: &Program) -> Vec<(&'p Loop, i64)> {
+    let pairs = short.loops.iter().zip(&long.loops);
+    let handed = if short.hands_out() { long.grid.len() - short.grid.len() } else { 0 };
+    let by = |(a, b): (&'p Loop, &Loop)| {
+        if a.passed.is_some() && handed != 0 {
+            return Some((a, handed));
+        }
+        let by = long.launch_value(b.bound.as_ref()?)? - short.launch_value(a.bound.as_ref()?)?;
+        (by != 0).then_some((a, by))
+    };
+    pairs.filter_map(by).collect()
+}
+
 /// By how much a loop's index grows in a step: the last but one of its instructions adds it.
 pub(crate) fn step_of(prog: &Program, l: &Loop) -> i64 {
     if l.var.is_none() {
@@ -54,7 +69,7 @@ pub(crate) fn step_of(prog: &Program, l: &Loop) -> i64 {
         return 1;
     }
     match prog.code.get((l.end as usize).wrapping_sub(2)) {
-        Some(Instr::Set(_, Expr::Binary(Binary::Add, p))) => p.1.constant().unwrap_or(1).max(1),
+        Some(Instr::Set(_, Expr::Binary(Binary::Add, p))) => prog.launch_value(&p.1).unwrap_or(1).max(1),
         _ => 1,
     }
 }
@@ -62,7 +77,7 @@ pub(crate) fn step_of(prog: &Program, l: &Loop) -> i64 {
 /// Clocks that a wait can subtract from: as many as the largest number a wait leaves outstanding, and two phases.
 pub(crate) fn window(prog: &Program) -> i64 {
     let outstanding = prog.code.iter().filter_map(|i| match i {
-        Instr::Op { op: Op::Wait(_, n), .. } => n.constant(),
+        Instr::Op { op: Op::Wait(_, n), .. } => prog.launch_value(n),
         _ => None,
     });
     outstanding.max().unwrap_or(0).max(2) + 1

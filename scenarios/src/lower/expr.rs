@@ -127,7 +127,7 @@ impl Lower<'_> {
             _ => {}
         }
         match self.names.get(name).map(|(m, s)| (m.clone(), s.clone())) {
-            Some((Meaning::Value(v), _)) => v.map(Expr::Const),
+            Some((Meaning::Value(v, symbol), _)) => symbol.map(Expr::Param).or(v.map(Expr::Const)),
             Some((Meaning::Tape(t, indexed), at)) => {
                 if indexed {
                     let d = self
@@ -152,7 +152,7 @@ impl Lower<'_> {
                     let values = self
                         .order
                         .iter()
-                        .filter(|n| matches!(self.names.get(*n), Some((Meaning::Value(_) | Meaning::Tape(..), _))));
+                        .filter(|n| matches!(self.names.get(*n), Some((Meaning::Value(..) | Meaning::Tape(..), _))));
                     let known = locals.iter().chain(values).map(String::as_str).chain(super::names::BUILT_IN);
                     let help = did_you_mean(name, known);
                     let mut d =
@@ -210,7 +210,7 @@ impl Lower<'_> {
             ("cluster", "m") => Env::ClusterM,
             ("cluster", "n") => Env::ClusterN,
             ("cluster", "id") => Env::ClusterId,
-            ("grid", "size") => return Some(Expr::Const(self.program.grid.len())),
+            ("grid", "size") => return Some(self.grid_size()),
             (o, f) => {
                 let names = DOTTED.map(|(o, f)| format!("{o}.{f}"));
                 let wrong = format!("{o}.{f}");
@@ -295,23 +295,60 @@ impl Lower<'_> {
         shape.map(|[r, c]| Expr::Const(self.program.objects[id as usize].bytes_of(r * c)))
     }
 
-    /// A value known at load.
+    /// A value known at load that shapes the program: symbols in it become numbers everywhere.
     pub(super) fn constant(&mut self, e: &ast::Expr, what: &str) -> Option<i64> {
-        let value = self.expr(e)?;
-        if value.constant().is_none() {
+        self.launch_constant(e, what).map(|(value, form)| {
+            self.shapes(&form);
+            value
+        })
+    }
+
+    /// A value known at load that only counts, with its form over symbols.
+    pub(super) fn launch_constant(&mut self, e: &ast::Expr, what: &str) -> Option<(i64, Expr)> {
+        let form = self.expr(e)?;
+        let value = self.program.launch_value(&form);
+        if value.is_none() {
             let d = self.diag(&e.span, format!("{what} must be known at load"), "a constant was expected here").help(
                 "use numbers, parameters and header `let`s; what depends on the warp or CTA belongs into a block",
             );
             self.error(d);
         }
-        value.constant()
+        Some((value?, form))
     }
 
-    /// A value known at load within bounds.
+    /// Notes that the symbols of an expression shape the program.
+    pub(super) fn shapes(&mut self, form: &Expr) {
+        form.visit(&mut |x| {
+            if let Expr::Param(p) = x {
+                self.shaping.insert(*p);
+            }
+        });
+    }
+
+    /// The number of CTAs or clusters of the grid.
+    fn grid_size(&mut self) -> Expr {
+        match &self.program.forms.grid {
+            Some(dims) => dims.iter().fold(Expr::Const(1), |size, d| match (&size, d) {
+                (Expr::Const(1), d) => d.clone(),
+                (_, Expr::Const(1)) => size,
+                _ => Expr::binary(Binary::Mul, size, d.clone()),
+            }),
+            None => Expr::Const(self.program.grid.len()),
+        }
+    }
+
+    /// A value known at load within bounds, which shapes the program.
     pub(super) fn bounded(&mut self, e: &ast::Expr, what: &str, low: i64, high: i64) -> Option<i64> {
-        let v = self.constant(e, what)?;
+        let (v, form) = self.launch_bounded(e, what, low, high)?;
+        self.shapes(&form);
+        Some(v)
+    }
+
+    /// A value known at load within bounds, which only counts.
+    pub(super) fn launch_bounded(&mut self, e: &ast::Expr, what: &str, low: i64, high: i64) -> Option<(i64, Expr)> {
+        let (v, form) = self.launch_constant(e, what)?;
         if (low..=high).contains(&v) {
-            return Some(v);
+            return Some((v, form));
         }
         let want =
             if v < low { format!("at least {low} was expected") } else { format!("at most {high} was expected") };

@@ -1,6 +1,6 @@
 //! Declarations: values, buffers, barriers, roles.
 
-use warpline_sim::ir::{Class, Dtype, Expr, Grid, MbarDecl, NamedDecl, Role, Tape};
+use warpline_sim::ir::{Class, Dtype, Expr, Grid, MbarDecl, NamedDecl, ParamId, Role, Symbol, Tape};
 
 use super::{Context, Facts, Lower, Meaning, Mentions};
 use crate::ast::{Axis, DeclKind, Ident, Kernel, Memory, Param, Span, Type, TypeName, WarpSet};
@@ -53,7 +53,7 @@ impl Lower<'_> {
         let name = &p.name.text;
         let value = match (self.inputs.set.get(name), &p.default) {
             (Some(v), _) => Some(*v),
-            (None, Some(e)) => self.constant(e, "a default"),
+            (None, Some(e)) => self.launch_constant(e, "a default").map(|(v, _)| v),
             (None, None) => {
                 let d = self
                     .diag(&p.name.span, format!("the parameter `{name}` has no value"), "it has no default")
@@ -63,7 +63,8 @@ impl Lower<'_> {
             }
         };
         self.program.params.extend(value.map(|v| (name.clone(), v)));
-        self.define(name, &p.name.span, Meaning::Value(value));
+        let symbol = self.symbol(name, value, None);
+        self.define(name, &p.name.span, Meaning::Value(value, symbol));
     }
 
     fn declaration(&mut self, kind: &DeclKind, span: &Span) {
@@ -74,14 +75,21 @@ impl Lower<'_> {
             }
             DeclKind::Let(all) => {
                 for (name, e) in all {
-                    let computed = self.constant(e, &format!("the header's `{}`", name.text));
+                    let (computed, form) = self.launch_constant(e, &format!("the header's `{}`", name.text)).unzip();
                     let value = self.given.get(&name.text).copied().or(computed);
                     self.program.lets.extend(value.map(|v| (name.text.clone(), v)));
-                    self.define(&name.text, &name.span, Meaning::Value(value));
+                    let symbol = form.and_then(|form| self.symbol(&name.text, value, Some(form)));
+                    self.define(&name.text, &name.span, Meaning::Value(value, symbol));
                 }
             }
             DeclKind::Require(cond, why) => {
-                if self.constant(cond, "a requirement") == Some(0) {
+                let required = self.launch_constant(cond, "a requirement");
+                if let Some((_, form)) = &required
+                    && self.symbolic.is_some()
+                {
+                    self.program.forms.requires.push(form.clone());
+                }
+                if required.is_some_and(|(v, _)| v == 0) {
                     let text = self.text[cond.span.clone()].to_string();
                     let message = match why {
                         Some(why) => format!("`{text}` does not hold: {why}"),
@@ -97,9 +105,13 @@ impl Lower<'_> {
                     self.error(d);
                 }
                 let mut size = [1; 3];
-                for (d, e) in size.iter_mut().zip(dims) {
-                    *d = self.bounded(e, "a dimension of the grid", 0, 1 << 20).unwrap_or(1);
+                let mut forms = [const { Expr::Const(1) }; 3];
+                for ((d, f), e) in size.iter_mut().zip(&mut forms).zip(dims) {
+                    if let Some((v, form)) = self.launch_bounded(e, "a dimension of the grid", 0, 1 << 20) {
+                        (*d, *f) = (v, form);
+                    }
                 }
+                self.program.forms.grid = self.symbolic.is_some().then_some(forms);
                 let group = group.as_ref().and_then(|g| self.bounded(g, "the grid's group", 0, EXTENT));
                 self.program.grid = Grid { m: size[0], n: size[1], z: size[2], group: group.unwrap_or(0) };
             }
@@ -157,6 +169,15 @@ impl Lower<'_> {
                 self.define(&name.text, &name.span, Meaning::Tape(id, per.is_some()));
             }
         }
+    }
+
+    /// Keeps a value as a symbol, where it is to be one.
+    fn symbol(&mut self, name: &str, value: Option<i64>, definition: Option<Expr>) -> Option<ParamId> {
+        if matches!(definition, Some(Expr::Const(_))) || !self.symbolic?.contains(name) {
+            return None;
+        }
+        self.program.symbols.push(Symbol { name: name.into(), value: value?, definition });
+        Some((self.program.symbols.len() - 1) as ParamId)
     }
 
     fn length(&mut self, len: Option<&crate::ast::Expr>, name: &Ident) -> u32 {
@@ -233,8 +254,15 @@ impl Lower<'_> {
         }
     }
 
-    /// Rows and columns of a type, and whether it has one extent only.
+    /// Rows and columns of a type on the chip, which shape the program.
     pub(super) fn shape_of(&mut self, ty: &Type, name: &str) -> Option<[i64; 2]> {
+        let (shape, forms) = self.extents_of(ty, name)?;
+        forms.iter().for_each(|form| self.shapes(form));
+        Some(shape)
+    }
+
+    /// Rows and columns of a type, with their forms.
+    fn extents_of(&mut self, ty: &Type, name: &str) -> Option<([i64; 2], [Expr; 2])> {
         if ty.shape.len() > 2 {
             let message = format!("`{name}` has {} extents", ty.shape.len());
             let d = self
@@ -244,20 +272,22 @@ impl Lower<'_> {
             return None;
         }
         let mut shape = [1; 2];
+        let mut forms = [const { Expr::Const(1) }; 2];
         let mut whole = true;
-        for (s, e) in shape.iter_mut().zip(&ty.shape) {
-            match self.bounded(e, &format!("an extent of `{name}`"), 1, EXTENT) {
-                Some(v) => *s = v,
+        for ((s, f), e) in shape.iter_mut().zip(&mut forms).zip(&ty.shape) {
+            match self.launch_bounded(e, &format!("an extent of `{name}`"), 1, EXTENT) {
+                Some((v, form)) => (*s, *f) = (v, form),
                 None => whole = false,
             }
         }
-        whole.then_some(shape)
+        whole.then_some((shape, forms))
     }
 
     fn memory(&mut self, m: &Memory) {
         let name = &m.name.text;
         let mut class = m.class;
         let mut shape = None;
+        let mut extents = None;
         let dtype = m.ty.as_ref().map(|t| self.dtype_of(t));
         if let (Some(ty), Some(dtype)) = (&m.ty, dtype) {
             let none = ty.shape.is_empty();
@@ -282,6 +312,7 @@ impl Lower<'_> {
                         .help(format!("write `{}[rows, cols]`", dtype.name()));
                     self.error(d);
                 }
+                Class::Global => (shape, extents) = self.extents_of(ty, name).unzip(),
                 _ => shape = self.shape_of(ty, name),
             }
         }
@@ -335,6 +366,10 @@ impl Lower<'_> {
         object.overlay = overlay;
         if global {
             [object.rows, object.cols] = shape.unwrap_or([1, 1]);
+            if self.symbolic.is_some() {
+                self.program.forms.extents.resize(id as usize, None);
+                self.program.forms.extents.push(extents);
+            }
             for (d, text) in object.dims.iter_mut().zip(dims) {
                 *d = text;
             }

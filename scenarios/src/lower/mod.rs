@@ -30,10 +30,12 @@ mod stmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::{Class, Dtype, Grid, Instr, MbarId, ObjId, Object, Program, Site, SiteId, VarId, Waits};
+use warpline_sim::ir::{
+    Class, Dtype, Expr, Forms, Grid, Instr, MbarId, ObjId, Object, ParamId, Program, Site, SiteId, VarId, Waits,
+};
 
 use crate::Inputs;
-use crate::ast::{Axis, Kernel, Span};
+use crate::ast::{Axis, DeclKind, Kernel, Span};
 use crate::parse::Parsed;
 
 pub use parameters::{Parameter, parameters};
@@ -109,6 +111,10 @@ struct Lower<'a> {
     inputs: &'a Inputs<'a>,
     /// Values of header `let`s that replace what the text computes.
     given: &'a BTreeMap<String, i64>,
+    /// Names that stay symbols in the code; none where every value is to be bound.
+    symbolic: Option<&'a BTreeSet<String>>,
+    /// Symbols of which a number was needed.
+    shaping: BTreeSet<ParamId>,
     line_starts: Vec<usize>,
     skipped: &'a BTreeSet<String>,
     errors: Vec<Diagnostic>,
@@ -143,7 +149,7 @@ pub(crate) fn lower(
     given: &BTreeMap<String, i64>,
 ) -> Result<(Program, Vec<Found>), Vec<Diagnostic>> {
     let Some(kernel) = &parsed.kernel else { return Err(parsed.errors.clone()) };
-    let mut l = Lower::new(file, text, kernel, &parsed.skipped, (inputs, given), parsed.errors.clone());
+    let mut l = Lower::new(file, text, kernel, &parsed.skipped, (inputs, given), None, parsed.errors.clone());
     l.header(kernel);
     l.walks(kernel);
     if l.errors.is_empty() {
@@ -154,6 +160,51 @@ pub(crate) fn lower(
     Err(l.errors)
 }
 
+/// Lowers a text once for all values of the parameters that only count, which stay symbols. A value that shapes the
+/// program is bound: it is found out by trying, and what it is computed from is bound with it.
+pub(crate) fn lower_symbolic(
+    file: &str,
+    text: &str,
+    parsed: &Parsed,
+    inputs: &Inputs,
+) -> Result<Program, Vec<Diagnostic>> {
+    let Some(kernel) = &parsed.kernel else { return Err(parsed.errors.clone()) };
+    let lets = kernel.decls.iter().filter_map(|d| match &d.kind {
+        DeclKind::Let(all) => Some(all.iter().map(|(name, _)| name.text.clone())),
+        _ => None,
+    });
+    let mut names: BTreeSet<String> = kernel.params.iter().map(|p| p.name.text.clone()).chain(lets.flatten()).collect();
+    let none = BTreeMap::new();
+    loop {
+        let mut l =
+            Lower::new(file, text, kernel, &parsed.skipped, (inputs, &none), Some(&names), parsed.errors.clone());
+        l.header(kernel);
+        l.walks(kernel);
+        let mut bound = l.shaping.clone();
+        if bound.is_empty() && l.errors.is_empty() {
+            return Ok(l.program);
+        }
+        if bound.is_empty() {
+            // Code that these values never reach has an error: it is the conditions around it that shape the program.
+            bound = (0..l.program.symbols.len() as ParamId).collect();
+            if bound.is_empty() {
+                return Err(l.errors);
+            }
+        }
+        for (id, symbol) in l.program.symbols.iter().enumerate().rev() {
+            if let (true, Some(e)) = (bound.contains(&(id as ParamId)), &symbol.definition) {
+                e.visit(&mut |x| {
+                    if let Expr::Param(p) = x {
+                        bound.insert(*p);
+                    }
+                });
+            }
+        }
+        let bound: Vec<String> = bound.iter().map(|id| l.program.symbols[*id as usize].name.clone()).collect();
+        names.retain(|name| !bound.contains(name));
+    }
+}
+
 impl<'a> Lower<'a> {
     fn new(
         file: &'a str,
@@ -161,12 +212,15 @@ impl<'a> Lower<'a> {
         kernel: &Kernel,
         skipped: &'a BTreeSet<String>,
         (inputs, given): (&'a Inputs<'a>, &'a BTreeMap<String, i64>),
+        symbolic: Option<&'a BTreeSet<String>>,
         errors: Vec<Diagnostic>,
     ) -> Self {
         let program = Program {
             name: kernel.name.text.clone(),
             file: file.into(),
             params: Vec::new(),
+            symbols: Vec::new(),
+            forms: Forms::default(),
             needs: Vec::new(),
             grid: Grid { m: 1, n: 1, z: 1, group: 0 },
             cluster: 1,
@@ -192,6 +246,8 @@ impl<'a> Lower<'a> {
             text,
             inputs,
             given,
+            symbolic,
+            shaping: BTreeSet::new(),
             line_starts,
             skipped,
             errors,

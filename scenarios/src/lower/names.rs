@@ -1,6 +1,6 @@
 //! What names mean.
 
-use warpline_sim::ir::{Expr, MbarId, NamedId, ObjId, TapeId};
+use warpline_sim::ir::{Expr, MbarId, NamedId, ObjId, ParamId, TapeId};
 
 use super::{Local, Lower};
 use crate::ast::Span;
@@ -12,8 +12,8 @@ pub(super) const BUILT_IN: [&str; 4] = ["self", "warp", "cta", "cores"];
 /// What a name means.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
-    /// A parameter or header `let`; without a value where an error has been reported.
-    Value(Option<i64>),
+    /// A parameter or header `let`; without a value where an error has been reported. The symbol, where it only counts.
+    Value(Option<i64>, Option<ParamId>),
     Object(ObjId),
     Mbar(MbarId),
     Named(NamedId),
@@ -29,7 +29,7 @@ impl Meaning {
     /// In words.
     pub(super) fn noun(&self) -> &'static str {
         match self {
-            Meaning::Value(_) => "a value",
+            Meaning::Value(..) => "a value",
             Meaning::Object(_) => "a buffer",
             Meaning::Mbar(_) => "an mbarrier",
             Meaning::Named(_) => "a named barrier",

@@ -27,11 +27,11 @@ pub fn parameters(file: &str, text: &str) -> Result<Vec<Parameter>, Vec<Diagnost
     let Some(kernel) = parsed.kernel else { return Err(parsed.errors) };
     let (set, none) = (BTreeMap::new(), BTreeSet::new());
     let inputs = Inputs { set: &set, cores: None };
-    let mut l = Lower::new(file, text, &kernel, &none, (&inputs, &set), Vec::new());
+    let mut l = Lower::new(file, text, &kernel, &none, (&inputs, &set), None, Vec::new());
     let mut all = Vec::new();
     for p in &kernel.params {
         let default = p.default.as_ref().and_then(|e| l.constant(e, "a default"));
-        l.define(&p.name.text, &p.name.span, Meaning::Value(default));
+        l.define(&p.name.text, &p.name.span, Meaning::Value(default, None));
         let optional = p.default.is_some();
         all.push(Parameter { name: p.name.text.clone(), default, optional, span: p.name.span.clone() });
     }

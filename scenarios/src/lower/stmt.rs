@@ -275,9 +275,9 @@ impl Lower<'_> {
         let step = match &r.step {
             Some(e) => {
                 mentions = mentions.or(self.mentions(e));
-                self.bounded(e, "the step of a loop", 1, 1 << 31).unwrap_or(1)
+                self.launch_bounded(e, "the step of a loop", 1, 1 << 31).map_or(Expr::Const(1), |(_, form)| form)
             }
-            None => 1,
+            None => Expr::Const(1),
         };
         let empty = matches!((&from, &to), (Some(Expr::Const(a)), Some(Expr::Const(b))) if a >= b);
         let dead = self.ctx.dead || empty;
@@ -289,7 +289,7 @@ impl Lower<'_> {
             let var = var.unwrap_or(0);
             l.emit(Instr::Set(var, from));
             let end = match to {
-                Expr::Const(_) => to.clone(),
+                _ if to.is_launch_constant() => to.clone(),
                 // The bound is evaluated once, whatever the body does to its variables.
                 _ => match l.hidden(&r.var.text) {
                     Some(end) => {
@@ -312,7 +312,7 @@ impl Lower<'_> {
                 l.for_loop(rest, body);
             }
             l.site = site;
-            let next = Expr::binary(Binary::Add, Expr::Var(var), Expr::Const(step));
+            let next = Expr::binary(Binary::Add, Expr::Var(var), step);
             l.emit(Instr::Set(var, next));
             l.emit(Instr::Jump(head));
             l.land(branch);

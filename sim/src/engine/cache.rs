@@ -36,7 +36,7 @@ pub(super) fn misses(prog: &Program, resident: i64) -> Vec<f64> {
         for id in 0..sample {
             let (m, n, z) = prog.grid.at(id);
             for cta in 0..prog.cluster as i64 {
-                let at = Here { id, m, n, z, cta, size: prog.cluster as i64, first: &first };
+                let at = Here { id, m, n, z, cta, size: prog.cluster as i64, first: &first, prog };
                 // What one CTA asks for at one step: the blocks of all its places, at the first step of every loop.
                 let own: BTreeSet<Vec<i64>> =
                     places.iter().map(|p| p.at.iter().map(|e| at.value(e, 0)).collect()).collect();
@@ -72,6 +72,7 @@ struct Here<'p> {
     cta: i64,
     size: i64,
     first: &'p BTreeMap<VarId, &'p Expr>,
+    prog: &'p Program,
 }
 
 impl Here<'_> {
@@ -79,6 +80,7 @@ impl Here<'_> {
     fn value(&self, e: &Expr, deep: usize) -> i64 {
         match e {
             Expr::Const(v) => *v,
+            Expr::Param(p) => self.prog.symbols[*p as usize].value,
             Expr::Var(v) => match self.first.get(v) {
                 Some(e) if deep < DEEPEST => self.value(e, deep + 1),
                 _ => 0,

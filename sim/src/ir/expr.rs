@@ -3,7 +3,7 @@
 //! `/` floors and `%` is non-negative, so that phase `i / S - 1` is −1 for the
 //! first use of every stage and slot `(i - 1) % S` is in range.
 
-use super::{TapeId, VarId};
+use super::{ParamId, TapeId, VarId};
 
 /// What an expression can read beside the agent's own variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +73,8 @@ pub enum Binary {
 pub enum Expr {
     /// A number known at load.
     Const(i64),
+    /// A parameter or header `let` that only counts; [`Program::symbols`](super::Program::symbols) has its value.
+    Param(ParamId),
     /// A variable of the agent (loop index, `let` inside a body, `var`).
     Var(VarId),
     /// A coordinate of the agent.
@@ -121,16 +123,29 @@ impl Expr {
         if let Expr::Const(v) = self { Some(*v) } else { None }
     }
 
+    /// Whether it is one number for every agent of a launch: made of constants and symbols only.
+    pub fn is_launch_constant(&self) -> bool {
+        let mut only = true;
+        self.visit(&mut |x| only &= !matches!(x, Expr::Var(_) | Expr::Env(_) | Expr::Tape(..)));
+        only
+    }
+
     /// Whether it is one number for an agent at every time.
     pub fn is_fixed(&self) -> bool {
-        matches!(self, Expr::Const(_) | Expr::Env(_)) && *self != Expr::Env(Env::TapeIndex)
+        match self {
+            Expr::Const(_) => true,
+            Expr::Env(env) => *env != Env::TapeIndex,
+            Expr::Unary(_, x) => x.is_fixed(),
+            Expr::Binary(_, p) => p.0.is_fixed() && p.1.is_fixed(),
+            Expr::Param(_) | Expr::Var(_) | Expr::If(_) | Expr::Tape(..) => false,
+        }
     }
 
     /// How much is added to the value where each variable gains `of` it, if that is one number whatever the variables are.
     pub fn gain(&self, of: &impl Fn(VarId) -> Option<i64>) -> Option<i64> {
         let still = |e: &Expr| (e.gain(of)? == 0).then_some(0);
         match self {
-            Expr::Const(_) => Some(0),
+            Expr::Const(_) | Expr::Param(_) => Some(0),
             Expr::Var(v) => of(*v),
             Expr::Env(env) => (*env != Env::TapeIndex).then_some(0),
             Expr::Unary(Unary::Neg, x) => x.gain(of)?.checked_neg(),
@@ -151,7 +166,7 @@ impl Expr {
     pub fn visit(&self, f: &mut impl FnMut(&Expr)) {
         f(self);
         match self {
-            Expr::Const(_) | Expr::Var(_) | Expr::Env(_) => {}
+            Expr::Const(_) | Expr::Param(_) | Expr::Var(_) | Expr::Env(_) => {}
             Expr::Unary(_, a) | Expr::Tape(_, a) => a.visit(f),
             Expr::Binary(_, p) => {
                 p.0.visit(f);

@@ -12,11 +12,17 @@
 //! the others ([`Instr::Only`]), so a block common to several roles is its
 //! projection on each of them.
 
+mod eval;
 mod expr;
 mod op;
+mod symbols;
+mod uses;
 
+pub use eval::Domain;
 pub use expr::{Binary, Env, Expr, Unary, apply};
 pub use op::{BarRef, Fence, How, MmaKind, Op, Order, Part, Per, Phase, Place, Queue, Sel, Where};
+pub use symbols::{Forms, ParamId, Symbol};
+pub use uses::{Use, each, each_mut};
 
 /// Index into [`Program::objects`].
 pub type ObjId = u16;
@@ -329,6 +335,10 @@ pub struct Program {
     pub file: String,
     /// Parameters with their values, in order of declaration.
     pub params: Vec<(String, i64)>,
+    /// Parameters and header `let`s that the code keeps as symbols; none in a bound program.
+    pub symbols: Vec<Symbol>,
+    /// How numbers of the program follow from its symbols.
+    pub forms: Forms,
     /// What the kernel needs of the machine (`sm_90a`, `apple7`, `gfx950`), with its place.
     pub needs: Vec<(String, SiteId)>,
     /// The grid, in CTAs or clusters.

@@ -1,6 +1,8 @@
 //! Evaluating expressions for an agent.
 
-use crate::ir::{Binary, Env, Expr, Unary, apply};
+use std::cell::RefCell;
+
+use crate::ir::{Binary, Domain, Env, Expr, ParamId, Program, TapeId, VarId, apply};
 
 use super::world::{Fault, World};
 use super::{AgentId, AgentInfo};
@@ -58,56 +60,98 @@ impl World<'_> {
     }
 
     fn value(&self, who: AgentInfo, vars: &[i64], tape_index: i64, e: &Expr) -> Result<i64, Fault> {
-        Ok(match e {
-            Expr::Const(v) => *v,
-            Expr::Var(v) => vars[*v as usize],
-            Expr::Env(env) => self.env(who, tape_index, *env),
-            Expr::Unary(Unary::Neg, x) => self.value(who, vars, tape_index, x)?.wrapping_neg(),
-            Expr::Unary(Unary::Not, x) => !self.truth(self.value(who, vars, tape_index, x)?) as i64,
-            Expr::Binary(op, p) => {
-                let x = self.value(who, vars, tape_index, &p.0)?;
-                // The right side is not evaluated where the left decides.
-                match op {
-                    Binary::And if !self.truth(x) => return Ok(0),
-                    Binary::Or if self.truth(x) => return Ok(1),
-                    _ => {}
-                }
-                let y = self.value(who, vars, tape_index, &p.1)?;
-                match op {
-                    Binary::Add | Binary::Sub => {}
-                    Binary::Mul if !p.0.is_fixed() && !p.1.is_fixed() => {
-                        self.judge(Judged::Fixed(x));
-                        self.judge(Judged::Fixed(y));
-                    }
-                    Binary::And | Binary::Or => return Ok(self.truth(y) as i64),
-                    _ => self.judge(Judged::Op(*op, x, y)),
-                }
-                apply(*op, x, y).ok_or(Fault::Arithmetic)?
-            }
-            Expr::If(p) => {
-                let c = self.value(who, vars, tape_index, &p.0)?;
-                self.value(who, vars, tape_index, if self.truth(c) { &p.1 } else { &p.2 })?
-            }
-            Expr::Tape(t, at) => {
-                let at = self.value(who, vars, tape_index, at)?;
-                self.value(who, vars, at, &self.prog.tapes[*t as usize].run)?
-            }
+        let judged = self.judged.as_ref();
+        e.eval(&Numbers { prog: self.prog, coords: self.coords, who, vars, tape_index, judged })
+            .ok_or(Fault::Arithmetic)
+    }
+}
+
+/// What numbers decide where expressions over symbols are evaluated at launch, those that symbols are computed from
+/// included.
+pub fn judged_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item = &'e Expr>) -> Vec<Judged> {
+    let judged = RefCell::default();
+    let coords = Coords { id: 0, m: 0, n: 0, z: 0 };
+    let who = AgentInfo { cta: 0, warp: 0, lanes: None };
+    let numbers = Numbers { prog, coords, who, vars: &[], tape_index: 0, judged: Some(&judged) };
+    let definitions = prog.symbols.iter().filter_map(|s| s.definition.as_ref());
+    for e in definitions.chain(exprs) {
+        // Where it has no value, the kernel refuses its parameters before it runs.
+        let _ = e.eval(&numbers);
+    }
+    judged.into_inner()
+}
+
+/// Numbers as an agent evaluates them.
+#[derive(Clone, Copy)]
+struct Numbers<'a> {
+    prog: &'a Program,
+    coords: Coords,
+    who: AgentInfo,
+    vars: &'a [i64],
+    tape_index: i64,
+    judged: Option<&'a RefCell<Vec<Judged>>>,
+}
+
+impl Numbers<'_> {
+    fn judge(&self, what: Judged) {
+        if let Some(list) = self.judged {
+            list.borrow_mut().push(what);
+        }
+    }
+}
+
+impl Domain for Numbers<'_> {
+    type Value = i64;
+
+    fn constant(&self, v: i64) -> i64 {
+        v
+    }
+
+    fn param(&self, p: ParamId) -> Option<i64> {
+        Some(self.prog.symbols[p as usize].value)
+    }
+
+    fn var(&self, v: VarId) -> Option<i64> {
+        Some(self.vars[v as usize])
+    }
+
+    fn env(&self, env: Env) -> Option<i64> {
+        let (c, size, rank) = (&self.coords, self.prog.cluster as i64, self.who.cta as i64);
+        Some(match env {
+            Env::Warp => self.who.warp as i64,
+            Env::CtaRank => rank,
+            Env::CtaM => c.m * size + rank,
+            Env::CtaN | Env::ClusterN => c.n,
+            Env::CtaZ => c.z,
+            Env::CtaId => c.id * size + rank,
+            Env::ClusterM => c.m,
+            Env::ClusterId => c.id,
+            Env::TapeIndex => self.tape_index,
         })
     }
 
-    fn env(&self, who: AgentInfo, tape_index: i64, env: Env) -> i64 {
-        let c = &self.coords;
-        let size = self.prog.cluster as i64;
-        match env {
-            Env::Warp => who.warp as i64,
-            Env::CtaRank => who.cta as i64,
-            Env::CtaM => c.m * size + who.cta as i64,
-            Env::CtaN | Env::ClusterN => c.n,
-            Env::CtaZ => c.z,
-            Env::CtaId => c.id * size + who.cta as i64,
-            Env::ClusterM => c.m,
-            Env::ClusterId => c.id,
-            Env::TapeIndex => tape_index,
+    fn tape(&self, t: TapeId, at: i64) -> Option<i64> {
+        self.prog.tapes[t as usize].run.eval(&Numbers { tape_index: at, ..*self })
+    }
+
+    fn truth(&self, v: &i64) -> Option<bool> {
+        self.judge(Judged::Op(Binary::Ne, *v, 0));
+        Some(*v != 0)
+    }
+
+    fn negate(&self, v: i64) -> Option<i64> {
+        Some(v.wrapping_neg())
+    }
+
+    fn binary(&self, op: Binary, p: &(Expr, Expr), x: i64, y: i64) -> Option<i64> {
+        match op {
+            Binary::Add | Binary::Sub => {}
+            Binary::Mul if !p.0.is_fixed() && !p.1.is_fixed() => {
+                self.judge(Judged::Fixed(x));
+                self.judge(Judged::Fixed(y));
+            }
+            _ => self.judge(Judged::Op(op, x, y)),
         }
+        apply(op, x, y)
     }
 }

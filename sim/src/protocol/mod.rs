@@ -51,7 +51,7 @@ mod walk;
 mod world;
 
 pub use agents::{AgentId, AgentInfo, agents_of as agents};
-pub use eval::Judged;
+pub use eval::{Judged, judged_at_launch};
 pub use flight::{Flight, FlightId};
 pub use mbarrier::Mbar;
 pub use meet::MeetKind;

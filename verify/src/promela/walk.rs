@@ -77,6 +77,7 @@ impl<'p> Walker<'p> {
     fn valued(&self, e: &Expr, tape: i64) -> Option<i64> {
         match e {
             Expr::Const(v) => Some(*v),
+            Expr::Param(p) => Some(self.prog.symbols[*p as usize].value),
             Expr::Var(v) => Some(self.vars[*v as usize]),
             Expr::Env(env) => Some(self.env(*env, tape)),
             Expr::Unary(Unary::Neg, x) => self.valued(x, tape)?.checked_neg(),

@@ -8,8 +8,8 @@ use crate::AtTrips;
 use crate::canon::{Job, Landing, Made, Walk};
 use crate::carry;
 use crate::every::Run;
-use crate::further::grown;
 use crate::refine::refine;
+use crate::watch::grown;
 use crate::watch::{Watch, window};
 use crate::{Options, pair};
 

@@ -3,8 +3,8 @@
 use warpline_sim::code::Code;
 use warpline_sim::ir::{Expr, Fence, Instr, Loop, Op, Order, Per, Phase, Program, Queue, Site};
 
+use crate::Violation;
 use crate::edit::{Change, Edit, edits, synchronises};
-use crate::{Violation, exprs};
 
 /// Whether a change is one of a number or a word in a statement.
 pub(super) fn is_operand(c: &Change) -> bool {
@@ -227,7 +227,7 @@ fn copied(given: &Program, prog: &Program, op: &Op, (from, to): (u32, u32)) -> b
         prog.loops.iter().filter(both).any(|l| l.var == Some(v))
     };
     let instr = Instr::Op { op: op.clone(), cost: Default::default() };
-    exprs::each(prog, &instr, &mut |_, e| {
+    warpline_sim::ir::each(prog, &instr, &mut |_, e| {
         e.visit(&mut |x| {
             if let Expr::Var(v) = x {
                 shared &= around(*v);

@@ -136,6 +136,7 @@ impl Here<'_> {
         let value = |e: &Expr| self.value(e, tape_index);
         Ok(match e {
             Expr::Const(v) => (*v).into(),
+            Expr::Param(p) => self.prog.symbols[*p as usize].value.into(),
             Expr::Var(v) => self.vars[*v as usize],
             Expr::Env(env) => self.env(*env, tape_index)?,
             Expr::Unary(Unary::Neg, x) => Range::binary(Binary::Sub, 0.into(), value(x)?)?,

@@ -1,10 +1,10 @@
 //! Every expression of an instruction, with what it is for.
 
-use warpline_sim::ir::{BarRef, Class, Expr, Instr, ObjId, Op, Phase, Place, Program, Sel, Where, Who};
+use super::{BarRef, Class, Expr, Instr, ObjId, Op, Phase, Place, Program, Sel, Where, Who};
 
 /// What an expression is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
+pub enum Use {
     /// The new value of a variable.
     Set,
     /// Decides where an agent goes on.
@@ -16,12 +16,12 @@ pub(crate) enum Use {
 }
 
 /// Calls `f` on each.
-pub(crate) fn each(prog: &Program, i: &Instr, f: &mut impl FnMut(Use, &Expr)) {
+pub fn each(prog: &Program, i: &Instr, f: &mut impl FnMut(Use, &Expr)) {
     each_mut(prog, &mut i.clone(), &mut |what, e| f(what, e));
 }
 
 /// Calls `f` on each, to change it; `prog` says what is global.
-pub(crate) fn each_mut(prog: &Program, i: &mut Instr, f: &mut impl FnMut(Use, &mut Expr)) {
+pub fn each_mut(prog: &Program, i: &mut Instr, f: &mut impl FnMut(Use, &mut Expr)) {
     match i {
         Instr::Set(_, e) => f(Use::Set, e),
         Instr::Unless(e, _) | Instr::Only(Who::Cta(e), _) => f(Use::Guard, e),

@@ -1,0 +1,253 @@
+//! Symbols: parameters and header `let`s that only count, and programs with other values of them.
+//!
+//! A kernel is lowered once. What shapes the program (slots, tiles, warps, roles) is a number in it. What only counts
+//! (matrix sizes, trip counts, jobs) stays an [`Expr::Param`], and [`Program::with`] gives it another value.
+//! [`Program::bind`] makes the numbers of a program's own values of them: the form that the engine runs.
+
+use std::collections::BTreeSet;
+
+use super::eval::Launch;
+use super::uses::each_mut;
+use super::{Binary, Class, Expr, Instr, Pc, Program};
+
+/// Index into [`Program::symbols`].
+pub type ParamId = u16;
+
+/// A parameter or header `let` that stays symbolic in the code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Name in the source; `grid.size` for the number of CTAs or clusters that are launched.
+    pub name: String,
+    /// Value in this program.
+    pub value: i64,
+    /// How a `let` is computed, over symbols before it; none for a parameter.
+    pub definition: Option<Expr>,
+}
+
+/// Expressions over symbols behind numbers that a program keeps as numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forms {
+    /// Rows, columns and third dimension of the grid.
+    pub grid: Option<[Expr; 3]>,
+    /// Rows and columns of each object; none for those on the chip.
+    pub extents: Vec<Option<[Expr; 2]>>,
+    /// Conditions that the kernel requires.
+    pub requires: Vec<Expr>,
+}
+
+/// Largest dimension of a grid.
+const GRID: i64 = 1 << 20;
+/// Largest extent of a matrix.
+const EXTENT: i64 = 1 << 27;
+
+impl Program {
+    /// The value of an expression over symbols and constants; `None` where it reads anything else or has no value.
+    pub fn launch_value(&self, e: &Expr) -> Option<i64> {
+        e.eval(&Launch(&self.symbols))
+    }
+
+    /// The symbol of a name.
+    pub fn symbol(&self, name: &str) -> Option<ParamId> {
+        self.symbols.iter().position(|s| s.name == name).map(|i| i as ParamId)
+    }
+
+    /// The same kernel with other values of some symbols; `None` where a name is no symbol, or where the kernel refuses
+    /// the values (`require`, extents out of range, arithmetic). A `let` that is given a value keeps it whatever it is
+    /// computed from, and the program is marked [`Program::loose`].
+    pub fn with(&self, values: &[(&str, i64)]) -> Option<Program> {
+        let mut next = self.clone();
+        let mut given = vec![None; next.symbols.len()];
+        for (name, value) in values {
+            let id = self.symbol(name)? as usize;
+            given[id] = Some(*value);
+            next.loose |= self.symbols[id].definition.is_some();
+        }
+        for (id, given) in given.iter().enumerate() {
+            let value = match (given, &self.symbols[id].definition) {
+                (Some(v), _) => *v,
+                (None, Some(e)) => next.launch_value(e)?,
+                (None, None) => continue,
+            };
+            next.symbols[id].value = value;
+            if given.is_some() {
+                next.symbols[id].definition = None;
+            }
+        }
+        next.settle()?;
+        Some(next)
+    }
+
+    /// Computes what follows from the values of the symbols.
+    fn settle(&mut self) -> Option<()> {
+        let forms = std::mem::take(&mut self.forms);
+        let settled = self.settle_by(&forms);
+        self.forms = forms;
+        settled
+    }
+
+    fn settle_by(&mut self, forms: &Forms) -> Option<()> {
+        for cond in &forms.requires {
+            if self.launch_value(cond)? == 0 && !self.loose {
+                return None;
+            }
+        }
+        if let Some(grid) = &forms.grid {
+            let size = |e: &Expr| self.launch_value(e).filter(|n| (0..=GRID).contains(n));
+            let [m, n, z] = [size(&grid[0])?, size(&grid[1])?, size(&grid[2])?];
+            (self.grid.m, self.grid.n, self.grid.z) = (m, n, z);
+        }
+        for (i, form) in forms.extents.iter().enumerate() {
+            let Some([rows, cols]) = form else { continue };
+            let extent = |e: &Expr| self.launch_value(e).filter(|n| (1..=EXTENT).contains(n));
+            let [rows, cols] = [extent(rows)?, extent(cols)?];
+            let o = &mut self.objects[i];
+            debug_assert_eq!(o.class, Class::Global);
+            (o.rows, o.cols) = (rows, cols);
+            (o.row_cuts, o.col_cuts) = (vec![0, rows as u32], vec![0, cols as u32]);
+        }
+        let symbols = &self.symbols;
+        for (name, value) in self.params.iter_mut().chain(&mut self.lets) {
+            if let Some(s) = symbols.iter().find(|s| s.name == *name) {
+                *value = s.value;
+            }
+        }
+        Some(())
+    }
+
+    /// The program with the number of each symbol in its place, expressions folded, and code that is never reached left
+    /// out. It is what lowering makes of the same values.
+    pub fn bind(&self) -> Program {
+        let mut bound = self.bind_all_but(&BTreeSet::new());
+        bound.forms = Forms::default();
+        bound
+    }
+
+    /// The program with numbers in place of all symbols but these and the `let`s that are computed from them.
+    pub fn bind_all_but(&self, kept: &BTreeSet<ParamId>) -> Program {
+        let mut bound = self.clone();
+        bound.symbols.clear();
+        let mut images = Vec::with_capacity(self.symbols.len());
+        for (id, symbol) in self.symbols.iter().enumerate() {
+            let definition = symbol.definition.as_ref().map(|e| folded(e, &images));
+            let keep = match &definition {
+                _ if kept.contains(&(id as ParamId)) => true,
+                Some(e) => e.constant().is_none(),
+                None => false,
+            };
+            images.push(if keep {
+                bound.symbols.push(Symbol { definition, ..symbol.clone() });
+                Expr::Param((bound.symbols.len() - 1) as ParamId)
+            } else {
+                Expr::Const(symbol.value)
+            });
+        }
+        let fold = |e: &Expr| folded(e, &images);
+        let mut code = std::mem::take(&mut bound.code);
+        for i in &mut code {
+            each_mut(self, i, &mut |_, e| *e = fold(e));
+        }
+        for l in &mut bound.loops {
+            l.bound = l.bound.as_ref().map(fold);
+        }
+        bound.tapes.iter_mut().for_each(|t| t.run = fold(&t.run));
+        let forms = &mut bound.forms;
+        forms.grid.iter_mut().flatten().for_each(|e| *e = fold(e));
+        forms.extents.iter_mut().flatten().flatten().for_each(|e| *e = fold(e));
+        forms.requires.iter_mut().for_each(|e| *e = fold(e));
+        bound.code = code;
+        bound.drop_dead();
+        bound
+    }
+
+    /// Takes out instructions that no agent comes to, loops that are never entered, and branches that go on behind
+    /// themselves.
+    fn drop_dead(&mut self) {
+        let len = self.code.len();
+        let mut keep = vec![false; len];
+        let mut open = vec![0usize];
+        // A loop without a trip: lowering writes neither its test nor the setting of its index.
+        let mut never: Vec<usize> = Vec::new();
+        for l in self.loops.iter().filter(|l| l.var.is_some()) {
+            let head = l.head as usize;
+            let from = head.checked_sub(1).and_then(|pc| match &self.code[pc] {
+                Instr::Set(_, e) => e.constant(),
+                _ => None,
+            });
+            if from.zip(l.bound.as_ref().and_then(Expr::constant)).is_some_and(|(from, to)| from >= to) {
+                self.code[head] = Instr::Unless(Expr::Const(0), l.end);
+                never.push(head);
+            }
+        }
+        while let Some(pc) = open.pop() {
+            if pc >= len || std::mem::replace(&mut keep[pc], true) {
+                continue;
+            }
+            match &self.code[pc] {
+                Instr::Jump(to) => open.push(*to as usize),
+                Instr::Unless(Expr::Const(0), to) => open.push(*to as usize),
+                Instr::Unless(Expr::Const(_), _) => open.push(pc + 1),
+                Instr::Unless(_, to) | Instr::Only(_, to) => open.extend([*to as usize, pc + 1]),
+                Instr::End => {}
+                _ => open.push(pc + 1),
+            }
+        }
+        never.iter().for_each(|head| keep[head - 1] = false);
+        let decided = |i: &Instr| matches!(i, Instr::Unless(Expr::Const(_), _));
+        keep.iter_mut().zip(&self.code).for_each(|(keep, i)| *keep &= !decided(i));
+        // The end of an arm jumps over the other arms, unless its condition is a number: then there are none.
+        for pc in 0..len {
+            let arm = |i: usize| keep[i] && matches!(self.code[i], Instr::Unless(_, to) if to as usize == pc + 1);
+            if matches!(self.code[pc], Instr::Jump(to) if to as usize > pc) && !(0..pc).any(arm) {
+                keep[pc] = false;
+            }
+        }
+        let mut moved = vec![0 as Pc; len + 1];
+        for pc in 0..len {
+            moved[pc + 1] = moved[pc] + keep[pc] as Pc;
+        }
+        let to = |pc: Pc| moved[pc as usize];
+        let mut n = 0;
+        self.code.retain_mut(|i| {
+            if let Instr::Jump(t) | Instr::Unless(_, t) | Instr::Only(_, t) = i {
+                *t = to(*t);
+            }
+            n += 1;
+            keep[n - 1]
+        });
+        n = 0;
+        self.at.retain(|_| {
+            n += 1;
+            keep[n - 1]
+        });
+        self.loops.retain_mut(|l| {
+            let alive = keep[l.head as usize];
+            let whiles = l.var.is_none() && (l.head..l.end).any(|pc| keep[pc as usize]);
+            (l.head, l.end) = (to(l.head), to(l.end));
+            alive || whiles
+        });
+    }
+}
+
+/// An expression with other expressions in place of its symbols, folded.
+fn folded(e: &Expr, images: &[Expr]) -> Expr {
+    let fold = |e: &Expr| folded(e, images);
+    match e {
+        Expr::Const(_) | Expr::Var(_) | Expr::Env(_) => e.clone(),
+        Expr::Param(p) => images[*p as usize].clone(),
+        Expr::Unary(op, x) => Expr::unary(*op, fold(x)),
+        Expr::Binary(op, p) => {
+            let x = fold(&p.0);
+            match (op, &x) {
+                (Binary::And, Expr::Const(0)) => Expr::Const(0),
+                (Binary::Or, Expr::Const(v)) if *v != 0 => Expr::Const(1),
+                _ => Expr::binary(*op, x, fold(&p.1)),
+            }
+        }
+        Expr::If(p) => match fold(&p.0) {
+            Expr::Const(0) => fold(&p.2),
+            Expr::Const(_) => fold(&p.1),
+            c => Expr::cond(c, fold(&p.1), fold(&p.2)),
+        },
+        Expr::Tape(t, x) => Expr::Tape(*t, Box::new(fold(x))),
+    }
+}
