@@ -7,7 +7,9 @@
 //! and what says where, whether or how often only if each d is zero. Of four numbers, what the last one moves beyond the
 //! other two is a d of its own: numbers that are linear in each direction are settled by these three.
 
-use warpline_sim::ir::Binary;
+use std::collections::BTreeSet;
+
+use warpline_sim::ir::{Binary, gcd};
 use warpline_sim::protocol::{Entry, Family, Judged, Snapshot};
 
 /// One number as each of the runs has it.
@@ -41,14 +43,36 @@ impl Number {
         Number { first: self.first.wrapping_sub(other.first), by: [by(0), by(1), by(2)] }
     }
 
-    /// Whether it stays on its side of zero, or at it, however far it goes on.
-    fn keeps_its_sign(&self) -> bool {
-        match self.first.signum() {
-            0 => self.stands(),
-            1 => self.by.iter().all(|d| *d >= 0),
-            _ => self.by.iter().all(|d| *d <= 0),
+    /// Whether it stays on its side of zero, or at it, however far it goes on: with any number of periods, or with as many
+    /// as are asked about.
+    fn keeps_its_sign(&self, ask: &mut Ask) -> bool {
+        let sign = self.first.signum();
+        if sign == 0 || self.stands() {
+            return self.stands();
         }
+        if self.by.iter().all(|d| d.signum() != -sign) {
+            return true;
+        }
+        // Periods after which it is not on this side any more.
+        let until = |d: i64| (self.first.unsigned_abs().div_ceil(d.unsigned_abs())) as i64;
+        let [d, 0, 0] = self.by else { return false };
+        let until = until(d);
+        if until > 1 {
+            ask.crossings.insert(until);
+        }
+        ask.periods.is_some_and(|most| most < until)
     }
+}
+
+/// What is asked of pairs of runs, and what is learnt where they do not carry on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ask {
+    /// Periods that the longest run has more than the shortest; any number if none is named.
+    pub(crate) periods: Option<i64>,
+    /// Numbers of periods with which something is decided otherwise.
+    pub(crate) crossings: BTreeSet<i64>,
+    /// By how many times the period is too short for a remainder.
+    pub(crate) moduli: BTreeSet<i64>,
 }
 
 /// At most four runs, the first one first.
@@ -57,11 +81,11 @@ pub(crate) const RUNS: usize = 4;
 /// Whether the other runs decided in a step as the first one did, and those as far on will. An agent may go round a loop
 /// in one step where it has nothing to do there, some runs more often: then the first half of the turns is held to their
 /// first turns, the second half to their last.
-pub(crate) fn decided(runs: &[&[Judged]]) -> bool {
+pub(crate) fn decided(runs: &[&[Judged]], ask: &mut Ask) -> bool {
     let again = |list: &[Judged]| list.iter().filter(|x| **x == Judged::Again).count();
     let few = again(runs[0]);
     if runs.iter().all(|list| again(list) == few) {
-        return all(runs);
+        return all(runs, ask);
     }
     if few < 4 || runs.iter().any(|list| again(list) < few) {
         return false;
@@ -73,22 +97,22 @@ pub(crate) fn decided(runs: &[&[Judged]]) -> bool {
         turns.iter().enumerate().filter(|(i, _)| *i < half || *i >= last).map(|(_, t)| t.to_vec()).collect::<Vec<_>>()
     };
     let runs: Vec<Vec<Vec<Judged>>> = runs.iter().map(|list| ends(list)).collect();
-    (0..few + 1).all(|i| all(&runs.iter().map(|turns| turns[i].as_slice()).collect::<Vec<_>>()))
+    (0..few + 1).all(|i| all(&runs.iter().map(|turns| turns[i].as_slice()).collect::<Vec<_>>(), ask))
 }
 
-fn all(runs: &[&[Judged]]) -> bool {
+fn all(runs: &[&[Judged]], ask: &mut Ask) -> bool {
     let len = runs[0].len();
     let mut step = [Judged::Again; RUNS];
     let step = &mut step[..runs.len()];
     runs.iter().all(|list| list.len() == len)
         && (0..len).all(|i| {
             step.iter_mut().zip(runs).for_each(|(x, list)| *x = list[i]);
-            alike(step)
+            alike(step, ask)
         })
 }
 
 /// What each of the runs decided in one place.
-fn alike(step: &[Judged]) -> bool {
+fn alike(step: &[Judged], ask: &mut Ask) -> bool {
     let mut x = [0; RUNS];
     let mut y = [0; RUNS];
     for (i, judged) in step.iter().enumerate() {
@@ -101,22 +125,27 @@ fn alike(step: &[Judged]) -> bool {
     }
     let (x, y) = (Number::of(&x[..step.len()]), Number::of(&y[..step.len()]));
     match step[0] {
-        Judged::Op(o, ..) => operands(o, x, y),
+        Judged::Op(o, ..) => operands(o, x, y, ask),
         Judged::Fixed(_) | Judged::Again => x.stands(),
     }
 }
 
 /// Whether an operator does not notice that its operands move.
-fn operands(o: Binary, x: Number, y: Number) -> bool {
+fn operands(o: Binary, x: Number, y: Number, ask: &mut Ask) -> bool {
     match o {
         Binary::Add | Binary::Sub => true,
         // By a constant of the compiled kernel; which of two other numbers stands could be now the one, now the other.
         Binary::Mul => x.stands() || y.stands(),
         Binary::Div | Binary::Rem | Binary::CeilDiv => {
-            y.stands() && (x.stands() || y.first != 0 && x.by.iter().all(|d| d % y.first == 0))
+            let even = y.stands() && (x.stands() || y.first != 0 && x.by.iter().all(|d| d % y.first == 0));
+            if !even && y.stands() && y.first > 0 {
+                let by = |d: &i64| y.first / gcd(y.first, d.checked_abs().unwrap_or(1));
+                ask.moduli.insert(x.by.iter().map(by).fold(1, |a, b| a / gcd(a, b) * b));
+            }
+            even
         }
         Binary::Min | Binary::Max | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => {
-            x.less(&y).keeps_its_sign()
+            x.less(&y).keeps_its_sign(ask)
         }
         Binary::And | Binary::Or | Binary::BitOr | Binary::BitAnd | Binary::Shl => x.stands() && y.stands(),
     }

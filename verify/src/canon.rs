@@ -6,9 +6,10 @@
 
 use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Rules, Snapshot, Step, World};
+use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Placement, Rules, Snapshot, Step, World};
 use warpline_sim::report::{Finding, Waiting};
 
 use crate::together::Together;
@@ -53,6 +54,8 @@ pub(crate) struct Job<'p> {
     pub(crate) rules: Rules,
     /// The cluster's launch index.
     pub(crate) cluster: i64,
+    /// The cell of CTAs that the run is to stand for; none where it is one CTA's.
+    pub(crate) place: Option<&'p Arc<Placement>>,
     pub(crate) max_steps: u64,
     pub(crate) landing: Landing,
 }
@@ -119,7 +122,10 @@ pub(crate) struct Walk<'p> {
 
 impl<'p> Walk<'p> {
     pub(crate) fn new(job: Job<'p>) -> Walk<'p> {
-        let world = World::alone(job.prog, job.rules, job.cluster);
+        let world = match job.place {
+            Some(place) => World::placed_at(job.prog, job.rules, place),
+            None => World::alone(job.prog, job.rules, job.cluster),
+        };
         let n = world.agents().len();
         Walk {
             world,

@@ -1,6 +1,8 @@
 //! From small trip counts to all: where the main loop begins to repeat, how often it does, and pairs of runs that carry
 //! each larger trip count on from a smaller one (`pair`).
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
 
@@ -30,6 +32,45 @@ impl Proof {
     }
 }
 
+/// Trip counts from one up to another, or without an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    pub(crate) lo: i64,
+    pub(crate) hi: Option<i64>,
+}
+
+impl Region {
+    pub(crate) const ALL: Region = Region { lo: 0, hi: None };
+}
+
+/// Why a region is not decided by induction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failure {
+    pub(crate) why: String,
+    /// Trip counts at which a comparison comes out otherwise.
+    pub(crate) crossings: BTreeSet<i64>,
+    /// By how many times the period is too short for a remainder.
+    moduli: BTreeSet<i64>,
+    /// After how many steps states recurred, if they did.
+    states: Option<i64>,
+}
+
+impl Failure {
+    fn because(why: impl Into<String>) -> Failure {
+        Failure { why: why.into(), ..Failure::default() }
+    }
+
+    fn with(mut self, other: Failure) -> Failure {
+        self.crossings.extend(other.crossings);
+        self.moduli.extend(other.moduli);
+        self.states = self.states.or(other.states);
+        if !other.why.is_empty() {
+            self.why = other.why;
+        }
+        self
+    }
+}
+
 /// Trip counts of the run that the period is read off; a kernel that takes long to fill needs the longer ones.
 pub(crate) const LONG: [i64; 4] = [24, 48, 96, 160];
 
@@ -37,40 +78,51 @@ pub(crate) const LONG: [i64; 4] = [24, 48, 96, 160];
 const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
 
 /// The most trip counts of a run that a longer period is read off, beside those that are tried without one.
-const LONGER: i64 = 4;
+const LONGER: i64 = 10;
 /// Trip counts of such a run, in periods: two on either side of where states are compared, and what it takes to get there.
 const PERIODS: i64 = 5;
 
-/// Looks for the period of the main loop and where it starts.
-pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
-    near(run, at).or_else(|(why, states)| {
-        let more = || {
-            let (long, period) = longer(run, states, recurs(run, at)?)?;
-            let (start, of) = repeats(run, at, long)?;
-            from(start, &[lcm(of, period)], long, |p| carries(run, at, p)).ok()
-        };
-        more().ok_or(why)
-    })
+/// Looks for the period of the main loop in a region, and where it starts.
+pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
+    let failed = match near(run, at, region) {
+        Ok(found) => return Ok(found),
+        Err(failed) => failed,
+    };
+    // The least period after which all that numbers decide can be back, by what they are divided by.
+    let moduli = failed.moduli.iter().fold(1, |all, m| lcm(all, *m));
+    let recurs = recurs(run, at).unwrap_or(1);
+    let more = || {
+        let (long, period) = longer(run, failed.states, lcm(recurs, moduli))?;
+        let (start, of) = repeats(run, at, region.lo + long)?;
+        let periods = [lcm(of, period)];
+        Some(from(start.max(region.lo), &periods, region.lo + long, |p| carries(run, at, p, region)))
+    };
+    match more() {
+        Some(Ok(found)) => Ok(found),
+        Some(Err(more)) => Err(failed.with(more)),
+        None => Err(failed),
+    }
 }
 
-/// Looks for the period of the main loop and where it starts.
+/// Looks for the period of the main loop and where it starts, for all trip counts.
 pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
-    near(run, at).map_err(|(why, _)| why)
+    near(run, at, Region::ALL).map_err(|failed| failed.why)
 }
 
-/// The same; where there is none, why, and after how many steps states recurred, if they did.
-fn near(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, (String, Option<i64>)> {
-    let max = run.options.max_trips;
-    let (mut why, mut states) = (String::new(), None);
+fn near(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
+    let (max, lo) = (run.options.max_trips, region.lo);
+    let mut failed = Failure::default();
     for long in LONG.into_iter().filter(|n| *n <= max) {
-        let Some((start, period)) = repeats(run, at, long) else { continue };
-        states = Some(period);
-        match from(start, &[period, 2 * period], max, |p| carries(run, at, p)) {
+        let Some((start, period)) = repeats(run, at, lo + long) else { continue };
+        failed.states = Some(period);
+        let start = start.max(lo);
+        match from(start, &[period, 2 * period], lo + max, |p| carries(run, at, p, region)) {
             Ok(found) => return Ok(found),
-            Err(w) => why = w.unwrap_or(why),
+            Err(more) => failed = failed.with(more),
         }
     }
-    Err((format!("no state recurs within {max} steps{why}"), states))
+    failed.why = format!("no state recurs within {max} steps{}", failed.why);
+    Err(failed)
 }
 
 /// From where and how often the states of a run of so many steps recur.
@@ -106,9 +158,9 @@ pub(crate) fn from(
     start: i64,
     periods: &[i64],
     max: i64,
-    mut carries: impl FnMut((i64, i64)) -> Result<(), String>,
-) -> Result<Proof, Option<String>> {
-    let mut why = None;
+    mut carries: impl FnMut((i64, i64)) -> Result<(), Failure>,
+) -> Result<Proof, Failure> {
+    let mut failed = Failure::default();
     for more in BEHIND {
         // What slots hold, and a parity, may be back later than all else.
         for period in periods {
@@ -118,44 +170,59 @@ pub(crate) fn from(
             }
             match carries((first, *period)) {
                 Ok(()) => return Ok(Proof { first, period: *period }),
-                Err(w) => why = Some(format!(": {w}")),
+                Err(mut more) => {
+                    more.why = format!(": {}", more.why);
+                    failed = failed.with(more);
+                }
             }
         }
     }
-    Err(why)
+    Err(failed)
 }
 
 /// Whether the trip counts carry on as those of another kernel do.
 pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
-    carries(run, at, (like.first, like.period)).is_ok()
+    carries(run, at, (like.first, like.period), Region::ALL).is_ok()
 }
 
 /// The same period from as small a trip count on as shows it.
 pub(crate) fn least(run: &Run<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
     let Proof { first, period, .. } = found;
-    let sooner = (2 * period + 2..first).step_by(2).find(|first| carries(run, at, (*first, period)).is_ok());
+    let of = |first| carries(run, at, (first, period), Region::ALL).is_ok();
+    let sooner = (2 * period + 2..first).step_by(2).find(|first| of(*first));
     sooner.map_or(found, |first| Proof { first, ..found })
 }
 
 /// Kernels with indices that carry on, or as they are; either shows it.
-pub(crate) fn either<const N: usize>(
+pub(crate) fn either<const N: usize, E>(
     of: [Program; N],
-    shows: impl Fn([&Program; N]) -> Result<(), String>,
-) -> Result<(), String> {
+    shows: impl Fn([&Program; N]) -> Result<(), E>,
+) -> Result<(), E> {
     let refined = of.each_ref().map(refine);
     shows(refined.each_ref()).or_else(|why| if refined == of { Err(why) } else { shows(of.each_ref()) })
 }
 
-/// Whether each trip count of a period follows from the one a period before.
-fn carries(run: &Run<'_>, at: AtTrips<'_>, (first, period): (i64, i64)) -> Result<(), String> {
-    let one = |n| {
+/// Whether each trip count of a period follows from the one a period before, as far as the region goes.
+fn carries(run: &Run<'_>, at: AtTrips<'_>, (first, period): (i64, i64), region: Region) -> Result<(), Failure> {
+    let one = |n: i64| {
+        if region.hi.is_some_and(|hi| n > hi) {
+            return Ok(());
+        }
         let Some(long) = at(n) else { return Ok(()) };
-        let short = at(n - period).ok_or("the kernel refuses some trip counts")?;
-        either([short, long], |[short, long]| pair::alike(run.job(short), run.job(long)))
+        let short = at(n - period).ok_or_else(|| Failure::because("the kernel refuses some trip counts"))?;
+        let periods = region.hi.map(|hi| (hi - (n - period)) / period);
+        either([short, long], |[short, long]| {
+            pair::alike(run.job(short), run.job(long), periods).map_err(|(why, ask)| Failure {
+                why,
+                crossings: ask.crossings.iter().map(|k| n - period + k * period).collect(),
+                moduli: ask.moduli,
+                states: None,
+            })
+        })
     };
     // Where the period is another, the first pair shows it.
     one(first)?;
-    let each: Vec<Result<(), String>> = (first + 1..first + period).into_par_iter().map(one).collect();
+    let each: Vec<Result<(), Failure>> = (first + 1..first + period).into_par_iter().map(one).collect();
     // The first reason, whichever thread was first.
     each.into_iter().collect()
 }

@@ -5,13 +5,28 @@ use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, FindingKind};
 
 use crate::canon::{End, Landing, Seen};
-use crate::every::{Run, every_trip};
-use crate::{AtTrips, Options, Outcome, Varied, Verdict, Violation, classes, limits, starve};
+use crate::cells::{self, Cells, Class};
+use crate::every::{Run, evenly, every_trip};
+use crate::{AtTrips, Options, Outcome, Varied, Verdict, Violation, limits, starve};
 
 /// What one class or all of them together can be said about.
 pub(crate) enum Reach {
     All,
     Only(Option<(i64, Option<i64>)>, String),
+}
+
+/// Why the decision of a class ends early.
+pub(crate) enum Stop {
+    /// The kernel has this outcome.
+    Outcome(Outcome),
+    /// The class is no class: it is to be split.
+    Split,
+}
+
+impl From<Outcome> for Stop {
+    fn from(outcome: Outcome) -> Stop {
+        Stop::Outcome(outcome)
+    }
 }
 
 /// The numbers of steps and turns of a run, where they were varied.
@@ -24,13 +39,13 @@ pub(crate) struct Place {
 /// Trip counts tried in other orders, where one run does not decide: a few turns of a ring.
 const LATE: i64 = 12;
 
-/// Where nothing can be decided: a fault in an order that holds one warp back, at the smallest trip count that shows it.
+/// Fallback where nothing is decided: a fault in an order that holds one warp back, at the smallest trip count that shows it.
 pub(crate) fn late(
     given: &Program,
     at: Option<AtTrips<'_>>,
     rules: Rules,
     options: Options,
-    classes: &[classes::Class],
+    classes: &[Class],
 ) -> Option<Violation> {
     let wrong = |prog: &Program, trips| {
         classes.iter().find_map(|class| {
@@ -54,64 +69,159 @@ pub(crate) fn late(
     }
 }
 
-/// Decides every class; an error is an outcome that ends it.
+/// What is said of all classes so far.
+struct Decided {
+    bounded: Option<(Option<(i64, Option<i64>)>, String)>,
+}
+
+impl Decided {
+    /// What holds for the fewest is said of all.
+    fn take(&mut self, reach: Reach) {
+        let Reach::Only(trips, why) = reach else { return };
+        let fewer = |(old, _): &(Option<(i64, Option<i64>)>, String)| {
+            old.and_then(|o| o.1).is_none() && trips.is_none_or(|t| t.1.is_some())
+        };
+        if self.bounded.as_ref().is_none_or(fewer) {
+            self.bounded = Some((trips, why));
+        }
+    }
+}
+
+/// Decides every class; an error is an outcome that ends it. `classes` are those that were looked at.
 pub(crate) fn decide(
     given: &Program,
     at: Varied<'_>,
     rules: Rules,
     options: Options,
-    classes: &classes::Classes,
+    classes: &mut Vec<Class>,
     v: &mut Verdict,
 ) -> Result<Reach, Outcome> {
-    let mut bounded = None;
-    let mut paths: Vec<Vec<u64>> = Vec::new();
-    for class in &classes.list {
-        let shared = classes.shared;
-        let run = Run { given, rules, cluster: class.id, shared, options, landing: Landing::Late };
-        let (reach, path) = match at.steps {
-            Some(steps) => every_trip(&run, (steps, at.turns), &class.name, v)?,
-            None => {
-                let seen = run.once(given);
-                take(v, given, &seen, Place::default(), &class.name)?;
-                let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
-                // Without a loop there is none to set.
-                let why = (!given.loops.is_empty()).then_some(why).or_else(|| limits::handed(given));
-                let reach = why.map_or(Reach::All, |why| Reach::Only(None, why));
-                (reach, vec![seen.path])
-            }
-        };
-        if let Reach::Only(trips, why) = reach {
-            // What holds for the fewest is said of all.
-            let fewer = |(old, _): &(Option<(i64, Option<i64>)>, String)| {
-                old.and_then(|o| o.1).is_none() && trips.is_none_or(|t| t.1.is_some())
-            };
-            if bounded.as_ref().is_none_or(fewer) {
-                bounded = Some((trips, why));
+    let mut decided = Decided { bounded: None };
+    let of = |class: &Class| Run {
+        given,
+        rules,
+        cluster: class.id,
+        place: class.place.clone(),
+        options,
+        landing: Landing::Late,
+    };
+    if given.hands_out() {
+        let (class, why) = cells::handed(given);
+        let reach = one(&of(&class), at, &class, v);
+        v.classes.push(class.name.clone());
+        classes.push(class);
+        match reach {
+            Ok(reach) => decided.take(reach),
+            Err(Stop::Outcome(outcome)) => return Err(outcome),
+            Err(Stop::Split) => {}
+        }
+        if let Some(why) = why {
+            decided.take(Reach::Only(at.steps.map(|_| (0, None)), why));
+        }
+    } else {
+        let mut cells = Cells::of(given);
+        // Where jobs are shared out evenly, one run may stand for all CTAs; where that is not enough, each cell is decided.
+        if let (Some(steps), Some(turns), Some(class)) = (at.steps, at.turns, Cells::of(given).next()) {
+            let kept = v.clone();
+            match evenly(&of(&class), (steps, turns), &class.name, v) {
+                Ok(()) => {
+                    v.classes.push(class.name.clone());
+                    classes.push(class);
+                    return Ok(Reach::All);
+                }
+                Err(Stop::Outcome(Outcome::Violated)) => {
+                    v.classes.push(class.name.clone());
+                    classes.push(class);
+                    return Err(Outcome::Violated);
+                }
+                Err(_) => *v = Verdict { steps: v.steps, ..kept },
             }
         }
-        paths.push(path);
+        while let Some(class) = cells.next() {
+            let kept = v.clone();
+            let reach = match one(&of(&class), at, &class, v) {
+                Err(Stop::Outcome(outcome)) => {
+                    v.classes.push(class.name.clone());
+                    classes.push(class);
+                    return Err(outcome);
+                }
+                Err(Stop::Split) => None,
+                Ok(reach) => Some(reach),
+            };
+            match cells.split(&class) {
+                Ok(true) => *v = Verdict { steps: v.steps, ..kept },
+                Ok(false) => {
+                    v.classes.push(class.name.clone());
+                    classes.push(class);
+                    reach.into_iter().for_each(|reach| decided.take(reach));
+                }
+                Err(pc) => {
+                    let site = given.site(pc);
+                    let why = format!(
+                        "line {}: `{}` tells more CTAs apart than are followed ({})",
+                        site.line,
+                        site.text,
+                        cells::MOST
+                    );
+                    every_cta(given, rules, options, v)?;
+                    decided.take(Reach::Only(None, why));
+                    break;
+                }
+            }
+        }
     }
     if let Some(why) = limits::registers(given) {
         return Err(Outcome::GaveUp { why });
     }
-    let trips = match &bounded {
+    let trips = match &decided.bounded {
         Some((trips, _)) => *trips,
         None => at.steps.map(|_| (0, None)),
     };
-    let unlike = classes.alike.then(|| unlike(classes, &paths)).flatten();
-    let why = bounded.map(|(_, why)| why).or(limits::run_time(given)).or_else(|| classes.why.clone()).or(unlike);
+    let why = decided.bounded.map(|(_, why)| why).or(limits::run_time(given));
     Ok(why.map_or(Reach::All, |why| Reach::Only(trips, why)))
 }
 
-/// Two CTAs that were to behave alike and do not: then there may be others between them.
-fn unlike(classes: &classes::Classes, paths: &[Vec<u64>]) -> Option<String> {
-    let all = classes.list.iter().zip(paths);
-    for (i, (class, path)) in all.clone().enumerate() {
-        if all.clone().skip(i + 1).any(|(other, p)| other.name == class.name && p != path) {
-            return Some(format!("CTAs of the {} behave differently, and not all were looked at", class.name));
+/// Trip counts whose runs show where CTAs behave differently, for a search that follows no forms.
+const SHORT: [i64; 4] = [3, 6, 9, 12];
+
+/// The classes that short runs tell apart.
+pub(crate) fn short_runs(given: &Program, at: Varied<'_>, rules: Rules, options: Options) -> Vec<Class> {
+    if given.hands_out() {
+        return vec![cells::handed(given).0];
+    }
+    let progs: Vec<Program> = at.steps.iter().flat_map(|at| SHORT.iter().filter_map(|n| at(*n))).collect();
+    let (mut cells, mut classes) = (Cells::of(given), Vec::new());
+    while let Some(class) = cells.next() {
+        let place = class.place.clone();
+        let run = Run { given, rules, cluster: class.id, place, options, landing: Landing::Late };
+        progs.iter().chain([given]).for_each(|prog| drop(run.once(prog)));
+        if !matches!(cells.split(&class), Ok(true)) {
+            classes.push(class);
         }
     }
-    None
+    classes
+}
+
+/// Decides one class.
+fn one(run: &Run<'_>, at: Varied<'_>, class: &Class, v: &mut Verdict) -> Result<Reach, Stop> {
+    if let Some(steps) = at.steps {
+        return every_trip(run, (steps, at.turns), &class.name, v);
+    }
+    run.check(v, run.given, Place::default(), &class.name)?;
+    let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
+    let counted = |l: &warpline_sim::ir::Loop| l.bound.as_ref().and_then(|b| b.constant()).is_none();
+    let why = run.given.loops.iter().any(counted).then_some(why).or_else(|| limits::handed(run.given));
+    Ok(why.map_or(Reach::All, |why| Reach::Only(None, why)))
+}
+
+/// Runs every CTA of the grid with the values that were given.
+fn every_cta(given: &Program, rules: Rules, options: Options, v: &mut Verdict) -> Result<(), Outcome> {
+    for cluster in 0..given.grid.len() {
+        let run = Run { given, rules, cluster, place: None, options, landing: Landing::Late };
+        let seen = run.once(given);
+        take(v, given, &seen, Place::default(), &format!("cluster {cluster}"))?;
+    }
+    Ok(())
 }
 
 /// Takes over what one run showed; an error ends the verification with that outcome.

@@ -1,52 +1,72 @@
-//! All trip counts of one CTA class: short runs one by one, a proof that they carry on, and the runs it asks for.
+//! All trip counts of one CTA class: base cases that are run one by one, and an induction for each region of trip counts.
+
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use warpline_sim::ir::{Loop, Program};
-use warpline_sim::protocol::Rules;
+use warpline_sim::protocol::{Placement, Rules};
 
 use crate::canon::{self, Job, Landing, Seen};
+use crate::carry::{Failure, Region};
+use crate::decide::Stop;
 use crate::trips::HANDED;
 use crate::watch::grown;
-use crate::{
-    AtTrips, AtTurns, Options, Outcome, Place, Reach, Verdict, carry, classes, family, limits, lines, nested, row, take,
-};
+use crate::{AtTrips, AtTurns, Options, Place, Reach, Verdict, carry, family, limits, lines, nested, row, take};
 
 /// What is run, how, and for which CTA.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Run<'a> {
     pub(crate) given: &'a Program,
     pub(crate) rules: Rules,
     pub(crate) cluster: i64,
-    /// It stands for all while each CTA makes as many turns.
-    pub(crate) shared: bool,
+    /// The cell of CTAs that base cases stand for.
+    pub(crate) place: Option<Arc<Placement>>,
     pub(crate) options: Options,
     /// When flights land in its runs.
     pub(crate) landing: Landing,
 }
 
 impl Run<'_> {
+    /// A run of the representative alone, to be compared with another.
     pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p> {
         let Run { rules, cluster, landing, .. } = *self;
-        Job { prog, rules, cluster, max_steps: self.options.max_steps, landing }
+        Job { prog, rules, cluster, place: None, max_steps: self.options.max_steps, landing }
+    }
+
+    /// A base case, for the whole cell.
+    pub(crate) fn base<'p>(&'p self, prog: &'p Program) -> Job<'p> {
+        Job { place: self.place.as_ref(), ..self.job(prog) }
     }
 
     /// The same with turns begun together.
     pub(crate) fn turning(&self) -> Self {
-        Run { landing: Landing::Turns, ..*self }
+        Run { landing: Landing::Turns, ..self.clone() }
     }
 
     /// The same with little in flight.
     pub(crate) fn early(&self) -> Self {
-        Run { landing: Landing::Early, ..*self }
+        Run { landing: Landing::Early, ..self.clone() }
     }
 
     /// The same with nothing in flight.
     pub(crate) fn at_once(&self) -> Self {
-        Run { landing: Landing::AtOnce, ..*self }
+        Run { landing: Landing::AtOnce, ..self.clone() }
     }
 
     pub(crate) fn once(&self, prog: &Program) -> Seen {
-        canon::run(self.job(prog))
+        canon::run(self.base(prog))
+    }
+
+    /// Runs a base case and takes over what it shows.
+    pub(crate) fn check(&self, v: &mut Verdict, prog: &Program, place: Place, class: &str) -> Result<(), Stop> {
+        let seen = self.once(prog);
+        self.taken(v, prog, &seen, place, class)
+    }
+
+    /// Takes over what a base case showed, or says that it is not one for the whole cell.
+    fn taken(&self, v: &mut Verdict, prog: &Program, seen: &Seen, place: Place, class: &str) -> Result<(), Stop> {
+        take(v, prog, seen, place, class)?;
+        if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
     }
 }
 
@@ -54,121 +74,197 @@ impl Run<'_> {
 const SHORT: i64 = 12;
 /// Trip counts tried where there is no proof for all.
 const TRIED: i64 = 40;
+/// Regions that are decided, at most.
+const REGIONS: usize = 24;
+/// Trip counts of a region that are all run.
+const SMALL: i64 = 24;
+/// The largest trip count at which a region may begin.
+const FARTHEST: i64 = 20_000;
 
-/// Decides one class; also a number for the path of each short run.
+/// Decides one class.
 pub(crate) fn every_trip(
     run: &Run<'_>,
     (at, turned): (AtTrips<'_>, Option<AtTurns<'_>>),
     class: &str,
     v: &mut Verdict,
-) -> Result<(Reach, Vec<u64>), Outcome> {
+) -> Result<Reach, Stop> {
     let upto = run.options.max_trips.min(SHORT);
-    let mut paths = Vec::new();
-    let mut each = |v: &mut Verdict, from: i64, to: i64| {
-        for n in from..=to {
-            if let Some(prog) = at(n) {
-                let seen = run.once(&prog);
-                if n <= upto {
-                    paths.push(seen.path);
-                }
-                let handed = turned.filter(|_| prog.hands_out());
-                // The grid says how many turns these are; a fault is shown at the fewest.
-                let turns = handed.map(|_| prog.grid.len() - run.cluster);
-                let place = Place { trips: Some(n), turns };
-                let taken = take(v, &prog, &seen, place, class);
-                if let (Some(turned), Some(all), true) = (handed, turns, taken.is_err()) {
-                    for (t, prog) in (1..all).filter_map(|t| Some((t, turned(n, t)?))) {
-                        take(v, &prog, &run.once(&prog), Place { turns: Some(t), ..place }, class)?;
-                    }
-                }
-                taken?;
-            }
-        }
-        Ok(())
-    };
-    each(v, 0, upto)?;
+    base_cases(run, (at, turned), class, v, 0..=upto)?;
     let around = around(run, at);
     let turned = match (turned, &around) {
         (Some(turned), Some(_)) => Some(every_turn(run, turned, class, v)?),
         _ => None,
     };
-    let reach = match turned {
-        Some(Ok((more, turned))) => {
-            // With the values given CTAs may make more turns or fewer; of these runs all make as many.
-            paths = turned;
-            match more.or_else(|| limits::run_time(run.given)) {
+    match turned {
+        Some(Ok(more)) => {
+            given(run, v, class, None)?;
+            Ok(match more.or_else(|| limits::run_time(run.given)) {
                 None => Reach::All,
                 Some(why) => Reach::Only(Some((0, None)), why),
+            })
+        }
+        turned => {
+            let left = regions(run, at, class, v, upto)?;
+            given(run, v, class, left.as_ref())?;
+            let more = turned.and_then(Result::err).map_or(String::new(), |why| format!(" ({why})"));
+            Ok(match left {
+                Some((last, why)) => Reach::Only(Some((0, Some(last))), why),
+                None => match around.or_else(|| limits::handed(run.given)).or_else(|| limits::run_time(run.given)) {
+                    None => Reach::All,
+                    Some(why) => Reach::Only(Some((0, None)), why + &more),
+                },
+            })
+        }
+    }
+}
+
+/// Decides all steps and turns at once for all CTAs of a kernel whose jobs are shared out evenly; an error without an outcome
+/// where that is not enough.
+pub(crate) fn evenly(
+    run: &Run<'_>,
+    (at, turned): (AtTrips<'_>, AtTurns<'_>),
+    class: &str,
+    v: &mut Verdict,
+) -> Result<(), Stop> {
+    if around(run, at).is_none() || limits::run_time(run.given).is_some() {
+        return Err(Stop::Split);
+    }
+    // With the values given some CTAs may make a turn more than others: a fault of one of these runs is one of that CTA.
+    let alone = Run { place: None, ..run.clone() };
+    base_cases(&alone, (at, Some(turned)), class, v, 0..=run.options.max_trips.min(SHORT))?;
+    match every_turn(run, turned, class, v)? {
+        Ok(None) => Ok(()),
+        _ => Err(Stop::Split),
+    }
+}
+
+/// Runs trip counts one by one.
+fn base_cases(
+    run: &Run<'_>,
+    (at, turned): (AtTrips<'_>, Option<AtTurns<'_>>),
+    class: &str,
+    v: &mut Verdict,
+    all: std::ops::RangeInclusive<i64>,
+) -> Result<(), Stop> {
+    for n in all {
+        let Some(prog) = at(n) else { continue };
+        let handed = turned.filter(|_| prog.hands_out());
+        // The grid says how many turns these are; a fault is shown at the fewest.
+        let turns = handed.map(|_| prog.grid.len() - run.cluster);
+        let place = Place { trips: Some(n), turns };
+        let taken = run.check(v, &prog, place, class);
+        if let (Some(turned), Some(all), Err(Stop::Outcome(_))) = (handed, turns, &taken) {
+            for (t, prog) in (1..all).filter_map(|t| Some((t, turned(n, t)?))) {
+                run.check(v, &prog, Place { turns: Some(t), ..place }, class)?;
             }
         }
-        turned => match in_some_order(run, at) {
+        taken?;
+    }
+    Ok(())
+}
+
+/// Decides the regions of trip counts, from the smallest on. What is left, if anything: the last trip count that is
+/// decided, and why no more.
+///
+/// A region without an end is decided by induction, or ends where a comparison comes out otherwise: then a new one begins.
+fn regions(
+    run: &Run<'_>,
+    at: AtTrips<'_>,
+    class: &str,
+    v: &mut Verdict,
+    done: i64,
+) -> Result<Option<(i64, String)>, Stop> {
+    let mut open = vec![Region { lo: 0, hi: None }];
+    let mut made = 1;
+    // Trip counts up to this one were run.
+    let mut done = done;
+    let mut cases = |v: &mut Verdict, lo: i64, hi: i64| {
+        let from = if lo <= done { done + 1 } else { lo };
+        base_cases(run, (at, None), class, v, from..=hi)?;
+        done = done.max(hi);
+        Ok::<(), Stop>(())
+    };
+    while let Some(region) = open.pop() {
+        let Region { lo, hi } = region;
+        if let Some(hi) = hi.filter(|hi| hi - lo < SMALL) {
+            cases(v, lo, hi)?;
+            continue;
+        }
+        match in_some_order(run, at, region) {
             Ok(proof) => {
                 v.period = v.period.max(Some(proof.period));
-                each(v, upto + 1, proof.needs() - 1)?;
-                match around.or_else(|| limits::handed(run.given)).or_else(|| limits::run_time(run.given)) {
-                    None => Reach::All,
-                    Some(why) => {
-                        let more = turned.and_then(Result::err).map_or(String::new(), |why| format!(" ({why})"));
-                        Reach::Only(Some((0, None)), why + &more)
-                    }
-                }
+                let last = proof.needs() - 1;
+                cases(v, lo, hi.map_or(last, |hi| hi.min(last)))?;
             }
-            Err(why) => {
-                // A slip in one step of many shows in no run so far.
+            Err(Failure { crossings, .. })
+                if made < REGIONS
+                    && crossings.iter().any(|n| *n > lo && hi.is_none_or(|hi| *n <= hi) && *n < FARTHEST) =>
+            {
+                let fits = |n: &&i64| **n > lo && hi.is_none_or(|hi| **n <= hi);
+                let cut = crossings.iter().find(fits).copied().unwrap_or(lo + 1);
+                made += 1;
+                open.push(Region { lo: cut, hi });
+                open.push(Region { lo, hi: Some(cut - 1) });
+            }
+            Err(Failure { why, .. }) => {
+                // A fault in one step of many shows in no run so far.
                 let long = carry::recurs(run, at).map_or(0, |recurs| 2 * recurs);
-                let need = run.options.max_trips.min(TRIED.max(long));
-                each(v, upto + 1, need)?;
-                // The size that was asked about, too.
-                let seen = run.once(run.given);
-                take(v, run.given, &seen, Place::default(), class)?;
-                Reach::Only(Some((0, Some(upto.max(need)))), why)
+                let need = run.options.max_trips.min(TRIED.max(long)).max(lo + SMALL);
+                let need = hi.map_or(need, |hi| hi.min(need));
+                cases(v, lo, need)?;
+                return Ok(Some((need.max(SHORT), why)));
             }
-        },
-    };
-    Ok((reach, paths))
+        }
+    }
+    Ok(None)
+}
+
+/// Runs the values that were given, unless they are among those that an induction decides or that were run.
+fn given(run: &Run<'_>, v: &mut Verdict, class: &str, left: Option<&(i64, String)>) -> Result<(), Stop> {
+    if left.is_some() || !run.given.loose { run.check(v, run.given, Place::default(), class) } else { Ok(()) }
 }
 
 /// The period and where it starts, in one of the orders that a run can be made in; or why there is none in the first.
-fn in_some_order(run: &Run<'_>, at: AtTrips<'_>) -> Result<carry::Proof, String> {
-    let other = || carry::find(&run.early(), at).or_else(|_| carry::find(&run.at_once(), at));
-    carry::find(run, at).or_else(|why| other().map_err(|_| why))
+fn in_some_order(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<carry::Proof, Failure> {
+    let other = || carry::find(&run.early(), at, region).or_else(|_| carry::find(&run.at_once(), at, region));
+    carry::find(run, at, region).or_else(|why| other().map_err(|_| why))
 }
 
-/// What is still left out of all steps and turns, and a number for the path of each run.
-type Turned = (Option<String>, Vec<u64>);
-
-/// Decides all steps and turns of a class, or says why it cannot.
-fn every_turn(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<Result<Turned, String>, Outcome> {
+/// Decides all steps and turns of a class; what is still left out of them, or why it cannot.
+fn every_turn(
+    run: &Run<'_>,
+    at: AtTurns<'_>,
+    class: &str,
+    v: &mut Verdict,
+) -> Result<Result<Option<String>, String>, Stop> {
     let found = match nested::find(&run.turning(), at) {
         Ok(found) => found,
         Err(why) => {
-            slips(run, at, class, v)?;
+            later_turns(run, at, class, v)?;
             return Ok(Err(why));
         }
     };
     let line = |(n, turns): (usize, &i64)| {
         let n = n as i64;
         let progs: Vec<(i64, Program)> = (0..*turns).filter_map(|t| Some((t, at(n, t)?))).collect();
-        let seen = family::runs(&progs.iter().map(|(_, prog)| run.job(prog)).collect::<Vec<_>>());
+        let seen = family::runs(&progs.iter().map(|(_, prog)| run.base(prog)).collect::<Vec<_>>());
         progs.into_iter().zip(seen).map(|((t, prog), seen)| (n, t, prog, seen)).collect::<Vec<_>>()
     };
     let runs: Vec<_> = found.turns.par_iter().enumerate().flat_map_iter(line).collect();
-    if run.shared && !runs.par_iter().all(|(.., prog, _)| classes::evenly(prog)) {
-        return Ok(Err("CTAs that share jobs evenly are told apart at some numbers of steps or turns".into()));
-    }
     for (n, t, prog, seen) in &runs {
         take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t) }, class)?;
+    }
+    if run.place.as_ref().is_some_and(|place| place.obstacle().is_some()) {
+        return Err(Stop::Split);
     }
     v.period = v.period.max(Some(found.steps.period));
     v.turns = v.turns.max(found.period);
     let apart = at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1)).and_then(|(a, b)| row::alike(&a, &b).err());
-    let apart = apart.map(|line| format!("line {line} tells CTAs apart otherwise than by the turns that each makes"));
-    let few = runs.iter().filter(|(n, t, ..)| *n <= SHORT && *t <= FEW).map(|(.., seen)| seen.path).collect();
-    Ok(Ok((apart, few)))
+    Ok(Ok(apart.map(|line| format!("line {line} tells CTAs apart otherwise than by the turns that each makes"))))
 }
 
-/// Where turns do not carry on: runs of as many as it takes until all is back. A slip in one turn of many shows in no other.
-fn slips(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<(), Outcome> {
+/// Where turns do not carry on: runs of as many as it takes until all is back. A fault in one turn of many shows in no other.
+fn later_turns(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<(), Stop> {
     for n in 0..=SHORT {
         let line = |t| at(n, t);
         let Some(turns) = lines::recurs(&run.turning(), &line).map(|recurs| 2 * recurs) else { continue };
@@ -178,15 +274,12 @@ fn slips(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result
         for (t, prog) in (0..=turns).filter_map(|t| Some((t, at(n, t)?))) {
             let seen = run.once(&prog);
             if seen.fails() {
-                take(v, &prog, &seen, Place { trips: Some(n), turns: Some(t) }, class)?;
+                run.taken(v, &prog, &seen, Place { trips: Some(n), turns: Some(t) }, class)?;
             }
         }
     }
     Ok(())
 }
-
-/// Turns of the runs whose paths are compared between CTAs.
-const FEW: i64 = 4;
 
 /// Steps and turns of the kernel whose text is looked at for where CTAs of a row differ.
 const UNEVEN: (i64, i64) = (6, 2);

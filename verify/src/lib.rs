@@ -33,7 +33,7 @@
 mod alike;
 mod canon;
 mod carry;
-mod classes;
+mod cells;
 mod decide;
 mod edit;
 mod every;
@@ -52,7 +52,6 @@ mod redundancy;
 mod refine;
 mod row;
 mod search;
-mod share;
 mod starve;
 mod stretch;
 mod suggest;
@@ -67,7 +66,6 @@ use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, Waiting};
 
 use decide::{Place, Reach, decide, late, take};
-use every::Run;
 
 pub use edit::{Change, Edit, Refused, edits, synchronises};
 pub use every::{one_step_more, trip_count};
@@ -238,9 +236,6 @@ impl std::fmt::Debug for Varied<'_> {
     }
 }
 
-/// Trip counts whose kernel shows where CTAs behave differently.
-const PROBED: [i64; 4] = [3, 6, 9, 12];
-
 /// Decides a kernel for all that its symbols allow to be varied; a bound program is decided as it is.
 pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
     let trips = Trips::find(program);
@@ -258,17 +253,11 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
 
 /// Decides a kernel for all that is varied.
 fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options) -> Verdict {
-    let turned = at.turns.and_then(|turns| PROBED.iter().find_map(|n| turns(*n, 2)));
-    let short = turned.or_else(|| at.steps.and_then(|at| PROBED.iter().find_map(|n| at(*n))));
-    let probe = short.as_ref().unwrap_or(given);
-    let path =
-        |cluster| Run { given, rules, cluster, shared: false, options, landing: canon::Landing::Late }.once(probe).path;
-    let classes = classes::classes(probe, &path);
     let mut v = Verdict {
         outcome: Outcome::Proved,
         violation: None,
         notes: Vec::new(),
-        classes: classes.list.iter().map(|c| c.name.clone()).collect(),
+        classes: Vec::new(),
         steps: 0,
         period: None,
         turns: None,
@@ -276,25 +265,20 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
         searched: None,
         open: false,
     };
-    v.classes.dedup();
+    let mut classes = Vec::new();
     if options.engine == Engine::Search {
+        classes = decide::short_runs(given, at, rules, options);
+        v.classes = classes.iter().map(|c| c.name.clone()).collect();
+        v.classes.dedup();
         v.outcome = orders::decide(given, at.steps, rules, options.max_states, &classes, &mut v);
         return v;
     }
-    // Where jobs are shared out evenly, one CTA may stand for all; where that is not enough, all classes are looked at.
-    let shared = classes::shared(probe).filter(|_| at.turns.is_some() && classes.list.len() > 1);
-    let shared = shared.and_then(|shared| {
-        let mut v = Verdict { classes: shared.list.iter().map(|c| c.name.clone()).collect(), ..v.clone() };
-        let decided = decide(given, at, rules, options, &shared, &mut v);
-        matches!(decided, Ok(Reach::All)).then_some(v)
-    });
-    if let Some(proved) = shared {
-        return proved;
-    }
-    v.outcome = match decide(given, at, rules, options, &classes, &mut v) {
+    let decided = decide(given, at, rules, options, &mut classes, &mut v);
+    v.classes.dedup();
+    v.outcome = match decided {
         Ok(Reach::All) => Outcome::Proved,
         Ok(Reach::Only(trips, why)) => Outcome::Bounded { trips, why },
-        Err(Outcome::GaveUp { why }) => match late(given, at.steps, rules, options, &classes.list) {
+        Err(Outcome::GaveUp { why }) => match late(given, at.steps, rules, options, &classes) {
             Some(x) => {
                 v.violation = Some(x);
                 Outcome::Violated

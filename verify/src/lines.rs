@@ -109,8 +109,9 @@ impl<'p, 'a> Line<'p, 'a> {
 
     /// The first of these periods by which kernels below a number carry on from here.
     fn from(&mut self, start: usize, periods: &[i64], max: i64) -> Option<Proof> {
-        let carries =
-            |(first, period)| self.carries(first as usize, period as usize).then_some(()).ok_or_else(String::new);
+        let carries = |(first, period)| {
+            self.carries(first as usize, period as usize).then_some(()).ok_or_else(carry::Failure::default)
+        };
         carry::from(start as i64, periods, max, carries).ok()
     }
 

@@ -147,7 +147,7 @@ impl Log {
                 lists.push(judged);
             }
             let lists: Vec<&[Judged]> = lists.iter().map(Vec::as_slice).collect();
-            !note.together || lists.len() == by.len() && alike::decided(&lists)
+            !note.together || lists.len() == by.len() && alike::decided(&lists, &mut alike::Ask::default())
         };
         match self.notes.iter().find(|note| !alike(note)) {
             Some(note) => Upto { mark: note.marks - 1, at: note.steps[0].to.as_ref().map(|(pc, _)| *pc) },

@@ -8,7 +8,8 @@ use warpline_sim::ir::{Binary, Expr, Loop, Program, VarId};
 use warpline_sim::protocol::AgentId;
 
 use crate::canon::Walk;
-use crate::pair::{gcd, lcm};
+use crate::pair::lcm;
+use warpline_sim::ir::gcd;
 use warpline_sim::ir::{Use, each};
 
 /// Where each agent is, with which variables.
@@ -34,7 +35,7 @@ pub(crate) fn recurs(prog: &Program, places: &[Places], most: i64) -> Option<i64
             each(prog, i, &mut |what, e| {
                 // Those of a matrix are carried on otherwise (`refine`).
                 if !matches!(what, Use::Tile(..)) {
-                    e.visit(&mut |e| all = lcm(all, back(e, &gain).unwrap_or(1)).min(most + 1));
+                    e.visit(&mut |e| all = lcm(all, back(prog, e, &gain).unwrap_or(1)).min(most + 1));
                 }
             });
         }
@@ -46,16 +47,16 @@ pub(crate) fn recurs(prog: &Program, places: &[Places], most: i64) -> Option<i64
 }
 
 /// After how many steps a quotient or remainder is back.
-fn back(e: &Expr, gain: &impl Fn(VarId) -> Option<i64>) -> Option<i64> {
+fn back(prog: &Program, e: &Expr, gain: &impl Fn(VarId) -> Option<i64>) -> Option<i64> {
     let Expr::Binary(Binary::Div | Binary::Rem | Binary::CeilDiv, p) = e else { return None };
-    let (by, whole) = moves(&p.0, gain)?;
-    let whole = whole.checked_mul(p.1.constant()?).filter(|whole| *whole > 0)?;
+    let (by, whole) = moves(prog, &p.0, gain)?;
+    let whole = whole.checked_mul(prog.launch_value(&p.1)?).filter(|whole| *whole > 0)?;
     Some(whole / gcd(whole, by.checked_abs()?))
 }
 
 /// By how much an expression moves in a step, in parts of which so many make one.
-fn moves(e: &Expr, gain: &impl Fn(VarId) -> Option<i64>) -> Option<(i64, i64)> {
+fn moves(prog: &Program, e: &Expr, gain: &impl Fn(VarId) -> Option<i64>) -> Option<(i64, i64)> {
     let Expr::Binary(Binary::Div, p) = e else { return Some((e.gain(gain)?, 1)) };
-    let (by, parts) = moves(&p.0, gain)?;
-    Some((by, parts.checked_mul(p.1.constant()?)?))
+    let (by, parts) = moves(prog, &p.0, gain)?;
+    Some((by, parts.checked_mul(prog.launch_value(&p.1)?)?))
 }

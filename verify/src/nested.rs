@@ -140,7 +140,9 @@ fn column(run: &Run<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: Proof)
     parted.into_iter().collect::<Result<(), _>>()?;
     let mut alone = pairs.filter(|t| follow[*t].is_none()).map(|t| t as i64);
     alone.try_for_each(|t| match [at(n - period, t), at(n, t)] {
-        [Some(a), Some(b)] => either([a, b], |[a, b]| pair::alike(run.job(a), run.job(b))),
+        [Some(a), Some(b)] => {
+            either([a, b], |[a, b]| pair::alike(run.job(a), run.job(b), None).map_err(|(why, _)| why))
+        }
         [_, None] => Ok(()),
         [None, _] => Err("the kernel refuses some numbers of steps".to_string()),
     })

@@ -4,7 +4,7 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, Rules, World};
 use warpline_sim::report::Waiting;
 
-use crate::classes::Classes;
+use crate::cells::Class;
 use crate::search::{Found, Move, Searched, Settings, search, search_every};
 use crate::starve::{Run, Wrong};
 use crate::{AtTrips, Outcome, Verdict, Violation, limits};
@@ -22,14 +22,14 @@ pub(crate) fn decide(
     at: Option<AtTrips<'_>>,
     rules: Rules,
     states: usize,
-    classes: &Classes,
+    classes: &[Class],
     v: &mut Verdict,
 ) -> Outcome {
     let settings = Settings::of(states);
     let mut trips = at.map(|_| (0, None));
     let mut why = UNSEEN.to_string();
     v.searched = Some(0);
-    for class in &classes.list {
+    for class in classes {
         let every = at.map(|at| search_every(at, rules, class.id, settings));
         let searched = match every {
             Some(Searched { found: Found::Unfit(reason), .. }) => {
@@ -74,9 +74,6 @@ pub(crate) fn decide(
     }
     if let Some(reason) = limits::registers(given) {
         return Outcome::GaveUp { why: reason };
-    }
-    if let Some(reason) = &classes.why {
-        why = format!("{reason}; and {UNSEEN}");
     }
     if given.hands_out() {
         why = format!("no tile is handed out in a search; and {why}");

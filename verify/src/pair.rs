@@ -18,7 +18,9 @@
 //! the world itself compares are its clocks, and in both runs at a, and at b, it is in one state but for how far these have
 //! moved. So every run that is longer by a multiple of the difference ends as these two did, with the same findings.
 
-use crate::alike;
+use crate::alike::{self, Ask};
+use warpline_sim::ir::gcd;
+
 use crate::canon::{Job, Made, Walk};
 use crate::moduli::{self, Places};
 use crate::stretch::Reached;
@@ -109,11 +111,12 @@ pub(crate) fn lcm(a: i64, b: i64) -> i64 {
     a / gcd(a, b) * b
 }
 
-pub(crate) fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// Holds two runs beside each other, or says where they are not one kernel.
-pub(crate) fn alike(short: Job<'_>, long: Job<'_>) -> Result<(), String> {
-    Reached::start(vec![Walk::new(short), Walk::new(long)]).over()
+/// Holds two runs beside each other for so many periods, or says where they are not one kernel and what was learnt.
+pub(crate) fn alike(short: Job<'_>, long: Job<'_>, periods: Option<i64>) -> Result<(), (String, Ask)> {
+    let start = Reached::start(vec![Walk::new(short), Walk::new(long)]);
+    let ask = start.ask.clone();
+    if let Ok(mut ask) = ask.lock() {
+        ask.periods = periods;
+    }
+    start.over().map_err(|why| (why, ask.lock().map(|ask| ask.clone()).unwrap_or_default()))
 }

@@ -5,12 +5,13 @@
 //! time, and where the short runs have no period the long ones make it, both of them together.
 
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, Judged, Snapshot, judged_at_launch};
 use warpline_sim::report::FindingKind;
 
-use crate::alike;
+use crate::alike::{self, Ask};
 use crate::canon::{Made, Walk};
 use crate::log::Log;
 use crate::watch::grown;
@@ -34,6 +35,8 @@ pub(crate) struct Reached<'p> {
     /// The loops that the long runs go through more often, by each agent.
     watches: Vec<Watch>,
     pub(crate) came: Came,
+    /// What is asked of the runs, and learnt where they do not carry on.
+    pub(crate) ask: Arc<Mutex<Ask>>,
 }
 
 /// A loop, and how many steps of it to go.
@@ -82,19 +85,19 @@ const UNLIKE: usize = 6;
 impl<'p> Reached<'p> {
     pub(crate) fn start(runs: Vec<Walk<'p>>) -> Reached<'p> {
         let watches = watches(&runs);
-        Reached { runs, watches, came: Came::Until }
+        Reached { runs, watches, came: Came::Until, ask: Arc::default() }
     }
 
     /// The same loops, watched in other runs that have come as far.
     pub(crate) fn with(&self, runs: Vec<Walk<'p>>) -> Reached<'p> {
         let watches = self.watches.iter().map(|w| w.on(&runs[0])).collect();
-        Reached { runs, watches, came: Came::Until }
+        Reached { runs, watches, came: Came::Until, ask: self.ask.clone() }
     }
 
     /// Goes on to the ends of all.
     pub(crate) fn over(self) -> Result<(), String> {
         let programs: Vec<&Program> = self.runs.iter().map(|run| run.world.program()).collect();
-        launches(&programs)?;
+        launches(&programs, &self.ask)?;
         match Rc::new(self).go_on(None, None)?.came {
             Came::Over => Ok(()),
             Came::Until => Err("the runs parted".into()),
@@ -129,7 +132,7 @@ impl<'p> Reached<'p> {
     /// Steps all until they part, end, or are as far as asked.
     fn together(self: &Rc<Self>, mut until: Option<Until>, mut log: Option<&mut Log>) -> Stretch<'p> {
         let from = until.clone();
-        let Reached { mut runs, mut watches, .. } = Reached::clone(self);
+        let Reached { mut runs, mut watches, ask, .. } = Reached::clone(self);
         let mut marks = vec![Vec::new(); watches.len()];
         let mut kept = Vec::new();
         runs.iter_mut().for_each(|w| w.judge(true));
@@ -137,10 +140,11 @@ impl<'p> Reached<'p> {
         let mut at = 0;
         let end = loop {
             if until.as_ref().is_some_and(|u| u.left == 0) {
-                break End::Reached(Reached { runs, watches, came: Came::Until }, until);
+                break End::Reached(Reached { runs, watches, came: Came::Until, ask }, until);
             }
             if at % KEPT == 0 && at > 0 {
-                let reached = Reached { runs: runs.clone(), watches: watches.clone(), came: Came::Until };
+                let (runs, watches, ask) = (runs.clone(), watches.clone(), ask.clone());
+                let reached = Reached { runs, watches, came: Came::Until, ask };
                 kept.push((at, Rc::new(reached), until.clone()));
             }
             made.clear();
@@ -148,14 +152,14 @@ impl<'p> Reached<'p> {
                 Some(log) => made.extend(runs.iter_mut().enumerate().map(|(i, run)| log.next(run, i))),
                 None => made.extend(runs.iter_mut().map(Walk::next)),
             }
-            let apart = differ(&runs, &made);
+            let apart = differ(&runs, &made, &ask);
             if let Some(log) = &mut log {
                 if apart.is_none() { log.keep(true) } else { log.leave() }
             }
             match apart {
                 None => {}
                 Some((Apart::Pairs, why)) => {
-                    break End::Reached(Reached { runs, watches, came: Came::Parted(why) }, until);
+                    break End::Reached(Reached { runs, watches, came: Came::Parted(why), ask }, until);
                 }
                 Some((Apart::Runs, why)) => break End::Parted(why),
             }
@@ -163,7 +167,7 @@ impl<'p> Reached<'p> {
             if let Made::Over(_) = made[0] {
                 break match runs.iter().find_map(fault) {
                     Some(why) => End::Parted(why),
-                    None => End::Reached(Reached { runs, watches, came: Came::Over }, until),
+                    None => End::Reached(Reached { runs, watches, came: Came::Over, ask }, until),
                 };
             }
             let first = &runs[0];
@@ -196,11 +200,23 @@ fn watches(runs: &[Walk<'_>]) -> Vec<Watch> {
 }
 
 /// Whether values that are known at launch decide alike in kernels of one text: two, or two pairs of them.
-pub(crate) fn launches(programs: &[&Program]) -> Result<(), String> {
+pub(crate) fn launches(programs: &[&Program], ask: &Mutex<Ask>) -> Result<(), String> {
+    let first = programs[0];
+    if !first.hands_out() && programs.iter().any(|prog| prog.grid != first.grid) {
+        return Err("the grid grows as well".into());
+    }
     let lists: Vec<Vec<Judged>> =
         programs.iter().map(|prog| judged_at_launch(prog, prog.forms.extents.iter().flatten().flatten())).collect();
     let lists: Vec<&[Judged]> = lists.iter().map(Vec::as_slice).collect();
-    if alike::decided(&lists) { Ok(()) } else { Err("values computed at launch do not grow evenly".into()) }
+    if alike::decided(&lists, &mut locked(ask)) {
+        Ok(())
+    } else {
+        Err("values computed at launch do not grow evenly".into())
+    }
+}
+
+fn locked(ask: &Mutex<Ask>) -> MutexGuard<'_, Ask> {
+    ask.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Who goes on otherwise.
@@ -212,7 +228,7 @@ enum Apart {
 }
 
 /// Why the last steps of the runs are not one.
-fn differ(runs: &[Walk<'_>], made: &[Made]) -> Option<(Apart, String)> {
+fn differ(runs: &[Walk<'_>], made: &[Made], ask: &Mutex<Ask>) -> Option<(Apart, String)> {
     if runs.len() == 1 {
         return None;
     }
@@ -220,7 +236,7 @@ fn differ(runs: &[Walk<'_>], made: &[Made]) -> Option<(Apart, String)> {
     let list = |i: usize| -> &[Judged] { judged[i].as_deref().map_or(&[], Vec::as_slice) };
     let one = |is: &[usize]| {
         let lists: [&[Judged]; alike::RUNS] = std::array::from_fn(|i| list(is.get(i).copied().unwrap_or(0)));
-        is.iter().all(|i| made[*i] == made[is[0]]) && alike::decided(&lists[..is.len()])
+        is.iter().all(|i| made[*i] == made[is[0]]) && alike::decided(&lists[..is.len()], &mut locked(ask))
     };
     let apart = match runs.len() {
         2 if one(&[0, 1]) => return None,
@@ -291,7 +307,7 @@ impl<'p> Stretch<'p> {
     fn insert(&self, (w, period): (usize, usize), at: u64, mut log: Option<&mut Log>) -> Option<Stretch<'p>> {
         let near = self.kept.iter().rev().find(|kept| kept.0 <= at);
         let (from, start, until) = near.map_or((0, &self.start, &self.until), |(at, start, until)| (*at, start, until));
-        let Reached { mut runs, mut watches, .. } = Reached::clone(start);
+        let Reached { mut runs, mut watches, ask, .. } = Reached::clone(start);
         let mut until = until.clone();
         let window = window(runs[0].world.program());
         for _ in from..at {
@@ -336,7 +352,7 @@ impl<'p> Stretch<'p> {
         if !like(&was, &then) || !squares(&here, &then, window) {
             return None;
         }
-        Some(Rc::new(Reached { runs, watches, came: Came::Until }).together(until, log))
+        Some(Rc::new(Reached { runs, watches, came: Came::Until, ask }).together(until, log))
     }
 }
 

@@ -81,7 +81,7 @@ pub fn suggest(
     all.truncate(TRIED);
     let tried = all.len();
     let once = |p: &Program| {
-        let run = Run { given: p, rules, cluster: violation.cluster, shared: false, options, landing: Landing::Late };
+        let run = Run { given: p, rules, cluster: violation.cluster, place: None, options, landing: Landing::Late };
         clean(Walk::new(run.job(p)))
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {

@@ -161,7 +161,7 @@ struct Slope {
 
 impl Slope {
     fn of(num: i64, den: i64) -> Option<Slope> {
-        let by = crate::pair::gcd(num.checked_abs()?, den);
+        let by = warpline_sim::ir::gcd(num.checked_abs()?, den);
         Some(Slope { num: num / by.max(1), den: den / by.max(1) })
     }
 }

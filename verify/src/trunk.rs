@@ -175,7 +175,7 @@ impl<'p> Trunk<'p> {
         'p: 'q,
     {
         for of in all {
-            launches(of)?;
+            launches(of, &self.marks[0].runs.ask)?;
         }
         // Those of the fewest turns.
         let least = self.upto(all).into_iter().min_by_key(|upto| upto.mark).ok_or("none")?;

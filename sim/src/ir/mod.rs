@@ -19,7 +19,7 @@ mod symbols;
 mod uses;
 
 pub use eval::Domain;
-pub use expr::{Binary, Env, Expr, Unary, apply};
+pub use expr::{Binary, Env, Expr, Unary, apply, gcd};
 pub use op::{BarRef, Fence, How, MmaKind, Op, Order, Part, Per, Phase, Place, Queue, Sel, Where};
 pub use symbols::{Forms, ParamId, Symbol};
 pub use uses::{Use, each, each_mut};

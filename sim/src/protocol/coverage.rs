@@ -5,10 +5,12 @@
 //! the end is none: it may be added only where its copies fill in zeros.
 
 use crate::code::Code;
-use crate::ir::{Class, How, Instr, ObjId, Object, Op, Program};
+use crate::ir::{Binary, Class, How, Instr, ObjId, Object, Op, Program};
 
 use super::AgentId;
+use super::eval::Judged;
 use super::memory::{Foot, TileKey};
+use super::place::FormId;
 use super::world::World;
 
 /// What a piece of an accumulator has summed since it was cleared.
@@ -30,6 +32,8 @@ struct Range {
     dim: (ObjId, u8),
     left: (i64, i64),
     right: (i64, i64),
+    /// How these depend on the place of the CTA.
+    forms: [FormId; 2],
     extent: i64,
 }
 
@@ -39,6 +43,8 @@ pub(super) struct Stored {
     pub(super) obj: u16,
     /// Block coordinates, or −1 where the place was given in elements.
     pub(super) block: [i64; 2],
+    /// How its first row and column depend on the place of the CTA.
+    pub(super) forms: [FormId; 2],
     pub(super) rows: (i64, i64),
     pub(super) cols: (i64, i64),
     pub(super) agent: AgentId,
@@ -74,7 +80,8 @@ impl World<'_> {
                 }
                 let extent = if i == 0 { a.rows } else { a.cols };
                 let (left, right) = (along(i, a.block[i], x, xf), along(j, b.block[j], y, yf));
-                let range = Range { dim: (x.obj, i as u8), left, right, extent };
+                let forms = [x.forms[i], y.forms[j]];
+                let range = Range { dim: (x.obj, i as u8), left, right, forms, extent };
                 if left == right {
                     return Some(range);
                 }
@@ -92,6 +99,11 @@ impl World<'_> {
     pub(super) fn accumulate(&mut self, a: AgentId, pc: u32, acc: &Foot, left: &Foot, right: &Foot) {
         let (Some(x), Some(y)) = (self.held(a, left), self.held(a, right)) else { return };
         let Some(r) = self.contraction((&x, left), (&y, right)) else { return };
+        // Which blocks are summed is counted for one CTA: where it depends on its place, each is looked at alone.
+        if let Some(place) = &self.place {
+            place.fixed(pc, r.left.0, r.forms[0]);
+            place.fixed(pc, r.right.0, r.forms[1]);
+        }
         if r.left != r.right {
             let message = format!(
                 "multiplies elements {}..{} of `{}` on the left with {}..{} on the right",
@@ -201,6 +213,17 @@ impl World<'_> {
         let ends = [o.rows, o.cols];
         let reached = &mut self.reached[f.obj as usize];
         (0..2).for_each(|i| reached[i] = reached[i].max(first[i]));
+        if let Some(place) = &self.place {
+            for i in 0..2 {
+                place.sign(pc, f.at[i].saturating_mul(2).saturating_add(1), place.times(f.forms[i], 2));
+                let past = first[i].saturating_sub(ends[i]).saturating_mul(2).saturating_add(1);
+                place.sign(pc, past, place.times(f.forms[i], by[i].saturating_mul(2)));
+            }
+        }
+        for i in 0..2 {
+            self.judge(Judged::Op(Binary::Lt, f.at[i], 0));
+            self.judge(Judged::Op(Binary::Lt, first[i], ends[i]));
+        }
         let Some(i) = (0..2).find(|i| first[*i] >= ends[*i] || f.at[*i] < 0) else { return };
         if !self.met(Code::Outside, pc, None) {
             let message = format!(
@@ -223,7 +246,9 @@ impl World<'_> {
         let rows = clip(f.rows, top, o.rows);
         let cols = clip(f.cols, left, o.cols);
         let block = if elements { [-1, -1] } else { f.at };
-        let new = Stored { obj: f.obj, block, rows, cols, agent: a, pc };
+        let forms = f.forms;
+        let new = Stored { obj: f.obj, block, forms, rows, cols, agent: a, pc };
+        self.stores_apart(pc, &new);
         let meets = |s: &&Stored| {
             s.obj == new.obj && s.rows.0 < rows.1 && rows.0 < s.rows.1 && s.cols.0 < cols.1 && cols.0 < s.cols.1
         };
@@ -246,6 +271,26 @@ impl World<'_> {
             }
         }
         self.stored.push(new);
+    }
+
+    /// Whether another store meets this one is seen in the representative of a cell: it must be so in all its CTAs.
+    fn stores_apart(&self, pc: u32, new: &Stored) {
+        let Some(place) = &self.place else { return };
+        let block = self.prog.objects[new.obj as usize].block;
+        for old in self.stored.iter().filter(|s| s.obj == new.obj && s.forms != new.forms) {
+            let blocks = new.block[0] >= 0 && old.block[0] >= 0;
+            let by = if blocks { block } else { [1, 1] };
+            let away = |(lo, hi): (i64, i64), (first, last): (i64, i64), i: usize| {
+                let form = place.times(place.minus(new.forms[i], old.forms[i]), by[i]);
+                let (least, most) = place.bounds(0, form);
+                lo.saturating_add(least) >= last || hi.saturating_add(most) <= first
+            };
+            let apart = away(new.rows, old.rows, 0) || away(new.cols, old.cols, 1);
+            if !apart && !(blocks && place.different((new.block, new.forms), (old.block, old.forms))) {
+                let i = usize::from(new.forms[0] == old.forms[0]);
+                place.fixed(pc, 0, place.minus(new.forms[i], old.forms[i]));
+            }
+        }
     }
 
     /// Whether what was stored so far is the same by another program, whose matrices may end elsewhere, and what was accessed

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use crate::ir::{Binary, Domain, Env, Expr, ParamId, Program, TapeId, VarId, apply};
 
+use super::place::{FormId, Placement};
 use super::world::{Fault, World};
 use super::{AgentId, AgentInfo};
 
@@ -29,6 +30,13 @@ pub enum Judged {
     Again,
 }
 
+/// A number with how it depends on the place of the CTA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Number {
+    pub(super) v: i64,
+    pub(super) form: FormId,
+}
+
 impl World<'_> {
     /// The value of an expression that says where, whether or how often.
     pub(super) fn eval(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
@@ -37,32 +45,46 @@ impl World<'_> {
         Ok(v)
     }
 
-    /// The value of an expression that may grow with a trip count: a variable, a tile's coordinate, a phase.
+    /// The value of an expression that may grow with a trip count, and is the same for all CTAs of a cell: a phase.
     pub(super) fn number(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
-        let vars = &self.vars[a as usize * self.frame..];
-        self.value(self.info[a as usize], vars, 0, e)
+        let Number { v, form } = self.placed(a, e)?;
+        if let Some(place) = &self.place {
+            place.fixed(self.agents[a as usize].pc, v, form);
+        }
+        Ok(v)
+    }
+
+    /// The value of an expression that may depend on the place of the CTA as well: a variable, a tile's coordinate.
+    pub(super) fn placed(&self, a: AgentId, e: &Expr) -> Result<Number, Fault> {
+        self.numbers(a).of(e)
     }
 
     /// The truth of a condition.
     pub(super) fn holds(&self, a: AgentId, e: &Expr) -> Result<bool, Fault> {
-        Ok(self.truth(self.number(a, e)?))
+        let numbers = self.numbers(a);
+        numbers.truth(&numbers.of(e)?).ok_or(Fault::Arithmetic)
     }
 
-    fn truth(&self, v: i64) -> bool {
-        self.judge(Judged::Op(Binary::Ne, v, 0));
-        v != 0
+    fn numbers(&self, a: AgentId) -> Numbers<'_> {
+        let frame = a as usize * self.frame;
+        let forms = if self.place.is_some() { &self.var_forms[frame..] } else { &[] };
+        Numbers {
+            prog: self.prog,
+            coords: self.coords,
+            who: self.info[a as usize],
+            vars: &self.vars[frame..],
+            forms,
+            pc: self.agents[a as usize].pc,
+            place: self.place.as_deref(),
+            tape_index: Number::default(),
+            judged: self.judged.as_ref(),
+        }
     }
 
     pub(super) fn judge(&self, what: Judged) {
         if let Some(list) = &self.judged {
             list.borrow_mut().push(what);
         }
-    }
-
-    fn value(&self, who: AgentInfo, vars: &[i64], tape_index: i64, e: &Expr) -> Result<i64, Fault> {
-        let judged = self.judged.as_ref();
-        e.eval(&Numbers { prog: self.prog, coords: self.coords, who, vars, tape_index, judged })
-            .ok_or(Fault::Arithmetic)
     }
 }
 
@@ -72,7 +94,17 @@ pub fn judged_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item = &
     let judged = RefCell::default();
     let coords = Coords { id: 0, m: 0, n: 0, z: 0 };
     let who = AgentInfo { cta: 0, warp: 0, lanes: None };
-    let numbers = Numbers { prog, coords, who, vars: &[], tape_index: 0, judged: Some(&judged) };
+    let numbers = Numbers {
+        prog,
+        coords,
+        who,
+        vars: &[],
+        forms: &[],
+        pc: 0,
+        place: None,
+        tape_index: Number::default(),
+        judged: Some(&judged),
+    };
     let definitions = prog.symbols.iter().filter_map(|s| s.definition.as_ref());
     for e in definitions.chain(exprs) {
         // Where it has no value, the kernel refuses its parameters before it runs.
@@ -88,11 +120,18 @@ struct Numbers<'a> {
     coords: Coords,
     who: AgentInfo,
     vars: &'a [i64],
-    tape_index: i64,
+    forms: &'a [FormId],
+    pc: u32,
+    place: Option<&'a Placement>,
+    tape_index: Number,
     judged: Option<&'a RefCell<Vec<Judged>>>,
 }
 
 impl Numbers<'_> {
+    fn of(&self, e: &Expr) -> Result<Number, Fault> {
+        e.eval(self).ok_or(Fault::Arithmetic)
+    }
+
     fn judge(&self, what: Judged) {
         if let Some(list) = self.judged {
             list.borrow_mut().push(what);
@@ -101,23 +140,23 @@ impl Numbers<'_> {
 }
 
 impl Domain for Numbers<'_> {
-    type Value = i64;
+    type Value = Number;
 
-    fn constant(&self, v: i64) -> i64 {
-        v
+    fn constant(&self, v: i64) -> Number {
+        Number { v, form: 0 }
     }
 
-    fn param(&self, p: ParamId) -> Option<i64> {
-        Some(self.prog.symbols[p as usize].value)
+    fn param(&self, p: ParamId) -> Option<Number> {
+        Some(self.constant(self.prog.symbols[p as usize].value))
     }
 
-    fn var(&self, v: VarId) -> Option<i64> {
-        Some(self.vars[v as usize])
+    fn var(&self, v: VarId) -> Option<Number> {
+        Some(Number { v: self.vars[v as usize], form: self.forms.get(v as usize).copied().unwrap_or(0) })
     }
 
-    fn env(&self, env: Env) -> Option<i64> {
+    fn env(&self, env: Env) -> Option<Number> {
         let (c, size, rank) = (&self.coords, self.prog.cluster as i64, self.who.cta as i64);
-        Some(match env {
+        let v = match env {
             Env::Warp => self.who.warp as i64,
             Env::CtaRank => rank,
             Env::CtaM => c.m * size + rank,
@@ -126,32 +165,46 @@ impl Domain for Numbers<'_> {
             Env::CtaId => c.id * size + rank,
             Env::ClusterM => c.m,
             Env::ClusterId => c.id,
-            Env::TapeIndex => self.tape_index,
-        })
+            Env::TapeIndex => return Some(self.tape_index),
+        };
+        Some(Number { v, form: self.place.map_or(0, |place| place.env(env)) })
     }
 
-    fn tape(&self, t: TapeId, at: i64) -> Option<i64> {
+    fn tape(&self, t: TapeId, at: Number) -> Option<Number> {
         self.prog.tapes[t as usize].run.eval(&Numbers { tape_index: at, ..*self })
     }
 
-    fn truth(&self, v: &i64) -> Option<bool> {
-        self.judge(Judged::Op(Binary::Ne, *v, 0));
-        Some(*v != 0)
+    fn truth(&self, x: &Number) -> Option<bool> {
+        self.judge(Judged::Op(Binary::Ne, x.v, 0));
+        if let Some(place) = self.place {
+            place.sign(self.pc, x.v, x.form);
+        }
+        Some(x.v != 0)
     }
 
-    fn negate(&self, v: i64) -> Option<i64> {
-        Some(v.wrapping_neg())
+    fn negate(&self, x: Number) -> Option<Number> {
+        Some(Number { v: x.v.wrapping_neg(), form: self.place.map_or(0, |place| place.times(x.form, -1)) })
     }
 
-    fn binary(&self, op: Binary, p: &(Expr, Expr), x: i64, y: i64) -> Option<i64> {
+    fn binary(&self, op: Binary, p: &(Expr, Expr), x: Number, y: Number) -> Option<Number> {
         match op {
             Binary::Add | Binary::Sub => {}
             Binary::Mul if !p.0.is_fixed() && !p.1.is_fixed() => {
-                self.judge(Judged::Fixed(x));
-                self.judge(Judged::Fixed(y));
+                self.judge(Judged::Fixed(x.v));
+                self.judge(Judged::Fixed(y.v));
             }
-            _ => self.judge(Judged::Op(op, x, y)),
+            _ => self.judge(Judged::Op(op, x.v, y.v)),
         }
-        apply(op, x, y)
+        let v = apply(op, x.v, y.v)?;
+        let form = match self.place {
+            Some(_) if x.form == 0 && y.form == 0 => 0,
+            // A factor that may be another number in a longer run makes no linear form.
+            Some(place) if op == Binary::Mul && p.0.constant().or(p.1.constant()).is_none() => {
+                place.opaque(op, (x.v, x.form), (y.v, y.form))
+            }
+            Some(place) => place.binary(self.pc, op, (x.v, x.form), (y.v, y.form)),
+            None => 0,
+        };
+        Some(Number { v, form })
     }
 }

@@ -155,7 +155,16 @@ impl World<'_> {
             let pieces = if n == 64 { u64::MAX } else { (1 << n) - 1 };
             let (rows, cols) = ((0, o.rows), (0, o.cols));
             for slot in 0..o.slots {
-                let f = Foot { obj: obj as u16, cta: self.info[a as usize].cta, slot, at: [0, 0], rows, cols, pieces };
+                let f = Foot {
+                    obj: obj as u16,
+                    cta: self.info[a as usize].cta,
+                    slot,
+                    at: [0, 0],
+                    forms: [0; 2],
+                    rows,
+                    cols,
+                    pieces,
+                };
                 for p in self.each_piece(a, &f) {
                     self.unfenced[p] = Touched::Not;
                 }

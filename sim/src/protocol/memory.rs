@@ -7,7 +7,9 @@ use crate::code::Code;
 use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Sel, TileRef};
 
 use super::AgentId;
+use super::eval::Number;
 use super::order::Trace;
+use super::place::FormId;
 use super::world::{Fault, World};
 
 /// Which tile a piece holds.
@@ -19,6 +21,8 @@ pub struct TileKey {
     pub at: [i64; 2],
     /// Rows and columns from a position in the slot to the position in the tile: zero where they agree.
     pub shift: [i32; 2],
+    /// How its coordinates depend on the place of the CTA; zero where that is not followed.
+    pub forms: [FormId; 2],
 }
 
 /// What a place covers, evaluated.
@@ -32,6 +36,8 @@ pub struct Foot {
     pub slot: u32,
     /// Block coordinates of a global tile, or element coordinates of its corner.
     pub at: [i64; 2],
+    /// How these coordinates depend on the place of the CTA; zero where that is not followed.
+    pub forms: [FormId; 2],
     /// Rows and columns inside the slot or block: first, and one past the last.
     pub rows: (i64, i64),
     /// See `rows`.
@@ -120,10 +126,11 @@ impl World<'_> {
             None => who.cta,
         };
         let (height, width) = size(o);
+        let mut forms = [0; 2];
         let (slot, at) = if o.class == Class::Global {
             let mut at = [0i64; 2];
-            for (v, e) in at.iter_mut().zip(&place.at) {
-                *v = self.number(a, e)?;
+            for ((v, form), e) in at.iter_mut().zip(&mut forms).zip(&place.at) {
+                Number { v: *v, form: *form } = self.placed(a, e)?;
             }
             (0, at)
         } else {
@@ -146,7 +153,7 @@ impl World<'_> {
             cut(axis, rank, n);
         }
         let pieces = if o.class == Class::Global { 0 } else { pieces_of(&o.row_cuts, &o.col_cuts, rows, cols) };
-        Ok(Foot { obj: place.obj, cta, slot, at, rows, cols, pieces })
+        Ok(Foot { obj: place.obj, cta, slot, at, forms, rows, cols, pieces })
     }
 
     fn narrow(&self, a: AgentId, sel: &Sel, rows: &mut (i64, i64), cols: &mut (i64, i64)) -> Result<(), Fault> {
@@ -185,7 +192,7 @@ impl World<'_> {
     /// What a place holds; of several pieces, what the first holds. Global places hold themselves.
     pub(super) fn held(&self, a: AgentId, f: &Foot) -> Option<TileKey> {
         if self.prog.objects[f.obj as usize].class == Class::Global {
-            return Some(TileKey { obj: f.obj, at: f.at, shift: [0, 0] });
+            return Some(TileKey { obj: f.obj, at: f.at, shift: [0, 0], forms: f.forms });
         }
         self.each_piece(a, f).next().and_then(|p| self.pieces[p].holds)
     }
@@ -198,7 +205,7 @@ impl World<'_> {
             Some(k) if self.prog.objects[src.obj as usize].class != Class::Reg || self.is_global(k.obj) => {
                 TileKey { shift: [k.shift[0] + r, k.shift[1] + c], ..k }
             }
-            _ => TileKey { obj: src.obj, at: [self.member(a), 0], shift: [r, c] },
+            _ => TileKey { obj: src.obj, at: [self.member(a), 0], shift: [r, c], forms: [0; 2] },
         }
     }
 
@@ -227,7 +234,11 @@ impl World<'_> {
         let want = self.wanted(a, t, f)?;
         let bad = self.each_piece(a, f).find_map(|p| {
             let held = self.pieces[p].holds;
-            (held != Some(want) && !self.unwritten(f.obj, p)).then_some((held, self.pieces[p].trace.write))
+            let here = held.map(|k| TileKey { forms: want.forms, ..k });
+            if here == Some(want) {
+                self.same_forms(pc, held, &want);
+            }
+            (here != Some(want) && !self.unwritten(f.obj, p)).then_some((held, self.pieces[p].trace.write))
         });
         if let Some((held, write)) = bad {
             let found = held.map_or("nothing written yet".to_string(), |k| self.tile_name(&k));
@@ -238,19 +249,28 @@ impl World<'_> {
         Ok(())
     }
 
+    /// Tiles that are one in the representative of a cell must be one in all its CTAs.
+    fn same_forms(&self, pc: u32, held: Option<TileKey>, want: &TileKey) {
+        if let (Some(place), Some(held)) = (&self.place, held) {
+            for i in (0..2).filter(|i| held.forms[*i] != want.forms[*i]) {
+                place.fixed(pc, 0, place.minus(held.forms[i], want.forms[i]));
+            }
+        }
+    }
+
     fn wanted(&self, a: AgentId, t: &TileRef, f: &Foot) -> Result<TileKey, Fault> {
         let o = &self.prog.objects[t.obj as usize];
-        let mut at = [0; 2];
-        for (v, e) in at.iter_mut().zip(&t.at) {
-            *v = self.number(a, e)?;
+        let (mut at, mut forms) = ([0; 2], [0; 2]);
+        for ((v, form), e) in at.iter_mut().zip(&mut forms).zip(&t.at) {
+            Number { v: *v, form: *form } = self.placed(a, e)?;
         }
         if t.sel == Sel::default() {
-            return Ok(TileKey { obj: t.obj, at, shift: [0, 0] });
+            return Ok(TileKey { obj: t.obj, at, shift: [0, 0], forms });
         }
         let (height, width) = size(o);
         let (mut rows, mut cols) = ((0, height), (0, width));
         self.narrow(a, &t.sel, &mut rows, &mut cols)?;
-        Ok(TileKey { obj: t.obj, at, shift: Foot { rows, cols, ..*f }.shift_to(f) })
+        Ok(TileKey { obj: t.obj, at, shift: Foot { rows, cols, ..*f }.shift_to(f), forms })
     }
 
     /// The pieces of other objects that share a footprint's storage.
@@ -261,7 +281,16 @@ impl World<'_> {
             let o = &self.prog.objects[obj as usize];
             let n = o.pieces();
             let pieces = if n == 64 { u64::MAX } else { (1 << n) - 1 };
-            let g = Foot { obj, cta: f.cta, slot, at: [slot as i64, 0], rows: (0, o.rows), cols: (0, o.cols), pieces };
+            let g = Foot {
+                obj,
+                cta: f.cta,
+                slot,
+                at: [slot as i64, 0],
+                forms: [0; 2],
+                rows: (0, o.rows),
+                cols: (0, o.cols),
+                pieces,
+            };
             list.extend(self.each_piece(0, &g).map(|p| (g, p)));
         }
         list

@@ -129,7 +129,16 @@ impl World<'_> {
         let ctas: SmallVec<[u32; 2]> = if pair { smallvec![cta & !1, cta | 1] } else { smallvec![cta] };
         for slot in 0..slots {
             for &c in &ctas {
-                let f = Foot { obj, cta: c, slot, at: [slot as i64, 0], rows: (0, rows), cols: (0, cols), pieces: all };
+                let f = Foot {
+                    obj,
+                    cta: c,
+                    slot,
+                    at: [slot as i64, 0],
+                    forms: [0; 2],
+                    rows: (0, rows),
+                    cols: (0, cols),
+                    pieces: all,
+                };
                 for p in self.each_piece(a, &f) {
                     let t = &self.pieces[p].trace;
                     let open = t.reads.iter().chain(&t.write).find(|x| !self.rows.has(self.agent_row(a), x.epoch));

@@ -79,6 +79,9 @@ impl<'p> World<'p> {
         let World {
             prog,
             rules: _,
+            place: _,
+            var_forms: _,
+            mail_forms: _,
             coords: _,
             info: _,
             agents,

@@ -3,7 +3,7 @@
 use crate::ir::{BarRef, Binary, How, MmaKind, Op, Per, Where};
 
 use super::AgentId;
-use super::eval::Judged;
+use super::eval::{Judged, Number};
 use super::flight::Flight;
 use super::memory::TileKey;
 use super::order::{Access, Epoch};
@@ -89,7 +89,7 @@ impl World<'_> {
                     let f = self.foot(a, p, 0)?;
                     self.ready(a, &f)?;
                     let x = self.own_access(a, pc);
-                    let key = TileKey { obj: p.obj, at: [self.member(a), 0], shift: [0, 0] };
+                    let key = TileKey { obj: p.obj, at: [self.member(a), 0], shift: [0, 0], forms: [0; 2] };
                     self.check_write(a, self.agent_row(a), &f, x, Some(key));
                 }
                 let count = self.eval(a, count)?;
@@ -248,16 +248,12 @@ impl World<'_> {
             Op::Regs { count, inc } => self.set_regs(a, pc, *count, *inc),
             Op::Put { dst, value } => {
                 let f = self.foot(a, dst, 0)?;
-                let v = self.number(a, value)?;
-                let version = match &dst.tile {
-                    Some(t) => self.number(a, &t.at[0])?,
-                    None => 0,
-                };
-                let key = TileKey { obj: dst.obj, at: [version, 0], shift: [0, 0] };
+                let v = self.placed(a, value)?;
+                let key = self.version(a, dst)?;
                 let x = self.own_access(a, pc);
                 self.check_write(a, self.agent_row(a), &f, x, Some(key));
                 for p in self.each_piece(a, &f) {
-                    self.mail[p] = v;
+                    self.set_mail(p, v);
                 }
                 Ok(Did::Sync)
             }
@@ -267,12 +263,30 @@ impl World<'_> {
                 let x = self.own_access(a, pc);
                 self.check_read(a, self.agent_row(a), &f, x);
                 if let Some(p) = self.each_piece(a, &f).next() {
-                    self.vars[a as usize * self.frame + *var as usize] = self.mail[p];
+                    let form = self.mail_forms.get(p).copied().unwrap_or(0);
+                    self.set_var(a, *var, Number { v: self.mail[p], form });
                 }
                 Ok(Did::Sync)
             }
             Op::NextTile { dst, signals } => self.next_tile(a, pc, dst, signals),
             Op::GridWait => Ok(Did::Sync),
+        }
+    }
+
+    /// The key of what a mailbox slot holds once it was written.
+    fn version(&self, a: AgentId, dst: &crate::ir::Place) -> Result<TileKey, Fault> {
+        let version = match &dst.tile {
+            Some(t) => self.placed(a, &t.at[0])?,
+            None => Number::default(),
+        };
+        Ok(TileKey { obj: dst.obj, at: [version.v, 0], shift: [0, 0], forms: [version.form, 0] })
+    }
+
+    /// Sets the word of a mailbox piece.
+    pub(super) fn set_mail(&mut self, piece: usize, x: Number) {
+        self.mail[piece] = x.v;
+        if let Some(form) = self.mail_forms.get_mut(piece) {
+            *form = x.form;
         }
     }
 
@@ -370,11 +384,7 @@ impl World<'_> {
     fn next_tile(&mut self, a: AgentId, pc: u32, dst: &crate::ir::Place, signals: &BarRef) -> Result<Did, Blocked> {
         self.judge(Judged::Op(Binary::Gt, self.more_tiles.len() as i64, 0));
         let value = self.more_tiles.pop().unwrap_or(-1);
-        let version = match &dst.tile {
-            Some(t) => self.number(a, &t.at[0])?,
-            None => 0,
-        };
-        let key = TileKey { obj: dst.obj, at: [version, 0], shift: [0, 0] };
+        let key = self.version(a, dst)?;
         let own = self.info[a as usize].cta;
         let stages = self.prog.mbars[signals.bar as usize].stages;
         let here = self.bars(a, signals)?[0];

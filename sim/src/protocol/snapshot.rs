@@ -80,6 +80,7 @@ impl Snapshot {
             Some(k) => {
                 self.same(k.obj);
                 k.shift.iter().for_each(|s| self.same(*s as u32));
+                self.same((k.forms[0] as u64) << 32 | k.forms[1] as u64);
                 k.at.iter().for_each(|c| self.count(Family::Tile, *c));
             }
         }
@@ -105,6 +106,7 @@ impl World<'_> {
             }
         }
         self.vars.iter().for_each(|v| s.count(Family::Variable, *v));
+        self.var_forms.iter().chain(&self.mail_forms).for_each(|form| s.same(*form));
         for (ix, m) in self.mbars.iter().enumerate() {
             s.same((m.live as u64) << 40 | m.pending as u64);
             s.same(m.tx as u64);

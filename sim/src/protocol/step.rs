@@ -2,11 +2,11 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{How, Instr, MmaKind, Op, Program, Queue, Who};
+use crate::ir::{How, Instr, MmaKind, Op, Program, Queue, VarId, Who};
 use crate::timeline::Work;
 
 use super::AgentId;
-use super::eval::Judged;
+use super::eval::{Judged, Number};
 use super::flight::FlightId;
 use super::memory::{Foot, TileKey};
 use super::world::{Fault, On, World};
@@ -231,6 +231,7 @@ impl<'p> World<'p> {
     ) -> Option<(u32, Vec<i64>)> {
         let frame = a as usize * self.frame..(a as usize + 1) * self.frame;
         let (own, own_pc, own_vars) = (self.prog, self.agents[a as usize].pc, self.vars_of(a).to_vec());
+        let own_forms = self.var_forms.get(frame.clone()).map(<[_]>::to_vec);
         self.prog = by;
         self.agents[a as usize].pc = pc;
         self.vars[frame.clone()].copy_from_slice(vars);
@@ -238,8 +239,20 @@ impl<'p> World<'p> {
         let then = self.vars_of(a).to_vec();
         self.prog = own;
         self.agents[a as usize].pc = own_pc;
-        self.vars[frame].copy_from_slice(&own_vars);
+        self.vars[frame.clone()].copy_from_slice(&own_vars);
+        if let Some(forms) = own_forms {
+            self.var_forms[frame].copy_from_slice(&forms);
+        }
         at.map(|at| (at, then))
+    }
+
+    /// Sets a variable of an agent.
+    pub(super) fn set_var(&mut self, a: AgentId, v: VarId, x: Number) {
+        let at = a as usize * self.frame + v as usize;
+        self.vars[at] = x.v;
+        if let Some(form) = self.var_forms.get_mut(at) {
+            *form = x.form;
+        }
     }
 
     /// An agent's variables.
@@ -262,8 +275,8 @@ impl<'p> World<'p> {
     pub(super) fn control(&mut self, a: AgentId, pc: u32, instr: &Instr) -> Result<u32, Fault> {
         match instr {
             Instr::Set(v, e) => {
-                let x = self.number(a, e)?;
-                self.vars[a as usize * self.frame + *v as usize] = x;
+                let x = self.placed(a, e)?;
+                self.set_var(a, *v, x);
                 Ok(pc + 1)
             }
             Instr::Jump(to) => Ok(*to),

@@ -20,6 +20,7 @@ use super::meet::{Meet, MeetIx};
 use super::memory::{Layout, Piece, layouts};
 use super::named::Came;
 use super::order::{Access, Epoch, RowId, Rows};
+use super::place::{FormId, Placement};
 use super::regs::Registers;
 use super::setup::{self, elected_code, groups_asked, streams_used, written};
 use super::stream::{KINDS, Stream};
@@ -114,6 +115,9 @@ pub struct World<'p> {
     pub(super) agents: Vec<Agent>,
     pub(super) frame: usize,
     pub(super) vars: Vec<i64>,
+    /// The cell of CTAs that the run stands for, and how each variable depends on the place in it.
+    pub(super) place: Option<Arc<Placement>>,
+    pub(super) var_forms: Vec<FormId>,
     pub(super) mbars: Vec<Mbar>,
     pub(super) mbar_base: Arc<[MbarIx]>,
     /// Who initialised each barrier, and whether a fence followed.
@@ -145,6 +149,7 @@ pub struct World<'p> {
     /// The largest first row and column of a block that was accessed without a mask, by object.
     pub(super) reached: Vec<[i64; 2]>,
     pub(super) mail: Vec<i64>,
+    pub(super) mail_forms: Vec<FormId>,
     /// Tensor-memory objects allocated, by object and CTA.
     pub(super) tmem: FxHashMap<(ObjId, u32), Access>,
     /// Registers that warps hand to each other, by CTA.
@@ -189,6 +194,17 @@ impl<'p> World<'p> {
     pub fn alone(prog: &'p Program, rules: Rules, cluster: i64) -> World<'p> {
         let later: Vec<i64> = if prog.hands_out() { (cluster + 1..prog.grid.len()).collect() } else { Vec::new() };
         World::new(prog, rules, cluster, &later)
+    }
+
+    /// The representative of a cell of CTAs as the only cluster on the machine, with forms for how numbers depend on the
+    /// place in the cell.
+    pub fn placed_at(prog: &'p Program, rules: Rules, place: &Arc<Placement>) -> World<'p> {
+        let mut world = World::alone(prog, rules, place.cluster());
+        world.coords = place.coords;
+        world.var_forms = vec![0; world.vars.len()];
+        world.mail_forms = vec![0; world.mail.len()];
+        world.place = Some(place.clone());
+        world
     }
 
     /// The cluster of this launch index, before its first step. `more_tiles` is what `clc` will hand out to it.
@@ -242,6 +258,8 @@ impl<'p> World<'p> {
             agents: vec![Agent::default(); n],
             frame: prog.vars.len(),
             vars: vec![0; n * prog.vars.len()],
+            place: None,
+            var_forms: Vec::new(),
             mbars: vec![Mbar::default(); mbars as usize],
             mbar_base: mbar_base.into(),
             mbar_init: vec![None; mbars as usize],
@@ -265,6 +283,7 @@ impl<'p> World<'p> {
             stored: Vec::new(),
             reached: vec![[-1; 2]; prog.objects.len()],
             mail: vec![0; pieces],
+            mail_forms: Vec::new(),
             tmem: FxHashMap::default(),
             registers: vec![Registers::of(prog); prog.cluster as usize],
             flights: Vec::new(),

@@ -57,8 +57,9 @@ impl Texts {
     pub(super) fn every(at: AtTrips<'_>, rules: Rules, cluster: i64, start: i64) -> Result<(Texts, i64), String> {
         let given = (0..).take(16).find_map(at).ok_or("the kernel refuses all small trip counts")?;
         let options = Options::default();
-        let run = Run { given: &given, rules, cluster, shared: false, options, landing: Landing::Late };
-        let found = carry::find(&run, at).or_else(|why| carry::find(&run.early(), at).map_err(|_| why))?;
+        let run = Run { given: &given, rules, cluster, place: None, options, landing: Landing::Late };
+        let found = carry::find(&run, at, carry::Region::ALL)
+            .or_else(|failed| carry::find(&run.early(), at, carry::Region::ALL).map_err(|_| failed.why))?;
         let period = found.period;
         let (rates, last) = moved(&run, at, period)?;
         let window = window(&given) + 2;
@@ -204,5 +205,5 @@ fn moved(run: &Run<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), St
 
 /// Whether a step a period later decides as this one, and so do all further ones.
 pub(super) fn alike(now: &[Judged], later: &[Judged]) -> bool {
-    crate::alike::decided(&[now, later])
+    crate::alike::decided(&[now, later], &mut crate::alike::Ask::default())
 }

@@ -90,7 +90,7 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
     let mut name: Vec<(AgentId, u32)> = Vec::new();
     let mut stood: Vec<Option<(u32, On)>> = Vec::new();
     let (prog, rules, cluster) = (set.prog, set.rules, set.cluster);
-    let job = Job { prog, rules, cluster, max_steps, landing: Landing::Late };
+    let job = Job { prog, rules, cluster, place: None, max_steps, landing: Landing::Late };
     canon::told(job, &mut |world, event| {
         started.resize(world.agents().len(), 0);
         stood.resize(world.agents().len(), None);

@@ -1,0 +1,526 @@
+//! Cells of CTAs: one run for all CTAs of a part of the grid.
+//!
+//! A run with a [`Cell`] is the run of one CTA of it, its representative. Each number carries a *form*: how it depends on the
+//! place of the CTA, as a linear combination of the cell's axes. A quotient or remainder that has no such form is a symbol
+//! of its own (*opaque*), equal wherever the same operator meets the same operand. Where a number decides something, its
+//! form must decide alike for the whole cell, by the range that the form has over it. Where it does not, the run is the
+//! representative's alone, and the cell keeps an [`Obstacle`]: it says how to split the cell.
+//!
+//! ```text
+//!   cell ──▶ run of its representative ──▶ no obstacle: every CTA of the cell makes this run
+//!     ▲                                 └▶ obstacle: a form that takes both sides ──▶ split
+//!     └───────────────────────────────────────────────────────────────────────────────┘
+//! ```
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use crate::ir::{Binary, Env, Program};
+
+use super::eval::Coords;
+
+/// Index of a form of a cell; 0 is the form of a number that is the same for all CTAs of it.
+pub type FormId = u32;
+
+/// Larger than any number of a kernel: the end of an axis without end.
+const INFINITE: i64 = i64::MAX >> 2;
+
+/// The coordinates of one axis: `lo`, `lo + step`, ... .
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Axis {
+    /// The first coordinate.
+    pub lo: i64,
+    /// From one to the next.
+    pub step: i64,
+    /// How many there are.
+    pub count: i64,
+}
+
+impl Axis {
+    /// All coordinates below an extent.
+    pub fn below(extent: i64) -> Axis {
+        Axis { lo: 0, step: 1, count: extent }
+    }
+
+    /// The last coordinate.
+    pub fn last(&self) -> i64 {
+        self.lo + self.step * (self.count - 1)
+    }
+
+    /// The first `n` coordinates, and the others.
+    fn split(self, n: i64) -> [Axis; 2] {
+        [Axis { count: n, ..self }, Axis { lo: self.lo + n * self.step, count: self.count - n, ..self }]
+    }
+
+    /// Every `n`-th coordinate, from each of the first `n`.
+    fn stride(self, n: i64) -> Vec<Axis> {
+        let class =
+            |r: i64| Axis { lo: self.lo + r * self.step, step: self.step * n, count: (self.count - r + n - 1) / n };
+        (0..n.min(self.count)).map(class).collect()
+    }
+}
+
+/// A part of a grid, by the coordinates of its clusters: row, column, third dimension, launch index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// The coordinates along each axis.
+    pub axes: [Axis; 4],
+}
+
+/// Why a run is not that of every CTA of its cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Obstacle {
+    /// The instruction that decides.
+    pub pc: u32,
+    value: i64,
+    form: FormId,
+    /// The number must be on one side of zero, not one number.
+    sign: bool,
+}
+
+/// An operator's result that has no linear form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Opaque {
+    op: Binary,
+    x: (i64, FormId),
+    y: (i64, FormId),
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    forms: Vec<Vec<(u32, i64)>>,
+    ids: FxHashMap<Vec<(u32, i64)>, FormId>,
+    opaque: Vec<Opaque>,
+    opaque_ids: FxHashMap<Opaque, u32>,
+    /// Smallest and largest deviation of each opaque term from its value in the representative.
+    ranges: Vec<(i64, i64)>,
+    obstacle: Option<Obstacle>,
+}
+
+/// A cell with what runs in it learn; shared by all of them.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// The cell.
+    pub cell: Cell,
+    pub(super) coords: Coords,
+    /// Rows or columns and launch indices are one axis.
+    line: Option<usize>,
+    cluster: i64,
+    table: Arc<Mutex<Table>>,
+}
+
+/// Symbols below this are axes, the others opaque terms.
+const AXES: u32 = 4;
+
+impl Placement {
+    /// The first cluster of a cell as its representative; `None` where the grid has no cluster in it.
+    pub fn of(prog: &Program, cell: Cell) -> Option<Placement> {
+        let grid = &prog.grid;
+        let line = match (grid.m, grid.n, grid.z) {
+            (_, 1, 1) => Some(0),
+            (1, _, 1) => Some(1),
+            _ => None,
+        };
+        let within = |axis: usize, v: i64| {
+            let a = cell.axes[axis];
+            v >= a.lo && v <= a.last() && (v - a.lo) % a.step == 0
+        };
+        let ids = cell.axes[3];
+        let first = (0..ids.count).map(|k| ids.lo + k * ids.step).find(|id| {
+            let at = grid.at(*id);
+            within(0, at.0) && within(1, at.1) && within(2, at.2)
+        })?;
+        let (m, n, z) = grid.at(first);
+        let coords = Coords { id: first, m, n, z };
+        let table = Table { forms: vec![Vec::new()], ids: FxHashMap::from_iter([(Vec::new(), 0)]), ..Table::default() };
+        let cluster = prog.cluster as i64;
+        Some(Placement { cell, coords, line, cluster, table: Arc::new(Mutex::new(table)) })
+    }
+
+    /// The cell of all clusters of a grid.
+    pub fn whole(prog: &Program) -> Cell {
+        let g = &prog.grid;
+        let ids = Axis::below(g.len());
+        // Where launch indices count along one dimension, they are its axis.
+        let axes = match (g.m, g.n, g.z) {
+            (m, 1, 1) => [Axis::below(m), Axis::below(1), Axis::below(1), ids],
+            _ => [Axis::below(g.m), Axis::below(g.n), Axis::below(g.z), ids],
+        };
+        Cell { axes }
+    }
+
+    /// The launch index of the representative.
+    pub fn cluster(&self) -> i64 {
+        self.coords.id
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first obstacle that a run of the cell met.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        self.lock().obstacle
+    }
+
+    /// The axis of the cell that a coordinate counts along.
+    fn axis(&self, axis: usize) -> usize {
+        if self.line == Some(axis) { 3 } else { axis }
+    }
+
+    /// The form of a coordinate.
+    pub(super) fn env(&self, env: Env) -> FormId {
+        let (axis, times) = match env {
+            Env::CtaM => (0, self.cluster),
+            Env::ClusterM => (0, 1),
+            Env::CtaN | Env::ClusterN => (1, 1),
+            Env::CtaZ => (2, 1),
+            Env::CtaId => (3, self.cluster),
+            Env::ClusterId => (3, 1),
+            Env::Warp | Env::CtaRank | Env::TapeIndex => return 0,
+        };
+        let axis = self.axis(axis);
+        let Axis { step, count, .. } = self.cell.axes[axis];
+        if count == 1 { 0 } else { self.lock().intern(vec![(axis as u32, times * step)]) }
+    }
+
+    /// The form of a number times a constant.
+    pub(super) fn times(&self, form: FormId, by: i64) -> FormId {
+        if form == 0 { 0 } else { self.lock().scaled(form, by) }
+    }
+
+    /// The form of a difference.
+    pub(super) fn minus(&self, x: FormId, y: FormId) -> FormId {
+        self.lock().sum(x, y, -1)
+    }
+
+    /// Holds a number to being one for the whole cell.
+    pub(super) fn fixed(&self, pc: u32, v: i64, form: FormId) {
+        if form != 0 {
+            self.lock().meets(Obstacle { pc, value: v, form, sign: false });
+        }
+    }
+
+    /// Holds a number to being on one side of zero, or zero, in the whole cell.
+    pub(super) fn sign(&self, pc: u32, v: i64, form: FormId) {
+        if form != 0 {
+            let mut table = self.lock();
+            let (lo, hi) = self.range(&table, v, form);
+            if lo.signum() != hi.signum() || lo < 0 && hi > 0 {
+                table.meets(Obstacle { pc, value: v, form, sign: true });
+            }
+        }
+    }
+
+    /// Smallest and largest value in the cell of a number with a form.
+    pub fn bounds(&self, v: i64, form: FormId) -> (i64, i64) {
+        if form == 0 { (v, v) } else { self.range(&self.lock(), v, form) }
+    }
+
+    /// The form of an operator's result.
+    pub(super) fn binary(&self, pc: u32, op: Binary, x: (i64, FormId), y: (i64, FormId)) -> FormId {
+        if x.1 == 0 && y.1 == 0 {
+            return 0;
+        }
+        match op {
+            Binary::Add => self.lock().sum(x.1, y.1, 1),
+            Binary::Sub => self.lock().sum(x.1, y.1, -1),
+            Binary::Mul => match (x.1, y.1) {
+                (f, 0) => self.lock().scaled(f, y.0),
+                (0, f) => self.lock().scaled(f, x.0),
+                _ => self.opaque(op, x, y),
+            },
+            Binary::Div | Binary::Rem | Binary::CeilDiv if y.1 == 0 && y.0 > 0 => self.divided(op, x, y.0),
+            Binary::Min | Binary::Max => {
+                self.difference(pc, x, y);
+                if (op == Binary::Min) == (x.0 <= y.0) { x.1 } else { y.1 }
+            }
+            Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => {
+                self.compared(pc, op, x, y);
+                0
+            }
+            Binary::Div | Binary::Rem | Binary::CeilDiv => self.opaque(op, x, y),
+            Binary::And | Binary::Or | Binary::BitOr | Binary::BitAnd | Binary::Shl => {
+                self.fixed(pc, x.0, x.1);
+                self.fixed(pc, y.0, y.1);
+                0
+            }
+        }
+    }
+
+    fn difference(&self, pc: u32, x: (i64, FormId), y: (i64, FormId)) {
+        let form = self.lock().sum(x.1, y.1, -1);
+        self.sign(pc, x.0.saturating_sub(y.0), form);
+    }
+
+    /// A comparison: of both sides of it, one must be there in the whole cell.
+    fn compared(&self, pc: u32, op: Binary, x: (i64, FormId), y: (i64, FormId)) {
+        let form = self.lock().sum(x.1, y.1, -1);
+        // `x < y` and `x >= y` part below zero, `x <= y` and `x > y` above it.
+        let v = x.0.saturating_sub(y.0);
+        let v = match op {
+            Binary::Lt | Binary::Ge => v.saturating_mul(2).saturating_add(1),
+            Binary::Le | Binary::Gt => v.saturating_mul(2).saturating_sub(1),
+            _ => return self.sign(pc, v, form),
+        };
+        let form = if form == 0 { 0 } else { self.lock().scaled(form, 2) };
+        self.sign(pc, v, form);
+    }
+
+    /// A quotient or remainder by a positive number.
+    fn divided(&self, op: Binary, x: (i64, FormId), y: i64) -> FormId {
+        let mut table = self.lock();
+        let form = &table.forms[x.1 as usize];
+        if form.iter().all(|(_, c)| c % y == 0) {
+            return match op {
+                Binary::Rem => 0,
+                _ => {
+                    let form = form.iter().map(|(s, c)| (*s, c / y)).collect();
+                    table.intern(form)
+                }
+            };
+        }
+        let (lo, hi) = self.range(&table, x.0, x.1);
+        let same = match op {
+            Binary::CeilDiv => (lo - 1).div_euclid(y) == (hi - 1).div_euclid(y),
+            _ => lo.div_euclid(y) == hi.div_euclid(y),
+        };
+        if same && lo > -INFINITE && hi < INFINITE {
+            return if op == Binary::Rem { x.1 } else { 0 };
+        }
+        drop(table);
+        self.opaque(op, x, (y, 0))
+    }
+
+    /// A term of its own: the same wherever the same operator meets the same operands.
+    pub(super) fn opaque(&self, op: Binary, x: (i64, FormId), y: (i64, FormId)) -> FormId {
+        let mut table = self.lock();
+        let key = Opaque { op, x, y };
+        let id = match table.opaque_ids.get(&key) {
+            Some(id) => *id,
+            None => {
+                let id = AXES + table.opaque.len() as u32;
+                let range = self.deviation(&table, &key);
+                table.opaque.push(key);
+                table.ranges.push(range);
+                table.opaque_ids.insert(key, id);
+                id
+            }
+        };
+        table.intern(vec![(id, 1)])
+    }
+
+    /// By how much an opaque term is less and more than in the representative, at most.
+    fn deviation(&self, table: &Table, o: &Opaque) -> (i64, i64) {
+        let all = (-INFINITE, INFINITE);
+        let Some(v) = crate::ir::apply(o.op, o.x.0, o.y.0) else { return all };
+        let (lo, hi) = self.range(table, o.x.0, o.x.1);
+        let (first, last) = match o.op {
+            Binary::Rem if o.y.1 == 0 && o.y.0 > 0 => (0, o.y.0 - 1),
+            Binary::Div | Binary::CeilDiv if o.y.1 == 0 && o.y.0 > 0 && lo > -INFINITE && hi < INFINITE => {
+                let at = |x| crate::ir::apply(o.op, x, o.y.0);
+                match (at(lo), at(hi)) {
+                    (Some(first), Some(last)) => (first, last),
+                    _ => return all,
+                }
+            }
+            _ => return all,
+        };
+        (first - v, last - v)
+    }
+
+    /// Smallest and largest value of a number in the cell; infinite where it is not known.
+    fn range(&self, table: &Table, v: i64, form: FormId) -> (i64, i64) {
+        let mut range = (v as i128, v as i128);
+        for (symbol, c) in &table.forms[form as usize] {
+            let (lo, hi) = match *symbol {
+                axis if axis < AXES => self.reach(axis as usize),
+                opaque => table.ranges[(opaque - AXES) as usize],
+            };
+            let (a, b) = (lo as i128 * *c as i128, hi as i128 * *c as i128);
+            range = (range.0 + a.min(b), range.1 + a.max(b));
+        }
+        let clamp = |x: i128| x.clamp(-(INFINITE as i128), INFINITE as i128) as i64;
+        (clamp(range.0), clamp(range.1))
+    }
+
+    /// How many steps an axis goes below and above the representative.
+    fn reach(&self, axis: usize) -> (i64, i64) {
+        let a = self.cell.axes[axis];
+        let at = [self.coords.m, self.coords.n, self.coords.z, self.coords.id][axis];
+        let k = (at - a.lo) / a.step;
+        (-k, a.count - 1 - k)
+    }
+
+    /// The cells that this one is split into where a run met an obstacle.
+    pub fn split(&self, o: &Obstacle) -> Vec<Cell> {
+        let table = self.lock();
+        let form = &table.forms[o.form as usize];
+        if let [(axis, c)] = form[..]
+            && axis < AXES
+            && o.sign
+        {
+            return self.crossing(axis as usize, o.value, c);
+        }
+        if let Some(cells) = self.periodic(&table, form) {
+            return cells;
+        }
+        // The longest axis that the number depends on.
+        let mut axes = Vec::new();
+        self.axes_of(&table, o.form, &mut axes);
+        let longest = axes.into_iter().max_by_key(|axis| (self.cell.axes[*axis].count, 4 - axis));
+        let Some(axis) = longest.filter(|axis| self.cell.axes[*axis].count > 1) else { return Vec::new() };
+        let count = self.cell.axes[axis].count;
+        self.with(axis, self.cell.axes[axis].split(count / 2))
+    }
+
+    fn with(&self, axis: usize, parts: impl IntoIterator<Item = Axis>) -> Vec<Cell> {
+        let cell = |part: Axis| {
+            let mut axes = self.cell.axes;
+            axes[axis] = part;
+            Cell { axes }
+        };
+        parts.into_iter().filter(|a| a.count > 0).map(cell).collect()
+    }
+
+    /// Cut where a number that changes by `c` from step to step of an axis passes zero.
+    fn crossing(&self, axis: usize, v: i64, c: i64) -> Vec<Cell> {
+        let a = self.cell.axes[axis];
+        let first = v + self.reach(axis).0 * c;
+        // Steps at which it is before zero, and where it is zero.
+        let (x, c) = if c > 0 { (first, c) } else { (-first, -c) };
+        let before = (-x).div_euclid(c) + i64::from((-x).rem_euclid(c) != 0);
+        let at_zero = i64::from((-x).rem_euclid(c) == 0);
+        let before = before.clamp(0, a.count);
+        let zero = at_zero.min(a.count - before);
+        let [low, rest] = a.split(before);
+        let [zero, high] = rest.split(zero);
+        self.with(axis, [low, zero, high])
+    }
+
+    /// Cut by what the only opaque term divides by, where its operand has one axis.
+    fn periodic(&self, table: &Table, form: &[(u32, i64)]) -> Option<Vec<Cell>> {
+        let opaque = form.iter().find(|(symbol, _)| *symbol >= AXES)?.0;
+        let Opaque { x, y, .. } = table.opaque[(opaque - AXES) as usize];
+        let [(axis, c)] = table.forms[x.1 as usize][..] else {
+            return self.periodic(table, &table.forms[x.1 as usize]);
+        };
+        if axis >= AXES || y.1 != 0 || y.0 <= 0 {
+            return None;
+        }
+        let a = self.cell.axes[axis as usize];
+        let classes = y.0 / crate::ir::gcd(c.abs(), y.0);
+        let (lo, hi) = self.range(table, x.0, x.1);
+        let quotients = hi.div_euclid(y.0) - lo.div_euclid(y.0) + 1;
+        if classes <= quotients {
+            return Some(self.with(axis as usize, a.stride(classes)));
+        }
+        // The first step at which the quotient is another.
+        let at = |k: i64| (x.0 + (k + self.reach(axis as usize).0) * c).div_euclid(y.0);
+        let (mut low, mut high) = (0, a.count - 1);
+        while low + 1 < high {
+            let middle = (low + high) / 2;
+            if at(middle) == at(0) { low = middle } else { high = middle }
+        }
+        Some(self.with(axis as usize, a.split(high)))
+    }
+
+    /// Whether two blocks are different in every CTA, because their coordinates are made of quotient and remainder of two
+    /// numbers by one divisor, and the numbers differ by a constant: `job / rows, job % rows` of two jobs.
+    pub(super) fn different(&self, a: ([i64; 2], [FormId; 2]), b: ([i64; 2], [FormId; 2])) -> bool {
+        let table = self.lock();
+        // A coordinate as a multiple of one opaque term and a constant.
+        let term = |at: i64, form: FormId| match table.forms[form as usize][..] {
+            [(symbol, c)] if symbol >= AXES => {
+                let o = table.opaque[(symbol - AXES) as usize];
+                let v = crate::ir::apply(o.op, o.x.0, o.y.0)?;
+                Some((o, c, at - c * v))
+            }
+            _ => None,
+        };
+        let both = |i: usize| Some([term(a.0[i], a.1[i])?, term(b.0[i], b.1[i])?]);
+        let (Some(first), Some(second)) = (both(0), both(1)) else { return false };
+        let pairs = [first, second];
+        let alike = |[x, y]: [(Opaque, i64, i64); 2]| x.0.op == y.0.op && x.0.y == y.0.y && x.1 == y.1;
+        if !pairs.into_iter().all(alike) {
+            return false;
+        }
+        if pairs.iter().any(|[x, y]| (x.2 - y.2) % x.1 != 0) {
+            return true;
+        }
+        let [[x, y], [p, q]] = pairs;
+        let divides = [x.0.op, p.0.op] == [Binary::Rem, Binary::Div] || [x.0.op, p.0.op] == [Binary::Div, Binary::Rem];
+        let operands = x.0.x == p.0.x && y.0.x == q.0.x && x.0.y == p.0.y;
+        let constants = x.2 == y.2 && p.2 == q.2;
+        divides && operands && constants && x.0.x.1 == y.0.x.1 && x.0.x.0 != y.0.x.0
+    }
+
+    fn axes_of(&self, table: &Table, form: FormId, axes: &mut Vec<usize>) {
+        for (symbol, _) in &table.forms[form as usize] {
+            if *symbol < AXES {
+                axes.push(*symbol as usize);
+            } else {
+                let o = table.opaque[(*symbol - AXES) as usize];
+                self.axes_of(table, o.x.1, axes);
+                self.axes_of(table, o.y.1, axes);
+            }
+        }
+    }
+}
+
+impl Table {
+    fn intern(&mut self, form: Vec<(u32, i64)>) -> FormId {
+        if let Some(id) = self.ids.get(&form) {
+            return *id;
+        }
+        let id = self.forms.len() as FormId;
+        self.forms.push(form.clone());
+        self.ids.insert(form, id);
+        id
+    }
+
+    fn sum(&mut self, x: FormId, y: FormId, sign: i64) -> FormId {
+        if y == 0 {
+            return x;
+        }
+        let mut form = self.forms[x as usize].clone();
+        for (symbol, c) in &self.forms[y as usize] {
+            match form.binary_search_by_key(symbol, |term| term.0) {
+                Ok(i) => form[i].1 = form[i].1.saturating_add(c.saturating_mul(sign)),
+                Err(i) => form.insert(i, (*symbol, c.saturating_mul(sign))),
+            }
+        }
+        form.retain(|(_, c)| *c != 0);
+        self.intern(form)
+    }
+
+    fn scaled(&mut self, x: FormId, by: i64) -> FormId {
+        if by == 0 {
+            return 0;
+        }
+        let form = self.forms[x as usize].iter().map(|(s, c)| (*s, c.saturating_mul(by))).collect();
+        self.intern(form)
+    }
+
+    fn meets(&mut self, o: Obstacle) {
+        self.obstacle.get_or_insert(o);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_is_its_parts() {
+        let all = |a: &Axis| (0..a.count).map(|k| a.lo + k * a.step).collect::<Vec<_>>();
+        let axis = Axis { lo: 3, step: 2, count: 7 };
+        for n in 1..9 {
+            let mut parts: Vec<i64> = axis.stride(n).iter().flat_map(all).collect();
+            parts.sort_unstable();
+            assert_eq!(parts, all(&axis), "{n}");
+        }
+        assert_eq!(axis.split(3).iter().flat_map(all).collect::<Vec<_>>(), all(&axis));
+    }
+}

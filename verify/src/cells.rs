@@ -1,0 +1,136 @@
+//! CTA classes: the grid as cells of CTAs that all make the same run.
+//!
+//! A run of a cell's representative follows how each number depends on the place of the CTA
+//! ([`warpline_sim::protocol::Placement`]). Where a number decides differently for some CTAs of the cell, the cell is split
+//! there and each part is decided anew. Nothing is compared by samples: a cell without an obstacle is one run for all of it.
+
+use std::sync::Arc;
+
+use warpline_sim::ir::{Binary, Expr, Instr, Op, Program, Use, each};
+use warpline_sim::protocol::{Axis, Cell, Placement};
+
+/// A cell and its representative.
+#[derive(Clone, Debug)]
+pub(crate) struct Class {
+    /// Launch index of the representative.
+    pub(crate) id: i64,
+    pub(crate) name: String,
+    /// None where the cluster stands for itself, or for all by the assumption on tiles that are handed out.
+    pub(crate) place: Option<Arc<Placement>>,
+}
+
+/// Cells that are followed, at most.
+pub(crate) const MOST: usize = 512;
+
+/// Cells to decide, the next one last.
+pub(crate) struct Cells<'p> {
+    prog: &'p Program,
+    open: Vec<Cell>,
+    whole: Cell,
+    pub(crate) made: usize,
+}
+
+impl<'p> Cells<'p> {
+    pub(crate) fn of(prog: &'p Program) -> Cells<'p> {
+        let whole = Placement::whole(prog);
+        Cells { prog, open: vec![whole], whole, made: 1 }
+    }
+
+    /// The next class to decide.
+    pub(crate) fn next(&mut self) -> Option<Class> {
+        loop {
+            let cell = self.open.pop()?;
+            let Some(place) = Placement::of(self.prog, cell) else { continue };
+            let name = name(self.prog, &self.whole, &cell);
+            return Some(Class { id: place.cluster(), name, place: Some(Arc::new(place)) });
+        }
+    }
+
+    /// Splits a class that met an obstacle; the error is the instruction where there are too many parts.
+    pub(crate) fn split(&mut self, class: &Class) -> Result<bool, u32> {
+        let Some((place, obstacle)) = class.place.as_ref().and_then(|p| Some((p, p.obstacle()?))) else {
+            return Ok(false);
+        };
+        let mut parts = place.split(&obstacle);
+        self.made += parts.len().max(1) - 1;
+        if parts.len() < 2 || self.made > MOST {
+            return Err(obstacle.pc);
+        }
+        parts.sort_unstable();
+        self.open.extend(parts.into_iter().rev());
+        Ok(true)
+    }
+}
+
+/// The class of a kernel to which `clc` hands tiles out: the first cluster, which can be handed all others. The error says
+/// why it does not stand for all.
+pub(crate) fn handed(prog: &Program) -> (Class, Option<String>) {
+    let class = Class { id: 0, name: ALL.into(), place: None };
+    let why =
+        told_apart(prog).then(|| "CTAs or the tiles they are handed are told apart, and not all were looked at".into());
+    (class, why)
+}
+
+const ALL: &str = "all CTAs alike";
+
+fn name(prog: &Program, whole: &Cell, cell: &Cell) -> String {
+    let line = prog.grid.n == 1 && prog.grid.z == 1;
+    let words = [("row", "rows"), ("column", "columns"), ("plane", "planes"), ("CTA", "CTAs")];
+    let mut parts = Vec::new();
+    for (i, axis) in cell.axes.iter().enumerate() {
+        if *axis == whole.axes[i] {
+            continue;
+        }
+        // Of a grid that is one column, launch indices are rows.
+        let (one, many) = if i == 3 && line { words[0] } else { words[i] };
+        let Axis { lo, step, count } = *axis;
+        parts.push(match (count, step) {
+            (1, _) => format!("{one} {lo}"),
+            (_, 1) => format!("{many} {lo} to {}", axis.last()),
+            _ => format!("{many} {lo}, {}, ... {}", lo + step, axis.last()),
+        });
+    }
+    if parts.is_empty() { ALL.into() } else { parts.join(", ") }
+}
+
+/// Whether anything but the coordinates of tiles depends on the place of the CTA, or on a tile that was handed out.
+fn told_apart(prog: &Program) -> bool {
+    let handed = |i: &Instr| match i {
+        Instr::Op { op: Op::Get { var, .. }, .. } => Some(*var),
+        _ => None,
+    };
+    let mut depends = vec![false; prog.vars.len()];
+    prog.code.iter().filter_map(handed).for_each(|v| depends[v as usize] = true);
+    // Whether a tile was handed out at all is asked by every CTA.
+    let asks = |e: &Expr| {
+        let passed = |x: &Expr| prog.loops.iter().any(|l| l.passed.is_some_and(|v| *x == Expr::Var(v)));
+        matches!(e, Expr::Binary(Binary::Ge, p) if p.1 == Expr::Const(0) && passed(&p.0))
+    };
+    let mut apart = false;
+    // Variables take coordinates on from each other; twice over the code is enough for what a loop carries around.
+    for _ in 0..2 {
+        for i in &prog.code {
+            each(prog, i, &mut |what, e| {
+                let mut reads = false;
+                e.visit(&mut |x| {
+                    reads |= match x {
+                        Expr::Var(v) => depends[*v as usize],
+                        Expr::Env(env) => !matches!(
+                            env,
+                            warpline_sim::ir::Env::Warp
+                                | warpline_sim::ir::Env::CtaRank
+                                | warpline_sim::ir::Env::TapeIndex
+                        ),
+                        _ => false,
+                    }
+                });
+                match (what, i) {
+                    (Use::Set, Instr::Set(v, _)) => depends[*v as usize] |= reads,
+                    (Use::Tile(..), _) => {}
+                    _ => apart |= reads && !asks(e),
+                }
+            });
+        }
+    }
+    apart
+}
