@@ -44,6 +44,8 @@ pub(crate) fn ran(name: &str) -> Ran {
         name: "sample".into(),
         file: "sample.pipe".into(),
         params: vec![("m".into(), 64)],
+        symbols: vec![],
+        forms: Default::default(),
         needs: vec![],
         grid: Grid { m: 1, n: 1, z: 1, group: 0 },
         cluster: 1,

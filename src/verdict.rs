@@ -166,8 +166,8 @@ pub(crate) fn decide(name: &str, proof: &Proof, orders: Orders, mend: bool) -> R
     let (broken, witness, suggested) = {
         let x = verdict.violation.as_ref();
         let broken = x.and_then(|x| match (x.trips, x.turns) {
-            (Some(n), Some(t)) => trips.as_ref()?.turned(n, t),
-            (Some(n), None) => trips.as_ref()?.at(n),
+            (Some(n), Some(t)) => trips.as_ref()?.turned(n, t).map(|p| p.bind()),
+            (Some(n), None) => trips.as_ref()?.at(n).map(|p| p.bind()),
             (None, _) => Some(subject.program.clone()),
         });
         let witness =

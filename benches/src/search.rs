@@ -94,11 +94,13 @@ fn one(text: &Text, how: How, rules: Rules) -> (String, u64) {
     let settings = Settings { states: 10_000_000, reduced: true, checked: false };
     match how {
         How::Graph => {
-            let v = verify(&at(64).unwrap(), Some(&at), rules, Options::default());
+            let set = BTreeMap::from([("k".to_string(), 1024)]);
+            let symbolic = text.compile_symbolic(&Inputs { set: &set, cores: None }).unwrap();
+            let v = verify(&symbolic, rules, Options::default());
             (named(&v.outcome), v.steps)
         }
         How::OneRun(n) => {
-            let v = verify(&at(n).unwrap(), None, rules, Options::default());
+            let v = verify(&at(n).unwrap(), rules, Options::default());
             (named(&v.outcome), v.steps)
         }
         How::SearchEvery => {

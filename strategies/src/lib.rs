@@ -14,7 +14,7 @@
 //!
 //! // What the program decides about a protocol, at every trip count.
 //! fn outcome(p: &Protocol) -> Outcome {
-//!     verify(&p.program(), Some(&|n| p.at(n)), p.rules(), Options::default()).outcome
+//!     verify(&p.symbolic(), p.rules(), Options::default()).outcome
 //! }
 //!
 //! // A property of all protocols of two families; `any::<Protocol>()` draws from all.
@@ -35,7 +35,7 @@
 //! // A failing case shrinks field by field: fewer stages, tiles and warps, an earlier line of the text.
 //! let last = runner().run(&any_with::<Mutant>(Bounds::tiny()), |m| {
 //!     let Some(program) = m.at(m.protocol.tiles) else { return Ok(()) };
-//!     let v = verify(&program, None, m.protocol.rules(), Options::default());
+//!     let v = verify(&program, m.protocol.rules(), Options::default());
 //!     prop_assert!(v.outcome != Outcome::Violated, "{}\n{}", m.edit.words, m.protocol.text());
 //!     Ok(())
 //! });

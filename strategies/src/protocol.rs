@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_scenarios::{Inputs, compile};
+use warpline_scenarios::{Inputs, Text, compile};
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
@@ -79,7 +79,17 @@ impl Protocol {
         self.compiled().unwrap_or_else(|e| panic!("{self:?}: {e:#?}\n{}", self.text()))
     }
 
-    /// The program of the same protocol with other tiles: what `verify` asks for. `None` where there is none, as of more
+    /// The program with its number of tiles as a symbol: what `verify` asks for.
+    ///
+    /// # Panics
+    /// When the text is refused, which is a bug of the generator.
+    pub fn symbolic(&self) -> Program {
+        let text = Text::read("protocol.pipe", &self.text());
+        let program = text.compile_symbolic(&Inputs { set: &BTreeMap::new(), cores: None });
+        program.unwrap_or_else(|e| panic!("{self:?}: {e:#?}\n{}", self.text()))
+    }
+
+    /// The program of the same protocol with other tiles. `None` where there is none, as of more
     /// tiles than a matrix can have.
     pub fn at(&self, tiles: i64) -> Option<Program> {
         (tiles >= 0).then(|| Protocol { tiles, ..self.clone() }.compiled().ok()).flatten()

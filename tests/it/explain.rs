@@ -39,7 +39,7 @@ fn codes(page: &str, machine: &str, kernel: &str) -> BTreeSet<Code> {
     if let Some((rule, level)) = level.and_then(|l| l.split_once('=')) {
         rules.fences.set(rule, level).unwrap_or_else(|e| panic!("{page}: {e}"));
     }
-    let v = verify(&program, None, rules, Options::default());
+    let v = verify(&program, rules, Options::default());
     let seen = v.violation.iter().flat_map(|x| &x.findings).chain(&v.notes);
     let found: BTreeSet<Code> = seen.map(|f| f.code).collect();
     if found.is_empty() { v.violation.iter().flat_map(|x| &x.hang).map(|w| w.code).collect() } else { found }

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_scenarios::{Expect, Inputs, compile, embedded, embedded_kernel_of, embedded_names, parameters, scenario};
+use warpline_scenarios::{Expect, Inputs, Text, compile, embedded, embedded_kernel_of, embedded_names, scenario};
 use warpline_sim::code::Code;
 use warpline_sim::engine::rules;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::Finding;
 use warpline_sim::report::FindingKind::{self, *};
-use warpline_verify::{Options, Outcome, Varied, Verdict, verify, verify_varied};
+use warpline_verify::{Options, Outcome, Verdict, verify};
 
 /// What a kind stands for in the table where nobody can proceed.
 const HANGS: FindingKind = Deadlock;
@@ -156,28 +156,13 @@ fn decide_at(name: &str, level: Option<(&str, &str)>) -> (Program, String, Verdi
     let at = |set: &BTreeMap<String, i64>| compile(kernel, source, &Inputs { set, cores });
     let program = at(&scenario.set).unwrap_or_else(|e| panic!("{name}: {e:#?}"));
     warpline_sim::engine::supported(&program, &machine).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let trips = |n: i64| {
-        let mut set = scenario.set.clone();
-        set.insert("tiles".into(), n);
-        at(&set).ok()
-    };
-    let turned = |n: i64, t: i64| {
-        let mut set = scenario.set.clone();
-        set.extend([("tiles".to_string(), n), ("jobs".to_string(), t)]);
-        at(&set).ok()
-    };
-    let parameters = parameters(kernel, source).unwrap();
-    let has = |name: &str| parameters.iter().any(|p| p.name == name);
     let mut fences = scenario.fences;
     if let Some((rule, level)) = level {
         fences.set(rule, level).unwrap();
     }
     let rules = Rules { fences, ..rules(&machine) };
-    let varied = Varied {
-        steps: if has("tiles") { Some(&trips) } else { None },
-        turns: if has("tiles") && has("jobs") { Some(&turned) } else { None },
-    };
-    let verdict = verify_varied(&program, varied, rules, Options::default());
+    let symbolic = Text::read(kernel, source).compile_symbolic(&Inputs { set: &scenario.set, cores }).unwrap();
+    let verdict = verify(&symbolic, rules, Options::default());
     (program, scenario.machine.clone(), verdict)
 }
 
@@ -261,11 +246,9 @@ fn release_lags_of_the_base_protocol() {
     let (kernel, source) = warpline_scenarios::embedded_kernel("correct/tma_async").unwrap();
     let machine = warpline_models::embedded("h200").unwrap();
     for (stages, lag) in [(2, 0), (2, 1), (3, 2), (4, 3)] {
-        let at = |tiles: i64| {
-            let set = [("stages", stages), ("lag", lag), ("tiles", tiles)].map(|(k, v)| (k.to_string(), v));
-            compile(kernel, source, &Inputs { set: &set.into(), cores: None }).ok()
-        };
-        let v = verify(&at(6).unwrap(), Some(&at), rules(&machine), Options::default());
+        let set = [("stages", stages), ("lag", lag), ("tiles", 6)].map(|(k, v)| (k.to_string(), v));
+        let program = Text::read(kernel, source).compile_symbolic(&Inputs { set: &set.into(), cores: None }).unwrap();
+        let v = verify(&program, rules(&machine), Options::default());
         let clean = matches!(v.outcome, Outcome::Proved | Outcome::Bounded { .. }) && v.violation.is_none();
         assert!(clean, "{stages} stages, lag {lag}: {:?}", v.outcome);
     }

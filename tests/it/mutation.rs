@@ -55,11 +55,11 @@ fn names() -> Vec<&'static str> {
 }
 
 /// Calls `f` with each scenario that holds, its trip counts and its verdict; in the order of the names.
-fn each<T: Send>(f: impl Fn(&'static str, &Subject, Option<&Trips<'_>>, &Verdict) -> T + Sync) -> Vec<T> {
+fn each<T: Send>(f: impl Fn(&'static str, &Subject, Option<&Trips>, &Verdict) -> T + Sync) -> Vec<T> {
     let all = names().into_par_iter().filter_map(|name| {
         let subject = Subject::load(name);
         let trips = subject.trips();
-        let whole = subject.verdict(trips.as_ref(), None);
+        let whole = subject.verdict(None);
         whole.holds().then(|| f(name, &subject, trips.as_ref(), &whole))
     });
     all.collect()

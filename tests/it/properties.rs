@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub(crate) use check::time_tiles;
 use proptest::prelude::*;
 use rayon::prelude::*;
-use warpline_scenarios::{Inputs, compile};
+use warpline_scenarios::{Inputs, Text, compile};
 use warpline_sim::report::{FindingKind, Outcome};
 use warpline_sim::{Report, RunOptions};
 use warpline_strategies::{Bounds, Family, Protocol, protocols};
@@ -101,12 +101,9 @@ proptest! {
 /// The verdict on a ring after a change, for every trip count.
 fn verdict(ring: &Protocol, change: &(dyn Fn(&str) -> String + Sync)) -> Verdict {
     let machine = warpline_models::embedded(ring.machine).unwrap();
-    let at = |tiles: i64| {
-        let text = change(&Protocol { tiles, ..ring.clone() }.text());
-        compile("protocol.pipe", &text, &Inputs { set: &BTreeMap::new(), cores: None }).ok()
-    };
-    let given = at(ring.tiles).unwrap();
-    warpline_verify::verify(&given, Some(&at), warpline_sim::engine::rules(&machine), Options::default())
+    let text = Text::read("protocol.pipe", &change(&ring.text()));
+    let given = text.compile_symbolic(&Inputs { set: &BTreeMap::new(), cores: None }).unwrap();
+    warpline_verify::verify(&given, warpline_sim::engine::rules(&machine), Options::default())
 }
 
 proptest! {

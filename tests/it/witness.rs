@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, embedded_names, parameters, scenario};
+use warpline_scenarios::{Inputs, Text, embedded, embedded_kernel_of, embedded_names, scenario};
 use warpline_sim::engine::rules;
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
 use warpline_sim::report::{Finding, FindingKind, Outcome as Ended};
 use warpline_sim::schedule::{Act, Replay};
 use warpline_sim::{Report, RunOptions};
-use warpline_verify::{Meeting, Options, Outcome, Violation, Witness, verify, witness};
+use warpline_verify::{Meeting, Options, Outcome, Trips, Violation, Witness, verify, witness};
 
 use crate::properties::{mutants, small_rings, time_tiles};
 
@@ -23,17 +23,17 @@ pub(crate) struct Broken {
 }
 
 /// The violation of a kernel text.
-fn violation(name: &str, machine: &str, at: &(dyn Fn(Option<i64>) -> Option<Program> + Sync)) -> Option<Broken> {
+fn violation(name: &str, machine: &str, text: &Text, set: &BTreeMap<String, i64>) -> Option<Broken> {
     let machine = warpline_models::embedded(machine).unwrap();
-    let given = at(None)?;
-    let trips = |n: i64| at(Some(n));
-    let varies = at(Some(3)).is_some();
-    let v = verify(&given, if varies { Some(&trips) } else { None }, rules(&machine), Options::default());
+    let cores = machine.get("core.count").map(|c| c as i64);
+    let symbolic = text.compile_symbolic(&Inputs { set, cores }).ok()?;
+    let v = verify(&symbolic, rules(&machine), Options::default());
     if v.outcome != Outcome::Violated {
         return None;
     }
     let violation = v.violation.unwrap();
-    let program = violation.trips.map_or(given, |n| at(Some(n)).unwrap());
+    let at = |n| Trips::find(&symbolic).unwrap().at(n).unwrap();
+    let program = violation.trips.map_or_else(|| symbolic.bind(), |n| at(n).bind());
     Some(Broken { name: name.to_string(), program, machine, violation })
 }
 
@@ -43,19 +43,7 @@ fn scenarios() -> Vec<Broken> {
         let (file, text) = embedded(name).unwrap();
         let scenario = scenario(file, text).unwrap();
         let (kernel, source) = embedded_kernel_of(name, &scenario.kernel).unwrap();
-        let cores = warpline_models::embedded(&scenario.machine).unwrap().get("core.count").map(|c| c as i64);
-        let varies = parameters(kernel, source).unwrap().iter().any(|p| p.name == "tiles");
-        let at = |n: Option<i64>| {
-            let mut set = scenario.set.clone();
-            if let Some(n) = n {
-                if !varies {
-                    return None;
-                }
-                set.insert("tiles".into(), n);
-            }
-            compile(kernel, source, &Inputs { set: &set, cores }).ok()
-        };
-        violation(name, &scenario.machine, &at)
+        violation(name, &scenario.machine, &Text::read(kernel, source), &scenario.set)
     };
     let names = embedded_names();
     names.iter().filter(|n| n.starts_with("museum/") || n.starts_with("mla/")).filter_map(broken).collect()
@@ -147,12 +135,8 @@ fn every_broken_ring_has_a_schedule_that_meets_its_fault() {
     let mut held = 0;
     for (ring, machine) in small_rings() {
         for (name, text) in mutants(&ring) {
-            let at = |n: Option<i64>| {
-                let mut set = BTreeMap::new();
-                n.map(|n| set.insert("tiles".to_string(), n));
-                compile("ring.pipe", &text, &Inputs { set: &set, cores: None }).ok()
-            };
-            if let Some(b) = violation(&format!("{ring:?} {name}"), machine, &at) {
+            let text = Text::read("ring.pipe", &text);
+            if let Some(b) = violation(&format!("{ring:?} {name}"), machine, &text, &BTreeMap::new()) {
                 none_to_spare(&b, &replays(&b));
                 held += 1;
             }

@@ -30,8 +30,6 @@ pub(crate) struct Seen {
     pub(crate) findings: Vec<Finding>,
     /// An arrival that another schedule could count in another phase, in words.
     pub(crate) unordered: Option<String>,
-    /// A number for who performed which instructions in which order.
-    pub(crate) path: u64,
     pub(crate) steps: u64,
     /// The cluster's launch index.
     pub(crate) cluster: i64,
@@ -357,12 +355,11 @@ pub(crate) struct Telling<'p> {
     pub(crate) walk: Walk<'p>,
     trail: Trail,
     faults: bool,
-    path: u64,
 }
 
 impl<'p> Telling<'p> {
     pub(crate) fn new(job: Job<'p>) -> Telling<'p> {
-        Telling { walk: Walk::new(job), trail: Trail::default(), faults: false, path: 0 }
+        Telling { walk: Walk::new(job), trail: Trail::default(), faults: false }
     }
 
     /// Takes note of a step; how it ended, after the last.
@@ -373,7 +370,6 @@ impl<'p> Telling<'p> {
                     self.trail.push(agent, pc);
                     self.faults = self.walk.world.findings.iter().any(|f| !f.note);
                 }
-                self.path = (self.path.rotate_left(5) ^ ((agent as u64) << 32 | pc as u64)).wrapping_mul(MIX);
                 None
             }
             Made::Over(end) => Some(end),
@@ -382,12 +378,11 @@ impl<'p> Telling<'p> {
     }
 
     pub(crate) fn seen(&self, end: End, cluster: i64) -> Seen {
-        let Telling { walk, trail, path, .. } = self;
+        let Telling { walk, trail, .. } = self;
         Seen {
             end,
             findings: walk.world.findings.clone(),
             unordered: walk.unordered(),
-            path: *path,
             steps: walk.steps,
             cluster,
             reads: walk.world.reads(),

@@ -1,15 +1,11 @@
 //! A correct scenario, and what becomes of its mutants.
 
-use std::collections::BTreeMap;
-
 use warpline_scenarios::{Inputs, Text, embedded, embedded_kernel_of, scenario};
 use warpline_sim::engine::{rules, supported};
 use warpline_sim::ir::{Fence, Instr, Op, Program};
 use warpline_sim::machine::Machine;
 use warpline_sim::protocol::agents;
-use warpline_verify::{
-    AtTrips, Change, Edit, Engine, Found, Options, Outcome, Settings, Trips, Verdict, search, verify, walk,
-};
+use warpline_verify::{Change, Edit, Engine, Found, Options, Outcome, Settings, Trips, Verdict, search, verify, walk};
 
 use super::fate::Fate;
 
@@ -27,8 +23,8 @@ const SEARCHED: ([i64; 3], usize, usize) = ([0, 1, 2], 100_000, 16);
 /// A scenario with its machine.
 pub(super) struct Subject {
     pub(super) program: Program,
+    symbolic: Program,
     machine: Machine,
-    kernel: Text,
 }
 
 impl Subject {
@@ -40,29 +36,23 @@ impl Subject {
         let cores = machine.get("core.count").map(|c| c as i64);
         let kernel = Text::read(kernel.0, kernel.1);
         let program = kernel.compile_for(&machine.arch, &Inputs { set: &scenario.set, cores }).unwrap();
-        Subject { program, machine, kernel }
+        let symbolic = kernel.compile_symbolic(&Inputs { set: &scenario.set, cores }).unwrap();
+        Subject { program, symbolic, machine }
     }
 
     /// The kernel at every trip count.
-    pub(super) fn trips(&self) -> Option<Trips<'_>> {
-        Trips::find(&self.program, |values| {
-            let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
-            set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
-            let cores = self.machine.get("core.count").map(|c| c as i64);
-            self.kernel.compile_for(&self.machine.arch, &Inputs { set: &set, cores }).ok()
-        })
+    pub(super) fn trips(&self) -> Option<Trips> {
+        Trips::find(&self.symbolic)
     }
 
     /// The verdict on the kernel, or on a mutant of it.
-    pub(super) fn verdict(&self, trips: Option<&Trips<'_>>, edit: Option<&Edit>) -> Verdict {
-        let change = |p: Program| edit.map_or_else(|| Some(p.clone()), |e| e.apply(&p).ok());
-        let at = |n: i64| trips.and_then(|t| t.at(n)).and_then(change);
-        let at: Option<AtTrips<'_>> = if trips.is_some() { Some(&at) } else { None };
-        verify(&change(self.program.clone()).unwrap(), at, rules(&self.machine), OPTIONS)
+    pub(super) fn verdict(&self, edit: Option<&Edit>) -> Verdict {
+        let program = edit.map_or_else(|| self.symbolic.clone(), |e| e.apply(&self.symbolic).unwrap());
+        verify(&program, rules(&self.machine), OPTIONS)
     }
 
     /// What becomes of a mutant, held against the kernel's own verdict.
-    pub(super) fn fate(&self, trips: Option<&Trips<'_>>, whole: &Verdict, edit: &Edit) -> Fate {
+    pub(super) fn fate(&self, trips: Option<&Trips>, whole: &Verdict, edit: &Edit) -> Fate {
         let Ok(mutant) = edit.apply(&self.program) else { return Fate::Refused };
         if supported(&mutant, &self.machine).is_err() {
             return Fate::Refused;
@@ -70,7 +60,7 @@ impl Subject {
         if self.orders_nothing(edit) {
             return Fate::NotHeldTo;
         }
-        let v = self.verdict(trips, Some(edit));
+        let v = self.verdict(Some(edit));
         match (&v.outcome, &v.violation) {
             (Outcome::Violated, Some(x)) if x.findings.is_empty() => Fate::Hangs,
             (Outcome::Violated, Some(x)) => Fate::Caught(x.findings[0].kind),
@@ -101,7 +91,7 @@ impl Subject {
     }
 
     /// The mutant at these trip counts, or as given where none are varied.
-    fn short(&self, trips: Option<&Trips<'_>>, edit: &Edit, at: &[i64]) -> Vec<Program> {
+    fn short(&self, trips: Option<&Trips>, edit: &Edit, at: &[i64]) -> Vec<Program> {
         match trips {
             Some(t) => at.iter().filter_map(|n| edit.apply(&t.at(*n)?).ok()).collect(),
             None => edit.apply(&self.program).into_iter().collect(),
@@ -109,7 +99,7 @@ impl Subject {
     }
 
     /// A schedule at fault, of so many drawn at each of these trip counts: its seed.
-    pub(super) fn drawn(&self, trips: Option<&Trips<'_>>, edit: &Edit, seeds: u64, at: &[i64]) -> Option<u64> {
+    pub(super) fn drawn(&self, trips: Option<&Trips>, edit: &Edit, seeds: u64, at: &[i64]) -> Option<u64> {
         let rules = rules(&self.machine);
         let short = self.short(trips, edit, at);
         // The first cluster and the last, which has what is left of the matrix.
@@ -121,7 +111,7 @@ impl Subject {
     }
 
     /// A fault that a search of every order finds within so many states, at the smallest trip count that has a loop.
-    pub(super) fn searched(&self, trips: Option<&Trips<'_>>, edit: &Edit, states: usize) -> Option<Found> {
+    pub(super) fn searched(&self, trips: Option<&Trips>, edit: &Edit, states: usize) -> Option<Found> {
         let program = self.short(trips, edit, &SHORT).into_iter().next()?;
         let found = search(&program, rules(&self.machine), 0, Settings::of(states)).found;
         (!matches!(found, Found::Clean | Found::TooMany)).then_some(found)
@@ -129,13 +119,13 @@ impl Subject {
 
     /// Whether the search finds fault with the kernel as it is: it takes shares of a piece for the piece, where warps write
     /// parts that no access cuts. Then it is no judge of the mutants.
-    pub(super) fn search_errs(&self, trips: Option<&Trips<'_>>, states: usize) -> bool {
+    pub(super) fn search_errs(&self, trips: Option<&Trips>, states: usize) -> bool {
         let program = trips.and_then(|t| t.at(SHORT[0])).unwrap_or_else(|| self.program.clone());
         let found = search(&program, rules(&self.machine), 0, Settings::of(states)).found;
         !matches!(found, Found::Clean | Found::TooMany)
     }
 
-    fn clean_in_every_order(&self, trips: Option<&Trips<'_>>, edit: &Edit) -> bool {
+    fn clean_in_every_order(&self, trips: Option<&Trips>, edit: &Edit) -> bool {
         let programs = self.short(trips, edit, &SEARCHED.0);
         if programs.iter().any(|p| agents(p).len() > SEARCHED.2) {
             return false;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use warpline_scenarios::pipeline::{Ask, Expanded, expand};
-use warpline_scenarios::{Inputs, compile};
+use warpline_scenarios::{Inputs, Text, compile};
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 use warpline_verify::{Options, Outcome, Trips, Verdict, verify};
@@ -48,14 +48,11 @@ fn machine(name: &str) -> (Rules, String) {
 
 /// Decides an expansion, over the trip counts that its parameter sets.
 fn decided(text: &str, set: &[(&str, i64)], rules: Rules) -> Verdict {
-    let given = program(text, set).unwrap_or_else(|| panic!("refused:\n{text}"));
-    let with = |values: &[(&str, i64)]| {
-        let mut all: Vec<(&str, i64)> = given.params.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-        all.extend(values);
-        program(text, &all)
-    };
-    let trips = Trips::find(&given, with).unwrap_or_else(|| panic!("no trip count:\n{text}"));
-    verify(&given, Some(&|n| trips.at(n)), rules, Options::default())
+    let set: BTreeMap<String, i64> = set.iter().map(|(n, v)| (n.to_string(), *v)).collect();
+    let symbolic = Text::read("expanded.pipe", text).compile_symbolic(&Inputs { set: &set, cores: None });
+    let symbolic = symbolic.unwrap_or_else(|e| panic!("refused: {e:#?}\n{text}"));
+    assert!(Trips::find(&symbolic).is_some(), "no trip count:\n{text}");
+    verify(&symbolic, rules, Options::default())
 }
 
 /// Whether a verdict is a proof, or one for a range because the prover met no recurring state.

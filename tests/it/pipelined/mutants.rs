@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use warpline::Status;
-use warpline_scenarios::{Inputs, compile};
+use warpline_scenarios::{Inputs, Text, compile};
 use warpline_sim::protocol::Rules;
 use warpline_tests::{TempDir, warpline};
 use warpline_verify::{Change, Edit, Engine, Options, Outcome, Trips, edits, verify, walk};
@@ -28,17 +28,15 @@ enum Fate {
 fn fate(text: &str, edit: &Edit, rules: Rules) -> Fate {
     let compiled = |set: &BTreeMap<String, i64>| compile("best.pipe", text, &Inputs { set, cores: None }).ok();
     let whole = compiled(&BTreeMap::new()).unwrap();
-    let with = |values: &[(&str, i64)]| {
-        let mut set: BTreeMap<String, i64> = whole.params.iter().cloned().collect();
-        set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
-        compiled(&set)
-    };
-    let trips = Trips::find(&whole, with).unwrap();
+    let symbolic =
+        Text::read("best.pipe", text).compile_symbolic(&Inputs { set: &BTreeMap::new(), cores: None }).unwrap();
+    let trips = Trips::find(&symbolic).unwrap();
     let at = |n: i64| edit.apply(&trips.at(n)?).ok();
-    let Ok(mutant) = edit.apply(&whole) else { return Fate::Refused };
+    if edit.apply(&whole).is_err() {
+        return Fate::Refused;
+    }
     let v = verify(
-        &mutant,
-        Some(&at),
+        &edit.apply(&symbolic).unwrap(),
         rules,
         Options { max_trips: 160, max_steps: 1_000_000, engine: Engine::Graph, max_states: 0 },
     );

@@ -133,7 +133,7 @@ fn eval(vars: &[i64], e: &Expr) -> i64 {
         Expr::Unary(Unary::Not, a) => i64::from(at(a) == 0),
         Expr::Binary(op, p) => apply(*op, at(&p.0), at(&p.1)).unwrap(),
         Expr::If(p) => at(if at(&p.0) != 0 { &p.1 } else { &p.2 }),
-        Expr::Tape(..) => unreachable!(),
+        Expr::Param(_) | Expr::Tape(..) => unreachable!(),
     }
 }
 

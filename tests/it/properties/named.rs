@@ -31,7 +31,7 @@ fn program(warps: &[Vec<usize>]) -> (String, Program) {
 fn both(program: &Program) -> (Outcome, Found, Found) {
     let rules = warpline_sim::engine::rules(&warpline_models::embedded("a100").unwrap());
     let every = |reduced| search(program, rules, 0, Settings { reduced, ..Settings::of(STATES) }).found;
-    (verify(program, None, rules, Options::default()).outcome, every(true), every(false))
+    (verify(program, rules, Options::default()).outcome, every(true), every(false))
 }
 
 fn agree(warps: &[Vec<usize>]) -> Result<Outcome, TestCaseError> {
@@ -111,7 +111,7 @@ fn a_search_shows_a_schedule_of_a_mixed_generation() {
     assert_eq!((one, reduced, all), (Outcome::Violated, mixed.clone(), mixed));
     let rules = warpline_sim::engine::rules(&warpline_models::embedded("a100").unwrap());
     let options = Options { engine: Engine::Search, ..Options::default() };
-    let v = verify(&program, None, rules, options);
+    let v = verify(&program, rules, options);
     let shown = v.violation.expect("a violation");
     assert!(shown.findings.iter().any(|f| f.code == warpline_sim::code::Code::Mixed), "{:#?}", shown.findings);
     assert!(!shown.steps.is_empty());

@@ -18,7 +18,7 @@ fn both(ring: &Protocol, text: &str) -> Option<(Outcome, Vec<FindingKind>, Found
     let program = compile("protocol.pipe", text, &Inputs { set: &BTreeMap::new(), cores: None }).ok()?;
     let rules = warpline_sim::engine::rules(&machine);
     let searched = search(&program, rules, 0, Settings::of(STATES));
-    let verdict = verify(&program, None, rules, Options::default());
+    let verdict = verify(&program, rules, Options::default());
     let kinds = verdict.violation.iter().flat_map(|v| v.findings.iter().map(|f| f.kind)).collect();
     (searched.found != Found::TooMany).then_some((verdict.outcome, kinds, searched.found))
 }

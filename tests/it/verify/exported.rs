@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rayon::prelude::*;
-use warpline_scenarios::{Inputs, compile, embedded, embedded_kernel_of, scenario};
+use warpline_scenarios::{Inputs, Text, compile, embedded, embedded_kernel_of, scenario};
 use warpline_sim::engine::rules;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
@@ -85,12 +85,10 @@ fn program(row: &Row) -> (Program, Rules) {
     let machine = warpline_models::embedded(&scenario.machine).unwrap();
     let cores = machine.get("core.count").map(|c| c as i64);
     let base = compiled(kernel, source, &scenario.set, cores);
-    let with = |values: &[(&str, i64)]| {
-        let mut set = scenario.set.clone();
-        set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
-        compile(kernel, source, &Inputs { set: &set, cores }).ok()
-    };
-    let at = |n| Trips::find(&base, with).and_then(|t| t.at(n)).unwrap_or_else(|| panic!("{name} at {n}"));
+    let text = Text::read(kernel, source);
+    let symbolic = text.compile_symbolic(&Inputs { set: &scenario.set, cores }).unwrap();
+    let trips = Trips::find(&symbolic);
+    let at = |n| trips.as_ref().and_then(|t| t.at(n)).unwrap_or_else(|| panic!("{name} at {n}")).bind();
     (row.trips.map_or_else(|| base.clone(), at), Rules { fences: scenario.fences, ..rules(&machine) })
 }
 
@@ -122,7 +120,7 @@ fn exported_models_are_judged_alike() {
         if again {
             now.spin = spin(&model).map_err(|e| format!("{about}: {e}"))?;
         }
-        let v = verify(&program, None, rules, Options::default());
+        let v = verify(&program, rules, Options::default());
         let ours = match v.outcome {
             Outcome::Proved | Outcome::Bounded { .. } => "none",
             Outcome::Violated => "error",

@@ -19,7 +19,7 @@ fn rows(code: &str) -> BTreeSet<&'static str> {
     let text = block(&read("README")).1 + &kernel;
     let program = compile("row.pipe", &text, &Inputs { set: &Default::default(), cores: Some(1) }).unwrap();
     let rules = rules(&warpline_models::embedded(&machine).unwrap());
-    let v = verify(&program, None, rules, Options::default());
+    let v = verify(&program, rules, Options::default());
     assert_eq!(v.outcome, Outcome::Violated, "{code}");
     properties(&v).into_iter().filter(|p| p.verdict == "violated").map(|p| p.name).collect()
 }

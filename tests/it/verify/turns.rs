@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use warpline_scenarios::{Inputs, Text, compile};
+use warpline_scenarios::{Inputs, Text};
 use warpline_sim::engine::rules;
 use warpline_sim::ir::Program;
-use warpline_verify::{Options, Outcome, Trips, Varied, Verdict, verify, verify_varied};
+use warpline_verify::{Options, Outcome, Trips, Verdict, verify};
 
 use super::verify as ask;
 
@@ -115,19 +115,17 @@ fn compiled(text: &str, values: &[(&str, i64)]) -> Option<Program> {
 
 fn decided(text: &str) -> Verdict {
     let none = BTreeMap::new();
-    let base =
-        compile("t.pipe", text, &Inputs { set: &none, cores: Some(4) }).unwrap_or_else(|e| panic!("{e:#?}\n{text}"));
-    let trips = Trips::find(&base, |values| compiled(text, values)).expect("a trip count");
+    let base = Text::read("t.pipe", text).compile_symbolic(&Inputs { set: &none, cores: Some(4) });
+    let base = base.unwrap_or_else(|e| panic!("{e:#?}\n{text}"));
+    let trips = Trips::find(&base).expect("a trip count");
     assert!(trips.turns(), "no turns:\n{text}");
-    let (steps, turns) = (|n| trips.at(n), |n, t| trips.turned(n, t));
-    let rules = rules(&warpline_models::embedded("b200").unwrap());
-    verify_varied(&base, Varied { steps: Some(&steps), turns: Some(&turns) }, rules, Options::default())
+    verify(&base, rules(&warpline_models::embedded("b200").unwrap()), Options::default())
 }
 
 /// Whether one kernel, with all values given, is free of faults.
 fn holds(text: &str, steps: i64, turns: i64) -> bool {
     let p = compiled(text, &[("tiles", steps), ("turns", turns)]).unwrap();
-    verify(&p, None, rules(&warpline_models::embedded("b200").unwrap()), Options::default()).holds()
+    verify(&p, rules(&warpline_models::embedded("b200").unwrap()), Options::default()).holds()
 }
 
 #[test]
@@ -186,9 +184,8 @@ fn a_value_that_is_as_large_as_the_bound_by_chance_is_not_varied_for_it() {
     // `turns` and `jobs` are 3, and 9 of what `turns` counts.
     let text = ring("tiles > 0", "cdiv(9, turns)");
     let none = BTreeMap::new();
-    let base = compile("t.pipe", &text, &Inputs { set: &none, cores: Some(4) }).unwrap();
-    let trips = Trips::find(&base, |values| compiled(&text, values)).unwrap();
-    let prog = trips.turned(2, 5).unwrap();
+    let base = Text::read("t.pipe", &text).compile_symbolic(&Inputs { set: &none, cores: Some(4) }).unwrap();
+    let prog = Trips::find(&base).unwrap().turned(2, 5).unwrap().bind();
     assert!(prog.loops.iter().any(|l| l.bound.as_ref().and_then(|b| b.constant()) == Some(5)), "{:?}", prog.loops);
     assert_eq!(decided(&text).outcome, Outcome::Proved);
 }
