@@ -105,6 +105,7 @@ impl<'p> World<'p> {
             filling,
             sums,
             stored,
+            kept_sums,
             reached,
             mail,
             tmem,
@@ -115,6 +116,10 @@ impl<'p> World<'p> {
             rows,
             proxies: _,
             tensor_fences: _,
+            counters,
+            grows: _,
+            followed: _,
+            regions,
             unfenced,
             more_tiles,
             elected_at: _,
@@ -146,6 +151,7 @@ impl<'p> World<'p> {
         self.filling.clone_from(filling);
         self.sums.clone_from(sums);
         self.stored.clone_from(stored);
+        self.kept_sums.clone_from(kept_sums);
         self.reached.clone_from(reached);
         self.mail.clone_from(mail);
         self.tmem.clone_from(tmem);
@@ -154,6 +160,8 @@ impl<'p> World<'p> {
         self.free_flights.clone_from(free_flights);
         self.in_flight = *in_flight;
         self.rows.clone_from(rows);
+        self.counters.clone_from(counters);
+        self.regions.clone_from(regions);
         self.unfenced.clone_from(unfenced);
         self.more_tiles.clone_from(more_tiles);
         self.reads = *reads;
