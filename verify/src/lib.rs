@@ -31,6 +31,7 @@
 //! cluster that is looked at is handed all later ones of the grid, and the grid is varied.
 
 mod alike;
+mod assumed;
 mod canon;
 mod carry;
 mod classes;
@@ -38,6 +39,7 @@ mod decide;
 mod edit;
 mod every;
 mod family;
+mod global_stores;
 mod limits;
 mod lines;
 mod log;
@@ -69,8 +71,10 @@ use warpline_sim::report::{Finding, Waiting};
 use decide::{Place, Reach, decide, late, take};
 use every::Run;
 
+pub use assumed::assumed;
 pub use edit::{Change, Edit, Refused, edits, synchronises};
 pub use every::{one_step_more, trip_count};
+pub use global_stores::{GlobalStore, StoredBy, global_stores};
 pub use promela::{Inexpressible, promela};
 pub use properties::{Property, properties};
 pub use random::{Walk, WalkEnd, walk};
@@ -263,7 +267,11 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
     let probe = short.as_ref().unwrap_or(given);
     let path =
         |cluster| Run { given, rules, cluster, shared: false, options, landing: canon::Landing::Late }.once(probe).path;
-    let classes = classes::classes(probe, &path);
+    let mut classes = classes::classes(probe, &path);
+    if given.cooperative {
+        let name = format!("all {} CTAs of the grid, which run together", given.cluster);
+        classes.list.iter_mut().for_each(|c| c.name.clone_from(&name));
+    }
     let mut v = Verdict {
         outcome: Outcome::Proved,
         violation: None,
