@@ -104,7 +104,9 @@ impl Lower<'_> {
         // The grid shapes the program: each of its CTAs is followed.
         for d in &kernel.decls {
             if let DeclKind::Grid(dims, _) = &d.kind {
-                dims.iter().for_each(|e| drop(self.bounded(e, "a dimension of the grid", 0, 1 << 20)));
+                for e in dims {
+                    self.bounded(e, "a dimension of the grid", 0, 1 << 20);
+                }
             }
         }
         self.program.forms.grid = None;
