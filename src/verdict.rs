@@ -108,7 +108,7 @@ pub(crate) fn word(outcome: &Outcome) -> &'static str {
 /// What the proofs take for granted, and what they leave out; `DEVIATIONS.md` has the whole list.
 pub(crate) const ASSUMPTIONS: [&str; 4] = [
     "operations of one ordered queue complete in order, and so do the arrivals of one thread's commits",
-    "not modelled: semaphores in global memory, dependent launches (`grid.wait` orders nothing), other grids",
+    "not modelled: global memory that other clusters use, too, dependent launches (`grid.wait` orders nothing), other grids",
     "not held to: lanes of a warp that no `elect:` splits (DEVIATIONS.md 16)",
     "trip counts and values known only at run time are those the kernel gives, and tiles that `clc` hands out follow each other (DEVIATIONS.md 8, 27)",
 ];

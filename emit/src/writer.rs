@@ -10,6 +10,11 @@ use crate::place::Corner;
 use crate::registers::{Kind, Register, registers};
 use crate::{Unsupported, expr, tree};
 
+/// Why a kernel with counters is not written.
+pub(crate) const COUNTER: &str = "counters in global memory are simulated and verified, and not emitted yet";
+/// Likewise of a cooperative launch.
+const COOPERATIVE: &str = "a cooperative launch is simulated and verified, and not emitted yet";
+
 /// A source language, and the machines it is for.
 pub(crate) trait Target: Sized + Default {
     /// Threads of a warp.
@@ -163,6 +168,9 @@ pub(crate) struct Writer<'a, T> {
 impl<'a, T: Target> Writer<'a, T> {
     /// The kernel's text, or the reference's.
     pub(crate) fn write(prog: &'a Program, reference: bool, target: T) -> Result<Writer<'a, T>, Unsupported> {
+        if prog.cooperative {
+            return Err(Unsupported::at(prog, 0, COOPERATIVE));
+        }
         let mut w = Writer {
             prog,
             reference,

@@ -102,6 +102,10 @@ pub(crate) enum DeclKind {
     Grid(Vec<Expr>, Option<Expr>),
     /// `cluster 2`.
     Cluster(Expr),
+    /// `cooperative`.
+    Cooperative,
+    /// `global flags: counter[n]`.
+    Counter(Ident, Option<Expr>),
     /// `warps 4`.
     Warps(Expr),
     /// `regs 168`.
@@ -414,8 +418,39 @@ pub(crate) enum Operation {
     Put { value: Expr, dst: Place, version: Option<Expr> },
     Get { src: Place, version: Option<Expr>, var: Ident },
     Clc { dst: Place, signals: Bar },
+    Counter(Box<Counter>),
     GridWait,
     Exit,
+}
+
+/// What is done to a counter in global memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum CounterVerb {
+    /// `red.add x, v`.
+    Add(Expr),
+    /// `atom.add x, v -> old`.
+    Fetch(Expr, Ident),
+    /// `st x, v`.
+    Set(Expr),
+    /// `ld x -> v`.
+    Load(Ident),
+    /// `wait x >= v`.
+    Wait(ir::Binary, Expr),
+}
+
+/// An operation on a counter in global memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Counter {
+    /// What is done.
+    pub verb: CounterVerb,
+    /// The array.
+    pub name: Ident,
+    /// Which of it.
+    pub index: Option<Expr>,
+    /// What it orders; relaxed where absent.
+    pub order: ir::MemOrder,
+    /// Among whom; the device where absent.
+    pub scope: ir::Scope,
 }
 
 /// A move of data.

@@ -58,6 +58,9 @@ codes! {
     WawTensor      "WL0109" Waw          "tensor memory is written twice, and nothing orders the writes"
     Stale          "WL0110" Stale        "a read finds another tile than the program says"
     Unwritten      "WL0111" Stale        "a slot of several is read that nothing has written"
+    RawGlobal      "WL0112" Raw          "global memory is read, and nothing orders the read after the write"
+    WarGlobal      "WL0113" War          "global memory is overwritten, and nothing orders the write after a read"
+    WawGlobal      "WL0114" Waw          "global memory is written twice, and nothing orders the writes"
     // 02: who can go on.
     Hang           "WL0201" Deadlock     "agents wait for each other for ever"
     TripCounts     "WL0202" Deadlock     "an agent waits for a role that has ended: the roles disagree on the number of steps"

@@ -31,6 +31,7 @@
 //! cluster that is looked at is handed all later ones of the grid, and the grid is varied.
 
 mod alike;
+mod assumed;
 mod canon;
 mod carry;
 mod cells;
@@ -38,6 +39,7 @@ mod decide;
 mod edit;
 mod every;
 mod family;
+mod global_stores;
 mod limits;
 mod lines;
 mod log;
@@ -67,8 +69,10 @@ use warpline_sim::report::{Finding, Waiting};
 
 use decide::{Place, Reach, decide, late, take};
 
+pub use assumed::assumed;
 pub use edit::{Change, Edit, Refused, edits, synchronises};
 pub use every::{one_step_more, trip_count};
+pub use global_stores::{GlobalStore, StoredBy, global_stores};
 pub use promela::{Inexpressible, promela};
 pub use properties::{Property, properties};
 pub use random::{Walk, WalkEnd, walk};

@@ -194,6 +194,7 @@ impl Writer<'_> {
                     self.line("wl::wgmma_fence();");
                 }
                 Fence::Cta => self.line("__threadfence_block();"),
+                Fence::Gpu => self.line("__threadfence();"),
                 Fence::TmemBefore => self.line("wl::tmem_fence_before();"),
                 Fence::TmemAfter => self.line("wl::tmem_fence_after();"),
             },
@@ -202,6 +203,7 @@ impl Writer<'_> {
                 self.line(format!("wl::regs_{}<{count}>();", if *inc { "inc" } else { "dec" }));
             }
             Op::GridWait => self.line("wl::grid_wait();"),
+            Op::Counter { .. } => return self.unsupported(pc, crate::writer::COUNTER),
             Op::CommitUmma(bars) => self.commit_umma(bars),
             Op::TmemAlloc { obj, pair } => self.tmem_alloc(pc, *obj, *pair)?,
             Op::TmemDealloc { obj, pair } => self.tmem_dealloc(*obj, *pair),

@@ -22,6 +22,8 @@ impl Writer<'_> {
             Op::Barrier(_) => self.line("wl::barrier();"),
             Op::WarpSync => self.line("wl::wave_barrier();"),
             Op::Fence(Fence::Cta) => self.line("__threadfence_block();"),
+            Op::Fence(Fence::Gpu) => self.line("__threadfence();"),
+            Op::Counter { .. } => return self.unsupported(pc, crate::writer::COUNTER),
             Op::Commit(_) | Op::Wait(..) | Op::CpArrive { .. } => return self.unsupported(pc, NVIDIA),
             Op::Init(_) | Op::Inval(_) | Op::Arrive { .. } | Op::Expect { .. } | Op::MbarWait { .. } => {
                 return self.unsupported(pc, format!("an mbarrier; {NVIDIA}"));

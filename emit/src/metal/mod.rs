@@ -65,7 +65,10 @@ impl Target for Metal {
             Op::Wait(Queue::Vm | Queue::Lgkm, _) => {
                 return w.unsupported(pc, "a counter of AMD's: `--target hip`, on mi300x or mi355x");
             }
-            Op::Fence(Fence::Cta) => return w.unsupported(pc, "a fence without a barrier is not written for Metal"),
+            Op::Counter { .. } => return w.unsupported(pc, crate::writer::COUNTER),
+            Op::Fence(Fence::Cta | Fence::Gpu) => {
+                return w.unsupported(pc, "a fence without a barrier is not written for Metal");
+            }
             Op::Move { .. } | Op::Mma { .. } | Op::Alu { .. } | Op::Zero(_) | Op::Put { .. } | Op::Get { .. } => {}
             _ => return w.unsupported(pc, ELSEWHERE),
         }

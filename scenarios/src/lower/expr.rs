@@ -111,7 +111,7 @@ impl Lower<'_> {
                 return Some(if one { Expr::Const(mask.trailing_zeros() as i64) } else { Expr::Env(Env::Warp) });
             }
             "cta" => {
-                let one = self.program.cluster == 1;
+                let one = self.program.cluster == 1 || self.launch.is_some();
                 return Some(if one { Expr::Const(0) } else { Expr::Env(Env::CtaRank) });
             }
             "cores" => {
@@ -221,7 +221,7 @@ impl Lower<'_> {
                 return None;
             }
         };
-        Some(Expr::Env(env))
+        Some(self.coordinate(env))
     }
 
     fn call(&mut self, name: &Ident, args: &[ast::Expr], span: &Span) -> Option<Expr> {
@@ -333,7 +333,7 @@ impl Lower<'_> {
                 (_, Expr::Const(1)) => size,
                 _ => Expr::binary(Binary::Mul, size, d.clone()),
             }),
-            None => Expr::Const(self.program.grid.len()),
+            None => Expr::Const(self.launch.unwrap_or(self.program.grid).len()),
         }
     }
 

@@ -32,6 +32,7 @@ impl Lower<'_> {
             self.error(d);
         }
         self.check_roles(kernel);
+        self.launch_together(kernel);
     }
 
     /// Values given for parameters that the kernel does not have.
@@ -118,6 +119,9 @@ impl Lower<'_> {
             DeclKind::Cluster(e) => {
                 self.program.cluster = self.bounded(e, "the number of CTAs in a cluster", 1, 16).unwrap_or(1) as u32;
             }
+            // Once all is declared.
+            DeclKind::Cooperative => {}
+            DeclKind::Counter(name, len) => self.declare_counter(name, len.as_ref()),
             DeclKind::Warps(e) => {
                 self.program.warps = self.bounded(e, "the number of warps", 1, 64).unwrap_or(64) as u32;
             }

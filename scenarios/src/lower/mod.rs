@@ -5,6 +5,7 @@
 //! expr.rs   expressions and what they mention     header.rs  declarations
 //! stmt.rs   blocks, loops, conditions             op.rs      operations
 //! place.rs, part.rs, bar.rs  operands              moves.rs   moves and who shares them
+//! counter.rs counters in global memory
 //! shape.rs  shapes left out, and their agreement  cuts.rs    pieces of buffers
 //! ```
 //!
@@ -14,6 +15,7 @@
 //! that could not be read may mean anything, and a block without a head is judged for its names only.
 
 mod bar;
+mod counter;
 mod cuts;
 mod expr;
 mod header;
@@ -128,6 +130,8 @@ struct Lower<'a> {
     ctx: Context,
     /// Name of the index inside a tape's `run`.
     tape_index: Option<String>,
+    /// The grid of a cooperative launch, which the program has as one unit.
+    launch: Option<Grid>,
     agree: Vec<Agree>,
     cuts: Cuts,
     arrived: BTreeSet<MbarId>,
@@ -152,6 +156,7 @@ pub(crate) fn lower(
     let mut l = Lower::new(file, text, kernel, &parsed.skipped, (inputs, given), None, parsed.errors.clone());
     l.header(kernel);
     l.walks(kernel);
+    l.check_together(kernel);
     if l.errors.is_empty() {
         return Ok((l.program, l.pipelined));
     }
@@ -180,6 +185,7 @@ pub(crate) fn lower_symbolic(
             Lower::new(file, text, kernel, &parsed.skipped, (inputs, &none), Some(&names), parsed.errors.clone());
         l.header(kernel);
         l.walks(kernel);
+        l.check_together(kernel);
         let mut bound = l.shaping.clone();
         if bound.is_empty() && l.errors.is_empty() {
             return Ok(l.program);
@@ -224,12 +230,14 @@ impl<'a> Lower<'a> {
             needs: Vec::new(),
             grid: Grid { m: 1, n: 1, z: 1, group: 0 },
             cluster: 1,
+            cooperative: false,
             warps: 1,
             regs: None,
             waits: Waits::Auto,
             objects: Vec::new(),
             mbars: Vec::new(),
             named: Vec::new(),
+            counters: Vec::new(),
             roles: Vec::new(),
             tapes: Vec::new(),
             vars: Vec::new(),
@@ -259,6 +267,7 @@ impl<'a> Lower<'a> {
             scopes: Vec::new(),
             ctx: Context { mask: 1, members: None, elect: false, guard: Mentions::default(), dead: false },
             tape_index: None,
+            launch: None,
             agree: Vec::new(),
             cuts: Cuts::default(),
             arrived: BTreeSet::new(),

@@ -1,6 +1,6 @@
 //! What names mean.
 
-use warpline_sim::ir::{Expr, MbarId, NamedId, ObjId, ParamId, TapeId};
+use warpline_sim::ir::{CounterId, Expr, MbarId, NamedId, ObjId, ParamId, TapeId};
 
 use super::{Local, Lower};
 use crate::ast::Span;
@@ -17,6 +17,7 @@ pub(super) enum Meaning {
     Object(ObjId),
     Mbar(MbarId),
     Named(NamedId),
+    Counter(CounterId),
     /// A role or a set of warps, and whether it has members.
     Role(usize, bool),
     /// `set leader = cta 0`.
@@ -33,6 +34,7 @@ impl Meaning {
             Meaning::Object(_) => "a buffer",
             Meaning::Mbar(_) => "an mbarrier",
             Meaning::Named(_) => "a named barrier",
+            Meaning::Counter(_) => "a counter",
             Meaning::Role(..) => "a set of warps",
             Meaning::Cta(_) => "a set of CTAs",
             Meaning::Tape(..) => "a trip count",

@@ -136,6 +136,7 @@ impl Lower<'_> {
                 let signals = self.arrival(signals);
                 Op::NextTile { dst: dst?, signals: signals? }
             }
+            Operation::Counter(c) => return self.counter(c),
             Operation::GridWait => Op::GridWait,
         })
     }

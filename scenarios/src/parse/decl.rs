@@ -13,9 +13,25 @@ const DTYPES: [Dtype; 9] =
     [Dtype::F64, Dtype::F32, Dtype::Tf32, Dtype::F16, Dtype::Bf16, Dtype::Fp8, Dtype::I8, Dtype::Fp4, Dtype::I32];
 
 /// First words of declarations.
-pub(super) const DECLARATIONS: [&str; 17] = [
-    "needs", "let", "require", "grid", "cluster", "warps", "regs", "waits", "global", "shared", "tmem", "reg", "mbar",
-    "named", "role", "set", "trips",
+pub(super) const DECLARATIONS: [&str; 18] = [
+    "needs",
+    "let",
+    "require",
+    "grid",
+    "cluster",
+    "cooperative",
+    "warps",
+    "regs",
+    "waits",
+    "global",
+    "shared",
+    "tmem",
+    "reg",
+    "mbar",
+    "named",
+    "role",
+    "set",
+    "trips",
 ];
 
 impl Parser<'_> {
@@ -123,7 +139,11 @@ impl Parser<'_> {
                 self.bump();
                 DeclKind::Waits(kind)
             }
-            "global" => DeclKind::Memory(self.memory(Class::Global)?),
+            "cooperative" => DeclKind::Cooperative,
+            "global" => match self.counter()? {
+                Some(counter) => counter,
+                None => DeclKind::Memory(self.memory(Class::Global)?),
+            },
             "shared" => DeclKind::Memory(self.memory(Class::Shared)?),
             "tmem" => DeclKind::Memory(self.memory(Class::Tmem)?),
             "reg" => loop {
@@ -179,6 +199,18 @@ impl Parser<'_> {
             return self.expected("`run` and the value to run with");
         }
         Ok(DeclKind::Trips { name, per, run: self.expr()? })
+    }
+
+    /// `flags: counter[n]`, behind `global`; nothing where that is a matrix.
+    fn counter(&mut self) -> Parse<Option<DeclKind>> {
+        let colon = self.pos + 1;
+        if !(self.kind() == Kind::Name && self.sym_at(colon, ":") && self.word_at(colon + 1) == "counter") {
+            return Ok(None);
+        }
+        let name = self.ident("the counter's name")?;
+        self.bump();
+        self.bump();
+        Ok(Some(DeclKind::Counter(name, self.bracketed()?)))
     }
 
     fn memory(&mut self, class: Class) -> Parse<Memory> {

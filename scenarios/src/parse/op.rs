@@ -10,7 +10,7 @@ use crate::lex::Kind;
 use crate::suggest::did_you_mean;
 
 /// Every operation's name, for suggestions.
-const OPERATIONS: [&str; 50] = [
+const OPERATIONS: [&str; 54] = [
     "load",
     "ldg",
     "sts",
@@ -52,6 +52,10 @@ const OPERATIONS: [&str; 50] = [
     "put",
     "get",
     "clc",
+    "red.add",
+    "atom.add",
+    "st",
+    "ld",
     "grid.wait",
     "exit",
     "for",
@@ -220,6 +224,7 @@ impl Parser<'_> {
                 }
                 Operation::Clc { dst, signals: self.bar()? }
             }
+            "red.add" | "atom.add" | "st" | "ld" => self.counter_operation(&word)?,
             "grid.wait" => Operation::GridWait,
             "exit" => Operation::Exit,
             _ => return self.unknown_operation(&word, at),
@@ -251,7 +256,7 @@ impl Parser<'_> {
         self.fail(diagnostic)
     }
 
-    fn arrow(&mut self) -> Parse<()> {
+    pub(super) fn arrow(&mut self) -> Parse<()> {
         self.sym("->", "and the destination")
     }
 

@@ -1,10 +1,10 @@
 //! Operations that synchronise: commits, waits, arrivals, fences.
 
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::{Fence, Per, Queue};
+use warpline_sim::ir::{Binary, Fence, MemOrder, Per, Queue, Scope};
 
 use super::{Parse, Parser};
-use crate::ast::{Arrive, Bar, Ident, Operation};
+use crate::ast::{Arrive, Bar, BarAt, Counter, CounterVerb, Ident, Operation};
 use crate::lex::Kind;
 use crate::suggest::did_you_mean;
 
@@ -73,6 +73,18 @@ impl Parser<'_> {
             self.bump();
             return Ok(Operation::MbarWait { bar, parity: parity == "parity", phase: self.expr()? });
         }
+        let compare = if self.at_sym(">=") {
+            Some(Binary::Ge)
+        } else if self.at_sym("==") {
+            Some(Binary::Eq)
+        } else {
+            None
+        };
+        if let (Some(compare), BarAt::Own) = (compare, &bar.at) {
+            self.bump();
+            let verb = CounterVerb::Wait(compare, self.expr()?);
+            return self.counter_order(verb, bar.name, bar.index);
+        }
         if queue {
             return self.expected("`<=` and how many may be outstanding");
         }
@@ -82,6 +94,62 @@ impl Parser<'_> {
             Diagnostic::new(self.file, self.span(), message, "`for` or `parity` was expected here")
                 .help(format!("write `wait {name}[i % stages] for i / stages`, or `wait {name} for 0`")),
         )
+    }
+
+    /// `red.add x, v`, `atom.add x, v -> old`, `st x, v`, `ld x -> v`, behind the word.
+    pub(super) fn counter_operation(&mut self, word: &str) -> Parse<Operation> {
+        let name = self.ident("a counter")?;
+        let index = self.bracketed()?;
+        let mut value = None;
+        if word != "ld" {
+            self.sym(",", "and the value")?;
+            value = Some(self.expr()?);
+        }
+        let mut var = None;
+        if matches!(word, "ld" | "atom.add") {
+            self.arrow()?;
+            var = Some(self.ident("a variable")?);
+        }
+        let verb = match (word, value, var) {
+            ("red.add", Some(v), None) => CounterVerb::Add(v),
+            ("st", Some(v), None) => CounterVerb::Set(v),
+            (_, Some(v), Some(var)) => CounterVerb::Fetch(v, var),
+            (_, None, Some(var)) => CounterVerb::Load(var),
+            _ => return self.expected("a value"),
+        };
+        self.counter_order(verb, name, index)
+    }
+
+    /// `release gpu`: what an operation on a counter orders, and among whom.
+    fn counter_order(&mut self, verb: CounterVerb, name: Ident, index: Option<crate::ast::Expr>) -> Parse<Operation> {
+        let mut c = Counter { verb, name, index, order: MemOrder::default(), scope: Scope::default() };
+        loop {
+            let (acquires, releases) = match c.verb {
+                CounterVerb::Wait(..) | CounterVerb::Load(_) => (true, false),
+                CounterVerb::Add(_) | CounterVerb::Set(_) => (false, true),
+                CounterVerb::Fetch(..) => (true, true),
+            };
+            match self.name() {
+                Some("relaxed") => c.order = MemOrder::Relaxed,
+                Some("acquire") if acquires => c.order = MemOrder::Acquire,
+                Some("release") if releases => c.order = MemOrder::Release,
+                Some("acq_rel") if acquires && releases => c.order = MemOrder::AcqRel,
+                Some(wrong @ ("acquire" | "release" | "acq_rel")) => {
+                    let message = format!("this operation cannot `{wrong}`");
+                    let label = if acquires {
+                        "`acquire` or `relaxed` was expected"
+                    } else {
+                        "`release` or `relaxed` was expected"
+                    };
+                    return self.fail(Diagnostic::new(self.file, self.span(), message, label));
+                }
+                Some("cta") => c.scope = Scope::Cta,
+                Some("cluster") => c.scope = Scope::Cluster,
+                Some("gpu") => c.scope = Scope::Gpu,
+                _ => return Ok(Operation::Counter(Box::new(c))),
+            }
+            self.bump();
+        }
     }
 
     pub(super) fn names(&mut self) -> Parse<Vec<Ident>> {
@@ -133,7 +201,7 @@ impl Parser<'_> {
 
     pub(super) fn fence(&mut self) -> Parse<Fence> {
         if self.kind() != Kind::Name {
-            return self.expected("`async`, `async.global`, `mbarrier_init` or `cta`");
+            return self.expected("`async`, `async.global`, `mbarrier_init`, `cta` or `gpu`");
         }
         let at = self.pos;
         Ok(match self.dotted().as_str() {
@@ -141,9 +209,10 @@ impl Parser<'_> {
             "async.global" => Fence::AsyncGlobal,
             "mbarrier_init" | "mbarrier_init.cluster" => Fence::MbarrierInit,
             "cta" => Fence::Cta,
+            "gpu" => Fence::Gpu,
             _ => {
                 self.pos = at;
-                return self.expected("`async`, `async.global`, `mbarrier_init` or `cta`");
+                return self.expected("`async`, `async.global`, `mbarrier_init`, `cta` or `gpu`");
             }
         })
     }

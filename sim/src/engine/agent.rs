@@ -291,6 +291,7 @@ impl Engine<'_> {
                 _ => Stall::Join,
             },
             On::Pool(_) => Stall::Pool,
+            On::Counter(_) => Stall::Global,
             On::Own(_) => match op {
                 Op::Wait(Group::Vm | Group::Lgkm | Group::TmemLd | Group::TmemSt, _) => Stall::Counter,
                 Op::Wait(Group::Wgmma, _) => Stall::Tensor,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Class, How, Instr, MmaKind, Op, Program};
+use crate::ir::{Class, Fence, How, Instr, MmaKind, Op, Program};
 use crate::machine::{Kind, Machine, MissingParam};
 use crate::timeline::TICKS;
 
@@ -79,6 +79,8 @@ pub struct Costs {
     pub mbar_remote: f64,
     pub mbar_init: f64,
     pub fence: f64,
+    /// Ticks of a round trip to L2, for counters in global memory and `fence gpu`.
+    pub counter: f64,
     pub setmaxnreg: f64,
     pub fma: f64,
     pub exp: f64,
@@ -237,7 +239,16 @@ impl Costs {
             cp_extra: r.cycles(u.moves(&[How::CpAsync]), "memory.cp_async_extra", "`cp`")?,
             mbar_remote: r.cycles(mbar && prog.cluster > 1, "sync.mbarrier_remote", "an arrive in another CTA")?,
             mbar_init: r.cycles(u.any(|op| matches!(op, Op::Init(_))), "sync.mbarrier_init", "`init`")?,
-            fence: r.cycles(u.any(|op| matches!(op, Op::Fence(_))), "sync.fence_async", "a fence")?,
+            fence: r.cycles(
+                u.any(|op| matches!(op, Op::Fence(kind) if *kind != Fence::Gpu)),
+                "sync.fence_async",
+                "a fence",
+            )?,
+            counter: r.cycles(
+                u.any(|op| matches!(op, Op::Counter { .. } | Op::Fence(Fence::Gpu))),
+                "memory.l2_latency",
+                "a counter in global memory",
+            )?,
             setmaxnreg: r.cycles(u.any(|op| matches!(op, Op::Regs { .. })), "sync.setmaxnreg", "`regs`")?,
             fma: r.per(other_alu, "alu.fma_per_clk", "`alu`")?,
             exp: r.per(alu("exp"), "alu.exp_per_clk", "`alu exp`")?,

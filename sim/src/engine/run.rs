@@ -250,12 +250,13 @@ impl<'p> Seat<'p> {
     /// Where the waiters of something are kept.
     pub(super) fn waiting_for(&self, on: On) -> usize {
         let Some(w) = &self.world else { return 0 };
-        let (mbars, meets, _) = w.objects();
+        let (mbars, meets, ctas) = w.objects();
         match on {
             On::Mbar(i) => i as usize,
             On::Meet(i) => mbars + i as usize,
             On::Own(a) => mbars + meets + a as usize,
             On::Pool(c) => mbars + meets + self.runs.len() + c as usize,
+            On::Counter(i) => mbars + meets + self.runs.len() + ctas + i as usize,
         }
     }
 }
@@ -306,6 +307,7 @@ impl<'p> Engine<'p> {
         world.touched.clear();
         let n = world.agents().len();
         let (mbars, meets, ctas) = world.objects();
+        let counters = world.counters();
         let start = now + self.timing.costs.cta_launch.ceil() as u64;
         // Cores that hold one CTA at a time are apart by more than the time between two (calibrate/data/h200_places.csv): what
         // one does not ask of the slices meanwhile others do, and the other way round.
@@ -319,7 +321,7 @@ impl<'p> Engine<'p> {
         self.launched += 1;
         // What a launch waited for is the end of the cluster that had the seat before.
         seat.runs = vec![Run { upto: now, waker: seat.freed, ..Run::default() }; n];
-        seat.waiters = vec![SmallVec::new(); mbars + meets + n + ctas];
+        seat.waiters = vec![SmallVec::new(); mbars + meets + n + ctas + counters];
         seat.landed = vec![[0; STREAM_KINDS]; n];
         seat.drawn = vec![[None; STREAM_KINDS]; n];
         seat.flights.clear();
@@ -377,6 +379,8 @@ impl<'p> Engine<'p> {
                         Instr::Op { op, cost } => self.timing.release_of(op, cost),
                         _ => 0,
                     },
+                    // It polls: the value that lets it pass takes a round trip to L2.
+                    On::Counter(_) => self.timing.costs.counter.ceil() as u64,
                     On::Own(_) | On::Pool(_) => 0,
                 };
                 self.queue.push(now + delay, What::Go { seat: s as u32, agent: a });

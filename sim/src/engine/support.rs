@@ -1,7 +1,7 @@
 //! What a machine must have for a kernel: an operation it lacks is an error before anything runs.
 
 use crate::fences::Fences;
-use crate::ir::{Expr, Fence, How, Instr, MmaKind, Op, Order, Program, Queue, SiteId};
+use crate::ir::{CounterAct, Expr, Fence, How, Instr, MmaKind, Op, Order, Program, Queue, SiteId};
 use crate::machine::{Machine, Vendor};
 use crate::protocol::Rules;
 use crate::report::RunError;
@@ -90,7 +90,7 @@ fn need_of(op: &Op) -> Option<Need> {
         }
         Op::Named { .. } => need("a numbered barrier", "sm_70 or later", |v, n| nvidia(v, n, 70)),
         Op::ClusterArrive { .. } | Op::ClusterWait => need("a cluster", "sm_90 or later", |v, n| nvidia(v, n, 90)),
-        Op::Fence(Fence::Cta) => return None,
+        Op::Fence(Fence::Cta | Fence::Gpu) | Op::Counter { .. } => return None,
         Op::Fence(Fence::TmemBefore | Fence::TmemAfter) => need("tmem.fence", "sm_100a to sm_110a", tcgen05),
         Op::Fence(_) => need("a proxy fence", "sm_90 or later", |v, n| nvidia(v, n, 90)),
         Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => need("tensor memory", "sm_100a to sm_110a", tcgen05),
@@ -110,6 +110,9 @@ fn by_thread(op: &Op) -> Option<&'static str> {
         Op::Mma { kind: MmaKind::UmmaPair, .. } => Some("umma.pair"),
         Op::CommitUmma(_) => Some("commit umma"),
         Op::NextTile { .. } => Some("clc"),
+        Op::Counter { act: CounterAct::Add, .. } => Some("red.add"),
+        Op::Counter { act: CounterAct::Fetch(_), .. } => Some("atom.add"),
+        Op::Counter { act: CounterAct::Set, .. } => Some("st"),
         _ => None,
     }
 }
@@ -170,7 +173,18 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
             }
         }
     }
-    if prog.cluster > 1 {
+    if prog.cooperative {
+        let cores = m.need("core.count", "a cooperative launch")?;
+        if prog.cluster as f64 > cores {
+            return Err(RunError::DoesNotFit {
+                limit: "grid".into(),
+                message: format!(
+                    "a cooperative launch of {} CTAs is more than the {cores} cores of {}, and one CTA runs on each",
+                    prog.cluster, m.name
+                ),
+            });
+        }
+    } else if prog.cluster > 1 {
         let limit = m.need("limit.cluster", "a kernel with clusters")?;
         if prog.cluster as f64 > limit {
             return Err(RunError::DoesNotFit {

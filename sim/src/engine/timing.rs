@@ -1,6 +1,6 @@
 //! How long an operation takes: which servers it crosses, and the latency behind them.
 
-use crate::ir::{Instr, Op, Program};
+use crate::ir::{CounterAct, Fence, Instr, Op, Program};
 use crate::protocol::Did;
 use crate::timeline::{Stall, TICKS};
 
@@ -100,6 +100,7 @@ impl Timing<'_> {
             }
             Did::Sync => {
                 let extra = match op {
+                    Op::Fence(Fence::Gpu) => self.costs.counter,
                     Op::Fence(_) => self.costs.fence,
                     Op::Init(bars) => {
                         let n: u32 = bars.iter().map(|b| self.prog.mbars[*b as usize].stages).sum();
@@ -109,6 +110,9 @@ impl Timing<'_> {
                     Op::Regs { .. } => self.costs.setmaxnreg,
                     // One that had to wait was woken with this included.
                     Op::MbarWait { .. } if !seat.woken => (self.costs.mbar_wait - self.costs.issue_sync).max(0.0),
+                    // Adding and storing wait for nothing; whoever had to wait was woken with this included.
+                    Op::Counter { act: CounterAct::Fetch(_) | CounterAct::Load(_), .. } => self.costs.counter,
+                    Op::Counter { act: CounterAct::Wait(_), .. } if !seat.woken => self.costs.counter,
                     _ => 0.0,
                 };
                 let (start, issued) = self.issue(core, seat, now, (1.0, self.costs.issue_sync));

@@ -20,7 +20,10 @@ mod uses;
 
 pub use eval::Domain;
 pub use expr::{Binary, Env, Expr, Unary, apply, gcd};
-pub use op::{BarRef, Fence, How, MmaKind, Op, Order, Part, Per, Phase, Place, Queue, Sel, Where};
+pub use op::{
+    BarRef, CounterAct, CounterRef, Fence, How, MemOrder, MmaKind, Op, Order, Part, Per, Phase, Place, Queue, Scope,
+    Sel, Where,
+};
 pub use symbols::{Forms, ParamId, Symbol};
 pub use uses::{Use, each, each_mut};
 
@@ -32,6 +35,8 @@ pub type MbarId = u16;
 pub type NamedId = u16;
 /// Index of a variable in an agent's frame; names in [`Program::vars`].
 pub type VarId = u16;
+/// Index into [`Program::counters`].
+pub type CounterId = u16;
 /// Index into [`Program::tapes`].
 pub type TapeId = u16;
 /// Index into [`Program::code`].
@@ -166,6 +171,15 @@ pub struct NamedDecl {
     pub len: u32,
     /// Hardware number of the first.
     pub first: u32,
+}
+
+/// An array of counters in global memory; each is 0 when the kernel starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterDecl {
+    /// Name in the source.
+    pub name: String,
+    /// Length of the array.
+    pub len: u32,
 }
 
 /// A role, or a set used like one.
@@ -343,8 +357,10 @@ pub struct Program {
     pub needs: Vec<(String, SiteId)>,
     /// The grid, in CTAs or clusters.
     pub grid: Grid,
-    /// CTAs in a cluster; 1 where there are none.
+    /// CTAs in a cluster; 1 where there are none. Of a cooperative launch, the CTAs of the whole grid.
     pub cluster: u32,
+    /// All CTAs of the grid run at the same time and see each other's counters; then [`Program::grid`] is one unit.
+    pub cooperative: bool,
     /// Warps in a CTA; at most 64.
     pub warps: u32,
     /// Registers a thread at launch, where the kernel states them.
@@ -357,6 +373,8 @@ pub struct Program {
     pub mbars: Vec<MbarDecl>,
     /// Numbered barriers.
     pub named: Vec<NamedDecl>,
+    /// Counters in global memory.
+    pub counters: Vec<CounterDecl>,
     /// Roles, in order of declaration.
     pub roles: Vec<Role>,
     /// Run-time trip counts.

@@ -1,6 +1,6 @@
 //! The operations an agent can perform, with operands still to be evaluated.
 
-use super::{Expr, MbarId, NamedId, ObjId, TileRef};
+use super::{Binary, CounterId, Expr, MbarId, NamedId, ObjId, TileRef, VarId};
 
 /// One of several equal parts of a place along one axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -150,6 +150,8 @@ pub enum Fence {
     TmemAfter,
     /// A memory fence of the CTA or threadgroup without execution barrier (`__threadfence_block`).
     Cta,
+    /// `fence.acq_rel.gpu` (`__threadfence`).
+    Gpu,
 }
 
 /// What a wait on an mbarrier asks for.
@@ -170,6 +172,68 @@ pub enum Order {
     Shared,
     /// Device memory.
     Device,
+}
+
+/// A word of an array of counters in global memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CounterRef {
+    /// The declaration.
+    pub counter: CounterId,
+    /// Which of its words.
+    pub index: Expr,
+}
+
+/// What is done to a counter in global memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CounterAct {
+    /// `red.add`: adds and returns nothing.
+    Add,
+    /// `atom.add`: adds; the variable gets the value before.
+    Fetch(VarId),
+    /// `st`: replaces the value.
+    Set,
+    /// `ld`: the variable gets the value.
+    Load(VarId),
+    /// A loop of `ld` until the value compares so (`Ge`, `Eq`).
+    Wait(Binary),
+}
+
+/// What an operation on a counter orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MemOrder {
+    /// Nothing.
+    #[default]
+    Relaxed,
+    /// What follows comes after what it sees.
+    Acquire,
+    /// What is before it is seen by whoever acquires it.
+    Release,
+    /// Both.
+    AcqRel,
+}
+
+impl MemOrder {
+    /// Whether it acquires.
+    pub fn acquires(self) -> bool {
+        matches!(self, MemOrder::Acquire | MemOrder::AcqRel)
+    }
+
+    /// Whether it releases.
+    pub fn releases(self) -> bool {
+        matches!(self, MemOrder::Release | MemOrder::AcqRel)
+    }
+}
+
+/// The threads among which an operation on a counter orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// Those of the CTA.
+    Cta,
+    /// Those of the cluster.
+    Cluster,
+    /// Those of the device.
+    #[default]
+    Gpu,
 }
 
 /// An operation.
@@ -331,6 +395,19 @@ pub enum Op {
         dst: Place,
         /// The barrier that gets the bytes, in every CTA of the cluster.
         signals: BarRef,
+    },
+    /// `red`, `atom`, `st`, `ld` of a counter in global memory, or a wait that polls it.
+    Counter {
+        /// Which of these.
+        act: CounterAct,
+        /// The counter.
+        at: CounterRef,
+        /// What is added, stored or waited for; 0 for a load.
+        value: Expr,
+        /// What it orders.
+        order: MemOrder,
+        /// Among whom.
+        scope: Scope,
     },
     /// `griddepcontrol.wait`; nothing is modelled behind it, and verdicts say so.
     GridWait,

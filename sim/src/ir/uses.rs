@@ -69,6 +69,10 @@ fn of_op(prog: &Program, op: &mut Op, f: &mut impl FnMut(Use, &mut Expr)) {
             f(Use::Slot, value);
         }
         Op::Get { src, .. } => place(prog, src, f),
+        Op::Counter { at, value, .. } => {
+            f(Use::Slot, &mut at.index);
+            f(Use::Slot, value);
+        }
         Op::NextTile { dst, signals } => {
             place(prog, dst, f);
             bar(signals, f);

@@ -9,6 +9,7 @@ use crate::ir::{Binary, Class, How, Instr, ObjId, Object, Op, Program};
 
 use super::AgentId;
 use super::eval::Judged;
+use super::global::Rect;
 use super::memory::{Foot, TileKey};
 use super::place::FormId;
 use super::world::World;
@@ -24,6 +25,10 @@ pub(super) struct Sum {
     granules: u32,
     /// The left operand's matrix and axis, which name the dimension.
     dim: (ObjId, u8),
+    /// Rows and columns of the whole product.
+    product: [i64; 2],
+    /// Read back from global memory: what it is added to has its blocks, too.
+    partial: bool,
 }
 
 /// The elements of the contracted dimension that a product covers.
@@ -35,6 +40,19 @@ struct Range {
     /// How these depend on the place of the CTA.
     forms: [FormId; 2],
     extent: i64,
+    product: [i64; 2],
+}
+
+/// A sum that was stored to a global matrix which the kernel reads again.
+#[derive(Clone, Debug)]
+pub(super) struct KeptSum {
+    obj: ObjId,
+    rect: Rect,
+    sum: Sum,
+    /// The kernel has read some of it since.
+    read: bool,
+    agent: AgentId,
+    pc: u32,
 }
 
 /// A rectangle of a global matrix that was stored, in elements.
@@ -49,6 +67,8 @@ pub(super) struct Stored {
     pub(super) cols: (i64, i64),
     pub(super) agent: AgentId,
     pub(super) pc: u32,
+    /// The kernel has read some of it since.
+    pub(super) read: bool,
 }
 
 impl Sum {
@@ -80,8 +100,9 @@ impl World<'_> {
                 }
                 let extent = if i == 0 { a.rows } else { a.cols };
                 let (left, right) = (along(i, a.block[i], x, xf), along(j, b.block[j], y, yf));
+                let product = [if i == 0 { a.cols } else { a.rows }, if j == 0 { b.cols } else { b.rows }];
                 let forms = [x.forms[i], y.forms[j]];
-                let range = Range { dim: (x.obj, i as u8), left, right, forms, extent };
+                let range = Range { dim: (x.obj, i as u8), left, right, forms, extent, product };
                 if left == right {
                     return Some(range);
                 }
@@ -133,8 +154,14 @@ impl World<'_> {
             let sum = &mut self.sums[p];
             if sum.granule == 0 {
                 let granules = (r.extent + granule - 1) / granule;
-                *sum =
-                    Sum { granule, seen: vec![0; granules as usize / 64 + 1], granules: granules as u32, dim: r.dim };
+                *sum = Sum {
+                    granule,
+                    seen: vec![0; granules as usize / 64 + 1],
+                    granules: granules as u32,
+                    dim: r.dim,
+                    product: r.product,
+                    partial: false,
+                };
             }
             if sum.granule != granule || sum.dim != r.dim {
                 // Products of different depth or of several matrices: what is complete cannot be said here.
@@ -187,13 +214,107 @@ impl World<'_> {
         }
     }
 
-    /// Holds an accumulator that is stored to having every block exactly once.
-    pub(super) fn check_sum(&mut self, a: AgentId, pc: u32, acc: &Foot) {
+    /// What was summed goes with the values to a workspace in global memory, which the kernel reads again.
+    pub(super) fn store_sum(&mut self, a: AgentId, pc: u32, (from, to): (&Foot, &Foot), elements: bool) {
+        if !self.followed.matrices.get(to.obj as usize).is_some_and(|followed| *followed) {
+            return;
+        }
+        let sums = self.each_piece(a, from).map(|p| &self.sums[p]);
+        let sum = sums.filter(|s| s.granule > 0).min_by_key(|s| s.done()).cloned();
+        let rect = self.rectangle(to, elements);
+        self.kept_sums.retain(|k| k.obj != to.obj || !k.rect.inside(&rect));
+        if let Some(sum) = sum {
+            let sum = Sum { partial: true, ..sum };
+            self.kept_sums.push(KeptSum { obj: to.obj, rect, sum, read: false, agent: a, pc });
+        }
+    }
+
+    /// What was summed comes back from a workspace; of several sums, what has the fewest blocks.
+    pub(super) fn load_sum(&mut self, a: AgentId, from: &Foot, to: &Foot, elements: bool) {
+        if self.kept_sums.is_empty() || !self.in_global(from.obj) {
+            return;
+        }
+        let rect = self.rectangle(from, elements);
+        let there = self.kept_sums.iter_mut().filter(|k| k.obj == from.obj && k.rect.meets(&rect));
+        let read = there.map(|k| {
+            k.read = true;
+            &k.sum
+        });
+        let Some(sum) = read.min_by_key(|s| s.done()).cloned() else { return };
+        for p in self.each_piece(a, to) {
+            self.sums[p].clone_from(&sum);
+        }
+    }
+
+    /// At the end: what stays in a workspace, and nobody read back, is a whole sum, unless there is room for several.
+    pub(super) fn check_kept_sums(&mut self) {
+        for k in std::mem::take(&mut self.kept_sums) {
+            let (done, all) = (k.sum.done(), k.sum.granules);
+            if !k.read && done < all && !self.for_partial_sums(k.obj, k.sum.product) {
+                let message = format!(
+                    "leaves rows {}..{}, columns {}..{} of {} with {done} of {all} blocks of `{}` added",
+                    k.rect.rows.0,
+                    k.rect.rows.1,
+                    k.rect.cols.0,
+                    k.rect.cols.1,
+                    self.prog.objects[k.obj as usize].name,
+                    self.dim_name(k.sum.dim)
+                );
+                self.find(Code::SumBlocks, k.agent, k.pc, message, None);
+            }
+        }
+    }
+
+    /// Arithmetic adds a partial sum that came back from a workspace: its blocks are those of the result, too.
+    pub(super) fn add_sums(&mut self, a: AgentId, reads: &[Foot], writes: &[Foot]) {
+        let parts = reads.iter().flat_map(|f| self.each_piece(a, f)).map(|p| &self.sums[p]);
+        let parts: Vec<Sum> = parts.filter(|s| s.partial && s.granule > 0).cloned().collect();
+        for part in parts {
+            let to: Vec<usize> = writes.iter().flat_map(|f| self.each_piece(a, f)).collect();
+            for p in to {
+                let sum = &mut self.sums[p];
+                if sum.granule == 0 {
+                    sum.clone_from(&part);
+                } else if (sum.granule, sum.dim) == (part.granule, part.dim) {
+                    sum.seen.iter_mut().zip(&part.seen).for_each(|(w, v)| *w |= v);
+                } else {
+                    sum.granules = 0;
+                }
+            }
+        }
+    }
+
+    /// Whether a matrix has several times the elements of a product along one of its axes: rows or planes of partial sums.
+    fn for_partial_sums(&self, obj: ObjId, [m, n]: [i64; 2]) -> bool {
+        let o = &self.prog.objects[obj as usize];
+        let times = |end: i64, part: i64| part > 0 && end % part == 0 && end / part > 1;
+        let of = |m, n| o.rows == m && times(o.cols, n) || o.cols == n && times(o.rows, m);
+        of(m, n) || of(n, m)
+    }
+
+    /// Holds an accumulator that is stored to having every block exactly once. What goes to a matrix for partial sums, or to
+    /// one that the kernel reads again, is a part of the sum.
+    pub(super) fn check_sum(&mut self, a: AgentId, pc: u32, acc: &Foot, to: ObjId) {
+        if self.followed.matrices.get(to as usize).is_some_and(|followed| *followed) {
+            return;
+        }
         let missing = self.each_piece(a, acc).find_map(|p| {
             let s = &self.sums[p];
-            (s.granule > 0 && s.done() < s.granules).then_some((s.dim, s.done(), s.granules))
+            (s.granule > 0 && s.done() < s.granules).then_some((s.dim, s.done(), s.granules, s.product))
         });
-        if let Some((dim, done, all)) = missing {
+        if let Some((dim, done, all, product)) = missing {
+            if self.for_partial_sums(to, product) {
+                if !self.met(Code::SumBlocks, pc, None) {
+                    let message = format!(
+                        "stores {} with {done} of {all} blocks of `{}` added: {} has room for several partial sums, and that together they have every block once is not looked at",
+                        self.foot_name(acc),
+                        self.dim_name(dim),
+                        self.prog.objects[to as usize].name
+                    );
+                    self.note(Code::SumBlocks, a, pc, message, None);
+                }
+                return;
+            }
             let message =
                 format!("stores {} with {done} of {all} blocks of `{}` added", self.foot_name(acc), self.dim_name(dim));
             self.find(Code::SumBlocks, a, pc, message, None);
@@ -247,10 +368,15 @@ impl World<'_> {
         let cols = clip(f.cols, left, o.cols);
         let block = if elements { [-1, -1] } else { f.at };
         let forms = f.forms;
-        let new = Stored { obj: f.obj, block, forms, rows, cols, agent: a, pc };
+        let new = Stored { obj: f.obj, block, forms, rows, cols, agent: a, pc, read: false };
         self.stores_apart(pc, &new);
         let meets = |s: &&Stored| {
-            s.obj == new.obj && s.rows.0 < rows.1 && rows.0 < s.rows.1 && s.cols.0 < cols.1 && cols.0 < s.cols.1
+            s.obj == new.obj
+                && !s.read
+                && s.rows.0 < rows.1
+                && rows.0 < s.rows.1
+                && s.cols.0 < cols.1
+                && cols.0 < s.cols.1
         };
         if let Some(s) = self.stored.iter().find(meets).copied() {
             let what = format!(

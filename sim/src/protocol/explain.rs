@@ -1,7 +1,7 @@
 //! Saying what a blocked agent waits for, in which state that is, and what would have to happen.
 
 use crate::code::Code;
-use crate::ir::{BarRef, Instr, NamedId, Op, Phase};
+use crate::ir::{BarRef, Binary, CounterAct, Instr, NamedId, Op, Phase};
 use crate::report::Waiting;
 
 use super::AgentId;
@@ -23,6 +23,7 @@ impl World<'_> {
             On::Mbar(ix) => self.explain_mbar(a, pc, ix),
             On::Meet(ix) => self.explain_meet(a, ix),
             On::Own(_) => self.explain_own(a, pc),
+            On::Counter(ix) => self.explain_counter(a, pc, ix),
             On::Pool(cta) => (
                 format!("registers: CTA {cta} has {} in its pool", self.registers[cta as usize].free),
                 "another warpgroup gives registers back with `regs dec`".into(),
@@ -52,6 +53,34 @@ impl World<'_> {
             n => state += &format!(" and {} bytes too many", -n),
         }
         (format!("{want} of {}: {state}", self.mbar_name(ix)), self.who_signals(ix))
+    }
+
+    fn explain_counter(&self, a: AgentId, pc: u32, ix: u32) -> (String, String) {
+        let want = match &self.prog.code[pc as usize] {
+            Instr::Op { op: Op::Counter { act: CounterAct::Wait(cmp), value, .. }, .. } => {
+                let sign = if *cmp == Binary::Eq { "==" } else { ">=" };
+                self.number(a, value).map_or("a value".into(), |v| format!("{sign} {v}"))
+            }
+            _ => "a value".into(),
+        };
+        let decl = self.counter_decl(ix);
+        let mut parts = Vec::new();
+        for (pc, i) in self.prog.code.iter().enumerate() {
+            let Instr::Op { op: Op::Counter { act, at, .. }, .. } = i else { continue };
+            let verb = match act {
+                CounterAct::Add | CounterAct::Fetch(_) => "adds",
+                CounterAct::Set => "sets it",
+                CounterAct::Wait(_) | CounterAct::Load(_) => continue,
+            };
+            if at.counter == decl {
+                parts.push(format!("line {} {verb}{}", self.prog.site(pc as u32).line, self.holders(pc as u32)));
+            }
+        }
+        let mut needs = if parts.is_empty() { "nobody changes it".into() } else { parts.join("; ") };
+        if !self.prog.cooperative && self.prog.grid.len() > 1 {
+            needs += "; only the CTAs of one cluster run together here: declare the kernel `cooperative` if others add";
+        }
+        (format!("{} {want}: it is {}", self.counter_name(ix), self.counter_value(ix)), needs)
     }
 
     /// The statements that signal a barrier, and what holds up those who would execute them.
@@ -127,7 +156,7 @@ impl World<'_> {
                 }
                 _ => false,
             },
-            On::Own(_) | On::Pool(_) => false,
+            On::Own(_) | On::Pool(_) | On::Counter(_) => false,
         }
     }
 

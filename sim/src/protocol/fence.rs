@@ -52,6 +52,15 @@ impl World<'_> {
                 // What the agent does from here on, the fence does not cover.
                 self.rows.tick(row, a);
             }
+            Fence::AsyncGlobal if self.followed.proxies() => {
+                if self.rules.fences.async_read == Cover::Strict {
+                    self.rows.fence_global(row, |comp| comp == a);
+                } else {
+                    self.rows.fence_global(row, |_| true);
+                }
+                self.rows.tick(row, a);
+            }
+            Fence::Gpu => self.fence_gpu(a),
             Fence::TmemBefore => self.rows.seal(row),
             Fence::TmemAfter if self.tensor_fences => {
                 let opened = self.opened_row(a);
@@ -89,6 +98,22 @@ impl World<'_> {
                 );
                 self.find(Code::ProxyRead, a, x.pc, message, Some((w.pc, "written here".into())));
             }
+            Class::Global
+                if self.rules.fences.async_read != Cover::Off
+                    && !x.generic
+                    && w.generic
+                    && !self.rows.fenced_global(row, w.epoch) =>
+            {
+                let between = match self.rules.fences.async_read {
+                    Cover::Strict => "and their thread executed no `fence async.global` before it let others know",
+                    _ => "with no `fence async.global` in between",
+                };
+                let message = format!(
+                    "the asynchronous proxy reads {}, which ordinary stores wrote, {between}",
+                    self.foot_name(f)
+                );
+                self.find(Code::ProxyRead, a, x.pc, message, Some((w.pc, "written here".into())));
+            }
             Class::Tmem => self.fenced_tensor(a, row, f, w, x),
             _ => {}
         }
@@ -97,12 +122,15 @@ impl World<'_> {
     /// A write `x` that is ordered after the access `e` of the same place.
     pub(super) fn fenced_write(&mut self, a: AgentId, row: RowId, f: &Foot, e: &Access, x: &Access) {
         match self.prog.objects[f.obj as usize].class {
-            Class::Shared | Class::Mailbox if !x.generic && e.generic && !self.rows.fenced(row, e.epoch) => {
+            Class::Shared | Class::Mailbox | Class::Global
+                if !x.generic && e.generic && !self.covered(f.obj, row, e) =>
+            {
                 let level = self.rules.fences.async_write;
                 if level != Level::Off && !self.met(Code::ProxyWrite, x.pc, Some(e.pc)) {
                     let message = format!(
-                        "the asynchronous proxy overwrites {}, which ordinary instructions used, with no `fence async` in between",
-                        self.foot_name(f)
+                        "the asynchronous proxy overwrites {}, which ordinary instructions used, with no `{}` in between",
+                        self.foot_name(f),
+                        if self.in_global(f.obj) { "fence async.global" } else { "fence async" }
                     );
                     self.report(level, Code::ProxyWrite, (a, x.pc), message, Some((e.pc, "used here".into())));
                 }
@@ -110,6 +138,11 @@ impl World<'_> {
             Class::Tmem => self.fenced_tensor(a, row, f, e, x),
             _ => {}
         }
+    }
+
+    /// Whether a proxy fence for an object's memory covers an access.
+    fn covered(&self, obj: crate::ir::ObjId, row: RowId, e: &Access) -> bool {
+        if self.in_global(obj) { self.rows.fenced_global(row, e.epoch) } else { self.rows.fenced(row, e.epoch) }
     }
 
     /// A use `x` of tensor memory that is ordered after another thread's use `e` (PTX, tcgen05 memory consistency:

@@ -94,6 +94,10 @@ impl World<'_> {
                 let b = &self.prog.named[*bar as usize];
                 format!("uses {}[{index}], which has {}", b.name, b.len)
             }
+            Fault::Word { counter, index } => {
+                let c = &self.prog.counters[*counter as usize];
+                format!("uses {}[{index}], which has {}", c.name, c.len)
+            }
             Fault::Threads(n) => format!("a barrier of {n} threads is no number of warps"),
             Fault::Cta(c) => format!("CTA {c} is not in the cluster of {}", self.prog.cluster),
             Fault::Mask(m) => format!("CTA mask {m:#b} does not fit a cluster of {}", self.prog.cluster),

@@ -20,6 +20,7 @@ fn together(op: &Op) -> Option<bool> {
         Op::Mma { kind: MmaKind::Warp | MmaKind::Wgmma, .. } => true,
         Op::Move { how: How::TmemLd | How::TmemSt, .. } => true,
         Op::Move { .. } | Op::Put { .. } | Op::Get { .. } | Op::MbarWait { .. } | Op::Wait(..) => false,
+        Op::Counter { .. } => false,
         _ => return None,
     })
 }

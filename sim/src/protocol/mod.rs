@@ -12,6 +12,8 @@
 //!                             │  meets       CTA, named, warp, cluster barriers       (meet.rs)
 //!                             │  streams     groups and counters, in order            (stream.rs)
 //!                             │  memory      which tile version each piece holds      (memory.rs)
+//!                             │  counters    words of global memory that are waited for (counters.rs)
+//!                             │  regions     recent accesses to global matrices       (global.rs)
 //!                             └─ order       happens-before; races show here          (order.rs, races.rs)
 //! ```
 //!
@@ -20,12 +22,14 @@
 //! rendezvous of agents.
 
 mod agents;
+mod counters;
 mod coverage;
 mod eval;
 mod explain;
 mod fence;
 mod findings;
 mod flight;
+mod global;
 mod known;
 mod lanes;
 mod mbarrier;

@@ -32,6 +32,7 @@ impl World<'_> {
         did.tile = Some(tile);
         if self.prog.objects[e.dst.obj as usize].class != Class::Global {
             self.carry_sum(a, &e.src, &e.dst);
+            self.load_sum(a, &e.src, &e.dst, src.elements);
         }
         if matches!(how, How::Load | How::Ldg | How::CpAsync | How::LdsDma) && !masked {
             self.inside(a, pc, &e.src, src.elements);
@@ -40,6 +41,7 @@ impl World<'_> {
         match how {
             How::Load => {
                 let x = self.own_access(a, pc);
+                self.touch_global(a, &e.src, src.elements, x, false);
                 self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
             }
             How::Ldg | How::Lds => {
@@ -55,6 +57,8 @@ impl World<'_> {
                 let own = self.own_access(a, pc);
                 if *how == How::Lds {
                     self.check_read(a, self.agent_row(a), &e.src, if auto { own } else { x });
+                } else {
+                    self.touch_global(a, &e.src, src.elements, if auto { own } else { x }, false);
                 }
                 self.check_write(a, self.agent_row(a), &e.dst, if auto { own } else { x }, Some(tile));
                 did.flights.push(self.fill(f, &e.dst));
@@ -88,11 +92,14 @@ impl World<'_> {
             How::CpAsync | How::LdsDma => {
                 let kind = if *how == How::CpAsync { StreamKind::Cp } else { StreamKind::Vm };
                 let (x, f) = self.start_move(a, pc, kind, self.instructions(&did));
+                self.touch_global(a, &e.src, src.elements, x, false);
                 self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
                 did.flights.push(self.launch(f));
             }
-            How::TmaLoad => self.tma_load(a, pc, &e, signals.as_ref(), multicast.as_ref(), &mut did)?,
-            How::TmaStore => self.tma_store(a, pc, src, &e, &mut did)?,
+            How::TmaLoad => {
+                self.tma_load(a, pc, &e, (signals.as_ref(), multicast.as_ref(), src.elements), &mut did)?;
+            }
+            How::TmaStore => self.tma_store(a, pc, src, (&e, dst.elements), &mut did)?,
             How::TmemLd => {
                 self.allocated(a, pc, &e.src);
                 let (x, f) = self.start_move(a, pc, StreamKind::TmemLd, 1);
@@ -170,12 +177,18 @@ impl World<'_> {
     }
 
     fn do_store(&mut self, a: AgentId, pc: u32, e: &Ends, dst: &Place, auto: bool, did: &mut MoveDid) {
-        self.check_sum(a, pc, &e.src);
-        self.store_once(a, pc, &e.dst, dst.elements);
-        if !auto {
+        self.check_sum(a, pc, &e.src, e.dst.obj);
+        self.store_sum(a, pc, (&e.src, &e.dst), dst.elements);
+        let x = if auto {
+            self.own_access(a, pc)
+        } else {
             let n = self.instructions(did);
-            let (_, f) = self.start_move(a, pc, StreamKind::Vm, n);
+            let (x, f) = self.start_move(a, pc, StreamKind::Vm, n);
             did.flights.push(self.launch(f));
+            x
+        };
+        if !self.touch_global(a, &e.dst, dst.elements, x, true) {
+            self.store_once(a, pc, &e.dst, dst.elements);
         }
     }
 
@@ -185,8 +198,7 @@ impl World<'_> {
         a: AgentId,
         pc: u32,
         e: &Ends,
-        signals: Option<&BarRef>,
-        multicast: Option<&Expr>,
+        (signals, multicast, elements): (Option<&BarRef>, Option<&Expr>, bool),
         did: &mut MoveDid,
     ) -> Result<(), Blocked> {
         let Some(bar) = signals else { return Ok(()) };
@@ -200,6 +212,10 @@ impl World<'_> {
             let phase = self.mbars[ix as usize].phase;
             let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
             let x = Access { epoch, pc, agent: a, generic: false, in_order: false };
+            if f.delivers.is_empty() {
+                // Whoever knows that the bytes came knows that they were read.
+                self.touch_global(a, &e.src, elements, x, false);
+            }
             let dst = Foot { cta, ..e.dst };
             self.check_write(a, self.agent_row(a), &dst, x, did.tile);
             f.delivers.push((ix, did.chip_bytes, phase));
@@ -252,13 +268,23 @@ impl World<'_> {
     }
 
     /// `cp.async.bulk.tensor` to global memory, in the thread's bulk groups.
-    fn tma_store(&mut self, a: AgentId, pc: u32, src: &Place, e: &Ends, did: &mut MoveDid) -> Result<(), Blocked> {
+    fn tma_store(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        src: &Place,
+        (e, elements): (&Ends, bool),
+        did: &mut MoveDid,
+    ) -> Result<(), Blocked> {
         self.expect_tile(a, pc, src, &e.src)?;
-        self.check_sum(a, pc, &e.src);
+        self.check_sum(a, pc, &e.src, e.dst.obj);
+        self.store_sum(a, pc, (&e.src, &e.dst), elements);
         let (x, read) = self.start_move(a, pc, StreamKind::BulkRead, 1);
         self.check_read(a, self.agent_row(a), &e.src, Access { generic: false, ..x });
-        let (_, write) = self.start_move(a, pc, StreamKind::Bulk, 1);
-        self.store_once(a, pc, &e.dst, false);
+        let (x, write) = self.start_move(a, pc, StreamKind::Bulk, 1);
+        if !self.touch_global(a, &e.dst, elements, Access { generic: false, ..x }, true) {
+            self.store_once(a, pc, &e.dst, elements);
+        }
         did.flights.push(self.launch(read));
         did.flights.push(self.launch(write));
         Ok(())

@@ -104,8 +104,8 @@ impl World<'_> {
             Op::WarpSync if me.lanes.is_some() => list.push(lanes),
             Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => list.extend([Part::Tensor, lanes]),
             Op::Regs { .. } => list.extend([Part::Ended, Part::Pool(me.cta)]),
-            // What is handed out next, the whole grid shares.
-            Op::NextTile { .. } => return Err(Blocked::Fault(super::world::Fault::Endless)),
+            // What is handed out next, the whole grid shares; and so it does counters in global memory.
+            Op::NextTile { .. } | Op::Counter { .. } => return Err(Blocked::Fault(super::world::Fault::Endless)),
             _ => {}
         }
         Ok(())

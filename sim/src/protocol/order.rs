@@ -11,7 +11,8 @@
 //! not. A copy that another CTA issued tells whoever waits for it that its issuer had got that far, and shows none of the
 //! issuer's data, nor does an arrival that follows copies show more than them;
 //! which phase an arrival counts in, and whether a waiter can be late, are questions about time alone. With tensor memory
-//! it has one more: what a `tcgen05.fence::before_thread_sync` on the way covers. Joining rows joins all parts.
+//! it has one more: what a `tcgen05.fence::before_thread_sync` on the way covers; and one where the asynchronous proxy uses
+//! a global matrix that the kernel also writes: what a `fence async.global` on the way covers. Joining rows joins all parts.
 
 /// A component's clock at an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,6 +35,8 @@ pub(super) struct Rows {
     timed: Option<usize>,
     /// The part of what `tcgen05.fence` covers, where that is asked for.
     sealed: Option<usize>,
+    /// The part of what a proxy fence on global memory covers, where that is asked for.
+    global: Option<usize>,
     cells: Vec<u32>,
     free: Vec<RowId>,
     /// Nothing is kept, and whatever is asked is in order: for a search that makes every order itself.
@@ -41,16 +44,18 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(components: usize, rows: usize, timed: bool, sealed: bool) -> Self {
-        let parts = 2 + timed as usize + sealed as usize;
+    pub(super) fn new(components: usize, rows: usize, timed: bool, sealed: bool, global: bool) -> Self {
+        let parts = 2 + timed as usize + sealed as usize + global as usize;
         let cells = vec![0; parts * components * rows];
-        let (timed, sealed) = (timed.then_some(2), sealed.then_some(parts - 1));
-        Rows { n: components, parts, timed, sealed, cells, free: Vec::new(), off: false }
+        let (timed, global) = (timed.then_some(2), global.then_some(parts - 1));
+        let sealed = sealed.then_some(parts - 1 - global.is_some() as usize);
+        Rows { n: components, parts, timed, sealed, global, cells, free: Vec::new(), off: false }
     }
 
     /// Keeps no order from now on.
     pub(super) fn turn_off(&mut self) {
         (self.cells, self.free, self.timed, self.sealed, self.off) = (Vec::new(), Vec::new(), None, None, true);
+        self.global = None;
     }
 
     pub(super) fn is_off(&self) -> bool {
@@ -188,6 +193,23 @@ impl Rows {
         for k in (0..self.n).filter(|k| covers(*k as u32)) {
             self.cells[s + self.n + k] = self.cells[s + self.n + k].max(self.cells[s + k]);
         }
+    }
+
+    /// A proxy fence on global memory, likewise.
+    pub(super) fn fence_global(&mut self, r: RowId, covers: impl Fn(u32) -> bool) {
+        let s = self.range(r).start;
+        if let Some(part) = self.global {
+            for k in (0..self.n).filter(|k| covers(*k as u32)) {
+                let c = s + part * self.n + k;
+                self.cells[c] = self.cells[c].max(self.cells[s + k]);
+            }
+        }
+    }
+
+    /// Whether a proxy fence on global memory on the way covers it; true where those fences are not asked for.
+    pub(super) fn fenced_global(&self, r: RowId, e: Epoch) -> bool {
+        let s = self.range(r).start;
+        self.global.is_none_or(|part| self.cells[s + part * self.n + e.comp as usize] >= e.clock)
     }
 
     /// `tcgen05.fence::before_thread_sync`: all that happened before is covered from here on.

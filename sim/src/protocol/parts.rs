@@ -108,6 +108,7 @@ impl<'p> World<'p> {
             filling,
             sums,
             stored,
+            kept_sums,
             reached,
             mail,
             tmem,
@@ -118,6 +119,10 @@ impl<'p> World<'p> {
             rows,
             proxies: _,
             tensor_fences: _,
+            counters,
+            grows: _,
+            followed: _,
+            regions,
             unfenced,
             more_tiles,
             elected_at: _,
@@ -149,6 +154,7 @@ impl<'p> World<'p> {
         self.filling.clone_from(filling);
         self.sums.clone_from(sums);
         self.stored.clone_from(stored);
+        self.kept_sums.clone_from(kept_sums);
         self.reached.clone_from(reached);
         self.mail.clone_from(mail);
         self.tmem.clone_from(tmem);
@@ -157,6 +163,8 @@ impl<'p> World<'p> {
         self.free_flights.clone_from(free_flights);
         self.in_flight = *in_flight;
         self.rows.clone_from(rows);
+        self.counters.clone_from(counters);
+        self.regions.clone_from(regions);
         self.unfenced.clone_from(unfenced);
         self.more_tiles.clone_from(more_tiles);
         self.reads = *reads;

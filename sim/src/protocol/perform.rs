@@ -79,18 +79,25 @@ impl World<'_> {
             Op::Move { .. } => self.do_move(a, pc, op),
             Op::Mma { kind, a: x, b: y, acc } => self.do_mma(a, pc, *kind, (x, y, acc)),
             Op::Alu { count, reads, writes, .. } => {
+                let (mut read, mut written) =
+                    (smallvec::SmallVec::<[_; 2]>::new(), smallvec::SmallVec::<[_; 2]>::new());
                 for p in reads {
                     let f = self.foot(a, p, 0)?;
                     self.ready(a, &f)?;
                     let x = self.own_access(a, pc);
                     self.check_read(a, self.agent_row(a), &f, x);
+                    read.push(f);
                 }
                 for p in writes {
                     let f = self.foot(a, p, 0)?;
                     self.ready(a, &f)?;
+                    written.push(f);
                     let x = self.own_access(a, pc);
                     let key = TileKey { obj: p.obj, at: [self.member(a), 0], shift: [0, 0], forms: [0; 2] };
                     self.check_write(a, self.agent_row(a), &f, x, Some(key));
+                }
+                if !self.kept_sums.is_empty() {
+                    self.add_sums(a, &read, &written);
                 }
                 let count = self.eval(a, count)?;
                 if count < 0 {
@@ -269,6 +276,7 @@ impl World<'_> {
                 Ok(Did::Sync)
             }
             Op::NextTile { dst, signals } => self.next_tile(a, pc, dst, signals),
+            Op::Counter { act, at, value, order, scope } => self.do_counter(a, pc, (*act, at, value), (*order, *scope)),
             Op::GridWait => Ok(Did::Sync),
         }
     }
@@ -295,7 +303,7 @@ impl World<'_> {
     }
 
     /// Threads that execute an instruction one by one.
-    fn lanes(&self, a: AgentId, pc: u32) -> u32 {
+    pub(super) fn lanes(&self, a: AgentId, pc: u32) -> u32 {
         use crate::timeline::Lanes::*;
         if self.elected_at[pc as usize] {
             return 1;

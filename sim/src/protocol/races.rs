@@ -93,15 +93,21 @@ impl World<'_> {
     }
 
     /// Whether an earlier access is ordered before `x`, which knows `row`.
-    fn before(&self, row: RowId, earlier: &Access, x: &Access) -> bool {
+    pub(super) fn before(&self, row: RowId, earlier: &Access, x: &Access) -> bool {
         (earlier.in_order && x.in_order && earlier.epoch.comp == x.epoch.comp) || self.rows.has(row, earlier.epoch)
     }
 
-    fn race(&mut self, kind: FindingKind, a: AgentId, f: &Foot, pc: u32, (other, row): (Access, RowId)) {
+    pub(super) fn race(&mut self, kind: FindingKind, a: AgentId, f: &Foot, pc: u32, (other, row): (Access, RowId)) {
         let place = self.foot_name(f);
         let far = self.info[other.agent as usize].cta != self.info[a as usize].cta;
         let class = self.prog.objects[f.obj as usize].class;
         let (code, message, part) = match kind {
+            _ if class == Class::Global && self.rows.reached(row, other.epoch.comp) >= other.epoch.clock => {
+                let (code, missing) = self.flag_missing();
+                let message =
+                    format!("what was done to {place} before is not visible here: only {missing} comes in between");
+                (code, message, "done here")
+            }
             // Later in time, and yet not ordered.
             _ if far && self.rows.reached(row, other.epoch.comp) >= other.epoch.clock => {
                 let message = format!(
@@ -110,17 +116,17 @@ impl World<'_> {
                 (Code::Scope, message, "by the other CTA")
             }
             FindingKind::Raw => (
-                by_class(class, [Code::RawShared, Code::RawRegister, Code::RawTensor]),
+                by_class(class, [Code::RawShared, Code::RawRegister, Code::RawTensor, Code::RawGlobal]),
                 format!("reads {place}; nothing orders it after the write"),
                 "the write",
             ),
             FindingKind::War => (
-                by_class(class, [Code::WarShared, Code::WarRegister, Code::WarTensor]),
+                by_class(class, [Code::WarShared, Code::WarRegister, Code::WarTensor, Code::WarGlobal]),
                 format!("overwrites {place}; nothing orders it after the read"),
                 "the read",
             ),
             _ => (
-                by_class(class, [Code::WawShared, Code::WawRegister, Code::WawTensor]),
+                by_class(class, [Code::WawShared, Code::WawRegister, Code::WawTensor, Code::WawGlobal]),
                 format!("writes {place}; nothing orders it after the other write"),
                 "the other write",
             ),
@@ -136,11 +142,12 @@ impl World<'_> {
     }
 }
 
-/// The code for shared memory (mailboxes are words of it), registers, tensor memory.
-fn by_class(class: Class, [shared, register, tensor]: [Code; 3]) -> Code {
+/// The code for shared memory (mailboxes are words of it), registers, tensor memory, global memory.
+fn by_class(class: Class, [shared, register, tensor, global]: [Code; 4]) -> Code {
     match class {
         Class::Reg => register,
         Class::Tmem => tensor,
-        Class::Shared | Class::Mailbox | Class::Global => shared,
+        Class::Shared | Class::Mailbox => shared,
+        Class::Global => global,
     }
 }

@@ -166,6 +166,35 @@ impl World<'_> {
             s.accesses(p.trace.over.iter().map(|(_, x)| x));
             p.trace.over.iter().for_each(|(by, _)| s.same(*by));
         }
+        // Matrices that are not followed have none.
+        for list in self.regions.iter().filter(|list| !list.is_empty()) {
+            s.same(list.len() as u64);
+            for r in list {
+                s.same(r.write);
+                [r.rect.rows.0, r.rect.rows.1, r.rect.cols.0, r.rect.cols.1]
+                    .iter()
+                    .for_each(|edge| s.count(Family::Tile, *edge));
+                s.access(&r.access);
+            }
+        }
+        for c in &self.counters {
+            s.count(Family::Variable, c.value);
+            s.count(Family::Variable, c.base);
+            s.same((c.steps.len() as u64) << 32 | c.waits.len() as u64);
+            for x in &c.steps {
+                s.count(Family::Variable, x.delta);
+                s.same((x.scope as u64) << 2 | (x.sets as u64) << 1 | x.ordered as u64);
+                s.epoch(x.epoch);
+                s.same((x.pc as u64) << 32 | x.agent as u64);
+                self.row(&mut s, x.knows);
+                self.row(&mut s, x.releases);
+            }
+            for w in &c.waits {
+                s.epoch(w.epoch);
+                s.same((w.must.len() as u64) << 33 | (w.pc as u64) << 1 | w.exact as u64);
+                w.must.iter().for_each(|e| s.epoch(*e));
+            }
+        }
         self.filling.iter().for_each(|f| s.same(*f));
         // What was summed grows with the loop; by which steps and over what does not.
         self.sums.iter().for_each(|x| x.kind().iter().for_each(|v| s.same(*v)));
@@ -228,7 +257,7 @@ impl World<'_> {
         let (row, components) = (self.rows.row(r), self.rows.components());
         for comp in 0..components {
             // Of most, nothing is known; of others, most parts of the row know as much. Which do is one number, and each
-            // clock stands once. A row has four parts at most (`Rows::new`), of four bits each here.
+            // clock stands once. A row has five parts at most (`Rows::new`), of four bits each here.
             let mut parts = 0u64;
             let clock = |part: usize| row.get(part * components as usize + comp as usize).copied();
             for (part, value) in (0..).map_while(clock).enumerate().filter(|(_, clock)| *clock != 0) {
@@ -239,7 +268,7 @@ impl World<'_> {
                 parts |= (same as u64 + 1) << (4 * part);
             }
             if parts != 0 {
-                known = (known.rotate_left(5) ^ ((comp as u64) << 16 | parts)).wrapping_mul(MIX);
+                known = (known.rotate_left(5) ^ ((comp as u64) << 20 | parts)).wrapping_mul(MIX);
             }
         }
         s.entries[at] = Entry::Same(known);
@@ -271,6 +300,7 @@ impl World<'_> {
         }
         out.extend(self.filling.iter().map(|f| *f as u64));
         out.extend(self.mail.iter().map(|v| *v as u64));
+        out.extend(self.counters.iter().map(|c| c.value as u64));
         for r in &self.registers {
             out.push(r.free as u64);
             out.extend(r.warps.iter().map(|held| (held.times as u64) << 32 | held.count as u64));

@@ -98,7 +98,7 @@ impl<'p> Walker<'p> {
         for n in 0..LIMIT {
             match &w.prog.code[pc as usize] {
                 Instr::End => return Some(n + 1),
-                Instr::Op { op: Op::Get { .. } | Op::NextTile { .. }, .. } => return None,
+                Instr::Op { op: Op::Get { .. } | Op::NextTile { .. } | Op::Counter { .. }, .. } => return None,
                 Instr::Op { op, .. } => {
                     if let Some((_, store)) = global(w.prog, op)
                         && first_to_move(w, a, pc, op)

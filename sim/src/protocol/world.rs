@@ -11,10 +11,12 @@ use crate::ir::{Instr, MbarId, NamedId, ObjId, Op, Program};
 use crate::report::Finding;
 
 use super::agents::{AgentId, AgentInfo, agents_of};
-use super::coverage::{Stored, Sum};
+use super::counters::{Counter, only_grow};
+use super::coverage::{KeptSum, Stored, Sum};
 use super::eval::{Coords, Judged};
 use super::fence::Touched;
 use super::flight::{Flight, FlightId};
+use super::global::{Followed, Region};
 use super::mbarrier::{Mbar, MbarIx};
 use super::meet::{Meet, MeetIx};
 use super::memory::{Layout, Piece, layouts};
@@ -53,6 +55,8 @@ pub enum On {
     Own(AgentId),
     /// The registers of a CTA that `setmaxnreg` hands out.
     Pool(u32),
+    /// A counter in global memory.
+    Counter(u32),
 }
 
 /// An operation that has no meaning in the state it is met in.
@@ -63,6 +67,7 @@ pub(super) enum Fault {
     Part { index: i64, of: u32 },
     Stage { bar: MbarId, stage: i64 },
     Named { bar: NamedId, index: i64 },
+    Word { counter: crate::ir::CounterId, index: i64 },
     Threads(i64),
     Cta(i64),
     Mask(i64),
@@ -146,6 +151,8 @@ pub struct World<'p> {
     pub(super) filling: Vec<u32>,
     pub(super) sums: Vec<Sum>,
     pub(super) stored: Vec<Stored>,
+    /// What was summed and then stored to a global matrix that the kernel reads again.
+    pub(super) kept_sums: Vec<KeptSum>,
     /// The largest first row and column of a block that was accessed without a mask, by object.
     pub(super) reached: Vec<[i64; 2]>,
     pub(super) mail: Vec<i64>,
@@ -163,6 +170,14 @@ pub struct World<'p> {
     /// Tensor memory that passes between threads is held to `tcgen05.fence`; then each agent has a row of what it knew
     /// at its last `after_thread_sync`.
     pub(super) tensor_fences: bool,
+    /// Words of global memory that count.
+    pub(super) counters: Vec<Counter>,
+    /// Whether a counter only grows, by declaration.
+    pub(super) grows: Arc<[bool]>,
+    /// Global matrices whose accesses can race.
+    pub(super) followed: Arc<Followed>,
+    /// Accesses to those matrices that later ones can conflict with, oldest first, by object.
+    pub(super) regions: Vec<Vec<Region>>,
     /// For each piece of a register object, by what it was touched since its warp's last `wgmma.fence`; empty where that
     /// rule is off or no `wgmma` is there.
     pub(super) unfenced: Vec<Touched>,
@@ -241,9 +256,12 @@ impl<'p> World<'p> {
         let comps = comps + meets.len() as u32 + mbars;
         let asked = |on: bool, by: fn(&Program) -> bool| on && by(prog);
         let tensor_fences = asked(rules.fences.tcgen05 != Level::Off, setup::uses_tensor_memory);
-        let row_count = n + 2 * mbars as usize + 2 * meets.len() + if tensor_fences { n } else { 0 };
-        let timed = prog.cluster > 1 || setup::arrives_behind_copies(prog);
-        let mut rows = Rows::new(comps as usize, row_count, timed, tensor_fences);
+        let counters = prog.counters.iter().map(|c| c.len as usize).sum::<usize>();
+        let own_rows = tensor_fences as usize + 2 * (counters > 0) as usize;
+        let row_count = n + 2 * mbars as usize + 2 * meets.len() + own_rows * n;
+        let timed = prog.cluster > 1 || counters > 0 || setup::arrives_behind_copies(prog);
+        let followed = Followed::of(prog);
+        let mut rows = Rows::new(comps as usize, row_count, timed, tensor_fences, followed.proxies());
         for a in 0..n {
             rows.tick(a as RowId, a as u32);
         }
@@ -281,6 +299,7 @@ impl<'p> World<'p> {
             filling: vec![0; pieces],
             sums: vec![Sum::default(); pieces],
             stored: Vec::new(),
+            kept_sums: Vec::new(),
             reached: vec![[-1; 2]; prog.objects.len()],
             mail: vec![0; pieces],
             mail_forms: Vec::new(),
@@ -292,6 +311,10 @@ impl<'p> World<'p> {
             rows,
             proxies: asked(rules.fences.async_read != Cover::Off, setup::reads_by_async_proxy),
             tensor_fences,
+            counters: vec![Counter::default(); counters],
+            grows: only_grow(prog).into(),
+            followed: followed.into(),
+            regions: vec![Vec::new(); prog.objects.len()],
             unfenced: vec![Touched::Other; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
             phases_matter: setup::phases_matter(prog, &elected).into(),
@@ -389,9 +412,25 @@ impl<'p> World<'p> {
         (self.info.len() + 2 * self.mbars.len() + 2 * self.meets.len()) as u32 + a
     }
 
+    /// What an agent had done at its last `fence gpu`; only where there are counters in global memory.
+    pub(super) fn released_row(&self, a: AgentId) -> RowId {
+        self.opened_row(if self.tensor_fences { self.info.len() as AgentId } else { 0 }) + a
+    }
+
+    /// What an agent saw of counters since its last `fence gpu`; likewise.
+    pub(super) fn pending_row(&self, a: AgentId) -> RowId {
+        self.released_row(self.info.len() as AgentId) + a
+    }
+
     /// Rows that are there from the start, those of agents, barriers and rendezvous.
     pub(super) fn fixed_rows(&self) -> u32 {
-        self.opened_row(if self.tensor_fences { self.info.len() as AgentId } else { 0 })
+        let n = self.info.len() as AgentId;
+        if self.counters.is_empty() { self.released_row(0) } else { self.pending_row(n) }
+    }
+
+    /// Words of global memory that count.
+    pub fn counters(&self) -> usize {
+        self.counters.len()
     }
 
     pub(super) fn mbar_comp(&self, ix: MbarIx) -> u32 {
@@ -441,6 +480,7 @@ impl<'p> World<'p> {
                 self.find(Code::AllocBalance, a, pc, message, None);
             }
             self.check_stores();
+            self.check_kept_sums();
         }
     }
 

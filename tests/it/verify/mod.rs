@@ -5,6 +5,8 @@ mod agree;
 mod barriers;
 mod edits;
 mod exported;
+mod global;
+mod global_stores;
 mod language;
 mod mislead;
 mod rows;

@@ -23,6 +23,9 @@ fn every_scenario_has_its_verdict() {
         let v = verify(&[name]);
         if let Some((_, kind, at)) = VIOLATED.iter().find(|x| x.0 == name) {
             v.violated(kind, at);
+        } else if name == "global/streamk" {
+            // The loops of a CTA depend on where it begins: decided as given.
+            v.bounded("trip count of a main loop");
         } else {
             v.proved();
         }

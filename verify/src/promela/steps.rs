@@ -271,7 +271,7 @@ impl<'p> Steps<'p> {
                 self.add(a, pc, Step::MeetWait(("cluster", 0, 0)));
                 Ok(())
             }
-            Op::Put { .. } | Op::Get { .. } | Op::NextTile { .. } => {
+            Op::Put { .. } | Op::Get { .. } | Op::NextTile { .. } | Op::Counter { .. } => {
                 Err(w.no(pc, "what roles tell each other through memory decides what they do; a model of straight lines cannot follow it"))
             }
             Op::Alu { .. } | Op::Zero(_) | Op::Fence(_) | Op::Regs { .. } | Op::GridWait => Ok(()),

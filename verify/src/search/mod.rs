@@ -139,6 +139,9 @@ fn unfit(why: String) -> Searched {
 }
 
 fn too_many(prog: &Program) -> Option<Searched> {
+    if !prog.counters.is_empty() {
+        return Some(unfit("a search does not follow counters in global memory".into()));
+    }
     let n = agents(prog).len();
     (n > AGENTS).then(|| unfit(format!("{n} warps and elected lanes are more than the {AGENTS} that can be searched")))
 }

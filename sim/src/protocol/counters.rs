@@ -1,0 +1,338 @@
+//! Counters in global memory: `red`, `atom`, `st`, `ld` and waits that poll for a value.
+//!
+//! A counter keeps what was done to it in order, each step with what its agent knew. In another schedule the steps come in
+//! another order, so a wait may rely only on those that it sees in every one:
+//!
+//! * A wait for `>= v` of a counter that only grows sees a step if the others, without those that come after that step,
+//!   do not reach v.
+//! * A wait on a counter that is also set sees the steps up to the first value that lets it pass; then every step must know
+//!   of the one before.
+//!
+//! A later step that could come before a wait in another schedule, and a value (`atom`, `ld`) that depends on the order, make
+//! one run decide nothing ([`World::unordered`]).
+//!
+//! What is released becomes known to whoever acquires it. A relaxed step releases what its agent had done at its last
+//! `fence gpu`, and what a relaxed wait saw is acquired at the next one (PTX, release and acquire patterns). Scopes must
+//! include both agents.
+
+use crate::code::Code;
+use crate::ir::{Binary, CounterAct, CounterRef, Expr, Instr, MemOrder, Op, Program, Scope, apply};
+
+use super::AgentId;
+use super::eval::Judged;
+use super::order::{Epoch, RowId};
+use super::step::{Blocked, Did};
+use super::world::{Fault, On, World};
+
+/// Index of a counter of a world: every word of every declaration.
+pub(super) type CounterIx = u32;
+
+/// One word of global memory that counts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counter {
+    pub(super) value: i64,
+    /// The value before the steps that are kept.
+    pub(super) base: i64,
+    /// What was done to it that somebody may not know of yet, oldest first.
+    pub(super) steps: Vec<Step>,
+    /// Waits that passed and that a later step could have come before.
+    pub(super) waits: Vec<Waited>,
+}
+
+/// A change of a counter.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) delta: i64,
+    /// It replaced the value (`st`).
+    pub(super) sets: bool,
+    /// Its outcome depends on what came before it (`st`, `atom`).
+    pub(super) ordered: bool,
+    pub(super) epoch: Epoch,
+    pub(super) agent: AgentId,
+    pub(super) pc: u32,
+    /// What its agent knew, itself included.
+    pub(super) knows: RowId,
+    /// What it releases.
+    pub(super) releases: RowId,
+    pub(super) scope: Scope,
+}
+
+/// A wait or a load that passed.
+#[derive(Clone, Debug)]
+pub(super) struct Waited {
+    pub(super) epoch: Epoch,
+    pub(super) pc: u32,
+    /// Any later step must come after it.
+    pub(super) exact: bool,
+    /// The steps it saw.
+    pub(super) must: Vec<Epoch>,
+}
+
+/// Whether every statement on a counter leaves its value or adds to it, by declaration.
+pub(super) fn only_grow(prog: &Program) -> Vec<bool> {
+    let mut list = vec![true; prog.counters.len()];
+    for i in &prog.code {
+        if let Instr::Op { op: Op::Counter { act, at, value, .. }, .. } = i {
+            list[at.counter as usize] &= match act {
+                CounterAct::Add | CounterAct::Fetch(_) => prog.launch_value(value).is_some_and(|v| v >= 0),
+                CounterAct::Set => false,
+                CounterAct::Load(_) | CounterAct::Wait(_) => true,
+            };
+        }
+    }
+    list
+}
+
+impl World<'_> {
+    fn counter_ix(&self, a: AgentId, at: &CounterRef) -> Result<CounterIx, Fault> {
+        let index = self.eval(a, &at.index)?;
+        let len = self.prog.counters[at.counter as usize].len;
+        if index < 0 || index >= len as i64 {
+            return Err(Fault::Word { counter: at.counter, index });
+        }
+        let before: u32 = self.prog.counters[..at.counter as usize].iter().map(|c| c.len).sum();
+        Ok(before + index as u32)
+    }
+
+    /// `flags[2]`.
+    pub(super) fn counter_name(&self, ix: CounterIx) -> String {
+        let mut index = ix;
+        for c in &self.prog.counters {
+            if index < c.len {
+                return if c.len > 1 { format!("{}[{index}]", c.name) } else { c.name.clone() };
+            }
+            index -= c.len;
+        }
+        String::new()
+    }
+
+    /// The declaration a counter belongs to.
+    pub(super) fn counter_decl(&self, ix: CounterIx) -> u16 {
+        let mut end = 0;
+        let of = |c: &crate::ir::CounterDecl| {
+            end += c.len;
+            ix < end
+        };
+        self.prog.counters.iter().position(of).unwrap_or(0) as u16
+    }
+
+    /// The value of a counter.
+    pub(super) fn counter_value(&self, ix: CounterIx) -> i64 {
+        self.counters[ix as usize].value
+    }
+
+    /// Performs an operation on a counter.
+    pub(super) fn do_counter(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        (act, at, value): (CounterAct, &CounterRef, &Expr),
+        (order, scope): (MemOrder, Scope),
+    ) -> Result<Did, Blocked> {
+        let ix = self.counter_ix(a, at)?;
+        match act {
+            CounterAct::Add | CounterAct::Fetch(_) => {
+                // Each executing thread adds.
+                let times = if act == CounterAct::Add { self.lanes(a, pc) as i64 } else { 1 };
+                let delta = self.eval(a, value)?.saturating_mul(times);
+                let old = self.counters[ix as usize].value;
+                let new = old.checked_add(delta).ok_or(Fault::Arithmetic)?;
+                self.change(a, pc, ix, (new, act), (order, scope));
+                if let CounterAct::Fetch(var) = act {
+                    self.vars[a as usize * self.frame + var as usize] = old;
+                }
+            }
+            CounterAct::Set => {
+                let new = self.number(a, value)?;
+                self.change(a, pc, ix, (new, act), (order, scope));
+            }
+            CounterAct::Load(var) => {
+                let all = 0..self.counters[ix as usize].steps.len();
+                self.in_order_here(a, pc, ix);
+                self.see(a, pc, ix, (all.collect(), true), (order, scope));
+                self.vars[a as usize * self.frame + var as usize] = self.counters[ix as usize].value;
+            }
+            CounterAct::Wait(cmp) => {
+                let v = self.number(a, value)?;
+                if !self.passes(self.counters[ix as usize].value, cmp, v) {
+                    return Err(Blocked::On(On::Counter(ix)));
+                }
+                let must = self.must_see(a, pc, ix, cmp, v);
+                self.see(a, pc, ix, must, (order, scope));
+            }
+        }
+        self.forget_known(ix);
+        Ok(Did::Sync)
+    }
+
+    fn passes(&self, value: i64, cmp: Binary, v: i64) -> bool {
+        self.judge(Judged::Op(cmp, value, v));
+        apply(cmp, value, v) == Some(1)
+    }
+
+    /// Whether an agent knows that something was done.
+    fn knows_of(&self, row: RowId, e: Epoch) -> bool {
+        self.rows.reached(row, e.comp) >= e.clock
+    }
+
+    /// The outcome of what an agent does now depends on which steps came before: it must know of them all.
+    fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
+        let row = self.agent_row(a);
+        if self.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
+            self.unordered.get_or_insert((a, pc, On::Counter(ix)));
+        }
+    }
+
+    /// Changes a counter.
+    fn change(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        ix: CounterIx,
+        (new, act): (i64, CounterAct),
+        (order, scope): (MemOrder, Scope),
+    ) {
+        let row = self.agent_row(a);
+        let (sets, ordered) = (act == CounterAct::Set, act != CounterAct::Add);
+        if ordered {
+            self.in_order_here(a, pc, ix);
+        }
+        let c = &self.counters[ix as usize];
+        let delta = new - c.value;
+        let behind_ordered = c.steps.iter().all(|s| !s.ordered || self.knows_of(row, s.epoch));
+        let behind_waits = c.waits.iter().all(|w| {
+            // Behind what the wait relies on, it cannot stand in for that.
+            let behind = || w.must.iter().all(|e| self.knows_of(row, *e));
+            self.knows_of(row, w.epoch) || !w.exact && !sets && delta >= 0 && behind()
+        });
+        if !behind_ordered || !behind_waits {
+            self.unordered.get_or_insert((a, pc, On::Counter(ix)));
+        }
+        if order.acquires() {
+            let all = (0..self.counters[ix as usize].steps.len()).collect();
+            self.join_steps(a, ix, all, (order, scope));
+        }
+        let epoch = self.own_access(a, pc).epoch;
+        let knows = self.rows.snapshot(row);
+        let from = if order.releases() { row } else { self.released_row(a) };
+        let releases = self.rows.snapshot(from);
+        self.rows.tick(row, a);
+        let c = &mut self.counters[ix as usize];
+        c.value = new;
+        c.steps.push(Step { delta, sets, ordered, epoch, agent: a, pc, knows, releases, scope });
+        self.touched.push(On::Counter(ix));
+    }
+
+    /// The steps that a wait for a value sees in every schedule, and whether a later step must come after it.
+    fn must_see(&mut self, a: AgentId, pc: u32, ix: CounterIx, cmp: Binary, v: i64) -> (Vec<usize>, bool) {
+        let c = &self.counters[ix as usize];
+        let grows = c.steps.iter().all(|s| !s.sets && s.delta >= 0);
+        let after = |d: &Step, s: &Step| self.knows_of(d.knows, s.epoch);
+        if grows && matches!(cmp, Binary::Ge | Binary::Eq) {
+            let must = (0..c.steps.len()).filter(|i| {
+                let s = &c.steps[*i];
+                let others = c.steps.iter().enumerate().filter(|(j, d)| j != i && !after(d, s));
+                let sum: i64 = c.base + others.map(|(_, d)| d.delta).sum::<i64>();
+                self.passes(v, Binary::Gt, sum)
+            });
+            return (must.collect(), cmp == Binary::Eq);
+        }
+        // Every step knows of the one before: the values follow each other in every schedule.
+        let chain = c.steps.windows(2).all(|w| after(&w[1], &w[0]));
+        let row = self.agent_row(a);
+        let known = c.steps.iter().take_while(|s| self.knows_of(row, s.epoch)).count();
+        let value = |i: usize| c.base + c.steps[..i].iter().map(|s| s.delta).sum::<i64>();
+        let first = (known..=c.steps.len()).find(|i| self.passes(value(*i), cmp, v)).unwrap_or(c.steps.len());
+        // A value that was set shows what its own step released.
+        let start = c.steps[..first].iter().rposition(|s| s.sets).unwrap_or(0);
+        let must = (start..first).collect();
+        if !chain {
+            self.unordered.get_or_insert((a, pc, On::Counter(ix)));
+        }
+        (must, true)
+    }
+
+    /// A wait or load passes: what it saw is acquired.
+    fn see(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        ix: CounterIx,
+        (must, exact): (Vec<usize>, bool),
+        (order, scope): (MemOrder, Scope),
+    ) {
+        let epochs = must.iter().map(|i| self.counters[ix as usize].steps[*i].epoch).collect();
+        self.join_steps(a, ix, must, (order, scope));
+        let epoch = self.own_access(a, pc).epoch;
+        self.counters[ix as usize].waits.push(Waited { epoch, pc, exact, must: epochs });
+    }
+
+    /// Joins what these steps release: now, or at the agent's next `fence gpu`.
+    fn join_steps(&mut self, a: AgentId, ix: CounterIx, steps: Vec<usize>, (order, scope): (MemOrder, Scope)) {
+        let row = self.agent_row(a);
+        let into = if order.acquires() { row } else { self.pending_row(a) };
+        for i in steps {
+            let s = &self.counters[ix as usize].steps[i];
+            let (knows, releases) = (s.knows, s.releases);
+            let sees = self.includes(s.scope, s.agent, a) && self.includes(scope, s.agent, a);
+            self.rows.follow(row, knows);
+            if sees {
+                self.rows.join(into, releases);
+            }
+        }
+    }
+
+    /// Whether a scope includes two agents.
+    fn includes(&self, scope: Scope, a: AgentId, b: AgentId) -> bool {
+        match scope {
+            Scope::Cta => self.info[a as usize].cta == self.info[b as usize].cta,
+            Scope::Cluster => !self.prog.cooperative || self.info[a as usize].cta == self.info[b as usize].cta,
+            Scope::Gpu => true,
+        }
+    }
+
+    /// `fence gpu`: what the agent did is released by what it does next, and what it saw is acquired.
+    pub(super) fn fence_gpu(&mut self, a: AgentId) {
+        if self.counters.is_empty() {
+            return;
+        }
+        let (row, released, pending) = (self.agent_row(a), self.released_row(a), self.pending_row(a));
+        self.rows.join(row, pending);
+        self.rows.join(released, row);
+        self.rows.tick(row, a);
+    }
+
+    /// Drops steps and waits that every agent that goes on knows of.
+    fn forget_known(&mut self, ix: CounterIx) {
+        if self.rows.is_off() {
+            return;
+        }
+        let live: Vec<RowId> = (0..self.info.len() as AgentId)
+            .filter(|i| !self.agents[*i as usize].ended)
+            .map(|i| self.agent_row(i))
+            .collect();
+        let mut c = std::mem::take(&mut self.counters[ix as usize]);
+        let known = |e: Epoch| live.iter().all(|r| self.rows.has(*r, e));
+        let grows = self.grows[self.counter_decl(ix) as usize];
+        let old = c.steps.iter().take_while(|s| known(s.epoch)).count();
+        c.waits.retain(|w| {
+            // Somebody who sets it must still come after the wait.
+            let saw = grows && !w.exact && w.must.iter().all(|e| known(*e));
+            !(saw || live.iter().all(|r| self.knows_of(*r, w.epoch)))
+        });
+        for s in c.steps.drain(..old) {
+            c.base += s.delta;
+            self.rows.release(s.knows);
+            self.rows.release(s.releases);
+        }
+        self.counters[ix as usize] = c;
+    }
+
+    /// An access to global memory that is ordered in time only: what is missing on the way.
+    pub(super) fn flag_missing(&self) -> (Code, &'static str) {
+        (
+            Code::Scope,
+            "a relaxed flag without `fence gpu` on either side, one whose scope does not include both, or an arrival of CTA scope",
+        )
+    }
+}

@@ -1,0 +1,74 @@
+//! Which CTAs store which blocks of a global matrix.
+
+use std::collections::BTreeMap;
+
+use warpline_scenarios::{Inputs, compile};
+use warpline_sim::engine::rules;
+use warpline_verify::{StoredBy, assumed, global_stores};
+
+/// What is known of the first store of a kernel with this grid and this loop around `store r -> C[...]`.
+fn stored(grid: &str, body: &str) -> StoredBy {
+    let text = format!(
+        "kernel t()\n  {grid}\n  warps 2\n  global C: f32[4096, 4096]\n  reg r: f32[16, 16]\n  role part[2] = warps 0..2\n  all:\n    {body}\n"
+    );
+    let set = BTreeMap::new();
+    let prog =
+        compile("t.pipe", &text, &Inputs { set: &set, cores: Some(4) }).unwrap_or_else(|e| panic!("{e:#?}\n{text}"));
+    let machine = warpline_models::embedded("h200").unwrap();
+    global_stores(&prog, rules(&machine)).remove(0).by
+}
+
+#[test]
+fn the_own_block_of_each_cta() {
+    assert_eq!(stored("grid 8, 4", "store r -> C[cta.m, cta.n]"), StoredBy::Distinct);
+    assert_eq!(stored("grid 8, 4", "store r -> C[cta.n, cta.m]"), StoredBy::Distinct);
+    assert_eq!(stored("grid 8, 4", "store r -> C[cta.m + 8 * cta.n, 0]"), StoredBy::Distinct);
+    assert_eq!(stored("grid 8, 4", "store r -> C[cta.id, 0]"), StoredBy::Distinct);
+    assert_eq!(stored("grid 8, 1, 3", "store r -> C[cta.z * 8 + cta.m, 0]"), StoredBy::Distinct);
+    assert_eq!(stored("grid 8   cluster 2", "store r -> C[cta.m, 0]"), StoredBy::Distinct);
+    assert_eq!(stored("grid 8", "for i in 0..4: store r -> C[cta.m * 4 + i, 0]"), StoredBy::Distinct);
+    assert_eq!(stored("grid 8", "store r -> C.at(cta.m * 16, 0)"), StoredBy::Distinct);
+    assert_eq!(stored("grid 8", "part: store r -> C[cta.m * 2 + self, 0]"), StoredBy::Distinct);
+}
+
+#[test]
+fn jobs_that_are_handed_out_by_stride() {
+    let job = "for job in cta.id..jobs step grid.size: store r -> C[job / 6, job % 6]";
+    let of = |rest: &str| stored("let jobs = 96\n  grid 8", &job.replace("job % 6", rest));
+    assert_eq!(of("job % 6"), StoredBy::Distinct);
+    // Distinct jobs, and not distinct blocks.
+    assert!(matches!(of("job % 5"), StoredBy::Same { .. }), "{:?}", of("job % 5"));
+    let short = stored("let jobs = 96\n  grid 8", &job.replace("step grid.size", "step grid.size - 1"));
+    assert!(matches!(short, StoredBy::Same { .. }), "{short:?}");
+}
+
+#[test]
+fn two_ctas_that_store_one_block() {
+    let same = |first, second, at| StoredBy::Same { first, second, at, other: 0 };
+    let found = |grid: &str, body: &str| match stored(grid, body) {
+        StoredBy::Same { first, second, at, .. } => same(first, second, at),
+        other => other,
+    };
+    assert_eq!(found("grid 8, 4", "store r -> C[cta.m, 0]"), same(0, 8, [0, 0]));
+    assert_eq!(found("grid 8", "store r -> C[cta.m / 2, 0]"), same(0, 1, [0, 0]));
+    assert_eq!(found("grid 8", "for i in 0..5: store r -> C[cta.m * 4 + i, 0]"), same(0, 1, [4, 0]));
+    assert_eq!(found("grid 8", "store r -> C[cta.m == 5 ? 2 : cta.m, 0]"), same(2, 5, [2, 0]));
+    // By element, blocks that are too near: not compared one by one.
+    assert!(matches!(stored("grid 8", "store r -> C.at(cta.m * 8, 0)"), StoredBy::Unknown(_)));
+}
+
+#[test]
+fn what_is_not_decided_is_assumed() {
+    let set = BTreeMap::new();
+    let machine = warpline_models::embedded("h200").unwrap();
+    let list = |text: &str| {
+        let prog = compile("t.pipe", text, &Inputs { set: &set, cores: Some(4) }).unwrap_or_else(|e| panic!("{e:#?}"));
+        assumed(&prog, rules(&machine))
+    };
+    let text = "kernel t()\n  grid 8   warps 1\n  global C: f32[4096, 64]\n  reg r: f32[16, 64]\n  all:\n    store r -> C[cta.m, 0]\n";
+    assert_eq!(list(text), ["global matrices do not share memory"]);
+    let moved = list(&text.replace("C[cta.m, 0]", "C[cta.m == 5 ? 9 : cta.m, 0]"));
+    assert!(moved[0].contains("on other grids"), "{moved:?}");
+    let read = list(&text.replace("    store", "    ldg C[cta.m, 0] -> r\n    store"));
+    assert!(read[0].contains("elements of C"), "{read:?}");
+}

@@ -1,0 +1,353 @@
+//! Whether CTAs of one grid store the same block of a global matrix.
+//!
+//! A run follows one cluster, so two clusters that store the same block are found here, from the coordinates of each store
+//! as a function of the CTA's place. A coordinate is put into the form `constant + sum of factor * digit`; a digit is a
+//! coordinate of the CTA, the number of a loop's turn, or a part of the warp index, each from 0 up to a known end. Where
+//! every factor is larger than what the smaller digits add up to, the coordinate tells all its digits, as in a number of
+//! mixed radix. `x / c` and `x % c` together tell x. Stores whose coordinates tell the CTA are of distinct blocks.
+//!
+//! Where the form decides nothing, the CTAs of the given grid are compared one by one, as far as that is quick.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use warpline_sim::ir::{Binary, Class, Env, Expr, How, Instr, ObjId, Op, Place, Program, VarId};
+use warpline_sim::protocol::{Foot, Rules, Walker, agents};
+
+/// What is known of the blocks that one store statement stores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoredBy {
+    /// Distinct CTAs store distinct blocks, whatever the length of its loops.
+    Distinct,
+    /// No two CTAs of the given grid store the same elements.
+    DistinctAsGiven,
+    /// Two CTAs store the same elements of a block: the CTAs by launch index, and the block's coordinates.
+    Same {
+        /// The CTA with the smaller launch index.
+        first: i64,
+        /// The other one.
+        second: i64,
+        /// Block coordinates, or element coordinates where the place counts elements.
+        at: [i64; 2],
+        /// The other store; the statement itself where both CTAs execute it.
+        other: u32,
+    },
+    /// Not decided, and why.
+    Unknown(String),
+}
+
+/// A store statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlobalStore {
+    /// The matrix.
+    pub obj: ObjId,
+    /// The instruction.
+    pub pc: u32,
+    /// Who stores what.
+    pub by: StoredBy,
+}
+
+/// Looks at every store statement of a kernel. A matrix that is stored by several statements is compared over all of them.
+pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
+    let stores: Vec<(u32, &Place)> = (0..)
+        .zip(&prog.code)
+        .filter_map(|(pc, i)| match i {
+            Instr::Op { op: Op::Move { how: How::Store | How::TmaStore, dst, .. }, .. } => Some((pc, dst)),
+            _ => None,
+        })
+        .filter(|(_, dst)| prog.objects[dst.obj as usize].class == Class::Global)
+        .collect();
+    let single = prog.grid.len() * prog.cluster as i64 == 1;
+    let forms = Forms::of(prog);
+    let mut walked = None;
+    stores
+        .iter()
+        .map(|&(pc, place)| {
+            let alone = stores.iter().filter(|(_, other)| other.obj == place.obj).all(|(other, _)| {
+                // Members of a role have a copy of one statement each.
+                prog.at[*other as usize] == prog.at[pc as usize]
+            });
+            let by = if single || alone && forms.tell_the_cta(place) {
+                StoredBy::Distinct
+            } else {
+                walked.get_or_insert_with(|| walk(prog, rules)).of(place.obj, pc)
+            };
+            GlobalStore { obj: place.obj, pc, by }
+        })
+        .collect()
+}
+
+/// A number that a coordinate is made of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Digit {
+    ClusterM,
+    ClusterN,
+    ClusterZ,
+    ClusterId,
+    Rank,
+    /// The number of a loop's turn, by its variable.
+    Turn(VarId),
+    /// Something of the warp alone, as text.
+    OfWarp(String),
+    /// `x / c` and `x % c`.
+    Quotient(Box<Form>, i64),
+    Remainder(Box<Form>, i64),
+}
+
+/// `constant + sum of factor * digit`, each digit from 0 on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Form {
+    constant: i64,
+    terms: BTreeMap<Digit, i64>,
+}
+
+impl Form {
+    fn constant(constant: i64) -> Form {
+        Form { constant, terms: BTreeMap::new() }
+    }
+
+    fn digit(d: Digit, factor: i64) -> Form {
+        Form { constant: 0, terms: BTreeMap::from([(d, factor)]) }
+    }
+
+    fn plus(mut self, other: &Form, times: i64) -> Option<Form> {
+        self.constant = self.constant.checked_add(other.constant.checked_mul(times)?)?;
+        for (d, f) in &other.terms {
+            let sum = self.terms.get(d).copied().unwrap_or(0).checked_add(f.checked_mul(times)?)?;
+            self.terms.insert(d.clone(), sum);
+        }
+        self.terms.retain(|_, f| *f != 0);
+        Some(self)
+    }
+}
+
+/// The variables of a program whose values have a form.
+struct Forms<'p> {
+    prog: &'p Program,
+    /// Every assignment, by variable.
+    sets: HashMap<VarId, Vec<(u32, &'p Expr)>>,
+}
+
+/// Variables in variables, at most.
+const DEPTH: u32 = 16;
+
+impl<'p> Forms<'p> {
+    fn of(prog: &'p Program) -> Forms<'p> {
+        let mut sets: HashMap<VarId, Vec<(u32, &Expr)>> = HashMap::new();
+        for (pc, i) in (0..).zip(&prog.code) {
+            match i {
+                Instr::Set(v, e) => sets.entry(*v).or_default().push((pc, e)),
+                // What comes from memory has no form: two assignments that are no loop's.
+                Instr::Op { op: Op::Get { var, .. }, .. } => {
+                    sets.entry(*var).or_default().extend([(pc, &Expr::Const(0)), (pc, &Expr::Const(1))]);
+                }
+                _ => {}
+            }
+        }
+        Forms { prog, sets }
+    }
+
+    /// How many values a digit can have; `None` where that is not known.
+    fn count(&self, d: &Digit) -> Option<i64> {
+        Some(match d {
+            Digit::ClusterM => self.prog.grid.m,
+            Digit::ClusterN => self.prog.grid.n,
+            Digit::ClusterZ => self.prog.grid.z,
+            Digit::ClusterId => self.prog.grid.len(),
+            Digit::Rank => self.prog.cluster as i64,
+            Digit::OfWarp(_) => self.prog.warps as i64,
+            Digit::Remainder(_, c) => *c,
+            Digit::Turn(v) => {
+                let l = self.prog.loops.iter().find(|l| l.var == Some(*v))?;
+                let (first, step) = self.loop_of(*v)?;
+                let (Form { constant: from, terms }, to) =
+                    (self.form(first, 0)?, self.prog.launch_value(l.bound.as_ref()?)?);
+                if !terms.is_empty() {
+                    return None;
+                }
+                ((to - from).max(0) as u64).div_ceil(step as u64) as i64
+            }
+            Digit::Quotient(..) => return None,
+        })
+    }
+
+    /// First value and step of a `for` loop's variable.
+    fn loop_of(&self, v: VarId) -> Option<(&'p Expr, i64)> {
+        let [(_, first), (_, next)] = self.sets.get(&v)?.as_slice() else { return None };
+        let Expr::Binary(Binary::Add, pair) = next else { return None };
+        match (&pair.0, &pair.1) {
+            (Expr::Var(x), Expr::Const(step)) if *x == v && *step > 0 => Some((first, *step)),
+            _ => None,
+        }
+    }
+
+    fn form(&self, e: &Expr, depth: u32) -> Option<Form> {
+        if depth > DEPTH {
+            return None;
+        }
+        let size = self.prog.cluster as i64;
+        let with_rank = |d: Digit| Form::digit(d, size).plus(&Form::digit(Digit::Rank, 1), 1);
+        match e {
+            Expr::Const(c) => Some(Form::constant(*c)),
+            // Of the given values; a symbol is one number for all CTAs.
+            Expr::Param(_) => self.prog.launch_value(e).map(Form::constant),
+            Expr::Env(env) => match env {
+                Env::CtaRank => Some(Form::digit(Digit::Rank, 1)),
+                Env::CtaM => with_rank(Digit::ClusterM),
+                Env::CtaId => with_rank(Digit::ClusterId),
+                Env::CtaN | Env::ClusterN => Some(Form::digit(Digit::ClusterN, 1)),
+                Env::CtaZ => Some(Form::digit(Digit::ClusterZ, 1)),
+                Env::ClusterM => Some(Form::digit(Digit::ClusterM, 1)),
+                Env::ClusterId => Some(Form::digit(Digit::ClusterId, 1)),
+                Env::Warp => Some(Form::digit(Digit::OfWarp("warp".into()), 1)),
+                Env::TapeIndex => None,
+            },
+            Expr::Var(v) => match self.sets.get(v)?.as_slice() {
+                [(_, once)] => self.form(once, depth + 1),
+                _ => {
+                    self.prog.loops.iter().find(|l| l.var == Some(*v))?;
+                    let (first, step) = self.loop_of(*v)?;
+                    self.form(first, depth + 1)?.plus(&Form::digit(Digit::Turn(*v), step), 1)
+                }
+            },
+            Expr::Binary(op, pair) => {
+                let of_warp = |e: &Expr| {
+                    let mut only = true;
+                    e.visit(&mut |x| only &= !matches!(x, Expr::Var(_) | Expr::Tape(..)));
+                    e.visit(&mut |x| only &= !matches!(x, Expr::Env(env) if *env != Env::Warp));
+                    only
+                };
+                if matches!(op, Binary::Div | Binary::Rem) && of_warp(e) {
+                    return Some(Form::digit(Digit::OfWarp(format!("{e:?}")), 1));
+                }
+                let (x, y) = (self.form(&pair.0, depth + 1)?, self.form(&pair.1, depth + 1)?);
+                let number = |f: &Form| f.terms.is_empty().then_some(f.constant);
+                match (op, number(&x), number(&y)) {
+                    (Binary::Add, ..) => x.plus(&y, 1),
+                    (Binary::Sub, ..) => x.plus(&y, -1),
+                    (Binary::Mul, _, Some(c)) => Form::default().plus(&x, c),
+                    (Binary::Mul, Some(c), _) => Form::default().plus(&y, c),
+                    (Binary::Div, _, Some(1)) => Some(x),
+                    (Binary::Div, _, Some(c)) if c > 1 => Some(Form::digit(Digit::Quotient(Box::new(x), c), 1)),
+                    (Binary::Rem, _, Some(c)) if c > 1 => Some(Form::digit(Digit::Remainder(Box::new(x), c), 1)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The digits that a number tells, if it tells all it is made of. `width` is how many numbers from it on are meant.
+    fn told(&self, f: &Form, width: i64) -> Option<BTreeSet<Digit>> {
+        let mut terms: Vec<(i64, &Digit)> = f.terms.iter().map(|(d, f)| (f.abs(), d)).collect();
+        terms.sort();
+        let mut span = Some(width);
+        for (factor, d) in &terms {
+            // Beyond a digit without a known end nothing is told.
+            if *factor < span? {
+                return None;
+            }
+            span = self.count(d).and_then(|n| span?.checked_add(factor.checked_mul(n.max(1) - 1)?));
+        }
+        Some(terms.into_iter().map(|(_, d)| d.clone()).collect())
+    }
+
+    /// Whether the block that a place names tells which CTA names it.
+    fn tell_the_cta(&self, place: &Place) -> bool {
+        let o = &self.prog.objects[place.obj as usize];
+        let width = |axis: usize| if place.elements { o.block[axis] } else { 1 };
+        let mut known: BTreeSet<Digit> = BTreeSet::new();
+        for (axis, e) in place.at.iter().enumerate() {
+            let digits = self.form(e, 0).and_then(|f| self.told(&f, width(axis)));
+            // A coordinate that tells nothing does no harm.
+            known.extend(digits.unwrap_or_default());
+        }
+        // `x / c` and `x % c` tell x.
+        loop {
+            let pairs: Vec<Form> = known
+                .iter()
+                .filter_map(|d| match d {
+                    Digit::Quotient(x, c) if known.contains(&Digit::Remainder(x.clone(), *c)) => Some((**x).clone()),
+                    _ => None,
+                })
+                .collect();
+            let before = known.len();
+            pairs.iter().filter_map(|x| self.told(x, 1)).for_each(|digits| known.extend(digits));
+            if known.len() == before {
+                break;
+            }
+        }
+        let has = |d: Digit| known.contains(&d) || self.count(&d) == Some(1);
+        let cluster = has(Digit::ClusterId) || has(Digit::ClusterM) && has(Digit::ClusterN) && has(Digit::ClusterZ);
+        cluster && has(Digit::Rank)
+    }
+}
+
+/// What the CTAs of the given grid store, as far as that was looked at.
+enum Walked {
+    /// Two CTAs that store the same, by matrix; none where there is none.
+    All(HashMap<ObjId, (i64, i64, [i64; 2], [u32; 2])>),
+    /// It was not.
+    Not(String),
+}
+
+/// Clusters whose stores are listed, at most.
+const CLUSTERS: i64 = 1024;
+/// Stores that are listed, at most.
+const STORES: usize = 1 << 18;
+
+fn walk(prog: &Program, rules: Rules) -> Walked {
+    if prog.grid.len() > CLUSTERS {
+        return Walked::Not(format!(
+            "its coordinates have no simple form, and the grid has more than {CLUSTERS} clusters"
+        ));
+    }
+    let info = agents(prog);
+    // Rectangles by matrix and block: who stores which.
+    let mut seen: HashMap<(ObjId, [i64; 2]), Vec<(i64, u32, Foot)>> = HashMap::new();
+    let mut clashes = HashMap::new();
+    let mut listed = 0;
+    for id in 0..prog.grid.len() {
+        let mut walker = Walker::new(prog, rules, id);
+        let Some(traffic) = walker.traffic() else {
+            return Walked::Not("its coordinates depend on values from memory".into());
+        };
+        for t in traffic.iter().filter(|t| t.store) {
+            let Some(foot) = walker.foot(id, t) else { continue };
+            if walker.by_elements(t) {
+                return Walked::Not("its coordinates count elements and have no simple form".into());
+            }
+            let cta = id * prog.cluster as i64 + info[t.agent as usize].cta as i64;
+            let list = seen.entry((foot.obj, foot.at)).or_default();
+            let meets = |f: &Foot| {
+                let axis = |x: (i64, i64), y: (i64, i64)| x.0 < y.1 && y.0 < x.1;
+                axis(f.rows, foot.rows) && axis(f.cols, foot.cols)
+            };
+            if let Some((other, pc, _)) = list.iter().find(|(other, _, f)| *other != cta && meets(f)) {
+                clashes.entry(foot.obj).or_insert((*other, cta, foot.at, [*pc, t.pc]));
+            }
+            list.push((cta, t.pc, foot));
+            listed += 1;
+            if listed > STORES {
+                return Walked::Not(format!(
+                    "its coordinates have no simple form, and there are more than {STORES} stores"
+                ));
+            }
+        }
+    }
+    Walked::All(clashes)
+}
+
+impl Walked {
+    fn of(&self, obj: ObjId, pc: u32) -> StoredBy {
+        match self {
+            Walked::Not(why) => StoredBy::Unknown(why.clone()),
+            Walked::All(clashes) => match clashes.get(&obj) {
+                None => StoredBy::DistinctAsGiven,
+                Some((first, second, at, pcs)) => {
+                    let other = if pcs[0] == pc { pcs[1] } else { pcs[0] };
+                    StoredBy::Same { first: *first, second: *second, at: *at, other }
+                }
+            },
+        }
+    }
+}
