@@ -12,6 +12,8 @@ pub(super) struct Loops {
     pub(super) tile: String,
     /// Coordinates of another tile, which is wrong.
     pub(super) other: String,
+    /// What ends a turn of the innermost loop, where that is a `while`.
+    pub(super) step: Option<String>,
 }
 
 /// Names of the sites of a first and a second body.
@@ -38,6 +40,9 @@ const NAMES: [Names; 2] = [
 /// One buffer that a loader fills and a reader reads, with a barrier on either side; `which` tells two bodies of a kernel
 /// apart.
 pub(super) fn buffer(t: &mut Template, loops: &Loops, which: usize, updates: &[String], op: &str) {
+    if loops.step.is_some() {
+        t.lines(1, "var i = 0");
+    }
     let [update, load, filled, used, soft, freed, late, ..] = NAMES[which];
     let depth = loops.heads.len();
     for (k, head) in loops.heads.iter().enumerate() {
@@ -49,6 +54,9 @@ pub(super) fn buffer(t: &mut Template, loops: &Loops, which: usize, updates: &[S
     updates.iter().for_each(|u| t.lines(1 + depth, u));
     for place in [update, load, filled, used, soft, freed, late] {
         t.lines(1 + depth, &format!("@{place}"));
+    }
+    if let Some(step) = &loops.step {
+        t.lines(1 + depth, step);
     }
     let Loops { tile, other, .. } = loops;
     let b = NAMES[which][0].ends_with('2') as u8;
@@ -166,6 +174,9 @@ impl Ring {
             t.lines(0, if loader { "load: elect:" } else { "use:" });
             vars.iter().for_each(|v| t.lines(1, v));
             t.lines(1, &c.declare);
+            if loops.step.is_some() {
+                t.lines(1, "var i = 0");
+            }
             for (k, head) in loops.heads.iter().enumerate() {
                 t.lines(1 + k, head);
             }
@@ -181,6 +192,9 @@ impl Ring {
             let places: &[&str] = if loader { &[wait_empty, fill] } else { &[wait_full, "use", free, late] };
             places.iter().for_each(|p| t.lines(at, &format!("@{p}")));
             t.lines(at, &c.step);
+            if let Some(step) = &loops.step {
+                t.lines(1 + depth, step);
+            }
         }
         let (slot, phase) = (&c.slot, &c.phase);
         let wait = format!("wait empty[{slot}] for {phase} - 1");

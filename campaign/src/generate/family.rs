@@ -36,11 +36,15 @@ pub enum Family {
     Coordinates,
     /// Numbered barriers and groups of copies.
     Groups,
+    /// A grid whose rows are a parameter.
+    Extent,
+    /// A ring that the CTAs of a cluster share.
+    Multicast,
 }
 
 impl Family {
     /// All of them, in the order in which seeds take turns.
-    pub const ALL: [Family; 14] = [
+    pub const ALL: [Family; 16] = [
         Family::Buffer,
         Family::Cells,
         Family::Counts,
@@ -55,10 +59,28 @@ impl Family {
         Family::Cluster,
         Family::Coordinates,
         Family::Groups,
+        Family::Extent,
+        Family::Multicast,
     ];
 
     /// A kernel of the family with its sites.
     pub(super) fn template(self, dice: &mut Dice) -> Template {
+        let mut t = self.sites(dice);
+        let has = |name: &str| t.counts.iter().any(|c| c.name == name && !c.any);
+        let rows = if has("rows") { "(rows + 64)" } else { "64" };
+        let columns = match (has("jobs"), has("more"), has("tiles")) {
+            (true, ..) => "(jobs * tiles + tiles + 64)",
+            (_, true, _) => "(tiles + more + 64)",
+            (_, _, true) => "(5 * tiles + 64)",
+            _ => "64",
+        };
+        for line in &mut t.header {
+            *line = line.replace("ROWS", rows).replace("COLUMNS", columns);
+        }
+        t
+    }
+
+    fn sites(self, dice: &mut Dice) -> Template {
         match self {
             Family::Buffer => buffered(dice, |s, _| s),
             Family::Cells => buffered(dice, |s, _| Scope { counts: vec![], counters: vec![], ..s }),
@@ -78,6 +100,8 @@ impl Family {
             Family::Cluster => cluster(dice),
             Family::Coordinates => coordinates(dice),
             Family::Groups => groups(dice),
+            Family::Extent => extent(dice),
+            Family::Multicast => multicast(dice),
         }
     }
 }
@@ -108,17 +132,32 @@ fn scope(counts: &[&str], counters: &[(&str, &str)], grid: (i64, i64)) -> Scope 
     }
 }
 
-/// The header of two roles over one matrix, which is large enough for every tile.
+/// The header of two roles over one matrix, which is large enough for every tile at every value of the counts: a fixed
+/// matrix ends somewhere, and a kernel that may run on beyond its end is faulty.
 fn roles(t: &mut Template, grid: &str, warps: &str) {
     t.header.push(format!("{grid}   {warps}"));
-    t.header.push("global A: f16[64 * 64, 16 * 65536]".into());
+    t.header.push("global A: f16[64 * ROWS, 16 * COLUMNS]".into());
     t.header.push("role load = warp 0".into());
     t.header.push("role use = warp 1".into());
 }
 
-fn inner(dice: &mut Dice) -> Loops {
-    let _ = dice;
-    Loops { heads: vec!["for i in 0..tiles:".into()], tile: "cta.m, i".into(), other: "cta.m, i + 1".into() }
+fn inner() -> Loops {
+    let (tile, other) = ("cta.m, i".into(), "cta.m, i + 1".into());
+    Loops { heads: vec!["for i in 0..tiles:".into()], tile, other, step: None }
+}
+
+/// A loop over the tiles in one of several forms.
+fn any_inner(dice: &mut Dice) -> Loops {
+    let mut loops = inner();
+    match dice.range(1, 10) {
+        1 => loops.heads = vec!["for i in 0..tiles step 2:".into()],
+        2 => loops.heads = vec![format!("for i in {}..tiles:", dice.range(1, 3))],
+        3 => (loops.heads, loops.step) = (vec!["while i < tiles:".into()], Some("i += 1".into())),
+        4 => loops.heads = vec![format!("for i in 0..tiles - {}:", dice.range(1, 3))],
+        5 => loops.heads = vec!["for i in 0..2 * tiles:".into()],
+        _ => {}
+    }
+    loops
 }
 
 fn buffered(dice: &mut Dice, narrow: impl Fn(Scope, &mut Dice) -> Scope) -> Template {
@@ -129,8 +168,9 @@ fn buffered(dice: &mut Dice, narrow: impl Fn(Scope, &mut Dice) -> Scope) -> Temp
     t.header.push("shared a: f16[64, 16]".into());
     t.scopes.push(narrow(scope(&["tiles"], &[("i", "tiles")], extents), dice));
     t.lines(0, "all:");
-    let loops = inner(dice);
-    buffer(&mut t, &loops, 0, &["@vars".into()], "load");
+    let loops = any_inner(dice);
+    let op = if t.machine == "h200" && dice.chance(30) { "cp" } else { "load" };
+    buffer(&mut t, &loops, 0, &["@vars".into()], op);
     t
 }
 
@@ -170,7 +210,7 @@ fn changes(t: &Template, dice: &mut Dice) -> (Vec<String>, Vec<String>, Vec<Stri
 
 fn variables(t: &mut Template, dice: &mut Dice) {
     let (names, declared, updates) = changes(t, dice);
-    let head = t.body.iter().position(|l| l.trim_start().starts_with("for ")).unwrap_or(0);
+    let head = t.body.iter().position(|l| ["for ", "while "].iter().any(|w| l.trim_start().starts_with(w))).unwrap_or(0);
     t.body.splice(head..head, declared.iter().map(|l| format!("  {l}")));
     let place = t.body.iter().position(|l| l.trim() == "@vars").unwrap_or(0);
     let indent = " ".repeat(t.body[place].len() - t.body[place].trim_start().len());
@@ -202,7 +242,7 @@ fn ring(dice: &mut Dice, taken: Option<[String; 2]>) -> Template {
         t.scopes[0].vars = names;
         (vars, updates) = (declared, changed);
     }
-    ring.write(&mut t, &inner(dice), &updates, &vars);
+    ring.write(&mut t, &any_inner(dice), &updates, &vars);
     t
 }
 
@@ -232,7 +272,7 @@ fn two(dice: &mut Dice, outer: &str, other: &str) -> [Count; 2] {
 fn nested(dice: &mut Dice) -> Template {
     let heads = vec!["for j in 0..jobs:".to_string(), "for i in 0..tiles:".to_string()];
     let tile = dice.word(&["cta.m, i", "j % 64, i", "cta.m, j * tiles + i"]);
-    let loops = Loops { heads, tile: tile.into(), other: format!("{tile} + 1") };
+    let loops = Loops { heads, tile: tile.into(), other: format!("{tile} + 1"), step: None };
     let inside = |extents| scope(&["tiles", "jobs"], &[("i", "tiles"), ("j", "jobs")], extents);
     let around = |extents| scope(&["tiles", "jobs"], &[("j", "jobs")], extents);
     let mut t;
@@ -269,9 +309,10 @@ fn sequential(dice: &mut Dice) -> Template {
         heads: vec!["for l in 0..more:".into()],
         tile: "cta.m, l".into(),
         other: "cta.m, l + 1".into(),
+        step: None,
     };
     t.scopes.push(scope(&["tiles", "more"], &[("i", "tiles")], extents));
-    buffer(&mut t, &inner(dice), 0, &[], "load");
+    buffer(&mut t, &inner(), 0, &[], "load");
     let before = t.sites.len();
     t.scopes.push(scope(&["tiles", "more"], &[("l", "more")], extents));
     buffer(&mut t, &second, 1, &[], "load");
@@ -281,7 +322,7 @@ fn sequential(dice: &mut Dice) -> Template {
 
 fn persistent(dice: &mut Dice) -> Template {
     let heads = vec!["for job in cta.id..jobs step grid.size:".to_string(), "for i in 0..tiles:".to_string()];
-    let loops = Loops { heads, tile: "job % 64, i".into(), other: "job % 64, i + 1".into() };
+    let loops = Loops { heads, tile: "job % 64, i".into(), other: "job % 64, i + 1".into(), step: None };
     let size = *dice.pick(&[1, 2, 3, 4, 8]);
     let inside = scope(&["tiles", "jobs"], &[("i", "tiles"), ("job", "jobs"), ("job", "jobs")], (size, 1));
     let around = scope(&["tiles", "jobs"], &[("job", "jobs")], (size, 1));
@@ -312,6 +353,15 @@ fn any(dice: &mut Dice) -> Template {
     for c in &mut t.counts {
         (c.param, c.unit, c.any) = (c.name.clone(), 1, true);
     }
+    // Shapes do not depend on what is known at run time, so the tiles recur.
+    let modulus = *dice.pick(&[1, 4, 7, 16, 50]);
+    let wrapped = |s: &str| {
+        s.replace("[cta.m, i + 1]", &format!("[cta.m, (i + 1) % {modulus}]"))
+            .replace("[cta.m, i]", &format!("[cta.m, i % {modulus}]"))
+    };
+    for site in &mut t.sites {
+        (site.normal, site.guarded) = (wrapped(&site.normal), wrapped(&site.guarded));
+    }
     t
 }
 
@@ -328,7 +378,8 @@ fn bounds(dice: &mut Dice) -> Template {
     };
     let mut t = if dice.chance(50) { buffered(dice, |s, _| s) } else { ring(dice, None) };
     let head = format!("for i in {bound}:");
-    let heads: Vec<usize> = (0..t.body.len()).filter(|k| t.body[*k].trim() == "for i in 0..tiles:").collect();
+    let loops = |l: &str| l.starts_with("for i in ") && !l.contains("while");
+    let heads: Vec<usize> = (0..t.body.len()).filter(|k| loops(t.body[*k].trim())).collect();
     // Of a ring, one role may count otherwise.
     let other = match dice.range(1, 6) {
         1 => head.replace("tiles", "max(tiles, 3)"),
@@ -337,7 +388,8 @@ fn bounds(dice: &mut Dice) -> Template {
     };
     for (n, k) in heads.into_iter().enumerate() {
         let text = if n == 0 { &head } else { &other };
-        t.body[k] = t.body[k].replace("for i in 0..tiles:", text);
+        let indent = t.body[k].len() - t.body[k].trim_start().len();
+        t.body[k].replace_range(indent.., text);
     }
     t
 }
@@ -374,6 +426,74 @@ fn cluster(dice: &mut Dice) -> Template {
     t.fault("late", 0, "", &read.replace("-> r", "-> q").replace("uses r", "uses q"));
     t.fault("late", 0, "", &format!("{read}\ncluster.sync"));
     t.harmless("late", 0, "", "use: alu fma 64 x 16");
+    t
+}
+
+/// Rows of the grid that a parameter sets; guards compare coordinates with it.
+fn extent(dice: &mut Dice) -> Template {
+    let mut t = if dice.chance(60) { buffered(dice, |s, _| s) } else { ring(dice, None) };
+    let given = dice.range(2, 9);
+    let unit = if dice.chance(50) { 64 } else { 1 };
+    let param = if unit == 64 { "m" } else { "rows" };
+    t.counts.push(Count { name: "rows".into(), param: param.into(), unit, given, any: false });
+    for line in &mut t.header {
+        if line.starts_with("grid ") {
+            *line = "grid rows   warps 2".into();
+        }
+    }
+    for s in &mut t.scopes {
+        // Rows up to which coordinates are drawn: some lie outside of the grid given.
+        s.grid = Some((given + dice.range(0, 4), 1));
+        s.counts.push("rows".into());
+    }
+    t
+}
+
+/// CTA 0 loads each tile for both CTAs of a cluster, whose readers give slots back to it.
+fn multicast(dice: &mut Dice) -> Template {
+    let m = *dice.pick(&[1, 2, 4]);
+    let mut t = Template { machine: "h200", ..Template::default() };
+    t.header.push("needs sm_90".into());
+    t.counts.push(count(dice, "tiles", "k"));
+    roles(&mut t, &format!("grid {m}   cluster 2"), "warps 2");
+    let mut s = scope(&["tiles"], &[("i", "tiles")], (2 * m, 1));
+    if dice.chance(40) {
+        s.counters.push(("cta".into(), "ctas".into()));
+    }
+    t.scopes.push(s);
+    let s = dice.range(1, 4);
+    let (slot, phase) = (format!("i % {s}"), format!("i / {s}"));
+    t.header.push(format!("shared a[{s}]: f16[64, 16]"));
+    t.header.push(format!("mbar full[{s}] (1)   mbar empty[{s}] (2)"));
+    t.lines(0, "all:\n  warp 0: elect: init full, empty;  fence mbarrier_init.cluster\n  cluster.sync");
+    t.lines(0, "load: elect:\n  for i in 0..tiles:");
+    t.lines(2, "@wait_empty\n@expect\nif cta == 0:\n  @fill");
+    t.lines(0, "use:\n  for i in 0..tiles:\n    @wait_full\n    @use\n    @free\n    @late");
+    t.lines(0, "all:\n  @last");
+    let wait = format!("wait empty[{slot}] for {phase} - 1");
+    t.fault("wait_empty", 0, &wait, "");
+    t.harmless("wait_empty", 0, &wait, &wait);
+    let expect = |bytes: &str| format!("arrive full[{slot}] expect {bytes}");
+    t.fault("expect", 0, &expect("bytes(a)"), &expect("2 * bytes(a)"));
+    t.harmless("expect", 0, &expect("bytes(a)"), &expect("bytes(a)"));
+    let fill = |mask: &str, tile: &str| {
+        format!("tma A[cluster.m, {tile}] -> a[{slot}] signals full[{slot}] multicast {mask}")
+    };
+    t.fault("fill", 0, &fill("0b11", "i"), &fill("0b01", "i"));
+    t.fault("fill", 0, &fill("0b11", "i"), &fill("0b11", "i + 1"));
+    let wait = format!("wait full[{slot}] for {phase}");
+    t.fault("wait_full", 0, &wait, "");
+    t.harmless("wait_full", 0, &wait, &wait);
+    let read = format!("lds a[{slot}] : A[cluster.m, i] -> r; alu fma 64 x 16 uses r");
+    t.harmless("use", 0, &read, "alu fma 64 x 16");
+    let free = |who: &str| format!("arrive empty[{slot}] @ctas {who} per warp cluster");
+    t.fault("free", 0, &free("0b11"), &free("0b01"));
+    t.fault("free", 0, &free("0b11"), "");
+    t.harmless("free", 0, &free("0b11"), &free("0b11"));
+    t.fault("late", 0, "", &format!("lds a[{slot}] : A[cluster.m, i] -> q"));
+    t.harmless("late", 0, "", "alu fma 64 x 16");
+    // The last arrivals must come before a CTA leaves; without the barrier every kernel of the family is at fault.
+    t.lines(1, if dice.chance(90) { "cluster.sync" } else { "barrier" });
     t
 }
 
@@ -416,7 +536,7 @@ fn coordinates(dice: &mut Dice) -> Template {
     t.scopes.push(scope(&["tiles"], &[("i", "tiles")], (m, n)));
     t.lines(0, "all:");
     let tile = format!("{row}, {col}");
-    let loops = Loops { heads: vec!["for i in 0..tiles:".into()], tile, other: "cta.m, i".into() };
+    let loops = Loops { heads: vec!["for i in 0..tiles:".into()], tile, other: "cta.m, i".into(), step: None };
     buffer(&mut t, &loops, 0, &[], "load");
     // The coordinates are the fault; guards are harmless most of the time.
     if dice.chance(75) {
@@ -428,6 +548,7 @@ fn coordinates(dice: &mut Dice) -> Template {
             }
             t.sites.push(s);
         }
+        t.sites.retain(|s| !s.normal.is_empty() || !s.guarded.is_empty());
     }
     t
 }

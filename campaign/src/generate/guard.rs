@@ -136,6 +136,17 @@ impl Scope {
         Cond::Compare(op, x, Expr::Num(c))
     }
 
+    /// Two comparisons of one term that hold in an interval around a point.
+    fn interval(&self, dice: &mut Dice, at: &Point) -> Vec<Cond> {
+        let x = if dice.chance(70) { self.name(dice) } else { self.term(dice) };
+        let Some(v) = x.value(at) else { return Vec::new() };
+        let (low, high) = (v - dice.range(0, 3), v + dice.range(0, 3));
+        let compare = |op, x: Expr, c| Cond::Compare(op, x, Expr::Num(c));
+        let low = if dice.chance(70) { compare(">=", x.clone(), low) } else { compare(">", x.clone(), low - 1) };
+        let high = if dice.chance(70) { compare("<=", x, high) } else { compare("<", x, high + 1) };
+        if dice.chance(80) { vec![low, high] } else { vec![high, low] }
+    }
+
     /// A condition that holds nowhere.
     fn nowhere(&self, dice: &mut Dice) -> Cond {
         let x = self.name(dice);
@@ -147,8 +158,9 @@ impl Scope {
                 let m = dice.range(2, 6);
                 Cond::Compare("==", Expr::binary('%', x, Expr::Num(m)), Expr::Num(m + dice.range(0, 4)))
             }
-            2 if !self.counters.is_empty() => {
-                let (i, n) = dice.pick(&self.counters).clone();
+            2 if self.counters.iter().any(|(_, n)| self.counts.contains(n)) => {
+                let bounded: Vec<_> = self.counters.iter().filter(|(_, n)| self.counts.contains(n)).collect();
+                let (i, n) = (*dice.pick(&bounded)).clone();
                 Cond::Compare(">=", Expr::Name(i), Expr::Name(n))
             }
             3 if self.grid.is_some() => {
@@ -163,7 +175,13 @@ impl Scope {
     pub(super) fn guard(&self, dice: &mut Dice, aim: Aim) -> Guard {
         let at = self.point(dice);
         let n = *dice.pick(&[1, 1, 1, 2, 2, 2, 3, 4]);
-        let mut list: Vec<Cond> = (0..n).map(|_| self.comparison(dice, &at)).collect();
+        let mut list: Vec<Cond> = Vec::new();
+        if n > 1 && dice.chance(35) {
+            list.extend(self.interval(dice, &at));
+        }
+        while list.len() < n {
+            list.push(self.comparison(dice, &at));
+        }
         if aim == Aim::Never {
             let place = dice.range(0, list.len() as i64 - 1) as usize;
             list[place] = self.nowhere(dice);

@@ -34,6 +34,8 @@ pub struct Subject {
     pub dimensions: Vec<Dimension>,
     /// Values that the text asks to be tried.
     pub tries: Vec<Values>,
+    /// Nothing but the row of a tile depends on the CTA.
+    pub alike: bool,
     /// CTAs that the text asks to be tried, by launch index.
     pub tried_ctas: Vec<i64>,
     /// Numbers that stand in the text.
@@ -71,7 +73,9 @@ impl Subject {
         let tried_ctas = tries.iter_mut().filter_map(|v| v.remove("cta.id")).collect();
         tries.retain(|v| !v.is_empty());
         let rules = warpline_sim::engine::rules(&machine);
-        Ok(Subject { constants: constants(text), text: read, machine, rules, dimensions, tries, tried_ctas, base })
+        let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
+        let alike = !code.map(|l| l.replace("[cta.m, ", "[")).any(|l| l.contains("cta") || l.contains("cluster"));
+        Ok(Subject { constants: constants(text), text: read, machine, rules, dimensions, tries, alike, tried_ctas, base })
     }
 
     /// The values given.
