@@ -9,6 +9,7 @@
 //!
 //! The oracle shares the transition function and the compiler with the verifier, and nothing else.
 
+mod cases;
 mod dice;
 mod generate;
 mod judge;
@@ -16,6 +17,7 @@ mod oracle;
 mod table;
 mod verdict;
 
+pub use cases::{Case, cases};
 pub use dice::Dice;
 pub use generate::{Family, Kernel, kernel};
 pub use judge::{Judgement, Wrong, judge};

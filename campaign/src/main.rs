@@ -1,12 +1,12 @@
 //! The command line of the campaign.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use warpline_campaign::{Binary, Family, Judgement, Subject, Table, Verdict, Word, comment, judge, kernel};
+use warpline_campaign::{Binary, Family, Judgement, Table, Verdict, Word, cases, judge, kernel};
 
 const HELP: &str = "\
 usage: warpline-campaign --warpline PATH [--seeds N] [--from SEED] [--family NAME] [--threads N] [--wrong FILE]
@@ -173,25 +173,29 @@ fn files(o: &Options) -> Result<bool, String> {
     let mut right = true;
     for path in &o.files {
         let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let j = judge(&text, Verdict::ask(&binary, &text, &scratch.0.join("t.pipe")));
-        let name = |p: &Path| p.file_name().map_or(String::new(), |f| f.to_string_lossy().into_owned());
-        let word = format!("{:?}", j.verdict.word).to_lowercase();
-        let want = comment(&text, "expect").next();
-        let met = j.wrong.is_none() && want.is_none_or(|w| w.split(" or ").any(|w| w == word));
-        right &= met;
-        let oracle = match (&j.fault, &j.error) {
-            (_, Some(e)) => e.clone(),
-            (Some(f), _) => format!("{} at {:?}, cluster {}", f.what, f.values, f.cluster),
-            (None, _) => "no fault".to_string(),
-        };
-        let points = Subject::read(&text).map_or(0, |s| s.points().len());
-        println!(
-            "{} {:<40} {word:<9} {:>8.1} ms  want {:<20} brute force ({points} points): {oracle}",
-            if met { "ok   " } else { "WRONG" },
-            name(path),
-            1e3 * j.verdict.seconds,
-            want.unwrap_or("-")
-        );
+        let name = path.file_stem().map_or(String::new(), |f| f.to_string_lossy().into_owned());
+        for case in cases(&name, &text) {
+            let j = judge(&case.text, Verdict::ask(&binary, &case.text, &scratch.0.join("t.pipe")));
+            let word = format!("{:?}", j.verdict.word).to_lowercase();
+            let met = j.wrong.is_none() && (case.expect.is_empty() || case.expect.contains(&word));
+            right &= met;
+            let oracle = match (&j.fault, &j.error) {
+                (_, Some(e)) => e.clone(),
+                (Some(f), _) => format!("{} at {:?}, cluster {}", f.what, f.values, f.cluster),
+                (None, _) => "no fault".to_string(),
+            };
+            println!(
+                "{} {:<52} {word:<9} want {:<20} {:>8.1} ms, brute force {:.1} ms: {oracle}",
+                if met { "ok   " } else { "WRONG" },
+                case.name,
+                case.expect.join(" or "),
+                1e3 * j.verdict.seconds,
+                1e3 * j.seconds
+            );
+            if !met && o.wrong.is_some() {
+                print!("{}", told(&case.name, &case.text, &j));
+            }
+        }
     }
     Ok(right)
 }
