@@ -147,6 +147,12 @@ fn campaign(o: &Options) -> Result<bool, String> {
                         || j.verdict.word == Word::Timeout
                         || undecided && bounded.fetch_add(1, Ordering::Relaxed) < o.bounded;
                     let Ok(mut t) = table.lock() else { break };
+                    if t.2 % 1000 == 999 {
+                        eprintln!("{} kernels in {:.0} s", t.2 + 1, start.elapsed().as_secs_f64());
+                        if let Some(path) = &o.wrong {
+                            let _ = std::fs::write(path, &t.1);
+                        }
+                    }
                     t.0.add(&format!("{:?}", k.family), &j);
                     t.2 += 1;
                     if shown {
