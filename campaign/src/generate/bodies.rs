@@ -1,6 +1,7 @@
 //! Loops that move tiles through shared memory, with the sites where they can be broken.
 
-use super::template::Template;
+use super::guard::Scope;
+use super::template::{Site, Template};
 use crate::dice::Dice;
 
 /// Loops around a body, outermost first.
@@ -104,6 +105,10 @@ pub(super) struct Ring {
     pub(super) slots: i64,
     /// How steps are counted.
     pub(super) index: Index,
+    /// Waits name a parity instead of a phase.
+    pub(super) parity: bool,
+    /// Warps that read each tile.
+    pub(super) readers: i64,
     /// Conditions under which a step moves a tile, of the loader and of the reader, where some are skipped.
     pub(super) taken: Option<[String; 2]>,
 }
@@ -124,7 +129,26 @@ impl Ring {
             6..=8 => Index::Counter,
             _ => Index::Wrapped,
         };
-        Ring { slots: dice.range(1, 5), index, taken: None }
+        let (parity, readers) = (dice.chance(12), if dice.chance(20) { 2 } else { 1 });
+        Ring { slots: dice.range(1, 5), index, parity, readers, taken: None }
+    }
+
+    /// A wait for the phase `back` before that of the step.
+    fn wait(&self, bar: &str, slot: &str, phase: &str, back: i64) -> String {
+        let phase = if back == 0 { phase.to_string() } else { format!("{phase} - {back}") };
+        if self.parity { format!("wait {bar}[{slot}] parity ({phase}) % 2") } else { format!("wait {bar}[{slot}] for {phase}") }
+    }
+
+    /// A step of a role without sites.
+    fn plain(&self, c: &Counting, tile: &str, loader: bool) -> String {
+        let (slot, phase) = (&c.slot, &c.phase);
+        if loader {
+            let wait = self.wait("empty", slot, phase, 1);
+            format!("{wait}\narrive full[{slot}] expect bytes(a)\ntma A[{tile}] -> a[{slot}] signals full[{slot}]")
+        } else {
+            let wait = self.wait("full", slot, phase, 0);
+            format!("{wait}\nlds a[{slot}] : A[{tile}] -> s; alu fma 64 x 16 uses s\narrive empty[{slot}]")
+        }
     }
 
     fn counting(&self) -> Counting {
@@ -158,14 +182,25 @@ impl Ring {
     pub(super) fn declare(&self, t: &mut Template) {
         t.header.extend([
             format!("shared a[{}]: f16[64, 16]", self.slots),
-            format!("mbar full[{0}] (1)   mbar empty[{0}] (32)", self.slots),
+            format!("mbar full[{0}] (1)   mbar empty[{0}] ({1})", self.slots, 32 * self.readers),
         ]);
+        if self.readers > 1 {
+            for line in &mut t.header {
+                *line = line.replace("role use = warp 1", "role use[2] = warps 1..3").replace("warps 2", "warps 3");
+            }
+        }
         t.lines(0, "all:");
         t.lines(1, "warp 0: elect: init full, empty;  fence mbarrier_init\nbarrier");
     }
 
     /// The loops of both roles.
     pub(super) fn write(&self, t: &mut Template, loops: &Loops, updates: &[String], vars: &[String]) {
+        self.write_all(t, std::slice::from_ref(loops), updates, vars);
+    }
+
+    /// The same with several loops, one behind the other, of which the first has the sites.
+    pub(super) fn write_all(&self, t: &mut Template, list: &[Loops], updates: &[String], vars: &[String]) {
+        let loops = &list[0];
         let [update, .., late, wait_empty, fill, wait_full, free, _] = NAMES[0];
         let c = self.counting();
         let Loops { tile, other, .. } = loops;
@@ -195,11 +230,17 @@ impl Ring {
             if let Some(step) = &loops.step {
                 t.lines(1 + depth, step);
             }
+            for later in &list[1..] {
+                later.heads.iter().enumerate().for_each(|(k, head)| t.lines(1 + k, head));
+                let at = 1 + later.heads.len();
+                t.lines(at, &self.plain(&c, &later.tile, loader));
+                t.lines(at, &c.step);
+            }
         }
         let (slot, phase) = (&c.slot, &c.phase);
-        let wait = format!("wait empty[{slot}] for {phase} - 1");
+        let wait = self.wait("empty", slot, phase, 1);
         t.fault(wait_empty, 0, &wait, "");
-        t.fault(wait_empty, 0, &wait, &format!("wait empty[{slot}] for {phase} - 2"));
+        t.fault(wait_empty, 0, &wait, &self.wait("empty", slot, phase, 2));
         t.harmless(wait_empty, 0, &wait, &wait);
         let fills = |bytes: &str, tile: &str| {
             format!("arrive full[{slot}] expect {bytes}\ntma A[{tile}] -> a[{slot}] signals full[{slot}]")
@@ -209,7 +250,7 @@ impl Ring {
         t.fault(fill, 0, &filled, &fills("bytes(a)", other));
         t.fault(fill, 0, &filled, &format!("arrive full[{slot}]"));
         t.harmless(fill, 0, &filled, &filled);
-        let wait = format!("wait full[{slot}] for {phase}");
+        let wait = self.wait("full", slot, phase, 0);
         t.fault(wait_full, 0, &wait, "");
         t.harmless(wait_full, 0, &wait, &format!("{wait}\nalu fma 64 x 16"));
         let read = format!("lds a[{slot}] : A[{tile}] -> r; alu fma 64 x 16 uses r");
@@ -222,5 +263,13 @@ impl Ring {
         t.fault(late, 0, "", &format!("lds a[{slot}] : A[{tile}] -> q"));
         t.fault(late, 0, "", &format!("lds a[{slot}] : A[{tile}] -> q"));
         t.harmless(late, 0, "", "alu fma 64 x 16");
+        if self.readers > 1 {
+            // Members are known to the reader only.
+            let scope = Scope { members: true, ..t.scopes[0].clone() };
+            t.scopes.push(scope);
+            let last = t.scopes.len() - 1;
+            let reader = |s: &&mut Site| ![wait_empty, fill].contains(&s.place);
+            t.sites.iter_mut().filter(reader).for_each(|s| s.scope = last);
+        }
     }
 }

@@ -40,11 +40,13 @@ pub enum Family {
     Extent,
     /// A ring that the CTAs of a cluster share.
     Multicast,
+    /// Tiles that `clc` hands out at run time.
+    Handed,
 }
 
 impl Family {
     /// All of them, in the order in which seeds take turns.
-    pub const ALL: [Family; 16] = [
+    pub const ALL: [Family; 17] = [
         Family::Buffer,
         Family::Cells,
         Family::Counts,
@@ -61,6 +63,7 @@ impl Family {
         Family::Groups,
         Family::Extent,
         Family::Multicast,
+        Family::Handed,
     ];
 
     /// A kernel of the family with its sites.
@@ -83,8 +86,8 @@ impl Family {
     fn sites(self, dice: &mut Dice) -> Template {
         match self {
             Family::Buffer => buffered(dice, |s, _| s),
-            Family::Cells => buffered(dice, |s, _| Scope { counts: vec![], counters: vec![], ..s }),
-            Family::Counts => buffered(dice, |s, _| Scope { counters: vec![], grid: None, ..s }),
+            Family::Cells => buffered(dice, |s, _| Scope { counts: vec![], counters: vec![], intervals: 65, ..s }),
+            Family::Counts => buffered(dice, |s, _| Scope { counters: vec![], grid: None, intervals: 55, ..s }),
             Family::Vars => {
                 let mut t = buffered(dice, |s, _| s);
                 variables(&mut t, dice);
@@ -102,6 +105,7 @@ impl Family {
             Family::Groups => groups(dice),
             Family::Extent => extent(dice),
             Family::Multicast => multicast(dice),
+            Family::Handed => handed(dice),
         }
     }
 }
@@ -128,7 +132,7 @@ fn scope(counts: &[&str], counters: &[(&str, &str)], grid: (i64, i64)) -> Scope 
         counts: counts.iter().map(|s| s.to_string()).collect(),
         counters: counters.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect(),
         grid: (grid.0 * grid.1 > 1).then_some(grid),
-        vars: vec![],
+        ..Scope::default()
     }
 }
 
@@ -185,6 +189,11 @@ fn changes(t: &Template, dice: &mut Dice) -> (Vec<String>, Vec<String>, Vec<Stri
             _ => "0".to_string(),
         };
         declared.push(format!("var {name} = {start}"));
+        if scope.grid.is_some() && dice.chance(30) {
+            let narrow = Scope { counts: vec![], counters: vec![], vars: vec![], intervals: 65, ..scope.clone() };
+            let guard = narrow.guard(dice, Aim::Sometimes);
+            declared.extend(guard.around(&[format!("{name} += {}", dice.range(1, 9))], &[]));
+        }
         let by = dice.range(1, 3);
         let change = match dice.range(1, 6) {
             1 | 2 => format!("{name} += {by}"),
@@ -299,18 +308,27 @@ fn nested(dice: &mut Dice) -> Template {
 }
 
 fn sequential(dice: &mut Dice) -> Template {
-    let (text, extents) = grid(dice);
-    let mut t = Template { machine: dice.word(&["m4-max", "h200"]), ..Template::default() };
-    t.counts.extend(two(dice, "more", "n"));
-    roles(&mut t, &text, "warps 2");
-    t.header.push("shared a: f16[64, 16]".into());
-    t.lines(0, "all:");
     let second = Loops {
         heads: vec!["for l in 0..more:".into()],
         tile: "cta.m, l".into(),
         other: "cta.m, l + 1".into(),
         step: None,
     };
+    if dice.chance(35) {
+        let (mut t, extents) = ring_head(dice);
+        t.counts.extend(two(dice, "more", "n"));
+        t.scopes.push(scope(&["tiles", "more"], &[("i", "tiles")], extents));
+        let ring = Ring { index: Index::Counter, ..Ring::random(dice, "") };
+        ring.declare(&mut t);
+        ring.write_all(&mut t, &[inner(), second], &[], &[]);
+        return t;
+    }
+    let (text, extents) = grid(dice);
+    let mut t = Template { machine: dice.word(&["m4-max", "h200"]), ..Template::default() };
+    t.counts.extend(two(dice, "more", "n"));
+    roles(&mut t, &text, "warps 2");
+    t.header.push("shared a: f16[64, 16]".into());
+    t.lines(0, "all:");
     t.scopes.push(scope(&["tiles", "more"], &[("i", "tiles")], extents));
     buffer(&mut t, &inner(), 0, &[], "load");
     let before = t.sites.len();
@@ -341,7 +359,7 @@ fn persistent(dice: &mut Dice) -> Template {
         t.header.push("needs sm_90".into());
         roles(&mut t, &format!("grid {size}"), "warps 2");
         t.scopes.extend([inside, around]);
-        let ring = Ring { slots: dice.range(1, 4), index: Index::Counter, taken: None };
+        let ring = Ring { index: Index::Counter, ..Ring::random(dice, "") };
         ring.declare(&mut t);
         ring.write(&mut t, &loops, &[], &[]);
     }
@@ -438,7 +456,8 @@ fn extent(dice: &mut Dice) -> Template {
     t.counts.push(Count { name: "rows".into(), param: param.into(), unit, given, any: false });
     for line in &mut t.header {
         if line.starts_with("grid ") {
-            *line = "grid rows   warps 2".into();
+            let warps = line.find("warps").map_or(String::new(), |k| line[k..].to_string());
+            *line = format!("grid rows   {warps}");
         }
     }
     for s in &mut t.scopes {
@@ -494,6 +513,38 @@ fn multicast(dice: &mut Dice) -> Template {
     t.harmless("late", 0, "", "alu fma 64 x 16");
     // The last arrivals must come before a CTA leaves; without the barrier every kernel of the family is at fault.
     t.lines(1, if dice.chance(90) { "cluster.sync" } else { "barrier" });
+    t
+}
+
+/// A ring over tiles that `clc` hands out; the grid is as large as there are tiles.
+fn handed(dice: &mut Dice) -> Template {
+    let mut t = Template { machine: "b200", ..Template::default() };
+    t.header.push("needs sm_100a".into());
+    t.counts.extend(two(dice, "jobs", "n"));
+    roles(&mut t, "grid jobs", "warps 2");
+    let mut s = scope(&["tiles", "jobs"], &[("i", "tiles"), ("job", "jobs"), ("job", "jobs")], (1, 1));
+    s.vars.push("n_th".into());
+    t.scopes.push(s);
+    let ring = Ring { index: Index::Counter, readers: 1, ..Ring::random(dice, "") };
+    ring.declare(&mut t);
+    t.header.push("shared next: i32\n  mbar got (1)   mbar free (32)".into());
+    let init = t.body.iter().position(|l| l.contains("init full, empty"));
+    init.iter().for_each(|k| t.body[*k] = t.body[*k].replace("full, empty", "full, empty, got, free"));
+    let heads = vec!["while job.valid:".to_string(), "for i in 0..tiles:".to_string()];
+    let loops = Loops { heads, tile: "job % 64, i".into(), other: "job % 64, i + 1".into(), step: None };
+    let vars = ["var n_th = 0".to_string(), "var job = cta.id".to_string()];
+    let before = t.body.len();
+    ring.write(&mut t, &loops, &[], &vars);
+    // Each role asks for the next tile, or reads which it is, at the end of a turn.
+    let next = [
+        "    wait free for n_th - 1\n    arrive got expect 16\n    clc -> next signals got\n    wait got for n_th\n    get next -> job\n    n_th += 1",
+        "    wait got for n_th\n    get next -> job\n    arrive free\n    n_th += 1",
+    ];
+    let roles: Vec<usize> = (before..t.body.len()).filter(|k| !t.body[*k].starts_with(' ')).collect();
+    t.body.extend(next[1].lines().map(str::to_string));
+    if let Some(second) = roles.get(1) {
+        t.body.splice(second..second, next[0].lines().map(str::to_string));
+    }
     t
 }
 

@@ -12,6 +12,10 @@ pub(super) struct Scope {
     pub(super) counters: Vec<(String, String)>,
     /// Rows and columns of the grid, in CTAs, where guards may look at the coordinates.
     pub(super) grid: Option<(i64, i64)>,
+    /// Guards may look at the member of a role (`self`).
+    pub(super) members: bool,
+    /// How many of 100 conjunctions have an interval of one term.
+    pub(super) intervals: i64,
     /// Variables, whose values the generator does not follow.
     pub(super) vars: Vec<String>,
 }
@@ -61,6 +65,9 @@ impl Scope {
             let n = at.get(count).copied().unwrap_or(6);
             at.insert(name.clone(), dice.range(0, n - 1).max(0));
         }
+        if self.members {
+            at.insert("self".to_string(), dice.range(0, 1));
+        }
         if let Some((m, n)) = self.grid {
             let (row, col) = (dice.range(0, m - 1), dice.range(0, n - 1));
             at.extend([("cta.m".to_string(), row), ("cta.n".to_string(), col), ("cta.id".to_string(), col * m + row)]);
@@ -78,6 +85,9 @@ impl Scope {
             Some((_, 1)) => names.extend(["cta.m"; 3]),
             Some(_) => names.extend(["cta.m", "cta.m", "cta.n", "cta.n", "cta.id"]),
             None => {}
+        }
+        if self.members {
+            names.push("self");
         }
         if names.is_empty() { Expr::Num(dice.range(0, 3)) } else { Expr::name(dice.word(&names)) }
     }
@@ -176,7 +186,7 @@ impl Scope {
         let at = self.point(dice);
         let n = *dice.pick(&[1, 1, 1, 2, 2, 2, 3, 4]);
         let mut list: Vec<Cond> = Vec::new();
-        if n > 1 && dice.chance(35) {
+        if n > 1 && dice.chance(self.intervals.max(30)) {
             list.extend(self.interval(dice, &at));
         }
         while list.len() < n {
