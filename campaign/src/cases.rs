@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn holes_are_filled() {
-        let text = "// let L = alu\n// case x: proved or gave_up: a => b $h L 1\n// case y: violated:\na\n  $h\n  $k=2\n";
+        let text =
+            "// let L = alu\n// case x: proved or gave_up: a => b $h L 1\n// case y: violated:\na\n  $h\n  $k=2\n";
         let list = cases("f", text);
         assert_eq!(list[0].text, "b\n  alu 1\n  2\n");
         assert_eq!(list[0].expect, ["proved", "gaveup"]);

@@ -21,6 +21,6 @@ pub use cases::{Case, cases};
 pub use dice::Dice;
 pub use generate::{Family, Kernel, kernel};
 pub use judge::{Judgement, Wrong, judge};
-pub use oracle::{Dimension, Fault, Order, Schedule, Seen, Subject, Truth, Values, comment, run};
+pub use oracle::{Dimension, Fault, Order, OutOfBudget, Schedule, Seen, Subject, Truth, Values, comment, run};
 pub use table::Table;
 pub use verdict::{Binary, Verdict, Verifier, Word};

@@ -101,7 +101,12 @@ fn told(name: &str, text: &str, j: &Judgement) -> String {
         let x = &v["violation"];
         said += &format!(
             "violation: {} line {} trips {} turns {} class {} parameters {} cluster {}\n",
-            x["message"], x["line"], x["trips"], x["turns"], x["class"], x["schedule"]["parameters"],
+            x["message"],
+            x["line"],
+            x["trips"],
+            x["turns"],
+            x["class"],
+            x["schedule"]["parameters"],
             x["schedule"]["cluster"]
         );
     }

@@ -136,7 +136,11 @@ impl Ring {
     /// A wait for the phase `back` before that of the step.
     fn wait(&self, bar: &str, slot: &str, phase: &str, back: i64) -> String {
         let phase = if back == 0 { phase.to_string() } else { format!("{phase} - {back}") };
-        if self.parity { format!("wait {bar}[{slot}] parity ({phase}) % 2") } else { format!("wait {bar}[{slot}] for {phase}") }
+        if self.parity {
+            format!("wait {bar}[{slot}] parity ({phase}) % 2")
+        } else {
+            format!("wait {bar}[{slot}] for {phase}")
+        }
     }
 
     /// A step of a role without sites.

@@ -219,7 +219,8 @@ fn changes(t: &Template, dice: &mut Dice) -> (Vec<String>, Vec<String>, Vec<Stri
 
 fn variables(t: &mut Template, dice: &mut Dice) {
     let (names, declared, updates) = changes(t, dice);
-    let head = t.body.iter().position(|l| ["for ", "while "].iter().any(|w| l.trim_start().starts_with(w))).unwrap_or(0);
+    let head =
+        t.body.iter().position(|l| ["for ", "while "].iter().any(|w| l.trim_start().starts_with(w))).unwrap_or(0);
     t.body.splice(head..head, declared.iter().map(|l| format!("  {l}")));
     let place = t.body.iter().position(|l| l.trim() == "@vars").unwrap_or(0);
     let indent = " ".repeat(t.body[place].len() - t.body[place].trim_start().len());
@@ -495,9 +496,8 @@ fn multicast(dice: &mut Dice) -> Template {
     let expect = |bytes: &str| format!("arrive full[{slot}] expect {bytes}");
     t.fault("expect", 0, &expect("bytes(a)"), &expect("2 * bytes(a)"));
     t.harmless("expect", 0, &expect("bytes(a)"), &expect("bytes(a)"));
-    let fill = |mask: &str, tile: &str| {
-        format!("tma A[cluster.m, {tile}] -> a[{slot}] signals full[{slot}] multicast {mask}")
-    };
+    let fill =
+        |mask: &str, tile: &str| format!("tma A[cluster.m, {tile}] -> a[{slot}] signals full[{slot}] multicast {mask}");
     t.fault("fill", 0, &fill("0b11", "i"), &fill("0b01", "i"));
     t.fault("fill", 0, &fill("0b11", "i"), &fill("0b11", "i + 1"));
     let wait = format!("wait full[{slot}] for {phase}");
@@ -612,7 +612,8 @@ fn groups(dice: &mut Dice) -> Template {
     t.scopes.push(scope(&["tiles"], &[("i", "tiles")], extents));
     let s = dice.range(2, 4);
     t.header.push(format!("shared a[{s}]: f16[64, 16]"));
-    let move_next = |slot: &str| format!("load:\n  if i + {0} < tiles: cp A[cta.m, i + {0}] -> a[(i + {0}) % {slot}]", s - 1);
+    let move_next =
+        |slot: &str| format!("load:\n  if i + {0} < tiles: cp A[cta.m, i + {0}] -> a[(i + {0}) % {slot}]", s - 1);
     if dice.chance(60) {
         t.lines(0, &format!("all:\n  load:\n    for j in 0..{}:", s - 1));
         t.lines(3, "if j < tiles: cp A[cta.m, j] -> a[j]\ncommit cp");

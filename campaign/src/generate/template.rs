@@ -118,12 +118,8 @@ impl Template {
             values.extend(guard.witness.get("cta.id").map(|id| format!("cta.id = {id}")));
             text += &format!("// try: {}\n", values.join(", "));
         }
-        let params: Vec<String> = self
-            .counts
-            .iter()
-            .filter(|c| !c.any)
-            .map(|c| format!("{} = {}", c.param, c.given * c.unit))
-            .collect();
+        let params: Vec<String> =
+            self.counts.iter().filter(|c| !c.any).map(|c| format!("{} = {}", c.param, c.given * c.unit)).collect();
         text += &format!("kernel t({})\n", params.join(", "));
         for c in self.counts.iter().filter(|c| !c.any && c.name != c.param) {
             text += &format!("  let {} = {} / {}\n", c.name, c.param, c.unit);

@@ -38,6 +38,10 @@ pub struct Truth {
     pub moves: u64,
 }
 
+/// The moves that one kernel may cost are spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfBudget;
+
 /// How much one kernel may cost, in moves of agents.
 const BUDGET: u64 = 4_000_000;
 /// Largest trip count that is run.
@@ -133,7 +137,7 @@ impl Subject {
                     }
                     truth.outside = Some(fault);
                 }
-                Err(()) => {
+                Err(OutOfBudget) => {
                     truth.partial = true;
                     break;
                 }
@@ -150,7 +154,7 @@ impl Subject {
         steps: i64,
         many: bool,
         left: &mut u64,
-    ) -> Result<Option<(i64, String)>, ()> {
+    ) -> Result<Option<(i64, String)>, OutOfBudget> {
         let n = prog.grid.len();
         // Where only tiles depend on the CTA, the first, the last and one between them stand for all.
         let few = |c: i64| c > 0 && c + 1 < n && c != n / 2;
@@ -159,12 +163,18 @@ impl Subject {
             if self.alike && few(cluster) {
                 continue;
             }
-            if steps > EVERY_CTA && n > 4 && cluster > 0 && cluster + 1 < n && !asked(cluster) && cluster % 7 != steps % 7 {
+            if steps > EVERY_CTA
+                && n > 4
+                && cluster > 0
+                && cluster + 1 < n
+                && !asked(cluster)
+                && cluster % 7 != steps % 7
+            {
                 continue;
             }
             match run(prog, self.rules, cluster, Schedule { order: Order::Turns, early: false }, left) {
                 Seen::Fault(what) => return Ok(Some((cluster, what))),
-                Seen::Limit => return Err(()),
+                Seen::Limit => return Err(OutOfBudget),
                 Seen::Clean { unordered } => {
                     if (unordered || many && (n <= 4 || cluster % 3 == 0 || cluster + 1 == n))
                         && let Some(what) = self.other_schedules(prog, cluster, if unordered { 12 } else { 2 }, left)?
@@ -184,7 +194,7 @@ impl Subject {
         cluster: i64,
         random: u64,
         left: &mut u64,
-    ) -> Result<Option<String>, ()> {
+    ) -> Result<Option<String>, OutOfBudget> {
         let agents = warpline_sim::protocol::agents(prog).len();
         let fixed = (0..agents).flat_map(|a| [Order::Behind(a), Order::Ahead(a)]);
         let fixed = fixed.flat_map(|order| [false, true].map(|early| Schedule { order, early }));
@@ -193,7 +203,7 @@ impl Subject {
         for schedule in std::iter::once(turns).chain(fixed).chain(random) {
             match run(prog, self.rules, cluster, schedule, left) {
                 Seen::Fault(what) => return Ok(Some(what)),
-                Seen::Limit => return Err(()),
+                Seen::Limit => return Err(OutOfBudget),
                 Seen::Clean { .. } => {}
             }
         }

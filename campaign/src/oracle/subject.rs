@@ -75,7 +75,17 @@ impl Subject {
         let rules = warpline_sim::engine::rules(&machine);
         let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
         let alike = !code.map(|l| l.replace("[cta.m, ", "[")).any(|l| l.contains("cta") || l.contains("cluster"));
-        Ok(Subject { constants: constants(text), text: read, machine, rules, dimensions, tries, alike, tried_ctas, base })
+        Ok(Subject {
+            constants: constants(text),
+            text: read,
+            machine,
+            rules,
+            dimensions,
+            tries,
+            alike,
+            tried_ctas,
+            base,
+        })
     }
 
     /// The values given.
