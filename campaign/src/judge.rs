@@ -18,12 +18,14 @@ pub enum Wrong {
     BoundedGiven,
     /// Bounded, and there is a fault at other values of its range.
     BoundedRange,
+    /// The kernel lowered once does not do at some values what the kernel lowered with them does.
+    Binding,
 }
 
 impl Wrong {
     /// All of them.
-    pub const ALL: [Wrong; 5] =
-        [Wrong::Proved, Wrong::Violated, Wrong::Point, Wrong::BoundedGiven, Wrong::BoundedRange];
+    pub const ALL: [Wrong; 6] =
+        [Wrong::Proved, Wrong::Violated, Wrong::Point, Wrong::BoundedGiven, Wrong::BoundedRange, Wrong::Binding];
 }
 
 /// A verdict and what brute force says about it.
@@ -59,6 +61,10 @@ fn held_against(text: &str, verdict: Verdict) -> Judgement {
     if verdict.word == Word::Refused {
         let e = verdict.json.to_string();
         return blank(verdict, Some(format!("the verifier refused it: {e}")));
+    }
+    if let Some(values) = subject.bound_otherwise() {
+        let fault = Fault { values, cluster: 0, what: "bound otherwise than compiled".to_string() };
+        return Judgement { wrong: Some(Wrong::Binding), fault: Some(fault), ..blank(verdict, None) };
     }
     if verdict.word == Word::Violated {
         let (values, cluster) = verdict.named(&subject);

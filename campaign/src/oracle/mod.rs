@@ -125,7 +125,7 @@ impl Subject {
                 continue;
             }
             let Some(prog) = self.compile(values) else { continue };
-            let steps = values.iter().zip(&self.dimensions).map(|((_, v), d)| v / d.unit).max().unwrap_or(0);
+            let steps = self.steps(values);
             let many = steps <= MANY || steps <= ALL && (k == 0 || self.tries.iter().any(|t| t == values));
             match self.fault_at(&prog, steps, many, &mut left) {
                 Ok(None) => {}
@@ -145,6 +145,32 @@ impl Subject {
         }
         truth.moves = BUDGET - left;
         truth
+    }
+
+    /// Values at which the kernel bound from the one for all values does not do what the kernel compiled with them does.
+    pub fn bound_otherwise(&self) -> Option<Values> {
+        if self.dimensions.iter().any(|d| d.tape) {
+            return None;
+        }
+        let points = self.points();
+        let every = (points.len() / 8).max(1);
+        let mut looked_at = points.into_iter().step_by(every).filter(|p| self.steps(p) <= EVERY_CTA);
+        looked_at.find(|values| {
+            let (Some(compiled), Some(bound)) = (self.compile(values), self.bound(values)) else { return false };
+            let last = compiled.grid.len() - 1;
+            let done = |prog: &Program, cluster: i64| {
+                let mut left = BUDGET;
+                let schedule = Schedule { order: Order::Turns, early: false };
+                (run(prog, self.rules, cluster, schedule, &mut left), left)
+            };
+            compiled.grid != bound.grid
+                || last >= 0 && [0, last].iter().any(|c| done(&compiled, *c) != done(&bound, *c))
+        })
+    }
+
+    /// Trips of a loop at these values, about.
+    fn steps(&self, values: &Values) -> i64 {
+        self.dimensions.iter().filter_map(|d| Some(values.get(&d.name)? / d.unit)).max().unwrap_or(0)
     }
 
     /// The first fault of a kernel in any of its clusters; with `many`, under many schedules.

@@ -42,6 +42,8 @@ pub struct Subject {
     pub constants: BTreeSet<i64>,
     /// The kernel at the values given.
     pub base: Program,
+    /// The kernel for all values of what only counts.
+    symbolic: Option<Program>,
 }
 
 /// Parameters of these names shape the kernel and are not varied.
@@ -73,6 +75,7 @@ impl Subject {
         let tried_ctas = tries.iter_mut().filter_map(|v| v.remove("cta.id")).collect();
         tries.retain(|v| !v.is_empty());
         let rules = warpline_sim::engine::rules(&machine);
+        let symbolic = read.compile_symbolic(&Inputs { set: &none, cores }).ok();
         let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
         let alike = !code.map(|l| l.replace("[cta.m, ", "[")).any(|l| l.contains("cta") || l.contains("cluster"));
         Ok(Subject {
@@ -85,6 +88,7 @@ impl Subject {
             alike,
             tried_ctas,
             base,
+            symbolic,
         })
     }
 
@@ -112,6 +116,14 @@ impl Subject {
             }
         }
         Some(prog)
+    }
+}
+
+impl Subject {
+    /// The kernel at values, bound from the kernel for all values; `None` where it cannot have them.
+    pub fn bound(&self, values: &Values) -> Option<Program> {
+        let values: Vec<(&str, i64)> = values.iter().map(|(name, v)| (name.as_str(), *v)).collect();
+        Some(self.symbolic.as_ref()?.with(&values)?.bind())
     }
 }
 
