@@ -4,6 +4,7 @@
 mod accuracy;
 mod bad_input;
 mod browser;
+mod campaign;
 mod claims;
 mod cli;
 mod cli_files;

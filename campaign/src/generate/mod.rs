@@ -1,0 +1,30 @@
+//! Kernels as text, each a pure function of a family and a seed.
+
+mod bodies;
+mod expr;
+mod family;
+mod guard;
+mod template;
+
+pub use family::Family;
+
+use crate::dice::Dice;
+
+/// A generated kernel.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// What it is made from.
+    pub family: Family,
+    /// The seed it is made from.
+    pub seed: u64,
+    /// Its text; comments before `kernel` name the machine and values to try.
+    pub text: String,
+}
+
+/// The kernel of a seed. Families take turns.
+pub fn kernel(seed: u64) -> Kernel {
+    let family = Family::ALL[(seed % Family::ALL.len() as u64) as usize];
+    let mut dice = Dice::new(seed);
+    let text = family.template(&mut dice).write(&mut dice);
+    Kernel { family, seed, text }
+}

@@ -1,0 +1,224 @@
+//! The command line of the campaign.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use warpline_campaign::{Binary, Family, Judgement, Table, Verdict, Word, cases, judge, kernel};
+
+const HELP: &str = "\
+usage: warpline-campaign --warpline PATH [--seeds N] [--from SEED] [--family NAME] [--threads N] [--wrong FILE]
+       warpline-campaign --warpline PATH FILE.pipe ...
+       warpline-campaign --print SEED
+
+Generates kernels, asks a `warpline` binary to verify each, and judges every verdict by brute force.
+  --seeds N      number of kernels (default 1000)
+  --from SEED    first seed (default 0)
+  --family NAME  only this family
+  --threads N    threads (default 2)
+  --limit S      seconds for one verdict (default 20)
+  --wrong FILE   also write each wrong verdict with its kernel to this file
+  --slow S       also write kernels whose verdict took longer
+  --bounded N    also write up to N kernels that are BOUNDED or given up although brute force finds no fault
+The exit status is 1 where a verdict is wrong.
+";
+
+struct Options {
+    warpline: PathBuf,
+    seeds: u64,
+    from: u64,
+    family: Option<String>,
+    threads: usize,
+    limit: u64,
+    wrong: Option<PathBuf>,
+    slow: f64,
+    bounded: u64,
+    files: Vec<PathBuf>,
+}
+
+fn options() -> Result<Options, String> {
+    let mut o = Options {
+        warpline: PathBuf::new(),
+        seeds: 1000,
+        from: 0,
+        family: None,
+        threads: 2,
+        limit: 20,
+        wrong: None,
+        slow: f64::INFINITY,
+        bounded: 0,
+        files: Vec::new(),
+    };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        if !arg.starts_with("--") {
+            o.files.push(arg.into());
+            continue;
+        }
+        let value = args.next().ok_or(HELP)?;
+        let number = || value.parse::<u64>().map_err(|e| format!("{arg} {value}: {e}"));
+        match arg.as_str() {
+            "--warpline" => o.warpline = value.into(),
+            "--seeds" => o.seeds = number()?,
+            "--from" => o.from = number()?,
+            "--family" => o.family = Some(value.to_lowercase()),
+            "--threads" => o.threads = number()? as usize,
+            "--limit" => o.limit = number()?,
+            "--wrong" => o.wrong = Some(value.into()),
+            "--slow" => o.slow = value.parse().map_err(|e| format!("{arg} {value}: {e}"))?,
+            "--bounded" => o.bounded = number()?,
+            "--print" => {
+                print!("{}", kernel(number()?).text);
+                std::process::exit(0);
+            }
+            _ => return Err(HELP.to_string()),
+        }
+    }
+    if o.warpline.as_os_str().is_empty() { Err(HELP.to_string()) } else { Ok(o) }
+}
+
+/// A wrong verdict as a paragraph.
+fn told(name: &str, text: &str, j: &Judgement) -> String {
+    let mut said = format!("=== {name}: {:?}", j.verdict.word);
+    if let Some(wrong) = j.wrong {
+        said += &format!(", wrong ({wrong:?})");
+    }
+    said += &format!(", {:.3} s\n", j.verdict.seconds);
+    if let Some(f) = &j.fault {
+        said += &format!("fault: {} at {:?}, cluster {}\n", f.what, f.values, f.cluster);
+    }
+    if let Some(e) = &j.error {
+        said += &format!("error: {e}\n");
+    }
+    let v = &j.verdict.json;
+    said += &format!(
+        "said: trip_counts {}, varied {}, turns {}, classes {}, why {}\n",
+        v["trip_counts"], v["varied"], v["turns"], v["classes"], v["why"]
+    );
+    if !v["violation"].is_null() {
+        let x = &v["violation"];
+        said += &format!(
+            "violation: {} line {} trips {} turns {} class {} parameters {} cluster {}\n",
+            x["message"],
+            x["line"],
+            x["trips"],
+            x["turns"],
+            x["class"],
+            x["schedule"]["parameters"],
+            x["schedule"]["cluster"]
+        );
+    }
+    said + text + "\n"
+}
+
+/// A directory of our own, removed in the end.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn campaign(o: &Options) -> Result<bool, String> {
+    let scratch = Scratch(std::env::temp_dir().join(format!("campaign-{}", std::process::id())));
+    std::fs::create_dir_all(&scratch.0).map_err(|e| e.to_string())?;
+    let binary = Binary { path: o.warpline.clone(), limit: Duration::from_secs(o.limit) };
+    let (next, bounded) = (AtomicU64::new(o.from), AtomicU64::new(0));
+    let table = Mutex::new((Table::default(), String::new(), 0u64));
+    let start = Instant::now();
+    let wanted = |f: Family| o.family.as_ref().is_none_or(|name| format!("{f:?}").to_lowercase() == *name);
+    std::thread::scope(|scope| {
+        for thread in 0..o.threads {
+            let file = scratch.0.join(format!("t{thread}.pipe"));
+            let (next, table, binary, bounded) = (&next, &table, &binary, &bounded);
+            scope.spawn(move || {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= o.from + o.seeds {
+                        break;
+                    }
+                    let k = kernel(seed);
+                    if !wanted(k.family) {
+                        continue;
+                    }
+                    let j = judge(&k.text, Verdict::ask(binary, &k.text, &file));
+                    let undecided = matches!(j.verdict.word, Word::Bounded | Word::GaveUp) && j.fault.is_none();
+                    let shown = j.wrong.is_some()
+                        || j.error.is_some()
+                        || j.verdict.seconds > o.slow
+                        || j.verdict.word == Word::Timeout
+                        || undecided && bounded.fetch_add(1, Ordering::Relaxed) < o.bounded;
+                    let Ok(mut t) = table.lock() else { break };
+                    if t.2 % 1000 == 999 {
+                        eprintln!("{} kernels in {:.0} s", t.2 + 1, start.elapsed().as_secs_f64());
+                        if let Some(path) = &o.wrong {
+                            let _ = std::fs::write(path, &t.1);
+                        }
+                    }
+                    t.0.add(&format!("{:?}", k.family), &j);
+                    t.2 += 1;
+                    if shown {
+                        t.1 += &told(&format!("seed {seed} ({:?})", k.family), &k.text, &j);
+                    }
+                }
+            });
+        }
+    });
+    let (table, shown, n) = table.into_inner().map_err(|e| e.to_string())?;
+    println!("{n} kernels, seeds {} to {}, in {:.1} s", o.from, o.from + o.seeds - 1, start.elapsed().as_secs_f64());
+    print!("{}", table.text());
+    if let Some(path) = &o.wrong {
+        std::fs::write(path, shown).map_err(|e| e.to_string())?;
+    }
+    Ok(warpline_campaign::Wrong::ALL.iter().all(|w| table.wrong(*w) == 0))
+}
+
+/// Judges kernels in files, each held also to what it says it expects.
+fn files(o: &Options) -> Result<bool, String> {
+    let scratch = Scratch(std::env::temp_dir().join(format!("campaign-{}", std::process::id())));
+    std::fs::create_dir_all(&scratch.0).map_err(|e| e.to_string())?;
+    let binary = Binary { path: o.warpline.clone(), limit: Duration::from_secs(o.limit) };
+    let mut right = true;
+    for path in &o.files {
+        let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let name = path.file_stem().map_or(String::new(), |f| f.to_string_lossy().into_owned());
+        for case in cases(&name, &text) {
+            let j = judge(&case.text, Verdict::ask(&binary, &case.text, &scratch.0.join("t.pipe")));
+            let word = format!("{:?}", j.verdict.word).to_lowercase();
+            let met = j.wrong.is_none() && (case.expect.is_empty() || case.expect.contains(&word));
+            right &= met;
+            let oracle = match (&j.fault, &j.error) {
+                (_, Some(e)) => e.clone(),
+                (Some(f), _) => format!("{} at {:?}, cluster {}", f.what, f.values, f.cluster),
+                (None, _) => "no fault".to_string(),
+            };
+            println!(
+                "{} {:<52} {word:<9} want {:<20} {:>8.1} ms, brute force {:.1} ms: {oracle}",
+                if met { "ok   " } else { "WRONG" },
+                case.name,
+                case.expect.join(" or "),
+                1e3 * j.verdict.seconds,
+                1e3 * j.seconds
+            );
+            if !met && o.wrong.is_some() {
+                print!("{}", told(&case.name, &case.text, &j));
+            }
+        }
+    }
+    Ok(right)
+}
+
+fn main() -> ExitCode {
+    let done = options().and_then(|o| if o.files.is_empty() { campaign(&o) } else { files(&o) });
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(e) => {
+            eprintln!("{e}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What a verifier says about a kernel, read from the output of `warpline verify --json`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::oracle::{Subject, Values};
+
+/// The word of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Word {
+    /// It holds for everything it speaks of.
+    Proved,
+    /// It holds in a range.
+    Bounded,
+    /// There is a fault.
+    Violated,
+    /// Nothing is decided.
+    GaveUp,
+    /// The verifier refused the kernel, or its output could not be read.
+    Refused,
+    /// The verifier did not end in time.
+    Timeout,
+}
+
+impl Word {
+    /// All of them.
+    pub const ALL: [Word; 6] =
+        [Word::Proved, Word::Bounded, Word::Violated, Word::GaveUp, Word::Refused, Word::Timeout];
+}
+
+/// A number that a verdict varies: `k = n x 16 + 3`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Varied {
+    name: String,
+    scale: i64,
+    rest: i64,
+    /// Smallest and largest `n`; none where the verdict is for all.
+    range: Option<(i64, i64)>,
+    /// The verdict is for every value, not only for those of this form.
+    every: bool,
+}
+
+/// A verdict.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The word.
+    pub word: Word,
+    /// The whole output; null where there is none.
+    pub json: Value,
+    /// Seconds, as the verifier measured them, or of the process.
+    pub seconds: f64,
+    varied: Vec<Varied>,
+}
+
+/// A verifier.
+pub trait Verifier: Sync {
+    /// The output of `warpline verify FILE --machine NAME --json`, or what went wrong.
+    fn output(&self, file: &Path, machine: &str) -> Result<String, Word>;
+}
+
+/// The command line of a `warpline` binary.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    /// Its path.
+    pub path: PathBuf,
+    /// It is stopped after this.
+    pub limit: Duration,
+}
+
+impl Verifier for Binary {
+    fn output(&self, file: &Path, machine: &str) -> Result<String, Word> {
+        let said = file.with_extension("json");
+        let out = File::create(&said).map_err(|_| Word::Refused)?;
+        let mut child = Command::new(&self.path)
+            .args(["verify", "--json", "--no-suggestion", "--machine", machine])
+            .arg(file)
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|_| Word::Refused)?;
+        let start = Instant::now();
+        loop {
+            match child.try_wait() {
+                Ok(Some(_)) => break,
+                Ok(None) if start.elapsed() > self.limit => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(Word::Timeout);
+                }
+                Ok(None) => std::thread::sleep(Duration::from_micros(400)),
+                Err(_) => return Err(Word::Refused),
+            }
+        }
+        std::fs::read_to_string(&said).map_err(|_| Word::Refused)
+    }
+}
+
+impl Verdict {
+    /// Asks a verifier about a text, which is written to `file`.
+    pub fn ask(verifier: &dyn Verifier, text: &str, file: &Path) -> Verdict {
+        let start = Instant::now();
+        let machine = crate::oracle::comment(text, "machine").next().unwrap_or("h200");
+        let output = match std::fs::write(file, text) {
+            Ok(()) => verifier.output(file, machine),
+            Err(_) => Err(Word::Refused),
+        };
+        let mut v = match output {
+            Ok(output) => Verdict::read(&output),
+            Err(word) => Verdict { word, json: Value::Null, seconds: 0.0, varied: Vec::new() },
+        };
+        if v.seconds == 0.0 {
+            v.seconds = start.elapsed().as_secs_f64();
+        }
+        v
+    }
+
+    /// Reads an output.
+    pub fn read(output: &str) -> Verdict {
+        let json: Value = serde_json::from_str(output).unwrap_or(Value::Null);
+        let word = match json["verdict"].as_str() {
+            Some("proved") => Word::Proved,
+            Some("bounded") => Word::Bounded,
+            Some("violated") => Word::Violated,
+            Some("gave_up") => Word::GaveUp,
+            _ => Word::Refused,
+        };
+        let range = match &json["trip_counts"] {
+            Value::Array(ends) => {
+                let end = |k: usize| ends.get(k).and_then(Value::as_i64);
+                end(0).zip(end(1))
+            }
+            _ => None,
+        };
+        // Without trip counts the verdict is for the values given.
+        let any = range.is_some() || json["trip_counts"] == "all";
+        let mut varied = Vec::new();
+        match &json["varied"] {
+            Value::String(form) if any => varied.extend(Varied::read(form, range)),
+            // Names, each at every value.
+            Value::Array(names) => varied.extend(names.iter().filter_map(|n| {
+                let name = n.as_str().or_else(|| n["name"].as_str())?.to_string();
+                Some(Varied { name, scale: 1, rest: 0, range: None, every: true })
+            })),
+            _ => {}
+        }
+        if let Some(form) = json["turns"].as_str() {
+            varied.extend(Varied::read(form, None));
+        }
+        let seconds = json["wall_s"].as_f64().unwrap_or(0.0);
+        Verdict { word, json, seconds, varied }
+    }
+
+    /// Whether the verdict speaks of the kernel at these values: what it varies is in its range, and all else is as given.
+    pub fn claims(&self, subject: &Subject, values: &Values) -> bool {
+        if *values == subject.given() {
+            return true;
+        }
+        subject.dimensions.iter().all(|d| {
+            let Some(value) = values.get(&d.name) else { return true };
+            // Proofs let a run-time trip count be anything.
+            let free = d.tape && self.word == Word::Proved;
+            *value == d.given || free || self.varied.iter().any(|v| v.name == d.name && v.contains(*value))
+        })
+    }
+
+    /// Why it is bounded or gave up.
+    pub fn why(&self) -> &str {
+        self.json["why"].as_str().unwrap_or("")
+    }
+
+    /// The values and the cluster at which it says that the kernel goes wrong.
+    pub fn named(&self, subject: &Subject) -> (Values, Option<i64>) {
+        let violation = &self.json["violation"];
+        let schedule = &violation["schedule"];
+        let mut values = subject.given();
+        for list in ["parameters", "lets", "values"] {
+            for (name, value) in schedule[list].as_object().into_iter().flatten() {
+                values.extend(value.as_i64().map(|v| (name.clone(), v)));
+            }
+        }
+        if schedule.is_null() {
+            for (key, form) in [("trips", &self.json["varied"]), ("turns", &self.json["turns"])] {
+                if let (Some(n), Some(v)) = (violation[key].as_i64(), form.as_str().and_then(|f| Varied::read(f, None)))
+                {
+                    values.insert(v.name.clone(), v.scale * n + v.rest);
+                }
+            }
+        }
+        (values, schedule["cluster"].as_i64())
+    }
+}
+
+impl Varied {
+    /// Reads `k = n x 16 + 3`.
+    fn read(form: &str, range: Option<(i64, i64)>) -> Option<Varied> {
+        let (name, form) = form.split_once('=')?;
+        let words: Vec<&str> = form.split_whitespace().collect();
+        let number = |k: usize| words.get(k).and_then(|w| w.parse::<i64>().ok());
+        let (scale, at) = if words.get(1) == Some(&"x") { (number(2)?, 3) } else { (1, 1) };
+        let rest = match words.get(at) {
+            Some(&"+") => number(at + 1)?,
+            Some(&"-") => -number(at + 1)?,
+            _ => 0,
+        };
+        Some(Varied { name: name.trim().to_string(), scale, rest, range, every: false })
+    }
+
+    fn contains(&self, value: i64) -> bool {
+        let by = value - self.rest;
+        let n = by.div_euclid(self.scale);
+        let form = self.every || by.rem_euclid(self.scale) == 0;
+        form && n >= 0 && self.range.is_none_or(|(low, high)| low <= n && n <= high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_is_read() {
+        let v = Varied::read("k = n x 16 + 3", Some((0, 4))).expect("a form");
+        assert_eq!((v.name.as_str(), v.scale, v.rest), ("k", 16, 3));
+        assert!(v.contains(19) && !v.contains(20) && !v.contains(83));
+        let v = Varied::read("tiles = n", None).expect("a form");
+        assert!(v.contains(0) && v.contains(77) && !v.contains(-1));
+    }
+}

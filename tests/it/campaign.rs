@@ -1,0 +1,75 @@
+//! A small campaign: verdicts on generated and hand-written kernels, judged by brute force.
+//!
+//! `campaign/README.md` says how to run a large one.
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use warpline_campaign::{Verdict, Verifier, Word, cases, judge, kernel};
+use warpline_tests::{TempDir, warpline};
+
+/// Kernels of the small campaign.
+const SEEDS: std::ops::Range<u64> = 1_000_000..1_000_320;
+
+/// The command line in this process.
+struct Library;
+
+impl Verifier for Library {
+    fn output(&self, file: &Path, machine: &str) -> Result<String, Word> {
+        let file = file.display().to_string();
+        Ok(warpline(&["verify", &file, "--machine", machine, "--json", "--no-suggestion"]).out)
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../campaign")
+}
+
+/// Judges the kernels of seeds; in words, each that is wrong or could not be judged.
+fn wrong(seeds: impl IntoParallelIterator<Item = u64>) -> Vec<String> {
+    let dir = TempDir::new();
+    let judged = seeds.into_par_iter().filter_map(|seed| {
+        let k = kernel(seed);
+        let file = dir.path().join(format!("{seed}.pipe"));
+        let j = judge(&k.text, Verdict::ask(&Library, &k.text, &file));
+        let what = (j.wrong.map(|w| format!("{w:?}"))).or(j.error.clone())?;
+        Some(format!("seed {seed} ({:?}): {what}, {:?}", k.family, j.fault))
+    });
+    judged.collect()
+}
+
+#[test]
+fn no_verdict_on_a_generated_kernel_is_wrong() {
+    let wrong = wrong(SEEDS);
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn what_was_wrong_once_is_right() {
+    let text = std::fs::read_to_string(folder().join("regressions.txt")).unwrap();
+    let lines = text.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty());
+    let seeds: Vec<u64> = lines.map(|l| l.split_whitespace().next().unwrap().parse().unwrap()).collect();
+    assert!(!seeds.is_empty());
+    let wrong = wrong(seeds);
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn hand_written_cases_get_the_verdict_they_name() {
+    let dir = TempDir::new();
+    let mut list = Vec::new();
+    for entry in std::fs::read_dir(folder().join("cases")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        list.extend(cases(&name, &std::fs::read_to_string(&path).unwrap()));
+    }
+    assert!(list.len() > 100, "{}", list.len());
+    let judged = list.par_iter().enumerate().filter_map(|(n, case)| {
+        let j = judge(&case.text, Verdict::ask(&Library, &case.text, &dir.path().join(format!("{n}.pipe"))));
+        let word = format!("{:?}", j.verdict.word).to_lowercase();
+        let met = j.wrong.is_none() && case.expect.contains(&word);
+        (!met).then(|| format!("{}: {word}, not {:?}; {:?} {:?}", case.name, case.expect, j.wrong, j.fault))
+    });
+    let wrong: Vec<String> = judged.collect();
+    assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), list.len(), wrong.join("\n"));
+}
