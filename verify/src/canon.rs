@@ -12,6 +12,7 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Placement, Rules, Snapshot, Step, World};
 use warpline_sim::report::{Finding, Waiting};
 
+use crate::cycle::Cycle;
 use crate::together::Together;
 
 /// How the run ended.
@@ -118,6 +119,8 @@ pub(crate) struct Walk<'p> {
     max_steps: u64,
     landing: Landing,
     together: Option<Together>,
+    /// Detects that it repeats itself for ever.
+    cycle: Option<Cycle>,
 }
 
 impl<'p> Walk<'p> {
@@ -138,6 +141,7 @@ impl<'p> Walk<'p> {
             max_steps: job.max_steps,
             landing: job.landing,
             together: (job.landing == Landing::Turns).then(|| Together::of(job.prog, n)),
+            cycle: Cycle::of(job.prog),
         }
     }
 
@@ -234,6 +238,13 @@ impl<'p> Walk<'p> {
             return Made::Over(End::Limit);
         }
         let agent = self.turn;
+        if let Some(mut cycle) = self.cycle.take() {
+            if cycle.closes(self) {
+                self.world.livelock(agent);
+                return Made::Over(End::Broken);
+            }
+            self.cycle = Some(cycle);
+        }
         let step = self.world.step(agent);
         tell(&self.world, Event::Step(agent, &step));
         match step {

@@ -34,6 +34,7 @@ mod alike;
 mod canon;
 mod carry;
 mod cells;
+mod cycle;
 mod decide;
 mod edit;
 mod every;

@@ -102,8 +102,8 @@ impl Settings {
     }
 }
 
-/// Agents of a cluster, at most: who has ended is one number of as many bits.
-const AGENTS: usize = 128;
+/// Agents of a cluster, at most: 16 CTAs of 32 warps, each of two lane classes.
+const AGENTS: usize = 1024;
 
 /// Searches all orders of one cluster of a kernel as it is.
 pub fn search(prog: &Program, rules: Rules, cluster: i64, settings: Settings) -> Searched {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::cells::Id;
 
 /// The state one came from, and by which move.
-pub(super) type From = (u32, u16);
+pub(super) type From = (u32, u32);
 
 /// States seen, one behind the other.
 pub(super) struct Store {
