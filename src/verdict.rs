@@ -140,7 +140,8 @@ pub(crate) fn sifted(subject: &Loaded) -> Redundancy {
 }
 
 pub(crate) fn options(proof: &Proof) -> Options {
-    Options { max_trips: proof.max_trips, max_steps: proof.max_steps, ..Options::default() }
+    let Proof { max_trips, max_steps, max_memory, .. } = *proof;
+    Options { max_trips, max_steps, max_memory, ..Options::default() }
 }
 
 /// Verifies what a command line names, with a sign of life; with `mend`, looks for a change that mends a fault.

@@ -68,7 +68,7 @@ pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Sea
     let (mut now, mut before) = (Several::default(), Several::default());
     let mut rows = Vec::new();
     loop {
-        if store.len() > settings.states {
+        if store.len() > settings.states || store.bytes() > settings.memory {
             return Ok(Searched { found: Found::TooMany, states: store.len(), moves: Vec::new(), trips: None });
         }
         let next = before.states.end;

@@ -29,6 +29,13 @@ impl Store {
         self.from.len()
     }
 
+    /// Bytes that the states take.
+    pub(super) fn bytes(&self) -> u64 {
+        let rows = self.rows.capacity() * size_of::<Id>();
+        let from = self.from.capacity() * size_of::<From>();
+        (rows + from + self.slots.capacity() * size_of::<u64>()) as u64
+    }
+
     pub(super) fn row(&self, i: usize) -> &[Id] {
         self.rows(i..i + 1)
     }
