@@ -125,7 +125,7 @@ fn subject(name: &str, proof: &Proof) -> Result<Loaded, Failure> {
 /// Loads it and holds its machine to what it needs.
 pub(crate) fn supported(subject: &Subject) -> Result<Loaded, Failure> {
     let subject = load::load(subject)?;
-    warpline_sim::engine::supported(&subject.program, &subject.machine).map_err(|e| refused(&subject, e))?;
+    warpline_sim::engine::admit(&subject.program, &subject.machine).map_err(|e| refused(&subject, e))?;
     Ok(subject)
 }
 
@@ -140,7 +140,8 @@ pub(crate) fn sifted(subject: &Loaded) -> Redundancy {
 }
 
 pub(crate) fn options(proof: &Proof) -> Options {
-    Options { max_trips: proof.max_trips, max_steps: proof.max_steps, ..Options::default() }
+    let Proof { max_trips, max_steps, max_memory, .. } = *proof;
+    Options { max_trips, max_steps, max_memory, ..Options::default() }
 }
 
 /// Verifies what a command line names, with a sign of life; with `mend`, looks for a change that mends a fault.
@@ -172,7 +173,7 @@ pub(crate) fn decide(name: &str, proof: &Proof, orders: Orders, mend: bool) -> R
         });
         let witness =
             x.zip(broken.as_ref()).and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
-        let allowed = |p: &Program| warpline_sim::engine::supported(p, &subject.machine).is_ok();
+        let allowed = |p: &Program| warpline_sim::engine::admit(p, &subject.machine).is_ok();
         let suggested = x.zip(broken.as_ref()).filter(|_| mend).map(|(x, p)| {
             let values = one_stage_more(&subject);
             warpline_verify::suggest((subject.symbolic(), p), rules, options, x, &values, &allowed)
@@ -191,7 +192,7 @@ fn one_stage_more(subject: &Loaded) -> Vec<Value> {
         let (name, new) = (name.as_str(), value.checked_add(1).filter(|n| *n > 1)?);
         let given = subject.with(name, new)?;
         let grew = slots(&given).checked_sub(slots(&subject.program)).is_some_and(|n| n > 0 && n <= STAGES);
-        if !grew || warpline_sim::engine::supported(&given, &subject.machine).is_err() {
+        if !grew || warpline_sim::engine::admit(&given, &subject.machine).is_err() {
             return None;
         }
         let given = subject.symbolic_with(&[(name, new)]).unwrap_or(given);

@@ -91,7 +91,7 @@ fn one(text: &Text, how: How, rules: Rules) -> (String, u64) {
         let set = BTreeMap::from([("k".to_string(), 16 * n)]);
         text.compile(&Inputs { set: &set, cores: None }).ok()
     };
-    let settings = Settings { states: 10_000_000, reduced: true, checked: false };
+    let settings = Settings::of(10_000_000);
     match how {
         How::Graph => {
             let set = BTreeMap::from([("k".to_string(), 1024)]);

@@ -283,7 +283,7 @@ impl Question<'_> {
             Ok(p) => p,
             Err(why) => return Fate::Refused(why),
         };
-        if let Err(why) = warpline_sim::engine::supported(&program, self.machine) {
+        if let Err(why) = warpline_sim::engine::admit(&program, self.machine) {
             return Fate::DoesNotFit(why.to_string());
         }
         let text = Text::read(&expanded_name(self.file), &e.text);

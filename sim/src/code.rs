@@ -65,6 +65,7 @@ codes! {
     Hang           "WL0201" Deadlock     "agents wait for each other for ever"
     TripCounts     "WL0202" Deadlock     "an agent waits for a role that has ended: the roles disagree on the number of steps"
     Divergent      "WL0203" Divergent    "a barrier is met by some of its participants only"
+    Livelock       "WL0204" Deadlock     "agents repeat the same steps for ever, and nothing changes"
     // 03: phases of mbarriers.
     LateWait       "WL0301" ParityAlias  "a wait can come two phases late and see its parity flip back"
     EarlyWait      "WL0302" ParityAlias  "a wait can come before the phase it is for is open, and an older phase answers"
@@ -97,6 +98,8 @@ codes! {
     ExitStore      "WL0610" LifeCycle    "a CTA ends while a bulk store may still read its shared memory"
     RegsPart       "WL0611" LifeCycle    "a part of a warpgroup changes its registers, or not all in one way"
     RegsAgain      "WL0612" LifeCycle    "a warpgroup changes its registers again without having met in between"
+    NotStarted     "WL0613" LifeCycle    "memory of another CTA is accessed, and nothing orders the access after that CTA's start"
+    ExitAccess     "WL0614" LifeCycle    "memory of another CTA is accessed, and nothing orders the access before that CTA's end"
     // 07: results.
     SumBlocks      "WL0701" Coverage     "a block of the contracted dimension is not added exactly once"
     StoredTwice    "WL0702" Coverage     "a part of the output is stored twice"
@@ -106,6 +109,7 @@ codes! {
     // 08: numbers.
     Index          "WL0801" Range        "a slot, part, barrier or CTA that does not exist"
     Number         "WL0802" Range        "a number that has no meaning"
+    TensorLanes    "WL0803" Range        "a warp accesses lanes of tensor memory that it cannot reach"
 }
 
 impl fmt::Display for Code {

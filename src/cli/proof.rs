@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use warpline_verify::{Engine, Options};
 
-use super::values::{fence, setting};
+use super::values::{fence, memory, setting};
 use super::{FenceLevel, Setting, Subject};
 
 /// On what and with which values to verify, and how far to look.
@@ -27,9 +27,13 @@ pub struct Proof {
     #[arg(long, value_name = "N", default_value_t = Options::MAX_TRIPS, value_parser = clap::value_parser!(i64).range(1..=10_000))]
     pub max_trips: i64,
 
-    /// Give up after this many steps in one run, with exit status 3
+    /// Give up after this many steps of all runs together, with exit status 3
     #[arg(long, value_name = "N", default_value_t = Options::MAX_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
+
+    /// Give up when this much memory is in use, with exit status 3
+    #[arg(long, value_name = "SIZE", default_value = "4GB", value_parser = memory)]
+    pub max_memory: u64,
 }
 
 /// How to decide a scenario.
@@ -81,6 +85,7 @@ impl Proof {
             fence: subject.fence.clone(),
             max_trips: Options::MAX_TRIPS,
             max_steps: Options::MAX_STEPS,
+            max_memory: Options::MAX_MEMORY,
         }
     }
 }

@@ -48,6 +48,21 @@ pub(super) fn fence(text: &str) -> Result<FenceLevel, String> {
     Ok(FenceLevel { rule, level })
 }
 
+/// Bytes: `4GB`, `512MB`, `800kB`, or a plain number.
+pub(super) fn memory(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let unit: u64 = match text[digits..].trim().to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return Err("expected a size such as `4GB` or `512MB`".to_string()),
+    };
+    let number = text[..digits].parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).filter(|n| *n > 0);
+    number.ok_or_else(|| "expected a size such as `4GB` or `512MB`".to_string())
+}
+
 pub(super) fn size(text: &str) -> Result<Size, String> {
     let side = |s: &str| s.trim().parse::<u32>().ok();
     let size = match text {

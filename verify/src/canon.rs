@@ -12,6 +12,8 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Placement, Rules, Snapshot, Step, World};
 use warpline_sim::report::{Finding, Waiting};
 
+use crate::budget::{Budget, Exceeded};
+use crate::cycle::Cycle;
 use crate::together::Together;
 
 /// How the run ended.
@@ -20,7 +22,7 @@ pub(crate) enum End {
     Finished,
     Hung(Vec<Waiting>),
     Broken,
-    Limit,
+    Limit(Exceeded),
 }
 
 /// What the run showed.
@@ -54,8 +56,9 @@ pub(crate) struct Job<'p> {
     pub(crate) cluster: i64,
     /// The cell of CTAs that the run is to stand for; none where it is one CTA's.
     pub(crate) place: Option<&'p Arc<Placement>>,
-    pub(crate) max_steps: u64,
     pub(crate) landing: Landing,
+    /// What it may take, with others.
+    pub(crate) budget: &'p Budget,
 }
 
 /// When flights land. Any order decides; in which one a state recurs is the kernel's own: with little in flight, who is ahead
@@ -99,6 +102,9 @@ pub(crate) enum Event<'a> {
 /// Hears of each with the world after the step, or before the landing.
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
 
+/// Steps that a run takes from its budget at a time.
+const TAKEN: u64 = 64;
+
 /// A run under way.
 #[derive(Clone)]
 pub(crate) struct Walk<'p> {
@@ -113,9 +119,11 @@ pub(crate) struct Walk<'p> {
     /// Whether anybody went on in this round.
     moved: bool,
     pub(crate) steps: u64,
-    max_steps: u64,
+    budget: &'p Budget,
     landing: Landing,
     together: Option<Together>,
+    /// Detects that it repeats itself for ever.
+    cycle: Option<Cycle>,
 }
 
 impl<'p> Walk<'p> {
@@ -133,9 +141,10 @@ impl<'p> Walk<'p> {
             turn: 0,
             moved: false,
             steps: 0,
-            max_steps: job.max_steps,
+            budget: job.budget,
             landing: job.landing,
             together: (job.landing == Landing::Turns).then(|| Together::of(job.prog, n)),
+            cycle: Cycle::of(job.prog),
         }
     }
 
@@ -212,6 +221,7 @@ impl<'p> Walk<'p> {
     /// where something was stored.
     pub(crate) fn gone_on_by(&self, prog: &'p Program) -> Option<Walk<'p>> {
         self.world.stored_as_by(prog).then(|| {
+            self.budget.keep(self.world.bytes()).ok();
             let mut walk = self.clone();
             walk.world.go_on_by(prog);
             walk
@@ -227,11 +237,20 @@ impl<'p> Walk<'p> {
 
     /// It tries to go on.
     pub(crate) fn acted(&mut self, tell: Tell<'_>) -> Made {
-        self.steps += 1;
-        if self.steps > self.max_steps {
-            return Made::Over(End::Limit);
+        if self.steps % TAKEN == 0
+            && let Err(over) = self.budget.take_steps(TAKEN)
+        {
+            return Made::Over(End::Limit(over));
         }
+        self.steps += 1;
         let agent = self.turn;
+        if let Some(mut cycle) = self.cycle.take() {
+            if cycle.closes(self) {
+                self.world.livelock(agent);
+                return Made::Over(End::Broken);
+            }
+            self.cycle = Some(cycle);
+        }
         let step = self.world.step(agent);
         tell(&self.world, Event::Step(agent, &step));
         match step {
@@ -292,6 +311,8 @@ impl<'p> Walk<'p> {
         for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
             s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));
         }
+        // Where that is too much, the next step says so.
+        self.budget.keep((s.entries.capacity() * size_of::<Entry>()) as u64).ok();
         s
     }
 

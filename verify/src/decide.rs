@@ -4,6 +4,7 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, FindingKind};
 
+use crate::budget::Budget;
 use crate::canon::{End, Landing, Seen};
 use crate::cells::{self, Cells, Class};
 use crate::every::{Run, evenly, every_trip};
@@ -91,7 +92,7 @@ impl Decided {
 pub(crate) fn decide(
     given: &Program,
     at: Varied<'_>,
-    rules: Rules,
+    (rules, budget): (Rules, &Budget),
     options: Options,
     classes: &mut Vec<Class>,
     v: &mut Verdict,
@@ -104,6 +105,7 @@ pub(crate) fn decide(
         place: class.place.clone(),
         options,
         landing: Landing::Late,
+        budget,
     };
     if given.hands_out() {
         let (class, why) = cells::handed(given);
@@ -163,7 +165,7 @@ pub(crate) fn decide(
                         site.text,
                         cells::MOST
                     );
-                    every_cta(given, rules, options, v)?;
+                    every_cta(given, (rules, budget), options, v)?;
                     decided.take(Reach::Only(None, why));
                     break;
                 }
@@ -185,7 +187,12 @@ pub(crate) fn decide(
 const SHORT: [i64; 4] = [3, 6, 9, 12];
 
 /// The classes that short runs tell apart.
-pub(crate) fn short_runs(given: &Program, at: Varied<'_>, rules: Rules, options: Options) -> Vec<Class> {
+pub(crate) fn short_runs(
+    given: &Program,
+    at: Varied<'_>,
+    (rules, budget): (Rules, &Budget),
+    options: Options,
+) -> Vec<Class> {
     if given.hands_out() {
         return vec![cells::handed(given).0];
     }
@@ -193,7 +200,7 @@ pub(crate) fn short_runs(given: &Program, at: Varied<'_>, rules: Rules, options:
     let (mut cells, mut classes) = (Cells::of(given), Vec::new());
     while let Some(class) = cells.next() {
         let place = class.place.clone();
-        let run = Run { given, rules, cluster: class.id, place, options, landing: Landing::Late };
+        let run = Run { given, rules, cluster: class.id, place, options, landing: Landing::Late, budget };
         progs.iter().chain([given]).for_each(|prog| drop(run.once(prog)));
         if !matches!(cells.split(&class), Ok(true)) {
             classes.push(class);
@@ -215,9 +222,14 @@ fn one(run: &Run<'_>, at: Varied<'_>, class: &Class, v: &mut Verdict) -> Result<
 }
 
 /// Runs every CTA of the grid with the values that were given.
-fn every_cta(given: &Program, rules: Rules, options: Options, v: &mut Verdict) -> Result<(), Outcome> {
+fn every_cta(
+    given: &Program,
+    (rules, budget): (Rules, &Budget),
+    options: Options,
+    v: &mut Verdict,
+) -> Result<(), Outcome> {
     for cluster in 0..given.grid.len() {
-        let run = Run { given, rules, cluster, place: None, options, landing: Landing::Late };
+        let run = Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget };
         let seen = run.once(given);
         take(v, given, &seen, Place::default(), &format!("cluster {cluster}"))?;
     }
@@ -238,7 +250,7 @@ pub(crate) fn take(v: &mut Verdict, prog: &Program, seen: &Seen, place: Place, c
     faults.sort_by_key(|f| matches!(f.kind, FindingKind::Stale | FindingKind::Coverage));
     let hang = match &seen.end {
         End::Hung(w) => w.clone(),
-        End::Limit => return Err(Outcome::GaveUp { why: format!("a run of {} steps did not end", seen.steps) }),
+        End::Limit(over) => return Err(Outcome::GaveUp { why: over.to_string() }),
         _ => Vec::new(),
     };
     if !faults.is_empty() || seen.end != End::Finished {

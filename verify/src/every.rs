@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use warpline_sim::ir::{Loop, Program};
 use warpline_sim::protocol::{Placement, Rules};
 
+use crate::budget::Budget;
 use crate::canon::{self, Job, Landing, Seen};
 use crate::carry::{Failure, Region};
 use crate::decide::Stop;
@@ -24,13 +25,18 @@ pub(crate) struct Run<'a> {
     pub(crate) options: Options,
     /// When flights land in its runs.
     pub(crate) landing: Landing,
+    /// What all runs together may take.
+    pub(crate) budget: &'a Budget,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// A run of the representative alone, to be compared with another.
-    pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p> {
-        let Run { rules, cluster, landing, .. } = *self;
-        Job { prog, rules, cluster, place: None, max_steps: self.options.max_steps, landing }
+    pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p>
+    where
+        'a: 'p,
+    {
+        let Run { rules, cluster, landing, budget, .. } = *self;
+        Job { prog, rules, cluster, place: None, landing, budget }
     }
 
     /// A base case, for the whole cell.

@@ -32,9 +32,11 @@
 
 mod alike;
 mod assumed;
+mod budget;
 mod canon;
 mod carry;
 mod cells;
+mod cycle;
 mod decide;
 mod edit;
 mod every;
@@ -67,6 +69,7 @@ use warpline_sim::ir::{Program, Site};
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, Waiting};
 
+use budget::Budget;
 use decide::{Place, Reach, decide, late, take};
 
 pub use assumed::assumed;
@@ -87,8 +90,10 @@ pub use witness::{Meeting, Pair, Told, Witness, witness};
 pub struct Options {
     /// Trip counts tried one by one, at most; some times as many where the text says that less does not show a period.
     pub max_trips: i64,
-    /// Steps of agents in one run, at most.
+    /// Steps of agents in all runs together, at most.
     pub max_steps: u64,
+    /// Bytes of memory that the process has resident, at most.
+    pub max_memory: u64,
     /// How to decide.
     pub engine: Engine,
     /// States of a search of every order, at most.
@@ -112,6 +117,7 @@ impl Default for Options {
         Options {
             max_trips: Self::MAX_TRIPS,
             max_steps: Self::MAX_STEPS,
+            max_memory: Self::MAX_MEMORY,
             engine: Engine::Graph,
             max_states: Self::MAX_STATES,
         }
@@ -121,12 +127,19 @@ impl Default for Options {
 impl Options {
     /// Trip counts tried one by one, unless the caller says otherwise: more than three times the stages of any ring there is.
     pub const MAX_TRIPS: i64 = 160;
-    /// Steps of agents in one run, unless the caller says otherwise: seconds of work.
-    pub const MAX_STEPS: u64 = 20_000_000;
+    /// Steps of agents, unless the caller says otherwise: a minute of work.
+    pub const MAX_STEPS: u64 = 100_000_000;
+    /// Bytes of memory, unless the caller says otherwise.
+    pub const MAX_MEMORY: u64 = 4_000_000_000;
     /// States of a search, unless the caller says otherwise: seconds of work.
     pub const MAX_STATES: usize = 1_000_000;
     /// States of a search that nobody asked for, at most.
     const UNASKED: usize = 200_000;
+
+    /// A search of so many states within the memory allowed.
+    fn search(&self, states: usize) -> Settings {
+        Settings { memory: self.max_memory, ..Settings::of(states) }
+    }
 }
 
 /// What was decided.
@@ -270,15 +283,21 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
         open: false,
     };
     let mut classes = Vec::new();
+    let budget = &Budget::new(&options);
     if options.engine == Engine::Search {
-        classes = decide::short_runs(given, at, rules, options);
+        classes = decide::short_runs(given, at, (rules, budget), options);
         v.classes = classes.iter().map(|c| c.name.clone()).collect();
         v.classes.dedup();
-        v.outcome = orders::decide(given, at.steps, rules, options.max_states, &classes, &mut v);
+        v.outcome = orders::decide(given, at.steps, rules, options.search(options.max_states), &classes, &mut v);
         return v;
     }
-    let decided = decide(given, at, rules, options, &mut classes, &mut v);
+    let decided = decide(given, at, (rules, budget), options, &mut classes, &mut v);
     v.classes.dedup();
+    // What could not be looked at for a limit is not held against the kernel, and nothing is said for it.
+    if let (Ok(_) | Err(Outcome::GaveUp { .. }), Err(over)) = (&decided, budget.check()) {
+        v.outcome = Outcome::GaveUp { why: over.to_string() };
+        return v;
+    }
     v.outcome = match decided {
         Ok(Reach::All) => Outcome::Proved,
         Ok(Reach::Only(trips, why)) => Outcome::Bounded { trips, why },
@@ -288,8 +307,8 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
                 Outcome::Violated
             }
             None if options.engine == Engine::Auto && v.open => {
-                let states = options.max_states.min(Options::UNASKED);
-                match orders::decide(given, at.steps, rules, states, &classes, &mut v) {
+                let settings = options.search(options.max_states.min(Options::UNASKED));
+                match orders::decide(given, at.steps, rules, settings, &classes, &mut v) {
                     Outcome::GaveUp { why: more } => {
                         v.searched = None;
                         Outcome::GaveUp {

@@ -71,7 +71,7 @@ struct Line<'p, 'a> {
     trunk: Trunk<'p>,
 }
 
-impl<'p, 'a> Line<'p, 'a> {
+impl<'p, 'a: 'p> Line<'p, 'a> {
     /// With the kernel of the most turns, and of one less.
     fn of(run: &'a Run<'a>, at: AtTrips<'a>, (most, less): (&'p Program, &'p Program)) -> Option<Line<'p, 'a>> {
         if !family::of_one(run.job(most))(less) {

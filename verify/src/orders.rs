@@ -21,11 +21,10 @@ pub(crate) fn decide(
     given: &Program,
     at: Option<AtTrips<'_>>,
     rules: Rules,
-    states: usize,
+    settings: Settings,
     classes: &[Class],
     v: &mut Verdict,
 ) -> Outcome {
-    let settings = Settings::of(states);
     let mut trips = at.map(|_| (0, None));
     let mut why = UNSEEN.to_string();
     v.searched = Some(0);
@@ -45,9 +44,7 @@ pub(crate) fn decide(
         v.searched = v.searched.map(|n| n + searched.states);
         match &searched.found {
             Found::Clean => {}
-            Found::TooMany => {
-                return Outcome::GaveUp { why: format!("there are more than {states} states to search") };
-            }
+            Found::TooMany => return Outcome::GaveUp { why: too_many(&searched, settings) },
             Found::Unfit(reason) => return Outcome::GaveUp { why: reason.clone() },
             Found::Deadlock(_) | Found::Race(..) | Found::Fault(_) => {
                 let prog = searched.trips.zip(at).and_then(|(n, at)| at(n)).unwrap_or_else(|| given.clone());
@@ -79,6 +76,15 @@ pub(crate) fn decide(
         why = format!("no tile is handed out in a search; and {why}");
     }
     Outcome::Bounded { trips, why }
+}
+
+/// Which limit a search came to.
+fn too_many(searched: &Searched, settings: Settings) -> String {
+    let Settings { states, memory, .. } = settings;
+    if searched.states < states {
+        return format!("{} states take more than {} MB of memory (--max-memory)", searched.states, memory / 1_000_000);
+    }
+    format!("there are more than {states} states to search")
 }
 
 /// Trip counts searched one by one where they cannot be at once.

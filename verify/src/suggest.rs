@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 
+use crate::budget::Budget;
 use crate::canon::{End, Landing, Made, Walk};
 use crate::every::Run;
 use crate::{Edit, Options, Outcome, Trips, Violation, verify};
@@ -81,7 +82,8 @@ pub fn suggest(
     all.truncate(TRIED);
     let tried = all.len();
     let once = |p: &Program| {
-        let run = Run { given: p, rules, cluster: violation.cluster, place: None, options, landing: Landing::Late };
+        let (cluster, budget) = (violation.cluster, &Budget::new(&options));
+        let run = Run { given: p, rules, cluster, place: None, options, landing: Landing::Late, budget };
         clean(Walk::new(run.job(p)))
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {

@@ -14,6 +14,7 @@ mod run;
 mod shorten;
 mod tell;
 
+use warpline_sim::code::Code;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, FindingKind, Waiting};
@@ -82,6 +83,10 @@ const EFFORT: u64 = 3_000_000;
 /// The schedule of a violation of this kernel (the one of the violation's trip count); `None` where the run that met it
 /// cannot be made again within `max_steps`.
 pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u64) -> Option<Witness> {
+    // A livelock is met in every order, and at no move in particular.
+    if violation.findings.first().is_some_and(|f| f.code == Code::Livelock) {
+        return None;
+    }
     let set = Setting::new(prog, rules, violation.cluster, EFFORT);
     let turns = run::turns(&set, max_steps);
     let fault = violation.findings.first();

@@ -16,6 +16,7 @@
 mod agent;
 mod cache;
 mod costs;
+mod cycle;
 mod device;
 mod flights;
 pub mod graph;
@@ -38,7 +39,7 @@ mod turns;
 mod whole;
 
 pub use costs::Costs;
-pub use occupancy::{occupancy, tmem_columns};
+pub use occupancy::{admit, occupancy, tmem_columns};
 pub use queue::{Queue, What};
 pub use run::{run, run_recorded};
 pub use server::{Core, Server};

@@ -4,6 +4,28 @@ use crate::ir::{Class, Program};
 use crate::machine::{Machine, Vendor};
 use crate::report::{Occupancy, RunError};
 
+use super::support::supported;
+
+/// Checks that a machine can run a kernel: every operation, the cluster, and what one CTA takes. [`super::run()`] makes the same
+/// checks with the same functions, so whoever decides something else about a kernel rejects what a run rejects.
+///
+/// # Errors
+/// The first thing that the machine lacks or has too little of.
+pub fn admit(prog: &Program, m: &Machine) -> Result<(), RunError> {
+    supported(prog, m)?;
+    not_empty(prog)?;
+    occupancy(prog, m, 1).map(drop)
+}
+
+/// Checks that a grid has CTAs.
+///
+/// # Errors
+/// When an extent of the grid is not positive.
+pub(super) fn not_empty(prog: &Program) -> Result<(), RunError> {
+    let grid = &prog.grid;
+    if grid.is_empty() { Err(RunError::EmptyGrid { m: grid.m, n: grid.n, z: grid.z }) } else { Ok(()) }
+}
+
 /// Resident CTAs of a core, by each limit and by all together. `share` is how many CTAs the grid has for a core.
 ///
 /// # Errors

@@ -10,10 +10,11 @@ use crate::timeline::{Stall, What as Shown};
 
 use super::cache::misses;
 use super::costs::Costs;
+use super::cycle::Cycle;
 use super::device::{Launch, Memory};
 use super::ledger::Ledger;
 use super::movement::Parts;
-use super::occupancy::occupancy;
+use super::occupancy::{not_empty, occupancy};
 use super::queue::{Queue, What};
 use super::record::Recorder;
 use super::repeat::Repeats;
@@ -161,9 +162,7 @@ fn run_unit(
 ) -> Result<Report, RunError> {
     let units = units(prog, machine)?;
     let clusters = prog.grid.len();
-    if prog.grid.is_empty() {
-        return Err(RunError::EmptyGrid { m: prog.grid.m, n: prog.grid.n, z: prog.grid.z });
-    }
+    not_empty(prog)?;
     let share = (clusters + units - 1) / units;
     let occupancy = occupancy(prog, machine, share)?;
     let active = (clusters * prog.cluster as i64).clamp(1, units * prog.cluster as i64);
@@ -263,6 +262,7 @@ impl<'p> Seat<'p> {
 
 impl<'p> Engine<'p> {
     fn go(&mut self, max_events: u64, repeats: &mut Repeats) -> Outcome {
+        let mut cycle = Cycle::of(self.prog);
         while let Some((now, what)) = self.queue.pop() {
             self.events += 1;
             if self.events > max_events {
@@ -275,7 +275,15 @@ impl<'p> Engine<'p> {
                 }
                 What::Land { seat, flight } if !self.may_land(seat as usize, flight, now) => {}
                 What::Land { seat, flight } => self.land(seat as usize, flight, now),
-                What::Go { seat, agent } | What::Again { seat, agent } => self.proceed(seat as usize, agent, now),
+                What::Go { seat, agent } | What::Again { seat, agent } => {
+                    if cycle.closes(self, (seat as usize, agent), now) {
+                        self.settle(seat as usize, now, None, None);
+                        self.keep_findings(seat as usize);
+                        self.broken = true;
+                    } else {
+                        self.proceed(seat as usize, agent, now);
+                    }
+                }
             }
             if self.broken {
                 self.end = now;

@@ -27,6 +27,18 @@ impl Engine<'_> {
 
     /// The whole state relative to `now`, without what it does not act on (tile coordinates, happens-before).
     pub(super) fn state(&self, now: u64) -> Vec<u64> {
+        let mut out = self.times(now);
+        for seat in &self.seats {
+            match &seat.world {
+                Some(w) => w.fingerprint(&mut out),
+                None => out.push(u64::MAX),
+            }
+        }
+        out
+    }
+
+    /// What further events depend on beside the clusters' own states: times relative to `now`, and who waits for what.
+    pub(super) fn times(&self, now: u64) -> Vec<u64> {
         let mut out = Vec::new();
         for c in &self.cores {
             out.extend(c.ahead(now));
@@ -36,11 +48,10 @@ impl Engine<'_> {
             out.extend([at, q as u64]);
         }
         for seat in &self.seats {
-            let Some(w) = &seat.world else {
+            if seat.world.is_none() {
                 out.push(u64::MAX);
                 continue;
-            };
-            w.fingerprint(&mut out);
+            }
             out.push(self.kind(seat.wave));
             out.extend(seat.met.map_or([0, 0], |(t, _)| [1, now.wrapping_sub(t)]));
             for (r, landed) in seat.runs.iter().zip(&seat.landed) {

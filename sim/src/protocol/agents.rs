@@ -75,6 +75,15 @@ pub(super) fn split_warps(prog: &Program) -> u64 {
     inside & outside
 }
 
+/// Bits of the warps that the heads around an instruction name.
+pub(super) fn warps_at(prog: &Program, pc: u32) -> u64 {
+    let all = if prog.warps == 64 { u64::MAX } else { (1 << prog.warps) - 1 };
+    prog.code[..pc as usize].iter().fold(all, |warps, i| match i {
+        Instr::Only(Who::Warps(named), to) if pc < *to => warps & named,
+        _ => warps,
+    })
+}
+
 /// All agents of a cluster, by CTA, then warp, then lane class.
 pub fn agents_of(prog: &Program) -> Vec<AgentInfo> {
     let split = split_warps(prog);

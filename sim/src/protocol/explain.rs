@@ -189,7 +189,7 @@ impl World<'_> {
             MeetKind::Cluster => true,
         };
         let missing: Vec<String> = (0..self.info.len())
-            .filter(|&i| i as u32 != a && scope(i) && m.who >> i & 1 == 0)
+            .filter(|&i| i as u32 != a && scope(i) && !m.who.contains(i as AgentId))
             .map(|i| {
                 let name = self.agent_name(i as AgentId);
                 if self.agents[i].ended {

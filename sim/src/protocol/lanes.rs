@@ -1,14 +1,19 @@
-//! The lanes of a warp that is one agent: whether all have come as far as the one that arrives for them.
+//! The lanes of a warp: whether all have come as far as the one that arrives for them.
 //!
-//! Such lanes are taken to be in step. PTX promises it only behind an instruction that they execute together
-//! (`__syncwarp`, whatever is `.aligned`); the rule `warp-arrive` asks for one.
+//! The lanes of a warp that is one agent are taken to be in step. PTX promises it only behind an instruction that they
+//! execute together (`__syncwarp`, whatever is `.aligned`); the rule `warp-arrive` asks for one.
+//!
+//! A warp that is two agents, elected lane and rest, is split from an `elect:` block to the next operation that joins its
+//! lanes: `warp.sync`, a barrier, a collective. In between, what one class does is not known to the other. From the join on
+//! the classes are in step again, like the lanes of any other warp: where one lane arrives for the warp, it does so once
+//! both classes have come there.
 
 use crate::code::Code;
 use crate::fences::Level;
-use crate::ir::{Fence, How, MmaKind, Op, Per, Queue};
+use crate::ir::{Fence, How, Instr, MbarId, MmaKind, Op, Per, Program, Queue};
 
 use super::AgentId;
-use super::world::World;
+use super::world::{Agent, World};
 
 /// Whether lanes execute an operation together, or each reads, writes or waits for itself; neither where it does nothing
 /// that an arrival speaks for.
@@ -25,7 +30,54 @@ fn together(op: &Op) -> Option<bool> {
     })
 }
 
+/// Whether an agent that waits for an mbarrier at an instruction can wait for it again: then a lane that is late with the
+/// first wait can miss its phase.
+pub fn waits_again(prog: &Program, pc: u32, bar: MbarId) -> bool {
+    let waits = |i: &Instr| matches!(i, Instr::Op { op: Op::MbarWait { bar: b, .. }, .. } if b.bar == bar);
+    let looped = prog.loops.iter().any(|l| (l.head..l.end).contains(&pc));
+    looped || prog.code.iter().filter(|i| waits(i)).count() > 1
+}
+
 impl World<'_> {
+    /// An agent comes to an `elect:` block.
+    pub(super) fn diverge(&mut self, a: AgentId) {
+        if self.info[a as usize].lanes.is_some() {
+            self.agents[a as usize].diverged = true;
+        }
+    }
+
+    /// An agent went through a rendezvous that joins the lanes of its warp. `orders`: each class knows what the other did.
+    pub(super) fn converge(&mut self, a: AgentId, orders: bool) {
+        let agent = &mut self.agents[a as usize];
+        agent.diverged = false;
+        agent.unmet &= !orders;
+    }
+
+    /// A lane class of a split warp passed an operation outside of `elect:` blocks.
+    pub(super) fn passes(&mut self, a: AgentId, pc: u32, op: &Op) {
+        self.keeps_step(a, pc, op);
+        if self.agents[a as usize].unmet {
+            return;
+        }
+        self.agents[a as usize].unmet = match op {
+            // What joined lanes do together, the class with nearly all of them does. Waits are each class's own.
+            Op::Mma { kind, .. } => *kind == MmaKind::Warp,
+            Op::Move { how, .. } => !(matches!(how, How::TmemLd | How::TmemSt) && self.rules.fences.tmem_wait),
+            Op::Arrive { per, .. } => *per == Per::Thread,
+            Op::Wait(q, _) => !matches!(q, Queue::Wgmma | Queue::TmemLd | Queue::TmemSt),
+            Op::MbarWait { bar, .. } => waits_again(self.prog, pc, bar.bar),
+            Op::Put { .. } | Op::Get { .. } | Op::CpArrive { .. } | Op::Expect { .. } => true,
+            _ => false,
+        };
+    }
+
+    /// Whether an agent is a lane class of a warp that is in step, one lane of which arrives for all here.
+    pub(super) fn arrives_in_step(&self, a: AgentId, pc: u32, per: Per) -> bool {
+        let (me, agent) = (self.info[a as usize], &self.agents[a as usize]);
+        let joined = me.lanes.is_some() && !agent.diverged && agent.unmet && !self.elected_at[pc as usize];
+        joined && (per == Per::Warp || (per == Per::Once && self.leads(me.warp)))
+    }
+
     /// A whole warp performed an operation.
     pub(super) fn keeps_step(&mut self, a: AgentId, pc: u32, op: &Op) {
         if self.rules.fences.warp_arrive != Level::Off
@@ -37,8 +89,8 @@ impl World<'_> {
 
     /// One lane arrives for its warp: the others have done what came before.
     pub(super) fn speaks_for_all(&mut self, a: AgentId, pc: u32, per: Per) {
-        let Some(last) = self.agents[a as usize].apart else { return };
-        if per != Per::Thread && self.info[a as usize].lanes.is_none() && !self.elected_at[pc as usize] {
+        let Agent { apart: Some(last), diverged: false, .. } = self.agents[a as usize] else { return };
+        if per != Per::Thread && !self.elected_at[pc as usize] {
             let message = "arrives by one lane, and the others may still be at what came before: no `warp.sync`, nor anything \
                            else that lanes execute together, is in between";
             let level = self.rules.fences.warp_arrive;

@@ -9,6 +9,7 @@ use crate::ir::{NamedId, Order};
 use super::AgentId;
 use super::order::RowId;
 use super::step::Blocked;
+use super::who::AgentSet;
 use super::world::{On, World};
 
 /// Index of a rendezvous of a world.
@@ -39,8 +40,8 @@ pub(super) struct Meet {
     pub(super) arrived: u32,
     /// How many it takes; set by each arrival for numbered barriers.
     pub(super) needed: u32,
-    /// Who arrived in this generation, as bits.
-    pub(super) who: u128,
+    /// Who arrived in this generation.
+    pub(super) who: AgentSet,
     /// Where the first of this generation arrived.
     pub(super) first: Option<(AgentId, u32)>,
 }
@@ -50,7 +51,7 @@ impl World<'_> {
     pub(super) fn all_meets(prog: &crate::ir::Program) -> Vec<Meet> {
         let mut list = Vec::new();
         let mut add = |kind| {
-            list.push(Meet { kind, generation: 0, arrived: 0, needed: 0, who: 0, first: None });
+            list.push(Meet { kind, generation: 0, arrived: 0, needed: 0, who: AgentSet::default(), first: None });
         };
         for cta in 0..prog.cluster {
             add(MeetKind::Cta(cta));
@@ -124,6 +125,7 @@ impl World<'_> {
                 let (row, done) = (self.agent_row(a), self.meet_done_row(ix));
                 self.rows.join(row, done);
             }
+            self.converge(a, orders);
             return Ok(false);
         }
         let generation = self.meets[ix as usize].generation;
@@ -132,6 +134,7 @@ impl World<'_> {
                 let (row, done) = (self.agent_row(a), self.meet_done_row(ix));
                 self.rows.join(row, done);
             }
+            self.converge(a, orders);
             return Ok(true);
         }
         self.agents[a as usize].waits_in = Some((ix, generation));
@@ -166,12 +169,12 @@ impl World<'_> {
         }
         let m = &mut self.meets[ix as usize];
         // A warp may prime a numbered barrier it then waits at (FlashAttention-3's first turn): threads are counted there.
-        if m.who >> a & 1 == 1 && !matches!(m.kind, MeetKind::Named(..)) {
+        if m.who.contains(a) && !matches!(m.kind, MeetKind::Named(..)) {
             let message = format!("arrives a second time at {} before the others did once", self.meet_name(ix));
             self.find(Code::ClusterTurns, a, pc, message, None);
         }
         let m = &mut self.meets[ix as usize];
-        m.who |= 1 << a;
+        m.who.insert(a);
         m.first.get_or_insert((a, pc));
         m.arrived += weight;
         m.needed = needed;
@@ -194,7 +197,7 @@ impl World<'_> {
         let m = &mut self.meets[ix as usize];
         m.generation += 1;
         m.arrived = 0;
-        m.who = 0;
+        m.who.clear();
         m.first = None;
         if let Some(came) = self.came.of(ix) {
             came.rotate_right(1);
@@ -207,9 +210,10 @@ impl World<'_> {
 
     /// Agents a barrier of this scope is for: those that live, and those that arrived and left.
     fn taking_part(&self, ix: MeetIx, cta: Option<u32>) -> u32 {
-        let who = self.meets[ix as usize].who;
+        let who = &self.meets[ix as usize].who;
         let in_cta = |i: usize| cta.is_none_or(|c| self.info[i].cta == c);
-        (0..self.info.len()).filter(|&i| in_cta(i) && (!self.agents[i].ended || who >> i & 1 == 1)).count() as u32
+        (0..self.info.len()).filter(|&i| in_cta(i) && (!self.agents[i].ended || who.contains(i as AgentId))).count()
+            as u32
     }
 
     /// An agent of the CTA that has ended.
@@ -305,6 +309,7 @@ impl World<'_> {
         self.agents[a as usize].cluster_arrived = None;
         let (row, done): (RowId, RowId) = (self.agent_row(a), self.meet_done_row(ix));
         self.rows.join(row, done);
+        self.converge(a, true);
         Ok(())
     }
 

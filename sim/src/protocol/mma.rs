@@ -6,12 +6,18 @@ use crate::code::Code;
 use crate::ir::{Class, MmaKind, ObjId, Object, Place, Program};
 
 use super::AgentId;
+use super::agents::warps_at;
 use super::flight::Flight;
 use super::memory::{Foot, extent};
 use super::order::Access;
 use super::step::{Blocked, Did, MmaDid};
 use super::stream::StreamKind;
 use super::world::World;
+
+/// Lanes of tensor memory.
+const LANES: i64 = 128;
+/// Lanes that a warp reaches.
+const QUARTER: i64 = 32;
 
 /// M, N, K of the executing unit, and the operand bytes one CTA reads from shared memory.
 pub(super) fn shape(prog: &Program, kind: MmaKind, left: &Place, right: &Place) -> MmaDid {
@@ -153,6 +159,28 @@ impl World<'_> {
             let message = format!("gives {name} back, which is not allocated");
             self.find(Code::AllocBalance, a, pc, message, None);
         }
+    }
+
+    /// Holds a move of tensor memory to the lanes that its warp reaches: those from 32 * (warp % 4) on, 32 of them (PTX ISA,
+    /// tcgen05, access restrictions). Four warps that each name all 128 rows are taken to move a quarter each. Of an object
+    /// with fewer rows the layout in the lanes is not known, so nothing is asked.
+    pub(super) fn reaches_lanes(&mut self, a: AgentId, pc: u32, f: &Foot) {
+        let warp = self.info[a as usize].warp;
+        let first = QUARTER * (warp as i64 % 4);
+        if self.prog.objects[f.obj as usize].rows != LANES || (first <= f.rows.0 && f.rows.1 <= first + QUARTER) {
+            return;
+        }
+        let warps = warps_at(self.prog, pc);
+        let quarters = (0..self.prog.warps).filter(|w| warps >> w & 1 == 1).fold(0, |all, w| all | 1 << (w % 4));
+        if f.rows == (0, LANES) && quarters == 0b1111 {
+            return;
+        }
+        let name = &self.prog.objects[f.obj as usize].name;
+        let (last, from, to) = (first + QUARTER - 1, f.rows.0, f.rows.1 - 1);
+        let message = format!(
+            "warp {warp} reaches lanes {first} to {last} of tensor memory, and this is {name} rows {from} to {to}"
+        );
+        self.find(Code::TensorLanes, a, pc, message, None);
     }
 
     /// Holds a use of tensor memory to being after its allocation.

@@ -67,6 +67,7 @@ impl World<'_> {
                 self.ready(a, &e.src)?;
                 self.check_read(a, self.agent_row(a), &e.src, self.own_access(a, pc));
                 if *how == How::TmemSt {
+                    self.reaches_lanes(a, pc, &e.dst);
                     self.allocated(a, pc, &e.dst);
                 }
                 match how {
@@ -101,6 +102,7 @@ impl World<'_> {
             }
             How::TmaStore => self.tma_store(a, pc, src, (&e, dst.elements), &mut did)?,
             How::TmemLd => {
+                self.reaches_lanes(a, pc, &e.src);
                 self.allocated(a, pc, &e.src);
                 let (x, f) = self.start_move(a, pc, StreamKind::TmemLd, 1);
                 let x = self.tensor_access(a, pc, *how, x);

@@ -88,6 +88,11 @@ impl World<'_> {
             }
             Op::CpArrive { bar, .. } | Op::Arrive { bar, .. } | Op::Expect { bar, .. } | Op::MbarWait { bar, .. } => {
                 list.extend(bars(bar)?);
+                if let Op::Arrive { per, .. } = op
+                    && self.arrives_in_step(by, pc, *per)
+                {
+                    list.push(lanes);
+                }
             }
             Op::Init(all) | Op::Inval(all) => {
                 let stages = |b: u16| (0..self.prog.mbars[b as usize].stages).map(move |s| self.mbar_ix(b, s, me.cta));

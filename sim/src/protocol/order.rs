@@ -62,6 +62,11 @@ impl Rows {
         self.off
     }
 
+    /// Bytes of all rows.
+    pub(super) fn bytes(&self) -> usize {
+        self.cells.len() * size_of::<u32>()
+    }
+
     pub(super) fn components(&self) -> u32 {
         self.n as u32
     }

@@ -13,6 +13,7 @@ use super::memory::TileKey;
 use super::order::{Access, Epoch};
 use super::regs::Registers;
 use super::stream::{ALL, KINDS, Stream, StreamKind};
+use super::who::AgentSet;
 use super::world::{Agent, Rules, World};
 
 /// A part of a world.
@@ -47,14 +48,14 @@ pub struct AgentPart {
 /// What a part holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Held {
-    /// Bits of the agents that have ended.
-    Ended(u128),
+    /// The agents that have ended.
+    Ended(AgentSet),
     /// An agent.
     Agent(Box<AgentPart>),
     /// An mbarrier.
     Mbar(Mbar),
-    /// A rendezvous: generation, arrived, needed, and who arrived as bits.
-    Meet(u32, u32, u32, u128),
+    /// A rendezvous: generation, arrived, needed, and who arrived.
+    Meet(u32, u32, u32, AgentSet),
     /// A piece: its tile, whether anything wrote it, loads under way into it, and a mailbox's value.
     Piece(Option<TileKey>, bool, u32, i64),
     /// Registers.
@@ -95,6 +96,7 @@ impl<'p> World<'p> {
             expects,
             arrived,
             signals,
+            visits,
             waits,
             meets,
             came,
@@ -145,6 +147,7 @@ impl<'p> World<'p> {
         self.expects.clone_from(expects);
         self.arrived.clone_from(arrived);
         self.signals.clone_from(signals);
+        self.visits.clone_from(visits);
         self.waits.clone_from(waits);
         self.meets.clone_from(meets);
         self.came.lists.clone_from(&came.lists);
@@ -216,7 +219,8 @@ impl<'p> World<'p> {
     pub fn part(&self, part: Part) -> Held {
         match part {
             Part::Ended => {
-                Held::Ended(self.agents.iter().enumerate().fold(0, |bits, (i, a)| bits | (a.ended as u128) << i))
+                let ended = self.agents.iter().enumerate().filter(|(_, a)| a.ended);
+                Held::Ended(ended.map(|(i, _)| i as AgentId).collect())
             }
             Part::Agent(a) => {
                 let i = a as usize;
@@ -236,7 +240,7 @@ impl<'p> World<'p> {
             Part::Mbar(ix) => Held::Mbar(self.mbars[ix as usize].clone()),
             Part::Meet(ix) => {
                 let m = &self.meets[ix as usize];
-                Held::Meet(m.generation, m.arrived, m.needed, m.who)
+                Held::Meet(m.generation, m.arrived, m.needed, m.who.clone())
             }
             Part::Piece(p) => {
                 let p = p as usize;
@@ -257,8 +261,8 @@ impl<'p> World<'p> {
     pub fn put(&mut self, part: Part, held: &Held) {
         let some = Access { epoch: Epoch { comp: 0, clock: 0 }, pc: 0, agent: 0, generic: true, in_order: true };
         match (part, held) {
-            (Part::Ended, Held::Ended(bits)) => {
-                self.agents.iter_mut().enumerate().for_each(|(i, a)| a.ended = bits >> i & 1 == 1);
+            (Part::Ended, Held::Ended(set)) => {
+                self.agents.iter_mut().enumerate().for_each(|(i, a)| a.ended = set.contains(i as AgentId));
             }
             (Part::Agent(a), Held::Agent(x)) => {
                 let i = a as usize;
@@ -279,10 +283,11 @@ impl<'p> World<'p> {
                 self.mbar_init[ix] = m.live.then_some(some);
                 self.init_fenced[ix] = true;
             }
-            (Part::Meet(ix), &Held::Meet(generation, arrived, needed, who)) => {
+            (Part::Meet(ix), Held::Meet(generation, arrived, needed, who)) => {
                 let m = &mut self.meets[ix as usize];
-                (m.generation, m.arrived, m.needed, m.who) = (generation, arrived, needed, who);
-                m.first = (arrived > 0).then(|| (who.trailing_zeros().min(127), 0));
+                (m.generation, m.arrived, m.needed) = (*generation, *arrived, *needed);
+                m.who.clone_from(who);
+                m.first = (*arrived > 0).then(|| (who.first().unwrap_or(0), 0));
             }
             (Part::Piece(p), &Held::Piece(holds, written, filling, mail)) => {
                 let p = p as usize;

@@ -49,6 +49,7 @@ impl World<'_> {
         match alignment(op) {
             Aligned::Warp => {
                 if !self.agents[a as usize].acts && !self.join_warp(a, pc)? {
+                    self.passes(a, pc, op);
                     return Ok(Did::Nothing);
                 }
                 self.agents[a as usize].acts = true;
@@ -61,10 +62,18 @@ impl World<'_> {
                 }
                 let did = self.execute(rest, pc, op)?;
                 self.agents[a as usize].acts = false;
+                self.passes(a, pc, op);
                 Ok(did)
             }
-            Aligned::Lanes if me == Some(crate::timeline::Lanes::Elected) => Ok(Did::Nothing),
-            _ => self.execute(a, pc, op),
+            Aligned::Lanes if me == Some(crate::timeline::Lanes::Elected) => {
+                self.passes(a, pc, op);
+                Ok(Did::Nothing)
+            }
+            _ => {
+                let did = self.execute(a, pc, op)?;
+                self.passes(a, pc, op);
+                Ok(did)
+            }
         }
     }
 
@@ -190,6 +199,9 @@ impl World<'_> {
                 Ok(Did::Sync)
             }
             Op::Arrive { bar, per, count, expect, relaxed, cluster } => {
+                if self.arrives_in_step(a, pc, *per) {
+                    self.join_warp(a, pc)?;
+                }
                 let times = self.arrivals(a, pc, *per);
                 if times == 0 {
                     return Ok(Did::Nothing);
@@ -211,6 +223,10 @@ impl World<'_> {
                     self.alive(a, pc, ix);
                     self.arrives_in_order(a, pc, ix);
                     let access = self.own_access(a, pc);
+                    let cta = self.mbar_cta(ix);
+                    if cta != self.info[a as usize].cta {
+                        self.visit_cta(cta, access);
+                    }
                     self.expects[ix as usize].push(access);
                     self.expect(a, pc, ix, bytes);
                 }
@@ -321,16 +337,18 @@ impl World<'_> {
         match per {
             Per::Thread => self.lanes(a, pc),
             Per::Warp => who.elected() as u32,
-            Per::Once => {
-                let first = match self.prog.role_of(who.warp) {
-                    Some(r) => {
-                        let size = (r.warps.count_ones() / r.members.max(1)).max(1);
-                        (r.warps & ((1u64 << who.warp) - 1)).count_ones().is_multiple_of(size)
-                    }
-                    None => who.warp == 0,
-                };
-                (first && who.elected()) as u32
+            Per::Once => (self.leads(who.warp) && who.elected()) as u32,
+        }
+    }
+
+    /// Whether a warp is the first of its role, or of its member of the role.
+    pub(super) fn leads(&self, warp: u32) -> bool {
+        match self.prog.role_of(warp) {
+            Some(r) => {
+                let size = (r.warps.count_ones() / r.members.max(1)).max(1);
+                (r.warps & ((1u64 << warp) - 1)).count_ones().is_multiple_of(size)
             }
+            None => warp == 0,
         }
     }
 

@@ -26,6 +26,7 @@ impl World<'_> {
 
     /// Checks a read against what is unordered with it, and remembers it. `row` is what happened before it.
     pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access) {
+        self.visit(row, f, &x);
         for p in self.each_piece(a, f) {
             self.log(p, false);
             if self.unwritten(f.obj, p) {
@@ -52,6 +53,7 @@ impl World<'_> {
 
     /// Checks a write likewise, and puts `holds` into the pieces.
     pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access, holds: Option<TileKey>) {
+        self.visit(row, f, &x);
         for p in self.each_piece(a, f) {
             self.log(p, true);
             self.conflicts(a, row, f, p, &x, f.obj);

@@ -6,7 +6,8 @@
 
 use super::memory::TileKey;
 use super::order::{Access, Epoch};
-use super::world::World;
+use super::who::AgentSet;
+use super::world::{Agent, World};
 
 /// What a counter counts. Counters of one family that move, move together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,6 +75,11 @@ impl Snapshot {
         self.entries[at] = Entry::Same(n);
     }
 
+    fn set(&mut self, set: &AgentSet) {
+        self.same(set.words().len() as u64);
+        set.words().iter().for_each(|word| self.same(*word));
+    }
+
     fn tile(&mut self, k: Option<TileKey>) {
         match k {
             None => self.same(u64::MAX),
@@ -87,13 +93,18 @@ impl Snapshot {
     }
 }
 
+/// The yes-or-no parts of an agent's state, as bits.
+fn flags(a: &Agent) -> u64 {
+    [a.ended, a.acts, a.diverged, a.unmet].iter().fold(0, |bits, flag| bits << 1 | *flag as u64)
+}
+
 impl World<'_> {
     /// The state, without what is only kept for reports.
     pub fn snapshot(&self) -> Snapshot {
         // Each row knows of some components.
         let mut s = Snapshot { entries: Vec::with_capacity(ROOM * self.fixed_rows() as usize) };
         for a in &self.agents {
-            s.same((a.pc as u64) << 2 | (a.ended as u64) << 1 | a.acts as u64);
+            s.same((a.pc as u64) << 4 | flags(a));
             s.same(a.apart.map_or(0, |pc| pc as u64 + 1));
             for (tag, wait) in [(1u64, a.waits_in), (2, a.cluster_arrived.map(|g| (self.prog.cluster, g)))] {
                 match wait {
@@ -126,6 +137,7 @@ impl World<'_> {
                 s.same((x.pc as u64) << 32 | x.agent as u64);
             }
         }
+        self.visits.iter().for_each(|list| s.accesses(list));
         for (i, w) in self.waits.iter().enumerate() {
             match w {
                 None => s.same(0u64),
@@ -139,8 +151,7 @@ impl World<'_> {
         for (ix, m) in self.meets.iter().enumerate() {
             s.clock(self.meet_comp(ix as u32), m.generation);
             s.same((m.arrived as u64) << 32 | m.needed as u64);
-            s.same(m.who as u64);
-            s.same((m.who >> 64) as u64);
+            s.set(&m.who);
         }
         for list in self.came.lists.as_flattened() {
             s.same(list.len() as u64);
@@ -284,7 +295,7 @@ impl World<'_> {
     /// Everything the world's further steps depend on, as numbers; tile coordinates and happens-before are left out.
     pub fn fingerprint(&self, out: &mut Vec<u64>) {
         for a in &self.agents {
-            out.extend([a.pc as u64, (a.acts as u64) << 1 | a.ended as u64]);
+            out.extend([a.pc as u64, flags(a)]);
             out.push(a.waits_in.map_or(u64::MAX, |(m, g)| (m as u64) << 32 | g as u64));
             out.push(a.cluster_arrived.map_or(u64::MAX, u64::from));
         }
@@ -293,7 +304,8 @@ impl World<'_> {
             out.extend([m.live as u64, m.phase as u64, m.pending as u64, m.tx as u64]);
         }
         for m in &self.meets {
-            out.extend([m.generation as u64, m.arrived as u64, m.needed as u64, m.who as u64, (m.who >> 64) as u64]);
+            out.extend([m.generation as u64, m.arrived as u64, m.needed as u64, m.who.words().len() as u64]);
+            out.extend(m.who.words());
         }
         for s in &self.streams {
             out.extend([s.issued as u64, s.landed as u64, s.groups.len() as u64]);

@@ -230,7 +230,7 @@ impl<'p> World<'p> {
         comes_to: impl FnMut(u32),
     ) -> Option<(u32, Vec<i64>)> {
         let frame = a as usize * self.frame..(a as usize + 1) * self.frame;
-        let (own, own_pc, own_vars) = (self.prog, self.agents[a as usize].pc, self.vars_of(a).to_vec());
+        let (own, own_agent, own_vars) = (self.prog, self.agents[a as usize].clone(), self.vars_of(a).to_vec());
         let own_forms = self.var_forms.get(frame.clone()).map(<[_]>::to_vec);
         self.prog = by;
         self.agents[a as usize].pc = pc;
@@ -238,7 +238,7 @@ impl<'p> World<'p> {
         let at = self.go_on_by_way_of(a, comes_to).ok().map(|(at, _)| at);
         let then = self.vars_of(a).to_vec();
         self.prog = own;
-        self.agents[a as usize].pc = own_pc;
+        self.agents[a as usize] = own_agent;
         self.vars[frame.clone()].copy_from_slice(&own_vars);
         if let Some(forms) = own_forms {
             self.var_forms[frame].copy_from_slice(&forms);
@@ -281,7 +281,12 @@ impl<'p> World<'p> {
             }
             Instr::Jump(to) => Ok(*to),
             Instr::Unless(e, to) => Ok(if self.holds(a, e)? { pc + 1 } else { *to }),
-            Instr::Only(who, to) => Ok(if self.among(a, who)? { pc + 1 } else { *to }),
+            Instr::Only(who, to) => {
+                if *who == Who::Elected {
+                    self.diverge(a);
+                }
+                Ok(if self.among(a, who)? { pc + 1 } else { *to })
+            }
             Instr::Op { .. } | Instr::End => Ok(pc),
         }
     }

@@ -108,6 +108,10 @@ pub(super) struct Agent {
     pub(super) apart: Option<u32>,
     /// It joined the lanes of its warp for the operation at hand and is to perform it for all.
     pub(super) acts: bool,
+    /// A lane class of a split warp that came to an `elect:` block since the classes last joined: they run apart.
+    pub(super) diverged: bool,
+    /// A lane class of a split warp that passed an operation which the other class does not know of, since they last joined.
+    pub(super) unmet: bool,
 }
 
 /// One cluster. What its steps do not change is shared between its copies.
@@ -136,6 +140,8 @@ pub struct World<'p> {
     pub(super) arrived: Vec<[super::known::Arrivals; 3]>,
     /// Signals by other CTAs and by engines that reached a barrier, the newest of each component.
     pub(super) signals: Vec<Vec<Signal>>,
+    /// Accesses to the memory of each CTA by agents of other CTAs, the newest of each component.
+    pub(super) visits: Vec<Vec<Access>>,
     pub(super) waits: Vec<Option<Wait>>,
     pub(super) meets: Vec<Meet>,
     pub(super) came: Came,
@@ -286,6 +292,7 @@ impl<'p> World<'p> {
             expects: vec![Vec::new(); mbars as usize],
             arrived: vec![Default::default(); mbars as usize],
             signals: vec![Vec::new(); mbars as usize],
+            visits: vec![Vec::new(); prog.cluster as usize],
             waits: vec![None; mbars as usize * n],
             came: Came::at(&meets),
             meets,
@@ -363,6 +370,15 @@ impl<'p> World<'p> {
     /// Reads of tiles that state what they expect, and all reads of tiles.
     pub fn reads(&self) -> (u64, u64) {
         self.reads
+    }
+
+    /// Bytes that a copy takes, about: happens-before, pieces and barriers.
+    pub fn bytes(&self) -> u64 {
+        let pieces = self.pieces.len() * (size_of::<Piece>() + size_of::<Sum>());
+        let mbars = self.mbars.len() * (size_of::<Mbar>() + 3 * size_of::<super::known::Arrivals>());
+        let waits = self.waits.len() * size_of::<Option<Wait>>();
+        let streams = self.streams.len() * size_of::<Stream>();
+        (self.rows.bytes() + pieces + mbars + waits + streams) as u64
     }
 
     /// The value of an agent's variable.
@@ -469,6 +485,7 @@ impl<'p> World<'p> {
         let cta = self.info[a as usize].cta;
         if self.cta_ended(cta) {
             self.leave_mbars(cta);
+            self.leave_visits(cta);
             self.leave_stores(cta);
         }
         if self.ended() {

@@ -10,7 +10,13 @@ use warpline_verify::{Change, Edit, Engine, Found, Options, Outcome, Settings, T
 use super::fate::Fate;
 
 /// A mutant may make a loop endless; no run of these kernels takes half as many steps.
-const OPTIONS: Options = Options { max_trips: 160, max_steps: 1_000_000, engine: Engine::Graph, max_states: 0 };
+const OPTIONS: Options = Options {
+    max_trips: 160,
+    max_steps: 50_000_000,
+    max_memory: Options::MAX_MEMORY,
+    engine: Engine::Graph,
+    max_states: 0,
+};
 /// Moves of a random schedule.
 const MOVES: u64 = 100_000;
 /// Trip counts at which a mutant is held to schedules drawn at random.

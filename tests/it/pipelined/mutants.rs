@@ -38,7 +38,13 @@ fn fate(text: &str, edit: &Edit, rules: Rules) -> Fate {
     let v = verify(
         &edit.apply(&symbolic).unwrap(),
         rules,
-        Options { max_trips: 160, max_steps: 1_000_000, engine: Engine::Graph, max_states: 0 },
+        Options {
+            max_trips: 160,
+            max_steps: 50_000_000,
+            max_memory: Options::MAX_MEMORY,
+            engine: Engine::Graph,
+            max_states: 0,
+        },
     );
     match v.outcome {
         Outcome::Violated => Fate::Caught,

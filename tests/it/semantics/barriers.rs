@@ -290,3 +290,32 @@ fn only_the_participants_of_a_numbered_barrier_are_ordered() {
         ",
     );
 }
+
+#[test]
+fn a_loop_that_repeats_its_state_never_ends() {
+    let report = check(
+        "h200",
+        "
+          grid 1  warps 2
+          all:
+            while 1:
+              barrier    //~ deadlock
+        ",
+    );
+    assert!(report.events < 1000, "{}", report.events);
+}
+
+#[test]
+fn a_loop_whose_variables_change_ends() {
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          all:
+            var left = 100
+            while left > 0:
+              barrier
+              left -= 1
+        ",
+    );
+}

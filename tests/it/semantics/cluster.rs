@@ -140,6 +140,7 @@ fn the_cluster_barrier_orders_both_ctas() {
           shared s: f16[64, 64]
           reg r: f16[64, 64]
           all:
+            cluster.sync
             if cta == 1: sts r -> s @cta 0
             cluster.sync
             if cta == 0: lds s -> r
@@ -156,10 +157,12 @@ fn a_relaxed_arrival_at_it_orders_nothing() {
           shared s: f16[64, 64]
           reg r: f16[64, 64]
           all:
+            cluster.sync
             if cta == 1: sts r -> s @cta 0
             cluster.arrive relaxed
             cluster.wait
             if cta == 0: lds s -> r    //~ RAW race
+            cluster.sync
         ",
     );
 }
@@ -198,6 +201,7 @@ fn an_agent_that_arrived_and_left_still_counts() {
           shared s: f16[64, 64]
           reg r: f16[64, 64]
           all:
+            cluster.sync
             if cta == 1 and warp == 0:
               alu fma 1 x 1000000
               sts r -> s @cta 0
@@ -377,6 +381,101 @@ fn a_copy_says_nothing_of_what_its_issuer_does_next() {
                 arrive free per warp
                 alu fma 64 x 4096
                 arrive free per warp    //~ parity alias
+            cluster.sync
+        ",
+    );
+}
+
+#[test]
+fn memory_of_a_cta_that_may_not_have_started() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 1
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          all:
+            if cta == 1: sts r -> s @cta 0    //~ life cycle
+            cluster.sync
+        ",
+    );
+}
+
+#[test]
+fn a_relaxed_cluster_barrier_says_that_all_have_started() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 1
+          shared s: f16[64, 64]
+          all:
+            cluster.arrive relaxed
+            cluster.wait
+            if cta == 1: lds s @cta 0 -> q
+            cluster.sync
+        ",
+    );
+}
+
+#[test]
+fn memory_of_a_cta_that_may_have_ended() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 1
+          shared s: f16[64, 64]
+          all:
+            cluster.sync
+            if cta == 1:
+              alu fma 1 x 1000000
+              lds s @cta 0 -> q    //~ life cycle
+        ",
+    );
+}
+
+#[test]
+fn so_is_an_access_to_one_that_happens_to_end_later() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 1
+          shared s: f16[64, 64]
+          all:
+            cluster.sync
+            if cta == 1: lds s @cta 0 -> q    //~ life cycle
+            else: alu fma 1 x 1000000
+        ",
+    );
+}
+
+#[test]
+fn an_arrival_that_the_other_cta_waits_for_keeps_it() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 1
+          shared s: f16[64, 64]
+          mbar b (1)
+          all:
+            elect: init b;  fence mbarrier_init.cluster
+            cluster.sync
+            if cta == 1:
+              lds s @cta 0 -> q
+              arrive b @cta 0 per warp cluster
+            else: wait b for 0
+        ",
+    );
+}
+
+#[test]
+fn a_cluster_barrier_of_any_number_of_warps() {
+    // 8 CTAs of 17 warps are more than 128 agents.
+    check(
+        "h200",
+        "
+          grid 1  cluster 8  warps 17
+          all:
+            cluster.sync
             cluster.sync
         ",
     );

@@ -122,3 +122,51 @@ fn lanes_that_joined_have_not_seen_what_the_elected_lane_does_next() {
         ",
     );
 }
+
+#[test]
+fn lanes_that_joined_are_in_step_until_the_next_elect_block() {
+    // The elected lane initialises; behind the barrier its warp is a warp like any other.
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar full (1)   mbar empty (1)
+          all: warp 0: elect: init full, empty
+          barrier
+          warp 1: for i in 0..3:
+            wait empty for i - 1
+            sts r -> s
+            arrive full per warp
+          warp 0: for i in 0..3:
+            wait full for i
+            lds s -> q
+            arrive empty per warp
+        ",
+    );
+}
+
+#[test]
+fn an_elect_block_behind_the_join_splits_the_warp_again() {
+    check(
+        "h200",
+        "
+          grid 1  warps 2
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar full (1)   mbar empty (1)
+          all: warp 0: elect: init full, empty
+          barrier
+          warp 1: for i in 0..3:
+            wait empty for i - 1
+            sts r -> s    //~ WAR race
+            arrive full per warp    //~ parity alias
+          warp 0: for i in 0..3:
+            wait full for i
+            elect: alu fma 1 x 10
+            lds s -> q
+            arrive empty per warp
+        ",
+    );
+}

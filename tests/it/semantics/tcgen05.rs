@@ -199,7 +199,7 @@ fn tensor_memory_is_allocated_before_it_is_used() {
           tmem acc: f32[128, 128]
           reg r
           all:
-            tmem.ld acc -> r    //~ life cycle
+            tmem.ld acc.rows(0, 4) -> r    //~ life cycle
             wait tmem.ld <= 0
         ",
     );
@@ -212,11 +212,11 @@ fn the_use_is_ordered_after_the_allocation() {
         "
           grid 1  warps 2
           tmem acc: f32[128, 128]
-          reg r: f32[128, 128]
+          reg r: f32[32, 128]
           warp 0: tmem.alloc acc
           warp 1:
             alu fma 1 x 1000000
-            tmem.st r -> acc    //~ life cycle
+            tmem.st r -> acc.rows(1, 4)    //~ life cycle
             wait tmem.st <= 0
           all: barrier
           warp 0: tmem.dealloc acc
@@ -253,4 +253,46 @@ fn what_is_given_back_is_no_longer_used() {
             tmem.dealloc acc    //~ life cycle
         ",
     );
+}
+
+#[test]
+fn a_warp_reaches_a_quarter_of_the_lanes() {
+    let kernel = |rows: &str| {
+        format!(
+            "
+          grid 1  warps 6
+          tmem acc: f32[128, 64]
+          reg x: f32[32, 64]
+          role part[4] = warps 2..6
+          all: warp 0: tmem.alloc acc
+          all: barrier
+          part: tmem.st x -> acc.rows({rows})
+          part: wait tmem.st <= 0
+          all: barrier
+          all: warp 0: tmem.dealloc acc
+        "
+        )
+    };
+    check("b200", &kernel("self)    //~ range").replace("range)", "range"));
+    check("b200", &kernel("warp % 4, 4"));
+}
+
+#[test]
+fn four_warps_that_name_all_lanes_take_a_quarter_each() {
+    let kernel = |warps: &str, mark: &str| {
+        format!(
+            "
+          grid 1  warps 8
+          tmem acc: f32[128, 64]
+          all: warp 0: tmem.alloc acc
+          all: barrier
+          warps {warps}: tmem.ld acc -> r    {mark}
+          all: wait tmem.ld <= 0
+          all: barrier
+          all: warp 0: tmem.dealloc acc
+        "
+        )
+    };
+    check("b200", &kernel("4..8", ""));
+    check("b200", &kernel("4..7", "//~ range"));
 }

@@ -50,6 +50,6 @@ fn the_same_verdict_twice() {
 #[test]
 fn a_smaller_limit_gives_a_smaller_answer_and_never_another() {
     verify(&["hopper/tma_warp_specialized", "--max-trips", "20"]).bounded("no state recurs within 20 steps");
-    verify(&["hopper/tma_warp_specialized", "--max-steps", "50"]).gave_up("did not end");
+    verify(&["hopper/tma_warp_specialized", "--max-steps", "50"]).gave_up("more than 50 steps");
     assert_eq!(warpline(&["verify", "hopper/tma_warp_specialized", "--max-steps", "50", "-q"]).status, Status::GaveUp);
 }

@@ -212,6 +212,9 @@ impl<'p> Steps<'p> {
                 Ok(())
             }
             Op::Arrive { bar, per, count, expect, .. } => {
+                if split && w.in_step(*per) {
+                    self.add(a, pc, Step::Meet(warp, 1, 2, true));
+                }
                 let count = value(count)? * self.times(a, *per, lanes);
                 if count == 0 {
                     return Ok(());

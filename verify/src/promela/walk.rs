@@ -1,8 +1,8 @@
 //! What each agent does, one operation after the other: control flow and expressions are worked out here, so that the
 //! model has straight lines of steps.
 
-use warpline_sim::ir::{Binary, Env, Expr, Instr, Op, Program, Unary, Who, apply};
-use warpline_sim::protocol::{AgentInfo, agents, elected_code};
+use warpline_sim::ir::{Binary, Env, Expr, How, Instr, MmaKind, Op, Per, Program, Queue, Unary, Who, apply};
+use warpline_sim::protocol::{AgentInfo, agents, elected_code, waits_again};
 
 use super::Inexpressible;
 
@@ -14,6 +14,10 @@ pub(super) struct Walker<'p> {
     pub(super) prog: &'p Program,
     pub(super) who: AgentInfo,
     vars: Vec<i64>,
+    /// A lane class that came to an `elect:` block since the lanes of its warp last joined.
+    diverged: bool,
+    /// A lane class that passed an operation which the other one does not wait for, since then.
+    unmet: bool,
 }
 
 /// One operation, with the agent as it was there.
@@ -28,7 +32,7 @@ impl<'p> Walker<'p> {
     /// Walks an agent to its end; `visit` gets each operation and whether it stands inside `elect:`.
     pub(super) fn walk(prog: &'p Program, who: AgentInfo, visit: Visit<'_, 'p>) -> Result<(), Inexpressible> {
         let elected = elected_code(prog);
-        let mut w = Walker { prog, who, vars: vec![0; prog.vars.len()] };
+        let mut w = Walker { prog, who, vars: vec![0; prog.vars.len()], diverged: false, unmet: false };
         let mut pc = 0usize;
         for _ in 0..LIMIT {
             let at = |e: Option<i64>| e.ok_or_else(|| w.no(pc as u32, "an expression has no value here"));
@@ -36,6 +40,9 @@ impl<'p> Walker<'p> {
                 Instr::End => return Ok(()),
                 Instr::Op { op, .. } => {
                     visit(&w, pc as u32, op, elected[pc])?;
+                    if !elected[pc] {
+                        w.passes(pc as u32, op);
+                    }
                     pc + 1
                 }
                 Instr::Jump(to) => *to as usize,
@@ -57,11 +64,48 @@ impl<'p> Walker<'p> {
                         Who::Cta(e) => at(w.value(e))? == who.cta as i64,
                         Who::Elected => who.elected(),
                     };
+                    w.diverged |= *set == Who::Elected;
                     if among { pc + 1 } else { *to as usize }
                 }
             };
         }
         Err(w.no(pc as u32, "an agent has more steps than a model can hold"))
+    }
+
+    /// An operation outside of `elect:` blocks is behind the agent.
+    fn passes(&mut self, pc: u32, op: &Op) {
+        let joins = match op {
+            Op::Barrier(_) | Op::WarpSync | Op::ClusterWait | Op::Named { sync: true, .. } => true,
+            Op::TmemAlloc { .. } | Op::TmemDealloc { .. } | Op::Regs { .. } => true,
+            Op::Mma { kind, .. } => matches!(kind, MmaKind::Warp | MmaKind::Wgmma),
+            Op::Move { how, .. } => matches!(how, How::TmemLd | How::TmemSt),
+            Op::Arrive { per, .. } => self.in_step(*per),
+            _ => false,
+        };
+        if joins {
+            (self.diverged, self.unmet) = (false, false);
+        }
+        self.unmet |= match op {
+            Op::Mma { kind, .. } => *kind == MmaKind::Warp,
+            Op::Move { how, .. } => !matches!(how, How::TmemLd | How::TmemSt),
+            Op::Wait(q, _) => !matches!(q, Queue::Wgmma | Queue::TmemLd | Queue::TmemSt),
+            Op::Arrive { per, .. } => *per == Per::Thread,
+            Op::MbarWait { bar, .. } => waits_again(self.prog, pc, bar.bar),
+            Op::Put { .. } | Op::Get { .. } | Op::CpArrive { .. } | Op::Expect { .. } => true,
+            _ => false,
+        };
+    }
+
+    /// Whether lanes that are in step come together here, because one of them arrives for all.
+    pub(super) fn in_step(&self, per: Per) -> bool {
+        let first = || {
+            self.prog.role_of(self.who.warp).map_or(self.who.warp == 0, |r| {
+                let size = (r.warps.count_ones() / r.members.max(1)).max(1);
+                (r.warps & ((1u64 << self.who.warp) - 1)).count_ones().is_multiple_of(size)
+            })
+        };
+        let joined = self.who.lanes.is_some() && !self.diverged && self.unmet;
+        joined && (per == Per::Warp || (per == Per::Once && first()))
     }
 
     /// A refusal at an instruction.

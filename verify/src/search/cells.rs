@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use warpline_sim::protocol::{AgentId, Held, Part, Rules, Step, World};
+use warpline_sim::protocol::{AgentId, AgentSet, Held, Part, Rules, Step, World};
 
 use super::Stop;
 use super::classes;
@@ -226,50 +226,48 @@ impl Cells {
     pub(super) fn sort(&mut self, row: &mut [Id]) -> Result<Option<Vec<AgentId>>, Stop> {
         let mut places: Option<Vec<AgentId>> = None;
         for c in 0..self.classes.len() {
-            let mask = self.classes[c].iter().fold(0u128, |bits, a| bits | 1 << a);
-            // Which have the mark of one and not of another.
-            let marks: SmallVec<[u128; 8]> =
-                self.marked.iter().map(|cell| self.bits(*cell, row[1 + *cell as usize]) & mask).collect();
-            let none = marks.iter().all(|m| *m == 0 || *m == mask);
+            // Which members have a mark, by rendezvous; a mark that all or none have tells none apart.
+            let marks: SmallVec<[AgentSet; 8]> =
+                self.marked.iter().map(|cell| self.marks(*cell, row[1 + *cell as usize], &self.classes[c])).collect();
+            let all = self.classes[c].len();
+            let none = marks.iter().all(|m| m.is_empty() || m.len() == all);
             let cells = |a: AgentId| self.own[a as usize].iter().map(|cell| row[1 + *cell as usize]);
             if none && self.classes[c].windows(2).all(|w| cells(w[0]).le(cells(w[1]))) {
                 continue;
             }
-            let marked = |a: AgentId| marks.iter().fold(0u64, |all, bits| all << 1 | (bits >> a & 1) as u64);
-            let key = |a: AgentId| -> (SmallVec<[Id; 8]>, u64) { (cells(a).collect(), marked(a)) };
+            let marked = |a: AgentId| -> SmallVec<[bool; 16]> { marks.iter().map(|marks| marks.contains(a)).collect() };
+            let key = |a: AgentId| -> (SmallVec<[Id; 8]>, SmallVec<[bool; 16]>) { (cells(a).collect(), marked(a)) };
             let mut held: SmallVec<[_; 16]> = self.classes[c].iter().map(|a| (key(*a), *a)).collect();
             if held.windows(2).all(|w| w[0].0 <= w[1].0) {
                 continue;
             }
             held.sort();
             let places = places.get_or_insert_with(|| (0..self.first.len() as AgentId).collect());
-            let mut moved: SmallVec<[u128; 8]> = marks.iter().map(|_| 0).collect();
+            let mut moved: SmallVec<[AgentSet; 8]> = marks.iter().map(|_| AgentSet::default()).collect();
             for (a, ((ids, _), was)) in self.classes[c].iter().zip(&held) {
                 places[*a as usize] = *was;
                 for (cell, id) in self.own[*a as usize].iter().zip(ids) {
                     row[1 + *cell as usize] = *id;
                 }
-                moved.iter_mut().zip(&marks).for_each(|(new, old)| *new |= (old >> was & 1) << a);
+                moved.iter_mut().zip(&marks).for_each(|(new, old)| new.set(*a, old.contains(*was)));
             }
             for k in (0..marks.len()).filter(|k| marks[*k] != moved[*k]) {
                 let cell = self.marked[k];
-                let held = match *self.held(cell, row[1 + cell as usize]) {
-                    Held::Ended(bits) => Held::Ended(bits & !mask | moved[k]),
-                    Held::Meet(g, arrived, needed, who) => Held::Meet(g, arrived, needed, who & !mask | moved[k]),
-                    ref other => other.clone(),
-                };
+                let mut held = self.held(cell, row[1 + cell as usize]).clone();
+                if let Held::Ended(set) | Held::Meet(.., set) = &mut held {
+                    self.classes[c].iter().for_each(|a| set.set(*a, moved[k].contains(*a)));
+                }
                 row[1 + cell as usize] = self.id(cell, &held)?;
             }
         }
         Ok(places)
     }
 
-    /// The marks of agents that a cell holds.
-    fn bits(&self, cell: u16, id: Id) -> u128 {
-        match *self.held(cell, id) {
-            Held::Ended(bits) => bits,
-            Held::Meet(.., who) => who,
-            _ => 0,
+    /// Those of a class whose marks a cell holds.
+    fn marks(&self, cell: u16, id: Id, class: &[AgentId]) -> AgentSet {
+        match self.held(cell, id) {
+            Held::Ended(set) | Held::Meet(.., set) => class.iter().copied().filter(|a| set.contains(*a)).collect(),
+            _ => AgentSet::default(),
         }
     }
 }

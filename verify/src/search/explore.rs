@@ -12,8 +12,8 @@ use super::turn::Turns;
 use super::{Found, Searched, Settings, Stop};
 
 /// A turn as one number: the agent and which of its actions.
-pub(super) fn packed(a: AgentId, action: usize) -> u16 {
-    (a as u16) << 8 | (action as u16).min(255)
+pub(super) fn packed(a: AgentId, action: usize) -> u32 {
+    a << 8 | (action as u32).min(255)
 }
 
 /// States whose followers are looked for together, while those of the states before them are added to the store: of fewer,
@@ -68,7 +68,7 @@ pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Sea
     let (mut now, mut before) = (Several::default(), Several::default());
     let mut rows = Vec::new();
     loop {
-        if store.len() > settings.states {
+        if store.len() > settings.states || store.bytes() > settings.memory {
             return Ok(Searched { found: Found::TooMany, states: store.len(), moves: Vec::new(), trips: None });
         }
         let next = before.states.end;
@@ -99,9 +99,7 @@ pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Sea
 /// Whether everybody is at its end.
 fn ended(tables: &Tables<'_>, row: &[Id]) -> bool {
     let Some(cell) = tables.cells.of(Part::Ended) else { return false };
-    let all = tables.agents();
-    let bits = if all == 128 { u128::MAX } else { (1 << all) - 1 };
-    *tables.cells.held(cell, row[1 + cell as usize]) == Held::Ended(bits)
+    matches!(tables.cells.held(cell, row[1 + cell as usize]), Held::Ended(set) if set.len() == tables.agents() as usize)
 }
 
 /// Whether all agents are at least so many periods past their start, as far as that says anything of them.

@@ -88,6 +88,8 @@ pub struct Searched {
 pub struct Settings {
     /// States to look at, at most.
     pub states: usize,
+    /// Bytes that the states take, at most.
+    pub memory: u64,
     /// Steps that nobody else can notice go first and alone, and interchangeable warps are sorted. Without it every order
     /// of everything is a state of its own.
     pub reduced: bool,
@@ -98,12 +100,12 @@ pub struct Settings {
 impl Settings {
     /// Reduced, with so many states.
     pub fn of(states: usize) -> Settings {
-        Settings { states, reduced: true, checked: false }
+        Settings { states, memory: u64::MAX, reduced: true, checked: false }
     }
 }
 
-/// Agents of a cluster, at most: who has ended is one number of as many bits.
-const AGENTS: usize = 128;
+/// Agents of a cluster, at most: 16 CTAs of 32 warps, each of two lane classes.
+const AGENTS: usize = 1024;
 
 /// Searches all orders of one cluster of a kernel as it is.
 pub fn search(prog: &Program, rules: Rules, cluster: i64, settings: Settings) -> Searched {

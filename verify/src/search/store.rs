@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::cells::Id;
 
 /// The state one came from, and by which move.
-pub(super) type From = (u32, u16);
+pub(super) type From = (u32, u32);
 
 /// States seen, one behind the other.
 pub(super) struct Store {
@@ -27,6 +27,13 @@ impl Store {
 
     pub(super) fn len(&self) -> usize {
         self.from.len()
+    }
+
+    /// Bytes that the states take.
+    pub(super) fn bytes(&self) -> u64 {
+        let rows = self.rows.capacity() * size_of::<Id>();
+        let from = self.from.capacity() * size_of::<From>();
+        (rows + from + self.slots.capacity() * size_of::<u64>()) as u64
     }
 
     pub(super) fn row(&self, i: usize) -> &[Id] {

@@ -5,6 +5,7 @@ use warpline_sim::ir::{Instr, Op, Program};
 use warpline_sim::protocol::{Judged, Rates, Rules};
 
 use crate::AtTrips;
+use crate::budget::Budget;
 use crate::canon::{Job, Landing, Made, Walk};
 use crate::carry;
 use crate::every::Run;
@@ -57,7 +58,8 @@ impl Texts {
     pub(super) fn every(at: AtTrips<'_>, rules: Rules, cluster: i64, start: i64) -> Result<(Texts, i64), String> {
         let given = (0..).take(16).find_map(at).ok_or("the kernel refuses all small trip counts")?;
         let options = Options::default();
-        let run = Run { given: &given, rules, cluster, place: None, options, landing: Landing::Late };
+        let budget = &Budget::new(&options);
+        let run = Run { given: &given, rules, cluster, place: None, options, landing: Landing::Late, budget };
         let found = carry::find(&run, at, carry::Region::ALL)
             .or_else(|failed| carry::find(&run.early(), at, carry::Region::ALL).map_err(|_| failed.why))?;
         let period = found.period;

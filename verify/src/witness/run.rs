@@ -7,6 +7,8 @@ use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
 use warpline_sim::report::{Finding, FindingKind};
 use warpline_sim::schedule::{Act, Move, Replay, Schedule, stuck};
 
+use crate::Options;
+use crate::budget::Budget;
 use crate::canon::{self, Event, Job, Landing};
 
 /// Whose turn it is; what they do then is the kernel's business.
@@ -90,7 +92,8 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
     let mut name: Vec<(AgentId, u32)> = Vec::new();
     let mut stood: Vec<Option<(u32, On)>> = Vec::new();
     let (prog, rules, cluster) = (set.prog, set.rules, set.cluster);
-    let job = Job { prog, rules, cluster, place: None, max_steps, landing: Landing::Late };
+    let budget = &Budget::new(&Options { max_steps, ..Options::default() });
+    let job = Job { prog, rules, cluster, place: None, landing: Landing::Late, budget };
     canon::told(job, &mut |world, event| {
         started.resize(world.agents().len(), 0);
         stood.resize(world.agents().len(), None);

@@ -1,0 +1,70 @@
+//! Accesses to the memory of another CTA of the cluster, and the life of that CTA.
+//!
+//! Distributed shared memory exists from the start of its CTA to the end of its last thread (PTX ISA, `mapa`; CUDA C++
+//! Programming Guide, distributed shared memory). An access is held to both ends by happens-before, so one run decides for
+//! every schedule. Signals of mbarriers are held to the start by their `init` and to the end in `flight.rs`.
+
+use crate::code::Code;
+use crate::ir::Class;
+
+use super::AgentId;
+use super::memory::Foot;
+use super::order::{Access, RowId};
+use super::world::World;
+
+impl World<'_> {
+    /// Holds an access to the life of the CTA whose memory it is. Copies that signal an mbarrier of that CTA are held to the
+    /// life of the mbarrier.
+    pub(super) fn visit(&mut self, row: RowId, f: &Foot, x: &Access) {
+        let remote = f.cta != self.info[x.agent as usize].cta && x.in_order;
+        if !remote || matches!(self.prog.objects[f.obj as usize].class, Class::Global | Class::Reg) {
+            return;
+        }
+        if !self.knows_start(row, f.cta) && !self.met(Code::NotStarted, x.pc, None) {
+            let message = format!(
+                "accesses {}; nothing orders it after the start of that CTA: a cluster barrier, or an arrival by that CTA, must come before",
+                self.foot_name(f)
+            );
+            self.find(Code::NotStarted, x.agent, x.pc, message, None);
+        }
+        self.visit_cta(f.cta, *x);
+    }
+
+    /// Remembers an access to a CTA until the CTA ends; of each component the newest stands for the earlier ones.
+    pub(super) fn visit_cta(&mut self, cta: u32, x: Access) {
+        if self.cta_ended(cta) {
+            self.outlasts(cta, &x);
+            return;
+        }
+        let list = &mut self.visits[cta as usize];
+        match list.iter_mut().find(|v| v.epoch.comp == x.epoch.comp) {
+            Some(v) => *v = x,
+            None => list.push(x),
+        }
+    }
+
+    /// The last agent of a CTA has ended: every access of other CTAs to its memory must be known to one of its agents.
+    pub(super) fn leave_visits(&mut self, cta: u32) {
+        for x in std::mem::take(&mut self.visits[cta as usize]) {
+            self.outlasts(cta, &x);
+        }
+    }
+
+    /// Whether whoever has this row knows that a CTA has started: it heard of one of the CTA's agents, or a generation of the
+    /// cluster barrier, at which every thread arrives, is over. Visibility of data is not needed.
+    fn knows_start(&self, row: RowId, cta: u32) -> bool {
+        let met = self.meet_comp(self.prog.cluster);
+        let heard = |i: usize| self.info[i].cta == cta && self.rows.reached(row, i as u32) > 0;
+        self.rows.reached(row, met) > 0 || (0..self.info.len()).any(heard)
+    }
+
+    fn outlasts(&mut self, cta: u32, x: &Access) {
+        let knows = |i: usize| self.info[i].cta == cta && self.rows.has(self.agent_row(i as AgentId), x.epoch);
+        if !(0..self.info.len()).any(knows) {
+            let message = format!(
+                "accesses memory of CTA {cta}; nothing orders it before the end of that CTA: a cluster barrier, or an arrival that CTA {cta} waits for, must come after"
+            );
+            self.find(Code::ExitAccess, x.agent, x.pc, message, None);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Whether a run is where it was before, so that it goes on for ever.
+
+use rustc_hash::FxHashMap;
+
+use crate::code::Code;
+use crate::ir::{Instr, Op, Phase, Program};
+
+use super::AgentId;
+use super::snapshot::{Entry, Family, Snapshot};
+use super::world::World;
+
+/// Whether a program has a loop that no counter ends. Only such a loop can repeat a state.
+pub fn may_recur(prog: &Program) -> bool {
+    prog.loops.iter().any(|l| l.var.is_none())
+}
+
+impl World<'_> {
+    /// Whether two snapshots of this world, the second one taken later, are one state: every agent is at the same place with
+    /// the same variables and tiles, and all that moved are clocks, each by one amount wherever it is known. Phases of an
+    /// mbarrier may move where every wait names a parity, by an even number. What is decided from here on is then what was
+    /// decided before.
+    pub fn recurs(&self, earlier: &Snapshot, now: &Snapshot) -> bool {
+        let mut moved: FxHashMap<u32, i64> = FxHashMap::default();
+        let one = |(x, y): (&Entry, &Entry)| match (x, y) {
+            (Entry::Same(x), Entry::Same(y)) => x == y,
+            (Entry::Count(f, x), Entry::Count(g, y)) if f == g => match f {
+                _ if x == y => true,
+                Family::Clock(comp) => *moved.entry(*comp).or_insert(y - x) == y - x,
+                _ => false,
+            },
+            _ => false,
+        };
+        earlier.entries.len() == now.entries.len()
+            && earlier.entries.iter().zip(&now.entries).all(one)
+            && (0..self.mbars.len() as u32).all(|ix| match moved.get(&self.mbar_comp(ix)) {
+                Some(by) => by % 2 == 0 && !self.names_phases(ix),
+                None => true,
+            })
+    }
+
+    /// Whether a wait for an mbarrier names a phase by its number.
+    fn names_phases(&self, ix: u32) -> bool {
+        let decl = self.mbar_decl(ix);
+        self.prog.code.iter().any(|i| match i {
+            Instr::Op { op: Op::MbarWait { bar, phase: Phase::Absolute(_) }, .. } => bar.bar == decl,
+            _ => false,
+        })
+    }
+
+    /// Records that a run repeats itself for ever, at an agent's instruction.
+    pub fn livelock(&mut self, a: AgentId) {
+        let pc = self.agents[a as usize].pc;
+        let around = self.prog.loops.iter().filter(|l| l.var.is_none() && (l.head..l.end).contains(&pc));
+        let inner = around.min_by_key(|l| l.end - l.head).map(|l| (l.head, "this loop does not end".to_string()));
+        let message = "comes here again and again: every agent repeats its steps, and no variable changes".to_string();
+        self.find(Code::Livelock, a, pc, message, inner);
+    }
+}

@@ -1,0 +1,141 @@
+//! What one verification may take: steps of agents, and memory.
+//!
+//! One budget is shared by all runs of a verification, on every thread. Whoever is told that a limit is exceeded stops; from
+//! then on everybody is told so. Memory is what the process has resident, so whatever a verification keeps is counted. It is
+//! read once in a while: after many steps, and after much was kept.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+use crate::Options;
+
+/// A limit that is exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exceeded {
+    /// Steps of agents in all runs.
+    Steps(u64),
+    /// Bytes of memory.
+    Memory(u64),
+}
+
+impl fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exceeded::Steps(n) => write!(f, "all runs together take more than {n} steps (--max-steps)"),
+            Exceeded::Memory(n) => write!(f, "it takes more than {} MB of memory (--max-memory)", n / MB),
+        }
+    }
+}
+
+/// The limits of one verification, and what was taken.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    max_steps: u64,
+    max_memory: u64,
+    steps: AtomicU64,
+    /// Bytes kept since the start, whether or not they were given back.
+    bytes: AtomicU64,
+    /// Which limit is exceeded: 0 for none.
+    over: AtomicU8,
+    /// What the process has resident; none where the platform does not say.
+    resident: fn() -> Option<u64>,
+}
+
+const MB: u64 = 1_000_000;
+/// Bytes kept, and steps, after which memory is read again.
+const EVERY: (u64, u64) = (32 * MB, 1 << 18);
+
+impl Budget {
+    /// A budget with the limits of a verification.
+    pub(crate) fn new(options: &Options) -> Budget {
+        Budget {
+            max_steps: options.max_steps,
+            max_memory: options.max_memory,
+            steps: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            over: AtomicU8::new(0),
+            resident: || memory_stats::memory_stats().map(|m| m.physical_mem as u64),
+        }
+    }
+
+    /// Takes steps of agents.
+    ///
+    /// # Errors
+    /// When a limit is exceeded, now or before.
+    pub(crate) fn take_steps(&self, n: u64) -> Result<(), Exceeded> {
+        let before = self.steps.fetch_add(n, Relaxed);
+        if before + n > self.max_steps {
+            self.over.compare_exchange(0, 1, Relaxed, Relaxed).ok();
+        }
+        if before / EVERY.1 != (before + n) / EVERY.1 {
+            self.look();
+        }
+        self.check()
+    }
+
+    /// Says that so many bytes are about to be kept.
+    ///
+    /// # Errors
+    /// When a limit is exceeded, now or before.
+    pub(crate) fn keep(&self, bytes: u64) -> Result<(), Exceeded> {
+        let before = self.bytes.fetch_add(bytes, Relaxed);
+        if before / EVERY.0 != (before + bytes) / EVERY.0 {
+            self.look();
+        }
+        self.check()
+    }
+
+    /// Holds the memory of the process to its limit. Where the platform does not say what is resident, all that was ever kept
+    /// counts.
+    fn look(&self) {
+        if (self.resident)().unwrap_or_else(|| self.bytes.load(Relaxed)) > self.max_memory {
+            self.over.compare_exchange(0, 2, Relaxed, Relaxed).ok();
+        }
+    }
+
+    /// The limit that was exceeded first, if one was.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn check(&self) -> Result<(), Exceeded> {
+        match self.over.load(Relaxed) {
+            0 => Ok(()),
+            1 => Err(Exceeded::Steps(self.max_steps)),
+            _ => Err(Exceeded::Memory(self.max_memory)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(max_steps: u64, max_memory: u64, resident: fn() -> Option<u64>) -> Budget {
+        let options = Options { max_steps, max_memory, ..Options::default() };
+        Budget { resident, ..Budget::new(&options) }
+    }
+
+    #[test]
+    fn steps_of_all_runs_are_counted_together() {
+        let b = budget(100, u64::MAX, || Some(0));
+        assert_eq!((b.take_steps(60), b.take_steps(40)), (Ok(()), Ok(())));
+        assert_eq!(b.take_steps(1), Err(Exceeded::Steps(100)));
+        // Whoever keeps something is told, too.
+        assert_eq!(b.keep(1), Err(Exceeded::Steps(100)));
+    }
+
+    #[test]
+    fn memory_is_looked_at_once_much_was_kept() {
+        let b = budget(u64::MAX, 4 * MB, || Some(5 * MB));
+        assert_eq!(b.keep(31 * MB), Ok(()));
+        assert_eq!(b.keep(2 * MB), Err(Exceeded::Memory(4 * MB)));
+        assert_eq!(b.check().unwrap_err().to_string(), "it takes more than 4 MB of memory (--max-memory)");
+    }
+
+    #[test]
+    fn what_was_kept_counts_where_nobody_says_what_is_resident() {
+        let b = budget(u64::MAX, 40 * MB, || None);
+        assert_eq!(b.keep(39 * MB), Ok(()));
+        assert_eq!(b.keep(39 * MB), Err(Exceeded::Memory(40 * MB)));
+    }
+}
