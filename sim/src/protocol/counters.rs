@@ -154,7 +154,7 @@ impl World<'_> {
             }
             CounterAct::Wait(cmp) => {
                 let v = self.number(a, value)?;
-                if !self.passes(self.counters[ix as usize].value, cmp, v) {
+                if !self.satisfies(self.counters[ix as usize].value, cmp, v) {
                     return Err(Blocked::On(On::Counter(ix)));
                 }
                 let must = self.must_see(a, pc, ix, cmp, v);
@@ -165,7 +165,7 @@ impl World<'_> {
         Ok(Did::Sync)
     }
 
-    fn passes(&self, value: i64, cmp: Binary, v: i64) -> bool {
+    fn satisfies(&self, value: i64, cmp: Binary, v: i64) -> bool {
         self.judge(Judged::Op(cmp, value, v));
         apply(cmp, value, v) == Some(1)
     }
@@ -233,7 +233,7 @@ impl World<'_> {
                 let s = &c.steps[*i];
                 let others = c.steps.iter().enumerate().filter(|(j, d)| j != i && !after(d, s));
                 let sum: i64 = c.base + others.map(|(_, d)| d.delta).sum::<i64>();
-                self.passes(v, Binary::Gt, sum)
+                self.satisfies(v, Binary::Gt, sum)
             });
             return (must.collect(), cmp == Binary::Eq);
         }
@@ -242,7 +242,7 @@ impl World<'_> {
         let row = self.agent_row(a);
         let known = c.steps.iter().take_while(|s| self.knows_of(row, s.epoch)).count();
         let value = |i: usize| c.base + c.steps[..i].iter().map(|s| s.delta).sum::<i64>();
-        let first = (known..=c.steps.len()).find(|i| self.passes(value(*i), cmp, v)).unwrap_or(c.steps.len());
+        let first = (known..=c.steps.len()).find(|i| self.satisfies(value(*i), cmp, v)).unwrap_or(c.steps.len());
         // A value that was set shows what its own step released.
         let start = c.steps[..first].iter().rposition(|s| s.sets).unwrap_or(0);
         let must = (start..first).collect();
