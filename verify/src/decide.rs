@@ -212,7 +212,7 @@ pub(crate) fn short_runs(
 /// Decides one class.
 fn one(run: &Run<'_>, at: Varied<'_>, class: &Class, v: &mut Verdict) -> Result<Reach, Stop> {
     if let Some(steps) = at.steps {
-        return every_trip(run, (steps, at.turns), &class.name, v);
+        return every_trip(run, (steps, at), &class.name, v);
     }
     run.check(v, run.given, Place::default(), &class.name)?;
     let why = "no parameter of the kernel sets the trip count of a main loop".to_string();

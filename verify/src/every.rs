@@ -12,7 +12,10 @@ use crate::carry::{Failure, Region};
 use crate::decide::Stop;
 use crate::trips::HANDED;
 use crate::watch::grown;
-use crate::{AtTrips, AtTurns, Options, Place, Reach, Verdict, carry, family, limits, lines, nested, row, take};
+use crate::{
+    AtTrips, AtTurns, Options, Place, Reach, Varied, Verdict, carry, family, limits, lines, nested, row, sequential,
+    take,
+};
 
 /// What is run, how, and for which CTA.
 #[derive(Clone)]
@@ -90,12 +93,16 @@ const FARTHEST: i64 = 20_000;
 /// Decides one class.
 pub(crate) fn every_trip(
     run: &Run<'_>,
-    (at, turned): (AtTrips<'_>, Option<AtTurns<'_>>),
+    (at, varied): (AtTrips<'_>, Varied<'_>),
     class: &str,
     v: &mut Verdict,
 ) -> Result<Reach, Stop> {
+    let turned = varied.turns;
     let upto = run.options.max_trips.min(SHORT);
     base_cases(run, (at, turned), class, v, 0..=upto)?;
+    if let Some(both) = varied.sequential {
+        return sequential_loops(run, (at, both), class, v);
+    }
     let around = around(run, at);
     let turned = match (turned, &around) {
         (Some(turned), Some(_)) => Some(every_turn(run, turned, class, v)?),
@@ -122,6 +129,41 @@ pub(crate) fn every_trip(
             })
         }
     }
+}
+
+/// Decides all trip counts of two loops that follow each other.
+fn sequential_loops(
+    run: &Run<'_>,
+    (at, both): (AtTrips<'_>, AtTurns<'_>),
+    class: &str,
+    v: &mut Verdict,
+) -> Result<Reach, Stop> {
+    let (upto, found) = match sequential::find(run, both) {
+        Ok(plane) => ((plane.first.needs(), plane.second.needs()), Ok(plane)),
+        Err(why) => ((SHORT + 1, SHORT + 1), Err(why)),
+    };
+    for n in 0..upto.0 {
+        for t in 0..upto.1 {
+            if let Some(prog) = both(n, t) {
+                run.check(v, &prog, Place { trips: Some(n), turns: Some(t) }, class)?;
+            }
+        }
+    }
+    let why = match found {
+        Ok(plane) => {
+            v.period = v.period.max(Some(plane.first.period));
+            v.turns = v.turns.max(Some(plane.second.period));
+            None
+        }
+        Err(why) => Some(why),
+    };
+    given(run, v, class, None)?;
+    let Some(why) = why else {
+        return Ok(limits::run_time(run.given).map_or(Reach::All, |why| Reach::Only(Some((0, None)), why)));
+    };
+    let left = regions(run, at, class, v, SHORT)?;
+    let why = format!("of two loops that follow each other, not all trip counts were decided ({why})");
+    Ok(Reach::Only(Some((0, left.map(|left| left.0))), why))
 }
 
 /// Decides all steps and turns at once for all CTAs of a kernel whose jobs are shared out evenly; an error without an outcome
@@ -303,7 +345,12 @@ fn around(run: &Run<'_>, at: AtTrips<'_>) -> Option<String> {
                 let n = HANDED - 1;
                 return Some(format!("the loop at line {line} goes on with tiles that are handed out, here with {n}"));
             }
-            return Some(format!("the loop at line {line} around the main loop runs as often as the values given say"));
+            // Where a symbol sets it, it is varied, or the verdict says with which value it runs.
+            if l.bound.as_ref().is_none_or(|b| b.is_launch_constant() && b.constant().is_none()) {
+                return Some(format!(
+                    "the loop at line {line} around the main loop runs as often as the values given say"
+                ));
+            }
         }
     }
     None

@@ -56,6 +56,7 @@ mod redundancy;
 mod refine;
 mod row;
 mod search;
+mod sequential;
 mod starve;
 mod stretch;
 mod suggest;
@@ -245,6 +246,8 @@ pub(crate) struct Varied<'a> {
     pub(crate) steps: Option<AtTrips<'a>>,
     /// And turns of the loop around it, where there is one and a value of the kernel sets them.
     pub(crate) turns: Option<AtTurns<'a>>,
+    /// And iterations of a loop before or behind it, where another parameter sets them.
+    pub(crate) sequential: Option<AtTurns<'a>>,
 }
 
 impl std::fmt::Debug for Varied<'_> {
@@ -258,14 +261,22 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
     let trips = Trips::find(program);
     let steps = |n: i64| trips.as_ref().and_then(|t| t.at(n));
     let turns = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.turned(n, t));
+    let both = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.both(n, t));
     let at = Varied {
         steps: trips.as_ref().map(|_| &steps as AtTrips<'_>),
         turns: trips.as_ref().filter(|t| t.turns()).map(|_| &turns as AtTurns<'_>),
+        sequential: trips.as_ref().filter(|t| t.sequential()).map(|_| &both as AtTurns<'_>),
     };
-    match &trips {
-        Some(trips) => verify_varied(trips.given(), at, rules, options),
-        None => verify_varied(&program.bind(), at, rules, options),
+    let (mut v, fixed) = match &trips {
+        Some(trips) => (verify_varied(trips.given(), at, rules, options), trips.fixed().to_vec()),
+        None => (verify_varied(&program.bind(), at, rules, options), trips::fixed(program, &Default::default())),
+    };
+    // Loops that run as often as the values given say.
+    if let (Outcome::Proved, Some((line, values))) = (&v.outcome, fixed.first()) {
+        let why = format!("the loop at line {line} runs as often as the values given say ({values})");
+        v.outcome = Outcome::Bounded { trips: trips.as_ref().map(|_| (0, None)), why };
     }
+    v
 }
 
 /// Decides a kernel for all that is varied.

@@ -21,7 +21,17 @@ pub(crate) fn handed(prog: &Program) -> Option<String> {
 
 /// Why a proof for one set of run-time values is not one for all, or `None`.
 pub(crate) fn run_time(prog: &Program) -> Option<String> {
-    let t = prog.tapes.first()?;
+    let mut first = None;
+    for i in &prog.code {
+        each(prog, i, &mut |_, e| {
+            e.visit(&mut |x| {
+                if let Expr::Tape(t, _) = x {
+                    first.get_or_insert(*t);
+                }
+            });
+        });
+    }
+    let t = &prog.tapes[first? as usize];
     Some(format!("`{}` is known at run time only; the value that the kernel gives for runs was taken", t.name))
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Reached<'p> {
     pub(crate) runs: Vec<Walk<'p>>,
     /// The loops that the long runs go through more often, by each agent.
     watches: Vec<Watch>,
+    /// Watched loops from this one on grow from the first pair to the second, behind those that grow inside a pair.
+    second: Option<usize>,
     pub(crate) came: Came,
     /// What is asked of the runs, and learnt where they do not carry on.
     pub(crate) ask: Arc<Mutex<Ask>>,
@@ -84,14 +86,25 @@ const UNLIKE: usize = 6;
 
 impl<'p> Reached<'p> {
     pub(crate) fn start(runs: Vec<Walk<'p>>) -> Reached<'p> {
-        let watches = watches(&runs);
-        Reached { runs, watches, came: Came::Until, ask: Arc::default() }
+        let watches = match &runs[..] {
+            [short, long, ..] => watches(short, long),
+            _ => Vec::new(),
+        };
+        Reached { runs, watches, second: None, came: Came::Until, ask: Arc::default() }
+    }
+
+    /// Two pairs, the second with more iterations of another loop that is neither in nor around that of a pair.
+    pub(crate) fn sequential(runs: Vec<Walk<'p>>) -> Reached<'p> {
+        let mut start = Reached::start(runs);
+        start.second = Some(start.watches.len());
+        start.watches.extend(watches(&start.runs[0], &start.runs[2]));
+        start
     }
 
     /// The same loops, watched in other runs that have come as far.
     pub(crate) fn with(&self, runs: Vec<Walk<'p>>) -> Reached<'p> {
         let watches = self.watches.iter().map(|w| w.on(&runs[0])).collect();
-        Reached { runs, watches, came: Came::Until, ask: self.ask.clone() }
+        Reached { runs, watches, second: self.second, came: Came::Until, ask: self.ask.clone() }
     }
 
     /// Goes on to the ends of all.
@@ -132,7 +145,7 @@ impl<'p> Reached<'p> {
     /// Steps all until they part, end, or are as far as asked.
     fn together(self: &Rc<Self>, mut until: Option<Until>, mut log: Option<&mut Log>) -> Stretch<'p> {
         let from = until.clone();
-        let Reached { mut runs, mut watches, ask, .. } = Reached::clone(self);
+        let Reached { mut runs, mut watches, ask, second, .. } = Reached::clone(self);
         let mut marks = vec![Vec::new(); watches.len()];
         let mut kept = Vec::new();
         runs.iter_mut().for_each(|w| w.judge(true));
@@ -140,11 +153,11 @@ impl<'p> Reached<'p> {
         let mut at = 0;
         let end = loop {
             if until.as_ref().is_some_and(|u| u.left == 0) {
-                break End::Reached(Reached { runs, watches, came: Came::Until, ask }, until);
+                break End::Reached(Reached { runs, watches, second, came: Came::Until, ask }, until);
             }
             if at % KEPT == 0 && at > 0 {
                 let (runs, watches, ask) = (runs.clone(), watches.clone(), ask.clone());
-                let reached = Reached { runs, watches, came: Came::Until, ask };
+                let reached = Reached { runs, watches, second, came: Came::Until, ask };
                 kept.push((at, Rc::new(reached), until.clone()));
             }
             made.clear();
@@ -158,16 +171,16 @@ impl<'p> Reached<'p> {
             }
             match apart {
                 None => {}
-                Some((Apart::Pairs, why)) => {
-                    break End::Reached(Reached { runs, watches, came: Came::Parted(why), ask }, until);
+                Some((Apart::Pairs, why)) if second.is_none() => {
+                    break End::Reached(Reached { runs, watches, second, came: Came::Parted(why), ask }, until);
                 }
-                Some((Apart::Runs, why)) => break End::Parted(why),
+                Some((_, why)) => break End::Parted(why),
             }
             at += 1;
             if let Made::Over(_) = made[0] {
                 break match runs.iter().find_map(fault) {
                     Some(why) => End::Parted(why),
-                    None => End::Reached(Reached { runs, watches, came: Came::Over, ask }, until),
+                    None => End::Reached(Reached { runs, watches, second, came: Came::Over, ask }, until),
                 };
             }
             let first = &runs[0];
@@ -185,8 +198,7 @@ impl<'p> Reached<'p> {
 }
 
 /// The loops that the long run goes through more often, by each agent.
-fn watches(runs: &[Walk<'_>]) -> Vec<Watch> {
-    let [short, long, ..] = runs else { return Vec::new() };
+fn watches(short: &Walk<'_>, long: &Walk<'_>) -> Vec<Watch> {
     let prog = short.world.program();
     let mut list: Vec<Watch> = Vec::new();
     for (l, by) in grown(prog, long.world.program()) {
@@ -307,7 +319,7 @@ impl<'p> Stretch<'p> {
     fn insert(&self, (w, period): (usize, usize), at: u64, mut log: Option<&mut Log>) -> Option<Stretch<'p>> {
         let near = self.kept.iter().rev().find(|kept| kept.0 <= at);
         let (from, start, until) = near.map_or((0, &self.start, &self.until), |(at, start, until)| (*at, start, until));
-        let Reached { mut runs, mut watches, ask, .. } = Reached::clone(start);
+        let Reached { mut runs, mut watches, ask, second, .. } = Reached::clone(start);
         let mut until = until.clone();
         let window = window(runs[0].world.program());
         for _ in from..at {
@@ -321,23 +333,28 @@ impl<'p> Stretch<'p> {
                 u.steps(first, &x);
             }
         }
+        // Who is short and who is long in the loop that is watched.
+        let by = if second.is_some_and(|second| w >= second) { 2 } else { 1 };
+        let short: Vec<usize> = (0..runs.len()).filter(|i| i & by == 0).collect();
+        let long: Vec<usize> = short.iter().map(|i| i + by).collect();
         // Most that are not one state show it here.
-        if runs.chunks(2).any(|pair| pair[0].outline() != pair[1].outline()) {
+        if short.iter().zip(&long).any(|(x, y)| runs[*x].outline() != runs[*y].outline()) {
             return None;
         }
-        let here: Vec<Snapshot> = runs.iter().step_by(2).map(Walk::state).collect();
-        let was: Vec<Snapshot> = runs.iter().skip(1).step_by(2).map(Walk::state).collect();
+        let states = |runs: &[Walk<'_>], of: &[usize]| of.iter().map(|i| runs[*i].state()).collect::<Vec<Snapshot>>();
+        let (here, was) = (states(&runs, &short), states(&runs, &long));
         let like = |x: &[Snapshot], y: &[Snapshot]| x.iter().zip(y).all(|(x, y)| alike::states(&[x, y], window));
         if !like(&here, &was) {
             return None;
         }
-        for (i, long) in runs.iter_mut().enumerate().skip(1).step_by(2) {
-            let mut watch = watches[w].on(long);
+        for i in &long {
+            let run = &mut runs[*i];
+            let mut watch = watches[w].on(run);
             let mut left = period;
             while left > 0 {
                 let y = match &mut log {
-                    Some(log) => log.next(long, i),
-                    None => long.next(),
+                    Some(log) => log.next(run, *i),
+                    None => run.next(),
                 };
                 if let Made::Over(_) = y {
                     return None;
@@ -345,14 +362,18 @@ impl<'p> Stretch<'p> {
                 if let Some(log) = &mut log {
                     log.keep(false);
                 }
-                left -= watch.steps(long, &y) as usize;
+                left -= watch.steps(run, &y) as usize;
             }
         }
-        let then: Vec<Snapshot> = runs.iter().skip(1).step_by(2).map(Walk::state).collect();
-        if !like(&was, &then) || !squares(&here, &then, window) {
+        let then = states(&runs, &long);
+        let square = match by {
+            1 => squares(&here, &then, window),
+            _ => alike::states(&here.iter().chain(&then).collect::<Vec<_>>(), window),
+        };
+        if !like(&was, &then) || !square {
             return None;
         }
-        Some(Rc::new(Reached { runs, watches, came: Came::Until, ask }).together(until, log))
+        Some(Rc::new(Reached { runs, watches, second, came: Came::Until, ask }).together(until, log))
     }
 }
 

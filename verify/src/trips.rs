@@ -31,6 +31,10 @@ pub struct Trips {
     bound: i64,
     step: i64,
     outer: Option<Outer>,
+    /// Another parameter, which sets the trip count of a loop before or behind the main one.
+    other: Option<ParamId>,
+    /// Lines of loops whose trip counts other values set, which are as given, with these values.
+    fixed: Vec<(u32, String)>,
 }
 
 impl Trips {
@@ -61,11 +65,15 @@ impl Trips {
         let mut varied = BTreeSet::from([p]);
         let outer = Outer::of(symbolic, p);
         varied.extend(outer.as_ref().map(|o| o.symbol));
+        let other = if outer.is_none() { other(symbolic, p) } else { None };
+        varied.extend(other);
+        let fixed = fixed(symbolic, &varied);
         let kernel = symbolic.bind_all_but(&varied);
         let (name, value) = (symbol.name.clone(), symbol.value);
         let symbol = |id: ParamId| kernel.symbol(&symbolic.symbols[id as usize].name);
         let outer = outer.and_then(|o| Some(Outer { symbol: symbol(o.symbol)?, ..o }));
-        Some(Trips { name, value, bound, step, outer, kernel })
+        let other = other.and_then(symbol);
+        Some(Trips { name, value, bound, step, outer, other, fixed, kernel })
     }
 
     /// The kernel with the values that were given, symbolic in what is varied.
@@ -83,8 +91,11 @@ impl Trips {
         self.outer.is_some()
     }
 
-    /// The kernel with `n` iterations and as many turns of the loop around; `None` where it cannot have as many.
+    /// The kernel with `n` iterations and as many turns of the loop around, or iterations of the other loop; `None` where it cannot have as many.
     pub fn turned(&self, n: i64, turns: i64) -> Option<Program> {
+        if self.outer.is_none() {
+            return self.both(n, turns);
+        }
         let outer = self.outer.as_ref().filter(|o| turns > 0 || !o.handed)?;
         self.with(n, Some((outer, turns)))
     }
@@ -98,6 +109,23 @@ impl Trips {
         }
         // Of an empty grid nothing runs.
         self.kernel.with(&values).filter(|p| !p.grid.is_empty())
+    }
+
+    /// Whether the trip count of a loop before or behind the main one can be varied as well.
+    pub(crate) fn sequential(&self) -> bool {
+        self.other.is_some()
+    }
+
+    /// The kernel with `n` iterations of the main loop, and another value of the parameter that sets the other one.
+    pub(crate) fn both(&self, n: i64, t: i64) -> Option<Program> {
+        let value = self.value.checked_add((n - self.bound).checked_mul(self.step)?).filter(|v| *v >= 0)?;
+        let name = self.kernel.symbols[self.other? as usize].name.as_str();
+        self.kernel.with(&[(self.name.as_str(), value), (name, t)]).filter(|p| !p.grid.is_empty())
+    }
+
+    /// Loops whose trip counts are as given, and the values that set them.
+    pub(crate) fn fixed(&self) -> &[(u32, String)] {
+        &self.fixed
     }
 
     /// In words: how the parameter makes `n` iterations.
@@ -114,12 +142,13 @@ impl Trips {
 
     /// The value that sets the turns of the loop around the main loop.
     pub fn turns_name(&self) -> Option<&str> {
-        self.outer.as_ref().map(|o| self.kernel.symbols[o.symbol as usize].name.as_str())
+        let symbol = self.outer.as_ref().map(|o| o.symbol).or(self.other)?;
+        Some(self.kernel.symbols[symbol as usize].name.as_str())
     }
 
     /// In words: how a value makes `t` turns; `None` where none does.
     pub fn turns_meaning(&self) -> Option<String> {
-        let (name, step) = (self.turns_name()?, self.outer.as_ref()?.step);
+        let (name, step) = (self.turns_name()?, self.outer.as_ref().map_or(1, |o| o.step));
         Some(if step == 1 { format!("{name} = t") } else { format!("{name} = t x {step}") })
     }
 }
@@ -138,6 +167,52 @@ impl Outer {
         let depends = slope(prog, &Expr::Param(symbol), p).is_none_or(|s| s.num != 0);
         (!depends).then(|| Outer { symbol, step: step_of(prog, first), handed: false })
     }
+}
+
+/// Parameters that an expression depends on.
+fn roots(prog: &Program, e: &Expr, list: &mut BTreeSet<ParamId>) {
+    e.visit(&mut |x| {
+        if let Expr::Param(q) = x {
+            match &prog.symbols[*q as usize].definition {
+                Some(e) => roots(prog, e, list),
+                None => drop(list.insert(*q)),
+            }
+        }
+    });
+}
+
+/// A parameter that is itself the bound of loops, none of which is in or around one that another parameter grows.
+fn other(prog: &Program, p: ParamId) -> Option<ParamId> {
+    let main = |l: &Loop| l.bound.as_ref().is_some_and(|b| slope(prog, b, p).is_none_or(|s| s.num != 0));
+    let mains: Vec<&Loop> = prog.loops.iter().filter(|l| l.bound.is_some() && main(l)).collect();
+    let apart = |l: &Loop| mains.iter().all(|m| l.end <= m.head || m.end <= l.head);
+    let of = |l: &Loop| match &l.bound {
+        Some(Expr::Param(q)) if *q != p && prog.symbols[*q as usize].definition.is_none() => Some(*q),
+        _ => None,
+    };
+    let q = prog.loops.iter().find_map(of)?;
+    prog.loops.iter().filter(|l| of(l) == Some(q)).all(apart).then_some(q)
+}
+
+/// Loops whose bounds depend on parameters that are not varied.
+pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, String)> {
+    let mut list = Vec::new();
+    for l in &prog.loops {
+        let Some(bound) = &l.bound else { continue };
+        // A `let` that is varied itself hides what it is computed from.
+        if matches!(bound, Expr::Param(q) if varied.contains(q)) {
+            continue;
+        }
+        let mut of = BTreeSet::new();
+        roots(prog, bound, &mut of);
+        let unvaried = of.iter().filter(|q| !varied.contains(q)).map(|q| &prog.symbols[*q as usize]);
+        let values: Vec<String> = unvaried.map(|s| format!("{} = {}", s.name, s.value)).collect();
+        // One that is computed from a varied parameter as well grows with it.
+        if !values.is_empty() && of.iter().all(|q| !varied.contains(q)) {
+            list.push((prog.site(l.head).line, values.join(", ")));
+        }
+    }
+    list
 }
 
 /// The symbol that is the size of a grid of one row or column.

@@ -169,8 +169,15 @@ impl Lower<'_> {
                 let run = self.expr(run).unwrap_or(Expr::Const(1));
                 self.tape_index = None;
                 let id = self.program.tapes.len() as u16;
+                let value = self.program.launch_value(&run).filter(|_| per.is_none());
                 self.program.tapes.push(Tape { name: name.text.clone(), run });
-                self.define(&name.text, &name.span, Meaning::Tape(id, per.is_some()));
+                // One that is the same for every role at every time is a parameter that is known late.
+                if let Some(symbol) = self.symbol(&name.text, value, None) {
+                    self.program.symbols[symbol as usize].tape = Some(id);
+                    self.define(&name.text, &name.span, Meaning::Value(value, Some(symbol)));
+                } else {
+                    self.define(&name.text, &name.span, Meaning::Tape(id, per.is_some()));
+                }
             }
         }
     }
@@ -180,7 +187,7 @@ impl Lower<'_> {
         if matches!(definition, Some(Expr::Const(_))) || !self.symbolic?.contains(name) {
             return None;
         }
-        self.program.symbols.push(Symbol { name: name.into(), value: value?, definition });
+        self.program.symbols.push(Symbol { name: name.into(), value: value?, definition, tape: None });
         Some((self.program.symbols.len() - 1) as ParamId)
     }
 

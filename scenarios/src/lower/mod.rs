@@ -175,7 +175,8 @@ pub(crate) fn lower_symbolic(
 ) -> Result<Program, Vec<Diagnostic>> {
     let Some(kernel) = &parsed.kernel else { return Err(parsed.errors.clone()) };
     let lets = kernel.decls.iter().filter_map(|d| match &d.kind {
-        DeclKind::Let(all) => Some(all.iter().map(|(name, _)| name.text.clone())),
+        DeclKind::Let(all) => Some(all.iter().map(|(name, _)| name.text.clone()).collect()),
+        DeclKind::Trips { name, .. } => Some(vec![name.text.clone()]),
         _ => None,
     });
     let mut names: BTreeSet<String> = kernel.params.iter().map(|p| p.name.text.clone()).chain(lets.flatten()).collect();

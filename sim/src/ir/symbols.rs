@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::eval::Launch;
 use super::uses::each_mut;
-use super::{Binary, Class, Expr, Instr, Pc, Program};
+use super::{Binary, Class, Expr, Instr, Pc, Program, TapeId};
 
 /// Index into [`Program::symbols`].
 pub type ParamId = u16;
@@ -22,6 +22,8 @@ pub struct Symbol {
     pub value: i64,
     /// How a `let` is computed, over symbols before it; none for a parameter.
     pub definition: Option<Expr>,
+    /// The run-time trip count (`trips t = any`) that it stands for, if it is one.
+    pub tape: Option<TapeId>,
 }
 
 /// Expressions over symbols behind numbers that a program keeps as numbers.
@@ -137,6 +139,8 @@ impl Program {
             images.push(if keep {
                 bound.symbols.push(Symbol { definition, ..symbol.clone() });
                 Expr::Param((bound.symbols.len() - 1) as ParamId)
+            } else if let Some(tape) = symbol.tape {
+                Expr::Tape(tape, Box::new(Expr::Const(0)))
             } else {
                 Expr::Const(symbol.value)
             });
