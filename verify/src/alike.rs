@@ -73,6 +73,8 @@ pub(crate) struct Ask {
     pub(crate) crossings: BTreeSet<i64>,
     /// By how many times the period is too short for a remainder.
     pub(crate) moduli: BTreeSet<i64>,
+    /// One of the runs met a fault.
+    pub(crate) fault: bool,
 }
 
 /// At most four runs, the first one first.

@@ -49,10 +49,12 @@ pub(crate) struct Failure {
     pub(crate) why: String,
     /// Trip counts at which a comparison comes out otherwise.
     pub(crate) crossings: BTreeSet<i64>,
-    /// By how many times the period is too short for a remainder.
+    /// Periods that remainders ask for.
     moduli: BTreeSet<i64>,
     /// After how many steps states recurred, if they did.
     states: Option<i64>,
+    /// Trip counts of runs that met a fault.
+    pub(crate) faults: BTreeSet<i64>,
 }
 
 impl Failure {
@@ -63,6 +65,7 @@ impl Failure {
     fn with(mut self, other: Failure) -> Failure {
         self.crossings.extend(other.crossings);
         self.moduli.extend(other.moduli);
+        self.faults.extend(other.faults);
         self.states = self.states.or(other.states);
         if !other.why.is_empty() {
             self.why = other.why;
@@ -88,21 +91,31 @@ pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Pro
         Ok(found) => return Ok(found),
         Err(failed) => failed,
     };
-    // The least period after which all that numbers decide can be back, by what they are divided by.
-    let moduli = failed.moduli.iter().fold(1, |all, m| lcm(all, *m));
     let recurs = recurs(run, at).unwrap_or(1);
-    let more = || {
-        let (long, period) = longer(run, failed.states, lcm(recurs, moduli))?;
-        let (start, of) = repeats(run, at, region.lo + long)?;
+    let mut failed = failed;
+    let mut tried = 0;
+    // A longer period can be seen to be too short for another remainder.
+    for _ in 0..ROUNDS {
+        if !failed.faults.is_empty() {
+            break;
+        }
+        // The least period after which all that numbers decide can be back, by what they are divided by.
+        let moduli = failed.moduli.iter().fold(1, |all, m| lcm(all, *m).min(longest(run) + 1));
+        let asked = lcm(recurs, moduli);
+        let Some((long, period)) = longer(run, failed.states, asked).filter(|_| asked != tried) else { break };
+        tried = asked;
+        let Some((start, of)) = repeats(run, at, region.lo + long) else { break };
         let periods = [lcm(of, period)];
-        Some(from(start.max(region.lo), &periods, region.lo + long, |p| carries(run, at, p, region)))
-    };
-    match more() {
-        Some(Ok(found)) => Ok(found),
-        Some(Err(more)) => Err(failed.with(more)),
-        None => Err(failed),
+        match from(start.max(region.lo), &periods, region.lo + long, |p| carries(run, at, p, region)) {
+            Ok(found) => return Ok(found),
+            Err(more) => failed = failed.with(more),
+        }
     }
+    Err(failed)
 }
+
+/// Longer periods that are tried, one after the other.
+const ROUNDS: usize = 4;
 
 /// Looks for the period of the main loop and where it starts, for all trip counts.
 pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
@@ -119,6 +132,9 @@ fn near(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure
         match from(start, &[period, 2 * period], lo + max, |p| carries(run, at, p, region)) {
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
+        }
+        if !failed.faults.is_empty() {
+            break;
         }
     }
     failed.why = format!("no state recurs within {max} steps{}", failed.why);
@@ -147,7 +163,8 @@ pub(crate) fn longest(run: &Run<'_>) -> i64 {
 pub(crate) fn longer(run: &Run<'_>, states: Option<i64>, recurs: i64) -> Option<(i64, i64)> {
     let last = LONG[LONG.len() - 1];
     let period = lcm(states.unwrap_or(1), recurs);
-    let tried = states.map_or(PERIODS * period < last, |states| (2 * states) % period == 0);
+    let short = PERIODS * period < last;
+    let tried = states.map_or(short, |states| short && (2 * states) % period == 0);
     let asked = run.options.max_trips >= last && period <= longest(run);
     (asked && !tried).then_some(((PERIODS * period).max(last), period))
 }
@@ -173,6 +190,9 @@ pub(crate) fn from(
                 Err(mut more) => {
                     more.why = format!(": {}", more.why);
                     failed = failed.with(more);
+                    if !failed.faults.is_empty() {
+                        return Err(failed);
+                    }
                 }
             }
         }
@@ -215,8 +235,9 @@ fn carries(run: &Run<'_>, at: AtTrips<'_>, (first, period): (i64, i64), region: 
             pair::alike(run.job(short), run.job(long), periods).map_err(|(why, ask)| Failure {
                 why,
                 crossings: ask.crossings.iter().map(|k| n - period + k * period).collect(),
-                moduli: ask.moduli,
+                moduli: ask.moduli.iter().map(|m| m.saturating_mul(period)).collect(),
                 states: None,
+                faults: if ask.fault { BTreeSet::from([n - period, n]) } else { BTreeSet::new() },
             })
         })
     };

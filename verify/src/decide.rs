@@ -215,10 +215,7 @@ fn one(run: &Run<'_>, at: Varied<'_>, class: &Class, v: &mut Verdict) -> Result<
         return every_trip(run, (steps, at), &class.name, v);
     }
     run.check(v, run.given, Place::default(), &class.name)?;
-    let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
-    let counted = |l: &warpline_sim::ir::Loop| l.bound.as_ref().and_then(|b| b.constant()).is_none();
-    let why = run.given.loops.iter().any(counted).then_some(why).or_else(|| limits::handed(run.given));
-    Ok(why.map_or(Reach::All, |why| Reach::Only(None, why)))
+    Ok(limits::handed(run.given).map_or(Reach::All, |why| Reach::Only(None, why)))
 }
 
 /// Runs every CTA of the grid with the values that were given.

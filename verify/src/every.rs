@@ -244,6 +244,12 @@ fn regions(
                 let last = proof.needs() - 1;
                 cases(v, lo, hi.map_or(last, |hi| hi.min(last)))?;
             }
+            // What a compared run met is met by that trip count.
+            Err(Failure { faults, .. }) if faults.last().is_some_and(|n| *n >= lo && hi.is_none_or(|hi| *n <= hi)) => {
+                let last = faults.last().copied().unwrap_or(lo);
+                cases(v, lo, last)?;
+                return Ok(Some((last, format!("the run of {last} iterations goes wrong when another one does not"))));
+            }
             Err(Failure { crossings, .. })
                 if made < REGIONS
                     && crossings.iter().any(|n| *n > lo && hi.is_none_or(|hi| *n <= hi) && *n < FARTHEST) =>

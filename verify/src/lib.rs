@@ -55,6 +55,7 @@ mod random;
 mod redundancy;
 mod refine;
 mod row;
+mod running;
 mod search;
 mod sequential;
 mod starve;
@@ -258,6 +259,7 @@ impl std::fmt::Debug for Varied<'_> {
 
 /// Decides a kernel for all that its symbols allow to be varied; a bound program is decided as it is.
 pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
+    let program = &running::counters(program);
     let trips = Trips::find(program);
     let steps = |n: i64| trips.as_ref().and_then(|t| t.at(n));
     let turns = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.turned(n, t));
@@ -271,6 +273,11 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
         Some(trips) => (verify_varied(trips.given(), at, rules, options), trips.fixed().to_vec()),
         None => (verify_varied(&program.bind(), at, rules, options), trips::fixed(program, &Default::default())),
     };
+    let whiles = trips.is_none() && !program.symbols.is_empty() && program.loops.iter().any(|l| l.bound.is_none());
+    if let (Outcome::Proved, true) = (&v.outcome, whiles) {
+        let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
+        v.outcome = Outcome::Bounded { trips: None, why };
+    }
     // Loops that run as often as the values given say.
     if let (Outcome::Proved, Some((line, values))) = (&v.outcome, fixed.first()) {
         let why = format!("the loop at line {line} runs as often as the values given say ({values})");

@@ -33,8 +33,9 @@ struct Marks<T> {
     step: i64,
     /// ...and each of those that grow.
     steps: Vec<i64>,
-    /// What was kept of each step of the longest pass; none where nobody has anything to do in it.
-    list: Vec<T>,
+    /// What was kept of each step of the longest pass, and the iteration that began with it; none where nobody has anything
+    /// to do in it.
+    list: Vec<(i64, T)>,
 }
 
 fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&Walk<'_>) -> T) -> Option<Marks<T>> {
@@ -42,7 +43,7 @@ fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&Walk<'_>) -> T) -> Op
     let steps: Vec<i64> = loops.iter().map(|(l, by)| trips(step_of(job.prog, l), *by)).collect();
     // The index of the loop that counts most finely.
     let (step, (l, _)) = steps.iter().zip(&loops).filter(|(_, (l, _))| l.index().is_some()).min_by_key(|(s, _)| **s)?;
-    let mut watch = Watch::of(l, None, 0)?;
+    let mut watch = Watch::of(job.prog, l, None, 0)?;
     let mut walk = Walk::new(job);
     let mut marks = Vec::new();
     let mut passes = vec![0];
@@ -52,12 +53,12 @@ fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&Walk<'_>) -> T) -> Op
             break;
         }
         let before = watch.last;
-        if watch.steps(&walk, &made) {
+        if watch.steps(&walk, &made) > 0 {
             // A loop around it begins it anew.
             if watch.last < before {
                 passes.push(marks.len());
             }
-            marks.push(keep(&walk));
+            marks.push((watch.iteration(), keep(&walk)));
         }
     }
     passes.push(marks.len());
@@ -69,6 +70,7 @@ fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&Walk<'_>) -> T) -> Op
 /// After how many trip counts all that numbers decide can be back, if that is no more than `most` (`moduli`).
 pub(crate) fn recurs(shorter: Job<'_>, job: Job<'_>, most: i64) -> Option<i64> {
     let Marks { step, list, .. } = marks(shorter, job, Places::of)?;
+    let list: Vec<Places> = list.into_iter().map(|(_, places)| places).collect();
     let middle = list.len() / 2;
     let steps = moduli::recurs(job.prog, list.get(middle - SEEN.min(middle)..middle)?, most / step)?;
     Some(steps * step)
@@ -87,19 +89,27 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     }
     // Well before the end, and as near the middle as that allows.
     let like = |i: usize, p: usize| {
-        let (a, b) = (marks.get(i)?, marks.get(i + p)?);
+        let ((_, a), (_, b)) = (marks.get(i)?, marks.get(i + p)?);
         Some(a.0 == b.0 && alike::states(&[&a.1, &b.1], window))
     };
     let middle = marks.len() / 2;
-    let period =
-        (1..=middle / 2).find(|p| like(middle - p, *p) == Some(true) && like(middle - 2 * p, *p) == Some(true))?;
-    let mut first = middle - period;
-    while first > 0 && like(first - 1, period) == Some(true) {
+    // Iterations between marks: more than marks where nothing is done in some.
+    let long = |i: usize, p: usize| marks[i + p].0 - marks[i].0;
+    let twice = |p: &usize| {
+        long(middle - p, *p) == long(middle - 2 * p, *p)
+            && like(middle - p, *p) == Some(true)
+            && like(middle - 2 * p, *p) == Some(true)
+    };
+    let marked = (1..=middle / 2).find(twice)?;
+    let period = long(middle - marked, marked);
+    let mut first = middle - marked;
+    while first > 0 && long(first - 1, marked) == period && like(first - 1, marked) == Some(true) {
         first -= 1;
     }
+    let start = marks[first].0 - marks[0].0;
     // As often as every loop makes whole steps.
-    let period = steps.iter().copied().fold(period as i64 * step, lcm);
-    Some((first as i64 * step, period))
+    let period = steps.iter().copied().fold(period * step, lcm);
+    Some((start * step, period))
 }
 
 /// In how many trip counts a loop makes a whole step: with each, one more, if its bound grows by as much as its index does.

@@ -50,7 +50,9 @@ pub(crate) struct Until {
 
 impl Until {
     fn steps(&mut self, walk: &Walk<'_>, made: &Made) {
-        self.left -= (self.left > 0 && self.watch.steps(walk, made)) as usize;
+        if self.left > 0 {
+            self.left = self.left.saturating_sub(self.watch.steps(walk, made));
+        }
     }
 }
 
@@ -58,12 +60,23 @@ impl Until {
 struct Stretch<'p> {
     start: Rc<Reached<'p>>,
     until: Option<Until>,
-    /// When each watched loop made a step, in steps of the walks since the start, and the first run's outline then.
-    marks: Vec<Vec<(u64, u64)>>,
+    /// When each watched loop made a step.
+    marks: Vec<Vec<Mark>>,
     /// Where the runs were now and then, so that no place is far from one of these.
     kept: Vec<(u64, Rc<Reached<'p>>, Option<Until>)>,
     at: u64,
     end: End<'p>,
+}
+
+/// A step of a watched loop.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// When, in steps of the walks since the start.
+    at: u64,
+    /// The first run's outline then.
+    outline: u64,
+    /// The iteration that begins.
+    iteration: i64,
 }
 
 /// Steps of the walks from one place that is kept to the next.
@@ -179,7 +192,10 @@ impl<'p> Reached<'p> {
             at += 1;
             if let Made::Over(_) = made[0] {
                 break match runs.iter().find_map(fault) {
-                    Some(why) => End::Parted(why),
+                    Some(why) => {
+                        locked(&ask).fault = true;
+                        End::Parted(why)
+                    }
                     None => End::Reached(Reached { runs, watches, second, came: Came::Over, ask }, until),
                 };
             }
@@ -188,8 +204,8 @@ impl<'p> Reached<'p> {
                 u.steps(first, &made[0]);
             }
             for (w, marks) in watches.iter_mut().zip(&mut marks) {
-                if w.steps(first, &made[0]) {
-                    marks.push((at, first.outline()));
+                if w.steps(first, &made[0]) > 0 {
+                    marks.push(Mark { at, outline: first.outline(), iteration: w.iteration() });
                 }
             }
         };
@@ -205,7 +221,7 @@ fn watches(short: &Walk<'_>, long: &Walk<'_>) -> Vec<Watch> {
         let step = step_of(prog, l);
         if by % step == 0 {
             let agents = 0..short.world.agents().len() as AgentId;
-            list.extend(agents.filter_map(|a| Watch::of(l, Some(a), (by / step) as usize)));
+            list.extend(agents.filter_map(|a| Watch::of(prog, l, Some(a), (by / step) as usize)));
         }
     }
     list
@@ -283,16 +299,24 @@ impl<'p> Stretch<'p> {
     fn inserted(&self, back: &mut usize, mut log: Option<&mut Log>) -> Option<Stretch<'p>> {
         // The loops whose last steps are nearest.
         let mut order: Vec<usize> = (0..self.marks.len()).filter(|w| !self.marks[*w].is_empty()).collect();
-        order.sort_by_key(|w| std::cmp::Reverse(self.marks[*w].last().map(|m| m.0)));
+        order.sort_by_key(|w| std::cmp::Reverse(self.marks[*w].last().map(|m| m.at)));
         for w in order.into_iter().take(NEAREST) {
             let (marks, period) = (&self.marks[w], self.start.watches[w].period);
             // In the period behind it, which the long run makes alone, both were seen to decide alike.
-            let Some(latest) = marks.len().checked_sub(1 + period) else { continue };
+            let behind = |m: &Mark| {
+                let end = m.iteration + period as i64;
+                let from = marks.partition_point(|x| x.at <= m.at);
+                marks[from..].iter().find(|x| x.iteration >= end).filter(|x| x.iteration == end)
+            };
+            let Some(latest) = (0..marks.len()).rev().find(|i| behind(&marks[*i]).is_some()) else { continue };
             let tries = (*back..=latest).chain(0..(*back).min(latest + 1));
-            let like = |b: &usize| marks[latest - b].1 == marks[latest - b + period].1;
+            let like = |b: &usize| {
+                let mark = &marks[latest - b];
+                behind(mark).is_some_and(|x| x.outline == mark.outline)
+            };
             let mut unlike = 0;
             for b in tries.filter(like).take(TRIES) {
-                let at = marks[latest - b].0;
+                let at = marks[latest - b].at;
                 let noted = log.as_ref().map(|log| log.len());
                 match self.insert((w, period), at, log.as_deref_mut()) {
                     Some(next) if matches!(next.end, End::Reached(..)) || at + next.at > self.at => {
@@ -362,7 +386,7 @@ impl<'p> Stretch<'p> {
                 if let Some(log) = &mut log {
                     log.keep(false);
                 }
-                left -= watch.steps(run, &y) as usize;
+                left = left.checked_sub(watch.steps(run, &y))?;
             }
         }
         let then = states(&runs, &long);

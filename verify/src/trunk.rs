@@ -53,7 +53,7 @@ impl Turns {
     /// A loop that grows by so much with these turns, if each makes as many whole steps of it.
     pub(crate) fn of(prog: &Program, l: &Loop, by: i64, turns: i64) -> Option<Turns> {
         let each = step_of(prog, l) * turns;
-        let watch = Watch::of(l, None, 0).filter(|_| by >= each && by % each == 0)?;
+        let watch = Watch::of(prog, l, None, 0).filter(|_| by >= each && by % each == 0)?;
         Some(Turns { until: Until { watch, left: 0 }, steps: (by / each) as usize })
     }
 

@@ -8,8 +8,9 @@ use crate::canon::{Made, Walk};
 /// Where the steps of a loop that grows are counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
-    /// The loop's index.
+    /// The loop's index, and by how much it grows in an iteration.
     var: u16,
+    step: i64,
     /// Its instructions: another role may keep another index in the same place.
     head: u32,
     end: u32,
@@ -22,22 +23,27 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn of(l: &Loop, agent: Option<AgentId>, period: usize) -> Option<Watch> {
-        l.index().map(|var| Watch { var, head: l.head, end: l.end, agent, last: None, period })
+    pub(crate) fn of(prog: &Program, l: &Loop, agent: Option<AgentId>, period: usize) -> Option<Watch> {
+        let step = step_of(prog, l);
+        l.index().map(|var| Watch { var, step, head: l.head, end: l.end, agent, last: None, period })
     }
 
-    /// Whether its loop made a step with this.
-    pub(crate) fn steps(&mut self, walk: &Walk<'_>, made: &Made) -> bool {
-        let Made::Did { agent, pc, .. } = *made else { return false };
+    /// How many iterations its loop went on with this: several where nothing was done in some of them.
+    pub(crate) fn steps(&mut self, walk: &Walk<'_>, made: &Made) -> usize {
+        let Made::Did { agent, pc, .. } = *made else { return 0 };
         if self.agent.is_some_and(|a| a != agent) || !(self.head..self.end).contains(&pc) {
-            return false;
+            return 0;
         }
         let now = walk.world.var(agent, self.var);
-        let stepped = self.last.replace(now).is_some_and(|last| last != now);
-        if stepped {
-            self.agent = Some(agent);
-        }
-        stepped
+        let Some(last) = self.last.replace(now).filter(|last| *last != now) else { return 0 };
+        self.agent = Some(agent);
+        // A loop around it begins it anew.
+        if now > last { (((now - last) / self.step) as usize).max(1) } else { 1 }
+    }
+
+    /// The iteration that it is in, counted from some number on.
+    pub(crate) fn iteration(&self) -> i64 {
+        self.last.map_or(0, |last| last.div_euclid(self.step))
     }
 
     /// The same loop in another run.

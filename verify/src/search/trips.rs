@@ -184,7 +184,7 @@ fn moved(run: &Run<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), St
     let (first, _) = pair::repeats(run.job(&y), run.job(&x)).ok_or_else(why)?;
     let loops = grown(&y, &x);
     let (l, _) = loops.iter().find(|(l, _)| l.var.is_some()).ok_or_else(why)?;
-    let mut watch = Watch::of(l, None, 0).ok_or_else(why)?;
+    let mut watch = Watch::of(&y, l, None, 0).ok_or_else(why)?;
     let mut walk = Walk::new(Job { ..run.job(&x) });
     let mut then = None;
     loop {
@@ -192,7 +192,7 @@ fn moved(run: &Run<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), St
         if let Made::Over(_) = made {
             return Err(why());
         }
-        if !watch.steps(&walk, &made) {
+        if watch.steps(&walk, &made) == 0 {
             continue;
         }
         match (&then, watch.last) {

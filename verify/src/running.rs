@@ -1,0 +1,100 @@
+//! Running counters: `j * tiles + i` in nested loops counts iterations, and is made one variable.
+//!
+//! With `i in 0..tiles` inside `j in 0..n`, the sum grows by one with each iteration of the inner loop, from 0 on and over
+//! all turns of the outer one. As a product of two numbers that are varied it has no linear form; as a counter it has.
+
+use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program, VarId, each, each_mut};
+
+/// The kernel with counters in place of such sums.
+pub(crate) fn counters(prog: &Program) -> Program {
+    let mut prog = prog.clone();
+    for index in 0..prog.loops.len() {
+        if let Some((inner, outer, sum)) = counted(&prog, index) {
+            replace(&mut prog, (&inner, &outer), &sum);
+        }
+    }
+    prog
+}
+
+/// An inner loop, the loop around it, and the sum that counts its iterations; none where nothing uses the sum.
+fn counted(prog: &Program, index: usize) -> Option<(Loop, Loop, Expr)> {
+    let inner = &prog.loops[index];
+    let around = |l: &&Loop| l.head < inner.head && inner.end < l.end;
+    let outer = prog.loops.iter().filter(around).max_by_key(|l| l.head)?;
+    let (i, j) = (inner.var?, outer.var?);
+    let plain = |l: &Loop, v: VarId| {
+        let from = &prog.code[(l.head as usize).checked_sub(1)?];
+        let next = &prog.code[(l.end as usize).checked_sub(2)?];
+        let one = Expr::Binary(Binary::Add, Box::new((Expr::Var(v), Expr::Const(1))));
+        (*from == Instr::Set(v, Expr::Const(0)) && *next == Instr::Set(v, one)).then_some(())
+    };
+    plain(inner, i)?;
+    plain(outer, j)?;
+    let bound = inner.bound.clone().filter(Expr::is_launch_constant)?;
+    let product = |a: Expr, b: Expr| Expr::Binary(Binary::Mul, Box::new((a, b)));
+    let sum = |p: Expr| Expr::Binary(Binary::Add, Box::new((p, Expr::Var(i))));
+    let forms = [sum(product(Expr::Var(j), bound.clone())), sum(product(bound, Expr::Var(j)))];
+    let mut found = None;
+    for instr in &prog.code[inner.head as usize..inner.end as usize] {
+        each(prog, instr, &mut |_, e| {
+            e.visit(&mut |x| {
+                if found.is_none() && forms.contains(x) {
+                    found = Some(x.clone());
+                }
+            });
+        });
+    }
+    Some((inner.clone(), outer.clone(), found?))
+}
+
+/// Puts a counter in place of a sum inside the inner loop, with what sets it.
+fn replace(prog: &mut Program, (inner, outer): (&Loop, &Loop), sum: &Expr) {
+    let counter = prog.vars.len() as VarId;
+    prog.vars.push(format!(".count_{}", inner.head));
+    let shape = prog.clone();
+    for instr in &mut prog.code[inner.head as usize..inner.end as usize] {
+        each_mut(&shape, instr, &mut |_, e| substitute(e, sum, counter));
+    }
+    // Behind the inner index's step first, so that the other place keeps its number.
+    let step = Expr::Binary(Binary::Add, Box::new((Expr::Var(counter), Expr::Const(1))));
+    insert(prog, inner.end - 1, Instr::Set(counter, step));
+    insert(prog, outer.head - 1, Instr::Set(counter, Expr::Const(0)));
+}
+
+fn substitute(e: &mut Expr, sum: &Expr, counter: VarId) {
+    if e == sum {
+        *e = Expr::Var(counter);
+        return;
+    }
+    match e {
+        Expr::Const(_) | Expr::Param(_) | Expr::Var(_) | Expr::Env(_) => {}
+        Expr::Unary(_, x) | Expr::Tape(_, x) => substitute(x, sum, counter),
+        Expr::Binary(_, p) => {
+            substitute(&mut p.0, sum, counter);
+            substitute(&mut p.1, sum, counter);
+        }
+        Expr::If(p) => {
+            substitute(&mut p.0, sum, counter);
+            substitute(&mut p.1, sum, counter);
+            substitute(&mut p.2, sum, counter);
+        }
+    }
+}
+
+/// Puts an instruction before another one; who goes to that comes past it.
+fn insert(prog: &mut Program, at: u32, instr: Instr) {
+    let moved = |pc: &mut u32| *pc += u32::from(*pc > at);
+    for i in &mut prog.code {
+        if let Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) = i {
+            moved(to);
+        }
+    }
+    for l in &mut prog.loops {
+        // A loop that begins here begins behind it.
+        l.head += u32::from(l.head >= at);
+        moved(&mut l.end);
+    }
+    prog.code.insert(at as usize, instr);
+    let site = prog.at[at as usize];
+    prog.at.insert(at as usize, site);
+}
