@@ -238,7 +238,9 @@ impl<'p> Forms<'p> {
 
     /// The digits that a number tells, if it tells all it is made of. `width` is how many numbers from it on are meant.
     fn told(&self, f: &Form, width: i64) -> Option<BTreeSet<Digit>> {
-        let mut terms: Vec<(i64, &Digit)> = f.terms.iter().map(|(d, f)| (f.abs(), d)).collect();
+        // A digit that is always 0 is told by anything.
+        let counts = f.terms.iter().filter(|(d, _)| self.count(d) != Some(1));
+        let mut terms: Vec<(i64, &Digit)> = counts.map(|(d, f)| (f.abs(), d)).collect();
         terms.sort();
         let mut span = Some(width);
         for (factor, d) in &terms {
