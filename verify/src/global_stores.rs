@@ -238,7 +238,9 @@ impl<'p> Forms<'p> {
 
     /// The digits that a number tells, if it tells all it is made of. `width` is how many numbers from it on are meant.
     fn told(&self, f: &Form, width: i64) -> Option<BTreeSet<Digit>> {
-        let mut terms: Vec<(i64, &Digit)> = f.terms.iter().map(|(d, f)| (f.abs(), d)).collect();
+        // A digit that is always 0 is told by anything.
+        let counts = f.terms.iter().filter(|(d, _)| self.count(d) != Some(1));
+        let mut terms: Vec<(i64, &Digit)> = counts.map(|(d, f)| (f.abs(), d)).collect();
         terms.sort();
         let mut span = Some(width);
         for (factor, d) in &terms {
@@ -295,6 +297,9 @@ const CLUSTERS: i64 = 1024;
 /// Stores that are listed, at most.
 const STORES: usize = 1 << 18;
 
+/// A CTA that stores a part of a block, the instruction, and the part.
+type Seen = (i64, u32, Foot);
+
 fn walk(prog: &Program, rules: Rules) -> Walked {
     if prog.grid.len() > CLUSTERS {
         return Walked::Not(format!(
@@ -303,7 +308,7 @@ fn walk(prog: &Program, rules: Rules) -> Walked {
     }
     let info = agents(prog);
     // Rectangles by matrix and block: who stores which.
-    let mut seen: HashMap<(ObjId, [i64; 2]), Vec<(i64, u32, Foot)>> = HashMap::new();
+    let mut seen: HashMap<(ObjId, [i64; 2]), Vec<Seen>> = HashMap::new();
     let mut clashes = HashMap::new();
     let mut listed = 0;
     for id in 0..prog.grid.len() {

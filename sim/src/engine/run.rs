@@ -140,11 +140,12 @@ pub fn run_recorded(
     // In one wave, clusters that walk over the work by their index may get less of it the higher the index is: the first
     // then ends last. Persistent kernels are like this where the output tiles do not divide evenly.
     let uneven = last > 0 && clusters <= units && options.schedule.is_none() && World::depends_on_grid(prog);
-    if !uneven || report.faults().next().is_some() {
+    let wrong = |r: &Report| r.outcome != Outcome::Finished || r.faults().next().is_some();
+    if !uneven || wrong(&report) {
         return Ok(report);
     }
     let first = run_unit(prog, machine, options, &mut None, 0)?;
-    Ok(if first.cycles > report.cycles || first.faults().next().is_some() { first } else { report })
+    Ok(if first.cycles > report.cycles || wrong(&first) { first } else { report })
 }
 
 /// Units that run side by side: cores, or sets of them as large as a cluster.

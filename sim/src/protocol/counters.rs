@@ -242,7 +242,9 @@ impl World<'_> {
         let row = self.agent_row(a);
         let known = c.steps.iter().take_while(|s| self.knows_of(row, s.epoch)).count();
         let value = |i: usize| c.base + c.steps[..i].iter().map(|s| s.delta).sum::<i64>();
-        let first = (known..=c.steps.len()).find(|i| self.satisfies(value(*i), cmp, v)).unwrap_or(c.steps.len());
+        let passes = |i: &usize| self.satisfies(value(*i), cmp, v);
+        // Where the order is open, what this very order shows.
+        let first = (known..=c.steps.len()).find(|i| chain && passes(i)).unwrap_or(c.steps.len());
         // A value that was set shows what its own step released.
         let start = c.steps[..first].iter().rposition(|s| s.sets).unwrap_or(0);
         let must = (start..first).collect();

@@ -153,7 +153,7 @@ impl World<'_> {
         }
         list.retain(|r| {
             let replaced = write || !r.write && r.access.epoch.comp == x.epoch.comp;
-            !(replaced && self.covers(&rect, &r.rect)) && !self.known_to_all(f.obj, &r.access)
+            !(replaced && self.covers(&rect, &r.rect) || self.known_to_all(f.obj, &r.access))
         });
         list.push(Region { rect, forms: f.forms, write, access: x });
         self.regions[obj] = list;

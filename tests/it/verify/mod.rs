@@ -5,6 +5,7 @@ mod agree;
 mod barriers;
 mod edits;
 mod exported;
+mod flags;
 mod global;
 mod global_stores;
 mod lanes;
