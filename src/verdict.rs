@@ -1,5 +1,6 @@
 //! Verifies a subject and keeps what the displays need of it.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use warpline_scenarios::Expect;
@@ -57,6 +58,18 @@ impl Verified {
     pub(crate) fn turned(&self) -> Option<&str> {
         let turns = self.verdict.turns.or_else(|| self.verdict.violation.as_ref()?.turns);
         turns.and_then(|_| self.varied.as_ref()?.turns.as_ref()).map(|(_, how)| how.as_str())
+    }
+
+    /// Parameters that were not varied, with their values: the verdict is for these.
+    pub(crate) fn bound(&self) -> BTreeMap<&str, i64> {
+        let turned = self.turned().is_some();
+        let varied = |name: &str| {
+            self.varied
+                .as_ref()
+                .is_some_and(|v| v.name == name || turned && v.turns.as_ref().is_some_and(|(turns, _)| turns == name))
+        };
+        let all = self.subject.program.params.iter().map(|(name, value)| (name.as_str(), *value));
+        all.filter(|(name, _)| !varied(name)).collect()
     }
 
     /// The exit status: of the verdict, or where the scenario expects one, whether it is that. Nothing decided is never

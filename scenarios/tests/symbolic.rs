@@ -13,7 +13,11 @@ fn kernels() -> Vec<(String, Text, BTreeMap<String, i64>)> {
         let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
         let mut path: Vec<&str> = folder.split('/').collect();
         for part in s.kernel.split('/') {
-            if part == ".." { drop(path.pop()) } else { path.push(part) }
+            if part == ".." {
+                path.pop();
+            } else {
+                path.push(part);
+            }
         }
         let (file, text) = embedded_kernel(&path.join("/")).unwrap();
         (name.to_string(), Text::read(file, text), s.set)

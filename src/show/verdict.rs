@@ -104,6 +104,11 @@ fn scope(v: &Verified) -> String {
         let period = r.turns.filter(|p| *p > 1).map_or(String::new(), |p| format!("; recurs every {p} turns at most"));
         text += &field("", &format!("the turns t of the loop around it ({how}){period}"));
     }
+    let bound = v.bound();
+    if !bound.is_empty() {
+        let values: Vec<String> = bound.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        text += &field("Bound", &values.join(", "));
+    }
     // Others stand above, with the values.
     if v.subject.fences == Fences::default() {
         text += &field("Fences", &v.subject.fences.to_string());

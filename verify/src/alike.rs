@@ -137,7 +137,10 @@ fn operands(o: Binary, x: Number, y: Number, ask: &mut Ask) -> bool {
     match o {
         Binary::Add | Binary::Sub => true,
         // By a constant of the compiled kernel; which of two other numbers stands could be now the one, now the other.
-        Binary::Mul => x.stands() || y.stands(),
+        Binary::Mul => {
+            let moves = |n: &Number, i: usize| n.by[i] != 0 || n.by[2] != 0;
+            (0..2).all(|i| !moves(&x, i) || !moves(&y, i))
+        }
         Binary::Div | Binary::Rem | Binary::CeilDiv => {
             let even = y.stands() && (x.stands() || y.first != 0 && x.by.iter().all(|d| d % y.first == 0));
             if !even && y.stands() && y.first > 0 {

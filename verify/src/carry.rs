@@ -133,7 +133,7 @@ fn near(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
         }
-        if !failed.faults.is_empty() {
+        if !failed.faults.is_empty() || !failed.crossings.is_empty() && long > LONG[0] {
             break;
         }
     }

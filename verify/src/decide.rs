@@ -218,8 +218,8 @@ fn one(run: &Run<'_>, at: Varied<'_>, class: &Class, v: &mut Verdict) -> Result<
     Ok(limits::handed(run.given).map_or(Reach::All, |why| Reach::Only(None, why)))
 }
 
-/// Runs every CTA of the grid with the values that were given.
-fn every_cta(
+/// Runs every CTA of the grid with the values that were given; an error is a fault of one of them.
+pub(crate) fn every_cta(
     given: &Program,
     (rules, budget): (Rules, &Budget),
     options: Options,
@@ -228,7 +228,15 @@ fn every_cta(
     for cluster in 0..given.grid.len() {
         let run = Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget };
         let seen = run.once(given);
-        take(v, given, &seen, Place::default(), &format!("cluster {cluster}"))?;
+        let open = v.open;
+        let taken = take(v, given, &seen, Place::default(), &format!("cluster {cluster}"));
+        v.open |= open;
+        if let Err(Outcome::Violated) = taken {
+            return taken;
+        }
+        if budget.check().is_err() {
+            break;
+        }
     }
     Ok(())
 }

@@ -73,7 +73,8 @@ pub(crate) fn hands(i: &Instr) -> bool {
 
 /// Which kernels are of this one's text and start from its world, so that they can follow its run.
 pub(crate) fn of_one<'p>(last: Job<'p>) -> impl Fn(&Program) -> bool + use<'p> {
-    move |prog| one_world(prog, &last) && prog.code == last.prog.code
+    let live = last.prog.live();
+    move |prog| one_world(prog, &last) && prog.code == last.prog.code && prog.live() == live
 }
 
 /// Whether two kernels of one text start from one world, but for sizes of matrices and tiles that are handed out, of which the

@@ -319,7 +319,12 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
     v.outcome = match decided {
         Ok(Reach::All) => Outcome::Proved,
         Ok(Reach::Only(trips, why)) => Outcome::Bounded { trips, why },
-        Err(Outcome::GaveUp { why }) => match late(given, at.steps, rules, options, &classes) {
+        Err(Outcome::GaveUp { why }) => match {
+            classes = decide::short_runs(given, at, (rules, budget), options);
+            v.classes = classes.iter().map(|c| c.name.clone()).collect();
+            v.classes.dedup();
+            late(given, at.steps, rules, options, &classes)
+        } {
             Some(x) => {
                 v.violation = Some(x);
                 Outcome::Violated
@@ -340,5 +345,9 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
         },
         Err(outcome) => outcome,
     };
+    // A fault with the values given is one, whatever else is open.
+    if v.open && v.violation.is_none() && decide::every_cta(given, (rules, budget), options, &mut v).is_err() {
+        v.outcome = Outcome::Violated;
+    }
     v
 }

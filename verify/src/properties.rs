@@ -10,8 +10,8 @@ use crate::{Outcome, Verdict};
 pub struct Property {
     /// Its name.
     pub name: &'static str,
-    /// `proved`, `bounded`, `violated`, `undecided` (another was violated first), `gave up`, `not looked at` (a search of
-    /// every order does not see it).
+    /// `proved`, `bounded`, `violated`, `held` (no run up to the one with the fault violates it), `not reached` (that run
+    /// ended before it could be seen), `gave up`, `not looked at` (a search of every order does not see it).
     pub verdict: &'static str,
 }
 
@@ -68,6 +68,14 @@ fn seen(by: &By) -> bool {
     }
 }
 
+/// Whether a property is one of the end of a run, which a run that hangs does not come to.
+fn at_the_end(by: &By) -> bool {
+    match by {
+        Kinds(kinds) => kinds.iter().any(|k| matches!(k, FindingKind::Coverage | FindingKind::LifeCycle)),
+        Codes(codes) => codes.iter().any(|c| matches!(c, Code::AllocBalance | Code::ExitBytes)),
+    }
+}
+
 /// The properties of a verdict, in a fixed order.
 pub fn properties(v: &Verdict) -> Vec<Property> {
     let violated = |by: &By| {
@@ -75,12 +83,14 @@ pub fn properties(v: &Verdict) -> Vec<Property> {
             x.findings.iter().map(|f| f.code).chain(x.hang.iter().map(|w| w.code)).any(|code| by.holds(code))
         })
     };
+    let hangs = v.violation.as_ref().is_some_and(|x| !x.hang.is_empty());
     let of = |by| match v.outcome {
         Outcome::Proved | Outcome::Bounded { .. } if v.searched.is_some() && !seen(by) => "not looked at",
         Outcome::Proved => "proved",
         Outcome::Bounded { .. } => "bounded",
         Outcome::Violated if violated(by) => "violated",
-        Outcome::Violated => "undecided",
+        Outcome::Violated if hangs && at_the_end(by) => "not reached",
+        Outcome::Violated => "held",
         Outcome::GaveUp { .. } => "gave up",
     };
     TABLE.iter().map(|(name, by)| Property { name, verdict: of(by) }).collect()

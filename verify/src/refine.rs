@@ -5,7 +5,7 @@
 //! linear expression L is replaced by a number that only equal L and equal operators give: tiles that were different
 //! stay different, and what is read as expected still is so in the kernel itself.
 
-use warpline_sim::ir::{Binary, Expr, Program, Unary, Use, each_mut};
+use warpline_sim::ir::{Binary, Expr, Instr, Op, Program, Unary, Use, each_mut};
 
 /// Linear parts of the runs stay below this.
 const LINEAR: i64 = 1 << 28;
@@ -25,6 +25,19 @@ pub(crate) fn refine(prog: &Program) -> Program {
                 linearise(e, &mut chains);
             }
         });
+    }
+    // Where a block begins is held to its matrix by what the text says.
+    for (own, i) in prog.code.iter().zip(&mut refined.code) {
+        let (
+            Instr::Op { op: Op::Move { src: from, dst: to, .. }, .. },
+            Instr::Op { op: Op::Move { src, dst, .. }, .. },
+        ) = (own, i)
+        else {
+            continue;
+        };
+        for (own, place) in [(from, src), (to, dst)] {
+            place.inside = (own.at != place.at).then(|| own.at.clone());
+        }
     }
     refined
 }

@@ -58,7 +58,7 @@ impl Lower<'_> {
             Some(t) => Some(self.tile(t, p, &sel, &foot)?),
             None => None,
         };
-        Some(Spot { place: Place { obj, at, elements: p.elements, sel, cta, tile }, foot })
+        Some(Spot { place: Place { obj, at, elements: p.elements, sel, cta, tile, inside: None }, foot })
     }
 
     fn place_object(&mut self, name: &Ident, want: Want) -> Option<u16> {

@@ -37,6 +37,8 @@ pub struct Place {
     pub cta: Option<Expr>,
     /// On a read: the tile the program means to find there.
     pub tile: Option<TileRef>,
+    /// The coordinates to hold to the matrix's extents, where a proof has other numbers in their place.
+    pub inside: Option<Vec<Expr>>,
 }
 
 /// Which CTA's copy of an mbarrier is meant.

@@ -116,6 +116,42 @@ impl Program {
         Some(())
     }
 
+    /// For each instruction, whether an agent can come to it with the values of the symbols: branches that these decide go
+    /// one way.
+    pub fn live(&self) -> Vec<bool> {
+        let mut live = vec![false; self.code.len()];
+        let mut open = vec![0usize];
+        while let Some(pc) = open.pop() {
+            if live.get(pc).is_none_or(|live| *live) {
+                continue;
+            }
+            live[pc] = true;
+            match &self.code[pc] {
+                Instr::Jump(to) => open.push(*to as usize),
+                Instr::Unless(e, to) => match self.launch_value(e) {
+                    Some(0) => open.push(*to as usize),
+                    Some(_) => open.push(pc + 1),
+                    None => open.extend([*to as usize, pc + 1]),
+                },
+                Instr::Only(_, to) => open.extend([*to as usize, pc + 1]),
+                Instr::End => {}
+                Instr::Op { .. } | Instr::Set(..) => open.push(pc + 1),
+            }
+        }
+        live
+    }
+
+    /// The same program where only the code counts that an agent can come to: each other instruction goes on to the next.
+    pub fn without_dead_code(&self) -> Program {
+        let mut shape = self.clone();
+        for ((pc, i), live) in (1..).zip(&mut shape.code).zip(self.live()) {
+            if !live {
+                *i = Instr::Jump(pc);
+            }
+        }
+        shape
+    }
+
     /// The program with the number of each symbol in its place, expressions folded, and code that is never reached left
     /// out. It is what lowering makes of the same values.
     pub fn bind(&self) -> Program {

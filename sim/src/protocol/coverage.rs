@@ -5,14 +5,14 @@
 //! the end is none: it may be added only where its copies fill in zeros.
 
 use crate::code::Code;
-use crate::ir::{Binary, Class, How, Instr, ObjId, Object, Op, Program};
+use crate::ir::{Binary, Class, Expr, How, Instr, ObjId, Object, Op, Place, Program};
 
 use super::AgentId;
 use super::eval::Judged;
 use super::global::Rect;
 use super::memory::{Foot, TileKey};
 use super::place::FormId;
-use super::world::World;
+use super::world::{Fault, World};
 
 /// What a piece of an accumulator has summed since it was cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -323,15 +323,27 @@ impl World<'_> {
 
     /// A block that threads read or write without a mask has a part in its matrix: the instruction does not look where that
     /// ends, as TMA and masked accesses do.
-    pub(super) fn inside(&mut self, a: AgentId, pc: u32, f: &Foot, elements: bool) {
+    pub(super) fn inside(&mut self, a: AgentId, pc: u32, f: &Foot, place: &Place) -> Result<(), Fault> {
         // A search gives numbers other values, and so does a proof over turns.
         if self.rows.is_off() || self.prog.loose {
-            return;
+            return Ok(());
         }
         let o = &self.prog.objects[f.obj as usize];
-        let by = if elements { [1, 1] } else { o.block };
+        let (by, ends) = (if place.elements { [1, 1] } else { o.block }, [o.rows, o.cols]);
+        let mut f = *f;
+        for (i, e) in place.inside.iter().flatten().enumerate() {
+            // A remainder is inside where the largest one is.
+            let largest = match e {
+                Expr::Binary(Binary::Rem, p) => self.prog.launch_value(&p.1).filter(|n| *n > 0).map(|n| n - 1),
+                _ => None,
+            };
+            f.at[i] = match largest.filter(|n| n.saturating_mul(by[i]) < ends[i]) {
+                Some(n) => n,
+                None => self.placed(a, e)?.v,
+            };
+        }
+        let f = &f;
         let first = [f.at[0].saturating_mul(by[0]), f.at[1].saturating_mul(by[1])];
-        let ends = [o.rows, o.cols];
         let reached = &mut self.reached[f.obj as usize];
         (0..2).for_each(|i| reached[i] = reached[i].max(first[i]));
         if let Some(place) = &self.place {
@@ -345,7 +357,7 @@ impl World<'_> {
             self.judge(Judged::Op(Binary::Lt, f.at[i], 0));
             self.judge(Judged::Op(Binary::Lt, first[i], ends[i]));
         }
-        let Some(i) = (0..2).find(|i| first[*i] >= ends[*i] || f.at[*i] < 0) else { return };
+        let Some(i) = (0..2).find(|i| first[*i] >= ends[*i] || f.at[*i] < 0) else { return Ok(()) };
         if !self.met(Code::Outside, pc, None) {
             let message = format!(
                 "{} begins at {} {}, and {} has {}: memory that is not the matrix's",
@@ -357,6 +369,7 @@ impl World<'_> {
             );
             self.find(Code::Outside, a, pc, message, None);
         }
+        Ok(())
     }
 
     /// Remembers a store to a global matrix and looks for another of the same elements.

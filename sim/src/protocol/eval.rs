@@ -78,6 +78,7 @@ impl World<'_> {
             place: self.place.as_deref(),
             tape_index: Number::default(),
             judged: self.judged.as_ref(),
+            launch: false,
         }
     }
 
@@ -104,6 +105,7 @@ pub fn judged_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item = &
         place: None,
         tape_index: Number::default(),
         judged: Some(&judged),
+        launch: true,
     };
     let definitions = prog.symbols.iter().filter_map(|s| s.definition.as_ref());
     for e in definitions.chain(exprs) {
@@ -125,6 +127,8 @@ struct Numbers<'a> {
     place: Option<&'a Placement>,
     tape_index: Number,
     judged: Option<&'a RefCell<Vec<Judged>>>,
+    /// Nothing runs yet.
+    launch: bool,
 }
 
 impl Numbers<'_> {
@@ -189,7 +193,8 @@ impl Domain for Numbers<'_> {
     fn binary(&self, op: Binary, p: &(Expr, Expr), x: Number, y: Number) -> Option<Number> {
         match op {
             Binary::Add | Binary::Sub => {}
-            Binary::Mul if !p.0.is_fixed() && !p.1.is_fixed() => {
+            // At launch there is no loop, so that each operand moves evenly with one parameter.
+            Binary::Mul if !self.launch && !p.0.is_fixed() && !p.1.is_fixed() => {
                 self.judge(Judged::Fixed(x.v));
                 self.judge(Judged::Fixed(y.v));
             }

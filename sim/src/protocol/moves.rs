@@ -35,7 +35,7 @@ impl World<'_> {
             self.load_sum(a, &e.src, &e.dst, src.elements);
         }
         if matches!(how, How::Load | How::Ldg | How::CpAsync | How::LdsDma) && !masked {
-            self.inside(a, pc, &e.src, src.elements);
+            self.inside(a, pc, &e.src, src)?;
         }
         let auto = self.prog.waits == Waits::Auto;
         match how {
@@ -73,7 +73,7 @@ impl World<'_> {
                 match how {
                     How::Store => {
                         if !masked {
-                            self.inside(a, pc, &e.dst, dst.elements);
+                            self.inside(a, pc, &e.dst, dst)?;
                         }
                         self.do_store(a, pc, &e, dst, auto, &mut did);
                     }

@@ -230,7 +230,10 @@ impl<'p> World<'p> {
 
     /// The cluster of this launch index, before its first step. `more_tiles` is what `clc` will hand out to it.
     pub fn new(prog: &'p Program, rules: Rules, cluster: i64, more_tiles: &[i64]) -> World<'p> {
-        let info = agents_of(prog);
+        // What is read off the code, is read off the code that these values come to.
+        let shape = (!prog.symbols.is_empty()).then(|| prog.without_dead_code());
+        let shape = shape.as_ref().unwrap_or(prog);
+        let info = agents_of(shape);
         let n = info.len();
         let mut mbar_base = Vec::new();
         let mut mbars = 0u32;
@@ -248,7 +251,7 @@ impl<'p> World<'p> {
         }
         let meets = Self::all_meets(prog);
         // Components: agents, then the streams somebody uses, then rendezvous, then mbarriers.
-        let used = streams_used(prog);
+        let used = streams_used(shape);
         let mut comps = n as u32;
         let mut stream_comps = vec![0; n * KINDS];
         for a in 0..n {
@@ -260,12 +263,12 @@ impl<'p> World<'p> {
             }
         }
         let comps = comps + meets.len() as u32 + mbars;
-        let asked = |on: bool, by: fn(&Program) -> bool| on && by(prog);
+        let asked = |on: bool, by: fn(&Program) -> bool| on && by(shape);
         let tensor_fences = asked(rules.fences.tcgen05 != Level::Off, setup::uses_tensor_memory);
         let counters = prog.counters.iter().map(|c| c.len as usize).sum::<usize>();
         let own_rows = tensor_fences as usize + 2 * (counters > 0) as usize;
         let row_count = n + 2 * mbars as usize + 2 * meets.len() + own_rows * n;
-        let timed = prog.cluster > 1 || counters > 0 || setup::arrives_behind_copies(prog);
+        let timed = prog.cluster > 1 || counters > 0 || setup::arrives_behind_copies(shape);
         let followed = Followed::of(prog);
         let mut rows = Rows::new(comps as usize, row_count, timed, tensor_fences, followed.proxies());
         for a in 0..n {
@@ -274,7 +277,7 @@ impl<'p> World<'p> {
         let (layouts, pieces) = layouts(prog);
         let wgmma = asked(rules.fences.wgmma != Level::Off, setup::uses_wgmma);
         let (m, nn, z) = prog.grid.at(cluster);
-        let elected = elected_code(prog);
+        let elected = elected_code(shape);
         World {
             prog,
             rules,
@@ -299,7 +302,7 @@ impl<'p> World<'p> {
             group_size: group_size.into(),
             group_lead: group_lead.into(),
             streams: vec![Stream::default(); n * KINDS],
-            groups_kept: groups_asked(prog),
+            groups_kept: groups_asked(shape),
             stream_comps: stream_comps.into(),
             layouts: layouts.into(),
             pieces: vec![Piece::default(); pieces],
@@ -324,9 +327,9 @@ impl<'p> World<'p> {
             regions: vec![Vec::new(); prog.objects.len()],
             unfenced: vec![Touched::Other; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
-            phases_matter: setup::phases_matter(prog, &elected).into(),
+            phases_matter: setup::phases_matter(shape, &elected).into(),
             elected_at: elected.into(),
-            written: written(prog).into(),
+            written: written(shape).into(),
             reads: (0, 0),
             accesses: None,
             judged: None,
