@@ -47,12 +47,12 @@ impl World<'_> {
         })
     }
 
-    /// Records that a run repeats itself for ever, at an agent's instruction.
+    /// Records that a run repeats itself for ever, at the innermost loop without a counter around an agent's instruction.
     pub fn livelock(&mut self, a: AgentId) {
         let pc = self.agents[a as usize].pc;
         let around = self.prog.loops.iter().filter(|l| l.var.is_none() && (l.head..l.end).contains(&pc));
-        let inner = around.min_by_key(|l| l.end - l.head).map(|l| (l.head, "this loop does not end".to_string()));
-        let message = "comes here again and again: every agent repeats its steps, and no variable changes".to_string();
-        self.find(Code::Livelock, a, pc, message, inner);
+        let head = around.min_by_key(|l| l.end - l.head).map_or(pc, |l| l.head);
+        let message = "goes on for ever: every agent repeats its steps, and no variable changes".to_string();
+        self.find(Code::Livelock, a, head, message, None);
     }
 }

@@ -298,8 +298,8 @@ fn a_loop_that_repeats_its_state_never_ends() {
         "
           grid 1  warps 2
           all:
-            while 1:
-              barrier    //~ deadlock
+            while 1:    //~ deadlock
+              barrier
         ",
     );
     assert!(report.events < 1000, "{}", report.events);
