@@ -469,7 +469,7 @@ fn extent(dice: &mut Dice) -> Template {
     t
 }
 
-/// CTA 0 loads each tile for both CTAs of a cluster, whose readers give slots back to it.
+/// Each CTA of a cluster loads one half of a tile for both, and the readers of both give a slot back to both.
 fn multicast(dice: &mut Dice) -> Template {
     let m = *dice.pick(&[1, 2, 4]);
     let mut t = Template { machine: "h200", ..Template::default() };
@@ -487,7 +487,7 @@ fn multicast(dice: &mut Dice) -> Template {
     t.header.push(format!("mbar full[{s}] (1)   mbar empty[{s}] (2)"));
     t.lines(0, "all:\n  warp 0: elect: init full, empty;  fence mbarrier_init.cluster\n  cluster.sync");
     t.lines(0, "load: elect:\n  for i in 0..tiles:");
-    t.lines(2, "@wait_empty\n@expect\nif cta == 0:\n  @fill");
+    t.lines(2, "@wait_empty\n@expect\n@fill");
     t.lines(0, "use:\n  for i in 0..tiles:\n    @wait_full\n    @use\n    @free\n    @late");
     t.lines(0, "all:\n  @last");
     let wait = format!("wait empty[{slot}] for {phase} - 1");

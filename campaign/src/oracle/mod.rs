@@ -241,11 +241,12 @@ impl Subject {
         let prog = self.compile(values)?;
         let clusters = cluster.map_or(0..prog.grid.len(), |c| c..c + 1);
         clusters.into_iter().find_map(|cluster| {
-            let mut left = 10 * BUDGET;
-            let first = run(&prog, self.rules, cluster, Schedule { order: Order::Turns, early: false }, &mut left);
-            let what = match first {
+            let mut left = 2 * BUDGET;
+            let schedule = Schedule { order: Order::Turns, early: false };
+            let what = match run(&prog, self.rules, cluster, schedule, &mut left) {
                 Seen::Fault(what) => Some(what),
-                _ => self.other_schedules(&prog, cluster, 200, &mut left).ok().flatten(),
+                Seen::Limit => Some(format!("does not end within {} moves", 2 * BUDGET)),
+                Seen::Clean { .. } => self.other_schedules(&prog, cluster, 200, &mut left).ok().flatten(),
             }?;
             Some(Fault { values: values.clone(), cluster, what })
         })
