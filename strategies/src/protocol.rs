@@ -121,13 +121,8 @@ impl Protocol {
         let (p, c, w) = (self.producers, self.consumers, self.warps());
         let (tm, tn, tk) = self.extents();
         let load = if self.fused() { "math" } else { "load" };
-        let mut s = format!(
-            "kernel protocol(m = {tm}, n = {tn}, k = {}, stages = {}, tiles = {})\n",
-            tk * self.tiles.max(1),
-            self.stages,
-            self.tiles
-        );
-        s += &format!("  grid 1\n  warps {w}\n");
+        let mut s = format!("kernel protocol(m = {tm}, n = {tn}, stages = {}, tiles = {})\n", self.stages, self.tiles);
+        s += &format!("  grid 1   let k = {tk} * max(tiles, 1)\n  warps {w}\n");
         if self.family.in_clusters() {
             s += &format!("  cluster {}\n", self.ctas);
         }

@@ -118,6 +118,9 @@ pub(crate) fn decide(
             Err(Stop::Split) => {}
         }
         if let Some(why) = why {
+            if given.grid.len() <= FEW {
+                every_cta(given, (rules, budget), options, v)?;
+            }
             decided.take(Reach::Only(at.steps.map(|_| (0, None)), why));
         }
     } else {
@@ -182,6 +185,9 @@ pub(crate) fn decide(
     let why = decided.bounded.map(|(_, why)| why).or(limits::run_time(given));
     Ok(why.map_or(Reach::All, |why| Reach::Only(trips, why)))
 }
+
+/// The largest grid whose clusters are all run where tiles are handed out: each may take all later ones.
+const FEW: i64 = 64;
 
 /// Trip counts whose runs show where CTAs behave differently, for a search that follows no forms.
 const SHORT: [i64; 4] = [3, 6, 9, 12];

@@ -1,34 +1,60 @@
-//! Decides properties of a kernel's barrier protocol, over every schedule and, where the kernel allows it, for every trip
-//! count.
+//! Proves properties of a kernel's barrier protocol, for every schedule, trip count and CTA.
 //!
 //! ```text
-//!   for each CTA class (interior, edges, corner) that the grid can make:
-//!     n = 0, 1, 2, ... ── canon: one run without time ──▶ hang? race? stale tile? (happens-before, over every schedule)
-//!                                   │
-//!                                   ▼ nothing wrong
-//!     pairs of runs ── a period apart: one kernel but for a shift? ──▶ every trip count
+//!   symbolic program
+//!     │  trips     which symbols set trip counts
+//!     │  cells     a part of the grid whose CTAs all make the same run ◀── split where a number tells them apart
+//!     ▼
+//!   base cases  n = 0, 1, 2, ...   one run each (canon): hang? race? stale tile?   by happens-before
+//!     ▼
+//!   induction   n - p  and  n      two runs in lockstep (pair): equal but for one inserted period?
+//!     ▼
+//!   verdict     proved, bounded to a range with the reason, violated with a counterexample, or gave up
 //! ```
 //!
+//! `docs/proof.md` has the argument as numbered lemmas.
+//!
 //! *Every schedule.* The protocol's phase structure must not depend on the schedule: every arrival knows that the phase
-//! before its own is complete. Then one run has the same events as every other, happens-before over them orders each
-//! conflicting pair or shows one that nothing orders, and the run hangs exactly if another does. Where an arrival does not
-//! know, orders that hold one warp back are tried (`starve`): a fault there is a fault of the kernel; without one the
-//! verdict says so and decides nothing.
+//! before its own is complete. Then one run has the events of every other run, and happens-before decides. Where an arrival
+//! does not know, schedules that hold one warp back are tried (`starve`), and a search of every order may decide (`search`).
 //!
-//! *Every CTA.* `classes` says which places of the grid can behave differently.
+//! *Every CTA.* Numbers of a run carry how they depend on the place of the CTA. A cell of the grid without a decision that
+//! comes out both ways in it is one run (`cells`).
 //!
-//! *Every trip count.* Two runs that differ by a period of the main loop are laid beside each other (`pair`). They step
-//! together but for that period, every number on the way decides alike in both or moves out of the other's reach
-//! (`alike`), and the states of both before the period, and behind it, are one but for a shift. So the same holds with one
-//! period more, and so on: each large trip count follows from a smaller one (`carry`), and the small ones are run one by
-//! one. That the text computes with its trip count evenly is read off more compilations (`further`). Conditions that are
-//! not met make the verdict a bounded one.
+//! *Every trip count.* Two runs that differ by a period are laid beside each other (`pair`, `stretch`). Each decision must
+//! come out alike however many periods are inserted (`alike`). A comparison that changes after some periods ends the
+//! region of trip counts, and a new region begins there (`carry`, `every`).
 //!
-//! *Every turn.* Where a loop runs around the main loop, steps and turns are varied together (`nested`): four runs, a
-//! period of each apart, are laid beside each other in the same way. Kernels of other turns are one run almost to their
-//! ends, which is made once (`trunk`). A row of CTAs that the loop hands its turns out to differs in nothing but how many
-//! each makes (`row`), and in nothing where all make as many (`share`). Tiles that `clc` hands out are turns too: the
-//! cluster that is looked at is handed all later ones of the grid, and the grid is varied.
+//! *Two varied loops.* Trip counts of nested loops (`nested`), or of loops that follow each other (`sequential`), are varied
+//! together by four runs in lockstep. Runs that begin alike are made once (`trunk`, `family`).
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use warpline_scenarios::{Inputs, Text};
+//! use warpline_verify::{Options, Outcome, verify};
+//!
+//! let text = "\
+//! kernel copy(tiles = 8)
+//!   grid 4   warps 2
+//!   global A: f16[256, 16 * (tiles + 1)]
+//!   shared a: f16[64, 16]
+//!   all:
+//!     for i in 0..tiles:
+//!       warp 0: load A[cta.m, i] -> a
+//!       barrier
+//!       warp 1: lds a : A[cta.m, i] -> r
+//!       barrier
+//! ";
+//! let machine = warpline_models::embedded("h200").unwrap();
+//! let rules = warpline_sim::engine::rules(&machine);
+//! let decided = |text: &str| {
+//!     let program = Text::read("copy.pipe", text).compile_symbolic(&Inputs { set: &BTreeMap::new(), cores: None });
+//!     verify(&program.unwrap(), rules, Options::default()).outcome
+//! };
+//! assert_eq!(decided(text), Outcome::Proved);
+//! // Without the second barrier the next load overwrites what is still being read.
+//! assert_eq!(decided(&text.replace("-> r\n      barrier", "-> r")), Outcome::Violated);
+//! ```
 
 mod alike;
 mod assumed;

@@ -3,15 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use warpline_sim::ir::{Binary, Expr, Loop, ParamId, Program, Unary};
+use warpline_sim::ir::{Binary, Expr, Loop, ParamId, Program, Unary, Use, each};
 
 use crate::watch::step_of;
 
-/// A symbol that is the bound of the loop around the main loop: `turns * step` makes so many turns.
+/// A symbol that sets the bound of the loop around the main loop: `value + (turns * step - bound) * den` makes so many
+/// turns.
 #[derive(Clone, Debug)]
 struct Outer {
     symbol: ParamId,
     step: i64,
+    value: i64,
+    bound: i64,
+    den: i64,
     /// The symbol is the grid, all tiles of which `clc` hands to the first cluster.
     handed: bool,
 }
@@ -105,7 +109,8 @@ impl Trips {
         let mut values = vec![(self.name.as_str(), value)];
         if let Some((outer, turns)) = turns {
             let name = self.kernel.symbols[outer.symbol as usize].name.as_str();
-            values.push((name, outer.step.checked_mul(turns)?));
+            let by = outer.step.checked_mul(turns)?.checked_sub(outer.bound)?.checked_mul(outer.den)?;
+            values.push((name, outer.value.checked_add(by).filter(|v| *v >= 0)?));
         }
         // Of an empty grid nothing runs.
         self.kernel.with(&values).filter(|p| !p.grid.is_empty())
@@ -149,6 +154,7 @@ impl Trips {
     /// In words: how a value makes `t` turns; `None` where none does.
     pub fn turns_meaning(&self) -> Option<String> {
         let (name, step) = (self.turns_name()?, self.outer.as_ref().map_or(1, |o| o.step));
+        let step = step * self.outer.as_ref().map_or(1, |o| o.den);
         Some(if step == 1 { format!("{name} = t") } else { format!("{name} = t x {step}") })
     }
 }
@@ -161,11 +167,28 @@ impl Outer {
         let first = prog.loops.iter().filter(around).find(|l| l.index().is_some())?;
         if first.var.is_none() {
             let handed = prog.hands_out().then(|| sole(prog, p))??;
-            return Some(Outer { symbol: handed, step: 1, handed: true });
+            let value = prog.symbols[handed as usize].value;
+            return Some(Outer { symbol: handed, step: 1, value, bound: value, den: 1, handed: true });
         }
         let Some(Expr::Param(symbol)) = first.bound else { return None };
-        let depends = slope(prog, &Expr::Param(symbol), p).is_none_or(|s| s.num != 0);
-        (!depends).then(|| Outer { symbol, step: step_of(prog, first), handed: false })
+        if slope(prog, &Expr::Param(symbol), p).is_none_or(|s| s.num != 0) {
+            return None;
+        }
+        let (bound, step) = (prog.symbols[symbol as usize].value, step_of(prog, first));
+        let outer = |symbol: ParamId, den: i64| {
+            let value = prog.symbols[symbol as usize].value;
+            Outer { symbol, step, value, bound, den, handed: false }
+        };
+        let mut of = BTreeSet::new();
+        roots(prog, &Expr::Param(symbol), &mut of);
+        // The `let` itself is varied where a parameter behind it has no other use; else the parameter, if it is the only one.
+        let used = used(prog, symbol);
+        if of.iter().any(|q| !used.contains(q)) {
+            return Some(outer(symbol, 1));
+        }
+        let only = of.first().filter(|_| of.len() == 1)?;
+        let slope = slope(prog, &Expr::Param(symbol), *only).filter(|s| s.num == 1)?;
+        Some(outer(*only, slope.den))
     }
 }
 
@@ -181,6 +204,35 @@ fn roots(prog: &Program, e: &Expr, list: &mut BTreeSet<ParamId>) {
     });
 }
 
+/// Parameters that the code reads otherwise than through a symbol.
+fn used(prog: &Program, but: ParamId) -> BTreeSet<ParamId> {
+    let mut list = BTreeSet::new();
+    for i in &prog.code {
+        each(prog, i, &mut |_, e| {
+            e.visit(&mut |x| {
+                if matches!(x, Expr::Param(q) if *q != but) {
+                    roots(prog, x, &mut list);
+                }
+            });
+        });
+    }
+    list
+}
+
+/// Whether a parameter only counts: the code reads it in conditions and bounds of loops alone. One that says where or how
+/// far (a look-ahead, a slot) is part of the design.
+fn counts(prog: &Program, p: ParamId) -> bool {
+    let mut other = BTreeSet::new();
+    for i in &prog.code {
+        each(prog, i, &mut |what, e| {
+            if what != Use::Guard {
+                roots(prog, e, &mut other);
+            }
+        });
+    }
+    !other.contains(&p)
+}
+
 /// A parameter that is itself the bound of loops, none of which is in or around one that another parameter grows.
 fn other(prog: &Program, p: ParamId) -> Option<ParamId> {
     let main = |l: &Loop| l.bound.as_ref().is_some_and(|b| slope(prog, b, p).is_none_or(|s| s.num != 0));
@@ -190,7 +242,7 @@ fn other(prog: &Program, p: ParamId) -> Option<ParamId> {
         Some(Expr::Param(q)) if *q != p && prog.symbols[*q as usize].definition.is_none() => Some(*q),
         _ => None,
     };
-    let q = prog.loops.iter().find_map(of)?;
+    let q = prog.loops.iter().find_map(of).filter(|q| counts(prog, *q))?;
     prog.loops.iter().filter(|l| of(l) == Some(q)).all(apart).then_some(q)
 }
 
@@ -205,7 +257,8 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
         }
         let mut of = BTreeSet::new();
         roots(prog, bound, &mut of);
-        let unvaried = of.iter().filter(|q| !varied.contains(q)).map(|q| &prog.symbols[*q as usize]);
+        let unvaried = of.iter().filter(|q| !varied.contains(q) && counts(prog, **q));
+        let unvaried = unvaried.map(|q| &prog.symbols[*q as usize]);
         let values: Vec<String> = unvaried.map(|s| format!("{} = {}", s.name, s.value)).collect();
         // One that is computed from a varied parameter as well grows with it.
         if !values.is_empty() && of.iter().all(|q| !varied.contains(q)) {

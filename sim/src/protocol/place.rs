@@ -402,7 +402,10 @@ impl Placement {
     /// Cut by what the only opaque term divides by, where its operand has one axis.
     fn periodic(&self, table: &Table, form: &[(u32, i64)]) -> Option<Vec<Cell>> {
         let opaque = form.iter().find(|(symbol, _)| *symbol >= AXES)?.0;
-        let Opaque { x, y, .. } = table.opaque[(opaque - AXES) as usize];
+        let Opaque { op, x, y } = table.opaque[(opaque - AXES) as usize];
+        if !matches!(op, Binary::Div | Binary::Rem | Binary::CeilDiv) {
+            return None;
+        }
         let [(axis, c)] = table.forms[x.1 as usize][..] else {
             return self.periodic(table, &table.forms[x.1 as usize]);
         };

@@ -197,5 +197,9 @@ fn which_arrivals_share_a_phase_matters_where_somebody_looks() {
 fn values_known_at_run_time_are_one_case_of_many() {
     let body = BUFFER.replace("LAST", "barrier").replace("0..tiles", "0..n");
     let text = "kernel t(k = 128)\n  let tiles = k / 16\n  trips n = any run 8\n".to_string() + &body;
+    // The matrix has as many columns as `tiles`, whatever `n` is at run time.
+    kernel("m4-max", &text).violated("coverage", "load A").first_at(9);
+    // One of its own size for each turn is read at an index that is asked for anew.
+    let text = text.replace("trips n = any run 8", "trips n = any per i run 8").replace("0..n", "0..n(0)");
     assert_eq!(kernel("m4-max", &text).word(), "bounded");
 }
