@@ -1,5 +1,7 @@
 //! A kernel lowered once, with other values of its symbols, is the kernel lowered with these values.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::collections::BTreeMap;
 
 use warpline_scenarios::{Inputs, Text, embedded, embedded_kernel, embedded_names, scenario};

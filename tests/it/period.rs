@@ -77,8 +77,10 @@ fn both(name: &str, set: &[(&str, f64)]) -> Option<Found> {
 }
 
 fn all() -> Vec<(&'static str, Found)> {
-    let names: Vec<_> =
-        warpline_scenarios::embedded_names().into_iter().filter(|n| !n.starts_with("museum/")).collect();
+    let names: Vec<_> = warpline_scenarios::embedded_names()
+        .into_iter()
+        .filter(|n| !n.starts_with("museum/") && !n.starts_with("global/"))
+        .collect();
     names.into_par_iter().filter_map(|n| Some((n, both(n, LONG)?))).collect()
 }
 

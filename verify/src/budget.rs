@@ -129,7 +129,10 @@ mod tests {
         let b = budget(u64::MAX, 4 * MB, || Some(5 * MB));
         assert_eq!(b.keep(31 * MB), Ok(()));
         assert_eq!(b.keep(2 * MB), Err(Exceeded::Memory(4 * MB)));
-        assert_eq!(b.check().unwrap_err().to_string(), "it takes more than 4 MB of memory (--max-memory)");
+        assert_eq!(
+            b.check().expect_err("over the limit").to_string(),
+            "it takes more than 4 MB of memory (--max-memory)"
+        );
     }
 
     #[test]

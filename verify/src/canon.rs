@@ -237,7 +237,7 @@ impl<'p> Walk<'p> {
 
     /// It tries to go on.
     pub(crate) fn acted(&mut self, tell: Tell<'_>) -> Made {
-        if self.steps % TAKEN == 0
+        if self.steps.is_multiple_of(TAKEN)
             && let Err(over) = self.budget.take_steps(TAKEN)
         {
             return Made::Over(End::Limit(over));

@@ -41,7 +41,10 @@ impl<'p> Cells<'p> {
         loop {
             let cell = self.open.pop()?;
             let Some(place) = Placement::of(self.prog, cell) else { continue };
-            let name = name(self.prog, &self.whole, &cell);
+            let name = match self.prog.cooperative {
+                true => format!("all {} CTAs of the grid, which run together", self.prog.cluster),
+                false => name(self.prog, &self.whole, &cell),
+            };
             return Some(Class { id: place.cluster(), name, place: Some(Arc::new(place)) });
         }
     }

@@ -13,7 +13,7 @@ use crate::{AtTrips, Options, Outcome, Varied, Verdict, Violation, limits, starv
 /// What one class or all of them together can be said about.
 pub(crate) enum Reach {
     All,
-    Only(Option<(i64, Option<i64>)>, String),
+    Only(TripRange, String),
 }
 
 /// Why the decision of a class ends early.
@@ -70,18 +70,20 @@ pub(crate) fn late(
     }
 }
 
+/// Smallest and largest trip count, if any was varied; no largest where it is for every one.
+type TripRange = Option<(i64, Option<i64>)>;
+
 /// What is said of all classes so far.
 struct Decided {
-    bounded: Option<(Option<(i64, Option<i64>)>, String)>,
+    bounded: Option<(TripRange, String)>,
 }
 
 impl Decided {
     /// What holds for the fewest is said of all.
     fn take(&mut self, reach: Reach) {
         let Reach::Only(trips, why) = reach else { return };
-        let fewer = |(old, _): &(Option<(i64, Option<i64>)>, String)| {
-            old.and_then(|o| o.1).is_none() && trips.is_none_or(|t| t.1.is_some())
-        };
+        let fewer =
+            |(old, _): &(TripRange, String)| old.and_then(|o| o.1).is_none() && trips.is_none_or(|t| t.1.is_some());
         if self.bounded.as_ref().is_none_or(fewer) {
             self.bounded = Some((trips, why));
         }
@@ -119,7 +121,10 @@ pub(crate) fn decide(
         }
         if let Some(why) = why {
             if given.grid.len() <= FEW {
-                every_cta(given, (rules, budget), options, v)?;
+                let short = (0..=options.max_trips.min(FEW_TRIPS)).filter_map(|n| at.steps.and_then(|at| at(n)));
+                for prog in short.chain([given.clone()]) {
+                    every_cta(&prog, (rules, budget), options, v)?;
+                }
             }
             decided.take(Reach::Only(at.steps.map(|_| (0, None)), why));
         }
@@ -188,6 +193,8 @@ pub(crate) fn decide(
 
 /// The largest grid whose clusters are all run where tiles are handed out: each may take all later ones.
 const FEW: i64 = 64;
+/// Trip counts at which they are.
+const FEW_TRIPS: i64 = 12;
 
 /// Trip counts whose runs show where CTAs behave differently, for a search that follows no forms.
 const SHORT: [i64; 4] = [3, 6, 9, 12];

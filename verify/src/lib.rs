@@ -342,15 +342,16 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
         v.outcome = Outcome::GaveUp { why: over.to_string() };
         return v;
     }
+    if let Err(Outcome::GaveUp { .. }) = &decided {
+        // What follows looks at all classes anew.
+        classes = decide::short_runs(given, at, (rules, budget), options);
+        v.classes = classes.iter().map(|c| c.name.clone()).collect();
+        v.classes.dedup();
+    }
     v.outcome = match decided {
         Ok(Reach::All) => Outcome::Proved,
         Ok(Reach::Only(trips, why)) => Outcome::Bounded { trips, why },
-        Err(Outcome::GaveUp { why }) => match {
-            classes = decide::short_runs(given, at, (rules, budget), options);
-            v.classes = classes.iter().map(|c| c.name.clone()).collect();
-            v.classes.dedup();
-            late(given, at.steps, rules, options, &classes)
-        } {
+        Err(Outcome::GaveUp { why }) => match late(given, at.steps, rules, options, &classes) {
             Some(x) => {
                 v.violation = Some(x);
                 Outcome::Violated

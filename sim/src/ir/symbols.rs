@@ -126,6 +126,10 @@ impl Program {
                 continue;
             }
             live[pc] = true;
+            if let Some(end) = self.empty_loop(pc) {
+                open.push(end as usize);
+                continue;
+            }
             match &self.code[pc] {
                 Instr::Jump(to) => open.push(*to as usize),
                 Instr::Unless(e, to) => match self.launch_value(e) {
@@ -139,6 +143,14 @@ impl Program {
             }
         }
         live
+    }
+
+    /// The end of the loop whose test an instruction is, where the values of the symbols leave it no iteration.
+    fn empty_loop(&self, pc: usize) -> Option<Pc> {
+        let l = self.loops.iter().find(|l| l.head as usize == pc && l.var.is_some())?;
+        let Instr::Set(_, from) = &self.code[pc.checked_sub(1)?] else { return None };
+        let (from, to) = (self.launch_value(from)?, self.launch_value(l.bound.as_ref()?)?);
+        (from >= to).then_some(l.end)
     }
 
     /// The same program where only the code counts that an agent can come to: each other instruction goes on to the next.

@@ -424,8 +424,10 @@ impl World<'_> {
                 let (least, most) = place.bounds(0, form);
                 lo.saturating_add(least) >= last || hi.saturating_add(most) <= first
             };
-            let apart = away(new.rows, old.rows, 0) || away(new.cols, old.cols, 1);
-            if !apart && !(blocks && place.different((new.block, new.forms), (old.block, old.forms))) {
+            let apart = away(new.rows, old.rows, 0)
+                || away(new.cols, old.cols, 1)
+                || blocks && place.different((new.block, new.forms), (old.block, old.forms));
+            if !apart {
                 let i = usize::from(new.forms[0] == old.forms[0]);
                 place.fixed(pc, 0, place.minus(new.forms[i], old.forms[i]));
             }

@@ -59,7 +59,9 @@ impl Subject {
 
     /// What becomes of a mutant, held against the kernel's own verdict.
     pub(super) fn fate(&self, trips: Option<&Trips>, whole: &Verdict, edit: &Edit) -> Fate {
-        let Ok(mutant) = edit.apply(&self.program) else { return Fate::Refused };
+        let (Ok(mutant), Ok(_)) = (edit.apply(&self.program), edit.apply(&self.symbolic)) else {
+            return Fate::Refused;
+        };
         if supported(&mutant, &self.machine).is_err() {
             return Fate::Refused;
         }

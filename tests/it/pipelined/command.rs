@@ -110,7 +110,7 @@ const ATTENTION: &str = "\
 kernel attention(m = 256, n = 512, stages = 2)
   let tiles = cdiv(n, 64)
   grid cdiv(m, 128)
-  warps 8   regs 200
+  warps 8   regs 168
   global Q: bf16[m, 64]   global K: bf16[n, 64]   global V: bf16[n, 64]   global O: bf16[m, 64]
   shared q: bf16[128, 64] swizzle 128   shared ks: bf16[64, 64] swizzle 128   shared vs: bf16[64, 64] swizzle 128
   reg s: f32[64, 64], p: bf16[64, 64]

@@ -32,11 +32,9 @@ fn fate(text: &str, edit: &Edit, rules: Rules) -> Fate {
         Text::read("best.pipe", text).compile_symbolic(&Inputs { set: &BTreeMap::new(), cores: None }).unwrap();
     let trips = Trips::find(&symbolic).unwrap();
     let at = |n: i64| edit.apply(&trips.at(n)?).ok();
-    if edit.apply(&whole).is_err() {
-        return Fate::Refused;
-    }
+    let (Ok(_), Ok(mutant)) = (edit.apply(&whole), edit.apply(&symbolic)) else { return Fate::Refused };
     let v = verify(
-        &edit.apply(&symbolic).unwrap(),
+        &mutant,
         rules,
         Options {
             max_trips: 160,

@@ -89,11 +89,13 @@ fn a_tile_of_another_cta_is_not_taken_for_the_own_one() {
 }
 
 #[test]
-fn a_loop_around_the_main_loop_that_no_value_sets_is_not_varied() {
+fn a_loop_around_the_main_loop_that_no_value_sets_needs_not_be_varied() {
     let body =
         BUFFER.replace("LAST", "barrier").replace("    for i in 0..tiles:", "    for job in 0..3, i in 0..tiles:");
-    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &body))
-        .bounded("around the main loop");
+    kernel("m4-max", &("kernel t(k = 128)\n  let tiles = k / 16\n".to_string() + &body)).proved();
+    // One that a value sets is varied with it.
+    let body = body.replace("0..3", "0..jobs");
+    kernel("m4-max", &("kernel t(k = 128, jobs = 3)\n  let tiles = k / 16\n".to_string() + &body)).proved();
 }
 
 #[test]
