@@ -93,7 +93,11 @@ fn name(prog: &Program, whole: &Cell, cell: &Cell) -> String {
             _ => format!("{many} {lo}, {}, ... {}", lo + step, axis.last()),
         });
     }
-    if parts.is_empty() { ALL.into() } else { parts.join(", ") }
+    match parts.is_empty() {
+        true if prog.cooperative => format!("all {} CTAs of the grid, which run together", prog.cluster),
+        true => ALL.into(),
+        false => parts.join(", "),
+    }
 }
 
 /// Whether anything but the coordinates of tiles depends on the place of the CTA, or on a tile that was handed out.
