@@ -112,12 +112,22 @@ impl Text {
     /// ([`Program::symbols`](warpline_sim::ir::Program::symbols)), with these values. `pipelined` loops are expanded as in
     /// [`Text::compile`].
     pub fn compile_symbolic(&self, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
+        self.symbolic(inputs, None)
+    }
+
+    /// The same for a machine of an architecture, as [`Text::compile_for`].
+    pub fn compile_symbolic_for(&self, arch: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
+        self.symbolic(inputs, Some(arch))
+    }
+
+    fn symbolic(&self, inputs: &Inputs, arch: Option<&str>) -> Result<Program, Vec<Diagnostic>> {
         let Text { file, text, parsed } = self;
         let (_, loops) = lower::lower(file, text, parsed, inputs, &BTreeMap::new())?;
         if loops.is_empty() {
             return lower::lower_symbolic(file, text, parsed, inputs);
         }
-        let expanded = pipeline::expand_parsed(file, text, parsed, inputs, &pipeline::Ask::default())?;
+        let expanded =
+            pipeline::expand_parsed(file, text, parsed, inputs, &pipeline::Ask { arch, ..pipeline::Ask::default() })?;
         let file = pipeline::expanded_name(file);
         let parsed = parse::parse(&file, &expanded.text);
         lower::lower_symbolic(&file, &expanded.text, &parsed, inputs)

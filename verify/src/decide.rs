@@ -126,7 +126,9 @@ pub(crate) fn decide(
                     every_cta(&prog, (rules, budget), options, v)?;
                 }
             }
-            decided.take(Reach::Only(at.steps.map(|_| (0, None)), why));
+            // Only the first cluster was followed further.
+            v.turns = None;
+            decided.take(Reach::Only(at.steps.map(|_| (0, Some(FEW_TRIPS))), why));
         }
     } else {
         let mut cells = Cells::of(given);

@@ -42,7 +42,7 @@ impl Subject {
         let cores = machine.get("core.count").map(|c| c as i64);
         let kernel = Text::read(kernel.0, kernel.1);
         let program = kernel.compile_for(&machine.arch, &Inputs { set: &scenario.set, cores }).unwrap();
-        let symbolic = kernel.compile_symbolic(&Inputs { set: &scenario.set, cores }).unwrap();
+        let symbolic = kernel.compile_symbolic_for(&machine.arch, &Inputs { set: &scenario.set, cores }).unwrap();
         Subject { program, symbolic, machine }
     }
 
