@@ -112,15 +112,13 @@ fn what_becomes_of_every_mutant() {
     );
 }
 
-/// One mutant of a kernel that is handed its tiles is not decided (DEVIATIONS.md 54).
 #[test]
-fn fixme_every_mutant_but_one_of_handed_out_tiles_is_decided() {
+fn every_mutant_is_decided() {
     let undecided = |(name, fates): (String, Vec<Fate>)| {
         let n = fates.iter().filter(|f| **f == Fate::Undecided).count();
         (n > 0).then_some((name, n))
     };
-    let left = recorded().into_iter().filter_map(undecided).collect::<Vec<_>>();
-    assert_eq!(left, [("correct/thunderkittens_clc".to_string(), 1)]);
+    assert_eq!(recorded().into_iter().filter_map(undecided).collect::<Vec<_>>(), []);
 }
 
 /// What is recorded as equivalent is held to schedules drawn at random, and to a search of every order that knows nothing of

@@ -13,7 +13,8 @@ use super::fate::Fate;
 const OPTIONS: Options = Options {
     max_trips: 160,
     max_steps: 50_000_000,
-    max_memory: Options::MAX_MEMORY,
+    // What is resident is of all mutants that are judged at a time.
+    max_memory: u64::MAX,
     engine: Engine::Graph,
     max_states: 0,
 };

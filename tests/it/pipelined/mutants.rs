@@ -39,7 +39,7 @@ fn fate(text: &str, edit: &Edit, rules: Rules) -> Fate {
         Options {
             max_trips: 160,
             max_steps: 50_000_000,
-            max_memory: Options::MAX_MEMORY,
+            max_memory: u64::MAX,
             engine: Engine::Graph,
             max_states: 0,
         },
