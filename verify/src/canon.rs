@@ -102,6 +102,9 @@ pub(crate) enum Event<'a> {
 /// Hears of each with the world after the step, or before the landing.
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
 
+/// Steps that a run makes behind its first fault, beside as many as it made before: other faults may be there.
+const BEHIND_A_FAULT: u64 = 100_000;
+
 /// Steps that a run takes from its budget at a time.
 const TAKEN: u64 = 64;
 
@@ -375,23 +378,26 @@ impl Trail {
 pub(crate) struct Telling<'p> {
     pub(crate) walk: Walk<'p>,
     trail: Trail,
-    faults: bool,
+    /// Steps until the first fault, if one was met.
+    fault: Option<u64>,
 }
 
 impl<'p> Telling<'p> {
     pub(crate) fn new(job: Job<'p>) -> Telling<'p> {
-        Telling { walk: Walk::new(job), trail: Trail::default(), faults: false }
+        Telling { walk: Walk::new(job), trail: Trail::default(), fault: None }
     }
 
     /// Takes note of a step; how it ended, after the last.
     pub(crate) fn took(&mut self, made: Made) -> Option<End> {
         match made {
             Made::Did { agent, pc, .. } => {
-                if !self.faults {
+                if self.fault.is_none() {
                     self.trail.push(agent, pc);
-                    self.faults = self.walk.world.findings.iter().any(|f| !f.note);
+                    let fault = self.walk.world.findings.iter().any(|f| !f.note);
+                    self.fault = fault.then_some(self.walk.steps);
                 }
-                None
+                // A loop whose end the fault took away may have no other.
+                self.fault.filter(|at| self.walk.steps > 2 * at + BEHIND_A_FAULT).map(|_| End::Broken)
             }
             Made::Over(end) => Some(end),
             _ => None,

@@ -270,7 +270,7 @@ pub(crate) fn take(v: &mut Verdict, prog: &Program, seen: &Seen, place: Place, c
     faults.sort_by_key(|f| matches!(f.kind, FindingKind::Stale | FindingKind::Coverage));
     let hang = match &seen.end {
         End::Hung(w) => w.clone(),
-        End::Limit(over) => return Err(Outcome::GaveUp { why: over.to_string() }),
+        End::Limit(over) if faults.is_empty() => return Err(Outcome::GaveUp { why: over.to_string() }),
         _ => Vec::new(),
     };
     if !faults.is_empty() || seen.end != End::Finished {
