@@ -138,7 +138,10 @@ fn sequential_loops(
     class: &str,
     v: &mut Verdict,
 ) -> Result<Reach, Stop> {
-    let (upto, found) = match sequential::find(run, both) {
+    let found = sequential::find(run, both).or_else(|why| {
+        sequential::find(&run.early(), both).or_else(|_| sequential::find(&run.at_once(), both)).map_err(|_| why)
+    });
+    let (upto, found) = match found {
         Ok(plane) => ((plane.first.needs(), plane.second.needs()), Ok(plane)),
         Err(why) => ((SHORT + 1, SHORT + 1), Err(why)),
     };

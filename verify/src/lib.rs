@@ -91,6 +91,7 @@ mod together;
 mod trips;
 mod trunk;
 mod watch;
+mod while_loops;
 mod witness;
 
 use warpline_sim::ir::{Program, Site};
@@ -285,7 +286,7 @@ impl std::fmt::Debug for Varied<'_> {
 
 /// Decides a kernel for all that its symbols allow to be varied; a bound program is decided as it is.
 pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
-    let program = &running::counters(program);
+    let program = &running::counters(&while_loops::counted(program));
     let trips = Trips::find(program);
     let steps = |n: i64| trips.as_ref().and_then(|t| t.at(n));
     let turns = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.turned(n, t));

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use warpline_sim::ir::{Binary, Expr, Loop, ParamId, Program, Unary, Use, each};
 
 use crate::watch::step_of;
+use crate::while_loops;
 
 /// A symbol that sets the bound of the loop around the main loop: `value + (turns * step - bound) * den` makes so many
 /// turns.
@@ -36,7 +37,7 @@ pub struct Trips {
     step: i64,
     outer: Option<Outer>,
     /// Another parameter, which sets the trip count of a loop before or behind the main one.
-    other: Option<ParamId>,
+    other: Option<Outer>,
     /// Lines of loops whose trip counts other values set, which are as given, with these values.
     fixed: Vec<(u32, String)>,
 }
@@ -45,6 +46,7 @@ impl Trips {
     /// The first parameter, in order of declaration, on which the bound of a loop depends by a constant slope; one
     /// without another such loop inside its own, where there is one.
     pub fn find(symbolic: &Program) -> Option<Trips> {
+        let symbolic = &while_loops::counted(symbolic);
         let all = 0..symbolic.symbols.len() as ParamId;
         let roots: Vec<ParamId> = all.filter(|p| symbolic.symbols[*p as usize].definition.is_none()).collect();
         let inner = roots.iter().find_map(|p| Trips::by(symbolic, *p, true));
@@ -70,13 +72,13 @@ impl Trips {
         let outer = Outer::of(symbolic, p);
         varied.extend(outer.as_ref().map(|o| o.symbol));
         let other = if outer.is_none() { other(symbolic, p) } else { None };
-        varied.extend(other);
+        varied.extend(other.as_ref().map(|o| o.symbol));
         let fixed = fixed(symbolic, &varied);
         let kernel = symbolic.bind_all_but(&varied);
         let (name, value) = (symbol.name.clone(), symbol.value);
         let symbol = |id: ParamId| kernel.symbol(&symbolic.symbols[id as usize].name);
         let outer = outer.and_then(|o| Some(Outer { symbol: symbol(o.symbol)?, ..o }));
-        let other = other.and_then(symbol);
+        let other = other.and_then(|o| Some(Outer { symbol: symbol(o.symbol)?, ..o }));
         Some(Trips { name, value, bound, step, outer, other, fixed, kernel })
     }
 
@@ -123,9 +125,7 @@ impl Trips {
 
     /// The kernel with `n` iterations of the main loop, and another value of the parameter that sets the other one.
     pub(crate) fn both(&self, n: i64, t: i64) -> Option<Program> {
-        let value = self.value.checked_add((n - self.bound).checked_mul(self.step)?).filter(|v| *v >= 0)?;
-        let name = self.kernel.symbols[self.other? as usize].name.as_str();
-        self.kernel.with(&[(self.name.as_str(), value), (name, t)]).filter(|p| !p.grid.is_empty())
+        self.with(n, Some((self.other.as_ref()?, t)))
     }
 
     /// Loops whose trip counts are as given, and the values that set them.
@@ -147,14 +147,14 @@ impl Trips {
 
     /// The value that sets the turns of the loop around the main loop.
     pub fn turns_name(&self) -> Option<&str> {
-        let symbol = self.outer.as_ref().map(|o| o.symbol).or(self.other)?;
+        let symbol = self.outer.as_ref().or(self.other.as_ref())?.symbol;
         Some(self.kernel.symbols[symbol as usize].name.as_str())
     }
 
     /// In words: how a value makes `t` turns; `None` where none does.
     pub fn turns_meaning(&self) -> Option<String> {
-        let (name, step) = (self.turns_name()?, self.outer.as_ref().map_or(1, |o| o.step));
-        let step = step * self.outer.as_ref().map_or(1, |o| o.den);
+        let (name, of) = (self.turns_name()?, self.outer.as_ref().or(self.other.as_ref())?);
+        let step = of.step * of.den;
         Some(if step == 1 { format!("{name} = t") } else { format!("{name} = t x {step}") })
     }
 }
@@ -233,17 +233,24 @@ fn counts(prog: &Program, p: ParamId) -> bool {
     !other.contains(&p)
 }
 
-/// A parameter that is itself the bound of loops, none of which is in or around one that another parameter grows.
-fn other(prog: &Program, p: ParamId) -> Option<ParamId> {
+/// A parameter that sets the bound of loops, none of which is in or around one that another parameter grows.
+fn other(prog: &Program, p: ParamId) -> Option<Outer> {
     let main = |l: &Loop| l.bound.as_ref().is_some_and(|b| slope(prog, b, p).is_none_or(|s| s.num != 0));
     let mains: Vec<&Loop> = prog.loops.iter().filter(|l| l.bound.is_some() && main(l)).collect();
     let apart = |l: &Loop| mains.iter().all(|m| l.end <= m.head || m.end <= l.head);
-    let of = |l: &Loop| match &l.bound {
-        Some(Expr::Param(q)) if *q != p && prog.symbols[*q as usize].definition.is_none() => Some(*q),
-        _ => None,
+    let by = |l: &Loop, q: ParamId| {
+        let bound = l.bound.as_ref().filter(|_| l.var.is_some() && q != p && !main(l))?;
+        let slope = slope(prog, bound, q).filter(|s| s.num > 0)?;
+        Some((slope, prog.launch_value(bound)?))
     };
-    let q = prog.loops.iter().find_map(of).filter(|q| counts(prog, *q))?;
-    prog.loops.iter().filter(|l| of(l) == Some(q)).all(apart).then_some(q)
+    let first = |q: ParamId| {
+        let symbol = &prog.symbols[q as usize];
+        let (slope, bound) = prog.loops.iter().find_map(|l| by(l, q)).filter(|(s, _)| s.num == 1)?;
+        let all = prog.loops.iter().filter(|l| by(l, q).is_some()).all(apart);
+        let fit = symbol.definition.is_none() && counts(prog, q) && all;
+        fit.then_some(Outer { symbol: q, step: 1, value: symbol.value, bound, den: slope.den, handed: false })
+    };
+    (0..prog.symbols.len() as ParamId).find_map(first)
 }
 
 /// Loops whose bounds depend on parameters that are not varied.

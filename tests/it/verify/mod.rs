@@ -17,6 +17,7 @@ mod rows;
 mod scenarios;
 mod spin;
 mod turns;
+mod while_loops;
 
 use serde_json::Value;
 use warpline::Status;

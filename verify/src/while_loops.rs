@@ -1,0 +1,109 @@
+//! Counted loops that are written with `while`: `while i < n` whose last statement is `i += 1`.
+//!
+//! Lowering keeps the index and the bound of a `for` loop. For the verifier a `while` loop that counts is the same loop, so
+//! [`counted`] writes down its index and its bound as well.
+
+use warpline_sim::ir::{Binary, CounterAct, Expr, Instr, Loop, Op, Program, VarId, each};
+
+/// The kernel with an index and a bound for each `while` loop that counts.
+pub(crate) fn counted(prog: &Program) -> Program {
+    let mut prog = prog.clone();
+    for at in 0..prog.loops.len() {
+        let Some((set, var, bound)) = count(&prog, &prog.loops[at]) else { continue };
+        // As in a `for` loop, the index is set right before the test.
+        let head = prog.loops[at].head as usize;
+        prog.code[set..head].rotate_left(1);
+        prog.at[set..head].rotate_left(1);
+        prog.loops[at].var = Some(var);
+        prog.loops[at].bound = Some(bound);
+    }
+    prog
+}
+
+/// Where the index is set before the loop, the index, and the bound; none where the loop does not count.
+fn count(prog: &Program, l: &Loop) -> Option<(usize, VarId, Expr)> {
+    if l.var.is_some() || l.passed.is_some() {
+        return None;
+    }
+    let (head, end) = (l.head as usize, l.end as usize);
+    let Instr::Unless(test, to) = prog.code.get(head)? else { return None };
+    let (var, bound) = upper_bound(test)?;
+    let Some(Instr::Set(of, Expr::Binary(Binary::Add, p))) = prog.code.get(end.checked_sub(2)?) else { return None };
+    let step = p.0 == Expr::Var(var) && prog.launch_value(&p.1).is_some_and(|s| s >= 1);
+    let again = prog.code[end - 1] == Instr::Jump(l.head);
+    let once = (head..end - 2).all(|pc| sets(&prog.code[pc]) != Some(var));
+    // Nobody goes round the addition.
+    let reached = !(head + 1..end - 2).any(|pc| target(&prog.code[pc]).is_some_and(|to| to > end - 2));
+    if *of != var || *to as usize != end || !step || !p.1.is_launch_constant() || !again || !once || !reached {
+        return None;
+    }
+    let set = start(prog, head, var)?;
+    let inside = |pc: usize| (head..end).contains(&pc);
+    let entered =
+        (0..prog.code.len()).any(|pc| !inside(pc) && target(&prog.code[pc]).is_some_and(|to| to > set && to < end));
+    (!entered && !lives_behind(prog, end, var)).then_some((set, var, bound))
+}
+
+/// The variable and the bound below which it stays.
+fn upper_bound(test: &Expr) -> Option<(VarId, Expr)> {
+    let Expr::Binary(op, p) = test else { return None };
+    let more = |e: &Expr| Expr::Binary(Binary::Add, Box::new((e.clone(), Expr::Const(1))));
+    let (var, bound) = match (op, &**p) {
+        (Binary::Lt, (Expr::Var(v), n)) | (Binary::Gt, (n, Expr::Var(v))) => (*v, n.clone()),
+        (Binary::Le, (Expr::Var(v), n)) | (Binary::Ge, (n, Expr::Var(v))) => (*v, more(n)),
+        _ => return None,
+    };
+    bound.is_launch_constant().then_some((var, bound))
+}
+
+/// The instruction that sets the variable, where only other variables are set behind it, which do not read it.
+fn start(prog: &Program, head: usize, var: VarId) -> Option<usize> {
+    for pc in (0..head).rev() {
+        let Instr::Set(of, _) = &prog.code[pc] else { return None };
+        if *of == var {
+            return Some(pc);
+        }
+        if reads(prog, pc, var) {
+            return None;
+        }
+    }
+    None
+}
+
+/// Whether the last value may be read behind the loop; another variable may have its place there.
+fn lives_behind(prog: &Program, end: usize, var: VarId) -> bool {
+    let Some(first) = (end..prog.code.len()).find(|&pc| reads(prog, pc, var) || sets(&prog.code[pc]) == Some(var))
+    else {
+        return false;
+    };
+    if reads(prog, first, var) {
+        return true;
+    }
+    // Who skips that assignment still has the old value.
+    let skipped = (end..first).filter_map(|pc| target(&prog.code[pc])).filter(|to| *to > first).min();
+    skipped.is_some_and(|to| {
+        let next = (to..prog.code.len()).find(|&pc| reads(prog, pc, var) || sets(&prog.code[pc]) == Some(var));
+        next.is_some_and(|pc| reads(prog, pc, var))
+    })
+}
+
+fn sets(i: &Instr) -> Option<VarId> {
+    match i {
+        Instr::Set(v, _) | Instr::Op { op: Op::Get { var: v, .. }, .. } => Some(*v),
+        Instr::Op { op: Op::Counter { act: CounterAct::Fetch(v) | CounterAct::Load(v), .. }, .. } => Some(*v),
+        _ => None,
+    }
+}
+
+fn target(i: &Instr) -> Option<usize> {
+    match i {
+        Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) => Some(*to as usize),
+        _ => None,
+    }
+}
+
+fn reads(prog: &Program, pc: usize, var: VarId) -> bool {
+    let mut found = false;
+    each(prog, &prog.code[pc], &mut |_, e| e.visit(&mut |x| found |= *x == Expr::Var(var)));
+    found
+}
