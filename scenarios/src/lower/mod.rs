@@ -133,6 +133,8 @@ struct Lower<'a> {
     /// The grid of a cooperative launch, which the program has as one unit.
     launch: Option<Grid>,
     agree: Vec<Agree>,
+    /// The same of code that is never reached with these values.
+    agree_dead: Vec<Agree>,
     cuts: Cuts,
     arrived: BTreeSet<MbarId>,
     waited: Vec<(MbarId, Span)>,
@@ -270,6 +272,7 @@ impl<'a> Lower<'a> {
             tape_index: None,
             launch: None,
             agree: Vec::new(),
+            agree_dead: Vec::new(),
             cuts: Cuts::default(),
             arrived: BTreeSet::new(),
             waited: Vec::new(),

@@ -41,11 +41,12 @@ impl Lower<'_> {
 
     /// Records in the first walk, checks in the second.
     pub(super) fn agree(&mut self, rule: Agree) {
-        if self.ctx.dead {
+        if !self.last_walk {
+            let list = if self.ctx.dead { &mut self.agree_dead } else { &mut self.agree };
+            list.push(rule);
             return;
         }
-        if !self.last_walk {
-            self.agree.push(rule);
+        if self.ctx.dead {
             return;
         }
         match &rule {
@@ -55,13 +56,31 @@ impl Lower<'_> {
         }
     }
 
-    /// Gives every object without a shape the shape that its first known partner has.
+    /// Gives every object without a shape the shape that its first known partner has; one in code that is never reached
+    /// with these values only where no other has any. So a kernel is a kernel at every trip count, also at none.
     pub(super) fn solve(&mut self) {
-        let rules = std::mem::take(&mut self.agree);
+        let (live, dead) = (std::mem::take(&mut self.agree), std::mem::take(&mut self.agree_dead));
+        self.solve_by(&live);
+        let missing = |l: &Self, f: &Foot| {
+            let facts = &l.facts[f.obj as usize];
+            facts.shape.is_none() && facts.used
+        };
+        let needed = |l: &Self, rule: &Agree| match rule {
+            Agree::Same(a, b) => missing(l, a) || missing(l, b),
+            Agree::Tile(..) => false,
+            Agree::Mma { acc, .. } => missing(l, acc),
+        };
+        let dead: Vec<Agree> = dead.into_iter().filter(|rule| needed(self, rule)).collect();
+        if !dead.is_empty() {
+            self.solve_by(&live.into_iter().chain(dead).collect::<Vec<_>>());
+        }
+    }
+
+    fn solve_by(&mut self, rules: &[Agree]) {
         let mut changed = true;
         while changed {
             changed = false;
-            for rule in &rules {
+            for rule in rules {
                 changed |= match rule {
                     Agree::Same(a, b) => self.propose(a, b) || self.propose(b, a),
                     // What a tile covers follows from the shapes, and not the other way round.

@@ -138,7 +138,9 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
     let mut stood: Vec<Option<(u32, On)>> = vec![None; n];
     let mut moves = Vec::new();
     if !free {
-        set.left.set(set.left().checked_sub(turns.len() as u64)?);
+        // Each step may join the clocks of all agents, and each world begins with a row of clocks for each of them.
+        let (steps, agents) = (turns.len() as u64, n as u64);
+        set.left.set(set.left().checked_sub(steps * (1 + agents / 64) + agents * agents / 8)?);
     }
     for &turn in turns {
         let met = world.findings.len();
