@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::canon::{End, Landing, Seen};
 use crate::cells::{self, Cells, Class};
 use crate::every::{Run, evenly, every_trip};
-use crate::{AtTrips, Options, Outcome, Varied, Verdict, Violation, limits, starve};
+use crate::{AtTrips, Options, Outcome, Varied, Verdict, Violation, certificate, limits, starve};
 
 /// What one class or all of them together can be said about.
 pub(crate) enum Reach {
@@ -230,6 +230,7 @@ fn one(run: &Run<'_>, at: Varied<'_>, class: &Class, v: &mut Verdict) -> Result<
         return every_trip(run, (steps, at), &class.name, v);
     }
     run.check(v, run.given, Place::default(), &class.name)?;
+    v.basis.push(certificate::Decided::given(run));
     Ok(limits::handed(run.given).map_or(Reach::All, |why| Reach::Only(None, why)))
 }
 

@@ -9,6 +9,7 @@ use warpline_sim::protocol::{Placement, Rules};
 use crate::budget::Budget;
 use crate::canon::{self, Job, Landing, Seen};
 use crate::carry::{Failure, Region};
+use crate::certificate::{Decided, Part};
 use crate::decide::Stop;
 use crate::trips::HANDED;
 use crate::watch::grown;
@@ -156,6 +157,7 @@ fn sequential_loops(
         Ok(plane) => {
             v.period = v.period.max(Some(plane.first.period));
             v.turns = v.turns.max(Some(plane.second.period));
+            v.basis.push(Decided::sequential(run, &plane));
             None
         }
         Err(why) => Some(why),
@@ -227,6 +229,7 @@ fn regions(
 ) -> Result<Option<(i64, String)>, Stop> {
     let mut open = vec![Region { lo: 0, hi: None }];
     let mut made = 1;
+    let mut parts = Vec::new();
     // Trip counts up to this one were run.
     let mut done = done;
     let mut cases = |v: &mut Verdict, lo: i64, hi: i64| {
@@ -239,10 +242,12 @@ fn regions(
         let Region { lo, hi } = region;
         if let Some(hi) = hi.filter(|hi| hi - lo < SMALL) {
             cases(v, lo, hi)?;
+            parts.push(Part::cases(region));
             continue;
         }
         match in_some_order(run, at, region) {
-            Ok(proof) => {
+            Ok((proof, landing)) => {
+                parts.push(Part::induction(region, proof, landing));
                 v.period = v.period.max(Some(proof.period));
                 let last = proof.needs() - 1;
                 cases(v, lo, hi.map_or(last, |hi| hi.min(last)))?;
@@ -273,6 +278,7 @@ fn regions(
             }
         }
     }
+    v.basis.push(Decided::trips(run, parts));
     Ok(None)
 }
 
@@ -281,11 +287,12 @@ fn given(run: &Run<'_>, v: &mut Verdict, class: &str, left: Option<&(i64, String
     if left.is_some() || !run.given.loose { run.check(v, run.given, Place::default(), class) } else { Ok(()) }
 }
 
-/// The period and where it starts, in one of the orders that a run can be made in; or why there is none in the first.
-fn in_some_order(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<carry::Proof, Failure> {
-    let other = || carry::find(&run.early(), at, region).or_else(|_| carry::find(&run.at_once(), at, region));
+/// The period and where it starts, and in which of the orders that a run can be made in; or why there is none in the first.
+fn in_some_order(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<(carry::Proof, Landing), Failure> {
+    let find = |run: &Run<'_>| carry::find(run, at, region).map(|proof| (proof, run.landing));
+    let other = || find(&run.early()).or_else(|_| find(&run.at_once()));
     // In another order a comparison comes out otherwise, too.
-    carry::find(run, at, region).or_else(|failed| {
+    find(run).or_else(|failed| {
         if failed.crossings.is_empty() && failed.faults.is_empty() { other().map_err(|_| failed) } else { Err(failed) }
     })
 }
@@ -319,6 +326,7 @@ fn every_turn(
     }
     v.period = v.period.max(Some(found.steps.period));
     v.turns = v.turns.max(found.period);
+    v.basis.push(Decided::turns(run, &found));
     let apart = at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1)).and_then(|(a, b)| row::alike(&a, &b).err());
     Ok(Ok(apart.map(|line| format!("line {line} tells CTAs apart otherwise than by the turns that each makes"))))
 }

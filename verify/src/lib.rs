@@ -62,6 +62,7 @@ mod budget;
 mod canon;
 mod carry;
 mod cells;
+mod certificate;
 mod cycle;
 mod decide;
 mod edit;
@@ -102,6 +103,7 @@ use budget::Budget;
 use decide::{Place, Reach, decide, late, take};
 
 pub use assumed::assumed;
+pub use certificate::{Decided, Induction, Line, Order, Part, What};
 pub use edit::{Change, Edit, Refused, edits, synchronises};
 pub use every::{one_step_more, trip_count};
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
@@ -237,6 +239,8 @@ pub struct Verdict {
     pub searched: Option<usize>,
     /// Another schedule can count an arrival elsewhere, so one run does not decide.
     pub(crate) open: bool,
+    /// What was decided of each cell, and by what.
+    pub basis: Vec<certificate::Decided>,
 }
 
 impl Verdict {
@@ -326,6 +330,7 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
         reads: (0, 0),
         searched: None,
         open: false,
+        basis: Vec::new(),
     };
     let mut classes = Vec::new();
     let budget = &Budget::new(&options);

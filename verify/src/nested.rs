@@ -43,6 +43,8 @@ pub(crate) struct Nested {
     pub(crate) turns: Vec<i64>,
     /// The longest period in turns of any line.
     pub(crate) period: Option<i64>,
+    /// How turns carry on for each number of steps below `steps.first`; none where the kernel cannot have that many.
+    pub(crate) lines: Vec<Option<Proof>>,
 }
 
 /// Turns of the runs that the period of the main loop is read off.
@@ -102,7 +104,8 @@ fn plane(run: &Run<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) 
     all.into_iter().collect::<Result<(), _>>()?;
     let needs = |n: i64| of(if n < first { n } else { n - period }).map_or(0, |line| line.needs());
     let longest = lines.iter().flatten().map(|line| line.period).max();
-    Ok(Nested { steps, turns: (0..steps.needs()).map(needs).collect(), period: longest })
+    let turns = (0..steps.needs()).map(needs).collect();
+    Ok(Nested { steps, turns, period: longest, lines: lines[..first as usize].to_vec() })
 }
 
 /// The pairs and squares of one number of steps: kernels of a period less beside it, for each number of turns.

@@ -1,0 +1,129 @@
+//! What was decided of one cell of the grid, as plain data.
+
+use warpline_sim::protocol::Cell;
+
+use crate::canon::Landing;
+use crate::carry::{Proof, Region};
+use crate::every::Run;
+use crate::nested::Nested;
+use crate::sequential::Plane;
+
+/// A cell of the grid, and how its CTAs were decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// The cell; none where the cluster stands for all by the assumption on tiles that are handed out.
+    pub cell: Option<Cell>,
+    /// Launch index of the cluster that was run.
+    pub cluster: i64,
+    /// What was decided.
+    pub what: What,
+}
+
+/// What was decided of a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The run with the values given; nothing is varied.
+    Given,
+    /// All trip counts of the main loop, region by region.
+    Trips(Vec<Part>),
+    /// All trip counts of the main loop, and all turns of the loop around it.
+    Turns {
+        /// Of the trip counts.
+        steps: Induction,
+        /// Of the turns, for each trip count below `steps.first`; none where the kernel refuses that trip count.
+        lines: Vec<Option<Line>>,
+    },
+    /// All trip counts of two loops that follow each other.
+    Sequential {
+        /// Of the main loop.
+        first: Induction,
+        /// Of the other one.
+        second: Induction,
+    },
+}
+
+/// An induction: numbers below `first + period` are base cases, each larger one follows from the one a period before.
+pub type Induction = Line;
+
+/// The first number that follows from a smaller one, and by how much they differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The first number that follows.
+    pub first: i64,
+    /// By how much numbers differ.
+    pub period: i64,
+}
+
+/// A region of trip counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The smallest.
+    pub from: i64,
+    /// The largest; none where there is none.
+    pub to: Option<i64>,
+    /// The induction and the order of its runs; none where each trip count is a base case.
+    pub induction: Option<(Induction, Order)>,
+}
+
+/// The order in which agents and operations in flight go on in the compared runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// An operation lands when nobody can go on.
+    Late,
+    /// All operations land before agents go on.
+    Early,
+    /// The same; agents begin turns of outer loops together.
+    Turns,
+    /// Each operation lands at once.
+    AtOnce,
+}
+
+impl From<Landing> for Order {
+    fn from(landing: Landing) -> Order {
+        match landing {
+            Landing::Late => Order::Late,
+            Landing::Early => Order::Early,
+            Landing::Turns => Order::Turns,
+            Landing::AtOnce => Order::AtOnce,
+        }
+    }
+}
+
+impl From<Proof> for Line {
+    fn from(proof: Proof) -> Line {
+        Line { first: proof.first, period: proof.period }
+    }
+}
+
+impl Part {
+    pub(crate) fn cases(region: Region) -> Part {
+        Part { from: region.lo, to: region.hi, induction: None }
+    }
+
+    pub(crate) fn induction(region: Region, proof: Proof, landing: Landing) -> Part {
+        Part { induction: Some((proof.into(), landing.into())), ..Part::cases(region) }
+    }
+}
+
+impl Decided {
+    fn of(run: &Run<'_>, what: What) -> Decided {
+        Decided { cell: run.place.as_ref().map(|place| place.cell), cluster: run.cluster, what }
+    }
+
+    pub(crate) fn given(run: &Run<'_>) -> Decided {
+        Decided::of(run, What::Given)
+    }
+
+    pub(crate) fn trips(run: &Run<'_>, parts: Vec<Part>) -> Decided {
+        Decided::of(run, What::Trips(parts))
+    }
+
+    pub(crate) fn turns(run: &Run<'_>, found: &Nested) -> Decided {
+        let lines = found.lines.iter().map(|line| line.map(Line::from)).collect();
+        Decided::of(run, What::Turns { steps: found.steps.into(), lines })
+    }
+
+    pub(crate) fn sequential(run: &Run<'_>, plane: &Plane) -> Decided {
+        Decided::of(run, What::Sequential { first: plane.first.into(), second: plane.second.into() })
+    }
+}
