@@ -1,0 +1,102 @@
+//! The side conditions of lemma 5: when numbers that differ between runs decide alike in all longer runs.
+//!
+//! Two runs are a period apart, four are a period of each of two loops apart, in the order: neither, first, second, both. A
+//! number `x` of the first run has a *gain* in each direction, and one in both at once beyond these.
+
+use warpline_sim::ir::Binary;
+use warpline_sim::protocol::Judged;
+
+/// A number of the first run, and its gains.
+#[derive(Clone, Copy)]
+struct Number {
+    x: i128,
+    gains: [i128; 3],
+}
+
+impl Number {
+    fn of(values: &[i64]) -> Number {
+        let v: Vec<i128> = values.iter().map(|v| i128::from(*v)).collect();
+        let gains = match v[..] {
+            [a, b] => [b - a, 0, 0],
+            [a, b, c, d] => [b - a, c - a, d - c - (b - a)],
+            _ => [1, 1, 1],
+        };
+        Number { x: v[0], gains }
+    }
+
+    fn stands(self) -> bool {
+        self.gains == [0; 3]
+    }
+
+    fn minus(self, y: Number) -> Number {
+        Number { x: self.x - y.x, gains: std::array::from_fn(|i| self.gains[i] - y.gains[i]) }
+    }
+
+    /// Whether the number stays on its side of zero, or at zero, with up to so many periods; any number where none is named.
+    fn keeps_its_sign(self, periods: Option<i64>) -> bool {
+        if self.x == 0 || self.stands() {
+            return self.stands();
+        }
+        let away = |gain: i128| gain.signum() != -self.x.signum();
+        if self.gains.into_iter().all(away) {
+            return true;
+        }
+        let [gain, 0, 0] = self.gains else { return false };
+        periods.is_some_and(|most| (self.x + i128::from(most) * gain).signum() == self.x.signum())
+    }
+}
+
+/// Whether lists of decisions, one of each run, come out alike now and in all runs that are longer by whole periods.
+///
+/// An agent may pass several iterations of a loop in one move where it has nothing to do in them. Where longer runs pass
+/// more, the first half of the shortest list is held to the first iterations, the second half to the last ones.
+pub(crate) fn alike(runs: &[Vec<Judged>], periods: Option<i64>) -> bool {
+    let passes: Vec<Vec<&[Judged]>> =
+        runs.iter().map(|list| list.split(|x| *x == Judged::Again).collect()).collect();
+    let few = passes[0].len();
+    let even = passes.iter().all(|p| p.len() == few);
+    if !even && (few < 5 || passes.iter().any(|p| p.len() < few)) {
+        return false;
+    }
+    let half = (few - 1).div_ceil(2);
+    (0..few).all(|i| {
+        let at = |p: &Vec<&[Judged]>| if even || i < half { i } else { p.len() - few + i };
+        let step: Vec<&[Judged]> = passes.iter().map(|p| p[at(p)]).collect();
+        let len = step[0].len();
+        step.iter().all(|list| list.len() == len)
+            && (0..len).all(|k| one(&step.iter().map(|list| list[k]).collect::<Vec<_>>(), periods))
+    })
+}
+
+/// One decision, as each of the runs makes it.
+fn one(step: &[Judged], periods: Option<i64>) -> bool {
+    let mut operands = (Vec::new(), Vec::new());
+    for judged in step {
+        match (*judged, step[0]) {
+            (Judged::Fixed(a), Judged::Fixed(_)) => operands.0.push(a),
+            (Judged::Op(o, a, b), Judged::Op(p, ..)) if o == p => {
+                operands.0.push(a);
+                operands.1.push(b);
+            }
+            _ => return false,
+        }
+    }
+    let x = Number::of(&operands.0);
+    let Judged::Op(op, ..) = step[0] else { return x.stands() };
+    let y = Number::of(&operands.1);
+    match op {
+        Binary::Add | Binary::Sub => true,
+        // By a factor that is one number; of two that move in one direction the product is not linear.
+        Binary::Mul => {
+            let moves = |n: Number, i: usize| n.gains[i] != 0 || n.gains[2] != 0;
+            (0..2).all(|i| !moves(x, i) || !moves(y, i))
+        }
+        Binary::Div | Binary::Rem | Binary::CeilDiv => {
+            y.stands() && (x.stands() || y.x != 0 && x.gains.iter().all(|gain| gain % y.x == 0))
+        }
+        Binary::Min | Binary::Max | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => {
+            x.minus(y).keeps_its_sign(periods)
+        }
+        Binary::And | Binary::Or | Binary::BitOr | Binary::BitAnd | Binary::Shl => x.stands() && y.stands(),
+    }
+}

@@ -1,0 +1,208 @@
+//! One run of one cluster: agents step in turn, operations in flight land oldest first.
+//!
+//! By lemma 1 of `docs/proof.md` any order decides for all, as long as no arrival is found that another schedule could count
+//! elsewhere. In which order a state recurs is the kernel's own, so the certificate names one of four.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use warpline_sim::ir::{Program, VarId};
+use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, Snapshot, Step, World};
+use warpline_sim::report::FindingKind;
+
+use crate::schema::Order;
+
+/// What happened last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    /// An agent performed the operation at an instruction; it was the last of a rendezvous.
+    Did { agent: AgentId, pc: u32, last: bool },
+    /// It cannot go on.
+    Blocked { agent: AgentId, pc: u32 },
+    /// It came to its end.
+    Ended { agent: AgentId },
+    /// The oldest operation in flight landed.
+    Landed { agent: AgentId, pc: u32 },
+    /// All agents have ended, and nothing is in flight.
+    Finished,
+    /// Nobody can go on.
+    Hung,
+    /// An operation had no meaning.
+    Broken,
+}
+
+/// A run under way.
+#[derive(Clone)]
+pub(crate) struct Execution<'p> {
+    pub(crate) world: World<'p>,
+    order: Order,
+    flying: VecDeque<FlightId>,
+    blocked: Vec<bool>,
+    turn: usize,
+    /// Whether anybody went on in this round.
+    moved: bool,
+    /// Agents that wait at the head of a turn, and the turn that each agent is in.
+    waits: Vec<bool>,
+    turns: Vec<Option<(u32, i64)>>,
+    pub(crate) operations: u64,
+}
+
+impl<'p> Execution<'p> {
+    pub(crate) fn new(world: World<'p>, order: Order) -> Execution<'p> {
+        let n = world.agents().len();
+        Execution {
+            world,
+            order,
+            flying: VecDeque::new(),
+            blocked: vec![false; n],
+            turn: 0,
+            moved: false,
+            waits: vec![false; n],
+            turns: vec![None; n],
+            operations: 0,
+        }
+    }
+
+    pub(crate) fn program(&self) -> &'p Program {
+        self.world.program()
+    }
+
+    /// Keeps what numbers decide in each move.
+    pub(crate) fn judging(mut self) -> Self {
+        self.world.judged = Some(RefCell::default());
+        self
+    }
+
+    /// What numbers decided in the last move.
+    pub(crate) fn judged(&self) -> Vec<Judged> {
+        self.world.judged.as_ref().map_or(Vec::new(), |list| list.borrow().clone())
+    }
+
+    /// Makes the next move.
+    pub(crate) fn next(&mut self) -> Move {
+        if let Some(list) = &mut self.world.judged {
+            list.get_mut().clear();
+        }
+        self.world.touched.clear();
+        loop {
+            if self.order == Order::AtOnce
+                && let Some(landed) = self.land()
+            {
+                self.moved = true;
+                return landed;
+            }
+            while self.turn < self.blocked.len()
+                && (self.waits[self.turn] || self.world.agent_ended(self.turn as AgentId))
+            {
+                self.turn += 1;
+            }
+            if self.turn < self.blocked.len() {
+                return self.act();
+            }
+            let stuck = !std::mem::take(&mut self.moved);
+            if self.order != Order::Late
+                && let Some(landed) = self.land()
+            {
+                self.moved = true;
+                return landed;
+            }
+            self.turn = 0;
+            if self.world.ended() && self.flying.is_empty() {
+                return Move::Finished;
+            }
+            if stuck && !self.begin_turns() {
+                return self.land().unwrap_or(Move::Hung);
+            }
+        }
+    }
+
+    /// The agent whose turn it is tries to go on.
+    fn act(&mut self) -> Move {
+        let a = self.turn;
+        let agent = a as AgentId;
+        match self.world.step(agent) {
+            Step::Did { pc, did, .. } => {
+                self.moved = true;
+                self.operations += 1;
+                let waited = std::mem::take(&mut self.blocked[a]);
+                self.flying.extend(did.flights());
+                let begins = self.begins(a, pc);
+                // Who meets the others and need not wait yields.
+                let yields = matches!(did, Did::Met { .. }) && !waited;
+                self.turn += usize::from(begins || yields);
+                Move::Did { agent, pc, last: matches!(did, Did::Met { last: true }) }
+            }
+            Step::Blocked { pc, .. } => {
+                self.blocked[a] = true;
+                self.begins(a, pc);
+                self.turn += 1;
+                Move::Blocked { agent, pc }
+            }
+            Step::Ended => {
+                self.moved |= std::mem::take(&mut self.blocked[a]);
+                self.turn += 1;
+                Move::Ended { agent }
+            }
+            Step::Broken => Move::Broken,
+        }
+    }
+
+    fn land(&mut self) -> Option<Move> {
+        let f = self.flying.pop_front()?;
+        let (agent, pc) = self.world.flight(f).map_or((0, 0), |f| (f.agent, f.pc));
+        self.operations += 1;
+        self.world.land(f);
+        Some(Move::Landed { agent, pc })
+    }
+
+    /// The outermost loop that an instruction is in, with its index.
+    fn outermost(&self, pc: u32) -> Option<(u32, VarId)> {
+        let l = self.program().loops.iter().find(|l| (l.head..l.end).contains(&pc))?;
+        Some((l.head, l.index()?))
+    }
+
+    /// Whether an agent that came to an instruction is in another turn than before; then it waits for the others.
+    fn begins(&mut self, a: usize, pc: u32) -> bool {
+        if self.order != Order::Turns {
+            return false;
+        }
+        let now = self.outermost(pc).map(|(head, index)| (head, self.world.var(a as AgentId, index)));
+        let before = std::mem::replace(&mut self.turns[a], now);
+        self.waits[a] = now.is_some() && now != before;
+        self.waits[a]
+    }
+
+    /// Lets all go on that wait at the head of a turn; whether there were any.
+    fn begin_turns(&mut self) -> bool {
+        let any = self.waits.contains(&true);
+        self.waits.fill(false);
+        any
+    }
+
+    /// The state that all further moves follow from.
+    pub(crate) fn state(&self) -> Snapshot {
+        let mut s = self.world.snapshot();
+        s.entries.push(Entry::Same((self.turn as u64) << 1 | u64::from(self.moved)));
+        for a in 0..self.blocked.len() {
+            s.entries.push(Entry::Same(u64::from(self.blocked[a]) << 1 | u64::from(self.waits[a])));
+        }
+        for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
+            s.entries.push(Entry::Same(u64::from(f.agent) << 32 | u64::from(f.pc)));
+        }
+        s
+    }
+
+    /// The first thing that is wrong with the run so far. `coverage`: also whether each block was summed and stored once,
+    /// which is a question about whole tiles, and not asked of runs that are compared.
+    pub(crate) fn fault(&self, coverage: bool) -> Option<String> {
+        let faults = self.world.findings.iter().filter(|f| !f.note);
+        let mut faults = faults.filter(|f| coverage || f.kind != FindingKind::Coverage);
+        if let Some(f) = faults.next() {
+            let line = self.program().sites.get(f.site as usize).map_or(0, |s| s.line);
+            return Some(format!("line {line}: {} ({})", f.message, f.code.id()));
+        }
+        let (agent, pc, _) = self.world.unordered?;
+        let (line, name) = (self.program().site(pc).line, self.world.agent_name(agent));
+        Some(format!("line {line}: an arrival by {name} can be counted in another phase in another schedule"))
+    }
+}

@@ -1,0 +1,119 @@
+//! Checks certificates of PROVED verdicts.
+//!
+//! ```text
+//!   certificate ──▶ kernel      compile the text with symbols
+//!                   cells       a partition of the grid                              (lemma 4)
+//!                   cases       run each base case; forms decide alike in the cell   (lemmas 1 to 3)
+//!                   induction   regions, base cases and comparisons cover all        (lemmas 6 and 8)
+//!                   lockstep    two runs or four beside each other                   (lemma 5)
+//!                    ├ decisions   each number decides alike, by its gain
+//!                    └ state       states are one but for a shift
+//! ```
+//!
+//! The checker computes every fact of a certificate from its claims, and compares. It shares the transition function
+//! (`sim::protocol`) and the evaluator of expressions with the prover, and nothing of the search for a proof.
+//! `docs/certificates.md` has the format, and what the checker takes on trust.
+
+mod cells;
+mod compare;
+mod counters;
+mod decisions;
+mod execution;
+mod induction;
+mod kernel;
+mod lockstep;
+mod schema;
+mod state;
+mod tiles;
+
+use warpline_sim::machine::Machine;
+
+pub use schema::{
+    Axis, CellProof, Certificate, Column, Compared, Family, Fence, Given, Induction, Inserted, Line, Number, Order,
+    Plane, Proof, Region, SCHEMA, Statement, Symbol, Trips, Value,
+};
+
+/// Why a certificate is not valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// An entry is wrong.
+    Rejected {
+        /// The entry, as a path (`cells[0].proof.trips.regions[0].cases[3]`).
+        entry: String,
+        /// What is wrong with it, in words.
+        why: String,
+    },
+    /// The text is no certificate of this schema.
+    Unreadable(String),
+    /// The certificate may be right, but this checker cannot decide it.
+    NotChecked(String),
+}
+
+impl Refusal {
+    pub(crate) fn rejected(entry: impl Into<String>, why: impl Into<String>) -> Refusal {
+        Refusal::Rejected { entry: entry.into(), why: why.into() }
+    }
+}
+
+/// What was checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Cells of the grid.
+    pub cells: usize,
+    /// Base cases that were run.
+    pub cases: u64,
+    /// Comparisons of two runs or four.
+    pub comparisons: u64,
+    /// Operations of all base cases, and moves of all comparisons.
+    pub moves: u64,
+}
+
+/// What the checker takes on trust; `docs/certificates.md` says more about each.
+pub const TRUSTED: [&str; 7] = [
+    "the compiler from the kernel language to programs (`scenarios`)",
+    "the transition function with its happens-before (`sim::protocol`)",
+    "the evaluator of expressions, and forms over CTA coordinates (`sim/src/ir`, `sim/src/protocol/place.rs`)",
+    "the snapshot of a state (`sim/src/protocol/snapshot.rs`)",
+    "the numbers of the machine (`models`)",
+    "the lemmas of docs/proof.md",
+    "the assumptions that each verdict lists",
+];
+
+/// Reads a certificate.
+///
+/// # Errors
+/// [`Refusal::Unreadable`] where the text is none.
+pub fn read(text: &str) -> Result<Certificate, Refusal> {
+    let c: Certificate = serde_json::from_str(text).map_err(|e| Refusal::Unreadable(e.to_string()))?;
+    if c.schema != SCHEMA {
+        return Err(Refusal::Unreadable(format!("the schema is `{}`, and this version reads `{SCHEMA}`", c.schema)));
+    }
+    Ok(c)
+}
+
+/// Checks a certificate on its machine ([`Statement::machine`]).
+///
+/// # Errors
+/// Why it is not valid.
+pub fn recheck(certificate: &Certificate, machine: &Machine) -> Result<Checked, Refusal> {
+    let (computed, checked) = complete(certificate, machine)?;
+    compare::same(certificate, &computed)?;
+    Ok(checked)
+}
+
+/// Computes the facts of a certificate from its claims.
+///
+/// # Errors
+/// Why the claims prove nothing.
+pub fn complete(claims: &Certificate, machine: &Machine) -> Result<(Certificate, Checked), Refusal> {
+    let kernel = kernel::Kernel::of(&claims.statement, machine)?;
+    if let Some(why) = kernel.limit() {
+        return Err(Refusal::NotChecked(why));
+    }
+    cells::partition(kernel.given(), &claims.cells)?;
+    let mut checked = Checked { cells: claims.cells.len(), ..Checked::default() };
+    let cells = claims.cells.iter().enumerate();
+    let cells = cells.map(|(i, cell)| induction::cell(&kernel, cell, &format!("cells[{i}]"), &mut checked));
+    let cells = cells.collect::<Result<_, _>>()?;
+    Ok((Certificate { schema: SCHEMA.into(), statement: kernel.statement, cells }, checked))
+}

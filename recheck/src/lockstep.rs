@@ -1,0 +1,204 @@
+//! The lockstep comparison of lemma 5: two runs a period apart, or four, two periods apart.
+//!
+//! ```text
+//!   shorter  ─────────a═══════════────────▶ end     all step together; at each place that the certificate names, the
+//!                     │ ╲         ╲                 longer runs make a period alone (a─b); ═ the period behind a, in
+//!   longer   ─────────a──b═══════════─────▶ end     which all are compared twice: before, and after the longer made it
+//! ```
+//!
+//! In the order of [`decisions`]: neither, first, second, both. Runs that are longer in the first loop are those with an odd
+//! number, in the second loop those of the second half.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program};
+use warpline_sim::protocol::{AgentId, judged_at_launch};
+
+use crate::execution::{Execution, Move};
+use crate::schema::{Compared, Inserted};
+use crate::{decisions, state};
+
+/// Runs that step together.
+#[derive(Clone)]
+struct Lockstep<'p, 'c> {
+    runs: Vec<Execution<'p>>,
+    /// Where the longer runs make a period alone; those ahead.
+    ahead: &'c [Inserted],
+    /// How often the next place of the first and of the second loop was passed by since the last one.
+    passed: u64,
+    /// The newest index of each loop and agent that a place names.
+    index: BTreeMap<(usize, AgentId), i64>,
+    moves: u64,
+    /// Periods that the longest run may have more than the shortest; none for any number.
+    periods: Option<i64>,
+}
+
+/// Why runs do not carry on.
+pub(crate) type Why = String;
+
+/// How far to go.
+#[derive(Clone, Copy)]
+struct Until {
+    of: usize,
+    agent: AgentId,
+    index: i64,
+}
+
+/// Compares runs up to their ends: computes the facts of a comparison from its claims.
+pub(crate) fn compare(runs: Vec<Execution<'_>>, claim: &Compared, periods: Option<i64>) -> Result<Compared, Why> {
+    launch(&runs.iter().map(Execution::program).collect::<Vec<_>>(), periods)?;
+    let runs = runs.into_iter().map(Execution::judging).collect();
+    let ahead = &claim.inserted;
+    let mut lockstep = Lockstep { runs, ahead, passed: 0, index: BTreeMap::new(), moves: 0, periods };
+    let mut inserted = Vec::new();
+    lockstep.go(None, &mut inserted)?;
+    if let Some(left) = lockstep.ahead.first() {
+        return Err(format!("no run comes to the place of loop {} at index {}", left.of, left.index));
+    }
+    Ok(Compared { moves: lockstep.moves, inserted })
+}
+
+/// Values that are computed at launch are decisions as well, and the grid must be one.
+fn launch(programs: &[&Program], periods: Option<i64>) -> Result<(), Why> {
+    let first = programs[0];
+    if !first.hands_out() && programs.iter().any(|p| p.grid != first.grid) {
+        return Err("the grid is another in longer runs".into());
+    }
+    let judged = programs.iter().map(|p| judged_at_launch(p, p.forms.extents.iter().flatten().flatten()));
+    let alike = decisions::alike(&judged.collect::<Vec<_>>(), periods);
+    alike.then_some(()).ok_or_else(|| "a value computed at launch decides otherwise in longer runs".into())
+}
+
+impl Lockstep<'_, '_> {
+    /// Steps all runs together, to their ends or until an agent's loop has come to an index.
+    fn go(&mut self, until: Option<Until>, inserted: &mut Vec<Inserted>) -> Result<(), Why> {
+        loop {
+            let made: Vec<Move> = self.runs.iter_mut().map(Execution::next).collect();
+            self.moves += 1;
+            let judged: Vec<_> = self.runs.iter().map(Execution::judged).collect();
+            if made.iter().any(|m| *m != made[0]) || !decisions::alike(&judged, self.periods) {
+                return Err(self.parted(made[0]));
+            }
+            let (agent, pc) = match made[0] {
+                Move::Did { agent, pc, .. } => (agent, pc),
+                Move::Blocked { .. } | Move::Ended { .. } | Move::Landed { .. } => continue,
+                Move::Hung => return Err("a compared run hangs".into()),
+                Move::Broken => return Err("a compared run meets an operation without a meaning".into()),
+                Move::Finished => {
+                    let fault = self.runs.iter().find_map(|run| run.fault(false));
+                    let early = until.map(|_| "the runs end within a period".to_string());
+                    return fault.or(early).map_or(Ok(()), Err);
+                }
+            };
+            let turned = self.turned(agent, pc);
+            if until.is_some_and(|u| turned.contains(&(u.of, u.index)) && u.agent == agent) {
+                return Ok(());
+            }
+            if let [place, rest @ ..] = self.ahead
+                && place.agent == agent
+                && turned.contains(&(place.of, place.index))
+            {
+                self.passed += 1;
+                if self.passed == place.pass {
+                    (self.passed, self.ahead) = (0, rest);
+                    inserted.push(self.insert(place)?);
+                }
+            }
+        }
+    }
+
+    /// Loops in which the agent of the shortest run has come to another iteration, and its index there.
+    fn turned(&mut self, agent: AgentId, pc: u32) -> Vec<(usize, i64)> {
+        let prog = self.runs[0].program();
+        let mut turned = Vec::new();
+        for (of, l) in prog.loops.iter().enumerate().filter(|(_, l)| (l.head..l.end).contains(&pc)) {
+            let Some(var) = l.index() else { continue };
+            let now = self.runs[0].world.var(agent, var);
+            if self.index.insert((of, agent), now).is_some_and(|last| last != now) {
+                turned.push((of, now));
+            }
+        }
+        turned
+    }
+
+    /// Lets the longer runs make a period alone. First, the period behind the place is compared without it.
+    fn insert(&mut self, place: &Inserted) -> Result<Inserted, Why> {
+        let no = |what: &str| format!("at index {} of loop {}: {what}", place.index, place.of);
+        let apart = if place.second { 2 } else { 1 };
+        if self.runs.len() <= apart {
+            return Err(no("there is no second loop"));
+        }
+        let period = self.period(place, apart).ok_or_else(|| no("the loop does not grow by whole iterations"))?;
+        let behind = Until { of: place.of, agent: place.agent, index: place.index + period };
+        self.clone().go(Some(behind), &mut Vec::new()).map_err(|why| no(&format!("in the period behind it, {why}")))?;
+        let window = state::window(self.runs[0].program());
+        let states = |runs: &[Execution<'_>]| runs.iter().map(Execution::state).collect::<Vec<_>>();
+        let before = states(&self.runs);
+        if !state::alike(&before.iter().collect::<Vec<_>>(), window) {
+            return Err(no("the states of the runs are not one"));
+        }
+        for i in (0..self.runs.len()).filter(|i| i & apart != 0) {
+            self.alone(i, behind, place.index).map_err(|why| no(&why))?;
+        }
+        let after = states(&self.runs);
+        let all: Vec<_> = before.iter().chain(&after).collect();
+        let pairwise = before.iter().zip(&after).all(|(x, y)| state::alike(&[x, y], window));
+        if !pairwise || !state::alike(&after.iter().collect::<Vec<_>>(), window) {
+            return Err(no("the states before and behind the period are not one"));
+        }
+        Ok(Inserted { moves: self.moves, state: state::digest(all[0], window), ..place.clone() })
+    }
+
+    /// By how much the index of a loop grows in a period: as much as its bound does from a shorter run to a longer one.
+    fn period(&self, place: &Inserted, apart: usize) -> Option<i64> {
+        let (short, long) = (self.runs[0].program(), self.runs[apart].program());
+        let (a, b) = (short.loops.get(place.of)?, long.loops.get(place.of)?);
+        let by = match a.passed {
+            Some(_) => long.grid.len() - short.grid.len(),
+            None => long.launch_value(b.bound.as_ref()?)? - short.launch_value(a.bound.as_ref()?)?,
+        };
+        (by > 0 && by % step(short, a) == 0).then_some(by)
+    }
+
+    /// Lets one run go on alone until an agent's loop has come to an index.
+    fn alone(&mut self, run: usize, until: Until, from: i64) -> Result<(), Why> {
+        let run = &mut self.runs[run];
+        let l: &Loop = &run.program().loops[until.of];
+        let (range, var) = (l.head..l.end, l.index().ok_or("the loop has no index")?);
+        let base = run.world.var(until.agent, var) - from;
+        loop {
+            match run.next() {
+                Move::Did { agent, pc, .. } if agent == until.agent && range.contains(&pc) => {
+                    match (run.world.var(agent, var) - base).cmp(&until.index) {
+                        std::cmp::Ordering::Less => {}
+                        std::cmp::Ordering::Equal => return Ok(()),
+                        std::cmp::Ordering::Greater => return Err("a longer run makes no whole period".into()),
+                    }
+                }
+                Move::Finished | Move::Hung | Move::Broken => return Err("a longer run ends within the period".into()),
+                _ => {}
+            }
+        }
+    }
+
+    fn parted(&self, made: Move) -> Why {
+        let prog = self.runs[0].program();
+        match made {
+            Move::Did { pc, .. } | Move::Blocked { pc, .. } | Move::Landed { pc, .. } => {
+                let site = prog.site(pc);
+                format!("line {}: `{}` does not carry on to longer runs (move {})", site.line, site.text, self.moves)
+            }
+            _ => format!("the runs part at move {}", self.moves),
+        }
+    }
+}
+
+/// By how much a loop's index grows in an iteration: the last instruction but one of the loop adds it.
+fn step(prog: &Program, l: &Loop) -> i64 {
+    match prog.code.get((l.end as usize).wrapping_sub(2)) {
+        Some(Instr::Set(v, Expr::Binary(Binary::Add, p))) if l.var == Some(*v) => {
+            prog.launch_value(&p.1).unwrap_or(1).max(1)
+        }
+        _ => 1,
+    }
+}

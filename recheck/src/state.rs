@@ -1,0 +1,82 @@
+//! States that are one but for a shift of their counters, and a digest of a state that no shift changes.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::{Instr, Op, Program};
+use warpline_sim::protocol::{Entry, Family, Snapshot};
+
+/// How far back from the newest clock of a component the world subtracts clocks: the largest number of operations that a wait
+/// leaves outstanding, or two phases, and one.
+pub(crate) fn window(prog: &Program) -> i64 {
+    let left = prog.code.iter().filter_map(|i| match i {
+        Instr::Op { op: Op::Wait(_, n), .. } => prog.launch_value(n),
+        _ => None,
+    });
+    left.max().unwrap_or(0).max(2) + 1
+}
+
+/// Whether states are one but for a shift. Entries that do not count must be equal. Clocks of a component must be in one
+/// order in all states, and those within the window as far from the newest. What variables and tiles count is compared where
+/// it decides something (`decisions`).
+pub(crate) fn alike(states: &[&Snapshot], window: i64) -> bool {
+    let first = states[0];
+    let same_shape = |s: &&Snapshot| {
+        s.entries.len() == first.entries.len()
+            && s.entries.iter().zip(&first.entries).all(|(x, y)| match (x, y) {
+                (Entry::Count(f, _), Entry::Count(g, _)) => f == g,
+                _ => x == y,
+            })
+    };
+    if !states.iter().all(same_shape) {
+        return false;
+    }
+    let mut clocks: BTreeMap<u32, Vec<Vec<i64>>> = BTreeMap::new();
+    for (i, entry) in first.entries.iter().enumerate() {
+        let Entry::Count(Family::Clock(component), _) = entry else { continue };
+        let value = |s: &&Snapshot| match s.entries[i] {
+            Entry::Count(_, n) => n,
+            Entry::Same(_) => 0,
+        };
+        clocks.entry(*component).or_default().push(states.iter().map(value).collect());
+    }
+    clocks.values_mut().all(|list| {
+        list.sort_unstable();
+        list.dedup();
+        let newest = list[list.len() - 1].clone();
+        let ordered = list.windows(2).all(|w| w[0].iter().zip(&w[1]).all(|(a, b)| a < b));
+        ordered
+            && list.iter().all(|clock| {
+                let back: Vec<i64> = newest.iter().zip(clock).map(|(new, old)| new - old).collect();
+                back.iter().all(|b| *b > window) || back.iter().all(|b| *b == back[0])
+            })
+    })
+}
+
+/// The digest of a state: of its entries that do not count, and how far each clock is from the newest of its component, up to
+/// the window.
+pub(crate) fn digest(s: &Snapshot, window: i64) -> String {
+    let mut newest: BTreeMap<Family, i64> = BTreeMap::new();
+    for entry in &s.entries {
+        if let Entry::Count(family, n) = entry {
+            let most = newest.entry(*family).or_insert(*n);
+            *most = (*most).max(*n);
+        }
+    }
+    let word = |entry: &Entry| match entry {
+        Entry::Same(v) => *v,
+        Entry::Count(Family::Clock(c), n) => {
+            let back = (newest[&Family::Clock(*c)] - n).min(window + 1);
+            u64::from(*c) << 32 | back as u64
+        }
+        Entry::Count(..) => 0,
+    };
+    fnv(s.entries.iter().flat_map(|entry| word(entry).to_le_bytes()))
+}
+
+/// FNV-1a. It tells one input from another by accident, not against somebody's will: nothing rests on it.
+pub(crate) fn fnv(bytes: impl IntoIterator<Item = u8>) -> String {
+    let digest = bytes
+        .into_iter()
+        .fold(0xcbf2_9ce4_8422_2325u64, |d, b| (d ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    format!("{digest:016x}")
+}
