@@ -11,6 +11,7 @@
 //!
 //! Only this package and `warpline-calibrate` touch files, terminals or clocks.
 
+mod certificate;
 mod claims;
 pub mod cli;
 mod commands;

@@ -17,6 +17,9 @@ const MOVES: u64 = 100_000_000;
 /// Numbers of trips and turns, at most: beyond these a certificate is not checked.
 const LARGEST: i64 = 100_000;
 
+/// Numbers of turns that are asked one by one whether the kernel refuses them, before its form is asked.
+const FEW: i64 = 8;
+
 /// Computes the facts of a cell's proof from its claims.
 pub(crate) fn cell(kernel: &Kernel, claim: &CellProof, path: &str, checked: &mut Checked) -> Result<CellProof, Refusal> {
     let place = match &claim.axes {
@@ -275,6 +278,7 @@ impl Runs<'_> {
 
     /// Whether the kernel refuses a trip count with any number of turns.
     fn refuses_all(&self, n: i64) -> bool {
-        self.kernel.at(n, Some(0)).is_none() && self.kernel.refuses_on((n, Some(1)), (n, Some(2)))
+        let few = (0..=FEW).all(|t| self.kernel.at(n, Some(t)).is_none());
+        few && self.kernel.refuses_on((n, Some(FEW)), (n, Some(FEW + 1)))
     }
 }

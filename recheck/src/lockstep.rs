@@ -22,10 +22,10 @@ use crate::{decisions, state};
 #[derive(Clone)]
 struct Lockstep<'p, 'c> {
     runs: Vec<Execution<'p>>,
-    /// Where the longer runs make a period alone; those ahead.
-    ahead: &'c [Inserted],
-    /// How often the next place of the first and of the second loop was passed by since the last one.
-    passed: u64,
+    /// Places ahead at which the longer runs make a period alone, of the first loop and of the second.
+    ahead: [Vec<&'c Inserted>; 2],
+    /// How often the next place of each was come to since the one before.
+    passed: [u64; 2],
     /// The newest index of each loop and agent that a place names.
     index: BTreeMap<(usize, AgentId), i64>,
     moves: u64,
@@ -48,11 +48,12 @@ struct Until {
 pub(crate) fn compare(runs: Vec<Execution<'_>>, claim: &Compared, periods: Option<i64>) -> Result<Compared, Why> {
     launch(&runs.iter().map(Execution::program).collect::<Vec<_>>(), periods)?;
     let runs = runs.into_iter().map(Execution::judging).collect();
-    let ahead = &claim.inserted;
-    let mut lockstep = Lockstep { runs, ahead, passed: 0, index: BTreeMap::new(), moves: 0, periods };
+    // The next one is the last of each list.
+    let ahead = [false, true].map(|second| claim.inserted.iter().filter(|p| p.second == second).rev().collect());
+    let mut lockstep = Lockstep { runs, ahead, passed: [0; 2], index: BTreeMap::new(), moves: 0, periods };
     let mut inserted = Vec::new();
     lockstep.go(None, &mut inserted)?;
-    if let Some(left) = lockstep.ahead.first() {
+    if let Some(left) = lockstep.ahead.iter().flatten().last() {
         return Err(format!("no run comes to the place of loop {} at index {}", left.of, left.index));
     }
     Ok(Compared { moves: lockstep.moves, inserted })
@@ -94,13 +95,15 @@ impl Lockstep<'_, '_> {
             if until.is_some_and(|u| turned.contains(&(u.of, u.index)) && u.agent == agent) {
                 return Ok(());
             }
-            if let [place, rest @ ..] = self.ahead
-                && place.agent == agent
-                && turned.contains(&(place.of, place.index))
-            {
-                self.passed += 1;
-                if self.passed == place.pass {
-                    (self.passed, self.ahead) = (0, rest);
+            for k in 0..2 {
+                let Some(place) = self.ahead[k].last().copied() else { continue };
+                if place.agent != agent || !turned.contains(&(place.of, place.index)) {
+                    continue;
+                }
+                self.passed[k] += 1;
+                if self.passed[k] == place.pass {
+                    self.passed[k] = 0;
+                    self.ahead[k].pop();
                     inserted.push(self.insert(place)?);
                 }
             }

@@ -3,7 +3,7 @@
 //! ```text
 //!   mod       the commands; what a run is of
 //!   run       run, compare, sweep, merge, whatif, check
-//!   proof     verify, barriers, export, explain
+//!   proof     verify, recheck, barriers, export, explain
 //!   draw      gantt, view, trace, report
 //!   kernel    list, expand, plan, models, new, fmt, completions
 //!   hardware  emit, calibrate, validate
@@ -25,7 +25,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use draw::{Colours, Gantt, Report, Second, Size, Theme, Trace, TraceFormat, View};
 pub use hardware::{Calibrate, Emit, Target, Validate};
 pub use kernel::{Completions, Expand, Fmt, List, Models, New, Plan};
-pub use proof::{Barriers, Explain, Export, Format, Language, Orders, Proof, Verify};
+pub use proof::{Barriers, Explain, Export, Format, Language, Orders, Proof, Recheck, Verify};
 pub use run::{Check, Compare, Merge, Run, Sweep, SweepOutput, Whatif};
 pub use values::{FenceLevel, Setting};
 use values::{fence, setting};
@@ -50,6 +50,8 @@ pub enum Command {
     Run(Run),
     /// Prove the barrier protocol in every schedule and for every trip count, or show the fault
     Verify(Verify),
+    /// Check the certificate of a proof, by a small checker of its own
+    Recheck(Recheck),
     /// Which synchronisation is needed, and against what; which is not
     Barriers(Barriers),
     /// Two runs side by side: what changed, by how much, and at which wait

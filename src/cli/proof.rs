@@ -117,12 +117,32 @@ pub struct Verify {
     #[arg(long, value_name = "FILE")]
     pub schedule_out: Option<PathBuf>,
 
+    /// Write what a proof rests on; `recheck FILE` checks it (docs/certificates.md)
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
+
     /// Do not look for a change that mends the fault
     #[arg(long)]
     pub no_suggestion: bool,
 
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with_all = ["json", "format"])]
+    pub quiet: bool,
+}
+
+/// `warpline recheck`.
+#[derive(Debug, Args)]
+pub struct Recheck {
+    /// A certificate that `verify --certificate` wrote
+    #[arg(value_name = "FILE")]
+    pub certificate: PathBuf,
+
+    /// The machine, where the certificate names none of the built-in ones: a machine file (.toml)
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
+
+    /// Print nothing but errors; the exit status tells the outcome
+    #[arg(long, short)]
     pub quiet: bool,
 }
 

@@ -16,6 +16,7 @@ mod merge;
 mod models;
 mod new;
 mod plan;
+mod recheck;
 mod report;
 mod run;
 mod sweep;
@@ -34,6 +35,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
     match &cli.command {
         Command::Run(args) => run::run(args, console),
         Command::Verify(args) => verify::verify(args, console),
+        Command::Recheck(args) => recheck::recheck(args, console),
         Command::Barriers(args) => barriers::barriers(args, console),
         Command::Sweep(args) => sweep::sweep(args, console),
         Command::Merge(args) => merge::merge(args, console),

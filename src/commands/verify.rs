@@ -4,7 +4,7 @@ use crate::cli::{Format, Verify};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::gate::{self, Subjects};
-use crate::{json_verify, output, schedule, show, verdict};
+use crate::{certificate, json_verify, output, schedule, show, verdict};
 
 pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Failure> {
     let format = if args.json { Format::Json } else { args.format };
@@ -14,6 +14,12 @@ pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Fai
             return Err(Failure::with_help(
                 "--schedule-out is for one scenario, printed as text or JSON",
                 "verify the scenario alone: `warpline verify S --schedule-out FILE`",
+            ));
+        }
+        if args.certificate.is_some() {
+            return Err(Failure::with_help(
+                "--certificate is for one scenario, printed as text or JSON",
+                "verify the scenario alone: `warpline verify S --certificate FILE`",
             ));
         }
         let gate = gate::verify(console, subjects, &args.proof, args.orders);
@@ -32,6 +38,10 @@ pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Fai
             Some(file) => output::write(console, path, crate::json::text(&file)?.as_bytes())?,
             None => console.error("note: there is no fault that a schedule could lead to; none was written\n")?,
         }
+    }
+    if let Some(path) = &args.certificate {
+        let text = crate::json::text(&certificate::of(&verified)?)?;
+        output::write(console, path, text.as_bytes())?;
     }
     if format == Format::Json {
         console.print(&json_verify::verify(&verified)?)?;

@@ -318,7 +318,7 @@ pub(crate) fn describe(machine: &Machine) -> String {
 }
 
 /// Changes one number of a machine.
-pub(super) fn set_machine(machine: &mut Machine, key: &str, value: f64) -> Result<(), Failure> {
+pub(crate) fn set_machine(machine: &mut Machine, key: &str, value: f64) -> Result<(), Failure> {
     warpline_models::apply(machine, key, value)
         .map_err(|e| Failure::with_help(e, format!("`warpline models {}` lists its numbers", machine.name)))
 }

@@ -30,7 +30,7 @@ pub(crate) use near::hint;
 
 pub(crate) use library::{
     builtin_scenarios, describe, evaluate, formatted, is_scenario, kernel_of, machine_file, machine_named,
-    machine_names, read, titles,
+    machine_names, read, set_machine, titles,
 };
 
 /// Everything a run needs, and what its displays say about it.

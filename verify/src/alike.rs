@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 use warpline_sim::ir::{Binary, gcd};
 use warpline_sim::protocol::{Entry, Family, Judged, Snapshot};
 
+use crate::certificate::Insertion;
+
 /// One number as each of the runs has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Number {
@@ -75,6 +77,8 @@ pub(crate) struct Ask {
     pub(crate) moduli: BTreeSet<i64>,
     /// One of the runs met a fault.
     pub(crate) fault: bool,
+    /// Where the longer runs made a period alone.
+    pub(crate) inserted: Vec<Insertion>,
 }
 
 /// At most four runs, the first one first.

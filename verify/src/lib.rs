@@ -103,7 +103,7 @@ use budget::Budget;
 use decide::{Place, Reach, decide, late, take};
 
 pub use assumed::assumed;
-pub use certificate::{Decided, Induction, Line, Order, Part, What};
+pub use certificate::{Decided, Induction, Insertion, Line, Order, Part, What, insertions, varied};
 pub use edit::{Change, Edit, Refused, edits, synchronises};
 pub use every::{one_step_more, trip_count};
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
@@ -113,7 +113,7 @@ pub use random::{Walk, WalkEnd, walk};
 pub use redundancy::{Need, Redundancy, Removal, redundancy};
 pub use search::{Found, Move, Searched, Settings, search, search_every};
 pub use suggest::{Allowed, Suggested, Suggestion, Value, suggest};
-pub use trips::Trips;
+pub use trips::{Family, Trips};
 pub use witness::{Meeting, Pair, Told, Witness, witness};
 
 /// How far to look.

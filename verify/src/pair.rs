@@ -123,10 +123,17 @@ pub(crate) fn lcm(a: i64, b: i64) -> i64 {
 
 /// Holds two runs beside each other for so many periods, or says where they are not one kernel and what was learnt.
 pub(crate) fn alike(short: Job<'_>, long: Job<'_>, periods: Option<i64>) -> Result<(), (String, Ask)> {
+    beside(short, long, periods).map(drop)
+}
+
+/// The same; what was learnt in either case.
+pub(crate) fn beside(short: Job<'_>, long: Job<'_>, periods: Option<i64>) -> Result<Ask, (String, Ask)> {
     let start = Reached::start(vec![Walk::new(short), Walk::new(long)]);
     let ask = start.ask.clone();
     if let Ok(mut ask) = ask.lock() {
         ask.periods = periods;
     }
-    start.over().map_err(|why| (why, ask.lock().map(|ask| ask.clone()).unwrap_or_default()))
+    let over = start.over();
+    let ask = ask.lock().map(|ask| ask.clone()).unwrap_or_default();
+    over.map_or_else(|why| Err((why, ask.clone())), |()| Ok(ask.clone()))
 }

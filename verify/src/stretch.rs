@@ -13,6 +13,7 @@ use warpline_sim::report::FindingKind;
 
 use crate::alike::{self, Ask};
 use crate::canon::{Made, Walk};
+use crate::certificate::Insertion;
 use crate::log::Log;
 use crate::watch::grown;
 use crate::watch::{Watch, step_of, window};
@@ -75,8 +76,11 @@ struct Mark {
     at: u64,
     /// The first run's outline then.
     outline: u64,
-    /// The iteration that begins.
+    /// The iteration that begins, and the loop's index there.
     iteration: i64,
+    index: i64,
+    /// Steps that the first run has made.
+    steps: u64,
 }
 
 /// Steps of the walks from one place that is kept to the next.
@@ -205,7 +209,8 @@ impl<'p> Reached<'p> {
             }
             for (w, marks) in watches.iter_mut().zip(&mut marks) {
                 if w.steps(first, &made[0]) > 0 {
-                    marks.push(Mark { at, outline: first.outline(), iteration: w.iteration() });
+                    let (iteration, index) = (w.iteration(), w.last.unwrap_or(0));
+                    marks.push(Mark { at, outline: first.outline(), iteration, index, steps: first.steps });
                 }
             }
         };
@@ -321,6 +326,16 @@ impl<'p> Stretch<'p> {
                 match self.insert((w, period), at, log.as_deref_mut()) {
                     Some(next) if matches!(next.end, End::Reached(..)) || at + next.at > self.at => {
                         *back = b;
+                        let second = self.start.second.is_some_and(|second| w >= second);
+                        let pass = marks[..=latest - b].iter().filter(|m| m.index == marks[latest - b].index).count();
+                        locked(&self.start.ask).inserted.push(Insertion {
+                            second,
+                            of: self.start.watches[w].number(self.start.runs[0].world.program()),
+                            agent: self.start.watches[w].agent.unwrap_or(0),
+                            index: marks[latest - b].index,
+                            pass: pass as u64,
+                            steps: marks[latest - b].steps,
+                        });
                         return Some(next);
                     }
                     // The end was in sight already.

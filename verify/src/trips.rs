@@ -25,6 +25,17 @@ struct Outer {
 /// rings, and not the whole grid, which can be thousands.
 pub(crate) const HANDED: i64 = 8;
 
+/// Values of a symbol: `zero + n * step`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// The symbol.
+    pub symbol: String,
+    /// Its value for `n` = 0.
+    pub zero: i64,
+    /// What one more `n` adds.
+    pub step: i64,
+}
+
 /// A parameter that sets the trip count of the main loop: `value + (n - bound) * step` gives `n` iterations.
 #[derive(Clone, Debug)]
 pub struct Trips {
@@ -131,6 +142,23 @@ impl Trips {
     /// Loops whose trip counts are as given, and the values that set them.
     pub(crate) fn fixed(&self) -> &[(u32, String)] {
         &self.fixed
+    }
+
+    /// How the parameter makes `n` iterations.
+    pub fn family(&self) -> Family {
+        Family { symbol: self.name.clone(), zero: self.value - self.bound * self.step, step: self.step }
+    }
+
+    /// How a value makes `t` turns of the loop around the main loop, or iterations of the other loop.
+    pub fn turns_family(&self) -> Option<Family> {
+        let symbol = self.turns_name()?.to_string();
+        let other = Family { symbol: symbol.clone(), zero: 0, step: 1 };
+        Some(self.outer.as_ref().map_or(other, |o| Family { symbol, zero: o.value - o.bound * o.den, step: o.step * o.den }))
+    }
+
+    /// Turns of all runs in which only trip counts are varied, where tiles are handed out.
+    pub fn tiles(&self) -> Option<i64> {
+        self.outer.as_ref().filter(|o| o.handed).map(|_| HANDED)
     }
 
     /// In words: how the parameter makes `n` iterations.

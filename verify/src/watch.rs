@@ -15,7 +15,7 @@ pub(crate) struct Watch {
     head: u32,
     end: u32,
     /// The agent whose steps count; if none is named, the first to make one.
-    agent: Option<AgentId>,
+    pub(crate) agent: Option<AgentId>,
     /// Its index, once it was seen.
     pub(crate) last: Option<i64>,
     /// Steps that the long run has more in each pass.
@@ -44,6 +44,12 @@ impl Watch {
     /// The iteration that it is in, counted from some number on.
     pub(crate) fn iteration(&self) -> i64 {
         self.last.map_or(0, |last| last.div_euclid(self.step))
+    }
+
+    /// The number of its loop in the order of the text.
+    pub(crate) fn number(&self, prog: &Program) -> usize {
+        let own = |l: &Loop| (l.head, l.end) == (self.head, self.end);
+        prog.loops.iter().position(own).unwrap_or(usize::MAX)
     }
 
     /// The same loop in another run.

@@ -89,6 +89,17 @@ impl From<Landing> for Order {
     }
 }
 
+impl From<Order> for Landing {
+    fn from(order: Order) -> Landing {
+        match order {
+            Order::Late => Landing::Late,
+            Order::Early => Landing::Early,
+            Order::Turns => Landing::Turns,
+            Order::AtOnce => Landing::AtOnce,
+        }
+    }
+}
+
 impl From<Proof> for Line {
     fn from(proof: Proof) -> Line {
         Line { first: proof.first, period: proof.period }

@@ -1,0 +1,192 @@
+//! Writes the certificate of a proof: the claims that the verifier noted, with the facts that the checker computes from them.
+
+use warpline_recheck as recheck;
+use warpline_recheck::{Certificate, CellProof, Column, Compared, Inserted, Plane, Proof, Region, Refusal, Statement};
+use warpline_sim::ir::Program;
+use warpline_verify::{Decided, Insertion, Outcome, Trips, What, insertions};
+
+use crate::failure::Failure;
+use crate::load::Loaded;
+use crate::verdict::Verified;
+
+/// The certificate of a verdict.
+pub(crate) fn of(v: &Verified) -> Result<Certificate, Failure> {
+    let none = |why: &str| Failure::with_help(format!("no certificate was written: {why}"), HELP);
+    if v.verdict.outcome != Outcome::Proved {
+        return Err(none("the verdict is not PROVED"));
+    }
+    if v.verdict.searched.is_some() {
+        return Err(none("a search of every order reached the verdict"));
+    }
+    let trips = warpline_verify::varied(v.subject.symbolic());
+    let writer = Writer { subject: &v.subject, trips: trips.as_ref() };
+    let cells = v.verdict.basis.iter().map(|decided| writer.cell(decided)).collect::<Option<_>>();
+    let cells = cells.ok_or_else(|| none("a compared run of the proof carries on in no single lockstep"))?;
+    let claims = Certificate { schema: recheck::SCHEMA.into(), statement: writer.statement(), cells };
+    let (certificate, _) = recheck::complete(&claims, &v.subject.machine).map_err(|refusal| none(&words(&refusal)))?;
+    Ok(certificate)
+}
+
+const HELP: &str = "docs/certificates.md lists the kinds of proof that have one";
+
+/// Why a certificate is not valid, in words.
+pub(crate) fn words(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Rejected { entry, why } => format!("{entry}: {why}"),
+        Refusal::Unreadable(why) | Refusal::NotChecked(why) => why.clone(),
+    }
+}
+
+struct Writer<'a> {
+    subject: &'a Loaded,
+    trips: Option<&'a Trips>,
+}
+
+/// Numbers of trips and turns.
+type At = (i64, Option<i64>);
+
+impl Writer<'_> {
+    fn statement(&self) -> Statement {
+        let Loaded { program, machine, sources, fences, .. } = self.subject;
+        let text = sources.get(&program.file).map_or("", String::as_str);
+        let set = machine.params.iter().filter(|(_, p)| p.source == warpline_models::SET);
+        let family = |f: warpline_verify::Family| recheck::Family { symbol: f.symbol, zero: f.zero, step: f.step };
+        Statement {
+            kernel: String::new(),
+            text: text.strip_suffix('\n').unwrap_or(text).split('\n').map(str::to_string).collect(),
+            machine: machine.name.clone(),
+            machine_numbers: set.map(|(key, p)| recheck::Number { key: key.clone(), value: p.value }).collect(),
+            fences: fences.list().map(|(rule, level)| recheck::Fence { rule: rule.into(), level: level.into() }).into(),
+            values: program.params.iter().map(|(n, v)| recheck::Value { name: n.clone(), value: *v }).collect(),
+            symbols: Vec::new(),
+            trips: self.trips.map(|t| family(t.family())),
+            turns: self.trips.and_then(Trips::turns_family).map(family),
+            grid: [0; 3],
+            excludes: Vec::new(),
+            digest: String::new(),
+        }
+    }
+
+    fn cell(&self, decided: &Decided) -> Option<CellProof> {
+        let axis = |a: warpline_sim::protocol::Axis| recheck::Axis { from: a.lo, step: a.step, count: a.count };
+        let cluster = decided.cluster;
+        let proof = match &decided.what {
+            What::Given => Proof::Given(recheck::Given { operations: 0 }),
+            What::Trips(parts) => {
+                let tiles = self.trips.and_then(Trips::tiles);
+                let regions = parts.iter().map(|part| self.region(part, tiles, cluster)).collect::<Option<_>>()?;
+                Proof::Trips(recheck::Trips { tiles, regions })
+            }
+            What::Turns { steps, lines } => {
+                Proof::Plane(self.plane(*steps, lines, (warpline_verify::Order::Turns, cluster))?)
+            }
+            What::Sequential { first, second } => {
+                let lines = vec![Some(*second); first.first as usize];
+                Proof::Plane(self.plane(*first, &lines, (warpline_verify::Order::Late, cluster))?)
+            }
+        };
+        Some(CellProof { axes: decided.cell.map(|cell| cell.axes.map(axis)), cluster, proof })
+    }
+
+    fn region(&self, part: &warpline_verify::Part, tiles: Option<i64>, cluster: i64) -> Option<Region> {
+        let induction = match part.induction {
+            None => None,
+            Some((line, order)) => Some(self.induction(line, (order, cluster), part.to, |n| (n, tiles))?),
+        };
+        Some(Region { from: part.from, to: part.to, induction, cases: Vec::new() })
+    }
+
+    fn induction(
+        &self,
+        line: warpline_verify::Line,
+        of: (warpline_verify::Order, i64),
+        to: Option<i64>,
+        at: impl Fn(i64) -> At,
+    ) -> Option<recheck::Induction> {
+        let warpline_verify::Line { first, period } = line;
+        let all = (first..first + period).filter(|n| to.is_none_or(|to| *n <= to));
+        let pairs = all.map(|n| self.pair([at(n - period), at(n)], of, to.map(|to| (to - (n - period)) / period)));
+        Some(recheck::Induction { first, period, order: order(of.0), pairs: pairs.collect::<Option<_>>()? })
+    }
+
+    fn plane(
+        &self,
+        steps: warpline_verify::Line,
+        lines: &[Option<warpline_verify::Line>],
+        of: (warpline_verify::Order, i64),
+    ) -> Option<Plane> {
+        let warpline_verify::Line { first, period } = steps;
+        let line = |n: i64, line: warpline_verify::Line| {
+            let induction = self.induction(line, of, None, |t| (n, Some(t)))?;
+            Some(recheck::Line { cases: Vec::new(), induction })
+        };
+        let all = lines.iter().enumerate();
+        let all: Vec<Option<recheck::Line>> =
+            all.map(|(n, l)| l.map_or(Some(None), |l| line(n as i64, l).map(Some))).collect::<Option<_>>()?;
+        let column = |n: i64| {
+            let Some(line) = lines[(n - period) as usize] else { return Some(None) };
+            let pair = |t| self.pair([(n - period, Some(t)), (n, Some(t))], of, None);
+            let square = |t: i64| self.square((n - period, n), (t - line.period, t), of);
+            Some(Some(Column {
+                cases: Vec::new(),
+                pairs: (0..line.first).map(pair).collect::<Option<_>>()?,
+                squares: (line.first..line.first + line.period).map(square).collect::<Option<_>>()?,
+            }))
+        };
+        let columns = (first..first + period).map(column).collect::<Option<_>>()?;
+        Some(Plane { first, period, order: order(of.0), lines: all, columns })
+    }
+
+    /// The kernel at numbers of trips and turns.
+    fn at(&self, (trips, turns): At) -> Option<Program> {
+        let family = self.trips?;
+        turns.map_or_else(|| family.at(trips), |turns| family.turned(trips, turns))
+    }
+
+    fn found(&self, all: [At; 2], of: (warpline_verify::Order, i64), periods: Option<i64>) -> Option<Vec<Insertion>> {
+        let (a, b) = (self.at(all[0])?, self.at(all[1])?);
+        insertions([&a, &b], (self.subject.rules(), of.1, of.0), periods)
+    }
+
+    /// Two runs; within, none where the kernel refuses the longer.
+    fn pair(&self, all: [At; 2], of: (warpline_verify::Order, i64), periods: Option<i64>) -> Option<Option<Compared>> {
+        if self.at(all[1]).is_none() {
+            return Some(None);
+        }
+        Some(Some(compared(self.found(all, of, periods)?)))
+    }
+
+    /// Four runs: the shortest pair's periods of the first loop, and the first run's of the second.
+    fn square(&self, (n, more): (i64, i64), (t, turns): (i64, i64), of: (warpline_verify::Order, i64)) -> Option<Option<Compared>> {
+        if self.at((more, Some(turns))).is_none() {
+            return Some(None);
+        }
+        let mut all = self.found([(n, Some(t)), (more, Some(t))], of, None)?;
+        let second = self.found([(n, Some(t)), (n, Some(turns))], of, None)?;
+        all.extend(second.into_iter().map(|place| Insertion { second: true, ..place }));
+        all.sort_by_key(|place| place.steps);
+        Some(Some(compared(all)))
+    }
+}
+
+fn compared(places: Vec<Insertion>) -> Compared {
+    let inserted = places.into_iter().map(|p| Inserted {
+        second: p.second,
+        of: p.of,
+        agent: p.agent,
+        index: p.index,
+        pass: p.pass,
+        moves: 0,
+        state: String::new(),
+    });
+    Compared { moves: 0, inserted: inserted.collect() }
+}
+
+fn order(order: warpline_verify::Order) -> recheck::Order {
+    match order {
+        warpline_verify::Order::Late => recheck::Order::Late,
+        warpline_verify::Order::Early => recheck::Order::Early,
+        warpline_verify::Order::Turns => recheck::Order::Turns,
+        warpline_verify::Order::AtOnce => recheck::Order::AtOnce,
+    }
+}

@@ -1,0 +1,61 @@
+//! `warpline recheck`.
+
+use std::fmt::Write;
+
+use warpline_recheck::{Certificate, Checked, Refusal, TRUSTED};
+
+use crate::certificate::words;
+use crate::cli::Recheck;
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::load;
+
+pub(super) fn recheck(args: &Recheck, console: &mut Console) -> Result<Status, Failure> {
+    let text = load::read(&args.certificate)?;
+    let name = args.certificate.display();
+    let unreadable = |why: String| Failure::new(format!("`{name}` is not a certificate: {why}"));
+    let certificate = warpline_recheck::read(&text).map_err(|refusal| unreadable(words(&refusal)))?;
+    let statement = &certificate.statement;
+    let mut machine = load::machine_named(args.machine.as_deref().unwrap_or(&statement.machine))?;
+    for number in &statement.machine_numbers {
+        load::set_machine(&mut machine, &number.key, number.value)?;
+    }
+    let (status, text) = match warpline_recheck::recheck(&certificate, &machine) {
+        Ok(checked) => (Status::Holds, valid(&certificate, checked)),
+        Err(Refusal::Unreadable(why)) => return Err(unreadable(why)),
+        Err(refusal @ Refusal::Rejected { .. }) => (Status::Violated, format!("REJECTED: {}\n", words(&refusal))),
+        Err(Refusal::NotChecked(why)) => (Status::GaveUp, format!("NOT CHECKED: {why}\n")),
+    };
+    if !args.quiet {
+        console.print(&text)?;
+    }
+    Ok(status)
+}
+
+/// What a valid certificate says, and what it takes for granted.
+fn valid(c: &Certificate, checked: Checked) -> String {
+    let s = &c.statement;
+    let families = [("n", &s.trips), ("t", &s.turns)].map(|(n, f)| f.as_ref().map(|f| (n, f)));
+    let varied: Vec<String> = families
+        .into_iter()
+        .flatten()
+        .map(|(n, f)| {
+            let zero = if f.zero == 0 { String::new() } else { format!(" + {}", f.zero) };
+            format!("{} = {n} x {}{zero}", f.symbol, f.step)
+        })
+        .collect();
+    let is_varied = |name: &str| s.symbols.iter().any(|x| x.varied && x.name == name);
+    let bound: Vec<String> =
+        s.values.iter().filter(|v| !is_varied(&v.name)).map(|v| format!("{} = {}", v.name, v.value)).collect();
+    let list = |words: &[String]| if words.is_empty() { "nothing".to_string() } else { words.join(", ") };
+    let mut text = format!("VALID: kernel {} on {}\n", s.kernel, s.machine);
+    let mut row = |name: &str, value: String| writeln!(text, "  {name:<9}{value}").ok();
+    row("varied", list(&varied));
+    row("bound", list(&bound));
+    row("excluded", s.excludes.join(", "));
+    row("checked", format!("{} cells, {} base cases, {} comparisons", checked.cells, checked.cases, checked.comparisons));
+    for (i, what) in TRUSTED.iter().enumerate() {
+        row(if i == 0 { "trusted" } else { "" }, (*what).to_string());
+    }
+    text
+}
