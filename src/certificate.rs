@@ -5,29 +5,25 @@ use warpline_recheck::{Certificate, CellProof, Column, Compared, Inserted, Plane
 use warpline_sim::ir::Program;
 use warpline_verify::{Decided, Insertion, Outcome, Trips, What, insertions};
 
-use crate::failure::Failure;
 use crate::load::Loaded;
 use crate::verdict::Verified;
 
-/// The certificate of a verdict.
-pub(crate) fn of(v: &Verified) -> Result<Certificate, Failure> {
-    let none = |why: &str| Failure::with_help(format!("no certificate was written: {why}"), HELP);
+/// The certificate of a verdict, or why it has none, in words.
+pub(crate) fn of(v: &Verified) -> Result<Certificate, String> {
     if v.verdict.outcome != Outcome::Proved {
-        return Err(none("the verdict is not PROVED"));
+        return Err("the verdict is not PROVED".into());
     }
     if v.verdict.searched.is_some() {
-        return Err(none("a search of every order reached the verdict"));
+        return Err("a search of every order reached the verdict".into());
     }
     let trips = warpline_verify::varied(v.subject.symbolic());
     let writer = Writer { subject: &v.subject, trips: trips.as_ref() };
     let cells = v.verdict.basis.iter().map(|decided| writer.cell(decided)).collect::<Option<_>>();
-    let cells = cells.ok_or_else(|| none("a compared run of the proof carries on in no single lockstep"))?;
+    let cells = cells.ok_or("two compared runs of the proof carry on in no lockstep of their own")?;
     let claims = Certificate { schema: recheck::SCHEMA.into(), statement: writer.statement(), cells };
-    let (certificate, _) = recheck::complete(&claims, &v.subject.machine).map_err(|refusal| none(&words(&refusal)))?;
-    Ok(certificate)
+    let computed = recheck::complete(&claims, &v.subject.machine);
+    computed.map(|(certificate, _)| certificate).map_err(|refusal| words(&refusal))
 }
-
-const HELP: &str = "docs/certificates.md lists the kinds of proof that have one";
 
 /// Why a certificate is not valid, in words.
 pub(crate) fn words(refusal: &Refusal) -> String {

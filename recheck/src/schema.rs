@@ -3,10 +3,15 @@
 //! Entries are of two sorts. *Claims* steer the check: the statement, cells, regions, periods, orders, places of inserted
 //! periods. *Facts* are computed from the claims: counts, states, the grid. A checker computes every fact and compares.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The schema this version reads and writes.
 pub const SCHEMA: &str = "warpline.certificate/1";
+
+/// An entry that may be `null`, but not left out.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(from)
+}
 
 /// What a PROVED verdict rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,8 +44,10 @@ pub struct Statement {
     /// Fact: parameters and header `let`s that only count, which stay symbols in the program.
     pub symbols: Vec<Symbol>,
     /// Claim: how a symbol sets the trip count of the main loop.
+    #[serde(deserialize_with = "present")]
     pub trips: Option<Family>,
     /// Claim: how a symbol sets the turns of the loop around the main loop, or the trip count of a loop beside it.
+    #[serde(deserialize_with = "present")]
     pub turns: Option<Family>,
     /// Fact: rows, columns and planes of the grid, in CTAs or clusters.
     pub grid: [i64; 3],
@@ -109,6 +116,7 @@ pub struct Family {
 #[serde(deny_unknown_fields)]
 pub struct CellProof {
     /// Claim: rows, columns, planes and launch indices of the cell; none where one cluster takes all tiles.
+    #[serde(deserialize_with = "present")]
     pub axes: Option<[Axis; 4]>,
     /// Fact: launch index of the cluster that is run.
     pub cluster: i64,
@@ -153,6 +161,7 @@ pub struct Given {
 #[serde(deny_unknown_fields)]
 pub struct Trips {
     /// Claim: the number of turns in all runs, where `clc` hands tiles out.
+    #[serde(deserialize_with = "present")]
     pub tiles: Option<i64>,
     /// Regions of trip counts, in order.
     pub regions: Vec<Region>,
@@ -165,8 +174,10 @@ pub struct Region {
     /// Claim: the smallest.
     pub from: i64,
     /// Claim: the largest; none where there is none.
+    #[serde(deserialize_with = "present")]
     pub to: Option<i64>,
     /// How it goes on behind the base cases; none where each trip count is one.
+    #[serde(deserialize_with = "present")]
     pub induction: Option<Induction>,
     /// Fact: operations of each base case, from `from` on; none where the kernel refuses the trip count.
     pub cases: Vec<Option<u64>>,

@@ -1,5 +1,7 @@
 //! `warpline verify`.
 
+use warpline_verify::Outcome;
+
 use crate::cli::{Format, Verify};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
@@ -39,14 +41,22 @@ pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Fai
             None => console.error("note: there is no fault that a schedule could lead to; none was written\n")?,
         }
     }
+    let mut status = verified.status();
     if let Some(path) = &args.certificate {
-        let text = crate::json::text(&certificate::of(&verified)?)?;
-        output::write(console, path, text.as_bytes())?;
+        match certificate::of(&verified) {
+            Ok(certificate) => output::write(console, path, crate::json::text(&certificate)?.as_bytes())?,
+            Err(why) => {
+                console.error(&format!("note: no certificate was written: {why}\n"))?;
+                if verified.verdict.outcome == Outcome::Proved {
+                    status = status.and(Status::GaveUp);
+                }
+            }
+        }
     }
     if format == Format::Json {
         console.print(&json_verify::verify(&verified)?)?;
     } else if !args.quiet {
         console.print(&show::verdict(&verified, console.paint()))?;
     }
-    Ok(verified.status())
+    Ok(status)
 }

@@ -5,6 +5,7 @@ mod accuracy;
 mod bad_input;
 mod browser;
 mod campaign;
+mod certificates;
 mod claims;
 mod cli;
 mod cli_files;

@@ -1,0 +1,110 @@
+//! Certificates: each proof of a built-in scenario has one that is valid, and an altered one is rejected.
+
+mod altered;
+mod format;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use warpline::Status;
+use warpline_recheck::{Certificate, Checked, Refusal, read, recheck};
+use warpline_tests::{TempDir, warpline};
+
+/// The text of the certificate of a scenario; none where its verdict is not PROVED.
+fn written(args: &[&str]) -> Option<String> {
+    let dir = TempDir::new();
+    let file = dir.file("c.json");
+    let said = warpline(&[&["verify", "--json", "--no-suggestion", "--certificate", &file], args].concat());
+    let json: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let text = std::fs::read_to_string(&file).ok();
+    assert_eq!(json["verdict"] == "proved", text.is_some(), "{args:?}: {}", said.err);
+    text
+}
+
+fn certificate(name: &str) -> Certificate {
+    read(&written(&[name]).unwrap()).unwrap()
+}
+
+/// Checks a certificate on the machine that it names.
+fn checked(c: &Certificate) -> Result<Checked, Refusal> {
+    let mut machine = warpline_models::embedded(&c.statement.machine)
+        .ok_or_else(|| Refusal::Unreadable(format!("no machine `{}`", c.statement.machine)))?;
+    for number in &c.statement.machine_numbers {
+        warpline_models::apply(&mut machine, &number.key, number.value)
+            .map_err(|e| Refusal::Unreadable(e.to_string()))?;
+    }
+    recheck(c, &machine)
+}
+
+/// The kind of each cell's proof.
+fn kinds(c: &Certificate) -> Vec<&'static str> {
+    let kind = |cell: &warpline_recheck::CellProof| match cell.proof {
+        warpline_recheck::Proof::Given(_) => "given",
+        warpline_recheck::Proof::Trips(_) => "trips",
+        warpline_recheck::Proof::Plane(_) => "plane",
+    };
+    c.cells.iter().map(kind).collect()
+}
+
+#[test]
+fn every_proof_of_a_scenario_is_rechecked() {
+    let of = |name: &str| {
+        let text = written(&[name])?;
+        let c = read(&text).unwrap();
+        let again = serde_json::to_string_pretty(&c).unwrap() + "\n";
+        assert_eq!(again, text, "{name}");
+        checked(&c).unwrap_or_else(|why| panic!("{name}: {why:?}"));
+        Some(kinds(&c)[0])
+    };
+    let kinds: Vec<&str> = warpline_scenarios::embedded_names().into_par_iter().filter_map(of).collect();
+    let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+    kinds.into_iter().for_each(|kind| *count.entry(kind).or_default() += 1);
+    assert!(count["given"] >= 8 && count["trips"] >= 110 && count["plane"] >= 8, "{count:?}");
+}
+
+#[test]
+fn what_is_not_proved_has_no_certificate() {
+    let dir = TempDir::new();
+    let file = dir.file("c.json");
+    for (name, status) in [("museum/m01_leader_only_arrive/bug", Status::Holds), ("global/streamk", Status::Holds)] {
+        let said = warpline(&["verify", name, "--quiet", "--no-suggestion", "--certificate", &file]);
+        assert_eq!(said.status, status, "{name}");
+        assert!(said.err.contains("no certificate was written: the verdict is not PROVED"), "{}", said.err);
+    }
+    assert!(dir.names().is_empty());
+    let several = warpline(&["verify", "metal", "--certificate", &file]);
+    assert_eq!(several.status, Status::BadInput);
+    assert!(several.err.contains("--certificate is for one scenario"), "{}", several.err);
+}
+
+#[test]
+fn the_exit_status_tells_what_became_of_a_certificate() {
+    let dir = TempDir::new();
+    let text = written(&["museum/m03_single_rendezvous/fix"]).unwrap();
+    let said = |text: &str| {
+        let file = dir.write("c.json", text);
+        warpline(&["recheck", &file])
+    };
+    let valid = said(&text);
+    assert_eq!((valid.status, valid.err.as_str()), (Status::Holds, ""));
+    for part in ["VALID: kernel", "varied", "excluded", "deadlock", "trusted", "the transition function"] {
+        assert!(valid.out.contains(part), "{part}\n{}", valid.out);
+    }
+    let rejected = said(&text.replacen("\"moves\": ", "\"moves\": 1", 1));
+    assert_eq!(rejected.status, Status::Violated);
+    assert!(rejected.out.starts_with("REJECTED: cells[0].proof.trips"), "{}", rejected.out);
+    for (bad, part) in [
+        (text.replace("certificate/1", "certificate/9"), "this version reads `warpline.certificate/1`"),
+        (text.replacen('{', "{ \"more\": 1,", 1), "unknown field `more`"),
+        (text.replacen("\"schema\"", "\"schema\": \"x\", \"schema\"", 1), "duplicate field `schema`"),
+        ("{}".to_string(), "missing field"),
+    ] {
+        let said = said(&bad);
+        assert_eq!(said.status, Status::BadInput);
+        let err = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(err.contains("is not a certificate") && err.contains(part), "{}", said.err);
+    }
+    let unknown = said(&text.replace("\"machine\": \"", "\"machine\": \"x"));
+    assert_eq!(unknown.status, Status::BadInput);
+    assert!(unknown.err.contains("there is no machine `x"), "{}", unknown.err);
+}
