@@ -18,7 +18,9 @@ pub(crate) fn of(v: &Verified) -> Result<Certificate, String> {
     }
     let trips = warpline_verify::varied(v.subject.symbolic());
     let writer = Writer { subject: &v.subject, trips: trips.as_ref() };
-    let cells = v.verdict.basis.iter().map(|decided| writer.cell(decided)).collect::<Option<_>>();
+    let mut basis: Vec<&Decided> = v.verdict.basis.iter().collect();
+    basis.sort_by_key(|decided| decided.cluster);
+    let cells = basis.into_iter().map(|decided| writer.cell(decided)).collect::<Option<_>>();
     let cells = cells.ok_or("two compared runs of the proof carry on in no lockstep of their own")?;
     let claims = Certificate { schema: recheck::SCHEMA.into(), statement: writer.statement(), cells };
     let computed = recheck::complete(&claims, &v.subject.machine);

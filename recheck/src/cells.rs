@@ -1,49 +1,68 @@
 //! Lemma 4: the cells of a certificate are a partition of the grid.
 
-use warpline_sim::ir::{Env, Expr, Instr, Op, Program, Use, each};
+use warpline_sim::ir::{Binary, Env, Expr, Instr, Op, Program, Use, each, gcd};
 use warpline_sim::protocol::{Axis, Cell, Placement};
 
 use crate::Refusal;
 use crate::schema::{self, CellProof};
 
-/// The cell of an entry as the evaluator of forms has it.
-pub(crate) fn placement(prog: &Program, axes: &[schema::Axis; 4]) -> Option<Placement> {
-    let sound = axes.iter().all(|a| a.step >= 1 && a.count >= 1 && a.from >= 0);
-    let fits = |a: &schema::Axis| a.step.checked_mul(a.count - 1).and_then(|n| n.checked_add(a.from)).is_some();
-    let axes = axes.map(|a| Axis { lo: a.from, step: a.step, count: a.count });
-    let sound = sound && axes.iter().all(|a| fits(&schema::Axis { from: a.lo, step: a.step, count: a.count }));
-    if sound { Placement::of(prog, Cell { axes }) } else { None }
+/// A cell with the same clusters, and along each axis no coordinate that none of them has. None where no cluster is in it.
+pub(crate) fn hull(prog: &Program, axes: &[schema::Axis; 4]) -> Option<[schema::Axis; 4]> {
+    let mut hull: Option<[schema::Axis; 4]> = None;
+    for id in (0..prog.grid.len()).filter(|id| holds(prog, axes, *id)) {
+        let at = coordinates(prog, id);
+        let hull = hull.get_or_insert(at.map(|v| schema::Axis { from: v, step: 0, count: 1 }));
+        for (axis, v) in hull.iter_mut().zip(at) {
+            let last = (axis.from + axis.step * (axis.count - 1)).max(v);
+            let step = gcd(axis.step, (v - axis.from).abs());
+            let from = axis.from.min(v);
+            *axis = schema::Axis { from, step, count: if step == 0 { 1 } else { (last - from) / step + 1 } };
+        }
+    }
+    hull.map(|axes| axes.map(|a| schema::Axis { step: a.step.max(1), ..a }))
 }
 
-/// Whether each cluster of the grid lies in exactly one cell.
+/// Row, column, plane and launch index of a cluster.
+fn coordinates(prog: &Program, id: i64) -> [i64; 4] {
+    let (m, n, z) = prog.grid.at(id);
+    [m, n, z, id]
+}
+
+/// Whether a cluster lies in a cell.
+fn holds(prog: &Program, axes: &[schema::Axis; 4], id: i64) -> bool {
+    let within = |a: &schema::Axis, v: i64| {
+        let steps = v.checked_sub(a.from).filter(|d| *d >= 0 && a.step >= 1 && d % a.step == 0).map(|d| d / a.step);
+        steps.is_some_and(|steps| steps < a.count)
+    };
+    axes.iter().zip(coordinates(prog, id)).all(|(axis, v)| within(axis, v))
+}
+
+/// The cell of an entry as the evaluator of forms has it.
+pub(crate) fn placement(prog: &Program, axes: &[schema::Axis; 4]) -> Option<Placement> {
+    let axes = hull(prog, axes)?.map(|a| Axis { lo: a.from, step: a.step, count: a.count });
+    Placement::of(prog, Cell { axes })
+}
+
+/// Whether each cluster of the grid lies in exactly one cell, and cells are in the order of their first clusters.
 pub(crate) fn partition(prog: &Program, cells: &[CellProof]) -> Result<(), Refusal> {
     if let [CellProof { axes: None, .. }] = cells {
         return handed_out(prog).map_err(|why| Refusal::rejected("cells[0].axes", why));
     }
+    let mut list = Vec::new();
     for (i, cell) in cells.iter().enumerate() {
         let Some(axes) = &cell.axes else {
             return Err(Refusal::rejected(format!("cells[{i}].axes"), "one cluster stands for all, and is not alone"));
         };
-        // A cell says no more than its part of the grid.
-        let grid = &prog.grid;
-        let line = grid.n == 1 && grid.z == 1;
-        let ends = [grid.m, if line { 1 } else { grid.n }, if line { 1 } else { grid.z }, grid.len()];
-        for (k, (axis, end)) in axes.iter().zip(ends).enumerate() {
-            let last = axis.count.checked_sub(1).and_then(|n| n.checked_mul(axis.step)?.checked_add(axis.from));
-            if axis.step < 1 || axis.count < 1 || axis.from < 0 || last.is_none_or(|last| last >= end) {
-                return Err(Refusal::rejected(format!("cells[{i}].axes[{k}]"), "not a part of the grid"));
-            }
-        }
+        list.push(axes);
     }
-    let within = |a: &schema::Axis, v: i64| v >= a.from && (v - a.from) % a.step == 0 && (v - a.from) / a.step < a.count;
+    // The number of cells that are seen so far, and so the number of the next one.
+    let mut seen = 0;
     for id in 0..prog.grid.len() {
-        let (m, n, z) = prog.grid.at(id);
-        let holds = |c: &&CellProof| {
-            c.axes.as_ref().is_some_and(|axes| axes.iter().zip([m, n, z, id]).all(|(axis, v)| within(axis, v)))
-        };
-        match cells.iter().filter(holds).count() {
-            1 => {}
-            0 => return Err(Refusal::rejected("cells", format!("no cell has cluster {id} of the grid"))),
+        let of: Vec<usize> = (0..list.len()).filter(|i| holds(prog, list[*i], id)).collect();
+        match of[..] {
+            [i] if i <= seen => seen = seen.max(i + 1),
+            [i] => return Err(Refusal::rejected(format!("cells[{i}]"), "comes before a cell with an earlier cluster")),
+            [] => return Err(Refusal::rejected("cells", format!("no cell has cluster {id} of the grid"))),
             _ => return Err(Refusal::rejected("cells", format!("two cells have cluster {id} of the grid"))),
         }
     }
@@ -65,7 +84,7 @@ fn handed_out(prog: &Program) -> Result<(), String> {
     // Whether a tile was handed out at all is asked by every CTA.
     let passed = |x: &Expr| prog.loops.iter().any(|l| l.passed.is_some_and(|v| *x == Expr::Var(v)));
     let asks = |e: &Expr| {
-        matches!(e, Expr::Binary(warpline_sim::ir::Binary::Ge, p) if p.1 == Expr::Const(0) && passed(&p.0))
+        matches!(e, Expr::Binary(Binary::Ge, p) if p.1 == Expr::Const(0) && passed(&p.0))
     };
     let mut apart = None;
     // Variables take places on from each other: as often as there are variables is enough.

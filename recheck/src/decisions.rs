@@ -15,13 +15,13 @@ struct Number {
 
 impl Number {
     fn of(values: &[i64]) -> Number {
-        let v: Vec<i128> = values.iter().map(|v| i128::from(*v)).collect();
-        let gains = match v[..] {
-            [a, b] => [b - a, 0, 0],
-            [a, b, c, d] => [b - a, c - a, d - c - (b - a)],
-            _ => [1, 1, 1],
+        let less = |a: i64, b: i64| i128::from(a) - i128::from(b);
+        let gains = match *values {
+            [a, b] => [less(b, a), 0, 0],
+            [a, b, c, d] => [less(b, a), less(c, a), less(d, c) - less(b, a)],
+            _ => unreachable!("two runs or four"),
         };
-        Number { x: v[0], gains }
+        Number { x: i128::from(values[0]), gains }
     }
 
     fn stands(self) -> bool {
@@ -50,7 +50,10 @@ impl Number {
 ///
 /// An agent may pass several iterations of a loop in one move where it has nothing to do in them. Where longer runs pass
 /// more, the first half of the shortest list is held to the first iterations, the second half to the last ones.
-pub(crate) fn alike(runs: &[Vec<Judged>], periods: Option<i64>) -> bool {
+pub(crate) fn alike(runs: &[&[Judged]], periods: Option<i64>) -> bool {
+    if runs.iter().all(|list| list.len() == runs[0].len()) && !runs.iter().any(|list| list.contains(&Judged::Again)) {
+        return all(runs, periods);
+    }
     let passes: Vec<Vec<&[Judged]>> =
         runs.iter().map(|list| list.split(|x| *x == Judged::Again).collect()).collect();
     let few = passes[0].len();
@@ -61,29 +64,35 @@ pub(crate) fn alike(runs: &[Vec<Judged>], periods: Option<i64>) -> bool {
     let half = (few - 1).div_ceil(2);
     (0..few).all(|i| {
         let at = |p: &Vec<&[Judged]>| if even || i < half { i } else { p.len() - few + i };
-        let step: Vec<&[Judged]> = passes.iter().map(|p| p[at(p)]).collect();
-        let len = step[0].len();
-        step.iter().all(|list| list.len() == len)
-            && (0..len).all(|k| one(&step.iter().map(|list| list[k]).collect::<Vec<_>>(), periods))
+        all(&passes.iter().map(|p| p[at(p)]).collect::<Vec<_>>(), periods)
     })
 }
 
+/// The same for lists without a loop.
+fn all(runs: &[&[Judged]], periods: Option<i64>) -> bool {
+    let len = runs[0].len();
+    runs.iter().all(|list| list.len() == len) && (0..len).all(|i| one(runs, i, periods))
+}
+
 /// One decision, as each of the runs makes it.
-fn one(step: &[Judged], periods: Option<i64>) -> bool {
-    let mut operands = (Vec::new(), Vec::new());
-    for judged in step {
-        match (*judged, step[0]) {
-            (Judged::Fixed(a), Judged::Fixed(_)) => operands.0.push(a),
-            (Judged::Op(o, a, b), Judged::Op(p, ..)) if o == p => {
-                operands.0.push(a);
-                operands.1.push(b);
-            }
+fn one(runs: &[&[Judged]], i: usize, periods: Option<i64>) -> bool {
+    let (mut x, mut y) = ([0; 4], [0; 4]);
+    for (k, list) in runs.iter().enumerate() {
+        (x[k], y[k]) = match (list[i], runs[0][i]) {
+            (Judged::Fixed(a), Judged::Fixed(_)) => (a, 0),
+            (Judged::Op(o, a, b), Judged::Op(p, ..)) if o == p => (a, b),
             _ => return false,
-        }
+        };
     }
-    let x = Number::of(&operands.0);
-    let Judged::Op(op, ..) = step[0] else { return x.stands() };
-    let y = Number::of(&operands.1);
+    let (x, y) = (Number::of(&x[..runs.len()]), Number::of(&y[..runs.len()]));
+    match runs[0][i] {
+        Judged::Op(op, ..) => operands(op, x, y, periods),
+        Judged::Fixed(_) | Judged::Again => x.stands(),
+    }
+}
+
+/// Whether an operator does not notice the gains of its operands.
+fn operands(op: Binary, x: Number, y: Number, periods: Option<i64>) -> bool {
     match op {
         Binary::Add | Binary::Sub => true,
         // By a factor that is one number; of two that move in one direction the product is not linear.

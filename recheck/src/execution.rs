@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use warpline_sim::ir::{Program, VarId};
-use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, Snapshot, Step, World};
+use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Snapshot, Step, World};
 use warpline_sim::report::FindingKind;
 
 use crate::schema::Order;
@@ -37,7 +37,9 @@ pub(crate) struct Execution<'p> {
     pub(crate) world: World<'p>,
     order: Order,
     flying: VecDeque<FlightId>,
-    blocked: Vec<bool>,
+    /// What each agent waits for. Until that changes, a step of the agent would change nothing.
+    blocked: Vec<Option<On>>,
+    asleep: Vec<bool>,
     turn: usize,
     /// Whether anybody went on in this round.
     moved: bool,
@@ -54,7 +56,8 @@ impl<'p> Execution<'p> {
             world,
             order,
             flying: VecDeque::new(),
-            blocked: vec![false; n],
+            blocked: vec![None; n],
+            asleep: vec![false; n],
             turn: 0,
             moved: false,
             waits: vec![false; n],
@@ -75,7 +78,7 @@ impl<'p> Execution<'p> {
 
     /// What numbers decided in the last move.
     pub(crate) fn judged(&self) -> Vec<Judged> {
-        self.world.judged.as_ref().map_or(Vec::new(), |list| list.borrow().clone())
+        self.world.judged.as_ref().map_or(Vec::new(), RefCell::take)
     }
 
     /// Makes the next move.
@@ -83,7 +86,6 @@ impl<'p> Execution<'p> {
         if let Some(list) = &mut self.world.judged {
             list.get_mut().clear();
         }
-        self.world.touched.clear();
         loop {
             if self.order == Order::AtOnce
                 && let Some(landed) = self.land()
@@ -91,9 +93,8 @@ impl<'p> Execution<'p> {
                 self.moved = true;
                 return landed;
             }
-            while self.turn < self.blocked.len()
-                && (self.waits[self.turn] || self.world.agent_ended(self.turn as AgentId))
-            {
+            self.wake();
+            while self.turn < self.blocked.len() && self.rests(self.turn) {
                 self.turn += 1;
             }
             if self.turn < self.blocked.len() {
@@ -124,7 +125,7 @@ impl<'p> Execution<'p> {
             Step::Did { pc, did, .. } => {
                 self.moved = true;
                 self.operations += 1;
-                let waited = std::mem::take(&mut self.blocked[a]);
+                let waited = self.blocked[a].take().is_some();
                 self.flying.extend(did.flights());
                 let begins = self.begins(a, pc);
                 // Who meets the others and need not wait yields.
@@ -132,18 +133,31 @@ impl<'p> Execution<'p> {
                 self.turn += usize::from(begins || yields);
                 Move::Did { agent, pc, last: matches!(did, Did::Met { last: true }) }
             }
-            Step::Blocked { pc, .. } => {
-                self.blocked[a] = true;
+            Step::Blocked { pc, on, .. } => {
+                self.blocked[a] = Some(on);
+                self.asleep[a] = true;
                 self.begins(a, pc);
                 self.turn += 1;
                 Move::Blocked { agent, pc }
             }
             Step::Ended => {
-                self.moved |= std::mem::take(&mut self.blocked[a]);
+                self.moved |= self.blocked[a].take().is_some();
                 self.turn += 1;
                 Move::Ended { agent }
             }
             Step::Broken => Move::Broken,
+        }
+    }
+
+    /// Whether an agent has ended, waits for others at the head of a turn, or for something that has not changed.
+    fn rests(&self, a: usize) -> bool {
+        self.asleep[a] || self.waits[a] || self.world.agent_ended(a as AgentId)
+    }
+
+    fn wake(&mut self) {
+        for changed in self.world.touched.drain(..) {
+            let waits = |on: &Option<On>| *on == Some(changed);
+            self.blocked.iter().zip(&mut self.asleep).filter(|(on, _)| waits(on)).for_each(|(_, asleep)| *asleep = false);
         }
     }
 
@@ -184,7 +198,8 @@ impl<'p> Execution<'p> {
         let mut s = self.world.snapshot();
         s.entries.push(Entry::Same((self.turn as u64) << 1 | u64::from(self.moved)));
         for a in 0..self.blocked.len() {
-            s.entries.push(Entry::Same(u64::from(self.blocked[a]) << 1 | u64::from(self.waits[a])));
+            let flags = [self.blocked[a].is_some(), self.asleep[a], self.waits[a]];
+            s.entries.push(Entry::Same(flags.iter().fold(0, |bits, flag| bits << 1 | u64::from(*flag))));
         }
         for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
             s.entries.push(Entry::Same(u64::from(f.agent) << 32 | u64::from(f.pc)));

@@ -37,7 +37,8 @@ pub(crate) fn cell(kernel: &Kernel, claim: &CellProof, path: &str, checked: &mut
         Proof::Trips(trips) => Proof::Trips(runs.trips(trips)?),
         Proof::Plane(plane) => Proof::Plane(runs.plane(plane)?),
     };
-    Ok(CellProof { axes: claim.axes, cluster, proof })
+    let axes = claim.axes.as_ref().and_then(|axes| cells::hull(kernel.given(), axes));
+    Ok(CellProof { axes, cluster, proof })
 }
 
 /// The runs of one cell.

@@ -144,7 +144,7 @@ impl Kernel {
         let both = |e: &Expr| Some((a.launch_value(e)?, b.launch_value(e)?));
         let fails = forms.requires.iter().any(|e| both(e) == Some((0, 0)));
         let empty = sizes.iter().any(|e| both(e).is_some_and(|(x, y)| x < 1 && y <= x));
-        decisions::alike(&judged, None) && (fails || empty)
+        decisions::alike(&[&judged[0], &judged[1]], None) && (fails || empty)
     }
 
     /// Why no proof by one run is one for all, whatever the runs show; none where nothing stands against it.

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program};
-use warpline_sim::protocol::{AgentId, judged_at_launch};
+use warpline_sim::protocol::{AgentId, Judged, Snapshot, judged_at_launch};
 
 use crate::execution::{Execution, Move};
 use crate::schema::{Compared, Inserted};
@@ -66,7 +66,8 @@ fn launch(programs: &[&Program], periods: Option<i64>) -> Result<(), Why> {
         return Err("the grid is another in longer runs".into());
     }
     let judged = programs.iter().map(|p| judged_at_launch(p, p.forms.extents.iter().flatten().flatten()));
-    let alike = decisions::alike(&judged.collect::<Vec<_>>(), periods);
+    let judged: Vec<_> = judged.collect();
+    let alike = decisions::alike(&judged.iter().map(Vec::as_slice).collect::<Vec<_>>(), periods);
     alike.then_some(()).ok_or_else(|| "a value computed at launch decides otherwise in longer runs".into())
 }
 
@@ -77,6 +78,7 @@ impl Lockstep<'_, '_> {
             let made: Vec<Move> = self.runs.iter_mut().map(Execution::next).collect();
             self.moves += 1;
             let judged: Vec<_> = self.runs.iter().map(Execution::judged).collect();
+            let judged: Vec<&[Judged]> = judged.iter().map(|list| list.as_slice()).collect();
             if made.iter().any(|m| *m != made[0]) || !decisions::alike(&judged, self.periods) {
                 return Err(self.parted(made[0]));
             }
@@ -135,21 +137,16 @@ impl Lockstep<'_, '_> {
         let behind = Until { of: place.of, agent: place.agent, index: place.index + period };
         self.clone().go(Some(behind), &mut Vec::new()).map_err(|why| no(&format!("in the period behind it, {why}")))?;
         let window = state::window(self.runs[0].program());
-        let states = |runs: &[Execution<'_>]| runs.iter().map(Execution::state).collect::<Vec<_>>();
-        let before = states(&self.runs);
-        if !state::alike(&before.iter().collect::<Vec<_>>(), window) {
-            return Err(no("the states of the runs are not one"));
-        }
-        for i in (0..self.runs.len()).filter(|i| i & apart != 0) {
+        let longer: Vec<usize> = (0..self.runs.len()).filter(|i| i & apart != 0).collect();
+        let mut states: Vec<Snapshot> = self.runs.iter().map(Execution::state).collect();
+        for i in longer {
             self.alone(i, behind, place.index).map_err(|why| no(&why))?;
+            states.push(self.runs[i].state());
         }
-        let after = states(&self.runs);
-        let all: Vec<_> = before.iter().chain(&after).collect();
-        let pairwise = before.iter().zip(&after).all(|(x, y)| state::alike(&[x, y], window));
-        if !pairwise || !state::alike(&after.iter().collect::<Vec<_>>(), window) {
+        if !state::alike(&states.iter().collect::<Vec<_>>(), window) {
             return Err(no("the states before and behind the period are not one"));
         }
-        Ok(Inserted { moves: self.moves, state: state::digest(all[0], window), ..place.clone() })
+        Ok(Inserted { moves: self.moves, state: state::digest(&states[0], window), ..place.clone() })
     }
 
     /// By how much the index of a loop grows in a period: as much as its bound does from a shorter run to a longer one.

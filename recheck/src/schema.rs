@@ -115,7 +115,8 @@ pub struct Family {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellProof {
-    /// Claim: rows, columns, planes and launch indices of the cell; none where one cluster takes all tiles.
+    /// Claim: rows, columns, planes and launch indices of the cell, no more than its clusters have; none where one cluster takes
+    /// all tiles.
     #[serde(deserialize_with = "present")]
     pub axes: Option<[Axis; 4]>,
     /// Fact: launch index of the cluster that is run.

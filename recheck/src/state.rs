@@ -30,18 +30,22 @@ pub(crate) fn alike(states: &[&Snapshot], window: i64) -> bool {
     if !states.iter().all(same_shape) {
         return false;
     }
+    // The clocks of each component, one number of each state; a state names few, and each often.
     let mut clocks: BTreeMap<u32, Vec<Vec<i64>>> = BTreeMap::new();
     for (i, entry) in first.entries.iter().enumerate() {
         let Entry::Count(Family::Clock(component), _) = entry else { continue };
-        let value = |s: &&Snapshot| match s.entries[i] {
+        let value = |s: &Snapshot| match s.entries[i] {
             Entry::Count(_, n) => n,
             Entry::Same(_) => 0,
         };
-        clocks.entry(*component).or_default().push(states.iter().map(value).collect());
+        let list = clocks.entry(*component).or_default();
+        let known = |clock: &&Vec<i64>| clock.iter().zip(states).all(|(n, s)| *n == value(s));
+        if list.iter().rev().find(known).is_none() {
+            list.push(states.iter().map(|s| value(s)).collect());
+        }
     }
     clocks.values_mut().all(|list| {
         list.sort_unstable();
-        list.dedup();
         let newest = list[list.len() - 1].clone();
         let ordered = list.windows(2).all(|w| w[0].iter().zip(&w[1]).all(|(a, b)| a < b));
         ordered
