@@ -23,8 +23,7 @@ pub(crate) fn of(v: &Verified) -> Result<Certificate, String> {
     let cells = basis.into_iter().map(|decided| writer.cell(decided)).collect::<Option<_>>();
     let cells = cells.ok_or("two compared runs of the proof carry on in no lockstep of their own")?;
     let claims = Certificate { schema: recheck::SCHEMA.into(), statement: writer.statement(), cells };
-    let computed = recheck::complete(&claims, &v.subject.machine);
-    computed.map(|(certificate, _)| certificate).map_err(|refusal| words(&refusal))
+    recheck::complete(&claims, &v.subject.machine).map_err(|refusal| words(&refusal))
 }
 
 /// Why a certificate is not valid, in words.

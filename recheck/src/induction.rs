@@ -10,7 +10,7 @@ use crate::kernel::Kernel;
 use crate::schema::{
     CellProof, Column, Compared, Given, Induction, Line, Order, Plane, Proof, Region, Trips,
 };
-use crate::{Checked, Refusal, cells, lockstep, tiles};
+use crate::{Checked, Refusal, cells, delay, lockstep, tiles};
 
 /// Moves of one run, at most.
 const MOVES: u64 = 100_000_000;
@@ -21,7 +21,12 @@ const LARGEST: i64 = 100_000;
 const FEW: i64 = 8;
 
 /// Computes the facts of a cell's proof from its claims.
-pub(crate) fn cell(kernel: &Kernel, claim: &CellProof, path: &str, checked: &mut Checked) -> Result<CellProof, Refusal> {
+pub(crate) fn cell(
+    kernel: &Kernel,
+    claim: &CellProof,
+    path: &str,
+    (checked, delays): (&mut Checked, u64),
+) -> Result<CellProof, Refusal> {
     let place = match &claim.axes {
         None => None,
         Some(axes) => {
@@ -31,7 +36,7 @@ pub(crate) fn cell(kernel: &Kernel, claim: &CellProof, path: &str, checked: &mut
         }
     };
     let cluster = place.as_ref().map_or(0, |place| place.cluster());
-    let mut runs = Runs { kernel, place, cluster, path: format!("{path}.proof"), checked };
+    let mut runs = Runs { kernel, place, cluster, path: format!("{path}.proof"), delays, checked };
     let proof = match &claim.proof {
         Proof::Given(_) => Proof::Given(runs.given()?),
         Proof::Trips(trips) => Proof::Trips(runs.trips(trips)?),
@@ -48,6 +53,8 @@ struct Runs<'a> {
     place: Option<Arc<Placement>>,
     cluster: i64,
     path: String,
+    /// Steps that are left for runs with a delayed access.
+    delays: u64,
     checked: &'a mut Checked,
 }
 
@@ -90,6 +97,13 @@ impl Runs<'_> {
         }
         self.checked.cases += 1;
         self.checked.moves += run.operations;
+        if self.delays > 0 {
+            match delay::races(World::alone(prog, self.kernel.rules, self.cluster), &mut self.delays) {
+                Ok(all) => self.checked.delayed += u64::from(all),
+                Err(why) => return self.no(entry, why),
+            }
+            // What is left is too little for the next, larger one.
+        }
         Ok(run.operations)
     }
 

@@ -3,8 +3,9 @@
 //! ```text
 //!   certificate ──▶ kernel      compile the text with symbols
 //!                   cells       a partition of the grid                              (lemma 4)
-//!                   cases       run each base case; forms decide alike in the cell   (lemmas 1 to 3)
 //!                   induction   regions, base cases and comparisons cover all        (lemmas 6 and 8)
+//!                   execution   each base case is run; forms decide alike in a cell  (lemmas 1 to 3)
+//!                    └ delay       races a second time, without clocks
 //!                   lockstep    two runs or four beside each other                   (lemma 5)
 //!                    ├ decisions   each number decides alike, by its gain
 //!                    └ state       states are one but for a shift
@@ -18,6 +19,7 @@ mod cells;
 mod compare;
 mod counters;
 mod decisions;
+mod delay;
 mod execution;
 mod induction;
 mod kernel;
@@ -26,7 +28,9 @@ mod schema;
 mod state;
 mod tiles;
 
+use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
+use warpline_sim::protocol::{Rules, World};
 
 pub use schema::{
     Axis, CellProof, Certificate, Column, Compared, Family, Fence, Given, Induction, Inserted, Line, Number, Order,
@@ -62,6 +66,8 @@ pub struct Checked {
     pub cells: usize,
     /// Base cases that were run.
     pub cases: u64,
+    /// Of these, base cases in which each access was delayed to look for races.
+    pub delayed: u64,
     /// Comparisons of two runs or four.
     pub comparisons: u64,
     /// Operations of all base cases, and moves of all comparisons.
@@ -91,29 +97,50 @@ pub fn read(text: &str) -> Result<Certificate, Refusal> {
     Ok(c)
 }
 
-/// Checks a certificate on its machine ([`Statement::machine`]).
+/// Checks a certificate on its machine ([`Statement::machine`]). In each cell, races of base cases are decided a second time
+/// ([`delayed`]), from the smallest on, for as long as so many steps last.
 ///
 /// # Errors
 /// Why it is not valid.
-pub fn recheck(certificate: &Certificate, machine: &Machine) -> Result<Checked, Refusal> {
-    let (computed, checked) = complete(certificate, machine)?;
-    compare::same(certificate, &computed)?;
+pub fn recheck(certificate: &Certificate, machine: &Machine, delays: u64) -> Result<Checked, Refusal> {
+    let kernel = kernel::Kernel::of(&certificate.statement, machine)?;
+    compare::same("statement", &certificate.statement, &kernel.statement)?;
+    let (cells, checked) = proved(&kernel, &certificate.cells, delays)?;
+    compare::same("cells", &certificate.cells, &cells)?;
     Ok(checked)
+}
+
+/// Decides races of one cluster's run without clocks, by delaying each access; whether a budget of so many steps was enough.
+///
+/// # Errors
+/// Two accesses that race, in words.
+pub fn delayed(prog: &Program, rules: Rules, cluster: i64, steps: u64) -> Result<bool, String> {
+    let mut budget = steps;
+    delay::races(World::alone(prog, rules, cluster), &mut budget)
 }
 
 /// Computes the facts of a certificate from its claims.
 ///
 /// # Errors
 /// Why the claims prove nothing.
-pub fn complete(claims: &Certificate, machine: &Machine) -> Result<(Certificate, Checked), Refusal> {
+pub fn complete(claims: &Certificate, machine: &Machine) -> Result<Certificate, Refusal> {
     let kernel = kernel::Kernel::of(&claims.statement, machine)?;
+    let (cells, _) = proved(&kernel, &claims.cells, 0)?;
+    Ok(Certificate { schema: SCHEMA.into(), statement: kernel.statement, cells })
+}
+
+/// Steps of runs with a delayed access in each cell, unless the caller says otherwise.
+pub const DELAYS: u64 = 200_000;
+
+/// Computes the facts of all cells from their claims.
+fn proved(kernel: &kernel::Kernel, claims: &[CellProof], delays: u64) -> Result<(Vec<CellProof>, Checked), Refusal> {
     if let Some(why) = kernel.limit() {
         return Err(Refusal::NotChecked(why));
     }
-    cells::partition(kernel.given(), &claims.cells)?;
-    let mut checked = Checked { cells: claims.cells.len(), ..Checked::default() };
-    let cells = claims.cells.iter().enumerate();
-    let cells = cells.map(|(i, cell)| induction::cell(&kernel, cell, &format!("cells[{i}]"), &mut checked));
+    cells::partition(kernel.given(), claims)?;
+    let mut checked = Checked { cells: claims.len(), ..Checked::default() };
+    let cells = claims.iter().enumerate();
+    let cells = cells.map(|(i, cell)| induction::cell(kernel, cell, &format!("cells[{i}]"), (&mut checked, delays)));
     let cells = cells.collect::<Result<_, _>>()?;
-    Ok((Certificate { schema: SCHEMA.into(), statement: kernel.statement, cells }, checked))
+    Ok((cells, checked))
 }

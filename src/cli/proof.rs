@@ -141,6 +141,10 @@ pub struct Recheck {
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
 
+    /// Steps, in each cell, of runs in which one access is delayed to decide races without clocks
+    #[arg(long, value_name = "N", default_value_t = warpline_recheck::DELAYS)]
+    pub delays: u64,
+
     /// Print nothing but errors; the exit status tells the outcome
     #[arg(long, short)]
     pub quiet: bool,

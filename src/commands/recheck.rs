@@ -20,7 +20,7 @@ pub(super) fn recheck(args: &Recheck, console: &mut Console) -> Result<Status, F
     for number in &statement.machine_numbers {
         load::set_machine(&mut machine, &number.key, number.value)?;
     }
-    let (status, text) = match warpline_recheck::recheck(&certificate, &machine) {
+    let (status, text) = match warpline_recheck::recheck(&certificate, &machine, args.delays) {
         Ok(checked) => (Status::Holds, valid(&certificate, checked)),
         Err(Refusal::Unreadable(why)) => return Err(unreadable(why)),
         Err(refusal @ Refusal::Rejected { .. }) => (Status::Violated, format!("REJECTED: {}\n", words(&refusal))),
@@ -53,7 +53,9 @@ fn valid(c: &Certificate, checked: Checked) -> String {
     row("varied", list(&varied));
     row("bound", list(&bound));
     row("excluded", s.excludes.join(", "));
-    row("checked", format!("{} cells, {} base cases, {} comparisons", checked.cells, checked.cases, checked.comparisons));
+    let Checked { cells, cases, delayed, comparisons, .. } = checked;
+    row("checked", format!("{cells} cells, {cases} base cases, {comparisons} comparisons"));
+    row("", format!("each access delayed in {delayed} of the base cases, to decide races without clocks"));
     for (i, what) in TRUSTED.iter().enumerate() {
         row(if i == 0 { "trusted" } else { "" }, (*what).to_string());
     }

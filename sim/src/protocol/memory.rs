@@ -117,6 +117,12 @@ pub(super) fn layouts(prog: &Program) -> (Vec<Layout>, usize) {
 }
 
 impl World<'_> {
+    /// The object that a piece is part of.
+    pub fn object_of(&self, piece: u32) -> ObjId {
+        // Objects without pieces begin where the next one does.
+        self.layouts.iter().rposition(|l| l.base <= piece).unwrap_or(0) as ObjId
+    }
+
     /// Evaluates a place for an agent; `crew` as in [`crate::ir::Op::Move`] narrows it to the warp's share.
     pub(super) fn foot(&self, a: AgentId, place: &Place, crew: u64) -> Result<Foot, Fault> {
         let o = &self.prog.objects[place.obj as usize];

@@ -2,7 +2,9 @@
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use warpline_recheck::{Refusal, Statement, read};
+use warpline_recheck::{Certificate, Refusal, Statement, read};
+
+use warpline_tests::warpline;
 
 use super::{certificate, checked, written};
 
@@ -109,7 +111,7 @@ fn no_altered_certificate_is_accepted() {
         let mut all = Vec::new();
         altered(&value, "", &|value| value, &mut all);
         all.par_iter().for_each(|(what, value)| {
-            let accepted = read(&value.to_string()).and_then(|c| checked(&c));
+            let accepted = read(&value.to_string()).and_then(|c| checked(&c, 0));
             assert!(accepted.is_err(), "{name}: {what} is accepted");
         });
         all.len()
@@ -136,6 +138,22 @@ fn statement(name: &str) -> Statement {
     }
 }
 
+/// The certificate with the facts of its statement as the checker says that they are: who forges one can do that much.
+fn with_facts(c: Certificate) -> Certificate {
+    let mut value = serde_json::to_value(&c).unwrap();
+    loop {
+        let c: Certificate = serde_json::from_value(value.clone()).unwrap();
+        match checked(&c, 0) {
+            Err(Refusal::Rejected { entry, why }) if entry.starts_with("statement.") && why.contains(" instead of ") => {
+                let fact = why.split(" instead of ").nth(1).unwrap();
+                let pointer = "/".to_string() + &entry.replace(['.', '['], "/").replace(']', "");
+                *value.pointer_mut(&pointer).unwrap() = serde_json::from_str(fact).unwrap();
+            }
+            _ => return c,
+        }
+    }
+}
+
 #[test]
 fn the_certificate_of_a_repair_is_none_of_the_fault() {
     let names = warpline_scenarios::embedded_names();
@@ -144,22 +162,47 @@ fn the_certificate_of_a_repair_is_none_of_the_fault() {
         names.iter().find(|n| **n == bug).map(|bug| (*bug, *name))
     });
     let pairs: Vec<(&str, &str)> = pairs.collect();
-    let by_run: usize = pairs.into_par_iter().map(|(bug, fix)| {
+    let by_run = pairs.into_par_iter().map(|(bug, fix)| {
         if written(&[bug]).is_some() {
             return 0;
         }
         let mut c = certificate(fix);
         let of = statement(bug);
         (c.statement.text, c.statement.values) = (of.text, of.values);
-        match checked(&c) {
+        match checked(&with_facts(c), 0) {
             Ok(_) => panic!("{bug}: the certificate of {fix} is accepted"),
-            // Its runs or its numbers; the digest alone would not do.
-            Err(Refusal::Rejected { entry, why }) => {
-                assert_ne!(entry, "statement.digest", "{bug}: {why}");
-                usize::from(entry.contains(".cases[") || entry.contains("proof.given"))
-            }
+            Err(Refusal::Rejected { entry, .. }) => usize::from(entry.contains(".cases[") || entry.contains("given")),
             Err(other) => panic!("{bug}: {other:?}"),
         }
-    }).sum();
+    });
+    let by_run: usize = by_run.sum();
     assert!(by_run > 40, "{by_run}");
+}
+
+#[test]
+fn races_are_found_without_clocks() {
+    let names = warpline_scenarios::embedded_names();
+    let raced: usize = names.par_iter().filter(|name| name.starts_with("museum/") && name.ends_with("/bug")).map(|name| {
+        let said = warpline(&["verify", name, "--json", "--no-suggestion"]);
+        let json: Value = serde_json::from_str(&said.out).unwrap();
+        let kind = json["violation"]["kind"].as_str().unwrap_or("none").to_string();
+        let trips = json["violation"]["trips"].as_i64();
+        if !kind.ends_with("race") {
+            return 0;
+        }
+        let of = statement(name);
+        let set = of.values.iter().map(|v| (v.name.clone(), v.value)).collect();
+        let machine = warpline_models::embedded(&of.machine).unwrap();
+        let inputs = warpline_scenarios::Inputs { set: &set, cores: machine.get("core.count").map(|c| c as i64) };
+        let read = warpline_scenarios::Text::read("k.pipe", &(of.text.join("\n") + "\n"));
+        let symbolic = read.compile_symbolic_for(&machine.arch, &inputs).unwrap();
+        let varied = warpline_verify::varied(&symbolic);
+        let at = |n| varied.as_ref().unwrap().at(n).unwrap();
+        let program = trips.map_or_else(|| symbolic.bind(), at);
+        let found = warpline_recheck::delayed(&program, warpline_sim::engine::rules(&machine), 0, 10_000_000);
+        if found.is_ok() { println!("{name}: {kind} {trips:?} {found:?}"); }
+        usize::from(found.is_err())
+    }).sum();
+    // All but three: two are ordered in time and not visible, one kernel is refused at that trip count.
+    assert!(raced > 25, "{raced}");
 }

@@ -1,0 +1,180 @@
+//! Races decided a second time, by the definition of happens-before and without clocks.
+//!
+//! An access `x` happens before a later one `y` exactly if no schedule has `y` without `x`. So each access of a base case is
+//! *delayed*: its agent stops before the operation (or the operation in flight does not land), and everybody else goes on as
+//! far as they can. What they do then does not depend on `x`. If one of them makes an access that conflicts with `x`, the two
+//! race, whatever the clocks of the transition function say.
+//!
+//! This takes a run for each access, so a budget of steps decides how many base cases are looked at.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::{Instr, ObjId, Op};
+use warpline_sim::protocol::{AgentId, FlightId, Step, StreamKind, World};
+
+/// What does not go on.
+#[derive(Clone, Copy)]
+enum Delayed {
+    Agent(AgentId),
+    Flight(FlightId),
+}
+
+/// An access to a piece of memory.
+#[derive(Clone, Copy)]
+struct Access {
+    piece: u32,
+    writes: bool,
+    /// The operation names the piece's object; else it writes another object that shares the storage.
+    named: bool,
+}
+
+impl Access {
+    /// Accesses to two objects that share storage are seen at the pieces of either, so that one of two must be named.
+    fn conflicts(&self, other: &Access) -> bool {
+        self.piece == other.piece && (self.writes || other.writes) && (self.named || other.named)
+    }
+}
+
+/// What the operation at an instruction accessed.
+fn taken(world: &mut World<'_>, pc: u32) -> Vec<Access> {
+    let list = world.accesses.replace(Vec::new()).unwrap_or_default();
+    let objects: Vec<ObjId> = match &world.program().code[pc as usize] {
+        Instr::Op { op: Op::Move { src, dst, .. }, .. } => vec![src.obj, dst.obj],
+        Instr::Op { op: Op::Mma { a, b, acc, .. }, .. } => vec![a.obj, b.obj, acc.obj],
+        Instr::Op { op: Op::Alu { reads, writes, .. }, .. } => reads.iter().chain(writes).map(|p| p.obj).collect(),
+        Instr::Op { op: Op::Zero(p) | Op::Put { dst: p, .. } | Op::Get { src: p, .. }, .. } => vec![p.obj],
+        Instr::Op { op: Op::NextTile { dst, .. }, .. } => vec![dst.obj],
+        _ => Vec::new(),
+    };
+    let access = |(piece, writes)| Access { piece, writes, named: objects.contains(&world.object_of(piece)) };
+    list.into_iter().map(access).collect()
+}
+
+/// Why a run is at fault.
+pub(crate) type Why = String;
+
+/// Steps that copying a world counts for.
+const COPY: u64 = 32;
+
+/// Delays each access of a run in turn. Whether all were delayed before the budget was used up.
+pub(crate) fn races(start: World<'_>, budget: &mut u64) -> Result<bool, Why> {
+    let users = users(start.clone());
+    let mut world = start;
+    world.accesses = Some(Vec::new());
+    let mut flying = Vec::new();
+    let agents = world.agents().len() as AgentId;
+    loop {
+        let mut moved = false;
+        for a in 0..agents {
+            loop {
+                if *budget < 2 * COPY {
+                    return Ok(false);
+                }
+                *budget -= COPY;
+                let before = world.clone();
+                let Step::Did { did, pc, .. } = world.step(a) else { break };
+                moved = true;
+                let own = taken(&mut world, pc);
+                let waiting = flying.clone();
+                flying.extend(did.flights());
+                let shared: Vec<Access> = own.iter().copied().filter(|x| users.get(&x.piece) == Some(&None)).collect();
+                if !shared.is_empty() {
+                    without(before, waiting, Delayed::Agent(a), &shared, budget).map_err(|why| named(&world, pc, &why))?;
+                }
+                // What the scoreboard guards is accessed when it is issued; a bulk store has read its source when its
+                // read has landed, which is an operation of its own.
+                let other = |f: FlightId| matches!(world.stream_of(f), Some((_, StreamKind::Scoreboard | StreamKind::Bulk)));
+                for f in did.flights().into_iter().filter(|f| !own.is_empty() && !other(*f)) {
+                    *budget = budget.saturating_sub(COPY);
+                    without(world.clone(), flying.clone(), Delayed::Flight(f), &own, budget)
+                        .map_err(|why| named(&world, pc, &why))?;
+                }
+            }
+        }
+        if !moved {
+            if flying.is_empty() {
+                return Ok(true);
+            }
+            world.land(flying.remove(0));
+        }
+    }
+}
+
+fn named(world: &World<'_>, pc: u32, why: &str) -> Why {
+    let site = world.program().site(pc);
+    format!("line {}: `{}` can come later, and {why}", site.line, site.text)
+}
+
+/// The only agent that accesses each piece, or none where several do.
+fn users(mut world: World<'_>) -> BTreeMap<u32, Option<AgentId>> {
+    world.accesses = Some(Vec::new());
+    let mut users = BTreeMap::new();
+    let mut flying: Vec<FlightId> = Vec::new();
+    loop {
+        let mut moved = false;
+        for a in 0..world.agents().len() as AgentId {
+            while let Step::Did { did, .. } = world.step(a) {
+                moved = true;
+                flying.extend(did.flights());
+                for (piece, _) in world.accesses.replace(Vec::new()).unwrap_or_default() {
+                    let user = users.entry(piece).or_insert(Some(a));
+                    *user = user.filter(|user| *user == a);
+                }
+            }
+        }
+        match (moved, flying.is_empty()) {
+            (false, true) => return users,
+            (false, false) => world.land(flying.remove(0)),
+            _ => {}
+        }
+    }
+}
+
+/// Goes on as far as possible without what is delayed, and looks for an access that conflicts with it.
+fn without(
+    mut world: World<'_>,
+    mut flying: Vec<FlightId>,
+    delayed: Delayed,
+    own: &[Access],
+    budget: &mut u64,
+) -> Result<(), Why> {
+    let agents = world.agents().len() as AgentId;
+    world.accesses = Some(Vec::new());
+    let stream = match delayed {
+        Delayed::Flight(f) => world.stream_of(f),
+        Delayed::Agent(_) => None,
+    };
+    // Operations of one stream land in order, so those behind a delayed one are delayed as well.
+    let lands = |world: &World<'_>, flying: &[FlightId]| {
+        let Delayed::Flight(x) = delayed else { return (!flying.is_empty()).then_some(0) };
+        let at = flying.iter().position(|f| *f == x)?;
+        let behind = |f: FlightId| stream.is_some() && world.stream_of(f) == stream;
+        (0..flying.len()).find(|i| *i < at || *i > at && !behind(flying[*i]))
+    };
+    loop {
+        let mut moved = false;
+        for a in (0..agents).filter(|a| !matches!(delayed, Delayed::Agent(x) if x == *a)) {
+            while let Step::Did { did, pc, .. } = world.step(a) {
+                moved = true;
+                *budget = budget.saturating_sub(1);
+                let flights = did.flights();
+                // Accesses of one stream are in order.
+                let in_order = stream.is_some() && flights.iter().any(|f| world.stream_of(*f) == stream);
+                flying.extend(flights);
+                for x in taken(&mut world, pc) {
+                    if !in_order && own.iter().any(|own| own.conflicts(&x)) {
+                        let site = world.program().site(pc);
+                        return Err(format!("line {}: `{}` does not wait for it", site.line, site.text));
+                    }
+                }
+                if *budget == 0 {
+                    return Ok(());
+                }
+            }
+        }
+        if !moved {
+            let Some(i) = lands(&world, &flying) else { return Ok(()) };
+            world.land(flying.remove(i));
+        }
+    }
+}
