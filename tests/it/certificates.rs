@@ -62,6 +62,53 @@ fn every_proof_of_a_scenario_is_rechecked() {
     assert!(count["given"] >= 7 && count["trips"] >= 110 && count["plane"] >= 8, "{count:?}");
 }
 
+/// Hand-written and generated kernels, and small protocols of every family: text and machine.
+fn kernels() -> Vec<(String, String, String)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../campaign/cases");
+    let mut list = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let cases = warpline_campaign::cases(&name, &std::fs::read_to_string(&path).unwrap());
+        let proved = cases.into_iter().filter(|case| case.expect.iter().any(|word| word == "proved"));
+        list.extend(proved.map(|case| (case.name, case.text)));
+    }
+    list.extend(SEEDS.map(|seed| (format!("seed {seed}"), warpline_campaign::kernel(seed).text)));
+    let machine = |text: &str| {
+        let line = text.lines().find_map(|l| l.trim().strip_prefix("// machine:"));
+        line.map_or("h200".to_string(), |name| name.trim().to_string())
+    };
+    let mut list: Vec<_> = list.into_iter().map(|(name, text)| (name, machine(&text), text)).collect();
+    let rings = crate::properties::small_rings();
+    list.extend(rings.into_iter().map(|(ring, machine)| (format!("{ring:?}"), machine.to_string(), ring.text())));
+    list
+}
+
+/// Seeds of generated kernels.
+const SEEDS: std::ops::Range<u64> = 2_000_000..2_000_060;
+
+#[test]
+fn every_proof_of_a_kernel_is_rechecked() {
+    let dir = TempDir::new();
+    let kernels = kernels();
+    let of = |(i, (name, machine, text)): (usize, &(String, String, String))| {
+        let kernel = dir.write(&format!("{i}.pipe"), text);
+        let file = dir.file(&format!("{i}.json"));
+        let said = warpline(&["verify", &kernel, "--machine", machine, "--json", "--no-suggestion", "--certificate", &file]);
+        let json: serde_json::Value = serde_json::from_str(&said.out).ok()?;
+        if json["verdict"] != "proved" {
+            return None;
+        }
+        let Ok(text) = std::fs::read_to_string(&file) else { return Some(Err(format!("{name}: {}", said.err))) };
+        let checked = checked(&read(&text).unwrap(), 20_000);
+        Some(checked.map(drop).map_err(|why| format!("{name}: {why:?}")))
+    };
+    let checked: Vec<Result<(), String>> = kernels.par_iter().enumerate().filter_map(of).collect();
+    assert!(checked.len() > 80, "{}", checked.len());
+    let wrong: Vec<&String> = checked.iter().filter_map(|c| c.as_ref().err()).collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{wrong:#?}", wrong.len(), checked.len());
+}
+
 #[test]
 fn what_is_not_proved_has_no_certificate() {
     let dir = TempDir::new();

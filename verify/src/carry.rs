@@ -9,7 +9,7 @@ use warpline_sim::ir::Program;
 use crate::every::Run;
 use crate::pair::lcm;
 use crate::refine::refine;
-use crate::{AtTrips, pair};
+use crate::{AtTrips, pair, refused};
 
 /// A loop whose trip counts are all decided once those below a number are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,7 +228,7 @@ fn carries(run: &Run<'_>, at: AtTrips<'_>, (first, period): (i64, i64), region: 
         if region.hi.is_some_and(|hi| n > hi) {
             return Ok(());
         }
-        let Some(long) = at(n) else { return Ok(()) };
+        let Some(long) = at(n) else { return refused::held(at, n, period).map_err(Failure::because) };
         let short = at(n - period).ok_or_else(|| Failure::because("the kernel refuses some trip counts"))?;
         let periods = region.hi.map(|hi| (hi - (n - period)) / period);
         either([short, long], |[short, long]| {

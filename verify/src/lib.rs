@@ -81,6 +81,7 @@ mod properties;
 mod random;
 mod redundancy;
 mod refine;
+mod refused;
 mod row;
 mod running;
 mod search;

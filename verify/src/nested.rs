@@ -32,7 +32,7 @@ use crate::refine::refine;
 use crate::stretch::Reached;
 use crate::trunk::{Trunk, Turns};
 use crate::watch::grown;
-use crate::{AtTurns, carry, family, lines, pair};
+use crate::{AtTurns, carry, family, lines, pair, refused};
 
 /// What is decided once some kernels were run one by one.
 pub(crate) struct Nested {
@@ -146,7 +146,7 @@ fn column(run: &Run<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: Proof)
         [Some(a), Some(b)] => {
             either([a, b], |[a, b]| pair::alike(run.job(a), run.job(b), None).map_err(|(why, _)| why))
         }
-        [_, None] => Ok(()),
+        [_, None] => refused::held(&|n| at(n, t), n, period).map_err(str::to_string),
         [None, _] => Err("the kernel refuses some numbers of steps".to_string()),
     })
 }

@@ -12,7 +12,7 @@ use crate::canon::Walk;
 use crate::carry::{self, Proof, Region};
 use crate::every::Run;
 use crate::stretch::Reached;
-use crate::{AtTurns, pair};
+use crate::{AtTurns, pair, refused};
 
 /// What is decided once the base cases were run: all kernels with fewer iterations of both loops than these.
 pub(crate) struct Plane {
@@ -39,7 +39,10 @@ pub(crate) fn find(run: &Run<'_>, at: AtTurns<'_>) -> Result<Plane, String> {
             [Some(a), Some(b)] => {
                 carry::either([a, b], |[a, b]| pair::alike(run.job(a), run.job(b), None).map_err(|(why, _)| why))
             }
-            [_, None] => Ok(()),
+            [_, None] => {
+                let along = |k: i64| at(short.0 + k * (long.0 - short.0), short.1 + k * (long.1 - short.1));
+                refused::held(&along, 1, 1).map_err(str::to_string)
+            }
             [None, _] => Err("the kernel refuses some trip counts".into()),
         }
     };

@@ -205,3 +205,31 @@ fn values_known_at_run_time_are_one_case_of_many() {
     let text = text.replace("trips n = any run 8", "trips n = any per i run 8").replace("0..n", "0..n(0)");
     assert_eq!(kernel("m4-max", &text).word(), "bounded");
 }
+
+#[test]
+fn a_trip_count_that_the_kernel_refuses_carries_nothing_on() {
+    let text = "kernel t(k = 320)
+  let tiles = k / 16
+  require WHAT
+  grid 4   warps 2
+  global A: f16[256, k]
+  shared a: f16[64, 16]
+  all:
+    for i in 0..tiles:
+      warp 0: load A[cta.m, i] -> a
+      barrier
+      warp 1: lds a : A[cta.m, i] -> r
+      if i != 50:
+        barrier
+";
+    let sound = text.replace("      if i != 50:\n        barrier\n", "      barrier\n");
+    for refused in 1..12 {
+        let require = format!("tiles != {refused}");
+        kernel("m4-max", &text.replace("WHAT", &require)).violated("race", "");
+        kernel("m4-max", &sound.replace("WHAT", &require)).proved();
+    }
+    // What is refused for ever is no gap.
+    kernel("m4-max", &sound.replace("WHAT", "tiles % 2 == 0")).proved();
+    kernel("m4-max", &sound.replace("WHAT", "tiles < 30")).proved();
+    kernel("m4-max", &text.replace("WHAT", "tiles < 30")).proved();
+}
