@@ -1,7 +1,7 @@
 //! Writes the certificate of a proof: the claims that the verifier noted, with the facts that the checker computes from them.
 
 use warpline_recheck as recheck;
-use warpline_recheck::{Certificate, CellProof, Column, Compared, Inserted, Plane, Proof, Region, Refusal, Statement};
+use warpline_recheck::{CellProof, Certificate, Column, Compared, Inserted, Plane, Proof, Refusal, Region, Statement};
 use warpline_sim::ir::Program;
 use warpline_verify::{Decided, Insertion, Outcome, Trips, What, insertions};
 
@@ -77,9 +77,9 @@ impl Writer<'_> {
             What::Turns { steps, lines } => {
                 Proof::Plane(self.plane(*steps, lines, (warpline_verify::Order::Turns, cluster))?)
             }
-            What::Sequential { first, second } => {
+            What::Sequential { first, second, order } => {
                 let lines = vec![Some(*second); first.first as usize];
-                Proof::Plane(self.plane(*first, &lines, (warpline_verify::Order::Late, cluster))?)
+                Proof::Plane(self.plane(*first, &lines, (*order, cluster))?)
             }
         };
         Some(CellProof { axes: decided.cell.map(|cell| cell.axes.map(axis)), cluster, proof })
@@ -154,7 +154,12 @@ impl Writer<'_> {
     }
 
     /// Four runs: the shortest pair's periods of the first loop, and the first run's of the second.
-    fn square(&self, (n, more): (i64, i64), (t, turns): (i64, i64), of: (warpline_verify::Order, i64)) -> Option<Option<Compared>> {
+    fn square(
+        &self,
+        (n, more): (i64, i64),
+        (t, turns): (i64, i64),
+        of: (warpline_verify::Order, i64),
+    ) -> Option<Option<Compared>> {
         if self.at((more, Some(turns))).is_none() {
             return Some(None);
         }

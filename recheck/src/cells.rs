@@ -83,9 +83,7 @@ fn handed_out(prog: &Program) -> Result<(), String> {
     }
     // Whether a tile was handed out at all is asked by every CTA.
     let passed = |x: &Expr| prog.loops.iter().any(|l| l.passed.is_some_and(|v| *x == Expr::Var(v)));
-    let asks = |e: &Expr| {
-        matches!(e, Expr::Binary(Binary::Ge, p) if p.1 == Expr::Const(0) && passed(&p.0))
-    };
+    let asks = |e: &Expr| matches!(e, Expr::Binary(Binary::Ge, p) if p.1 == Expr::Const(0) && passed(&p.0));
     let mut apart = None;
     // Variables take places on from each other: as often as there are variables is enough.
     for _ in 0..=prog.vars.len() {

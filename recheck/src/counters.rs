@@ -11,7 +11,8 @@ pub(crate) fn counted(prog: &Program) -> Program {
     let mut out = prog.clone();
     for k in 0..out.loops.len() {
         let inner = out.loops[k].clone();
-        let around = out.loops.iter().filter(|l| l.head < inner.head && inner.end < l.end).max_by_key(|l| l.head).cloned();
+        let around =
+            out.loops.iter().filter(|l| l.head < inner.head && inner.end < l.end).max_by_key(|l| l.head).cloned();
         if let Some(outer) = around
             && let Some(sum) = sum(&out, &inner, &outer)
         {

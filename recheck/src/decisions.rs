@@ -54,8 +54,7 @@ pub(crate) fn alike(runs: &[&[Judged]], periods: Option<i64>) -> bool {
     if runs.iter().all(|list| list.len() == runs[0].len()) && !runs.iter().any(|list| list.contains(&Judged::Again)) {
         return all(runs, periods);
     }
-    let passes: Vec<Vec<&[Judged]>> =
-        runs.iter().map(|list| list.split(|x| *x == Judged::Again).collect()).collect();
+    let passes: Vec<Vec<&[Judged]>> = runs.iter().map(|list| list.split(|x| *x == Judged::Again).collect()).collect();
     let few = passes[0].len();
     let even = passes.iter().all(|p| p.len() == few);
     if !even && (few < 5 || passes.iter().any(|p| p.len() < few)) {

@@ -79,11 +79,13 @@ pub(crate) fn races(start: World<'_>, budget: &mut u64) -> Result<bool, Why> {
                 flying.extend(did.flights());
                 let shared: Vec<Access> = own.iter().copied().filter(|x| users.get(&x.piece) == Some(&None)).collect();
                 if !shared.is_empty() {
-                    without(before, waiting, Delayed::Agent(a), &shared, budget).map_err(|why| named(&world, pc, &why))?;
+                    without(before, waiting, Delayed::Agent(a), &shared, budget)
+                        .map_err(|why| named(&world, pc, &why))?;
                 }
                 // What the scoreboard guards is accessed when it is issued; a bulk store has read its source when its
                 // read has landed, which is an operation of its own.
-                let other = |f: FlightId| matches!(world.stream_of(f), Some((_, StreamKind::Scoreboard | StreamKind::Bulk)));
+                let other =
+                    |f: FlightId| matches!(world.stream_of(f), Some((_, StreamKind::Scoreboard | StreamKind::Bulk)));
                 for f in did.flights().into_iter().filter(|f| !own.is_empty() && !other(*f)) {
                     *budget = budget.saturating_sub(COPY);
                     without(world.clone(), flying.clone(), Delayed::Flight(f), &own, budget)

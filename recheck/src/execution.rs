@@ -10,6 +10,7 @@ use warpline_sim::ir::{Program, VarId};
 use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Snapshot, Step, World};
 use warpline_sim::report::FindingKind;
 
+use crate::loops;
 use crate::schema::Order;
 
 /// What happened last.
@@ -157,7 +158,11 @@ impl<'p> Execution<'p> {
     fn wake(&mut self) {
         for changed in self.world.touched.drain(..) {
             let waits = |on: &Option<On>| *on == Some(changed);
-            self.blocked.iter().zip(&mut self.asleep).filter(|(on, _)| waits(on)).for_each(|(_, asleep)| *asleep = false);
+            self.blocked
+                .iter()
+                .zip(&mut self.asleep)
+                .filter(|(on, _)| waits(on))
+                .for_each(|(_, asleep)| *asleep = false);
         }
     }
 
@@ -172,7 +177,7 @@ impl<'p> Execution<'p> {
     /// The outermost loop that an instruction is in, with its index.
     fn outermost(&self, pc: u32) -> Option<(u32, VarId)> {
         let l = self.program().loops.iter().find(|l| (l.head..l.end).contains(&pc))?;
-        Some((l.head, l.index()?))
+        Some((l.head, loops::index(self.program(), l)?))
     }
 
     /// Whether an agent that came to an instruction is in another turn than before; then it waits for the others.

@@ -7,9 +7,7 @@ use warpline_sim::protocol::{Placement, World};
 
 use crate::execution::{Execution, Move};
 use crate::kernel::Kernel;
-use crate::schema::{
-    CellProof, Column, Compared, Given, Induction, Line, Order, Plane, Proof, Region, Trips,
-};
+use crate::schema::{CellProof, Column, Compared, Given, Induction, Line, Order, Plane, Proof, Region, Trips};
 use crate::{Checked, Refusal, cells, delay, lockstep, tiles};
 
 /// Moves of one run, at most.
@@ -93,7 +91,8 @@ impl Runs<'_> {
         }
         if let Some(obstacle) = self.place.as_ref().and_then(|place| place.obstacle()) {
             let site = prog.site(obstacle.pc);
-            return self.no(entry, format!("line {}: `{}` decides otherwise in some CTAs of the cell", site.line, site.text));
+            return self
+                .no(entry, format!("line {}: `{}` decides otherwise in some CTAs of the cell", site.line, site.text));
         }
         self.checked.cases += 1;
         self.checked.moves += run.operations;
@@ -177,7 +176,9 @@ impl Runs<'_> {
             }
             let last = i + 1 == claim.regions.len();
             match region.to {
-                Some(to) if last || to > LARGEST => return self.no(&format!("{entry}.to"), "the region must end elsewhere"),
+                Some(to) if last || to > LARGEST => {
+                    return self.no(&format!("{entry}.to"), "the region must end elsewhere");
+                }
                 None if !last => return self.no(&format!("{entry}.to"), "regions follow a region without an end"),
                 _ => from = region.to.map_or(from, |to| to + 1),
             }

@@ -168,9 +168,8 @@ impl Kernel {
 
 /// A digest of what a statement claims.
 fn digest(s: &Statement) -> String {
-    let families = [&s.trips, &s.turns].map(|f| {
-        f.as_ref().map_or(String::new(), |f| format!("{} {} {}", f.symbol, f.zero, f.step))
-    });
+    let families = [&s.trips, &s.turns]
+        .map(|f| f.as_ref().map_or(String::new(), |f| format!("{} {} {}", f.symbol, f.zero, f.step)));
     let words = s.text.iter().cloned().chain([s.machine.clone()]);
     let words = words.chain(s.fences.iter().map(|f| format!("{}={}", f.rule, f.level)));
     let words = words.chain(s.machine_numbers.iter().map(|n| format!("{}={}", n.key, n.value)));

@@ -24,6 +24,7 @@ mod execution;
 mod induction;
 mod kernel;
 mod lockstep;
+mod loops;
 mod schema;
 mod state;
 mod tiles;

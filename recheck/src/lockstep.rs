@@ -11,12 +11,12 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program};
+use warpline_sim::ir::{Loop, Program};
 use warpline_sim::protocol::{AgentId, Judged, Snapshot, judged_at_launch};
 
 use crate::execution::{Execution, Move};
 use crate::schema::{Compared, Inserted};
-use crate::{decisions, state};
+use crate::{decisions, loops, state};
 
 /// Runs that step together.
 #[derive(Clone)]
@@ -117,7 +117,7 @@ impl Lockstep<'_, '_> {
         let prog = self.runs[0].program();
         let mut turned = Vec::new();
         for (of, l) in prog.loops.iter().enumerate().filter(|(_, l)| (l.head..l.end).contains(&pc)) {
-            let Some(var) = l.index() else { continue };
+            let Some(var) = loops::index(prog, l) else { continue };
             let now = self.runs[0].world.var(agent, var);
             if self.index.insert((of, agent), now).is_some_and(|last| last != now) {
                 turned.push((of, now));
@@ -155,16 +155,16 @@ impl Lockstep<'_, '_> {
         let (a, b) = (short.loops.get(place.of)?, long.loops.get(place.of)?);
         let by = match a.passed {
             Some(_) => long.grid.len() - short.grid.len(),
-            None => long.launch_value(b.bound.as_ref()?)? - short.launch_value(a.bound.as_ref()?)?,
+            None => long.launch_value(loops::bound(long, b)?)? - short.launch_value(loops::bound(short, a)?)?,
         };
-        (by > 0 && by % step(short, a) == 0).then_some(by)
+        (by > 0 && by % loops::step(short, a) == 0).then_some(by)
     }
 
     /// Lets one run go on alone until an agent's loop has come to an index.
     fn alone(&mut self, run: usize, until: Until, from: i64) -> Result<(), Why> {
         let run = &mut self.runs[run];
         let l: &Loop = &run.program().loops[until.of];
-        let (range, var) = (l.head..l.end, l.index().ok_or("the loop has no index")?);
+        let (range, var) = (l.head..l.end, loops::index(run.program(), l).ok_or("the loop has no index")?);
         let base = run.world.var(until.agent, var) - from;
         loop {
             match run.next() {
@@ -190,15 +190,5 @@ impl Lockstep<'_, '_> {
             }
             _ => format!("the runs part at move {}", self.moves),
         }
-    }
-}
-
-/// By how much a loop's index grows in an iteration: the last instruction but one of the loop adds it.
-fn step(prog: &Program, l: &Loop) -> i64 {
-    match prog.code.get((l.end as usize).wrapping_sub(2)) {
-        Some(Instr::Set(v, Expr::Binary(Binary::Add, p))) if l.var == Some(*v) => {
-            prog.launch_value(&p.1).unwrap_or(1).max(1)
-        }
-        _ => 1,
     }
 }

@@ -79,8 +79,7 @@ pub(crate) fn digest(s: &Snapshot, window: i64) -> String {
 
 /// FNV-1a. It tells one input from another by accident, not against somebody's will: nothing rests on it.
 pub(crate) fn fnv(bytes: impl IntoIterator<Item = u8>) -> String {
-    let digest = bytes
-        .into_iter()
-        .fold(0xcbf2_9ce4_8422_2325u64, |d, b| (d ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    let digest =
+        bytes.into_iter().fold(0xcbf2_9ce4_8422_2325u64, |d, b| (d ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     format!("{digest:016x}")
 }

@@ -27,8 +27,10 @@ pub(crate) fn numbered(prog: &Program) -> Program {
                 *e = number(e, &mut chains);
             }
         });
-        if let (Instr::Op { op: Op::Move { src: a, dst: b, .. }, .. }, Instr::Op { op: Op::Move { src, dst, .. }, .. }) =
-            (own, i)
+        if let (
+            Instr::Op { op: Op::Move { src: a, dst: b, .. }, .. },
+            Instr::Op { op: Op::Move { src, dst, .. }, .. },
+        ) = (own, i)
         {
             for (own, place) in [(a, src), (b, dst)] {
                 if own.at != place.at {

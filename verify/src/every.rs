@@ -139,11 +139,10 @@ fn sequential_loops(
     class: &str,
     v: &mut Verdict,
 ) -> Result<Reach, Stop> {
-    let found = sequential::find(run, both).or_else(|why| {
-        sequential::find(&run.early(), both).or_else(|_| sequential::find(&run.at_once(), both)).map_err(|_| why)
-    });
+    let find = |run: &Run<'_>| sequential::find(run, both).map(|plane| (plane, run.landing));
+    let found = find(run).or_else(|why| find(&run.early()).or_else(|_| find(&run.at_once())).map_err(|_| why));
     let (upto, found) = match found {
-        Ok(plane) => ((plane.first.needs(), plane.second.needs()), Ok(plane)),
+        Ok(found) => ((found.0.first.needs(), found.0.second.needs()), Ok(found)),
         Err(why) => ((SHORT + 1, SHORT + 1), Err(why)),
     };
     for n in 0..upto.0 {
@@ -154,10 +153,10 @@ fn sequential_loops(
         }
     }
     let why = match found {
-        Ok(plane) => {
+        Ok((plane, landing)) => {
             v.period = v.period.max(Some(plane.first.period));
             v.turns = v.turns.max(Some(plane.second.period));
-            v.basis.push(Decided::sequential(run, &plane));
+            v.basis.push(Decided::sequential(run, &plane, landing));
             None
         }
         Err(why) => Some(why),

@@ -146,6 +146,7 @@ fn column(run: &Run<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: Proof)
         [Some(a), Some(b)] => {
             either([a, b], |[a, b]| pair::alike(run.job(a), run.job(b), None).map_err(|(why, _)| why))
         }
+        [None, None] if refused::near(&|n| at(n, t), n) => Ok(()),
         [_, None] => refused::held(&|n| at(n, t), n, period).map_err(str::to_string),
         [None, _] => Err("the kernel refuses some numbers of steps".to_string()),
     })

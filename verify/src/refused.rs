@@ -31,6 +31,11 @@ fn for_ever(at: AtTrips<'_>, n: i64, period: i64) -> bool {
     (fails || empty) && alike::decided(&[&judged[0], &judged[1]], &mut Ask::default())
 }
 
+/// Whether the kernel refuses all near `n`: without a job, or without a column of a matrix, whatever the other number is.
+pub(crate) fn near(at: AtTrips<'_>, n: i64) -> bool {
+    (n - NEAR..n + NEAR).all(|n| at(n).is_none())
+}
+
 /// The same as a condition of a proof.
 pub(crate) fn held(at: AtTrips<'_>, n: i64, period: i64) -> Result<(), &'static str> {
     if for_ever(at, n, period) { Ok(()) } else { Err("the kernel refuses a number that the proof would begin with") }

@@ -41,6 +41,9 @@ pub(crate) fn find(run: &Run<'_>, at: AtTurns<'_>) -> Result<Plane, String> {
             }
             [_, None] => {
                 let along = |k: i64| at(short.0 + k * (long.0 - short.0), short.1 + k * (long.1 - short.1));
+                if refused::near(&along, 1) {
+                    return Ok(());
+                }
                 refused::held(&along, 1, 1).map_err(str::to_string)
             }
             [None, _] => Err("the kernel refuses some trip counts".into()),

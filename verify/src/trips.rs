@@ -152,8 +152,8 @@ impl Trips {
     /// How a value makes `t` turns of the loop around the main loop, or iterations of the other loop.
     pub fn turns_family(&self) -> Option<Family> {
         let symbol = self.turns_name()?.to_string();
-        let other = Family { symbol: symbol.clone(), zero: 0, step: 1 };
-        Some(self.outer.as_ref().map_or(other, |o| Family { symbol, zero: o.value - o.bound * o.den, step: o.step * o.den }))
+        let o = self.outer.as_ref().or(self.other.as_ref())?;
+        Some(Family { symbol, zero: o.value - o.bound * o.den, step: o.step * o.den })
     }
 
     /// Turns of all runs in which only trip counts are varied, where tiles are handed out.

@@ -105,17 +105,20 @@ fn altered(v: &Value, path: &str, put: &dyn Fn(Value) -> Value, out: &mut Vec<(S
 
 #[test]
 fn no_altered_certificate_is_accepted() {
-    let number: usize = SAMPLES.par_iter().map(|name| {
-        let text = written(&[name]).unwrap();
-        let value: Value = serde_json::from_str(&text).unwrap();
-        let mut all = Vec::new();
-        altered(&value, "", &|value| value, &mut all);
-        all.par_iter().for_each(|(what, value)| {
-            let accepted = read(&value.to_string()).and_then(|c| checked(&c, 0));
-            assert!(accepted.is_err(), "{name}: {what} is accepted");
-        });
-        all.len()
-    }).sum();
+    let number: usize = SAMPLES
+        .par_iter()
+        .map(|name| {
+            let text = written(&[name]).unwrap();
+            let value: Value = serde_json::from_str(&text).unwrap();
+            let mut all = Vec::new();
+            altered(&value, "", &|value| value, &mut all);
+            all.par_iter().for_each(|(what, value)| {
+                let accepted = read(&value.to_string()).and_then(|c| checked(&c, 0));
+                assert!(accepted.is_err(), "{name}: {what} is accepted");
+            });
+            all.len()
+        })
+        .sum();
     assert!(number > 3000, "{number}");
 }
 
@@ -144,7 +147,9 @@ fn with_facts(c: Certificate) -> Certificate {
     loop {
         let c: Certificate = serde_json::from_value(value.clone()).unwrap();
         match checked(&c, 0) {
-            Err(Refusal::Rejected { entry, why }) if entry.starts_with("statement.") && why.contains(" instead of ") => {
+            Err(Refusal::Rejected { entry, why })
+                if entry.starts_with("statement.") && why.contains(" instead of ") =>
+            {
                 let fact = why.split(" instead of ").nth(1).unwrap();
                 let pointer = "/".to_string() + &entry.replace(['.', '['], "/").replace(']', "");
                 *value.pointer_mut(&pointer).unwrap() = serde_json::from_str(fact).unwrap();
@@ -158,7 +163,7 @@ fn with_facts(c: Certificate) -> Certificate {
 fn the_certificate_of_a_repair_is_none_of_the_fault() {
     let names = warpline_scenarios::embedded_names();
     let pairs = names.iter().filter_map(|name| {
-        let bug = name.strip_suffix("/fix").filter(|_| name.starts_with("museum/"))? .to_string() + "/bug";
+        let bug = name.strip_suffix("/fix").filter(|_| name.starts_with("museum/"))?.to_string() + "/bug";
         names.iter().find(|n| **n == bug).map(|bug| (*bug, *name))
     });
     let pairs: Vec<(&str, &str)> = pairs.collect();
@@ -182,27 +187,33 @@ fn the_certificate_of_a_repair_is_none_of_the_fault() {
 #[test]
 fn races_are_found_without_clocks() {
     let names = warpline_scenarios::embedded_names();
-    let raced: usize = names.par_iter().filter(|name| name.starts_with("museum/") && name.ends_with("/bug")).map(|name| {
-        let said = warpline(&["verify", name, "--json", "--no-suggestion"]);
-        let json: Value = serde_json::from_str(&said.out).unwrap();
-        let kind = json["violation"]["kind"].as_str().unwrap_or("none").to_string();
-        let trips = json["violation"]["trips"].as_i64();
-        if !kind.ends_with("race") {
-            return 0;
-        }
-        let of = statement(name);
-        let set = of.values.iter().map(|v| (v.name.clone(), v.value)).collect();
-        let machine = warpline_models::embedded(&of.machine).unwrap();
-        let inputs = warpline_scenarios::Inputs { set: &set, cores: machine.get("core.count").map(|c| c as i64) };
-        let read = warpline_scenarios::Text::read("k.pipe", &(of.text.join("\n") + "\n"));
-        let symbolic = read.compile_symbolic_for(&machine.arch, &inputs).unwrap();
-        let varied = warpline_verify::varied(&symbolic);
-        let at = |n| varied.as_ref().unwrap().at(n).unwrap();
-        let program = trips.map_or_else(|| symbolic.bind(), at);
-        let found = warpline_recheck::delayed(&program, warpline_sim::engine::rules(&machine), 0, 10_000_000);
-        if found.is_ok() { println!("{name}: {kind} {trips:?} {found:?}"); }
-        usize::from(found.is_err())
-    }).sum();
+    let raced: usize = names
+        .par_iter()
+        .filter(|name| name.starts_with("museum/") && name.ends_with("/bug"))
+        .map(|name| {
+            let said = warpline(&["verify", name, "--json", "--no-suggestion"]);
+            let json: Value = serde_json::from_str(&said.out).unwrap();
+            let kind = json["violation"]["kind"].as_str().unwrap_or("none").to_string();
+            let trips = json["violation"]["trips"].as_i64();
+            if !kind.ends_with("race") {
+                return 0;
+            }
+            let of = statement(name);
+            let set = of.values.iter().map(|v| (v.name.clone(), v.value)).collect();
+            let machine = warpline_models::embedded(&of.machine).unwrap();
+            let inputs = warpline_scenarios::Inputs { set: &set, cores: machine.get("core.count").map(|c| c as i64) };
+            let read = warpline_scenarios::Text::read("k.pipe", &(of.text.join("\n") + "\n"));
+            let symbolic = read.compile_symbolic_for(&machine.arch, &inputs).unwrap();
+            let varied = warpline_verify::varied(&symbolic);
+            let at = |n| varied.as_ref().unwrap().at(n).unwrap();
+            let program = trips.map_or_else(|| symbolic.bind(), at);
+            let found = warpline_recheck::delayed(&program, warpline_sim::engine::rules(&machine), 0, 10_000_000);
+            if found.is_ok() {
+                println!("{name}: {kind} {trips:?} {found:?}");
+            }
+            usize::from(found.is_err())
+        })
+        .sum();
     // All but three: two are ordered in time and not visible, one kernel is refused at that trip count.
     assert!(raced > 25, "{raced}");
 }

@@ -40,10 +40,8 @@ fn the_document_has_every_entry_and_no_other() {
         let text = written(&["--set", "machine.clock.mhz=1000", name]).unwrap();
         paths(&serde_json::from_str(&text).unwrap(), "", &mut found);
     }
-    let documented: BTreeSet<String> = DOC
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(str::to_string))
-        .collect();
+    let documented: BTreeSet<String> =
+        DOC.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(str::to_string)).collect();
     assert_eq!(found, documented);
 }
 

@@ -39,6 +39,8 @@ pub enum What {
         first: Induction,
         /// Of the other one.
         second: Induction,
+        /// The order of the compared runs.
+        order: Order,
     },
 }
 
@@ -134,7 +136,8 @@ impl Decided {
         Decided::of(run, What::Turns { steps: found.steps.into(), lines })
     }
 
-    pub(crate) fn sequential(run: &Run<'_>, plane: &Plane) -> Decided {
-        Decided::of(run, What::Sequential { first: plane.first.into(), second: plane.second.into() })
+    pub(crate) fn sequential(run: &Run<'_>, plane: &Plane, landing: Landing) -> Decided {
+        let (first, second) = (plane.first.into(), plane.second.into());
+        Decided::of(run, What::Sequential { first, second, order: landing.into() })
     }
 }
