@@ -21,8 +21,14 @@ pub(crate) fn of(v: &Verified) -> Result<Certificate, String> {
     let mut basis: Vec<&Decided> = v.verdict.basis.iter().collect();
     basis.sort_by_key(|decided| decided.cluster);
     let cells = basis.into_iter().map(|decided| writer.cell(decided)).collect::<Option<_>>();
-    let cells = cells.ok_or("two compared runs of the proof carry on in no lockstep of their own")?;
-    let claims = Certificate { schema: recheck::SCHEMA.into(), statement: writer.statement(), cells };
+    let cells: Vec<CellProof> = cells.ok_or("two compared runs of the proof carry on in no lockstep of their own")?;
+    let turned = |cell: &CellProof| match &cell.proof {
+        Proof::Given(_) => false,
+        Proof::Trips(proof) => proof.tiles.is_some(),
+        Proof::Plane(_) => true,
+    };
+    let statement = writer.statement(cells.iter().any(turned));
+    let claims = Certificate { schema: recheck::SCHEMA.into(), statement, cells };
     recheck::complete(&claims, &v.subject.machine).map_err(|refusal| words(&refusal))
 }
 
@@ -43,7 +49,8 @@ struct Writer<'a> {
 type At = (i64, Option<i64>);
 
 impl Writer<'_> {
-    fn statement(&self) -> Statement {
+    /// The statement; `turned` where the proof names a second symbol.
+    fn statement(&self, turned: bool) -> Statement {
         let Loaded { program, machine, sources, fences, .. } = self.subject;
         let text = sources.get(&program.file).map_or("", String::as_str);
         let set = machine.params.iter().filter(|(_, p)| p.source == warpline_models::SET);
@@ -57,7 +64,7 @@ impl Writer<'_> {
             values: program.params.iter().map(|(n, v)| recheck::Value { name: n.clone(), value: *v }).collect(),
             symbols: Vec::new(),
             trips: self.trips.map(|t| family(t.family())),
-            turns: self.trips.and_then(Trips::turns_family).map(family),
+            turns: self.trips.filter(|_| turned).and_then(Trips::turns_family).map(family),
             grid: [0; 3],
             excludes: Vec::new(),
             digest: String::new(),

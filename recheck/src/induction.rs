@@ -167,6 +167,9 @@ impl Runs<'_> {
         if claim.tiles.is_some_and(|tiles| tiles < 1 || !self.kernel.given().hands_out()) {
             return self.no("trips.tiles", "no tiles are handed out");
         }
+        if self.kernel.varies_turns() != claim.tiles.is_some() {
+            return self.no("trips", "the statement names a second symbol, and the proof does not vary it");
+        }
         let mut regions = Vec::new();
         let mut from = 0;
         for (i, region) in claim.regions.iter().enumerate() {

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use warpline_recheck::{Certificate, Checked, Refusal, TRUSTED};
+use warpline_recheck::{Certificate, Checked, Proof, Refusal, TRUSTED};
 
 use crate::certificate::words;
 use crate::cli::Recheck;
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::load;
+use crate::show::{WIDTH, wrap};
 
 pub(super) fn recheck(args: &Recheck, console: &mut Console) -> Result<Status, Failure> {
     let text = load::read(&args.certificate)?;
@@ -23,8 +24,10 @@ pub(super) fn recheck(args: &Recheck, console: &mut Console) -> Result<Status, F
     let (status, text) = match warpline_recheck::recheck(&certificate, &machine, args.delays) {
         Ok(checked) => (Status::Holds, valid(&certificate, checked)),
         Err(Refusal::Unreadable(why)) => return Err(unreadable(why)),
-        Err(refusal @ Refusal::Rejected { .. }) => (Status::Violated, format!("REJECTED: {}\n", words(&refusal))),
-        Err(Refusal::NotChecked(why)) => (Status::GaveUp, format!("NOT CHECKED: {why}\n")),
+        Err(refusal @ Refusal::Rejected { .. }) => {
+            (Status::Violated, wrap(&format!("REJECTED: {}", words(&refusal)), WIDTH, 2) + "\n")
+        }
+        Err(Refusal::NotChecked(why)) => (Status::GaveUp, wrap(&format!("NOT CHECKED: {why}"), WIDTH, 2) + "\n"),
     };
     if !args.quiet {
         console.print(&text)?;
@@ -35,29 +38,33 @@ pub(super) fn recheck(args: &Recheck, console: &mut Console) -> Result<Status, F
 /// What a valid certificate says, and what it takes for granted.
 fn valid(c: &Certificate, checked: Checked) -> String {
     let s = &c.statement;
-    let families = [("n", &s.trips), ("t", &s.turns)].map(|(n, f)| f.as_ref().map(|f| (n, f)));
-    let varied: Vec<String> = families
+    let tiles = c.cells.iter().find_map(|cell| match &cell.proof {
+        Proof::Trips(proof) => proof.tiles,
+        _ => None,
+    });
+    let turns = s.turns.as_ref().filter(|_| tiles.is_none());
+    let varied: Vec<String> = [("n", s.trips.as_ref()), ("t", turns)]
         .into_iter()
-        .flatten()
+        .filter_map(|(n, f)| Some((n, f?)))
         .map(|(n, f)| {
             let zero = if f.zero == 0 { String::new() } else { format!(" + {}", f.zero) };
             format!("{} = {n} x {}{zero}", f.symbol, f.step)
         })
         .collect();
     let is_varied = |name: &str| s.symbols.iter().any(|x| x.varied && x.name == name);
-    let bound: Vec<String> =
-        s.values.iter().filter(|v| !is_varied(&v.name)).map(|v| format!("{} = {}", v.name, v.value)).collect();
+    let bound = s.values.iter().filter(|v| !is_varied(&v.name)).map(|v| format!("{} = {}", v.name, v.value));
+    let bound: Vec<String> = bound.chain(tiles.map(|n| format!("{n} tiles are handed out"))).collect();
     let list = |words: &[String]| if words.is_empty() { "nothing".to_string() } else { words.join(", ") };
     let mut text = format!("VALID: kernel {} on {}\n", s.kernel, s.machine);
-    let mut row = |name: &str, value: String| writeln!(text, "  {name:<9}{value}").ok();
-    row("varied", list(&varied));
-    row("bound", list(&bound));
-    row("excluded", s.excludes.join(", "));
+    let mut row = |name: &str, value: &str| writeln!(text, "  {name:<9}{}", wrap(value, WIDTH, 11)).ok();
+    row("varied", &list(&varied));
+    row("bound", &list(&bound));
+    row("excluded", &s.excludes.join(", "));
     let Checked { cells, cases, delayed, comparisons, .. } = checked;
-    row("checked", format!("{cells} cells, {cases} base cases, {comparisons} comparisons"));
-    row("", format!("each access delayed in {delayed} of the base cases, to decide races without clocks"));
+    row("checked", &format!("{cells} cells, {cases} base cases, {comparisons} comparisons"));
+    row("", &format!("each access delayed in {delayed} of the base cases, to decide races without clocks"));
     for (i, what) in TRUSTED.iter().enumerate() {
-        row(if i == 0 { "trusted" } else { "" }, (*what).to_string());
+        row(if i == 0 { "trusted" } else { "" }, what);
     }
     text
 }
