@@ -108,6 +108,7 @@ pub(crate) fn decide(
         options,
         landing: Landing::Late,
         budget,
+        thorough: true,
     };
     if given.hands_out() {
         let (class, why) = cells::handed(given);
@@ -151,7 +152,8 @@ pub(crate) fn decide(
         }
         while let Some(class) = cells.next() {
             let kept = v.clone();
-            let reach = match one(&of(&class), at, &class, v) {
+            let run = Run { thorough: decided.bounded.is_none(), ..of(&class) };
+            let reach = match one(&run, at, &class, v) {
                 Err(Stop::Outcome(outcome)) => {
                     v.classes.push(class.name.clone());
                     classes.push(class);
@@ -215,7 +217,7 @@ pub(crate) fn short_runs(
     let (mut cells, mut classes) = (Cells::of(given), Vec::new());
     while let Some(class) = cells.next() {
         let place = class.place.clone();
-        let run = Run { given, rules, cluster: class.id, place, options, landing: Landing::Late, budget };
+        let run = Run { given, rules, cluster: class.id, place, options, landing: Landing::Late, budget, thorough: true };
         progs.iter().chain([given]).for_each(|prog| drop(run.once(prog)));
         if !matches!(cells.split(&class), Ok(true)) {
             classes.push(class);
@@ -242,7 +244,7 @@ pub(crate) fn every_cta(
     v: &mut Verdict,
 ) -> Result<(), Outcome> {
     for cluster in 0..given.grid.len() {
-        let run = Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget };
+        let run = Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
         let seen = run.once(given);
         let open = v.open;
         let taken = take(v, given, &seen, Place::default(), &format!("cluster {cluster}"));

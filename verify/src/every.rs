@@ -31,6 +31,8 @@ pub(crate) struct Run<'a> {
     pub(crate) landing: Landing,
     /// What all runs together may take.
     pub(crate) budget: &'a Budget,
+    /// Whether an induction is looked for in every way. Once another class is bounded the verdict is, and one way is enough.
+    pub(crate) thorough: bool,
 }
 
 impl<'a> Run<'a> {

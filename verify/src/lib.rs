@@ -315,6 +315,10 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
         let why = format!("the loop at line {line} runs as often as the values given say ({values})");
         v.outcome = Outcome::Bounded { trips: trips.as_ref().map(|_| (0, None)), why };
     }
+    // What is not decided for every number of turns is said of those given.
+    if let Outcome::Bounded { .. } = v.outcome {
+        v.turns = None;
+    }
     v
 }
 

@@ -83,7 +83,7 @@ pub fn suggest(
     let tried = all.len();
     let once = |p: &Program| {
         let (cluster, budget) = (violation.cluster, &Budget::new(&options));
-        let run = Run { given: p, rules, cluster, place: None, options, landing: Landing::Late, budget };
+        let run = Run { given: p, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
         clean(Walk::new(run.job(p)))
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {

@@ -59,7 +59,7 @@ impl Texts {
         let given = (0..).take(16).find_map(at).ok_or("the kernel refuses all small trip counts")?;
         let options = Options::default();
         let budget = &Budget::new(&options);
-        let run = Run { given: &given, rules, cluster, place: None, options, landing: Landing::Late, budget };
+        let run = Run { given: &given, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
         let found = carry::find(&run, at, carry::Region::ALL)
             .or_else(|failed| carry::find(&run.early(), at, carry::Region::ALL).map_err(|_| failed.why))?;
         let period = found.period;
