@@ -108,3 +108,44 @@ fn operands(op: Binary, x: Number, y: Number, periods: Option<i64>) -> bool {
         Binary::And | Binary::Or | Binary::BitOr | Binary::BitAnd | Binary::Shl => x.stands() && y.stands(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two(op: Binary, short: (i64, i64), long: (i64, i64), periods: Option<i64>) -> bool {
+        alike(&[&[Judged::Op(op, short.0, short.1)], &[Judged::Op(op, long.0, long.1)]], periods)
+    }
+
+    #[test]
+    fn a_comparison_must_not_come_nearer_to_its_other_side() {
+        assert!(two(Binary::Lt, (3, 10), (3, 12), None));
+        assert!(two(Binary::Lt, (3, 10), (5, 12), None));
+        assert!(!two(Binary::Lt, (3, 10), (5, 10), None));
+        // 7 below, 2 nearer with each period: on this side up to three of them.
+        assert!(two(Binary::Lt, (3, 10), (5, 10), Some(3)));
+        assert!(!two(Binary::Lt, (3, 10), (5, 10), Some(4)));
+        assert!(!two(Binary::Eq, (10, 10), (12, 10), None));
+    }
+
+    #[test]
+    fn a_divisor_must_divide_the_gain_and_what_says_where_must_stand() {
+        assert!(two(Binary::Rem, (5, 4), (9, 4), None));
+        assert!(!two(Binary::Rem, (5, 4), (7, 4), None));
+        assert!(!two(Binary::Div, (8, 2), (8, 4), None));
+        assert!(alike(&[&[Judged::Fixed(3)], &[Judged::Fixed(3)]], None));
+        assert!(!alike(&[&[Judged::Fixed(3)], &[Judged::Fixed(4)]], None));
+        assert!(!alike(&[&[Judged::Fixed(3)], &[]], None));
+    }
+
+    #[test]
+    fn of_four_runs_the_gain_in_both_directions_counts_as_well() {
+        let four = |x: [i64; 4]| {
+            let lists = x.map(|x| vec![Judged::Op(Binary::Gt, x, 0)]);
+            alike(&lists.each_ref().map(Vec::as_slice), None)
+        };
+        assert!(four([5, 6, 8, 9]));
+        assert!(four([5, 6, 8, 12]));
+        assert!(!four([5, 6, 8, 8]));
+    }
+}

@@ -83,3 +83,26 @@ pub(crate) fn fnv(bytes: impl IntoIterator<Item = u8>) -> String {
         bytes.into_iter().fold(0xcbf2_9ce4_8422_2325u64, |d, b| (d ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     format!("{digest:016x}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(same: u64, clocks: &[i64]) -> Snapshot {
+        let clocks = clocks.iter().map(|n| Entry::Count(Family::Clock(0), *n));
+        Snapshot { entries: [Entry::Same(same)].into_iter().chain(clocks).collect() }
+    }
+
+    #[test]
+    fn states_are_one_but_for_a_shift() {
+        let of = |x: Snapshot, y: Snapshot| alike(&[&x, &y], 3);
+        assert!(of(state(1, &[10, 9, 9]), state(1, &[14, 13, 13])));
+        assert!(!of(state(1, &[10, 9, 9]), state(2, &[14, 13, 13])));
+        assert!(!of(state(1, &[10, 9, 9]), state(1, &[14, 12, 12])));
+        assert!(!of(state(1, &[10, 9, 9]), state(1, &[14, 13, 12])));
+        // Far back only the order counts.
+        assert!(of(state(1, &[10, 2]), state(1, &[14, 3])));
+        assert_eq!(digest(&state(1, &[10, 9]), 3), digest(&state(1, &[14, 13]), 3));
+        assert_ne!(digest(&state(1, &[10, 9]), 3), digest(&state(1, &[14, 12]), 3));
+    }
+}
