@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   symbolic program
-//!     │  trips     which symbols set trip counts
-//!     │  cells     a part of the grid whose CTAs all make the same run ◀── split where a number tells them apart
+//!     │  trip_count   which symbols set trip counts
+//!     │  cells        a part of the grid whose CTAs all make the same run ◀── split where a number tells them apart
 //!     ▼
-//!   base cases  n = 0, 1, 2, ...   one run each (canon): hang? race? stale tile?   by happens-before
+//!   base cases  n = 0, 1, 2, ...   one run each (canonical): hang? race? stale tile?   by happens-before
 //!     ▼
-//!   induction   n - p  and  n      two runs in lockstep (pair): equal but for one inserted period?
+//!   induction   n - p  and  n      two runs in lockstep (self_composition): equal but for one inserted period?
 //!     ▼
 //!   verdict     proved, bounded to a range with the reason, violated with a counterexample, or gave up
 //! ```
@@ -16,17 +16,17 @@
 //!
 //! *Every schedule.* The protocol's phase structure must not depend on the schedule: every arrival knows that the phase
 //! before its own is complete. Then one run has the events of every other run, and happens-before decides. Where an arrival
-//! does not know, schedules that hold one warp back are tried (`starve`), and a search of every order may decide (`search`).
+//! does not know, schedules that hold one warp back are tried (`adversarial`), and a search of every order may decide (`search`).
 //!
 //! *Every CTA.* Numbers of a run carry how they depend on the place of the CTA. A cell of the grid without a decision that
 //! comes out both ways in it is one run (`cells`).
 //!
-//! *Every trip count.* Two runs that differ by a period are laid beside each other (`pair`, `stretch`). Each decision must
-//! come out alike however many periods are inserted (`alike`). A comparison that changes after some periods ends the
-//! region of trip counts, and a new region begins there (`carry`, `every`).
+//! *Every trip count.* Two runs that differ by a period are laid beside each other (`self_composition`, `lockstep`). Each decision must
+//! come out alike however many periods are inserted (`shift_invariance`). A comparison that changes after some periods ends the
+//! region of trip counts, and a new region begins there (`carry_over`, `class`).
 //!
-//! *Two varied loops.* Trip counts of nested loops (`nested`), or of loops that follow each other (`sequential`), are varied
-//! together by four runs in lockstep. Runs that begin alike are made once (`trunk`, `family`).
+//! *Two varied loops.* Trip counts of nested loops (`nested_loops`), or of loops that follow each other (`sequential_loops`), are varied
+//! together by four runs in lockstep. Runs that begin alike are made once (`common_prefix`, `shared`).
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -56,66 +56,42 @@
 //! assert_eq!(decided(&text.replace("-> r\n      barrier", "-> r")), Outcome::Violated);
 //! ```
 
-mod alike;
 mod assumed;
 mod budget;
-mod canon;
-mod carry;
-mod cells;
 mod certificate;
-mod cycle;
-mod decide;
-mod edit;
-mod every;
-mod family;
+mod counterexample;
+mod cta;
+mod execution;
 mod global_stores;
+mod induction;
 mod limits;
-mod lines;
-mod log;
-mod moduli;
-mod nested;
-mod orders;
-mod pair;
+mod mutation;
 mod promela;
 mod properties;
-mod random;
-mod redundancy;
-mod refine;
-mod refused;
-mod row;
-mod running;
+mod prove;
+mod repair;
 mod search;
-mod sequential;
-mod starve;
-mod stretch;
-mod suggest;
-mod together;
-mod trips;
-mod trunk;
-mod watch;
-mod while_loops;
-mod witness;
 
 use warpline_sim::ir::{Program, Site};
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, Waiting};
 
 use budget::Budget;
-use decide::{Place, Reach, decide, late, take};
+use prove::{Place, Reach, decide, late, take};
 
 pub use assumed::assumed;
 pub use certificate::{Decided, Induction, Insertion, Line, Order, Part, What, insertions, varied};
-pub use edit::{Change, Edit, Refused, edits, synchronises};
-pub use every::{one_step_more, trip_count};
+pub use counterexample::{Meeting, Pair, Told, Witness, witness};
+pub use cta::class::{one_step_more, trip_count};
+pub use execution::random::{Walk, WalkEnd, walk};
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
+pub use induction::trip_count::{Family, Trips};
+pub use mutation::{Change, Edit, Refused, edits, synchronises};
 pub use promela::{Inexpressible, promela};
 pub use properties::{Property, properties};
-pub use random::{Walk, WalkEnd, walk};
-pub use redundancy::{Need, Redundancy, Removal, redundancy};
+pub use repair::redundancy::{Need, Redundancy, Removal, redundancy};
+pub use repair::{Allowed, Suggested, Suggestion, Value, suggest};
 pub use search::{Found, Move, Searched, Settings, search, search_every};
-pub use suggest::{Allowed, Suggested, Suggestion, Value, suggest};
-pub use trips::{Family, Trips};
-pub use witness::{Meeting, Pair, Told, Witness, witness};
 
 /// How far to look.
 #[derive(Clone, Copy, Debug)]
@@ -291,7 +267,7 @@ impl std::fmt::Debug for Varied<'_> {
 
 /// Decides a kernel for all that its symbols allow to be varied; a bound program is decided as it is.
 pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
-    let program = &running::counters(&while_loops::counted(program));
+    let program = &induction::running_counters::counters(&induction::while_loops::counted(program));
     let trips = Trips::find(program);
     let steps = |n: i64| trips.as_ref().and_then(|t| t.at(n));
     let turns = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.turned(n, t));
@@ -303,7 +279,10 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
     };
     let (mut v, fixed) = match &trips {
         Some(trips) => (verify_varied(trips.given(), at, rules, options), trips.fixed().to_vec()),
-        None => (verify_varied(&program.bind(), at, rules, options), trips::fixed(program, &Default::default())),
+        None => (
+            verify_varied(&program.bind(), at, rules, options),
+            induction::trip_count::fixed(program, &Default::default()),
+        ),
     };
     let whiles = trips.is_none() && !program.symbols.is_empty() && program.loops.iter().any(|l| l.bound.is_none());
     if let (Outcome::Proved, true) = (&v.outcome, whiles) {
@@ -340,10 +319,11 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
     let mut classes = Vec::new();
     let budget = &Budget::new(&options);
     if options.engine == Engine::Search {
-        classes = decide::short_runs(given, at, (rules, budget), options);
+        classes = prove::short_runs(given, at, (rules, budget), options);
         v.classes = classes.iter().map(|c| c.name.clone()).collect();
         v.classes.dedup();
-        v.outcome = orders::decide(given, at.steps, rules, options.search(options.max_states), &classes, &mut v);
+        v.outcome =
+            search::verdict::decide(given, at.steps, rules, options.search(options.max_states), &classes, &mut v);
         return v;
     }
     let decided = decide(given, at, (rules, budget), options, &mut classes, &mut v);
@@ -355,7 +335,7 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
     }
     if let Err(Outcome::GaveUp { .. }) = &decided {
         // What follows looks at all classes anew.
-        classes = decide::short_runs(given, at, (rules, budget), options);
+        classes = prove::short_runs(given, at, (rules, budget), options);
         v.classes = classes.iter().map(|c| c.name.clone()).collect();
         v.classes.dedup();
     }
@@ -369,7 +349,7 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
             }
             None if options.engine == Engine::Auto && v.open => {
                 let settings = options.search(options.max_states.min(Options::UNASKED));
-                match orders::decide(given, at.steps, rules, settings, &classes, &mut v) {
+                match search::verdict::decide(given, at.steps, rules, settings, &classes, &mut v) {
                     Outcome::GaveUp { why: more } => {
                         v.searched = None;
                         Outcome::GaveUp {
@@ -384,7 +364,7 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
         Err(outcome) => outcome,
     };
     // A fault with the values given is one, whatever else is open.
-    if v.open && v.violation.is_none() && decide::every_cta(given, (rules, budget), options, &mut v).is_err() {
+    if v.open && v.violation.is_none() && prove::every_cta(given, (rules, budget), options, &mut v).is_err() {
         v.outcome = Outcome::Violated;
     }
     v

@@ -2,11 +2,11 @@
 
 use warpline_sim::protocol::Cell;
 
-use crate::canon::Landing;
-use crate::carry::{Proof, Region};
-use crate::every::Run;
-use crate::nested::Nested;
-use crate::sequential::Plane;
+use crate::cta::class::Run;
+use crate::execution::canonical::Landing;
+use crate::induction::carry_over::{Proof, Region};
+use crate::induction::nested_loops::Nested;
+use crate::induction::sequential_loops::Plane;
 
 /// A cell of the grid, and how its CTAs were decided.
 #[derive(Clone, Debug, PartialEq, Eq)]

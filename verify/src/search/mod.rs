@@ -33,6 +33,7 @@ mod store;
 mod table;
 mod trips;
 mod turn;
+pub(crate) mod verdict;
 
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, Rules, agents};

@@ -6,13 +6,13 @@ use warpline_sim::protocol::{Judged, Rates, Rules};
 
 use crate::AtTrips;
 use crate::budget::Budget;
-use crate::canon::{Job, Landing, Made, Walk};
-use crate::carry;
-use crate::every::Run;
-use crate::refine::refine;
-use crate::watch::grown;
-use crate::watch::{Watch, window};
-use crate::{Options, pair};
+use crate::cta::class::Run;
+use crate::execution::canonical::{Job, Landing, Made, Walk};
+use crate::induction::carry_over;
+use crate::induction::loop_counter::grown;
+use crate::induction::loop_counter::{Watch, window};
+use crate::induction::refined_indices::refine;
+use crate::{Options, induction::self_composition};
 
 /// The kernel as it is, or at every trip count.
 pub(super) struct Texts {
@@ -59,9 +59,10 @@ impl Texts {
         let given = (0..).take(16).find_map(at).ok_or("the kernel refuses all small trip counts")?;
         let options = Options::default();
         let budget = &Budget::new(&options);
-        let run = Run { given: &given, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
-        let found = carry::find(&run, at, carry::Region::ALL)
-            .or_else(|failed| carry::find(&run.early(), at, carry::Region::ALL).map_err(|_| failed.why))?;
+        let run =
+            Run { given: &given, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
+        let found = carry_over::find(&run, at, carry_over::Region::ALL)
+            .or_else(|failed| carry_over::find(&run.early(), at, carry_over::Region::ALL).map_err(|_| failed.why))?;
         let period = found.period;
         let (rates, last) = moved(&run, at, period)?;
         let window = window(&given) + 2;
@@ -181,7 +182,7 @@ fn moved(run: &Run<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), St
     let why = || format!("no state recurs within {long} steps");
     let (Some(a), Some(b)) = (at(long), at(long - 1)) else { return Err(why()) };
     let (x, y) = (refine(&a), refine(&b));
-    let (first, _) = pair::repeats(run.job(&y), run.job(&x)).ok_or_else(why)?;
+    let (first, _) = self_composition::repeats(run.job(&y), run.job(&x)).ok_or_else(why)?;
     let loops = grown(&y, &x);
     let (l, _) = loops.iter().find(|(l, _)| l.var.is_some()).ok_or_else(why)?;
     let mut watch = Watch::of(&y, l, None, 0).ok_or_else(why)?;
@@ -207,5 +208,5 @@ fn moved(run: &Run<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), St
 
 /// Whether a step a period later decides as this one, and so do all further ones.
 pub(super) fn alike(now: &[Judged], later: &[Judged]) -> bool {
-    crate::alike::decided(&[now, later], &mut crate::alike::Ask::default())
+    crate::induction::shift_invariance::decided(&[now, later], &mut crate::induction::shift_invariance::Ask::default())
 }

@@ -1,0 +1,205 @@
+//! Runs in a given order, as far as it can be kept.
+
+use std::cell::Cell;
+
+use warpline_sim::ir::{Instr, Op, Program};
+use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
+use warpline_sim::report::{Finding, FindingKind};
+use warpline_sim::schedule::{Act, Move, Replay, Schedule, stuck};
+
+use crate::Options;
+use crate::budget::Budget;
+use crate::execution::canonical::{self, Event, Job, Landing};
+
+/// Whose turn it is; what they do then is the kernel's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Agent(AgentId),
+    /// The n-th flight that an agent started.
+    Land(AgentId, u32),
+}
+
+/// What a run is to meet.
+pub(super) enum Goal<'f> {
+    /// This finding, at the same two places.
+    Same(&'f Finding),
+    /// The same fault, whichever of the two operations comes first.
+    Alike(&'f Finding),
+    /// Nobody can go on.
+    Hang,
+}
+
+impl Goal<'_> {
+    fn met(&self, world: &World<'_>) -> bool {
+        let faults = || world.findings.iter().filter(|f| !f.note);
+        match self {
+            Goal::Same(g) => faults().any(|f| f.same_places(g)),
+            Goal::Alike(g) => faults().any(|f| alike(f, g)),
+            Goal::Hang => false,
+        }
+    }
+}
+
+/// Whether one finding is another met the other way round. A race is named by the access that came first, and the read
+/// that comes too late finds another tile (DEVIATIONS.md 30).
+fn alike(f: &Finding, g: &Finding) -> bool {
+    use FindingKind::*;
+    let places = |f: &Finding| [Some(f.site), f.other.as_ref().map(|o| o.0)];
+    let race = |k: FindingKind| matches!(k, Raw | War | Waw);
+    let both = |f: &Finding, g: &Finding| {
+        let (mut x, mut y) = (places(f), places(g));
+        x.sort_unstable();
+        y.sort_unstable();
+        x == y
+    };
+    match (f.kind, g.kind) {
+        (k, l) if race(k) && race(l) => both(f, g),
+        // One of the two is the place it shows at.
+        (ParityAlias, ParityAlias) | (LifeCycle, LifeCycle) => places(g).contains(&Some(f.site)),
+        _ => false,
+    }
+}
+
+/// What runs have in common.
+pub(super) struct Setting<'p> {
+    pub(super) prog: &'p Program,
+    pub(super) rules: Rules,
+    pub(super) cluster: i64,
+    left: Cell<u64>,
+}
+
+impl<'p> Setting<'p> {
+    pub(super) fn new(prog: &'p Program, rules: Rules, cluster: i64, effort: u64) -> Setting<'p> {
+        Setting { prog, rules, cluster, left: Cell::new(effort) }
+    }
+
+    /// Steps that may still be spent.
+    pub(super) fn left(&self) -> u64 {
+        self.left.get()
+    }
+
+    /// Whether two statements stand at one place of the text.
+    pub(super) fn same_place(&self, a: u32, b: u32) -> bool {
+        let (s, t) = (&self.prog.sites[a as usize], &self.prog.sites[b as usize]);
+        (s.line, s.col, &s.file) == (t.line, t.col, &t.file)
+    }
+}
+
+/// The turns of the run that decides for all.
+pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    let mut started: Vec<u32> = Vec::new();
+    let mut name: Vec<(AgentId, u32)> = Vec::new();
+    let mut stood: Vec<Option<(u32, On)>> = Vec::new();
+    let (prog, rules, cluster) = (set.prog, set.rules, set.cluster);
+    let budget = &Budget::new(&Options { max_steps, ..Options::default() });
+    let job = Job { prog, rules, cluster, place: None, landing: Landing::Late, budget };
+    canonical::told(job, &mut |world, event| {
+        started.resize(world.agents().len(), 0);
+        stood.resize(world.agents().len(), None);
+        match event {
+            Event::Step(a, Step::Blocked { pc, on, .. }) => {
+                // Standing still changes nothing.
+                if stood[a as usize].replace((*pc, *on)) != Some((*pc, *on)) {
+                    turns.push(Turn::Agent(a));
+                }
+            }
+            Event::Step(a, step) => {
+                stood[a as usize] = None;
+                if let Step::Did { did, .. } = step {
+                    for f in did.flights() {
+                        name.resize(name.len().max(f as usize + 1), (0, 0));
+                        name[f as usize] = (a, started[a as usize]);
+                        started[a as usize] += 1;
+                    }
+                }
+                turns.push(Turn::Agent(a));
+            }
+            Event::Land(f) => turns.push(Turn::Land(name[f as usize].0, name[f as usize].1)),
+        }
+    });
+    turns
+}
+
+/// The turn that a move takes.
+pub(super) fn turn_of(m: &Move) -> Turn {
+    match m.act {
+        Act::Lands(n) => Turn::Land(m.agent, n),
+        _ => Turn::Agent(m.agent),
+    }
+}
+
+/// Gives everybody their turns in this order; who cannot go on does not. The moves up to the goal, or nothing where it is
+/// not met. What is `free` does not count as effort.
+pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: bool) -> Option<Vec<Move>> {
+    let mut world = World::alone(set.prog, set.rules, set.cluster);
+    let n = world.agents().len();
+    let mut started: Vec<Vec<Option<FlightId>>> = vec![Vec::new(); n];
+    let mut stood: Vec<Option<(u32, On)>> = vec![None; n];
+    let mut moves = Vec::new();
+    if !free {
+        // Each step may join the clocks of all agents, and each world begins with a row of clocks for each of them.
+        let (steps, agents) = (turns.len() as u64, n as u64);
+        set.left.set(set.left().checked_sub(steps * (1 + agents / 64) + agents * agents / 8)?);
+    }
+    for &turn in turns {
+        let met = world.findings.len();
+        match turn {
+            Turn::Agent(a) => {
+                let ended = world.agent_ended(a);
+                let act = match world.step(a) {
+                    Step::Did { did, .. } => {
+                        started[a as usize].extend(did.flights().into_iter().map(Some));
+                        stood[a as usize] = None;
+                        Some(Act::Does)
+                    }
+                    Step::Blocked { pc, on, .. } => {
+                        let came = stood[a as usize].replace((pc, on)) != Some((pc, on)) && arrives(set.prog, pc, on);
+                        (came || world.findings.len() > met).then_some(Act::Waits)
+                    }
+                    Step::Ended => (!ended).then_some(Act::Ends),
+                    Step::Broken => Some(Act::Breaks),
+                };
+                if let Some(act) = act {
+                    let pc = world.pc(a) - (act == Act::Does) as u32;
+                    moves.push(Move { agent: a, site: set.prog.at[pc as usize], act });
+                }
+            }
+            Turn::Land(a, nth) => {
+                let flight = started[a as usize].get_mut(nth as usize);
+                if let Some(place) = flight
+                    && let Some(f) = *place
+                    && world.may_land(f)
+                {
+                    *place = None;
+                    let pc = world.flight(f)?.pc;
+                    world.land(f);
+                    moves.push(Move { agent: a, site: set.prog.at[pc as usize], act: Act::Lands(nth) });
+                }
+            }
+        }
+        world.touched.clear();
+        if world.findings.len() > met && goal.met(&world) {
+            return Some(moves);
+        }
+        if matches!(moves.last(), Some(Move { act: Act::Breaks, .. })) {
+            return None;
+        }
+    }
+    stuck(&world)?;
+    world.missing_bytes();
+    (matches!(goal, Goal::Hang) || goal.met(&world)).then_some(moves)
+}
+
+/// Whether a wait is also an arrival, which others count.
+fn arrives(prog: &Program, pc: u32, on: On) -> bool {
+    let waits = matches!(prog.code[pc as usize], Instr::Op { op: Op::ClusterWait, .. });
+    matches!(on, On::Meet(_)) && !waits
+}
+
+/// Whether a read finds another tile than it should on the way.
+pub(super) fn stale(set: &Setting<'_>, moves: &[Move]) -> bool {
+    let schedule = Schedule { cluster: set.cluster, moves: moves.to_vec() };
+    let mut replay = Replay::new(set.prog, set.rules, &schedule);
+    replay.to_the_end().is_ok() && replay.world.findings.iter().any(|f| f.kind == FindingKind::Stale)
+}

@@ -1,0 +1,405 @@
+//! All trip counts of one CTA class: base cases that are run one by one, and an induction for each region of trip counts.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use warpline_sim::ir::{Loop, Program};
+use warpline_sim::protocol::{Placement, Rules};
+
+use crate::budget::Budget;
+use crate::certificate::{Decided, Part};
+use crate::execution::canonical::{self, Job, Landing, Seen};
+use crate::induction::carry_over::{Failure, Region};
+use crate::induction::loop_counter::grown;
+use crate::induction::trip_count::HANDED;
+use crate::prove::Stop;
+use crate::{
+    AtTrips, AtTurns, Options, Place, Reach, Varied, Verdict, execution::shared, induction::carry_over,
+    induction::nested_loops, induction::outer_turns, induction::row_classes, induction::sequential_loops, limits, take,
+};
+
+/// What is run, how, and for which CTA.
+#[derive(Clone)]
+pub(crate) struct Run<'a> {
+    pub(crate) given: &'a Program,
+    pub(crate) rules: Rules,
+    pub(crate) cluster: i64,
+    /// The cell of CTAs that base cases stand for.
+    pub(crate) place: Option<Arc<Placement>>,
+    pub(crate) options: Options,
+    /// When flights land in its runs.
+    pub(crate) landing: Landing,
+    /// What all runs together may take.
+    pub(crate) budget: &'a Budget,
+    /// Whether an induction is looked for in every way. Once another class is bounded the verdict is, and one way is enough.
+    pub(crate) thorough: bool,
+}
+
+impl<'a> Run<'a> {
+    /// A run of the representative alone, to be compared with another.
+    pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p>
+    where
+        'a: 'p,
+    {
+        let Run { rules, cluster, landing, budget, .. } = *self;
+        Job { prog, rules, cluster, place: None, landing, budget }
+    }
+
+    /// A base case, for the whole cell.
+    pub(crate) fn base<'p>(&'p self, prog: &'p Program) -> Job<'p> {
+        Job { place: self.place.as_ref(), ..self.job(prog) }
+    }
+
+    /// The same with turns begun together.
+    pub(crate) fn turning(&self) -> Self {
+        Run { landing: Landing::Turns, ..self.clone() }
+    }
+
+    /// The same with little in flight.
+    pub(crate) fn early(&self) -> Self {
+        Run { landing: Landing::Early, ..self.clone() }
+    }
+
+    /// The same with nothing in flight.
+    pub(crate) fn at_once(&self) -> Self {
+        Run { landing: Landing::AtOnce, ..self.clone() }
+    }
+
+    pub(crate) fn once(&self, prog: &Program) -> Seen {
+        canonical::run(self.base(prog))
+    }
+
+    /// Runs a base case and takes over what it shows.
+    pub(crate) fn check(&self, v: &mut Verdict, prog: &Program, place: Place, class: &str) -> Result<(), Stop> {
+        let seen = self.once(prog);
+        self.taken(v, prog, &seen, place, class)
+    }
+
+    /// Takes over what a base case showed, or says that it is not one for the whole cell.
+    fn taken(&self, v: &mut Verdict, prog: &Program, seen: &Seen, place: Place, class: &str) -> Result<(), Stop> {
+        take(v, prog, seen, place, class)?;
+        if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
+    }
+}
+
+/// Trip counts tried one by one before anything else, so that a fault is shown at its smallest.
+const SHORT: i64 = 12;
+/// Trip counts tried where there is no proof for all.
+const TRIED: i64 = 40;
+/// Regions that are decided, at most.
+const REGIONS: usize = 24;
+/// Trip counts of a region that are all run.
+const SMALL: i64 = 24;
+/// The largest trip count at which a region may begin.
+const FARTHEST: i64 = 20_000;
+
+/// Decides one class.
+pub(crate) fn every_trip(
+    run: &Run<'_>,
+    (at, varied): (AtTrips<'_>, Varied<'_>),
+    class: &str,
+    v: &mut Verdict,
+) -> Result<Reach, Stop> {
+    let turned = varied.turns;
+    let upto = run.options.max_trips.min(SHORT);
+    base_cases(run, (at, turned), class, v, 0..=upto)?;
+    if let Some(both) = varied.sequential {
+        return sequential_loops(run, (at, both), class, v);
+    }
+    let around = around(run, at);
+    let turned = match (turned, &around) {
+        (Some(turned), Some(_)) => Some(every_turn(run, turned, class, v)?),
+        _ => None,
+    };
+    match turned {
+        Some(Ok(more)) => {
+            given(run, v, class, None)?;
+            Ok(match more.or_else(|| limits::run_time(run.given)) {
+                None => Reach::All,
+                Some(why) => Reach::Only(Some((0, None)), why),
+            })
+        }
+        turned => {
+            let left = regions(run, at, class, v, upto)?;
+            given(run, v, class, left.as_ref())?;
+            let more = turned.and_then(Result::err).map_or(String::new(), |why| format!(" ({why})"));
+            Ok(match left {
+                Some((last, why)) => Reach::Only(Some((0, Some(last))), why),
+                None => match around.or_else(|| limits::handed(run.given)).or_else(|| limits::run_time(run.given)) {
+                    None => Reach::All,
+                    Some(why) => Reach::Only(Some((0, None)), why + &more),
+                },
+            })
+        }
+    }
+}
+
+/// Decides all trip counts of two loops that follow each other.
+fn sequential_loops(
+    run: &Run<'_>,
+    (at, both): (AtTrips<'_>, AtTurns<'_>),
+    class: &str,
+    v: &mut Verdict,
+) -> Result<Reach, Stop> {
+    let find = |run: &Run<'_>| sequential_loops::find(run, both).map(|plane| (plane, run.landing));
+    let found = find(run).or_else(|why| find(&run.early()).or_else(|_| find(&run.at_once())).map_err(|_| why));
+    let (upto, found) = match found {
+        Ok(found) => ((found.0.first.needs(), found.0.second.needs()), Ok(found)),
+        Err(why) => ((SHORT + 1, SHORT + 1), Err(why)),
+    };
+    for n in 0..upto.0 {
+        for t in 0..upto.1 {
+            if let Some(prog) = both(n, t) {
+                run.check(v, &prog, Place { trips: Some(n), turns: Some(t) }, class)?;
+            }
+        }
+    }
+    let why = match found {
+        Ok((plane, landing)) => {
+            v.period = v.period.max(Some(plane.first.period));
+            v.turns = v.turns.max(Some(plane.second.period));
+            v.basis.push(Decided::sequential(run, &plane, landing));
+            None
+        }
+        Err(why) => Some(why),
+    };
+    given(run, v, class, None)?;
+    let Some(why) = why else {
+        return Ok(limits::run_time(run.given).map_or(Reach::All, |why| Reach::Only(Some((0, None)), why)));
+    };
+    let left = regions(run, at, class, v, SHORT)?;
+    let why = format!("of two loops that follow each other, not all trip counts were decided ({why})");
+    Ok(Reach::Only(Some((0, left.map(|left| left.0))), why))
+}
+
+/// Decides all steps and turns at once for all CTAs of a kernel whose jobs are shared out evenly; an error without an outcome
+/// where that is not enough.
+pub(crate) fn evenly(
+    run: &Run<'_>,
+    (at, turned): (AtTrips<'_>, AtTurns<'_>),
+    class: &str,
+    v: &mut Verdict,
+) -> Result<(), Stop> {
+    if around(run, at).is_none() || limits::run_time(run.given).is_some() {
+        return Err(Stop::Split);
+    }
+    // With the values given some CTAs may make a turn more than others: a fault of one of these runs is one of that CTA.
+    let alone = Run { place: None, ..run.clone() };
+    base_cases(&alone, (at, Some(turned)), class, v, 0..=run.options.max_trips.min(SHORT))?;
+    match every_turn(run, turned, class, v)? {
+        Ok(None) => Ok(()),
+        _ => Err(Stop::Split),
+    }
+}
+
+/// Runs trip counts one by one.
+fn base_cases(
+    run: &Run<'_>,
+    (at, turned): (AtTrips<'_>, Option<AtTurns<'_>>),
+    class: &str,
+    v: &mut Verdict,
+    all: std::ops::RangeInclusive<i64>,
+) -> Result<(), Stop> {
+    for n in all {
+        let Some(prog) = at(n) else { continue };
+        let handed = turned.filter(|_| prog.hands_out());
+        // The grid says how many turns these are; a fault is shown at the fewest.
+        let turns = handed.map(|_| prog.grid.len() - run.cluster);
+        let place = Place { trips: Some(n), turns };
+        let taken = run.check(v, &prog, place, class);
+        if let (Some(turned), Some(all), Err(Stop::Outcome(_))) = (handed, turns, &taken) {
+            for (t, prog) in (1..all).filter_map(|t| Some((t, turned(n, t)?))) {
+                run.check(v, &prog, Place { turns: Some(t), ..place }, class)?;
+            }
+        }
+        taken?;
+    }
+    Ok(())
+}
+
+/// Decides the regions of trip counts, from the smallest on. What is left, if anything: the last trip count that is
+/// decided, and why no more.
+///
+/// A region without an end is decided by induction, or ends where a comparison comes out otherwise: then a new one begins.
+fn regions(
+    run: &Run<'_>,
+    at: AtTrips<'_>,
+    class: &str,
+    v: &mut Verdict,
+    done: i64,
+) -> Result<Option<(i64, String)>, Stop> {
+    let mut open = vec![Region { lo: 0, hi: None }];
+    let mut made = 1;
+    let mut parts = Vec::new();
+    // Trip counts up to this one were run.
+    let mut done = done;
+    let mut cases = |v: &mut Verdict, lo: i64, hi: i64| {
+        let from = if lo <= done { done + 1 } else { lo };
+        base_cases(run, (at, None), class, v, from..=hi)?;
+        done = done.max(hi);
+        Ok::<(), Stop>(())
+    };
+    while let Some(region) = open.pop() {
+        let Region { lo, hi } = region;
+        if let Some(hi) = hi.filter(|hi| hi - lo < SMALL) {
+            cases(v, lo, hi)?;
+            parts.push(Part::cases(region));
+            continue;
+        }
+        match in_some_order(run, at, region) {
+            Ok((proof, landing)) => {
+                parts.push(Part::induction(region, proof, landing));
+                v.period = v.period.max(Some(proof.period));
+                let last = proof.needs() - 1;
+                cases(v, lo, hi.map_or(last, |hi| hi.min(last)))?;
+            }
+            // What a compared run met is met by that trip count.
+            Err(Failure { faults, .. }) if faults.last().is_some_and(|n| *n >= lo && hi.is_none_or(|hi| *n <= hi)) => {
+                let last = faults.last().copied().unwrap_or(lo);
+                cases(v, lo, last)?;
+                return Ok(Some((last, format!("the run of {last} iterations goes wrong when another one does not"))));
+            }
+            Err(Failure { crossings, .. })
+                if made < REGIONS
+                    && crossings.iter().any(|n| *n > lo && hi.is_none_or(|hi| *n <= hi) && *n < FARTHEST) =>
+            {
+                let fits = |n: &&i64| **n > lo && hi.is_none_or(|hi| **n <= hi);
+                let cut = crossings.iter().find(fits).copied().unwrap_or(lo + 1);
+                made += 1;
+                open.push(Region { lo: cut, hi });
+                open.push(Region { lo, hi: Some(cut - 1) });
+            }
+            Err(Failure { why, .. }) => {
+                // A fault in one step of many shows in no run so far.
+                let long = carry_over::recurs(run, at).map_or(0, |recurs| 2 * recurs);
+                let need = run.options.max_trips.min(TRIED.max(long)).max(lo + SMALL);
+                let need = hi.map_or(need, |hi| hi.min(need));
+                cases(v, lo, need)?;
+                return Ok(Some((need.max(SHORT), why)));
+            }
+        }
+    }
+    v.basis.push(Decided::trips(run, parts));
+    Ok(None)
+}
+
+/// Runs the values that were given, unless they are among those that an induction decides or that were run.
+fn given(run: &Run<'_>, v: &mut Verdict, class: &str, left: Option<&(i64, String)>) -> Result<(), Stop> {
+    if left.is_some() || !run.given.loose { run.check(v, run.given, Place::default(), class) } else { Ok(()) }
+}
+
+/// The period and where it starts, and in which of the orders that a run can be made in; or why there is none in the first.
+fn in_some_order(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<(carry_over::Proof, Landing), Failure> {
+    let find = |run: &Run<'_>| carry_over::find(run, at, region).map(|proof| (proof, run.landing));
+    let other = || find(&run.early()).or_else(|_| find(&run.at_once()));
+    // In another order a comparison comes out otherwise, too.
+    find(run).or_else(|failed| {
+        if failed.crossings.is_empty() && failed.faults.is_empty() { other().map_err(|_| failed) } else { Err(failed) }
+    })
+}
+
+/// Decides all steps and turns of a class; what is still left out of them, or why it cannot.
+fn every_turn(
+    run: &Run<'_>,
+    at: AtTurns<'_>,
+    class: &str,
+    v: &mut Verdict,
+) -> Result<Result<Option<String>, String>, Stop> {
+    let found = match nested_loops::find(&run.turning(), at) {
+        Ok(found) => found,
+        Err(why) => {
+            later_turns(run, at, class, v)?;
+            return Ok(Err(why));
+        }
+    };
+    let line = |(n, turns): (usize, &i64)| {
+        let n = n as i64;
+        let progs: Vec<(i64, Program)> = (0..*turns).filter_map(|t| Some((t, at(n, t)?))).collect();
+        let seen = shared::runs(&progs.iter().map(|(_, prog)| run.base(prog)).collect::<Vec<_>>());
+        progs.into_iter().zip(seen).map(|((t, prog), seen)| (n, t, prog, seen)).collect::<Vec<_>>()
+    };
+    let runs: Vec<_> = found.turns.par_iter().enumerate().flat_map_iter(line).collect();
+    for (n, t, prog, seen) in &runs {
+        take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t) }, class)?;
+    }
+    if run.place.as_ref().is_some_and(|place| place.obstacle().is_some()) {
+        return Err(Stop::Split);
+    }
+    v.period = v.period.max(Some(found.steps.period));
+    v.turns = v.turns.max(found.period);
+    v.basis.push(Decided::turns(run, &found));
+    let apart =
+        at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1)).and_then(|(a, b)| row_classes::alike(&a, &b).err());
+    Ok(Ok(apart.map(|line| format!("line {line} tells CTAs apart otherwise than by the turns that each makes"))))
+}
+
+/// Where turns do not carry on: runs of as many as it takes until all is back. A fault in one turn of many shows in no other.
+fn later_turns(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<(), Stop> {
+    for n in 0..=SHORT {
+        let line = |t| at(n, t);
+        let Some(turns) = outer_turns::recurs(&run.turning(), &line).map(|recurs| 2 * recurs) else { continue };
+        if !at(n, turns).is_some_and(|prog| run.once(&prog).fails()) {
+            continue;
+        }
+        for (t, prog) in (0..=turns).filter_map(|t| Some((t, at(n, t)?))) {
+            let seen = run.once(&prog);
+            if seen.fails() {
+                run.taken(v, &prog, &seen, Place { trips: Some(n), turns: Some(t) }, class)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Steps and turns of the kernel whose text is looked at for where CTAs of a row differ.
+const UNEVEN: (i64, i64) = (6, 2);
+
+/// A loop around the one that grows: it runs as often as the kernel's values say, and that is not varied.
+fn around(run: &Run<'_>, at: AtTrips<'_>) -> Option<String> {
+    let n = run.options.max_trips.min(SHORT);
+    let (short, long) = (at(n)?, at(n + 1)?);
+    for (inner, _) in grown(&short, &long) {
+        let around =
+            |l: &&Loop| l.head <= inner.head && l.end >= inner.end && (l.head, l.end) != (inner.head, inner.end);
+        if let Some(l) = short.loops.iter().find(around) {
+            let line = short.site(l.head).line;
+            if l.var.is_none() && short.hands_out() {
+                let n = HANDED - 1;
+                return Some(format!("the loop at line {line} goes on with tiles that are handed out, here with {n}"));
+            }
+            // Where a symbol sets it, it is varied, or the verdict says with which value it runs.
+            if l.bound.as_ref().is_none_or(|b| b.is_launch_constant() && b.constant().is_none()) {
+                return Some(format!(
+                    "the loop at line {line} around the main loop runs as often as the values given say"
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// The index of the first loop whose bound grows by one with the trip count.
+pub(crate) fn main_loop(prog: &Program, next: &Program) -> Option<u16> {
+    let grows = |(a, b): (&Loop, &Loop)| {
+        let (x, y) = (prog.launch_value(a.bound.as_ref()?)?, next.launch_value(b.bound.as_ref()?)?);
+        if y - x == 1 { a.var } else { None }
+    };
+    prog.loops.iter().zip(&next.loops).find_map(grows)
+}
+
+/// The trip count of the main loop, if `next` has one step more of it and is the same kernel otherwise.
+pub fn trip_count(prog: &Program, next: &Program) -> Option<i64> {
+    if !one_step_more(prog, next) {
+        return None;
+    }
+    let var = main_loop(prog, next)?;
+    prog.loops.iter().find(|l| l.var == Some(var)).and_then(|l| prog.launch_value(l.bound.as_ref()?))
+}
+
+/// Whether `next` is `prog` with one more step of some loop, and otherwise the same kernel.
+pub fn one_step_more(prog: &Program, next: &Program) -> bool {
+    prog.code.len() == next.code.len()
+        && prog.grid == next.grid
+        && prog.shared_bytes() == next.shared_bytes()
+        && main_loop(prog, next).is_some()
+}

@@ -1,0 +1,141 @@
+//! Other orders: runs in which one warp is held back as long as anything else can go on, or one goes ahead of all.
+//!
+//! Where an arrival can count in one phase or another, one run does not decide for all, and happens-before says nothing of
+//! the runs that count it elsewhere. But each of these runs is a schedule: what goes wrong in one is a fault of the kernel.
+//! They look for a fault and prove nothing; a bug of this kind shows when a warp is late by a turn of its ring
+//! (verification.md M3, M4), and these are the orders in which it is.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use warpline_sim::ir::Program;
+use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
+use warpline_sim::report::{Finding, Waiting};
+
+use crate::counterexample::Turn;
+use crate::execution::canonical::{Trail, diagnose};
+
+/// A schedule that goes wrong.
+#[derive(Clone, Debug)]
+pub(crate) struct Wrong {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) hang: Vec<Waiting>,
+    /// The last operations before the fault: agent and site.
+    pub(crate) trail: Vec<(String, u32)>,
+    /// Whose turn it was, from the start.
+    pub(crate) turns: Vec<Turn>,
+}
+
+/// The first fault of any of these orders.
+pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) -> Option<Wrong> {
+    let first = World::alone(prog, rules, cluster);
+    let agents = || 0..first.agents().len() as AgentId;
+    let warps: BTreeSet<(u32, u32)> = first.agents().iter().map(|a| (a.cta, a.warp)).collect();
+    let of = |warp: (u32, u32)| {
+        agents().partition::<Vec<_>, _>(|a| {
+            let who = first.agents()[*a as usize];
+            (who.cta, who.warp) == warp
+        })
+    };
+    // Held back first: that is what such bugs need.
+    let orders = warps.iter().map(|w| of(*w)).map(|(one, rest)| (rest, one));
+    let orders = orders.chain(warps.iter().map(|w| of(*w)));
+    orders.into_iter().find_map(|(ahead, behind)| Run::new(first.clone(), max_steps).go(&ahead, &behind))
+}
+
+/// A run in some order, with what it takes to make it again.
+pub(crate) struct Run<'p> {
+    world: World<'p>,
+    /// In flight, with the turn in which it lands.
+    flying: VecDeque<(FlightId, Turn)>,
+    /// By agent, how many operations in flight it started.
+    started: Vec<u32>,
+    blocked: Vec<Option<(u32, On)>>,
+    trail: Trail,
+    turns: Vec<Turn>,
+    steps: u64,
+    max_steps: u64,
+}
+
+impl<'p> Run<'p> {
+    pub(crate) fn new(world: World<'p>, max_steps: u64) -> Run<'p> {
+        let n = world.agents().len();
+        let (started, blocked) = (vec![0; n], vec![None; n]);
+        let (flying, turns) = (VecDeque::new(), Vec::new());
+        Run { world, flying, started, blocked, trail: Trail::default(), turns, steps: 0, max_steps }
+    }
+
+    /// Those ahead as far as they can, then flights, oldest first, then one operation of those behind.
+    pub(crate) fn go(mut self, ahead: &[AgentId], behind: &[AgentId]) -> Option<Wrong> {
+        loop {
+            let moved = ahead.iter().any(|a| self.step(*a)) || self.land() || behind.iter().any(|a| self.step(*a));
+            if self.faulty() {
+                return Some(self.wrong(Vec::new()));
+            }
+            if self.steps > self.max_steps || (self.world.ended() && self.flying.is_empty()) {
+                return None;
+            }
+            if !moved {
+                self.world.missing_bytes();
+                let hang = diagnose(&self.world, &self.blocked);
+                return Some(self.wrong(hang));
+            }
+        }
+    }
+
+    /// One operation; whether anything changed.
+    pub(crate) fn step(&mut self, a: AgentId) -> bool {
+        self.steps += 1;
+        let ended = self.world.agent_ended(a);
+        let moved = match self.world.step(a) {
+            Step::Did { did, pc, .. } => {
+                self.trail.push(a, pc);
+                for f in did.flights() {
+                    let n = &mut self.started[a as usize];
+                    self.flying.push_back((f, Turn::Land(a, *n)));
+                    *n += 1;
+                }
+                self.blocked[a as usize] = None;
+                true
+            }
+            Step::Blocked { pc, on, .. } => {
+                // Coming to a rendezvous counts, and can be what others wait for.
+                self.blocked[a as usize].replace((pc, on)) != Some((pc, on))
+            }
+            Step::Ended => {
+                self.blocked[a as usize] = None;
+                !ended
+            }
+            Step::Broken => true,
+        };
+        self.turns.extend(moved.then_some(Turn::Agent(a)));
+        moved
+    }
+
+    fn land(&mut self) -> bool {
+        let Some((flight, turn)) = self.flying.pop_front() else { return false };
+        self.world.land(flight);
+        self.turns.push(turn);
+        true
+    }
+
+    /// The flight of this place among those that an agent keeps lands; `None` where there is none.
+    pub(crate) fn land_of(&mut self, a: AgentId, place: usize) -> Option<()> {
+        let flight = *self.world.flights_of(a).get(place)?;
+        let at = self.flying.iter().position(|(f, _)| *f == flight)?;
+        let (flight, turn) = self.flying.remove(at)?;
+        self.world.land(flight);
+        self.turns.push(turn);
+        Some(())
+    }
+
+    /// Whether something went wrong.
+    pub(crate) fn faulty(&self) -> bool {
+        self.world.findings.iter().any(|f| !f.note)
+    }
+
+    pub(crate) fn wrong(self, hang: Vec<Waiting>) -> Wrong {
+        let trail = self.trail.told(&self.world);
+        let findings = self.world.findings.iter().filter(|f| !f.note).cloned().collect();
+        Wrong { findings, hang, trail, turns: self.turns }
+    }
+}

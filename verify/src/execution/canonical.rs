@@ -1,0 +1,435 @@
+//! One run in a fixed order, without time: agents in turn, each as far as it can; flights land, oldest first, when
+//! nobody can go on, or all of them before agents go on.
+//!
+//! Where every arrival belongs to one phase in every schedule (Weft's theorem, carried over to mbarriers, groups and
+//! counters), this run decides for all: it ends or hangs as they do, and happens-before shows every race of theirs.
+
+use std::cell::{Ref, RefCell};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use warpline_sim::ir::Program;
+use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Placement, Rules, Snapshot, Step, World};
+use warpline_sim::report::{Finding, Waiting};
+
+use crate::budget::{Budget, Exceeded};
+use crate::execution::aligned::Together;
+use crate::execution::livelock::Cycle;
+
+/// How the run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum End {
+    Finished,
+    Hung(Vec<Waiting>),
+    Broken,
+    Limit(Exceeded),
+}
+
+/// What the run showed.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) end: End,
+    pub(crate) findings: Vec<Finding>,
+    /// An arrival that another schedule could count in another phase, in words.
+    pub(crate) unordered: Option<String>,
+    pub(crate) steps: u64,
+    /// The cluster's launch index.
+    pub(crate) cluster: i64,
+    pub(crate) reads: (u64, u64),
+    /// The last operations up to the first fault, or to the end: agent and site.
+    pub(crate) trail: Vec<(String, u32)>,
+}
+
+impl Seen {
+    /// Whether it shows a fault.
+    pub(crate) fn fails(&self) -> bool {
+        matches!(self.end, End::Hung(_) | End::Broken) || self.findings.iter().any(|f| !f.note)
+    }
+}
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'p> {
+    pub(crate) prog: &'p Program,
+    pub(crate) rules: Rules,
+    /// The cluster's launch index.
+    pub(crate) cluster: i64,
+    /// The cell of CTAs that the run is to stand for; none where it is one CTA's.
+    pub(crate) place: Option<&'p Arc<Placement>>,
+    pub(crate) landing: Landing,
+    /// What it may take, with others.
+    pub(crate) budget: &'p Budget,
+}
+
+/// When flights land. Any order decides; in which one a state recurs is the kernel's own: with little in flight, who is ahead
+/// of whom does not drift from one turn of an outer loop to the next; with much, warps that copy in turn keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Landing {
+    /// One, when nobody can go on.
+    Late,
+    /// All, before agents go on.
+    Early,
+    /// All, before agents go on, who begin turns of outer loops together.
+    Turns,
+    /// Each at once: what nobody waits for would be more and more where an agent goes through its loop unhindered.
+    AtOnce,
+}
+
+/// What a step of the run was.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Made {
+    /// An agent performed the operation at an instruction, and ended a rendezvous with it.
+    Did { agent: AgentId, pc: u32, last: bool },
+    /// It could not.
+    Blocked { agent: AgentId, pc: u32 },
+    /// It is at its end.
+    Ended { agent: AgentId },
+    /// The oldest operation in flight ended.
+    Landed { agent: AgentId, pc: u32 },
+    /// All is over.
+    Over(End),
+}
+
+/// Something that the run did, for those who listen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event<'a> {
+    /// An agent tried to go on.
+    Step(AgentId, &'a Step),
+    /// A flight is about to land.
+    Land(FlightId),
+}
+
+/// Hears of each with the world after the step, or before the landing.
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
+
+/// Steps that a run makes behind its first fault, beside as many as it made before: other faults may be there.
+const BEHIND_A_FAULT: u64 = 100_000;
+
+/// Steps that a run takes from its budget at a time.
+const TAKEN: u64 = 64;
+
+/// A run under way.
+#[derive(Clone)]
+pub(crate) struct Walk<'p> {
+    pub(crate) world: World<'p>,
+    flying: VecDeque<FlightId>,
+    blocked: Vec<Option<(u32, On)>>,
+    /// Agents at their end, and those whose wait nothing has touched since they were found blocked: a step of theirs would
+    /// change nothing.
+    asleep: Vec<bool>,
+    /// Whose turn it is; the number of agents at the end of a round.
+    turn: AgentId,
+    /// Whether anybody went on in this round.
+    moved: bool,
+    pub(crate) steps: u64,
+    budget: &'p Budget,
+    landing: Landing,
+    together: Option<Together>,
+    /// Detects that it repeats itself for ever.
+    cycle: Option<Cycle>,
+}
+
+impl<'p> Walk<'p> {
+    pub(crate) fn new(job: Job<'p>) -> Walk<'p> {
+        let world = match job.place {
+            Some(place) => World::placed_at(job.prog, job.rules, place),
+            None => World::alone(job.prog, job.rules, job.cluster),
+        };
+        let n = world.agents().len();
+        Walk {
+            world,
+            flying: VecDeque::new(),
+            blocked: vec![None; n],
+            asleep: vec![false; n],
+            turn: 0,
+            moved: false,
+            steps: 0,
+            budget: job.budget,
+            landing: job.landing,
+            together: (job.landing == Landing::Turns).then(|| Together::of(job.prog, n)),
+            cycle: Cycle::of(job.prog),
+        }
+    }
+
+    /// Keeps what numbers decide, from now on.
+    pub(crate) fn judge(&mut self, keep: bool) {
+        self.world.judged = keep.then(RefCell::default);
+    }
+
+    /// What numbers decided in the last step.
+    pub(crate) fn judged(&self) -> Option<Ref<'_, Vec<Judged>>> {
+        self.world.judged.as_ref().map(RefCell::borrow)
+    }
+
+    /// Makes the next step. After [`Made::Over`] there is none.
+    pub(crate) fn next(&mut self) -> Made {
+        self.told(&mut |_, _| {})
+    }
+
+    /// What happens before an agent tries to go on, if anything does.
+    pub(crate) fn settled(&mut self, tell: Tell<'_>) -> Option<Made> {
+        if let Some(list) = &mut self.world.judged {
+            list.get_mut().clear();
+        }
+        loop {
+            if self.landing == Landing::AtOnce
+                && let Some(landed) = self.land(tell)
+            {
+                self.moved = true;
+                return Some(landed);
+            }
+            self.wake();
+            let rests = |a: usize| self.asleep[a] || self.together.as_ref().is_some_and(|t| t.waits()[a]);
+            while (self.turn as usize) < self.asleep.len() && rests(self.turn as usize) {
+                self.turn += 1;
+            }
+            if (self.turn as usize) < self.blocked.len() {
+                return None;
+            }
+            let stuck = !std::mem::take(&mut self.moved);
+            if self.landing != Landing::Late
+                && let Some(landed) = self.land(tell)
+            {
+                self.moved = true;
+                return Some(landed);
+            }
+            self.turn = 0;
+            if self.world.ended() && self.flying.is_empty() {
+                return Some(Made::Over(End::Finished));
+            }
+            if stuck && !self.together.as_mut().is_some_and(Together::go_on) {
+                return Some(self.land(tell).unwrap_or_else(|| {
+                    self.world.missing_bytes();
+                    Made::Over(End::Hung(diagnose(&self.world, &self.blocked)))
+                }));
+            }
+        }
+    }
+
+    fn told(&mut self, tell: Tell<'_>) -> Made {
+        self.settled(tell).unwrap_or_else(|| self.acted(tell))
+    }
+
+    /// Whose turn it is, once all is settled.
+    pub(crate) fn turn(&self) -> AgentId {
+        self.turn
+    }
+
+    /// Where the agent is whose turn it is, once all is settled.
+    pub(crate) fn pc(&self) -> u32 {
+        self.world.pc(self.turn)
+    }
+
+    /// The same run by another kernel of the same text, which would have come here as well; none where a matrix of that ends
+    /// where something was stored.
+    pub(crate) fn gone_on_by(&self, prog: &'p Program) -> Option<Walk<'p>> {
+        self.world.stored_as_by(prog).then(|| {
+            self.budget.keep(self.world.bytes()).ok();
+            let mut walk = self.clone();
+            walk.world.go_on_by(prog);
+            walk
+        })
+    }
+
+    /// Where that agent would go on by a kernel of the same text, and its variables then; also says what it comes to.
+    pub(crate) fn way(&mut self, by: &'p Program, comes_to: impl FnMut(u32)) -> Option<(u32, Vec<i64>)> {
+        let (agent, pc) = (self.turn, self.pc());
+        let vars = self.world.vars_of(agent).to_vec();
+        self.world.way(agent, (pc, &vars), by, comes_to)
+    }
+
+    /// It tries to go on.
+    pub(crate) fn acted(&mut self, tell: Tell<'_>) -> Made {
+        if self.steps.is_multiple_of(TAKEN)
+            && let Err(over) = self.budget.take_steps(TAKEN)
+        {
+            return Made::Over(End::Limit(over));
+        }
+        self.steps += 1;
+        let agent = self.turn;
+        if let Some(mut cycle) = self.cycle.take() {
+            if cycle.closes(self) {
+                self.world.livelock(agent);
+                return Made::Over(End::Broken);
+            }
+            self.cycle = Some(cycle);
+        }
+        let step = self.world.step(agent);
+        tell(&self.world, Event::Step(agent, &step));
+        match step {
+            Step::Did { did, pc, .. } => {
+                self.moved = true;
+                let waited = self.blocked[agent as usize].take().is_some();
+                self.flying.extend(did.flights());
+                let last = matches!(did, Did::Met { last: true });
+                // Who meets the others and need not wait yields, so that the same agent is the last in every round.
+                let begins = self.together.as_mut().is_some_and(|t| t.begins(&self.world, agent, pc));
+                self.turn += (begins || matches!(did, Did::Met { .. }) && !waited) as u32;
+                Made::Did { agent, pc, last }
+            }
+            Step::Blocked { pc, on, .. } => {
+                self.blocked[agent as usize] = Some((pc, on));
+                self.asleep[agent as usize] = true;
+                if let Some(together) = &mut self.together {
+                    together.begins(&self.world, agent, pc);
+                }
+                self.turn += 1;
+                Made::Blocked { agent, pc }
+            }
+            Step::Ended => {
+                self.moved |= self.blocked[agent as usize].take().is_some();
+                self.asleep[agent as usize] = true;
+                self.turn += 1;
+                Made::Ended { agent }
+            }
+            Step::Broken => Made::Over(End::Broken),
+        }
+    }
+
+    /// Wakes those who wait for what was touched.
+    fn wake(&mut self) {
+        for touched in self.world.touched.drain(..) {
+            let waits = |b: &Option<(u32, On)>| b.is_some_and(|(_, on)| on == touched);
+            self.blocked.iter().zip(&mut self.asleep).filter(|(b, _)| waits(b)).for_each(|(_, asleep)| *asleep = false);
+        }
+    }
+
+    /// The oldest flight lands.
+    fn land(&mut self, tell: Tell<'_>) -> Option<Made> {
+        let f = self.flying.pop_front()?;
+        let (agent, pc) = self.world.flight(f).map_or((0, 0), |f| (f.agent, f.pc));
+        tell(&self.world, Event::Land(f));
+        self.world.land(f);
+        Some(Made::Landed { agent, pc })
+    }
+
+    /// The state, with whose turn it is and the order in which flights will land.
+    pub(crate) fn state(&self) -> Snapshot {
+        let mut s = self.world.snapshot();
+        s.entries.push(Entry::Same((self.turn as u64) << 1 | self.moved as u64));
+        let agents = self.blocked.iter().zip(&self.asleep);
+        s.entries.extend(agents.map(|(b, asleep)| Entry::Same((b.is_some() as u64) << 1 | *asleep as u64)));
+        let waits = self.together.iter().flat_map(Together::waits);
+        s.entries.extend(waits.map(|waits| Entry::Same(*waits as u64)));
+        for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
+            s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));
+        }
+        // Where that is too much, the next step says so.
+        self.budget.keep((s.entries.capacity() * size_of::<Entry>()) as u64).ok();
+        s
+    }
+
+    /// A number that is equal for equal states, and quick to get: where the agents are, and what is in flight.
+    pub(crate) fn outline(&self) -> u64 {
+        let agents = (0..self.blocked.len()).map(|a| self.world.pc(a as AgentId) as u64);
+        let flights =
+            self.flying.iter().filter_map(|f| self.world.flight(*f)).map(|f| (f.agent as u64) << 32 | f.pc as u64);
+        agents.chain([self.turn as u64]).chain(flights).fold(0, |all, x| (all.rotate_left(5) ^ x).wrapping_mul(MIX))
+    }
+
+    /// An arrival that another schedule could count in another phase, in words.
+    pub(crate) fn unordered(&self) -> Option<String> {
+        self.world.unordered.map(|(a, pc, _)| {
+            let site = self.world.program().site(pc);
+            format!("line {}: `{}` by {}", site.line, site.text, self.world.agent_name(a))
+        })
+    }
+}
+
+/// Who waits for what; agents of one kind stand once.
+pub(crate) fn diagnose(world: &World<'_>, blocked: &[Option<(u32, On)>]) -> Vec<Waiting> {
+    let mut list: Vec<Waiting> = Vec::new();
+    for (a, b) in blocked.iter().enumerate() {
+        let Some((pc, on)) = *b else { continue };
+        let new = world.waiting(a as AgentId, pc, on);
+        if !list.iter().any(|w| w.site == new.site && w.waits_for == new.waits_for) {
+            list.push(new);
+        }
+    }
+    list
+}
+
+/// An odd number with bits all over.
+const MIX: u64 = 0x517c_c1b7_2722_0a95;
+
+/// The last operations of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail(VecDeque<(AgentId, u32)>);
+
+impl Trail {
+    /// Operations that are kept.
+    const LEN: usize = 24;
+
+    pub(crate) fn push(&mut self, agent: AgentId, pc: u32) {
+        if self.0.len() == Trail::LEN {
+            self.0.pop_front();
+        }
+        self.0.push_back((agent, pc));
+    }
+
+    /// Agent and site of each.
+    pub(crate) fn told(&self, world: &World<'_>) -> Vec<(String, u32)> {
+        self.0.iter().map(|&(a, pc)| (world.agent_name(a), world.program().at[pc as usize])).collect()
+    }
+}
+
+/// A run with what is to be told of it in the end.
+#[derive(Clone)]
+pub(crate) struct Telling<'p> {
+    pub(crate) walk: Walk<'p>,
+    trail: Trail,
+    /// Steps until the first fault, if one was met.
+    fault: Option<u64>,
+}
+
+impl<'p> Telling<'p> {
+    pub(crate) fn new(job: Job<'p>) -> Telling<'p> {
+        Telling { walk: Walk::new(job), trail: Trail::default(), fault: None }
+    }
+
+    /// Takes note of a step; how it ended, after the last.
+    pub(crate) fn took(&mut self, made: Made) -> Option<End> {
+        match made {
+            Made::Did { agent, pc, .. } => {
+                if self.fault.is_none() {
+                    self.trail.push(agent, pc);
+                    let fault = self.walk.world.findings.iter().any(|f| !f.note);
+                    self.fault = fault.then_some(self.walk.steps);
+                }
+                // A loop whose end the fault took away may have no other.
+                self.fault.filter(|at| self.walk.steps > 2 * at + BEHIND_A_FAULT).map(|_| End::Broken)
+            }
+            Made::Over(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn seen(&self, end: End, cluster: i64) -> Seen {
+        let Telling { walk, trail, .. } = self;
+        Seen {
+            end,
+            findings: walk.world.findings.clone(),
+            unordered: walk.unordered(),
+            steps: walk.steps,
+            cluster,
+            reads: walk.world.reads(),
+            trail: trail.told(&walk.world),
+        }
+    }
+}
+
+/// Runs it to its end.
+pub(crate) fn run(job: Job<'_>) -> Seen {
+    told(job, &mut |_, _| {})
+}
+
+/// Runs it and tells what it does.
+pub(crate) fn told(job: Job<'_>, tell: Tell<'_>) -> Seen {
+    let mut run = Telling::new(job);
+    loop {
+        let made = run.walk.told(tell);
+        if let Some(end) = run.took(made) {
+            return run.seen(end, job.cluster);
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Runs of a bound kernel: the canonical run that decides for every schedule, and runs in other orders.
+//!
+//! ```text
+//!   canonical    one run in one order; happens-before says what every other order does
+//!   aligned      agents that begin turns of outer loops together
+//!   shared       runs that begin alike are made once
+//!   livelock     a state that comes again without anybody having gone on
+//!   adversarial  orders that hold one warp back, where the canonical run does not decide
+//!   random       orders drawn at random, for tests
+//! ```
+
+pub(crate) mod adversarial;
+pub(crate) mod aligned;
+pub(crate) mod canonical;
+pub(crate) mod livelock;
+pub(crate) mod random;
+pub(crate) mod shared;

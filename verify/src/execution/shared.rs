@@ -1,0 +1,147 @@
+//! Kernels of one text that differ in some of its numbers, run together as far as they do the same.
+//!
+//! With a turn more a kernel does what it did, up to where it goes on instead of ending. So all numbers of turns of a line
+//! are one run, from which each parts where the text has another number in it and that number decides otherwise.
+
+use warpline_sim::ir::{Class, Expr, Instr, Object, Op, Program, each};
+
+use crate::execution::canonical::{Job, Seen, Telling, Walk, run};
+
+/// Runs each to its end.
+pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<Seen> {
+    let Some(last) = jobs.last() else { return Vec::new() };
+    let of_one = of_one(*last);
+    if !jobs.iter().all(|job| of_one(job.prog)) {
+        return jobs.iter().map(|job| run(*job)).collect();
+    }
+    let mut seen: Vec<Option<Seen>> = vec![None; jobs.len()];
+    // Runs under way and the kernels that each stands for; it is made by the last of them.
+    let mut open = vec![(Telling::new(*last), (0..jobs.len()).collect::<Vec<usize>>())];
+    while let Some((mut run, mut of)) = open.pop() {
+        let own = jobs[of[of.len() - 1]].prog;
+        let others: Vec<&Program> = of.iter().map(|i| jobs[*i].prog).collect();
+        let unlike = unlike(own, &others);
+        let told_apart = told_apart(own, &unlike);
+        let end = loop {
+            let made = run.walk.settled(&mut |_, _| {}).unwrap_or_else(|| {
+                if of.len() > 1 && told_apart[run.walk.pc() as usize] {
+                    let mut counts = false;
+                    let way = run.walk.way(own, |pc| counts |= unlike[pc as usize]);
+                    let goes_on = |i: &usize| !counts || goes_on_as(&mut run.walk, way.as_ref(), jobs[*i].prog);
+                    let (stay, part) = of.iter().copied().partition(goes_on);
+                    of = stay;
+                    open.extend(parted(&run, part, jobs));
+                }
+                run.walk.acted(&mut |_, _| {})
+            });
+            if let Some(end) = run.took(made) {
+                break end;
+            }
+        };
+        for i in of.into_iter().filter(|i| jobs[*i].prog.objects == own.objects) {
+            seen[i] = Some(run.seen(end.clone(), jobs[i].cluster));
+        }
+    }
+    // What a matrix of another size would have changed is found alone.
+    seen.into_iter().zip(jobs).map(|(seen, job)| seen.unwrap_or_else(|| run(*job))).collect()
+}
+
+/// Whether the next step of a run, which goes this way, is that of another of the kernels, too; of its own it is.
+fn goes_on_as<'p>(walk: &mut Walk<'p>, way: Option<&(u32, Vec<i64>)>, by: &'p Program) -> bool {
+    let own = walk.world.program();
+    let same = |way: &(u32, Vec<i64>)| {
+        let next = &own.code[way.0 as usize];
+        let op = !differs(own, by, next) && (!hands(next) || walk.world.hands_as_by(by));
+        op && walk.way(by, |_| {}).as_ref() == Some(way)
+    };
+    std::ptr::eq(own, by) || way.is_some_and(same)
+}
+
+/// The run of those that part, made by the last of them; none where a matrix of theirs ends where something was stored.
+fn parted<'p>(run: &Telling<'p>, of: Vec<usize>, jobs: &[Job<'p>]) -> Option<(Telling<'p>, Vec<usize>)> {
+    let prog = jobs[*of.last()?].prog;
+    run.walk.world.stored_as_by(prog).then(|| {
+        let mut run = run.clone();
+        run.walk.world.go_on_by(prog);
+        (run, of)
+    })
+}
+
+pub(crate) fn hands(i: &Instr) -> bool {
+    matches!(i, Instr::Op { op: Op::NextTile { .. }, .. })
+}
+
+/// Which kernels are of this one's text and start from its world, so that they can follow its run.
+pub(crate) fn of_one<'p>(last: Job<'p>) -> impl Fn(&Program) -> bool + use<'p> {
+    let live = last.prog.live();
+    move |prog| one_world(prog, &last) && prog.code == last.prog.code && prog.live() == live
+}
+
+/// Whether two kernels of one text start from one world, but for sizes of matrices and tiles that are handed out, of which the
+/// second has as many at least.
+fn one_world(a: &Program, last: &Job<'_>) -> bool {
+    let b = last.prog;
+    let waits = |i: &Instr| matches!(i, Instr::Op { op: Op::Wait(..), .. });
+    let kept = a.code.iter().all(|i| !waits(i) || !differs(a, b, i));
+    let place = |p: &Program| p.grid.at(last.cluster);
+    let fewer = a.hands_out() && place(a) == place(b) && a.grid.len() <= b.grid.len();
+    kept && (a.grid == b.grid || fewer) && a.tapes == b.tapes && one_memory(a, b)
+}
+
+/// Whether all objects are the same but for how far matrices reach, in dimensions over which no product sums.
+fn one_memory(a: &Program, b: &Program) -> bool {
+    let loads =
+        |i: &Instr, obj: usize| matches!(i, Instr::Op { op: Op::Move { src, .. }, .. } if src.obj as usize == obj);
+    let loaded = |obj: usize| a.code.iter().any(|i| loads(i, obj));
+    let bare = |o: &Object| Object { rows: 0, cols: 0, row_cuts: Vec::new(), col_cuts: Vec::new(), ..o.clone() };
+    let summed = |obj: usize, dim: &String| {
+        let other = |(j, o): (usize, &Object)| j != obj && o.dims.contains(dim) && loaded(j);
+        !dim.is_empty() && loaded(obj) && a.objects.iter().enumerate().any(other)
+    };
+    a.objects.iter().zip(&b.objects).enumerate().all(|(obj, (x, y))| {
+        let moved = [x.rows != y.rows, x.cols != y.cols];
+        x == y
+            || x.class == Class::Global
+                && bare(x) == bare(y)
+                && moved.iter().zip(&x.dims).all(|(moved, dim)| !moved || !summed(obj, dim))
+    })
+}
+
+/// For each instruction, whether it is another in some of the kernels, or hands out what there are more or fewer of.
+pub(crate) fn unlike(own: &Program, others: &[&Program]) -> Vec<bool> {
+    let other = |i: &Instr| others.iter().any(|other| differs(own, other, i));
+    own.code.iter().map(|i| hands(i) || other(i)).collect()
+}
+
+/// Whether an instruction reads a symbol that has another value in another kernel of the same text.
+pub(crate) fn differs(a: &Program, b: &Program, i: &Instr) -> bool {
+    let mut differs = false;
+    each(a, i, &mut |_, e| {
+        e.visit(&mut |x| {
+            if let Expr::Param(p) = x {
+                differs |= a.symbols[*p as usize].value != b.symbols[*p as usize].value;
+            }
+        });
+    });
+    differs
+}
+
+/// For each instruction, whether an agent there can come past one that is not the same in all, before or at its next
+/// operation.
+pub(crate) fn told_apart(own: &Program, unlike: &[bool]) -> Vec<bool> {
+    let code = &own.code;
+    let mut apart = unlike.to_vec();
+    loop {
+        let comes = |pc: usize| match &code[pc] {
+            Instr::Set(..) => apart[pc + 1],
+            Instr::Jump(to) => apart[*to as usize],
+            Instr::Unless(_, to) | Instr::Only(_, to) => apart[*to as usize] || apart[pc + 1],
+            Instr::Op { .. } | Instr::End => false,
+        };
+        let new: Vec<usize> = (0..code.len()).filter(|pc| !apart[*pc] && comes(*pc)).collect();
+        if new.is_empty() {
+            return apart;
+        }
+        new.into_iter().for_each(|pc| apart[pc] = true);
+    }
+}

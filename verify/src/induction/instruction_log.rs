@@ -1,0 +1,185 @@
+//! What agents did where another kernel of the same text could do otherwise, kept while runs step together.
+//!
+//! Kernels of one text differ in some of their numbers (`shared`). Where an agent comes past no instruction with such a
+//! number on its way to its next operation, each of them makes the same step from the same state and decides the same on
+//! it. So whether other kernels step together as these runs do is a question about the other steps alone: these are noted,
+//! with what the agent's variables were, and asked of the other kernels.
+
+use warpline_sim::ir::{Binary, Program};
+use warpline_sim::protocol::{AgentId, Judged};
+
+use crate::execution::canonical::{Made, Walk};
+use crate::execution::shared::{differs, hands, told_apart, unlike};
+use crate::induction::shift_invariance;
+
+/// The steps of runs at which numbers count that are not the same in all kernels.
+#[derive(Clone, Debug)]
+pub(crate) struct Log {
+    /// For each instruction of each run's kernel, whether it is not the same in those that may follow it...
+    unlike: Vec<Vec<bool>>,
+    /// ...and whether an agent there can come past such a one.
+    apart: Vec<Vec<bool>>,
+    /// Marks that the runs have come past.
+    marks: usize,
+    notes: Vec<Note>,
+    /// Of the step that is made.
+    now: Vec<Noted>,
+}
+
+/// How far kernels go as runs do, and decide alike.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Upto {
+    /// The last mark before they do otherwise.
+    pub(crate) mark: usize,
+    /// The operation of the runs with which they do.
+    pub(crate) at: Option<u32>,
+}
+
+/// A step of all runs together, or one of a long run that it makes alone.
+#[derive(Clone, Debug)]
+struct Note {
+    /// How many marks lie before it.
+    marks: usize,
+    together: bool,
+    steps: Vec<Noted>,
+}
+
+/// A step of an agent in one of the runs.
+#[derive(Clone, Debug)]
+struct Noted {
+    run: usize,
+    agent: AgentId,
+    /// Where it was, with which variables.
+    from: (u32, Vec<i64>),
+    /// Where its next operation was, with which variables.
+    to: Option<(u32, Vec<i64>)>,
+    /// Whether an instruction on its way is not the same in all.
+    counts: bool,
+    /// What its operation decided, behind what the way there did.
+    operation: Vec<Judged>,
+    /// Tiles that `clc` had left.
+    left: usize,
+}
+
+impl Log {
+    /// Of runs, for kernels that may go as they do: of each run in turn, and again.
+    pub(crate) fn of(runs: &[Walk<'_>], others: &[&Program]) -> Log {
+        let of = |run: usize| -> Vec<&Program> { others.iter().skip(run).step_by(runs.len()).copied().collect() };
+        let own = |run: usize| runs[run].world.program();
+        let unlike: Vec<Vec<bool>> = (0..runs.len()).map(|i| unlike(own(i), &of(i))).collect();
+        let apart = unlike.iter().enumerate().map(|(i, unlike)| told_apart(own(i), unlike)).collect();
+        Log { unlike, apart, marks: 1, notes: Vec::new(), now: Vec::new() }
+    }
+
+    /// The runs have come to another mark.
+    pub(crate) fn marked(&mut self) {
+        self.marks += 1;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.notes.len()
+    }
+
+    /// Forgets all notes behind so many.
+    pub(crate) fn back_to(&mut self, len: usize) {
+        self.notes.truncate(len);
+        self.now.clear();
+    }
+
+    /// The next step of one of the runs.
+    pub(crate) fn next(&mut self, walk: &mut Walk<'_>, run: usize) -> Made {
+        if let Some(made) = walk.settled(&mut |_, _| {}) {
+            return made;
+        }
+        if !self.apart[run][walk.pc() as usize] {
+            return walk.acted(&mut |_, _| {});
+        }
+        let (mut noted, way) = self.begun(walk, run);
+        let made = walk.acted(&mut |_, _| {});
+        let judged = walk.judged();
+        noted.operation = judged.as_ref().and_then(|list| list.get(way..)).unwrap_or_default().to_vec();
+        drop(judged);
+        self.now.push(noted);
+        made
+    }
+
+    /// What is noted before a step, and how much the way to its operation decides.
+    fn begun(&self, walk: &mut Walk<'_>, run: usize) -> (Noted, usize) {
+        let (own, agent) = (walk.world.program(), walk.turn());
+        let from = (walk.pc(), walk.world.vars_of(agent).to_vec());
+        let mut counts = false;
+        walk.judge(true);
+        let to = walk.way(own, |pc| counts |= self.unlike[run][pc as usize]);
+        let way = walk.judged().map_or(0, |list| list.len());
+        walk.judge(true);
+        let left = walk.world.tiles_left();
+        (Noted { run, agent, from, to, counts, operation: Vec::new(), left }, way)
+    }
+
+    /// The step that was made is one of all the runs together, or of a long run alone.
+    pub(crate) fn keep(&mut self, together: bool) {
+        let steps = std::mem::take(&mut self.now);
+        if steps.iter().any(|step| step.counts) {
+            self.notes.push(Note { marks: self.marks, together, steps });
+        }
+    }
+
+    /// Or it is no part of them.
+    pub(crate) fn leave(&mut self) {
+        self.now.clear();
+    }
+
+    /// The last mark up to which kernels (each instead of that of one of the runs) go as the runs do, and decide alike on the
+    /// way in all steps that the runs make together (`shift_invariance`). `runs` are runs of theirs to ask what another kernel does.
+    pub(crate) fn upto<'p>(&self, runs: &mut [Walk<'p>], by: &[(usize, &'p Program)]) -> Upto {
+        let fits = |(run, prog): &(usize, &Program)| {
+            let own = &runs[*run].world.program().code;
+            own.iter().enumerate().all(|(pc, i)| self.unlike[*run][pc] || !differs(runs[*run].world.program(), prog, i))
+        };
+        if !by.iter().all(fits) {
+            return Upto { mark: 0, at: None };
+        }
+        let mut alike = |note: &Note| {
+            let mut lists: Vec<Vec<Judged>> = Vec::with_capacity(by.len());
+            for (run, prog) in by {
+                let Some(step) = note.steps.iter().find(|step| step.run == *run) else { continue };
+                let Some(judged) = step.made_by(&mut runs[*run], prog) else { return false };
+                lists.push(judged);
+            }
+            let lists: Vec<&[Judged]> = lists.iter().map(Vec::as_slice).collect();
+            !note.together
+                || lists.len() == by.len() && shift_invariance::decided(&lists, &mut shift_invariance::Ask::default())
+        };
+        match self.notes.iter().find(|note| !alike(note)) {
+            Some(note) => Upto { mark: note.marks - 1, at: note.steps[0].to.as_ref().map(|(pc, _)| *pc) },
+            None => Upto { mark: self.marks - 1, at: None },
+        }
+    }
+}
+
+impl Noted {
+    /// What numbers decide in this step by another kernel, if by that it is the same step.
+    fn made_by<'p>(&self, walk: &mut Walk<'p>, by: &'p Program) -> Option<Vec<Judged>> {
+        let own = walk.world.program();
+        walk.judge(true);
+        let way = walk.world.way(self.agent, (self.from.0, &self.from.1), by, |_| {});
+        let (at, _) = self.to.as_ref().filter(|_| way == self.to)?;
+        let next = &own.code[*at as usize];
+        if differs(own, by, next) {
+            return None;
+        }
+        let mut judged = walk.judged().map(|list| list.to_vec()).unwrap_or_default();
+        let mut operation = self.operation.clone();
+        if hands(next) {
+            // The grid ends sooner: fewer are left, one at least where there was one.
+            let left = (self.left as i64 - (own.grid.len() - by.grid.len())).max(0);
+            if (left > 0) != (self.left > 0) {
+                return None;
+            }
+            let asked = Judged::Op(Binary::Gt, self.left as i64, 0);
+            operation.iter_mut().filter(|x| **x == asked).for_each(|x| *x = Judged::Op(Binary::Gt, left, 0));
+        }
+        judged.extend(operation);
+        Some(judged)
+    }
+}

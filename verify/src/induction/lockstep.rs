@@ -1,0 +1,426 @@
+//! Runs that step together, and the periods that the longer ones make alone on the way.
+//!
+//! A pair is a short run and one with some steps more in each pass through its main loop (`self_composition`). Two such pairs, the
+//! second with some turns more of the loop around, step together as well (`nested_loops`): then all four make one step at a
+//! time, and where the short runs have no period the long ones make it, both of them together.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use warpline_sim::ir::Program;
+use warpline_sim::protocol::{AgentId, Judged, Snapshot, judged_at_launch};
+use warpline_sim::report::FindingKind;
+
+use crate::certificate::Insertion;
+use crate::execution::canonical::{Made, Walk};
+use crate::induction::instruction_log::Log;
+use crate::induction::loop_counter::grown;
+use crate::induction::loop_counter::{Watch, step_of, window};
+use crate::induction::shift_invariance::{self, Ask};
+
+/// Where the runs have come to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Came {
+    /// All of them to their ends.
+    Over,
+    /// As far as was asked.
+    Until,
+    /// The second pair goes on otherwise than the first.
+    Parted(String),
+}
+
+/// Runs that have come as far as this: one; a short one and its long one; or two such pairs.
+#[derive(Clone)]
+pub(crate) struct Reached<'p> {
+    pub(crate) runs: Vec<Walk<'p>>,
+    /// The loops that the long runs go through more often, by each agent.
+    watches: Vec<Watch>,
+    /// Watched loops from this one on grow from the first pair to the second, behind those that grow inside a pair.
+    second: Option<usize>,
+    pub(crate) came: Came,
+    /// What is asked of the runs, and learnt where they do not carry on.
+    pub(crate) ask: Arc<Mutex<Ask>>,
+}
+
+/// A loop, and how many steps of it to go.
+#[derive(Clone, Debug)]
+pub(crate) struct Until {
+    pub(crate) watch: Watch,
+    pub(crate) left: usize,
+}
+
+impl Until {
+    fn steps(&mut self, walk: &Walk<'_>, made: &Made) {
+        if self.left > 0 {
+            self.left = self.left.saturating_sub(self.watch.steps(walk, made));
+        }
+    }
+}
+
+/// A part in which all runs step together.
+struct Stretch<'p> {
+    start: Rc<Reached<'p>>,
+    until: Option<Until>,
+    /// When each watched loop made a step.
+    marks: Vec<Vec<Mark>>,
+    /// Where the runs were now and then, so that no place is far from one of these.
+    kept: Vec<(u64, Rc<Reached<'p>>, Option<Until>)>,
+    at: u64,
+    end: End<'p>,
+}
+
+/// A step of a watched loop.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// When, in steps of the walks since the start.
+    at: u64,
+    /// The first run's outline then.
+    outline: u64,
+    /// The iteration that begins, and the loop's index there.
+    iteration: i64,
+    index: i64,
+    /// Steps that the first run has made.
+    steps: u64,
+}
+
+/// Steps of the walks from one place that is kept to the next.
+const KEPT: u64 = 256;
+
+enum End<'p> {
+    /// A short run and its long one go on otherwise.
+    Parted(String),
+    Reached(Reached<'p>, Option<Until>),
+}
+
+/// Passes through loops, at most.
+const PASSES: usize = 4096;
+/// Loops in which a period is tried.
+const NEAREST: usize = 4;
+/// Places for a period that are tried in each.
+const TRIES: usize = 24;
+/// Of them, those whose states are not one: the period is another.
+const UNLIKE: usize = 6;
+
+impl<'p> Reached<'p> {
+    pub(crate) fn start(runs: Vec<Walk<'p>>) -> Reached<'p> {
+        let watches = match &runs[..] {
+            [short, long, ..] => watches(short, long),
+            _ => Vec::new(),
+        };
+        Reached { runs, watches, second: None, came: Came::Until, ask: Arc::default() }
+    }
+
+    /// Two pairs, the second with more iterations of another loop that is neither in nor around that of a pair.
+    pub(crate) fn sequential(runs: Vec<Walk<'p>>) -> Reached<'p> {
+        let mut start = Reached::start(runs);
+        start.second = Some(start.watches.len());
+        start.watches.extend(watches(&start.runs[0], &start.runs[2]));
+        start
+    }
+
+    /// The same loops, watched in other runs that have come as far.
+    pub(crate) fn with(&self, runs: Vec<Walk<'p>>) -> Reached<'p> {
+        let watches = self.watches.iter().map(|w| w.on(&runs[0])).collect();
+        Reached { runs, watches, second: self.second, came: Came::Until, ask: self.ask.clone() }
+    }
+
+    /// Goes on to the ends of all.
+    pub(crate) fn over(self) -> Result<(), String> {
+        let programs: Vec<&Program> = self.runs.iter().map(|run| run.world.program()).collect();
+        launches(&programs, &self.ask)?;
+        match Rc::new(self).go_on(None, None)?.came {
+            Came::Over => Ok(()),
+            Came::Until => Err("the runs parted".into()),
+            Came::Parted(why) => Err(why),
+        }
+    }
+
+    /// Goes on to the end, or until a loop has made so many steps in the first run; or says where a short run and its long
+    /// one are not one kernel.
+    pub(crate) fn go_on(
+        self: &Rc<Self>,
+        until: Option<&mut Until>,
+        mut log: Option<&mut Log>,
+    ) -> Result<Reached<'p>, String> {
+        let mut now = self.together(until.as_deref().cloned(), log.as_deref_mut());
+        let mut back = 0;
+        for _ in 0..PASSES {
+            let why = match now.end {
+                End::Reached(reached, left) => {
+                    if let (Some(until), Some(left)) = (until, left) {
+                        *until = left;
+                    }
+                    return Ok(reached);
+                }
+                End::Parted(ref why) => why.clone(),
+            };
+            now = now.inserted(&mut back, log.as_deref_mut()).ok_or(why)?;
+        }
+        Err("a run has too many passes through its loops".into())
+    }
+
+    /// Steps all until they part, end, or are as far as asked.
+    fn together(self: &Rc<Self>, mut until: Option<Until>, mut log: Option<&mut Log>) -> Stretch<'p> {
+        let from = until.clone();
+        let Reached { mut runs, mut watches, ask, second, .. } = Reached::clone(self);
+        let mut marks = vec![Vec::new(); watches.len()];
+        let mut kept = Vec::new();
+        runs.iter_mut().for_each(|w| w.judge(true));
+        let mut made = Vec::with_capacity(shift_invariance::RUNS);
+        let mut at = 0;
+        let end = loop {
+            if until.as_ref().is_some_and(|u| u.left == 0) {
+                break End::Reached(Reached { runs, watches, second, came: Came::Until, ask }, until);
+            }
+            if at % KEPT == 0 && at > 0 {
+                let (runs, watches, ask) = (runs.clone(), watches.clone(), ask.clone());
+                let reached = Reached { runs, watches, second, came: Came::Until, ask };
+                kept.push((at, Rc::new(reached), until.clone()));
+            }
+            made.clear();
+            match &mut log {
+                Some(log) => made.extend(runs.iter_mut().enumerate().map(|(i, run)| log.next(run, i))),
+                None => made.extend(runs.iter_mut().map(Walk::next)),
+            }
+            let apart = differ(&runs, &made, &ask);
+            if let Some(log) = &mut log {
+                if apart.is_none() { log.keep(true) } else { log.leave() }
+            }
+            match apart {
+                None => {}
+                Some((Apart::Pairs, why)) if second.is_none() => {
+                    break End::Reached(Reached { runs, watches, second, came: Came::Parted(why), ask }, until);
+                }
+                Some((_, why)) => break End::Parted(why),
+            }
+            at += 1;
+            if let Made::Over(_) = made[0] {
+                break match runs.iter().find_map(fault) {
+                    Some(why) => {
+                        locked(&ask).fault = true;
+                        End::Parted(why)
+                    }
+                    None => End::Reached(Reached { runs, watches, second, came: Came::Over, ask }, until),
+                };
+            }
+            let first = &runs[0];
+            if let Some(u) = &mut until {
+                u.steps(first, &made[0]);
+            }
+            for (w, marks) in watches.iter_mut().zip(&mut marks) {
+                if w.steps(first, &made[0]) > 0 {
+                    let (iteration, index) = (w.iteration(), w.last.unwrap_or(0));
+                    marks.push(Mark { at, outline: first.outline(), iteration, index, steps: first.steps });
+                }
+            }
+        };
+        Stretch { start: self.clone(), until: from, marks, kept, at, end }
+    }
+}
+
+/// The loops that the long run goes through more often, by each agent.
+fn watches(short: &Walk<'_>, long: &Walk<'_>) -> Vec<Watch> {
+    let prog = short.world.program();
+    let mut list: Vec<Watch> = Vec::new();
+    for (l, by) in grown(prog, long.world.program()) {
+        let step = step_of(prog, l);
+        if by % step == 0 {
+            let agents = 0..short.world.agents().len() as AgentId;
+            list.extend(agents.filter_map(|a| Watch::of(prog, l, Some(a), (by / step) as usize)));
+        }
+    }
+    list
+}
+
+/// Whether values that are known at launch decide alike in kernels of one text: two, or two pairs of them.
+pub(crate) fn launches(programs: &[&Program], ask: &Mutex<Ask>) -> Result<(), String> {
+    let first = programs[0];
+    if !first.hands_out() && programs.iter().any(|prog| prog.grid != first.grid) {
+        return Err("the grid grows as well".into());
+    }
+    let lists: Vec<Vec<Judged>> =
+        programs.iter().map(|prog| judged_at_launch(prog, prog.forms.extents.iter().flatten().flatten())).collect();
+    let lists: Vec<&[Judged]> = lists.iter().map(Vec::as_slice).collect();
+    if shift_invariance::decided(&lists, &mut locked(ask)) {
+        Ok(())
+    } else {
+        Err("values computed at launch do not grow evenly".into())
+    }
+}
+
+fn locked(ask: &Mutex<Ask>) -> MutexGuard<'_, Ask> {
+    ask.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who goes on otherwise.
+enum Apart {
+    /// A short run and its long one.
+    Runs,
+    /// The second pair than the first.
+    Pairs,
+}
+
+/// Why the last steps of the runs are not one.
+fn differ(runs: &[Walk<'_>], made: &[Made], ask: &Mutex<Ask>) -> Option<(Apart, String)> {
+    if runs.len() == 1 {
+        return None;
+    }
+    let judged: Vec<_> = runs.iter().map(Walk::judged).collect();
+    let list = |i: usize| -> &[Judged] { judged[i].as_deref().map_or(&[], Vec::as_slice) };
+    let one = |is: &[usize]| {
+        let lists: [&[Judged]; shift_invariance::RUNS] = std::array::from_fn(|i| list(is.get(i).copied().unwrap_or(0)));
+        is.iter().all(|i| made[*i] == made[is[0]]) && shift_invariance::decided(&lists[..is.len()], &mut locked(ask))
+    };
+    let apart = match runs.len() {
+        2 if one(&[0, 1]) => return None,
+        4 if one(&[0, 1, 2, 3]) => return None,
+        4 if one(&[0, 1]) && one(&[2, 3]) && !(one(&[0, 2]) && one(&[1, 3])) => Apart::Pairs,
+        _ => Apart::Runs,
+    };
+    let at = match made[0] {
+        Made::Did { pc, .. } | Made::Blocked { pc, .. } | Made::Landed { pc, .. } => Some(pc),
+        _ => None,
+    };
+    Some((apart, uneven(runs[0].world.program(), at)))
+}
+
+/// Why runs that part at an instruction do not carry on.
+pub(crate) fn uneven(prog: &Program, at: Option<u32>) -> String {
+    let site = at.map(|pc| prog.site(pc));
+    let at = site.map_or(String::new(), |site| format!("line {}: `{}`: ", site.line, site.text));
+    at + "what it does does not carry on evenly from step to step"
+}
+
+/// A fault of a run; those that rest on which tiles are stored are other runs' to find.
+fn fault(walk: &Walk<'_>) -> Option<String> {
+    let faults = walk.world.findings.iter();
+    let worst = faults.filter(|f| !f.note && f.kind != FindingKind::Coverage).map(|f| f.message.clone()).next();
+    worst.or_else(|| walk.unordered())
+}
+
+impl<'p> Stretch<'p> {
+    /// The runs from where the long ones have made a period more; `back` is how many steps before the parting that was
+    /// last.
+    fn inserted(&self, back: &mut usize, mut log: Option<&mut Log>) -> Option<Stretch<'p>> {
+        // The loops whose last steps are nearest.
+        let mut order: Vec<usize> = (0..self.marks.len()).filter(|w| !self.marks[*w].is_empty()).collect();
+        order.sort_by_key(|w| std::cmp::Reverse(self.marks[*w].last().map(|m| m.at)));
+        for w in order.into_iter().take(NEAREST) {
+            let (marks, period) = (&self.marks[w], self.start.watches[w].period);
+            // In the period behind it, which the long run makes alone, both were seen to decide alike.
+            let behind = |m: &Mark| {
+                let end = m.iteration + period as i64;
+                let from = marks.partition_point(|x| x.at <= m.at);
+                marks[from..].iter().find(|x| x.iteration >= end).filter(|x| x.iteration == end)
+            };
+            let Some(latest) = (0..marks.len()).rev().find(|i| behind(&marks[*i]).is_some()) else { continue };
+            let tries = (*back..=latest).chain(0..(*back).min(latest + 1));
+            let like = |b: &usize| {
+                let mark = &marks[latest - b];
+                behind(mark).is_some_and(|x| x.outline == mark.outline)
+            };
+            let mut unlike = 0;
+            for b in tries.filter(like).take(TRIES) {
+                let at = marks[latest - b].at;
+                let noted = log.as_ref().map(|log| log.len());
+                match self.insert((w, period), at, log.as_deref_mut()) {
+                    Some(next) if matches!(next.end, End::Reached(..)) || at + next.at > self.at => {
+                        *back = b;
+                        let second = self.start.second.is_some_and(|second| w >= second);
+                        let pass = marks[..=latest - b].iter().filter(|m| m.index == marks[latest - b].index).count();
+                        locked(&self.start.ask).inserted.push(Insertion {
+                            second,
+                            of: self.start.watches[w].number(self.start.runs[0].world.program()),
+                            agent: self.start.watches[w].agent.unwrap_or(0),
+                            index: marks[latest - b].index,
+                            pass: pass as u64,
+                            steps: marks[latest - b].steps,
+                        });
+                        return Some(next);
+                    }
+                    // The end was in sight already.
+                    Some(_) => {}
+                    None => unlike += 1,
+                }
+                // What was only tried is no part of the runs.
+                if let (Some(log), Some(noted)) = (log.as_deref_mut(), noted) {
+                    log.back_to(noted);
+                }
+                if unlike == UNLIKE {
+                    break;
+                }
+            }
+        }
+        None
+    }
+
+    /// Lets the long runs make a period more at a mark.
+    fn insert(&self, (w, period): (usize, usize), at: u64, mut log: Option<&mut Log>) -> Option<Stretch<'p>> {
+        let near = self.kept.iter().rev().find(|kept| kept.0 <= at);
+        let (from, start, until) = near.map_or((0, &self.start, &self.until), |(at, start, until)| (*at, start, until));
+        let Reached { mut runs, mut watches, ask, second, .. } = Reached::clone(start);
+        let mut until = until.clone();
+        let window = window(runs[0].world.program());
+        for _ in from..at {
+            let x = runs[0].next();
+            runs.iter_mut().skip(1).for_each(|w| drop(w.next()));
+            let first = &runs[0];
+            for watch in &mut watches {
+                watch.steps(first, &x);
+            }
+            if let Some(u) = &mut until {
+                u.steps(first, &x);
+            }
+        }
+        // Who is short and who is long in the loop that is watched.
+        let by = if second.is_some_and(|second| w >= second) { 2 } else { 1 };
+        let short: Vec<usize> = (0..runs.len()).filter(|i| i & by == 0).collect();
+        let long: Vec<usize> = short.iter().map(|i| i + by).collect();
+        // Most that are not one state show it here.
+        if short.iter().zip(&long).any(|(x, y)| runs[*x].outline() != runs[*y].outline()) {
+            return None;
+        }
+        let states = |runs: &[Walk<'_>], of: &[usize]| of.iter().map(|i| runs[*i].state()).collect::<Vec<Snapshot>>();
+        let (here, was) = (states(&runs, &short), states(&runs, &long));
+        let like =
+            |x: &[Snapshot], y: &[Snapshot]| x.iter().zip(y).all(|(x, y)| shift_invariance::states(&[x, y], window));
+        if !like(&here, &was) {
+            return None;
+        }
+        for i in &long {
+            let run = &mut runs[*i];
+            let mut watch = watches[w].on(run);
+            let mut left = period;
+            while left > 0 {
+                let y = match &mut log {
+                    Some(log) => log.next(run, *i),
+                    None => run.next(),
+                };
+                if let Made::Over(_) = y {
+                    return None;
+                }
+                if let Some(log) = &mut log {
+                    log.keep(false);
+                }
+                left = left.checked_sub(watch.steps(run, &y))?;
+            }
+        }
+        let then = states(&runs, &long);
+        let square = match by {
+            1 => squares(&here, &then, window),
+            _ => shift_invariance::states(&here.iter().chain(&then).collect::<Vec<_>>(), window),
+        };
+        if !like(&was, &then) || !square {
+            return None;
+        }
+        Some(Rc::new(Reached { runs, watches, second, came: Came::Until, ask }).together(until, log))
+    }
+}
+
+/// Whether two pairs of states are one in both directions at once; one pair is.
+pub(crate) fn squares(short: &[Snapshot], long: &[Snapshot], window: i64) -> bool {
+    match (short, long) {
+        ([a, c], [b, d]) => shift_invariance::states(&[a, b, c, d], window),
+        _ => true,
+    }
+}

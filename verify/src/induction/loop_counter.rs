@@ -1,0 +1,96 @@
+//! Loops that grow, and when each of them makes a step.
+
+use warpline_sim::ir::{Binary, Expr, Instr, Loop, Op, Program};
+use warpline_sim::protocol::AgentId;
+
+use crate::execution::canonical::{Made, Walk};
+
+/// Where the steps of a loop that grows are counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    /// The loop's index, and by how much it grows in an iteration.
+    var: u16,
+    step: i64,
+    /// Its instructions: another role may keep another index in the same place.
+    head: u32,
+    end: u32,
+    /// The agent whose steps count; if none is named, the first to make one.
+    pub(crate) agent: Option<AgentId>,
+    /// Its index, once it was seen.
+    pub(crate) last: Option<i64>,
+    /// Steps that the long run has more in each pass.
+    pub(crate) period: usize,
+}
+
+impl Watch {
+    pub(crate) fn of(prog: &Program, l: &Loop, agent: Option<AgentId>, period: usize) -> Option<Watch> {
+        let step = step_of(prog, l);
+        l.index().map(|var| Watch { var, step, head: l.head, end: l.end, agent, last: None, period })
+    }
+
+    /// How many iterations its loop went on with this: several where nothing was done in some of them.
+    pub(crate) fn steps(&mut self, walk: &Walk<'_>, made: &Made) -> usize {
+        let Made::Did { agent, pc, .. } = *made else { return 0 };
+        if self.agent.is_some_and(|a| a != agent) || !(self.head..self.end).contains(&pc) {
+            return 0;
+        }
+        let now = walk.world.var(agent, self.var);
+        let Some(last) = self.last.replace(now).filter(|last| *last != now) else { return 0 };
+        self.agent = Some(agent);
+        // A loop around it begins it anew.
+        if now > last { (((now - last) / self.step) as usize).max(1) } else { 1 }
+    }
+
+    /// The iteration that it is in, counted from some number on.
+    pub(crate) fn iteration(&self) -> i64 {
+        self.last.map_or(0, |last| last.div_euclid(self.step))
+    }
+
+    /// The number of its loop in the order of the text.
+    pub(crate) fn number(&self, prog: &Program) -> usize {
+        let own = |l: &Loop| (l.head, l.end) == (self.head, self.end);
+        prog.loops.iter().position(own).unwrap_or(usize::MAX)
+    }
+
+    /// The same loop in another run.
+    pub(crate) fn on(&self, walk: &Walk<'_>) -> Watch {
+        let last = self.agent.filter(|_| self.last.is_some()).map(|a| walk.world.var(a, self.var));
+        Watch { last, ..self.clone() }
+    }
+}
+
+/// Loops whose bounds differ between two kernels of one text, and by how much; or over tiles of which `clc` has more to
+/// hand out.
+pub(crate) fn grown<'p>(short: &'p Program, long: &Program) -> Vec<(&'p Loop, i64)> {
+    let pairs = short.loops.iter().zip(&long.loops);
+    let handed = if short.hands_out() { long.grid.len() - short.grid.len() } else { 0 };
+    let by = |(a, b): (&'p Loop, &Loop)| {
+        if a.passed.is_some() && handed != 0 {
+            return Some((a, handed));
+        }
+        let by = long.launch_value(b.bound.as_ref()?)? - short.launch_value(a.bound.as_ref()?)?;
+        (by != 0).then_some((a, by))
+    };
+    pairs.filter_map(by).collect()
+}
+
+/// By how much a loop's index grows in a step: the last but one of its instructions adds it.
+pub(crate) fn step_of(prog: &Program, l: &Loop) -> i64 {
+    if l.var.is_none() {
+        // Tiles that are handed out are one apart (`World::alone`).
+        return 1;
+    }
+    match prog.code.get((l.end as usize).wrapping_sub(2)) {
+        Some(Instr::Set(_, Expr::Binary(Binary::Add, p))) => prog.launch_value(&p.1).unwrap_or(1).max(1),
+        _ => 1,
+    }
+}
+
+/// Clocks that a wait can subtract from: as many as the largest number a wait leaves outstanding, and two phases.
+pub(crate) fn window(prog: &Program) -> i64 {
+    let outstanding = prog.code.iter().filter_map(|i| match i {
+        Instr::Op { op: Op::Wait(_, n), .. } => prog.launch_value(n),
+        _ => None,
+    });
+    outstanding.max().unwrap_or(0).max(2) + 1
+}

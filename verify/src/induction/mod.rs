@@ -1,0 +1,35 @@
+//! From a few trip counts to all of them.
+//!
+//! ```text
+//!   trip_count          which symbols set trip counts, and the kernel at any other one
+//!   while_loops, running_counters, refined_indices    normal forms of loops and indices
+//!   carry_over          the period, where it begins, and what ends a region
+//!   self_composition    a run beside the same run with one period more: lemma 5
+//!     lockstep            both step together, but for the inserted period
+//!     shift_invariance    each decision comes out alike however many periods are inserted
+//!     loop_counter        when a loop makes a step
+//!     periods             the period that divisors ask for
+//!   nested_loops        trip counts of two nested loops: lemma 8
+//!     outer_turns, common_prefix, instruction_log       runs of many outer trip counts as one
+//!   sequential_loops    trip counts of two loops that follow each other: lemma 8
+//!   row_classes         CTAs of a row whose outer loops differ by one iteration at most
+//!   refused             trip counts that the kernel refuses
+//! ```
+
+pub(crate) mod carry_over;
+pub(crate) mod common_prefix;
+pub(crate) mod instruction_log;
+pub(crate) mod lockstep;
+pub(crate) mod loop_counter;
+pub(crate) mod nested_loops;
+pub(crate) mod outer_turns;
+pub(crate) mod periods;
+pub(crate) mod refined_indices;
+pub(crate) mod refused;
+pub(crate) mod row_classes;
+pub(crate) mod running_counters;
+pub(crate) mod self_composition;
+pub(crate) mod sequential_loops;
+pub(crate) mod shift_invariance;
+pub(crate) mod trip_count;
+pub(crate) mod while_loops;

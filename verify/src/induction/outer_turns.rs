@@ -1,0 +1,133 @@
+//! Turns carried on for one number of steps, read off one run and what parts from it (`common_prefix`).
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::Program;
+
+use crate::cta::class::Run;
+use crate::execution::canonical::Walk;
+use crate::induction::carry_over::{LONG, Proof, longer, longest};
+use crate::induction::common_prefix::{Trunk, Turns};
+use crate::induction::lockstep::Reached;
+use crate::induction::loop_counter::grown;
+use crate::induction::loop_counter::step_of;
+use crate::induction::periods::Places;
+use crate::induction::refined_indices::refine;
+use crate::induction::self_composition::{SEEN, lcm, trips};
+use crate::{AtTrips, execution::shared, induction::carry_over, induction::periods};
+
+/// Looks for the period of a line and where it starts.
+pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
+    let max = run.options.max_trips;
+    let known = LONG.into_iter().rev().filter(|n| *n <= max).find(|n| at(*n).is_some() && at(n - 1).is_some());
+    let found = known.and_then(|long| {
+        let (a, b) = (refine(&at(long)?), refine(&at(long - 1)?));
+        let mut line = Line::of(run, at, (&a, &b))?;
+        let mut states = None;
+        for middle in LONG.into_iter().filter(|n| *n <= long).map(|n| (n as usize - 1) / 2) {
+            let Some((start, period)) = line.repeats(middle) else { continue };
+            states = Some(period);
+            if let Some(found) = line.from(start, &[period, 2 * period], max) {
+                return Some(found);
+            }
+        }
+        let (long, period) = longer(run, states, line.recurs()?)?;
+        let (a, b) = (refine(&at(long)?), refine(&at(long - 1)?));
+        let mut line = Line::of(run, at, (&a, &b))?;
+        let (start, of) = line.repeats(long as usize / 2)?;
+        line.from(start, &[lcm(of, period)], long)
+    });
+    // A run that has no trunk with others, or repeats in another way.
+    found.map_or_else(|| carry_over::period(run, at), Ok)
+}
+
+/// After how many turns all that numbers decide can be back (`periods`).
+pub(crate) fn recurs(run: &Run<'_>, at: AtTrips<'_>) -> Option<i64> {
+    let (a, b) = (at(FEW)?, at(FEW - 1)?);
+    let mut line = Line::of(run, at, (&a, &b))?;
+    line.trunk.mark(FEW as usize / 2);
+    line.recurs()
+}
+
+/// Turns that show by how much numbers move.
+const FEW: i64 = 16;
+
+/// Whether the turns carry on as those of another line do.
+pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
+    let trunk = || {
+        let (a, b) = (refine(&at(like.needs() - 1)?), refine(&at(like.needs() - 2)?));
+        let mut line = Line::of(run, at, (&a, &b))?;
+        line.carries(like.first as usize, like.period as usize).then_some(())
+    };
+    trunk().is_some() || carry_over::holds(run, at, like)
+}
+
+/// One number of steps.
+struct Line<'p, 'a> {
+    run: &'a Run<'a>,
+    at: AtTrips<'a>,
+    /// Turns in which every loop makes whole steps.
+    whole: usize,
+    trunk: Trunk<'p>,
+}
+
+impl<'p, 'a: 'p> Line<'p, 'a> {
+    /// With the kernel of the most turns, and of one less.
+    fn of(run: &'a Run<'a>, at: AtTrips<'a>, (most, less): (&'p Program, &'p Program)) -> Option<Line<'p, 'a>> {
+        if !shared::of_one(run.job(most))(less) {
+            return None;
+        }
+        let loops = grown(less, most);
+        let turns = loops.iter().find_map(|(l, by)| Turns::of(less, l, *by, 1))?;
+        let whole = loops.iter().map(|(l, by)| trips(step_of(less, l), *by)).fold(1, lcm) as usize;
+        let start = Reached::start(vec![Walk::new(run.job(most))]);
+        Some(Line { run, at, whole, trunk: Trunk::new(start, turns, &[less]) })
+    }
+
+    /// After how many turns all that numbers decide can be back.
+    fn recurs(&self) -> Option<i64> {
+        let last = self.trunk.marks();
+        let places: Vec<Places> =
+            (last.checked_sub(SEEN)?..last).map(|mark| Places::of(self.trunk.run(mark))).collect();
+        periods::recurs(self.trunk.programs()[0], &places, longest(self.run))
+    }
+
+    /// Where a turn before this one begins to repeat, and how often.
+    fn repeats(&mut self, middle: usize) -> Option<(usize, i64)> {
+        // What lies before the first turn is no turn.
+        if !self.trunk.mark(middle + 1) {
+            return None;
+        }
+        let like = |i: usize, p: usize| self.trunk.alike(i + 1, i + p + 1);
+        let period = (1..=middle / 2).find(|p| like(middle - p, *p) && like(middle - 2 * p, *p))?;
+        let mut start = middle - period;
+        while start > 0 && like(start - 1, period) {
+            start -= 1;
+        }
+        Some((start, lcm(period as i64, self.whole as i64)))
+    }
+
+    /// The first of these periods by which kernels below a number carry on from here.
+    fn from(&mut self, start: usize, periods: &[i64], max: i64) -> Option<Proof> {
+        let carries = |(first, period)| {
+            self.carries(first as usize, period as usize).then_some(()).ok_or_else(carry_over::Failure::default)
+        };
+        carry_over::from(start as i64, periods, max, carries).ok()
+    }
+
+    /// Whether each number of turns of a period follows from the one a period before.
+    fn carries(&mut self, first: usize, period: usize) -> bool {
+        // Further than any of them goes.
+        self.trunk.mark(first + period);
+        let progs = (first - period..first + period).map(|t| Some((t, refine(&(self.at)(t as i64)?))));
+        let Some(progs) = progs.collect::<Option<BTreeMap<usize, Program>>>() else { return false };
+        let own = self.trunk.programs()[0];
+        let of_one = shared::of_one(self.run.job(own));
+        if !progs.values().all(of_one) {
+            return false;
+        }
+        let all: Vec<Vec<&Program>> =
+            (first..first + period).map(|t| vec![&progs[&(t - period)], &progs[&t]]).collect();
+        self.trunk.carries(period, &all).is_ok()
+    }
+}

@@ -1,0 +1,57 @@
+//! Trip counts that a kernel refuses: whether it refuses all that are whole periods longer, too.
+//!
+//! A refused trip count has no run, so nothing carries it on. `require tiles != 5` refuses 5 and accepts 6. Where the induction
+//! comes to a refused number, the form of what the kernel requires must say that the longer ones are refused as well.
+
+use warpline_sim::ir::{Expr, Program};
+use warpline_sim::protocol::judged_at_launch;
+
+use crate::AtTrips;
+use crate::induction::shift_invariance::{self, Ask};
+
+/// How far a trip count that is accepted is looked for.
+const NEAR: i64 = 64;
+
+/// Whether the kernel refuses `n`, and `n` and any number of periods.
+fn for_ever(at: AtTrips<'_>, n: i64, period: i64) -> bool {
+    // Symbols are linear in the trip count, so two that are accepted give the values of all.
+    let near = (1..NEAR).flat_map(|k| [n - k, n + k]);
+    let accepted: Vec<(i64, Program)> = near.filter_map(|n| Some((n, at(n)?))).take(2).collect();
+    let [(x, a), (y, b)] = &accepted[..] else { return false };
+    let (Some(short), Some(long)) = (settled((*x, a), (*y, b), n), settled((*x, a), (*y, b), n + period)) else {
+        return false;
+    };
+    let forms = &a.forms;
+    let sizes: Vec<&Expr> = forms.grid.iter().flatten().chain(forms.extents.iter().flatten().flatten()).collect();
+    let all: Vec<&Expr> = forms.requires.iter().chain(sizes.iter().copied()).collect();
+    let judged = [&short, &long].map(|prog| judged_at_launch(prog, all.iter().copied()));
+    let both = |e: &Expr| Some((short.launch_value(e)?, long.launch_value(e)?));
+    let fails = forms.requires.iter().any(|e| both(e) == Some((0, 0)));
+    let empty = sizes.iter().any(|e| both(e).is_some_and(|(x, y)| x < 1 && y <= x));
+    (fails || empty) && shift_invariance::decided(&[&judged[0], &judged[1]], &mut Ask::default())
+}
+
+/// Whether the kernel refuses all near `n`: without a job, or without a column of a matrix, whatever the other number is.
+pub(crate) fn near(at: AtTrips<'_>, n: i64) -> bool {
+    (n - NEAR..n + NEAR).all(|n| at(n).is_none())
+}
+
+/// The same as a condition of a proof.
+pub(crate) fn held(at: AtTrips<'_>, n: i64, period: i64) -> Result<(), &'static str> {
+    if for_ever(at, n, period) { Ok(()) } else { Err("the kernel refuses a number that the proof would begin with") }
+}
+
+/// The kernel with the values of its symbols at `n`, whatever it requires.
+fn settled((x, a): (i64, &Program), (y, b): (i64, &Program), n: i64) -> Option<Program> {
+    let mut prog = a.clone();
+    for id in 0..prog.symbols.len() {
+        prog.symbols[id].value = match &a.symbols[id].definition {
+            Some(e) => prog.launch_value(e)?,
+            None => {
+                let (v, w) = (a.symbols[id].value, b.symbols[id].value);
+                v.checked_add(((w - v) / (y - x)).checked_mul(n - x)?)?
+            }
+        };
+    }
+    Some(prog)
+}

@@ -1,0 +1,165 @@
+//! Whether the CTAs of a row differ in nothing but how many turns each makes.
+//!
+//! A persistent kernel hands the jobs out as `for job in cta.id..jobs step grid.size`. With jobs a multiple of the grid
+//! every CTA makes as many turns, and these kernels are proved. With another number of jobs the first CTAs make one turn
+//! more than the last ones. That such a CTA does what one of a proved kernel does is seen in the text: if CTA c of J jobs
+//! does what CTA c + 1 of J + 1 jobs does, only c - J matters, and each c - J is one of a proved kernel's. So each number
+//! is followed through the code with what it gains when both grow by one: a decision must gain nothing, both sides of a
+//! comparison the same, and each tile of a matrix along a dimension the same wherever it is named.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::{Binary, Env, Expr, Instr, Program, Unary};
+use warpline_sim::protocol::judged_at_launch;
+
+use crate::induction::loop_counter::grown;
+use crate::induction::refined_indices::refine;
+use crate::induction::shift_invariance;
+use warpline_sim::ir::{Use, each};
+
+/// What a variable gains where an instruction reads it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Gain {
+    /// Nothing came here yet.
+    #[default]
+    Unset,
+    By(i64),
+    /// One thing on one way here, another on another.
+    Any,
+}
+
+impl Gain {
+    fn or(self, other: Gain) -> Gain {
+        match (self, other) {
+            (Gain::Unset, x) | (x, Gain::Unset) => x,
+            (x, y) if x == y => x,
+            _ => Gain::Any,
+        }
+    }
+}
+
+/// Holds a kernel at some number of turns, and at one turn more, to this; the error is a line that does not keep to it.
+pub(crate) fn alike(prog: &Program, next: &Program) -> Result<(), u32> {
+    let Some(step) = grown(prog, next).first().map(|(_, by)| *by) else { return Ok(()) };
+    if step == 1 {
+        // Every number of jobs was proved.
+        return Ok(());
+    }
+    let (prog, next) = (&refine(prog), &refine(next));
+    let row = Row { prog, next, step };
+    let frames = row.frames();
+    let mut tiles: BTreeMap<(u16, usize), i64> = BTreeMap::new();
+    for (pc, (i, j)) in prog.code.iter().zip(&next.code).enumerate() {
+        let mut all: Vec<(Use, Expr)> = Vec::new();
+        each(prog, i, &mut |what, e| all.push((what, e.clone())));
+        let mut others: Vec<Expr> = Vec::new();
+        each(next, j, &mut |_, e| others.push(e.clone()));
+        // What no agent comes to says nothing.
+        let Some(vars) = &frames[pc] else { continue };
+        for ((what, e), f) in all.iter().zip(&others) {
+            let by = row.gain(e, f, vars);
+            let fine = match what {
+                Use::Set => true,
+                Use::Guard | Use::Slot => by == Some(0),
+                Use::Tile(obj, dim) => by.is_some_and(|by| *tiles.entry((*obj, *dim)).or_insert(by) == by),
+            };
+            if !fine {
+                return Err(prog.site(pc as u32).line);
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Row<'a> {
+    prog: &'a Program,
+    next: &'a Program,
+    /// Jobs in a turn of all CTAs.
+    step: i64,
+}
+
+impl Row<'_> {
+    /// What each variable gains where each instruction begins.
+    fn frames(&self) -> Vec<Option<Vec<Gain>>> {
+        let mut frames: Vec<Option<Vec<Gain>>> = vec![None; self.prog.code.len()];
+        let mut open = vec![(0u32, vec![Gain::Unset; self.prog.vars.len()])];
+        while let Some((pc, vars)) = open.pop() {
+            let Some(old) = frames.get_mut(pc as usize) else { continue };
+            let both = match old {
+                Some(old) => old.iter().zip(&vars).map(|(a, b)| a.or(*b)).collect(),
+                None => vars,
+            };
+            if old.as_ref() == Some(&both) {
+                continue;
+            }
+            *old = Some(both.clone());
+            match (&self.prog.code[pc as usize], &self.next.code[pc as usize]) {
+                (Instr::Set(v, e), Instr::Set(_, f)) => {
+                    let mut vars = both;
+                    vars[*v as usize] = self.gain(e, f, &vars).map_or(Gain::Any, Gain::By);
+                    open.push((pc + 1, vars));
+                }
+                (Instr::Jump(to), _) => open.push((*to, both)),
+                (Instr::Unless(_, to) | Instr::Only(_, to), _) => {
+                    open.push((*to, both.clone()));
+                    open.push((pc + 1, both));
+                }
+                (Instr::End, _) => {}
+                _ => open.push((pc + 1, both)),
+            }
+        }
+        frames
+    }
+
+    /// What an expression gains from one CTA and one job to the next; `None` where that is not one number.
+    fn gain(&self, e: &Expr, f: &Expr, vars: &[Gain]) -> Option<i64> {
+        if e.is_launch_constant() {
+            let by = self.next.launch_value(f)?.checked_sub(self.prog.launch_value(e)?)?;
+            let lists = [judged_at_launch(self.prog, [e]), judged_at_launch(self.next, [f])];
+            let evenly = shift_invariance::decided(&[&lists[0], &lists[1]], &mut shift_invariance::Ask::default())
+                && by % self.step == 0;
+            return evenly.then(|| by / self.step);
+        }
+        Some(match (e, f) {
+            (Expr::Var(v), _) => match vars[*v as usize] {
+                Gain::By(by) => by,
+                Gain::Unset => 0,
+                Gain::Any => return None,
+            },
+            (Expr::Env(Env::ClusterM | Env::ClusterId), _) => 1,
+            (Expr::Env(Env::CtaM | Env::CtaId), _) => self.prog.cluster as i64,
+            (Expr::Env(_), _) => 0,
+            (Expr::Unary(Unary::Neg, x), Expr::Unary(_, y)) => -self.gain(x, y, vars)?,
+            (Expr::Unary(Unary::Not, x), Expr::Unary(_, y)) => none(self.gain(x, y, vars)?)?,
+            (Expr::Binary(o, p), Expr::Binary(_, q)) => {
+                let (x, y) = (self.gain(&p.0, &q.0, vars)?, self.gain(&p.1, &q.1, vars)?);
+                match o {
+                    Binary::Add => x.checked_add(y)?,
+                    Binary::Sub => x.checked_sub(y)?,
+                    Binary::Mul => match (p.0.constant(), p.1.constant()) {
+                        (Some(c), _) if x == 0 => y.checked_mul(c)?,
+                        (_, Some(c)) if y == 0 => x.checked_mul(c)?,
+                        _ => none(x)? + none(y)?,
+                    },
+                    Binary::Min | Binary::Max => none(x.checked_sub(y)?).map(|_| x)?,
+                    Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => {
+                        none(x.checked_sub(y)?)?
+                    }
+                    _ => none(x)? + none(y)?,
+                }
+            }
+            (Expr::If(p), Expr::If(q)) => {
+                none(self.gain(&p.0, &q.0, vars)?)?;
+                let (x, y) = (self.gain(&p.1, &q.1, vars)?, self.gain(&p.2, &q.2, vars)?);
+                none(x.checked_sub(y)?).map(|_| x)?
+            }
+            (Expr::Tape(_, x), Expr::Tape(_, y)) => none(self.gain(x, y, vars)?)?,
+            _ => return None,
+        })
+    }
+}
+
+/// Nothing gained.
+fn none(by: i64) -> Option<i64> {
+    (by == 0).then_some(0)
+}

@@ -1,0 +1,366 @@
+//! Trip counts: which parameter sets how often the main loop runs, read from the symbols in the loop's bound, and the
+//! kernel at any other trip count; likewise for the loop around the main loop.
+
+use std::collections::BTreeSet;
+
+use warpline_sim::ir::{Binary, Expr, Loop, ParamId, Program, Unary, Use, each};
+
+use crate::induction::loop_counter::step_of;
+use crate::induction::while_loops;
+
+/// A symbol that sets the bound of the loop around the main loop: `value + (turns * step - bound) * den` makes so many
+/// turns.
+#[derive(Clone, Debug)]
+struct Outer {
+    symbol: ParamId,
+    step: i64,
+    value: i64,
+    bound: i64,
+    den: i64,
+    /// The symbol is the grid, all tiles of which `clc` hands to the first cluster.
+    handed: bool,
+}
+
+/// Turns of a loop over tiles that are handed out, where only steps are varied: more than the phases of the mailboxes'
+/// rings, and not the whole grid, which can be thousands.
+pub(crate) const HANDED: i64 = 8;
+
+/// Values of a symbol: `zero + n * step`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// The symbol.
+    pub symbol: String,
+    /// Its value for `n` = 0.
+    pub zero: i64,
+    /// What one more `n` adds.
+    pub step: i64,
+}
+
+/// A parameter that sets the trip count of the main loop: `value + (n - bound) * step` gives `n` iterations.
+#[derive(Clone, Debug)]
+pub struct Trips {
+    /// The kernel; only what depends on the varied symbols is symbolic in it.
+    kernel: Program,
+    /// The parameter.
+    pub name: String,
+    value: i64,
+    bound: i64,
+    step: i64,
+    outer: Option<Outer>,
+    /// Another parameter, which sets the trip count of a loop before or behind the main one.
+    other: Option<Outer>,
+    /// Lines of loops whose trip counts other values set, which are as given, with these values.
+    fixed: Vec<(u32, String)>,
+}
+
+impl Trips {
+    /// The first parameter, in order of declaration, on which the bound of a loop depends by a constant slope; one
+    /// without another such loop inside its own, where there is one.
+    pub fn find(symbolic: &Program) -> Option<Trips> {
+        let symbolic = &while_loops::counted(symbolic);
+        let all = 0..symbolic.symbols.len() as ParamId;
+        let roots: Vec<ParamId> = all.filter(|p| symbolic.symbols[*p as usize].definition.is_none()).collect();
+        let inner = roots.iter().find_map(|p| Trips::by(symbolic, *p, true));
+        inner.or_else(|| roots.iter().find_map(|p| Trips::by(symbolic, *p, false)))
+    }
+
+    /// The kernel varied by one parameter, if that sets a trip count.
+    fn by(symbolic: &Program, p: ParamId, innermost: bool) -> Option<Trips> {
+        let grows = |l: &Loop| l.var.and_then(|_| slope(symbolic, l.bound.as_ref()?, p)).filter(|s| s.num > 0);
+        // The innermost loop that grows by one iteration at a time is the main one.
+        let counts = |l: &Loop| l.bound.as_ref().is_some_and(|b| b.is_launch_constant() && b.constant().is_none());
+        let around = |l: &Loop| symbolic.loops.iter().any(|x| counts(x) && x.head > l.head && x.end <= l.end);
+        if innermost && symbolic.loops.iter().any(|l| grows(l).is_some() && around(l)) {
+            return None;
+        }
+        let loops = symbolic.loops.iter().filter_map(|l| Some((grows(l)?, l)));
+        let (slope, main) = loops.max_by_key(|(s, l)| (s.num == 1, l.head))?;
+        let bound = symbolic.launch_value(main.bound.as_ref()?)?;
+        let symbol = &symbolic.symbols[p as usize];
+        // One trip more for each step of the parameter; where one step makes several, steps are counted.
+        let (step, bound) = if slope.num == 1 { (slope.den, bound) } else { (slope.den, symbol.value / slope.den) };
+        let mut varied = BTreeSet::from([p]);
+        let outer = Outer::of(symbolic, p);
+        varied.extend(outer.as_ref().map(|o| o.symbol));
+        let other = if outer.is_none() { other(symbolic, p) } else { None };
+        varied.extend(other.as_ref().map(|o| o.symbol));
+        let fixed = fixed(symbolic, &varied);
+        let kernel = symbolic.bind_all_but(&varied);
+        let (name, value) = (symbol.name.clone(), symbol.value);
+        let symbol = |id: ParamId| kernel.symbol(&symbolic.symbols[id as usize].name);
+        let outer = outer.and_then(|o| Some(Outer { symbol: symbol(o.symbol)?, ..o }));
+        let other = other.and_then(|o| Some(Outer { symbol: symbol(o.symbol)?, ..o }));
+        Some(Trips { name, value, bound, step, outer, other, fixed, kernel })
+    }
+
+    /// The kernel with the values that were given, symbolic in what is varied.
+    pub fn given(&self) -> &Program {
+        &self.kernel
+    }
+
+    /// The kernel with `n` iterations, and a few turns where tiles are handed out; `None` where it cannot have as many.
+    pub fn at(&self, n: i64) -> Option<Program> {
+        self.with(n, self.outer.as_ref().filter(|o| o.handed).map(|o| (o, HANDED)))
+    }
+
+    /// Whether the turns of the loop around the main loop can be varied.
+    pub fn turns(&self) -> bool {
+        self.outer.is_some()
+    }
+
+    /// The kernel with `n` iterations and as many turns of the loop around, or iterations of the other loop; `None` where it cannot have as many.
+    pub fn turned(&self, n: i64, turns: i64) -> Option<Program> {
+        if self.outer.is_none() {
+            return self.both(n, turns);
+        }
+        let outer = self.outer.as_ref().filter(|o| turns > 0 || !o.handed)?;
+        self.with(n, Some((outer, turns)))
+    }
+
+    fn with(&self, n: i64, turns: Option<(&Outer, i64)>) -> Option<Program> {
+        let value = self.value.checked_add((n - self.bound).checked_mul(self.step)?).filter(|v| *v >= 0)?;
+        let mut values = vec![(self.name.as_str(), value)];
+        if let Some((outer, turns)) = turns {
+            let name = self.kernel.symbols[outer.symbol as usize].name.as_str();
+            let by = outer.step.checked_mul(turns)?.checked_sub(outer.bound)?.checked_mul(outer.den)?;
+            values.push((name, outer.value.checked_add(by).filter(|v| *v >= 0)?));
+        }
+        // Of an empty grid nothing runs.
+        self.kernel.with(&values).filter(|p| !p.grid.is_empty())
+    }
+
+    /// Whether the trip count of a loop before or behind the main one can be varied as well.
+    pub(crate) fn sequential(&self) -> bool {
+        self.other.is_some()
+    }
+
+    /// The kernel with `n` iterations of the main loop, and another value of the parameter that sets the other one.
+    pub(crate) fn both(&self, n: i64, t: i64) -> Option<Program> {
+        self.with(n, Some((self.other.as_ref()?, t)))
+    }
+
+    /// Loops whose trip counts are as given, and the values that set them.
+    pub(crate) fn fixed(&self) -> &[(u32, String)] {
+        &self.fixed
+    }
+
+    /// How the parameter makes `n` iterations.
+    pub fn family(&self) -> Family {
+        Family { symbol: self.name.clone(), zero: self.value - self.bound * self.step, step: self.step }
+    }
+
+    /// How a value makes `t` turns of the loop around the main loop, or iterations of the other loop.
+    pub fn turns_family(&self) -> Option<Family> {
+        let symbol = self.turns_name()?.to_string();
+        let o = self.outer.as_ref().or(self.other.as_ref())?;
+        Some(Family { symbol, zero: o.value - o.bound * o.den, step: o.step * o.den })
+    }
+
+    /// Turns of all runs in which only trip counts are varied, where tiles are handed out.
+    pub fn tiles(&self) -> Option<i64> {
+        self.outer.as_ref().filter(|o| o.handed).map(|_| HANDED)
+    }
+
+    /// In words: how the parameter makes `n` iterations.
+    pub fn meaning(&self) -> String {
+        let rest = self.value - self.bound * self.step;
+        let sum = match rest {
+            0 => String::new(),
+            r if r > 0 => format!(" + {r}"),
+            r => format!(" - {}", -r),
+        };
+        let product = if self.step == 1 { "n".to_string() } else { format!("n x {}", self.step) };
+        format!("{} = {product}{sum}", self.name)
+    }
+
+    /// The value that sets the turns of the loop around the main loop.
+    pub fn turns_name(&self) -> Option<&str> {
+        let symbol = self.outer.as_ref().or(self.other.as_ref())?.symbol;
+        Some(self.kernel.symbols[symbol as usize].name.as_str())
+    }
+
+    /// In words: how a value makes `t` turns; `None` where none does.
+    pub fn turns_meaning(&self) -> Option<String> {
+        let (name, of) = (self.turns_name()?, self.outer.as_ref().or(self.other.as_ref())?);
+        let step = of.step * of.den;
+        Some(if step == 1 { format!("{name} = t") } else { format!("{name} = t x {step}") })
+    }
+}
+
+impl Outer {
+    /// The symbol that is the bound of the loop around the main loop, where it does not set the trip count as well.
+    fn of(prog: &Program, p: ParamId) -> Option<Outer> {
+        let main = |l: &Loop| l.bound.as_ref().is_some_and(|b| slope(prog, b, p).is_some_and(|s| s.num > 0));
+        let around = |l: &&Loop| prog.loops.iter().any(|m| main(m) && l.head < m.head && l.end > m.end);
+        let first = prog.loops.iter().filter(around).find(|l| l.index().is_some())?;
+        if first.var.is_none() {
+            let handed = prog.hands_out().then(|| sole(prog, p))??;
+            let value = prog.symbols[handed as usize].value;
+            return Some(Outer { symbol: handed, step: 1, value, bound: value, den: 1, handed: true });
+        }
+        let Some(Expr::Param(symbol)) = first.bound else { return None };
+        if slope(prog, &Expr::Param(symbol), p).is_none_or(|s| s.num != 0) {
+            return None;
+        }
+        let (bound, step) = (prog.symbols[symbol as usize].value, step_of(prog, first));
+        let outer = |symbol: ParamId, den: i64| {
+            let value = prog.symbols[symbol as usize].value;
+            Outer { symbol, step, value, bound, den, handed: false }
+        };
+        let mut of = BTreeSet::new();
+        roots(prog, &Expr::Param(symbol), &mut of);
+        // The `let` itself is varied where a parameter behind it has no other use; else the parameter, if it is the only one.
+        let used = used(prog, symbol);
+        if of.iter().any(|q| !used.contains(q)) {
+            return Some(outer(symbol, 1));
+        }
+        let only = of.first().filter(|_| of.len() == 1)?;
+        let slope = slope(prog, &Expr::Param(symbol), *only).filter(|s| s.num == 1)?;
+        Some(outer(*only, slope.den))
+    }
+}
+
+/// Parameters that an expression depends on.
+fn roots(prog: &Program, e: &Expr, list: &mut BTreeSet<ParamId>) {
+    e.visit(&mut |x| {
+        if let Expr::Param(q) = x {
+            match &prog.symbols[*q as usize].definition {
+                Some(e) => roots(prog, e, list),
+                None => drop(list.insert(*q)),
+            }
+        }
+    });
+}
+
+/// Parameters that the code reads otherwise than through a symbol.
+fn used(prog: &Program, but: ParamId) -> BTreeSet<ParamId> {
+    let mut list = BTreeSet::new();
+    for i in &prog.code {
+        each(prog, i, &mut |_, e| {
+            e.visit(&mut |x| {
+                if matches!(x, Expr::Param(q) if *q != but) {
+                    roots(prog, x, &mut list);
+                }
+            });
+        });
+    }
+    list
+}
+
+/// Whether a parameter only counts: the code reads it in conditions and bounds of loops alone. One that says where or how
+/// far (a look-ahead, a slot) is part of the design.
+fn counts(prog: &Program, p: ParamId) -> bool {
+    let mut other = BTreeSet::new();
+    for i in &prog.code {
+        each(prog, i, &mut |what, e| {
+            if what != Use::Guard {
+                roots(prog, e, &mut other);
+            }
+        });
+    }
+    !other.contains(&p)
+}
+
+/// A parameter that sets the bound of loops, none of which is in or around one that another parameter grows.
+fn other(prog: &Program, p: ParamId) -> Option<Outer> {
+    let main = |l: &Loop| l.bound.as_ref().is_some_and(|b| slope(prog, b, p).is_none_or(|s| s.num != 0));
+    let mains: Vec<&Loop> = prog.loops.iter().filter(|l| l.bound.is_some() && main(l)).collect();
+    let apart = |l: &Loop| mains.iter().all(|m| l.end <= m.head || m.end <= l.head);
+    let by = |l: &Loop, q: ParamId| {
+        let bound = l.bound.as_ref().filter(|_| l.var.is_some() && q != p && !main(l))?;
+        let slope = slope(prog, bound, q).filter(|s| s.num > 0)?;
+        Some((slope, prog.launch_value(bound)?))
+    };
+    let first = |q: ParamId| {
+        let symbol = &prog.symbols[q as usize];
+        let (slope, bound) = prog.loops.iter().find_map(|l| by(l, q)).filter(|(s, _)| s.num == 1)?;
+        let all = prog.loops.iter().filter(|l| by(l, q).is_some()).all(apart);
+        let fit = symbol.definition.is_none() && counts(prog, q) && all;
+        fit.then_some(Outer { symbol: q, step: 1, value: symbol.value, bound, den: slope.den, handed: false })
+    };
+    (0..prog.symbols.len() as ParamId).find_map(first)
+}
+
+/// Loops whose bounds depend on parameters that are not varied.
+pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, String)> {
+    let mut list = Vec::new();
+    for l in &prog.loops {
+        let Some(bound) = &l.bound else { continue };
+        // A `let` that is varied itself hides what it is computed from.
+        if matches!(bound, Expr::Param(q) if varied.contains(q)) {
+            continue;
+        }
+        let mut of = BTreeSet::new();
+        roots(prog, bound, &mut of);
+        let unvaried = of.iter().filter(|q| !varied.contains(q) && counts(prog, **q));
+        let unvaried = unvaried.map(|q| &prog.symbols[*q as usize]);
+        let values: Vec<String> = unvaried.map(|s| format!("{} = {}", s.name, s.value)).collect();
+        // One that is computed from a varied parameter as well grows with it.
+        if !values.is_empty() && of.iter().all(|q| !varied.contains(q)) {
+            list.push((prog.site(l.head).line, values.join(", ")));
+        }
+    }
+    list
+}
+
+/// The symbol that is the size of a grid of one row or column.
+fn sole(prog: &Program, p: ParamId) -> Option<ParamId> {
+    let grid = prog.forms.grid.as_ref()?;
+    let values: Vec<i64> = grid.iter().map(|e| prog.launch_value(e)).collect::<Option<_>>()?;
+    let longest = (0..3).max_by_key(|i| (values[*i], 3 - i))?;
+    let ones = (0..3).all(|i| i == longest || values[i] == 1);
+    match grid[longest] {
+        Expr::Param(symbol) if ones && symbol != p => Some(symbol),
+        _ => None,
+    }
+}
+
+/// By how much an expression grows with a parameter: `num` for each `den` of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slope {
+    num: i64,
+    den: i64,
+}
+
+impl Slope {
+    fn of(num: i64, den: i64) -> Option<Slope> {
+        let by = warpline_sim::ir::gcd(num.checked_abs()?, den);
+        Some(Slope { num: num / by.max(1), den: den / by.max(1) })
+    }
+}
+
+/// The slope of an expression over symbols; `None` where it has none for all values.
+fn slope(prog: &Program, e: &Expr, p: ParamId) -> Option<Slope> {
+    let at = |e: &Expr| slope(prog, e, p);
+    let flat = |e: &Expr| at(e).is_some_and(|s| s.num == 0);
+    let still = Slope { num: 0, den: 1 };
+    match e {
+        Expr::Const(_) => Some(still),
+        Expr::Param(q) if *q == p => Some(Slope { num: 1, den: 1 }),
+        Expr::Param(q) => prog.symbols[*q as usize].definition.as_ref().map_or(Some(still), at),
+        Expr::Unary(Unary::Neg, x) => at(x).map(|s| Slope { num: -s.num, ..s }),
+        Expr::Unary(_, x) => flat(x).then_some(still),
+        Expr::Binary(op, pair) => {
+            let (x, y) = (&pair.0, &pair.1);
+            match op {
+                Binary::Add | Binary::Sub => {
+                    let (a, b) = (at(x)?, at(y)?);
+                    let sign = if *op == Binary::Add { 1 } else { -1 };
+                    let num = a.num.checked_mul(b.den)?.checked_add(sign * b.num.checked_mul(a.den)?)?;
+                    Slope::of(num, a.den.checked_mul(b.den)?)
+                }
+                Binary::Mul => {
+                    let (s, by) = if flat(y) { (at(x)?, y) } else { (flat(x).then(|| at(y))??, x) };
+                    Slope::of(s.num.checked_mul(prog.launch_value(by)?)?, s.den)
+                }
+                Binary::Div | Binary::CeilDiv if flat(y) => {
+                    let (s, by) = (at(x)?, prog.launch_value(y).filter(|v| *v > 0)?);
+                    Slope::of(s.num, s.den.checked_mul(by)?)
+                }
+                _ => (flat(x) && flat(y)).then_some(still),
+            }
+        }
+        Expr::If(parts) => (flat(&parts.0) && flat(&parts.1) && flat(&parts.2)).then_some(still),
+        Expr::Var(_) | Expr::Env(_) | Expr::Tape(..) => None,
+    }
+}

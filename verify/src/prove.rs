@@ -1,0 +1,302 @@
+//! One verdict from what each CTA class shows.
+
+use warpline_sim::ir::Program;
+use warpline_sim::protocol::Rules;
+use warpline_sim::report::{Finding, FindingKind};
+
+use crate::budget::Budget;
+use crate::cta::cells::{self, Cells, Class};
+use crate::cta::class::{Run, evenly, every_trip};
+use crate::execution::canonical::{End, Landing, Seen};
+use crate::{AtTrips, Options, Outcome, Varied, Verdict, Violation, certificate, execution::adversarial, limits};
+
+/// What one class or all of them together can be said about.
+pub(crate) enum Reach {
+    All,
+    Only(TripRange, String),
+}
+
+/// Why the decision of a class ends early.
+pub(crate) enum Stop {
+    /// The kernel has this outcome.
+    Outcome(Outcome),
+    /// The class is no class: it is to be split.
+    Split,
+}
+
+impl From<Outcome> for Stop {
+    fn from(outcome: Outcome) -> Stop {
+        Stop::Outcome(outcome)
+    }
+}
+
+/// The numbers of steps and turns of a run, where they were varied.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    pub(crate) trips: Option<i64>,
+    pub(crate) turns: Option<i64>,
+}
+
+/// Trip counts tried in other orders, where one run does not decide: a few turns of a ring.
+const LATE: i64 = 12;
+
+/// Fallback where nothing is decided: a fault in an order that holds one warp back, at the smallest trip count that shows it.
+pub(crate) fn late(
+    given: &Program,
+    at: Option<AtTrips<'_>>,
+    rules: Rules,
+    options: Options,
+    classes: &[Class],
+) -> Option<Violation> {
+    let wrong = |prog: &Program, trips| {
+        classes.iter().find_map(|class| {
+            let x = adversarial::wrong(prog, rules, class.id, options.max_steps)?;
+            let (class, cluster, sites) = (class.name.clone(), class.id, prog.sites.clone());
+            Some(Violation {
+                trips,
+                turns: None,
+                class,
+                cluster,
+                findings: x.findings,
+                hang: x.hang,
+                steps: x.trail,
+                sites,
+            })
+        })
+    };
+    match at {
+        Some(at) => (0..=LATE).find_map(|n| wrong(&at(n)?, Some(n))),
+        None => wrong(given, None),
+    }
+}
+
+/// Smallest and largest trip count, if any was varied; no largest where it is for every one.
+type TripRange = Option<(i64, Option<i64>)>;
+
+/// What is said of all classes so far.
+struct Decided {
+    bounded: Option<(TripRange, String)>,
+}
+
+impl Decided {
+    /// What holds for the fewest is said of all.
+    fn take(&mut self, reach: Reach) {
+        let Reach::Only(trips, why) = reach else { return };
+        let fewer =
+            |(old, _): &(TripRange, String)| old.and_then(|o| o.1).is_none() && trips.is_none_or(|t| t.1.is_some());
+        if self.bounded.as_ref().is_none_or(fewer) {
+            self.bounded = Some((trips, why));
+        }
+    }
+}
+
+/// Decides every class; an error is an outcome that ends it. `classes` are those that were looked at.
+pub(crate) fn decide(
+    given: &Program,
+    at: Varied<'_>,
+    (rules, budget): (Rules, &Budget),
+    options: Options,
+    classes: &mut Vec<Class>,
+    v: &mut Verdict,
+) -> Result<Reach, Outcome> {
+    let mut decided = Decided { bounded: None };
+    let of = |class: &Class| Run {
+        given,
+        rules,
+        cluster: class.id,
+        place: class.place.clone(),
+        options,
+        landing: Landing::Late,
+        budget,
+        thorough: true,
+    };
+    if given.hands_out() {
+        let (class, why) = cells::handed(given);
+        let reach = one(&of(&class), at, &class, v);
+        v.classes.push(class.name.clone());
+        classes.push(class);
+        match reach {
+            Ok(reach) => decided.take(reach),
+            Err(Stop::Outcome(outcome)) => return Err(outcome),
+            Err(Stop::Split) => {}
+        }
+        if let Some(why) = why {
+            if given.grid.len() <= FEW {
+                let short = (0..=options.max_trips.min(FEW_TRIPS)).filter_map(|n| at.steps.and_then(|at| at(n)));
+                for prog in short.chain([given.clone()]) {
+                    every_cta(&prog, (rules, budget), options, v)?;
+                }
+            }
+            // Only the first cluster was followed further.
+            v.turns = None;
+            decided.take(Reach::Only(at.steps.map(|_| (0, Some(FEW_TRIPS))), why));
+        }
+    } else {
+        let mut cells = Cells::of(given);
+        // Where jobs are shared out evenly, one run may stand for all CTAs; where that is not enough, each cell is decided.
+        if let (Some(steps), Some(turns), Some(class)) = (at.steps, at.turns, Cells::of(given).next()) {
+            let kept = v.clone();
+            match evenly(&of(&class), (steps, turns), &class.name, v) {
+                Ok(()) => {
+                    v.classes.push(class.name.clone());
+                    classes.push(class);
+                    return Ok(Reach::All);
+                }
+                Err(Stop::Outcome(Outcome::Violated)) => {
+                    v.classes.push(class.name.clone());
+                    classes.push(class);
+                    return Err(Outcome::Violated);
+                }
+                Err(_) => *v = Verdict { steps: v.steps, ..kept },
+            }
+        }
+        while let Some(class) = cells.next() {
+            let kept = v.clone();
+            let run = Run { thorough: decided.bounded.is_none(), ..of(&class) };
+            let reach = match one(&run, at, &class, v) {
+                Err(Stop::Outcome(outcome)) => {
+                    v.classes.push(class.name.clone());
+                    classes.push(class);
+                    return Err(outcome);
+                }
+                Err(Stop::Split) => None,
+                Ok(reach) => Some(reach),
+            };
+            match cells.split(&class) {
+                Ok(true) => *v = Verdict { steps: v.steps, ..kept },
+                Ok(false) => {
+                    v.classes.push(class.name.clone());
+                    classes.push(class);
+                    reach.into_iter().for_each(|reach| decided.take(reach));
+                }
+                Err(pc) => {
+                    let site = given.site(pc);
+                    let why = format!(
+                        "line {}: `{}` tells more CTAs apart than are followed ({})",
+                        site.line,
+                        site.text,
+                        cells::MOST
+                    );
+                    every_cta(given, (rules, budget), options, v)?;
+                    decided.take(Reach::Only(None, why));
+                    break;
+                }
+            }
+        }
+    }
+    if let Some(why) = limits::registers(given) {
+        return Err(Outcome::GaveUp { why });
+    }
+    let trips = match &decided.bounded {
+        Some((trips, _)) => *trips,
+        None => at.steps.map(|_| (0, None)),
+    };
+    let why = decided.bounded.map(|(_, why)| why).or(limits::run_time(given));
+    Ok(why.map_or(Reach::All, |why| Reach::Only(trips, why)))
+}
+
+/// The largest grid whose clusters are all run where tiles are handed out: each may take all later ones.
+const FEW: i64 = 64;
+/// Trip counts at which they are.
+const FEW_TRIPS: i64 = 12;
+
+/// Trip counts whose runs show where CTAs behave differently, for a search that follows no forms.
+const SHORT: [i64; 4] = [3, 6, 9, 12];
+
+/// The classes that short runs tell apart.
+pub(crate) fn short_runs(
+    given: &Program,
+    at: Varied<'_>,
+    (rules, budget): (Rules, &Budget),
+    options: Options,
+) -> Vec<Class> {
+    if given.hands_out() {
+        return vec![cells::handed(given).0];
+    }
+    let progs: Vec<Program> = at.steps.iter().flat_map(|at| SHORT.iter().filter_map(|n| at(*n))).collect();
+    let (mut cells, mut classes) = (Cells::of(given), Vec::new());
+    while let Some(class) = cells.next() {
+        let place = class.place.clone();
+        let run =
+            Run { given, rules, cluster: class.id, place, options, landing: Landing::Late, budget, thorough: true };
+        progs.iter().chain([given]).for_each(|prog| drop(run.once(prog)));
+        if !matches!(cells.split(&class), Ok(true)) {
+            classes.push(class);
+        }
+    }
+    classes
+}
+
+/// Decides one class.
+fn one(run: &Run<'_>, at: Varied<'_>, class: &Class, v: &mut Verdict) -> Result<Reach, Stop> {
+    if let Some(steps) = at.steps {
+        return every_trip(run, (steps, at), &class.name, v);
+    }
+    run.check(v, run.given, Place::default(), &class.name)?;
+    v.basis.push(certificate::Decided::given(run));
+    Ok(limits::handed(run.given).map_or(Reach::All, |why| Reach::Only(None, why)))
+}
+
+/// Runs every CTA of the grid with the values that were given; an error is a fault of one of them.
+pub(crate) fn every_cta(
+    given: &Program,
+    (rules, budget): (Rules, &Budget),
+    options: Options,
+    v: &mut Verdict,
+) -> Result<(), Outcome> {
+    for cluster in 0..given.grid.len() {
+        let run = Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
+        let seen = run.once(given);
+        let open = v.open;
+        let taken = take(v, given, &seen, Place::default(), &format!("cluster {cluster}"));
+        v.open |= open;
+        if let Err(Outcome::Violated) = taken {
+            return taken;
+        }
+        if budget.check().is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Takes over what one run showed; an error ends the verification with that outcome.
+pub(crate) fn take(v: &mut Verdict, prog: &Program, seen: &Seen, place: Place, class: &str) -> Result<(), Outcome> {
+    v.steps += seen.steps;
+    v.reads = seen.reads;
+    for f in seen.findings.iter().filter(|f| f.note) {
+        if !v.notes.iter().any(|g| g.site == f.site && g.code == f.code) {
+            v.notes.push(f.clone());
+        }
+    }
+    let mut faults: Vec<Finding> = seen.findings.iter().filter(|f| !f.note).cloned().collect();
+    // What a race leads to in this one order comes after the race.
+    faults.sort_by_key(|f| matches!(f.kind, FindingKind::Stale | FindingKind::Coverage));
+    let hang = match &seen.end {
+        End::Hung(w) => w.clone(),
+        End::Limit(over) if faults.is_empty() => return Err(Outcome::GaveUp { why: over.to_string() }),
+        _ => Vec::new(),
+    };
+    if !faults.is_empty() || seen.end != End::Finished {
+        v.violation = Some(Violation {
+            trips: place.trips,
+            turns: place.turns,
+            class: class.to_string(),
+            cluster: seen.cluster,
+            findings: faults,
+            hang,
+            steps: seen.trail.clone(),
+            sites: prog.sites.clone(),
+        });
+        return Err(Outcome::Violated);
+    }
+    v.open = seen.unordered.is_some();
+    match &seen.unordered {
+        Some(what) => Err(Outcome::GaveUp {
+            why: format!(
+                "another schedule can count this arrival in another phase, so one run does not decide: {what}"
+            ),
+        }),
+        None => Ok(()),
+    }
+}

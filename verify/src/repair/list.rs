@@ -1,0 +1,267 @@
+//! The changes that are tried, smallest and nearest to the fault first.
+
+use warpline_sim::code::Code;
+use warpline_sim::ir::{Expr, Fence, Instr, Loop, Op, Order, Per, Phase, Program, Queue, Site};
+
+use crate::Violation;
+use crate::mutation::{Change, Edit, edits, synchronises};
+
+/// Whether a change is one of a number or a word in a statement.
+pub(super) fn is_operand(c: &Change) -> bool {
+    size(c) == 0
+}
+
+/// How much a change changes.
+fn size(c: &Change) -> u32 {
+    match c {
+        Change::Phase(_)
+        | Change::Count(_)
+        | Change::Declared(..)
+        | Change::Bytes(_)
+        | Change::Outstanding(_)
+        | Change::Stage { .. }
+        | Change::Per(_)
+        | Change::Releases
+        | Change::Orders(_) => 0,
+        Change::Before(Op::Fence(_) | Op::Wait(..)) | Change::Behind(Op::Fence(_) | Op::Wait(..)) => 1,
+        Change::Swap => 2,
+        Change::Before(_) | Change::Behind(_) => 3,
+        Change::Double | Change::Always => 4,
+        Change::Slot { .. } | Change::Drop => 5,
+    }
+}
+
+/// All changes that are tried.
+pub(super) fn candidates(given: &Program, prog: &Program, x: &Violation) -> Vec<Vec<Edit>> {
+    // Another slot is another algorithm: reads that do not say which tile they expect would pass.
+    let mut list: Vec<Edit> = edits(prog).into_iter().filter(|e| !matches!(e.change, Change::Slot { .. })).collect();
+    list.retain(|e| !never_waits(prog, e));
+    list.retain(|e| e.change != Change::Drop || !sets_up(prog, &e.site));
+    // Who waits for ever may have nothing to wait for; other faults are not mended by looking away.
+    list.retain(|e| e.change != Change::Drop || x.findings.is_empty() || !waits_alone(prog, &e.site));
+    let mut seen: Vec<&Site> = Vec::new();
+    for (pc, i) in prog.code.iter().enumerate() {
+        let Instr::Op { op, .. } = i else { continue };
+        let site = prog.site(pc as u32);
+        words(prog, op, site, &mut list);
+        if !seen.contains(&site) {
+            seen.push(site);
+            insertions((given, prog), pc as u32, x, &mut list);
+        }
+    }
+    let near = places(prog, x);
+    let far = |s: &Site| near.iter().map(|l| l.abs_diff(s.line)).min().unwrap_or(0);
+    // Stable: of equals the first in the text.
+    list.sort_by_key(|e| (size(&e.change), far(&e.site)));
+    let both = together(prog, &list);
+    list.into_iter().map(|e| vec![e]).chain(both).collect()
+}
+
+/// An arrival that everybody makes, and a barrier that counts them all.
+fn together(prog: &Program, list: &[Edit]) -> Vec<Vec<Edit>> {
+    let mut pairs = Vec::new();
+    for all in list.iter().filter(|e| e.change == Change::Always) {
+        let on = prog.code.iter().enumerate().find_map(|(pc, i)| match i {
+            Instr::Op { op: Op::Arrive { bar, .. }, .. } if *prog.site(pc as u32) == all.site => Some(bar.bar),
+            _ => None,
+        });
+        let counts = list.iter().filter(|e| matches!(e.change, Change::Declared(bar, _) if Some(bar) == on));
+        pairs.extend(counts.map(|count| vec![all.clone(), count.clone()]));
+    }
+    pairs
+}
+
+/// Lines that the fault is about: its statements, and who waits.
+fn places(prog: &Program, x: &Violation) -> Vec<u32> {
+    let sites = x.findings.iter().flat_map(|f| [Some(f.site), f.other.as_ref().map(|o| o.0)]).flatten();
+    let sites = sites.chain(x.hang.iter().map(|w| w.site));
+    sites.filter_map(|s| prog.sites.get(s as usize)).map(|s| s.line).collect()
+}
+
+/// A wait for a phase before the first is none: to leave it out says so.
+fn never_waits(prog: &Program, e: &Edit) -> bool {
+    let Change::Phase(by) = e.change else { return false };
+    prog.code.iter().enumerate().any(|(pc, i)| match i {
+        Instr::Op { op: Op::MbarWait { phase: Phase::Absolute(at), .. }, .. } => {
+            *prog.site(pc as u32) == e.site && at.constant().is_some_and(|n| n + by < 0)
+        }
+        _ => false,
+    })
+}
+
+/// Whether nobody else waits for the barrier: without this wait it would be for nothing.
+fn waits_alone(prog: &Program, site: &Site) -> bool {
+    let waits = |pc: usize| match &prog.code[pc] {
+        Instr::Op { op: Op::MbarWait { bar, .. }, .. } => Some((bar.bar, prog.site(pc as u32) == site)),
+        _ => None,
+    };
+    let all: Vec<_> = (0..prog.code.len()).filter_map(waits).collect();
+    all.iter().any(|(bar, here)| *here && all.iter().all(|(other, at)| other != bar || *at))
+}
+
+fn sets_up(prog: &Program, site: &Site) -> bool {
+    prog.code
+        .iter()
+        .enumerate()
+        .any(|(pc, i)| matches!(i, Instr::Op { op: Op::Init(_), .. }) && prog.site(pc as u32) == site)
+}
+
+/// Numbers and words of one statement beyond those that are off by one.
+fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
+    if synchronises(op) {
+        list.push(Edit::new(site, Change::Always, format!("`{}` without its condition", site.text)));
+    }
+    match op {
+        Op::Expect { bar, .. } => {
+            let (bar, count) = (bar.clone(), Expr::Const(1));
+            let name = &prog.mbars[bar.bar as usize].name;
+            let words = format!("after line {} (`{}`): `arrive {name}`", site.line, site.text);
+            let op = Op::Arrive { bar, per: Per::Thread, count, expect: None, relaxed: false, cluster: false };
+            list.push(Edit { site: site.clone(), change: Change::Behind(op), words });
+        }
+        Op::Wait(_, e) => {
+            if let Some(n) = e.constant().filter(|n| *n > 1) {
+                list.push(Edit::new(site, Change::Outstanding(-n), format!("outstanding 0 instead of {n}")));
+            }
+        }
+        Op::Arrive { per, relaxed, cluster, .. } => {
+            for (new, words) in [(Per::Thread, "per thread"), (Per::Warp, "per warp"), (Per::Once, "once")] {
+                if new != *per {
+                    list.push(Edit::new(site, Change::Per(new), format!("`{}` {words}", bare(&site.text))));
+                }
+            }
+            if *relaxed || !*cluster && prog.cluster > 1 {
+                list.push(Edit::new(site, Change::Releases, format!("`{} cluster`", bare(&site.text))));
+            }
+        }
+        Op::ClusterArrive { relaxed: true } => {
+            list.push(Edit::new(site, Change::Releases, "without `relaxed`"));
+        }
+        Op::Barrier(order) if *order != Order::Shared => {
+            list.push(Edit::new(site, Change::Orders(Order::Shared), "`barrier`, which orders shared memory"));
+        }
+        Op::Init(bars) => {
+            for &bar in bars {
+                let (decl, now) = (&prog.mbars[bar as usize], prog.mbars[bar as usize].count as i64);
+                for n in counts(prog) {
+                    let words = format!("arrivals of `{}` {n} instead of {now}", decl.name);
+                    let change = Change::Declared(bar, n - now);
+                    if n != now && !list.iter().any(|e| e.change == change) {
+                        list.push(Edit::new(site, change, words));
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A statement without the words that say who arrives and how.
+fn bare(text: &str) -> String {
+    let words = [" per warp", " per thread", " once", " relaxed", " cluster"];
+    words.iter().fold(text.to_string(), |t, w| t.replace(w, ""))
+}
+
+/// Numbers of arrivals that somebody could have meant: of each role's warps and threads, in one CTA and in all.
+fn counts(prog: &Program) -> Vec<i64> {
+    let warps = prog.roles.iter().map(|r| r.warps.count_ones() as i64);
+    let members = prog.roles.iter().map(|r| r.members as i64);
+    let mut list: Vec<i64> = [1, 2, prog.warps as i64].into_iter().chain(warps).chain(members).collect();
+    let own = list.clone();
+    list.extend(own.iter().map(|n| n * 32));
+    list.extend(own.iter().map(|n| n * prog.cluster as i64));
+    list.sort_unstable();
+    list.dedup();
+    list.retain(|n| *n > 0);
+    list
+}
+
+/// Synchronisation put in front of a statement and behind it.
+fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list: &mut Vec<Edit>) {
+    let site = prog.site(at);
+    let mut put = |op: Op, text: &str| {
+        let edit = |change, side| Edit {
+            site: site.clone(),
+            change,
+            words: format!("{side} line {} (`{}`): `{text}`", site.line, site.text),
+        };
+        list.push(edit(Change::Before(op.clone()), "before"));
+        list.push(edit(Change::Behind(op), "after"));
+    };
+    put(Op::Fence(Fence::Async), "fence async");
+    put(Op::Fence(Fence::MbarrierInit), "fence mbarrier_init");
+    // It orders registers of `wgmma` and nothing else.
+    if x.findings.iter().any(|f| f.code == Code::WgmmaFence) {
+        put(Op::Fence(Fence::Wgmma), "wgmma.fence");
+    }
+    for (queue, name) in QUEUES {
+        let asked = |i: &Instr| matches!(i, Instr::Op { op, .. } if starts(op, queue));
+        if prog.code.iter().any(asked) {
+            put(Op::Wait(queue, Expr::Const(0)), &format!("wait {name} <= 0"));
+        }
+    }
+    put(Op::Barrier(Order::Shared), "barrier");
+    put(Op::WarpSync, "warp.sync");
+    let mut others: Vec<(&Op, &str)> = Vec::new();
+    for (pc, i) in prog.code.iter().enumerate() {
+        if let Instr::Op { op, .. } = i
+            && synchronises(op)
+            && copied(given, prog, op, (pc as u32, at))
+            && matches!(op, Op::Named { .. } | Op::Arrive { expect: None, .. } | Op::MbarWait { .. } | Op::Commit(_))
+        {
+            let text = prog.site(pc as u32).text.as_str();
+            if !others.contains(&(op, text)) {
+                others.push((op, text));
+            }
+        }
+    }
+    others.iter().for_each(|(op, text)| put((*op).clone(), text));
+}
+
+/// Whether the text of an operation means the same at another place: nothing in it was computed from the trip count, its
+/// variables are those of loops around both places.
+fn copied(given: &Program, prog: &Program, op: &Op, (from, to): (u32, u32)) -> bool {
+    let mut shared = given.code.iter().any(|i| matches!(i, Instr::Op { op: o, .. } if o == op));
+    let around = |v: u16| {
+        let both = |l: &&Loop| [from, to].iter().all(|pc| (l.head..l.end).contains(pc));
+        prog.loops.iter().filter(both).any(|l| l.var == Some(v))
+    };
+    let instr = Instr::Op { op: op.clone(), cost: Default::default() };
+    warpline_sim::ir::each(prog, &instr, &mut |_, e| {
+        e.visit(&mut |x| {
+            if let Expr::Var(v) = x {
+                shared &= around(*v);
+            }
+        });
+    });
+    shared
+}
+
+const QUEUES: [(Queue, &str); 8] = [
+    (Queue::Cp, "cp"),
+    (Queue::Wgmma, "wgmma"),
+    (Queue::BulkRead, "bulk.read"),
+    (Queue::Bulk, "bulk"),
+    (Queue::Vm, "vm"),
+    (Queue::Lgkm, "lgkm"),
+    (Queue::TmemLd, "tmem.ld"),
+    (Queue::TmemSt, "tmem.st"),
+];
+
+/// Whether an operation starts something that a wait on this queue waits for.
+fn starts(op: &Op, queue: Queue) -> bool {
+    use warpline_sim::ir::{How, MmaKind};
+    match op {
+        Op::Move { how, .. } => match queue {
+            Queue::Cp => *how == How::CpAsync,
+            Queue::Bulk | Queue::BulkRead => *how == How::TmaStore,
+            Queue::Vm => matches!(how, How::LdsDma | How::Ldg),
+            Queue::Lgkm => matches!(how, How::Lds | How::Sts),
+            Queue::TmemLd => *how == How::TmemLd,
+            Queue::TmemSt => *how == How::TmemSt,
+            Queue::Wgmma => false,
+        },
+        Op::Mma { kind: MmaKind::Wgmma, .. } => queue == Queue::Wgmma,
+        _ => false,
+    }
+}

@@ -1,0 +1,150 @@
+//! What would mend a kernel: the smallest change with which it is proved, found by trying.
+//!
+//! ```text
+//!   fault ──▶ candidates, by size and nearness ── one run at the fault's trip count ──▶ those it is clean with
+//!                                                            └── verify ──▶ the first that is proved
+//! ```
+//!
+//! Nothing is suggested that was not verified as a whole, for every trip count and class of CTA. A change that holds is one
+//! way to mend the kernel, not the only one: which order was meant is the author's to know.
+
+mod list;
+pub(crate) mod redundancy;
+
+use rayon::prelude::*;
+use warpline_sim::ir::Program;
+use warpline_sim::protocol::Rules;
+
+use crate::budget::Budget;
+use crate::cta::class::Run;
+use crate::execution::canonical::{End, Landing, Made, Walk};
+use crate::{Edit, Options, Outcome, Trips, Violation, verify};
+
+/// Whether a machine can run a program: what it lacks is not suggested.
+pub type Allowed<'a> = &'a (dyn Fn(&Program) -> bool + Sync);
+
+/// The kernel with another value of a parameter, as a suggestion to try: one stage more.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// The change in words: `stages = 3 instead of 2`.
+    pub words: String,
+    /// The kernel with it.
+    pub given: Program,
+}
+
+/// A change that was checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suggestion {
+    /// In words: `line 31: arrivals of \`empty\` 2 instead of 1`.
+    pub words: String,
+    /// With it the kernel is this: proved, or bounded.
+    pub outcome: Outcome,
+}
+
+/// What trying came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suggested {
+    /// The first change that holds.
+    pub found: Option<Suggestion>,
+    /// Changes tried.
+    pub tried: usize,
+    /// There were more than are tried.
+    pub limited: bool,
+}
+
+/// Changes tried in one short run each.
+const TRIED: usize = 1500;
+/// Of those that were clean, how many are verified.
+const VERIFIED: usize = 32;
+/// Verified at a time; a fixed number, so that the same ones are verified on any number of threads.
+const AT_ONCE: usize = 4;
+
+/// One change and what it makes.
+enum Candidate<'a> {
+    Value(&'a Value),
+    Edits(Vec<Edit>),
+}
+
+/// Looks for the smallest change with which the kernel holds. `broken` is the kernel at the violation's trip count.
+pub fn suggest(
+    (given, broken): (&Program, &Program),
+    rules: Rules,
+    options: Options,
+    violation: &Violation,
+    values: &[Value],
+    allowed: Allowed<'_>,
+) -> Suggested {
+    let mut all: Vec<Candidate<'_>> =
+        list::candidates(given, broken, violation).into_iter().map(Candidate::Edits).collect();
+    // Another number of stages is a larger change than another number in a statement, and smaller than a new barrier.
+    let small = all.iter().take_while(|c| matches!(c, Candidate::Edits(e) if list::is_operand(&e[0].change))).count();
+    all.splice(small..small, values.iter().map(Candidate::Value));
+    let limited = all.len() > TRIED;
+    all.truncate(TRIED);
+    let tried = all.len();
+    let once = |p: &Program| {
+        let (cluster, budget) = (violation.cluster, &Budget::new(&options));
+        let run =
+            Run { given: p, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
+        clean(Walk::new(run.job(p)))
+    };
+    let made = |c: &Candidate<'_>, p: &Program| match c {
+        Candidate::Edits(e) => apply(e, p).filter(|q| q != p),
+        Candidate::Value(_) => None,
+    };
+    let passes = |c: &Candidate<'_>| match (c, violation.trips) {
+        (Candidate::Value(v), Some(n)) => Trips::find(&v.given).and_then(|t| t.at(n)).is_some_and(|p| once(&p)),
+        (Candidate::Value(v), None) => once(&v.given.bind()),
+        (c, _) => made(c, broken).is_some_and(|p| allowed(&p) && once(&p)),
+    };
+    let left: Vec<&Candidate<'_>> = all.par_iter().filter(|c| passes(c)).collect();
+    let decided = |c: &&Candidate<'_>| {
+        let verdict = match c {
+            Candidate::Value(v) => verify(&v.given, rules, options),
+            Candidate::Edits(e) => verify(&apply(e, given)?, rules, options),
+        };
+        let words = match c {
+            Candidate::Value(v) => v.words.clone(),
+            Candidate::Edits(e) => e.iter().map(|e| e.words.as_str()).collect::<Vec<_>>().join("; and "),
+        };
+        Some(Suggestion { words, outcome: verdict.outcome })
+    };
+    let mut bounded = None;
+    for some in left.chunks(AT_ONCE).take(VERIFIED / AT_ONCE) {
+        let done: Vec<Option<Suggestion>> = some.par_iter().map(decided).collect();
+        for s in done.into_iter().flatten() {
+            match s.outcome {
+                Outcome::Proved => return Suggested { found: Some(s), tried, limited },
+                Outcome::Bounded { .. } => bounded = bounded.or(Some(s)),
+                _ => {}
+            }
+        }
+        // Where nothing could be proved before, nothing will: the kernel has a part that is not.
+        if bounded.is_some() && given.symbols.is_empty() {
+            break;
+        }
+    }
+    let limited = limited || left.len() > VERIFIED;
+    Suggested { found: bounded, tried, limited }
+}
+
+/// The kernel with all of these changes.
+fn apply(edits: &[Edit], prog: &Program) -> Option<Program> {
+    edits.iter().try_fold(prog.clone(), |p, e| e.apply(&p).ok())
+}
+
+/// Whether a run meets nothing; the first fault ends it, as what is changed may go round for ever.
+fn clean(mut walk: Walk<'_>) -> bool {
+    let mut notes = 0;
+    loop {
+        let made = walk.next();
+        let new = &walk.world.findings[notes..];
+        if new.iter().any(|f| !f.note) || walk.world.unordered.is_some() {
+            return false;
+        }
+        notes += new.len();
+        if let Made::Over(end) = made {
+            return end == End::Finished;
+        }
+    }
+}

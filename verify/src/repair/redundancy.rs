@@ -1,0 +1,148 @@
+//! Which synchronisation a kernel needs: each statement is taken out, and the rest verified.
+
+use rayon::prelude::*;
+use warpline_sim::fences::Level;
+use warpline_sim::ir::{Fence, Instr, Op, Program, Site};
+use warpline_sim::protocol::{Rules, agents};
+
+use crate::mutation::Edit;
+use crate::{Options, Outcome, Verdict, verify};
+
+/// Whether a statement is needed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Need {
+    /// Without it there is this fault.
+    Needed(Box<Verdict>),
+    /// Without it the kernel holds as far as with it.
+    Redundant(Box<Verdict>),
+    /// Without it less is decided than with it.
+    Undecided(Box<Verdict>),
+    /// The model does not hold kernels to it; why.
+    NotJudged(&'static str),
+}
+
+/// One synchronisation taken out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Removal {
+    /// The statement.
+    pub site: Site,
+    /// What became of the kernel.
+    pub need: Need,
+}
+
+/// All of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Redundancy {
+    /// The kernel as it is.
+    pub whole: Verdict,
+    /// Each statement alone, in the order of the text.
+    pub removals: Vec<Removal>,
+    /// Statements that can go together, as indices into `removals`: taken out one after the other, each that can.
+    pub spare: Vec<usize>,
+    /// The kernel without those.
+    pub minimal: Verdict,
+}
+
+/// Tries each synchronisation of a kernel; `tick` hears of each verification done. Nothing is tried of a kernel that does
+/// not hold as it is.
+pub fn redundancy(given: &Program, rules: Rules, options: Options, tick: &(dyn Fn() + Sync)) -> Redundancy {
+    let whole = verify(given, rules, options);
+    tick();
+    if !whole.holds() {
+        return Redundancy { minimal: whole.clone(), whole, removals: Vec::new(), spare: Vec::new() };
+    }
+    let without = |sites: &[Site]| {
+        let v = verify(&without(given.clone(), sites), rules, options);
+        tick();
+        v
+    };
+    let removals: Vec<Removal> = candidates(given)
+        .into_par_iter()
+        .map(|(site, op)| {
+            if let Some(why) = unjudged(given, rules, op) {
+                return Removal { site, need: Need::NotJudged(why) };
+            }
+            let v = without(std::slice::from_ref(&site));
+            let need = if v.outcome == Outcome::Violated {
+                Need::Needed(Box::new(v))
+            } else if v.as_far_as(&whole) {
+                Need::Redundant(Box::new(v))
+            } else {
+                Need::Undecided(Box::new(v))
+            };
+            Removal { site, need }
+        })
+        .collect();
+    let mut spare: Vec<usize> = Vec::new();
+    let mut gone: Vec<Site> = Vec::new();
+    let mut minimal = whole.clone();
+    for (i, r) in removals.iter().enumerate() {
+        if let Need::Redundant(alone) = &r.need {
+            gone.push(r.site.clone());
+            let v = if gone.len() == 1 { (**alone).clone() } else { without(&gone) };
+            if v.as_far_as(&whole) {
+                spare.push(i);
+                minimal = v;
+            } else {
+                gone.pop();
+            }
+        }
+    }
+    Redundancy { whole, removals, spare, minimal }
+}
+
+/// The statements that wait or fence, in the order of the text. An arrival alone cannot go: somebody waits for it.
+fn candidates(prog: &Program) -> Vec<(Site, &Op)> {
+    let mut list: Vec<(Site, &Op)> = Vec::new();
+    for (pc, i) in prog.code.iter().enumerate() {
+        if let Instr::Op { op, .. } = i
+            && waits_or_fences(op)
+            && !list.iter().any(|(s, _)| same(s, prog.site(pc as u32)))
+        {
+            list.push((prog.site(pc as u32).clone(), op));
+        }
+    }
+    list.sort_by(|(a, _), (b, _)| (&a.file, a.line, a.col).cmp(&(&b.file, b.line, b.col)));
+    list
+}
+
+/// Why taking a statement out would show nothing.
+fn unjudged(prog: &Program, rules: Rules, op: &Op) -> Option<&'static str> {
+    match op {
+        Op::Fence(Fence::Async | Fence::MbarrierInit) => None,
+        Op::Fence(Fence::Wgmma) if rules.fences.wgmma == Level::Error => None,
+        Op::Fence(Fence::TmemBefore | Fence::TmemAfter) if rules.fences.tcgen05 == Level::Error => None,
+        Op::Fence(Fence::Wgmma | Fence::TmemBefore | Fence::TmemAfter) => {
+            Some("a missing one is no fault at the level in force (`--fence tcgen05=error`, `wgmma=error`)")
+        }
+        Op::Fence(_) => Some("what this fence orders is not modelled"),
+        Op::WarpSync if agents(prog).iter().all(|a| a.lanes.is_none()) => {
+            Some("the lanes of a warp are one agent here, so what they hand each other is not seen")
+        }
+        _ => None,
+    }
+}
+
+fn waits_or_fences(op: &Op) -> bool {
+    match op {
+        Op::Barrier(_)
+        | Op::WarpSync
+        | Op::ClusterArrive { .. }
+        | Op::ClusterWait
+        | Op::Wait(..)
+        | Op::MbarWait { .. }
+        | Op::Fence(_) => true,
+        Op::Named { sync, .. } => *sync,
+        _ => false,
+    }
+}
+
+/// The kernel without these statements; every instruction keeps its place.
+fn without(prog: Program, sites: &[Site]) -> Program {
+    // Leaving out is never refused.
+    sites.iter().fold(prog, |prog, s| Edit::drop(s).apply(&prog).unwrap_or(prog))
+}
+
+fn same(a: &Site, b: &Site) -> bool {
+    (a.line, a.col) == (b.line, b.col) && a.file == b.file
+}

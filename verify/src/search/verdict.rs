@@ -1,0 +1,136 @@
+//! A verdict from a search of every order, where it was asked for or where one run does not decide.
+
+use warpline_sim::ir::Program;
+use warpline_sim::protocol::{AgentId, Rules, World};
+use warpline_sim::report::Waiting;
+
+use crate::cta::cells::Class;
+use crate::execution::adversarial::{Run, Wrong};
+use crate::search::{Found, Move, Searched, Settings, search, search_every};
+use crate::{AtTrips, Outcome, Verdict, Violation, limits};
+
+/// What no order of steps shows.
+const UNSEEN: &str = "a search of every order does not see missing fences, scopes, life cycles, what a barrier leaves unordered in memory, \
+     and sums of a whole loop";
+
+/// States in which a violation's schedule is looked for anew.
+pub(crate) const AGAIN: usize = 300_000;
+
+/// Searches every class for every trip count, or for the kernel as given where that cannot be.
+pub(crate) fn decide(
+    given: &Program,
+    at: Option<AtTrips<'_>>,
+    rules: Rules,
+    settings: Settings,
+    classes: &[Class],
+    v: &mut Verdict,
+) -> Outcome {
+    let mut trips = at.map(|_| (0, None));
+    let mut why = UNSEEN.to_string();
+    v.searched = Some(0);
+    for class in classes {
+        let every = at.map(|at| search_every(at, rules, class.id, settings));
+        let searched = match every {
+            Some(Searched { found: Found::Unfit(reason), .. }) => {
+                (trips, why) = (Some((0, Some(SHORT))), format!("{reason}; and {UNSEEN}"));
+                each(at, rules, class.id, settings)
+            }
+            Some(searched) => searched,
+            None => {
+                why = format!("no parameter of the kernel sets the trip count of a main loop; and {UNSEEN}");
+                search(given, rules, class.id, settings)
+            }
+        };
+        v.searched = v.searched.map(|n| n + searched.states);
+        match &searched.found {
+            Found::Clean => {}
+            Found::TooMany => return Outcome::GaveUp { why: too_many(&searched, settings) },
+            Found::Unfit(reason) => return Outcome::GaveUp { why: reason.clone() },
+            Found::Deadlock(_) | Found::Race(..) | Found::Fault(_) => {
+                let prog = searched.trips.zip(at).and_then(|(n, at)| at(n)).unwrap_or_else(|| given.clone());
+                let Some(x) = made(&prog, rules, class.id, &searched) else {
+                    let why = format!(
+                        "a search of every order finds {:?}, and its schedule could not be kept to",
+                        searched.found
+                    );
+                    return Outcome::GaveUp { why };
+                };
+                v.violation = Some(Violation {
+                    trips: searched.trips,
+                    turns: None,
+                    class: class.name.clone(),
+                    cluster: class.id,
+                    findings: x.findings,
+                    hang: x.hang,
+                    steps: x.trail,
+                    sites: prog.sites.clone(),
+                });
+                return Outcome::Violated;
+            }
+        }
+    }
+    if let Some(reason) = limits::registers(given) {
+        return Outcome::GaveUp { why: reason };
+    }
+    if given.hands_out() {
+        why = format!("no tile is handed out in a search; and {why}");
+    }
+    Outcome::Bounded { trips, why }
+}
+
+/// Which limit a search came to.
+fn too_many(searched: &Searched, settings: Settings) -> String {
+    let Settings { states, memory, .. } = settings;
+    if searched.states < states {
+        return format!("{} states take more than {} MB of memory (--max-memory)", searched.states, memory / 1_000_000);
+    }
+    format!("there are more than {states} states to search")
+}
+
+/// Trip counts searched one by one where they cannot be at once.
+const SHORT: i64 = 8;
+
+/// Small trip counts one by one: the first that shows a fault or cannot be searched, or the last.
+fn each(at: Option<AtTrips<'_>>, rules: Rules, cluster: i64, settings: Settings) -> Searched {
+    let mut last = Searched { found: Found::Clean, states: 0, moves: Vec::new(), trips: None };
+    for (n, prog) in (0..=SHORT).filter_map(|n| Some((n, at?(n)?))) {
+        let found = search(&prog, rules, cluster, settings);
+        let states = last.states + found.states;
+        last = Searched { states, trips: Some(n), ..found };
+        if last.found != Found::Clean {
+            break;
+        }
+    }
+    last
+}
+
+/// A fault that a search of a kernel finds, and the order that shows it.
+pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64) -> Option<Wrong> {
+    made(prog, rules, cluster, &search(prog, rules, cluster, Settings::of(AGAIN)))
+}
+
+/// The moves of a search, made in a world that keeps happens-before; or, where that answers a parity otherwise than the
+/// hardware does, in one that does not.
+fn made(prog: &Program, rules: Rules, cluster: i64, searched: &Searched) -> Option<Wrong> {
+    if matches!(searched.found, Found::Clean | Found::TooMany | Found::Unfit(_)) {
+        return None;
+    }
+    let worlds = [World::alone(prog, rules, cluster), World::bare(prog, rules, cluster)];
+    worlds.into_iter().find_map(|world| {
+        let agents: Vec<AgentId> = (0..world.agents().len() as AgentId).collect();
+        let mut run = Run::new(world, searched.moves.len() as u64 * 4 + 10_000_000);
+        for m in &searched.moves {
+            match *m {
+                Move::Step(a) => {
+                    run.step(a);
+                }
+                Move::Land(a, i) => run.land_of(a, i)?,
+            }
+            if run.faulty() {
+                return Some(run.wrong(Vec::<Waiting>::new()));
+            }
+        }
+        // Nobody can go on, or the fault shows when others do.
+        run.go(&agents, &[])
+    })
+}
