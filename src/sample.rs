@@ -66,6 +66,7 @@ pub(crate) fn ran(name: &str) -> Ran {
         loops: vec![],
         lets: vec![("tiles".into(), 2)],
         loose: false,
+        opaque_globals: false,
     };
     let report = Report {
         outcome: Outcome::Finished,

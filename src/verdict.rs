@@ -170,12 +170,17 @@ pub(crate) fn verify(
 
 /// Verifies a scenario or kernel; with `mend`, looks for a change that mends a fault.
 pub(crate) fn decide(name: &str, proof: &Proof, orders: Orders, mend: bool) -> Result<Verified, Failure> {
-    let subject = subject(name, proof)?;
+    let mut subject = subject(name, proof)?;
     let start = Instant::now();
     let rules = subject.rules();
     let options = options(proof);
     let (engine, max_states) = (orders.engine.into(), orders.max_states as usize);
-    let verdict = warpline_verify::verify(subject.symbolic(), rules, Options { engine, max_states, ..options });
+    let asked = Options { engine, max_states, ..options };
+    let verdict = match subject.imported.as_ref().map(|i| i.variants.len()) {
+        Some(n) if n > 1 => worst(&mut subject, asked),
+        _ => warpline_verify::verify(subject.symbolic(), rules, asked),
+    };
+    let verdict = possible(&subject, verdict);
     let trips = trips(&subject);
     let (broken, witness, suggested) = {
         let x = verdict.violation.as_ref();
@@ -195,6 +200,49 @@ pub(crate) fn decide(name: &str, proof: &Proof, orders: Orders, mend: bool) -> R
     };
     let varied = trips.as_ref().map(Varied::of);
     Ok(Verified { subject, verdict, varied, broken, witness, suggested, wall_s: start.elapsed().as_secs_f64() })
+}
+
+/// A fault of a compiled kernel that needs values of symbols which may not be possible together decides nothing.
+fn possible(subject: &Loaded, mut v: Verdict) -> Verdict {
+    let related = subject.imported.as_ref().and_then(|i| i.related.as_ref());
+    if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
+        let fault = x.findings.first().map_or("a hang".to_string(), |f| f.message.clone());
+        let why =
+            format!("a fault was found ({fault}), and {related}, so that its values may not be possible together");
+        (v.outcome, v.violation) = (Outcome::GaveUp { why }, None);
+    }
+    v
+}
+
+/// The worst verdict on a compiled kernel over the outcomes of conditions that nothing decides; the subject is left with
+/// that outcome.
+fn worst(subject: &mut Loaded, options: Options) -> Verdict {
+    let rules = subject.rules();
+    let rank = |v: &Verdict| match v.outcome {
+        Outcome::Proved => 0,
+        Outcome::Bounded { .. } => 1,
+        Outcome::GaveUp { .. } => 2,
+        Outcome::Violated => 3,
+    };
+    let variants = subject.imported.as_mut().map(|i| std::mem::take(&mut i.variants)).unwrap_or_default();
+    let mut found: Option<(Verdict, Program)> = None;
+    for p in variants {
+        let mut v = warpline_verify::verify(&p, rules, options);
+        v.steps += found.as_ref().map_or(0, |(f, _)| f.steps);
+        if found.as_ref().is_none_or(|(f, _)| rank(&v) >= rank(f)) {
+            found = Some((v, p));
+        }
+        if found.as_ref().is_some_and(|(f, _)| rank(f) == 3) {
+            break;
+        }
+    }
+    match found {
+        Some((v, p)) => {
+            subject.keep(p);
+            v
+        }
+        None => warpline_verify::verify(subject.symbolic(), rules, options),
+    }
 }
 
 /// The kernel with one stage more, for each parameter of which one more is one slot more of a buffer.

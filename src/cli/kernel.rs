@@ -17,6 +17,22 @@ pub struct List {
     pub prefix: Option<String>,
 }
 
+/// `warpline import`.
+#[derive(Debug, Args)]
+pub struct Import {
+    /// A PTX file, or `k.ptx:name` for one of its kernels
+    #[arg(value_name = "FILE")]
+    pub kernel: String,
+
+    /// Say what was recovered: sets of warps, loops, rings, barriers, symbols, assumptions
+    #[arg(long, conflicts_with = "output")]
+    pub explain: bool,
+
+    /// Write the kernel here instead of printing it
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
 /// `warpline expand`.
 #[derive(Debug, Args)]
 pub struct Expand {

@@ -24,7 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use draw::{Colours, Gantt, Report, Second, Size, Theme, Trace, TraceFormat, View};
 pub use hardware::{Calibrate, Emit, Target, Validate};
-pub use kernel::{Completions, Expand, Fmt, List, Models, New, Plan};
+pub use kernel::{Completions, Expand, Fmt, Import, List, Models, New, Plan};
 pub use proof::{Barriers, Explain, Export, Format, Language, Orders, Proof, Recheck, Verify};
 pub use run::{Check, Compare, Merge, Run, Sweep, SweepOutput, Whatif};
 pub use values::{FenceLevel, Setting};
@@ -66,6 +66,8 @@ pub enum Command {
     Check(Check),
     /// Write a kernel's `pipelined` loops out: prologue, body and epilogue, in the same language
     Expand(Expand),
+    /// Read a compiled kernel (PTX): what was understood of it, as a readable kernel
+    Import(Import),
     /// Search the pipelines of a plain loop: keep the proved, rank them by simulated time
     Plan(Plan),
     /// What a finding's code means: an example, the fix, where the rule stands

@@ -11,6 +11,7 @@ mod export;
 mod fmt;
 mod gantt;
 mod generate;
+mod import;
 mod list;
 mod merge;
 mod models;
@@ -42,6 +43,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failu
         Command::Compare(args) => compare::compare(args, console),
         Command::Whatif(args) => whatif::whatif(args, console),
         Command::Check(args) => check::check(args, console),
+        Command::Import(args) => import::import(args, console),
         Command::Expand(args) => expand::expand(args, console),
         Command::Plan(args) => plan::plan(args, console),
         Command::Explain(args) => explain::explain(args, console),

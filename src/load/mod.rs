@@ -5,6 +5,7 @@
 
 mod library;
 mod near;
+mod ptx;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,6 +28,7 @@ use crate::schedule;
 use library::{Library, Place, Values};
 
 pub(crate) use near::hint;
+pub(crate) use ptx::{Imported, is_ptx, lifted};
 
 pub(crate) use library::{
     builtin_scenarios, describe, evaluate, formatted, is_scenario, kernel_of, machine_file, machine_named,
@@ -47,6 +49,8 @@ pub(crate) struct Loaded {
     read: OnceLock<Text>,
     /// The kernel with symbols, once somebody asked.
     symbolic: OnceLock<Program>,
+    /// What is said of a compiled kernel.
+    pub(crate) imported: Option<Imported>,
     /// What became of its `pipelined` loops; empty where it has none.
     pub(crate) plans: Vec<Plan>,
     /// The kernel's file as it was written, before they were.
@@ -88,6 +92,9 @@ pub(crate) struct Expected {
 
 /// Loads what a command names.
 pub(crate) fn load(subject: &Subject) -> Result<Loaded, Failure> {
+    if is_ptx(&subject.scenario) {
+        return asked(ptx::load(&subject.scenario, subject.machine.as_deref(), &subject.set)?, subject);
+    }
     let mut library = Library::default();
     let found = library.find(&subject.scenario)?;
     let file = subject.schedule.as_deref().map(schedule::read).transpose()?;
@@ -108,6 +115,9 @@ pub(crate) fn load_asked(
     set: &[Setting],
     ask: Ask<'static>,
 ) -> Result<Loaded, Failure> {
+    if is_ptx(scenario) {
+        return ptx::load(scenario, machine, set);
+    }
     let mut library = Library { ask, ..Library::default() };
     let found = library.find(scenario)?;
     assemble(library, scenario, found, machine, set)
@@ -271,7 +281,7 @@ pub(crate) fn label(this: &Loaded, beside: &Beside) -> String {
 /// The last part of a scenario's name: runs of one family need no family beside each other.
 pub(crate) fn short_name(name: &str) -> &str {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    name.strip_suffix(".toml").or(name.strip_suffix(".pipe")).unwrap_or(name)
+    name.strip_suffix(".toml").or(name.strip_suffix(".pipe")).or(name.strip_suffix(".ptx")).unwrap_or(name)
 }
 
 impl Loaded {
@@ -302,8 +312,17 @@ impl Loaded {
         self.symbolic.get_or_init(|| self.symbolic_with(&[]).unwrap_or_else(|| self.program.clone()))
     }
 
+    /// Takes another program for the symbolic one.
+    pub(crate) fn keep(&mut self, symbolic: Program) {
+        self.program = symbolic.bind();
+        self.symbolic = OnceLock::from(symbolic);
+    }
+
     /// The same with other values of some parameters.
     pub(crate) fn symbolic_with(&self, values: &[(&str, i64)]) -> Option<Program> {
+        if self.imported.is_some() {
+            return self.symbolic().with(values);
+        }
         let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
         set.extend(values.iter().map(|(name, value)| (name.to_string(), *value)));
         let file = &self.program.file;
@@ -314,6 +333,10 @@ impl Loaded {
 
     /// The same kernel with other values of some parameters, or of some header `let`s as if they were parameters.
     pub(crate) fn with_all<'a>(&self, values: impl IntoIterator<Item = (&'a str, i64)>) -> Option<Program> {
+        if self.imported.is_some() {
+            let values: Vec<(&str, i64)> = values.into_iter().collect();
+            return self.symbolic().with(&values).map(|p| p.bind());
+        }
         let mut set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
         let mut given = BTreeMap::new();
         for (name, value) in values {
@@ -399,6 +422,7 @@ fn assemble(
         sources: library.sources,
         read: OnceLock::new(),
         symbolic: OnceLock::new(),
+        imported: None,
         plans: library.plans,
         plain,
         beside,
@@ -443,6 +467,7 @@ impl Loaded {
             sources: Sources::from([(program.file.clone(), text.to_string())]),
             read: OnceLock::new(),
             symbolic: OnceLock::new(),
+            imported: None,
             plans: Vec::new(),
             plain: program.file.clone(),
             program,

@@ -36,6 +36,9 @@ pub(crate) fn verdict(v: &Verified, paint: Paint) -> String {
     for a in ASSUMPTIONS {
         text += &format!("  {}\n", wrap(a, WIDTH - 2, 4));
     }
+    for (what, line) in v.subject.imported.iter().flat_map(|i| &i.assumptions) {
+        text += &format!("  {}\n", wrap(&format!("{what} (line {line})"), WIDTH - 2, 4));
+    }
     text
 }
 

@@ -216,7 +216,7 @@ impl Writer<'_> {
     /// A lane's row of the sum that is read.
     fn reference_row(&mut self, src: &Place, dst: &Place) {
         let o = &self.prog.objects[src.obj as usize];
-        let part = self.select(&Sel { rows: Vec::new(), cols: src.sel.cols.clone() }, [o.rows, o.cols]);
+        let part = self.select(&Sel { cols: src.sel.cols.clone(), ..Sel::default() }, [o.rows, o.cols]);
         let types = ops(self.prog).find_map(|(_, op)| match op {
             Op::Mma { a, b, acc, .. } if acc.obj == src.obj => {
                 let t = |p: &Place| type_name(self.prog.objects[p.obj as usize].dtype);

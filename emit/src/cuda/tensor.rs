@@ -43,7 +43,7 @@ impl Writer<'_> {
         if p.sel.cols.iter().any(|c| c.index.constant().is_none()) || p.cta.is_some() {
             return self.unsupported(pc, "columns of tensor memory that are not known at load, or another CTA's");
         }
-        let part = self.select(&Sel { rows: Vec::new(), cols: p.sel.cols.clone() }, [o.rows, o.cols]);
+        let part = self.select(&Sel { cols: p.sel.cols.clone(), ..Sel::default() }, [o.rows, o.cols]);
         let (at, bits) = (self.layout.tensor[p.obj as usize], o.dtype.bits());
         let slot = crate::expr::times(&self.slot(p), self.slot_columns(p.obj));
         Ok(format!("wl::lds4(pool + {at}) + {slot} + ({}) * {bits} / 32", part.col))

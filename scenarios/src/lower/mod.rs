@@ -250,6 +250,7 @@ impl<'a> Lower<'a> {
             loops: Vec::new(),
             lets: Vec::new(),
             loose: !given.is_empty(),
+            opaque_globals: false,
         };
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Lower {

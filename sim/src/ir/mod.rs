@@ -21,7 +21,7 @@ mod uses;
 pub use eval::Domain;
 pub use expr::{Binary, Env, Expr, Unary, apply, gcd};
 pub use op::{
-    BarRef, CounterAct, CounterRef, Fence, How, MemOrder, MmaKind, Op, Order, Part, Per, Phase, Place, Queue, Scope,
+    BarRef, CounterAct, CounterRef, Exact, Fence, How, MemOrder, MmaKind, Op, Order, Part, Per, Phase, Place, Queue, Scope,
     Sel, Where,
 };
 pub use symbols::{Forms, ParamId, Symbol};
@@ -393,6 +393,9 @@ pub struct Program {
     pub lets: Vec<(String, i64)>,
     /// Some of them have other values than the text computes, as proofs over turns ask for: matrices need not reach as far.
     pub loose: bool,
+    /// Global matrices stand for memory whose addresses are not followed: accesses to them are neither held to extents nor
+    /// to each other. So it is with imported kernels.
+    pub opaque_globals: bool,
 }
 
 impl Program {

@@ -19,6 +19,19 @@ pub struct Sel {
     pub rows: Vec<Part>,
     /// Cuts along the columns, outermost first.
     pub cols: Vec<Part>,
+    /// An exact set of pieces for each warp, in place of cuts; one entry is for all warps. Empty: the cuts say it.
+    pub exact: Vec<Exact>,
+    /// Warps that store there at one instruction store the same values, so that they do not race with each other.
+    pub same: bool,
+}
+
+/// What one warp touches of a slot: imported kernels address bytes, not rows and columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Exact {
+    /// The pieces of the slot, as bits.
+    pub pieces: u64,
+    /// Elements touched in them.
+    pub elements: u32,
 }
 
 /// A place data is read from or written to.

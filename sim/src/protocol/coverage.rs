@@ -325,7 +325,7 @@ impl World<'_> {
     /// ends, as TMA and masked accesses do.
     pub(super) fn inside(&mut self, a: AgentId, pc: u32, f: &Foot, place: &Place) -> Result<(), Fault> {
         // A search gives numbers other values, and so does a proof over turns.
-        if self.rows.is_off() || self.prog.loose {
+        if self.rows.is_off() || self.prog.loose || self.prog.opaque_globals {
             return Ok(());
         }
         let o = &self.prog.objects[f.obj as usize];
@@ -374,6 +374,9 @@ impl World<'_> {
 
     /// Remembers a store to a global matrix and looks for another of the same elements.
     pub(super) fn store_once(&mut self, a: AgentId, pc: u32, f: &Foot, elements: bool) {
+        if self.prog.opaque_globals {
+            return;
+        }
         let o = &self.prog.objects[f.obj as usize];
         let (top, left) = if elements { (f.at[0], f.at[1]) } else { (f.at[0] * o.block[0], f.at[1] * o.block[1]) };
         let clip = |(lo, hi): (i64, i64), by: i64, end: i64| ((lo + by).clamp(0, end), (hi + by).clamp(0, end));

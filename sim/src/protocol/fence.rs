@@ -197,6 +197,7 @@ impl World<'_> {
                     rows,
                     cols,
                     pieces,
+                    same: false,
                 };
                 for p in self.each_piece(a, &f) {
                     self.unfenced[p] = Touched::Not;

@@ -75,7 +75,7 @@ impl Followed {
             }
             by_proxy[obj] |= matches!(op, Op::Move { how: How::TmaLoad | How::TmaStore, .. });
         }
-        let matrices: Vec<bool> = (0..n).map(|i| read[i] && written[i]).collect();
+        let matrices: Vec<bool> = (0..n).map(|i| read[i] && written[i] && !prog.opaque_globals).collect();
         by_proxy.iter_mut().zip(&matrices).for_each(|(proxy, followed)| *proxy &= followed);
         Followed { matrices, by_proxy }
     }

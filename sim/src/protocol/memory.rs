@@ -44,6 +44,8 @@ pub struct Foot {
     pub cols: (i64, i64),
     /// The pieces, as bits; empty for global objects.
     pub pieces: u64,
+    /// Agents that write it at one instruction write the same values.
+    pub same: bool,
 }
 
 impl Foot {
@@ -158,8 +160,13 @@ impl World<'_> {
             let axis = if (rows.1 - rows.0) % n == 0 { &mut rows } else { &mut cols };
             cut(axis, rank, n);
         }
-        let pieces = if o.class == Class::Global { 0 } else { pieces_of(&o.row_cuts, &o.col_cuts, rows, cols) };
-        Ok(Foot { obj: place.obj, cta, slot, at, forms, rows, cols, pieces })
+        let mut pieces = if o.class == Class::Global { 0 } else { pieces_of(&o.row_cuts, &o.col_cuts, rows, cols) };
+        if let [all] | [all, ..] = place.sel.exact.as_slice() {
+            let exact = place.sel.exact.get(who.warp as usize).unwrap_or(all);
+            (rows, cols) = ((0, exact.elements as i64), (0, 1));
+            pieces = if o.class == Class::Global { 0 } else { exact.pieces };
+        }
+        Ok(Foot { obj: place.obj, cta, slot, at, forms, rows, cols, pieces, same: place.sel.same })
     }
 
     fn narrow(&self, a: AgentId, sel: &Sel, rows: &mut (i64, i64), cols: &mut (i64, i64)) -> Result<(), Fault> {
@@ -296,6 +303,7 @@ impl World<'_> {
                 rows: (0, o.rows),
                 cols: (0, o.cols),
                 pieces,
+                same: false,
             };
             list.extend(self.each_piece(0, &g).map(|p| (g, p)));
         }

@@ -144,6 +144,7 @@ impl World<'_> {
                     rows: (0, rows),
                     cols: (0, cols),
                     pieces: all,
+                    same: false,
                 };
                 for p in self.each_piece(a, &f) {
                     let t = &self.pieces[p].trace;

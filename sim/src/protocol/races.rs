@@ -14,7 +14,8 @@ impl World<'_> {
     /// object of one slot, may hold an input.
     pub(super) fn unwritten(&self, obj: ObjId, piece: usize) -> bool {
         let trace = &self.pieces[piece].trace;
-        let ring = self.written[obj as usize] && self.prog.objects[obj as usize].slots > 1;
+        // An imported kernel may read what it does not use.
+        let ring = self.written[obj as usize] && self.prog.objects[obj as usize].slots > 1 && !self.prog.opaque_globals;
         ring && trace.write.is_none() && trace.over.is_empty()
     }
 
@@ -78,7 +79,9 @@ impl World<'_> {
             }
         }
         if let Some(w) = self.pieces[p].trace.write {
-            if self.before(row, &w, x) {
+            if f.same && w.pc == x.pc {
+                // The same values at the same instruction.
+            } else if self.before(row, &w, x) {
                 self.fenced_write(a, row, f, &w, x);
             } else {
                 self.race(FindingKind::Waw, a, f, x.pc, (w, row));

@@ -1,0 +1,65 @@
+//! mbarriers: addresses that are initialised, as arrays that ring accesses run through.
+
+use std::collections::BTreeMap;
+
+use crate::symbolic::{Arena, Term};
+
+/// An array of mbarriers.
+#[derive(Clone, Debug)]
+pub(super) struct Barriers {
+    pub(super) base: i64,
+    pub(super) stride: i64,
+    pub(super) stages: u32,
+    pub(super) count: u32,
+}
+
+/// Addresses that an address can be; none where it has no bounds or too many.
+pub(super) fn addresses(a: &Arena, t: Term) -> Option<Vec<i64>> {
+    let (k, parts) = a.parts(t);
+    let mut list = vec![k];
+    for (t, c) in parts.iter() {
+        let (low, high) = a.range(*t);
+        if low < 0 || high > 256 {
+            return None;
+        }
+        list = list.iter().flat_map(|x| (low..=high).map(move |v| x + c * v)).collect();
+        if list.len() > 1024 {
+            return None;
+        }
+    }
+    Some(list)
+}
+
+/// Arrays for barriers with these counts that are used at these addresses; an error is an address that is no barrier.
+pub(super) fn arrays(counts: &BTreeMap<i64, u32>, uses: &[Vec<i64>]) -> Result<Vec<Barriers>, i64> {
+    let at: Vec<i64> = counts.keys().copied().collect();
+    let mut group: Vec<usize> = (0..at.len()).collect();
+    let index = |x: i64| at.binary_search(&x).map_err(|_| x);
+    for list in uses {
+        let mut first = None;
+        for x in list {
+            let g = group[index(*x)?];
+            match first {
+                None => first = Some(g),
+                Some(f) if f != g => group.iter_mut().filter(|y| **y == g).for_each(|y| *y = f),
+                Some(_) => {}
+            }
+        }
+    }
+    let mut out = Vec::new();
+    let mut done: Vec<usize> = Vec::new();
+    for (i, g) in group.iter().enumerate() {
+        if done.contains(g) {
+            continue;
+        }
+        done.push(*g);
+        let members: Vec<i64> = (0..at.len()).filter(|j| group[*j] == *g).map(|j| at[j]).collect();
+        let stride = members.get(1).map_or(8, |x| x - members[0]);
+        if members.windows(2).any(|w| w[1] - w[0] != stride) || members.iter().any(|x| counts[x] != counts[&members[0]])
+        {
+            return Err(members[0]);
+        }
+        out.push(Barriers { base: at[i], stride, stages: members.len() as u32, count: counts[&at[i]] });
+    }
+    Ok(out)
+}

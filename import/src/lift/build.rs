@@ -1,0 +1,464 @@
+//! From the tree of all warps to a program.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+use warpline_sim::ir::{Class, Dtype, Grid, MbarDecl, NamedDecl, Object, Program, Role, Symbol, Waits};
+
+use crate::flow::Flow;
+use crate::ptx::{Entry, Error, Inst, Module};
+use crate::symbolic::{Atom, Op, Term};
+
+use super::barriers::{Barriers, addresses, arrays};
+use super::effects_of::map_effect;
+use super::emit::Emit;
+use super::exprs::{Names, rounded_down};
+use super::merge::{Merged, MergedKind, each_op, merge, single};
+use super::regions::Regions;
+use super::sizes::{Sizes, loads, stores};
+use super::tensor::TENSOR;
+use super::tree::{Effect, Touch};
+use super::walk::Shared;
+use super::{Free, Lifted, warps};
+
+/// Registers of the program that loads fill.
+pub(super) const LOADED: u16 = 1;
+/// Registers of the program that stores take.
+pub(super) const STORED: u16 = 2;
+/// Registers that hold a left operand.
+pub(super) const LEFT: u16 = 3;
+/// First object in shared memory; the global one is number 0.
+pub(super) const FIRST: u16 = 4;
+
+/// What the emission reads.
+pub(super) struct Plan {
+    pub(super) regions: Regions,
+    pub(super) barriers: Vec<Barriers>,
+    pub(super) loads: Sizes,
+    pub(super) stores: BTreeMap<(usize, Term), u32>,
+    pub(super) accumulators: BTreeMap<(u32, u32), u16>,
+    pub(super) named: Vec<i64>,
+}
+
+/// Lifts an entry.
+pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str) -> Result<Lifted, Error> {
+    let flow = Flow::of(entry)?;
+    let (mut s, lists) = warps(module, entry, &flow)?;
+    let n = lists.len() as u32;
+    let mut tree = Vec::new();
+    for (w, nodes) in lists.into_iter().enumerate() {
+        let one = single(w as u32, nodes);
+        tree = if w == 0 { one } else { merge(tree, one) };
+    }
+    let tree = unrolled(&mut s, tree);
+    let plan = plan(&s, &tree)?;
+    let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
+    let mut names = Names::default();
+    let trips = trip_symbols(&mut s, &mut names, &tree);
+    let mut e = Emit::new(&mut s, names, &plan, trips, n, text, file);
+    e.list(&tree, all)?;
+    let (code, at, sites, loops, names, free) = e.done()?;
+    let symbols: Vec<Symbol> = names
+        .order
+        .iter()
+        .enumerate()
+        .map(|(i, (_, name))| Symbol {
+            name: name.clone(),
+            value: if free.iter().any(|f: &Free| f.symbol as usize == i) { 1 } else { 8 },
+            definition: None,
+            tape: None,
+        })
+        .collect();
+    let program = Program {
+        name: entry.name.clone(),
+        file: file.into(),
+        params: symbols.iter().map(|s| (s.name.clone(), s.value)).collect(),
+        symbols,
+        forms: Default::default(),
+        needs: Vec::new(),
+        grid: Grid { m: 1, n: 1, z: 1, group: 0 },
+        cluster: s.cluster,
+        cooperative: false,
+        warps: n,
+        regs: registers(&tree, n),
+        waits: Waits::Auto,
+        objects: objects(&plan),
+        mbars: plan
+            .barriers
+            .iter()
+            .map(|b| MbarDecl { name: format!("mbar_{:x}", b.base), stages: b.stages, count: b.count })
+            .collect(),
+        named: plan.named.iter().map(|id| NamedDecl { name: format!("bar{id}"), len: 1, first: *id as u32 }).collect(),
+        counters: Vec::new(),
+        roles: vec![Role { name: "all".into(), warps: all, members: 1 }],
+        tapes: Vec::new(),
+        vars: names.frame.clone(),
+        code,
+        at,
+        sites,
+        loops,
+        lets: Vec::new(),
+        loose: false,
+        opaque_globals: true,
+    };
+    let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(*t))).collect();
+    let mut related = None;
+    let reads = |t: Term| {
+        let mut list = BTreeSet::new();
+        s.arena.each_atom(t, &mut |a| {
+            if !matches!(a, Atom::Counter(_)) {
+                list.insert(a);
+            }
+        });
+        list
+    };
+    for (i, (x, a)) in names.order.iter().enumerate() {
+        for (y, b) in &names.order[i + 1..] {
+            if !reads(*x).is_disjoint(&reads(*y)) {
+                related = related.or(Some(format!("`{a}` and `{b}` depend on the same arguments")));
+            }
+        }
+    }
+    Ok(Lifted { related, program, assumptions: s.assumed.into_iter().collect(), free, meaning })
+}
+
+fn objects(plan: &Plan) -> Vec<Object> {
+    let object = |name: &str, class, dtype, rows: i64, cols: i64| Object {
+        name: name.into(),
+        class,
+        dtype,
+        rows,
+        cols,
+        dims: [String::new(), String::new()],
+        block: [rows, cols],
+        slots: 1,
+        row_cuts: vec![0, rows as u32],
+        col_cuts: vec![0, cols as u32],
+        overlay: None,
+        swizzle: 128,
+        scale_group: None,
+    };
+    let mut list = vec![
+        object("global", Class::Global, Dtype::I8, 1, 1),
+        object("loaded", Class::Reg, Dtype::I8, 1, 1),
+        object("stored", Class::Reg, Dtype::I8, 1, 1),
+        object("left", Class::Reg, Dtype::F16, 64, 16),
+    ];
+    for r in &plan.regions.list {
+        let tensor = r.base >= TENSOR;
+        let (name, class) = if tensor {
+            (format!("tmem_{}", (r.base - TENSOR) / 64), Class::Tmem)
+        } else {
+            (format!("smem_{:x}", r.base), Class::Shared)
+        };
+        let mut o = object(&name, class, Dtype::I8, r.slot, 1);
+        o.slots = r.slots as u32;
+        o.row_cuts = vec![0];
+        let mut at = 0;
+        for n in &r.sizes {
+            at += n;
+            o.row_cuts.push(at);
+        }
+        // Bytes that nothing touches are one piece, or left out where there is none left for them.
+        if (at as i64) < r.slot && r.sizes.len() < 64 {
+            o.row_cuts.push(r.slot as u32);
+        } else {
+            o.rows = at as i64;
+        }
+        o.block = [o.rows, 1];
+        list.push(o);
+    }
+    for (reg, n) in plan.accumulators.keys() {
+        list.push(object(&format!("acc_r{reg}"), Class::Reg, Dtype::F32, 64, *n as i64));
+    }
+    list
+}
+
+fn at_inst(s: &Shared<'_>, at: usize, message: String, expected: &str) -> Error {
+    let i: &Inst = &s.entry.code[at.min(s.entry.code.len().saturating_sub(1))];
+    Error { line: i.line, span: i.span, message, expected: expected.into() }
+}
+
+/// Loops that initialise barriers, written out.
+fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
+    let mut out = Vec::new();
+    for n in list {
+        let inits = |body: &[Merged]| {
+            let mut any = false;
+            each_op(body, &mut |_, o| any |= matches!(o.2, Effect::Init(..) | Effect::Inval(_)));
+            any
+        };
+        match n.kind {
+            MergedKind::For(h, count, body) if inits(&body) && s.arena.constant(count).is_some_and(|c| c <= 64) => {
+                let counter = s.arena.atom(crate::symbolic::Atom::Counter(h));
+                for i in 0..s.arena.constant(count).unwrap_or(0) {
+                    let v = s.arena.int(i);
+                    let with = FxHashMap::from_iter([(counter, v)]);
+                    let copy: Vec<Merged> = body.iter().map(|n| replaced(s, n, &with)).collect();
+                    out.extend(unrolled(s, copy));
+                }
+            }
+            MergedKind::For(h, count, body) => {
+                let body = unrolled(s, body);
+                out.push(Merged { kind: MergedKind::For(h, count, body), ..n });
+            }
+            MergedKind::If(c, a, b) => {
+                let (a, b) = (unrolled(s, a), unrolled(s, b));
+                out.push(Merged { kind: MergedKind::If(c, a, b), ..n });
+            }
+            _ => out.push(n),
+        }
+    }
+    out
+}
+
+fn replaced(s: &mut Shared<'_>, n: &Merged, with: &FxHashMap<Term, Term>) -> Merged {
+    let mut memo = FxHashMap::default();
+    let kind = match &n.kind {
+        MergedKind::Op(ops) => MergedKind::Op(
+            ops.iter()
+                .map(|(w, l, e)| (*w, *l, map_effect(e.clone(), &mut |t| s.arena.replace(t, with, &mut memo))))
+                .collect(),
+        ),
+        MergedKind::If(c, a, b) => {
+            let c = s.arena.replace(*c, with, &mut memo);
+            MergedKind::If(
+                c,
+                a.iter().map(|n| replaced(s, n, with)).collect(),
+                b.iter().map(|n| replaced(s, n, with)).collect(),
+            )
+        }
+        MergedKind::For(h, c, body) => {
+            let c = s.arena.replace(*c, with, &mut memo);
+            MergedKind::For(*h, c, body.iter().map(|n| replaced(s, n, with)).collect())
+        }
+        MergedKind::Set(v, t) => MergedKind::Set(*v, s.arena.replace(*t, with, &mut memo)),
+        MergedKind::End => MergedKind::End,
+    };
+    Merged { kind, ..n.clone() }
+}
+
+/// Objects, barriers and sizes.
+fn plan(s: &Shared<'_>, tree: &[Merged]) -> Result<Plan, Error> {
+    let a = &s.arena;
+    let sized = |(at, message): (usize, String)| at_inst(s, at, message, "a size that the text says, or that follows");
+    let loads = loads(a, tree).map_err(sized)?;
+    let stores = stores(a, tree).map_err(sized)?;
+    let mut counts: BTreeMap<i64, u32> = BTreeMap::new();
+    let mut uses: Vec<(usize, Term)> = Vec::new();
+    let mut bad: Option<(usize, String)> = None;
+    let mut named: BTreeSet<i64> = BTreeSet::new();
+    let mut accumulators: BTreeSet<(u32, u32)> = BTreeSet::new();
+    let threads: i64 = s.block.iter().map(|n| *n as i64).product();
+    each_op(tree, &mut |at, (_, _, e)| match e {
+        Effect::Init(bar, count) => match (a.constant(*bar), a.constant(*count)) {
+            (Some(x), Some(c)) if c > 0 => {
+                if counts.insert(x, c as u32).is_some_and(|old| old != c as u32) {
+                    bad = bad.take().or(Some((at, format!("the barrier at {x} is initialised with two counts"))));
+                }
+            }
+            _ => {
+                bad = bad.take().or(Some((at, format!("which barrier is initialised is not known: {}", a.show(*bar)))))
+            }
+        },
+        Effect::Arrive { bar, .. }
+        | Effect::Expect(bar, _)
+        | Effect::CopyArrive(bar, _)
+        | Effect::Wait(bar, _)
+        | Effect::TensorCommit(bar) => {
+            uses.push((at, *bar));
+        }
+        Effect::BulkLoad { bar, .. } => uses.push((at, *bar)),
+        Effect::Bar(id, n, sync) if *id != 0 || *n != threads || !sync => drop(named.insert(*id)),
+        Effect::Wgmma { acc, n, .. } => drop(accumulators.insert((*acc, *n))),
+        _ => {}
+    });
+    if let Some((at, message)) = bad {
+        return Err(at_inst(s, at, message, "a barrier at a known address"));
+    }
+    uses.sort_by_key(|(_, t)| *t);
+    uses.dedup_by_key(|(_, t)| *t);
+    let mut lists = Vec::new();
+    for (at, t) in &uses {
+        let list = addresses(a, *t).ok_or_else(|| {
+            at_inst(s, *at, format!("which barrier is meant is not known: {}", a.show(*t)), "a ring of barriers")
+        })?;
+        if let Some(x) = list.iter().find(|x| !counts.contains_key(x)) {
+            let message = format!("the barrier at address {x} is never initialised ({})", a.show(*t));
+            return Err(at_inst(s, *at, message, "an address that `mbarrier.init` was given"));
+        }
+        lists.push(list);
+    }
+    let barriers = arrays(&counts, &lists).map_err(|x| {
+        at_inst(s, 0, format!("the barriers from address {x} on form no array"), "barriers at equal distances")
+    })?;
+    let mut runs: Vec<(Term, u32)> = Vec::new();
+    let mut places: BTreeMap<Term, usize> = BTreeMap::new();
+    each_op(tree, &mut |at, (_, _, e)| {
+        let here = touched(e, at, &loads, &stores);
+        for (t, n) in here {
+            places.entry(t).or_insert(at);
+            runs.push((t, n));
+        }
+    });
+    runs.sort_unstable();
+    runs.dedup();
+    let mut regions = Regions::of(a, &runs).map_err(|t| {
+        at_inst(s, places[&t], format!("the address {} has no bounds", a.show(t)), "an address inside of shared memory")
+    })?;
+    if let Some(r) = regions.list.iter().find(|r| r.slots > 512) {
+        let at = runs.iter().find(|(t, _)| a.range(*t).0 >= r.base).map_or(0, |(t, _)| places[t]);
+        return Err(at_inst(
+            s,
+            at,
+            format!("shared memory from {} on has {} slots of {} bytes", r.base, r.slots, r.slot),
+            "fewer slots",
+        ));
+    }
+    divide(s, tree, &mut regions, &loads, &stores)?;
+    let accumulators =
+        accumulators.into_iter().enumerate().map(|(i, k)| (k, FIRST + regions.list.len() as u16 + i as u16)).collect();
+    Ok(Plan { regions, barriers, loads, stores, accumulators, named: named.into_iter().collect() })
+}
+
+/// The bytes of shared memory that an operation touches.
+pub(super) fn touched(e: &Effect, at: usize, loads: &Sizes, stores: &BTreeMap<(usize, Term), u32>) -> Vec<(Term, u32)> {
+    match e {
+        Effect::Touch(_, runs) => runs.clone(),
+        Effect::BulkLoad { to, bar, .. } => vec![(*to, loads.get(&(at, *to, *bar)).copied().unwrap_or(0))],
+        Effect::BulkStore { from, .. } => vec![(*from, stores.get(&(at, *from)).copied().unwrap_or(0))],
+        Effect::Wgmma { a, b, .. } => a.iter().flatten().chain(b).copied().collect(),
+        Effect::TensorLoad(l) | Effect::TensorStore(l) => l.clone(),
+        Effect::TensorProduct { a, at, b, d } => a.iter().chain(at).chain(b).chain(d).copied().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Divides slots into pieces, as fine as 64 allow.
+fn divide(
+    s: &Shared<'_>,
+    tree: &[Merged],
+    regions: &mut Regions,
+    loads: &Sizes,
+    stores: &BTreeMap<(usize, Term), u32>,
+) -> Result<(), Error> {
+    let a = &s.arena;
+    let gather = |regions: &Regions, reads: bool| {
+        let mut list: Vec<(usize, Vec<(u32, u32)>)> = Vec::new();
+        each_op(tree, &mut |at, (_, _, e)| {
+            if !reads && matches!(e, Effect::Touch(Touch::Read, _) | Effect::Wgmma { .. } | Effect::TensorLoad(_)) {
+                return;
+            }
+            let groups: Vec<Vec<(Term, u32)>> = match e {
+                Effect::Wgmma { a, b, .. } => a.iter().cloned().chain([b.clone()]).collect(),
+                Effect::TensorProduct { a, at, b, d } => vec![a.clone(), at.clone(), b.clone(), d.clone()],
+                _ => vec![touched(e, at, loads, stores)],
+            };
+            for runs in groups {
+                let mut by: BTreeMap<(usize, i64), Vec<(u32, u32)>> = BTreeMap::new();
+                for (t, n) in runs {
+                    for p in regions.parts(a, t, n) {
+                        by.entry((p.object, p.slot)).or_default().push((p.from, p.to));
+                    }
+                }
+                for ((object, _), mut runs) in by {
+                    // Runs that touch are one.
+                    runs.sort_unstable();
+                    let mut joined: Vec<(u32, u32)> = Vec::new();
+                    for (from, to) in runs {
+                        match joined.last_mut() {
+                            Some((_, end)) if from <= *end => *end = (*end).max(to),
+                            _ => joined.push((from, to)),
+                        }
+                    }
+                    list.push((object, joined));
+                }
+            }
+        });
+        list.sort();
+        list.dedup();
+        list
+    };
+    for round in 0..10 {
+        let exact = gather(regions, true);
+        let fits = regions.divide(&exact);
+        if fits.iter().all(|f| *f) {
+            return Ok(());
+        }
+        // Smaller slots have fewer pieces each.
+        let mut halved = false;
+        for i in (0..fits.len()).filter(|i| !fits[*i] && round < 9) {
+            halved |= regions.halve(i);
+        }
+        if !halved {
+            break;
+        }
+    }
+    let exact = gather(regions, true);
+    let fits = regions.divide(&exact);
+    let fine = regions.clone();
+    let coarse = gather(regions, false);
+    let fits_coarse = regions.divide(&coarse);
+    for (i, fit) in fits.iter().enumerate() {
+        if *fit {
+            regions.list[i] = fine.list[i].clone();
+        } else if !fits_coarse[i] || regions.list[i].sizes.is_empty() {
+            let r = &regions.list[i];
+            let message = format!(
+                "the bytes of shared memory from {} on are accessed in more ways than can be told apart",
+                r.base
+            );
+            return Err(at_inst(s, 0, message, "at most 64 sets of bytes in a part"));
+        }
+    }
+    Ok(())
+}
+
+/// Registers a thread at launch, where warps change them: as many as all of them have afterwards, on average.
+fn registers(tree: &[Merged], warps: u32) -> Option<u32> {
+    let mut last: BTreeMap<u32, u32> = BTreeMap::new();
+    each_op(tree, &mut |_, (w, _, e)| {
+        if let Effect::Regs(n, _) = e {
+            last.entry(*w).and_modify(|m| *m = (*m).max(*n)).or_insert(*n);
+        }
+    });
+    let sum: u32 = last.values().sum();
+    (!last.is_empty()).then(|| (sum / warps.max(1)).next_multiple_of(8).clamp(24, 248))
+}
+
+/// Symbols that the bounds of loops are computed from.
+fn trip_symbols(s: &mut Shared<'_>, names: &mut Names, tree: &[Merged]) -> BTreeSet<Term> {
+    fn counts(tree: &[Merged], list: &mut Vec<Term>) {
+        for n in tree {
+            match &n.kind {
+                MergedKind::For(_, count, body) => {
+                    list.push(*count);
+                    counts(body, list);
+                }
+                MergedKind::If(_, a, b) => {
+                    counts(a, list);
+                    counts(b, list);
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut list = Vec::new();
+    counts(tree, &mut list);
+    let mut found = BTreeSet::new();
+    while let Some(t) = list.pop() {
+        let t = rounded_down(&mut s.arena, t);
+        if names.is_leaf(&s.arena, t) {
+            found.insert(t);
+            continue;
+        }
+        match s.arena.node(t).clone() {
+            crate::symbolic::Node::Sum(_, parts) => list.extend(parts.iter().map(|(t, _)| *t)),
+            crate::symbolic::Node::Op(Op::Trips, _) => {}
+            crate::symbolic::Node::Op(_, args) => list.extend(args.iter()),
+            crate::symbolic::Node::Table(i, ..) => list.push(i),
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,206 @@
+//! Copies and matrix instructions: what they touch, and whom they tell.
+
+use crate::ptx::{Arg, Error, Inst};
+use crate::symbolic::Term;
+
+use super::tree::{Effect, Fence, Run, Stream, Touch};
+use super::walk::Walk;
+
+impl Walk<'_, '_> {
+    /// `cp.async` and its kin.
+    pub(super) fn copy(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        if i.has("commit_group") {
+            let s = if i.has("bulk") { Stream::Bulk } else { Stream::Copy };
+            return self.push(at, 0, Effect::Commit(s));
+        }
+        if i.has("wait_group") || i.has("wait_all") {
+            let s = match (i.has("bulk"), i.has("read")) {
+                (false, _) => Stream::Copy,
+                (true, false) => Stream::Bulk,
+                (true, true) => Stream::BulkRead,
+            };
+            if i.has("wait_all") {
+                self.push(at, 1, Effect::Commit(s))?;
+            }
+            return self.group(at, i, s, 0);
+        }
+        if i.has("prefetch") {
+            return Ok(());
+        }
+        if !i.has("bulk") {
+            if i.has("mbarrier") {
+                let bar = self.same(i, &i.args[0], "address")?;
+                return self.push(at, 0, Effect::CopyArrive(bar, i.has("noinc")));
+            }
+            let v = self.address(&i.args[0])?;
+            let bytes = self.number(i, &i.args[2], "bytes")?;
+            let runs = self.runs(i, &v, bytes as u32, 32)?;
+            return self.push(at, 0, Effect::Touch(Touch::Copy, runs));
+        }
+        // The first space is where it goes.
+        let spaces: Vec<&str> =
+            i.mods.iter().map(String::as_str).filter(|m| m.starts_with("shared") || *m == "global").collect();
+        let tensor = i.has("tensor");
+        if i.mods.iter().any(|m| m.starts_with("im2col")) {
+            return Err(self.unknown(i));
+        }
+        match spaces.as_slice() {
+            [to, "global"] if to.starts_with("shared") => {
+                let to = self.same(i, &i.args[0], "address")?;
+                let bytes = if tensor { None } else { Some(self.same(i, &i.args[2], "bytes")?) };
+                let at_bar = if tensor { 2 } else { 3 };
+                let bar = self.same(i, &i.args[at_bar], "barrier")?;
+                let multicast = match i.args.get(at_bar + 1) {
+                    Some(a) if i.has("multicast::cluster") => Some(self.same(i, a, "mask")?),
+                    _ => None,
+                };
+                if i.has("cta_group::2") {
+                    return Err(self.unknown(i));
+                }
+                self.push(at, 0, Effect::BulkLoad { to, bar, bytes, multicast })
+            }
+            ["global", _] => {
+                let from = self.same(i, &i.args[1], "address")?;
+                let bytes = if tensor { None } else { Some(self.same(i, &i.args[2], "bytes")?) };
+                self.push(at, 0, Effect::BulkStore { from, bytes })
+            }
+            _ => Err(self.unknown(i)),
+        }
+    }
+
+    /// `wgmma`: its fences, groups and products.
+    pub(super) fn wgmma(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        if i.has("fence") {
+            return self.push(at, 0, Effect::Fence(Fence::Wgmma));
+        }
+        if i.has("commit_group") {
+            return self.push(at, 0, Effect::Commit(Stream::Wgmma));
+        }
+        if i.has("wait_group") {
+            return self.group(at, i, Stream::Wgmma, 0);
+        }
+        let shape = i.mods.iter().find_map(|m| shape(m));
+        let (Some((_, n, k)), Some(Arg::List(acc))) = (shape, i.args.first()) else { return Err(self.unknown(i)) };
+        if i.has("sp") {
+            return Err(self.unknown(i));
+        }
+        let types: Vec<&str> = i.mods.iter().filter_map(|m| width(m).map(|_| m.as_str())).collect();
+        let of = |n: usize| types.get(n).and_then(|m| width(m)).unwrap_or(16);
+        // Accumulator, left, right.
+        let (left, right) = (of(1), of(2));
+        let first = acc.iter().find_map(|a| if let Arg::Reg(r) = a { Some(*r) } else { None }).unwrap_or(0);
+        // ..., scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
+        let flags: Vec<i64> =
+            i.args[3..].iter().filter_map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect();
+        let in_registers = matches!(i.args.get(1), Some(Arg::List(_)));
+        let (trans_a, trans_b) = match (flags.as_slice(), in_registers) {
+            ([.., a, b], false) if flags.len() >= 4 => (*a == 1, *b == 1),
+            ([.., b], true) if flags.len() >= 3 => (false, *b == 1),
+            _ => (false, false),
+        };
+        let a = match &i.args[1] {
+            Arg::List(_) => None,
+            a => Some(self.described(i, a, 64, k * left / 8, left, trans_a, k)?),
+        };
+        let b = self.described(i, &i.args[2], n, k * right / 8, right, trans_b, k)?;
+        self.push(at, 0, Effect::Wgmma { a, b, acc: first, n, k: k * left / 8 })
+    }
+
+    /// The bytes of an operand that a descriptor describes: whole swizzle atoms, so more than it reads and never less.
+    #[expect(clippy::too_many_arguments, reason = "the shape of one operand")]
+    pub(super) fn described(
+        &mut self,
+        i: &Inst,
+        a: &Arg,
+        rows: u32,
+        k_bytes: u32,
+        bits: u32,
+        transposed: bool,
+        k: u32,
+    ) -> Result<Vec<Run>, Error> {
+        let d = self.same(i, a, "descriptor")?;
+        if self.dry > 0 {
+            return Ok(Vec::new());
+        }
+        let (constant, parts) = self.s.arena.parts(d);
+        let low = constant & 0x3fff;
+        let address = self.s.arena.sum(low, parts.to_vec());
+        let (least, most) = self.s.arena.range(address);
+        if least < 0 || most >= 1 << 14 || self.opaque(address) {
+            return Err(self.s.error(
+                i,
+                format!("the address in a descriptor is not followed: {}", self.s.arena.show(d)),
+                "an address over arguments and loop counters",
+            ));
+        }
+        let address = self.s.arena.scale(address, 16);
+        let field = |from: u32| (constant >> from & 0x3fff) as u32 * 16;
+        let (leading, stride) = (field(16), field(32));
+        let swizzle = match constant >> 62 & 3 {
+            1 => 128,
+            2 => 64,
+            3 => 32,
+            _ => 16,
+        };
+        let atom = 8 * swizzle;
+        let by = self.s.arena.int(atom as i64);
+        // An advance along k stays inside an atom.
+        let inside = self.s.arena.rem(address, by);
+        let base = self.s.arena.sub(address, inside);
+        let mut starts: Vec<u32> = Vec::new();
+        if transposed {
+            let across = (rows * bits / 8).div_ceil(swizzle);
+            for x in 0..across {
+                for y in 0..k.div_ceil(8) {
+                    starts.push(x * leading + y * stride);
+                }
+            }
+        } else {
+            let along = if swizzle == 16 { k_bytes.div_ceil(16) } else { 1 };
+            for x in 0..rows.div_ceil(8) {
+                for y in 0..along {
+                    starts.push(x * stride + y * leading);
+                }
+            }
+        }
+        let crosses =
+            swizzle > 16 && self.s.arena.constant(inside).is_some_and(|v| v as u32 % swizzle + k_bytes > swizzle);
+        let length = if !transposed && crosses { atom * 2 } else { atom };
+        let mut runs: Vec<Run> = starts.into_iter().map(|s| (self.s.arena.plus(base, s as i64), length)).collect();
+        runs.sort_unstable();
+        runs.dedup();
+        Ok(runs)
+    }
+}
+
+/// `m64n128k16`.
+fn shape(m: &str) -> Option<(u32, u32, u32)> {
+    let (a, rest) = m.strip_prefix('m')?.split_once('n')?;
+    let (b, c) = rest.split_once('k')?;
+    Some((a.parse().ok()?, b.parse().ok()?, c.parse().ok()?))
+}
+
+/// Bits of an element type of a product.
+fn width(m: &str) -> Option<u32> {
+    Some(match m {
+        "f32" | "tf32" | "s32" => 32,
+        "f16" | "bf16" => 16,
+        "e4m3" | "e5m2" | "s8" | "u8" => 8,
+        "b1" => 1,
+        _ => return None,
+    })
+}
+
+impl super::walk::Shared<'_> {
+    /// An address split into that in its own CTA, and the CTA where `mapa` names another one.
+    pub(super) fn remote(&mut self, t: Term) -> (Term, Option<Term>) {
+        let (k, parts) = self.arena.parts(t);
+        let (far, near): (Vec<_>, Vec<_>) = parts.iter().copied().partition(|(_, c)| c % super::REMOTE == 0);
+        let (high, low) = (k.div_euclid(super::REMOTE), k.rem_euclid(super::REMOTE));
+        if far.is_empty() && high == 0 {
+            return (t, None);
+        }
+        let cta = self.arena.sum(high - 1, far.into_iter().map(|(t, c)| (t, c / super::REMOTE)).collect());
+        (self.arena.sum(low, near), Some(cta))
+    }
+}

@@ -1,0 +1,255 @@
+//! Instructions that act on shared memory, barriers and streams.
+
+use crate::ptx::{Arg, Error, Inst};
+use crate::symbolic::Term;
+
+use super::tree::{Effect, Fence, Stream, Touch, Val};
+use super::walk::Walk;
+
+impl Walk<'_, '_> {
+    /// Writes down what an instruction does; false where it only computes.
+    pub(super) fn effect(&mut self, at: usize, i: &Inst) -> Result<bool, Error> {
+        match i.op.as_str() {
+            "ld" => {
+                let v = self.address(&i.args[1])?;
+                if self.is_shared(i, &v) {
+                    self.touches(at, i, Touch::Read)?;
+                }
+                return Ok(false);
+            }
+            "st" => {
+                if i.has("async") {
+                    return Err(self.unknown(i));
+                }
+                let v = self.address(&i.args[0])?;
+                if self.is_shared(i, &v) {
+                    self.touches(at, i, Touch::Write)?;
+                }
+            }
+            "ldmatrix" => {
+                self.touches(at, i, Touch::Read)?;
+                return Ok(false);
+            }
+            "stmatrix" => self.touches(at, i, Touch::Write)?,
+            "red" | "atom" | "multimem" => {
+                let n = if i.op == "red" { 0 } else { 1 };
+                let v = self.address(i.args.get(n).unwrap_or(&Arg::Sink))?;
+                if i.has("async") || self.is_shared(i, &v) {
+                    return Err(self.unknown(i));
+                }
+                return Ok(i.op == "red");
+            }
+            "cp" => self.copy(at, i)?,
+            "bar" | "barrier" => return self.bar(at, i),
+            "mbarrier" => return self.mbarrier(at, i),
+            "fence" | "membar" => self.fence(at, i)?,
+            "setmaxnreg" => {
+                let n = self.number(i, &i.args[0], "registers")?;
+                self.push(at, 0, Effect::Regs(n as u32, i.has("inc")))?;
+            }
+            "griddepcontrol" if i.has("wait") => self.push(at, 0, Effect::GridWait)?,
+            "griddepcontrol" => {}
+            "elect" => {
+                let first = self.lanes.trailing_zeros().min(31);
+                let (one, zero) = (self.s.arena.int(1), self.s.arena.int(0));
+                let p = Val::of(std::array::from_fn(|l| if l as u32 == first { one } else { zero }));
+                let lane = self.s.arena.int(first as i64);
+                if let Arg::Pair(d, q) = &i.args[0] {
+                    self.set_arg(d, Val::Uni(lane));
+                    self.set_arg(q, p);
+                }
+            }
+            "shfl" | "vote" | "redux" | "match" => {
+                // Lanes that exchange values have come so far, and what they read they have.
+                if self.unsure == 0 && self.lanes == u32::MAX && i.has("sync") {
+                    self.s.assume(i.line, "lanes that exchange values by `shfl.sync` and its kin are in order with each other's accesses before it");
+                    self.push(at, 0, Effect::WarpSync)?;
+                }
+                return Ok(false);
+            }
+            "wgmma" => self.wgmma(at, i)?,
+            "tcgen05" => return self.tensor(at, i),
+            "tensormap" => self.s.assume(i.line, "tensor maps that the kernel changes are complete when they are used"),
+            _ => return Err(self.unknown(i)),
+        }
+        Ok(true)
+    }
+
+    /// An instruction that could touch shared memory, a barrier or control flow, and has no meaning here.
+    pub(super) fn unknown(&self, i: &Inst) -> Error {
+        self.s.error(i, format!("`{}` is not supported yet", i.name()), "instructions that docs/import.md lists")
+    }
+
+    /// A number that all executing lanes know.
+    pub(super) fn number(&mut self, i: &Inst, a: &Arg, what: &str) -> Result<i64, Error> {
+        let v = self.operand(a)?;
+        let v = v.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
+        if self.dry > 0 {
+            return Ok(v.unwrap_or(0));
+        }
+        v.ok_or_else(|| {
+            self.s.error(i, format!("the {what} of `{}` are not a number that is known", i.name()), "a constant")
+        })
+    }
+
+    /// A value that all executing lanes share.
+    pub(super) fn same(&mut self, i: &Inst, a: &Arg, what: &str) -> Result<Term, Error> {
+        let v = self.operand(a)?;
+        let t = v.uniform(self.lanes);
+        if self.dry > 0 {
+            return Ok(t.unwrap_or(0));
+        }
+        let t = t.ok_or_else(|| {
+            self.s.error(i, format!("lanes give `{}` different {what}", i.name()), "one value a warp")
+        })?;
+        if self.opaque(t) {
+            let mut why = String::new();
+            self.s.arena.each_atom(t, &mut |a| {
+                if let crate::symbolic::Atom::Opaque(n) = a {
+                    why = self.s.arena.why.get(&n).cloned().unwrap_or_default();
+                }
+            });
+            return Err(self.s.error(
+                i,
+                format!("the {what} of `{}` comes from {why}", i.name()),
+                "a value over arguments, coordinates and loop counters",
+            ));
+        }
+        Ok(t)
+    }
+
+    fn bar(&mut self, at: usize, i: &Inst) -> Result<bool, Error> {
+        if i.has("warp") {
+            self.push(at, 0, Effect::WarpSync)?;
+            return Ok(true);
+        }
+        if i.has("cluster") {
+            let e = if i.has("arrive") { Effect::ClusterArrive(i.has("relaxed")) } else { Effect::ClusterWait };
+            self.push(at, 0, e)?;
+            return Ok(true);
+        }
+        let red = i.has("red");
+        let first = red as usize;
+        let id = match i.args.get(first) {
+            Some(a) => self.number(i, a, "number")?,
+            None => 0,
+        };
+        let threads = match i.args.get(first + 1) {
+            Some(a) if !red || i.args.len() > 3 => self.number(i, a, "threads")?,
+            _ => self.s.block.iter().map(|n| *n as i64).product(),
+        };
+        self.push(at, 0, Effect::Bar(id, threads, !i.has("arrive")))?;
+        Ok(!red)
+    }
+
+    fn fence(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        if i.has("proxy") && i.mods.iter().any(|m| m == "async" || m.starts_with("async::")) {
+            let global = i.has("global");
+            let shared = i.mods.iter().any(|m| m.starts_with("shared"));
+            if shared || !global {
+                self.push(at, 0, Effect::Fence(Fence::Async))?;
+            }
+            if global || !shared {
+                self.push(at, 1, Effect::Fence(Fence::AsyncGlobal))?;
+            }
+            return Ok(());
+        }
+        if i.has("mbarrier_init") {
+            return self.push(at, 0, Effect::Fence(Fence::Init));
+        }
+        // Scopes order nothing more here; descriptors are not followed.
+        self.push(at, 0, Effect::Fence(Fence::Cta))
+    }
+
+    fn mbarrier(&mut self, at: usize, i: &Inst) -> Result<bool, Error> {
+        let mem = i.args.iter().position(|a| matches!(a, Arg::Mem { .. })).unwrap_or(0);
+        let Some(address) = i.args.get(mem).cloned() else { return Err(self.unknown(i)) };
+        if i.has("pending_count") {
+            return Ok(false);
+        }
+        let Some(kind) = i.mods.first().cloned() else { return Err(self.unknown(i)) };
+        match kind.as_str() {
+            "init" => {
+                let (bar, count) = (self.same(i, &address, "address")?, self.same(i, &i.args[1], "count")?);
+                self.push(at, 0, Effect::Init(bar, count))?;
+            }
+            "inval" => {
+                let bar = self.same(i, &address, "address")?;
+                self.push(at, 0, Effect::Inval(bar))?;
+            }
+            "expect_tx" => {
+                let (bar, bytes) = (self.same(i, &address, "address")?, self.same(i, &i.args[mem + 1], "bytes")?);
+                self.push(at, 0, Effect::Expect(bar, bytes))?;
+            }
+            "arrive" => {
+                let one = self.s.arena.int(1);
+                let extra = match i.args.get(mem + 1) {
+                    Some(a) => Some(self.same(i, a, "count")?),
+                    None => None,
+                };
+                let expects = i.has("expect_tx");
+                let expect = extra.filter(|_| expects);
+                let count = extra.filter(|_| !expects).unwrap_or(one);
+                let v = self.address(&address)?;
+                // Each lane may signal another CTA's barrier.
+                let lanes = self.lanes;
+                let mut groups: Vec<(Term, u32)> = Vec::new();
+                for l in (0..32).filter(|l| lanes >> l & 1 == 1) {
+                    match groups.iter_mut().find(|(t, _)| *t == v.at(l)) {
+                        Some((_, m)) => *m |= 1 << l,
+                        None => groups.push((v.at(l), 1 << l)),
+                    }
+                }
+                for (n, (t, mask)) in groups.into_iter().enumerate() {
+                    if self.dry == 0 && self.opaque(t) {
+                        self.same(i, &address, "address")?;
+                    }
+                    self.lanes = mask;
+                    let (bar, cta) = self.s.remote(t);
+                    let e = Effect::Arrive {
+                        bar,
+                        count,
+                        expect,
+                        cta,
+                        relaxed: i.has("relaxed"),
+                        cluster: i.has("cluster"),
+                    };
+                    self.push(at, n as u8, e)?;
+                }
+                self.lanes = lanes;
+                if mem > 0 {
+                    let v = self.s.arena.opaque(format!("the state that line {} returns", i.line));
+                    self.set_arg(&i.args[0], Val::Uni(v));
+                }
+            }
+            "try_wait" | "test_wait" => {
+                // Outside of a loop that repeats it, it may fail: what follows has to wait.
+                let p = self.s.arena.opaque(format!("whether the barrier polled at line {} was complete", i.line));
+                self.peeked_terms.push(p);
+                let to = if let Arg::Pair(a, _) = &i.args[0] { (**a).clone() } else { i.args[0].clone() };
+                self.set_arg(&to, Val::Uni(p));
+            }
+            _ => return Err(self.unknown(i)),
+        }
+        Ok(true)
+    }
+
+    /// The wait that a polling loop makes.
+    pub(super) fn wait(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        if !i.has("parity") {
+            return Err(self.s.error(i, "waits for a state are not supported yet", "waits for a parity"));
+        }
+        let (bar, parity) = (self.same(i, &i.args[1], "address")?, self.same(i, &i.args[2], "parity")?);
+        let two = self.s.arena.int(2);
+        let parity = self.s.arena.rem(parity, two);
+        self.push(at, 0, Effect::Wait(bar, parity))
+    }
+
+    pub(super) fn group(&mut self, at: usize, i: &Inst, s: Stream, n: usize) -> Result<(), Error> {
+        let n = match i.args.get(n) {
+            Some(a) => self.number(i, a, "groups")?,
+            None => 0,
+        };
+        self.push(at, 0, Effect::WaitGroup(s, n))
+    }
+}

@@ -1,0 +1,219 @@
+//! Terms as expressions of the program.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::{Binary, Expr, ParamId, Unary, VarId};
+
+use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
+
+/// Names and numbers of what expressions read.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Variables of loops, by header.
+    pub(super) counters: BTreeMap<u32, VarId>,
+    /// Variables of the program, by number.
+    pub(super) vars: BTreeMap<u32, VarId>,
+    /// Symbols, by term.
+    pub(super) symbols: BTreeMap<Term, ParamId>,
+    /// Terms of the symbols, in order.
+    pub(super) order: Vec<(Term, String)>,
+    /// Names of the frame's variables.
+    pub(super) frame: Vec<String>,
+}
+
+impl Names {
+    pub(super) fn counter(&mut self, h: u32, name: &str) -> VarId {
+        if let Some(v) = self.counters.get(&h) {
+            return *v;
+        }
+        let v = self.frame.len() as VarId;
+        self.frame.push(name.to_string());
+        self.counters.insert(h, v);
+        v
+    }
+
+    pub(super) fn var(&mut self, id: u32, name: &str) -> VarId {
+        if let Some(v) = self.vars.get(&id) {
+            return *v;
+        }
+        let v = self.frame.len() as VarId;
+        self.frame.push(name.to_string());
+        self.vars.insert(id, v);
+        v
+    }
+
+    /// The symbol for a term that is one number in a launch.
+    pub(super) fn symbol(&mut self, t: Term, name: String) -> Expr {
+        if let Some(p) = self.symbols.get(&t) {
+            return Expr::Param(*p);
+        }
+        let p = self.order.len() as ParamId;
+        self.symbols.insert(t, p);
+        let taken = self.order.iter().filter(|(_, n)| *n == name || n.starts_with(&format!("{name}_"))).count();
+        let name = if taken == 0 { name } else { format!("{name}_{taken}") };
+        self.order.push((t, name));
+        Expr::Param(p)
+    }
+
+    /// An expression for a term; none where it holds something that is not followed.
+    pub(super) fn expr(&mut self, a: &mut Arena, t: Term) -> Option<Expr> {
+        let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
+        if let Some(v) = a.constant(t) {
+            return Some(Expr::Const(v));
+        }
+        let t = rounded_down(a, t);
+        if self.symbols.contains_key(&t) {
+            return Some(self.symbol(t, String::new()));
+        }
+        if self.is_leaf(a, t) {
+            let name = leaf_name(a, t);
+            return Some(self.symbol(t, name));
+        }
+        match a.node(t).clone() {
+            Node::Const(v) => Some(Expr::Const(v)),
+            Node::Atom(Atom::Counter(h)) => self.counters.get(&h).map(|v| Expr::Var(*v)),
+            Node::Atom(Atom::Var(v)) => self.vars.get(&v).map(|v| Expr::Var(*v)),
+            Node::Atom(Atom::Place(Place::Rank)) => Some(Expr::Env(warpline_sim::ir::Env::CtaRank)),
+            Node::Atom(_) => None,
+            Node::Sum(k, parts) => {
+                let mut sum: Option<Expr> = None;
+                for (x, c) in parts.iter() {
+                    let x = self.expr(a, *x)?;
+                    let negative = *c < 0 && sum.is_some();
+                    let c = if negative { -c } else { *c };
+                    let x = if c == 1 { x } else { b(Binary::Mul, x, Expr::Const(c)) };
+                    sum = Some(match sum {
+                        None => x,
+                        Some(s) if negative => b(Binary::Sub, s, x),
+                        Some(s) => b(Binary::Add, s, x),
+                    });
+                }
+                let sum = sum?;
+                Some(match k {
+                    0 => sum,
+                    k if k < 0 => b(Binary::Sub, sum, Expr::Const(-k)),
+                    k => b(Binary::Add, sum, Expr::Const(k)),
+                })
+            }
+            Node::Table(i, first, cycle) => {
+                let i = self.expr(a, i)?;
+                Some(table(i, &first, &cycle))
+            }
+            Node::Op(op, args) => {
+                let mut x = Vec::new();
+                for t in args.iter() {
+                    x.push(self.expr(a, *t)?);
+                }
+                let mut x = x.into_iter();
+                let (p, q, r) = (x.next()?, x.next(), x.next());
+                Some(match op {
+                    Op::Div => b(Binary::Div, p, q?),
+                    Op::Rem => b(Binary::Rem, p, q?),
+                    Op::Min => b(Binary::Min, p, q?),
+                    Op::Max => b(Binary::Max, p, q?),
+                    Op::Mul => b(Binary::Mul, p, q?),
+                    Op::And => b(Binary::BitAnd, p, q?),
+                    Op::Or => b(Binary::BitOr, p, q?),
+                    Op::Shl => b(Binary::Shl, p, q?),
+                    Op::Ge => b(Binary::Ge, p, Expr::Const(0)),
+                    Op::Eq => b(Binary::Eq, p, Expr::Const(0)),
+                    Op::Not => Expr::unary(Unary::Not, p),
+                    Op::Both => b(Binary::And, p, q?),
+                    Op::Either => b(Binary::Or, p, q?),
+                    Op::If => Expr::cond(p, q?, r?),
+                    // Bits of booleans and of a phase.
+                    Op::Xor => b(Binary::Rem, b(Binary::Add, p, q?), Expr::Const(2)),
+                    Op::IfNegative => Expr::cond(b(Binary::Lt, p, Expr::Const(0)), q?, Expr::Const(0)),
+                    Op::DivZero => {
+                        let q = q?;
+                        let up = Expr::unary(Unary::Neg, b(Binary::Div, Expr::unary(Unary::Neg, p.clone()), q.clone()));
+                        Expr::cond(b(Binary::Lt, p.clone(), Expr::Const(0)), up, b(Binary::Div, p, q))
+                    }
+                    Op::MulHigh | Op::Load | Op::Trips => return None,
+                })
+            }
+        }
+    }
+
+    /// Whether a term is one number in a launch that has no structure worth showing: the program gets a symbol for it.
+    pub(super) fn is_leaf(&self, a: &Arena, t: Term) -> bool {
+        let mut launch = true;
+        let mut any = false;
+        a.each_atom(t, &mut |x| match x {
+            Atom::Param(..) => any = true,
+            Atom::Place(p) => {
+                launch &= p != Place::Rank;
+                any = true;
+            }
+            _ => launch = false,
+        });
+        match a.node(t) {
+            Node::Op(Op::Ge | Op::Eq | Op::Not | Op::Both | Op::Either, _) | Node::Sum(..) => false,
+            Node::Op(Op::Trips, args) => !a.mentions(args[0], |x| match x {
+                Atom::Counter(h) => h != u32::MAX,
+                Atom::Opaque(_) | Atom::Carried(..) | Atom::Var(_) => true,
+                _ => false,
+            }),
+            Node::Op(Op::Max | Op::Min, args) => launch && any && args.iter().all(|x| a.constant(*x).is_none()),
+            _ => launch && any,
+        }
+    }
+}
+
+/// A quotient that rounds to zero as one that rounds down. They differ where one is 0 and the other -1, which no loop and
+/// no comparison that is kept can tell apart (`Emit::branch`).
+pub(super) fn rounded_down(a: &mut Arena, t: Term) -> Term {
+    match a.node(t).clone() {
+        Node::Op(Op::DivZero, args) if a.constant(args[1]).is_some_and(|d| d > 0) => a.div(args[0], args[1]),
+        _ => t,
+    }
+}
+
+/// A name for a symbol.
+fn leaf_name(a: &Arena, t: Term) -> String {
+    match a.node(t) {
+        Node::Atom(Atom::Param(p, 0)) => format!("arg{p}"),
+        Node::Atom(Atom::Param(p, o)) => format!("arg{p}_{o}"),
+        Node::Atom(Atom::Place(p)) => {
+            format!("{p:?}").to_lowercase().replace(['(', ')'], "_").trim_end_matches('_').to_string()
+        }
+        Node::Op(Op::Trips, _) => "trips".into(),
+        Node::Op(Op::Load, _) => "loaded".into(),
+        Node::Op(Op::Div | Op::DivZero, _) => "tiles".into(),
+        _ => "value".into(),
+    }
+}
+
+/// An expression for a sequence at an index.
+fn table(i: Expr, first: &[i64], cycle: &[i64]) -> Expr {
+    let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
+    let n = cycle.len() as i64;
+    if !first.is_empty() {
+        let shift = first.len() as i64;
+        let mut e = table(b(Binary::Sub, i.clone(), Expr::Const(shift)), &[], cycle);
+        for (at, v) in first.iter().enumerate().rev() {
+            e = Expr::cond(b(Binary::Eq, i.clone(), Expr::Const(at as i64)), Expr::Const(*v), e);
+        }
+        return e;
+    }
+    if n == 1 {
+        return Expr::Const(cycle[0]);
+    }
+    // ((i + s) / a) % m
+    for a in (1..=n).filter(|a| n % a == 0) {
+        let m = n / a;
+        for s in 0..n {
+            if (0..n).all(|j| cycle[j as usize] == (j + s) / a % m) {
+                let i = if s == 0 { i } else { b(Binary::Add, i, Expr::Const(s)) };
+                let i = if a == 1 { i } else { b(Binary::Div, i, Expr::Const(a)) };
+                return b(Binary::Rem, i, Expr::Const(m));
+            }
+        }
+    }
+    let at = b(Binary::Rem, i, Expr::Const(n));
+    let mut e = Expr::Const(cycle[n as usize - 1]);
+    for (j, v) in cycle.iter().enumerate().rev().skip(1) {
+        e = Expr::cond(b(Binary::Eq, at.clone(), Expr::Const(j as i64)), Expr::Const(*v), e);
+    }
+    e
+}

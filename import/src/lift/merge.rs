@@ -1,0 +1,124 @@
+//! One tree of all warps: what several warps do at the same place in the same way stands once.
+
+use crate::symbolic::Term;
+
+use super::tree::{Effect, Kind, Node};
+
+/// A node of the tree of all warps.
+#[derive(Clone, Debug)]
+pub(super) struct Merged {
+    /// The instruction.
+    pub(super) at: usize,
+    pub(super) part: u8,
+    /// Warps, as bits.
+    pub(super) warps: u64,
+    pub(super) kind: MergedKind,
+}
+
+/// What it is.
+#[derive(Clone, Debug)]
+pub(super) enum MergedKind {
+    /// What each warp does: warp, lanes, effect.
+    Op(Vec<(u32, u32, Effect)>),
+    If(Term, Vec<Merged>, Vec<Merged>),
+    For(u32, Term, Vec<Merged>),
+    Set(u32, Term),
+    End,
+}
+
+/// A warp's nodes as a tree of all warps.
+pub(super) fn single(warp: u32, nodes: Vec<Node>) -> Vec<Merged> {
+    let one = |n: Node| Merged {
+        at: n.at,
+        part: n.part,
+        warps: 1 << warp,
+        kind: match n.kind {
+            Kind::Op(lanes, e) => MergedKind::Op(vec![(warp, lanes, e)]),
+            Kind::If(c, a, b) => MergedKind::If(c, single(warp, a), single(warp, b)),
+            Kind::For(h, n, body) => MergedKind::For(h, n, single(warp, body)),
+            Kind::Set(v, t) => MergedKind::Set(v, t),
+            Kind::End => MergedKind::End,
+        },
+    };
+    nodes.into_iter().map(one).collect()
+}
+
+fn alike(a: &Merged, b: &Merged) -> bool {
+    if (a.at, a.part) != (b.at, b.part) {
+        return false;
+    }
+    match (&a.kind, &b.kind) {
+        (MergedKind::Op(x), MergedKind::Op(y)) => std::mem::discriminant(&x[0].2) == std::mem::discriminant(&y[0].2),
+        (MergedKind::If(c, ..), MergedKind::If(d, ..)) => c == d,
+        (MergedKind::For(h, n, _), MergedKind::For(g, m, _)) => (h, n) == (g, m),
+        (MergedKind::Set(v, t), MergedKind::Set(w, u)) => (v, t) == (w, u),
+        (MergedKind::End, MergedKind::End) => true,
+        _ => false,
+    }
+}
+
+/// Two lists as one that keeps the order of both.
+pub(super) fn merge(a: Vec<Merged>, b: Vec<Merged>) -> Vec<Merged> {
+    // Longest common subsequence of nodes that are alike.
+    let (n, m) = (a.len(), b.len());
+    let mut best = vec![0u32; (n + 1) * (m + 1)];
+    let at = |i: usize, j: usize| i * (m + 1) + j;
+    for i in (0..n).rev() {
+        for j in (0..m).rev() {
+            best[at(i, j)] = if alike(&a[i], &b[j]) {
+                best[at(i + 1, j + 1)] + 1
+            } else {
+                best[at(i + 1, j)].max(best[at(i, j + 1)])
+            };
+        }
+    }
+    let mut out = Vec::with_capacity(n.max(m));
+    let (mut i, mut j) = (0, 0);
+    let (mut left, mut right) = (a.into_iter().peekable(), b.into_iter().peekable());
+    while let (Some(x), Some(y)) = (left.peek(), right.peek()) {
+        if alike(x, y) {
+            if let (Some(x), Some(y)) = (left.next(), right.next()) {
+                out.push(both(x, y));
+            }
+            i += 1;
+            j += 1;
+        } else if best[at(i + 1, j)] >= best[at(i, j + 1)] {
+            out.extend(left.next());
+            i += 1;
+        } else {
+            out.extend(right.next());
+            j += 1;
+        }
+    }
+    out.extend(left);
+    out.extend(right);
+    out
+}
+
+fn both(a: Merged, b: Merged) -> Merged {
+    let kind = match (a.kind, b.kind) {
+        (MergedKind::Op(mut x), MergedKind::Op(y)) => {
+            x.extend(y);
+            MergedKind::Op(x)
+        }
+        (MergedKind::If(c, x, y), MergedKind::If(_, u, v)) => MergedKind::If(c, merge(x, u), merge(y, v)),
+        (MergedKind::For(h, n, x), MergedKind::For(_, _, y)) => MergedKind::For(h, n, merge(x, y)),
+        (kind, _) => kind,
+    };
+    Merged { at: a.at, part: a.part, warps: a.warps | b.warps, kind }
+}
+
+/// Calls `f` on each operation, in order.
+pub(super) fn each_op(list: &[Merged], f: &mut impl FnMut(usize, &(u32, u32, Effect))) {
+    for n in list {
+        match &n.kind {
+            MergedKind::Op(ops) => ops.iter().for_each(|o| f(n.at, o)),
+            MergedKind::If(_, a, b) => {
+                each_op(a, f);
+                each_op(b, f);
+            }
+            MergedKind::For(_, _, body) => each_op(body, f),
+            MergedKind::Set(..) | MergedKind::End => {}
+        }
+    }
+}

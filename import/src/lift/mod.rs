@@ -1,0 +1,167 @@
+//! From a kernel's text to a program.
+
+mod barriers;
+mod build;
+mod copies;
+mod effects;
+mod effects_of;
+mod emit;
+mod exprs;
+mod loops;
+mod merge;
+mod peek;
+mod regions;
+mod sizes;
+mod slice;
+mod solve;
+mod special;
+mod step;
+mod tensor;
+pub mod tree;
+mod values;
+mod vars;
+mod walk;
+
+use std::collections::BTreeMap;
+
+use crate::flow::Flow;
+use crate::ptx::{Entry, Error, Module};
+use crate::symbolic::{Arena, Facts};
+
+pub use build::lift;
+use tree::{Kind, Node};
+pub use walk::Shared;
+use walk::Walk;
+use warpline_sim::ir::{ParamId, Program};
+
+/// What an address in another CTA of the cluster is a multiple of: addresses are `address + REMOTE * (cta + 1)`.
+const REMOTE: i64 = 1 << 40;
+
+/// A condition over the launch that decides operations and is no comparison of trip counts: both ways are possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Free {
+    /// The symbol, 0 or 1.
+    pub symbol: ParamId,
+    /// Line of the branch.
+    pub line: u32,
+}
+
+/// A kernel as a program.
+#[derive(Clone, Debug)]
+pub struct Lifted {
+    /// The program.
+    pub program: Program,
+    /// What it rests on, and the line that needed it first.
+    pub assumptions: Vec<(String, u32)>,
+    /// Symbols of which both values are possible.
+    pub free: Vec<Free>,
+    /// Symbols and what they stand for.
+    pub meaning: Vec<(String, String)>,
+    /// Symbols that are computed from the same arguments, so that not all their values are possible together: a fault found
+    /// with some may be none.
+    pub related: Option<String>,
+}
+
+impl Lifted {
+    /// The program for each way that free conditions can come out.
+    pub fn variants(&self) -> Vec<Program> {
+        let mut list = Vec::new();
+        for bits in 0..1u32 << self.free.len().min(8) {
+            let value = |i: usize| (bits >> i & 1) as i64;
+            let names = |f: &Free| self.program.symbols[f.symbol as usize].name.as_str();
+            let values: Vec<(&str, i64)> = self.free.iter().enumerate().map(|(i, f)| (names(f), value(i))).collect();
+            let kept = (0..self.program.symbols.len() as ParamId).filter(|p| !self.free.iter().any(|f| f.symbol == *p));
+            let kept = kept.collect();
+            list.extend(self.program.with(&values).map(|p| p.bind_all_but(&kept)));
+        }
+        list
+    }
+}
+
+/// What each warp does.
+pub fn warps<'a>(module: &'a Module, entry: &'a Entry, flow: &'a Flow) -> Result<(Shared<'a>, Vec<Vec<Node>>), Error> {
+    let here = |message: &str, expected: &str| Error {
+        line: entry.line,
+        span: (0, 0),
+        message: message.into(),
+        expected: expected.into(),
+    };
+    let block = entry
+        .block
+        .ok_or_else(|| here("the text does not say how many threads a block has", "`.reqntid` or `.maxntid`"))?;
+    let threads = block.iter().product::<u32>();
+    if threads == 0 || threads > 2048 {
+        return Err(here("a block has at most 1024 threads", "a smaller block"));
+    }
+    let mut addresses = rustc_hash::FxHashMap::default();
+    let mut next = 0u64;
+    // Memory that the launch sizes begins behind what the text sizes.
+    let all = module.shared.iter().chain(&entry.shared);
+    for v in all.clone().filter(|v| v.bytes > 0).chain(all.filter(|v| v.bytes == 0)) {
+        let align = if v.bytes == 0 { v.align.max(1024) } else { v.align.max(1) };
+        next = next.next_multiple_of(align);
+        addresses.insert(v.name.clone(), next as i64);
+        next += v.bytes;
+    }
+    let mut shared = Shared {
+        module,
+        entry,
+        flow,
+        need: slice::needed(&entry.code, entry.regs.len()),
+        arena: Arena::default(),
+        addresses,
+        block,
+        cluster: entry.cluster.map_or(1, |c| c.iter().product()),
+        work: 0,
+        vars: Vec::new(),
+        var_ids: Default::default(),
+        var_sets: BTreeMap::new(),
+        tensors: Default::default(),
+        columns: 0,
+        assumed: BTreeMap::new(),
+    };
+    if entry.block_is_bound {
+        shared.assume(entry.line, format!("blocks have the largest size that `.maxntid` allows, {threads} threads"));
+    }
+    for what in [
+        "32-bit arithmetic on arguments does not overflow",
+        "addresses in global memory are not followed: races there, and which tile a read finds, are not looked at",
+        "registers are not followed: that a product is waited for before its result is used, and that bytes read were written",
+        "`elect.sync` picks the first active lane, each time the same; the other lanes of a warp are in step",
+        "PTX is what runs: the assembler keeps the order of synchronisation and of what it orders",
+    ] {
+        shared.assume(entry.line, what);
+    }
+    let mut list = Vec::new();
+    // Twice: the first time finds quotients that comparisons are made of, and where allocations of tensor memory are kept.
+    for round in 0..2 {
+        list.clear();
+        for warp in 0..threads.div_ceil(32) {
+            shared.work = 0;
+            let left = threads - warp * 32;
+            let lanes = if left >= 32 { u32::MAX } else { (1 << left) - 1 };
+            let mut w = Walk {
+                warp,
+                lanes,
+                group: lanes,
+                regs: vec![None; entry.regs.len()],
+                facts: Facts::default(),
+                nodes: Vec::new(),
+                depth: 0,
+                frames: Vec::new(),
+                unsure: 0,
+                peeked_terms: Vec::new(),
+                dry: 0,
+                s: &mut shared,
+            };
+            let end = w.run(0, &[]);
+            if round > 0 {
+                end?;
+            }
+            let mut nodes = w.nodes;
+            nodes.push(Node { at: entry.code.len(), part: 0, kind: Kind::End });
+            list.push(nodes);
+        }
+    }
+    Ok((shared, list))
+}

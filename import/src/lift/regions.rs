@@ -1,0 +1,188 @@
+//! Shared memory as objects with slots, and the bytes that accesses cover as sets of pieces.
+//!
+//! Intervals of addresses that overlap are one object. Its slots are as large as the greatest common divisor of the ring
+//! strides in it. Bytes of a slot that every access takes or leaves together are one piece.
+
+use std::collections::BTreeMap;
+
+use crate::symbolic::{Arena, Term};
+
+/// A piece of an access: the object, the slot as a term over what is symbolic, and first and last byte in the slot.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Part {
+    pub(super) object: usize,
+    /// Slot of a constant address.
+    pub(super) slot: i64,
+    /// Slots added, as terms and multiples.
+    pub(super) ring: Vec<(Term, i64)>,
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+/// An object in shared memory.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    pub(super) base: i64,
+    pub(super) end: i64,
+    pub(super) slot: i64,
+    pub(super) slots: i64,
+    /// A ring runs through it, so that slots divide its stride.
+    pub(super) ring: bool,
+    /// First byte and class of each run of bytes of a slot that belong together; no class where nothing touches them.
+    pub(super) classes: Vec<(u32, Option<u8>)>,
+    /// Bytes of each class.
+    pub(super) sizes: Vec<u32>,
+}
+
+/// All objects.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Regions {
+    pub(super) list: Vec<Region>,
+}
+
+/// Where an address can be: the first and one past the last byte; none where it has no bounds.
+fn bounds(a: &Arena, t: Term, length: u32) -> Option<(i64, i64)> {
+    let (low, high) = a.range(t);
+    (low >= 0 && high < 1 << 20).then_some((low, high + length as i64))
+}
+
+impl Regions {
+    /// Objects for these accesses; an error is an address without bounds.
+    pub(super) fn of(a: &Arena, runs: &[(Term, u32)]) -> Result<Regions, Term> {
+        let mut spans: Vec<(i64, i64, Vec<i64>, i64)> = Vec::new();
+        for (t, length) in runs {
+            let (k, parts) = a.parts(*t);
+            let (low, high) = bounds(a, *t, *length).ok_or(*t)?;
+            spans.push((low, high, parts.iter().map(|(_, c)| c.abs()).collect(), k));
+        }
+        spans.sort();
+        spans.dedup();
+        let mut list: Vec<(i64, i64, i64, Option<i64>)> = Vec::new();
+        let gcd = |mut a: i64, mut b: i64| {
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            a
+        };
+        for (low, high, strides, k) in spans {
+            let g = strides.iter().fold(0, |g, s| gcd(g, *s));
+            let first = (!strides.is_empty()).then_some(k);
+            match list.last_mut() {
+                Some((_, end, stride, from)) if low < *end => {
+                    *end = (*end).max(high);
+                    *stride = gcd(*stride, g);
+                    *from = match (*from, first) {
+                        (Some(a), Some(b)) => Some(a.min(b)),
+                        (a, b) => a.or(b),
+                    };
+                }
+                // Small neighbours that no ring runs through are one object.
+                Some((from, end, 0, _)) if g == 0 && low <= *end + 16 && high - *from <= 1024 => {
+                    *end = (*end).max(high)
+                }
+                _ => list.push((low, high, g, first)),
+            }
+        }
+        let region = |(low, end, stride, from): (i64, i64, i64, Option<i64>)| {
+            let (base, slot) = match from {
+                Some(k) => (k - (k - low + stride - 1).max(0) / stride * stride, stride),
+                None => (low, end - low),
+            };
+            let base = base.min(low);
+            Region {
+                base,
+                end,
+                slot,
+                slots: (end - base + slot - 1) / slot,
+                ring: from.is_some(),
+                classes: Vec::new(),
+                sizes: Vec::new(),
+            }
+        };
+        Ok(Regions { list: list.into_iter().map(region).collect() })
+    }
+
+    /// The parts of a run of bytes, one for each slot that it meets.
+    pub(super) fn parts(&self, a: &Arena, t: Term, length: u32) -> Vec<Part> {
+        let Some((low, _)) = bounds(a, t, length) else { return Vec::new() };
+        let Some((object, r)) = self.list.iter().enumerate().find(|(_, r)| r.base <= low && low < r.end) else {
+            return Vec::new();
+        };
+        let (k, parts) = a.parts(t);
+        let ring: Vec<(Term, i64)> = parts.iter().map(|(t, c)| (*t, c / r.slot)).collect();
+        let mut out = Vec::new();
+        let (mut at, end) = (k - r.base, k - r.base + length as i64);
+        while at < end {
+            let slot = at.div_euclid(r.slot);
+            let stop = end.min((slot + 1) * r.slot);
+            let (from, to) = ((at - slot * r.slot) as u32, (stop - slot * r.slot) as u32);
+            out.push(Part { object, slot, ring: ring.clone(), from, to });
+            at = stop;
+        }
+        out
+    }
+
+    /// Divides slots into pieces: `accesses` are the bytes of each access in each object. Reads may be left out, and then
+    /// cover whole pieces. False where there are more than 64 pieces.
+    pub(super) fn divide(&mut self, accesses: &[(usize, Vec<(u32, u32)>)]) -> Vec<bool> {
+        let mut fits = Vec::new();
+        for (object, r) in self.list.iter_mut().enumerate() {
+            let mut marks: BTreeMap<u32, u128> = BTreeMap::from([(0, 0), (r.slot as u32, 0)]);
+            let mut seed = 0x9e37_79b9_7f4a_7c15_u128;
+            for (_, runs) in accesses.iter().filter(|(o, _)| *o == object) {
+                seed = seed.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(0x5851_f42d_4c95_7f2d);
+                let id = seed ^ (seed >> 61);
+                for (from, to) in runs {
+                    *marks.entry(*from).or_default() ^= id;
+                    *marks.entry(*to).or_default() ^= id;
+                }
+            }
+            let mut classes: Vec<(u32, Option<u8>)> = Vec::new();
+            let mut known: BTreeMap<u128, u8> = BTreeMap::new();
+            let (mut sizes, mut now, mut fit) = (Vec::new(), 0u128, true);
+            let list: Vec<(u32, u128)> = marks.into_iter().collect();
+            for pair in list.windows(2) {
+                now ^= pair[0].1;
+                let class = if now == 0 {
+                    None
+                } else {
+                    let next = known.len();
+                    fit &= next < 64 || known.contains_key(&now);
+                    let class = *known.entry(now).or_insert(next.min(255) as u8);
+                    if class as usize == sizes.len() {
+                        sizes.push(0);
+                    }
+                    sizes[(class as usize).min(next)] += pair[1].0 - pair[0].0;
+                    Some(class)
+                };
+                classes.push((pair[0].0, class));
+                if !fit {
+                    break;
+                }
+            }
+            (r.classes, r.sizes) = (classes, sizes);
+            fits.push(fit);
+        }
+        fits
+    }
+
+    /// Makes slots smaller and more; false where that is not possible.
+    pub(super) fn halve(&mut self, object: usize) -> bool {
+        let r = &mut self.list[object];
+        let smaller = if r.ring { r.slot / 2 } else { ((r.slot - 1) as u64 + 1).next_power_of_two() as i64 / 2 };
+        let can = (!r.ring || r.slot % 2 == 0) && smaller >= 32 && r.slots <= 256;
+        if can {
+            r.slot = smaller;
+            r.slots = (r.end - r.base + smaller - 1) / smaller;
+        }
+        can
+    }
+
+    /// The pieces that bytes of a slot meet, as bits.
+    pub(super) fn pieces(&self, object: usize, from: u32, to: u32) -> u64 {
+        let r = &self.list[object];
+        let first = r.classes.partition_point(|(at, _)| *at <= from).saturating_sub(1);
+        let hit = r.classes[first..].iter().take_while(|(at, _)| *at < to);
+        hit.filter_map(|(_, c)| *c).fold(0, |bits, c| bits | 1 << c)
+    }
+}

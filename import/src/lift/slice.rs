@@ -1,0 +1,115 @@
+//! Which registers matter: what operations, branches and addresses are computed from.
+
+use crate::ptx::{Arg, Inst, Reg};
+
+/// Registers an instruction writes.
+pub(super) fn writes(i: &Inst, f: &mut impl FnMut(Reg)) {
+    let first = i.args.first();
+    match i.op.as_str() {
+        "st" | "red" | "bra" | "brx" | "bar" | "barrier" | "cp" | "fence" | "membar" | "prefetch" | "prefetchu"
+        | "ret" | "exit" | "stmatrix" | "setmaxnreg" | "griddepcontrol" | "nanosleep" | "trap" | "discard"
+        | "tensormap" | "applypriority" | "brkpt" | "pmevent" => {}
+        "mbarrier" => {
+            if !matches!(first, Some(Arg::Mem { .. })) {
+                first.iter().for_each(|a| a.each_reg(f));
+            }
+        }
+        "wgmma" if !i.has("mma_async") => {}
+        "tcgen05" if !i.has("ld") => {}
+        "clusterlaunchcontrol" if i.has("try_cancel") => {}
+        "call" => {
+            if let Some(Arg::Group(_)) = first {
+                first.iter().for_each(|a| a.each_reg(f));
+            }
+        }
+        _ => first.iter().for_each(|a| a.each_reg(f)),
+    }
+}
+
+/// Whether an instruction has an effect on shared memory, barriers or streams, whatever it computes.
+pub(super) fn acts(i: &Inst) -> bool {
+    match i.op.as_str() {
+        "bar"
+        | "barrier"
+        | "mbarrier"
+        | "fence"
+        | "membar"
+        | "setmaxnreg"
+        | "griddepcontrol"
+        | "wgmma"
+        | "tcgen05"
+        | "clusterlaunchcontrol"
+        | "ldmatrix"
+        | "stmatrix"
+        | "elect"
+        | "st"
+        | "red"
+        | "atom"
+        | "multimem"
+        | "tensormap" => true,
+        "shfl" | "vote" | "redux" | "match" => i.has("sync"),
+        "cp" => i.has("async") || i.has("reduce"),
+        "ld" => !i.has("param") && !i.has("global") && !i.has("const") && !i.has("local"),
+        _ => false,
+    }
+}
+
+/// Registers that operations, branches and addresses are computed from.
+pub(super) fn needed(code: &[Inst], regs: usize) -> Vec<bool> {
+    let mut need = vec![false; regs];
+    let mut open: Vec<Reg> = Vec::new();
+    let mut by: Vec<Vec<usize>> = vec![Vec::new(); regs];
+    for (n, i) in code.iter().enumerate() {
+        writes(i, &mut |r| by[r as usize].push(n));
+    }
+    let sources = |i: &Inst, open: &mut Vec<Reg>| {
+        if let Some((p, _)) = i.guard {
+            open.push(p);
+        }
+        let only_addresses = matches!(i.op.as_str(), "st" | "ld" | "ldmatrix" | "stmatrix" | "red" | "atom");
+        let data = matches!(i.op.as_str(), "wgmma" | "tcgen05");
+        // Where in global memory a copy begins is not followed.
+        let global = match i.op.as_str() {
+            "cp" => {
+                let to_shared =
+                    i.mods.iter().find(|m| m.starts_with("shared") || *m == "global").is_none_or(|m| m != "global");
+                Some(to_shared as usize)
+            }
+            "ld" | "st" | "red" | "atom" if i.has("global") && !i.has("shared") && i.op != "ld" => {
+                Some((i.op == "atom") as usize)
+            }
+            _ => None,
+        };
+        for (n, a) in i.args.iter().enumerate() {
+            if global == Some(n) && !(i.op == "cp" && !i.has("bulk") && n != 1) {
+                continue;
+            }
+            let skip = match a {
+                Arg::Mem { .. } => false,
+                Arg::List(l) => data && l.len() > 4,
+                _ => only_addresses,
+            };
+            if !skip {
+                a.each_reg(&mut |r| open.push(r));
+            }
+        }
+    };
+    for i in code {
+        if matches!(i.op.as_str(), "shfl" | "vote" | "redux" | "match") {
+            open.extend(i.guard.map(|g| g.0));
+        } else if acts(i) || i.op == "brx" {
+            sources(i, &mut open);
+        } else if matches!(crate::flow::ending(i), crate::flow::Ending::Branch | crate::flow::Ending::Exit) {
+            open.extend(i.guard.map(|g| g.0));
+        }
+    }
+    while let Some(r) = open.pop() {
+        if std::mem::replace(&mut need[r as usize], true) {
+            continue;
+        }
+        for n in &by[r as usize] {
+            sources(&code[*n], &mut open);
+        }
+    }
+    need
+}

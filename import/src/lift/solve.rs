@@ -1,0 +1,307 @@
+//! Recurrences: what a register holds at the beginning of iteration i, from what an iteration makes of it.
+
+use rustc_hash::FxHashMap;
+
+use crate::ptx::Reg;
+use crate::symbolic::{Arena, Atom, Node as TermNode, Op, Term};
+
+use super::effects_of::map_effect;
+use super::loops::Solved;
+use super::tree::{Kind, Node, Val};
+use super::walk::Walk;
+
+/// Steps until a set of registers repeats, at most.
+const STEPS: usize = 512;
+
+impl Walk<'_, '_> {
+    /// Solves the registers that a loop changes. `mark` is an opaque value: later ones belong to the iteration.
+    pub(super) fn solve(
+        &mut self,
+        header: u32,
+        changed: &[Reg],
+        entry: &[Option<Val>],
+        back: &[Option<Val>],
+        mark: Term,
+    ) -> Solved {
+        let mark = match self.s.arena.node(mark) {
+            TermNode::Atom(Atom::Opaque(n)) => *n,
+            _ => 0,
+        };
+        let i = self.s.arena.atom(Atom::Counter(header));
+        // Unknowns: register, lane (0 for all), value at entry, value behind an iteration.
+        let mut open: Vec<(Reg, u8, Term, Term)> = Vec::new();
+        let mut lost: Vec<Reg> = Vec::new();
+        for r in changed {
+            match (&entry[*r as usize], &back[*r as usize]) {
+                (Some(Val::Uni(e)), Some(Val::Uni(b))) => open.push((*r, 0, *e, *b)),
+                (Some(Val::Uni(_)), Some(Val::Lanes(_)) | None) => lost.push(*r),
+                (Some(Val::Lanes(e)), Some(b)) => {
+                    (0..32).for_each(|l| open.push((*r, l as u8 + 1, e[l], b.at(l))));
+                }
+                (Some(Val::Lanes(_)), None) => lost.push(*r),
+                (None, _) => {}
+            }
+        }
+        let mut known: FxHashMap<Term, Term> = FxHashMap::default();
+        loop {
+            let before = open.len();
+            let mut next = Vec::new();
+            for (r, lane, first, b) in std::mem::take(&mut open) {
+                let x = self.s.arena.atom(Atom::Carried(header, r, lane));
+                let b = self.s.arena.replace(b, &known, &mut FxHashMap::default());
+                match self.closed(header, i, x, first, b, mark) {
+                    Some(v) => drop(known.insert(x, v)),
+                    None => next.push((r, lane, first, b)),
+                }
+            }
+            open = next;
+            if open.len() == before {
+                let sequences = self.sequences(header, i, &open);
+                if sequences.is_empty() {
+                    break;
+                }
+                known.extend(sequences);
+                let a = &mut self.s.arena;
+                open.retain(|(r, lane, ..)| !known.contains_key(&a.atom(Atom::Carried(header, *r, *lane))));
+            }
+        }
+        self.rest(header, changed, entry, open, lost, &known, mark)
+    }
+
+    /// A closed form for one register, if its next value is of a simple kind.
+    fn closed(&mut self, header: u32, i: Term, x: Term, first: Term, b: Term, mark: u32) -> Option<Term> {
+        let a = &mut self.s.arena;
+        let varies = |a: &Arena, t: Term| {
+            a.mentions(t, |y| match y {
+                Atom::Carried(h, ..) | Atom::Counter(h) => h == header,
+                Atom::Opaque(n) => n > mark,
+                _ => false,
+            })
+        };
+        if b == x || b == first && !varies(a, b) {
+            return Some(first);
+        }
+        let step = a.sub(b, x);
+        if !varies(a, step) {
+            let all = a.mul(step, i);
+            return Some(a.add(first, all));
+        }
+        // What the iteration before computed from its index.
+        let carried = a.mentions(b, |y| matches!(y, Atom::Carried(h, ..) if h == header));
+        let opaque = a.mentions(b, |y| matches!(y, Atom::Opaque(n) if n > mark));
+        if carried || opaque {
+            return None;
+        }
+        if let Some(t) = self.shifted(i, first, b) {
+            return Some(t);
+        }
+        let a = &mut self.s.arena;
+        let earlier = a.plus(i, -1);
+        let with = FxHashMap::from_iter([(i, earlier)]);
+        let before = a.replace(b, &with, &mut FxHashMap::default());
+        let none = a.int(-1);
+        let with = FxHashMap::from_iter([(i, none)]);
+        if a.replace(b, &with, &mut FxHashMap::default()) == first {
+            return Some(before);
+        }
+        let zero = a.eq(i);
+        Some(a.op(Op::If, &[zero, first, before]))
+    }
+
+    /// A number, then a sequence that begins one iteration later.
+    fn shifted(&mut self, i: Term, first: Term, b: Term) -> Option<Term> {
+        let a = &mut self.s.arena;
+        let first = a.constant(first)?;
+        let (k, parts) = a.parts(b);
+        if parts.is_empty() {
+            return Some(a.table(i, vec![first], vec![k]));
+        }
+        let [(t, c)] = *parts else { return None };
+        let TermNode::Table(index, start, cycle) = a.node(t).clone() else { return None };
+        if index != i {
+            return None;
+        }
+        let value = |v: &i64| v.wrapping_mul(c).wrapping_add(k);
+        let start = std::iter::once(first).chain(start.iter().map(value)).collect();
+        let cycle = cycle.iter().map(value).collect();
+        Some(a.table(i, start, cycle))
+    }
+
+    /// Registers that step through finitely many values together.
+    fn sequences(&mut self, header: u32, i: Term, open: &[(Reg, u8, Term, Term)]) -> FxHashMap<Term, Term> {
+        let mut found = FxHashMap::default();
+        let id = |s: &mut Self, r: Reg, lane: u8| s.s.arena.atom(Atom::Carried(header, r, lane));
+        for (r, lane, ..) in open {
+            // Everything that this one depends on.
+            let mut set: Vec<usize> = Vec::new();
+            let mut todo = vec![(*r, *lane)];
+            let mut fine = true;
+            let (mut prefix, mut period) = (0usize, 1usize);
+            while let Some((r, lane)) = todo.pop() {
+                let Some(n) = open.iter().position(|o| (o.0, o.1) == (r, lane)) else {
+                    fine = false;
+                    break;
+                };
+                if set.contains(&n) {
+                    continue;
+                }
+                set.push(n);
+                fine &= self.s.arena.constant(open[n].2).is_some() && set.len() <= 8;
+                let mut other = false;
+                self.s.arena.each_atom(open[n].3, &mut |a| match a {
+                    Atom::Carried(h, r, lane) if h == header => todo.push((r, lane)),
+                    Atom::Counter(h) if h == header => other = true,
+                    _ => fine = false,
+                });
+                // The iteration's index inside of sequences only.
+                fine &= !other || self.s.arena.in_tables(open[n].3, i, &mut prefix, &mut period);
+                if !fine {
+                    break;
+                }
+            }
+            if !fine {
+                continue;
+            }
+            set.sort_unstable();
+            let mut states: Vec<Vec<i64>> =
+                vec![set.iter().filter_map(|n| self.s.arena.constant(open[*n].2)).collect()];
+            let mut cycle = None;
+            while states.len() < STEPS && cycle.is_none() {
+                let now = states[states.len() - 1].clone();
+                let step = states.len() as i64 - 1;
+                let read = |a: Atom| match a {
+                    Atom::Counter(h) if h == header => Some(step),
+                    Atom::Carried(h, r, lane) if h == header => {
+                        let n = open.iter().position(|o| (o.0, o.1) == (r, lane))?;
+                        set.iter().position(|x| *x == n).map(|p| now[p])
+                    }
+                    _ => None,
+                };
+                let next: Option<Vec<i64>> = set.iter().map(|n| self.s.arena.value(open[*n].3, &read)).collect();
+                let Some(next) = next else { break };
+                let at = states.len();
+                cycle = states
+                    .iter()
+                    .enumerate()
+                    .position(|(n, s)| *s == next && n >= prefix && (at - n).is_multiple_of(period));
+                states.push(next);
+            }
+            let Some(from) = cycle else { continue };
+            states.pop();
+            for (p, n) in set.iter().enumerate() {
+                let values: Vec<i64> = states.iter().map(|s| s[p]).collect();
+                let x = id(self, open[*n].0, open[*n].1);
+                let t = self.s.arena.table(i, values[..from].to_vec(), values[from..].to_vec());
+                found.insert(x, t);
+            }
+            return found;
+        }
+        found
+    }
+
+    /// Registers without a closed form: variables of the program, or opaque.
+    #[expect(clippy::too_many_arguments, reason = "the state of one solution")]
+    fn rest(
+        &mut self,
+        header: u32,
+        changed: &[Reg],
+        entry: &[Option<Val>],
+        mut open: Vec<(Reg, u8, Term, Term)>,
+        mut lost: Vec<Reg>,
+        known: &FxHashMap<Term, Term>,
+        mark: u32,
+    ) -> Solved {
+        let a = &mut self.s.arena;
+        // What depends on something opaque is opaque.
+        loop {
+            let bad = open.iter().position(|(_, lane, first, b)| {
+                let opaque = |t: Term| {
+                    a.mentions(t, |x| match x {
+                        Atom::Opaque(_) => true,
+                        Atom::Carried(h, r, _) => h == header && lost.contains(&r),
+                        _ => false,
+                    })
+                };
+                *lane > 0 || opaque(*first) || opaque(*b)
+            });
+            let Some(n) = bad else { break };
+            let (r, ..) = open[n];
+            open.retain(|o| o.0 != r);
+            lost.push(r);
+        }
+        let _ = mark;
+        let mut solved = Solved::default();
+        let mut with = known.clone();
+        for (r, _, first, _) in &open {
+            let v = self.s.var(header, *r, 0);
+            let t = self.s.arena.atom(Atom::Var(v));
+            with.insert(self.s.arena.atom(Atom::Carried(header, *r, 0)), t);
+            solved.vars.push((*r, v, *first));
+            solved.values.insert(*r, Val::Uni(t));
+        }
+        for (r, _, first, b) in &open {
+            let v = self.s.var(header, *r, 0);
+            let b = self.s.arena.replace(*b, &with, &mut FxHashMap::default());
+            self.s.var_sets.insert(v, vec![*first, b]);
+        }
+        self.s.settle(&with);
+        for r in changed {
+            if solved.values.contains_key(r) {
+                continue;
+            }
+            let Some(old) = &entry[*r as usize] else { continue };
+            if lost.contains(r) {
+                let name = &self.s.entry.regs[*r as usize];
+                let why = format!("`{name}`, which a loop changes in a way that is not followed");
+                let peeks = old.uniform(self.lanes).is_some_and(|t| self.peekish(t));
+                let v = match old {
+                    Val::Uni(_) if self.s.entry.widths[*r as usize] >= 1 => Val::Uni(self.s.arena.opaque(why)),
+                    _ => self.opaque_lanes(why),
+                };
+                if let (true, Val::Uni(t)) = (peeks, &v) {
+                    self.peeked_terms.push(*t);
+                }
+                solved.values.insert(*r, v);
+                continue;
+            }
+            let mut memo = FxHashMap::default();
+            let value = |s: &mut Self, lane: u8, memo: &mut FxHashMap<Term, Term>| {
+                let x = s.s.arena.atom(Atom::Carried(header, *r, lane));
+                let t = with.get(&x).copied().unwrap_or(x);
+                s.s.arena.replace(t, &with, memo)
+            };
+            let v = match old {
+                Val::Uni(_) => Val::Uni(value(self, 0, &mut memo)),
+                Val::Lanes(_) => Val::of(std::array::from_fn(|l| value(self, l as u8 + 1, &mut memo))),
+            };
+            solved.values.insert(*r, v);
+        }
+        solved
+    }
+
+    /// Nodes with other terms in place of atoms.
+    pub(super) fn at_iteration(&mut self, nodes: Vec<Node>, with: &FxHashMap<Term, Term>) -> Vec<Node> {
+        let mut memo = FxHashMap::default();
+        nodes.into_iter().map(|n| self.replaced(n, with, &mut memo)).collect()
+    }
+
+    fn replaced(&mut self, n: Node, with: &FxHashMap<Term, Term>, memo: &mut FxHashMap<Term, Term>) -> Node {
+        let all = |s: &mut Self, list: Vec<Node>, memo: &mut FxHashMap<Term, Term>| -> Vec<Node> {
+            list.into_iter().map(|n| s.replaced(n, with, memo)).collect()
+        };
+        let kind = match n.kind {
+            Kind::Op(mask, e) => Kind::Op(mask, map_effect(e, &mut |t| self.s.arena.replace(t, with, memo))),
+            Kind::If(c, x, y) => {
+                let c = self.s.arena.replace(c, with, memo);
+                Kind::If(c, all(self, x, memo), all(self, y, memo))
+            }
+            Kind::For(h, count, body) => {
+                let count = self.s.arena.replace(count, with, memo);
+                Kind::For(h, count, all(self, body, memo))
+            }
+            Kind::Set(v, t) => Kind::Set(v, self.s.arena.replace(t, with, memo)),
+            Kind::End => Kind::End,
+        };
+        Node { part: n.part.saturating_add(100), kind, ..n }
+    }
+}

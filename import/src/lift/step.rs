@@ -1,0 +1,424 @@
+//! One instruction: the registers it sets, and what it does to shared memory and barriers.
+
+use crate::flow::{Ending, ending};
+use crate::ptx::{Arg, Error, Inst, Reg};
+use crate::symbolic::{Atom, Op, Term};
+
+use super::slice::{acts, writes};
+use super::tree::{Effect, Kind, Node, Run, Touch, Val};
+use super::values::{apply, compare};
+use super::walk::Walk;
+
+impl Walk<'_, '_> {
+    /// Executes an instruction that ends no block.
+    pub(super) fn instruction(&mut self, at: usize) -> Result<(), Error> {
+        let i = self.inst(at);
+        if ending(i) != Ending::Falls {
+            return Ok(());
+        }
+        if !acts(i) {
+            let mut any = false;
+            writes(i, &mut |r| any |= self.s.need[r as usize]);
+            if !any && i.op != "call" {
+                return Ok(());
+            }
+        }
+        let Some(cond) = self.guard(i) else { return self.execute(at, i) };
+        let (mut yes, mut open) = (0u32, Vec::<(Term, u32)>::new());
+        for lane in (0..32).filter(|l| self.lanes >> l & 1 == 1) {
+            let t = cond.at(lane);
+            match self.s.arena.decide(t, &self.facts) {
+                Some(true) => yes |= 1 << lane,
+                Some(false) => {}
+                None => match open.iter_mut().find(|(x, _)| *x == t) {
+                    Some((_, m)) => *m |= 1 << lane,
+                    None => open.push((t, 1 << lane)),
+                },
+            }
+        }
+        let all = self.lanes;
+        if yes != 0 {
+            self.lanes = yes;
+            self.execute(at, i)?;
+        }
+        let unsure = open.len() > 1 || open.iter().any(|(t, _)| self.opaque(*t));
+        let before = self.regs.clone();
+        let start = self.nodes.len();
+        for (cond, mask) in open {
+            self.lanes = mask;
+            self.unsure += unsure as u32;
+            self.execute(at, i)?;
+            self.unsure -= unsure as u32;
+            self.lanes = all;
+            let mut changed = Vec::new();
+            writes(i, &mut |r| changed.push(r));
+            for r in changed {
+                let (Some(old), Some(new)) = (before[r as usize].clone(), self.regs[r as usize].clone()) else {
+                    continue;
+                };
+                let merged: [Term; 32] = std::array::from_fn(|l| {
+                    if mask >> l & 1 == 1 { self.s.arena.op(Op::If, &[cond, new.at(l), old.at(l)]) } else { new.at(l) }
+                });
+                self.regs[r as usize] = Some(Val::of(merged));
+            }
+            if !unsure {
+                let nodes = self.nodes.split_off(start);
+                if !nodes.is_empty() {
+                    self.nodes.push(Node { at, part: 8, kind: Kind::If(cond, nodes, Vec::new()) });
+                }
+            }
+        }
+        self.lanes = all;
+        Ok(())
+    }
+
+    /// Sets a register in the executing lanes.
+    pub(super) fn set(&mut self, r: Reg, v: Val) {
+        let slot = &mut self.regs[r as usize];
+        *slot = match slot.take() {
+            Some(old) if self.lanes != self.group => {
+                Some(Val::of(std::array::from_fn(|l| if self.lanes >> l & 1 == 1 { v.at(l) } else { old.at(l) })))
+            }
+            _ => Some(v),
+        };
+    }
+
+    pub(super) fn set_arg(&mut self, a: &Arg, v: Val) {
+        if let Arg::Reg(r) = a {
+            self.set(*r, v);
+        }
+    }
+
+    /// Writes an operation down.
+    pub(super) fn push(&mut self, at: usize, part: u8, e: Effect) -> Result<(), Error> {
+        if self.dry > 0 {
+            return Ok(());
+        }
+        if self.unsure > 0 && !matches!(e, Effect::Touch(..)) {
+            let i = self.inst(at);
+            return Err(self.s.error(
+                i,
+                format!("whether `{}` is executed depends on data that is not followed", i.name()),
+                "a condition over arguments, coordinates and loop counters",
+            ));
+        }
+        self.nodes.push(Node { at, part, kind: Kind::Op(self.lanes, e) });
+        Ok(())
+    }
+
+    /// The address of a memory operand.
+    pub(super) fn address(&mut self, a: &Arg) -> Result<Val, Error> {
+        self.operand(a)
+    }
+
+    fn execute(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        if acts(i) && self.effect(at, i)? {
+            return Ok(());
+        }
+        self.compute(i)
+    }
+
+    /// Sets the registers of an instruction that only computes.
+    fn compute(&mut self, i: &Inst) -> Result<(), Error> {
+        let Some(to) = i.args.first() else { return Ok(()) };
+        match i.op.as_str() {
+            "setp" => {
+                let (p, q) = (self.operand(&i.args[1])?, self.operand(i.args.get(2).unwrap_or(&Arg::Sink))?);
+                let mut v = self.each(&[p, q], |a, x| compare(a, i, x[0], x[1]), "a comparison of data");
+                if let Some(c) = i.args.get(3) {
+                    let op = if i.has("and") {
+                        Some(Op::Both)
+                    } else if i.has("or") {
+                        Some(Op::Either)
+                    } else {
+                        None
+                    };
+                    let c = self.operand(c)?;
+                    v = self.each(&[v, c], |a, x| op.map(|op| a.op(op, x)), "a comparison with a third operand");
+                }
+                match to {
+                    Arg::Pair(p, q) => {
+                        let n = self.each(std::slice::from_ref(&v), |a, x| Some(a.not(x[0])), "not");
+                        self.set_arg(p, v);
+                        self.set_arg(q, n);
+                    }
+                    to => self.set_arg(to, v),
+                }
+            }
+            "ld" => self.load(i)?,
+            "mapa" => {
+                let (addr, cta) = (self.operand(&i.args[1])?, self.operand(&i.args[2])?);
+                let v = self.each(
+                    &[addr, cta],
+                    |a, x| {
+                        let c = a.plus(x[1], 1);
+                        let c = a.scale(c, super::REMOTE);
+                        Some(a.add(x[0], c))
+                    },
+                    "an address in another CTA",
+                );
+                self.set_arg(to, v);
+            }
+            "shfl" => {
+                let v = self.operand(&i.args[1])?;
+                let from = self.operand(&i.args[2])?.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
+                let v = match (from, &v) {
+                    (_, Val::Uni(_)) => v,
+                    (Some(l @ 0..=31), _) if i.has("idx") => Val::Uni(v.at(l as usize)),
+                    _ => self.opaque_lanes("another lane's value".into()),
+                };
+                match to {
+                    Arg::Pair(d, p) => {
+                        let yes = self.s.arena.int(1);
+                        self.set_arg(d, v);
+                        self.set_arg(p, Val::Uni(yes));
+                    }
+                    to => self.set_arg(to, v),
+                }
+            }
+            "activemask" => {
+                let v = self.s.arena.int(self.lanes as i32 as i64);
+                self.set_arg(to, Val::Uni(v));
+            }
+            "vote" => {
+                let p = self.operand(&i.args[1])?;
+                let known: Option<Vec<i64>> = (0..32)
+                    .filter(|l| self.lanes >> l & 1 == 1)
+                    .map(|l| self.s.arena.decide(p.at(l), &self.facts).map(|v| v as i64))
+                    .collect();
+                let v = match (known, p.uniform(self.lanes)) {
+                    (Some(k), _) if i.has("any") => self.s.arena.int(k.iter().any(|v| *v != 0) as i64),
+                    (Some(k), _) if i.has("all") => self.s.arena.int(k.iter().all(|v| *v != 0) as i64),
+                    (Some(k), _) if i.has("ballot") && k.len() == 32 => {
+                        let bits = k.iter().enumerate().fold(0u32, |m, (l, v)| m | (*v as u32) << l);
+                        self.s.arena.int(bits as i32 as i64)
+                    }
+                    (None, Some(t)) if i.has("any") || i.has("all") || i.has("uni") => t,
+                    _ => self.s.arena.opaque("a vote"),
+                };
+                self.set_arg(to, Val::Uni(v));
+            }
+            "redux" | "match" => {
+                let v = self.s.arena.opaque("a reduction over lanes");
+                self.set_arg(to, Val::Uni(v));
+            }
+            "call" => self.call(i)?,
+            "mov" if matches!(to, Arg::List(_)) || matches!(i.args.get(1), Some(Arg::List(_))) => self.packed(i, to)?,
+            _ => {
+                let mut args = Vec::new();
+                for a in &i.args[1..] {
+                    args.push(self.operand(a)?);
+                }
+                let known = matches!(to, Arg::Reg(_)) && !i.args.iter().any(|a| matches!(a, Arg::Float | Arg::List(_)));
+                let why = format!("`{}` at line {}", i.name(), i.line);
+                let v = if known {
+                    self.each(&args, |a, x| apply(a, i, x), &why)
+                } else if args.iter().all(|v| matches!(v, Val::Uni(_))) && i.op != "atom" {
+                    Val::Uni(self.s.arena.opaque(why.clone()))
+                } else {
+                    self.opaque_lanes(why.clone())
+                };
+                match to {
+                    Arg::Reg(r) => self.set(*r, v),
+                    to => {
+                        let mut regs = Vec::new();
+                        to.each_reg(&mut |r| regs.push(r));
+                        regs.retain(|r| self.s.need[*r as usize]);
+                        for r in regs {
+                            let v = self.opaque_lanes(why.clone());
+                            self.set(r, v);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `mov.b64 {lo, hi}, x` and `mov.b64 x, {lo, hi}`.
+    fn packed(&mut self, i: &Inst, to: &Arg) -> Result<(), Error> {
+        let (bits, _) = super::values::type_of(i);
+        match (to, i.args.get(1)) {
+            (Arg::List(parts), Some(from)) => {
+                let v = self.operand(from)?;
+                let each = bits / parts.len().max(1) as u32;
+                for (n, p) in parts.iter().enumerate() {
+                    let shift = each * n as u32;
+                    let x = self.each(
+                        std::slice::from_ref(&v),
+                        |a, x| {
+                            let (by, size) = (a.int(1i64.checked_shl(shift).unwrap_or(0)), a.int(1i64 << each.min(62)));
+                            let high = if shift == 0 { x[0] } else { a.op(Op::Div, &[x[0], by]) };
+                            Some(a.op(Op::Rem, &[high, size]))
+                        },
+                        "part of a number",
+                    );
+                    self.set_arg(p, x);
+                }
+            }
+            (to, Some(Arg::List(parts))) => {
+                let each = bits / parts.len().max(1) as u32;
+                let mut sum = Val::Uni(self.s.arena.int(0));
+                for (n, p) in parts.iter().enumerate() {
+                    let v = self.operand(p)?;
+                    let scale = 1i64.wrapping_shl(each * n as u32);
+                    let last = n + 1 == parts.len();
+                    sum = self.each(
+                        &[sum, v],
+                        |a, x| {
+                            let v = match a.constant(x[1]) {
+                                Some(c) if !last && each < 63 => a.int(c & ((1 << each) - 1)),
+                                _ => x[1],
+                            };
+                            let v = a.scale(v, scale);
+                            Some(a.add(x[0], v))
+                        },
+                        "a number of parts",
+                    );
+                }
+                self.set_arg(to, sum);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, i: &Inst) -> Result<(), Error> {
+        let name = i.args.iter().find_map(|a| if let Arg::Name(n) = a { Some(n.as_str()) } else { None });
+        match name {
+            Some("vprintf" | "__assertfail" | "malloc" | "free") => Ok(()),
+            _ => Err(self.s.error(i, "calls are not followed", "code that is inlined")),
+        }
+    }
+
+    /// Loads of parameters, global and constant memory.
+    fn load(&mut self, i: &Inst) -> Result<(), Error> {
+        let (to, from) = (&i.args[0], &i.args[1]);
+        let why = format!("the load at line {}", i.line);
+        let list: Vec<&Arg> = if let Arg::List(l) = to { l.iter().collect() } else { vec![to] };
+        let size = bytes_of(i) / list.len().max(1) as u32;
+        if i.has("param") {
+            let Arg::Mem { base, offset, .. } = from else { return Ok(()) };
+            let index = match &**base {
+                Arg::Name(n) => self.s.entry.params.iter().position(|p| p.name == *n),
+                _ => None,
+            };
+            for (n, a) in list.iter().enumerate() {
+                let t = match index {
+                    Some(p) => self.s.arena.atom(Atom::Param(p as u16, *offset as u32 + n as u32 * size)),
+                    None => self.s.arena.opaque(why.clone()),
+                };
+                self.set_arg(a, Val::Uni(t));
+            }
+            return Ok(());
+        }
+        let address = self.address(from)?;
+        if i.has("volatile") || self.is_shared(i, &address) {
+            // The address of tensor memory, which `alloc` has written there.
+            if let (Some(base), [a]) = (self.allocated_at(&address), list.as_slice()) {
+                self.set_arg(a, Val::Uni(base));
+                return Ok(());
+            }
+        }
+        let followed =
+            (i.has("global") || i.has("const")) && matches!(size, 4 | 8) && !i.has("volatile") && !i.has("acquire");
+        for (n, a) in list.iter().enumerate() {
+            let offset = n as i64 * size as i64;
+            let v = match (&address, followed) {
+                (Val::Uni(t), true) if !self.opaque(*t) => {
+                    self.s.assume(
+                        i.line,
+                        "global memory that decides control flow does not change while the kernel runs",
+                    );
+                    let t = self.s.arena.plus(*t, offset);
+                    Val::Uni(self.s.arena.op(Op::Load, &[t]))
+                }
+                (Val::Uni(_), _) => Val::Uni(self.s.arena.opaque(why.clone())),
+                _ => self.opaque_lanes(why.clone()),
+            };
+            self.set_arg(a, v);
+        }
+        Ok(())
+    }
+
+    /// Accesses of threads to shared memory.
+    pub(super) fn touches(&mut self, at: usize, i: &Inst, what: Touch) -> Result<(), Error> {
+        let address = if what == Touch::Read { &i.args[1] } else { &i.args[0] };
+        let v = self.address(address)?;
+        let matrix = i.op == "ldmatrix" || i.op == "stmatrix";
+        let (bytes, lanes) = if matrix {
+            let n = if i.has("x4") {
+                32
+            } else if i.has("x2") {
+                16
+            } else {
+                8
+            };
+            let n = if i.has("m16n16") { (n * 2).min(32) } else { n };
+            (16, n)
+        } else {
+            (bytes_of(i), 32)
+        };
+        let runs = self.runs(i, &v, bytes, lanes)?;
+        self.push(at, 0, Effect::Touch(what, runs))
+    }
+
+    /// The bytes that each executing lane touches.
+    pub(super) fn runs(&mut self, i: &Inst, v: &Val, bytes: u32, lanes: usize) -> Result<Vec<Run>, Error> {
+        let mut runs: Vec<Run> = Vec::new();
+        for lane in (0..lanes).filter(|l| self.lanes >> l & 1 == 1) {
+            let t = v.at(lane);
+            if self.dry == 0 && self.opaque(t) {
+                let mut why = String::new();
+                self.s.arena.each_atom(t, &mut |a| {
+                    if let Atom::Opaque(n) = a {
+                        why = self.s.arena.why.get(&n).cloned().unwrap_or_default();
+                    }
+                });
+                let message = format!("the shared-memory address of `{}` comes from {why}", i.name());
+                return Err(self.s.error(i, message, "an address over arguments, lanes and loop counters"));
+            }
+            runs.push((t, bytes));
+        }
+        runs.sort_unstable();
+        runs.dedup();
+        Ok(runs)
+    }
+
+    /// Whether an address without a space is one of shared memory.
+    pub(super) fn is_shared(&mut self, i: &Inst, v: &Val) -> bool {
+        if i.mods.iter().any(|m| m.starts_with("shared")) {
+            return true;
+        }
+        if i.has("global") || i.has("local") || i.has("const") || i.has("param") {
+            return false;
+        }
+        let t = v.at(self.lanes.trailing_zeros().min(31) as usize);
+        let mut pointer = false;
+        self.s.arena.each_atom(t, &mut |a| pointer |= matches!(a, Atom::Param(..) | Atom::Opaque(_)));
+        if pointer {
+            self.s.assume(i.line, "pointers that come from arguments or memory do not point into shared memory");
+        }
+        !pointer
+    }
+}
+
+/// Bytes that one thread accesses.
+pub(super) fn bytes_of(i: &Inst) -> u32 {
+    let n = i.mods.iter().find_map(|m| match m.as_str() {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => None,
+    });
+    let bits = i.mods.iter().rev().find_map(|m| {
+        let digits = m.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        let packed = if m.ends_with("x2") { 32 } else { 0 };
+        let kind = m.trim_end_matches(|c: char| c.is_ascii_digit());
+        (matches!(kind, "b" | "u" | "s" | "f" | "bf") && !digits.is_empty())
+            .then(|| digits.parse::<u32>().ok())
+            .flatten()
+            .or((packed > 0).then_some(packed))
+    });
+    n.unwrap_or(1) * bits.unwrap_or(32) / 8
+}

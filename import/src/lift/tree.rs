@@ -1,0 +1,216 @@
+//! What one warp does: operations, conditions and loops, with the place of each in the text.
+
+use crate::symbolic::Term;
+
+/// A value of each lane of a warp.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Val {
+    /// The same for all.
+    Uni(Term),
+    /// One for each.
+    Lanes(std::rc::Rc<[Term; 32]>),
+}
+
+impl Val {
+    /// The value of a lane.
+    pub fn at(&self, lane: usize) -> Term {
+        match self {
+            Val::Uni(t) => *t,
+            Val::Lanes(l) => l[lane],
+        }
+    }
+
+    /// From one value a lane.
+    pub fn of(list: [Term; 32]) -> Val {
+        if list.iter().all(|t| *t == list[0]) { Val::Uni(list[0]) } else { Val::Lanes(list.into()) }
+    }
+
+    /// The value, if the lanes of a mask have one.
+    pub fn uniform(&self, mask: u32) -> Option<Term> {
+        match self {
+            Val::Uni(t) => Some(*t),
+            Val::Lanes(l) => {
+                let mut all = (0..32).filter(|i| mask >> i & 1 == 1).map(|i| l[i]);
+                let first = all.next()?;
+                all.all(|t| t == first).then_some(first)
+            }
+        }
+    }
+}
+
+/// How threads or engines touch shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Touch {
+    /// Loads: `ld`, `ldmatrix`.
+    Read,
+    /// Stores: `st`, `stmatrix`.
+    Write,
+    /// `cp.async`.
+    Copy,
+}
+
+/// A run of bytes of shared memory that one lane touches: address and length.
+pub type Run = (Term, u32);
+
+/// Streams of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stream {
+    /// `cp.async` groups.
+    Copy,
+    /// `wgmma` groups.
+    Wgmma,
+    /// Bulk groups.
+    Bulk,
+    /// Bulk groups, sources read.
+    BulkRead,
+}
+
+/// Fences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fence {
+    /// `fence.proxy.async`, of shared memory.
+    Async,
+    /// `fence.proxy.async.global`.
+    AsyncGlobal,
+    /// `fence.mbarrier_init`.
+    Init,
+    /// `wgmma.fence`.
+    Wgmma,
+    /// `tcgen05.fence::before_thread_sync`.
+    TensorBefore,
+    /// `tcgen05.fence::after_thread_sync`.
+    TensorAfter,
+    /// A fence of the CTA, which orders nothing here.
+    Cta,
+}
+
+/// An operation of a warp or of some of its lanes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Threads touch shared memory: runs of bytes of all lanes together.
+    Touch(Touch, Vec<Run>),
+    /// Closes a group.
+    Commit(Stream),
+    /// Waits until at most so many groups are open.
+    WaitGroup(Stream, i64),
+    /// A bulk copy to shared memory.
+    BulkLoad {
+        /// Address it goes to.
+        to: Term,
+        /// The barrier's address.
+        bar: Term,
+        /// Bytes, where the instruction says them.
+        bytes: Option<Term>,
+        /// CTAs that get it, as bits.
+        multicast: Option<Term>,
+    },
+    /// A bulk copy out of shared memory.
+    BulkStore {
+        /// Address it comes from.
+        from: Term,
+        /// Bytes, where the instruction says them.
+        bytes: Option<Term>,
+    },
+    /// `mbarrier.init`: address and count.
+    Init(Term, Term),
+    /// `mbarrier.inval`.
+    Inval(Term),
+    /// `mbarrier.arrive`.
+    Arrive {
+        /// Address.
+        bar: Term,
+        /// Arrivals of each lane.
+        count: Term,
+        /// Bytes expected.
+        expect: Option<Term>,
+        /// The CTA whose barrier it is, where it is another one's.
+        cta: Option<Term>,
+        /// Orders nothing.
+        relaxed: bool,
+        /// Of cluster scope.
+        cluster: bool,
+    },
+    /// `mbarrier.expect_tx`: address and bytes.
+    Expect(Term, Term),
+    /// `cp.async.mbarrier.arrive`: address, `.noinc`.
+    CopyArrive(Term, bool),
+    /// A wait for a parity: address and parity.
+    Wait(Term, Term),
+    /// `bar.sync` and `bar.arrive`: number, threads, whether it waits.
+    Bar(i64, i64, bool),
+    /// `__syncwarp`.
+    WarpSync,
+    /// `barrier.cluster.arrive`: relaxed.
+    ClusterArrive(bool),
+    /// `barrier.cluster.wait`.
+    ClusterWait,
+    /// A fence.
+    Fence(Fence),
+    /// `setmaxnreg`: registers, `inc`.
+    Regs(u32, bool),
+    /// `wgmma.mma_async`: bytes that its operands in shared memory cover, as pairs of address and length; the accumulator's
+    /// first register, and its rows and columns.
+    Wgmma {
+        /// Left operand; none where it is in registers.
+        a: Option<Vec<Run>>,
+        /// Right operand.
+        b: Vec<Run>,
+        /// First register of the accumulator.
+        acc: u32,
+        /// Columns of the product.
+        n: u32,
+        /// Depth in bytes of a row.
+        k: u32,
+    },
+    /// `griddepcontrol.wait`.
+    GridWait,
+    /// `tcgen05.alloc`: first column and how many.
+    TensorAlloc(i64, i64),
+    /// `tcgen05.dealloc`.
+    TensorFree(i64, i64),
+    /// `tcgen05.ld`.
+    TensorLoad(Vec<Run>),
+    /// `tcgen05.st`.
+    TensorStore(Vec<Run>),
+    /// `tcgen05.wait`: for loads, or for stores.
+    TensorWait(bool),
+    /// `tcgen05.commit`: the barrier's address.
+    TensorCommit(Term),
+    /// `tcgen05.mma` and `tcgen05.cp`.
+    TensorProduct {
+        /// Left operand in shared memory.
+        a: Vec<Run>,
+        /// What is read of tensor memory.
+        at: Vec<Run>,
+        /// Right operand.
+        b: Vec<Run>,
+        /// What is written.
+        d: Vec<Run>,
+    },
+}
+
+/// A node of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The instruction.
+    pub at: usize,
+    /// Tells apart what one instruction makes.
+    pub part: u8,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An operation by the lanes of a mask.
+    Op(u32, Effect),
+    /// Two ways.
+    If(Term, Vec<Node>, Vec<Node>),
+    /// A loop: its header, how often, its body.
+    For(u32, Term, Vec<Node>),
+    /// A variable is set.
+    Set(u32, Term),
+    /// The warp ends.
+    End,
+}

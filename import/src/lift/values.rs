@@ -1,0 +1,298 @@
+//! Arithmetic of PTX on symbolic values, one lane at a time.
+
+use crate::ptx::Inst;
+use crate::symbolic::{Arena, Op, Term};
+
+/// Width in bits and signedness of the last type among an instruction's modifiers.
+pub(super) fn type_of(i: &Inst) -> (u32, bool) {
+    i.mods.iter().rev().find_map(|m| number_type(m)).unwrap_or((32, true))
+}
+
+fn number_type(m: &str) -> Option<(u32, bool)> {
+    if m == "pred" {
+        return Some((1, false));
+    }
+    let (kind, bits) = m.split_at_checked(1)?;
+    let bits: u32 = bits.parse().ok()?;
+    match kind {
+        "s" => Some((bits, true)),
+        "u" | "b" => Some((bits, false)),
+        _ => None,
+    }
+}
+
+/// A constant as a signed number of so many bits; a sum's constant likewise.
+pub(super) fn fit(a: &mut Arena, t: Term, bits: u32) -> Term {
+    if bits >= 64 {
+        return t;
+    }
+    let (k, _) = a.parts(t);
+    let wrapped = (k << (64 - bits)) >> (64 - bits);
+    if wrapped == k { t } else { a.plus(t, wrapped.wrapping_sub(k)) }
+}
+
+/// A constant as an unsigned number of so many bits.
+fn unsigned(a: &mut Arena, t: Term, bits: u32) -> Term {
+    match a.constant(t) {
+        Some(v) if bits < 64 => a.int(v & ((1i64 << bits) - 1)),
+        _ => t,
+    }
+}
+
+fn as_type(a: &mut Arena, t: Term, (bits, signed): (u32, bool)) -> Term {
+    if signed { fit(a, t, bits) } else { unsigned(a, t, bits) }
+}
+
+/// The result of an instruction that computes one number; none where it is not followed.
+pub(super) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
+    let ty = type_of(i);
+    let (bits, signed) = ty;
+    if i.mods.iter().any(|m| matches!(m.as_str(), "f32" | "f64" | "f16" | "bf16" | "f16x2" | "bf16x2" | "cc" | "sat")) {
+        return None;
+    }
+    let arg = |n: usize| x.get(n).copied();
+    let t = match i.op.as_str() {
+        "mov" | "cvta" => arg(0)?,
+        "add" => a.add(arg(0)?, arg(1)?),
+        "sub" => a.sub(arg(0)?, arg(1)?),
+        "neg" => a.scale(arg(0)?, -1),
+        "mul" | "mad" => {
+            let (p, q) = (as_type(a, arg(0)?, ty), as_type(a, arg(1)?, ty));
+            let product = if i.has("hi") { high(a, p, q, ty)? } else { a.mul(p, q) };
+            let all = if i.op == "mad" { a.add(product, arg(2)?) } else { product };
+            let wide = if i.has("wide") { bits * 2 } else { bits };
+            fit(a, all, wide)
+        }
+        "shl" => {
+            let s = a.constant(arg(1)?)?;
+            let s = u32::try_from(s).ok()?;
+            if s >= bits { a.int(0) } else { a.scale(arg(0)?, 1i64 << s) }
+        }
+        "shr" => {
+            let s = u32::try_from(a.constant(arg(1)?)?).ok()?;
+            let v = as_type(a, arg(0)?, ty);
+            right(a, v, s, ty)?
+        }
+        "and" | "or" | "xor" => {
+            let (p, q) = (arg(0)?, arg(1)?);
+            let op = match (i.op.as_str(), bits) {
+                ("and", 1) => Op::Both,
+                ("or", 1) => Op::Either,
+                ("and", _) => Op::And,
+                ("or", _) => Op::Or,
+                _ => Op::Xor,
+            };
+            a.op(op, &[p, q])
+        }
+        "not" if bits == 1 => a.not(arg(0)?),
+        "not" => {
+            let v = a.scale(arg(0)?, -1);
+            a.plus(v, -1)
+        }
+        "min" | "max" => {
+            let (p, q) = (as_type(a, arg(0)?, ty), as_type(a, arg(1)?, ty));
+            a.op(if i.op == "min" { Op::Min } else { Op::Max }, &[p, q])
+        }
+        "div" | "rem" => {
+            let (p, q) = (as_type(a, arg(0)?, ty), as_type(a, arg(1)?, ty));
+            let quotient = if signed { a.op(Op::DivZero, &[p, q]) } else { a.op(Op::Div, &[p, q]) };
+            if i.op == "div" {
+                quotient
+            } else {
+                let back = a.mul(quotient, q);
+                a.sub(p, back)
+            }
+        }
+        "selp" => a.cond(arg(2)?, arg(0)?, arg(1)?),
+        "bfe" => {
+            let (from, n) = (a.constant(arg(1)?)? & 255, a.constant(arg(2)?)? & 255);
+            if from + n > 62 {
+                return None;
+            }
+            if signed && n > 0 {
+                let v = a.constant(arg(0)?)?;
+                return Some(a.int((v >> from) << (64 - n) >> (64 - n)));
+            }
+            let v = unsigned(a, arg(0)?, bits);
+            let (below, size) = (a.int(1 << from), a.int(1 << n));
+            let v = a.div(v, below);
+            a.rem(v, size)
+        }
+        "bfi" => {
+            let (from, n) = (a.constant(arg(2)?)? & 255, a.constant(arg(3)?)? & 255);
+            if from + n > 62 {
+                return None;
+            }
+            let (field, below) = (a.int(1 << n), a.int(((1i64 << n) - 1) << from));
+            let put = a.rem(arg(0)?, field);
+            let put = a.scale(put, 1 << from);
+            let old = a.and(arg(1)?, below);
+            let rest = a.sub(arg(1)?, old);
+            a.add(rest, put)
+        }
+        "cvt" => {
+            let mut types = i.mods.iter().filter_map(|m| number_type(m));
+            let (to, from) = (types.next()?, types.next()?);
+            let v = as_type(a, arg(0)?, from);
+            if to.0 < from.0 && a.constant(v).is_none() && to.0 < 32 {
+                let by = a.int(1 << to.0);
+                return Some(a.rem(v, by));
+            }
+            let v = as_type(a, v, to);
+            return Some(fit(a, v, to.0));
+        }
+        "shf" if i.has("l") && i.has("wrap") => {
+            // The high word of (b:a) << s: a rotation where both are one.
+            let (lo, hi, s) = (a.constant(arg(0)?)?, a.constant(arg(1)?)?, a.constant(arg(2)?)? & 31);
+            let both = ((hi as u32 as u64) << 32) | (lo as u32 as u64);
+            a.int(((both << s) >> 32) as u32 as i32 as i64)
+        }
+        "prmt" | "popc" | "clz" | "brev" | "bfind" | "lop3" | "fns" | "abs" => number(a, i, x)?,
+        _ => return None,
+    };
+    Some(if i.has("wide") { t } else { fit(a, t, bits.max(2)) }).map(|t| if bits == 1 { boolean(a, t) } else { t })
+}
+
+fn boolean(a: &mut Arena, t: Term) -> Term {
+    match a.constant(t) {
+        Some(v) => a.int((v != 0) as i64),
+        None => t,
+    }
+}
+
+/// Instructions that are followed on numbers only.
+fn number(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
+    let v: Vec<u32> = x.iter().map(|t| a.constant(*t).map(|v| v as u32)).collect::<Option<_>>()?;
+    let v = match (i.op.as_str(), v.as_slice()) {
+        ("popc", [x]) => x.count_ones(),
+        ("clz", [x]) => x.leading_zeros(),
+        ("brev", [x]) => x.reverse_bits(),
+        ("abs", [x]) => (*x as i32).unsigned_abs(),
+        ("lop3", [p, q, r, table]) => (0..32).fold(0, |all, bit| {
+            let at = |v: u32| v >> bit & 1;
+            let index = at(*p) << 2 | at(*q) << 1 | at(*r);
+            all | (table >> index & 1) << bit
+        }),
+        ("prmt", [p, q, s])
+            if !i.mods.iter().any(|m| matches!(m.as_str(), "f4e" | "b4e" | "rc8" | "ecl" | "ecr" | "rc16")) =>
+        {
+            let bytes = (*q as u64) << 32 | *p as u64;
+            (0..4).fold(0, |all, n| {
+                let nibble = s >> (4 * n) & 15;
+                let byte = (bytes >> (8 * (nibble & 7))) as u8;
+                let byte = if nibble & 8 != 0 { ((byte as i8) >> 7) as u8 } else { byte };
+                all | (byte as u32) << (8 * n)
+            })
+        }
+        _ => return None,
+    };
+    Some(a.int(v as i32 as i64))
+}
+
+fn high(a: &mut Arena, p: Term, q: Term, (bits, signed): (u32, bool)) -> Option<Term> {
+    let (x, m) = match (a.constant(p), a.constant(q)) {
+        (Some(x), Some(y)) if bits == 32 => {
+            let v = if signed {
+                (x as i32 as i64) * (y as i32 as i64)
+            } else {
+                ((x as u32 as u64) * (y as u32 as u64)) as i64
+            };
+            let v = if signed { v >> 32 } else { (v as u64 >> 32) as i64 };
+            return Some(a.int(v));
+        }
+        (None, Some(m)) => (p, m),
+        (Some(m), None) => (q, m),
+        _ => return None,
+    };
+    if bits != 32 {
+        return None;
+    }
+    let (m, b) = (a.int(m), a.int(bits as i64));
+    Some(a.intern(crate::symbolic::Node::Op(Op::MulHigh, std::rc::Rc::new([x, m, b]))))
+}
+
+/// A shift to the right.
+fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<Term> {
+    use crate::symbolic::Node;
+    if s >= bits {
+        return if signed { right(a, v, bits - 1, (bits, signed)) } else { Some(a.int(0)) };
+    }
+    if s == 0 {
+        return Some(v);
+    }
+    if let Some(x) = a.constant(v) {
+        return Some(a.int(if signed { x >> s } else { ((x as u64) >> s) as i64 }));
+    }
+    // High half of a product with a magic number.
+    if let Node::Op(Op::MulHigh, args) = a.node(v).clone() {
+        let (x, m) = (args[0], a.constant(args[1])?);
+        return a.magic_of(x, m as i128, 1i128 << (32 + s));
+    }
+    // All sign bits: of a number that may be negative, kept for the division that it belongs to.
+    if signed && s == bits - 1 {
+        let all = a.int(-1);
+        return Some(a.op(Op::IfNegative, &[v, all]));
+    }
+    if !signed && let Node::Op(Op::IfNegative, args) = a.node(v).clone() {
+        let mask = a.constant(args[1])?;
+        let mask = if bits < 64 { mask & ((1i64 << bits) - 1) } else { mask };
+        let c = a.int(((mask as u64) >> s) as i64);
+        return Some(a.op(Op::IfNegative, &[args[0], c]));
+    }
+    // The sign bit.
+    if !signed && s == bits - 1 {
+        let one = a.int(1);
+        return Some(a.op(Op::IfNegative, &[v, one]));
+    }
+    Some(a.shift_right(v, s))
+}
+
+/// A comparison of `setp`.
+pub(super) fn compare(a: &mut Arena, i: &Inst, p: Term, q: Term) -> Option<Term> {
+    let ty = type_of(i);
+    if i.mods.iter().any(|m| matches!(m.as_str(), "f32" | "f64" | "f16" | "bf16" | "f16x2" | "bf16x2")) {
+        return None;
+    }
+    let (p, q) = (as_type(a, p, ty), as_type(a, q, ty));
+    let how = i
+        .mods
+        .iter()
+        .find(|m| matches!(m.as_str(), "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "lo" | "ls" | "hi" | "hs"))?;
+    let d = a.sub(p, q);
+    let below = |a: &mut Arena, d: Term, by: i64| {
+        let d = a.scale(d, -1);
+        let d = a.plus(d, by);
+        a.ge(d)
+    };
+    let mut t = match how.as_str() {
+        "eq" => a.eq(d),
+        "ne" => {
+            let t = a.eq(d);
+            a.not(t)
+        }
+        "lt" | "lo" => below(a, d, -1),
+        "le" | "ls" => below(a, d, 0),
+        "gt" | "hi" => a.plus(d, -1),
+        _ => d,
+    };
+    if matches!(how.as_str(), "gt" | "hi" | "ge" | "hs") {
+        t = a.ge(t);
+    }
+    // An unsigned comparison of a number that may be negative as a signed one.
+    if !ty.1 && !matches!(how.as_str(), "eq" | "ne") {
+        let ((pl, _), (ql, _)) = (a.range(p), a.range(q));
+        match how.as_str() {
+            "lt" | "lo" | "le" | "ls" if pl < 0 && ql >= 0 => {
+                let at_least = a.ge(p);
+                t = a.both(at_least, t);
+            }
+            "gt" | "hi" | "ge" | "hs" if pl < 0 && ql >= 0 => {
+                let at_least = a.ge(p);
+                let below = a.not(at_least);
+                t = a.either(below, t);
+            }
+            _ => {}
+        }
+    }
+    Some(t)
+}

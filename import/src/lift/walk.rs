@@ -1,0 +1,501 @@
+//! Walks the control flow of one warp and writes down what it does.
+
+use rustc_hash::FxHashMap;
+
+use crate::flow::{BlockId, Ending, Flow, ending};
+use crate::ptx::{Arg, Entry, Error, Inst, Module, Reg};
+use crate::symbolic::{Arena, Facts, Op, Term};
+
+use super::tree::{Kind, Node, Val};
+
+/// Instructions of one warp walked at most.
+const WORK: u64 = 40_000;
+
+/// Where a walk stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// Before a block.
+    At(BlockId),
+    /// The thread ended.
+    End,
+}
+
+/// A loop that is being walked.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) index: usize,
+    /// How deep the body's own list of nodes is.
+    pub(super) depth: usize,
+    /// The exit met: nodes before it, what the loop goes on for, where it goes, and registers then.
+    pub(super) exit: Option<Exit>,
+}
+
+/// An exit of a loop.
+#[derive(Clone, Debug)]
+pub(super) struct Exit {
+    pub(super) before: usize,
+    pub(super) stay: Term,
+    pub(super) to: BlockId,
+    pub(super) regs: Vec<Option<Val>>,
+    pub(super) at: usize,
+}
+
+/// What all warps share.
+pub struct Shared<'a> {
+    pub(super) module: &'a Module,
+    pub(super) entry: &'a Entry,
+    pub(super) flow: &'a Flow,
+    pub(super) need: Vec<bool>,
+    /// All terms.
+    pub arena: Arena,
+    pub(super) addresses: FxHashMap<String, i64>,
+    pub(super) block: [u32; 3],
+    pub(super) cluster: u32,
+    pub(super) work: u64,
+    /// Variables of the program: name and the loop header they belong to.
+    pub(super) vars: Vec<String>,
+    pub(super) var_ids: FxHashMap<(u32, Reg, u8), u32>,
+    /// What each variable is set to.
+    pub(super) var_sets: std::collections::BTreeMap<u32, Vec<Term>>,
+    /// First columns of allocations of tensor memory, by the address that gets it.
+    pub(super) tensors: FxHashMap<Term, i64>,
+    /// Columns allocated.
+    pub(super) columns: i64,
+    /// Assumptions made, with the line of the first instruction that needed each.
+    pub(super) assumed: std::collections::BTreeMap<String, u32>,
+}
+
+/// One warp on its way.
+pub(super) struct Walk<'s, 'a> {
+    pub(super) s: &'s mut Shared<'a>,
+    pub(super) warp: u32,
+    pub(super) lanes: u32,
+    /// Lanes that branches have left together; `lanes` are fewer under a guard.
+    pub(super) group: u32,
+    pub(super) regs: Vec<Option<Val>>,
+    pub(super) facts: Facts,
+    pub(super) nodes: Vec<Node>,
+    pub(super) depth: usize,
+    pub(super) frames: Vec<Frame>,
+    /// Branches whose condition differs by lane in a way that is not followed: operations under them must not synchronise.
+    pub(super) unsure: u32,
+    /// Results of polling outside of a loop.
+    pub(super) peeked_terms: Vec<Term>,
+    /// Loops that are being solved: nothing is written down.
+    pub(super) dry: u32,
+}
+
+impl Shared<'_> {
+    /// Instructions walked.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
+    pub(super) fn assume(&mut self, line: u32, what: impl Into<String>) {
+        self.assumed.entry(what.into()).or_insert(line);
+    }
+
+    pub(super) fn error(&self, i: &Inst, message: impl Into<String>, expected: impl Into<String>) -> Error {
+        Error { line: i.line, span: i.span, message: message.into(), expected: expected.into() }
+    }
+}
+
+impl<'a> Walk<'_, 'a> {
+    pub(super) fn inst(&self, at: usize) -> &'a Inst {
+        &self.s.entry.code[at]
+    }
+
+    /// Walks from a block until one of `stops`.
+    pub(super) fn run(&mut self, mut b: BlockId, stops: &[BlockId]) -> Result<Stop, Error> {
+        let flow = self.s.flow;
+        let mut first = true;
+        loop {
+            if b == flow.exit() {
+                return Ok(Stop::End);
+            }
+            if stops.contains(&b) && !(first && self.frames.last().is_some_and(|f| flow.loops[f.index].header == b)) {
+                return Ok(Stop::At(b));
+            }
+            if let Some(l) = flow.header_of[b]
+                && !self.frames.iter().any(|f| f.index == l)
+            {
+                match self.walk_loop(l)? {
+                    Stop::At(to) => {
+                        b = to;
+                        first = false;
+                        continue;
+                    }
+                    Stop::End => return Ok(Stop::End),
+                }
+            }
+            first = false;
+            let block = flow.blocks[b].clone();
+            for at in block.first..block.end {
+                self.s.work += 1;
+                if self.s.work > WORK {
+                    return Err(self.s.error(
+                        self.inst(at),
+                        "the kernel takes too many steps to follow",
+                        "a smaller kernel",
+                    ));
+                }
+                self.instruction(at)?;
+            }
+            let last = block.end - 1;
+            let inst = self.inst(last);
+            match ending(inst) {
+                Ending::Falls => b = block.next[0],
+                Ending::Branch | Ending::Exit if inst.guard.is_none() => b = block.next[0],
+                Ending::Trap if inst.guard.is_none() => {
+                    return Err(self.s.error(inst, "every way from here ends in `trap`", "a way on"));
+                }
+                Ending::Trap => {
+                    self.s.assume(inst.line, "traps are not reached");
+                    b = block.next[0];
+                }
+                Ending::Table => match self.table(last, &block.next)? {
+                    Some(to) => b = to,
+                    None => {
+                        return Err(self.s.error(
+                            inst,
+                            "the index of this branch is not one number for a warp",
+                            "an index that a warp knows",
+                        ));
+                    }
+                },
+                _ => match self.branch(b, last, &block.next, stops)? {
+                    Stop::At(to) => b = to,
+                    Stop::End => return Ok(Stop::End),
+                },
+            }
+        }
+    }
+
+    fn table(&mut self, at: usize, next: &[BlockId]) -> Result<Option<BlockId>, Error> {
+        let i = self.inst(at);
+        let v = self.operand(&i.args[0])?;
+        let index = v.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
+        Ok(index.and_then(|i| usize::try_from(i).ok()).and_then(|i| next.get(i).copied()))
+    }
+
+    /// The condition under which a guarded instruction is executed.
+    pub(super) fn guard(&mut self, i: &Inst) -> Option<Val> {
+        let (reg, not) = i.guard?;
+        let v = self.regs[reg as usize]
+            .clone()
+            .unwrap_or_else(|| Val::Uni(self.s.arena.opaque("a predicate that is not set")));
+        Some(if not { self.each(&[v], |a, x| Some(a.not(x[0])), "not") } else { v })
+    }
+
+    /// Leads only to `trap`.
+    fn traps(&self, mut b: BlockId) -> bool {
+        let flow = self.s.flow;
+        for _ in 0..8 {
+            let block = &flow.blocks[b];
+            if b == flow.exit() {
+                return false;
+            }
+            let code = &self.s.entry.code[block.first..block.end];
+            if code.last().is_some_and(|i| ending(i) == Ending::Trap && i.guard.is_none()) {
+                return true;
+            }
+            // A failed assertion ends the kernel.
+            if code.iter().any(|i| i.op == "call" && i.args.contains(&Arg::Name("__assertfail".into()))) {
+                return true;
+            }
+            if block.next.len() != 1 {
+                return false;
+            }
+            b = block.next[0];
+        }
+        false
+    }
+
+    /// A conditional branch: lanes whose condition is one go together.
+    fn branch(&mut self, b: BlockId, at: usize, next: &[BlockId], stops: &[BlockId]) -> Result<Stop, Error> {
+        let inst = self.inst(at);
+        let (taken, falls) = (next[0], next[1]);
+        for (bad, good) in [(taken, falls), (falls, taken)] {
+            if self.traps(bad) {
+                self.s.assume(inst.line, "traps and failed assertions are not reached");
+                return Ok(Stop::At(good));
+            }
+        }
+        let Some(cond) = self.guard(inst) else { return Ok(Stop::At(taken)) };
+        let join = self.s.flow.join[b].unwrap_or(self.s.flow.exit());
+        // Lanes by condition.
+        let mut groups: Vec<(Term, u32)> = Vec::new();
+        for lane in (0..32).filter(|l| self.lanes >> l & 1 == 1) {
+            let t = cond.at(lane);
+            let t = match self.s.arena.decide(t, &self.facts) {
+                Some(v) => self.s.arena.int(v as i64),
+                None => t,
+            };
+            match groups.iter_mut().find(|(x, _)| *x == t) {
+                Some((_, mask)) => *mask |= 1 << lane,
+                None => groups.push((t, 1 << lane)),
+            }
+        }
+        if let [(t, _)] = groups.as_slice() {
+            return match self.s.arena.constant(*t) {
+                Some(v) => Ok(Stop::At(if v != 0 { taken } else { falls })),
+                None => self.fork(at, *t, (taken, falls), join, stops),
+            };
+        }
+        let unknown = groups.iter().filter(|(t, _)| self.s.arena.constant(*t).is_none()).count();
+        if unknown > 1
+            || (unknown == 1
+                && groups
+                    .iter()
+                    .any(|(t, m)| self.s.arena.constant(*t).is_none() && self.opaque(*t) && m.count_ones() < 32))
+        {
+            return self.unsure(at, (taken, falls), join, stops);
+        }
+        // Each group goes alone until the ways meet.
+        let all = self.lanes;
+        let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
+        let mut ended = 0u32;
+        let (whole, mut after) = (self.group, self.regs.clone());
+        let before = self.regs.clone();
+        for (t, mask) in groups {
+            (self.lanes, self.group) = (mask, mask);
+            // What the lanes of the group share is one value to them.
+            self.regs =
+                before.iter().map(|v| v.as_ref().map(|v| v.uniform(mask).map_or(v.clone(), Val::Uni))).collect();
+            let end = match self.s.arena.constant(t) {
+                Some(v) => {
+                    let to = if v != 0 { taken } else { falls };
+                    if to == join { Stop::At(join) } else { self.run(to, &inner)? }
+                }
+                None => self.fork(at, t, (taken, falls), join, stops)?,
+            };
+            for (to, new) in after.iter_mut().zip(std::mem::take(&mut self.regs)) {
+                *to = match (to.take(), new) {
+                    (Some(old), Some(new)) if old != new => {
+                        Some(Val::of(std::array::from_fn(|l| if mask >> l & 1 == 1 { new.at(l) } else { old.at(l) })))
+                    }
+                    (old, new) => old.or(new),
+                };
+            }
+            match end {
+                Stop::At(to) if to == join => {}
+                Stop::End => ended |= mask,
+                Stop::At(_) => {
+                    return Err(self.s.error(
+                        inst,
+                        "some lanes of a warp leave a loop here and others stay",
+                        "a condition that all lanes of a warp share",
+                    ));
+                }
+            }
+        }
+        self.lanes = all & !ended;
+        self.group = whole & !ended;
+        self.regs = after;
+        if self.lanes == 0 {
+            return Ok(Stop::End);
+        }
+        Ok(Stop::At(join))
+    }
+
+    /// Whether a condition depends on something that is not followed.
+    pub(super) fn opaque(&self, t: Term) -> bool {
+        self.s.arena.mentions(t, |a| matches!(a, crate::symbolic::Atom::Opaque(_)))
+    }
+
+    /// Both ways of a condition that all lanes share.
+    fn fork(
+        &mut self,
+        at: usize,
+        cond: Term,
+        (taken, falls): (BlockId, BlockId),
+        join: BlockId,
+        stops: &[BlockId],
+    ) -> Result<Stop, Error> {
+        let inst = self.inst(at);
+        if let Some(end) = self.leaves(at, cond, taken, falls)? {
+            return Ok(end);
+        }
+        let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
+        let (facts, regs, lanes) = (self.facts.clone(), self.regs.clone(), self.lanes);
+        let mut sides = Vec::new();
+        for (to, holds) in [(taken, true), (falls, false)] {
+            let mut known = facts.clone();
+            self.s.arena.learn(cond, holds, &mut known);
+            self.facts = known;
+            self.regs = regs.clone();
+            self.lanes = lanes;
+            let outer = std::mem::take(&mut self.nodes);
+            self.depth += 1;
+            let end = if to == join || stops.contains(&to) { Stop::At(to) } else { self.run(to, &inner)? };
+            self.depth -= 1;
+            let nodes = std::mem::replace(&mut self.nodes, outer);
+            sides.push((end, nodes, std::mem::take(&mut self.regs), self.facts.clone(), self.lanes));
+        }
+        let (mut b, mut a) = match (sides.pop(), sides.pop()) {
+            (Some(b), Some(a)) => (b, a),
+            _ => return Ok(Stop::At(join)),
+        };
+        if self.peeks(cond) {
+            return self.peeked(inst, cond, a, b);
+        }
+        let (a_ends, b_ends) = (a.0 == Stop::End, b.0 == Stop::End);
+        if a_ends {
+            a.1.push(Node { at, part: 1, kind: Kind::End });
+        }
+        if b_ends {
+            b.1.push(Node { at, part: 2, kind: Kind::End });
+        }
+        if self.opaque(cond) && !(a.1.is_empty() && b.1.is_empty()) {
+            return Err(self.condition_error(inst, cond));
+        }
+        match (a_ends, b_ends) {
+            (true, true) => {}
+            (true, false) => (self.regs, self.facts, self.lanes) = (b.2, b.3, b.4),
+            (false, true) => (self.regs, self.facts, self.lanes) = (a.2, a.3, a.4),
+            (false, false) if a.0 != b.0 => {
+                return Err(self.s.error(
+                    inst,
+                    "a loop is left inside of a condition",
+                    "an exit that every iteration comes to",
+                ));
+            }
+            (false, false) => {
+                self.lanes = a.4;
+                self.facts = facts;
+                self.regs = self.merged(cond, a.2, b.2);
+            }
+        }
+        if !(a.1.is_empty() && b.1.is_empty()) {
+            self.nodes.push(Node { at, part: 0, kind: Kind::If(cond, a.1, b.1) });
+        }
+        Ok(if a_ends { b.0 } else { a.0 })
+    }
+
+    pub(super) fn condition_error(&self, inst: &Inst, cond: Term) -> Error {
+        let mut why = None;
+        self.s.arena.each_atom(cond, &mut |a| {
+            if let crate::symbolic::Atom::Opaque(n) = a {
+                why = why.take().or(self.s.arena.why.get(&n).cloned());
+            }
+        });
+        let why = why.unwrap_or_else(|| "a value that is not followed".into());
+        self.s.error(
+            inst,
+            format!("operations of the protocol depend on a condition that comes from {why}"),
+            "a condition over arguments, coordinates and loop counters",
+        )
+    }
+
+    /// Registers behind both ways.
+    fn merged(&mut self, cond: Term, a: Vec<Option<Val>>, b: Vec<Option<Val>>) -> Vec<Option<Val>> {
+        let mut list = Vec::with_capacity(a.len());
+        for (x, y) in a.into_iter().zip(b) {
+            list.push(match (x, y) {
+                (Some(x), Some(y)) if x == y => Some(x),
+                (Some(x), Some(y)) => {
+                    Some(self.each(&[x, y], |a, v| Some(a.op(Op::If, &[cond, v[0], v[1]])), "a choice"))
+                }
+                (x, y) => x.or(y),
+            });
+        }
+        list
+    }
+
+    /// A branch that each lane decides by data: what follows until the ways meet must not synchronise.
+    fn unsure(
+        &mut self,
+        at: usize,
+        (taken, falls): (BlockId, BlockId),
+        join: BlockId,
+        stops: &[BlockId],
+    ) -> Result<Stop, Error> {
+        let inst = self.inst(at);
+        let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
+        let mut sides = Vec::new();
+        let regs = self.regs.clone();
+        let lanes = self.lanes;
+        self.unsure += 1;
+        for to in [taken, falls] {
+            self.regs = regs.clone();
+            let end = if to == join { Stop::At(join) } else { self.run(to, &inner)? };
+            if end != Stop::At(join) && !(end == Stop::End && join == self.s.flow.exit()) {
+                return Err(self.s.error(
+                    inst,
+                    "lanes of a warp part for good, by data that is not followed",
+                    "a condition that lanes of a warp share",
+                ));
+            }
+            self.lanes = lanes;
+            sides.push(std::mem::take(&mut self.regs));
+        }
+        self.unsure -= 1;
+        let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
+        for (x, y) in a.into_iter().zip(b) {
+            let v = match (x, y) {
+                (Some(x), Some(y)) if x == y => Some(x),
+                (Some(_), Some(_)) => Some(self.opaque_lanes(format!("data that decides at line {}", inst.line))),
+                (x, y) => x.or(y),
+            };
+            self.regs.push(v);
+        }
+        Ok(if join == self.s.flow.exit() { Stop::End } else { Stop::At(join) })
+    }
+
+    pub(super) fn opaque_lanes(&mut self, why: String) -> Val {
+        Val::of(std::array::from_fn(|_| self.s.arena.opaque(why.clone())))
+    }
+
+    /// A function of the values of each lane.
+    pub(super) fn each(
+        &mut self,
+        args: &[Val],
+        mut f: impl FnMut(&mut Arena, &[Term]) -> Option<Term>,
+        why: &str,
+    ) -> Val {
+        if args.iter().all(|v| matches!(v, Val::Uni(_))) {
+            let x: Vec<Term> = args.iter().map(|v| v.at(0)).collect();
+            let t = f(&mut self.s.arena, &x);
+            return Val::Uni(t.unwrap_or_else(|| self.s.arena.opaque(why)));
+        }
+        let mut out = [0; 32];
+        let mut known: Vec<(Vec<Term>, Option<Term>)> = Vec::new();
+        for (lane, out) in out.iter_mut().enumerate() {
+            let x: Vec<Term> = args.iter().map(|v| v.at(lane)).collect();
+            let t = match known.iter().rev().take(4).find(|(k, _)| *k == x) {
+                Some((_, t)) => *t,
+                None => {
+                    let t = f(&mut self.s.arena, &x);
+                    known.push((x, t));
+                    t
+                }
+            };
+            *out = t.unwrap_or_else(|| self.s.arena.opaque(why));
+        }
+        Val::of(out)
+    }
+
+    /// The value of an operand.
+    pub(super) fn operand(&mut self, a: &Arg) -> Result<Val, Error> {
+        Ok(match a {
+            Arg::Reg(r) => match &self.regs[*r as usize] {
+                Some(v) => v.clone(),
+                None => Val::Uni(self.s.arena.opaque("a register that is not set")),
+            },
+            Arg::Not(r) => {
+                let v = self.operand(&Arg::Reg(*r))?;
+                self.each(&[v], |a, x| Some(a.not(x[0])), "not")
+            }
+            Arg::Int(v) => Val::Uni(self.s.arena.int(*v)),
+            Arg::Mem { base, offset, .. } => {
+                let v = self.operand(base)?;
+                let offset = *offset;
+                self.each(&[v], |a, x| Some(a.plus(x[0], offset)), "an address")
+            }
+            Arg::Name(n) => self.special(n),
+            Arg::List(_) | Arg::Pair(..) | Arg::Group(_) | Arg::Label(_) | Arg::Sink | Arg::Float => {
+                Val::Uni(self.s.arena.opaque("an operand of no number"))
+            }
+        })
+    }
+}

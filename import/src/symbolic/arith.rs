@@ -1,0 +1,377 @@
+//! Sums, products, division and bits.
+
+use std::rc::Rc;
+
+use super::{Arena, Node, Op, Term};
+
+impl Arena {
+    /// The sum.
+    pub fn add(&mut self, a: Term, b: Term) -> Term {
+        let ((x, p), (y, q)) = (self.parts(a), self.parts(b));
+        let parts = p.iter().chain(q.iter()).copied().collect();
+        self.sum(x.wrapping_add(y), parts)
+    }
+
+    /// A multiple.
+    pub fn scale(&mut self, a: Term, c: i64) -> Term {
+        let (k, p) = self.parts(a);
+        let parts = p.iter().map(|(t, x)| (*t, x.wrapping_mul(c))).collect();
+        self.sum(k.wrapping_mul(c), parts)
+    }
+
+    /// The difference.
+    pub fn sub(&mut self, a: Term, b: Term) -> Term {
+        let b = self.scale(b, -1);
+        self.add(a, b)
+    }
+
+    /// A constant more.
+    pub fn plus(&mut self, a: Term, c: i64) -> Term {
+        let c = self.int(c);
+        self.add(a, c)
+    }
+
+    /// The product.
+    pub fn mul(&mut self, a: Term, b: Term) -> Term {
+        match (self.constant(a), self.constant(b)) {
+            (_, Some(c)) => self.scale(a, c),
+            (Some(c), _) => self.scale(b, c),
+            _ => self.intern(Node::Op(Op::Mul, Rc::new([a.min(b), a.max(b)]))),
+        }
+    }
+
+    /// `k + list` where it has the form `m * (x - c * (x / c)) + rest`: the remainder.
+    pub(super) fn remainder_of(&mut self, k: i64, list: &[(Term, i64)]) -> Option<Term> {
+        for (i, (t, m)) in list.iter().enumerate() {
+            let Node::Op(op @ (Op::Div | Op::DivZero), args) = self.node(*t).clone() else { continue };
+            let (x, by) = (args[0], args[1]);
+            let Some(c) = self.constant(by) else {
+                // x - q * n with a divisor that is no number is a sum with a product: see `product_remainder`.
+                continue;
+            };
+            if m % c != 0 {
+                continue;
+            }
+            let n = -(m / c);
+            let (k0, parts) = self.parts(x);
+            let rest: Vec<(Term, i64)> = list.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, p)| *p).collect();
+            // The rest has to hold n times x.
+            let holds =
+                n != 0 && !parts.is_empty() && parts.iter().all(|(t, c)| rest.contains(&(*t, c.wrapping_mul(n))));
+            if !holds {
+                continue;
+            }
+            let left: Vec<(Term, i64)> = rest.into_iter().filter(|(t, _)| !parts.iter().any(|(p, _)| p == t)).collect();
+            if op == Op::DivZero {
+                let (low, _) = self.range(x);
+                if low < 0 {
+                    continue;
+                }
+            }
+            let by = self.int(c);
+            let r = self.rem(x, by);
+            let mut all = self.scale(r, n);
+            all = self.plus(all, k.wrapping_sub(k0.wrapping_mul(n)));
+            for (t, c) in left {
+                let x = self.scale(t, c);
+                all = self.add(all, x);
+            }
+            return Some(all);
+        }
+        None
+    }
+
+    /// Floor division.
+    pub fn div(&mut self, a: Term, b: Term) -> Term {
+        let Some(c) = self.constant(b).filter(|c| *c > 0) else {
+            return self.intern(Node::Op(Op::Div, Rc::new([a, b])));
+        };
+        if c == 1 {
+            return a;
+        }
+        let (k, p) = self.parts(a);
+        if p.is_empty() {
+            return self.int(k.div_euclid(c));
+        }
+        let (whole, rest): (Vec<_>, Vec<_>) = p.iter().copied().partition(|(_, x)| x % c == 0);
+        let mut parts: Vec<(Term, i64)> = whole.into_iter().map(|(t, x)| (t, x / c)).collect();
+        let (q, r) = (k.div_euclid(c), k.rem_euclid(c));
+        if rest.is_empty() {
+            return self.sum(q, parts);
+        }
+        if let Some(t) = self.magic(k, &p, c) {
+            return t;
+        }
+        let inner = self.sum(r, rest);
+        let (low, high) = self.range(inner);
+        if low >= 0 && high < c {
+            return self.sum(q, parts);
+        }
+        if let Node::Op(Op::Div, args) = self.node(inner).clone()
+            && let Some(d) = self.constant(args[1]).and_then(|d| d.checked_mul(c))
+        {
+            let by = self.int(d);
+            let t = self.div(args[0], by);
+            parts.push((t, 1));
+            return self.sum(q, parts);
+        }
+        if let Some(t) = self.table_of_counter(Op::Div, inner, c) {
+            parts.push((t, 1));
+            return self.sum(q, parts);
+        }
+        self.divided(inner, c, Op::Div);
+        let by = self.int(c);
+        let t = self.intern(Node::Op(Op::Div, Rc::new([inner, by])));
+        parts.push((t, 1));
+        self.sum(q, parts)
+    }
+
+    /// Remembers a divisor, so that comparisons of what is divided can be made comparisons of the quotient.
+    pub(super) fn divided(&mut self, x: Term, c: i64, op: Op) {
+        let (k, parts) = self.parts(x);
+        let list = self.divisors.entry(parts).or_default();
+        if !list.contains(&(k, c, op)) {
+            list.push((k, c, op));
+        }
+    }
+
+    /// Division by a constant as a multiplication with a magic number: `x * m / 2^s`.
+    fn magic(&mut self, k: i64, parts: &[(Term, i64)], c: i64) -> Option<Term> {
+        if !(c as u64).is_power_of_two() || c < 1 << 16 {
+            return None;
+        }
+        let m = parts.iter().fold(k, |g, (_, x)| gcd(g, *x));
+        if m < 1 << 12 || m % 2 == 0 {
+            return None;
+        }
+        let x = self.sum(k / m, parts.iter().map(|(t, x)| (*t, x / m)).collect());
+        self.magic_of(x, m as i128, c as i128)
+    }
+
+    /// `x * m / p` where it is a division by a small number for every x of 31 bits.
+    pub fn magic_of(&mut self, x: Term, m: i128, p: i128) -> Option<Term> {
+        let d = (p + m / 2) / m;
+        let error = m * d - p;
+        let (low, high) = self.range(x);
+        let high = high.min((1 << 31) - 1);
+        (d > 1 && error >= 0 && low >= 0 && error * (high as i128) < p).then(|| {
+            let by = self.int(d as i64);
+            self.div(x, by)
+        })
+    }
+
+    /// Remainder of floor division.
+    pub fn rem(&mut self, a: Term, b: Term) -> Term {
+        let Some(c) = self.constant(b).filter(|c| *c > 0) else {
+            return self.intern(Node::Op(Op::Rem, Rc::new([a, b])));
+        };
+        let (k, p) = self.parts(a);
+        // Multiples of what divides the modulus can be left out; others are reduced.
+        let rest: Vec<(Term, i64)> = p.iter().copied().filter(|(_, x)| x % c != 0).collect();
+        let inner = self.sum(k.rem_euclid(c), rest);
+        if let Some(v) = self.constant(inner) {
+            return self.int(v.rem_euclid(c));
+        }
+        let (low, high) = self.range(inner);
+        if low >= 0 && high < c {
+            return inner;
+        }
+        // A common divisor of all multiples and the modulus comes out of it.
+        let (k, p) = self.parts(inner);
+        let g = p.iter().fold(c, |g, (_, x)| gcd(g, x.unsigned_abs() as i64));
+        if g > 1 {
+            let parts = p.iter().map(|(t, x)| (*t, x / g)).collect();
+            let small = self.sum(k.div_euclid(g), parts);
+            let by = self.int(c / g);
+            let r = self.rem(small, by);
+            let r = self.scale(r, g);
+            return self.plus(r, k.rem_euclid(g));
+        }
+        if let Node::Op(Op::Rem, args) = self.node(inner).clone()
+            && self.constant(args[1]).is_some_and(|d| d % c == 0)
+        {
+            return self.rem(args[0], b);
+        }
+        if let Some(t) = self.table_of_counter(Op::Rem, inner, c) {
+            return t;
+        }
+        let by = self.int(c);
+        self.intern(Node::Op(Op::Rem, Rc::new([inner, by])))
+    }
+
+    /// Division that rounds to zero.
+    pub fn div_zero(&mut self, a: Term, b: Term) -> Term {
+        let (low, _) = self.range(a);
+        let (positive, _) = self.range(b);
+        if low >= 0 && positive > 0 {
+            return self.div(a, b);
+        }
+        match (self.constant(a), self.constant(b)) {
+            (Some(x), Some(y)) if y != 0 => self.int(x.wrapping_div(y)),
+            (_, Some(1)) => a,
+            (_, Some(c)) if c > 0 => {
+                self.divided(a, c, Op::DivZero);
+                self.intern(Node::Op(Op::DivZero, Rc::new([a, b])))
+            }
+            _ => self.intern(Node::Op(Op::DivZero, Rc::new([a, b]))),
+        }
+    }
+
+    /// `x < 0 ? c : 0`, the summand of a division that rounds to zero.
+    pub(super) fn if_negative(&mut self, x: Term, c: Term) -> Term {
+        let (low, high) = self.range(x);
+        match (low >= 0, high < 0) {
+            (true, _) => self.int(0),
+            (_, true) => c,
+            _ => self.intern(Node::Op(Op::IfNegative, Rc::new([x, c]))),
+        }
+    }
+
+    /// Shift to the right by a constant that keeps the sign: floor division. `(x + (x < 0 ? 2^s - 1 : 0)) >> s` rounds to zero.
+    pub fn shift_right(&mut self, a: Term, s: u32) -> Term {
+        let by = self.int(1i64 << s.min(62));
+        let (k, p) = self.parts(a);
+        for (t, c) in p.iter() {
+            let Node::Op(Op::IfNegative, args) = self.node(*t).clone() else { continue };
+            let mask = self.constant(args[1]);
+            let rest = self.sum(k, p.iter().copied().filter(|(x, _)| x != t).collect());
+            if *c == 1 && mask == Some((1i64 << s.min(62)) - 1) && rest == args[0] {
+                return self.div_zero(rest, by);
+            }
+        }
+        self.div(a, by)
+    }
+
+    pub(super) fn extreme(&mut self, op: Op, a: Term, b: Term) -> Term {
+        let d = self.sub(a, b);
+        let (low, high) = self.range(d);
+        let (a, b) = if op == Op::Min { (a, b) } else { (b, a) };
+        match (high <= 0, low >= 0) {
+            (true, _) => a,
+            (_, true) => b,
+            _ => self.intern(Node::Op(op, Rc::new([a.min(b), a.max(b)]))),
+        }
+    }
+
+    /// The bits of both.
+    pub fn and(&mut self, a: Term, b: Term) -> Term {
+        match (self.constant(a), self.constant(b)) {
+            (Some(x), Some(y)) => return self.int(x & y),
+            (Some(_), None) => return self.and(b, a),
+            _ => {}
+        }
+        let Some(mask) = self.constant(b) else {
+            return self.intern(Node::Op(Op::And, Rc::new([a.min(b), a.max(b)])));
+        };
+        if mask == 0 {
+            return self.int(0);
+        }
+        let (low, high) = self.range(a);
+        // Low bits.
+        if mask > 0 && (mask as u64 + 1).is_power_of_two() {
+            let by = self.int(mask + 1);
+            return self.rem(a, by);
+        }
+        // All but the low bits.
+        let free = mask.trailing_zeros();
+        let upper = mask >> free;
+        let covers =
+            upper == -1 || (low >= 0 && high <= mask | ((1i64 << free) - 1) && (upper as u64 + 1).is_power_of_two());
+        // A mask of 32 bits on a number that has no more.
+        let covers = covers || (low >= 0 && high < 1 << 32 && upper == (0xffff_ffffi64 >> free));
+        if covers {
+            let by = self.int(1i64 << free);
+            let r = self.rem(a, by);
+            return self.sub(a, r);
+        }
+        // A run of bits in the middle.
+        if mask > 0 && (upper as u64 + 1).is_power_of_two() {
+            let by = self.int(mask | ((1i64 << free) - 1));
+            let by = self.plus(by, 1);
+            let x = self.rem(a, by);
+            let by = self.int(1i64 << free);
+            let r = self.rem(x, by);
+            return self.sub(x, r);
+        }
+        self.intern(Node::Op(Op::And, Rc::new([a, b])))
+    }
+
+    /// Splits a term into a multiple of 2^s and a number below 2^s, for the smallest s that allows it.
+    fn split(&self, t: Term) -> (u32, i64) {
+        let (k, p) = self.parts(t);
+        let zeros = p.iter().map(|(t, c)| c.trailing_zeros() + self.low_zeros(*t)).min().unwrap_or(63).min(62);
+        (zeros, k & ((1i64 << zeros) - 1))
+    }
+
+    /// The bits of either.
+    pub fn or(&mut self, a: Term, b: Term) -> Term {
+        if let (Some(x), Some(y)) = (self.constant(a), self.constant(b)) {
+            return self.int(x | y);
+        }
+        if self.disjoint(a, b) || self.disjoint(b, a) {
+            return self.add(a, b);
+        }
+        if let Some(t) = self.on_low_bits(a, b, |x, y| x | y) {
+            return t;
+        }
+        self.intern(Node::Op(Op::Or, Rc::new([a.min(b), a.max(b)])))
+    }
+
+    /// The bits of one of both.
+    pub fn xor(&mut self, a: Term, b: Term) -> Term {
+        if let (Some(x), Some(y)) = (self.constant(a), self.constant(b)) {
+            return self.int(x ^ y);
+        }
+        if a == b {
+            return self.int(0);
+        }
+        if self.disjoint(a, b) || self.disjoint(b, a) {
+            return self.add(a, b);
+        }
+        if let Some(t) = self.on_low_bits(a, b, |x, y| x ^ y) {
+            return t;
+        }
+        let bit = |s: &Self, t: Term| s.is_boolean(t);
+        match (self.constant(a), self.constant(b)) {
+            (_, Some(1)) if bit(self, a) => return self.not(a),
+            (Some(1), _) if bit(self, b) => return self.not(b),
+            _ => {}
+        }
+        self.intern(Node::Op(Op::Xor, Rc::new([a.min(b), a.max(b)])))
+    }
+
+    /// Whether no bit can be set in both: `b` lies within the zero bits at the end of `a`, or in a gap of its bits.
+    fn disjoint(&self, a: Term, b: Term) -> bool {
+        let (zeros, low) = self.split(a);
+        let (least, most) = self.range(b);
+        if least < 0 {
+            return false;
+        }
+        if most < 1 << zeros {
+            return match self.constant(b) {
+                Some(v) => v & low == 0,
+                None => low == 0 || (most < 1 << low.trailing_zeros()),
+            };
+        }
+        // A constant above all bits of the other.
+        let (al, ah) = self.range(a);
+        self.constant(b).is_some_and(|v| al >= 0 && ah < 1i64 << v.trailing_zeros().min(62))
+    }
+
+    /// One side is a multiple of 2^s and a known number below it, the other a known number below 2^s.
+    fn on_low_bits(&mut self, a: Term, b: Term, f: impl Fn(i64, i64) -> i64) -> Option<Term> {
+        for (x, y) in [(a, b), (b, a)] {
+            let Some(v) = self.constant(y) else { continue };
+            let (zeros, low) = self.split(x);
+            if (0..1i64 << zeros).contains(&v) {
+                return Some(self.plus(x, f(low, v) - low));
+            }
+        }
+        None
+    }
+}
+
+/// The greatest common divisor.
+pub(super) fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a.abs() } else { gcd(b, a % b) }
+}

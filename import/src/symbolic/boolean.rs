@@ -1,0 +1,345 @@
+//! Comparisons and conditions, and what is known on a path.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::arith::gcd;
+use super::{Arena, Node, Op, Term};
+
+/// What branches on the way have decided.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Bounds of sums without their constants, whose first multiple is positive.
+    bounds: BTreeMap<super::Parts, (i64, i64)>,
+    /// Conditions that hold, and that do not.
+    conditions: BTreeMap<Term, bool>,
+}
+
+const FAR: i64 = 1 << 62;
+
+impl Arena {
+    /// `x >= 0`.
+    pub fn ge(&mut self, x: Term) -> Term {
+        if let Some(t) = self.over_table(Op::Ge, &[x]) {
+            return t;
+        }
+        let (low, high) = self.range(x);
+        if low >= 0 || high < 0 {
+            return self.int((low >= 0) as i64);
+        }
+        let (k, parts) = self.parts(x);
+        if let Some(x) = self.floored(x) {
+            return self.ge(x);
+        }
+        let g = parts.iter().fold(0, |g, (_, c)| gcd(g, *c));
+        if g > 1 {
+            let parts = parts.iter().map(|(t, c)| (*t, c / g)).collect();
+            let x = self.sum(k.div_euclid(g), parts);
+            return self.ge(x);
+        }
+        // x + k >= 0 is x / d >= -k / d where the quotient is in use and the bound is a multiple.
+        for up in [true, false] {
+            let key: Rc<[(Term, i64)]> =
+                if up { parts.clone() } else { parts.iter().map(|(t, c)| (*t, -c)).collect::<Vec<_>>().into() };
+            for (y, d, op) in self.divisors.get(&key).cloned().unwrap_or_default() {
+                // up: p >= -k, so p + y >= y - k. Else p <= k, not p >= k + 1.
+                let bound = if up { y - k } else { y + k + 1 };
+                if bound % d != 0 || (op == Op::DivZero && bound / d < 1) {
+                    continue;
+                }
+                let inner = self.sum(y, key.to_vec());
+                // At least one multiple: both kinds of division agree.
+                let op = if bound / d >= 1 { Op::Div } else { op };
+                let by = self.int(d);
+                let q = self.op(op, &[inner, by]);
+                let q = self.plus(q, -(bound / d));
+                if q == x {
+                    continue;
+                }
+                let t = self.ge(q);
+                return if up { t } else { self.not(t) };
+            }
+        }
+        self.intern(Node::Op(Op::Ge, Rc::new([x])))
+    }
+
+    /// `q - m` or `m - 1 - q` with a quotient that rounds to zero and m >= 1, as one that rounds down: both have the same sign.
+    /// They differ where one is 0 and the other -1.
+    pub fn floored(&mut self, x: Term) -> Option<Term> {
+        let (k, parts) = self.parts(x);
+        let [(t, c)] = *parts else { return None };
+        let Node::Op(Op::DivZero, args) = self.node(t).clone() else { return None };
+        if !(c == 1 && k <= -1 || c == -1 && k >= 0) || self.constant(args[1]).is_none_or(|d| d <= 0) {
+            return None;
+        }
+        let q = self.div(args[0], args[1]);
+        let q = self.scale(q, c);
+        Some(self.plus(q, k))
+    }
+
+    /// `x == 0`.
+    pub fn eq(&mut self, x: Term) -> Term {
+        if let Some(t) = self.over_table(Op::Eq, &[x]) {
+            return t;
+        }
+        let (low, high) = self.range(x);
+        if low == 0 && high == 0 {
+            return self.int(1);
+        }
+        if low > 0 || high < 0 {
+            return self.int(0);
+        }
+        let (k, parts) = self.parts(x);
+        // A boolean compared with a number.
+        if let [(t, c)] = *parts
+            && self.is_boolean(t)
+        {
+            return match (k, c) {
+                (0, _) => self.not(t),
+                (k, c) if k == -c => t,
+                _ => self.int(0),
+            };
+        }
+        let g = parts.iter().fold(0, |g, (_, c)| gcd(g, *c));
+        if g > 1 && k % g != 0 {
+            return self.int(0);
+        }
+        let g = if parts.first().is_some_and(|(_, c)| *c < 0) { -g.max(1) } else { g.max(1) };
+        let parts = parts.iter().map(|(t, c)| (*t, c / g)).collect();
+        let x = self.sum(k / g, parts);
+        self.intern(Node::Op(Op::Eq, Rc::new([x])))
+    }
+
+    /// Logical not of a boolean.
+    pub fn not(&mut self, x: Term) -> Term {
+        if let Some(t) = self.over_table(Op::Not, &[x]) {
+            return t;
+        }
+        match self.node(x).clone() {
+            Node::Const(v) => self.int((v == 0) as i64),
+            Node::Op(Op::Not, args) => args[0],
+            Node::Op(Op::Ge, args) => {
+                let y = self.scale(args[0], -1);
+                let y = self.plus(y, -1);
+                self.ge(y)
+            }
+            Node::Op(Op::Both, args) => {
+                let (a, b) = (self.not(args[0]), self.not(args[1]));
+                self.either(a, b)
+            }
+            Node::Op(Op::Either, args) => {
+                let (a, b) = (self.not(args[0]), self.not(args[1]));
+                self.both(a, b)
+            }
+            _ => self.intern(Node::Op(Op::Not, Rc::new([x]))),
+        }
+    }
+
+    /// Logical and of booleans.
+    pub fn both(&mut self, a: Term, b: Term) -> Term {
+        if let Some(t) = self.over_table(Op::Both, &[a, b]) {
+            return t;
+        }
+        match (self.constant(a), self.constant(b)) {
+            (Some(0), _) | (_, Some(0)) => self.int(0),
+            (Some(_), _) => b,
+            (_, Some(_)) => a,
+            _ if a == b => a,
+            _ if self.not(a) == b => self.int(0),
+            _ => self.intern(Node::Op(Op::Both, Rc::new([a.min(b), a.max(b)]))),
+        }
+    }
+
+    /// Logical or of booleans.
+    pub fn either(&mut self, a: Term, b: Term) -> Term {
+        if let Some(t) = self.over_table(Op::Either, &[a, b]) {
+            return t;
+        }
+        match (self.constant(a), self.constant(b)) {
+            (Some(0), _) => b,
+            (_, Some(0)) => a,
+            (Some(_), _) | (_, Some(_)) => self.int(1),
+            _ if a == b => a,
+            _ if self.not(a) == b => self.int(1),
+            _ => self.intern(Node::Op(Op::Either, Rc::new([a.min(b), a.max(b)]))),
+        }
+    }
+
+    /// `c ? a : b`.
+    pub fn cond(&mut self, c: Term, a: Term, b: Term) -> Term {
+        if let Some(v) = self.constant(c) {
+            return if v != 0 { a } else { b };
+        }
+        if a == b {
+            return a;
+        }
+        if let Some(t) = self.over_table(Op::If, &[c, a, b]) {
+            return t;
+        }
+        if let Node::Op(Op::Not, args) = self.node(c).clone() {
+            return self.cond(args[0], b, a);
+        }
+        match (self.constant(a), self.constant(b)) {
+            (Some(1), Some(0)) => return c,
+            (Some(0), Some(1)) => return self.not(c),
+            (Some(0), _) if self.is_boolean(b) => {
+                let n = self.not(c);
+                return self.both(n, b);
+            }
+            (_, Some(0)) if self.is_boolean(a) => return self.both(c, a),
+            (Some(1), _) if self.is_boolean(b) => return self.either(c, b),
+            (_, Some(1)) if self.is_boolean(a) => {
+                let n = self.not(c);
+                return self.either(n, a);
+            }
+            (Some(x), Some(0)) => return self.scale(c, x),
+            _ => {}
+        }
+        self.intern(Node::Op(Op::If, Rc::new([c, a, b])))
+    }
+
+    /// Whether a condition is decided by what is known.
+    pub fn decide(&mut self, t: Term, facts: &Facts) -> Option<bool> {
+        if let Some(v) = self.constant(t) {
+            return Some(v != 0);
+        }
+        if let Some(v) = facts.conditions.get(&t) {
+            return Some(*v);
+        }
+        match self.node(t).clone() {
+            Node::Op(Op::Not, args) => self.decide(args[0], facts).map(|v| !v),
+            Node::Op(Op::Both, args) => match (self.decide(args[0], facts), self.decide(args[1], facts)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            },
+            Node::Op(Op::Either, args) => match (self.decide(args[0], facts), self.decide(args[1], facts)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            },
+            Node::Op(Op::Ge, args) => {
+                let (low, high) = self.bounded(args[0], facts);
+                if low >= 0 {
+                    Some(true)
+                } else if high < 0 {
+                    Some(false)
+                } else {
+                    None
+                }
+            }
+            Node::Op(Op::Eq, args) => {
+                let (low, high) = self.bounded(args[0], facts);
+                if low > 0 || high < 0 {
+                    Some(false)
+                } else if low == 0 && high == 0 {
+                    Some(true)
+                } else {
+                    None
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Bounds of a term, by what is known of its sum.
+    fn bounded(&self, x: Term, facts: &Facts) -> (i64, i64) {
+        let (k, parts) = self.parts(x);
+        let (mut low, mut high) = self.range(x);
+        let (key, negative) = keyed(&parts);
+        if let Some((a, b)) = facts.bounds.get(&key) {
+            let (a, b) = if negative { (b.saturating_neg(), a.saturating_neg()) } else { (*a, *b) };
+            low = low.max(a.saturating_add(k).clamp(-FAR, FAR));
+            high = high.min(b.saturating_add(k).clamp(-FAR, FAR));
+        }
+        // Each part by itself.
+        let (mut l, mut h) = (k as i128, k as i128);
+        for (t, c) in parts.iter() {
+            let (mut a, mut b) = self.range(*t);
+            if let Some((x, y)) = facts.bounds.get([(*t, 1)].as_slice()) {
+                (a, b) = (a.max(*x), b.min(*y));
+            }
+            let (x, y) = (a as i128 * *c as i128, b as i128 * *c as i128);
+            (l, h) = (l + x.min(y), h + x.max(y));
+        }
+        let clip = |v: i128| v.clamp(-(FAR as i128), FAR as i128) as i64;
+        (low.max(clip(l)), high.min(clip(h)))
+    }
+
+    /// A sum with the smaller and larger of two terms decided by what is known.
+    pub fn under(&mut self, t: Term, facts: &Facts) -> Term {
+        let (k, parts) = self.parts(t);
+        let mut all = self.int(k);
+        for (x, c) in parts.iter() {
+            let x = match self.node(*x).clone() {
+                Node::Op(op @ (Op::Max | Op::Min), args) => {
+                    let (a, b) = (self.under(args[0], facts), self.under(args[1], facts));
+                    let d = self.sub(a, b);
+                    let first = self.ge(d);
+                    let d = self.scale(d, -1);
+                    let second = self.ge(d);
+                    match (self.decide(first, facts), self.decide(second, facts)) {
+                        (Some(larger), _) => {
+                            if larger == (op == Op::Max) {
+                                a
+                            } else {
+                                b
+                            }
+                        }
+                        (_, Some(larger)) => {
+                            if larger == (op == Op::Max) {
+                                b
+                            } else {
+                                a
+                            }
+                        }
+                        _ => *x,
+                    }
+                }
+                _ => *x,
+            };
+            let x = self.scale(x, *c);
+            all = self.add(all, x);
+        }
+        all
+    }
+
+    /// Adds that a condition holds, or does not.
+    pub fn learn(&mut self, t: Term, holds: bool, facts: &mut Facts) {
+        facts.conditions.insert(t, holds);
+        match self.node(t).clone() {
+            Node::Op(Op::Not, args) => self.learn(args[0], !holds, facts),
+            Node::Op(Op::Both, args) if holds => args.iter().for_each(|x| self.learn(*x, true, facts)),
+            Node::Op(Op::Either, args) if !holds => args.iter().for_each(|x| self.learn(*x, false, facts)),
+            Node::Op(Op::Ge, args) => {
+                let (k, parts) = self.parts(args[0]);
+                // sum >= -k, or sum <= -k - 1.
+                let (low, high) = if holds { (-k, FAR) } else { (-FAR, -k - 1) };
+                facts.bound(&parts, low, high);
+            }
+            Node::Op(Op::Eq, args) if holds => {
+                let (k, parts) = self.parts(args[0]);
+                facts.bound(&parts, -k, -k);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Multiples with a positive first one, and whether they were negated for it.
+fn keyed(parts: &Rc<[(Term, i64)]>) -> (Rc<[(Term, i64)]>, bool) {
+    if parts.first().is_some_and(|(_, c)| *c < 0) {
+        (parts.iter().map(|(t, c)| (*t, -c)).collect::<Vec<_>>().into(), true)
+    } else {
+        (parts.clone(), false)
+    }
+}
+
+impl Facts {
+    fn bound(&mut self, parts: &Rc<[(Term, i64)]>, low: i64, high: i64) {
+        let (key, negative) = keyed(parts);
+        let (low, high) = if negative { (high.saturating_neg(), low.saturating_neg()) } else { (low, high) };
+        let b = self.bounds.entry(key).or_insert((-FAR, FAR));
+        *b = (b.0.max(low), b.1.min(high));
+    }
+}

@@ -1,0 +1,343 @@
+//! Symbolic integers: affine forms over atoms, hash-consed, so that equal values have equal numbers.
+//!
+//! Values are taken to be mathematical integers. Constants wrap as their instruction says; that arithmetic on arguments does
+//! not overflow is an assumption that the lift lists.
+
+mod arith;
+mod boolean;
+mod range;
+mod table;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+pub use boolean::Facts;
+
+/// Number of a term in its arena.
+pub type Term = u32;
+
+/// What has no structure of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Atom {
+    /// Bytes of a parameter: its position, and the offset into it.
+    Param(u16, u32),
+    /// A coordinate of the CTA.
+    Place(Place),
+    /// The index of an iteration, by the block that heads the loop.
+    Counter(u32),
+    /// What a register holds when an iteration begins, while its loop is being solved: header, register, lane.
+    Carried(u32, u32, u8),
+    /// A variable of the program to be built.
+    Var(u32),
+    /// A value that is not followed.
+    Opaque(u32),
+}
+
+/// A coordinate of the CTA, or a size of the launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// `%ctaid`, by dimension.
+    Cta(u8),
+    /// `%nctaid`.
+    Ctas(u8),
+    /// `%clusterid`.
+    Cluster(u8),
+    /// `%nclusterid`.
+    Clusters(u8),
+    /// `%cluster_ctaid`.
+    InCluster(u8),
+    /// `%cluster_nctaid`.
+    ClusterSize(u8),
+    /// `%cluster_ctarank`.
+    Rank,
+    /// `%cluster_nctarank`.
+    Ranks,
+}
+
+/// Operators that stay when their operands are no constants. Booleans are 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Op {
+    /// Floor division by a positive constant, or by any term.
+    Div,
+    /// Its remainder.
+    Rem,
+    /// Division that rounds to zero.
+    DivZero,
+    /// Product of two terms.
+    Mul,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+    /// Bits.
+    And,
+    /// Bits.
+    Or,
+    /// Bits.
+    Xor,
+    /// Shift to the left by a term.
+    Shl,
+    /// `x < 0 ? c : 0`.
+    IfNegative,
+    /// High half of a product with a constant: operand, constant, bits.
+    MulHigh,
+    /// `x >= 0`.
+    Ge,
+    /// `x == 0`.
+    Eq,
+    /// Logical not.
+    Not,
+    /// Logical and.
+    Both,
+    /// Logical or.
+    Either,
+    /// `c ? a : b`.
+    If,
+    /// A word of global memory that nothing is known of but that it does not change: address.
+    Load,
+    /// How often a loop goes on, where that is not followed: its condition over a counter of no loop.
+    Trips,
+}
+
+/// What a term is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// A number.
+    Const(i64),
+    /// An atom.
+    Atom(Atom),
+    /// A constant and multiples of terms that are neither constants nor sums, by term.
+    Sum(i64, Rc<[(Term, i64)]>),
+    /// An operator.
+    Op(Op, Rc<[Term]>),
+    /// A sequence of numbers: the first ones, then a cycle for ever, at an index.
+    Table(Term, Rc<[i64]>, Rc<[i64]>),
+}
+
+/// Terms and their multiples.
+type Parts = Rc<[(Term, i64)]>;
+
+/// A constant that is added, the divisor, and how the quotient is rounded.
+type Divisor = (i64, i64, Op);
+
+/// Nodes of a term, at most.
+const LARGEST: u32 = 400;
+
+/// All terms of a kernel.
+#[derive(Debug, Default)]
+pub struct Arena {
+    nodes: Vec<Node>,
+    /// Nodes in each term, counted as often as they are used.
+    sizes: Vec<u32>,
+    known: FxHashMap<Node, Term>,
+    opaque: u32,
+    /// Divisors met, by what is divided without its constant: constants and divisors.
+    divisors: BTreeMap<Parts, Vec<Divisor>>,
+    /// Bounds of variables, where they are known.
+    pub var_ranges: FxHashMap<u32, (i64, i64)>,
+    /// Largest values of counters, where they are known.
+    pub counter_ranges: FxHashMap<u32, i64>,
+    /// Why opaque values are opaque.
+    pub why: FxHashMap<u32, String>,
+}
+
+impl Arena {
+    /// The term of a node.
+    pub fn intern(&mut self, n: Node) -> Term {
+        if let Some(t) = self.known.get(&n) {
+            return *t;
+        }
+        // A value that grows without end is followed no further, so that looking through a term is cheap.
+        let of = |t: &Term| self.sizes[*t as usize];
+        let size = 1 + match &n {
+            Node::Const(_) | Node::Atom(_) => 0,
+            Node::Sum(_, parts) => parts.iter().map(|(t, _)| of(t)).sum(),
+            Node::Op(_, args) => args.iter().map(of).sum(),
+            Node::Table(i, ..) => of(i),
+        };
+        if size > LARGEST {
+            let t = self.opaque("a value that is too large to follow");
+            self.known.insert(n, t);
+            return t;
+        }
+        let t = self.nodes.len() as Term;
+        self.sizes.push(size);
+        self.nodes.push(n.clone());
+        self.known.insert(n, t);
+        t
+    }
+
+    /// What a term is.
+    pub fn node(&self, t: Term) -> &Node {
+        &self.nodes[t as usize]
+    }
+
+    /// How many terms there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// A number.
+    pub fn int(&mut self, v: i64) -> Term {
+        self.intern(Node::Const(v))
+    }
+
+    /// An atom.
+    pub fn atom(&mut self, a: Atom) -> Term {
+        self.intern(Node::Atom(a))
+    }
+
+    /// A new value that is not followed.
+    pub fn opaque(&mut self, why: impl Into<String>) -> Term {
+        self.opaque += 1;
+        self.why.insert(self.opaque, why.into());
+        self.atom(Atom::Opaque(self.opaque))
+    }
+
+    /// The number, if it is one.
+    pub fn constant(&self, t: Term) -> Option<i64> {
+        if let Node::Const(v) = self.node(t) { Some(*v) } else { None }
+    }
+
+    /// Constant and multiples of terms.
+    pub fn parts(&self, t: Term) -> (i64, Rc<[(Term, i64)]>) {
+        match self.node(t) {
+            Node::Const(v) => (*v, Rc::new([])),
+            Node::Sum(k, parts) => (*k, parts.clone()),
+            _ => (0, Rc::new([(t, 1)])),
+        }
+    }
+
+    /// The term of a constant and multiples of terms, which need not be in order.
+    pub fn sum(&mut self, k: i64, mut parts: Vec<(Term, i64)>) -> Term {
+        parts.sort_unstable();
+        let mut list: Vec<(Term, i64)> = Vec::with_capacity(parts.len());
+        for (t, c) in parts {
+            match list.last_mut() {
+                Some((last, sum)) if *last == t => *sum = sum.wrapping_add(c),
+                _ => list.push((t, c)),
+            }
+        }
+        list.retain(|(_, c)| *c != 0);
+        if let Some(t) = self.remainder_of(k, &list) {
+            return t;
+        }
+        match (k, list.as_slice()) {
+            (k, []) => self.int(k),
+            (0, [(t, 1)]) => *t,
+            _ => self.intern(Node::Sum(k, list.into())),
+        }
+    }
+
+    /// A term as text, for explanations and errors.
+    pub fn show(&self, t: Term) -> String {
+        match self.node(t) {
+            Node::Const(v) => v.to_string(),
+            Node::Atom(a) => match a {
+                Atom::Param(p, 0) => format!("arg{p}"),
+                Atom::Param(p, o) => format!("arg{p}+{o}"),
+                Atom::Counter(h) => format!("i{h}"),
+                Atom::Var(v) => format!("v{v}"),
+                Atom::Opaque(n) => format!("?{n}"),
+                Atom::Carried(_, r, _) => format!("carried{r}"),
+                Atom::Place(p) => format!("{p:?}"),
+            },
+            Node::Sum(k, parts) => {
+                let mut s: Vec<String> = parts
+                    .iter()
+                    .map(|(t, c)| if *c == 1 { self.show(*t) } else { format!("{c} * {}", self.show(*t)) })
+                    .collect();
+                s.extend((*k != 0).then(|| k.to_string()));
+                format!("({})", s.join(" + "))
+            }
+            Node::Op(op, args) => {
+                let args: Vec<String> = args.iter().map(|t| self.show(*t)).collect();
+                format!("{op:?}({})", args.join(", "))
+            }
+            Node::Table(i, first, cycle) => format!("{first:?}{cycle:?}[{}]", self.show(*i)),
+        }
+    }
+
+    /// Calls `f` on each atom of a term.
+    pub fn each_atom(&self, t: Term, f: &mut impl FnMut(Atom)) {
+        match self.node(t) {
+            Node::Const(_) => {}
+            Node::Atom(a) => f(*a),
+            Node::Sum(_, parts) => parts.iter().for_each(|(t, _)| self.each_atom(*t, f)),
+            Node::Op(_, args) => args.iter().for_each(|t| self.each_atom(*t, f)),
+            Node::Table(i, ..) => self.each_atom(*i, f),
+        }
+    }
+
+    /// Whether an atom that `f` holds of is in a term.
+    pub fn mentions(&self, t: Term, f: impl Fn(Atom) -> bool) -> bool {
+        let mut found = false;
+        self.each_atom(t, &mut |a| found |= f(a));
+        found
+    }
+
+    /// A term with others in place of atoms.
+    pub fn replace(&mut self, t: Term, with: &FxHashMap<Term, Term>, memo: &mut FxHashMap<Term, Term>) -> Term {
+        if let Some(x) = with.get(&t).or(memo.get(&t)) {
+            return *x;
+        }
+        let new = match self.node(t).clone() {
+            Node::Const(_) | Node::Atom(_) => t,
+            Node::Sum(k, parts) => {
+                let mut all = self.int(k);
+                for (x, c) in parts.iter() {
+                    let x = self.replace(*x, with, memo);
+                    let x = self.scale(x, *c);
+                    all = self.add(all, x);
+                }
+                all
+            }
+            Node::Op(op, args) => {
+                let args: Vec<Term> = args.iter().map(|x| self.replace(*x, with, memo)).collect();
+                self.op(op, &args)
+            }
+            Node::Table(i, first, cycle) => {
+                let i = self.replace(i, with, memo);
+                self.table(i, first.to_vec(), cycle.to_vec())
+            }
+        };
+        memo.insert(t, new);
+        new
+    }
+
+    /// An operator on operands, simplified.
+    pub fn op(&mut self, op: Op, args: &[Term]) -> Term {
+        if let Some(t) = self.over_table(op, args) {
+            return t;
+        }
+        match (op, args) {
+            (Op::Div, [a, b]) => self.div(*a, *b),
+            (Op::Rem, [a, b]) => self.rem(*a, *b),
+            (Op::DivZero, [a, b]) => self.div_zero(*a, *b),
+            (Op::Mul, [a, b]) => self.mul(*a, *b),
+            (Op::Min | Op::Max, [a, b]) => self.extreme(op, *a, *b),
+            (Op::And, [a, b]) => self.and(*a, *b),
+            (Op::Or, [a, b]) => self.or(*a, *b),
+            (Op::Xor, [a, b]) => self.xor(*a, *b),
+            (Op::Ge, [a]) => self.ge(*a),
+            (Op::Eq, [a]) => self.eq(*a),
+            (Op::Not, [a]) => self.not(*a),
+            (Op::Both, [a, b]) => self.both(*a, *b),
+            (Op::Either, [a, b]) => self.either(*a, *b),
+            (Op::If, [c, a, b]) => self.cond(*c, *a, *b),
+            (Op::IfNegative, [a, b]) => self.if_negative(*a, *b),
+            (Op::Shl, [a, b]) => match self.constant(*b) {
+                Some(s @ 0..=62) => self.scale(*a, 1 << s),
+                _ => self.intern(Node::Op(op, args.into())),
+            },
+            _ => self.intern(Node::Op(op, args.into())),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Bounds of terms.
+
+use super::{Arena, Atom, Node, Op, Place, Term};
+
+/// A bound that is none.
+const FAR: i64 = 1 << 62;
+
+impl Arena {
+    /// Smallest and largest value; beyond 2^61 where there is no bound.
+    pub fn range(&self, t: Term) -> (i64, i64) {
+        let clip = |v: i128| v.clamp(-(FAR as i128), FAR as i128) as i64;
+        match self.node(t) {
+            Node::Const(v) => (*v, *v),
+            Node::Atom(a) => match a {
+                Atom::Place(Place::Rank | Place::InCluster(_)) => (0, 15),
+                Atom::Place(Place::Ranks | Place::ClusterSize(_)) => (1, 16),
+                Atom::Place(Place::Ctas(_) | Place::Clusters(_)) => (1, (1 << 31) - 1),
+                Atom::Counter(h) => (0, self.counter_ranges.get(h).copied().unwrap_or((1 << 31) - 1)),
+                Atom::Place(_) => (0, (1 << 31) - 1),
+                Atom::Var(v) => self.var_ranges.get(v).copied().unwrap_or((-FAR, FAR)),
+                _ => (-FAR, FAR),
+            },
+            Node::Sum(k, parts) => {
+                let (mut low, mut high) = (*k as i128, *k as i128);
+                for (t, c) in parts.iter() {
+                    let (a, b) = self.range(*t);
+                    let (x, y) = (a as i128 * *c as i128, b as i128 * *c as i128);
+                    low += x.min(y);
+                    high += x.max(y);
+                }
+                (clip(low), clip(high))
+            }
+            Node::Table(_, first, cycle) => {
+                let all = || first.iter().chain(cycle.iter());
+                (all().min().copied().unwrap_or(0), all().max().copied().unwrap_or(0))
+            }
+            Node::Op(op, args) => self.range_of(*op, args),
+        }
+    }
+
+    fn range_of(&self, op: Op, args: &[Term]) -> (i64, i64) {
+        let at = |i: usize| args.get(i).map_or((-FAR, FAR), |t| self.range(*t));
+        match op {
+            Op::Div => match (at(0), at(1)) {
+                ((a, b), (c, d)) if c > 0 && c == d => (a.div_euclid(c), b.div_euclid(c)),
+                ((a, b), (c, _)) if c > 0 && a >= 0 => (0, b),
+                _ => (-FAR, FAR),
+            },
+            Op::DivZero => match (at(0), at(1)) {
+                ((a, b), (c, d)) if c > 0 && c == d => (a / c, b / c),
+                ((a, b), (c, _)) if c > 0 => (a.min(0), b.max(0)),
+                _ => (-FAR, FAR),
+            },
+            Op::Rem => match at(1) {
+                (c, d) if c > 0 => (0, d - 1),
+                _ => (-FAR, FAR),
+            },
+            Op::Min => (at(0).0.min(at(1).0), at(0).1.min(at(1).1)),
+            Op::Max => (at(0).0.max(at(1).0), at(0).1.max(at(1).1)),
+            Op::And => match (at(0), at(1)) {
+                ((a, b), (c, d)) if a >= 0 && c >= 0 => (0, b.min(d)),
+                ((a, b), _) if a >= 0 => (0, b),
+                (_, (c, d)) if c >= 0 => (0, d),
+                _ => (-FAR, FAR),
+            },
+            Op::Or | Op::Xor => match (at(0), at(1)) {
+                ((a, b), (c, d)) if a >= 0 && c >= 0 && b < FAR && d < FAR => {
+                    (0, ((b.max(d) as u64 + 1).next_power_of_two() - 1) as i64)
+                }
+                _ => (-FAR, FAR),
+            },
+            Op::Ge | Op::Eq | Op::Not | Op::Both | Op::Either => (0, 1),
+            Op::If => (at(1).0.min(at(2).0), at(1).1.max(at(2).1)),
+            Op::IfNegative => (at(1).0.min(0), at(1).1.max(0)),
+            Op::Trips => (0, (1 << 31) - 1),
+            Op::Mul => match (at(0), at(1)) {
+                ((a, b), (c, d)) if a >= 0 && c >= 0 => {
+                    ((a as i128 * c as i128).min(FAR as i128) as i64, (b as i128 * d as i128).min(FAR as i128) as i64)
+                }
+                _ => (-FAR, FAR),
+            },
+            Op::MulHigh if at(0).0 >= 0 => (0, at(0).1),
+            Op::Shl | Op::MulHigh | Op::Load => (-FAR, FAR),
+        }
+    }
+
+    /// Zero bits that every value ends in.
+    pub fn low_zeros(&self, t: Term) -> u32 {
+        match self.node(t) {
+            Node::Const(v) => v.trailing_zeros(),
+            Node::Sum(k, parts) => {
+                let parts = parts.iter().map(|(t, c)| c.trailing_zeros() + self.low_zeros(*t)).min().unwrap_or(64);
+                parts.min(k.trailing_zeros())
+            }
+            Node::Table(_, first, cycle) => {
+                first.iter().chain(cycle.iter()).map(|v| v.trailing_zeros()).min().unwrap_or(0)
+            }
+            Node::Op(Op::If, args) => self.low_zeros(args[1]).min(self.low_zeros(args[2])),
+            _ => 0,
+        }
+    }
+
+    /// Whether it is 0 or 1.
+    pub fn is_boolean(&self, t: Term) -> bool {
+        let (low, high) = self.range(t);
+        low >= 0 && high <= 1
+    }
+}

@@ -1,0 +1,160 @@
+//! Sequences that become periodic: ring indices and phases.
+//!
+//! A register that a loop steps through finitely many values is such a sequence of the iteration. So is every function of
+//! one of them alone, which is computed value by value: `selp(i + 1 == 4, 0, i + 1)` of 0, 1, 2, 3 is 1, 2, 3, 0.
+
+use super::arith::gcd;
+use super::{Arena, Atom, Node, Op, Term};
+
+/// Longest sequence that is followed.
+pub(crate) const LONGEST: usize = 1024;
+
+impl Arena {
+    /// A sequence at an index that is not negative.
+    pub fn table(&mut self, index: Term, mut first: Vec<i64>, mut cycle: Vec<i64>) -> Term {
+        if let Some(i) = self.constant(index).and_then(|i| usize::try_from(i).ok()) {
+            let v = first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()]);
+            return self.int(v);
+        }
+        // The shortest cycle.
+        let n = cycle.len();
+        let period = (1..=n).find(|p| n.is_multiple_of(*p) && (0..n).all(|i| cycle[i] == cycle[i % p])).unwrap_or(n);
+        cycle.truncate(period);
+        // What comes before it and fits into it belongs to it.
+        while first.last().is_some_and(|v| cycle.last() == Some(v)) {
+            first.pop();
+            cycle.rotate_right(1);
+        }
+        if first.is_empty() && cycle.len() == 1 {
+            return self.int(cycle[0]);
+        }
+        // A multiple of the plainest sequence: its values begin at 0 and have no common divisor.
+        let all = || first.iter().chain(cycle.iter());
+        let least = all().min().copied().unwrap_or(0);
+        let by = all().fold(0, |g, v| gcd(g, v.wrapping_sub(least))).max(1);
+        let plain = |v: &i64| v.wrapping_sub(least) / by;
+        let node = Node::Table(index, first.iter().map(plain).collect(), cycle.iter().map(plain).collect());
+        let t = self.intern(node);
+        self.sum(least, vec![(t, by)])
+    }
+
+    /// `(i + k) / c` or `(i + k) % c` of an iteration's index: a remainder as a sequence; of a quotient, what is left to a
+    /// remainder of it.
+    pub(super) fn table_of_counter(&mut self, op: Op, x: Term, c: i64) -> Option<Term> {
+        if op != Op::Rem || c > LONGEST as i64 {
+            return None;
+        }
+        // i + k
+        let counter = |s: &Self, t: Term| matches!(s.node(t), Node::Atom(Atom::Counter(_)));
+        let (k, parts) = self.parts(x);
+        if let [(t, m)] = *parts
+            && counter(self, t)
+            && m.abs() < LONGEST as i64
+        {
+            return Some(self.table(t, Vec::new(), (0..c).map(|i| (m * i + k).rem_euclid(c)).collect()));
+        }
+        // (i + k) / s + l
+        let [(t, m)] = *parts else { return None };
+        let Node::Op(Op::Div, args) = self.node(t).clone() else { return None };
+        let s = self.constant(args[1])?;
+        let (j, inner) = self.parts(args[0]);
+        let [(i, n)] = *inner else { return None };
+        if !counter(self, i) || s * c > LONGEST as i64 || m.abs() > LONGEST as i64 || n.abs() > LONGEST as i64 {
+            return None;
+        }
+        let value = |i: i64| (m * (n * i + j).div_euclid(s) + k).rem_euclid(c);
+        Some(self.table(i, Vec::new(), (0..s * c).map(value).collect()))
+    }
+
+    /// An operator on sequences of one index and numbers, value by value.
+    pub(super) fn over_table(&mut self, op: Op, args: &[Term]) -> Option<Term> {
+        let mut index = None;
+        let (mut first, mut cycle) = (0, 1i64);
+        for t in args {
+            let (_, parts) = self.parts(*t);
+            for (x, _) in parts.iter() {
+                let Node::Table(i, f, c) = self.node(*x) else { return None };
+                if index.is_some_and(|known| known != *i) {
+                    return None;
+                }
+                index = Some(*i);
+                first = first.max(f.len());
+                cycle = cycle / gcd(cycle, c.len() as i64) * c.len() as i64;
+            }
+        }
+        let index = index?;
+        if first + cycle as usize > LONGEST || matches!(op, Op::Load | Op::Trips | Op::MulHigh | Op::Shl) {
+            return None;
+        }
+        let mut values = Vec::with_capacity(first + cycle as usize);
+        for i in 0..first + cycle as usize {
+            let mut at = Vec::with_capacity(args.len());
+            for t in args {
+                let v = self.sum_at(*t, i);
+                at.push(self.int(v));
+            }
+            let t = self.op(op, &at);
+            values.push(self.constant(t)?);
+        }
+        let tail = values.split_off(first);
+        Some(self.table(index, values, tail))
+    }
+
+    /// Whether a term reads an index inside of sequences only; their longest start and common cycle.
+    pub fn in_tables(&self, t: Term, index: Term, prefix: &mut usize, period: &mut usize) -> bool {
+        if t == index {
+            return false;
+        }
+        match self.node(t) {
+            Node::Const(_) | Node::Atom(_) => true,
+            Node::Sum(_, parts) => parts.iter().all(|(x, _)| self.in_tables(*x, index, prefix, period)),
+            Node::Op(_, args) => args.iter().all(|x| self.in_tables(*x, index, prefix, period)),
+            Node::Table(i, first, cycle) if *i == index => {
+                *prefix = (*prefix).max(first.len());
+                *period = *period / gcd(*period as i64, cycle.len() as i64) as usize * cycle.len();
+                *period <= LONGEST
+            }
+            Node::Table(i, ..) => self.in_tables(*i, index, prefix, period),
+        }
+    }
+
+    /// The value of a sum of sequences at an index.
+    fn sum_at(&self, t: Term, i: usize) -> i64 {
+        let (k, parts) = self.parts(t);
+        parts.iter().fold(k, |sum, (t, c)| match self.node(*t) {
+            Node::Table(_, first, cycle) => {
+                let v = first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()]);
+                sum.wrapping_add(v.wrapping_mul(*c))
+            }
+            _ => sum,
+        })
+    }
+
+    /// The value of a term with numbers in place of atoms; none where it reads anything else.
+    pub fn value(&mut self, t: Term, at: &impl Fn(Atom) -> Option<i64>) -> Option<i64> {
+        match self.node(t).clone() {
+            Node::Const(v) => Some(v),
+            Node::Atom(a) => at(a),
+            Node::Sum(k, parts) => {
+                let mut sum = k;
+                for (t, c) in parts.iter() {
+                    sum = sum.wrapping_add(self.value(*t, at)?.wrapping_mul(*c));
+                }
+                Some(sum)
+            }
+            Node::Op(op, args) => {
+                let mut list = Vec::with_capacity(args.len());
+                for t in args.iter() {
+                    let v = self.value(*t, at)?;
+                    list.push(self.int(v));
+                }
+                let t = self.op(op, &list);
+                self.constant(t)
+            }
+            Node::Table(i, first, cycle) => {
+                let i = usize::try_from(self.value(i, at)?).ok()?;
+                Some(first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()]))
+            }
+        }
+    }
+}

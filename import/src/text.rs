@@ -1,0 +1,289 @@
+//! A lifted kernel as text: what was understood, statement by statement, with the lines it comes from.
+
+use std::fmt::Write;
+
+use warpline_sim::ir::{
+    BarRef, Binary, Class, CounterAct, Expr, How, Instr, Op, Phase, Place, Program, Unary, Where, Who,
+};
+
+use crate::lift::Lifted;
+
+/// The kernel in the form of the kernel language. Sets of bytes have no words there, so a move names the bytes that each
+/// warp touches in a comment.
+pub fn kernel(l: &Lifted) -> String {
+    let p = &l.program;
+    let mut s = String::new();
+    let params: Vec<String> = p.symbols.iter().map(|x| format!("{} = {}", x.name, x.value)).collect();
+    let _ = writeln!(s, "kernel {}({})", p.name, params.join(", "));
+    let regs = p.regs.map_or(String::new(), |r| format!("   regs {r}"));
+    let cluster = if p.cluster > 1 { format!("   cluster {}", p.cluster) } else { String::new() };
+    let _ = writeln!(s, "  warps {}{regs}{cluster}", p.warps);
+    for (name, meaning) in &l.meaning {
+        let _ = writeln!(s, "  // {name} stands for {meaning}");
+    }
+    for o in p.objects.iter().filter(|o| o.class == Class::Shared) {
+        let slots = if o.slots > 1 { format!("[{}]", o.slots) } else { String::new() };
+        let _ = writeln!(s, "  shared {}{slots}: i8[{}]   // {} pieces", o.name, o.rows, o.pieces());
+    }
+    for b in &p.mbars {
+        let stages = if b.stages > 1 { format!("[{}]", b.stages) } else { String::new() };
+        let _ = writeln!(s, "  mbar {}{stages} ({})", b.name, b.count);
+    }
+    for b in &p.named {
+        let _ = writeln!(s, "  named {}   // number {}", b.name, b.first);
+    }
+    body(p, &mut s);
+    s
+}
+
+/// The code, with blocks by indentation.
+fn body(p: &Program, s: &mut String) {
+    let mut ends: Vec<u32> = Vec::new();
+    for (pc, i) in p.code.iter().enumerate() {
+        let pc = pc as u32;
+        while ends.last().is_some_and(|e| *e <= pc) {
+            ends.pop();
+        }
+        let looped = p.loops.iter().find(|l| l.head == pc);
+        let tail = p.loops.iter().any(|l| pc + 2 == l.end || pc + 1 == l.end);
+        let site = p.site(pc);
+        let words = match i {
+            _ if tail && matches!(i, Instr::Jump(_) | Instr::Set(..)) => continue,
+            Instr::Set(v, e) => format!("{} = {}", p.vars[*v as usize], expr(p, e)),
+            Instr::Unless(_, to) if looped.is_some() => {
+                let l = looped.and_then(|l| Some((l.var?, l.bound.as_ref()?)));
+                ends.push(*to);
+                l.map_or("while true:".into(), |(v, b)| format!("for {} in 0..{}:", p.vars[v as usize], expr(p, b)))
+            }
+            Instr::Unless(e, to) => {
+                ends.push(*to);
+                format!("if {}:", expr(p, e))
+            }
+            Instr::Jump(to) => {
+                while ends.last() == Some(&(pc + 1)) {
+                    ends.pop();
+                }
+                line(s, ends.len(), "else:", "");
+                ends.push(*to);
+                continue;
+            }
+            Instr::Only(who, to) => {
+                let words = match who {
+                    Who::Warps(w) => format!("warps {}:", warps(*w)),
+                    Who::Elected => "elect:".into(),
+                    Who::Cta(e) => format!("cta {}:", expr(p, e)),
+                };
+                line(s, ends.len(), &words, "");
+                ends.push(*to);
+                continue;
+            }
+            Instr::End => "exit".into(),
+            Instr::Op { op, .. } => operation(p, op),
+        };
+        let depth = ends.len() - matches!(i, Instr::Unless(..)) as usize;
+        let from = site.text.split_once(" // ").map_or(String::new(), |(_, at)| format!(" {at}"));
+        line(s, depth, &words, &format!("{}:{}{from}", site.file, site.line));
+    }
+}
+
+fn line(s: &mut String, depth: usize, words: &str, from: &str) {
+    let pad = "  ".repeat(depth + 1);
+    let _ = if from.is_empty() { writeln!(s, "{pad}{words}") } else { writeln!(s, "{pad}{words}   // {from}") };
+}
+
+/// Warps of a set: `0..4, 7`.
+pub fn warps(mask: u64) -> String {
+    let mut list = Vec::new();
+    let mut w = 0;
+    while w < 64 {
+        if mask >> w & 1 == 1 {
+            let from = w;
+            while w < 64 && mask >> w & 1 == 1 {
+                w += 1;
+            }
+            list.push(if w - from == 1 { from.to_string() } else { format!("{from}..{w}") });
+        }
+        w += 1;
+    }
+    list.join(", ")
+}
+
+fn place(p: &Program, x: &Place) -> String {
+    let o = &p.objects[x.obj as usize];
+    let mut s = o.name.clone();
+    if o.class != Class::Global
+        && let Some(e) = x.at.first()
+    {
+        let _ = write!(s, "[{}]", expr(p, e));
+    }
+    let mut bytes: Vec<u32> = x.sel.exact.iter().map(|e| e.elements).filter(|n| *n > 0).collect();
+    bytes.sort_unstable();
+    bytes.dedup();
+    if let [n] = bytes.as_slice() {
+        let _ = write!(s, ".bytes({n})");
+    } else if !bytes.is_empty() {
+        let _ = write!(s, ".bytes({}..{})", bytes[0], bytes[bytes.len() - 1]);
+    }
+    s
+}
+
+fn bar(p: &Program, b: &BarRef) -> String {
+    let d = &p.mbars[b.bar as usize];
+    let stage = if d.stages > 1 { format!("[{}]", expr(p, &b.stage)) } else { String::new() };
+    let at = match &b.at {
+        Where::Own => String::new(),
+        Where::Cta(e) => format!(" @cta {}", expr(p, e)),
+        Where::Ctas(e) => format!(" @ctas {}", expr(p, e)),
+    };
+    format!("{}{stage}{at}", d.name)
+}
+
+fn operation(p: &Program, op: &Op) -> String {
+    match op {
+        Op::Move { how, src, dst, signals, multicast, .. } => {
+            let word = match how {
+                How::Load => "load",
+                How::Ldg => "ldg",
+                How::Sts => "sts",
+                How::Lds => "lds",
+                How::Store => "store",
+                How::CpAsync => "cp",
+                How::LdsDma => "dma",
+                How::TmaLoad => "tma",
+                How::TmaStore => "tma.store",
+                How::TmemLd => "tmem.ld",
+                How::TmemSt => "tmem.st",
+            };
+            let signals = signals.as_ref().map_or(String::new(), |b| format!(" signals {}", bar(p, b)));
+            let mask = multicast.as_ref().map_or(String::new(), |e| format!(" multicast {}", expr(p, e)));
+            format!("{word} {} -> {}{signals}{mask}", place(p, src), place(p, dst))
+        }
+        Op::Mma { a, b, acc, .. } => format!("wgmma {}, {} -> {}", place(p, a), place(p, b), place(p, acc)),
+        Op::Commit(q) => format!("commit {}", format!("{q:?}").to_lowercase()),
+        Op::Wait(q, n) => format!("wait {} <= {}", format!("{q:?}").to_lowercase(), expr(p, n)),
+        Op::Init(list) => format!("init {}", names(p, list)),
+        Op::Inval(list) => format!("inval {}", names(p, list)),
+        Op::Arrive { bar: b, count, expect, relaxed, cluster, .. } => {
+            let expect = expect.as_ref().map_or(String::new(), |e| format!(" expect {}", expr(p, e)));
+            let count = if *count == Expr::Const(1) { String::new() } else { format!(" count {}", expr(p, count)) };
+            let more = format!("{}{}", if *relaxed { " relaxed" } else { "" }, if *cluster { " cluster" } else { "" });
+            format!("arrive {}{expect}{count}{more}", bar(p, b))
+        }
+        Op::Expect { bar: b, bytes } => format!("expect {} {}", bar(p, b), expr(p, bytes)),
+        Op::CpArrive { bar: b, noinc } => format!("cp.arrive {}{}", bar(p, b), if *noinc { " noinc" } else { "" }),
+        Op::MbarWait { bar: b, phase } => match phase {
+            Phase::Absolute(e) => format!("wait {} for {}", bar(p, b), expr(p, e)),
+            Phase::Parity(e) => format!("wait {} parity {}", bar(p, b), expr(p, e)),
+        },
+        Op::Barrier(_) => "barrier".into(),
+        Op::Named { bar, threads, sync, .. } => {
+            let word = if *sync { "sync" } else { "arrive" };
+            format!("bar {word} {} ({})", p.named[*bar as usize].name, expr(p, threads))
+        }
+        Op::WarpSync => "warp.sync".into(),
+        Op::ClusterArrive { relaxed } => format!("cluster.arrive{}", if *relaxed { " relaxed" } else { "" }),
+        Op::ClusterWait => "cluster.wait".into(),
+        Op::Fence(f) => format!("fence {}", format!("{f:?}").to_lowercase()),
+        Op::Regs { count, inc } => format!("regs {} {count}", if *inc { "inc" } else { "dec" }),
+        Op::GridWait => "grid.wait".into(),
+        Op::Counter { act: CounterAct::Add, .. } => "red.add".into(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn names(p: &Program, list: &[u16]) -> String {
+    list.iter().map(|b| p.mbars[*b as usize].name.clone()).collect::<Vec<_>>().join(", ")
+}
+
+/// An expression in the kernel language.
+pub fn expr(p: &Program, e: &Expr) -> String {
+    match e {
+        Expr::Const(v) => v.to_string(),
+        Expr::Param(x) => p.symbols[*x as usize].name.clone(),
+        Expr::Var(v) => p.vars[*v as usize].clone(),
+        Expr::Env(_) => "cta".into(),
+        Expr::Unary(Unary::Neg, x) => format!("-{}", expr(p, x)),
+        Expr::Unary(Unary::Not, x) => format!("not {}", expr(p, x)),
+        Expr::Binary(op, x) => {
+            let word = match op {
+                Binary::Add => "+",
+                Binary::Sub => "-",
+                Binary::Mul => "*",
+                Binary::Div => "/",
+                Binary::Rem => "%",
+                Binary::Lt => "<",
+                Binary::Le => "<=",
+                Binary::Gt => ">",
+                Binary::Ge => ">=",
+                Binary::Eq => "==",
+                Binary::Ne => "!=",
+                Binary::And => "and",
+                Binary::Or => "or",
+                Binary::BitOr => "|",
+                Binary::BitAnd => "&",
+                Binary::Shl => "<<",
+                Binary::CeilDiv => return format!("cdiv({}, {})", expr(p, &x.0), expr(p, &x.1)),
+                Binary::Min => return format!("min({}, {})", expr(p, &x.0), expr(p, &x.1)),
+                Binary::Max => return format!("max({}, {})", expr(p, &x.0), expr(p, &x.1)),
+            };
+            format!("({} {word} {})", expr(p, &x.0), expr(p, &x.1))
+        }
+        Expr::If(x) => format!("({} ? {} : {})", expr(p, &x.0), expr(p, &x.1), expr(p, &x.2)),
+        Expr::Tape(..) => "trips".into(),
+    }
+}
+
+/// What was recovered: roles, loops, rings, barriers, symbols, assumptions.
+pub fn explain(l: &Lifted) -> String {
+    let p = &l.program;
+    let mut s = format!("{} of {}: {} warps, {} statements\n\n", p.name, p.file, p.warps, p.code.len());
+    let mut sets: Vec<u64> = Vec::new();
+    for i in &p.code {
+        if let Instr::Only(Who::Warps(w), _) = i
+            && !sets.contains(w)
+        {
+            sets.push(*w);
+        }
+    }
+    let _ = writeln!(s, "Sets of warps that act apart");
+    if sets.is_empty() {
+        let _ = writeln!(s, "  none: all warps do the same");
+    }
+    for w in sets.iter().take(16) {
+        let _ = writeln!(s, "  warps {}", warps(*w));
+    }
+    if sets.len() > 16 {
+        let _ = writeln!(s, "  and {} more", sets.len() - 16);
+    }
+    let _ = writeln!(s, "\nLoops");
+    for x in &p.loops {
+        let bound = x.bound.as_ref().map_or(String::new(), |e| expr(p, e));
+        let _ = writeln!(s, "  line {}: {bound} times", p.site(x.head).line);
+    }
+    let _ = writeln!(s, "\nShared memory");
+    for o in p.objects.iter().filter(|o| o.class == Class::Shared) {
+        let _ = writeln!(s, "  {}: {} slots of {} bytes, {} pieces", o.name, o.slots, o.rows, o.pieces());
+    }
+    let _ = writeln!(s, "\nBarriers");
+    for b in &p.mbars {
+        let _ = writeln!(s, "  {}: {} stages, {} arrivals a phase", b.name, b.stages, b.count);
+    }
+    for (pc, i) in p.code.iter().enumerate() {
+        if let Instr::Op { op: Op::MbarWait { bar: b, phase: Phase::Parity(e) | Phase::Absolute(e) }, .. } = i {
+            let _ = writeln!(s, "    line {}: wait {} parity {}", p.site(pc as u32).line, bar(p, b), expr(p, e));
+        }
+    }
+    for b in &p.named {
+        let _ = writeln!(s, "  {}: number {}", b.name, b.first);
+    }
+    let _ = writeln!(s, "\nSymbols");
+    for (name, meaning) in &l.meaning {
+        let free = l.free.iter().any(|f| p.symbols[f.symbol as usize].name == *name);
+        let _ = writeln!(s, "  {name}: {meaning}{}", if free { " (both outcomes are tried)" } else { "" });
+    }
+    let _ = writeln!(s, "\nAssumed");
+    for (what, line) in &l.assumptions {
+        let _ = writeln!(s, "  line {line}: {what}");
+    }
+    s
+}
