@@ -69,7 +69,19 @@ impl Walk<'_, '_> {
             }
             "wgmma" => self.wgmma(at, i)?,
             "tcgen05" => return self.tensor(at, i),
-            "tensormap" => self.s.assume(i.line, "tensor maps that the kernel changes are complete when they are used"),
+            "tensormap" => {
+                self.s.assume(i.line, "tensor maps that the kernel changes are complete when they are used");
+                // A map in shared memory is 128 bytes, changed in place or copied out.
+                if i.mods.iter().any(|m| m.starts_with("shared")) {
+                    let (what, n) = if i.has("cp_fenceproxy") { (Touch::Read, 1) } else { (Touch::Write, 0) };
+                    let v = self.address(&i.args[n])?;
+                    let runs = self.runs(i, &v, 128, 32)?;
+                    if i.has("aligned") && self.lanes == u32::MAX {
+                        self.push(at, 1, Effect::WarpSync)?;
+                    }
+                    self.push(at, 0, Effect::Touch(what, runs))?;
+                }
+            }
             _ => return Err(self.unknown(i)),
         }
         Ok(true)
