@@ -29,11 +29,11 @@ impl Walk<'_, '_> {
         }
         if !i.has("bulk") {
             if i.has("mbarrier") {
-                let bar = self.same(i, &i.args[0], "address")?;
+                let bar = self.same(i, i.arg(0), "address")?;
                 return self.push(at, 0, Effect::CopyArrive(bar, i.has("noinc")));
             }
-            let v = self.address(&i.args[0])?;
-            let bytes = self.number(i, &i.args[2], "bytes")?;
+            let v = self.address(i.arg(0))?;
+            let bytes = self.number(i, i.arg(2), "bytes")?;
             let runs = self.runs(i, &v, bytes as u32, 32)?;
             return self.push(at, 0, Effect::Touch(Touch::Copy, runs));
         }
@@ -46,10 +46,10 @@ impl Walk<'_, '_> {
         }
         match spaces.as_slice() {
             [to, "global"] if to.starts_with("shared") => {
-                let to = self.same(i, &i.args[0], "address")?;
-                let bytes = if tensor { None } else { Some(self.same(i, &i.args[2], "bytes")?) };
+                let to = self.same(i, i.arg(0), "address")?;
+                let bytes = if tensor { None } else { Some(self.same(i, i.arg(2), "bytes")?) };
                 let at_bar = if tensor { 2 } else { 3 };
-                let bar = self.same(i, &i.args[at_bar], "barrier")?;
+                let bar = self.same(i, i.arg(at_bar), "barrier")?;
                 let multicast = match i.args.get(at_bar + 1) {
                     Some(a) if i.has("multicast::cluster") => Some(self.same(i, a, "mask")?),
                     _ => None,
@@ -60,8 +60,8 @@ impl Walk<'_, '_> {
                 self.push(at, 0, Effect::BulkLoad { to, bar, bytes, multicast })
             }
             ["global", _] => {
-                let from = self.same(i, &i.args[1], "address")?;
-                let bytes = if tensor { None } else { Some(self.same(i, &i.args[2], "bytes")?) };
+                let from = self.same(i, i.arg(1), "address")?;
+                let bytes = if tensor { None } else { Some(self.same(i, i.arg(2), "bytes")?) };
                 self.push(at, 0, Effect::BulkStore { from, bytes })
             }
             _ => Err(self.unknown(i)),
@@ -91,18 +91,18 @@ impl Walk<'_, '_> {
         let first = acc.iter().find_map(|a| if let Arg::Reg(r) = a { Some(*r) } else { None }).unwrap_or(0);
         // ..., scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
         let flags: Vec<i64> =
-            i.args[3..].iter().filter_map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect();
+            i.args_from(3).iter().filter_map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect();
         let in_registers = matches!(i.args.get(1), Some(Arg::List(_)));
         let (trans_a, trans_b) = match (flags.as_slice(), in_registers) {
             ([.., a, b], false) if flags.len() >= 4 => (*a == 1, *b == 1),
             ([.., b], true) if flags.len() >= 3 => (false, *b == 1),
             _ => (false, false),
         };
-        let a = match &i.args[1] {
+        let a = match i.arg(1) {
             Arg::List(_) => None,
             a => Some(self.described(i, a, 64, k * left / 8, left, trans_a, k)?),
         };
-        let b = self.described(i, &i.args[2], n, k * right / 8, right, trans_b, k)?;
+        let b = self.described(i, i.arg(2), n, k * right / 8, right, trans_b, k)?;
         self.push(at, 0, Effect::Wgmma { a, b, acc: first, n, k: k * left / 8 })
     }
 

@@ -11,7 +11,7 @@ impl Walk<'_, '_> {
     pub(super) fn effect(&mut self, at: usize, i: &Inst) -> Result<bool, Error> {
         match i.op.as_str() {
             "ld" => {
-                let v = self.address(&i.args[1])?;
+                let v = self.address(i.arg(1))?;
                 if self.is_shared(i, &v) {
                     self.touches(at, i, Touch::Read)?;
                 }
@@ -21,7 +21,7 @@ impl Walk<'_, '_> {
                 if i.has("async") {
                     return Err(self.unknown(i));
                 }
-                let v = self.address(&i.args[0])?;
+                let v = self.address(i.arg(0))?;
                 if self.is_shared(i, &v) {
                     self.touches(at, i, Touch::Write)?;
                 }
@@ -44,7 +44,7 @@ impl Walk<'_, '_> {
             "mbarrier" => return self.mbarrier(at, i),
             "fence" | "membar" => self.fence(at, i)?,
             "setmaxnreg" => {
-                let n = self.number(i, &i.args[0], "registers")?;
+                let n = self.number(i, i.arg(0), "registers")?;
                 self.push(at, 0, Effect::Regs(n as u32, i.has("inc")))?;
             }
             "griddepcontrol" if i.has("wait") => self.push(at, 0, Effect::GridWait)?,
@@ -54,7 +54,7 @@ impl Walk<'_, '_> {
                 let (one, zero) = (self.s.arena.int(1), self.s.arena.int(0));
                 let p = Val::of(std::array::from_fn(|l| if l as u32 == first { one } else { zero }));
                 let lane = self.s.arena.int(first as i64);
-                if let Arg::Pair(d, q) = &i.args[0] {
+                if let Arg::Pair(d, q) = i.arg(0) {
                     self.set_arg(d, Val::Uni(lane));
                     self.set_arg(q, p);
                 }
@@ -74,7 +74,7 @@ impl Walk<'_, '_> {
                 // A map in shared memory is 128 bytes, changed in place or copied out.
                 if i.mods.iter().any(|m| m.starts_with("shared")) {
                     let (what, n) = if i.has("cp_fenceproxy") { (Touch::Read, 1) } else { (Touch::Write, 0) };
-                    let v = self.address(&i.args[n])?;
+                    let v = self.address(i.arg(n))?;
                     let runs = self.runs(i, &v, 128, 32)?;
                     if i.has("aligned") && self.lanes == u32::MAX {
                         self.push(at, 1, Effect::WarpSync)?;
@@ -182,7 +182,7 @@ impl Walk<'_, '_> {
         let Some(kind) = i.mods.first().cloned() else { return Err(self.unknown(i)) };
         match kind.as_str() {
             "init" => {
-                let (bar, count) = (self.same(i, &address, "address")?, self.same(i, &i.args[1], "count")?);
+                let (bar, count) = (self.same(i, &address, "address")?, self.same(i, i.arg(1), "count")?);
                 self.push(at, 0, Effect::Init(bar, count))?;
             }
             "inval" => {
@@ -190,7 +190,7 @@ impl Walk<'_, '_> {
                 self.push(at, 0, Effect::Inval(bar))?;
             }
             "expect_tx" => {
-                let (bar, bytes) = (self.same(i, &address, "address")?, self.same(i, &i.args[mem + 1], "bytes")?);
+                let (bar, bytes) = (self.same(i, &address, "address")?, self.same(i, i.arg(mem + 1), "bytes")?);
                 self.push(at, 0, Effect::Expect(bar, bytes))?;
             }
             "arrive" => {
@@ -231,14 +231,14 @@ impl Walk<'_, '_> {
                 self.lanes = lanes;
                 if mem > 0 {
                     let v = self.s.arena.opaque(format!("the state that line {} returns", i.line));
-                    self.set_arg(&i.args[0], Val::Uni(v));
+                    self.set_arg(i.arg(0), Val::Uni(v));
                 }
             }
             "try_wait" | "test_wait" => {
                 // Outside of a loop that repeats it, it may fail: what follows has to wait.
                 let p = self.s.arena.opaque(format!("whether the barrier polled at line {} was complete", i.line));
                 self.peeked_terms.push(p);
-                let to = if let Arg::Pair(a, _) = &i.args[0] { (**a).clone() } else { i.args[0].clone() };
+                let to = if let Arg::Pair(a, _) = i.arg(0) { (**a).clone() } else { i.arg(0).clone() };
                 self.set_arg(&to, Val::Uni(p));
             }
             _ => return Err(self.unknown(i)),
@@ -251,7 +251,7 @@ impl Walk<'_, '_> {
         if !i.has("parity") {
             return Err(self.s.error(i, "waits for a state are not supported yet", "waits for a parity"));
         }
-        let (bar, parity) = (self.same(i, &i.args[1], "address")?, self.same(i, &i.args[2], "parity")?);
+        let (bar, parity) = (self.same(i, i.arg(1), "address")?, self.same(i, i.arg(2), "parity")?);
         let two = self.s.arena.int(2);
         let parity = self.s.arena.rem(parity, two);
         self.push(at, 0, Effect::Wait(bar, parity))

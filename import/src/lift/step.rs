@@ -123,7 +123,7 @@ impl Walk<'_, '_> {
         let Some(to) = i.args.first() else { return Ok(()) };
         match i.op.as_str() {
             "setp" => {
-                let (p, q) = (self.operand(&i.args[1])?, self.operand(i.args.get(2).unwrap_or(&Arg::Sink))?);
+                let (p, q) = (self.operand(i.arg(1))?, self.operand(i.args.get(2).unwrap_or(&Arg::Sink))?);
                 let mut v = self.each(&[p, q], |a, x| compare(a, i, x[0], x[1]), "a comparison of data");
                 if let Some(c) = i.args.get(3) {
                     let op = if i.has("and") {
@@ -147,7 +147,7 @@ impl Walk<'_, '_> {
             }
             "ld" => self.load(i)?,
             "mapa" => {
-                let (addr, cta) = (self.operand(&i.args[1])?, self.operand(&i.args[2])?);
+                let (addr, cta) = (self.operand(i.arg(1))?, self.operand(i.arg(2))?);
                 let v = self.each(
                     &[addr, cta],
                     |a, x| {
@@ -160,8 +160,8 @@ impl Walk<'_, '_> {
                 self.set_arg(to, v);
             }
             "shfl" => {
-                let v = self.operand(&i.args[1])?;
-                let from = self.operand(&i.args[2])?.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
+                let v = self.operand(i.arg(1))?;
+                let from = self.operand(i.arg(2))?.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
                 let v = match (from, &v) {
                     (_, Val::Uni(_)) => v,
                     (Some(l @ 0..=31), _) if i.has("idx") => Val::Uni(v.at(l as usize)),
@@ -181,7 +181,7 @@ impl Walk<'_, '_> {
                 self.set_arg(to, Val::Uni(v));
             }
             "vote" => {
-                let p = self.operand(&i.args[1])?;
+                let p = self.operand(i.arg(1))?;
                 let known: Option<Vec<i64>> = (0..32)
                     .filter(|l| self.lanes >> l & 1 == 1)
                     .map(|l| self.s.arena.decide(p.at(l), &self.facts).map(|v| v as i64))
@@ -206,7 +206,7 @@ impl Walk<'_, '_> {
             "mov" if matches!(to, Arg::List(_)) || matches!(i.args.get(1), Some(Arg::List(_))) => self.packed(i, to)?,
             _ => {
                 let mut args = Vec::new();
-                for a in &i.args[1..] {
+                for a in i.args_from(1) {
                     args.push(self.operand(a)?);
                 }
                 let known = matches!(to, Arg::Reg(_)) && !i.args.iter().any(|a| matches!(a, Arg::Float | Arg::List(_)));
@@ -293,7 +293,7 @@ impl Walk<'_, '_> {
 
     /// Loads of parameters, global and constant memory.
     fn load(&mut self, i: &Inst) -> Result<(), Error> {
-        let (to, from) = (&i.args[0], &i.args[1]);
+        let (to, from) = (i.arg(0), i.arg(1));
         let why = format!("the load at line {}", i.line);
         let list: Vec<&Arg> = if let Arg::List(l) = to { l.iter().collect() } else { vec![to] };
         let size = bytes_of(i) / list.len().max(1) as u32;
@@ -343,7 +343,7 @@ impl Walk<'_, '_> {
 
     /// Accesses of threads to shared memory.
     pub(super) fn touches(&mut self, at: usize, i: &Inst, what: Touch) -> Result<(), Error> {
-        let address = if what == Touch::Read { &i.args[1] } else { &i.args[0] };
+        let address = if what == Touch::Read { i.arg(1) } else { i.arg(0) };
         let v = self.address(address)?;
         let matrix = i.op == "ldmatrix" || i.op == "stmatrix";
         let (bytes, lanes) = if matrix {

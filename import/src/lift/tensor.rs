@@ -24,15 +24,15 @@ impl Walk<'_, '_> {
         let Some(kind) = i.mods.first().cloned() else { return Err(self.unknown(i)) };
         match kind.as_str() {
             "alloc" => {
-                let to = self.same(i, &i.args[0], "address")?;
-                let columns = self.number(i, &i.args[1], "columns")?;
+                let to = self.same(i, i.arg(0), "address")?;
+                let columns = self.number(i, i.arg(1), "columns")?;
                 let base = self.s.tensor_at(to, columns);
                 self.push(at, 0, Effect::Touch(Touch::Write, vec![(to, 4)]))?;
                 self.push(at, 1, Effect::TensorAlloc(base, columns))?;
             }
             "dealloc" => {
-                let t = self.same(i, &i.args[0], "address")?;
-                let columns = self.number(i, &i.args[1], "columns")?;
+                let t = self.same(i, i.arg(0), "address")?;
+                let columns = self.number(i, i.arg(1), "columns")?;
                 let base = self.s.arena.constant(t);
                 if self.dry == 0 {
                     let base = base.ok_or_else(|| {
@@ -55,20 +55,20 @@ impl Walk<'_, '_> {
             "fence::before_thread_sync" => self.push(at, 0, Effect::Fence(Fence::TensorBefore))?,
             "fence::after_thread_sync" => self.push(at, 0, Effect::Fence(Fence::TensorAfter))?,
             "commit" => {
-                let bar = self.same(i, &i.args[0], "address")?;
+                let bar = self.same(i, i.arg(0), "address")?;
                 if i.args.len() > 1 {
                     return Err(self.unknown(i));
                 }
                 self.push(at, 0, Effect::TensorCommit(bar))?;
             }
             "cp" => {
-                let to = self.same(i, &i.args[0], "address")?;
+                let to = self.same(i, i.arg(0), "address")?;
                 let shape = i.mods.iter().find_map(|m| {
                     m.split_once('x')
                         .and_then(|(a, b)| Some((a.parse::<u32>().ok()?, b.trim_end_matches('b').parse::<u32>().ok()?)))
                 });
                 let (lanes, bits) = shape.ok_or_else(|| self.unknown(i))?;
-                let from = self.described(i, &i.args[1], lanes, bits / 8, 8, false, bits / 8)?;
+                let from = self.described(i, i.arg(1), lanes, bits / 8, 8, false, bits / 8)?;
                 let d = self.columns(i, to, (bits / 32).max(1), None)?;
                 self.push(at, 0, Effect::TensorProduct { a: from, at: Vec::new(), b: Vec::new(), d })?;
             }
@@ -92,25 +92,25 @@ impl Walk<'_, '_> {
             (8, 32)
         };
         let scaled = i.has("block_scale");
-        let idesc = self.number(i, &i.args[3], "instruction descriptor")?;
+        let idesc = self.number(i, i.arg(3), "instruction descriptor")?;
         if self.dry > 0 {
             return Ok(());
         }
         let n = ((idesc >> 17 & 63) * 8) as u32;
         let m = if scaled { 128 } else { ((idesc >> 24 & 31) * 16) as u32 };
         let (trans_a, trans_b) = (idesc >> 15 & 1 == 1, idesc >> 16 & 1 == 1);
-        let d = self.same(i, &i.args[0], "address")?;
+        let d = self.same(i, i.arg(0), "address")?;
         let d = self.columns(i, d, n, None)?;
-        let (a, mut reads) = match &i.args[1] {
+        let (a, mut reads) = match i.arg(1) {
             mem @ Arg::Mem { .. } => {
                 let t = self.same(i, mem, "address")?;
                 (Vec::new(), self.columns(i, t, 32 / 4, None)?)
             }
             a => (self.described(i, a, m, 32, bits, trans_a, k)?, Vec::new()),
         };
-        let b = self.described(i, &i.args[2], n, 32, bits, trans_b, k)?;
+        let b = self.described(i, i.arg(2), n, 32, bits, trans_b, k)?;
         // Scales stand in tensor memory, a few columns each.
-        for arg in i.args[4..].iter().filter(|a| scaled && matches!(a, Arg::Mem { .. })) {
+        for arg in i.args_from(4).iter().filter(|a| scaled && matches!(a, Arg::Mem { .. })) {
             let t = self.same(i, arg, "address")?;
             reads.extend(self.columns(i, t, 4, None)?);
         }

@@ -173,7 +173,7 @@ impl<'a> Walk<'_, 'a> {
 
     fn table(&mut self, at: usize, next: &[BlockId]) -> Result<Option<BlockId>, Error> {
         let i = self.inst(at);
-        let v = self.operand(&i.args[0])?;
+        let v = self.operand(i.arg(0))?;
         let index = v.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
         Ok(index.and_then(|i| usize::try_from(i).ok()).and_then(|i| next.get(i).copied()))
     }

@@ -133,6 +133,16 @@ impl Inst {
         self.mods.iter().any(|m| m == modifier)
     }
 
+    /// An operand; a damaged text may have none there.
+    pub fn arg(&self, n: usize) -> &Arg {
+        self.args.get(n).unwrap_or(&Arg::Sink)
+    }
+
+    /// The operands from one on.
+    pub fn args_from(&self, n: usize) -> &[Arg] {
+        self.args.get(n..).unwrap_or_default()
+    }
+
     /// The opcode and its modifiers.
     pub fn name(&self) -> String {
         let mut s = self.op.clone();
