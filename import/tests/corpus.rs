@@ -102,6 +102,24 @@ fn verdicts_are_those_recorded() {
     assert_eq!(table.lines().count(), recorded.lines().count());
 }
 
+/// A pipeline by `cp.async` without one of its barriers, groups or waits.
+#[test]
+fn a_synchronisation_that_is_dropped_is_found() {
+    let name = "tilelang.gemm_ns3_sm80.ptx";
+    let text = corpus().remove(name).expect("a recorded kernel");
+    let lines: Vec<&str> = text.lines().collect();
+    let synchronises = |l: &str| ["bar.sync", "wait_group", "commit_group"].iter().any(|w| l.contains(w));
+    let places: Vec<usize> = (0..lines.len()).filter(|i| synchronises(lines[*i])).collect();
+    assert_eq!(places.len(), 9);
+    for dropped in places {
+        let kept = lines.iter().enumerate().map(|(i, l)| if i == dropped { "" } else { l });
+        let text: String = kept.flat_map(|l| [l, "\n"]).collect();
+        let module = ptx::read(&text).expect("PTX");
+        let verdict = decided(&module, &module.entries[0], name, &text);
+        assert!(verdict.starts_with("violated"), "without line {}: {verdict}", dropped + 1);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
 
