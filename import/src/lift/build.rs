@@ -7,7 +7,7 @@ use warpline_sim::ir::{Class, Dtype, Grid, MbarDecl, NamedDecl, Object, Program,
 
 use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module};
-use crate::symbolic::{Atom, Op, Term};
+use crate::symbolic::{Atom, Term};
 
 use super::barriers::{Barriers, addresses, arrays};
 use super::effects_of::map_effect;
@@ -446,18 +446,24 @@ fn trip_symbols(s: &mut Shared<'_>, names: &mut Names, tree: &[Merged]) -> BTree
     let mut list = Vec::new();
     counts(tree, &mut list);
     let mut found = BTreeSet::new();
-    while let Some(t) = list.pop() {
-        let t = rounded_down(&mut s.arena, t);
-        if names.is_leaf(&s.arena, t) {
-            found.insert(t);
-            continue;
-        }
-        match s.arena.node(t).clone() {
-            crate::symbolic::Node::Sum(_, parts) => list.extend(parts.iter().map(|(t, _)| *t)),
-            crate::symbolic::Node::Op(Op::Trips, _) => {}
-            crate::symbolic::Node::Op(_, args) => list.extend(args.iter()),
-            crate::symbolic::Node::Table(i, ..) => list.push(i),
-            _ => {}
+    for count in list {
+        // A count that is no multiple of one symbol and a number is a symbol itself: any count is possible.
+        let (_, parts) = s.arena.parts(count);
+        match *parts {
+            [] => {}
+            [(t, _)] => {
+                let t = rounded_down(&mut s.arena, t);
+                if !names.is_leaf(&s.arena, t) {
+                    names.symbol(count, "trips".into());
+                    found.insert(count);
+                } else {
+                    found.insert(t);
+                }
+            }
+            _ => {
+                names.symbol(count, "trips".into());
+                found.insert(count);
+            }
         }
     }
     found

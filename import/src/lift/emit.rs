@@ -257,6 +257,14 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
     }
 
     fn repeat(&mut self, at: usize, h: u32, count: Term, body: &[Merged], now: u64) -> Result<(), Error> {
+        let varies = |x| {
+            matches!(x, Atom::Counter(h) if h != u32::MAX)
+                || matches!(x, Atom::Var(_) | Atom::Place(crate::symbolic::Place::Rank))
+        };
+        if self.s.arena.mentions(count, varies) {
+            let message = format!("how often this loop runs differs by iteration: {}", self.s.arena.show(count));
+            return Err(self.error(at, message, "a trip count that a launch has"));
+        }
         let bound = self.expr(at, count)?;
         let name = format!("i{}", self.s.entry.code[at.min(self.s.entry.code.len() - 1)].line);
         let var = self.names.counter(h, &name);
