@@ -229,7 +229,7 @@ fn worst(subject: &mut Loaded, options: Options) -> Verdict {
     for p in variants {
         let mut v = warpline_verify::verify(&p, rules, options);
         v.steps += found.as_ref().map_or(0, |(f, _)| f.steps);
-        if found.as_ref().is_none_or(|(f, _)| rank(&v) >= rank(f)) {
+        if found.as_ref().is_none_or(|(f, _)| rank(&v) > rank(f)) {
             found = Some((v, p));
         }
         if found.as_ref().is_some_and(|(f, _)| rank(f) == 3) {
