@@ -113,7 +113,12 @@ impl Carried {
         let parts = |all: &[Part]| all.iter().map(|x| Part { index: self.known(&x.index), of: x.of }).collect();
         Place {
             at: p.at.iter().map(|e| self.known(e)).collect(),
-            sel: Sel { rows: parts(&p.sel.rows), cols: parts(&p.sel.cols), exact: p.sel.exact.clone(), same: p.sel.same },
+            sel: Sel {
+                rows: parts(&p.sel.rows),
+                cols: parts(&p.sel.cols),
+                exact: p.sel.exact.clone(),
+                same: p.sel.same,
+            },
             ..p.clone()
         }
     }

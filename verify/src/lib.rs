@@ -364,7 +364,10 @@ fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options
         Err(outcome) => outcome,
     };
     // A fault with the values given is one, whatever else is open.
-    if v.open && v.violation.is_none() && prove::every_cta(given, (rules, budget), options, &mut v).is_err() {
+    if v.open
+        && v.violation.is_none()
+        && prove::every_cta(given, (rules, budget), options, Place::default(), &mut v).is_err()
+    {
         v.outcome = Outcome::Violated;
     }
     v

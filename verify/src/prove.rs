@@ -121,15 +121,20 @@ pub(crate) fn decide(
             Err(Stop::Split) => {}
         }
         if let Some(why) = why {
-            if given.grid.len() <= FEW {
-                let short = (0..=options.max_trips.min(FEW_TRIPS)).filter_map(|n| at.steps.and_then(|at| at(n)));
-                for prog in short.chain([given.clone()]) {
-                    every_cta(&prog, (rules, budget), options, v)?;
+            let tiles = given.grid.len();
+            let few = tiles <= FEW;
+            for n in (0..=options.max_trips.min(FEW_TRIPS)).filter(|_| few) {
+                // A few tiles, and as many as were given.
+                let kernels = [at.steps.and_then(|at| at(n)), at.turns.and_then(|at| at(n, tiles))];
+                for prog in kernels.into_iter().flatten() {
+                    let turns = at.turns.map(|_| prog.grid.len());
+                    every_cta(&prog, (rules, budget), options, Place { trips: Some(n), turns }, v)?;
                 }
             }
+            every_cta(given, (rules, budget), options, Place::default(), v)?;
             // Only the first cluster was followed further.
             v.turns = None;
-            decided.take(Reach::Only(at.steps.map(|_| (0, Some(FEW_TRIPS))), why));
+            decided.take(Reach::Only(at.steps.filter(|_| few).map(|_| (0, Some(FEW_TRIPS))), why));
         }
     } else {
         let mut cells = Cells::of(given);
@@ -177,7 +182,7 @@ pub(crate) fn decide(
                         site.text,
                         cells::MOST
                     );
-                    every_cta(given, (rules, budget), options, v)?;
+                    every_cta(given, (rules, budget), options, Place::default(), v)?;
                     decided.take(Reach::Only(None, why));
                     break;
                 }
@@ -237,18 +242,19 @@ fn one(run: &Run<'_>, at: Varied<'_>, class: &Class, v: &mut Verdict) -> Result<
     Ok(limits::handed(run.given).map_or(Reach::All, |why| Reach::Only(None, why)))
 }
 
-/// Runs every CTA of the grid with the values that were given; an error is a fault of one of them.
+/// Runs every CTA of the grid of a kernel; an error is a fault of one of them.
 pub(crate) fn every_cta(
     given: &Program,
     (rules, budget): (Rules, &Budget),
     options: Options,
+    place: Place,
     v: &mut Verdict,
 ) -> Result<(), Outcome> {
     for cluster in 0..given.grid.len() {
         let run = Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
         let seen = run.once(given);
         let open = v.open;
-        let taken = take(v, given, &seen, Place::default(), &format!("cluster {cluster}"));
+        let taken = take(v, given, &seen, place, &format!("cluster {cluster}"));
         v.open |= open;
         if let Err(Outcome::Violated) = taken {
             return taken;

@@ -58,6 +58,14 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str) -> Result<Li
     let mut e = Emit::new(&mut s, names, &plan, trips, n, text, file);
     e.list(&tree, all)?;
     let (code, at, sites, loops, names, free) = e.done()?;
+    if let Some(one) = free.get(super::MOST_FREE) {
+        return Err(Error {
+            line: one.line,
+            span: (0, 0),
+            message: format!("more than {} conditions over the launch decide operations", super::MOST_FREE),
+            expected: "fewer, so that every combination of their outcomes can be decided".into(),
+        });
+    }
     let symbols: Vec<Symbol> = names
         .order
         .iter()

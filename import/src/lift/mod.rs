@@ -46,6 +46,9 @@ pub struct Free {
     pub line: u32,
 }
 
+/// The most free conditions of a kernel: every combination of their outcomes is decided.
+const MOST_FREE: usize = 8;
+
 /// A kernel as a program.
 #[derive(Clone, Debug)]
 pub struct Lifted {
@@ -66,7 +69,7 @@ impl Lifted {
     /// The program for each way that free conditions can come out.
     pub fn variants(&self) -> Vec<Program> {
         let mut list = Vec::new();
-        for bits in 0..1u32 << self.free.len().min(8) {
+        for bits in 0..1u32 << self.free.len() {
             let value = |i: usize| (bits >> i & 1) as i64;
             let names = |f: &Free| self.program.symbols[f.symbol as usize].name.as_str();
             let values: Vec<(&str, i64)> = self.free.iter().enumerate().map(|(i, f)| (names(f), value(i))).collect();

@@ -21,8 +21,8 @@ mod uses;
 pub use eval::Domain;
 pub use expr::{Binary, Env, Expr, Unary, apply, gcd};
 pub use op::{
-    BarRef, CounterAct, CounterRef, Exact, Fence, How, MemOrder, MmaKind, Op, Order, Part, Per, Phase, Place, Queue, Scope,
-    Sel, Where,
+    BarRef, CounterAct, CounterRef, Exact, Fence, How, MemOrder, MmaKind, Op, Order, Part, Per, Phase, Place, Queue,
+    Scope, Sel, Where,
 };
 pub use symbols::{Forms, ParamId, Symbol};
 pub use uses::{Use, each, each_mut};
