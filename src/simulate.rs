@@ -36,7 +36,16 @@ impl Ran {
 }
 
 /// Runs it, with a record of at most `spans` spans if asked for, and a sign of life.
+///
+/// # Errors
+/// What the simulator refuses, and a compiled kernel: its launch and the addresses it reads are not known.
 pub(crate) fn simulate(console: &Console, mut subject: Loaded, spans: Option<usize>) -> Result<Ran, Failure> {
+    if subject.imported.is_some() {
+        return Err(Failure::with_help(
+            format!("`{}`: a compiled kernel is not timed yet", subject.name),
+            "`warpline verify` proves it or shows its fault, `warpline import` shows what was understood",
+        ));
+    }
     let progress = Progress::start(console.look.progress, format!("running {}", subject.name));
     let start = Instant::now();
     let result = at_its_clock(&subject, spans);

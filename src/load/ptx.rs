@@ -77,6 +77,18 @@ fn line_span(text: &str, line: u32) -> std::ops::Range<usize> {
     start..start + 1
 }
 
+/// The text as it is shown: of a long list of registers the first and the last. Every line stays the line it is.
+fn shortened(text: &str) -> String {
+    let list = |line: &str| -> Option<String> {
+        let (start, end) = (line.find('{')?, line.rfind('}')?);
+        let registers: Vec<&str> = line.get(start + 1..end)?.split(',').collect();
+        let long = registers.len() > 4 && line.len() > 120 && !line[start + 1..end].contains(['{', '}']);
+        let (first, last) = (registers.first()?, registers.last()?);
+        long.then(|| format!("{}{{{first}, ..., {last}}}{}", &line[..start], &line[end + 1..]))
+    };
+    text.split('\n').map(|line| list(line).unwrap_or_else(|| line.to_string())).collect::<Vec<_>>().join("\n")
+}
+
 /// The machine of a target.
 fn machine_of(target: &str) -> &'static str {
     let number: u32 = target
@@ -95,7 +107,8 @@ fn machine_of(target: &str) -> &'static str {
 
 /// Loads a compiled kernel; without a machine, for one of its target.
 pub(super) fn load(name: &str, machine: Option<&str>, sets: &[Setting]) -> Result<Loaded, Failure> {
-    let (lifted, sources, target) = lifted(name)?;
+    let (lifted, mut sources, target) = lifted(name)?;
+    sources.values_mut().for_each(|text| *text = shortened(text));
     let mut library = library::Library::default();
     let mut model = library.machine(&Place::Here, machine.unwrap_or(machine_of(&target)))?;
     let mut program = lifted.program.clone();
