@@ -204,7 +204,8 @@ fn base_cases(
         let Some(prog) = at(n) else { continue };
         let handed = turned.filter(|_| prog.hands_out());
         // The grid says how many turns these are; a fault is shown at the fewest.
-        let turns = handed.map(|_| prog.grid.len() - run.cluster);
+        let other = prog.hands_out() && prog.grid.len() != run.given.grid.len();
+        let turns = (handed.is_some() || other).then(|| prog.grid.len() - run.cluster);
         let place = Place { trips: Some(n), turns };
         let taken = run.check(v, &prog, place, class);
         if let (Some(turned), Some(all), Err(Stop::Outcome(_))) = (handed, turns, &taken) {
