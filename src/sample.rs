@@ -8,7 +8,7 @@ use warpline_sim::machine::{Kind, Machine, Param, Vendor};
 use warpline_sim::report::{Fidelity, Finding, FindingKind, Occupancy, Outcome, Report, RoleTime, Use, Waiting};
 use warpline_sim::timeline::{Stall, Timeline, Work};
 
-use crate::failure::Status;
+use crate::failure::{Sources, Status};
 use crate::load::Loaded;
 use crate::recorded::Recorded;
 use crate::simulate::Ran;
@@ -105,7 +105,8 @@ pub(crate) fn ran(name: &str) -> Ran {
         params_used: [5, 4, 3],
         timeline: None,
     };
-    Ran { subject: Loaded::for_test(name, program, machine, TEXT), report, wall_s: 0.25 }
+    let sources = Sources::from([(program.file.clone(), TEXT.to_string())]);
+    Ran { subject: Loaded::plain(name, program, machine, sources), report, wall_s: 0.25 }
 }
 
 /// The same, with a record in which nothing is.

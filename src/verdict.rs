@@ -176,10 +176,7 @@ pub(crate) fn decide(name: &str, proof: &Proof, orders: Orders, mend: bool) -> R
     let options = options(proof);
     let (engine, max_states) = (orders.engine.into(), orders.max_states as usize);
     let asked = Options { engine, max_states, ..options };
-    let verdict = match subject.imported.as_ref().map(|i| i.variants.len()) {
-        Some(n) if n > 1 => worst(&mut subject, asked),
-        _ => warpline_verify::verify(subject.symbolic(), rules, asked),
-    };
+    let verdict = worst(&mut subject, asked);
     let verdict = possible(&subject, verdict);
     let trips = trips(&subject);
     let (broken, witness, suggested) = {
@@ -214,8 +211,8 @@ fn possible(subject: &Loaded, mut v: Verdict) -> Verdict {
     v
 }
 
-/// The worst verdict on a compiled kernel over the outcomes of conditions that nothing decides; the subject is left with
-/// that outcome.
+/// The verdict on a kernel; of a compiled one the worst over the outcomes of conditions that nothing decides. The subject is
+/// left with that outcome.
 fn worst(subject: &mut Loaded, options: Options) -> Verdict {
     let rules = subject.rules();
     let rank = |v: &Verdict| match v.outcome {

@@ -205,28 +205,11 @@ pub fn expr(p: &Program, e: &Expr) -> String {
         Expr::Unary(Unary::Neg, x) => format!("-{}", expr(p, x)),
         Expr::Unary(Unary::Not, x) => format!("not {}", expr(p, x)),
         Expr::Binary(op, x) => {
-            let word = match op {
-                Binary::Add => "+",
-                Binary::Sub => "-",
-                Binary::Mul => "*",
-                Binary::Div => "/",
-                Binary::Rem => "%",
-                Binary::Lt => "<",
-                Binary::Le => "<=",
-                Binary::Gt => ">",
-                Binary::Ge => ">=",
-                Binary::Eq => "==",
-                Binary::Ne => "!=",
-                Binary::And => "and",
-                Binary::Or => "or",
-                Binary::BitOr => "|",
-                Binary::BitAnd => "&",
-                Binary::Shl => "<<",
-                Binary::CeilDiv => return format!("cdiv({}, {})", expr(p, &x.0), expr(p, &x.1)),
-                Binary::Min => return format!("min({}, {})", expr(p, &x.0), expr(p, &x.1)),
-                Binary::Max => return format!("max({}, {})", expr(p, &x.0), expr(p, &x.1)),
-            };
-            format!("({} {word} {})", expr(p, &x.0), expr(p, &x.1))
+            let (word, left, right) = (op.word(), expr(p, &x.0), expr(p, &x.1));
+            match op {
+                Binary::CeilDiv | Binary::Min | Binary::Max => format!("{word}({left}, {right})"),
+                _ => format!("({left} {word} {right})"),
+            }
         }
         Expr::If(x) => format!("({} ? {} : {})", expr(p, &x.0), expr(p, &x.1), expr(p, &x.2)),
         Expr::Tape(..) => "trips".into(),

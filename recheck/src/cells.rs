@@ -69,8 +69,8 @@ pub(crate) fn partition(prog: &Program, cells: &[CellProof]) -> Result<(), Refus
     Ok(())
 }
 
-/// Whether the first cluster, to which `clc` hands all tiles, can stand for all: nothing but the coordinates of tiles may
-/// depend on the place of the CTA or on a tile that was handed out.
+/// Whether the first cluster, to which `clc` hands all tiles, can stand for all clusters. Then only coordinates of tiles depend
+/// on the place of the CTA or on a tile that was handed out.
 fn handed_out(prog: &Program) -> Result<(), String> {
     if !prog.hands_out() {
         return Err("tiles are not handed out, so each CTA must lie in a cell".into());

@@ -86,7 +86,7 @@ fn put(e: &mut Expr, sum: &Expr, counter: VarId) {
 /// Puts an instruction before another one. Who jumps to that one comes past the new one.
 fn insert(prog: &mut Program, at: u32, new: Instr) {
     for instr in &mut prog.code {
-        if let Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) = instr {
+        if let Some(to) = instr.target_mut() {
             *to += u32::from(*to > at);
         }
     }

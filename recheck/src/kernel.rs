@@ -117,8 +117,8 @@ impl Kernel {
         self.program.with(&self.values(trips, turns)?).filter(|p| !p.grid.is_empty())
     }
 
-    /// Whether the kernel refuses these numbers of trips and turns, and all that are whole periods more, by the form of what it
-    /// requires: a condition that stays false, or an extent or a grid that stays without an element.
+    /// Whether the kernel refuses these numbers of trips and turns, and all that are whole periods more. The form of what the
+    /// kernel requires decides: a condition stays false, or an extent or a grid stays empty.
     pub(crate) fn refuses_on(&self, less: (i64, Option<i64>), more: (i64, Option<i64>)) -> bool {
         let settled = |(trips, turns)| {
             let mut prog = self.program.clone();

@@ -1,9 +1,9 @@
 //! Tiles by number, for the lockstep comparison: which tile a slot holds matters only in whether it is the one its reader
 //! expects.
 //!
-//! A coordinate such as `job % rows` is not shifted evenly by more jobs, but equal jobs give equal coordinates. So an operator
-//! other than a sum, applied to a linear expression `x` with constants on its other side, becomes a number that is different
-//! for each `x` and for each chain of operators. Tiles that are equal by these numbers are equal in the kernel itself, so a
+//! A coordinate such as `job % rows` is not shifted evenly by more jobs, but equal jobs give equal coordinates. Take
+//! an operator other than a sum, with a linear expression `x` on one side and a constant on the other. It becomes a number
+//! that differs for each `x` and for each chain of operators. Tiles that are equal by these numbers are equal in the kernel itself, so a
 //! read that finds its tile in the compared runs finds it in the kernel. Where a block lies in its matrix is still asked of the
 //! kernel's own coordinates ([`warpline_sim::ir::Place::inside`]).
 

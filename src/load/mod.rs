@@ -456,15 +456,14 @@ fn unknown_parameter(name: &str, values: &Values, found: &Found) -> Failure {
     Failure::with_help(message, format!("{}{known}", near::hint(name, values.keys().map(String::as_str))))
 }
 
-#[cfg(test)]
 impl Loaded {
-    /// A subject that was not loaded, for tests of the displays.
-    pub(crate) fn for_test(name: &str, program: Program, machine: Machine, text: &str) -> Loaded {
+    /// A subject without a scenario around it: a program, a machine, and the texts that the program came from.
+    pub(crate) fn plain(name: &str, program: Program, machine: Machine, sources: Sources) -> Loaded {
         Loaded {
             name: name.to_string(),
             title: None,
             note: None,
-            sources: Sources::from([(program.file.clone(), text.to_string())]),
+            sources,
             read: OnceLock::new(),
             symbolic: OnceLock::new(),
             imported: None,

@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 use warpline_import::lift::{self, Lifted};
 use warpline_import::ptx::{self, Error};
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::fences::Fences;
 use warpline_sim::ir::Program;
 use warpline_sim::report::Fidelity;
 
@@ -107,16 +106,15 @@ fn machine_of(target: &str) -> &'static str {
 
 /// Loads a compiled kernel; without a machine, for one of its target.
 pub(super) fn load(name: &str, machine: Option<&str>, sets: &[Setting]) -> Result<Loaded, Failure> {
-    let (lifted, mut sources, target) = lifted(name)?;
+    let (mut lifted, mut sources, target) = lifted(name)?;
     sources.values_mut().for_each(|text| *text = shortened(text));
     let mut library = library::Library::default();
     let mut model = library.machine(&Place::Here, machine.unwrap_or(machine_of(&target)))?;
-    let mut program = lifted.program.clone();
     for s in sets {
         match s {
             Setting::Machine(key, value) => library::set_machine(&mut model, key, *value)?,
             Setting::Kernel(key, value) => {
-                program = program.with(&[(key, *value)]).ok_or_else(|| {
+                lifted.program = lifted.program.with(&[(key, *value)]).ok_or_else(|| {
                     let names: Vec<&str> = lifted.meaning.iter().map(|(n, _)| n.as_str()).collect();
                     Failure::with_help(
                         format!("the kernel has no symbol `{key}`"),
@@ -126,36 +124,11 @@ pub(super) fn load(name: &str, machine: Option<&str>, sets: &[Setting]) -> Resul
             }
         }
     }
-    let values: Values = program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
+    let values: Values = lifted.program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
     let fidelity = Fidelity::usual(&model);
-    let variants = Lifted { program: program.clone(), ..lifted.clone() }.variants();
-    let symbolic = OnceLock::new();
-    let _ = symbolic.set(variants.first().cloned().unwrap_or_else(|| program.clone()));
-    Ok(Loaded {
-        name: name.to_string(),
-        title: None,
-        note: None,
-        plain: program.file.clone(),
-        program: program.bind(),
-        machine: model,
-        sources,
-        read: OnceLock::new(),
-        symbolic,
-        imported: Some(Imported { assumptions: lifted.assumptions, related: lifted.related, variants }),
-        plans: Vec::new(),
-        beside: Vec::new(),
-        claims: Vec::new(),
-        expect: None,
-        skip_repeats: true,
-        warm_l2: false,
-        fidelity,
-        line: None,
-        sustained: None,
-        fences: Fences::default(),
-        max_events: None,
-        schedule: None,
-        place: Place::Here,
-        values,
-        base_machine: None,
-    })
+    let variants = lifted.variants();
+    let symbolic = variants.first().unwrap_or(&lifted.program).clone();
+    let imported = Imported { assumptions: lifted.assumptions, related: lifted.related, variants };
+    let loaded = Loaded::plain(name, lifted.program.bind(), model, sources);
+    Ok(Loaded { symbolic: OnceLock::from(symbolic), imported: Some(imported), fidelity, values, ..loaded })
 }

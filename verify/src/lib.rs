@@ -267,7 +267,7 @@ impl std::fmt::Debug for Varied<'_> {
 
 /// Decides a kernel for all that its symbols allow to be varied; a bound program is decided as it is.
 pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
-    let program = &induction::running_counters::counters(&induction::while_loops::counted(program));
+    let program = &induction::normal_form(program);
     let trips = Trips::find(program);
     let steps = |n: i64| trips.as_ref().and_then(|t| t.at(n));
     let turns = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.turned(n, t));

@@ -108,7 +108,7 @@ pub(crate) fn decide(
         options,
         landing: Landing::Late,
         budget,
-        thorough: true,
+        longer_periods: true,
     };
     if given.hands_out() {
         let (class, why) = cells::handed(given);
@@ -157,7 +157,7 @@ pub(crate) fn decide(
         }
         while let Some(class) = cells.next() {
             let kept = v.clone();
-            let run = Run { thorough: decided.bounded.is_none(), ..of(&class) };
+            let run = Run { longer_periods: decided.bounded.is_none(), ..of(&class) };
             let reach = match one(&run, at, &class, v) {
                 Err(Stop::Outcome(outcome)) => {
                     v.classes.push(class.name.clone());
@@ -222,8 +222,16 @@ pub(crate) fn short_runs(
     let (mut cells, mut classes) = (Cells::of(given), Vec::new());
     while let Some(class) = cells.next() {
         let place = class.place.clone();
-        let run =
-            Run { given, rules, cluster: class.id, place, options, landing: Landing::Late, budget, thorough: true };
+        let run = Run {
+            given,
+            rules,
+            cluster: class.id,
+            place,
+            options,
+            landing: Landing::Late,
+            budget,
+            longer_periods: true,
+        };
         progs.iter().chain([given]).for_each(|prog| drop(run.once(prog)));
         if !matches!(cells.split(&class), Ok(true)) {
             classes.push(class);
@@ -251,7 +259,8 @@ pub(crate) fn every_cta(
     v: &mut Verdict,
 ) -> Result<(), Outcome> {
     for cluster in 0..given.grid.len() {
-        let run = Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
+        let run =
+            Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget, longer_periods: true };
         let seen = run.once(given);
         let open = v.open;
         let taken = take(v, given, &seen, place, &format!("cluster {cluster}"));

@@ -133,9 +133,8 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
 
     fn land(&mut self, branch: usize) {
         let here = self.code.len() as Pc;
-        match &mut self.code[branch] {
-            Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) => *to = here,
-            _ => {}
+        if let Some(to) = self.code[branch].target_mut() {
+            *to = here;
         }
     }
 

@@ -204,9 +204,7 @@ impl Lower<'_> {
     /// Lets a branch continue here.
     pub(super) fn land(&mut self, branch: Option<Pc>) {
         let here = self.pc();
-        if let Some(Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to)) =
-            branch.and_then(|b| self.program.code.get_mut(b as usize))
-        {
+        if let Some(to) = branch.and_then(|b| self.program.code.get_mut(b as usize)?.target_mut()) {
             *to = here;
         }
     }

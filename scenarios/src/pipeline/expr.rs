@@ -31,30 +31,6 @@ fn level(op: Binary) -> u8 {
     }
 }
 
-fn symbol(op: Binary) -> &'static str {
-    match op {
-        Binary::Or => "or",
-        Binary::And => "and",
-        Binary::Lt => "<",
-        Binary::Le => "<=",
-        Binary::Gt => ">",
-        Binary::Ge => ">=",
-        Binary::Eq => "==",
-        Binary::Ne => "!=",
-        Binary::BitOr => "|",
-        Binary::BitAnd => "&",
-        Binary::Shl => "<<",
-        Binary::Add => "+",
-        Binary::Sub => "-",
-        Binary::Mul => "*",
-        Binary::Div => "/",
-        Binary::Rem => "%",
-        Binary::Min => "min",
-        Binary::Max => "max",
-        Binary::CeilDiv => "cdiv",
-    }
-}
-
 impl Val {
     /// The text, in parentheses where it binds less tightly than `want`.
     pub(super) fn at(&self, want: u8) -> String {
@@ -112,11 +88,11 @@ pub(super) fn binary(op: Binary, a: Val, b: Val) -> Val {
     }
     let l = level(op);
     if l == 8 {
-        return Val::Text(format!("{}({}, {})", symbol(op), a.text(), b.text()), 9);
+        return Val::Text(format!("{}({}, {})", op.word(), a.text(), b.text()), 9);
     }
     // Comparisons do not chain; the right side of the others must bind tighter.
     let left = if l == 3 { 4 } else { l };
-    Val::Text(format!("{} {} {}", a.at(left), symbol(op), b.at(l + 1)), l)
+    Val::Text(format!("{} {} {}", a.at(left), op.word(), b.at(l + 1)), l)
 }
 
 fn compute(op: Binary, x: i64, y: i64) -> Option<i64> {

@@ -68,6 +68,33 @@ pub enum Binary {
     Shl,
 }
 
+impl Binary {
+    /// How the kernel language writes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Binary::Or => "or",
+            Binary::And => "and",
+            Binary::Lt => "<",
+            Binary::Le => "<=",
+            Binary::Gt => ">",
+            Binary::Ge => ">=",
+            Binary::Eq => "==",
+            Binary::Ne => "!=",
+            Binary::BitOr => "|",
+            Binary::BitAnd => "&",
+            Binary::Shl => "<<",
+            Binary::Add => "+",
+            Binary::Sub => "-",
+            Binary::Mul => "*",
+            Binary::Div => "/",
+            Binary::Rem => "%",
+            Binary::Min => "min",
+            Binary::Max => "max",
+            Binary::CeilDiv => "cdiv",
+        }
+    }
+}
+
 /// An integer expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expr {

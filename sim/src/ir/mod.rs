@@ -258,6 +258,24 @@ pub enum Instr {
     End,
 }
 
+impl Instr {
+    /// Where it may go on otherwise than behind itself.
+    pub fn target(&self) -> Option<Pc> {
+        match self {
+            Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) => Some(*to),
+            Instr::Op { .. } | Instr::Set(..) | Instr::End => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub fn target_mut(&mut self) -> Option<&mut Pc> {
+        match self {
+            Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) => Some(to),
+            Instr::Op { .. } | Instr::Set(..) | Instr::End => None,
+        }
+    }
+}
+
 /// A place in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Site {

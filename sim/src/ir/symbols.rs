@@ -260,7 +260,7 @@ impl Program {
         let to = |pc: Pc| moved[pc as usize];
         let mut n = 0;
         self.code.retain_mut(|i| {
-            if let Instr::Jump(t) | Instr::Unless(_, t) | Instr::Only(_, t) = i {
+            if let Some(t) = i.target_mut() {
                 *t = to(*t);
             }
             n += 1;

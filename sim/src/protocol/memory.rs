@@ -161,7 +161,7 @@ impl World<'_> {
             cut(axis, rank, n);
         }
         let mut pieces = if o.class == Class::Global { 0 } else { pieces_of(&o.row_cuts, &o.col_cuts, rows, cols) };
-        if let [all] | [all, ..] = place.sel.exact.as_slice() {
+        if let [all, ..] = place.sel.exact.as_slice() {
             let exact = place.sel.exact.get(who.warp as usize).unwrap_or(all);
             (rows, cols) = ((0, exact.elements as i64), (0, 1));
             pieces = if o.class == Class::Global { 0 } else { exact.pieces };

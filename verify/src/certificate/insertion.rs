@@ -6,7 +6,8 @@ use warpline_sim::protocol::Rules;
 use crate::budget::Budget;
 use crate::certificate::Order;
 use crate::execution::canonical::Job;
-use crate::{Options, Trips, induction::running_counters, induction::self_composition};
+use crate::induction::{self, refined_indices::refine, self_composition};
+use crate::{Options, Trips};
 
 /// A place in the shorter run: an agent comes to an iteration of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +35,12 @@ pub fn insertions(
 ) -> Option<Vec<Insertion>> {
     let budget = &Budget::new(&Options::default());
     let job = |prog| Job { prog, rules, cluster, place: None, landing: order.into(), budget };
-    let refined = [short, long].map(crate::induction::refined_indices::refine);
+    let refined = [short, long].map(refine);
     let find = |short, long| self_composition::beside(job(short), job(long), periods).map(|ask| ask.inserted);
     find(&refined[0], &refined[1]).or_else(|_| find(short, long)).ok()
 }
 
 /// How trip counts are varied in the proof of a kernel.
 pub fn varied(program: &Program) -> Option<Trips> {
-    Trips::find(&running_counters::counters(program))
+    Trips::find(&induction::normal_form(program))
 }

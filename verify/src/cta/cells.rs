@@ -41,10 +41,7 @@ impl<'p> Cells<'p> {
         loop {
             let cell = self.open.pop()?;
             let Some(place) = Placement::of(self.prog, cell) else { continue };
-            let name = match self.prog.cooperative {
-                true => format!("all {} CTAs of the grid, which run together", self.prog.cluster),
-                false => name(self.prog, &self.whole, &cell),
-            };
+            let name = name(self.prog, &self.whole, &cell);
             return Some(Class { id: place.cluster(), name, place: Some(Arc::new(place)) });
         }
     }
@@ -77,6 +74,9 @@ pub(crate) fn handed(prog: &Program) -> (Class, Option<String>) {
 const ALL: &str = "all CTAs alike";
 
 fn name(prog: &Program, whole: &Cell, cell: &Cell) -> String {
+    if prog.cooperative {
+        return format!("all {} CTAs of the grid, which run together", prog.cluster);
+    }
     let line = prog.grid.n == 1 && prog.grid.z == 1;
     let words = [("row", "rows"), ("column", "columns"), ("plane", "planes"), ("CTA", "CTAs")];
     let mut parts = Vec::new();
@@ -93,11 +93,7 @@ fn name(prog: &Program, whole: &Cell, cell: &Cell) -> String {
             _ => format!("{many} {lo}, {}, ... {}", lo + step, axis.last()),
         });
     }
-    match parts.is_empty() {
-        true if prog.cooperative => format!("all {} CTAs of the grid, which run together", prog.cluster),
-        true => ALL.into(),
-        false => parts.join(", "),
-    }
+    if parts.is_empty() { ALL.into() } else { parts.join(", ") }
 }
 
 /// Whether anything but the coordinates of tiles depends on the place of the CTA, or on a tile that was handed out.

@@ -31,8 +31,8 @@ pub(crate) struct Run<'a> {
     pub(crate) landing: Landing,
     /// What all runs together may take.
     pub(crate) budget: &'a Budget,
-    /// Whether an induction is looked for in every way. Once another class is bounded the verdict is, and one way is enough.
-    pub(crate) thorough: bool,
+    /// Whether longer periods are looked for. Once another class is bounded the verdict is, and they would not change it.
+    pub(crate) longer_periods: bool,
 }
 
 impl<'a> Run<'a> {
@@ -142,7 +142,7 @@ fn sequential_loops(
     v: &mut Verdict,
 ) -> Result<Reach, Stop> {
     let find = |run: &Run<'_>| sequential_loops::find(run, both).map(|plane| (plane, run.landing));
-    let found = find(run).or_else(|why| find(&run.early()).or_else(|_| find(&run.at_once())).map_err(|_| why));
+    let found = find(run).or_else(|why| in_other_orders(run, find).map_err(|_| why));
     let (upto, found) = match found {
         Ok(found) => ((found.0.first.needs(), found.0.second.needs()), Ok(found)),
         Err(why) => ((SHORT + 1, SHORT + 1), Err(why)),
@@ -289,13 +289,18 @@ fn given(run: &Run<'_>, v: &mut Verdict, class: &str, left: Option<&(i64, String
     if left.is_some() || !run.given.loose { run.check(v, run.given, Place::default(), class) } else { Ok(()) }
 }
 
+/// What is found in one of the other orders that a run can be made in.
+fn in_other_orders<T, E>(run: &Run<'_>, find: impl Fn(&Run<'_>) -> Result<T, E>) -> Result<T, E> {
+    find(&run.early()).or_else(|_| find(&run.at_once()))
+}
+
 /// The period and where it starts, and in which of the orders that a run can be made in; or why there is none in the first.
 fn in_some_order(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<(carry_over::Proof, Landing), Failure> {
     let find = |run: &Run<'_>| carry_over::find(run, at, region).map(|proof| (proof, run.landing));
-    let other = || find(&run.early()).or_else(|_| find(&run.at_once()));
     // In another order a comparison comes out otherwise, too.
     find(run).or_else(|failed| {
-        if failed.crossings.is_empty() && failed.faults.is_empty() { other().map_err(|_| failed) } else { Err(failed) }
+        let may = failed.crossings.is_empty() && failed.faults.is_empty();
+        if may { in_other_orders(run, find).map_err(|_| failed) } else { Err(failed) }
     })
 }
 

@@ -89,7 +89,7 @@ const PERIODS: i64 = 5;
 pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
     let failed = match near(run, at, region) {
         Ok(found) => return Ok(found),
-        Err(failed) if !run.thorough => return Err(failed),
+        Err(failed) if !run.longer_periods => return Err(failed),
         Err(failed) => failed,
     };
     let recurs = recurs(run, at).unwrap_or(1);

@@ -16,6 +16,8 @@
 //!   refused             trip counts that the kernel refuses
 //! ```
 
+use warpline_sim::ir::Program;
+
 pub(crate) mod carry_over;
 pub(crate) mod common_prefix;
 pub(crate) mod instruction_log;
@@ -33,3 +35,8 @@ pub(crate) mod sequential_loops;
 pub(crate) mod shift_invariance;
 pub(crate) mod trip_count;
 pub(crate) mod while_loops;
+
+/// The kernel as inductions read it: loops that count have an index and a bound, and running counters are variables.
+pub(crate) fn normal_form(prog: &Program) -> Program {
+    running_counters::counters(&while_loops::counted(prog))
+}

@@ -5,6 +5,8 @@
 
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program, VarId, each, each_mut};
 
+use crate::mutation::splice;
+
 /// The kernel with counters in place of such sums.
 pub(crate) fn counters(prog: &Program) -> Program {
     let mut prog = prog.clone();
@@ -57,8 +59,8 @@ fn replace(prog: &mut Program, (inner, outer): (&Loop, &Loop), sum: &Expr) {
     }
     // Behind the inner index's step first, so that the other place keeps its number.
     let step = Expr::Binary(Binary::Add, Box::new((Expr::Var(counter), Expr::Const(1))));
-    insert(prog, inner.end - 1, Instr::Set(counter, step));
-    insert(prog, outer.head - 1, Instr::Set(counter, Expr::Const(0)));
+    splice::insert(prog, inner.end as usize - 1, vec![Instr::Set(counter, step)], false);
+    splice::insert(prog, outer.head as usize - 1, vec![Instr::Set(counter, Expr::Const(0))], false);
 }
 
 fn substitute(e: &mut Expr, sum: &Expr, counter: VarId) {
@@ -79,22 +81,4 @@ fn substitute(e: &mut Expr, sum: &Expr, counter: VarId) {
             substitute(&mut p.2, sum, counter);
         }
     }
-}
-
-/// Puts an instruction before another one; who goes to that comes past it.
-fn insert(prog: &mut Program, at: u32, instr: Instr) {
-    let moved = |pc: &mut u32| *pc += u32::from(*pc > at);
-    for i in &mut prog.code {
-        if let Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) = i {
-            moved(to);
-        }
-    }
-    for l in &mut prog.loops {
-        // A loop that begins here begins behind it.
-        l.head += u32::from(l.head >= at);
-        moved(&mut l.end);
-    }
-    prog.code.insert(at as usize, instr);
-    let site = prog.at[at as usize];
-    prog.at.insert(at as usize, site);
 }

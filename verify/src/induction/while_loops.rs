@@ -33,14 +33,14 @@ fn count(prog: &Program, l: &Loop) -> Option<(usize, VarId, Expr)> {
     let again = prog.code[end - 1] == Instr::Jump(l.head);
     let once = (head..end - 2).all(|pc| sets(&prog.code[pc]) != Some(var));
     // Nobody goes round the addition.
-    let reached = !(head + 1..end - 2).any(|pc| target(&prog.code[pc]).is_some_and(|to| to > end - 2));
+    let reached = !(head + 1..end - 2).any(|pc| prog.code[pc].target().is_some_and(|to| to as usize > end - 2));
     if *of != var || *to as usize != end || !step || !p.1.is_launch_constant() || !again || !once || !reached {
         return None;
     }
     let set = start(prog, head, var)?;
     let inside = |pc: usize| (head..end).contains(&pc);
-    let entered =
-        (0..prog.code.len()).any(|pc| !inside(pc) && target(&prog.code[pc]).is_some_and(|to| to > set && to < end));
+    let entered = (0..prog.code.len())
+        .any(|pc| !inside(pc) && prog.code[pc].target().is_some_and(|to| (set + 1..end).contains(&(to as usize))));
     (!entered && !lives_behind(prog, end, var)).then_some((set, var, bound))
 }
 
@@ -80,7 +80,8 @@ fn lives_behind(prog: &Program, end: usize, var: VarId) -> bool {
         return true;
     }
     // Who skips that assignment still has the old value.
-    let skipped = (end..first).filter_map(|pc| target(&prog.code[pc])).filter(|to| *to > first).min();
+    let skipped =
+        (end..first).filter_map(|pc| prog.code[pc].target()).map(|to| to as usize).filter(|to| *to > first).min();
     skipped.is_some_and(|to| {
         let next = (to..prog.code.len()).find(|&pc| reads(prog, pc, var) || sets(&prog.code[pc]) == Some(var));
         next.is_some_and(|pc| reads(prog, pc, var))
@@ -91,13 +92,6 @@ fn sets(i: &Instr) -> Option<VarId> {
     match i {
         Instr::Set(v, _) | Instr::Op { op: Op::Get { var: v, .. }, .. } => Some(*v),
         Instr::Op { op: Op::Counter { act: CounterAct::Fetch(v) | CounterAct::Load(v), .. }, .. } => Some(*v),
-        _ => None,
-    }
-}
-
-fn target(i: &Instr) -> Option<usize> {
-    match i {
-        Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) => Some(*to as usize),
         _ => None,
     }
 }

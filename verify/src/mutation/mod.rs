@@ -10,7 +10,7 @@
 //! ```
 
 mod list;
-mod splice;
+pub(crate) mod splice;
 
 use warpline_sim::ir::{BarRef, Binary, Class, Expr, Instr, MbarId, Op, Order, Per, Phase, Place, Program, Site};
 

@@ -7,9 +7,7 @@ use warpline_sim::ir::{Instr, Pc, Program, Who};
 /// Calls `f` on every place that names an instruction.
 fn targets(prog: &mut Program, f: impl Fn(&mut Pc)) {
     for i in &mut prog.code {
-        if let Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) = i {
-            f(to);
-        }
+        i.target_mut().into_iter().for_each(&f);
     }
     for l in &mut prog.loops {
         f(&mut l.head);
@@ -17,16 +15,9 @@ fn targets(prog: &mut Program, f: impl Fn(&mut Pc)) {
     }
 }
 
-fn target(i: &Instr) -> Option<usize> {
-    match i {
-        Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) => Some(*to as usize),
-        _ => None,
-    }
-}
-
 /// Puts instructions at `at`, with the source place of the statement in front of it (`behind`) or of the one that stood
 /// there. Who skips the statement in front skips what is put behind it, and nothing else.
-pub(super) fn insert(prog: &mut Program, at: usize, code: Vec<Instr>, behind: bool) {
+pub(crate) fn insert(prog: &mut Program, at: usize, code: Vec<Instr>, behind: bool) {
     let n = code.len();
     let site = prog.at[at - behind as usize];
     targets(prog, |to| {
@@ -39,17 +30,17 @@ pub(super) fn insert(prog: &mut Program, at: usize, code: Vec<Instr>, behind: bo
 }
 
 /// Whether an instruction is a condition or a choice of warps that skips to `end`.
-pub(super) fn guards(i: &Instr, end: usize) -> bool {
+pub(crate) fn guards(i: &Instr, end: usize) -> bool {
     let chooses = match i {
         Instr::Unless(..) => true,
         Instr::Only(who, _) => *who != Who::Elected,
         _ => false,
     };
-    chooses && target(i) == Some(end)
+    chooses && i.target() == Some(end as Pc)
 }
 
 /// The statement that begins at `pc`: the operations of one, or a whole block or condition without a loop in it.
-pub(super) fn unit(prog: &Program, pc: usize) -> Option<Range<usize>> {
+pub(crate) fn unit(prog: &Program, pc: usize) -> Option<Range<usize>> {
     let mut end = pc + 1;
     match prog.code.get(pc)? {
         Instr::Op { .. } => {
@@ -61,7 +52,7 @@ pub(super) fn unit(prog: &Program, pc: usize) -> Option<Range<usize>> {
         Instr::Only(..) | Instr::Unless(..) => {
             let mut at = pc;
             while at < end {
-                match target(&prog.code[at]) {
+                match prog.code[at].target().map(|to| to as usize) {
                     Some(to) if to <= at => return None,
                     Some(to) => end = end.max(to),
                     None => {}
@@ -76,8 +67,8 @@ pub(super) fn unit(prog: &Program, pc: usize) -> Option<Range<usize>> {
 }
 
 /// Whether nobody outside jumps between the instructions from `start` to `end`, and nobody inside further.
-pub(super) fn closed(prog: &Program, start: usize, end: usize) -> bool {
-    prog.code.iter().enumerate().all(|(at, i)| match target(i) {
+pub(crate) fn closed(prog: &Program, start: usize, end: usize) -> bool {
+    prog.code.iter().enumerate().all(|(at, i)| match i.target().map(|to| to as usize) {
         Some(to) if (start..end).contains(&at) => (start..=end).contains(&to),
         Some(to) => to <= start || to >= end,
         None => true,
@@ -85,14 +76,14 @@ pub(super) fn closed(prog: &Program, start: usize, end: usize) -> bool {
 }
 
 /// Exchanges the statement at `first` with the one behind it; `closed` holds from the first's start to the second's end.
-pub(super) fn swap(prog: &mut Program, first: usize, second: Range<usize>) {
+pub(crate) fn swap(prog: &mut Program, first: usize, second: Range<usize>) {
     let (a, b) = (second.start - first, second.len());
     for at in second.clone() {
-        if let Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) = &mut prog.code[at] {
+        if let Some(to) = prog.code[at].target_mut() {
             *to -= a as Pc;
         }
     }
-    debug_assert!(prog.code[first..second.start].iter().all(|i| target(i).is_none()), "a synchronisation jumps");
+    debug_assert!(prog.code[first..second.start].iter().all(|i| i.target().is_none()), "a synchronisation jumps");
     prog.code[first..second.end].rotate_right(b);
     prog.at[first..second.end].rotate_right(b);
 }

@@ -84,8 +84,16 @@ pub fn suggest(
     let tried = all.len();
     let once = |p: &Program| {
         let (cluster, budget) = (violation.cluster, &Budget::new(&options));
-        let run =
-            Run { given: p, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
+        let run = Run {
+            given: p,
+            rules,
+            cluster,
+            place: None,
+            options,
+            landing: Landing::Late,
+            budget,
+            longer_periods: true,
+        };
         clean(Walk::new(run.job(p)))
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {

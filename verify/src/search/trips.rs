@@ -59,8 +59,16 @@ impl Texts {
         let given = (0..).take(16).find_map(at).ok_or("the kernel refuses all small trip counts")?;
         let options = Options::default();
         let budget = &Budget::new(&options);
-        let run =
-            Run { given: &given, rules, cluster, place: None, options, landing: Landing::Late, budget, thorough: true };
+        let run = Run {
+            given: &given,
+            rules,
+            cluster,
+            place: None,
+            options,
+            landing: Landing::Late,
+            budget,
+            longer_periods: true,
+        };
         let found = carry_over::find(&run, at, carry_over::Region::ALL)
             .or_else(|failed| carry_over::find(&run.early(), at, carry_over::Region::ALL).map_err(|_| failed.why))?;
         let period = found.period;
