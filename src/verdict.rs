@@ -276,6 +276,13 @@ pub(crate) fn sift(console: &Console, name: &str, proof: &Proof) -> Result<Sifte
     let progress = Progress::start(console.look.progress, format!("looking at the barriers of {}", subject.name));
     let start = Instant::now();
     let rules = subject.rules();
+    // One verdict on every outcome is not the verdict without a statement on every outcome.
+    if subject.imported.as_ref().is_some_and(|i| i.variants.len() > 1) {
+        return Err(Failure::with_help(
+            format!("`{name}`: conditions over the launch decide operations of this compiled kernel"),
+            "`barriers` looks at kernels without such conditions; `warpline verify` decides every outcome of them",
+        ));
+    }
     let result = warpline_verify::redundancy(subject.symbolic(), rules, options(proof), &|| {});
     let varied = trips(&subject).as_ref().map(Varied::of);
     drop(progress);

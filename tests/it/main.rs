@@ -19,6 +19,7 @@ mod facts;
 mod faults;
 mod gate;
 mod hardware;
+mod imported;
 mod museum;
 mod mutation;
 mod period;
