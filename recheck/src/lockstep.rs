@@ -136,17 +136,16 @@ impl Lockstep<'_, '_> {
         let period = self.period(place, apart).ok_or_else(|| no("the loop does not grow by whole iterations"))?;
         let behind = Until { of: place.of, agent: place.agent, index: place.index + period };
         self.clone().go(Some(behind), &mut Vec::new()).map_err(|why| no(&format!("in the period behind it, {why}")))?;
-        let window = state::window(self.runs[0].program());
         let longer: Vec<usize> = (0..self.runs.len()).filter(|i| i & apart != 0).collect();
         let mut states: Vec<Snapshot> = self.runs.iter().map(Execution::state).collect();
         for i in longer {
             self.alone(i, behind, place.index).map_err(|why| no(&why))?;
             states.push(self.runs[i].state());
         }
-        if !state::alike(&states.iter().collect::<Vec<_>>(), window) {
+        if !state::alike(&states.iter().collect::<Vec<_>>()) {
             return Err(no("the states before and behind the period are not one"));
         }
-        Ok(Inserted { moves: self.moves, state: state::digest(&states[0], window), ..place.clone() })
+        Ok(Inserted { moves: self.moves, state: state::digest(&states[0]), ..place.clone() })
     }
 
     /// By how much the index of a loop grows in a period: as much as its bound does from a shorter run to a longer one.

@@ -2,23 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Instr, Op, Program};
 use warpline_sim::protocol::{Entry, Family, Snapshot};
-
-/// How far back from the newest clock of a component the world subtracts clocks: the largest number of operations that a wait
-/// leaves outstanding, or two phases, and one.
-pub(crate) fn window(prog: &Program) -> i64 {
-    let left = prog.code.iter().filter_map(|i| match i {
-        Instr::Op { op: Op::Wait(_, n), .. } => prog.launch_value(n),
-        _ => None,
-    });
-    left.max().unwrap_or(0).max(2) + 1
-}
 
 /// Whether states are one but for a shift. Entries that do not count must be equal. Clocks of a component must be in one
 /// order in all states, and those within the window as far from the newest. What variables and tiles count is compared where
 /// it decides something (`decisions`).
-pub(crate) fn alike(states: &[&Snapshot], window: i64) -> bool {
+pub(crate) fn alike(states: &[&Snapshot]) -> bool {
     let first = states[0];
     let same_shape = |s: &&Snapshot| {
         s.entries.len() == first.entries.len()
@@ -44,7 +33,8 @@ pub(crate) fn alike(states: &[&Snapshot], window: i64) -> bool {
             list.push(states.iter().map(|s| value(s)).collect());
         }
     }
-    clocks.values_mut().all(|list| {
+    clocks.iter_mut().all(|(component, list)| {
+        let window = first.windows[*component as usize];
         list.sort_unstable();
         let newest = list[list.len() - 1].clone();
         let ordered = list.windows(2).all(|w| w[0].iter().zip(&w[1]).all(|(a, b)| a < b));
@@ -58,7 +48,7 @@ pub(crate) fn alike(states: &[&Snapshot], window: i64) -> bool {
 
 /// The digest of a state: of its entries that do not count, and how far each clock is from the newest of its component, up to
 /// the window.
-pub(crate) fn digest(s: &Snapshot, window: i64) -> String {
+pub(crate) fn digest(s: &Snapshot) -> String {
     let mut newest: BTreeMap<Family, i64> = BTreeMap::new();
     for entry in &s.entries {
         if let Entry::Count(family, n) = entry {
@@ -69,7 +59,7 @@ pub(crate) fn digest(s: &Snapshot, window: i64) -> String {
     let word = |entry: &Entry| match entry {
         Entry::Same(v) => *v,
         Entry::Count(Family::Clock(c), n) => {
-            let back = (newest[&Family::Clock(*c)] - n).min(window + 1);
+            let back = (newest[&Family::Clock(*c)] - n).min(s.windows[*c as usize] + 1);
             u64::from(*c) << 32 | back as u64
         }
         Entry::Count(..) => 0,
@@ -90,19 +80,19 @@ mod tests {
 
     fn state(same: u64, clocks: &[i64]) -> Snapshot {
         let clocks = clocks.iter().map(|n| Entry::Count(Family::Clock(0), *n));
-        Snapshot { entries: [Entry::Same(same)].into_iter().chain(clocks).collect() }
+        Snapshot { entries: [Entry::Same(same)].into_iter().chain(clocks).collect(), windows: vec![3; 8] }
     }
 
     #[test]
     fn states_are_one_but_for_a_shift() {
-        let of = |x: Snapshot, y: Snapshot| alike(&[&x, &y], 3);
+        let of = |x: Snapshot, y: Snapshot| alike(&[&x, &y]);
         assert!(of(state(1, &[10, 9, 9]), state(1, &[14, 13, 13])));
         assert!(!of(state(1, &[10, 9, 9]), state(2, &[14, 13, 13])));
         assert!(!of(state(1, &[10, 9, 9]), state(1, &[14, 12, 12])));
         assert!(!of(state(1, &[10, 9, 9]), state(1, &[14, 13, 12])));
         // Far back only the order counts.
         assert!(of(state(1, &[10, 2]), state(1, &[14, 3])));
-        assert_eq!(digest(&state(1, &[10, 9]), 3), digest(&state(1, &[14, 13]), 3));
-        assert_ne!(digest(&state(1, &[10, 9]), 3), digest(&state(1, &[14, 12]), 3));
+        assert_eq!(digest(&state(1, &[10, 9])), digest(&state(1, &[14, 13])));
+        assert_ne!(digest(&state(1, &[10, 9])), digest(&state(1, &[14, 12])));
     }
 }

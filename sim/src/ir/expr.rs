@@ -192,19 +192,18 @@ impl Expr {
     /// Calls `f` on this expression and on every expression inside it.
     pub fn visit(&self, f: &mut impl FnMut(&Expr)) {
         f(self);
-        match self {
-            Expr::Const(_) | Expr::Param(_) | Expr::Var(_) | Expr::Env(_) => {}
-            Expr::Unary(_, a) | Expr::Tape(_, a) => a.visit(f),
-            Expr::Binary(_, p) => {
-                p.0.visit(f);
-                p.1.visit(f);
-            }
-            Expr::If(p) => {
-                p.0.visit(f);
-                p.1.visit(f);
-                p.2.visit(f);
-            }
-        }
+        self.operands().for_each(|x| x.visit(f));
+    }
+
+    /// The operands of its outermost operator, in the order of the text.
+    pub fn operands(&self) -> impl Iterator<Item = &Expr> {
+        let of = match self {
+            Expr::Const(_) | Expr::Param(_) | Expr::Var(_) | Expr::Env(_) => [None; 3],
+            Expr::Unary(_, a) | Expr::Tape(_, a) => [Some(&**a), None, None],
+            Expr::Binary(_, p) => [Some(&p.0), Some(&p.1), None],
+            Expr::If(p) => [Some(&p.0), Some(&p.1), Some(&p.2)],
+        };
+        of.into_iter().flatten()
     }
 }
 

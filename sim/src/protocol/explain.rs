@@ -1,7 +1,7 @@
 //! Saying what a blocked agent waits for, in which state that is, and what would have to happen.
 
 use crate::code::Code;
-use crate::ir::{BarRef, Binary, CounterAct, Instr, NamedId, Op, Phase};
+use crate::ir::{BarRef, Binary, CounterAct, Instr, NamedId, Op, Phase, Who};
 use crate::report::Waiting;
 
 use super::AgentId;
@@ -162,15 +162,20 @@ impl World<'_> {
 
     /// Whether the blocks around an instruction include an agent.
     pub(super) fn may_reach(&self, a: AgentId, pc: u32) -> bool {
-        let me = self.info[a as usize];
         self.prog.code[..pc as usize].iter().all(|i| match i {
-            Instr::Only(who, to) if *to > pc => match who {
-                crate::ir::Who::Warps(w) => w >> me.warp & 1 == 1,
-                crate::ir::Who::Elected => me.elected(),
-                crate::ir::Who::Cta(e) => self.eval(a, e).is_ok_and(|c| c == me.cta as i64),
-            },
+            Instr::Only(who, to) if *to > pc => self.is_named(a, who),
             _ => true,
         })
+    }
+
+    /// Whether the head of a block names an agent.
+    pub(super) fn is_named(&self, a: AgentId, who: &Who) -> bool {
+        let me = self.info[a as usize];
+        match who {
+            Who::Warps(w) => w >> me.warp & 1 == 1,
+            Who::Elected => me.elected(),
+            Who::Cta(e) => self.eval(a, e).is_ok_and(|c| c == me.cta as i64),
+        }
     }
 
     fn explain_meet(&self, a: AgentId, ix: u32) -> (String, String) {

@@ -130,6 +130,7 @@ impl<'p> World<'p> {
             elected_at: _,
             written: _,
             phases_matter: _,
+            barrier_users: _,
             reads,
             accesses,
             judged,

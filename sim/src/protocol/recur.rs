@@ -38,6 +38,12 @@ impl World<'_> {
             })
     }
 
+    /// All numbers that stand still where a state recurs: variables, what mailboxes hold, counters, tiles to hand out.
+    pub fn variables(&self) -> impl Iterator<Item = i64> {
+        let counters = self.counters.iter().map(|c| c.value);
+        self.vars.iter().chain(&self.mail).copied().chain(counters).chain([self.more_tiles.len() as i64])
+    }
+
     /// Whether a wait for an mbarrier names a phase by its number.
     fn names_phases(&self, ix: u32) -> bool {
         let decl = self.mbar_decl(ix);

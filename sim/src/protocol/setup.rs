@@ -2,6 +2,7 @@
 
 use crate::ir::{BarRef, Class, Expr, Instr, Op, Per, Place, Program, Who};
 
+use super::agents::warps_at;
 use super::stream::{KINDS, StreamKind};
 
 /// How many of the newest groups the waits of a program can ask about.
@@ -13,12 +14,12 @@ pub(super) fn groups_asked(prog: &Program) -> usize {
     most.max().unwrap_or(0) + 2
 }
 
-/// Which streams a program's operations use.
-pub(super) fn streams_used(prog: &Program) -> [bool; KINDS] {
+/// The warps that use each kind of stream, as bits.
+pub(super) fn streams_used(prog: &Program) -> [u64; KINDS] {
     use crate::ir::{How, MmaKind};
-    let mut used = [false; KINDS];
+    let mut used = [0; KINDS];
     let manual = prog.waits == crate::ir::Waits::Manual;
-    for i in &prog.code {
+    for (pc, i) in (0..).zip(&prog.code) {
         let Instr::Op { op, .. } = i else { continue };
         let kinds: &[StreamKind] = match op {
             Op::Move { how, .. } => match how {
@@ -38,13 +39,14 @@ pub(super) fn streams_used(prog: &Program) -> [bool; KINDS] {
             Op::Wait(q, _) => &[StreamKind::of(*q)],
             _ => &[],
         };
-        for k in kinds {
-            used[*k as usize] = true;
-        }
-        if let Op::Wait(crate::ir::Queue::Bulk, _) = op {
-            used[StreamKind::BulkRead as usize] = true;
+        let read = matches!(op, Op::Wait(crate::ir::Queue::Bulk, _)).then_some(StreamKind::BulkRead);
+        for k in kinds.iter().chain(&read) {
+            used[*k as usize] |= warps_at(prog, pc);
         }
     }
+    // The first agent of a warpgroup keeps its stream of products.
+    let products = &mut used[StreamKind::Wgmma as usize];
+    *products = (0..16).filter(|g| *products >> (4 * g) & 0xf != 0).fold(0, |warps, g| warps | 0xf << (4 * g));
     used
 }
 

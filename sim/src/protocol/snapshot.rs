@@ -3,9 +3,14 @@
 //! In the steady state of a pipeline everything repeats but what counts: iteration numbers, phases, generations, clocks.
 //! A snapshot lists the state as entries that must be equal when it repeats, and counters of families (a variable, the
 //! coordinates of tiles, a barrier's phase, a component's clock) that either stand still or all move by one amount.
+//!
+//! A row is only ever asked whether it has reached a clock: one that the state names, or a newer one. So the clocks of rows
+//! are rounded down to the clocks that the rest of the state names (`Named`), and what no agent can tell from less
+//! knowledge does not keep a state from recurring.
 
 use super::memory::TileKey;
-use super::order::{Access, Epoch};
+use super::open::Named;
+use super::order::{Access, Epoch, RowId};
 use super::who::AgentSet;
 use super::world::{Agent, World};
 
@@ -34,10 +39,14 @@ pub enum Entry {
 pub struct Snapshot {
     /// Everything the further steps depend on, in a fixed order.
     pub entries: Vec<Entry>,
+    /// How far back from its newest clock the clocks of each component are subtracted, not only compared.
+    pub windows: Vec<i64>,
 }
 
 /// An odd number with bits all over.
 const MIX: u64 = 0x517c_c1b7_2722_0a95;
+/// Parts of a row, at most.
+const PARTS: usize = 5;
 /// Entries of a row, about.
 const ROOM: usize = 32;
 
@@ -102,7 +111,8 @@ impl World<'_> {
     /// The state, without what is only kept for reports.
     pub fn snapshot(&self) -> Snapshot {
         // Each row knows of some components.
-        let mut s = Snapshot { entries: Vec::with_capacity(ROOM * self.fixed_rows() as usize) };
+        let mut s =
+            Snapshot { entries: Vec::with_capacity(ROOM * self.fixed_rows() as usize), windows: self.windows() };
         for a in &self.agents {
             s.same((a.pc as u64) << 4 | flags(a));
             s.same(a.apart.map_or(0, |pc| pc as u64 + 1));
@@ -125,21 +135,23 @@ impl World<'_> {
             s.accesses(&self.mbar_init[ix]);
             s.same(self.init_fenced[ix]);
             s.accesses(&self.expects[ix]);
-            for list in &self.arrived[ix] {
-                s.same((list.by.len() as u64) << 1 | list.unsure as u64);
-                list.by.iter().for_each(|e| s.epoch(*e));
+            for back in 0..self.arrived[ix].len() {
+                let (unsure, open) = self.open_arrivals(ix as u32, back);
+                s.same((open.len() as u64) << 1 | unsure as u64);
+                open.into_iter().for_each(|e| s.epoch(e));
             }
-            // What must be known before the CTA ends.
-            s.same(self.signals[ix].len() as u64);
-            for x in &self.signals[ix] {
+            let open = self.open_signals(ix as u32);
+            s.same(open.len() as u64);
+            for x in open {
                 s.epoch(x.epoch);
-                s.clock(self.mbar_comp(ix as u32), x.phase);
+                // Who waited for it has reached the clock behind its phase.
+                s.clock(self.mbar_comp(ix as u32), x.phase + 1);
                 s.same((x.pc as u64) << 32 | x.agent as u64);
             }
         }
-        self.visits.iter().for_each(|list| s.accesses(list));
+        (0..self.prog.cluster).for_each(|cta| s.accesses(self.open_visits(cta)));
         for (i, w) in self.waits.iter().enumerate() {
-            match w {
+            match w.as_ref().filter(|w| self.may_be_late((i / self.info.len()) as u32, w)) {
                 None => s.same(0u64),
                 Some(w) => {
                     s.same(w.pc as u64 + 1);
@@ -177,6 +189,7 @@ impl World<'_> {
             s.accesses(p.trace.over.iter().map(|(_, x)| x));
             p.trace.over.iter().for_each(|(by, _)| s.same(*by));
         }
+        let mut rows: Vec<RowId> = Vec::new();
         // Matrices that are not followed have none.
         for list in self.regions.iter().filter(|list| !list.is_empty()) {
             s.same(list.len() as u64);
@@ -197,8 +210,7 @@ impl World<'_> {
                 s.same((x.scope as u64) << 2 | (x.sets as u64) << 1 | x.ordered as u64);
                 s.epoch(x.epoch);
                 s.same((x.pc as u64) << 32 | x.agent as u64);
-                self.row(&mut s, x.knows);
-                self.row(&mut s, x.releases);
+                rows.extend([x.knows, x.releases]);
             }
             for w in &c.waits {
                 s.epoch(w.epoch);
@@ -213,8 +225,10 @@ impl World<'_> {
         s.count(Family::Variable, self.more_tiles.len() as i64);
         for r in &self.registers {
             s.same(r.free as u64);
-            // Where they change in a loop nothing is proved, so when they last did does not matter.
-            r.warps.iter().for_each(|held| s.same((held.times as u64) << 32 | held.count as u64));
+            for held in &r.warps {
+                s.same((held.times as u64) << 32 | held.count as u64);
+                s.accesses(held.last.iter().map(|(access, _)| access));
+            }
         }
         let mut tmem: Vec<_> = self.tmem.iter().collect();
         tmem.sort_unstable_by_key(|(k, _)| **k);
@@ -252,34 +266,44 @@ impl World<'_> {
                 s.same(piece as u64);
                 s.count(Family::Variable, value);
             }
-            for r in [f.releases, f.issued_after].into_iter().flatten() {
-                self.row(&mut s, r);
-            }
+            rows.extend([f.releases, f.issued_after].into_iter().flatten());
+            s.same((f.releases.is_some() as u64) << 1 | f.issued_after.is_some() as u64);
         }
         self.unfenced.iter().for_each(|u| s.same(u.number()));
-        (0..self.fixed_rows()).for_each(|r| self.row(&mut s, r));
+        rows.extend(0..self.fixed_rows());
+        let named = Named::of(self, &s);
+        rows.into_iter().for_each(|r| self.row(&mut s, r, &named));
         s
     }
 
-    fn row(&self, s: &mut Snapshot, r: u32) {
+    fn row(&self, s: &mut Snapshot, r: RowId, named: &Named) {
         let at = s.entries.len();
         s.same(0u64);
         let mut known = 0u64;
-        let (row, components) = (self.rows.row(r), self.rows.components());
+        let (row, components) = (self.rows.row(r), self.rows.components() as usize);
+        let parts = row.len() / components;
+        let mut clocks = [0; PARTS];
         for comp in 0..components {
+            (0..parts).for_each(|part| clocks[part] = row[part * components + comp]);
+            let clocks = &clocks[..parts];
+            let comp = comp as u32;
             // Of most, nothing is known; of others, most parts of the row know as much. Which do is one number, and each
             // clock stands once. A row has five parts at most (`Rows::new`), of four bits each here.
-            let mut parts = 0u64;
-            let clock = |part: usize| row.get(part * components as usize + comp as usize).copied();
-            for (part, value) in (0..).map_while(clock).enumerate().filter(|(_, clock)| *clock != 0) {
-                let same = (0..part).find(|earlier| clock(*earlier) == Some(value)).unwrap_or(part);
-                if same == part {
-                    s.clock(comp, value);
-                }
-                parts |= (same as u64 + 1) << (4 * part);
+            if clocks.iter().all(|clock| *clock == 0) && named.nothing(comp) {
+                continue;
             }
-            if parts != 0 {
-                known = (known.rotate_left(5) ^ ((comp as u64) << 20 | parts)).wrapping_mul(MIX);
+            let (mut same_as, mut values) = (0u64, [None; PARTS]);
+            for (part, clock) in clocks.iter().enumerate() {
+                let Some(value) = named.reached(comp, *clock) else { continue };
+                values[part] = Some(value);
+                let same = values.iter().position(|earlier| *earlier == Some(value)).unwrap_or(part);
+                if same == part {
+                    s.count(Family::Clock(comp), value);
+                }
+                same_as |= (same as u64 + 1) << (4 * part);
+            }
+            if same_as != 0 {
+                known = (known.rotate_left(5) ^ ((comp as u64) << 20 | same_as)).wrapping_mul(MIX);
             }
         }
         s.entries[at] = Entry::Same(known);

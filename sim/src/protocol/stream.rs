@@ -127,6 +127,7 @@ impl World<'_> {
         s.issued += n;
         let clock = s.issued;
         s.flying.push_back((clock, n));
+        debug_assert!(self.stream_comp(a, kind) > 0, "streams_used names every warp that starts an operation");
         Epoch { comp: self.stream_comp(a, kind), clock }
     }
 

@@ -195,6 +195,8 @@ pub struct World<'p> {
     pub(super) written: Arc<[bool]>,
     /// Barriers whose phases something hangs on, by declaration.
     pub(super) phases_matter: Arc<[bool]>,
+    /// Agents that may come to an operation on a barrier.
+    pub(super) barrier_users: Arc<[Vec<AgentId>]>,
     /// Reads of tiles that state an expectation, and all.
     pub(super) reads: (u64, u64),
     /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
@@ -254,9 +256,9 @@ impl<'p> World<'p> {
         let used = streams_used(shape);
         let mut comps = n as u32;
         let mut stream_comps = vec![0; n * KINDS];
-        for a in 0..n {
+        for (a, who) in info.iter().enumerate() {
             for (k, used) in used.iter().enumerate() {
-                if *used {
+                if used >> who.warp & 1 == 1 {
                     stream_comps[a * KINDS + k] = comps;
                     comps += 1;
                 }
@@ -278,7 +280,7 @@ impl<'p> World<'p> {
         let wgmma = asked(rules.fences.wgmma != Level::Off, setup::uses_wgmma);
         let (m, nn, z) = prog.grid.at(cluster);
         let elected = elected_code(shape);
-        World {
+        let mut world = World {
             prog,
             rules,
             coords: Coords { id: cluster, m, n: nn, z },
@@ -328,6 +330,7 @@ impl<'p> World<'p> {
             unfenced: vec![Touched::Other; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
             phases_matter: setup::phases_matter(shape, &elected).into(),
+            barrier_users: Arc::default(),
             elected_at: elected.into(),
             written: written(shape).into(),
             reads: (0, 0),
@@ -337,7 +340,9 @@ impl<'p> World<'p> {
             unordered: None,
             findings: Vec::new(),
             info: info.into(),
-        }
+        };
+        world.barrier_users = world.find_barrier_users().into();
+        world
     }
 
     /// Agents of the cluster.

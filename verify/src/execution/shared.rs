@@ -51,7 +51,7 @@ fn goes_on_as<'p>(walk: &mut Walk<'p>, way: Option<&(u32, Vec<i64>)>, by: &'p Pr
     let own = walk.world.program();
     let same = |way: &(u32, Vec<i64>)| {
         let next = &own.code[way.0 as usize];
-        let op = !differs(own, by, next) && (!hands(next) || walk.world.hands_as_by(by));
+        let op = same_values(own, by, next) && (!hands(next) || walk.world.hands_as_by(by));
         op && walk.way(by, |_| {}).as_ref() == Some(way)
     };
     std::ptr::eq(own, by) || way.is_some_and(same)
@@ -124,6 +124,20 @@ pub(crate) fn differs(a: &Program, b: &Program, i: &Instr) -> bool {
         });
     });
     differs
+}
+
+/// Whether an instruction's expressions have the same values in another kernel of the same text, from the same state.
+fn same_values(a: &Program, b: &Program, i: &Instr) -> bool {
+    // `min(cores, jobs)` is one number for all large numbers of jobs.
+    fn same(a: &Program, b: &Program, e: &Expr) -> bool {
+        match e {
+            _ if e.is_launch_constant() => a.launch_value(e) == b.launch_value(e),
+            _ => e.operands().all(|x| same(a, b, x)),
+        }
+    }
+    let mut all = true;
+    each(a, i, &mut |_, e| all &= same(a, b, e));
+    all
 }
 
 /// For each instruction, whether an agent there can come past one that is not the same in all, before or at its next

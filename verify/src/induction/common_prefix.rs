@@ -29,7 +29,7 @@ use warpline_sim::protocol::Snapshot;
 use crate::execution::canonical::Walk;
 use crate::induction::instruction_log::{Log, Upto};
 use crate::induction::lockstep::{Came, Reached, Until, launches, uneven};
-use crate::induction::loop_counter::{Watch, step_of, window};
+use crate::induction::loop_counter::{Watch, step_of};
 use crate::induction::shift_invariance;
 
 /// Runs that step together, and kernels that follow them.
@@ -165,7 +165,7 @@ impl<'p> Trunk<'p> {
         let (here, then) = (&self.marks[mark], &self.marks[other]);
         let outlines = |mark: &Mark<'_>| mark.runs.runs.iter().map(Walk::outline).collect::<Vec<_>>();
         let states = || here.states().iter().chain(then.states()).collect::<Vec<_>>();
-        outlines(here) == outlines(then) && shift_invariance::states(&states(), window(self.programs()[0]))
+        outlines(here) == outlines(then) && shift_invariance::states(&states())
     }
 
     /// Holds kernels beside those of so many turns more: each of `all` is as many kernels as there are runs, and as many of

@@ -15,7 +15,7 @@ use crate::certificate::Insertion;
 use crate::execution::canonical::{Made, Walk};
 use crate::induction::instruction_log::Log;
 use crate::induction::loop_counter::grown;
-use crate::induction::loop_counter::{Watch, step_of, window};
+use crate::induction::loop_counter::{Watch, step_of};
 use crate::induction::shift_invariance::{self, Ask};
 
 /// Where the runs have come to.
@@ -360,7 +360,6 @@ impl<'p> Stretch<'p> {
         let (from, start, until) = near.map_or((0, &self.start, &self.until), |(at, start, until)| (*at, start, until));
         let Reached { mut runs, mut watches, ask, second, .. } = Reached::clone(start);
         let mut until = until.clone();
-        let window = window(runs[0].world.program());
         for _ in from..at {
             let x = runs[0].next();
             runs.iter_mut().skip(1).for_each(|w| drop(w.next()));
@@ -382,8 +381,7 @@ impl<'p> Stretch<'p> {
         }
         let states = |runs: &[Walk<'_>], of: &[usize]| of.iter().map(|i| runs[*i].state()).collect::<Vec<Snapshot>>();
         let (here, was) = (states(&runs, &short), states(&runs, &long));
-        let like =
-            |x: &[Snapshot], y: &[Snapshot]| x.iter().zip(y).all(|(x, y)| shift_invariance::states(&[x, y], window));
+        let like = |x: &[Snapshot], y: &[Snapshot]| x.iter().zip(y).all(|(x, y)| shift_invariance::states(&[x, y]));
         if !like(&here, &was) {
             return None;
         }
@@ -407,8 +405,8 @@ impl<'p> Stretch<'p> {
         }
         let then = states(&runs, &long);
         let square = match by {
-            1 => squares(&here, &then, window),
-            _ => shift_invariance::states(&here.iter().chain(&then).collect::<Vec<_>>(), window),
+            1 => squares(&here, &then),
+            _ => shift_invariance::states(&here.iter().chain(&then).collect::<Vec<_>>()),
         };
         if !like(&was, &then) || !square {
             return None;
@@ -418,9 +416,9 @@ impl<'p> Stretch<'p> {
 }
 
 /// Whether two pairs of states are one in both directions at once; one pair is.
-pub(crate) fn squares(short: &[Snapshot], long: &[Snapshot], window: i64) -> bool {
+pub(crate) fn squares(short: &[Snapshot], long: &[Snapshot]) -> bool {
     match (short, long) {
-        ([a, c], [b, d]) => shift_invariance::states(&[a, b, c, d], window),
+        ([a, c], [b, d]) => shift_invariance::states(&[a, b, c, d]),
         _ => true,
     }
 }

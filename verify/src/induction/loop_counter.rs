@@ -1,6 +1,6 @@
 //! Loops that grow, and when each of them makes a step.
 
-use warpline_sim::ir::{Binary, Expr, Instr, Loop, Op, Program};
+use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program};
 use warpline_sim::protocol::AgentId;
 
 use crate::execution::canonical::{Made, Walk};
@@ -84,13 +84,4 @@ pub(crate) fn step_of(prog: &Program, l: &Loop) -> i64 {
         Some(Instr::Set(_, Expr::Binary(Binary::Add, p))) => prog.launch_value(&p.1).unwrap_or(1).max(1),
         _ => 1,
     }
-}
-
-/// Clocks that a wait can subtract from: as many as the largest number a wait leaves outstanding, and two phases.
-pub(crate) fn window(prog: &Program) -> i64 {
-    let outstanding = prog.code.iter().filter_map(|i| match i {
-        Instr::Op { op: Op::Wait(_, n), .. } => prog.launch_value(n),
-        _ => None,
-    });
-    outstanding.max().unwrap_or(0).max(2) + 1
 }

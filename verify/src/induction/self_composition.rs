@@ -24,7 +24,7 @@ use warpline_sim::ir::gcd;
 use crate::execution::canonical::{Job, Made, Walk};
 use crate::induction::lockstep::Reached;
 use crate::induction::loop_counter::grown;
-use crate::induction::loop_counter::{Watch, step_of, window};
+use crate::induction::loop_counter::{Watch, step_of};
 use crate::induction::periods::{self, Places};
 
 /// A run's steps through the loop that counts most finely, of those that grow from a shorter run to it.
@@ -82,7 +82,6 @@ pub(crate) const SEEN: usize = 4;
 /// Where a run begins to repeat, and how often, both as trip counts; read off a loop that grows from `shorter` to it.
 pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     let Marks { steps, step, list: marks } = marks(shorter, job, |walk| (walk.outline(), walk.state()))?;
-    let window = window(job.prog);
     if marks.is_empty() {
         // Nobody has anything to do in it: then every turn is like any other.
         return Some((0, steps.iter().copied().fold(1, lcm)));
@@ -90,7 +89,7 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     // Well before the end, and as near the middle as that allows.
     let like = |i: usize, p: usize| {
         let ((_, a), (_, b)) = (marks.get(i)?, marks.get(i + p)?);
-        Some(a.0 == b.0 && shift_invariance::states(&[&a.1, &b.1], window))
+        Some(a.0 == b.0 && shift_invariance::states(&[&a.1, &b.1]))
     };
     let middle = marks.len() / 2;
     // Iterations between marks: more than marks where nothing is done in some.

@@ -161,10 +161,10 @@ fn operands(o: Binary, x: Number, y: Number, ask: &mut Ask) -> bool {
 }
 
 /// Whether states are one state but for how far their numbers have moved. What the world does with the clocks of a
-/// component is to compare them, to keep the larger of two, and to count on from the newest; those within `window` of the
-/// newest it also subtracts. So it goes on alike from states in which they are in one order, and those within the window as
-/// far from the newest. How far the others are from each other it cannot tell.
-pub(crate) fn states(runs: &[&Snapshot], window: i64) -> bool {
+/// component is to compare them, to keep the larger of two, and to count on from the newest; those within
+/// the component's window of the newest it also subtracts. So it goes on alike from states in which they are in one order,
+/// and those within the window as far from the newest. How far the others are from each other it cannot tell.
+pub(crate) fn states(runs: &[&Snapshot]) -> bool {
     let len = runs[0].entries.len();
     if runs.iter().any(|s| s.entries.len() != len) {
         return false;
@@ -195,11 +195,11 @@ pub(crate) fn states(runs: &[&Snapshot], window: i64) -> bool {
         }
     }
     let each = 0..runs.len();
-    clocks.iter_mut().filter(|list| !list.is_empty()).all(|list| {
+    clocks.iter_mut().zip(&runs[0].windows).filter(|(list, _)| !list.is_empty()).all(|(list, window)| {
         list.sort_unstable();
         let newest = list[list.len() - 1];
         let back = |c: &[i64; RUNS], run: usize| newest[run] - c[run];
-        let near = |c: &&[i64; RUNS]| each.clone().any(|run| back(c, run) <= window);
+        let near = |c: &&[i64; RUNS]| each.clone().any(|run| back(c, run) <= *window);
         list.windows(2).all(|w| each.clone().all(|run| w[0][run] < w[1][run]))
             && list.iter().rev().take_while(near).all(|c| each.clone().all(|run| back(c, run) == back(c, 0)))
     })

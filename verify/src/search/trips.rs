@@ -2,15 +2,15 @@
 
 use smallvec::{SmallVec, smallvec};
 use warpline_sim::ir::{Instr, Op, Program};
-use warpline_sim::protocol::{Judged, Rates, Rules};
+use warpline_sim::protocol::{Judged, Rates, Rules, outstanding};
 
 use crate::AtTrips;
 use crate::budget::Budget;
 use crate::cta::class::Run;
 use crate::execution::canonical::{Job, Landing, Made, Walk};
 use crate::induction::carry_over;
+use crate::induction::loop_counter::Watch;
 use crate::induction::loop_counter::grown;
-use crate::induction::loop_counter::{Watch, window};
 use crate::induction::refined_indices::refine;
 use crate::{Options, induction::self_composition};
 
@@ -73,7 +73,7 @@ impl Texts {
             .or_else(|failed| carry_over::find(&run.early(), at, carry_over::Region::ALL).map_err(|_| failed.why))?;
         let period = found.period;
         let (rates, last) = moved(&run, at, period)?;
-        let window = window(&given) + 2;
+        let window = outstanding(&given) + 3;
         let far = (start + APART + 2) * period + 2 * window;
         let mut list = Vec::new();
         for n in (0..=far + period).chain([LARGE * period, (LARGE + 1) * period]) {

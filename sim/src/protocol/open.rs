@@ -1,0 +1,172 @@
+//! What of a state is still open: the records and clocks that an answer can depend on in a further step.
+//!
+//! ```text
+//!   clocks of a component that the state names    3 ──────── 9 ───────────── 20   21 the newest
+//!   clocks of it in rows                       1    5    8      12    17       20    21
+//!   as the snapshot has them                   0    3    3      9     9        20    21
+//! ```
+//!
+//! A row is only ever asked whether it has reached a clock: one that the state names, or a newer one that is still to come.
+//! So a row's clock may be rounded down to one that the state names ([`Named`]), except near the newest of a component, where
+//! clocks are subtracted. Rows only grow, so a record that waits for rows to reach it is closed once they have.
+//! A state recurs sooner without what is closed.
+
+use crate::ir::{BarRef, Instr, Op, Program, Where, Who};
+
+use super::AgentId;
+use super::mbarrier::MbarIx;
+use super::order::{Access, Epoch};
+use super::snapshot::{Entry, Family, Snapshot};
+use super::world::{Signal, Wait, World};
+
+/// The largest number of operations that a wait of the program leaves outstanding; 2 at least.
+pub fn outstanding(prog: &Program) -> i64 {
+    let left = prog.code.iter().filter_map(|i| match i {
+        Instr::Op { op: Op::Wait(_, n), .. } => prog.launch_value(n),
+        _ => None,
+    });
+    left.max().unwrap_or(0).max(2)
+}
+
+/// The clocks of each component that a state names outside of rows, in order, and the newest clock there is.
+pub(super) struct Named {
+    clocks: Vec<Vec<i64>>,
+    newest: Vec<i64>,
+    /// The first component that is an mbarrier.
+    mbars: u32,
+}
+
+impl Named {
+    /// Of a snapshot that lacks only rows.
+    pub(super) fn of(world: &World<'_>, s: &Snapshot) -> Named {
+        let mut clocks = vec![Vec::new(); world.rows.components() as usize];
+        for entry in &s.entries {
+            if let Entry::Count(Family::Clock(comp), clock) = *entry
+                && clocks[comp as usize].last() != Some(&clock)
+            {
+                clocks[comp as usize].push(clock);
+            }
+        }
+        // Whether a peer has started is asked by the first clock of its agents and of the cluster barrier.
+        if world.prog.cluster > 1 {
+            clocks.iter_mut().for_each(|list| list.push(1));
+        }
+        for list in &mut clocks {
+            list.sort_unstable();
+            list.dedup();
+        }
+        let mut newest: Vec<i64> = clocks.iter().map(|list| list.last().copied().unwrap_or(0)).collect();
+        for a in 0..world.info.len() as AgentId {
+            newest[a as usize] = world.rows.reached(world.agent_row(a), a) as i64;
+        }
+        Named { clocks, newest, mbars: world.mbar_comp(0) }
+    }
+
+    /// The newest clock that the state names and a row has reached, or the row's own where that is subtracted; none where
+    /// it has reached none.
+    pub(super) fn reached(&self, comp: u32, clock: u32) -> Option<i64> {
+        let (clock, newest) = (clock as i64, self.newest[comp as usize]);
+        // Phases are told from the one before (`mbar_wait`); what an agent is yet to do has its newest clock.
+        let exact = if comp >= self.mbars { newest - clock <= 1 } else { newest == clock && clock > 0 };
+        if exact { Some(clock) } else { self.rounded(comp, clock) }
+    }
+
+    /// Whether a row that is at the start of a component has reached no clock of it.
+    pub(super) fn nothing(&self, comp: u32) -> bool {
+        comp < self.mbars || self.newest[comp as usize] > 1
+    }
+
+    fn rounded(&self, comp: u32, clock: i64) -> Option<i64> {
+        let named = &self.clocks[comp as usize];
+        named[..named.partition_point(|x| *x <= clock)].last().copied().filter(|x| *x > 0)
+    }
+}
+
+/// Calls `f` on each barrier of an operation, and whether it is one in each CTA that a copy goes to.
+fn each_barrier(op: &Op, f: &mut impl FnMut(&BarRef, bool)) {
+    match op {
+        Op::Move { signals: Some(bar), multicast, .. } => f(bar, multicast.is_some()),
+        Op::MbarWait { bar, .. } | Op::Expect { bar, .. } | Op::Arrive { bar, .. } | Op::CpArrive { bar, .. } => {
+            f(bar, false)
+        }
+        // A tile is handed to all CTAs of the cluster.
+        Op::NextTile { signals: bar, .. } => f(bar, true),
+        Op::CommitUmma(bars) => bars.iter().for_each(|bar| f(bar, false)),
+        _ => {}
+    }
+}
+
+impl World<'_> {
+    /// How far back from its newest clock the clocks of each component are subtracted: those of a stream as many
+    /// operations as a wait leaves outstanding, those of an mbarrier one phase.
+    pub(super) fn windows(&self) -> Vec<i64> {
+        let (agents, streams_end) = (self.info.len(), self.meet_comp(0) as usize);
+        let mut windows = vec![0; self.rows.components() as usize];
+        windows[agents..streams_end].fill(outstanding(self.prog) + 1);
+        windows[self.mbar_comp(0) as usize..].fill(1);
+        windows
+    }
+
+    /// Whether arrivals that nobody can know of took part in the phase so many before the open one, and the arrivals of it
+    /// that a user of the barrier does not know of. Neither counts where all users know that the phase is complete.
+    pub(super) fn open_arrivals(&self, ix: MbarIx, back: usize) -> (bool, Vec<Epoch>) {
+        let users = || self.barrier_users[ix as usize].iter().filter(|a| !self.agents[**a as usize].ended);
+        let all = |comp: u32, clock: i64| users().all(|a| self.rows.reached(self.agent_row(*a), comp) as i64 >= clock);
+        let list = &self.arrived[ix as usize][back];
+        let complete = self.mbars[ix as usize].phase as i64 + 1 - back as i64;
+        if back > 0 && all(self.mbar_comp(ix), complete) {
+            return (false, Vec::new());
+        }
+        let open = list.by.iter().filter(|e| !list.unsure && !all(e.comp, e.clock as i64));
+        (list.unsure, open.copied().collect())
+    }
+
+    /// The agents that may come to an operation on each barrier, by the heads around it.
+    pub(super) fn find_barrier_users(&self) -> Vec<Vec<AgentId>> {
+        let mut users: Vec<Vec<AgentId>> = vec![Vec::new(); self.mbars.len()];
+        for a in 0..self.info.len() as AgentId {
+            let mut pc = 0;
+            while let Some(i) = self.prog.code.get(pc) {
+                pc += 1;
+                match i {
+                    Instr::Only(Who::Cta(e), _) if !e.is_launch_constant() => {}
+                    Instr::Only(who, to) if !self.is_named(a, who) => pc = *to as usize,
+                    Instr::Op { op, .. } => each_barrier(op, &mut |bar, everywhere| {
+                        let own = self.info[a as usize].cta;
+                        let ctas = if everywhere || bar.at != Where::Own { 0..self.prog.cluster } else { own..own + 1 };
+                        let stages = 0..self.prog.mbars[bar.bar as usize].stages;
+                        for (cta, stage) in ctas.flat_map(|cta| stages.clone().map(move |stage| (cta, stage))) {
+                            let list = &mut users[self.mbar_ix(bar.bar, stage, cta) as usize];
+                            if list.last() != Some(&a) {
+                                list.push(a);
+                            }
+                        }
+                    }),
+                    _ => {}
+                }
+            }
+        }
+        users
+    }
+
+    /// Signals of a barrier that no agent of its CTA knows of yet, as one must before the CTA ends.
+    pub(super) fn open_signals(&self, ix: MbarIx) -> Vec<&Signal> {
+        let cta = self.mbar_cta(ix);
+        self.signals[ix as usize].iter().filter(|x| !self.known_in(cta, x.epoch)).collect()
+    }
+
+    /// Accesses to the memory of a CTA that none of its agents knows of yet, as one must before the CTA ends.
+    pub(super) fn open_visits(&self, cta: u32) -> Vec<&Access> {
+        self.visits[cta as usize].iter().filter(|x| !self.known_in(cta, x.epoch)).collect()
+    }
+
+    fn known_in(&self, cta: u32, e: Epoch) -> bool {
+        let here = (0..).zip(self.info.iter()).filter(|(_, who)| who.cta == cta);
+        here.map(|(a, _)| a).any(|a| self.rows.has(self.agent_row(a), e))
+    }
+
+    /// Whether a phase of a barrier may complete before a wait for an earlier one has passed: no arrival told of the wait.
+    pub(super) fn may_be_late(&self, ix: MbarIx, wait: &Wait) -> bool {
+        self.rows.reached(self.mbar_row(ix), wait.epoch.comp) < wait.epoch.clock
+    }
+}
