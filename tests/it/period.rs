@@ -108,7 +108,7 @@ fn the_engine_never_beats_the_bound_and_meets_it_where_agents_do_not_queue() {
     );
 }
 
-/// design.md 9: a ring's step takes the larger of its round trip over its stages and what its tensor work takes.
+/// docs/rules.md 46: a ring's step takes the larger of its round trip over its stages and what its tensor work takes.
 #[test]
 fn a_ring_takes_its_round_trip_over_its_stages_or_its_work() {
     let of = |name, stages: f64| {
