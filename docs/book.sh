@@ -11,6 +11,8 @@ git ls-files -z '*.md' 'LICENSE-*' 'docs/pictures/*' | xargs -0 cp --parents --t
 mv "$book/src/docs/SUMMARY.md" "$book/src/SUMMARY.md"
 # Links of the summary start in docs/.
 sed -i -e 's#](\([a-z]\)#](docs/\1#' -e 's#](\.\./#](#' "$book/src/SUMMARY.md"
+# The site shows the summary beside every page.
+sed -i 's#^| see everything .*##' "$book/src/README.md"
 cat > "$book/book.toml" <<'TOML'
 [book]
 title = "warpline"
