@@ -1,4 +1,24 @@
-//! The work that is measured: runs of scenarios, and the mix of events that a run asks of its queue.
+//! The work that benchmarks measure: runs of scenarios, and the mix of events of a run.
+//!
+//! ```text
+//!   scenario ──▶ Work ──run──▶ Report                     the engine as a whole
+//!                  └──mix──▶ Mix ──▶ on_own_queue,        the same pushes and pops
+//!                                    on_binary_heap,      on three queues
+//!                                    on_nexosim
+//! ```
+//!
+//! # Tour
+//!
+//! `benches/README.md` has the results and the commands. A [`Mix`] is the sequence of pushes and pops of a run, so that other queues and
+//! simulators can be measured on the same work.
+//!
+//! ```
+//! use warpline_benches::{Work, on_binary_heap, on_own_queue};
+//!
+//! let work = Work::new("ampere/naive", &[("k", 256)]);
+//! let mix = work.mix();
+//! assert_eq!(on_own_queue(&mix), on_binary_heap(&mix));
+//! ```
 #![allow(clippy::unwrap_used)] // a measurement that fails ends here
 
 mod peer;

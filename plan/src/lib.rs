@@ -1,13 +1,54 @@
-//! Which pipeline of a plain loop is the fastest that is right.
+//! Searches the pipelines of a plain loop for the fastest one that is proved.
 //!
 //! ```text
-//!   candidates: way of the copies x schedule x stages x form x split into roles
-//!     ── expand ──▶ refused     ── fits the machine? ──▶ does not fit
-//!     ── verify ──▶ not proved  ── run ──▶ cycles, what binds it
+//!  candidates: way of the copies x schedule x stages x form x split into roles
+//!    ── expand ──▶ refused     ── fits the machine? ──▶ does not fit
+//!    ── verify ──▶ not proved  ── run ──▶ cycles and bottleneck
 //! ```
 //!
-//! Only what is proved for every trip count is ranked. Candidates are independent and looked at on all cores; the result
-//! is in their own order, and of equals the first, so that it is the same on one core.
+//! # Tour
+//!
+//! A [`Question`] has a kernel with a `pipelined` loop, a machine and limits. [`candidates`] lists the ways to pipeline the loop, and
+//! [`plan`] decides each one: its [`Fate`]. [`Answer::ranked`] has the proved ones, fastest first. Only pipelines that are proved for
+//! every trip count are ranked. Candidates are independent and are decided on all cores. The result does not depend on the number of
+//! cores: candidates keep their order, and of equals the first one wins.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use warpline_plan::{Question, plan};
+//! use warpline_sim::engine::rules;
+//!
+//! let text = "kernel sum(n = 512)
+//!   needs sm_80
+//!   let tiles = cdiv(n, 64)
+//!   warps 4   regs 128
+//!   global A: f16[64, n]   global C: f16[64, n]
+//!   shared a: f16[64, 64] swizzle 128
+//!   role math = warps 0..4
+//!   math:
+//!     pipelined i in 0..tiles stages 2:
+//!       load A[0, i] -> a
+//!       lds a : A[0, i] -> r
+//!       store r -> C[0, i]
+//! ";
+//! let a100 = warpline_models::embedded("a100").expect("a built-in machine");
+//! let question = Question {
+//!     file: "sum.pipe",
+//!     text,
+//!     set: &BTreeMap::new(),
+//!     machine: &a100,
+//!     rules: rules(&a100),
+//!     proof: warpline_verify::Options::default(),
+//!     run: warpline_sim::report::RunOptions::default(),
+//!     stages: 2,
+//!     most: 8,
+//! };
+//! let answer = plan(&question, &|| ());
+//! assert_eq!(answer.all.len(), 8);
+//! for (candidate, timed) in answer.ranked() {
+//!     println!("{}: {} cycles", candidate.words(None), timed.report.cycles);
+//! }
+//! ```
 
 use std::collections::BTreeMap;
 
