@@ -1,4 +1,4 @@
-//! Events a second of the engine and of queues with the same mix.
+//! Events a second of the engine, and of queues with the same mix.
 #![allow(missing_docs)] // what criterion's macros make
 
 use std::hint::black_box;

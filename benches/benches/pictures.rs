@@ -1,5 +1,5 @@
-//! Pictures and traces of 100,000 operations: `cargo bench -p warpline-benches --bench pictures`.
-//! What it is to keep: a chart below a second.
+//! Pictures and traces of 100,000 operations: `cargo bench -p warpline-benches --bench pictures`. A chart must take
+//! less than a second.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::hint::black_box;

@@ -1,5 +1,5 @@
-//! The viewer on a million operations at 200 x 60: `cargo bench -p warpline-benches --bench view`.
-//! What it is to keep: opening below a second, every frame below 16 ms.
+//! The viewer on a million operations at 200 x 60 cells: `cargo bench -p warpline-benches --bench view`. Opening must
+//! take less than a second, and every frame less than 16 ms.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use warpline_viz::tui::Command;
 
 const SPANS: usize = 1_000_000;
 
-/// A command and what it takes.
+/// A command and its argument.
 type Step = (Command, Option<&'static str>);
 
 fn view(c: &mut Criterion) {
@@ -49,7 +49,7 @@ fn view(c: &mut Criterion) {
         let mut state = start.clone();
         b.iter(|| frame(&mut state, &runs, &mut buffer, Command::Search, Some("A[3, 7]")));
     });
-    // A window of a few cells an operation, in the middle of the run.
+    // A window with a few cells for each operation, in the middle of the run.
     group.bench_function("close up", |b| {
         let mut state = start.clone();
         frame(&mut state, &runs, &mut buffer, Command::Goto, Some("50000"));

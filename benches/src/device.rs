@@ -1,16 +1,16 @@
-//! Whole launches: how long a prediction takes, and how that grows with the problem.
+//! Whole launches: the time of a prediction, and how it grows with the problem.
 
 use std::time::Instant;
 
 use warpline_benches::Work;
 
-/// Peak memory of this process in kB; `None` where the system does not say.
+/// Peak memory of this process in kB; `None` if the system does not report it.
 pub(super) fn peak_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// Prints a row a launch, in order of size, so that the peak of memory is that of the row.
+/// Prints a row for each launch, in order of size, so that the peak of memory belongs to the row.
 pub(super) fn print(times: usize) {
     println!("# best and median of {times} of a launch at device fidelity, repetitions skipped; one thread; release");
     println!("scenario,tile,size,ctas,events,best_s,median_s,peak_kb");

@@ -1,4 +1,24 @@
-//! The work that is measured: runs of scenarios, and the mix of events that a run asks of its queue.
+//! The work that benchmarks measure: runs of scenarios, and the mix of events of a run.
+//!
+//! ```text
+//!   scenario ──▶ Work ──run──▶ Report                     the engine as a whole
+//!                  └──mix──▶ Mix ──▶ on_own_queue,        the same pushes and pops
+//!                                    on_binary_heap,      on three queues
+//!                                    on_nexosim
+//! ```
+//!
+//! # Tour
+//!
+//! `benches/README.md` has the results and the commands. A [`Mix`] is the sequence of pushes and pops of a run, so that other queues and
+//! simulators can be measured on the same work.
+//!
+//! ```
+//! use warpline_benches::{Work, on_binary_heap, on_own_queue};
+//!
+//! let work = Work::new("ampere/naive", &[("k", 256)]);
+//! let mix = work.mix();
+//! assert_eq!(on_own_queue(&mix), on_binary_heap(&mix));
+//! ```
 #![allow(clippy::unwrap_used)] // a measurement that fails ends here
 
 mod peer;
@@ -16,7 +36,7 @@ use warpline_sim::{Report, RunOptions};
 
 pub use peer::on_nexosim;
 
-/// Scenarios with long loops, one for each family of synchronisation, and values that make them long.
+/// Scenarios with long loops, one for each family of synchronization, with values that make them long.
 pub const SCENARIOS: &[(&str, &[(&str, i64)])] = &[
     ("metal/triple_buffer", &[("m", 1024), ("n", 1024), ("k", 65536)]),
     ("ampere/marlin_4stage", &[("m", 64), ("n", 2048), ("k", 131_072)]),
@@ -27,7 +47,7 @@ pub const SCENARIOS: &[(&str, &[(&str, i64)])] = &[
     ("cdna/two_step_ahead", &[("m", 1024), ("n", 1024), ("k", 524_288)]),
 ];
 
-/// Pushes, as ticks until the event, and pops, in the order of a run.
+/// Pushes (ticks until the event) and pops, in the order of a run.
 pub type Mix = Vec<Option<u64>>;
 
 /// A kernel and its machine.
@@ -41,10 +61,10 @@ pub struct Work {
 }
 
 impl Work {
-    /// A scenario that comes along, with other values.
+    /// A built-in scenario with other values.
     ///
     /// # Panics
-    /// When there is no such scenario.
+    /// If there is no such scenario.
     pub fn new(name: &'static str, set: &[(&str, i64)]) -> Work {
         let (file, text) = embedded(name).unwrap();
         let s = scenario(file, text).unwrap();
@@ -54,31 +74,31 @@ impl Work {
         values.extend(set.iter().map(|(k, v)| ((*k).to_string(), *v)));
         let inputs = Inputs { set: &values, cores: machine.get("core.count").map(|c| c as i64) };
         let program = compile_for(&machine.arch, kernel, text, &inputs).unwrap();
-        // Everything of a core is simulated: no repetition is skipped.
+        // Simulate everything: no repetition is skipped.
         let options = RunOptions { skip_repeats: false, ..RunOptions::default() };
         Work { name, program, machine, options }
     }
 
-    /// The same as a whole launch, as `run` has it.
+    /// The same as a whole launch, as `run` simulates it.
     ///
     /// # Panics
-    /// When there is no such scenario.
+    /// If there is no such scenario.
     pub fn launch(name: &'static str, set: &[(&str, i64)]) -> Work {
         Work { options: RunOptions { fidelity: Fidelity::Device, ..RunOptions::default() }, ..Work::new(name, set) }
     }
 
-    /// Runs it.
+    /// Runs the kernel.
     ///
     /// # Panics
-    /// When the machine refuses it.
+    /// If the machine refuses it.
     pub fn run(&self) -> Report {
         warpline_sim::run(&self.program, &self.machine, &self.options).unwrap()
     }
 
-    /// What a run asks of its queue.
+    /// The pushes and pops of a run.
     ///
     /// # Panics
-    /// When the machine refuses it.
+    /// If the machine refuses the kernel.
     pub fn mix(&self) -> Mix {
         let mut mix = Some(Vec::new());
         run_recorded(&self.program, &self.machine, &self.options, &mut mix).unwrap();
@@ -86,8 +106,8 @@ impl Work {
     }
 }
 
-/// The mix on a binary heap of (time, sequence number, payload), as a simulator's first version has it. Gives the pops
-/// and a sum that depends on their times.
+/// Replays the mix on a binary heap of (time, sequence number, payload). Returns the number of pops and a sum over
+/// their times.
 pub fn on_binary_heap(mix: &Mix) -> (u64, u64) {
     let mut heap: BinaryHeap<Reverse<(u64, u64, u64)>> = BinaryHeap::new();
     let (mut now, mut seq, mut pops, mut sum) = (0u64, 0u64, 0u64, 0u64);
@@ -109,7 +129,7 @@ pub fn on_binary_heap(mix: &Mix) -> (u64, u64) {
     (pops, sum)
 }
 
-/// The mix on the engine's own queue.
+/// Replays the mix on the engine's own queue.
 pub fn on_own_queue(mix: &Mix) -> (u64, u64) {
     let mut queue = Queue::default();
     let (mut now, mut seq, mut pops, mut sum) = (0u64, 0u32, 0u64, 0u64);

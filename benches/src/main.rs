@@ -1,6 +1,6 @@
-//! Measures and prints one table as CSV: `cargo run --release -p warpline-benches -- PATH-OF-WARPLINE > results/....csv`;
-//! with `device` for the path, whole launches; with `search`, the search of every order; with `proofs` and the path, every
-//! scenario proved; with `shown` and the path, what people look at: viewer, charts, traces.
+//! Measures and prints one table as CSV: `cargo run --release -p warpline-benches -- PATH-OF-WARPLINE >
+//! results/....csv`. Instead of the path: `device` for whole launches, `search` for the explicit search. With the
+//! path: `proofs` for proofs of every scenario, `shown` for the viewer, charts and traces.
 #![allow(clippy::unwrap_used)] // a measurement that fails ends here
 
 mod device;
@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use warpline_benches::{SCENARIOS, Work, on_binary_heap, on_nexosim, on_own_queue};
 
-/// Repetitions; the best counts, the median is given beside it.
+/// Repetitions. The table has the best and the median.
 const TIMES: usize = 7;
 
 fn seconds<T>(times: usize, mut f: impl FnMut() -> T) -> (f64, f64) {
@@ -29,7 +29,7 @@ fn seconds<T>(times: usize, mut f: impl FnMut() -> T) -> (f64, f64) {
     (all[0], all[times / 2])
 }
 
-/// A fact about where this was measured; empty where it is not known.
+/// A fact about this machine; empty if unknown.
 fn output(command: &str, args: &[&str]) -> String {
     let out = Command::new(command).args(args).output().map(|o| o.stdout).unwrap_or_default();
     String::from_utf8_lossy(&out).trim().to_string()
@@ -47,7 +47,7 @@ fn cpu() -> String {
     }
 }
 
-/// Processes that were running or waiting to, over the last minute; empty where that is not known.
+/// Running or waiting processes over the last minute; empty if unknown.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().unwrap_or_default().to_string()

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Mix;
 
-/// Replays a mix: each event schedules what the run scheduled after its pop. A tick is a nanosecond; NeXosim schedules
-/// into the future only, so that a delay of nothing is one tick.
+/// Replays a mix: each event schedules what the run scheduled after its pop. A tick is a nanosecond. NeXosim
+/// schedules into the future only, so a delay of 0 is one tick.
 #[derive(Serialize, Deserialize)]
 struct Replay {
     mix: Mix,
@@ -42,10 +42,11 @@ impl Replay {
     }
 }
 
-/// The mix on one thread of NeXosim; nanoseconds of simulated time at the end, so that the work is not left out.
+/// Replays the mix on one thread of NeXosim. Returns the simulated nanoseconds at the end, so that the work is not
+/// optimized away.
 ///
 /// # Panics
-/// When the simulation fails.
+/// If the simulation fails.
 pub fn on_nexosim(mix: &Mix) -> u128 {
     let model = Replay { mix: mix.clone(), next: 0, pops: 0 };
     let mut simulation =

@@ -1,4 +1,4 @@
-//! Every scenario proved, or found wrong, by the program as a user starts it.
+//! Proofs of every scenario, by the program as a user starts it.
 
 use std::process::{Command, Stdio};
 

@@ -1,5 +1,5 @@
-//! The proof, on the ring that Spin searched (`oracles/spin`): from the event graph for every trip count, by a search of
-//! every order, and on one long run of many warps.
+//! Proofs of the ring that Spin searched (`oracles/spin`): by happens-before for every trip count, by the explicit
+//! search, and on one long run of many warps.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use warpline_verify::{Options, Outcome, Settings, search, search_every, verify};
 
 use super::device::peak_kb;
 
-/// One producer, `consumers` warps, `stages` slots.
+/// A ring with one producer, `consumers` warps and `stages` slots.
 fn ring(stages: i64, consumers: i64) -> Text {
     let text = include_str!("../../oracles/spin/tma_ws.pipe.in")
         .replace("{k}", "1024")
@@ -23,17 +23,17 @@ fn ring(stages: i64, consumers: i64) -> Text {
 /// How a row decides its ring.
 #[derive(Clone, Copy)]
 enum How {
-    /// From the event graph, for every trip count.
+    /// By happens-before, for every trip count.
     Graph,
-    /// From the event graph of one run.
+    /// By happens-before, on one run.
     OneRun(i64),
-    /// By a search of every order, for every trip count.
+    /// By the explicit search, for every trip count.
     SearchEvery,
-    /// The same for one trip count; with the reductions or without.
+    /// By the explicit search, for one trip count; with or without reductions.
     Search(i64, bool),
 }
 
-/// Stages, consumers, how: in order of what they need, so that the peak of memory is the row's.
+/// Stages, consumers and method, in order of the memory needed, so that the peak belongs to the row.
 const ROWS: [(i64, i64, How); 12] = [
     (3, 2, How::Graph),
     (4, 4, How::Graph),
@@ -49,7 +49,7 @@ const ROWS: [(i64, i64, How); 12] = [
     (4, 4, How::Search(8, false)),
 ];
 
-/// Prints a row a ring: what was found, steps of agents or states, the best and the middle time.
+/// Prints a row for each ring: result, steps or states, best and median time.
 pub(super) fn print(times: usize) {
     let machine = warpline_models::embedded("h200").unwrap();
     let rules = warpline_sim::engine::rules(&machine);
@@ -85,7 +85,7 @@ pub(super) fn print(times: usize) {
     }
 }
 
-/// What was found, and in how many steps or states.
+/// Result, with the number of steps or states.
 fn one(text: &Text, how: How, rules: Rules) -> (String, u64) {
     let at = |n: i64| {
         let set = BTreeMap::from([("k".to_string(), 16 * n)]);
@@ -114,7 +114,7 @@ fn one(text: &Text, how: How, rules: Rules) -> (String, u64) {
     }
 }
 
-/// The outcome without its reasons.
+/// The outcome, without its reasons.
 fn named(outcome: &Outcome) -> String {
     format!("{outcome:?}").chars().take_while(char::is_ascii_alphabetic).collect()
 }

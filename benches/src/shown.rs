@@ -1,5 +1,5 @@
-//! What people look at: the viewer's frames, charts and traces, each held to a limit. Every frame is timed by itself, so
-//! the worst is one that somebody would have waited for.
+//! The viewer's frames, charts and traces, each compared with a limit. Every frame is timed by itself, so the worst
+//! one is a wait that a user would notice.
 
 use std::fs;
 use std::hint::black_box;
@@ -12,21 +12,20 @@ use warpline_viz::gantt::{GanttOptions, png, svg};
 use warpline_viz::trace::{Format, read, write};
 use warpline_viz::tui::Command;
 
-/// Operations of the viewer's run, and of the chart's.
+/// Operations of the viewer's run and of the chart's.
 const VIEWED: usize = 1_000_000;
 const DRAWN: usize = 100_000;
 /// Frames of each kind.
 const FRAMES: usize = 400;
 
-/// What something took: the time that somebody waited, and that for which processors worked on it.
-struct Took {
+/// Time of an action: wall-clock time, and processor time.
+struct Elapsed {
     waited: f64,
     worked: f64,
 }
 
-/// Prints one row: the best, the middle and the worst, and what none is to be above; then the middle and the worst of the
-/// time of processors.
-fn row(what: &str, operations: usize, all: Vec<Took>, limit: &str) {
+/// Prints one row: best, median and worst wall-clock time, the limit, then median and worst processor time.
+fn row(what: &str, operations: usize, all: Vec<Elapsed>, limit: &str) {
     let (mut waited, mut worked): (Vec<f64>, Vec<f64>) = all.iter().map(|t| (t.waited, t.worked)).unzip();
     waited.sort_by(f64::total_cmp);
     worked.sort_by(f64::total_cmp);
@@ -36,12 +35,12 @@ fn row(what: &str, operations: usize, all: Vec<Took>, limit: &str) {
     println!("{what},{operations},{n},{best:.6},{median:.6},{worst:.6},{limit},{worked:.6},{most:.6}");
 }
 
-/// The time for which processors have worked on all threads of this program.
+/// Processor time of all threads of this program, in seconds.
 fn process() -> f64 {
     seconds(ClockId::ProcessCPUTime)
 }
 
-/// On this thread.
+/// Processor time of this thread, in seconds.
 fn thread() -> f64 {
     seconds(ClockId::ThreadCPUTime)
 }
@@ -51,27 +50,27 @@ fn seconds(clock: ClockId) -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// On programs that this one started and that have ended, in hundredths of a second; nothing where that is not known.
+/// Processor time of ended child processes, in hundredths of a second; 0 if unknown.
 fn children() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name, which is in brackets: user and system time are the 14th and 15th of what follows it.
+    // After the name in brackets, user and system time are the 14th and 15th fields.
     let of = stat.rsplit(") ").next().unwrap_or_default().split(' ');
     of.skip(13).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// Times something, with a clock of the processors' work.
-fn times<T>(n: usize, clock: fn() -> f64, mut f: impl FnMut() -> T) -> Vec<Took> {
+/// Times an action with a processor clock.
+fn times<T>(n: usize, clock: fn() -> f64, mut f: impl FnMut() -> T) -> Vec<Elapsed> {
     let mut one = || {
         let (start, worked) = (Instant::now(), clock());
         let made = black_box(f());
-        let took = Took { waited: start.elapsed().as_secs_f64(), worked: clock() - worked };
+        let took = Elapsed { waited: start.elapsed().as_secs_f64(), worked: clock() - worked };
         drop(made);
         took
     };
     (0..n).map(|_| one()).collect()
 }
 
-/// Prints the table; with a program's path, also what it takes from start to exit.
+/// Prints the table. With a program's path, also its time from start to exit.
 pub(super) fn print(n: usize, program: Option<&str>) {
     println!("# one thread unless a row says otherwise; release; seconds; frames of {} x {} cells", SIZE.0, SIZE.1);
     println!("what,operations,times,best_s,median_s,worst_s,limit_s,processors_median_s,processors_worst_s");
@@ -88,7 +87,7 @@ pub(super) fn print(n: usize, program: Option<&str>) {
     saved(n, program);
 }
 
-/// Frames of one kind: their name, what comes before with what it takes, and the commands in turn.
+/// Frames of one kind: name, preparing commands with arguments, and commands in turn.
 type Kind<'a> = (&'a str, &'a [(Command, &'a str)], &'a [Command]);
 
 fn frames(n: usize) {
@@ -116,7 +115,7 @@ fn frames(n: usize) {
         }
         let mut i = 0;
         let step = || {
-            // In as far as it goes, and out again.
+            // Zoom in to the limit, then out.
             let mut command = commands[i % commands.len()];
             if command == Command::ZoomIn && i / 24 % 2 == 1 {
                 command = Command::ZoomOut;
@@ -131,7 +130,7 @@ fn frames(n: usize) {
     row("view: the search itself and its first frame", VIEWED, times(n, thread, search), "");
 }
 
-/// A run that was saved as Chrome's JSON, opened again.
+/// A run saved as Chrome's JSON, opened again.
 fn saved(n: usize, program: Option<&str>) {
     let json = write(&timeline(VIEWED), Format::Chrome).unwrap();
     println!("# the saved trace has {} bytes", json.len());

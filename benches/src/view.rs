@@ -1,4 +1,4 @@
-//! The terminal viewer on a long run: opening it, and frames at the size of a large terminal.
+//! The terminal viewer on a long run: opening it, and frames in a large terminal.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -8,8 +8,8 @@ use warpline_viz::tui::{Colours, Command, Keymap, Model, Msg, Palette, Runs, Sta
 /// Width and height of the terminal, in cells.
 pub const SIZE: (u16, u16) = (200, 60);
 
-/// A run of `spans` spans: CTAs of eight warps that take turns with a tensor pipe, and slots that fill and empty. Every
-/// fourth span was woken by another, and warps and the pipe say their statement.
+/// A run of `spans` spans: CTAs of eight warps that take turns with a tensor pipe, and slots that fill and empty.
+/// Every fourth span has a waker, and warps and the pipe name their statement.
 pub fn timeline(spans: usize) -> Timeline {
     /// Rows of a CTA.
     const ROWS: u32 = 14;
@@ -50,10 +50,10 @@ pub fn timeline(spans: usize) -> Timeline {
     t
 }
 
-/// The viewer of a timeline, with everything unfolded and the whole run in the window.
+/// The viewer of a timeline, fully unfolded, with the whole run in the window.
 ///
 /// # Panics
-/// When the timeline is not sound.
+/// If the timeline is invalid.
 pub fn open(t: Timeline) -> (Runs, State) {
     let end = t.end;
     let runs = Runs::new(Model::new(t).unwrap(), None);
@@ -66,7 +66,7 @@ pub fn open(t: Timeline) -> (Runs, State) {
     (runs, state)
 }
 
-/// One command and the frame after it.
+/// Executes one command and draws the next frame.
 pub fn frame(state: &mut State, runs: &Runs, buffer: &mut Buffer, command: Command, given: Option<&str>) {
     update(state, runs, Msg::Do(command, given.map(str::to_string)));
     buffer.reset();

@@ -1,55 +1,55 @@
-//! How far the model is from kernels that were timed.
+//! The error of the model on timed kernels.
 
 use serde::{Deserialize, Serialize};
 
-/// One kernel as it was timed: medians over its launches, each with cold caches.
+/// One timed kernel: medians over its launches, each with cold caches.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Timed {
-    /// `train.`, `test.` or `alone.`, and a name.
+    /// Name of the case, with its set: `train.`, `test.` or `alone.`.
     pub case: String,
-    /// From the first CTA's begin to the last one's end, in ns.
+    /// Time from the first CTA's begin to the last one's end, in ns.
     pub span_ns: f64,
-    /// Smallest of the launches.
+    /// Smallest of the launches, in ns.
     pub span_low: f64,
-    /// Largest.
+    /// Largest of the launches, in ns.
     pub span_high: f64,
-    /// Clock while it ran, in MHz.
+    /// Clock during the launches, in MHz.
     pub mhz: f64,
-    /// Launches.
+    /// Number of launches.
     pub runs: u32,
-    /// The median of a second round.
+    /// Median of a second round, in ns.
     pub again_span_ns: f64,
-    /// Its clock.
+    /// Clock of the second round, in MHz.
     pub again_mhz: f64,
-    /// Cycles from one multiplication of a warp to its next, in the later half of the first CTA, on average.
+    /// Mean cycles from one multiplication of a warp to its next, in the later half of the first CTA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<f64>,
-    /// What a profiler counted.
+    /// Counters of a profiler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Counted>,
 }
 
-/// What a profiler counted of one launch with cold caches.
+/// Counters of a profiler for one launch with cold caches.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Counted {
     /// Cycles of a core.
     pub cycles: f64,
-    /// Sectors found in the second-level cache, of those looked up.
+    /// Share of the sectors looked up in L2 that are found there.
     pub l2_hit: f64,
-    /// Sectors looked up there, of those that cores got: requests of several cores are merged on the way.
+    /// Sectors looked up in L2 over sectors that cores receive: requests of several cores merge on the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2_looked_up: Option<f64>,
     /// Bytes read from DRAM.
     pub dram_read: f64,
-    /// Bytes written to it.
+    /// Bytes written to DRAM.
     pub dram_written: f64,
-    /// Of the time of all warps: at a CTA's barrier.
+    /// Share of all warps' time at a CTA barrier.
     pub at_barriers: f64,
-    /// Waiting for data, a phase, a product or a pipe.
+    /// Share of all warps' time waiting for data, a phase, a product or a pipe.
     pub for_data: f64,
 }
 
-/// What the harness says of a timed kernel.
+/// The JSON line of a harness about a timed kernel.
 #[derive(Deserialize)]
 struct Said {
     #[serde(default)]
@@ -65,7 +65,7 @@ struct Said {
     mhz: f64,
     #[serde(default)]
     runs: u32,
-    /// Whole launches.
+    /// Times of whole launches.
     #[serde(default)]
     us: f64,
     #[serde(default)]
@@ -75,10 +75,10 @@ struct Said {
 }
 
 impl Timed {
-    /// Of the line that an emitted kernel prints after `--time`; there is one round so far.
+    /// A kernel from the line that an emitted program prints after `--time`, with one round.
     ///
     /// # Errors
-    /// What went wrong instead.
+    /// The failure that the line reports.
     pub fn of_harness(case: &str, line: &str) -> Result<Timed, String> {
         let s: Said = serde_json::from_str(line).map_err(|e| format!("it said `{line}`: {e}"))?;
         if s.outcome != "timed" {
@@ -98,10 +98,11 @@ impl Timed {
         })
     }
 
-    /// Of the line of a harness on whose device nothing can be read (Metal): the span is that of the launch, as the system has
-    /// it, and the clock the one given.
+    /// A kernel from the line of a harness on a device without a clock (Metal). The span is that of the launch, as
+    /// the system measures it, and the clock is the one given.
     ///
     /// # Errors
+    /// The failure that the line reports.
     /// What went wrong instead.
     pub fn of_launches(case: &str, line: &str, mhz: f64) -> Result<Timed, String> {
         let t = Timed::of_harness(case, line)?;
@@ -110,7 +111,7 @@ impl Timed {
         Ok(Timed { span_ns, span_low, span_high, mhz, again_span_ns: span_ns, again_mhz: mhz, ..t })
     }
 
-    /// With a second round.
+    /// Adds a second round.
     pub fn with_round(self, again: &Timed) -> Timed {
         Timed { again_span_ns: again.span_ns, again_mhz: again.mhz, ..self }
     }
@@ -120,18 +121,18 @@ impl Timed {
         self.span_ns * self.mhz / 1000.0
     }
 
-    /// The same of the second round.
+    /// Cycles of a core in the second round.
     pub fn cycles_again(&self) -> f64 {
         self.again_span_ns * self.again_mhz / 1000.0
     }
 
-    /// Whether it may be used for fitting.
+    /// Whether the kernel may be used for fitting.
     pub fn train(&self) -> bool {
         self.case.starts_with("train.")
     }
 }
 
-/// What the timed kernels were, in the order of the list.
+/// The timed kernels on record, in the order of the list.
 ///
 /// # Errors
 /// A line of the record that is no [`Timed`].
@@ -139,7 +140,8 @@ pub fn recorded() -> Result<Vec<Timed>, serde_json::Error> {
     include_str!("../data/h200_validation.jsonl").lines().map(serde_json::from_str).collect()
 }
 
-/// The list of timed kernels of an architecture: name, scenario, settings (`m=4096`). CDNA's and Apple's were never timed by us.
+/// The timed kernels of an architecture: name, scenario, settings (`m=4096`). Those of CDNA and Apple were never
+/// timed by us.
 pub fn cases(arch: &str) -> Vec<(String, String, Vec<String>)> {
     let list = match arch {
         "gfx90a" => include_str!("../hardware/timed_gfx90a.txt"),
@@ -159,24 +161,24 @@ pub fn cases(arch: &str) -> Vec<(String, String, Vec<String>)> {
     .collect()
 }
 
-/// A kernel beside its prediction, in cycles.
+/// A timed kernel and its prediction, in cycles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// Its name.
+    /// Name of the case.
     pub case: String,
-    /// Measured.
+    /// Measured cycles.
     pub measured: f64,
-    /// Simulated.
+    /// Simulated cycles.
     pub simulated: f64,
-    /// Measured in the second round.
+    /// Cycles measured in the second round.
     pub again: f64,
-    /// How far two rounds of the measurement are apart in time, as a fraction.
+    /// Difference of the two rounds in time, as a fraction.
     pub repeat: f64,
-    /// How far launches of one round are apart, as a fraction of their median.
+    /// Difference of the launches of one round, as a fraction of their median.
     pub spread: f64,
     /// Cycles from product to product, measured and simulated.
     pub pace: Option<(f64, f64)>,
-    /// What a profiler counted, and the same of the simulation.
+    /// Counters of the profiler and of the simulation.
     pub counted: Option<(Counted, Counted)>,
 }
 
@@ -190,7 +192,7 @@ impl Pair {
 /// Errors over a set of kernels, as fractions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// Kernels.
+    /// Number of kernels.
     pub count: usize,
     /// Mean of the absolute errors.
     pub mean: f64,
@@ -198,27 +200,26 @@ pub struct Summary {
     pub bias: f64,
     /// The largest absolute error.
     pub worst: f64,
-    /// Pairs of kernels more than 5 % apart that the model has in the other order, of how many such pairs.
+    /// Pairs of kernels more than 5 % apart whose order the model inverts, and the number of pairs.
     pub inverted: (usize, usize),
-    /// The same of pairs that are as far apart in either round of the measurement: what one round alone has, another may not.
+    /// The same for pairs that are that far apart in both rounds of the measurement.
     pub inverted_twice: (usize, usize),
     /// Mean difference between two rounds of the measurement.
     pub repeat: f64,
 }
 
-/// Kernels that differ in their number of stages only: the one that the model would choose, the one that is best, and what
-/// the choice costs, as a fraction of the best's time.
+/// A choice of the stage count, among kernels that differ in nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// Fastest by the model.
+    /// The fastest kernel by the model.
     pub chosen: String,
-    /// Fastest measured.
+    /// The fastest kernel by measurement.
     pub best: String,
-    /// Measured time of the chosen over the best's, less one.
+    /// Measured time of the chosen kernel over that of the best, minus one.
     pub costs: f64,
 }
 
-/// The choices among pairs, in the order of the list; `same` says what a kernel is but for its stages.
+/// The choices among pairs, in the order of the list; `same` names a kernel without its stages.
 pub fn choices(pairs: &[Pair], same: impl Fn(&Pair) -> String) -> Vec<Choice> {
     let mut groups: Vec<(String, Vec<&Pair>)> = Vec::new();
     for p in pairs {
@@ -237,7 +238,7 @@ pub fn choices(pairs: &[Pair], same: impl Fn(&Pair) -> String) -> Vec<Choice> {
     groups.iter().filter_map(choice).collect()
 }
 
-/// Sums up; `None` of an empty set.
+/// Summary of a set; `None` for an empty set.
 pub fn summary(pairs: &[Pair]) -> Option<Summary> {
     let n = pairs.len();
     let mean = |f: &dyn Fn(&Pair) -> f64| pairs.iter().map(f).sum::<f64>() / n as f64;
@@ -296,7 +297,7 @@ mod tests {
             assert_eq!(cases(arch)[0].0, first);
         }
         for arch in ["gfx90a", "gfx942", "gfx950", "apple9"] {
-            // Nothing may be fitted to a kernel, so none is there for it.
+            // Nothing may be fitted to a kernel, so there are no kernels for fitting.
             assert!(cases(arch).iter().all(|c| c.0.starts_with("test.") && c.2.len() >= 3), "{arch}");
         }
     }

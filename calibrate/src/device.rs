@@ -1,52 +1,52 @@
-//! Devices that answer with measurements, behind one trait.
+//! Devices that deliver measurements, behind one trait.
 
 use warpline_sim::machine::Vendor;
 
 use crate::accuracy::{self, Timed};
 use crate::measure::{BadRow, Measurements};
 
-/// Why a device gave no answer.
+/// Why a device delivered no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
-    /// There is no such device here, or not what is needed to use it; the second part says what to do.
+    /// The device, or what it needs, is missing; the second part says what to do.
     #[error("{0}")]
     Missing(String, String),
     /// The driver refused.
     #[error("the driver of {device} says: {why}")]
     Driver {
-        /// Which device.
+        /// Name of the device.
         device: String,
-        /// What it said.
+        /// Message of the driver.
         why: String,
     },
     /// A probe did not run to its end.
     #[error("the probe `{probe}` failed: {why}")]
     Probe {
-        /// Which.
+        /// Name of the probe.
         probe: String,
-        /// What it said.
+        /// Message of the program.
         why: String,
     },
     /// A kernel was not compiled, or did not run to its end.
     #[error("the kernel `{kernel}` failed: {why}")]
     Kernel {
-        /// Which.
+        /// Name of the kernel.
         kernel: String,
-        /// What it said.
+        /// Message of the compiler or program.
         why: String,
     },
-    /// A probe printed something else than measurements.
+    /// A probe printed something other than measurements.
     #[error("the probe `{probe}` is not understood: {why}")]
     Row {
-        /// Which.
+        /// Name of the probe.
         probe: String,
-        /// The line.
+        /// The line that cannot be read.
         why: BadRow,
     },
 }
 
 impl DeviceError {
-    /// What to do about it, where there is something to say.
+    /// What the user can do about it, if anything.
     pub fn help(&self) -> Option<&str> {
         match self {
             DeviceError::Missing(_, help) => Some(help),
@@ -55,46 +55,46 @@ impl DeviceError {
     }
 }
 
-/// What there is without a device, at the end of a help.
+/// What is possible without a device, for the end of a help text.
 pub(crate) const RECORDED: &str = "`--device recorded` replays what was measured on an H200";
 
 /// A kernel to be timed.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// `train.`, `test.` or `alone.`, and a name.
+    /// Name of the case, with its set: `train.`, `test.` or `alone.`.
     pub case: String,
-    /// Its text for the device with the harness around it; a device that replays needs none.
+    /// Its source for the device, with the harness; not needed by a device that replays.
     pub source: Option<String>,
-    /// The harness, where it is a text of its own (Metal).
+    /// The harness, if it is a text of its own (Metal).
     pub harness: Option<String>,
-    /// The clock in MHz that a device is taken to have that tells none (Metal): the machine's.
+    /// The machine's clock in MHz, for a device that reports none (Metal).
     pub mhz: f64,
 }
 
 impl Kernel {
-    /// Its text.
+    /// The source of the kernel.
     ///
     /// # Errors
-    /// When there is none.
+    /// There is none.
     pub fn text(&self) -> Result<&str, DeviceError> {
         self.source.as_deref().ok_or_else(|| self.failed("it came without its text".to_string()))
     }
 
-    /// Why it was not compiled, or did not run to its end.
+    /// The error of a kernel that was not compiled, or did not run to its end.
     pub fn failed(&self, why: String) -> DeviceError {
         DeviceError::Kernel { kernel: self.case.clone(), why }
     }
 }
 
-/// Hears of the pieces of a device's work as they are done.
+/// Receives the progress of a device's work.
 pub trait Listener: Sync {
-    /// So many more pieces are to be done.
+    /// So many more pieces of work are known.
     fn more(&self, pieces: usize);
-    /// One is done.
+    /// One piece is done.
     fn done(&self);
 }
 
-/// Hears nothing.
+/// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Deaf;
 
@@ -103,25 +103,25 @@ impl Listener for Deaf {
     fn done(&self) {}
 }
 
-/// Something that runs probes and kernels, or ran them once.
+/// A source of measurements: a device that runs probes and kernels, or a record of one.
 pub trait Device {
-    /// A name for people.
+    /// Name for users.
     fn name(&self) -> String;
 
-    /// Whose it is: which machines its numbers can go into, and in which language its kernels are written.
+    /// Vendor: which machines its numbers apply to, and the language of its kernels.
     fn vendor(&self) -> Vendor;
 
-    /// What is known against believing it, as that its driver was never run.
+    /// A reason to doubt the measurements, such as a driver that was never run.
     fn warning(&self) -> Option<&'static str> {
         None
     }
 
-    /// The day of the measurements, where it is not today.
+    /// Date of the measurements, if not today.
     fn date(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether kernels have to be given as text.
+    /// Whether kernels need a source.
     fn needs_source(&self) -> bool {
         true
     }
@@ -129,30 +129,30 @@ pub trait Device {
     /// Runs all probes.
     ///
     /// # Errors
-    /// When there is no device, or a probe fails.
+    /// No device, or a failing probe.
     fn probes(&self, listener: &dyn Listener) -> Result<Measurements, DeviceError>;
 
-    /// Times kernels, each in the same state of the caches: cold.
+    /// Times kernels, each with cold caches.
     ///
     /// # Errors
-    /// When there is no device, or a kernel fails.
+    /// No device, or a failing kernel.
     fn kernels(&self, kernels: &[Kernel], listener: &dyn Listener) -> Result<Vec<Timed>, DeviceError>;
 
-    /// When the operations of a kernel's first CTA began and ended (see [`crate::trace`]). `None` where it was not recorded.
+    /// Begin and end of the operations of a kernel's first CTA ([`crate::trace`]). `None` if they were not recorded.
     ///
     /// # Errors
-    /// When the kernel fails.
+    /// A failing kernel.
     fn trace(&self, kernel: &Kernel) -> Result<Option<String>, DeviceError>;
 }
 
-/// Records of single kernels: the case, and its rows.
+/// Records of single kernels: case and rows.
 const TRACES: [(&str, &str); 3] = [
     ("test.smem_double_buffer.b", include_str!("../data/h200_trace.test.smem_double_buffer.b.csv")),
     ("test.tma_warp_specialized.128x128x6", include_str!("../data/h200_trace.test.tma_warp_specialized.128x128x6.csv")),
     ("test.tma_wgmma.c", include_str!("../data/h200_trace.test.tma_wgmma.c.csv")),
 ];
 
-/// What was measured on one H200, replayed.
+/// The measurements of one H200, replayed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recorded;
 

@@ -1,6 +1,6 @@
-//! A machine's numbers from probes: one rule a key.
+//! A machine's numbers from probes, with one rule for each key.
 //!
-//! No number here is fitted to a kernel. A key without a rule, or whose probe was not run, stays what it is.
+//! No number is fitted to a kernel. A key without a rule, or whose probe did not run, keeps its value.
 
 mod amd;
 mod apple;
@@ -10,35 +10,35 @@ use warpline_sim::machine::{KEYS, Kind, Machine, Vendor};
 
 use crate::measure::{Measurement, Measurements};
 
-/// A number of a machine as the probes have it.
+/// A number of a machine, derived from probes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
-    /// The key, of [`KEYS`].
+    /// Key, of [`KEYS`].
     pub key: &'static str,
-    /// The value, in the key's unit.
+    /// Value, in the key's unit.
     pub value: f64,
-    /// Smallest and largest of the repeats, by the same rule.
+    /// Smallest and largest value of the repeats, by the same rule.
     pub spread: (f64, f64),
-    /// Which probe, and how the number follows from it.
+    /// Source: which probe, and how the number follows from it.
     pub source: String,
 }
 
-/// What is done with the machine's own number.
+/// Effect of a fitted number on the machine's own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The new number takes its place.
+    /// It replaces the machine's number.
     Replaced,
-    /// The vendor documents it: it stays, and the difference is shown.
+    /// The vendor documents the machine's number, which stays; the difference is shown.
     Documented,
     /// The machine had none.
     Added,
 }
 
-/// Key, probe, parameter, formula, and the formula in words. The formula reads the number, other rows and other keys; a key that
-/// the machine's number does not concern gets no number (NaN).
+/// Key, probe, parameter, formula, and the formula in words. The formula reads the number, other rows and other keys.
+/// It gives NaN if the key does not apply to the machine.
 type Rule = (&'static str, &'static str, f64, fn(f64, &Measurements, &Machine) -> f64, &'static str);
 
-/// The rules for a vendor's machines. CDNA's and Apple's were never used by us on what a device measured.
+/// The rules for a vendor's machines. Those for CDNA and Apple were never applied by us to measurements of a device.
 fn rules(vendor: Vendor) -> &'static [Rule] {
     match vendor {
         Vendor::Nvidia => nvidia::RULES,
@@ -48,17 +48,17 @@ fn rules(vendor: Vendor) -> &'static [Rule] {
     }
 }
 
-/// A key of the machine; no number where it has none.
+/// A key of the machine; NaN if the machine has none.
 fn key(machine: &Machine, key: &str) -> f64 {
     machine.get(key).unwrap_or(f64::NAN)
 }
 
-/// Another row's middle; no number where the probe was not run.
+/// The median of another row; NaN if the probe did not run.
 fn other(all: &Measurements, probe: &str, parameter: f64) -> f64 {
     all.get(probe, parameter).map_or(f64::NAN, |r| r.median)
 }
 
-/// The numbers that the probes give for a machine, in the order of [`KEYS`].
+/// The numbers that probes give for a machine, in the order of [`KEYS`].
 pub fn fit(machine: &Machine, measured: &Measurements) -> Vec<Fitted> {
     let mut all: Vec<Fitted> = rules(machine.vendor)
         .iter()
@@ -74,7 +74,7 @@ pub fn fit(machine: &Machine, measured: &Measurements) -> Vec<Fitted> {
             right.then(|| Fitted {
                 key,
                 value: round(value),
-                // A small difference of large numbers can come out below nothing.
+                // A small difference of large numbers can be negative.
                 spread: (round(a.min(b).max(0.0)), round(a.max(b))),
                 source,
             })
@@ -84,7 +84,7 @@ pub fn fit(machine: &Machine, measured: &Measurements) -> Vec<Fitted> {
     all
 }
 
-/// What becomes of the machine's own number.
+/// Effect of a fitted number on the machine's own number.
 pub fn fate(machine: &Machine, fitted: &Fitted) -> Fate {
     match machine.params.get(fitted.key) {
         None => Fate::Added,
@@ -93,7 +93,7 @@ pub fn fate(machine: &Machine, fitted: &Fitted) -> Fate {
     }
 }
 
-/// Three digits behind the point are more than any probe repeats to.
+/// No probe repeats to more than three decimals.
 fn round(v: f64) -> f64 {
     (v * 1000.0).round() / 1000.0
 }
@@ -115,7 +115,7 @@ mod tests {
         }
     }
 
-    /// Rows as a device would print them. Every number is made up: no device said any of this.
+    /// Rows as a device would print them. Every number is invented: no device printed any of this.
     fn made_up(rules: &[Rule]) -> Measurements {
         let mut rows = String::from("# device: made up\nprobe,parameter,unit,median,low,high,repeats\n");
         for (i, (_, probe, parameter, _, _)) in rules.iter().enumerate() {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn what_cdna_and_apple_rules_name_is_measured_and_in_the_machines() {
         let probe = include_str!("../probes/cdna.hip").to_string() + include_str!("hip/asked.rs");
-        // Rows whose parameter is no literal beside their name.
+        // Rows whose parameter is no literal next to their name.
         let others = [
             ("s_barrier", "int w : {2, 4, 8, 16}"),
             ("global.latency", "size_t kb : {8u, 1024u, 65536u, 2097152u}"),
@@ -168,13 +168,13 @@ mod tests {
         rows.rows.iter_mut().find(|r| r.probe == "s_barrier" && r.parameter == 16.0).unwrap().low = 39.0;
         let fitted = fit(&machine, &rows);
         let value = |key: &str| fitted.iter().find(|f| f.key == key).map(|f| f.value);
-        // Half of the machine's compute units see half of its memory.
+        // Half of the machine's compute units reach half of its memory.
         assert_eq!(value("memory.dram_efficiency"), Some(0.8));
         assert_eq!((value("sync.barrier"), value("sync.barrier_per_warp")), (Some(32.0), Some(2.0)));
-        // The product that the machine's numbers are of is 16 deep.
+        // The product of the machine's numbers is 16 deep.
         assert_eq!(value("mma.warp_interval"), Some(16.5));
         assert_eq!(value("core.count"), Some(152.0));
-        // What is a difference may be negative at one end; a machine file may not have that.
+        // A difference may be negative at one end; a machine file may not have that.
         assert!(
             fitted.iter().all(|f| f.spread.0 >= 0.0 && f.spread.0 <= f.value && f.value <= f.spread.1),
             "{fitted:?}"

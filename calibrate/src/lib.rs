@@ -1,16 +1,33 @@
-//! Ties the machine models to hardware.
+//! Ties the machine models to hardware: probes, their records, fits, and the error of the model on timed kernels.
 //!
 //! ```text
 //!  probes/* ──▶ Device ──▶ Measurement ──fit──▶ Fitted ──machine_file──▶ models/x.toml
-//!  emitted kernels ──▶ Device ──▶ Timed ──accuracy──▶ errors, beside what the simulator says
+//!  emitted kernels ──▶ Device ──▶ Timed ──accuracy──▶ errors of the simulator
 //!  -DWL_STAMP ──▶ trace ──▶ Timeline
 //! ```
 //!
-//! A [`Device`] answers with measurements: [`Recorded`] replays what is stored in `data/`, [`Cuda`] and [`Hip`] compile probes
-//! and kernels with the machine's CUDA toolkit or ROCm and run them, [`Metal`] asks macOS to. Those two were never run by us:
-//! we have no such device. Nothing here is fitted to kernels: [`fit()`] derives a machine's numbers from
-//! probes alone, and [`accuracy`] judges the model on kernels. `probes/gemm.py` times matrix products as Triton compiles
-//! them; `data/h200_gemm.csv` is what one H200 took.
+//! # Tour
+//!
+//! * A [`Device`] delivers measurements. [`Recorded`] replays those of one H200 in `data/`. [`Cuda`] and [`Hip`] compile probes and kernels
+//!   with the machine's CUDA toolkit or ROCm and run them; [`Metal`] asks macOS to. `Hip` and `Metal` were never run by us: we have no
+//!   such device.
+//! * [`fit()`] derives a machine's numbers from probes, with one rule for each key. [`machine_file`] writes them into a machine file.
+//!   Nothing is fitted to kernels.
+//! * [`accuracy`] compares the model with timed kernels.
+//! * [`trace`] reads what an emitted kernel recorded of itself.
+//!
+//! `probes/gemm.py` times matrix products that Triton compiled; `data/h200_gemm.csv` has those of one H200.
+//!
+//! ```
+//! use warpline_calibrate::{Deaf, Device, Recorded, fit};
+//!
+//! let measured = Recorded.probes(&Deaf)?;
+//! let h200 = warpline_models::embedded("h200").expect("a built-in machine");
+//! for number in fit(&h200, &measured) {
+//!     println!("{} = {} ({})", number.key, number.value, number.source);
+//! }
+//! # Ok::<(), warpline_calibrate::DeviceError>(())
+//! ```
 
 pub mod accuracy;
 mod cuda;

@@ -1,10 +1,10 @@
-//! A machine file with some of its numbers replaced; everything else stays as it is written.
+//! Replaces numbers in a machine file; all other text stays the same.
 
 use warpline_sim::machine::{Kind, Machine, key_named};
 
 use crate::fit::{Fate, Fitted, fate};
 
-/// The text of a machine file with the fitted numbers in place of those that are not documented.
+/// The text of a machine file with fitted numbers in place of those that are not documented.
 pub fn rewrite(text: &str, machine: &Machine, fitted: &[Fitted], date: &str) -> String {
     let mut table = String::new();
     let mut out: Vec<String> = Vec::new();

@@ -1,11 +1,11 @@
-//! What probes print: one row a measurement.
+//! Measurements that probes print, one in each row.
 
 /// One measurement: the median of several launches, and the smallest and largest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// What was measured: `mbarrier.handover`.
+    /// Name of the probe: `mbarrier.handover`.
     pub probe: String,
-    /// At which size, count or number of warps.
+    /// Size, count or number of warps that was measured.
     pub parameter: f64,
     /// Unit of the three numbers.
     pub unit: String,
@@ -15,12 +15,12 @@ pub struct Measurement {
     pub low: f64,
     /// Largest.
     pub high: f64,
-    /// Launches.
+    /// Number of launches.
     pub repeats: u32,
 }
 
 impl Measurement {
-    /// Of the values of all launches, with parameter 1.
+    /// A measurement from the values of all launches, with parameter 1.
     pub fn of(probe: &str, unit: &str, values: &mut [f64]) -> Measurement {
         values.sort_by(f64::total_cmp);
         let at = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
@@ -33,9 +33,9 @@ impl Measurement {
 /// All measurements of one device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurements {
-    /// The device, its driver, what a cycle is.
+    /// The device, its driver, and the meaning of a cycle.
     pub device: String,
-    /// The rows, in the order in which they were measured.
+    /// Rows in the order of the measurements.
     pub rows: Vec<Measurement>,
 }
 
@@ -51,7 +51,7 @@ pub struct BadRow {
     pub text: String,
 }
 
-/// The head of every file of measurements.
+/// First line of every file of measurements.
 const HEAD: &str = "probe,parameter,unit,median,low,high,repeats";
 
 impl Measurements {
@@ -82,7 +82,7 @@ impl Measurements {
         out
     }
 
-    /// Adds those of another file of the same device.
+    /// Adds the rows of another file of the same device.
     pub fn join(mut self, other: Measurements) -> Measurements {
         self.rows.extend(other.rows);
         self

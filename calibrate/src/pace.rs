@@ -2,11 +2,12 @@
 
 use warpline_sim::timeline::{RowKind, TICKS, Timeline, What, Work};
 
-/// So many times the median a distance is at most; in longer ones the warp did something else, such as storing what it had.
+/// Largest distance that counts, as a multiple of the median; in longer ones the warp did something else, such as a
+/// store.
 const LONG: f64 = 4.0;
 
-/// The mean distance of the later half of a list of times; the first half has the cold caches and the empty pipeline. Not the
-/// median: where two CTAs of a core take turns, a long step and a short one follow each other.
+/// Mean distance of the later half of a list of times; the first half has cold caches and an empty pipeline. Not the
+/// median, because steps alternate where two CTAs of a core take turns.
 fn middle(times: &[f64]) -> Option<f64> {
     let mut apart: Vec<f64> = times.windows(2).map(|w| w[1] - w[0]).collect();
     let mut later = apart.split_off(apart.len() / 2);
@@ -16,7 +17,8 @@ fn middle(times: &[f64]) -> Option<f64> {
     Some(later.iter().sum::<f64>() / later.len() as f64)
 }
 
-/// Of what a kernel noted of itself (`cta,warp,line,pc,start,end`): of the first warp of the first CTA that multiplied.
+/// The pace from a kernel's own record (`cta,warp,line,pc,start,end`): of the first warp of the first CTA that
+/// multiplies.
 pub fn of_stamps(text: &str) -> Option<f64> {
     let rows = text.lines().skip(1).filter_map(|l| {
         let f: Vec<u64> = l.split(',').map(|n| n.parse().ok()).collect::<Option<_>>()?;
@@ -28,7 +30,7 @@ pub fn of_stamps(text: &str) -> Option<f64> {
     middle(&rows.iter().filter(|r| r.0 == first).map(|r| r.1).collect::<Vec<_>>())
 }
 
-/// Of a run's timeline, likewise.
+/// The pace from the timeline of a run, likewise.
 pub fn of_timeline(t: &Timeline) -> Option<f64> {
     let warps = t.rows.iter().enumerate().filter_map(|(i, r)| match &r.kind {
         RowKind::Agent { warp, .. } => Some((r.cta, *warp, i as u32)),

@@ -1,4 +1,4 @@
-//! Probes and kernels as programs of their own, each with its `main`: one that hangs or faults ends alone.
+//! Probes and kernels as separate programs, so that one that hangs or faults ends alone.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -15,23 +15,23 @@ pub(crate) const LAUNCHES: &str = "15";
 /// Cycles of the first CTA that a trace keeps.
 const SHOWN: u64 = 12_000;
 
-/// A folder of sources and programs, removed in the end, and what compiles them.
+/// A folder of sources and programs, removed at the end, with their compiler.
 #[derive(Debug)]
 pub(crate) struct Programs {
     folder: PathBuf,
     compiler: PathBuf,
     flags: Vec<String>,
-    /// How a source's name ends.
+    /// Extension of a source.
     ending: &'static str,
-    /// The variable that says which device programs see, and its value.
+    /// The variable that selects the visible device, with its value.
     visible: Option<(&'static str, String)>,
 }
 
-/// Counts what a profiler says of a program's kernel.
+/// A function that counts a program's kernel with a profiler.
 pub(crate) type Count<'a> = &'a dyn Fn(&Path) -> Result<Counted, String>;
 
 impl Programs {
-    /// With a compiler that was found.
+    /// A folder with a compiler that was found.
     pub(crate) fn new(
         folder: PathBuf,
         compiler: PathBuf,
@@ -63,12 +63,12 @@ impl Programs {
         if done.status.success() { Ok(out) } else { Err(said(&done)) }
     }
 
-    /// Runs a program; what it printed.
+    /// Runs a program and returns its output.
     pub(crate) fn run(&self, program: &Path, args: &[&str]) -> Result<String, String> {
         self.output(Command::new(program).args(args))
     }
 
-    /// Runs a command that sees the device; what it printed.
+    /// Runs a command that sees the device, and returns its output.
     pub(crate) fn output(&self, c: &mut Command) -> Result<String, String> {
         let done = c.envs(self.visible.iter().map(|(k, v)| (k, v))).output().map_err(|e| e.to_string())?;
         if done.status.success() { Ok(String::from_utf8_lossy(&done.stdout).into_owned()) } else { Err(said(&done)) }
@@ -83,7 +83,7 @@ impl Programs {
         Measurements::parse(&said).map_err(|why| DeviceError::Row { probe: probe.to_string(), why })
     }
 
-    /// Times kernels that bring their harness with them, as CUDA's and HIP's do.
+    /// Times kernels that contain their harness, as those of CUDA and HIP do.
     pub(crate) fn kernels(
         &self,
         kernels: &[Kernel],
@@ -108,7 +108,7 @@ impl Programs {
         Ok(all)
     }
 
-    /// The programs of a kernel: as it is, and with stamps on its products.
+    /// The programs of a kernel: without and with stamps on its products.
     fn pair(&self, k: &Kernel) -> Result<[PathBuf; 2], DeviceError> {
         let source = self.put(&format!("{}.{}", k.case, self.ending), k.text()?).map_err(|why| k.failed(why))?;
         let program = |suffix: &str, flags: &[&str]| {
@@ -123,12 +123,12 @@ impl Programs {
         Timed::of_harness(&k.case, said.lines().last().unwrap_or_default()).map_err(|why| k.failed(why))
     }
 
-    /// Cycles from product to product, as the kernel itself notes them.
+    /// Cycles from product to product, from the kernel's own record.
     fn pace(&self, k: &Kernel, program: &Path) -> Result<Option<f64>, DeviceError> {
         Ok(pace::of_stamps(&self.stamps(k, program, "csv")?))
     }
 
-    /// What a kernel notes of one launch with cold caches.
+    /// The record of one launch with cold caches.
     fn stamps(&self, k: &Kernel, program: &Path, suffix: &str) -> Result<String, DeviceError> {
         let path = self.folder.join(format!("{}.{suffix}", k.case));
         let args = ["--time", "1", "--cold", "--trace", &path.to_string_lossy()];
@@ -136,12 +136,12 @@ impl Programs {
         std::fs::read_to_string(&path).map_err(|e| k.failed(e.to_string()))
     }
 
-    /// When the operations of the first CTA of a kernel that was timed began and ended.
+    /// Begin and end of the operations of the first CTA of a timed kernel.
     pub(crate) fn trace(&self, k: &Kernel) -> Result<Option<String>, DeviceError> {
         let source = self.folder.join(format!("{}.{}", k.case, self.ending));
         let program = self.compile(&source, &format!("{}.stamps", k.case), &["-DWL_STAMP"]);
         let text = self.stamps(k, &program.map_err(|why| k.failed(why))?, "stamps.csv")?;
-        // How the first CTA begins; the rest is more of the same.
+        // The start of the first CTA; the rest repeats.
         let keep = |l: &&str| {
             let mut f = l.split(',');
             let (cta, start) = (f.next(), f.nth(3));
@@ -154,19 +154,19 @@ impl Programs {
 
 impl Drop for Programs {
     fn drop(&mut self) {
-        // What is left behind in a folder for temporary files does no harm.
+        // Files left in a temporary folder do no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Two rounds of all kernels, with all others between those of one.
+/// Two rounds of all kernels, so that all others run between the two of one.
 pub(crate) fn two_rounds(round: impl Fn() -> Result<Vec<Timed>, DeviceError>) -> Result<Vec<Timed>, DeviceError> {
     let first = round()?;
     let again = round()?;
     Ok(first.into_iter().zip(&again).map(|(t, a)| t.with_round(a)).collect())
 }
 
-/// The end of what a program said that failed.
+/// The end of a failed program's output.
 fn said(done: &Output) -> String {
     let (err, out) = (String::from_utf8_lossy(&done.stderr), String::from_utf8_lossy(&done.stdout));
     let lines: Vec<&str> = out.lines().chain(err.lines()).filter(|l| !l.trim().is_empty()).collect();
@@ -174,7 +174,7 @@ fn said(done: &Output) -> String {
     if end.is_empty() { done.status.to_string() } else { end }
 }
 
-/// Looks for a program on the PATH, in `bin` of the folders that variables name, and where it is installed by default.
+/// Looks for a program on the PATH, in `bin` of the folders that variables name, and in its default place.
 pub(crate) fn find(name: &str, homes: &[&str], usual: &str) -> Option<PathBuf> {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What an emitted kernel recorded of itself (`-DWL_STAMP`, `--trace FILE`), as rows of a timeline.
+//! Records that an emitted kernel made (`-DWL_STAMP`, `--trace FILE`), as rows of a timeline.
 
 use warpline_sim::ir::{How, Instr, Op, Program, Queue};
 use warpline_sim::timeline::{Row, RowKind, SourceLine, Span, Stall, TICKS, Timeline, What, Work};
@@ -9,11 +9,11 @@ use warpline_sim::timeline::{Row, RowKind, SourceLine, Span, Stall, TICKS, Timel
 pub struct BadTrace {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// What is wrong with the line.
     pub why: String,
 }
 
-/// What an operation is drawn as: a wait, or a class of work.
+/// The class of work or wait that an operation is drawn as.
 fn shown(op: &Op) -> What {
     let work = |w| What::Work(w);
     match op {
@@ -38,7 +38,7 @@ fn shown(op: &Op) -> What {
 /// Reads a record: `cta,warp,line,pc,start,end`, in cycles from the CTA's begin. Rows are named `NAME load w0`.
 ///
 /// # Errors
-/// The first line that is no row of it, or names an instruction that the kernel does not have.
+/// The first line that is no row of a record, or names an instruction that the kernel does not have.
 pub fn parse(text: &str, prog: &Program, name: &str) -> Result<Timeline, BadTrace> {
     let mut t = Timeline { title: format!("{} on {name}", prog.name), ..Timeline::default() };
     for (i, line) in text.lines().enumerate().skip(1) {
@@ -78,7 +78,8 @@ pub fn parse(text: &str, prog: &Program, name: &str) -> Result<Timeline, BadTrac
     Ok(t)
 }
 
-/// Puts the rows of `below` under those of `above` with the same warp and CTA, and leaves the other rows of `above` out.
+/// Puts the rows of `below` under the rows of `above` with the same warp and CTA, and drops the other rows of
+/// `above`.
 pub fn beside(above: &Timeline, below: &Timeline, name: &str) -> Timeline {
     let agent = |r: &Row| match &r.kind {
         RowKind::Agent { warp, .. } => Some((r.cta, *warp)),

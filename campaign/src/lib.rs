@@ -1,13 +1,29 @@
-//! Judges the verdicts of warpline against brute force, on random kernels.
+//! Compares the verdicts of warpline with brute force, on random kernels.
 //!
 //! ```text
 //!   seed ──generate──▶ kernel text ──warpline verify──▶ verdict ──┐
-//!                            │                                    ├──judge──▶ right, or wrong at these values
+//!                            │                                    ├──judge──▶ correct, or wrong at these values
 //!                            └──oracle: every CTA, many values────┘
 //!                                       and schedules
 //! ```
 //!
-//! The oracle shares the transition function and the compiler with the verifier, and nothing else.
+//! # Tour
+//!
+//! [`kernel`] makes the text of a seed. A [`Subject`] is a text with its machine; [`Subject::truth`] runs it at many values. [`judge`]
+//! compares a [`Verdict`] with that. The oracle shares the transition function and the compiler with the verifier, and nothing else.
+//! `campaign/README.md` says how to run a campaign and what counts as wrong.
+//!
+//! ```
+//! use warpline_campaign::{Subject, kernel};
+//!
+//! let kernel = kernel(52);
+//! let subject = Subject::read(&kernel.text)?;
+//! // Brute force, for a verdict that covers only the values given.
+//! let given = subject.given();
+//! let truth = subject.truth(&|values| *values == given);
+//! println!("{:?}: fault at the values given: {:?}", kernel.family, truth.inside);
+//! # Ok::<(), String>(())
+//! ```
 
 mod cases;
 mod dice;
@@ -21,6 +37,6 @@ pub use cases::{Case, cases};
 pub use dice::Dice;
 pub use generate::{Family, Kernel, kernel};
 pub use judge::{Judgement, Wrong, judge};
-pub use oracle::{Dimension, Fault, Order, OutOfBudget, Schedule, Seen, Subject, Truth, Values, comment, run};
+pub use oracle::{Dimension, Fault, Order, OutOfBudget, RunResult, Schedule, Subject, Truth, Values, comment, run};
 pub use table::Table;
 pub use verdict::{Binary, Verdict, Verifier, Word};

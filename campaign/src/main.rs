@@ -80,7 +80,7 @@ fn options() -> Result<Options, String> {
 }
 
 /// A wrong verdict as a paragraph.
-fn told(name: &str, text: &str, j: &Judgement) -> String {
+fn paragraph(name: &str, text: &str, j: &Judgement) -> String {
     let mut said = format!("=== {name}: {:?}", j.verdict.word);
     if let Some(wrong) = j.wrong {
         said += &format!(", wrong ({wrong:?})");
@@ -161,7 +161,7 @@ fn campaign(o: &Options) -> Result<bool, String> {
                     t.0.add(&format!("{:?}", k.family), &j);
                     t.2 += 1;
                     if shown {
-                        t.1 += &told(&format!("seed {seed} ({:?})", k.family), &k.text, &j);
+                        t.1 += &paragraph(&format!("seed {seed} ({:?})", k.family), &k.text, &j);
                     }
                 }
             });
@@ -204,7 +204,7 @@ fn files(o: &Options) -> Result<bool, String> {
                 1e3 * j.seconds
             );
             if !met && o.wrong.is_some() {
-                print!("{}", told(&case.name, &case.text, &j));
+                print!("{}", paragraph(&case.name, &case.text, &j));
             }
         }
     }

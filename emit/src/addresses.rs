@@ -1,11 +1,12 @@
-//! Where the chunks of a copy by the threads lie: made where they are used, or carried by the loop around them (`carried`).
+//! Addresses of the chunks of a copy by threads: computed where they are used, or carried by the loop around them
+//! (`carried`).
 
 use warpline_sim::ir::{Pc, Place};
 
 use crate::writer::{Target, Writer, name};
 
-/// The chunks of a copy: the lane that they are counted from, and the address of each in a matrix and in a slot, by its row
-/// `r` and byte `b` of the part `P` from there.
+/// The chunks of a copy: the lane that they are counted from, and the address of each in a matrix and in a slot, by
+/// its row `r` and byte `b` in the part `P`.
 pub(crate) struct Chunks {
     pub(crate) lane: &'static str,
     pub(crate) global: String,
@@ -13,7 +14,7 @@ pub(crate) struct Chunks {
 }
 
 impl<T: Target> Writer<'_, T> {
-    /// Where the chunks of a copy lie, with what has to be declared for it in the operation.
+    /// Addresses of the chunks of a copy, with declarations for the operation.
     pub(crate) fn addresses(&mut self, pc: Pc, global: Option<&Place>, shared: Option<&Place>, crew: u64) -> Chunks {
         if let Some(c) = self.carried_addresses(pc, global, shared, crew) {
             return c;
@@ -33,8 +34,8 @@ impl<T: Target> Writer<'_, T> {
         c
     }
 
-    /// The same by each lane's first chunk, kept since before the loop: the others lie a constant number of rows and bytes
-    /// further, so lanes are to share rows, or a row lanes, evenly.
+    /// The same from each lane's first chunk, kept since before the loop. The others are a constant number of rows
+    /// and bytes further, so lanes must share rows, or a row lanes, evenly.
     fn carried_addresses(
         &mut self,
         pc: Pc,
@@ -49,9 +50,9 @@ impl<T: Target> Writer<'_, T> {
         if self.elect || self.reference || !even || part.rows * wide % lanes != 0 {
             return None;
         }
-        // Rows that are added to a lane's own set no bit of it that the swizzle looks at.
+        // Rows added to a lane's own row change no bit that the swizzle uses.
         let sparse = part.rows % 8 == 0 || part.rows.count_ones() == 1;
-        // The places as they are before the loop, and what a turn adds to the one in a matrix.
+        // The places as they are before the loop, and the advance of the matrix place in each iteration.
         let (from, to) = {
             let loops = self.loops.borrow();
             let l = loops.last()?;

@@ -1,4 +1,4 @@
-//! Loops, conditions, who executes; each operation with its place.
+//! Loops, conditions, blocks of agents, and operations with their places.
 
 use warpline_sim::ir::{Class, Op, Pc, Place, Who};
 
@@ -7,7 +7,7 @@ use crate::tree::Node;
 use crate::writer::{Target, Writer};
 use crate::{Unsupported, expr};
 
-/// Loops of at most this many trips are unrolled: registers with slots are then named by constants.
+/// Most trips of an unrolled loop; registers with slots are then named by constants.
 const UNROLL: i64 = 16;
 
 impl<T: Target> Writer<'_, T> {
@@ -25,7 +25,7 @@ impl<T: Target> Writer<'_, T> {
         Ok(())
     }
 
-    /// A loop behind the declarations of what it carries, which are known when its body is written.
+    /// A loop after the declarations of what it carries, which are known only when its body is written.
     fn carrying(&mut self, head: String, body: &[Node<'_>]) -> Result<(), Unsupported> {
         let before = std::mem::take(&mut self.out);
         self.loops.get_mut().push(Carried::new(body));
@@ -41,13 +41,13 @@ impl<T: Target> Writer<'_, T> {
             self.out += &text;
             return Ok(());
         }
-        // In a block of their own: a `goto` passes no declaration, and another loop may have the same names.
+        // In a block of its own: a `goto` passes no declaration, and another loop may use the same names.
         self.line("{");
         self.indent += 1;
         declared.iter().for_each(|l| self.line(l));
         self.indent -= 1;
         for line in text.lines() {
-            // Directives between nested loops stand at the margin.
+            // Directives between nested loops start at the margin.
             let pad = if line.starts_with('#') { "" } else { "    " };
             self.out += &format!("{pad}{line}\n");
         }
@@ -107,7 +107,7 @@ impl<T: Target> Writer<'_, T> {
         }
     }
 
-    /// Whether something in a block names a slot or a part of registers by an expression.
+    /// Whether a block names a slot or a part of registers by an expression.
     fn names_registers(&self, body: &[Node<'_>]) -> bool {
         let varies = |p: &Place| {
             let parts = p.sel.rows.iter().chain(&p.sel.cols).map(|x| &x.index);
@@ -125,7 +125,7 @@ impl<T: Target> Writer<'_, T> {
         })
     }
 
-    /// One operation: its text beside it, where the warp is, its time.
+    /// One operation: its text as a comment, the place of the warp, its time.
     fn op(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let site = self.prog.site(pc);
         let text = format!("// {}: {}", site.line, site.text);
@@ -147,7 +147,7 @@ impl<T: Target> Writer<'_, T> {
         }
         self.indent = indent;
         if self.out.len() == head {
-            // The reference does nothing here.
+            // The reference does nothing for this operation.
             self.out.truncate(was);
         } else {
             self.line("}");

@@ -1,9 +1,12 @@
-//! What a loop carries from step to step instead of making it anew in each: the remainders and quotients of its counters, and
-//! where each lane's first chunk of a copy lies (`addresses`). This is the one place that knows what advances with a loop; what
-//! it does not know to be the same is written where it is used. The reference carries nothing, so all of it is held against it.
+//! Values that a loop carries from step to step: remainders and quotients of its counters, and each lane's first
+//! chunk of a copy (`addresses`).
 //!
-//! A loop's steps are the assignments `v = v + constant` at its end, where nothing else in it writes `v`. What is linear in
-//! those and otherwise the same in every turn has a start, written before the loop, and an advance, written at its end.
+//! Only this file knows what advances with a loop. A value that is not certainly the same is computed where it is
+//! used. The reference carries nothing, so results check all of it.
+//!
+//! The steps of a loop are the assignments `v = v + constant` at its end, if nothing else in it writes `v`. A value
+//! that is linear in these variables and otherwise constant has a start, written before the loop, and an advance,
+//! written at its end.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +16,22 @@ use crate::expr::{self, plus};
 use crate::tree::Node;
 use crate::writer::{Target, Writer, padded};
 
-/// A loop around what is being written.
+/// A loop around the code that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct Carried {
-    /// How many assignments in the loop write a variable.
+    /// Number of assignments to each variable in the loop.
     writes: BTreeMap<VarId, usize>,
-    /// What is added to a variable at the end of each turn.
+    /// Constants added to variables at the end of each iteration.
     steps: BTreeMap<VarId, i64>,
-    /// Variables of this turn by the steps, as far as the writing is; [`Carried::known`] puts them in.
+    /// Variables of this iteration in terms of the steps, so far; [`Carried::known`] substitutes them.
     lets: Vec<(VarId, Expr)>,
     counters: Vec<Counter>,
-    /// Addresses: lines before the loop and at its end.
+    /// Address lines before the loop.
     pub(crate) before: Vec<String>,
     pub(crate) after: Vec<String>,
 }
 
-/// `(base + offset) % by`, and where it is asked for, the quotient.
+/// `(base + offset) % by`, and the quotient if it is used.
 #[derive(Debug)]
 struct Counter {
     name: String,
@@ -67,7 +70,7 @@ impl Carried {
         }
     }
 
-    /// Notes an assignment: what follows it in its block may put the expression in for the variable.
+    /// Records an assignment, so that later code of its block may substitute the expression.
     fn learn(&mut self, v: VarId, e: &Expr) {
         let e = self.known(e);
         if self.writes.get(&v) == Some(&1) && self.advance(&e).is_some() {
@@ -75,7 +78,7 @@ impl Carried {
         }
     }
 
-    /// The expression by the loop's steps and what does not change in it.
+    /// The expression in terms of the loop's steps and of values that do not change in it.
     fn known(&self, e: &Expr) -> Expr {
         let two = |p: &(Expr, Expr)| Box::new((self.known(&p.0), self.known(&p.1)));
         match e {
@@ -88,12 +91,12 @@ impl Carried {
         }
     }
 
-    /// What a turn adds to a known expression, where that is a constant.
+    /// Advance of a known expression in each iteration, if it is a constant.
     fn advance(&self, e: &Expr) -> Option<i64> {
         e.gain(&|v| self.steps.get(&v).copied().or_else(|| (!self.writes.contains_key(&v)).then_some(0)))
     }
 
-    /// What a turn adds to the byte at which a place of a matrix starts.
+    /// Advance in each iteration of the byte at which a place of a matrix starts.
     pub(crate) fn advance_of(&self, prog: &Program, p: &Place) -> Option<i64> {
         let o = &prog.objects[p.obj as usize];
         let size = if p.elements { [1, 1] } else { o.block };
@@ -103,12 +106,12 @@ impl Carried {
         (bits % 8 == 0).then_some(bits / 8)
     }
 
-    /// Whether the same part is meant in every turn.
+    /// Whether a selection means the same part in every iteration.
     pub(crate) fn stays(&self, sel: &Sel) -> bool {
         sel.rows.iter().chain(&sel.cols).all(|p| self.advance(&p.index) == Some(0))
     }
 
-    /// The place by the loop's steps.
+    /// The place in terms of the loop's steps.
     pub(crate) fn known_place(&self, p: &Place) -> Place {
         let parts = |all: &[Part]| all.iter().map(|x| Part { index: self.known(&x.index), of: x.of }).collect();
         Place {
@@ -123,7 +126,7 @@ impl Carried {
         }
     }
 
-    /// `x % by` or `x / by` by a counter; `step` is what a turn adds to `x`.
+    /// `x % by` or `x / by` by a counter; `step` is the advance of `x`.
     fn counted(&mut self, prog: &Program, quotient: bool, x: &Expr, by: i64, step: i64) -> Option<String> {
         let (Expr::Var(v), constant) = split(x) else { return None };
         let offset = constant.rem_euclid(by);
@@ -184,7 +187,7 @@ impl Counter {
     }
 }
 
-/// An expression as another one and a constant that is added to it.
+/// An expression as a base and a constant added to it.
 fn split(e: &Expr) -> (Expr, i64) {
     let whole = || (e.clone(), 0);
     match e {
@@ -204,12 +207,12 @@ fn split(e: &Expr) -> (Expr, i64) {
 }
 
 impl<T: Target> Writer<'_, T> {
-    /// Notes an assignment for the loops around it.
+    /// Records an assignment for the loops around it.
     pub(crate) fn learn(&mut self, v: VarId, e: &Expr) {
         self.loops.get_mut().iter_mut().for_each(|l| l.learn(v, e));
     }
 
-    /// What is known where a block begins, for [`Writer::forget`] at its end.
+    /// What is known at the start of a block, for [`Writer::forget`] at its end.
     pub(crate) fn knows(&self) -> Vec<usize> {
         self.loops.borrow().iter().map(|l| l.lets.len()).collect()
     }
@@ -218,14 +221,14 @@ impl<T: Target> Writer<'_, T> {
         self.loops.get_mut().iter_mut().zip(known).for_each(|(l, n)| l.lets.truncate(*n));
     }
 
-    /// A remainder or quotient that a loop carries. By powers of two they are as cheap where they stand.
+    /// A remainder or quotient that a loop carries. Powers of two are as cheap where they stand.
     pub(crate) fn counted(&self, e: &Expr) -> Option<String> {
         let Expr::Binary(op @ (Binary::Rem | Binary::Div), p) = e else { return None };
         let by = p.1.constant().filter(|by| *by > 1 && by.count_ones() > 1 && *by < 1 << 30)?;
         for l in self.loops.borrow_mut().iter_mut().rev() {
             let x = l.known(&p.0);
             match l.advance(&x)? {
-                // The same all through this loop; one around it may advance it.
+                // Constant in this loop; an outer loop may advance it.
                 0 => {}
                 step if step > 0 => return l.counted(self.prog, *op == Binary::Div, &x, by, step),
                 _ => return None,

@@ -1,11 +1,11 @@
-//! What the files of CUDA and HIP have in common beside `device.h` and `harness.h`.
+//! Parts that files of CUDA and HIP share beside `device.h` and `harness.h`.
 
 use std::fmt::Write;
 
 use crate::writer::{Target, Writer, padded, type_name};
 
 impl<T: Target> Writer<'_, T> {
-    /// What the harness of CUDA and HIP knows of the kernel.
+    /// Tables about the kernel for the harness of CUDA and HIP.
     pub(crate) fn common_tables(&self, reference: &Self) -> String {
         let (prog, matrices) = (self.prog, self.matrices());
         let mut t = format!("#define KERNEL \"{} {}\"\n", prog.name, self.params());
@@ -20,7 +20,7 @@ impl<T: Target> Writer<'_, T> {
         );
         let _ = writeln!(t, "constexpr int SUMS = {}, MATRICES = {};", self.sums(), matrices.len());
         let _ = writeln!(t, "constexpr bool EXACT = {};", self.exact());
-        // Whether there is something to hold results to; else runs are held against each other.
+        // Whether there is a reference; without one, runs are compared with each other.
         let _ = writeln!(t, "constexpr bool REFERENCE = {};", reference.target.without_reference().is_none());
         let _ = writeln!(t, "[[maybe_unused]] constexpr unsigned PASSES = {};", reference.target.passes());
         let _ = writeln!(t, "constexpr bool HANDED_OUT = {};", self.asks_for_tiles());

@@ -13,7 +13,7 @@ pub(crate) fn c(prog: &Program, e: &Expr, named: &dyn Fn(&Expr) -> Option<String
     text(prog, e, "0", named)
 }
 
-/// `index` is what a trip count is asked at, inside its own `run` expression.
+/// `index` is the index of a trip count inside its own `run` expression.
 fn text(prog: &Program, e: &Expr, index: &str, named: &dyn Fn(&Expr) -> Option<String>) -> String {
     if let Some(name) = named(e) {
         return name;
@@ -72,7 +72,7 @@ fn text(prog: &Program, e: &Expr, index: &str, named: &dyn Fn(&Expr) -> Option<S
     }
 }
 
-/// Adds to an offset, leaving zeros out.
+/// Adds to an offset, without zeros.
 pub(crate) fn plus(a: &str, b: &str) -> String {
     match (a, b) {
         ("0", b) => b.to_string(),

@@ -1,25 +1,25 @@
-//! Where things lie in the CTA's shared memory.
+//! The layout of a CTA's shared memory.
 
 use warpline_sim::ir::{Class, ObjId, Program};
 
-/// Byte offsets from the start of the dynamic shared memory, which is a multiple of 1024.
+/// Byte offsets from the start of dynamic shared memory, which is a multiple of 1024.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// By object; 0 for what is not in shared memory.
+    /// Offset by object; 0 for objects elsewhere.
     pub(crate) offset: Vec<i64>,
-    /// Bytes from slot to slot.
+    /// Bytes from slot to slot, by object.
     pub(crate) stride: Vec<i64>,
-    /// By array of mbarriers.
+    /// Offset by array of mbarriers.
     pub(crate) bars: Vec<i64>,
-    /// Index of an array's first mbarrier among all.
+    /// Index of an array's first mbarrier among all mbarriers.
     pub(crate) first: Vec<u32>,
-    /// Where the address of tensor memory is kept, by object; 0 where there is none.
+    /// Offset of the address of tensor memory, by object; 0 without one.
     pub(crate) tensor: Vec<i64>,
-    /// All of it.
+    /// Size of the whole layout, in bytes.
     pub(crate) bytes: i64,
 }
 
-/// TMA and wgmma want slots that start at a multiple of eight swizzle atoms; 128 without one.
+/// Alignment of a slot without swizzle, in bytes. TMA and wgmma need slots at multiples of eight swizzle atoms.
 const ALIGN: i64 = 128;
 
 impl Layout {
@@ -45,7 +45,7 @@ impl Layout {
             if l.stride[i] == 0 || o.overlay.is_some() {
                 continue;
             }
-            // What is laid over this one starts where it starts, and may be longer.
+            // Overlays start where this object starts, and may be longer.
             let over = |x: &usize| *x == i || prog.objects[*x].overlay == Some(i as ObjId);
             let all = (0..n).filter(over).map(|x| l.stride[x] * prog.objects[x].slots as i64).max().unwrap_or(0);
             l.offset[i] = up(l.bytes, if o.class == Class::Mailbox { 16 } else { 1024 });

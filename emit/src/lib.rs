@@ -1,21 +1,38 @@
-//! Kernels as source text for real devices.
+//! Writes kernels as source text for real devices: CUDA C++, HIP C++ and Metal.
 //!
 //! ```text
 //!  Program ──tree──▶ blocks ──writer──▶ one file: a header of operations, the kernel, a reference, the harness
-//!  (flat code)                 ▲          the same roles, loops, barriers and counts as the semantics have
+//!  (flat code)                 ▲
 //!                              │
-//!      block, place, moves, addresses, carried, math, reference, layout      what all targets share
-//!      cuda/  hip/  metal/                               what each does its own way (`writer::Target`)
+//!      block, place, moves, addresses, carried, math, reference, layout      shared by all targets
+//!      cuda/  hip/  metal/                                                   one folder for each (`writer::Target`)
 //! ```
 //!
-//! A file is self-contained. The kernel's operations are calls into a small header (`cuda/operations.cuh`,
-//! `hip/operations.h`, `metal/head.metal`), one function an instruction; what CUDA and HIP know of agents, buffers and tiles is
-//! `device.h`. A second
-//! kernel, `reference`, walks the same text without synchronisation and takes every operand from where the text says it
-//! comes from; the harness (`harness.h`, of Metal `harness.swift`) holds the outputs of the one against the other. What has no meaning on the
-//! target, or is not written yet, is an [`Unsupported`] with its place; nothing is approximated.
+//! # Tour
 //!
-//! Nothing here needs a device or a compiler.
+//! A file is self-contained and has four parts:
+//!
+//! * a header with one function for each instruction (`cuda/operations.cuh`, `hip/operations.h`, `metal/head.metal`; `device.h` has
+//!   agents, buffers and tiles for CUDA and HIP);
+//! * the kernel, with the roles, loops, barriers and counts of the program;
+//! * a *reference* kernel, which walks the same text without synchronization and takes every operand from where the text says it comes
+//!   from;
+//! * a harness (`harness.h`, `harness.swift`), which runs both and compares their outputs.
+//!
+//! [`cuda()`], [`hip()`] and [`metal()`] write a file. A statement that the target lacks, or that is not supported, is an [`Unsupported`]
+//! with its place. Nothing is approximated. No device and no compiler is needed.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use warpline_scenarios::{Inputs, compile, embedded_kernel};
+//!
+//! let (file, text) = embedded_kernel("hopper/tma_wgmma").expect("a built-in kernel");
+//! let set = BTreeMap::from(["m", "n", "k"].map(|name| (name.to_string(), 256)));
+//! let program = compile(file, text, &Inputs { set: &set, cores: Some(132) }).expect("the kernel compiles");
+//! let source = warpline_emit::cuda(&program, &program)?;
+//! assert!(source.contains("__global__"));
+//! # Ok::<(), warpline_emit::Unsupported>(())
+//! ```
 
 mod addresses;
 mod block;
@@ -44,13 +61,13 @@ pub use metal::{MetalText, metal};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: `{text}`: {why}")]
 pub struct Unsupported {
-    /// The statement's place, an index into [`Program::sites`].
+    /// Place of the statement, an index into [`Program::sites`].
     pub site: SiteId,
     /// File of the statement.
     pub file: String,
     /// Its line, from 1.
     pub line: u32,
-    /// Its text.
+    /// Text of the statement.
     pub text: String,
     /// What is missing.
     pub why: String,

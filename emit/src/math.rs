@@ -1,4 +1,4 @@
-//! Products: their shapes, the reference's; vector arithmetic.
+//! Products, with their shapes and their reference; vector arithmetic.
 
 use warpline_sim::ir::{Class, Expr, How, Instr, MmaKind, ObjId, Op, Pc, Place, TileRef};
 
@@ -6,7 +6,7 @@ use crate::Unsupported;
 use crate::registers::{Kind, extent};
 use crate::writer::{Product, Target, Writer, type_name};
 
-/// So many cycles, or of a range those that a CTA draws.
+/// A number of cycles, or a range that a CTA draws from.
 fn cycles(middle: f64, spread: f64) -> String {
     let (low, more) = ((middle - spread).round() as u32, (2.0 * spread).round() as u32);
     if more == 0 { low.to_string() } else { format!("{low} + wl::mix(cta + 1) % {}u", more + 1) }
@@ -23,8 +23,8 @@ impl<T: Target> Writer<'_, T> {
         })
     }
 
-    /// Whether a right operand is [K, N]; else it is [N, K]. By its shape, and of a square one by the tiles of both:
-    /// the dimension they share in name or in coordinate is summed over.
+    /// Whether a right operand is [K, N] instead of [N, K], by its shape. For a square one the tiles of both operands
+    /// decide: the shared dimension, by name or coordinate, is summed over.
     pub(crate) fn kn(&self, a: &Place, b: &Place, acc: ObjId) -> bool {
         let k = extent(self.prog, a, 0)[1];
         let [rows, cols] = extent(self.prog, b, 0);
@@ -92,7 +92,7 @@ impl<T: Target> Writer<'_, T> {
         Ok(())
     }
 
-    /// The product of the tiles that the operands name; where one names none, nothing is known.
+    /// The product of the tiles that the operands name. If one names none, the result is unknown.
     fn reference_mma(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Mma { kind, a, b, acc } = op else { return Ok(()) };
         if !self.has_reference() {
@@ -126,8 +126,8 @@ impl<T: Target> Writer<'_, T> {
         Ok(())
     }
 
-    /// As many operations as the kernel says, or as long as it says (`takes`). What they compute it does not say: `fma` of an
-    /// accumulator adds it to the one written, anything else copies it.
+    /// As many operations as the kernel says, or for as long as it says (`takes`). The text does not say what is
+    /// computed: `fma` of an accumulator adds it to the written one, and other units copy it.
     fn alu(&mut self, pc: Pc, unit: &str, count: &Expr, reads: &[Place], writes: &[Place]) -> Result<(), Unsupported> {
         let acc = |p: &&Place| matches!(self.register(p.obj).map(|r| r.kind), Some(Kind::Acc { .. }));
         let from = reads.iter().find(acc);
@@ -174,7 +174,7 @@ impl<T: Target> Writer<'_, T> {
                          i++) {y} {sign} {x};"
                     ));
                 }
-                // The elements of a 16 x 16 block lie in the same lanes in both layouts.
+                // The elements of a 16 x 16 block are in the same lanes in both layouts.
                 Kind::GroupLeft if !self.reference => {
                     let t = type_name(self.prog.objects[w.obj as usize].dtype);
                     let (x, sx, y, sy) = (self.reg(p.obj), self.slot(p), self.reg(w.obj), self.slot(w));

@@ -1,4 +1,4 @@
-//! Copies by the threads, between global memory, shared memory and registers.
+//! Copies by threads, between global memory, shared memory and registers.
 
 use warpline_sim::ir::{Class, How, Op, Pc, Place, Sel};
 
@@ -32,7 +32,7 @@ impl<T: Target> Writer<'_, T> {
         }
     }
 
-    /// Through registers to shared memory; all are asked for before the first is stored.
+    /// A copy through registers to shared memory; all loads are issued before the first store.
     fn load(&mut self, pc: Pc, src: &Place, dst: &Place, crew: u64, dequant: bool) -> Result<(), Unsupported> {
         let to = self.corner(dst, crew);
         self.part(pc, &to, dst.obj)?;
@@ -46,7 +46,7 @@ impl<T: Target> Writer<'_, T> {
         Ok(())
     }
 
-    /// The same of packed elements, unpacked on the way.
+    /// The same for packed elements, which are unpacked on the way.
     fn load_unpacked(&mut self, pc: Pc, src: &Place, dst: &Place, crew: u64) -> Result<(), Unsupported> {
         let (from, to) = (self.corner(src, crew), self.corner(dst, crew));
         let pitch = self.matrix_address("from", &from, src.obj);
@@ -71,7 +71,7 @@ impl<T: Target> Writer<'_, T> {
         }
     }
 
-    /// The warps that share a store: of a sum that four warps hold together each stores the rows that it has.
+    /// The warps that share a store. For a sum that four warps hold together, each warp stores its rows.
     pub(crate) fn shares(&self, src: &Place, crew: u64) -> u64 {
         match self.register(src.obj).map(|r| r.kind) {
             Some(Kind::Acc { group: true }) if crew.count_ones() == 4 => 0,
@@ -145,7 +145,7 @@ impl<T: Target> Writer<'_, T> {
                     self.chunks(format!("{reg}[{slot}][j] = {read};"));
                     self.line(format!("{reg}_due[{slot}] = {};", if checked { 1 } else { 2 }));
                 } else if register.sunk {
-                    // All are read before the first is looked at, as the one operation that it is.
+                    // All are read before the first is checked, because it is one operation.
                     let word =
                         if src.tile.as_ref().and_then(|t| self.tile(t)).is_some() { "checked" } else { "unchecked" };
                     self.line("wl::word4 v[P::each] = {};");
@@ -182,7 +182,7 @@ impl<T: Target> Writer<'_, T> {
         Ok(())
     }
 
-    /// Whether a move of an accumulator is of all of it, to a place of its size.
+    /// Whether a move is of a whole accumulator, to a place of its size.
     pub(crate) fn whole_sum(&self, src: &Place, to: &Corner) -> bool {
         [to.rows, to.cols] == extent(self.prog, src, 0) && src.sel == Sel::default()
     }
@@ -202,7 +202,8 @@ impl<T: Target> Writer<'_, T> {
                 let v = expr::variable(self.prog, *var);
                 let version = src.tile.as_ref().and_then(|t| t.at.first()).map(|e| self.c(e));
                 if let Some(answer) = T::asked(self, src) {
-                    // Whose tile it is, the machine decides. The reference starts all clusters, so that none gets another's.
+                    // The machine decides whose tile it is. The reference starts all clusters, so that none gets
+                    // another's.
                     self.line(format!("{v} = {}; (void){v};", if self.reference { "-1" } else { &answer }));
                     return Ok(());
                 } else if self.reference {
@@ -222,7 +223,7 @@ impl<T: Target> Writer<'_, T> {
         Ok(())
     }
 
-    /// A type definition for each shared buffer: where it lies and how.
+    /// A type definition for each shared buffer: its offset and layout.
     pub(crate) fn buffers(&self) -> String {
         let shared = self.prog.objects.iter().enumerate().filter(|(_, o)| o.class == Class::Shared);
         shared

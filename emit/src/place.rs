@@ -6,7 +6,7 @@ use crate::Unsupported;
 use crate::expr::{self, plus, times};
 use crate::writer::{Target, Writer, name, padded};
 
-/// The corner of a place and its size, in elements; the corner as C expressions.
+/// The corner of a place, as C expressions, and its size in elements.
 pub(crate) struct Corner {
     pub(crate) row: String,
     pub(crate) col: String,
@@ -19,7 +19,7 @@ impl<T: Target> Writer<'_, T> {
         expr::c(self.prog, e, &|e| self.counted(e))
     }
 
-    /// Where a selection starts in a slot or block of `size`, and how large it is.
+    /// Corner and size of a selection in a slot or block of `size`.
     pub(crate) fn select(&self, sel: &Sel, size: [i64; 2]) -> Corner {
         let cut = |parts: &[warpline_sim::ir::Part], mut len: i64| {
             let mut at = "0".to_string();
@@ -33,13 +33,14 @@ impl<T: Target> Writer<'_, T> {
         Corner { row, col, rows, cols }
     }
 
-    /// The part of an accumulator that is named, in elements.
+    /// The named part of an accumulator, in elements.
     pub(crate) fn sum_part(&self, p: &Place) -> Corner {
         let o = &self.prog.objects[p.obj as usize];
         self.select(&p.sel, [o.rows, o.cols])
     }
 
-    /// The corner of a place: inside its slot, or in the matrix. `crew` as in [`Op::Move`] narrows it to the warp's share.
+    /// The corner of a place, inside its slot or in the matrix. `crew`, as in [`Op::Move`], narrows it to the warp's
+    /// share.
     pub(crate) fn corner(&self, p: &Place, crew: u64) -> Corner {
         let o = &self.prog.objects[p.obj as usize];
         let global = o.class == Class::Global;
@@ -69,7 +70,7 @@ impl<T: Target> Writer<'_, T> {
         c
     }
 
-    /// The tile a read expects, for the reference: an expression of type `wl::Tile`.
+    /// The tile that a read expects, for the reference: an expression of type `wl::Tile`.
     pub(crate) fn tile(&self, t: &TileRef) -> Option<String> {
         let o = &self.prog.objects[t.obj as usize];
         if o.class != Class::Global || self.stored(t.obj) {
@@ -86,12 +87,12 @@ impl<T: Target> Writer<'_, T> {
         p.at.first().map_or("0".to_string(), |e| self.c(e))
     }
 
-    /// Declares `s`, the address of a shared place's slot; of another CTA's where it names one.
+    /// Declares `s`, the address of a shared place's slot, in another CTA if the place names one.
     pub(crate) fn slot_address(&mut self, var: &str, p: &Place) {
         self.slot_from(var, p, "pool");
     }
 
-    /// The same, counted from another address than that of all shared memory.
+    /// The same, relative to another base address.
     pub(crate) fn slot_from(&mut self, var: &str, p: &Place, base: &str) {
         let buffer = name(&self.prog.objects[p.obj as usize].name);
         let own = format!("B_{buffer}::slot({base}, {})", self.slot(p));

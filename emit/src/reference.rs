@@ -1,4 +1,4 @@
-//! What a copy is in the reference: a read names its tile, a store writes what the registers are known to be; and a product
+//! Moves in the reference: a read names its tile, a store writes what the registers are known to hold. Also products
 //! of targets whose accumulators are square blocks.
 
 use warpline_sim::ir::{How, Pc, Place};
@@ -8,7 +8,7 @@ use crate::registers::Kind;
 use crate::writer::{Ends, Product, Target, Writer, padded};
 
 impl<T: Target> Writer<'_, T> {
-    /// The reference: a read names its tile, a store writes what the registers are known to be.
+    /// A move of the reference: a read names its tile, a store writes what the registers are known to hold.
     pub(crate) fn reference_move(
         &mut self,
         pc: Pc,
@@ -80,7 +80,7 @@ impl<T: Target> Writer<'_, T> {
         }
     }
 
-    /// A product into the part of an accumulator that is named, in square blocks of `side` elements.
+    /// A product into the named part of an accumulator, in square blocks of `side` elements.
     pub(crate) fn reference_blocks(&self, p: &Product<'_>, side: i64) -> String {
         let part = self.sum_part(p.acc);
         let (reg, slot, (ta, tb), (x, y)) = (self.reg(p.acc.obj), self.slot(p.acc), p.types, p.tiles);

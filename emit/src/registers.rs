@@ -1,4 +1,4 @@
-//! How each register object lies in the registers of a warp, by what is done with it.
+//! The layout of each register object in the registers of a warp, by its uses.
 
 use warpline_sim::ir::{Class, How, Instr, MmaKind, ObjId, Op, Pc, Place, Program};
 
@@ -7,9 +7,9 @@ use crate::Unsupported;
 /// A layout of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Chunks of 16 bytes, one lane after the other: what is copied on or only looked at.
+    /// Chunks of 16 bytes, one lane after the other: data that is copied on or only checked.
     Raw,
-    /// Like `Raw`, and nothing ever writes it: its contents are made up.
+    /// Like `Raw`, but never written: its contents are generated.
     MadeUp,
     /// Accumulator: of `wgmma` (four warps share 64 rows) or of `mma`.
     Acc { group: bool },
@@ -23,19 +23,19 @@ pub(crate) enum Kind {
     Row,
 }
 
-/// What is known of a register object.
+/// Facts about a register object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Register {
     pub(crate) kind: Kind,
-    /// Read from memory and used by nothing that leaves a result: what was read is folded into a check word.
+    /// Read from memory, but not used for any result: the data is folded into a check word.
     pub(crate) sunk: bool,
     /// An accumulator that nothing stores: its values are handed out at the end.
     pub(crate) dumped: bool,
-    /// Rows and columns of the part of it that moves name (of `Raw`).
+    /// Rows and columns of the part that moves name (for `Raw`).
     pub(crate) part: [i64; 2],
 }
 
-/// What is done with an object, gathered over the code.
+/// Uses of an object, gathered over the code.
 #[derive(Clone, Copy, Debug, Default)]
 struct Uses {
     loaded: bool,
@@ -86,7 +86,7 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
             _ => {}
         }
     }
-    // What is computed from an accumulator lies as it does.
+    // A value computed from an accumulator has its layout.
     loop {
         let mut changed = false;
         for (_, op) in ops(prog) {

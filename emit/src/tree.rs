@@ -1,4 +1,4 @@
-//! From the flat code back to blocks: loops, conditions, who executes.
+//! Blocks from flat code: loops, conditions, who executes.
 
 use warpline_sim::ir::{Expr, Instr, Op, Pc, Program, VarId, Who};
 
@@ -9,7 +9,7 @@ pub(crate) enum Node<'a> {
     Op(Pc, &'a Op),
     /// An assignment.
     Set(VarId, &'a Expr),
-    /// A loop that tests first. `trips` where it is a count known at load.
+    /// A loop that tests first. `trips` is its trip count if known at load.
     Loop { test: &'a Expr, body: Vec<Node<'a>>, trips: Option<i64> },
     /// A condition.
     If { test: &'a Expr, then: Vec<Node<'a>>, otherwise: Vec<Node<'a>> },
@@ -26,7 +26,7 @@ pub(crate) fn tree(prog: &Program) -> Vec<Node<'_>> {
 }
 
 /// The instructions from `pc` up to `end`. The lowering makes loops, conditions and blocks in one way only
-/// (`scenarios/src/lower/stmt.rs`), which is what is recognised here.
+/// (`scenarios/src/lower/stmt.rs`), which this function recognizes.
 fn block(prog: &Program, mut pc: usize, end: usize) -> Vec<Node<'_>> {
     let mut out = Vec::new();
     while pc < end {

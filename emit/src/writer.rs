@@ -1,4 +1,4 @@
-//! One of a file's two kernels as text: what all targets share. A [`Target`] says the rest.
+//! The text of one of a file's two kernels: everything that targets share. A [`Target`] has the rest.
 
 use std::cell::RefCell;
 
@@ -10,29 +10,29 @@ use crate::place::Corner;
 use crate::registers::{Kind, Register, registers};
 use crate::{Unsupported, expr, tree};
 
-/// Why a kernel with counters is not written.
+/// The refusal of a kernel with counters.
 pub(crate) const COUNTER: &str = "counters in global memory are simulated and verified, and not emitted yet";
-/// Likewise of a cooperative launch.
+/// The refusal of a cooperative launch.
 const COOPERATIVE: &str = "a cooperative launch is simulated and verified, and not emitted yet";
 
-/// A source language, and the machines it is for.
+/// A source language with its machines.
 pub(crate) trait Target: Sized + Default {
     /// Threads of a warp.
     const LANES: u32;
-    /// The type of an address in a matrix, and of a slot's start.
+    /// The type of an address in a matrix.
     const GLOBAL: &'static str;
-    /// See `GLOBAL`.
+    /// The type of the start of a slot.
     const SLOT: &'static str;
     /// The thread's index in its CTA.
     const THREAD: &'static str;
-    /// Whether every short loop is unrolled, and not only those that name slots or parts of registers.
+    /// Whether every short loop is unrolled, and not only loops that name slots or parts of registers.
     const UNROLLS_ALL: bool;
     /// Whether the language has `goto`.
     const GOTO: bool;
-    /// Whether loops carry what they would otherwise make anew in each step ([`Carried`]).
+    /// Whether loops carry values that they would otherwise compute in each step ([`Carried`]).
     const CARRIES: bool = false;
 
-    /// A copy that is not one by the threads through registers: `cp.async`, TMA, straight to LDS, tensor memory.
+    /// A copy other than by threads through registers: `cp.async`, TMA, directly to LDS, tensor memory.
     fn copy(w: &mut Writer<'_, Self>, pc: Pc, op: &Op) -> Result<(), Unsupported>;
     /// Barriers, waits, fences, groups.
     fn sync(w: &mut Writer<'_, Self>, pc: Pc, op: &Op) -> Result<(), Unsupported>;
@@ -50,43 +50,43 @@ pub(crate) trait Target: Sized + Default {
     fn acc_shape(w: &Writer<'_, Self>, o: ObjId) -> (i64, i64);
     /// An element of an accumulator, by the names `m` and `i`.
     fn element(w: &Writer<'_, Self>, o: ObjId, slot: &str) -> String;
-    /// Declares what a matrix instruction reads or writes.
+    /// Declares the registers that a matrix instruction reads or writes.
     fn declare(w: &mut Writer<'_, Self>, o: ObjId, kind: Kind);
     /// The value of a word that the machine writes itself (`clc`).
     fn asked(_w: &Writer<'_, Self>, _word: &Place) -> Option<String> {
         None
     }
-    /// Declares what is kept of tensor memory.
+    /// Declares state about tensor memory.
     fn declare_tensor(_w: &mut Writer<'_, Self>) {}
     /// Clears an accumulator in tensor memory.
     fn zero_tensor(_w: &mut Writer<'_, Self>, _p: &Place) {}
-    /// What is gathered before the first line.
+    /// Gathers what is needed before the first line.
     fn begin(_w: &mut Writer<'_, Self>) {}
-    /// Why there is no reference, where there is none: it is empty then.
+    /// Why there is no reference; `None` if there is one.
     fn without_reference(&self) -> Option<&'static str> {
         None
     }
-    /// How often the reference walks the text.
+    /// Number of passes of the reference over the text.
     fn passes(&self) -> u32 {
         1
     }
-    /// The pass of the reference that an operation is of; of all where it says none.
+    /// The pass of the reference that an operation belongs to; `None` for all passes.
     fn pass_of(_w: &Writer<'_, Self>, _op: &Op) -> Option<u32> {
         None
     }
-    /// A move of the reference that one pass notes for another; whether it is one.
+    /// A move that one pass of the reference records for another; returns whether it is such a move.
     fn noted_move(_w: &mut Writer<'_, Self>, _pc: Pc, _op: &Op) -> Result<bool, Unsupported> {
         Ok(false)
     }
-    /// Notes a product into tensor memory.
+    /// Records a product into tensor memory.
     fn note_product(_w: &mut Writer<'_, Self>, _op: &Op) {}
-    /// Whether a register is filled behind a wait of the kernel's own, and not before its use.
+    /// Whether a register is filled after a wait of the kernel's own, and not before its use.
     fn late(&self) -> bool {
         false
     }
-    /// What is done ahead of an agent's end.
+    /// Statements before the end of an agent.
     fn last(_w: &mut Writer<'_, Self>) {}
-    /// What stands before an operation, in the same block.
+    /// Text before an operation, in the same block.
     fn open(pc: Pc) -> String {
         format!("{{ wl::before<WARPS>(a, {pc}); wl::Span<WARPS> span(a, {pc});")
     }
@@ -102,19 +102,20 @@ pub(crate) trait Target: Sized + Default {
     fn stg(address: &str, value: &str) -> String {
         format!("*(wl::word4*)({address}) = {value};")
     }
-    /// 16 bytes of 16-bit elements from a word of 4-bit ones, where that is written.
+    /// 16 bytes of 16-bit elements from a word of 4-bit elements, if supported.
     fn unpacked(_word: &str) -> Option<String> {
         None
     }
-    /// A statement for each chunk `j` at row `r` and byte `b` of the part `P`, by `lanes` lanes of the warp, of which this is `lane`.
+    /// A statement for each chunk `j` at row `r` and byte `b` of the part `P`, by `lanes` lanes of the warp, of which
+    /// this is `lane`.
     fn chunks(lanes: u32, lane: &str, body: &str) -> String {
         format!("wl::each_chunk<P, {lanes}>({lane}, [&](int j, int r, int b) {{ (void)j; {body} }});")
     }
-    /// As many operations of a unit by each lane.
+    /// A number of operations of a unit in each lane.
     fn alu(unit: &str, each: &str, seed: &str) -> String {
         format!("wl::alu<wl::{unit}>({each}, {seed});")
     }
-    /// Nothing for so many cycles, where there is a clock to tell.
+    /// A busy wait for a number of cycles, if there is a clock.
     fn busy(cycles: &str) -> Option<String> {
         Some(format!("wl::busy({cycles});"))
     }
@@ -122,13 +123,13 @@ pub(crate) trait Target: Sized + Default {
     fn as_float(x: &str) -> String {
         format!("__uint_as_float({x})")
     }
-    /// How many bits of a mask are set below the warp's.
+    /// Number of bits of a mask below the warp's own bit.
     fn rank_in(mask: u64) -> String {
         format!("__popcll({mask:#x}ull & ((1ull << warp) - 1))")
     }
 }
 
-/// Both ends of a move of an accumulator or operand, and the corner of the one in memory.
+/// Both ends of a move of an accumulator or operand, and the corner of the end in memory.
 pub(crate) struct Ends<'b> {
     pub(crate) src: &'b Place,
     pub(crate) dst: &'b Place,
@@ -140,7 +141,7 @@ pub(crate) struct Product<'b> {
     pub(crate) kind: MmaKind,
     /// Names of the element types.
     pub(crate) types: (&'b str, &'b str),
-    /// The right tile is [K, N]; else [N, K].
+    /// Whether the right tile is [K, N] instead of [N, K].
     pub(crate) kn: bool,
     pub(crate) acc: &'b Place,
     /// The tiles as expressions.
@@ -148,20 +149,20 @@ pub(crate) struct Product<'b> {
     pub(crate) depth: i64,
 }
 
-/// Writes one of the two kernels.
+/// The writer of one of the two kernels.
 pub(crate) struct Writer<'a, T> {
     pub(crate) prog: &'a Program,
-    /// The reference: no synchronisation, and operands from where the text says.
+    /// Whether this is the reference: no synchronization, and operands from where the text says.
     pub(crate) reference: bool,
     pub(crate) registers: Vec<Option<Register>>,
     pub(crate) layout: Layout,
-    /// What the target gathers on the way.
+    /// State of the target.
     pub(crate) target: T,
     pub(crate) out: String,
     pub(crate) indent: usize,
-    /// One elected lane executes.
+    /// Whether one elected lane executes.
     pub(crate) elect: bool,
-    /// The loops around what is being written that carry something, the outermost first.
+    /// The loops around the current place that carry values, outermost first.
     pub(crate) loops: RefCell<Vec<Carried>>,
 }
 
@@ -209,22 +210,22 @@ impl<'a, T: Target> Writer<'a, T> {
         T::acc_shape(self, o)
     }
 
-    /// Whether the kernel works in tensor memory, or is handed its tiles.
+    /// Whether the kernel uses tensor memory, or is handed its tiles.
     pub(crate) fn in_tensor_memory(&self) -> bool {
         self.prog.objects.iter().any(|o| o.class == Class::Tmem) || self.asks_for_tiles()
     }
 
-    /// Whether tiles are handed out as the kernel runs.
+    /// Whether tiles are handed out at run time.
     pub(crate) fn asks_for_tiles(&self) -> bool {
         self.prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }))
     }
 
-    /// Whether the reference knows every result: no product of registers that were computed.
+    /// Whether the reference knows every result: no product of computed registers.
     pub(crate) fn has_reference(&self) -> bool {
         self.target.without_reference().is_none() && !self.registers.iter().flatten().any(|r| r.kind == Kind::GroupLeft)
     }
 
-    /// Declarations of variables and registers, the code, what is handed out at the end.
+    /// Declarations of variables and registers, the code, and what is handed out at the end.
     fn body(&mut self, nodes: &[tree::Node<'_>]) -> Result<(), Unsupported> {
         let prog = self.prog;
         if self.reference && self.target.without_reference().is_some() {
@@ -249,7 +250,7 @@ impl<'a, T: Target> Writer<'a, T> {
         Ok(())
     }
 
-    /// The end of an agent: when it was, what it read, sums that nothing stores.
+    /// The end of an agent: its time, the data it read, sums that nothing stores.
     pub(crate) fn hand_out(&mut self) {
         let prog = self.prog;
         if !self.reference {
@@ -295,7 +296,7 @@ impl<'a, T: Target> Writer<'a, T> {
         }
     }
 
-    /// Words of the check sums a thread hands out.
+    /// Words of check sums that a thread hands out.
     pub(crate) fn sums(&self) -> i64 {
         (0..self.prog.objects.len())
             .filter(|o| self.registers[*o].is_some_and(|r| r.dumped))
@@ -324,7 +325,7 @@ impl<'a, T: Target> Writer<'a, T> {
         self.prog.objects[..obj as usize].iter().filter(|o| o.class == Class::Global).count()
     }
 
-    /// Whether results are the same to the last bit: small whole numbers, products and sums of them in f32.
+    /// Whether results are equal to the last bit: small whole numbers, with products and sums of them in f32.
     pub(crate) fn exact(&self) -> bool {
         self.prog.code.iter().all(|i| match i {
             Instr::Op { op: Op::Alu { writes, .. }, .. } => writes.is_empty(),

@@ -3,14 +3,13 @@
 use crate::suggest;
 use warpline_sim::machine::{KEYS, Key, Kind, Machine, Param, key_named};
 
-/// Where a number that [`apply`] set says it is from.
+/// Source of a number that [`apply`] set.
 pub const SET: &str = "set on the command line";
 
 /// Sets one number of a machine, for `--set machine.dram.gbps=4000`.
 ///
-/// The key may be written in full (`memory.dram_gbps`), with `machine.` before it, or without its table and with
-/// dots for underscores (`dram.gbps`) where only one key reads so. A number that the machine lacks is added.
-/// The number loses its spread: whoever sets it means it.
+/// The key may be written in full (`memory.dram_gbps`), with `machine.` before it, or without its table and with dots
+/// for underscores (`dram.gbps`) if only one key reads so. A missing number is added. The number loses its spread.
 pub fn apply(machine: &mut Machine, key: &str, value: f64) -> Result<(), String> {
     let found = find(key)?;
     if !value.is_finite() || value < 0.0 {
@@ -34,7 +33,7 @@ fn find(written: &str) -> Result<&'static Key, String> {
         [one] => Ok(one),
         [] => {
             let names = KEYS.iter().map(|k| k.key);
-            // A key whose table was left out looks more like the rest of the name.
+            // A key without its table resembles the rest of the name more.
             let meant = suggest::closest(name, names).or_else(|| {
                 let near = suggest::closest(&flat, KEYS.iter().map(|k| tail(k.key)))?;
                 KEYS.iter().map(|k| k.key).find(|k| tail(k) == near)

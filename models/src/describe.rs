@@ -2,22 +2,22 @@
 
 use warpline_sim::machine::{KEYS, Kind, Machine};
 
-/// One number of a machine, with all that is known about it.
+/// One number of a machine, with everything known about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Dotted key.
     pub key: &'static str,
-    /// What it is.
+    /// Meaning of the key.
     pub doc: &'static str,
     /// The value, in `unit`.
     pub value: f64,
     /// Unit.
     pub unit: &'static str,
-    /// How it is known.
+    /// Documented, measured or estimated.
     pub kind: Kind,
-    /// Plausible range, where one is known.
+    /// Plausible range, if known.
     pub spread: Option<(f64, f64)>,
-    /// Where it is from, and what disagrees.
+    /// Source, and sources that disagree.
     pub source: String,
 }
 
@@ -38,8 +38,8 @@ pub fn describe(machine: &Machine) -> Vec<Row> {
         .collect()
 }
 
-/// The rows as text: key, value, unit, spread, kind and source in columns, one line a number, an empty line between
-/// tables.
+/// The rows as text. Columns are key, value, unit, spread, kind and source, with one line for each number and an
+/// empty line between tables.
 pub fn render(rows: &[Row]) -> String {
     let cells: Vec<[String; 5]> = rows
         .iter()
@@ -59,7 +59,7 @@ pub fn render(rows: &[Row]) -> String {
         }
         table = this;
         let [k, v, u, s, d] = [widths[0], widths[1], widths[2], widths[3], widths[4]];
-        // Values to the right, so that orders of magnitude can be compared at a glance.
+        // Values are aligned to the right, so that orders of magnitude can be compared.
         let line = format!("{key:k$}  {value:>v$} {unit:u$}  {spread:s$}  {kind:d$}  {}", row.source);
         out.push_str(line.trim_end());
         out.push('\n');
@@ -74,7 +74,7 @@ fn number(value: f64) -> String {
     let (whole, rest) = text.find('.').map_or((text, ""), |dot| text.split_at(dot));
     let mut grouped = String::new();
     for (i, digit) in whole.chars().enumerate() {
-        // Four digits read well as they are.
+        // Four digits are readable without a separator.
         if i > 0 && whole.len() > 4 && (whole.len() - i).is_multiple_of(3) {
             grouped.push(',');
         }

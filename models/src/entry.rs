@@ -11,7 +11,7 @@ const KINDS: [Kind; 3] = [Kind::Documented, Kind::Measured, Kind::Estimated];
 const NEEDED: [&str; 4] = ["value", "unit", "kind", "source"];
 const SPREAD: &str = "spread";
 
-/// Reads a number; `None` goes with at least one error.
+/// Reads a number; `None` comes with at least one error.
 pub(crate) fn read(reader: &mut Reader<'_>, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<Param> {
     let name = key.key;
     let DeValue::Table(fields) = written.get_ref() else {
@@ -49,18 +49,18 @@ fn kinds() -> String {
     suggest::one_of(&KINDS.map(Kind::name))
 }
 
-/// A number, whatever its sign; `None` where it is none.
+/// A number of any sign; `None` for other values.
 fn number(value: &DeValue<'_>) -> Option<f64> {
     match value {
         DeValue::Float(f) => f.as_str().parse().ok(),
         DeValue::Integer(i) if i.radix() == 10 => i.as_str().parse().ok(),
-        // Machine numbers fit 32 bits, so the conversion is exact.
+        // Machine numbers fit in 32 bits, so the conversion is exact.
         DeValue::Integer(i) => u32::from_str_radix(i.as_str(), i.radix()).ok().map(f64::from),
         _ => None,
     }
 }
 
-/// A number that can be a parameter.
+/// A number that is valid as a parameter.
 fn fit(reader: &mut Reader<'_>, what: &str, written: &Spanned<DeValue<'_>>) -> Option<f64> {
     let span = written.span();
     match number(written.get_ref()) {
@@ -124,7 +124,7 @@ fn source(reader: &mut Reader<'_>, name: &str, written: &Spanned<DeValue<'_>>) -
     }
 }
 
-/// The spread, `Some(None)` where there is none to read; `None` goes with an error.
+/// The spread: `Some(None)` without a spread, `None` with an error.
 fn spread(reader: &mut Reader<'_>, name: &str, fields: &DeTable<'_>, value: Option<f64>) -> Option<Option<(f64, f64)>> {
     let Some(written) = fields.get(SPREAD) else {
         return Some(None);

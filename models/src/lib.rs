@@ -1,22 +1,30 @@
-//! The machines warpline knows, and the loader for machine files.
+//! The built-in machines, and the loader for machine files.
 //!
-//! A machine file is TOML: a name, a title, a vendor and an architecture, then tables named by the first part of
-//! the keys in [`warpline_sim::machine::KEYS`], one number a line:
+//! ```text
+//!  models/*.toml ──parse──▶ Machine ──describe, render──▶ a table for people
+//!                              │
+//!                              └──apply──▶ Machine with another number (`--set machine.dram.gbps=4000`)
+//! ```
+//!
+//! # Tour
+//!
+//! A machine file is TOML: a name, a title, a vendor and an architecture, then tables named by the first part of the keys in
+//! [`warpline_sim::machine::KEYS`], with one number on each line:
 //!
 //! ```toml
 //! [memory]
 //! l2_latency = { value = 264.5, unit = "cycles", kind = "measured", source = "who, on what", spread = [258, 280] }
 //! ```
 //!
-//! Every number says what it is worth: `documented`, `measured`, or `estimated`, which covers arithmetic and numbers
-//! of another chip that stand in. A measurement on the same die in another product (an H800 for an H200, an MI308X
-//! for an MI300X) counts as measured where the die decides it. A key that is left out is hardware that is not there.
+//! Each number has a kind: `documented`, `measured`, or `estimated`. Arithmetic and numbers of another chip are estimates. A measurement
+//! on the same die in another product (an H800 for an H200, an MI308X for an MI300X) counts as measured where the die decides it. A
+//! missing key is missing hardware.
 //!
-//! [`embedded`] has the machines that come along, [`parse`] reads others and reports every mistake at once,
-//! [`apply`] changes a number from the command line, and [`describe`] lists a machine for people.
+//! [`embedded`] has the built-in machines, [`parse`] reads others and reports every mistake at once, [`apply`] changes a number from the
+//! command line, and [`describe`] lists a machine for people.
 //!
 //! ```
-//! let mut h200 = warpline_models::embedded("h200").expect("h200 comes along");
+//! let mut h200 = warpline_models::embedded("h200").expect("a built-in machine");
 //! assert_eq!(h200.get("core.count"), Some(132.0));
 //! warpline_models::apply(&mut h200, "machine.dram.gbps", 4000.0).expect("a known key");
 //! assert_eq!(h200.get("memory.dram_gbps"), Some(4000.0));

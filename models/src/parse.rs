@@ -1,4 +1,4 @@
-//! Machine files: everything that is wrong with one, in one go.
+//! The loader of machine files. It reports everything wrong with a file at once.
 
 use crate::{entry, suggest};
 use std::collections::BTreeMap;
@@ -11,21 +11,22 @@ const VENDORS: &[(&str, Vendor)] =
     &[("amd", Vendor::Amd), ("apple", Vendor::Apple), ("nvidia", Vendor::Nvidia), ("paper", Vendor::Paper)];
 const NAMES: &[&str] = &["name", "title", "vendor", "arch"];
 
-/// Reads a machine file. `file` is how messages call it.
+/// Reads a machine file. `file` is its name in messages.
 ///
-/// Errors come in the order of the text, each with the bytes it is about.
+/// # Errors
+/// All errors in the order of the text, each with the bytes it is about.
 pub fn parse(file: &str, text: &str) -> Result<Machine, Vec<Diagnostic>> {
     let (root, syntax) = DeTable::parse_recoverable(text);
     let mut reader = Reader { file, out: Vec::new() };
-    // A repeated key leaves the rest readable; after any other slip the tables are guesses, and so would be messages
-    // about them.
+    // A repeated key leaves the rest readable. After any other syntax error the tables are guesses, and so would be
+    // messages about them.
     let readable = syntax.iter().all(|e| is_duplicate(e.message()));
     for error in &syntax {
         reader.syntax(text, error);
     }
     let machine = if readable { reader.machine(root.get_ref()) } else { None };
     reader.out.sort_by_key(|d| (d.span.start, d.span.end));
-    // The TOML parser may stumble over one place twice.
+    // The TOML parser may report one place twice.
     reader.out.dedup();
     match machine {
         Some(machine) if reader.out.is_empty() => Ok(machine),
@@ -37,14 +38,14 @@ fn is_duplicate(message: &str) -> bool {
     message.starts_with("duplicate key")
 }
 
-/// Collects what is wrong while reading.
+/// The state of a reader, with the errors so far.
 pub(crate) struct Reader<'a> {
     file: &'a str,
     out: Vec<Diagnostic>,
 }
 
 impl Reader<'_> {
-    /// Notes an error.
+    /// Records an error.
     pub(crate) fn error(&mut self, span: Range<usize>, message: String, label: impl Into<String>) -> &mut Diagnostic {
         let at = self.out.len();
         self.out.push(Diagnostic::new(self.file, span, message, label));
@@ -61,7 +62,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The machine, as far as it can be read; `None` only goes with an error.
+    /// The machine, as far as it can be read; `None` comes with an error.
     fn machine(&mut self, root: &DeTable<'_>) -> Option<Machine> {
         let mut words: BTreeMap<&str, (String, Range<usize>)> = BTreeMap::new();
         let mut params = BTreeMap::new();
@@ -112,7 +113,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `needs` compares architectures by their spelling, so a misspelt one would fail far from here.
+    /// `needs` compares architectures by spelling, so a misspelled one would fail far from here.
     fn arch(&mut self, vendor: Vendor, arch: &str, span: Range<usize>) {
         let (prefix, like) = match vendor {
             Vendor::Apple => ("apple", "`apple9`"),
@@ -162,7 +163,7 @@ impl Reader<'_> {
     }
 }
 
-/// The tables a machine file may have, in the order of the keys.
+/// Tables of a machine file, in the order of the keys.
 fn tables() -> Vec<&'static str> {
     let mut tables: Vec<&str> = KEYS.iter().filter_map(|k| k.key.split_once('.').map(|(t, _)| t)).collect();
     tables.dedup();

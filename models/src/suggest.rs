@@ -1,9 +1,9 @@
-//! What was probably meant by a name that is not there.
+//! Suggestions for a misspelled name.
 
-/// Names less alike than this are not worth suggesting.
+/// Least similarity of a suggestion, 0 to 1.
 const ALIKE: f64 = 0.6;
 
-/// The candidate most like `name`; the first of equals, so that the answer does not depend on anything else.
+/// The candidate most similar to `name`; the first of equals, so that the answer is deterministic.
 pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(f64, &str)> = None;
     for candidate in candidates {

@@ -1,4 +1,4 @@
-//! What the embedded machines say, held against documents and against each other.
+//! The embedded machines compared with documents and with each other.
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 use warpline_models::{describe, embedded, names, parse, render, text};
@@ -65,7 +65,7 @@ fn stand_ins_are_estimates() {
     }
 }
 
-/// TFLOPS (f16, dense) that the vendors state; for Apple, which states none, the arithmetic of the ALUs.
+/// TFLOPS (f16, dense) that vendors state; for Apple, which states none, computed from the ALUs.
 #[test]
 fn peaks_are_those_of_the_documents() {
     let stated = [
@@ -89,19 +89,19 @@ fn peaks_are_those_of_the_documents() {
     }
 }
 
-/// The warp-level matrix instruction on all schedulers gives the core's rate. Where it does not, the source of
-/// `mma.warp_interval` says which share it reaches, in per cent, or that it was measured.
+/// The warp-level matrix instruction on all schedulers gives the rate of the core. Where it does not, the source of
+/// `mma.warp_interval` says which share it reaches in per cent, or that it was measured.
 #[test]
 fn warp_level_matrix_rates_add_up() {
     for m in all().iter().filter(|m| m.vendor != Vendor::Paper) {
         let get = |key| m.get(key).unwrap_or_else(|| panic!("{} has no {key}", m.name));
-        // Two operations a multiply-add, two bytes an f16 element: the factors cancel.
+        // Two operations in a multiply-add, two bytes in an f16 element: the factors cancel.
         let flop = get("mma.warp_m") * get("mma.warp_n") * get("mma.warp_k_bytes");
         let rate = flop / get("mma.warp_interval") * get("core.schedulers");
         let share = rate / get("mma.f16_flop_per_clk");
         let source = &m.params["mma.warp_interval"].source;
         if source.starts_with("warpline calibrate") {
-            // What was measured is what it is.
+            // A measured number may be anything.
             assert!(share < 1.02, "{}: {share:.3} of the rate", m.name);
             continue;
         }
@@ -137,12 +137,12 @@ fn memory_gets_slower_with_distance() {
     let way = ["shared_latency", "l1_latency", "l2_latency", "l2_far_latency", "llc_latency", "dram_latency"];
     for m in all().iter().filter(|m| m.vendor != Vendor::Paper) {
         let latencies: Vec<f64> = way.iter().filter_map(|k| m.get(&format!("memory.{k}"))).collect();
-        // On Apple and AMD the first level is barely nearer than shared memory, never nearer than it.
+        // On Apple and AMD the first level is barely nearer than shared memory, and never nearer.
         assert!(latencies.is_sorted(), "{}: {latencies:?}", m.name);
     }
 }
 
-/// What is not there is left out, what is there is given: groups of keys that come and go together.
+/// Groups of keys that exist together on some machines only.
 #[test]
 fn absence_is_a_fact() {
     let has = |name: &str, prefix: &str| machine(name).params.keys().any(|k| k.starts_with(prefix));
@@ -196,7 +196,7 @@ fn absence_is_a_fact() {
             assert_eq!(has(name, prefix), expected, "{name}: {prefix}");
         }
     }
-    // Every machine has what every kernel needs.
+    // Every machine has the keys that every kernel needs.
     let special: Vec<&str> = table.iter().map(|(prefix, _)| *prefix).collect();
     let optional = ["mma.fp8_flop_per_clk", "mma.tf32_flop_per_clk", "mma.f32_flop_per_clk"];
     for m in all() {
@@ -220,7 +220,7 @@ fn paper_is_made_of_definitions() {
     }
 }
 
-/// The two bins of the M4 Max differ in cores and bandwidth, and in what follows from them.
+/// The two bins of the M4 Max differ only in cores, bandwidth, and what follows from them.
 #[test]
 fn the_bins_of_the_m4_max_differ_only_in_size() {
     let (big, small) = (machine("m4-max"), machine("m4-max-32"));

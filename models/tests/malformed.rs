@@ -1,4 +1,4 @@
-//! Machine files with mistakes, and what is said about them.
+//! Machine files with mistakes, and their messages.
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 use std::ops::Range;
@@ -22,7 +22,7 @@ fn said(text: &str) -> Vec<(String, String, Option<String>, Range<usize>)> {
 
 #[test]
 fn each_mistake_is_named_with_its_place() {
-    // File, the text it is about, message, label, help.
+    // File, the text the message is about, message, label, help.
     let cases: Vec<(String, &str, &str, &str, Option<&str>)> = vec![
         (
             memory(&format!("l2_latencey = {FINE}")),

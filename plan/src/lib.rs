@@ -1,13 +1,54 @@
-//! Which pipeline of a plain loop is the fastest that is right.
+//! Searches the pipelines of a plain loop for the fastest one that is proved.
 //!
 //! ```text
-//!   candidates: way of the copies x schedule x stages x form x split into roles
-//!     ── expand ──▶ refused     ── fits the machine? ──▶ does not fit
-//!     ── verify ──▶ not proved  ── run ──▶ cycles, what binds it
+//!  candidates: way of the copies x schedule x stages x form x split into roles
+//!    ── expand ──▶ refused     ── fits the machine? ──▶ does not fit
+//!    ── verify ──▶ not proved  ── run ──▶ cycles and bottleneck
 //! ```
 //!
-//! Only what is proved for every trip count is ranked. Candidates are independent and looked at on all cores; the result
-//! is in their own order, and of equals the first, so that it is the same on one core.
+//! # Tour
+//!
+//! A [`Question`] has a kernel with a `pipelined` loop, a machine and limits. [`candidates`] lists the ways to pipeline the loop, and
+//! [`plan`] decides each one: its [`Fate`]. [`Answer::ranked`] has the proved ones, fastest first. Only pipelines that are proved for
+//! every trip count are ranked. Candidates are independent and are decided on all cores. The result does not depend on the number of
+//! cores: candidates keep their order, and of equals the first one wins.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use warpline_plan::{Question, plan};
+//! use warpline_sim::engine::rules;
+//!
+//! let text = "kernel sum(n = 512)
+//!   needs sm_80
+//!   let tiles = cdiv(n, 64)
+//!   warps 4   regs 128
+//!   global A: f16[64, n]   global C: f16[64, n]
+//!   shared a: f16[64, 64] swizzle 128
+//!   role math = warps 0..4
+//!   math:
+//!     pipelined i in 0..tiles stages 2:
+//!       load A[0, i] -> a
+//!       lds a : A[0, i] -> r
+//!       store r -> C[0, i]
+//! ";
+//! let a100 = warpline_models::embedded("a100").expect("a built-in machine");
+//! let question = Question {
+//!     file: "sum.pipe",
+//!     text,
+//!     set: &BTreeMap::new(),
+//!     machine: &a100,
+//!     rules: rules(&a100),
+//!     proof: warpline_verify::Options::default(),
+//!     run: warpline_sim::report::RunOptions::default(),
+//!     stages: 2,
+//!     most: 8,
+//! };
+//! let answer = plan(&question, &|| ());
+//! assert_eq!(answer.all.len(), 8);
+//! for (candidate, timed) in answer.ranked() {
+//!     println!("{}: {} cycles", candidate.words(None), timed.report.cycles);
+//! }
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -21,35 +62,35 @@ use warpline_sim::report::Outcome as Ended;
 use warpline_sim::{Report, RunOptions};
 use warpline_verify::{Options, Outcome, verify};
 
-/// What is planned, and within which limits.
+/// A question to the planner: what is planned, within which limits.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
     /// The kernel's file, for messages.
     pub file: &'a str,
-    /// Its text, with a `pipelined` loop.
+    /// The kernel's text, with a `pipelined` loop.
     pub text: &'a str,
-    /// Values of its parameters.
+    /// Values of the kernel's parameters.
     pub set: &'a BTreeMap<String, i64>,
     /// The machine it is for.
     pub machine: &'a Machine,
-    /// What the machine and the fence levels make of an operation.
+    /// Rules of the machine, with the fence levels.
     pub rules: Rules,
     /// Limits of a proof.
     pub proof: Options,
     /// How candidates are run.
     pub run: RunOptions,
-    /// Largest number of stages tried.
+    /// Largest number of stages.
     pub stages: i64,
-    /// Candidates looked at, at most.
+    /// Most candidates considered.
     pub most: usize,
 }
 
 /// One way to pipeline the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
-    /// What carries the copies; with `Tma` a producer warp takes them over.
+    /// How copies are made; with `Tma` a producer warp makes them.
     pub via: Via,
-    /// How stage and order are found.
+    /// How stage and order are chosen.
     pub schedule: Schedule,
     /// The number of stages.
     pub stages: i64,
@@ -57,13 +98,13 @@ pub struct Candidate {
     pub guarded: bool,
     /// Warps that only copy (`Tma`).
     pub producers: i64,
-    /// Members of the loop's role (groups of warps that multiply), where that differs from what the kernel says.
+    /// Members of the loop's role (groups of warps that multiply), if other than in the kernel.
     pub members: Option<i64>,
 }
 
 impl Candidate {
-    /// In words: `cp, multistage, 3 stages, unrolled`; the split into roles where there is one. `groups` is the parameter
-    /// that counts the members of the loop's role.
+    /// The candidate in words: `cp, multistage, 3 stages, unrolled`, and the split into roles. `groups` is the
+    /// parameter that counts the members of the loop's role.
     pub fn words(&self, groups: Option<&str>) -> String {
         let form = if self.guarded { "guarded" } else { "unrolled" };
         let stages = match (self.schedule, self.stages) {
@@ -80,7 +121,7 @@ impl Candidate {
         format!("{}, {}{stages}, {form}{roles}{members}", self.via.name(), self.schedule.name())
     }
 
-    /// The same as flags of `warpline expand`.
+    /// The candidate as flags of `warpline expand`.
     pub fn flags(&self, groups: Option<&str>) -> String {
         let producers = if self.producers > 1 { format!(" --producers {}", self.producers) } else { String::new() };
         let members = groups.zip(self.members).map_or(String::new(), |(name, n)| format!(" --set {name}={n}"));
@@ -94,18 +135,18 @@ impl Candidate {
     }
 }
 
-/// What became of a candidate.
+/// Result of a candidate.
 #[derive(Clone, Debug)]
 pub enum Fate {
-    /// The pass does not make it, and why.
+    /// The pass refuses it, with the reason.
     Refused(String),
-    /// The machine has no room or no instruction for it.
+    /// The machine has no room, or no instruction, for it.
     DoesNotFit(String),
     /// It is not proved for every trip count.
     NotProved(String),
-    /// A limit was reached before anything was decided.
+    /// A limit was reached before a decision.
     GaveUp(String),
-    /// It makes the same kernel as an earlier one.
+    /// It is the same kernel as an earlier candidate.
     Same(Candidate),
     /// Proved, and timed.
     Timed(Box<Timed>),
@@ -120,21 +161,21 @@ pub struct Timed {
     pub report: Report,
 }
 
-/// The candidates of a machine, and what became of each.
+/// The candidates of a machine with their results.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// All, in order.
+    /// All candidates considered, in order.
     pub all: Vec<(Candidate, Fate)>,
-    /// How many there are beyond the limit.
+    /// Number of candidates beyond the limit.
     pub beyond: usize,
     /// The parameter that counts the members of the loop's role, where one does.
     pub groups: Option<String>,
-    /// What the pass does not make of a loop on this machine.
+    /// What the pass cannot make of a loop on this machine.
     pub limits: Option<&'static str>,
 }
 
 impl Answer {
-    /// The timed ones, fastest first; of equals the one with less shared memory, then the first.
+    /// The timed candidates, fastest first. Of equals, the one with less shared memory, then the first.
     pub fn ranked(&self) -> Vec<(&Candidate, &Timed)> {
         let mut timed: Vec<(&Candidate, &Timed)> = self
             .all
@@ -151,19 +192,19 @@ impl Answer {
         timed
     }
 
-    /// Whether a limit kept something from being decided.
+    /// Whether a limit left something undecided.
     pub fn gave_up(&self) -> bool {
         self.beyond > 0 || self.all.iter().any(|(_, f)| matches!(f, Fate::GaveUp(_)))
     }
 }
 
-/// Producer warps that are tried: one for all copies, one for each of two.
+/// Numbers of producer warps tried: one for all copies, one for each of two.
 const PRODUCERS: [i64; 2] = [1, 2];
 /// Members of the loop's role that are tried where a parameter counts them.
 const MEMBERS: [i64; 3] = [1, 2, 4];
 
-/// The ways to pipeline a kernel's loop on a machine, in the order in which they are tried: first with the roles as the
-/// kernel has them, then with other numbers of members where a parameter counts them.
+/// Candidates for a kernel's loop on a machine, in the order of the trials: first with the kernel's own roles, then
+/// with other numbers of members where a parameter counts them.
 pub fn candidates(q: &Question) -> Vec<Candidate> {
     let all = ways(&q.machine.arch, q.stages);
     let Some(groups) = members(q.file, q.text) else { return all };
@@ -181,7 +222,7 @@ fn ways(arch: &str, stages: i64) -> Vec<Candidate> {
         "gfx950" | "gfx942" => &[Via::Dma, Via::Registers],
         a if a.starts_with("gfx") => &[Via::Registers],
         a if a.starts_with("apple") => &[Via::Sync],
-        // Later ones have TMA, and products that read registers.
+        // Later architectures have TMA, and products that read registers.
         a if a.starts_with("sm_10") || a.starts_with("sm_12") => &[Via::Tma, Via::TmaJoint, Via::Cp, Via::Registers],
         _ if Via::of(arch) == Via::Cp => &[Via::Cp, Via::Registers],
         _ => &[Via::Registers, Via::Sync],
@@ -191,7 +232,7 @@ fn ways(arch: &str, stages: i64) -> Vec<Candidate> {
         for schedule in [Schedule::NumStages, Schedule::Triton, Schedule::Multistage] {
             for stages in 1..=stages {
                 for guarded in [false, true] {
-                    // A producer warp leaves no prologue that could be guarded.
+                    // With a producer warp there is no prologue to guard.
                     if *via == Via::Tma && guarded {
                         continue;
                     }
@@ -210,7 +251,7 @@ fn ways(arch: &str, stages: i64) -> Vec<Candidate> {
     out
 }
 
-/// Looks at every candidate; `progress` is called after each.
+/// Decides every candidate; `progress` is called after each.
 pub fn plan(q: &Question, progress: &(dyn Fn() + Sync)) -> Answer {
     let groups = members(q.file, q.text);
     let mut all = candidates(q);
@@ -250,7 +291,7 @@ impl Question<'_> {
         Inputs { set, cores: self.machine.get("core.count").map(|c| c as i64) }
     }
 
-    /// The parameters of a candidate.
+    /// Parameters of a candidate.
     fn set_of(&self, c: &Candidate, groups: Option<&str>) -> BTreeMap<String, i64> {
         let mut set = self.set.clone();
         set.extend(groups.zip(c.members).map(|(name, n)| (name.to_string(), n)));
@@ -277,7 +318,7 @@ impl Question<'_> {
         compile(&file, text, &self.inputs(set)).map_err(|e| e.into_iter().next().map_or(String::new(), |d| d.message))
     }
 
-    /// Proves an expansion and times it.
+    /// Proves an expansion, then times it.
     fn decide(&self, e: &Expanded, set: &BTreeMap<String, i64>) -> Fate {
         let program = match self.program(&e.text, set) {
             Ok(p) => p,

@@ -3,36 +3,60 @@
 use super::Judged;
 use crate::show::{plain, short};
 
-/// The documents, by the number their sources begin with, and what each is about.
-const SEEDS: [(&str, &str); 5] = [
-    ("000", "Metal: triple-buffered latency hiding"),
-    ("001", "TileLang on CDNA: two steps ahead"),
-    ("002", "Blackwell: a pair of cores, two stages"),
-    ("003", "Double buffering on paper and on Ampere"),
-    ("004", "Metal: the MLA projection's barriers"),
+/// A document whose claims scenarios state.
+struct Seed {
+    /// What the sources of its claims begin with.
+    number: &'static str,
+    subject: &'static str,
+    /// Title of the document.
+    title: &'static str,
+}
+
+const SEEDS: [Seed; 5] = [
+    Seed {
+        number: "000",
+        subject: "Metal: triple-buffered latency hiding",
+        title: "Pipeline Stages: Triple-Buffered Latency Hiding",
+    },
+    Seed { number: "001", subject: "TileLang on CDNA: two steps ahead", title: "InjectSoftwarePipeline 详解" },
+    Seed {
+        number: "002",
+        subject: "Blackwell: a pair of cores, two stages",
+        title: "Level 2: cta_group::2 TMA + 2-Stage Pipeline",
+    },
+    Seed {
+        number: "003",
+        subject: "Double buffering on paper and on Ampere",
+        title: "Micro-architectural Analysis: Latency Hiding and Double Buffering Strategies",
+    },
+    Seed {
+        number: "004",
+        subject: "Metal: the MLA projection's barriers",
+        title: "MLA Projection Kernel Refactor Analysis",
+    },
 ];
 
 /// The page, from the claims of each scenario.
 pub(crate) fn page(all: &[(String, Vec<Judged>)]) -> String {
     let mut text = String::from(
-        "# What five documents say, held against warpline\n\n\
-         Made by `warpline check --markdown`; a test keeps it in step. Each row is a claim in the scenario it speaks of: \
-         the statement, whether it holds, the number computed, and what is so instead. `warpline check SCENARIO` shows the \
-         expression that decides it. Times are the model's: [answers.md](answers.md) says on what they rest.\n",
+        "# Five documents, claim by claim\n\n\
+         Written by `warpline check --markdown`, and compared by a test. Each row is a claim of a document: the statement, \
+         its place in the document, whether it holds, the number computed, and what is true instead. `warpline check SCENARIO` \
+         shows the expression that decides it. Times are the model's; [answers.md](answers.md) says how far to trust them.\n",
     );
-    let seed = |j: &Judged| SEEDS.iter().position(|(n, _)| j.from.starts_with(n));
+    let seed = |j: &Judged| SEEDS.iter().position(|s| j.from.starts_with(s.number));
     let of = |i: Option<usize>| {
         let rows = all.iter().flat_map(|(name, claims)| claims.iter().map(move |c| (name, c)));
         rows.filter(move |(_, c)| seed(c) == i).collect::<Vec<_>>()
     };
-    text += "\n| seed | claims | hold | do not | |\n|---|---|---|---|---|\n";
-    for (i, (number, title)) in SEEDS.iter().enumerate() {
-        text += &format!("| {number} | {} | {title} |\n", counts(&of(Some(i))));
+    text += "\n| seed | claims | hold | do not | subject | title of the document |\n|---|---|---|---|---|---|\n";
+    for (i, Seed { number, subject, title }) in SEEDS.iter().enumerate() {
+        text += &format!("| {number} | {} | {subject} | *{title}* |\n", counts(&of(Some(i))));
     }
     let every: Vec<_> = (0..SEEDS.len()).flat_map(|i| of(Some(i))).collect();
-    text += &format!("| all | {} | |\n", counts(&every));
-    for (i, (number, title)) in SEEDS.iter().enumerate() {
-        text += &format!("\n## {number}. {title}\n");
+    text += &format!("| all | {} | | |\n", counts(&every));
+    for (i, Seed { number, subject, .. }) in SEEDS.iter().enumerate() {
+        text += &format!("\n## {number}. {subject}\n");
         text += &table(&of(Some(i)));
     }
     let rest = of(None);

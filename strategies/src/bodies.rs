@@ -1,4 +1,4 @@
-//! The loops of the generated protocols; words in capitals are replaced.
+//! Loops of the generated protocols, as text with placeholders in capitals.
 
 pub(crate) const READ: &str =
     "lds a[i % stages].rows(self) : A[cta.m, i] -> fa;  lds b[i % stages] : B[cta.n, i] -> fb;  mma fa, fb -> acc";

@@ -1,6 +1,7 @@
-//! What moves the data, and what the two sides wait for.
+//! How data moves in a protocol, and what the two sides wait for.
 
-/// What moves the data, and what the two sides wait for. Simple ones first: a failing case shrinks towards them.
+/// How data moves in a protocol, and what the two sides wait for. Simple families come first: a failing case shrinks
+/// toward them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     /// Synchronous loads and one CTA barrier a step (Metal): `threadgroup_barrier`.
@@ -23,7 +24,8 @@ pub enum Family {
     Dma,
     /// Tiles stored by bulk groups through a ring of slots.
     Bulk,
-    /// TMA that multicasts to every CTA of a cluster; a slot is free when the consumers of all have released it.
+    /// TMA that multicasts to every CTA of a cluster; a slot is free when the consumers of every CTA have released
+    /// it.
     Multicast,
     /// Stores into the next CTA's memory, between cluster barriers.
     Neighbours,
@@ -36,7 +38,7 @@ impl Family {
     pub const ALL: [Family; 12] =
         [Loads, Registers, CpGroups, CpMbar, Named, Tma, TmaWgmma, TmaUmma, Dma, Bulk, Multicast, Neighbours];
 
-    /// Built-in machines that have what it needs.
+    /// Built-in machines that support the family.
     pub fn machines(self) -> &'static [&'static str] {
         match self {
             Tma | Bulk | Multicast | Neighbours => &["h200", "b200"],
@@ -49,7 +51,7 @@ impl Family {
         }
     }
 
-    /// Whether its CTAs are those of a cluster.
+    /// Whether the CTAs form a cluster.
     pub fn in_clusters(self) -> bool {
         matches!(self, Multicast | Neighbours)
     }

@@ -1,10 +1,18 @@
 //! [proptest](https://docs.rs/proptest) strategies for GPU pipeline protocols.
 //!
-//! A checker of barrier protocols, a compiler pass that inserts synchronisation, a simulator of one's own: each can be held
-//! to protocols nobody thought of. [`Protocol`] is [`Arbitrary`](proptest::arbitrary::Arbitrary): a kernel that is right at
-//! every trip count, over every kind of wait there is ([`Family`]): mbarrier rings with TMA bytes, `cp.async` groups, `wgmma`
-//! groups, bulk groups, numbered, CTA and cluster barriers, AMD counters, Metal barriers, the register scoreboard; 1 to 3 CTAs
-//! in a cluster. [`Mutant`] is one of these with one slip of the pen. Both give text and program.
+//! ```text
+//!   Bounds ──protocols()──▶ Protocol ──text()──▶ kernel text ──program()──▶ Program
+//!              │               correct at every trip count
+//!              └─mutants()──▶ Mutant: a protocol with one mutation
+//! ```
+//!
+//! # Tour
+//!
+//! Use the strategies to test a checker of barrier protocols, a compiler pass that inserts synchronization, or a simulator.
+//! [`Protocol`] is [`Arbitrary`](proptest::arbitrary::Arbitrary): a kernel that is correct at every trip count. Its [`Family`] says
+//! how data moves: mbarrier rings with TMA bytes, `cp.async` groups, `wgmma` groups, bulk groups, numbered, CTA and cluster
+//! barriers, AMD counters, Metal barriers, the register scoreboard. A cluster has 1 to 3 CTAs. [`Mutant`] is a protocol with one
+//! mutation. Both give text and program.
 //!
 //! ```
 //! use proptest::prelude::*;
@@ -12,7 +20,7 @@
 //! use warpline_strategies::{Bounds, Family, Mutant, Protocol};
 //! use warpline_verify::{Options, Outcome, verify, walk};
 //!
-//! // What the program decides about a protocol, at every trip count.
+//! // The verdict on a protocol, for every trip count.
 //! fn outcome(p: &Protocol) -> Outcome {
 //!     verify(&p.symbolic(), p.rules(), Options::default()).outcome
 //! }
@@ -26,7 +34,7 @@
 //! runner()
 //!     .run(&any_with::<Protocol>(bounds), |p| {
 //!         prop_assert_eq!(outcome(&p), Outcome::Proved, "{}", p.text());
-//!         // One schedule of it, drawn at random; the seed says which.
+//!         // One random schedule, chosen by a seed.
 //!         prop_assert!(walk(&p.program(), p.rules(), 0, 7, 100_000).clean());
 //!         Ok(())
 //!     })
@@ -42,11 +50,11 @@
 //! println!("{}", last.unwrap_err());
 //! ```
 //!
-//! In tests, keep to the macro: `proptest! { #[test] fn law(p in any::<Protocol>()) { ... } }`. `PROPTEST_CASES=10000` looks
-//! longer, and `proptest-regressions/` keeps the seeds of what failed.
+//! In tests, use the macro: `proptest! { #[test] fn law(p in any::<Protocol>()) { ... } }`. `PROPTEST_CASES=10000` runs more
+//! cases, and `proptest-regressions/` keeps the seeds of failures.
 //!
-//! The strategies choose each field by itself and never build one strategy from another's value, so that a failing case
-//! shrinks quickly. What [`Family`] cannot do (three producers of 128 rows) is rounded to what it can.
+//! Each field is an independent choice and no strategy is built from the value of another, so that a failing case shrinks
+//! quickly. A combination that a [`Family`] does not have (three producers of 128 rows) is rounded to one that it has.
 
 mod bodies;
 mod family;

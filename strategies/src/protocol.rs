@@ -10,16 +10,16 @@ use warpline_sim::protocol::Rules;
 use crate::Family::{self, *};
 use crate::bodies::*;
 
-/// One generated protocol: a kernel that is right at every trip count.
+/// One generated protocol: a kernel that is correct at every trip count.
 ///
-/// Producers fill the slots of a ring, consumers read what is in them; the family says by what they are told.
+/// Producers fill the slots of a ring and consumers read them; the family says how they signal to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protocol {
-    /// What moves the data, and what the two sides wait for.
+    /// How data moves, and what the two sides wait for.
     pub family: Family,
-    /// The name of a built-in machine that has it.
+    /// Name of a built-in machine that supports the family.
     pub machine: &'static str,
-    /// CTAs of a cluster; 1 where the family knows none.
+    /// CTAs of a cluster; 1 for families without clusters.
     pub ctas: i64,
     /// Warps that fill slots.
     pub producers: i64,
@@ -29,13 +29,14 @@ pub struct Protocol {
     pub stages: i64,
     /// Tiles: the trip count of the main loop.
     pub tiles: i64,
-    /// `Tma`: each producer moves its part of every tile, rather than every n-th tile. `CpMbar`: `cp.arrive` counts
-    /// itself, rather than being counted (`noinc`). `CpGroups`, `Registers`: the consumers are the producers too.
+    /// `Tma`: each producer moves its part of every tile, instead of every n-th tile. `CpMbar`: `cp.arrive` adds
+    /// itself to the count, instead of being counted (`noinc`). `CpGroups`, `Registers`: consumers are also the
+    /// producers.
     pub other: bool,
 }
 
 impl Protocol {
-    /// The smallest of a family with these numbers, for tables of cases; `None` where the family has no such protocol.
+    /// The smallest protocol of a family with these numbers, for tables of cases; `None` if the family has none.
     pub fn small(family: Family, consumers: i64, stages: i64, tiles: i64) -> Option<Protocol> {
         let machine = family.machines()[0];
         let fits = consumers == 1 || !matches!(family, TmaUmma | TmaWgmma);
@@ -58,12 +59,12 @@ impl Protocol {
         }
     }
 
-    /// Warps of a CTA that name a tile they read.
+    /// Warps of a CTA that state the tile they read.
     pub fn readers(&self) -> i64 {
         if self.family == TmaWgmma { 4 * self.consumers } else { self.consumers }
     }
 
-    /// The program; on failure, which is a bug of the generator, every error of the text.
+    /// The program, or every error of its text, which is a bug of the generator.
     ///
     /// # Errors
     /// As [`compile`].
@@ -74,23 +75,22 @@ impl Protocol {
     /// The program.
     ///
     /// # Panics
-    /// When the text is refused, which is a bug of the generator.
+    /// If the text is refused, which is a bug of the generator.
     pub fn program(&self) -> Program {
         self.compiled().unwrap_or_else(|e| panic!("{self:?}: {e:#?}\n{}", self.text()))
     }
 
-    /// The program with its number of tiles as a symbol: what `verify` asks for.
+    /// The program with its number of tiles as a symbol, as `verify` needs it.
     ///
     /// # Panics
-    /// When the text is refused, which is a bug of the generator.
+    /// If the text is refused, which is a bug of the generator.
     pub fn symbolic(&self) -> Program {
         let text = Text::read("protocol.pipe", &self.text());
         let program = text.compile_symbolic(&Inputs { set: &BTreeMap::new(), cores: None });
         program.unwrap_or_else(|e| panic!("{self:?}: {e:#?}\n{}", self.text()))
     }
 
-    /// The program of the same protocol with other tiles. `None` where there is none, as of more
-    /// tiles than a matrix can have.
+    /// The program of the same protocol with another number of tiles; `None` if a matrix cannot have that many.
     pub fn at(&self, tiles: i64) -> Option<Program> {
         (tiles >= 0).then(|| Protocol { tiles, ..self.clone() }.compiled().ok()).flatten()
     }
@@ -98,7 +98,7 @@ impl Protocol {
     /// The rules of its machine.
     ///
     /// # Panics
-    /// When the machine is not a built-in one.
+    /// If the machine is not a built-in one.
     pub fn rules(&self) -> Rules {
         let machine = warpline_models::embedded(self.machine);
         warpline_sim::engine::rules(&machine.unwrap_or_else(|| panic!("no machine {}", self.machine)))
@@ -116,7 +116,7 @@ impl Protocol {
         }
     }
 
-    /// The kernel.
+    /// The kernel text.
     pub fn text(&self) -> String {
         let (p, c, w) = (self.producers, self.consumers, self.warps());
         let (tm, tn, tk) = self.extents();
@@ -167,7 +167,7 @@ impl Protocol {
         s
     }
 
-    /// Whether there is a product of two operands.
+    /// Whether the protocol multiplies two operands.
     fn multiplies(&self) -> bool {
         !matches!(self.family, Bulk | Neighbours)
     }
@@ -192,12 +192,12 @@ impl Protocol {
         }
     }
 
-    /// Before the loops: barriers, tensor memory, and a barrier for everybody.
+    /// Statements before the loops: barriers, tensor memory, and a barrier for all warps.
     fn set_up(&self) -> String {
         let mut s = String::new();
         if matches!(self.family, Tma | TmaWgmma | TmaUmma | CpMbar | Multicast) {
             let done = if self.family == TmaUmma { ", done" } else { "" };
-            // Before sm_90 there is no such fence, and within a CTA no need of it.
+            // Before sm_90 this fence does not exist, and within a CTA none is needed.
             let fence = match self.family {
                 CpMbar => "",
                 Multicast => ";  fence mbarrier_init.cluster",

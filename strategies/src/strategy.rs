@@ -1,4 +1,4 @@
-//! The strategies: one independent choice a field, so that each shrinks on its own.
+//! The strategies. Each field is an independent choice, so that each shrinks on its own.
 
 use std::ops::RangeInclusive;
 
@@ -9,18 +9,18 @@ use warpline_verify::{Edit, edits};
 use crate::Family::{self, *};
 use crate::Protocol;
 
-/// What is generated. The least of each range is what a failing case shrinks to.
+/// Bounds of generated protocols. A failing case shrinks to the least of each range.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     /// Families to draw from, the simplest first.
     pub families: Vec<Family>,
-    /// CTAs of a cluster, for the families that know any; 3 at most.
+    /// CTAs of a cluster, for families with clusters; at most 3.
     pub ctas: RangeInclusive<i64>,
-    /// Warps that fill slots; 4 at most.
+    /// Warps that fill slots; at most 4.
     pub producers: RangeInclusive<i64>,
-    /// Warps, or warpgroups, that read them; 4 at most.
+    /// Warps, or warpgroups, that read slots; at most 4.
     pub consumers: RangeInclusive<i64>,
-    /// Slots; 7 at most, as a CTA has 16 numbered barriers.
+    /// Slots; at most 7, because a CTA has 16 numbered barriers.
     pub stages: RangeInclusive<i64>,
     /// Trip counts of the main loop.
     pub tiles: RangeInclusive<i64>,
@@ -40,13 +40,13 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Small enough for a search of every order.
+    /// Bounds small enough for an explicit search.
     pub fn tiny() -> Bounds {
         Bounds { ctas: 1..=2, producers: 1..=1, consumers: 1..=1, stages: 1..=2, tiles: 0..=3, ..Bounds::default() }
     }
 }
 
-/// Right protocols within bounds.
+/// Correct protocols within bounds.
 pub fn protocols(bounds: Bounds) -> impl Strategy<Value = Protocol> + Clone {
     let Bounds { families, ctas, producers, consumers, stages, tiles } = bounds;
     (select(families), any::<Index>(), ctas, producers, consumers, stages, tiles, any::<bool>()).prop_map(
@@ -56,7 +56,7 @@ pub fn protocols(bounds: Bounds) -> impl Strategy<Value = Protocol> + Clone {
             ctas: if family.in_clusters() { ctas } else { 1 },
             // The tensor core has one consumer: the lane that issues to it.
             consumers: if family == TmaUmma { 1 } else { consumers },
-            // Its 128 rows do not divide by three; of a cluster's CTA one thread loads.
+            // Its 128 rows do not divide by three. In a cluster, one thread of a CTA loads.
             producers: match family {
                 TmaUmma if producers == 3 => 4,
                 Multicast => 1,
@@ -70,27 +70,27 @@ pub fn protocols(bounds: Bounds) -> impl Strategy<Value = Protocol> + Clone {
     )
 }
 
-/// A protocol with one slip of the pen, which may or may not matter.
+/// A protocol with one mutation, which may or may not matter.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// What it was made from.
+    /// The original protocol.
     pub protocol: Protocol,
-    /// The slip.
+    /// The mutation.
     pub edit: Edit,
 }
 
 impl Mutant {
-    /// The program, with other tiles; `None` where no kernel can say that.
+    /// The mutated program with another number of tiles; `None` if no kernel can express it.
     pub fn at(&self, tiles: i64) -> Option<warpline_sim::ir::Program> {
         self.edit.apply(&self.protocol.at(tiles)?).ok()
     }
 }
 
-/// Protocols within bounds, each with one slip that the kernel language can say. Slips are those of
-/// [`warpline_verify::edits`]; a failing case shrinks towards the simpler protocol and the earlier line.
+/// Protocols within bounds, each with one mutation that the kernel language can express ([`warpline_verify::edits`]).
+/// A failing case shrinks toward the simpler protocol and the earlier line.
 pub fn mutants(bounds: Bounds) -> impl Strategy<Value = Mutant> + Clone {
     (protocols(bounds), any::<Index>()).prop_filter_map("there is nothing to change", |(protocol, at)| {
-        // Of a kernel without a step there is less to change than of one with a few.
+        // A kernel without a step has less to mutate than one with a few.
         let long = protocol.at(protocol.tiles.max(2))?;
         let list: Vec<Edit> = edits(&long).into_iter().filter(|e| e.apply(&long).is_ok()).collect();
         (!list.is_empty()).then(|| Mutant { edit: at.get(&list).clone(), protocol })

@@ -1,32 +1,33 @@
-//! The clock that a run keeps, where the machine says how it falls with the tensor cores' work.
+//! The clock that a run keeps, on machines whose clock falls with the work of the tensor cores.
 //!
-//! The model is a line over one number: the share of the tensor cores' dense rate that the whole run reaches, its launch
-//! counted ([`Report::of_peak`]; of a measured kernel FLOP / (`sm__cycles_elapsed.max` x cores x FLOP/cycle)). A run at
-//! another clock has another share, because what lies behind the cores keeps its time, so the clock is a fixed point.
-//! `docs/accuracy.md` says how far the line is from measurements, and of which kernels.
+//! The model is a line over one number: the share of the tensor cores' dense rate that the whole launch reaches
+//! ([`Report::of_peak`]). For a measured kernel the share is FLOP / (`sm__cycles_elapsed.max` x cores x FLOP/cycle).
+//! At another clock a run has another share, because memory behind the cores keeps its time. So the clock is a fixed
+//! point of the line. `docs/accuracy.md` compares the line with measurements.
 
 use warpline_sim::Report;
 use warpline_sim::machine::{Kind, Machine, MissingParam, Param};
 use warpline_sim::report::Outcome;
 
-/// The machine's number for a kernel that leaves the tensor cores idle.
+/// Key of the clock with idle tensor cores, in MHz.
 const IDLE: &str = "clock.sustained_idle_mhz";
-/// Its number for one that keeps them busy.
+/// Key of the clock with busy tensor cores, in MHz.
 const FULL: &str = "clock.sustained_full_mhz";
-/// Runs made for a clock. Where the share follows the clock smoothly, each is five times nearer than the last.
+/// Most runs for one clock. Where the share changes smoothly with the clock, each run is five times nearer than the
+/// last.
 const MOST: u32 = 8;
-/// A run is at its clock where the line gives that back to within so many MHz.
+/// Largest distance from the line at which a clock is settled, in MHz.
 const NEAR: f64 = 1.0;
-/// Or, where the share jumps from one clock to the next so that it is nowhere so near, within so many at the nearest clock
-/// tried: less than a third of the line's own error.
+/// The same where the share jumps between neighboring clocks, for the nearest clock tried: less than a third of the
+/// line's own error.
 const ENOUGH: f64 = 10.0;
 
-/// Share of the tensor cores' rate that a run reaches; 0 without matrix work.
+/// Share of the tensor cores' rate that a run reaches, 0 to 1; 0 without matrix work.
 pub fn share(report: &Report) -> f64 {
     report.of_peak.unwrap_or(0.0)
 }
 
-/// The clock over the share of the tensor cores' rate.
+/// The clock as a line over the share of the tensor cores' rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     idle: [f64; 3],
@@ -34,10 +35,10 @@ pub struct Line {
 }
 
 impl Line {
-    /// The machine's line.
+    /// The line of a machine.
     ///
     /// # Errors
-    /// Where the machine has none.
+    /// The machine has no line.
     pub fn of(machine: &Machine) -> Result<Line, MissingParam> {
         let end = |key| {
             let value = machine.need(key, "the sustained clock")?;
@@ -52,7 +53,7 @@ impl Line {
         self.at(share, 0)
     }
 
-    /// Lowest and highest MHz at that share, by the spreads of the machine's numbers.
+    /// Lowest and highest MHz at a share, from the spreads of the machine's numbers.
     pub fn range(&self, share: f64) -> (f64, f64) {
         (self.at(share, 1), self.at(share, 2))
     }
@@ -61,7 +62,7 @@ impl Line {
         self.idle[i] + share * (self.full[i] - self.idle[i])
     }
 
-    /// A whole number of MHz below and one above all that the line gives.
+    /// Bounds of the search: whole MHz below and above everything that the line gives.
     fn around(&self) -> (f64, f64) {
         let [a, b] = [self.idle[0], self.full[0]];
         (a.min(b).floor() - 1.0, a.max(b).ceil() + 1.0)
@@ -73,7 +74,7 @@ impl Line {
 pub enum End {
     /// The line gives the clock of the run back, to within 1 MHz, or 10 where the share jumps.
     Settled,
-    /// None of the clocks tried is one that the line gives back.
+    /// The line gives back none of the clocks tried.
     Open,
     /// The kernel does not end, so it has no share.
     Unfinished,
@@ -90,25 +91,25 @@ impl End {
     }
 }
 
-/// The clock of a run, in whole MHz unless it is the machine's own.
+/// The clock of a run. In whole MHz, unless it is the machine's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sustained {
     /// The clock, in MHz.
     pub mhz: f64,
     /// How it was found.
     pub end: End,
-    /// Share of the tensor cores' rate that the run at this clock reaches; 0 where it does not end.
+    /// Share of the tensor cores' rate at this clock; 0 for a run that does not end.
     pub share: f64,
-    /// The line there.
+    /// MHz of the line at that share.
     pub line: f64,
-    /// Lowest and highest by the spreads of the line's numbers.
+    /// Lowest and highest MHz there, from the spreads of the line's numbers.
     pub range: (f64, f64),
-    /// Runs made.
+    /// Number of runs made.
     pub runs: u32,
 }
 
 impl Sustained {
-    /// MHz between the clock and the line.
+    /// Distance of the clock from the line, in MHz.
     pub fn off(&self) -> f64 {
         (self.line - self.mhz).abs()
     }
@@ -119,10 +120,10 @@ impl Sustained {
     }
 }
 
-/// Looks for the clock that the line gives back, from the machine's own on. `run` simulates at a clock.
+/// Finds the clock that the line gives back, starting from the machine's clock. `run` simulates at a clock.
 ///
 /// # Errors
-/// Those of a run.
+/// Errors of a run.
 pub fn settle<E>(
     line: &Line,
     first: f64,
@@ -134,7 +135,7 @@ pub fn settle<E>(
     })
 }
 
-/// The same of anything that has a share, or none where it does not end.
+/// The same search over any function with a share; `None` where the function does not end.
 fn search<T, E>(
     line: &Line,
     first: f64,
@@ -159,7 +160,7 @@ fn search<T, E>(
             Some(before) if before.0.off() <= tried.off() => before,
             _ => (tried, result),
         };
-        // The line gives more than it was given below the clock looked for, and less above.
+        // Below the fixed point the line gives more than the clock, above it less.
         if there > mhz {
             low = low.max(mhz)
         } else {
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_share_that_falls_with_the_clock_settles() {
-        // Bound by what keeps its time: the steepest there is.
+        // A run bound by what keeps its time has the steepest share.
         for reached in [0.0, 0.2, 0.5, 0.9, 1.0] {
             let s = found(|mhz| Some(reached * 1513.0 / mhz));
             assert_eq!(s.end, End::Settled, "{s:?}");
@@ -220,7 +221,7 @@ mod tests {
         let s = found(|mhz| Some(if mhz < 1700.0 { 0.2 } else { 0.9 }));
         assert_eq!((s.end, s.runs), (End::Open, MOST));
         assert!((s.mhz - 1700.0).abs() < 5.0 && s.off() > 100.0, "{s:?}");
-        // A small jump is within what the line can tell: the nearest clock tried.
+        // A small jump is within the error of the line: take the nearest clock tried.
         let s = found(|mhz| Some(if mhz < 1700.0 { 0.5 } else { 0.51 }));
         assert_eq!((s.end, s.mhz, s.line), (End::Settled, 1700.0, LINE.mhz(0.51)), "{s:?}");
         assert!(s.runs <= MOST);

@@ -1,50 +1,50 @@
-//! The critical path: what the end of a run rests on, as shares of the time.
+//! The critical path: the chain of causes that the end of a run rests on, as shares of the time.
 //!
-//! The chain of causes ([`warpline_sim::chain`]) leads from the last operation back to the first. Between the end of one
-//! link and the end of the next something is going on: that stretch of time is the next link's, so the shares of all
-//! links add up to the time from the chain's first operation to its end.
+//! [`warpline_sim::chain`] leads from the last operation back to the first. The time from the end of one link to the
+//! end of the next belongs to the next link. So the shares of all links add up to the time from the chain's first
+//! operation to its end.
 
 use std::collections::BTreeMap;
 
 use warpline_sim::chain::chain;
 use warpline_sim::timeline::{Engine, RowKind, TICKS, Timeline, What};
 
-/// Who is at work, or waits.
+/// Who works or waits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
-    /// A role's warps.
+    /// The warps of a role.
     Role(String),
-    /// An engine beside them.
+    /// An engine.
     Engine(Engine),
 }
 
-/// A part of the path: one sort of link, at one statement.
+/// A part of the path: all links of one kind at one statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// Who.
     pub who: Who,
-    /// What it does, or waits for.
+    /// Class of work or cause of waiting.
     pub what: What,
-    /// The wait's end was caused by another link: this is only the time from that to going on.
+    /// Whether only the wake-up counts: another link ended the wait, and this is the time until the waiter continues.
     pub wake: bool,
     /// The statement, as an index into the sites.
     pub site: Option<u32>,
     /// Share of the path's time.
     pub fraction: f64,
-    /// Links of this sort.
+    /// Number of links.
     pub links: u32,
 }
 
-/// The path.
+/// The critical path of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Critical {
     /// Cycles from its first operation to its end.
     pub cycles: f64,
-    /// Its parts, the largest first.
+    /// Parts, largest first.
     pub parts: Vec<Part>,
 }
 
-/// What parts are told apart by: who, what, whether it is a wake-up, where.
+/// Identity of a part: who, what, whether it is a wake-up, where.
 type Key = (Who, (u8, u8), bool, Option<u32>);
 
 /// The critical path of a record; `None` where nothing happens in it.
@@ -82,7 +82,7 @@ pub fn critical(t: &Timeline) -> Option<Critical> {
             links,
         })
         .collect();
-    // Equal parts stay in the order of the map, which is that of their names.
+    // Equal parts stay in the order of the map, by name.
     parts.sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
     Some(Critical { cycles: ticks as f64 / TICKS as f64, parts })
 }

@@ -1,29 +1,29 @@
-//! A run as named numbers: what claims, sweeps and comparisons speak of.
+//! The named numbers of a run, which claims, sweeps and comparisons use.
 
 use warpline_sim::Report;
 use warpline_sim::ir::Program;
 use warpline_sim::report::Outcome;
 use warpline_sim::timeline::{Stall, Work};
 
-/// Which of two values of a number is the better one.
+/// Which of two values of a number is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// The smaller.
+    /// The smaller value.
     Less,
-    /// The larger.
+    /// The larger value.
     More,
-    /// Neither: it says what a run is like.
+    /// Neither: the number only describes a run.
     Neither,
 }
 
-/// A number that every run has, or every run that ended.
+/// A number of every run, or of every run that ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its name.
+    /// Name in expressions and tables.
     pub name: &'static str,
-    /// Which way is better.
+    /// Which direction is better.
     pub better: Better,
-    /// What it is, with its unit.
+    /// Meaning, with its unit.
     pub doc: &'static str,
 }
 
@@ -31,7 +31,7 @@ const fn metric(name: &'static str, better: Better, doc: &'static str) -> Metric
     Metric { name, better, doc }
 }
 
-/// The numbers of a run that are not those of one of its roles or resources, in the order they are shown.
+/// Numbers of a whole run, in display order. Numbers of roles and resources are not in this list.
 pub const METRICS: [Metric; 28] = [
     metric("cycles", Better::Less, "cycles from the first CTA's launch to the last one's end"),
     metric("time_us", Better::Less, "the same in microseconds"),
@@ -63,17 +63,17 @@ pub const METRICS: [Metric; 28] = [
     metric("events", Better::Neither, "events the engine handled"),
 ];
 
-/// The metric of that name.
+/// The metric with a name.
 pub fn metric_named(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|m| m.name == name)
 }
 
-/// Every number of a run, by name: first those of [`METRICS`], then shares of its roles and resources.
+/// Every number of a run, by name: first [`METRICS`], then shares of roles and resources.
 ///
-/// * `busy_R`, `wait_R`: share of role R's time, 0 to 1; `work_R_W` and `stall_R_S` its parts;
-/// * `use_X`: share of the time that resource X (`tensor_pipe`) was in use.
+/// * `busy_R`, `wait_R`: share of role R's time, 0 to 1; `work_R_W` and `stall_R_S` are its parts.
+/// * `use_X`: share of the time in which resource X (`tensor_pipe`) was in use.
 ///
-/// A run that did not end has no times, so none of those are there.
+/// A run that did not end has no times, so these numbers are missing.
 pub fn numbers(program: &Program, r: &Report) -> Vec<(String, f64)> {
     let per_us = if r.time_us > 0.0 { r.cycles / r.time_us } else { 0.0 };
     let always = [
@@ -108,7 +108,7 @@ pub fn numbers(program: &Program, r: &Report) -> Vec<(String, f64)> {
         ("dram_read_bytes", Some(r.dram_read_bytes)),
         ("dram_write_bytes", Some(r.dram_write_bytes)),
     ];
-    // A run that stopped half way has no time, and a claim about it cannot be held against one.
+    // A stopped run has no time, and a claim about its time cannot be decided.
     let ended = r.outcome == Outcome::Finished;
     let all = always.into_iter().chain(times.into_iter().filter(|_| ended));
     let mut known: Vec<(&str, f64)> = all.filter_map(|(name, value)| Some((name, value?))).collect();
@@ -128,7 +128,7 @@ fn shares(r: &Report, out: &mut Vec<(String, f64)>) {
         for work in Work::ALL {
             out.push((format!("work_{name}_{}", work.name()), role.work.get(&work).copied().unwrap_or(0.0)));
         }
-        // No role of a whole run ends before it, and only a schedule holds one back.
+        // In a whole run no role ends early, and only a schedule holds a role back.
         for stall in Stall::ALL.into_iter().filter(|s| !matches!(s, Stall::Held | Stall::Ended)) {
             let share = role.stalls.get(&stall).copied().unwrap_or(0.0);
             out.push((format!("stall_{name}_{}", identifier(stall.word())), share));
@@ -139,7 +139,7 @@ fn shares(r: &Report, out: &mut Vec<(String, f64)>) {
     }
 }
 
-/// A name that an expression can use: what is no letter or digit becomes `_`.
+/// A name that an expression can use: characters that are neither letters nor digits become `_`.
 pub fn identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }

@@ -1,9 +1,9 @@
 //! The steady period of a kernel from its dependences alone: the maximum cycle ratio of its periodic graph.
 //!
-//! Events of one kind come again in every period of steps. Each stands once, and an edge says besides its ticks how many
-//! periods lie between its ends. No schedule goes round a cycle of edges in less time than the sum of its ticks over its
-//! periods, and a resource works its whole share of a period in each. The largest of these is a bound that no order of
-//! events beats; where agents do not queue for each other's resources on that cycle, it is the period.
+//! Events of one kind recur in every period, so each is one node. An edge has ticks, and the number of periods
+//! between its ends. No schedule goes around a cycle in less time than its ticks over its periods, and each resource
+//! does its whole work of a period. The largest of these ratios is a bound on every schedule. Where agents do not
+//! queue for each other's resources on that cycle, the bound is the period.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use warpline_sim::timeline::TICKS;
 /// What bounds the period.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bound {
-    /// A cycle of events, each following from the one before.
+    /// A cycle of events, each caused by the one before.
     Cycle(Vec<Event>),
-    /// A resource that always works, by its number.
+    /// A resource that is always busy, by number.
     Resource(u16),
 }
 
@@ -24,22 +24,22 @@ pub enum Bound {
 pub struct Period {
     /// Cycles from one step of the main loop to the next.
     pub cycles: f64,
-    /// What it rests on.
+    /// What bounds the period.
     pub bound: Bound,
-    /// Steps after which all comes again.
+    /// Steps in a period.
     pub steps: usize,
-    /// The largest cycle's share of it, and the busiest resource's: the larger is one.
+    /// Shares of the period that the largest cycle and the busiest resource need; the larger is 1.
     pub shares: (f64, f64),
 }
 
-/// The longest period that is looked for, in steps.
+/// Longest period considered, in steps.
 const LONGEST: usize = 64;
-/// Steps that a run must have: all that comes before and behind the loop is little beside them.
+/// Fewest steps of a usable run, so that prologue and epilogue are small beside the loop.
 const LEAST: usize = 96;
 
-/// Events of a kind that belong to the ends of the run, where there are no more.
+/// Fewest events of a kind that recurs; fewer belong to the ends of the run.
 const FEW: usize = 8;
-/// Periods that a run must have.
+/// Fewest periods of a usable run.
 const LEAST_PERIODS: usize = 10;
 
 /// An edge of the periodic graph.
@@ -47,15 +47,15 @@ const LEAST_PERIODS: usize = 10;
 pub struct Arc {
     /// The earlier event.
     pub from: u32,
-    /// The later one.
+    /// The later event.
     pub to: u32,
-    /// Periods between them.
+    /// Periods between the two events.
     pub periods: i64,
-    /// Ticks between them at least.
+    /// Fewest ticks between the two events.
     pub ticks: i64,
 }
 
-/// The period of a run's main loop. `None` where the run is short, or its events do not come again evenly.
+/// The period of a run's main loop. `None` for a short run, or if events do not recur evenly.
 pub fn period(g: &Graph) -> Option<Period> {
     if g.steps.len() < LEAST {
         return None;
@@ -64,20 +64,20 @@ pub fn period(g: &Graph) -> Option<Period> {
     for (i, e) in g.events.iter().enumerate() {
         classes.entry(*e).or_default().push(i as u32);
     }
-    // What comes now and then belongs to the ends of the run.
+    // Rare events belong to the ends of the run.
     classes.retain(|_, list| list.len() >= FEW && list.len() * LONGEST > g.steps.len());
     (1..=LONGEST.min(g.steps.len() / LEAST_PERIODS)).find_map(|steps| folded(g, &classes, steps))
 }
 
-/// The period, if the events come again after so many steps.
+/// The period, if events recur after `steps` steps.
 fn folded(g: &Graph, classes: &BTreeMap<Event, Vec<u32>>, steps: usize) -> Option<Period> {
     let whole = g.steps.len() as f64 / steps as f64;
-    // Of each event of the graph: its node, and how many periods come before it.
+    // For each event of the graph: its node, and the number of periods before it.
     let mut place: Vec<Option<(u32, i64)>> = vec![None; g.events.len()];
     let mut nodes = Vec::new();
     for (event, list) in classes {
         let times = (list.len() as f64 / whole).round();
-        // The first and the last few steps may do without it.
+        // The first and last steps may lack the event.
         if times < 1.0 || (list.len() as f64 - times * whole).abs() > 16.0 * times / steps as f64 + 2.0 {
             return None;
         }
@@ -94,7 +94,7 @@ fn folded(g: &Graph, classes: &BTreeMap<Event, Vec<u32>>, steps: usize) -> Optio
         let arc = Arc { from: a.0, to: b.0, periods: b.1 - a.1, ticks: e.ticks as i64 };
         *seen.entry(arc).or_default() += 1;
     }
-    // Each comes once a period, but where it crosses an end of the part looked at.
+    // Each event recurs once in a period, except across the ends of the part considered.
     if seen.values().any(|n| *n < last - first) {
         return None;
     }
@@ -122,7 +122,7 @@ fn folded(g: &Graph, classes: &BTreeMap<Event, Vec<u32>>, steps: usize) -> Optio
     Some(Period { cycles: all / steps as f64 / TICKS as f64, bound, steps, shares: (ticks / all, worked / all) })
 }
 
-/// A cycle of the periodic graph, and its sums.
+/// A cycle of the periodic graph, with its sums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// Ticks of its edges.
@@ -133,12 +133,12 @@ pub struct Cycle {
     pub nodes: Vec<u32>,
 }
 
-/// The cycle with the most ticks a period, or `Some(None)` where there is no cycle. `None` where one goes back in time:
-/// such a kernel hangs.
+/// The cycle with the most ticks for each period; `Some(None)` without a cycle. `None` for a cycle that goes back in
+/// time: such a kernel hangs.
 pub fn ratio(nodes: usize, arcs: &[Arc]) -> Option<Option<Cycle>> {
     let mut best: Option<Cycle> = None;
     loop {
-        // What is left to gain: ticks less what the best so far takes for as many periods.
+        // Gain of an arc: its ticks less those that the best cycle so far needs for as many periods.
         let (t, p) = best.as_ref().map_or((0, 1), |c| (c.ticks, c.periods));
         let Some(cycle) = gain(nodes, arcs, |a| a.ticks * p - a.periods * t) else { return Some(best) };
         if cycle.periods <= 0 {
@@ -148,7 +148,7 @@ pub fn ratio(nodes: usize, arcs: &[Arc]) -> Option<Option<Cycle>> {
     }
 }
 
-/// A cycle whose arcs sum to more than nothing.
+/// A cycle whose arcs have a positive sum.
 fn gain(nodes: usize, arcs: &[Arc], of: impl Fn(&Arc) -> i64) -> Option<Cycle> {
     let mut far = vec![0i64; nodes];
     let mut by: Vec<Option<usize>> = vec![None; nodes];
@@ -171,7 +171,7 @@ fn gain(nodes: usize, arcs: &[Arc], of: impl Fn(&Arc) -> i64) -> Option<Cycle> {
     }
 }
 
-/// A cycle of the arcs by which nodes were reached.
+/// A cycle among the arcs by which nodes were reached.
 fn closed(by: &[Option<usize>], arcs: &[Arc]) -> Option<Cycle> {
     let mut from = vec![usize::MAX; by.len()];
     for start in 0..by.len() {
@@ -186,7 +186,7 @@ fn closed(by: &[Option<usize>], arcs: &[Arc]) -> Option<Cycle> {
         if from[at] != start || by[at].is_none() {
             continue;
         }
-        // Round once: `at` may be where a walk without a cycle ended.
+        // Go around once: `at` may be where a walk without a cycle ended.
         let mut cycle = Cycle { ticks: 0, periods: 0, nodes: Vec::new() };
         let mut n = at;
         while let Some(i) = by[n] {
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_ring_goes_round_in_its_round_trip_over_its_stages_or_in_its_work() {
-        // Load to use, use to the load some stages later; and each use follows the one before.
+        // Load to use, use to the load some stages later, and use to the next use.
         let ring = |stages| [arc(0, 1, 0, 600), arc(1, 0, stages, 200), arc(1, 1, 1, 263)];
         let of = |stages| ratio(2, &ring(stages)).unwrap().unwrap();
         let per = |stages| of(stages).ticks as f64 / of(stages).periods as f64;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     proptest! {
-        /// No simple cycle of a small graph has more ticks a period, and the one found is one.
+        /// The cycle found is simple, and no simple cycle of a small graph has more ticks for each period.
         #[test]
         fn none_is_better(list in prop::collection::vec((0..5u32, 0..5u32, 1..4i64, 0..50i64), 1..12)) {
             let arcs: Vec<Arc> = list.iter().map(|&(a, b, p, t)| arc(a, b, p, t)).collect();

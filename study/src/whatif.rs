@@ -1,16 +1,16 @@
-//! What if: each resource and latency of the machine scaled in turn, and what the kernel would gain.
+//! What-if: scales each resource and latency of the machine in turn, and ranks the gains of a kernel.
 
 use rayon::prelude::*;
 use warpline_sim::machine::Machine;
 
-/// How a number acts on time.
+/// How a number of the machine acts on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// Cycles something takes: less is better, and free is none.
+    /// Cycles of an action: less is better; free is 0.
     Latency,
-    /// What a resource does in a cycle or a second: more is better, and free is without a limit.
+    /// Work of a resource in a cycle or a second: more is better; free is unlimited.
     Rate,
-    /// How much there is of something: more is better.
+    /// Amount of something: more is better.
     Capacity,
 }
 
@@ -25,58 +25,59 @@ impl Sort {
     }
 }
 
-/// How a number is changed.
+/// A change of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Twice as slow: a latency doubled, a rate or a capacity halved.
+    /// Twice as slow: a doubled latency, half a rate or capacity.
     Slower,
-    /// Twice as fast: the other way round.
+    /// Twice as fast: half a latency, a doubled rate or capacity.
     Faster,
-    /// No latency, a rate or a capacity that does not bind.
+    /// No latency; a rate or capacity that does not bind.
     Free,
 }
 
 impl Change {
-    /// All, in the order of the columns.
+    /// All changes, in the order of the columns.
     pub const ALL: [Change; 3] = [Change::Slower, Change::Faster, Change::Free];
 }
 
-/// Times a rate that no longer binds; more would not be told apart from it in ticks.
+/// Factor of a rate that no longer binds; a larger one makes no difference in ticks.
 const UNBOUND: f64 = 1e6;
-/// Times a capacity that no longer binds: more CTAs than that a core are not simulated for the sake of a question.
+/// Factor of a capacity that no longer binds. More CTAs a core are not simulated for a what-if.
 const PLENTY: f64 = 16.0;
 
-/// A number of the machine and what the kernel's time becomes with it changed.
+/// A number of the machine, and the kernel's time with each change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Its key (`memory.l2_latency`).
     pub key: String,
     /// How it acts.
     pub sort: Sort,
-    /// Its value as it is, and its unit.
+    /// Its value.
     pub value: f64,
-    /// See `value`.
+    /// Unit of the value.
     pub unit: String,
-    /// How it is known.
+    /// Kind of the number: documented, measured or estimated.
     pub kind: &'static str,
-    /// Cycles with each of [`Change::ALL`]; where it cannot be run then, why.
+    /// Cycles with each of [`Change::ALL`], or why the kernel cannot run then.
     pub cycles: [Result<f64, String>; 3],
 }
 
 impl Row {
-    /// Share of the time that a change takes away; negative where it adds. `base` is the time as it is.
+    /// Share of the time that a change saves; negative where it adds. `base` is the unchanged time.
     pub fn gain(&self, change: Change, base: f64) -> Option<f64> {
         let i = Change::ALL.iter().position(|c| *c == change)?;
         self.cycles[i].as_ref().ok().map(|c| 1.0 - c / base)
     }
 
-    /// Whether any change of it moves the time by more than a thousandth.
+    /// Whether any change moves the time by more than a thousandth.
     pub fn matters(&self, base: f64) -> bool {
         Change::ALL.into_iter().any(|c| self.gain(c, base).is_none_or(|g| g.abs() >= 0.001))
     }
 }
 
-/// How a number acts on time; `None` for what is no resource and no latency (sizes of instructions, the clock).
+/// How a number acts on time; `None` for numbers that are neither resource nor latency (sizes of instructions, the
+/// clock).
 pub fn sort_of(key: &str, unit: &str) -> Option<Sort> {
     match (key, unit) {
         ("clock.mhz" | "clock.peak_mhz" | "launch.kernel_us", _) => None,
@@ -106,15 +107,15 @@ fn changed(m: &Machine, key: &str, sort: Sort, change: Change) -> Machine {
             (Sort::Capacity, Change::Free) => p.value * PLENTY,
             (Sort::Latency, Change::Slower) | (Sort::Rate | Sort::Capacity, Change::Faster) => p.value * 2.0,
             (Sort::Latency, Change::Faster) | (Sort::Rate, Change::Slower) => p.value / 2.0,
-            // Half of what is counted whole is rounded down.
+            // Half of a counted amount is rounded down.
             (Sort::Capacity, Change::Slower) => (p.value / 2.0).floor(),
         };
     }
     m
 }
 
-/// Every resource and latency of the machine in turn, those that would gain most first. `run` gives the cycles of the
-/// kernel on a machine.
+/// Every resource and latency of the machine in turn, largest gain first. `run` gives the cycles of the kernel on a
+/// machine.
 pub fn whatif(machine: &Machine, base: f64, run: &(dyn Fn(&Machine) -> Result<f64, String> + Sync)) -> Vec<Row> {
     let keys: Vec<(&String, Sort)> =
         machine.params.iter().filter_map(|(key, p)| Some((key, sort_of(key, &p.unit)?))).collect();
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn each_number_is_scaled_alone_and_the_best_comes_first() {
-        // A latency, then bytes over a rate; not fewer than two CTAs.
+        // A latency, then bytes over a rate; at least two CTAs.
         let run = |m: &Machine| match m.params["limit.ctas_per_core"].value {
             n if n < 2.0 => Err("too few".to_string()),
             _ => Ok(m.params["memory.l2_latency"].value + 3000.0 / m.params["memory.dram_gbps"].value),

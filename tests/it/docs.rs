@@ -10,5 +10,6 @@ fn documents_show_what_the_program_prints() {
         .case(format!("{root}/README.md"))
         .case(format!("{root}/docs/answers.md"))
         .case(format!("{root}/docs/cli.md"))
+        .case(format!("{root}/docs/tour.md"))
         .case(format!("{root}/docs/viewer.md"));
 }

@@ -83,7 +83,7 @@ fn shared_memory_of_the_metal_kernels() {
 }
 
 /// Seed 000 says that 32 KB are a core's: then 24,576 bytes leave room for one threadgroup, 15,360 and 12,800 for two.
-/// With the pool of about 60 KB that was measured on Apple 7 and 8 it is two and four (seeds_errata.md).
+/// With the pool of about 60 KB that was measured on Apple 7 and 8 it is two and four (`models/m4-max.toml`).
 #[test]
 fn threadgroups_a_core_under_both_pools() {
     let resident = |name, pool: Option<f64>| {

@@ -20,6 +20,7 @@ mod faults;
 mod gate;
 mod hardware;
 mod imported;
+mod links;
 mod museum;
 mod mutation;
 mod period;

@@ -1,5 +1,5 @@
-//! The museum: bugs of real kernels, each as reported and as repaired (verification.md C), and protocols that are right
-//! although they look wrong (D). Every bug is found, of the right kind and at the right line; every repair holds.
+//! The museum: bugs of real kernels, each as reported and as repaired (docs/rules.md, Published bugs), and protocols that are
+//! right although they look wrong. Every bug is found, of the right kind and at the right line; every repair holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,8 +77,7 @@ const FOUND: &[(&str, &str, FindingKind, &str, &str)] = &[
     ("m46_shares_past_the_tile", "m4-max", Range, "lds latent.cols(self, shares)", ""),
     ("m47_idle_warps_poll", "b200", ParityAlias, "commit umma -> empty[i % 2]", "wait empty[i % 2] for i / 2 - 1"),
     ("m49_half_of_c", "m4-max", Coverage, "store acc -> C[0, 0]", ""),
-    // M50 (FlagTree 1180) has no pair: what it reports could not be read. M53 is a neighbour of it, FlagTree 1166.
-    // M50 (FlagTree 1180) has no pair: what it reports could not be read. M53 is a neighbour of it, FlagTree 1166.
+    // M50 of docs/rules.md (FlagTree 1180) has no pair: its report could not be read. M53 is its neighbor, FlagTree 1166.
     ("m51_clc_expected_by_one_cta", "b200", HANGS, "wait got for t", ""),
     ("m52_a_warp_arrives_for_one", "b200", ArrivalCount, "arrive over @cta 1 - cta", ""),
     ("m53_store_source_handed_on", "h200", War, "sts r.rows(warp, 4) -> t", "tma.store s -> Y[0, i]"),

@@ -108,7 +108,7 @@ fn the_engine_never_beats_the_bound_and_meets_it_where_agents_do_not_queue() {
     );
 }
 
-/// design.md 9: a ring's step takes the larger of its round trip over its stages and what its tensor work takes.
+/// docs/rules.md 46: a ring's step takes the larger of its round trip over its stages and what its tensor work takes.
 #[test]
 fn a_ring_takes_its_round_trip_over_its_stages_or_its_work() {
     let of = |name, stages: f64| {
@@ -131,16 +131,16 @@ fn a_ring_takes_its_round_trip_over_its_stages_or_its_work() {
 
 fn page(all: &[(&str, Found)]) -> String {
     let mut s = String::from(
-        "# The steady period from what waits for what\n\n\
-         Written by `tests/it/period.rs`; nothing here is written by hand. Each scenario with K = 8192 on few CTAs, `core` fidelity.\n\n\
-         A kernel's events and what each waits for do not depend on when they happen. Folded over a period of its main loop they are a\n\
-         graph whose edges have a latency and a number of periods; no order of events goes round a cycle faster than the sum of its\n\
-         latencies over the sum of its periods. The largest such ratio, or the work that a period asks of a resource if that is more, is\n\
-         the period that the kernel could have if no agent queued for another's resource (`study/src/period.rs`). The engine finds its\n\
-         own by running, as a mean that has the ends of the run in it. Where the two are the same the loop is at its bound, and the last\n\
-         column says what to change. Where the engine takes longer, agents queue for each other's units: warps that issue, load and\n\
-         multiply at the same time. Waits for registers behind a scoreboard are in the graph only where a warp came to wait.\n\n\
-         | scenario | steps of a period | cycles a step | the engine's | of it | bound by |\n|---|---|---|---|---|---|\n",
+        "# The steady period, from dependences alone\n\n\
+         Written by `tests/it/period.rs`; nothing here is written by hand. Each scenario has K = 8192 and few CTAs, at `core` fidelity.\n\n\
+         **Conclusion.** Where the last share is 100 %, the loop is at its bound, and the last column says what to change. Where it is less,\n\
+         agents queue for each other's units: warps that issue, load and multiply at the same time.\n\n\
+         The events of a kernel and their dependences do not depend on time. Folded over one period of the main loop they form a graph. Each\n\
+         edge has a latency and a number of periods. No execution goes around a cycle faster than the sum of its latencies over the sum of its\n\
+         periods. The bound is the largest ratio of a cycle, or the work that a period needs of a resource if that is more\n\
+         (`study/src/period.rs`). The engine's period is the mean of a run, including its ends. Waits for registers behind a scoreboard are in\n\
+         the graph only where a warp had to wait.\n\n\
+         | scenario | steps of a period | cycles a step, bound | the engine's | bound / engine | bound by |\n|---|---|---|---|---|---|\n",
     );
     for (name, f) in all {
         let p = &f.period;

@@ -95,7 +95,9 @@ fn documents_show_the_pictures_that_are_there() {
     };
     let pictures = files(".svg");
     let mut shown = BTreeSet::new();
-    for (document, folder) in [("docs/gallery.md", "pictures/"), ("README.md", "docs/pictures/")] {
+    for (document, folder) in
+        [("docs/gallery.md", "pictures/"), ("docs/tour.md", "pictures/"), ("README.md", "docs/pictures/")]
+    {
         let text = fs::read_to_string(root().join(document)).unwrap();
         for part in text.split(&format!("]({folder}")).skip(1) {
             let name = part.split(')').next().unwrap();

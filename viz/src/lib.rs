@@ -1,4 +1,4 @@
-//! Draws finished timelines: gantt charts for design docs, trace files for trace viewers, and a viewer for the terminal.
+//! Draws finished timelines: charts for documents, trace files for trace viewers, and a viewer for the terminal.
 //!
 //! ```text
 //!                       +-> gantt::svg --> SVG, its font inside
@@ -7,17 +7,18 @@
 //!    sites, title)      +-> tui::render --> the cells of a terminal
 //! ```
 //!
-//! A [`Timeline`](warpline_sim::timeline::Timeline) is a finished record: this crate runs nothing, opens no file and
-//! reads no clock, so the same timeline always gives the same bytes. Files are the caller's business; every
-//! function here returns the whole output or an error, never half a picture.
+//! # Tour
 //!
-//! * [`gantt`] makes a picture to paste in a document: work in solid colours, waiting hatched by cause, slots with the
-//!   tile they hold, barrier releases, who woke whom, and a legend of just what is there.
-//! * [`tui`] is the terminal viewer, but for the terminal: a state, what a key does to it, and how it is drawn in cells.
-//! * [`plot`] draws what sweeps and what-if tables found.
-//! * [`trace`] writes the same record for trace viewers, and reads traces that others or hardware left.
-//! * [`web`] gives the data that a page draws the same from.
-//! * [`words`] holds the names that both use for classes of work and causes of waiting.
+//! A [`Timeline`](warpline_sim::timeline::Timeline) is a finished record. This crate runs nothing, opens no file and reads no clock,
+//! so the same timeline always gives the same bytes. Every function returns the whole output or an error; the caller writes files.
+//!
+//! * [`gantt`] draws a picture for a document: work in solid colors, waits hatched by cause, slots with the tile they hold, barrier
+//!   phases, who woke whom, and a legend of exactly what is shown.
+//! * [`tui`] is the terminal viewer without the terminal: a state, the effect of a key on it, and its picture in cells.
+//! * [`plot`] draws the results of sweeps and what-if tables.
+//! * [`trace`] writes the record for trace viewers, and reads traces of other programs and of hardware.
+//! * [`web`] gives the data from which a page draws the record.
+//! * [`words`] has the names of classes of work and causes of waiting.
 //!
 //! ```
 //! use warpline_sim::timeline::{Row, RowKind, Span, Timeline, What, Work, TICKS};

@@ -1,10 +1,10 @@
-//! What Nsight Compute counts of one launch.
+//! Counters of Nsight Compute for one launch.
 
 use std::collections::BTreeMap;
 
 use crate::accuracy::Counted;
 
-/// Asked for, all at once; the profiler runs the kernel as often as that takes.
+/// Metrics requested at once; the profiler repeats the kernel as often as needed.
 pub(super) const METRICS: &[&str] = &[
     "sm__cycles_elapsed.max",
     "lts__t_sector_hit_rate.pct",
@@ -33,7 +33,8 @@ pub(super) const METRICS: &[&str] = &[
     "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
 ];
 
-/// The causes that are a barrier, and those that are data, a phase, a product or a pipe. The rest is the warp's own work.
+/// Stall causes that are a barrier. The next list has those that are data, a phase, a product or a pipe; the rest is
+/// a warp's own work.
 const BARRIER: [&str; 1] = ["barrier"];
 const DATA: [&str; 9] = [
     "long_scoreboard",
@@ -76,7 +77,7 @@ pub(super) fn read(text: &str) -> Result<Counted, String> {
     let all: f64 = causes.values().sum();
     let share = |of: &[&str]| of.iter().filter_map(|c| causes.get(*c)).sum::<f64>() / all.max(1e-9);
     let round = |v: f64| (v * 1e4).round() / 1e4;
-    // Of cores, and of one half of the cache for the other. A sector has 32 bytes.
+    // Requests of cores, and of one half of the cache for the other. A sector has 32 bytes.
     let looked = need("lts__t_sectors_srcunit_tex.sum")? + need("lts__t_sectors_srcunit_ltcfabric.sum")?;
     let got = need("l1tex__m_xbar2l1tex_read_bytes.sum")? / 32.0;
     Ok(Counted {

@@ -1,7 +1,7 @@
-//! The CUDA driver through cudarc: its library is looked for when a device is opened.
+//! The CUDA driver through cudarc, whose library is loaded when a device is opened.
 //!
-//! The one place with `unsafe`: asking whether the library is there, the driver's version, and launching two kernels whose
-//! text is below.
+//! Of CUDA's code, `unsafe` is only in this file: testing for the library, the driver's version, and launching the
+//! two kernels below.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use cudarc::nvrtc::Ptx;
 use crate::device::{DeviceError, RECORDED};
 use crate::measure::{Measurement, Measurements};
 
-/// Two kernels: one that does nothing, and one that multiplies and adds for a while and notes how many cycles and nanoseconds
-/// that took. PTX, so that the driver alone is needed.
+/// Two kernels as PTX, so that only the driver is needed: one does nothing, and one multiplies and adds for a while
+/// and counts cycles and nanoseconds.
 const KERNELS: &str = r"
 .version 6.4
 .target sm_70
@@ -65,26 +65,26 @@ done:
 const REPEATS: usize = 21;
 /// Launches between two events.
 const ROW: usize = 20;
-/// Turns of the loop in a launch: some milliseconds.
+/// Iterations of the loop in a launch, for some milliseconds.
 const TURNS: u32 = 1 << 20;
 
-/// What is known of the device; no context is held.
+/// Facts about a device; no context is held.
 #[derive(Debug)]
 pub(super) struct Driver {
-    /// Its index.
+    /// Index of the device.
     pub(super) index: u32,
-    /// Its name.
+    /// Name of the device.
     pub(super) name: String,
     /// `90a`.
     pub(super) arch: String,
-    /// The version of CUDA that the driver speaks: 13000.
+    /// CUDA version of the driver: 13000.
     version: i32,
 }
 
 impl Driver {
-    /// Looks for the driver and the device.
+    /// Opens the driver and the device.
     pub(super) fn open(index: u32) -> Result<Driver, DeviceError> {
-        // SAFETY: loads the driver's library, whose initialisers are the vendor's, and lets it go again.
+        // SAFETY: loads the driver's library, whose initializers are the vendor's, and unloads it.
         if !unsafe { sys::is_culib_present() } {
             return Err(DeviceError::Missing(
                 "there is no CUDA driver on this machine (libcuda is not found)".to_string(),
@@ -100,7 +100,7 @@ impl Driver {
         let device = CudaContext::new(index as usize).map_err(absent)?;
         let failed = |e: DriverError| DeviceError::Driver { device: format!("cuda:{index}"), why: words(e) };
         let (major, minor) = device.compute_capability().map_err(failed)?;
-        // From 9.0 on, instructions of one generation only have an `a` of their own.
+        // From 9.0 on, instructions of a single generation have an `a`.
         let arch = format!("{major}{minor}{}", if major >= 9 { "a" } else { "" });
         let mut version = 0;
         // SAFETY: writes one integer through a pointer to it.
@@ -108,7 +108,7 @@ impl Driver {
         Ok(Driver { index, name: device.name().map_err(failed)?, arch, version })
     }
 
-    /// What the driver says of the device, launches, and the clock under load.
+    /// Attributes of the device, launch time, and the clock under load.
     pub(super) fn probes(&self) -> Result<Measurements, DeviceError> {
         let failed = |e: DriverError| DeviceError::Driver { device: format!("cuda:{}", self.index), why: words(e) };
         self.measure().map_err(failed)
@@ -132,7 +132,7 @@ impl Driver {
     }
 }
 
-/// What the driver says: probe, unit, attribute.
+/// Attributes of a device: probe, unit, attribute.
 const SAID: [(&str, &str, Attribute); 7] = [
     ("device.cores", "cores", Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
     ("device.l2", "bytes", Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),

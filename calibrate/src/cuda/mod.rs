@@ -1,8 +1,9 @@
-//! A CUDA device: its driver through cudarc, loaded when the device is opened, and kernels compiled by the toolkit's `nvcc`.
+//! A CUDA device: its driver through cudarc, loaded when the device is opened, and kernels compiled by the toolkit's
+//! `nvcc`.
 //!
 //! ```text
-//! driver.rs   which device it is, what it says of itself, launches and its clock under load, by the driver
-//! counters.rs what Nsight Compute counts of a kernel
+//! driver.rs   identity and attributes of the device, launches and clock under load
+//! counters.rs counters of Nsight Compute
 //! ```
 
 mod counters;
@@ -19,7 +20,7 @@ use crate::programs::{Programs, find};
 
 use driver::Driver;
 
-/// The probes: name, and text. Their header is beside them.
+/// The probes: name and text. Their header is next to them.
 const PROBES: [(&str, &str); 2] =
     [("hopper", include_str!("../../probes/hopper.cu")), ("memory", include_str!("../../probes/memory.cu"))];
 const HEADER: (&str, &str) = ("probe.cuh", include_str!("../../probes/probe.cuh"));
@@ -29,15 +30,15 @@ const HEADER: (&str, &str) = ("probe.cuh", include_str!("../../probes/probe.cuh"
 pub struct Cuda {
     driver: Driver,
     programs: Programs,
-    /// Nsight Compute, where it is there.
+    /// Nsight Compute, if installed.
     ncu: Option<PathBuf>,
 }
 
 impl Cuda {
-    /// Opens the device with an index; sources and programs go to `folder`, which is removed in the end.
+    /// Opens the device with an index. Sources and programs go to `folder`, which is removed at the end.
     ///
     /// # Errors
-    /// When there is no driver, no such device, or no compiler.
+    /// No driver, no such device, or no compiler.
     pub fn open(index: u32, folder: PathBuf) -> Result<Cuda, DeviceError> {
         let driver = Driver::open(index)?;
         let program = |name: &str| find(name, &["CUDA_HOME", "CUDA_PATH"], "/usr/local/cuda/bin");
@@ -53,7 +54,7 @@ impl Cuda {
         Ok(Cuda { driver, programs, ncu: program("ncu") })
     }
 
-    /// Counts the fourth launch of a kernel, with caches flushed before.
+    /// Counts the fourth launch of a kernel, with caches flushed before it.
     fn count(&self, ncu: &Path, program: &Path) -> Result<Counted, String> {
         let mut c = std::process::Command::new(ncu);
         c.args(["--clock-control", "none", "-k", "regex:^kernel$", "--launch-skip", "3", "--launch-count", "1"])

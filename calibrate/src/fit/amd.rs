@@ -1,16 +1,16 @@
-//! AMD's rules, for what `probes/cdna.hip` prints. Cycles are those of the clock that the probe ran at.
+//! Rules for AMD, from rows of `probes/cdna.hip`. Cycles are those of the probe's clock.
 
 use warpline_sim::machine::Machine;
 
 use super::{Rule, key, other};
 use crate::measure::Measurements;
 
-/// A product's number, where the machine's is as deep: K elements of 16 bits.
+/// A product's number, if the machine's product is as deep: K elements of 16 bits.
 fn deep(v: f64, machine: &Machine, k: f64) -> f64 {
     if key(machine, "mma.warp_k_bytes") == 2.0 * k { v } else { f64::NAN }
 }
 
-/// What each wave adds to a barrier that takes so long with 16.
+/// What each wave adds to a barrier, from the time of a barrier with 16 waves.
 fn barrier_per_wave(with_16: f64, all: &Measurements) -> f64 {
     (with_16 - other(all, "s_barrier", 4.0)) / 12.0
 }
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
         "dram.read",
         4_294_967_296.0,
         |v, all, m| {
-            // A device may be one die of the machine's.
+            // A device may be one die of the machine.
             let part = other(all, "device.cores", 1.0) / key(m, "core.count");
             v / part / key(m, "memory.dram_gbps")
         },

@@ -1,4 +1,4 @@
-//! Apple's rules, for what `src/metal/probes.rs` measures. MSL has no clock: times become cycles by `clock.mhz`.
+//! Rules for Apple, from rows of `src/metal/probes.rs`. MSL has no clock: times become cycles by `clock.mhz`.
 
 use warpline_sim::machine::Machine;
 
@@ -10,7 +10,7 @@ fn clock(machine: &Machine) -> f64 {
     key(machine, "clock.mhz") / 1000.0
 }
 
-/// Nanoseconds that each simdgroup adds to a barrier that takes so long with 32.
+/// Nanoseconds that each simdgroup adds to a barrier, from the time of a barrier with 32.
 fn barrier_per_simdgroup(with_32: f64, all: &Measurements) -> f64 {
     (with_32 - other(all, "threadgroup_barrier", 4.0)) / 28.0
 }

@@ -1,9 +1,9 @@
-//! NVIDIA's rules.
+//! Rules for NVIDIA.
 
 use super::{Rule, key, other};
 
-/// `launch.cta` has none: from the last store of a CTA to the first instruction of the next takes longer than an empty CTA
-/// (`cta.queue`).
+/// `launch.cta` has no rule: from the last store of a CTA to the first instruction of the next takes longer than an
+/// empty CTA (`cta.queue`).
 pub(super) const RULES: &[Rule] = &[
     ("core.count", "device.cores", 1.0, |v, _, _| v, "the driver"),
     ("core.warp_size", "device.warp", 1.0, |v, _, _| v, "the driver"),
@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
         "memory.dram_latency",
         "global.latency",
         262_144.0,
-        // What lies behind L2 takes time, not cycles of the cores: those that the probe counted are of the clock it had.
+        // Memory behind L2 takes time and not cycles of the cores: the probe counted cycles of its own clock.
         |v, all, m| {
             let at = key(m, "clock.latency_mhz") / other(all, "clock.fma", 1.0);
             let l2 = other(all, "global.latency", 4096.0);

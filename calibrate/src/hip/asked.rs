@@ -1,9 +1,9 @@
-//! What a HIP device is asked, and the two kernels that are launched through its runtime.
+//! Attributes of a HIP device, and two kernels that are launched through its runtime.
 
 use std::ffi::CStr;
 
-/// Two kernels: one that does nothing, and one that multiplies and adds for a while and notes how long that took, by the
-/// core's clock (`s_memtime`) and by the constant one (`s_memrealtime`).
+/// Two kernels: one does nothing, and one multiplies and adds for a while and measures the time, by the core's clock
+/// (`s_memtime`) and by the constant clock (`s_memrealtime`).
 pub(super) const KERNELS: &CStr = cr#"
 extern "C" __global__ void nothing() {}
 extern "C" __global__ void spin(unsigned long long* out, unsigned turns) {
@@ -27,11 +27,11 @@ pub(super) mod attribute {
     pub(in crate::hip) const SHARED_PER_CTA: i32 = 74;
     pub(in crate::hip) const WARP: i32 = 87;
     pub(in crate::hip) const SHARED_PER_CORE: i32 = 10_002;
-    /// From ROCm 5.7 on.
+    /// Available from ROCm 5.7 on.
     pub(in crate::hip) const WALL_CLOCK_KHZ: i32 = 10_017;
 }
 
-/// What the runtime says: probe, unit, attribute.
+/// Attributes of a device: probe, unit, attribute.
 pub(super) const SAID: [(&str, &str, i32); 5] = [
     ("device.cores", "cores", attribute::CORES),
     ("device.shared_per_core", "bytes", attribute::SHARED_PER_CORE),

@@ -1,8 +1,8 @@
-//! The HIP runtime and its compiler, hiprtc: both are looked for when a device is opened. Never run on a device by us.
+//! The HIP runtime and its compiler, hiprtc, loaded when a device is opened. Never run on a device by us.
 //!
-//! The one place with `unsafe` for HIP: loading two libraries, and calls into them with the types that
-//! `hip/hip_runtime_api.h` and `hip/hiprtc.h` declare (the same from ROCm 5.2 to 6.2, the versions looked at). Nothing that is a
-//! struct is passed: hipDeviceProp_t has another layout from ROCm 6 on.
+//! Of HIP's code, `unsafe` is only in this file: loading two libraries, and calls with the types that
+//! `hip/hip_runtime_api.h` and `hip/hiprtc.h` declare (equal in ROCm 5.2 to 6.2, which were checked). No struct is
+//! passed, because hipDeviceProp_t has another layout from ROCm 6 on.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -18,16 +18,16 @@ use crate::measure::{Measurement, Measurements};
 const REPEATS: usize = 21;
 /// Launches between two events.
 const ROW: usize = 20;
-/// Turns of the loop in a launch: some milliseconds.
+/// Iterations of the loop in a launch, for some milliseconds.
 const TURNS: u32 = 1 << 18;
 
-/// Functions of a library; each call is checked by whoever makes it.
+/// Functions of a library; the caller of each checks its arguments.
 macro_rules! functions {
     ($name:ident: $($f:ident($($t:ty),*) -> $r:ty;)*) => {
         #[allow(non_snake_case)]
         struct $name {
             $($f: unsafe extern "C" fn($($t),*) -> $r,)*
-            /// The functions live as long as it is loaded.
+            /// Keeps the functions loaded.
             _library: Library,
         }
         impl $name {
@@ -72,11 +72,11 @@ functions! { Compiler:
     hiprtcGetErrorString(c_int) -> *const c_char;
 }
 
-/// A device, and the libraries that know it.
+/// A device with its libraries.
 pub(super) struct Driver {
-    /// Its index.
+    /// Index of the device.
     pub(super) index: i32,
-    /// Its name.
+    /// Name of the device.
     pub(super) name: String,
     /// `gfx942`.
     pub(super) arch: String,
@@ -85,23 +85,23 @@ pub(super) struct Driver {
     compiler: Compiler,
 }
 
-/// Where a library is: as the loader finds it, and in ROCm's folder; one release's libraries together.
+/// Finds the libraries as the loader does, and in ROCm's folder; both from one release.
 fn load() -> Option<(Runtime, Compiler)> {
     let homes = ["ROCM_PATH", "HIP_PATH"].iter().filter_map(std::env::var_os).map(|h| PathBuf::from(h).join("lib"));
     let folders: Vec<PathBuf> = std::iter::once(PathBuf::new()).chain(homes).chain(["/opt/rocm/lib".into()]).collect();
     let all = folders.iter().flat_map(|f| ["", ".7", ".6", ".5"].map(|v| (f, v)));
     all.into_iter().find_map(|(folder, version)| {
-        // SAFETY: the initialisers that run are the vendor's.
+        // SAFETY: the initializers that run are the vendor's.
         let open = |name: &str| unsafe { Library::new(folder.join(format!("{name}.so{version}"))) };
         let runtime = Runtime::of(open("libamdhip64").ok()?).ok()?;
-        // Until ROCm 5.4 or so the runtime had the compiler's functions.
+        // Until about ROCm 5.4, the runtime had the compiler's functions.
         let compiler = open("libhiprtc").or_else(|_| open("libamdhip64")).ok()?;
         Some((runtime, Compiler::of(compiler).ok()?))
     })
 }
 
 impl Driver {
-    /// Looks for the runtime and the device.
+    /// Opens the runtime and the device.
     pub(super) fn open(index: u32) -> Result<Driver, DeviceError> {
         let Some((runtime, compiler)) = load() else {
             return Err(DeviceError::Missing(
@@ -140,7 +140,7 @@ impl Driver {
             self.ok((self.runtime.hipRuntimeGetVersion)(&mut version))?;
             CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned()
         };
-        // The stepping is not among the attributes; of CDNA these are all there are.
+        // The stepping is not among the attributes; these are all CDNA architectures.
         let arch = match (self.attribute(attribute::MAJOR)?, self.attribute(attribute::MINOR)?) {
             (9, 0) => "gfx90a".to_string(),
             (9, 4) => "gfx942".to_string(),
@@ -157,7 +157,7 @@ impl Driver {
         Ok(value)
     }
 
-    /// What the runtime says of the device, launches, and the clock under load.
+    /// Attributes of the device, launch time, and the clock under load.
     pub(super) fn probes(&self) -> Result<Measurements, DeviceError> {
         self.measure().map_err(|why| self.refused(why))
     }
@@ -237,7 +237,7 @@ impl Driver {
     /// The clock in MHz while all cores multiply and add.
     fn clock(&self, spin: *mut c_void, cores: u32) -> Result<Vec<f64>, String> {
         let r = &self.runtime;
-        // CDNA's constant clock has 100 MHz; runtimes that are too old to say so have no attribute for it.
+        // CDNA's constant clock has 100 MHz; older runtimes have no attribute for it.
         let khz = self.attribute(attribute::WALL_CLOCK_KHZ).unwrap_or(100_000) as f64;
         let (mut out, mut turns, mut all) = (null_mut(), TURNS, Vec::new());
         // SAFETY: the arguments are those of the kernel's text: room for two 64-bit integers, and a count.
@@ -279,12 +279,12 @@ impl Driver {
         })
     }
 
-    /// What the runtime says of a code.
+    /// The runtime's message for a code.
     fn ok(&self, code: i32) -> Result<(), String> {
         words(code, self.runtime.hipGetErrorString)
     }
 
-    /// What the compiler says of a code.
+    /// The compiler's message for a code.
     fn right(&self, code: i32) -> Result<(), String> {
         words(code, self.compiler.hiprtcGetErrorString)
     }

@@ -1,11 +1,11 @@
-//! An AMD device: its runtime loaded when the device is opened, and kernels compiled by ROCm's `hipcc`.
+//! An AMD device: its runtime, loaded when the device is opened, and kernels compiled by ROCm's `hipcc`.
 //!
 //! ```text
-//! driver.rs   the runtime and hiprtc: which device it is, launches and its clock under load
-//! asked.rs    the attributes and kernels for that
+//! driver.rs   the runtime and hiprtc: identity of the device, launches and clock under load
+//! asked.rs    attributes and kernels for these
 //! ```
 //!
-//! We have no such device: none of this was ever run on one by us.
+//! We have no such device: nothing here was ever run on one by us.
 
 mod asked;
 mod driver;
@@ -30,10 +30,10 @@ pub struct Hip {
 }
 
 impl Hip {
-    /// Opens the device with an index; sources and programs go to `folder`, which is removed in the end.
+    /// Opens the device with an index. Sources and programs go to `folder`, which is removed at the end.
     ///
     /// # Errors
-    /// When there is no runtime, no such device, no compiler, or the device is no CDNA.
+    /// No runtime, no such device, no compiler, or a device that is not CDNA.
     pub fn open(index: u32, folder: PathBuf) -> Result<Hip, DeviceError> {
         let driver = Driver::open(index)?;
         if !["gfx90a", "gfx942", "gfx950"].contains(&&*driver.arch) {

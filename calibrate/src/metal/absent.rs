@@ -1,8 +1,8 @@
-//! Stands in for the driver where there is no Metal.
+//! Replaces the driver on systems without Metal.
 
 use crate::device::{DeviceError, RECORDED};
 
-/// There is none.
+/// A driver that does not exist.
 #[derive(Debug)]
 pub(super) enum Driver {}
 

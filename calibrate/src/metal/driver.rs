@@ -1,6 +1,6 @@
 //! A Metal device through objc2-metal. Never run by us.
 //!
-//! The one place with `unsafe` for Metal: arguments of a launch, and the memory of a buffer that both sides see.
+//! Of Metal's code, `unsafe` is only in this file: arguments of a launch, and the memory of a shared buffer.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
@@ -18,16 +18,16 @@ use objc2_metal::{
 use super::probes::BYTES;
 use crate::device::{DeviceError, RECORDED};
 
-// A program that is no application finds devices only where this is linked.
+// A program that is no application finds devices only if this is linked.
 #[link(name = "CoreGraphics", kind = "framework")]
 unsafe extern "C" {}
 
-/// Threadgroup memory of a probe.
+/// Words of threadgroup memory of a probe.
 const WORDS: usize = 16 << 10;
 
 type Object<T> = Retained<ProtocolObject<T>>;
 
-/// A device with its queue, and room for what probes read and write.
+/// A device with its queue, and buffers for probes.
 #[derive(Debug)]
 pub(super) struct Driver {
     index: u32,
@@ -39,7 +39,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// Looks for the device.
+    /// Opens the device.
     pub(super) fn open(index: u32) -> Result<Driver, DeviceError> {
         let devices = MTLCopyAllDevices();
         let Some(device) = devices.iter().nth(index as usize) else {
@@ -56,12 +56,12 @@ impl Driver {
         let queue = device.newCommandQueue().ok_or_else(|| failed("no queue"))?;
         let (out, data) = (buffer(1 << 20)?, buffer(BYTES)?);
         let driver = Driver { index, device, queue, out, data, metallib: RefCell::new(None) };
-        // Every page is there before anything is timed.
+        // Touch every page before anything is timed.
         driver.fill(&vec![0; BYTES / 4]);
         Ok(driver)
     }
 
-    /// The name that Metal has for it.
+    /// Metal's name for the device.
     pub(super) fn name(&self) -> String {
         self.device.name().to_string()
     }
@@ -78,24 +78,26 @@ impl Driver {
         self.failed(e.localizedDescription().to_string())
     }
 
-    /// Compiles a text whose kernels are to be launched.
+    /// Compiles a text with the kernels to launch.
     pub(super) fn prepare(&self, text: &str) -> Result<(), DeviceError> {
         let made = self.device.newLibraryWithSource_options_error(&NSString::from_str(text), None);
         *self.metallib.borrow_mut() = Some(made.map_err(|e| self.said(&e))?);
         Ok(())
     }
 
-    /// Puts words at the start of what probes read, and begins chains at its first.
+    /// Writes words to the start of the probes' input, and starts chains at the first.
     pub(super) fn fill(&self, words: &[u32]) {
         assert!(words.len() * 4 <= BYTES, "the buffer holds what is put there");
-        // SAFETY: both buffers are shared memory, longer than what is written, and no launch is under way: each is waited for.
+        // SAFETY: both buffers are shared memory, longer than what is written, and no launch is running: each is
+        // waited for.
         unsafe {
             self.data.contents().cast::<u32>().copy_from_nonoverlapping(NonNull::from(words).cast(), words.len());
             self.out.contents().cast::<u32>().write(0);
         }
     }
 
-    /// Launches a kernel with simdgroups a threadgroup, and threadgroups; how long the device took, in nanoseconds.
+    /// Launches a kernel with a number of simdgroups in a threadgroup, and of threadgroups. Returns the device's time
+    /// in nanoseconds.
     pub(super) fn time(&self, kernel: &str, size: [usize; 2], turns: u32) -> Result<f64, DeviceError> {
         autoreleasepool(|_| self.launch(kernel, size, turns))
     }

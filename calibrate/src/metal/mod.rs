@@ -1,11 +1,11 @@
-//! An Apple GPU: probes through Metal's own interface, emitted kernels through the program that is emitted beside them.
+//! An Apple GPU: probes through Metal's interface, emitted kernels through the program emitted with them.
 //!
 //! ```text
 //! driver.rs   the device through objc2-metal, on macOS; absent.rs elsewhere
-//! probes.rs   what is launched, and what follows from how long it took
+//! probes.rs   launches, and the rows that follow from their times
 //! ```
 //!
-//! We have no such machine: none of this was ever run by us, and Metal's compiler has not seen the probes.
+//! We have no such machine: nothing here was ever run by us, and Metal's compiler has not seen the probes.
 
 #[cfg_attr(not(target_os = "macos"), path = "absent.rs")]
 mod driver;
@@ -27,7 +27,7 @@ use probes::{PROBES, Probe, chained, row};
 const REPEATS: usize = 21;
 const LAUNCH: &str = "launch.buffer";
 
-/// Whether there is such a row.
+/// Whether there is a row of that name.
 #[cfg(test)]
 pub(crate) fn measures(name: &str, parameter: f64) -> bool {
     name == LAUNCH && parameter == 1.0 || PROBES.iter().any(|p| p.name == name && p.parameter == parameter)
@@ -41,10 +41,10 @@ pub struct Metal {
 }
 
 impl Metal {
-    /// Opens the device with an index; sources and programs go to `folder`, which is removed in the end.
+    /// Opens the device with an index. Sources and programs go to `folder`, which is removed at the end.
     ///
     /// # Errors
-    /// When this is no Mac, or there is no such device.
+    /// No Mac, or no such device.
     pub fn open(index: u32, folder: PathBuf) -> Result<Metal, DeviceError> {
         Ok(Metal { driver: Driver::open(index)?, folder })
     }
@@ -60,7 +60,7 @@ impl Metal {
         Ok(row(p, &(0..REPEATS).map(|_| pair()).collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// Microseconds from handing over an empty kernel until it is known to be done.
+    /// Microseconds from submitting an empty kernel until it is known to be done.
     fn launches(&self) -> Result<Measurement, DeviceError> {
         let launch = || {
             let from = Instant::now();
@@ -130,7 +130,7 @@ impl Device for Metal {
     }
 
     fn trace(&self, _: &Kernel) -> Result<Option<String>, DeviceError> {
-        // MSL has no clock to note operations with.
+        // MSL has no clock to record operations with.
         Ok(None)
     }
 }

@@ -1,17 +1,17 @@
-//! What is launched to measure an Apple GPU, and what a row follows from: two launches of different length.
+//! Launches that measure an Apple GPU. A row follows from two launches of different length.
 
 use crate::measure::Measurement;
 
-/// What a row says of a turn of its kernel's loop.
+/// Meaning of a row, for one iteration of its kernel's loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Says {
-    /// Nanoseconds of each of so many.
+    /// Nanoseconds of each of so many operations.
     Each(f64),
-    /// So many in a nanosecond.
+    /// So many operations in a nanosecond.
     Rate(f64),
 }
 
-/// One row: a kernel of `apple.metal` and how it is launched.
+/// One row: a kernel of `apple.metal` with its launch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     pub(super) name: &'static str,
@@ -20,14 +20,14 @@ pub(super) struct Probe {
     pub(super) kernel: &'static str,
     pub(super) simdgroups: usize,
     pub(super) threadgroups: usize,
-    /// Turns of the shorter and of the longer launch.
+    /// Iterations of the shorter and of the longer launch.
     pub(super) turns: [u32; 2],
     pub(super) says: Says,
-    /// Kilobytes that a chain of loads goes through.
+    /// Kilobytes that a chain of loads covers.
     pub(super) chain_kb: usize,
 }
 
-/// Some milliseconds each.
+/// Iterations for some milliseconds each.
 const TURNS: [u32; 2] = [2048, 8192];
 
 const fn one(name: &'static str, parameter: usize, kernel: &'static str, simdgroups: usize, says: Says) -> Probe {
@@ -56,11 +56,11 @@ const fn chain(kb: usize) -> Probe {
     Probe { chain_kb: kb, ..one("device.latency", kb, "device_chase", 1, Says::Each(16.0)) }
 }
 
-/// Simdgroups and threadgroups that together read device memory.
+/// Simdgroups and threadgroups that read device memory together.
 const READERS: (usize, usize) = (8, 1024);
 
-/// A threadgroup is on one core; its largest has 32 simdgroups. Sets of 4 KB, 256 KB, 16 MB and 512 MB are for L1, L2, the
-/// system's cache and DRAM.
+/// A threadgroup is on one core, and the largest has 32 simdgroups. Sets of 4 KB, 256 KB, 16 MB and 512 MB are for
+/// L1, L2, the system's cache and DRAM.
 pub(super) const PROBES: &[Probe] = &[
     barrier(2),
     barrier(4),
@@ -83,16 +83,16 @@ pub(super) const PROBES: &[Probe] = &[
         ..one("device.read", BYTES, "device_read", READERS.0, Says::Rate(16.0 * 32.0 * (READERS.0 * READERS.1) as f64))
     },
     one("simdgroup_matrix.latency", 8, "product_chain", 1, Says::Each(16.0)),
-    // Of 16 simdgroups: the core's schedulers share them.
+    // With 16 simdgroups, which the core's schedulers share.
     one("simdgroup_matrix.rate", 16, "product_rate", 16, Says::Rate(16.0 * 16.0)),
     one("fma.rate", 32, "fma_rate", 32, Says::Rate(64.0 * 32.0 * 32.0)),
     one("exp2.rate", 32, "exp_rate", 32, Says::Rate(64.0 * 32.0 * 32.0)),
 ];
 
-/// Bytes that the longest launch reads: the size of the buffer.
+/// Size of the buffer: bytes that the longest launch reads.
 pub(super) const BYTES: usize = 1 << 30;
 
-/// A row of the times that pairs of launches took, shorter and longer, in nanoseconds.
+/// A row from the times of pairs of launches, shorter and longer, in nanoseconds.
 pub(super) fn row(p: &Probe, pairs: &[(f64, f64)]) -> Measurement {
     let turns = (p.turns[1] - p.turns[0]) as f64;
     let value = |(short, long): &(f64, f64)| match p.says {
@@ -103,10 +103,11 @@ pub(super) fn row(p: &Probe, pairs: &[(f64, f64)]) -> Measurement {
     Measurement { parameter: p.parameter, ..Measurement::of(p.name, p.unit, &mut values) }
 }
 
-/// Words whose every 32nd names the next one of a round in an order that looks like none.
+/// Words of which every 32nd names the next one, in a pseudo-random cycle.
 pub(super) fn chained(kb: usize) -> Vec<u32> {
     let lines = (kb * 1024 / 128) as u64;
-    // A congruence of full period over a power of two (Hull and Dobell): every line, with no stride to guess.
+    // A congruence of full period over a power of two (Hull and Dobell): it visits every line, without a stride to
+    // predict.
     let next = |i: u64| (i * 1_664_525 + 1_013_904_223) % lines;
     let mut words = vec![0u32; lines as usize * 32];
     for i in 0..lines {

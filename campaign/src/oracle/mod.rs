@@ -8,7 +8,7 @@ mod subject;
 
 use std::collections::BTreeSet;
 
-pub use schedule::{Order, Schedule, Seen, run};
+pub use schedule::{Order, RunResult, Schedule, run};
 pub use subject::{Dimension, Subject, Values, comment};
 
 use crate::dice::Dice;
@@ -199,9 +199,9 @@ impl Subject {
                 continue;
             }
             match run(prog, self.rules, cluster, Schedule { order: Order::Turns, early: false }, left) {
-                Seen::Fault(what) => return Ok(Some((cluster, what))),
-                Seen::Limit => return Err(OutOfBudget),
-                Seen::Clean { unordered } => {
+                RunResult::Fault(what) => return Ok(Some((cluster, what))),
+                RunResult::Limit => return Err(OutOfBudget),
+                RunResult::Clean { unordered } => {
                     if (unordered || many && (n <= 4 || cluster % 3 == 0 || cluster + 1 == n))
                         && let Some(what) = self.other_schedules(prog, cluster, if unordered { 12 } else { 2 }, left)?
                     {
@@ -228,9 +228,9 @@ impl Subject {
         let random = (0..random).map(|seed| Schedule { order: Order::Random(seed), early: false });
         for schedule in std::iter::once(turns).chain(fixed).chain(random) {
             match run(prog, self.rules, cluster, schedule, left) {
-                Seen::Fault(what) => return Ok(Some(what)),
-                Seen::Limit => return Err(OutOfBudget),
-                Seen::Clean { .. } => {}
+                RunResult::Fault(what) => return Ok(Some(what)),
+                RunResult::Limit => return Err(OutOfBudget),
+                RunResult::Clean { .. } => {}
             }
         }
         Ok(None)
@@ -244,9 +244,9 @@ impl Subject {
             let mut left = 2 * BUDGET;
             let schedule = Schedule { order: Order::Turns, early: false };
             let what = match run(&prog, self.rules, cluster, schedule, &mut left) {
-                Seen::Fault(what) => Some(what),
-                Seen::Limit => Some(format!("does not end within {} moves", 2 * BUDGET)),
-                Seen::Clean { .. } => self.other_schedules(&prog, cluster, 200, &mut left).ok().flatten(),
+                RunResult::Fault(what) => Some(what),
+                RunResult::Limit => Some(format!("does not end within {} moves", 2 * BUDGET)),
+                RunResult::Clean { .. } => self.other_schedules(&prog, cluster, 200, &mut left).ok().flatten(),
             }?;
             Some(Fault { values: values.clone(), cluster, what })
         })

@@ -27,9 +27,9 @@ pub struct Schedule {
     pub early: bool,
 }
 
-/// What a run showed.
+/// Result of one run of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum RunResult {
     /// It ended without a fault.
     Clean {
         /// An arrival could count in another phase under another schedule, so one run does not stand for all.
@@ -103,7 +103,7 @@ impl Run<'_> {
 }
 
 /// Runs the cluster of a launch index to its end or its first fault; `moves` is what it may spend.
-pub fn run(prog: &Program, rules: Rules, cluster: i64, schedule: Schedule, moves: &mut u64) -> Seen {
+pub fn run(prog: &Program, rules: Rules, cluster: i64, schedule: Schedule, moves: &mut u64) -> RunResult {
     let world = World::alone(prog, rules, cluster);
     let n = world.agents().len();
     let mut run = Run { world, waits: vec![None; n], ended: vec![false; n] };
@@ -114,12 +114,12 @@ pub fn run(prog: &Program, rules: Rules, cluster: i64, schedule: Schedule, moves
     loop {
         for f in &run.world.findings[looked_at..] {
             if !f.note {
-                return Seen::Fault(format!("{} at line {}", f.kind.name(), line(prog, f.site)));
+                return RunResult::Fault(format!("{} at line {}", f.kind.name(), line(prog, f.site)));
             }
         }
         looked_at = run.world.findings.len();
         if *moves == 0 {
-            return Seen::Limit;
+            return RunResult::Limit;
         }
         *moves -= 1;
         let next = match schedule.order {
@@ -137,14 +137,14 @@ pub fn run(prog: &Program, rules: Rules, cluster: i64, schedule: Schedule, moves
                     Step::Broken => {
                         let f = run.world.findings.last();
                         let what = f.map_or("broken".to_string(), |f| f.kind.name().to_string());
-                        return Seen::Fault(what);
+                        return RunResult::Fault(what);
                     }
                 }
             }
             None if run.ended.iter().all(|e| *e) => {
-                return Seen::Clean { unordered: run.world.unordered.is_some() };
+                return RunResult::Clean { unordered: run.world.unordered.is_some() };
             }
-            None => return Seen::Fault("hang".to_string()),
+            None => return RunResult::Fault("hang".to_string()),
         }
         for on in std::mem::take(&mut run.world.touched) {
             run.waits.iter_mut().filter(|w| **w == Some(on)).for_each(|w| *w = None);

@@ -54,7 +54,7 @@ impl Writer<'_> {
         f
     }
 
-    /// Boxes of the copy engine, names of mbarriers, and what every target's harness knows.
+    /// Tables for the harness: boxes of the copy engine, names of mbarriers, and those of every target.
     fn tables(&self, reference: &Self) -> String {
         let (prog, boxes) = (self.prog, &self.target.boxes);
         let mut t = format!("#define MAPS {}\n", boxes.len());
@@ -75,7 +75,8 @@ impl Writer<'_> {
     fn head(&self, kernel: &str, reference: bool) -> String {
         let p = self.prog;
         let mut h = String::new();
-        // One argument bounds the registers to what fits one CTA; a second to what the kernel says.
+        // One argument bounds the registers to what fits one CTA; a second argument bounds them to what the kernel
+        // says.
         let threads = p.warps * 32;
         let bounds = match p.regs {
             Some(r) if !reference => format!("{threads}, {}", (65_536 / (r * threads).max(1)).max(1)),

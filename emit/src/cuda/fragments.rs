@@ -1,4 +1,4 @@
-//! Fragments of matrix instructions: from and to shared memory, to matrices.
+//! Fragments of matrix instructions: to and from shared memory, and to matrices.
 
 use warpline_sim::ir::{Dtype, ObjId, Pc};
 
@@ -23,7 +23,7 @@ impl Writer<'_> {
                 self.line(format!("wl::u32 {reg}[{slots}][{m}][{k}][4] = {{}};"));
             }
             Kind::Right => {
-                // As [K, N]; of an object declared [N, K] the same elements.
+                // As [K, N]; for an object declared [N, K] the same elements.
                 let (k, n) = self.right_shape(o);
                 self.line(format!("wl::u32 {reg}[{slots}][{}][{}][2] = {{}};", k / 16, n / 8));
             }
@@ -102,7 +102,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// An accumulator, converted, two neighbours at a time.
+    /// An accumulator, converted, two neighboring elements at a time.
     pub(super) fn store_pairs(&mut self, pc: Pc, p: &Ends<'_>) -> Result<(), Unsupported> {
         let (src, dst, to) = (p.src, p.dst, &p.at);
         if !self.whole_sum(src, to) {
@@ -116,7 +116,7 @@ impl Writer<'_> {
         let pitch = padded(&self.prog.objects[dst.obj as usize])[1];
         self.matrix_address("to", to, dst.obj);
         let (acc, slot) = (self.reg(src.obj), self.slot(src));
-        // The reference stores as the fragment lies, so that the exchange is held to it.
+        // The reference stores in the order of the fragment, so that results check the exchange.
         if dtype.bits() == 16 && to.cols % 32 == 0 && !self.reference {
             self.line(format!(
                 "wl::store_rows<wl::{}, {group}, {m}, {n}>(to, {pitch}, {acc}[{slot}], warp, lane);",

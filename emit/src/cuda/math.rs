@@ -67,7 +67,7 @@ impl Writer<'_> {
         if y.swizzle == 0 || (!from_registers && x.swizzle == 0) {
             return self.unsupported(pc, "wgmma reads swizzled buffers here");
         }
-        // Where N is contiguous a descriptor goes from panel to panel, from the first column of one.
+        // Where N is contiguous, a descriptor goes from panel to panel, starting at the first column of one.
         if kn && bc * bits / 8 % y.swizzle as i64 != 0 {
             let atom = y.swizzle;
             return self.unsupported(pc, format!("a part of {bc} columns, no whole swizzle atoms of {atom} bytes"));
@@ -110,7 +110,7 @@ fn instruction_name((dtype, n, registers, kn): &Instruction) -> String {
     format!("wgmma_{}_n{n}{r}{t}", dtype.name())
 }
 
-/// A function for each wgmma instruction: 64 x n, one k-step of 32 bytes, added to what the registers hold.
+/// A function for each wgmma instruction: 64 x n, one k-step of 32 bytes, added to the registers.
 pub(super) fn instructions<'a>(all: impl Iterator<Item = &'a Instruction>) -> String {
     let mut out = String::new();
     for i in all {

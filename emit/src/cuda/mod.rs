@@ -25,19 +25,20 @@ use crate::writer::{Ends, Product, Target};
 
 type Writer<'a> = crate::writer::Writer<'a, Cuda>;
 
-/// Writes a kernel as one CUDA C++ file with its harness. `meant` is the kernel that the results are held to: the same one,
-/// or, of a mutant, the one that it was made from.
+/// Writes a kernel as one CUDA C++ file with its harness. `meant` is the kernel whose results are expected: the same
+/// kernel, or the original of a mutant.
 ///
 /// # Errors
-/// The first statement that has no CUDA for it: operations of other vendors, element types and shapes that
-/// the instructions lack, places that are no whole chunks of 16 bytes.
+/// The first statement without CUDA code: operations of other vendors, element types and shapes that the instructions
+/// lack, places that are not whole chunks of 16 bytes.
 pub fn cuda(prog: &Program, meant: &Program) -> Result<String, Unsupported> {
     let kernel = Writer::write(prog, false, Cuda::default())?;
     let reference = Writer::write(meant, true, Cuda::default())?;
     Ok(kernel.file(&reference))
 }
 
-/// A wgmma instruction that the kernel uses: element type, columns, left operand in registers, right one transposed.
+/// A wgmma instruction that the kernel uses: element type, columns, left operand in registers, transposed right
+/// operand.
 type Instruction = (Dtype, i64, bool, bool);
 
 /// A tensor map: boxes of a matrix.
@@ -50,12 +51,12 @@ struct Box {
     swizzle: u32,
 }
 
-/// What a kernel needs besides its text.
+/// State of the CUDA target.
 #[derive(Debug)]
 pub(crate) struct Cuda {
     boxes: Vec<Box>,
     instructions: BTreeMap<Instruction, ()>,
-    /// What the reference follows of tensor memory, or why it cannot.
+    /// What the reference records about tensor memory, or why it cannot.
     notes: Result<notes::Notes, &'static str>,
 }
 

@@ -1,6 +1,8 @@
-//! The reference of a kernel in tensor memory, in three passes over the same text (`notes.cuh`): what copies bring, of which
-//! tiles each product is, the rest. The n-th use of a slot takes what was noted of it as the n-th, so each use is to be one
-//! statement, and what it takes is to come from one thread. What does not fit has no reference.
+//! The reference of a kernel in tensor memory, in three passes over the same text (`notes.cuh`): tiles of copies,
+//! tiles of each product, everything else.
+//!
+//! The n-th use of a slot takes the n-th record. So each use must be one statement, and its data must come from one
+//! thread. Other kernels have no reference.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +14,14 @@ use crate::registers::{extent, ops};
 use crate::tree::{Node, tree};
 use crate::writer::{name, padded, type_name};
 
-/// What is noted.
+/// What the reference records.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// Accumulators that threads read.
     sums: BTreeSet<ObjId>,
-    /// Buffers whose products name no tiles: the copies into them.
+    /// Buffers whose products name no tiles, with the copies into them.
     fills: BTreeSet<ObjId>,
-    /// Buffers that rows of tensor memory pass through: the copies out of them.
+    /// Buffers that rows of tensor memory pass through, with the copies out of them.
     drains: BTreeSet<ObjId>,
 }
 
@@ -29,7 +31,7 @@ impl Notes {
     }
 }
 
-/// Whether one warp executes all of some statements, and there are some.
+/// Whether one warp executes all of some statements; false if there are none.
 fn one_warp(nodes: &[Node<'_>], all: u64, of: &[Pc]) -> bool {
     fn walk(nodes: &[Node<'_>], mask: u64, of: &[Pc], seen: &mut u64) {
         for n in nodes {
@@ -51,7 +53,7 @@ fn one_warp(nodes: &[Node<'_>], all: u64, of: &[Pc]) -> bool {
 }
 
 impl Writer<'_> {
-    /// What the reference has to note, or why it cannot be written.
+    /// What the reference has to record, or why it cannot be written.
     pub(super) fn notes(&self) -> Result<Notes, &'static str> {
         let (prog, mut notes) = (self.prog, Notes::default());
         let (nodes, all) = (tree(prog), u64::MAX >> (64 - prog.warps));
@@ -109,7 +111,7 @@ impl Writer<'_> {
         Ok(notes)
     }
 
-    /// Which pass of the reference an operation belongs to; none where it is of all.
+    /// The pass of the reference that an operation belongs to; `None` if it belongs to all.
     pub(super) fn pass_of(&self, op: &Op) -> Option<u32> {
         let notes = self.target.notes.as_ref().ok().filter(|n| n.passes() > 1)?;
         match op {
@@ -122,7 +124,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Counters of what was used of each slot; which slots start afresh, and how many sums were begun.
+    /// Declares counters of uses of each slot, and which slots start a new sum.
     pub(super) fn declare_notes(&mut self) {
         let Ok(notes) = &self.target.notes else { return };
         let mut lines = Vec::new();
@@ -140,12 +142,12 @@ impl Writer<'_> {
         lines.into_iter().for_each(|l| self.line(l));
     }
 
-    /// Whether a sum in tensor memory is one that the reference follows.
+    /// Whether the reference follows a sum in tensor memory.
     pub(super) fn follows(&self, sum: ObjId) -> bool {
         self.target.notes.as_ref().is_ok_and(|n| n.sums.contains(&sum))
     }
 
-    /// A move that is noted, or that takes what was.
+    /// A move that is recorded, or that uses a record.
     pub(super) fn noted_move(&mut self, pc: Pc, how: How, src: &Place, dst: &Place) -> Result<bool, Unsupported> {
         let Ok(notes) = &self.target.notes else { return Ok(false) };
         match how {
@@ -158,7 +160,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Notes the block of a matrix that goes to a slot, or that it goes to.
+    /// Records the block of a matrix that is copied to or from a slot.
     fn note_tile(&mut self, slot: &Place, block: &Place) {
         let (c, m) = (self.corner(block, 0), self.matrix(block.obj));
         let (pitch, n) = (padded(&self.prog.objects[block.obj as usize])[1], self.slot(slot));
@@ -185,7 +187,7 @@ impl Writer<'_> {
         ctas.iter().map(|cta| format!("wl::noted(common, {cta}, {}, {slot}, {at}){part}", p.obj)).collect()
     }
 
-    /// Notes of which tiles a product is, in each CTA that gets rows of it.
+    /// Records the tiles of a product, in each CTA that gets rows of it.
     pub(super) fn note_product(&mut self, op: &Op) {
         let Op::Mma { kind, a, b, acc } = op else { return };
         if !self.follows(acc.obj) {
@@ -194,7 +196,7 @@ impl Writer<'_> {
         let (sum, slot) = (name(&self.prog.objects[acc.obj as usize].name), self.slot(acc));
         self.line(format!("const int s = {slot};"));
         self.line(format!("begun_{sum}[s] += t_{sum} >> s & 1, t_{sum} &= ~(1u << s);"));
-        // Of a pair each CTA has its rows of the left operand, and half of the columns.
+        // In a pair, each CTA has its rows of the left operand and half of the columns.
         let pair = *kind == MmaKind::UmmaPair;
         let (to, halves): (_, &[&str]) = if pair { ("c", &["cta & ~1", "cta | 1"]) } else { ("cta", &["cta"]) };
         let (x, mut y) = (self.tiles(a, "i", &[to]).concat(), self.tiles(b, "j", halves));
@@ -233,7 +235,7 @@ impl Writer<'_> {
         ));
     }
 
-    /// A lane's row to where the copy out of the buffer brings it.
+    /// Stores a lane's row to where the copy out of the buffer brings it.
     fn row_to_noted(&mut self, pc: Pc, src: &Place, dst: &Place) -> Result<(), Unsupported> {
         let to = self.corner(dst, 0);
         let o = &self.prog.objects[dst.obj as usize];
@@ -259,7 +261,7 @@ fn is_move(op: &Op, which: impl Fn(&Place, &Place) -> bool) -> bool {
     matches!(op, Op::Move { src, dst, .. } if which(src, dst))
 }
 
-/// All of a slot of the own CTA.
+/// Whether a place is a whole slot of the own CTA.
 fn plain(p: &Place) -> bool {
     p.sel == Sel::default() && p.cta.is_none()
 }

@@ -7,12 +7,12 @@ use crate::Unsupported;
 use crate::registers::Kind;
 
 impl Writer<'_> {
-    /// The address of the own CTA's mbarrier.
+    /// The address of an mbarrier of the own CTA.
     pub(super) fn bar_address(&self, b: &BarRef) -> String {
         format!("(pool + {} + 8 * ({}))", self.layout.bars[b.bar as usize], self.c(&b.stage))
     }
 
-    /// Statements for each barrier that is meant: the own one's address, or addresses in the cluster.
+    /// Statements for each barrier of a reference: the own address, or addresses in the cluster.
     fn at_bars(&mut self, b: &BarRef, own: impl Fn(&str) -> String, remote: impl Fn(&str) -> String) {
         let address = self.bar_address(b);
         match &b.at {
@@ -63,7 +63,7 @@ impl Writer<'_> {
             Per::Once => Some(format!("lane == 0 && ({:#x}ull >> warp & 1)", self.first_warps())),
         };
         match guard {
-            // One lane speaks for the warp when all its lanes are here.
+            // One lane arrives for the warp after all its lanes have come.
             Some(g) if !one => {
                 self.line("__syncwarp();");
                 self.line(format!("if ({g}) {{"));
@@ -89,7 +89,7 @@ impl Writer<'_> {
                 self.at_bars(bar, own, remote);
             }
             Some(e) => {
-                // The bytes are expected once, by the first of the threads that arrive.
+                // The first of the arriving threads expects the bytes, once.
                 let bytes = self.c(e);
                 let all = per == Per::Thread && !one;
                 let first = if all { "if (lane == 0) " } else { "" };

@@ -1,4 +1,4 @@
-//! What sm_100a adds: tensor memory, products by one thread, pairs of CTAs, tiles handed out.
+//! Operations of sm_100a: tensor memory, products by one thread, pairs of CTAs, tiles handed out.
 
 use warpline_sim::ir::{BarRef, Class, Dtype, How, Instr, MmaKind, ObjId, Op, Pc, Place, Sel, Where};
 
@@ -8,7 +8,7 @@ use crate::registers::{Kind, extent};
 use crate::writer::{Ends, name, padded, type_name};
 
 impl Writer<'_> {
-    /// Whether each lane holds a row of tensor memory there.
+    /// Whether each lane holds a row of tensor memory in an object.
     pub(super) fn is_row(&self, o: ObjId) -> bool {
         self.register(o).is_some_and(|r| r.kind == Kind::Row)
     }
@@ -29,7 +29,7 @@ impl Writer<'_> {
         (object.cols * object.dtype.bits() as i64 + 31) / 32
     }
 
-    /// Columns of an allocation: a power of two, with what is laid over it.
+    /// Columns of an allocation: a power of two, including overlays.
     fn columns(&self, o: ObjId) -> i64 {
         let all = |x: ObjId| self.slot_columns(x) * self.prog.objects[x as usize].slots as i64;
         let over = (0..self.prog.objects.len() as ObjId).filter(|x| self.prog.objects[*x as usize].overlay == Some(o));
@@ -37,7 +37,7 @@ impl Writer<'_> {
         (n.max(32) as u64).next_power_of_two() as i64
     }
 
-    /// The address of the slot and part that a place names: lanes in the upper half, columns in the lower.
+    /// The address of the slot and part of a place: lanes in the upper half, columns in the lower.
     fn tensor_address(&self, pc: Pc, p: &Place) -> Result<String, Unsupported> {
         let o = &self.prog.objects[p.obj as usize];
         if p.sel.cols.iter().any(|c| c.index.constant().is_none()) || p.cta.is_some() {
@@ -91,7 +91,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Between tensor memory and registers: a lane has a row, a warp the 32 rows of its place among four.
+    /// A move between tensor memory and registers: a lane has a row, a warp the 32 rows of its place among four.
     pub(super) fn tmem_move(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Move { how, src, dst, .. } = op else { return Ok(()) };
         let (tensor, registers) = if *how == How::TmemLd { (src, dst) } else { (dst, src) };
@@ -114,7 +114,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The product of a tile: steps of 32 bytes along K. The first after `zero`, or of all, starts the sum afresh.
+    /// The product of a tile, in steps of 32 bytes along K. The first product, or the first after `zero`, starts a
+    /// new sum.
     pub(super) fn umma(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Mma { kind, a, b, acc } = op else { return Ok(()) };
         let pair = *kind == MmaKind::UmmaPair;
@@ -165,7 +166,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Which slots of tensor memory start afresh: a bit each, in the thread that multiplies.
+    /// Declares which slots of tensor memory start a new sum: a bit each, in the thread that multiplies.
     pub(super) fn declare_tensor(&mut self) {
         for o in 0..self.prog.objects.len() {
             if self.prog.objects[o].class == Class::Tmem {
@@ -176,13 +177,13 @@ impl Writer<'_> {
         }
     }
 
-    /// The next product of a slot of tensor memory starts afresh.
+    /// Makes the next product of a slot start a new sum.
     pub(super) fn zero_tensor(&mut self, p: &Place) {
         let (n, slot) = (name(&self.prog.objects[p.obj as usize].name), self.slot(p));
         self.line(format!("t_{n} |= 1u << ({slot});"));
     }
 
-    /// The part of a matrix that a warp's lanes write, a row each.
+    /// The part of a matrix that a warp's lanes write, one row each.
     fn row_of(&self, pc: Pc, p: &Ends<'_>) -> Result<String, Unsupported> {
         let o = &self.prog.objects[p.src.obj as usize];
         if p.at.rows != 32 || p.at.cols != o.cols || p.src.sel != Sel::default() || p.at.cols % 8 != 0 {

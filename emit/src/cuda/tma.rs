@@ -14,7 +14,7 @@ impl Writer<'_> {
         let (from, to) = (self.corner(global, 0), self.corner(shared, 0));
         let o = self.prog.objects[shared.obj as usize].clone();
         let bits = o.dtype.bits() as i64;
-        // A box is as wide as a panel of the buffer, and at most 256 elements either way.
+        // A box is as wide as a panel of the buffer, and at most 256 elements in each direction.
         let panel = if o.swizzle > 0 { o.swizzle as i64 * 8 / bits } else { o.cols };
         let wide = panel.min(to.cols);
         if (wide != panel && o.cols > wide) || wide > 256 || to.cols % wide != 0 || wide * bits % 128 != 0 {

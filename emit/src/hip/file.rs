@@ -51,7 +51,7 @@ impl Writer<'_> {
     fn head(&self, kernel: &str, reference: bool) -> String {
         let mut h = String::new();
         let threads = self.prog.warps * 64;
-        // Waves on each of the four SIMDs: as many as one workgroup has, or as the kernel's registers let in.
+        // Waves on each of the four SIMDs: those of one workgroup, or as many as the kernel's registers allow.
         let waves = self.prog.regs.map_or(1, |r| 512 / r.clamp(64, 512)).max(self.prog.warps.div_ceil(4));
         let _ = writeln!(
             h,

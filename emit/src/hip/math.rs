@@ -1,4 +1,4 @@
-//! MFMA: blocks of 16 x 16; its operands and sums.
+//! MFMA in blocks of 16 x 16, with its operands and sums.
 
 use warpline_sim::ir::{Class, Dtype, MmaKind, ObjId, Op, Pc, Sel};
 
@@ -63,7 +63,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// An operand from LDS: a lane's 16 bytes are of one row.
+    /// An operand from LDS: the 16 bytes of a lane belong to one row.
     pub(super) fn fragment(&mut self, pc: Pc, p: &Ends<'_>, dequant: bool) -> Result<(), Unsupported> {
         let (src, dst, from) = (p.src, p.dst, &p.at);
         let bits = self.bits(src.obj);

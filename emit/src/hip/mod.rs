@@ -5,8 +5,8 @@
 //! sync.rs  counters, barriers             math.rs   MFMA, its operands and sums
 //! ```
 //!
-//! A kernel with `waits manual` is written with loads as instructions, so that its own `s_waitcnt` are the only ones; one
-//! with `waits auto` leaves them to the compiler.
+//! A kernel with `waits manual` has loads as inline instructions, so that its own `s_waitcnt` are the only waits.
+//! With `waits auto` the compiler waits.
 
 mod file;
 mod math;
@@ -22,10 +22,10 @@ use crate::writer::{Ends, Product, Target, name};
 
 type Writer<'a> = crate::writer::Writer<'a, Hip>;
 
-/// Writes a kernel as one HIP C++ file with its harness, for an AMD machine. `meant` as in [`crate::cuda`].
+/// Writes a kernel as one HIP C++ file with its harness, for an AMD machine. `meant` is as in [`crate::cuda`].
 ///
 /// # Errors
-/// The first statement that CDNA has no instruction for, or that is not written.
+/// The first statement without an instruction of CDNA, or that is not supported.
 pub fn hip(prog: &Program, meant: &Program, machine: &Machine) -> Result<String, Unsupported> {
     let arch = Hip {
         arch: machine.arch.clone(),
@@ -40,14 +40,14 @@ pub fn hip(prog: &Program, meant: &Program, machine: &Machine) -> Result<String,
     Ok(kernel.file(&reference))
 }
 
-/// What the kernel is compiled for.
+/// State of the HIP target.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hip {
     /// `gfx942`.
     arch: String,
-    /// What a lane moves straight to LDS.
+    /// Bytes that a lane copies to LDS in one instruction.
     dma_bytes: i64,
-    /// The kernel's own waits are the only ones.
+    /// Whether the kernel's own waits are the only ones.
     manual: bool,
 }
 
@@ -127,7 +127,7 @@ impl Target for Hip {
 }
 
 impl Writer<'_> {
-    /// A wave's share fills whole instructions of 64 lanes, one behind the other in LDS.
+    /// A wave's share must fill whole instructions of 64 lanes, one after the other in LDS.
     fn dma_fits(&self, pc: Pc, to: &Corner, obj: ObjId) -> Result<(), Unsupported> {
         let o = &self.prog.objects[obj as usize];
         let (bits, each) = (o.dtype.bits() as i64, 64 * self.target.dma_bytes);

@@ -6,7 +6,7 @@ use super::Writer;
 use crate::Unsupported;
 use crate::registers::Kind;
 
-/// Where the operations of other vendors are to be had.
+/// The refusal of operations of other vendors.
 const NVIDIA: &str = "CDNA has none: `--target cuda`, on an NVIDIA machine that has it";
 
 impl Writer<'_> {
@@ -39,8 +39,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What a wait may have brought: the compiler moves no use of these registers ahead of it. Behind a wait for all, what
-    /// was only read is looked at.
+    /// Registers that a wait may have filled: the compiler moves no use of them ahead of it. After a wait for all,
+    /// registers that are only read are checked.
     fn arrived(&mut self, by: How, all: bool) {
         if !self.target.manual {
             return;
@@ -74,7 +74,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The end of an agent with waits of its own: what was read last arrives.
+    /// Before the end of an agent with its own waits: the last loads arrive.
     pub(super) fn last_arrivals(&mut self) {
         if self.registers.iter().flatten().any(|r| r.sunk && r.kind == Kind::Raw) {
             self.line("wl::wait_vm(0); wl::wait_lgkm(0);");

@@ -1,7 +1,7 @@
 //! The Metal Shading Language, with a harness in Swift.
 //!
-//! MSL has no lambdas, no `goto` and no clock: chunks are loops, an agent's end is written where it stands, and the harness
-//! has the time of whole launches only.
+//! MSL has no lambdas, no `goto` and no clock. So chunks are loops, the end of an agent is written where it stands,
+//! and the harness has times of whole launches only.
 
 mod file;
 
@@ -22,10 +22,10 @@ pub struct MetalText {
     pub harness: String,
 }
 
-/// Writes a kernel as MSL, and its harness as Swift. `meant` as in [`crate::cuda`].
+/// Writes a kernel as MSL, and its harness as Swift. `meant` is as in [`crate::cuda`].
 ///
 /// # Errors
-/// The first statement that MSL has nothing for, or that is not written.
+/// The first statement that MSL lacks, or that is not supported.
 pub fn metal(prog: &Program, meant: &Program) -> Result<MetalText, Unsupported> {
     let kernel = Writer::write(prog, false, Metal)?;
     let reference = Writer::write(meant, true, Metal)?;
@@ -220,7 +220,7 @@ impl Writer<'_> {
     }
 }
 
-/// The name of an element type that simdgroup matrices have.
+/// The name of an element type of simdgroup matrices.
 fn element_type(d: Dtype) -> Option<&'static str> {
     match d {
         Dtype::F32 => Some("float"),

@@ -56,7 +56,7 @@ impl Timing<'_> {
                 let (start, end) = core.issue[seat.scheduler].serve(now, issued);
                 let mut charge = Charge { start, queued: Some(Stall::Issue), end, ..Charge::default() };
                 if m.flight.is_some() {
-                    // m64nNk16: N/2 cycles at 4096 FLOP a cycle, or its operands through shared memory (hardware.md R1).
+                    // m64nNk16: N/2 cycles at 4096 FLOP a cycle, or its operands through shared memory (docs/rules.md 44).
                     let flop = (m.m.max(64) * m.n) as f64 * steps * 32.0;
                     let bytes = self.group_bytes(m, steps);
                     let (begun, done) =
@@ -68,7 +68,7 @@ impl Timing<'_> {
             }
             MmaKind::Umma | MmaKind::UmmaPair => {
                 let (start, end) = core.issue[seat.scheduler].serve(now, ticks(steps.ceil().max(1.0) * c.issue_umma));
-                // hardware.md R2: cN cycles a step, c = 1/2, or 1/4 for a pair of 64 rows each; or the operand bytes a CTA
+                // docs/rules.md 45: cN cycles a step, c = 1/2, or 1/4 for a pair of 64 rows each; or the operand bytes a CTA
                 // reads, 128 a cycle.
                 let pair = m.kind == MmaKind::UmmaPair;
                 let rows = (m.m as f64 / 128.0).max(1.0);

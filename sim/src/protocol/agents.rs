@@ -1,6 +1,6 @@
 //! Agents: one for each warp, two for a warp whose elected lane runs apart from the rest.
 //!
-//! Two lane classes are enough (verification.md E.1): what matters is whether a lane that signals can run ahead of
+//! Two lane classes are enough (docs/rules.md 1): what matters is whether a lane that signals can run ahead of
 //! lanes that only wait. A warp is split only where its lanes do something apart that is no collective.
 
 use crate::ir::{Instr, Op, Program, Who};

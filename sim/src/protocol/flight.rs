@@ -213,7 +213,7 @@ impl World<'_> {
         (0..self.info.len()).all(|i| self.info[i].cta != cta || self.agents[i].ended)
     }
 
-    /// Remembers a signal until its CTA ends; a CTA may not end before what signals its barriers (verification.md M20).
+    /// Remembers a signal until its CTA ends; a CTA may not end before what signals its barriers (docs/rules.md 13).
     fn signalled(&mut self, bar: MbarIx, s: Signal) {
         let cta = self.mbar_cta(bar);
         if self.cta_ended(cta) {

@@ -1,4 +1,4 @@
-//! mbarriers: phase, pending arrivals, transaction bytes (verification.md B.1, PTX ISA "mbarrier").
+//! mbarriers: phase, pending arrivals, transaction bytes (docs/rules.md 5 to 13).
 //!
 //! A phase completes when no arrival is pending and the byte count is zero, tested at each arrival and each delivery, not
 //! at `expect`. The byte count may be negative while an arrival is pending: a copy may land before its `expect`.
@@ -298,7 +298,7 @@ impl World<'_> {
             Phase::Absolute(e) => self.number(a, e)?,
             Phase::Parity(e) => {
                 // The bit stands for the newest phase of that parity the waiter can know to be complete, or the next:
-                // with h completed phases known to it, phase h if its parity fits, else h − 1 (semantics.md 2).
+                // with h completed phases known to it, phase h if its parity fits, else h − 1 (docs/rules.md 9).
                 let v = self.number(a, e)?;
                 // Where every order is made, the bit answers as the hardware's does: for the phase that is open or the last.
                 let known = self.rows.clock(self.agent_row(a), self.mbar_comp(ix)) as i64;

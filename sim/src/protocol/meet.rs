@@ -1,7 +1,7 @@
 //! Rendezvous: CTA barriers, numbered barriers, joins of lanes and warpgroups, cluster barriers.
 //!
 //! An agent arrives once in a generation and, if it waits, goes on when the generation is over. Anonymous barriers pair by
-//! count, not by source line (verification.md E.8).
+//! count, not by source line (docs/rules.md 29).
 
 use crate::code::Code;
 use crate::ir::{NamedId, Order};

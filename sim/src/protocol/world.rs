@@ -32,7 +32,7 @@ use super::stream::{KINDS, Stream};
 pub struct Rules {
     /// Threads of a warp.
     pub warp_size: u32,
-    /// Warps that ended are not waited for, and a kernel may rely on it (AMD `s_barrier`, verification.md B.7).
+    /// Warps that ended are not waited for, and a kernel may rely on it (AMD `s_barrier`, docs/rules.md 37).
     pub exit_releases: bool,
     /// A barrier without memory flags still orders what program order completed (AMD: `s_waitcnt` does that part).
     pub bare_barrier_orders: bool,

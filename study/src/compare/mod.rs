@@ -1,15 +1,16 @@
-//! Two runs side by side: what changed, by how much, and at which wait or work.
+//! Comparison of two runs: what changed, by how much, and at which wait or work.
 //!
 //! ```text
-//!   numbers     what both report, where it differs
-//!   roles       of each role's time, every cycle is work or one stall: the differences add up to that of the runs
-//!   operations  the n-th of a kind on a row is the n-th of the other run's row: its durations, and from which on they part
+//! numbers     numbers that both report and that differ
+//! roles       every cycle of a role is work or one stall, so differences add up to the difference of the runs
+//! operations  the n-th of a kind on a row matches the n-th in the other run: durations, and where they diverge
 //! ```
 //!
-//! Two runs are told by their reports. Where one is a record and no more, both are told by their records, so that what
+//! Two runs are compared by their reports. If one side is only a record, both are compared by their records, so that
+//! no difference comes from the source.
 //! differs is never who said it.
 
-mod told;
+mod summary;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,33 +21,33 @@ use warpline_sim::report::RoleTime;
 use warpline_sim::timeline::{RowKind, Stall, TICKS, Timeline, What};
 
 use crate::numbers::METRICS;
-use told::Told;
+use summary::Summary;
 
-/// One of the two.
+/// One side of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'s> {
-    /// The run; of a saved record there is none.
+    /// The program and report; `None` for a saved record.
     pub run: Option<(&'s Program, &'s Report)>,
-    /// What happened when.
+    /// The record of spans.
     pub record: &'s Timeline,
 }
 
-/// A number of both runs; `None` where one has it not.
+/// A number of both runs; `None` for a run that does not have it.
 pub type Pair = [Option<f64>; 2];
 
-/// A cause, and the cycles of a warp that each run spends on it.
+/// A cause, with the cycles of a warp that each run spends on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
     /// Work or wait.
     pub what: What,
-    /// The statement that waits, in words; none for work and where both wait at many.
+    /// Text of the statement that waits; `None` for work, and where both wait at several statements.
     pub at: Option<String>,
     /// Cycles in each run.
     pub cycles: [f64; 2],
 }
 
 impl Cause {
-    /// By how many cycles the second run spends more on it.
+    /// Cycles that the second run spends more on this cause.
     pub fn more(&self) -> f64 {
         self.cycles[1] - self.cycles[0]
     }
@@ -55,84 +56,84 @@ impl Cause {
 /// A role of both runs, or of one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Role {
-    /// Its name; `all warps` for the mean of all.
+    /// Name of the role; `all warps` for the mean of all.
     pub name: String,
-    /// Its warps of a CTA in each run; 0 where it has none.
+    /// Warps of the role in a CTA, in each run; 0 where the role does not exist.
     pub warps: [u32; 2],
-    /// Classes of work and causes of waiting, the largest difference first. They add up to the cycles of the runs, but for
-    /// a record with gaps: those are nothing's.
+    /// Classes of work and causes of waiting, largest difference first. They add up to the cycles of the runs, except
+    /// for gaps of a record.
     pub causes: Vec<Cause>,
-    /// Waits by statement, the largest difference first.
+    /// Waits by statement, largest difference first.
     pub at: Vec<Cause>,
 }
 
-/// An operation of both runs, over all its iterations in the record.
+/// An operation of both runs, over all iterations in the record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// Role, or engine.
+    /// Role or engine that executes it.
     pub who: String,
-    /// What it does.
+    /// Class of work or wait.
     pub what: What,
-    /// Its statement's text.
+    /// Text of the statement.
     pub text: String,
-    /// Pairs found.
+    /// Number of matched pairs.
     pub pairs: u32,
     /// Operations of each run without a partner.
     pub alone: [u32; 2],
-    /// Mean cycles of those in pairs.
+    /// Mean cycles of the matched operations.
     pub cycles: [f64; 2],
-    /// The first turn, from 0, at which a pair's durations differ.
+    /// The first iteration, from 0, whose durations differ.
     pub parts_at: Option<u32>,
 }
 
-/// What two runs have to do with each other.
+/// Result of a comparison of two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Cycles that each takes.
+    /// Cycles of each run.
     pub cycles: [f64; 2],
-    /// The same in microseconds; 0 where no clock is known.
+    /// Microseconds of each run; 0 without a clock.
     pub time_us: [f64; 2],
-    /// The numbers that differ, in the order of [`METRICS`]; of records those that both have.
+    /// The numbers that differ, in the order of [`METRICS`]; for records those that both have.
     pub numbers: Vec<(&'static str, Pair)>,
     /// All warps, then roles by name.
     pub roles: Vec<Role>,
-    /// Operations whose durations or counts differ, the largest difference of the whole record first.
+    /// Operations whose durations or counts differ, largest difference first.
     pub operations: Vec<Operation>,
 }
 
 /// Compares two runs.
 pub fn compare(sides: [Side<'_>; 2]) -> Comparison {
-    let (told, all) = match sides.map(|s| s.run) {
-        [Some(a), Some(b)] => ([a, b].map(|(program, report)| Told::report(program, report)), true),
-        _ => (sides.map(Told::record), false),
+    let (summaries, all) = match sides.map(|s| s.run) {
+        [Some(a), Some(b)] => ([a, b].map(|(program, report)| Summary::report(program, report)), true),
+        _ => (sides.map(Summary::record), false),
     };
-    let pair = |name: &str| [0, 1].map(|i| told[i].numbers.get(name).copied());
+    let pair = |name: &str| [0, 1].map(|i| summaries[i].numbers.get(name).copied());
     let differ = METRICS.iter().map(|m| (m.name, pair(m.name))).filter(|(name, p)| {
-        // What a record lacks is not what its run lacks.
+        // A number that a record lacks is no difference.
         p[0] != p[1] && *name != "events" && (all || !p.contains(&None))
     });
     Comparison {
         numbers: differ.collect(),
-        roles: roles([&told[0], &told[1]]),
+        roles: roles([&summaries[0], &summaries[1]]),
         operations: operations(sides.map(|s| s.record)),
-        cycles: [0, 1].map(|i| told[i].cycles),
-        time_us: [0, 1].map(|i| told[i].time_us),
+        cycles: [0, 1].map(|i| summaries[i].cycles),
+        time_us: [0, 1].map(|i| summaries[i].time_us),
     }
 }
 
-fn roles(told: [&Told; 2]) -> Vec<Role> {
-    let all = told.map(|t| mean(&t.roles));
-    let mut out = vec![role("all warps", told, [Some(&all[0]), Some(&all[1])])];
-    let names: BTreeSet<&str> = told.iter().flat_map(|t| t.roles.iter().map(|r| r.name.as_str())).collect();
+fn roles(summaries: [&Summary; 2]) -> Vec<Role> {
+    let all = summaries.map(|t| mean(&t.roles));
+    let mut out = vec![role("all warps", summaries, [Some(&all[0]), Some(&all[1])])];
+    let names: BTreeSet<&str> = summaries.iter().flat_map(|t| t.roles.iter().map(|r| r.name.as_str())).collect();
     let one = names.len() == 1;
     for name in names.into_iter().filter(|_| !one) {
-        let of = told.map(|t| t.roles.iter().find(|r| r.name == name));
-        out.push(role(name, told, of));
+        let of = summaries.map(|t| t.roles.iter().find(|r| r.name == name));
+        out.push(role(name, summaries, of));
     }
     out
 }
 
-/// The mean of all roles, each counted with its warps.
+/// The mean of all roles, weighted by warps.
 fn mean(roles: &[RoleTime]) -> RoleTime {
     let warps: u32 = roles.iter().map(|r| r.warps).sum();
     let mut all =
@@ -154,19 +155,19 @@ fn mean(roles: &[RoleTime]) -> RoleTime {
     all
 }
 
-fn role(name: &str, told: [&Told; 2], of: [Option<&RoleTime>; 2]) -> Role {
+fn role(name: &str, summaries: [&Summary; 2], of: [Option<&RoleTime>; 2]) -> Role {
     let mut by_class: BTreeMap<(u8, u8), Cause> = BTreeMap::new();
     let mut by_place: BTreeMap<(Stall, String), Cause> = BTreeMap::new();
     for i in 0..2 {
         let Some(r) = of[i] else { continue };
-        let cycles = told[i].cycles;
+        let cycles = summaries[i].cycles;
         let work = r.work.iter().map(|(w, x)| ((0, *w as u8), What::Work(*w), *x));
         let stalls = r.stalls.iter().map(|(s, x)| ((1, *s as u8), What::Stall(*s), *x));
         for (key, what, x) in work.chain(stalls) {
             by_class.entry(key).or_insert(Cause { what, at: None, cycles: [0.0; 2] }).cycles[i] += x * cycles;
         }
         for (site, s, x) in &r.at {
-            let Some(text) = told[i].texts.get(*site as usize) else { continue };
+            let Some(text) = summaries[i].texts.get(*site as usize) else { continue };
             let cause = by_place.entry((*s, text.to_string())).or_insert(Cause {
                 what: What::Stall(*s),
                 at: Some(text.to_string()),
@@ -187,10 +188,10 @@ fn role(name: &str, told: [&Told; 2], of: [Option<&RoleTime>; 2]) -> Role {
     }
 }
 
-/// Who, what and where: what operations are told apart by.
+/// Identity of an operation: who, what and where.
 type Key = (String, (u8, u8), String);
 
-/// Sums of one sort of operation.
+/// Sums over one kind of operation.
 #[derive(Default)]
 struct Sums {
     pairs: u32,

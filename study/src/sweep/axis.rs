@@ -1,5 +1,5 @@
-//! What is varied: `stages=1..6`, `tile_m=64,128`, `k=64..8192*2`, `machine=h200,b200`, `stages,ahead=2:1,3:2`, or a table
-//! of points.
+//! Axes of a sweep: `stages=1..6`, `tile_m=64,128`, `k=64..8192*2`, `machine=h200,b200`, `stages,ahead=2:1,3:2`, or a
+//! table of points.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use warpline_sim::diag::Diagnostic;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// Of a parameter of the kernel.
+    /// Value of a parameter of the kernel.
     Int(i64),
-    /// Of a number of the machine (`machine.memory.dram_gbps`).
+    /// Value of a number of the machine (`machine.memory.dram_gbps`).
     Number(f64),
-    /// Of `machine` or `scenario`: a name or a file.
+    /// Value of `machine` or `scenario`: a name or a file.
     Word(String),
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Value {
 }
 
 impl Value {
-    /// As a number, where it is one.
+    /// The value as a number; `None` for a word.
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::Int(v) => Some(*v as f64),
@@ -39,23 +39,23 @@ impl Value {
     }
 }
 
-/// Names that vary together, and the values they take, in order.
+/// Names that vary together, with their values in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// The names; one, but for a table of points.
+    /// The names: one, or several in a table of points.
     pub names: Vec<String>,
-    /// A value for each name.
+    /// Points: a value for each name.
     pub rows: Vec<Vec<Value>>,
 }
 
-/// Values one axis may have.
+/// Most values of one axis.
 const MOST: usize = 100_000;
 
-/// Reads `NAME=ITEM,...`. An item is a value, `FROM..TO` with both ends, `FROM..TO+STEP` or `FROM..TO*FACTOR`. Of several
-/// names, `NAME,NAME=ITEM,...`, an item is a value for each, `2:1`.
+/// Reads `NAME=ITEM,...`. An item is a value, `FROM..TO` with both ends, `FROM..TO+STEP` or `FROM..TO*FACTOR`. In
+/// `NAME,NAME=ITEM,...`, an item has a value for each name: `2:1`.
 ///
 /// # Errors
-/// A sentence that says what was expected.
+/// A sentence with what was expected.
 pub fn axis(text: &str) -> Result<Axis, String> {
     let (name, items) = text.split_once('=').ok_or("expected NAME=VALUES, as in `stages=1..6` or `tile_m=64,128`")?;
     let (name, items) = (name.trim(), items.trim());

@@ -6,7 +6,8 @@
 //!                                       the same file again, to go on ──────────────┘ └──▶ join(parts)
 //! ```
 //!
-//! Points are numbered; a part holds rows by number, so that what was done by whom and in which order shows nowhere.
+//! Points are numbered and a part holds rows by number, so the result does not depend on who ran what, or in which
+//! order.
 
 mod axis;
 mod part;
@@ -20,10 +21,10 @@ pub use row::{Outcome, Row, best, csv};
 
 use rayon::prelude::*;
 
-/// Runs those of `points` that `part` lacks, on all threads, and hands each row over as it comes, in any order.
+/// Runs the points that `part` lacks on all threads, and hands over each row as it comes, in any order.
 ///
 /// # Errors
-/// The error of the lowest-numbered point that had one among those that were tried.
+/// The error of the lowest-numbered point that failed.
 pub fn run<E: Send>(
     points: &[usize],
     one: &(dyn Fn(usize) -> Result<Row, E> + Sync),

@@ -1,4 +1,4 @@
-//! The finished points of a sweep as a file: what an interrupted sweep goes on from, what a shard hands in.
+//! A file of finished points: an interrupted sweep continues from it, and a shard delivers it.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::row::Row;
 /// Schema of the file.
 const SCHEMA: &str = "warpline.sweep.part/1";
 
-/// What is swept.
+/// Identity of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     /// The scenario or kernel, as named.
     pub scenario: String,
-    /// What each point is held against, if anything.
+    /// The scenario that each point is compared with.
     pub against: Option<String>,
-    /// What the command line sets and asks for beside what is varied.
+    /// Settings of the command line beside the axes.
     pub settings: Vec<String>,
-    /// The version of the program and a digest of every text and machine number that went in.
+    /// Version of the program, and a digest of every text and machine number used.
     pub inputs: String,
 }
 
@@ -27,17 +27,17 @@ pub struct Subject {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     schema: String,
-    /// Of what.
+    /// Which sweep.
     pub subject: Subject,
     /// All points of the sweep.
     pub plan: Plan,
-    /// Which of them this part is to hold.
+    /// Share of the points that this part holds.
     pub shard: Shard,
-    /// Rows by number of their point.
+    /// Rows by number of the point.
     pub rows: BTreeMap<usize, Row>,
 }
 
-/// Why two parts, or a part and a command line, are not of one sweep.
+/// Why two parts, or a part and a command line, belong to different sweeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit(pub String);
 
@@ -50,7 +50,7 @@ impl Part {
     /// Reads a file that [`Part::text`] wrote.
     ///
     /// # Errors
-    /// Where it is none: what is wrong and where.
+    /// What is wrong with the file, and where.
     pub fn read(text: &str) -> Result<Part, String> {
         let part: Part = serde_json::from_str(text).map_err(|e| format!("not a part of a sweep: {e}"))?;
         if part.schema != SCHEMA {
@@ -69,18 +69,18 @@ impl Part {
         }
     }
 
-    /// As a file, the same for the same rows.
+    /// The part as text; equal rows give equal text.
     pub fn text(&self) -> String {
-        // Maps with whole-number and text keys, and finite numbers: there is nothing that could fail.
+        // Maps with whole-number and text keys and finite numbers always serialize.
         serde_json::to_string(self).unwrap_or_default() + "\n"
     }
 
-    /// Points that it is to hold and does not.
+    /// Points of the shard without a row.
     pub fn missing(&self) -> Vec<usize> {
         self.shard.points(&self.plan).into_iter().filter(|p| !self.rows.contains_key(p)).collect()
     }
 
-    /// Whether the other is of the same sweep.
+    /// Checks that the other part is of the same sweep.
     ///
     /// # Errors
     /// What differs.
@@ -107,10 +107,10 @@ impl Part {
     }
 }
 
-/// Joins the parts of a sweep to the whole.
+/// Joins all parts of a sweep.
 ///
 /// # Errors
-/// Where they are of different sweeps, two hold the same point, or a point is in none. Parts are named by the texts given.
+/// Parts of different sweeps, a point in two parts, or a point in none. The texts given name the parts.
 pub fn join(parts: Vec<(String, Part)>) -> Result<Part, String> {
     let Some((first, one)) = parts.first() else { return Err("no parts are given".to_string()) };
     for (name, part) in &parts[1..] {

@@ -1,23 +1,23 @@
-//! The points of a sweep, and the share of them that one of several machines takes.
+//! The points of a sweep, and the share of one machine.
 
 use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Value};
 
-/// Points a sweep may have.
+/// Most points of a sweep.
 pub const MOST_POINTS: usize = 1_000_000;
 
-/// The axes; the points are their product, the last axis running fastest.
+/// Axes of a sweep. Points are their product, with the last axis running fastest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     axes: Vec<Axis>,
 }
 
 impl Plan {
-    /// The product of some axes.
+    /// The product of axes.
     ///
     /// # Errors
-    /// Where there is none, one has no values, a name is on two, or there are too many points.
+    /// No axis, an axis without values, a name on two axes, or too many points.
     pub fn new(axes: Vec<Axis>) -> Result<Plan, String> {
         let mut names: Vec<&str> = axes.iter().flat_map(|a| a.names.iter().map(String::as_str)).collect();
         if names.is_empty() {
@@ -40,7 +40,7 @@ impl Plan {
         &self.axes
     }
 
-    /// What is varied, in the order of the axes.
+    /// Names that vary, in the order of the axes.
     pub fn names(&self) -> Vec<&str> {
         self.axes.iter().flat_map(|a| a.names.iter().map(String::as_str)).collect()
     }
@@ -50,12 +50,12 @@ impl Plan {
         self.axes.iter().map(|a| a.rows.len()).product()
     }
 
-    /// Never: a plan has a point.
+    /// Always false: a plan has a point.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Of a point, its row of each axis.
+    /// Row of each axis, for a point.
     pub fn place(&self, point: usize) -> Vec<usize> {
         let mut rest = point;
         let mut place: Vec<usize> = self
@@ -86,12 +86,12 @@ impl Plan {
     }
 }
 
-/// The `i`-th of `n` shares, from 1: every n-th point, so that dear and cheap ones are spread.
+/// The `i`-th of `n` shares, from 1. Every n-th point, so that costly points are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
-    /// Which, from 1.
+    /// Which share, from 1.
     pub i: usize,
-    /// Of how many.
+    /// Number of shares.
     pub n: usize,
 }
 
@@ -102,7 +102,7 @@ impl Shard {
     /// Reads `2/8`.
     ///
     /// # Errors
-    /// A sentence that says what was expected.
+    /// A sentence with what was expected.
     pub fn parse(text: &str) -> Result<Shard, String> {
         let parts = text.split_once('/').and_then(|(i, n)| Some((i.trim().parse().ok()?, n.trim().parse().ok()?)));
         match parts {
@@ -111,7 +111,7 @@ impl Shard {
         }
     }
 
-    /// Its points.
+    /// Points of this share.
     pub fn points(self, plan: &Plan) -> Vec<usize> {
         (self.i - 1..plan.len()).step_by(self.n).collect()
     }

@@ -1,4 +1,4 @@
-//! What became of a point, and all points as a table for programs.
+//! Results of points, and all points as a table.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::part::Part;
 use crate::numbers::{Better, METRICS, metric_named};
 
-/// How the run of a point went.
+/// How the run of a point ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -15,11 +15,11 @@ pub enum Outcome {
     Fine,
     /// It ended or broke off with a fault.
     Faulty,
-    /// Nobody could go on.
+    /// A hang.
     Hung,
     /// The event limit was reached.
     GaveUp,
-    /// It cannot be run: something forbids it.
+    /// The point cannot run.
     Infeasible,
 }
 
@@ -36,35 +36,35 @@ impl Outcome {
     }
 }
 
-/// What became of a point.
+/// Result of a point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// How it went.
+    /// How the run ended.
     pub outcome: Outcome,
-    /// What limits the CTAs of a core; of an infeasible point what forbids it: `shared memory`, `registers`,
-    /// `tensor memory`, `threads`, `warps`, `cluster`, `machine` (it lacks something), `kernel` (it refuses the values).
+    /// What limits the CTAs of a core; for an infeasible point what forbids it: `shared memory`, `registers`, `tensor
+    /// memory`, `threads`, `warps`, `cluster`, `machine` (it lacks something), `kernel` (it refuses the values).
     pub limit: String,
-    /// What bounds it, or why it is infeasible or faulty, in a sentence.
+    /// Bottleneck, or the reason why the point is infeasible or faulty, as a sentence.
     pub message: String,
-    /// Its numbers (those of [`METRICS`], and what a comparison adds); none of an infeasible point.
+    /// Numbers by name ([`METRICS`], and those of a comparison); empty for an infeasible point.
     pub numbers: BTreeMap<String, f64>,
 }
 
 impl Row {
-    /// A point that cannot be run.
+    /// The row of a point that cannot run.
     pub fn infeasible(limit: &str, message: String) -> Row {
         Row { outcome: Outcome::Infeasible, limit: limit.into(), message, numbers: BTreeMap::new() }
     }
 
-    /// One of its numbers, where it ended without a fault.
+    /// One number of a point that ended without a fault.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.numbers.get(name).copied().filter(|_| self.outcome == Outcome::Fine)
     }
 }
 
-/// The point that is best by a number, and the number; of equals the first. None where neither more nor less is better.
+/// The best point by a number, with the number; the first of equals. `None` where neither direction is better.
 pub fn best(part: &Part, name: &str) -> Option<(usize, f64)> {
-    // What a comparison adds is a speed, and of a role's waiting less is better.
+    // Numbers of a comparison are speeds; for waits of a role less is better.
     let better = match metric_named(name) {
         Some(m) => m.better,
         None if name == "speedup" => Better::More,
@@ -79,10 +79,10 @@ pub fn best(part: &Part, name: &str) -> Option<(usize, f64)> {
     }
 }
 
-/// All points of a part as CSV: what is varied, how it went, every number.
+/// All points as CSV: varied values, how the run ended, every number.
 ///
 /// # Errors
-/// Where the writer fails; a text in memory does not.
+/// The writer fails, which it does not for text in memory.
 pub fn csv(part: &Part) -> Result<Vec<u8>, String> {
     let extra: Vec<&str> = {
         let all = part.rows.values().flat_map(|r| r.numbers.keys().map(String::as_str));

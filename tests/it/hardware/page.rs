@@ -11,17 +11,21 @@ use super::record::{
 };
 
 const HEAD: &str = "\
-# On hardware
+# Verdicts on hardware
 
-What the verdicts say beside what one NVIDIA H200 did, and how fast emitted kernels are. This page is made from what
-`calibrate/hardware` recorded in `calibrate/data` (`tests/it/hardware` makes it and holds it to the record); no test asks for a device.
-Scenarios, mutants of `cp_async_wgmma` and `pingpong`, and times are of the kernels as they are emitted now; the other mutants ran an hour
-before, when a wait ended after 0.8 ms ([validation.md](validation.md#waits)), which the outcomes do not show. Runs of `longer.txt` and those
-under compute-sanitizer are of the day before.
+What one NVIDIA H200 did with kernels that the verifier proves or refutes, and how fast emitted kernels are. `tests/it/hardware` makes
+this page from what `calibrate/hardware` recorded in `calibrate/data`. No test asks for a device.
 
-`warpline emit S --target cuda -o x.cu` writes one CUDA C++ file: a small header with one function for each PTX instruction, the
-kernel with the roles, loops, barriers and counts of the text, a *reference* kernel that takes every operand from where the text says
-it comes from, without any synchronisation, and a harness.
+| what | recorded |
+|---|---|
+| scenarios, mutants of `cp_async_wgmma` and `pingpong`, times | of the kernels as they are emitted now |
+| the other mutants | an hour before, when a wait gave up after 0.8 ms ([validation.md](validation.md#waits)); the outcomes do not show it |
+| runs of `longer.txt` and under compute-sanitizer | on the day before |
+
+## Method
+
+`warpline emit S --target cuda -o x.cu` writes one CUDA C++ file: a header with one function for each PTX instruction, the kernel with
+the roles, loops, barriers and counts of the text, a *reference* kernel without synchronization, and a harness.
 
 ```sh
 nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o x x.cu                # add -DWL_DELAY -DWL_WATCH for what follows
@@ -29,19 +33,20 @@ nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o x x.cu             
 ./x --time 15 --real                                                               # times
 ```
 
-* Inputs are small whole numbers, so that results are the same to the last bit; `--real` takes others, for times.
-* Every wait on an mbarrier has a deadline (200 ms): past it the thread says its line, barrier and parity, and ends the run by a store to nowhere. With `-DWL_WATCH`
-  each warp notes where it is, and a second kernel ends a run that hangs at a barrier of the CTA.
-* With `-DWL_DELAY` every run but the first holds warps back at random before operations, by seed, in one of four ways: now and then
-  a little, one warp always, one statement always, rarely long.
-* With `-DWL_STAMP` every operation is recorded with its begin and end, per warp.
-* An `alu` that says what it takes (`takes 900`, `takes 600..1200`) is a loop that looks at the clock for so long, or for what its CTA draws: of its own work the text says nothing.
+* Inputs are small whole numbers, so that results are equal to the last bit. `--real` takes other inputs, for times.
+* Every wait on an mbarrier has a deadline (200 ms). After it, the thread reports its line, barrier and parity, and ends the run. With
+  `-DWL_WATCH` each warp notes its place, and a second kernel ends a run that hangs at a barrier of the CTA.
+* With `-DWL_DELAY` every run but the first delays warps at random before operations, by seed, in one of four ways: now and then a
+  little, one warp always, one statement always, rarely long.
+* With `-DWL_STAMP` every operation is recorded with its begin and end, for each warp.
+* An `alu` with a stated cost (`takes 900`, `takes 600..1200`) is a loop that reads the clock for as long, or for what its CTA draws.
 
-Written: all operations of sm_80 to sm_90a but for those below. Other machines: [emit.md](emit.md). Refused with
-the statement: `mma` of types other than f16 and bf16, `wgmma` on buffers without swizzle or on columns that are no whole atoms of it, parts of accumulators, rows that are no
-whole chunks of 16 bytes, matrices of one dimension. The scales of packed matrices (`group`) are not applied. Where a kernel multiplies
-registers that it computed itself (`attention/fa3`) there is no reference, and runs are held against each other only. ptxas adds a
-`wgmma.wait_group` of its own to `hopper/tma_wgmma` (C7517), so that kernel runs with one wait more than its text has.
+All operations of sm_80 to sm_90a are written, with these exceptions, which are refused with the statement: `mma` of types other than
+f16 and bf16; `wgmma` on buffers without swizzle or on columns that are not whole swizzle atoms; parts of accumulators; rows that are not
+whole chunks of 16 bytes; matrices of one dimension. Scales of packed matrices (`group`) are not applied. Where a kernel multiplies
+registers that it computed itself (`attention/fa3`) there is no reference, and runs are compared with each other only. ptxas adds a
+`wgmma.wait_group` to `hopper/tma_wgmma` (C7517), so that kernel runs with one wait more than its text has. [emit.md](emit.md) has other
+machines.
 ";
 
 pub(super) fn page() -> String {
@@ -66,7 +71,7 @@ pub(super) fn page() -> String {
         bugs.len() - bugs_seen
     );
     p.push_str(
-        "\nA fault that was not seen is no proof that there is none: most are orders that this chip did not take, missing fences between \
+        "\nA fault that was not observed may still exist. Most of these are orders that this chip did not take, missing fences between \
          proxies, and life cycles (an `init` that nothing orders) whose CTA starts with clean memory.\n",
     );
     p.push_str("\n## Scenarios\n\n");
@@ -76,8 +81,8 @@ pub(super) fn page() -> String {
     p.push_str("\n## The museum\n\nPublished bugs and their repairs. All repairs were right in all runs.\n\n");
     table(&mut p, &bugs);
     p.push_str(
-        "\n`racecheck` is compute-sanitizer's, run on ten of them. It says nothing of copies by TMA and reads by `wgmma`, and was clean on \
-         all ten repairs; `synccheck` found nothing in any.\n",
+        "\n`racecheck` is compute-sanitizer's, run on ten of them. It does not see copies by TMA and reads by `wgmma`, and was clean on \
+         all ten repairs. `synccheck` found nothing in any.\n",
     );
     emulation(&mut p);
     speed(&mut p);
@@ -101,16 +106,18 @@ fn emulation(p: &mut String) {
     p.push_str(
         "\n## Kernels for sm_100a, emulated\n\n\
          We have no sm_100a device, and **nothing below ran on one**. The same emitted files, compiled for sm_90a with `-DWL_EMULATE`, ran \
-         on this chip:\nwhat sm_90a lacks is emulated there, all else ran for real (the roles, loops, mbarriers, TMA, clusters, counts, \
-         coordinates and epilogues of the file).\nEmulated are tensor memory and `tcgen05` (products at once, by the thread that issues \
-         them, at the addresses that the descriptors give), copies that\nsignal the pair's other CTA, and `clc`; the head of \
-         `emit/src/cuda/emulate.cuh` says how. It shows nothing of how the hardware reads descriptors,\nof the order of its \
-         asynchronous products and loads, of fences and waits for them, nor of times.\nThe files are those emitted half an hour \
-         before waits lost their time to sleep ([validation.md](validation.md#waits)), else as now.\n\n",
+         on this chip.\n\n\
+         | | |\n|---|---|\n\
+         | emulated | tensor memory and `tcgen05` (products at once, by the issuing thread, at the addresses of the descriptors), copies \
+         that signal the other CTA of the pair, `clc` |\n\
+         | real | roles, loops, mbarriers, TMA, clusters, counts, coordinates and epilogues of the file |\n\
+         | not shown | how hardware reads descriptors, the order of its asynchronous products and loads, fences and waits for them, times |\n\n\
+         The head of `emit/src/cuda/emulate.cuh` describes the emulation. The files were emitted half an hour before waits lost their time \
+         to sleep ([validation.md](validation.md#waits)), and are otherwise as now.\n\n",
     );
     let _ = write!(
         p,
-        "* {} sizes of kernels that the verifier proves: {right} were right in every run, all results held to the reference \
+        "* {} sizes of kernels that the verifier proves: {right} were right in every run, all results compared with the reference \
          ([emit.md](emit.md#sm_100a)).\n* Of the {harmless} mutants of `correct/deepgemm_sm100` that it calls harmless {} were run: {} were \
          right in every run.\n* {} published bugs: {seen} were seen to fail. All repairs were right or ran through in all runs.\n\n",
         proved.len(),
@@ -119,7 +126,7 @@ fn emulation(p: &mut String) {
         bugs.len()
     );
     sizes(p, &runs);
-    p.push_str("\nOf the museum, what needs sm_100a and is written:\n\n");
+    p.push_str("\nBugs of the museum that need sm_100a and can be written:\n\n");
     table(p, &bugs);
 }
 
@@ -144,7 +151,7 @@ fn sizes(p: &mut String, runs: &[Run]) {
 fn by_kind(p: &mut String, faulty: &[&Mutant]) {
     p.push_str(
         "\n## Refuted mutants, by what the verifier says\n\n\
-         60 runs each, 59 with delays, five kernels sharing the device in turns. The mutants are those of `docs/mutation.md`.\n\n\
+         60 runs each, 59 with delays, five kernels in turns on the device. The mutants are those of [mutation.md](mutation.md).\n\n\
          | fault | mutants | hang | device fault | wrong or varying result | not observed |\n|---|---|---|---|---|---|\n",
     );
     let mut kinds: BTreeMap<&str, [usize; 5]> = BTreeMap::new();
@@ -213,7 +220,7 @@ fn speed(p: &mut String) {
     let _ = write!(
         p,
         "\n## Speed at 4096 x 4096 x 4096, bf16\n\nMedian of 15 launches, random inputs; cuBLAS 13.1 through PyTorch on the same device: \
-         {best:.1} us. The clock is what the chip ran at meanwhile.\n\n| kernel | us | lowest to highest | before | TFLOP/s | of cuBLAS's \
+         {best:.1} us. The clock is that of the chip during the launch.\n\n| kernel | us | lowest to highest | before | TFLOP/s | of cuBLAS's \
          time | MHz |\n|---|---|---|---|---|---|---|\n"
     );
     let mut timed = rows("calibrate/data/h200_timed.jsonl");

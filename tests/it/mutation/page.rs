@@ -10,24 +10,30 @@ use super::fate::Fate;
 
 const HEAD: &str = "# Mutation
 
-What the verifier makes of slips of the pen. Every synchronisation of every scenario that holds (built in, the museum's repairs,
-`correct/`) is left out, doubled, swapped with its neighbour, moved to the next stage, waited for a phase early or late, and
-counted one off; every access goes to the next slot. `verify/src/edit.rs` makes the changes, `tests/it/mutation.rs` recomputes
-this page and holds it to the record; nothing here is written by hand.
+What the verifier makes of mutants: kernels with one small deliberate change. Written by `tests/it/mutation.rs`; nothing here is
+written by hand.
 
-*Caught*: a fault of the kind named, or the compiler refuses it. *Equivalent*: it holds for every schedule and trip count that the
-kernel it was made from holds for, and neither schedules drawn at random nor a search of every order found a fault; the classes are
-below. *Tried only*: it holds for trip counts 0 to 40, or in
-every order of two steps, and the kernel it was made from for all. *Not held to*: fences that no rule asks for or that are
-notes by default (docs/fences.md), and barriers of lanes in step (DEVIATIONS.md 16). A mutant nobody can decide fails the tests.
+Every synchronization of every scenario that holds (built in, the museum's repairs, `correct/`) is removed, doubled, swapped with its
+neighbor, moved to the next stage, waited for a phase early or late, and counted one off. Every access goes to the next slot.
+`verify/src/mutation` makes the changes.
+
+| result | meaning |
+|---|---|
+| refused | the compiler refuses the mutant |
+| caught | the verifier finds a fault |
+| equivalent | the mutant holds for every schedule and trip count that the original holds for. Neither random schedules nor an explicit search found a fault |
+| tried only | the mutant holds for trip counts 0 to 40, or in every order of two steps; the original holds for all |
+| not held to | a fence that no rule requires or whose absence is a note by default ([fences.md](fences.md)), or a barrier of lanes in step ([DEVIATIONS.md](../DEVIATIONS.md), 16) |
+
+A mutant that is undecided fails the tests.
 ";
 
 /// The operators, in the order of the table.
 fn operator(c: &Change) -> &'static str {
     match c {
-        Change::Drop => "left out",
+        Change::Drop => "removed",
         Change::Double => "doubled",
-        Change::Swap => "swapped with its neighbour",
+        Change::Swap => "swapped with its neighbor",
         Change::Stage { .. } => "next barrier of the array",
         Change::Slot { .. } => "next slot",
         Change::Phase(_) => "phase or parity one off",
@@ -139,6 +145,6 @@ fn equivalent(s: &mut String, rows: &[Row]) {
     for (class, n) in classes {
         let _ = writeln!(s, "| {class} | {n} |");
     }
-    s.push_str("\nThe others one by one. Of a bounded scenario they hold as far as it does; a read that states no tile takes any that was\nwritten before, so a wrong slot shows there only through a race.\n\n");
+    s.push_str("\nThe others one by one. Mutants of a bounded scenario hold as far as the scenario does. A read without a stated tile accepts any\nearlier tile, so a wrong slot shows there only through a race.\n\n");
     s.push_str(&list);
 }

@@ -1,4 +1,4 @@
-//! AMD: counters, LDS, anonymous barriers (semantics.md 8; verification.md B.7, M39, M40).
+//! AMD: counters, LDS, anonymous barriers (docs/rules.md 34 to 37).
 
 use super::check;
 

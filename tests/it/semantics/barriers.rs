@@ -1,4 +1,4 @@
-//! CTA barriers and numbered barriers (verification.md B.6, A.5, M36).
+//! CTA barriers and numbered barriers (docs/rules.md 29, 30).
 
 use super::{check, message};
 

@@ -1,4 +1,4 @@
-//! Clusters: remote arrivals, the cluster barrier, pairs, leaving (verification.md B.3, B.5, B.6, M3, M17, M19, M20).
+//! Clusters: remote arrivals, the cluster barrier, pairs, leaving (docs/rules.md 12, 13, 17, 28, 31).
 
 use super::check;
 

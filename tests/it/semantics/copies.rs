@@ -1,4 +1,4 @@
-//! `cp.async`: groups, who they belong to, what a wait shows to whom (verification.md B.2, M23, M29, M30).
+//! `cp.async`: groups, who they belong to, what a wait shows to whom (docs/rules.md 14 to 16).
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! Coverage: every K-tile once, every output piece once (semantics.md 7).
+//! Coverage: every K-tile once, every output piece once (docs/rules.md 43).
 
 use super::{check, message};
 

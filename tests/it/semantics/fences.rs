@@ -1,4 +1,4 @@
-//! The fence rules and their levels (`docs/fences.md`; semantics.md 4; verification.md B.3 to B.5, M21, M32 to M34).
+//! The fence rules and their levels (`docs/fences.md`; docs/rules.md 21 to 24).
 
 use warpline_sim::fences::Fences;
 use warpline_sim::{RunOptions, engine};

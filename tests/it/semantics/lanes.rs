@@ -1,4 +1,4 @@
-//! Lanes: what an elected lane does ahead of the others (semantics.md 1; verification.md M1, M2).
+//! Lanes: what an elected lane does ahead of the others (docs/rules.md 1, 2).
 
 use super::check;
 

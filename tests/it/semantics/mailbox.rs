@@ -1,4 +1,4 @@
-//! Words that roles pass to each other, and tiles handed out at run time (verification.md M4, M14, M31).
+//! Words that roles pass to each other, and tiles handed out at run time (docs/rules.md 33).
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! mbarrier: arrivals, counts, ordering (PTX ISA, mbarrier; verification.md B.1).
+//! mbarrier: arrivals, counts, ordering (docs/rules.md 5, 8, 12).
 
 use super::{check, message};
 

@@ -1,4 +1,4 @@
-//! mbarrier: transaction bytes (semantics.md 3).
+//! mbarrier: transaction bytes (docs/rules.md 5 to 7).
 
 use super::{check, message};
 

@@ -1,4 +1,4 @@
-//! mbarrier: life cycle (semantics.md 14).
+//! mbarrier: life cycle (docs/rules.md 11).
 
 use super::check;
 

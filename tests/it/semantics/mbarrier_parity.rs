@@ -1,4 +1,4 @@
-//! mbarrier: phases and parities (semantics.md 2; verification.md M1 to M7).
+//! mbarrier: phases and parities (docs/rules.md 9, 10).
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! Slots: pieces, overlays, versions (semantics.md 7 and 9).
+//! Slots: pieces, overlays, versions (docs/rules.md 41, 42).
 
 use super::{check, message};
 

@@ -1,4 +1,4 @@
-//! Metal: barrier flags, synchronous loads (semantics.md 12; verification.md B.8, M38).
+//! Metal: barrier flags, synchronous loads (docs/rules.md 38, 39).
 
 use super::check;
 

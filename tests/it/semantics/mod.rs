@@ -79,19 +79,25 @@ pub(crate) fn message(report: &Report, word: &str) -> String {
     all.iter().find(|m| m.contains(word)).unwrap_or_else(|| panic!("no finding says {word:?}: {all:#?}")).to_string()
 }
 
-/// Every test named in the document exists.
+/// The tests that a document names, as module and function.
+fn named_tests(document: &str) -> Vec<(&str, &str)> {
+    let quoted = document.split('`').skip(1).step_by(2).filter_map(|n| n.split_once("::"));
+    // PTX modifiers have dots, tests have not.
+    quoted.filter(|(m, _)| m.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).collect()
+}
+
 #[test]
-fn the_document_names_tests_that_exist() {
-    let read = |path: &str| {
-        std::fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR")))
-            .unwrap_or_else(|e| panic!("{path}: {e}"))
-    };
-    let document = read("docs/semantics.md");
-    let named: Vec<(&str, &str)> = document.split('`').skip(1).step_by(2).filter_map(|n| n.split_once("::")).collect();
-    assert!(named.len() > 100, "{}", named.len());
-    for (module, name) in named.into_iter().filter(|(m, _)| m.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')) {
-        // PTX modifiers have dots, tests have not.
-        let source = read(&format!("tests/it/semantics/{module}.rs"));
-        assert!(source.contains(&format!("fn {name}()")), "there is no {module}::{name}");
+fn the_documents_name_tests_that_exist() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let read = |path: &str| std::fs::read_to_string(format!("{root}/{path}"));
+    for (path, least) in [("docs/semantics.md", 100), ("docs/rules.md", 40)] {
+        let document = read(path).unwrap();
+        let named = named_tests(&document);
+        assert!(named.len() >= least, "{path}: {}", named.len());
+        for (module, name) in named {
+            let source =
+                read(&format!("tests/it/semantics/{module}.rs")).or_else(|_| read(&format!("tests/it/{module}.rs")));
+            assert!(source.is_ok_and(|s| s.contains(&format!("fn {name}()"))), "{path}: there is no {module}::{name}");
+        }
     }
 }

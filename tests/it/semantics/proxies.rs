@@ -1,4 +1,4 @@
-//! Proxy fences between ordinary and asynchronous accesses (semantics.md 4; verification.md M32 to M34).
+//! Proxy fences between ordinary and asynchronous accesses (docs/rules.md 21).
 
 use super::check;
 

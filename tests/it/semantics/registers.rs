@@ -1,4 +1,4 @@
-//! Registers: the scoreboard, and `setmaxnreg` (semantics.md 5; verification.md B.6).
+//! Registers: the scoreboard, and `setmaxnreg` (docs/rules.md 32, 40).
 
 use super::{check, message, try_run};
 

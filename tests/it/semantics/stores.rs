@@ -1,4 +1,4 @@
-//! `tma.store`: bulk groups and who they belong to (verification.md B.3, M24, M25, M31).
+//! `tma.store`: bulk groups and who they belong to (docs/rules.md 4, 20).
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! `tcgen05`: commits, tensor memory and its life (verification.md B.5, M19, M21).
+//! `tcgen05`: commits, tensor memory and its life (docs/rules.md 24, 26 to 28).
 
 use super::check;
 

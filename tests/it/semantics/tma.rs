@@ -1,4 +1,4 @@
-//! `tma`: where the data and the signal go (verification.md B.3, M11, M17, M18).
+//! `tma`: where the data and the signal go (docs/rules.md 16 to 19).
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! `wgmma`: groups, the warpgroup, registers (verification.md B.4, M27).
+//! `wgmma`: groups, the warpgroup, registers (docs/rules.md 3, 25).
 
 use super::check;
 

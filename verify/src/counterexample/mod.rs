@@ -4,7 +4,7 @@
 //!   Violation ── the run that met it ──▶ turns ── shorten ──▶ no turn can be left out ── turn round ──▶ Witness
 //! ```
 //!
-//! What is left are the predecessors of the two operations that nothing orders, and the two (proof.md, formulation B): an
+//! What is left are the predecessors of the two operations that nothing orders, and the two (docs/proof.md, lemma 1): an
 //! agent goes only as far as it must, a flight lands only where somebody waits for it. Then the two change places where
 //! the kernel lets them, so that the fault is seen: the read comes after the write that overtakes it and finds another
 //! tile, the waiter comes after its parity has flipped back. Where the first is a copy under way, the order as found shows

@@ -3,7 +3,7 @@
 //! Where an arrival can count in one phase or another, one run does not decide for all, and happens-before says nothing of
 //! the runs that count it elsewhere. But each of these runs is a schedule: what goes wrong in one is a fault of the kernel.
 //! They look for a fault and prove nothing; a bug of this kind shows when a warp is late by a turn of its ring
-//! (verification.md M3, M4), and these are the orders in which it is.
+//! (docs/rules.md 10), and these are the orders in which it is.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! What is known of one side: from its report, or from its record alone.
+//! Facts about one side of a comparison, from its report or from its record alone.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -12,21 +12,21 @@ use warpline_sim::timeline::{RowKind, Span, Stall, TICKS, Timeline, What};
 use super::Side;
 use crate::numbers::numbers;
 
-/// What is known of one side.
-pub(super) struct Told<'s> {
+/// Facts about one side of a comparison.
+pub(super) struct Summary<'s> {
     pub(super) cycles: f64,
     /// 0 where no clock is known.
     pub(super) time_us: f64,
     pub(super) numbers: BTreeMap<String, f64>,
     pub(super) roles: Cow<'s, [RoleTime]>,
-    /// The statements, by the numbers that the roles' waits have.
+    /// Texts of the statements, indexed as in the waits of roles.
     pub(super) texts: Vec<&'s str>,
 }
 
-impl<'s> Told<'s> {
-    /// By a run's report.
-    pub(super) fn report(program: &'s Program, report: &'s Report) -> Told<'s> {
-        Told {
+impl<'s> Summary<'s> {
+    /// Facts from the report of a run.
+    pub(super) fn report(program: &'s Program, report: &'s Report) -> Summary<'s> {
+        Summary {
             cycles: report.cycles,
             time_us: report.time_us,
             numbers: numbers(program, report).into_iter().collect(),
@@ -35,13 +35,13 @@ impl<'s> Told<'s> {
         }
     }
 
-    /// By a record: its time, and where that went.
-    pub(super) fn record(side: Side<'s>) -> Told<'s> {
+    /// Facts from a record: its time, and where the time went.
+    pub(super) fn record(side: Side<'s>) -> Summary<'s> {
         let t = side.record;
         let cycles = t.took.unwrap_or(t.end) as f64 / TICKS as f64;
         let time_us = if t.mhz > 0.0 { cycles / t.mhz } else { 0.0 };
         let mut numbers = BTreeMap::new();
-        // A run that stopped half way has no time; a record does not say that it did.
+        // A stopped run has no time; a record does not say whether its run stopped.
         if side.run.is_none_or(|(_, report)| report.outcome == Outcome::Finished) {
             numbers.insert("cycles".to_string(), cycles);
             if time_us > 0.0 {
@@ -49,16 +49,16 @@ impl<'s> Told<'s> {
             }
         }
         let texts = t.sites.iter().map(|s| s.text.as_str()).collect();
-        Told { cycles, time_us, numbers, roles: Cow::Owned(roles(t)), texts }
+        Summary { cycles, time_us, numbers, roles: Cow::Owned(roles(t)), texts }
     }
 }
 
 /// Ticks of a role's rows.
 #[derive(Default)]
 struct Sums {
-    /// From the first span of each row to the end of its last.
+    /// Ticks from the first span of each row to the end of its last.
     life: u64,
-    /// Its warps, by CTA.
+    /// Warps, by CTA.
     warps: BTreeMap<u32, BTreeSet<u32>>,
     what: BTreeMap<(u8, u8), (Option<What>, u64)>,
     at: BTreeMap<(u32, Stall), u64>,
@@ -96,8 +96,8 @@ fn roles(t: &Timeline) -> Vec<RoleTime> {
     roles.into_iter().map(|(name, sums)| sums.role(name)).collect()
 }
 
-/// The ticks of each span of a row, each tick once: where several are open, as other programs record what is nested, it is
-/// that of the one that began last.
+/// Ticks of each span of a row, with each tick counted once. Programs may record nested spans; a tick belongs to the
+/// span that began last.
 fn own(spans: &[&Span]) -> Vec<u64> {
     let mut ticks = vec![0; spans.len()];
     let (mut open, mut at): (Vec<usize>, u64) = (Vec::new(), 0);
@@ -168,7 +168,7 @@ mod tests {
         let t = Timeline {
             rows: vec![agent(0, 0, "load"), agent(0, 1, "math"), agent(0, 2, "math"), agent(1, 1, "math")],
             sites: vec![SourceLine { file: "f".into(), line: 3, text: "wait full".into() }],
-            // Of the first ten ticks of `load` nothing is known, nor of ten on the way.
+            // Nothing is recorded for the first ten ticks of `load`, and for ten ticks in the middle.
             spans: vec![
                 span(1, (0, 30), MMA),
                 span(2, (0, 10), WAIT),
@@ -181,8 +181,8 @@ mod tests {
             mhz: 2.0,
             ..Timeline::default()
         };
-        let told = Told::record(Side { run: None, record: &t });
-        assert_eq!((told.cycles, told.time_us, told.texts), (64.0, 32.0, vec!["wait full"]));
+        let summary = Summary::record(Side { run: None, record: &t });
+        assert_eq!((summary.cycles, summary.time_us, summary.texts), (64.0, 32.0, vec!["wait full"]));
         let role = |name: &str, warps, mma, wait| RoleTime {
             name: name.into(),
             warps,
@@ -190,6 +190,6 @@ mod tests {
             stalls: BTreeMap::from([(Stall::Mbarrier, wait)]),
             at: vec![(0, Stall::Mbarrier, wait)],
         };
-        assert_eq!(*told.roles, [role("load", 1, 0.5, 0.25), role("math", 2, 50.0 / 90.0, 40.0 / 90.0)]);
+        assert_eq!(*summary.roles, [role("load", 1, 0.5, 0.25), role("math", 2, 50.0 / 90.0, 40.0 / 90.0)]);
     }
 }
