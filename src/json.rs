@@ -10,9 +10,9 @@ use serde::Serialize;
 use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, Outcome, Waiting};
 use warpline_sim::timeline::What;
+use warpline_sim::words;
 use warpline_study::clock::End;
 use warpline_study::critical::{Part, Who};
-use warpline_viz::words;
 
 use crate::claims::Judged;
 use crate::critical::Path;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use warpline_sim::timeline::What;
+use warpline_sim::words;
 use warpline_study::compare::{Cause, Comparison};
-use warpline_viz::words;
 
 use crate::failure::Failure;
 use crate::json::text;

@@ -16,7 +16,6 @@ use crate::failure::{Failure, Sources};
 use crate::load::{self, Loaded};
 use crate::output;
 use crate::progress::Progress;
-use crate::show;
 use crate::simulate::{at_its_clock, refused};
 
 /// How often the file of an interrupted sweep is brought up to date.
@@ -188,7 +187,7 @@ fn one(args: &cli::Sweep, plan: &Plan, i: usize) -> Result<Row, Failure> {
     if let Some(clock) = clock {
         row.numbers.insert("clock_mhz".into(), clock.mhz);
         if clock.end == End::Open && row.outcome == Outcome::Fine {
-            (row.outcome, row.message) = (Outcome::GaveUp, format!("clock {}", show::clock(&clock)));
+            (row.outcome, row.message) = (Outcome::GaveUp, format!("clock {}", clock));
         }
     }
     match with(args, &loaded, &subject) {

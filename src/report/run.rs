@@ -2,8 +2,9 @@
 
 use warpline_sim::report::{Finding, Outcome};
 use warpline_sim::timeline::{Stall, Timeline, What};
+use warpline_sim::words;
 use warpline_study::critical::critical;
-use warpline_viz::{web, words};
+use warpline_viz::web;
 
 use super::html::{code, escape, p, table};
 use crate::claims::Judged;
@@ -37,7 +38,7 @@ pub(super) fn numbers(ran: &Ran) -> String {
         Outcome::Stopped => "the schedule ends",
     };
     if let Some(s) = ran.subject.sustained {
-        rows.push(("Clock", show::clock(&s)));
+        rows.push(("Clock", s.to_string()));
     }
     let us = if r.time_us > 0.0 { format!(", {} µs", short(r.time_us)) } else { String::new() };
     rows.push(("Outcome", ended.to_string()));

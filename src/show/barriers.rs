@@ -3,12 +3,12 @@
 use warpline_verify::{Need, Outcome, Verdict, Violation};
 
 use super::WIDTH;
-use super::numbers::of;
 use super::summary::head;
 use super::table::wrap;
 use super::verdict::{sentence, violation};
 use crate::console::Paint;
 use crate::verdict::Sifted;
+use warpline_sim::words::of;
 
 /// Every statement with what it prevents, and a smallest set.
 pub(crate) fn barriers(s: &Sifted, paint: Paint) -> String {

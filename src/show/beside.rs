@@ -4,11 +4,11 @@ use warpline_sim::machine::Vendor;
 use warpline_sim::report::Outcome;
 
 use super::WIDTH;
-use super::numbers::{count, plain, short};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
 use crate::load::short_name;
 use crate::simulate::Ran;
+use warpline_sim::words::{count, plain, short};
 
 /// Another run to compare with, or why there is none.
 pub(crate) struct Neighbour {

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::timeline::What;
+use warpline_sim::words;
 use warpline_study::clock::End;
 use warpline_study::compare::{Cause, Comparison, Operation, Role};
-use warpline_viz::words;
 
 use super::WIDTH;
-use super::numbers::{exact, plain, short};
 use super::roles::cut;
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
 use crate::load::short_name;
 use crate::recorded::Recorded;
+use warpline_sim::words::{exact, plain, short};
 
 /// Causes, waits and operations listed.
 const LINES: usize = 8;

@@ -1,14 +1,14 @@
 //! The critical path as text.
 
+use warpline_sim::words;
 use warpline_study::critical::{Part, Who};
-use warpline_viz::words;
 
-use super::numbers::{percent, plain};
 use super::roles::{cut, short_file};
 use super::table::{Align, Table};
 use crate::console::Paint;
 use crate::critical::Path;
 use crate::simulate::Ran;
+use warpline_sim::words::{percent, plain};
 
 /// Parts listed.
 const PARTS: usize = 8;

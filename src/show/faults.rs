@@ -5,13 +5,13 @@ use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, Outcome, Waiting};
 
 use super::WIDTH;
-use super::numbers::{count, of, plain};
 use super::roles::short_file;
 use super::table::wrap;
 use crate::console::Paint;
 use crate::diagnose::{self, span_of};
 use crate::load::Loaded;
 use crate::simulate::Ran;
+use warpline_sim::words::{count, of, plain};
 
 /// Agents listed in a hang; the others wait alike.
 const WAITERS: usize = 12;

@@ -5,7 +5,6 @@ mod beside;
 mod compare;
 mod critical;
 mod faults;
-mod numbers;
 mod plan;
 mod roles;
 mod schedule;
@@ -20,12 +19,12 @@ mod whatif;
 pub(crate) use barriers::barriers;
 pub(crate) use beside::{Neighbour, beside};
 pub(crate) use compare::compare;
-pub(crate) use numbers::{bytes, count, exact, of, percent, plain, short};
 pub(crate) use plan::plan;
-pub(crate) use summary::{clock, scaled};
+pub(crate) use summary::scaled;
 pub(crate) use sweep::sweep;
 pub(crate) use table::{Align, Table, wrap};
 pub(crate) use verdict::{fault, sentence, suggestion, verdict, violation};
+pub(crate) use warpline_sim::words::{bytes, count, exact, of, percent, plain, short};
 pub(crate) use whatif::whatif;
 
 use crate::console::Paint;
@@ -40,8 +39,7 @@ pub(crate) fn kept(ran: &Ran, paint: Paint) -> String {
     let n = ran.subject.schedule.as_ref().map_or(0, |s| s.moves.len());
     let mut text = summary::head(&ran.subject, paint);
     let cycles = plain(ran.report.cycles);
-    text +=
-        &summary::field("Schedule", &format!("{} of one cluster, in {cycles} cycles", numbers::of(n as i64, "move")));
+    text += &summary::field("Schedule", &format!("{} of one cluster, in {cycles} cycles", of(n as i64, "move")));
     text += "\n";
     text += &faults::outcome(ran, paint);
     text + &faults::findings(ran, paint)

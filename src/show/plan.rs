@@ -3,10 +3,10 @@
 use warpline_plan::{Answer, Fate};
 
 use super::WIDTH;
-use super::numbers::{count, plain, short};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
 use crate::load::Loaded;
+use warpline_sim::words::{count, plain, short};
 
 /// Ranked pipelines that are listed.
 const LISTED: usize = 10;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use warpline_sim::report::RoleTime;
-use warpline_viz::words;
+use warpline_sim::words;
 
-use super::numbers::percent;
 use super::table::{Align, Table};
+use warpline_sim::words::percent;
 
 use super::WIDTH;
 use crate::console::Paint;

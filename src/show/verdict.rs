@@ -5,13 +5,13 @@ use warpline_verify::{Outcome, Suggested, Verdict, Violation, properties};
 
 use super::WIDTH;
 use super::faults::{finding, waiters};
-use super::numbers::{count, of};
 use super::schedule::schedule;
 use super::summary::{field, head};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
 use crate::load::Loaded;
 use crate::verdict::{ASSUMPTIONS, Varied, Verified, engine};
+use warpline_sim::words::{count, of};
 
 /// Everything about one verdict.
 pub(crate) fn verdict(v: &Verified, paint: Paint) -> String {

@@ -2,11 +2,11 @@
 
 use warpline_study::whatif::{Change, Row};
 
-use super::numbers::{of, plain};
 use super::table::{Align, Table, wrap};
 use super::{WIDTH, summary};
 use crate::console::Paint;
 use crate::simulate::Ran;
+use warpline_sim::words::{of, plain};
 
 /// What each number of the machine would change, those that would gain most first.
 pub(crate) fn whatif(ran: &Ran, rows: &[Row], paint: Paint) -> String {

@@ -17,7 +17,7 @@
 //! * [`plot`] draws what sweeps and what-if tables found.
 //! * [`trace`] writes the same record for trace viewers, and reads traces that others or hardware left.
 //! * [`web`] gives the data that a page draws the same from.
-//! * [`words`] holds the names that both use for classes of work and causes of waiting.
+//! Words for classes of work and causes of waiting are in [`warpline_sim::words`].
 //!
 //! ```
 //! use warpline_sim::timeline::{Row, RowKind, Span, Timeline, What, Work, TICKS};
@@ -40,6 +40,5 @@ pub mod plot;
 pub mod trace;
 pub mod tui;
 pub mod web;
-pub mod words;
 
 pub use gantt::scatter;
