@@ -89,6 +89,11 @@ pub fn short(x: f64) -> String {
     }
 }
 
+/// A number of any size: [`plain`] where it is whole, else [`short`].
+pub fn number(x: f64) -> String {
+    if x.fract() == 0.0 { plain(x) } else { short(x) }
+}
+
 /// A fraction in percent, without the sign: `41.2`.
 pub fn percent(fraction: f64) -> String {
     format!("{:.1}", fraction * 100.0)

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Subject;
+use super::Input;
 
 /// `warpline emit`.
 #[derive(Debug, Args)]
 pub struct Emit {
     /// What to write.
     #[command(flatten)]
-    pub subject: Subject,
+    pub input: Input,
 
     /// For what
     #[arg(long, value_enum)]

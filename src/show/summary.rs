@@ -7,8 +7,8 @@ use warpline_sim::report::{Fidelity, Outcome, Report};
 use super::WIDTH;
 use super::table::wrap;
 use crate::console::Paint;
-use crate::load::Loaded;
-use crate::simulate::Ran;
+use warpline_api::Simulation;
+use warpline_api::Subject;
 use warpline_sim::words::{bytes, count, of, percent, plain, short};
 
 /// Width of the names before the values.
@@ -20,7 +20,7 @@ pub(super) fn field(name: &str, value: &str) -> String {
 }
 
 /// What was run, on what, with which values.
-pub(super) fn head(s: &Loaded, paint: Paint) -> String {
+pub(super) fn head(s: &Subject, paint: Paint) -> String {
     let p = &s.program;
     let title = s.title.as_ref().map_or(s.name.clone(), |t| format!("{}: {t}", s.name));
     let mut text = format!("{}\n\n", paint.head(&wrap(&title, WIDTH, 0)));
@@ -58,8 +58,8 @@ fn machine(m: &Machine) -> String {
 }
 
 /// Time, rate, occupancy, memory, and what bounds the kernel.
-pub(super) fn numbers(ran: &Ran, paint: Paint) -> String {
-    let r = &ran.report;
+pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
+    let r = &simulation.report;
     let mut text = String::new();
     let so_far = if r.outcome == Outcome::Finished { "" } else { " until it stopped" };
     let us = if r.time_us > 0.0 { format!(", {} us", short(r.time_us)) } else { String::new() };
@@ -110,8 +110,8 @@ pub(crate) fn scaled(r: &Report) -> Option<&'static str> {
 }
 
 /// How many of the numbers and of the reads stand on what.
-pub(super) fn basis(ran: &Ran, paint: Paint) -> String {
-    let r = &ran.report;
+pub(super) fn basis(simulation: &Simulation, paint: Paint) -> String {
+    let r = &simulation.report;
     let mut text = String::new();
     let (checked, reads) = r.reads_checked;
     if reads > 0 {

@@ -17,6 +17,7 @@
 //! * [`plot`] draws what sweeps and what-if tables found.
 //! * [`trace`] writes the same record for trace viewers, and reads traces that others or hardware left.
 //! * [`web`] gives the data that a page draws the same from.
+//!
 //! Words for classes of work and causes of waiting are in [`warpline_sim::words`].
 //!
 //! ```

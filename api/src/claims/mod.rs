@@ -1,7 +1,6 @@
-//! What documents say about a scenario, held against what `run`, `verify` and `barriers` find out.
+//! Claims: statements of documents about a scenario, decided by what `run`, `verify` and `barriers` compute.
 
 mod facts;
-mod page;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,72 +8,76 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use warpline_scenarios::{Claim, Verdict};
 use warpline_sim::Report;
+use warpline_sim::words::number;
 
-use crate::cli::Subject;
-use crate::failure::Failure;
-use crate::load::{self, Loaded};
+use crate::error::Error;
+use crate::load::{self, Subject};
+use crate::request::Request;
 
-pub(crate) use facts::Facts;
-pub(crate) use page::{number, page};
+use facts::Facts;
 
-/// A claim and what became of it.
+/// A claim and its result.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Judged {
+pub struct ClaimResult {
     /// The claim in words.
-    pub(crate) text: String,
-    /// Where it stands.
-    pub(crate) from: String,
+    pub text: String,
+    /// The document and the place in it.
+    pub from: String,
     /// The expression that decides it.
-    pub(crate) check: String,
-    /// What the scenario says becomes of it: `held` or `refuted`.
-    pub(crate) verdict: &'static str,
-    /// What became of it; `None` where it cannot be computed.
-    pub(crate) holds: Option<bool>,
-    /// Why it cannot be computed.
-    pub(crate) error: Option<String>,
-    /// The number it is about.
-    pub(crate) computed: Option<f64>,
-    /// That number's unit.
-    pub(crate) unit: Option<String>,
-    /// What is so instead, or why, in the scenario's words.
-    pub(crate) instead: Option<String>,
-    /// The names in the expressions with their values.
-    pub(crate) values: BTreeMap<String, f64>,
+    pub check: String,
+    /// The result that the scenario states: `held` or `refuted`.
+    pub verdict: &'static str,
+    /// Whether the claim holds; `None` where the expression cannot be computed.
+    pub holds: Option<bool>,
+    /// The reason why the expression cannot be computed.
+    pub error: Option<String>,
+    /// The number that the claim is about.
+    pub computed: Option<f64>,
+    /// The unit of that number.
+    pub unit: Option<String>,
+    /// The scenario's words on what is true instead, or why.
+    pub instead: Option<String>,
+    /// The names in the expressions, with their values.
+    pub values: BTreeMap<String, f64>,
 }
 
-impl Judged {
-    /// Whether the verdict the scenario states is (still) true.
-    pub(crate) fn as_stated(&self) -> bool {
+impl ClaimResult {
+    /// Whether the result is the one that the scenario states.
+    pub fn as_stated(&self) -> bool {
         self.holds.is_some_and(|h| h == (self.verdict == Verdict::Held.name())) && self.error.is_none()
     }
 
-    /// The claim, what became of it and the numbers that say so, in a line.
-    pub(crate) fn sentence(&self) -> String {
-        let fate = match self.holds {
+    /// The claim, its result and the numbers behind it, in one sentence.
+    pub fn sentence(&self) -> String {
+        let result = match self.holds {
             Some(true) => "held",
             Some(false) => "refuted",
             None => "open",
         };
         let values: Vec<String> = self.values.iter().map(|(name, v)| format!("{name} is {}", number(*v))).collect();
         let values = if values.is_empty() { String::new() } else { format!(": {}", values.join(", ")) };
-        format!("Claim {fate}: {}{values}.", self.text.trim_end_matches('.'))
+        format!("Claim {result}: {}{values}.", self.text.trim_end_matches('.'))
     }
 }
 
-/// Every claim of a scenario, of which there may be a run already. What a claim speaks of is found out once it is asked.
-pub(crate) fn evaluate(subject: &Loaded, ran: Option<&Report>, asked: &Subject) -> Result<Vec<Judged>, Failure> {
-    let facts = Facts::new(subject, ran);
+/// Decides every claim of a scenario. A report that exists already is not computed again; everything else is computed when
+/// the first claim names it.
+///
+/// # Errors
+/// A scenario named by a claim that cannot be loaded.
+pub fn evaluate(subject: &Subject, report: Option<&Report>, request: &Request) -> Result<Vec<ClaimResult>, Error> {
+    let facts = Facts::new(subject, report);
     let mut others = BTreeMap::new();
     for beside in &subject.beside {
         if let Some(name) = &beside.alias {
-            others.insert(name.clone(), load::load_beside(subject, beside, asked)?);
+            others.insert(name.clone(), load::load_beside(subject, beside, request)?);
         }
     }
     let others: BTreeMap<&str, Facts<'_>> = others.iter().map(|(n, l)| (n.as_str(), Facts::new(l, None))).collect();
     Ok(subject.claims.iter().map(|claim| judge(claim, &facts, &others)).collect())
 }
 
-fn judge(claim: &Claim, facts: &Facts<'_>, others: &BTreeMap<&str, Facts<'_>>) -> Judged {
+fn judge(claim: &Claim, facts: &Facts<'_>, others: &BTreeMap<&str, Facts<'_>>) -> ClaimResult {
     let used = RefCell::new(BTreeMap::new());
     let failed = RefCell::new(None::<String>);
     let lookup = |name: &str| {
@@ -97,7 +100,7 @@ fn judge(claim: &Claim, facts: &Facts<'_>, others: &BTreeMap<&str, Facts<'_>>) -
     let result = value(&claim.check).map(|v| v != 0.0);
     let computed = claim.value.as_ref().map(|(text, _)| value(text)).transpose();
     let error = result.as_ref().err().or(computed.as_ref().err()).cloned();
-    Judged {
+    ClaimResult {
         text: claim.text.clone(),
         from: claim.from.clone(),
         check: claim.check.clone(),
@@ -114,12 +117,11 @@ fn judge(claim: &Claim, facts: &Facts<'_>, others: &BTreeMap<&str, Facts<'_>>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
     use warpline_study::numbers::METRICS;
 
     #[test]
     fn the_document_lists_every_name() {
-        let doc = include_str!("../../docs/cli.md");
+        let doc = include_str!("../../../docs/cli.md");
         let section = doc.split("## Claims").nth(1).expect("the document has the heading");
         for name in METRICS.iter().map(|m| m.name).chain(facts::NAMES) {
             assert!(section.contains(&format!("| `{name}` |")), "`{name}` is missing");
@@ -128,10 +130,10 @@ mod tests {
 
     #[test]
     fn a_run_that_hangs_has_no_time() {
-        let ran = sample::faulty("x");
-        let facts = Facts::new(&ran.subject, Some(&ran.report));
+        let subject = load::load(&Request::named("museum/m10_consumer_count/bug")).expect("loads");
+        let facts = Facts::new(&subject, None);
         assert!(facts.get("cycles").is_err_and(|e| e.contains("did not end")));
-        assert_eq!((facts.get("hangs"), facts.get("findings")), (Ok(Some(1.0)), Ok(Some(1.0))));
+        assert_eq!(facts.get("hangs"), Ok(Some(1.0)));
         assert_eq!(facts.get("nonsense"), Ok(None));
     }
 }

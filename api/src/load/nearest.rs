@@ -1,7 +1,7 @@
-//! "Did you mean".
+//! Suggestions for names that do not exist.
 
-/// `did you mean X? ` for the closest of the known words, or nothing where none is close.
-pub(crate) fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+/// `did you mean X? ` with the closest of the known words; empty where no word is close.
+pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map_or(String::new(), |k| format!("did you mean `{k}`? "))
 }
 
@@ -9,7 +9,7 @@ fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&
     known
         .into_iter()
         .map(|k| {
-            // A family left out (`triple_buffer` for `metal/triple_buffer`) is no typing error.
+            // A name without its family (`triple_buffer` for `metal/triple_buffer`) counts as exact.
             let last = k.rsplit('/').next().unwrap_or(k);
             (strsim::damerau_levenshtein(word, k).min(strsim::damerau_levenshtein(word, last)), k)
         })

@@ -1,9 +1,9 @@
-//! `docs/seeds.md`: the claims of all scenarios, document by document.
+//! The page `docs/seeds.md`: the claims of all scenarios, document by document.
 
-use super::Judged;
-use crate::show::{plain, short};
+use warpline_api::ClaimResult;
+use warpline_sim::words::number;
 
-/// The documents, by the number their sources begin with, and what each is about.
+/// The documents: the number that their sources begin with, and the subject.
 const SEEDS: [(&str, &str); 5] = [
     ("000", "Metal: triple-buffered latency hiding"),
     ("001", "TileLang on CDNA: two steps ahead"),
@@ -12,15 +12,15 @@ const SEEDS: [(&str, &str); 5] = [
     ("004", "Metal: the MLA projection's barriers"),
 ];
 
-/// The page, from the claims of each scenario.
-pub(crate) fn page(all: &[(String, Vec<Judged>)]) -> String {
+/// The page of the claims of each scenario.
+pub(crate) fn claims(all: &[(String, Vec<ClaimResult>)]) -> String {
     let mut text = String::from(
         "# What five documents say, held against warpline\n\n\
          Made by `warpline check --markdown`; a test keeps it in step. Each row is a claim in the scenario it speaks of: \
          the statement, whether it holds, the number computed, and what is so instead. `warpline check SCENARIO` shows the \
          expression that decides it. Times are the model's: [answers.md](answers.md) says on what they rest.\n",
     );
-    let seed = |j: &Judged| SEEDS.iter().position(|(n, _)| j.from.starts_with(n));
+    let seed = |j: &ClaimResult| SEEDS.iter().position(|(n, _)| j.from.starts_with(n));
     let of = |i: Option<usize>| {
         let rows = all.iter().flat_map(|(name, claims)| claims.iter().map(move |c| (name, c)));
         rows.filter(move |(_, c)| seed(c) == i).collect::<Vec<_>>()
@@ -42,12 +42,12 @@ pub(crate) fn page(all: &[(String, Vec<Judged>)]) -> String {
     text
 }
 
-fn counts(rows: &[(&String, &Judged)]) -> String {
+fn counts(rows: &[(&String, &ClaimResult)]) -> String {
     let n = |holds| rows.iter().filter(|(_, c)| c.holds == Some(holds)).count();
     format!("{} | {} | {}", rows.len(), n(true), n(false))
 }
 
-fn table(rows: &[(&String, &Judged)]) -> String {
+fn table(rows: &[(&String, &ClaimResult)]) -> String {
     let mut text = String::new();
     let mut last = "";
     for (scenario, c) in rows {
@@ -68,17 +68,12 @@ fn table(rows: &[(&String, &Judged)]) -> String {
     text
 }
 
-/// The number a claim is about; without one, the numbers its expression uses.
-fn computed(c: &Judged) -> String {
+/// The number that a claim is about; without one, the numbers of its expression.
+fn computed(c: &ClaimResult) -> String {
     if let Some(v) = c.computed {
         let unit = c.unit.as_deref().unwrap_or("");
         return format!("{} {unit}", number(v)).trim_end().to_string();
     }
     let values: Vec<String> = c.values.iter().map(|(n, v)| format!("{n} = {}", number(*v))).collect();
     values.join(", ")
-}
-
-/// A number to read: whole ones in full.
-pub(crate) fn number(v: f64) -> String {
-    if v.fract() == 0.0 { plain(v) } else { short(v) }
 }

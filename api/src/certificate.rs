@@ -1,15 +1,18 @@
-//! Writes the certificate of a proof: the claims that the verifier noted, with the facts that the checker computes from them.
+//! Certificates of proofs: the claims that the verifier noted, with the facts that the checker computes from the claims.
 
 use warpline_recheck as recheck;
 use warpline_recheck::{CellProof, Certificate, Column, Compared, Inserted, Plane, Proof, Refusal, Region, Statement};
 use warpline_sim::ir::Program;
 use warpline_verify::{Decided, Insertion, Outcome, Trips, What, insertions};
 
-use crate::load::Loaded;
-use crate::verdict::Verified;
+use crate::load::Subject;
+use crate::verify::Verification;
 
-/// The certificate of a verdict, or why it has none, in words.
-pub(crate) fn of(v: &Verified) -> Result<Certificate, String> {
+/// The certificate of a proved verdict. `warpline-recheck` checks it without the verifier.
+///
+/// # Errors
+/// The reason, in words, why the verdict has no certificate.
+pub fn certificate(v: &Verification) -> Result<Certificate, String> {
     if v.verdict.outcome != Outcome::Proved {
         return Err("the verdict is not PROVED".into());
     }
@@ -29,11 +32,11 @@ pub(crate) fn of(v: &Verified) -> Result<Certificate, String> {
     };
     let statement = writer.statement(cells.iter().any(turned));
     let claims = Certificate { schema: recheck::SCHEMA.into(), statement, cells };
-    recheck::complete(&claims, &v.subject.machine).map_err(|refusal| words(&refusal))
+    recheck::complete(&claims, &v.subject.machine).map_err(|refusal| refusal_words(&refusal))
 }
 
-/// Why a certificate is not valid, in words.
-pub(crate) fn words(refusal: &Refusal) -> String {
+/// The reason why a certificate is not valid, in words.
+pub fn refusal_words(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Rejected { entry, why } => format!("{entry}: {why}"),
         Refusal::Unreadable(why) | Refusal::NotChecked(why) => why.clone(),
@@ -41,17 +44,17 @@ pub(crate) fn words(refusal: &Refusal) -> String {
 }
 
 struct Writer<'a> {
-    subject: &'a Loaded,
+    subject: &'a Subject,
     trips: Option<&'a Trips>,
 }
 
-/// Numbers of trips and turns.
+/// Trip counts of the main loop and of the loop around it.
 type At = (i64, Option<i64>);
 
 impl Writer<'_> {
-    /// The statement; `turned` where the proof names a second symbol.
+    /// The statement of the certificate; `turned` where the proof names a second symbol.
     fn statement(&self, turned: bool) -> Statement {
-        let Loaded { program, machine, sources, fences, .. } = self.subject;
+        let Subject { program, machine, sources, fences, .. } = self.subject;
         let text = sources.get(&program.file).map_or("", String::as_str);
         let set = machine.params.iter().filter(|(_, p)| p.source == warpline_models::SET);
         let family = |f: warpline_verify::Family| recheck::Family { symbol: f.symbol, zero: f.zero, step: f.step };
@@ -141,7 +144,7 @@ impl Writer<'_> {
         Some(Plane { first, period, order: order(of.0), lines: all, columns })
     }
 
-    /// The kernel at numbers of trips and turns.
+    /// The kernel at trip counts of the main loop and of the loop around it.
     fn at(&self, (trips, turns): At) -> Option<Program> {
         let family = self.trips?;
         turns.map_or_else(|| family.at(trips), |turns| family.turned(trips, turns))
@@ -152,7 +155,7 @@ impl Writer<'_> {
         insertions([&a, &b], (self.subject.rules(), of.1, of.0), periods)
     }
 
-    /// Two runs; within, none where the kernel refuses the longer.
+    /// The comparison of two runs; `Some(None)` where the kernel rejects the longer run.
     fn pair(&self, all: [At; 2], of: (warpline_verify::Order, i64), periods: Option<i64>) -> Option<Option<Compared>> {
         if self.at(all[1]).is_none() {
             return Some(None);
@@ -160,7 +163,7 @@ impl Writer<'_> {
         Some(Some(compared(self.found(all, of, periods)?)))
     }
 
-    /// Four runs: the shortest pair's periods of the first loop, and the first run's of the second.
+    /// The comparison of four runs: insertions of the first loop, from the shorter pair, and of the second loop.
     fn square(
         &self,
         (n, more): (i64, i64),

@@ -1,7 +1,7 @@
-//! Schedules as files: written by `verify`, read by whatever runs a kernel. `docs/json.md` describes every field.
+//! Schedule files: the moves that lead to a fault. `docs/json.md` describes every field.
 //!
-//! A file names agents and statements as a reader would, so it outlives a new build and not an edit of the kernel: a move
-//! that the kernel does not make is an error with its number.
+//! A file names agents and statements in words. It stays valid across builds, but not across edits of the kernel: a move
+//! that the kernel does not make is an error with the move's number.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,17 +11,17 @@ use warpline_sim::protocol::World;
 use warpline_sim::schedule::{Act, Move, Schedule};
 use warpline_verify::{Meeting, Told, Witness};
 
-use crate::cli::Setting;
-use crate::failure::Failure;
-use crate::load::{Loaded, read as read_text};
-use crate::verdict::Verified;
+use crate::error::Error;
+use crate::load::{Subject, read as read_text};
+use crate::request::Setting;
+use crate::verify::Verification;
 
-/// Schema of a schedule.
+/// The schema of a schedule file.
 pub const SCHEDULE: &str = "warpline.schedule/1";
 
-/// A schedule as it is written.
+/// The content of a schedule file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ScheduleFile {
+pub struct ScheduleFile {
     schema: String,
     scenario: String,
     kernel: String,
@@ -29,10 +29,10 @@ pub(crate) struct ScheduleFile {
     machine: String,
     parameters: BTreeMap<String, i64>,
     trips: Option<i64>,
-    /// Turns of the loop around the main loop, where the fault depends on them.
+    /// The trip count of the loop around the main loop, where the fault depends on it.
     #[serde(default)]
     turns: Option<i64>,
-    /// Header `let`s that have other values than the text gives them.
+    /// Header `let`s with other values than the text computes.
     #[serde(default)]
     lets: BTreeMap<String, i64>,
     cta: String,
@@ -63,7 +63,7 @@ struct MoveObject {
     number: usize,
     agent: String,
     act: String,
-    /// Which of the operations that the agent started, from 1, where one lands.
+    /// The number of the operation that lands, counted from 1 over those that the agent started.
     started: Option<u32>,
     line: u32,
     column: u32,
@@ -79,10 +79,10 @@ fn meets(how: Meeting) -> &'static str {
     }
 }
 
-/// The schedule of a verdict's fault, where it has one.
-pub(crate) fn of(v: &Verified) -> Option<ScheduleFile> {
+/// The schedule that leads to a verdict's fault, where there is one.
+pub fn schedule_of(v: &Verification) -> Option<ScheduleFile> {
     let (x, w) = (v.verdict.violation.as_ref()?, v.witness.as_ref()?);
-    let p = v.broken.as_ref().unwrap_or(&v.subject.program);
+    let p = v.faulty.as_ref().unwrap_or(&v.subject.program);
     let (kind, message, site) = match (x.findings.first(), x.hang.first()) {
         (Some(f), _) => (f.kind.name(), f.message.clone(), f.site),
         (None, Some(w)) => ("deadlock", format!("{} waits for {}", w.agent, w.waits_for), w.site),
@@ -108,10 +108,10 @@ pub(crate) fn of(v: &Verified) -> Option<ScheduleFile> {
     })
 }
 
-/// The `let` that sets the turns of the kernel at fault, where it is not as the text computes it.
-fn lets(v: &Verified, p: &warpline_sim::ir::Program) -> BTreeMap<String, i64> {
-    let turned = v.verdict.violation.as_ref().is_some_and(|x| x.turns.is_some());
-    let name = v.varied.as_ref().filter(|_| turned).and_then(|x| x.turns.as_ref()).map(|(name, _)| name);
+/// The `let` that sets the outer trip count of the faulty kernel, where its value is not the one that the text computes.
+fn lets(v: &Verification, p: &warpline_sim::ir::Program) -> BTreeMap<String, i64> {
+    let outer = v.verdict.violation.as_ref().is_some_and(|x| x.turns.is_some());
+    let name = v.varied.as_ref().filter(|_| outer).and_then(|x| x.outer.as_ref()).map(|o| &o.name);
     p.lets.iter().filter(|(n, _)| Some(n) == name).cloned().collect()
 }
 
@@ -135,11 +135,14 @@ fn moves(w: &Witness, sites: &[warpline_sim::ir::Site]) -> Vec<MoveObject> {
     w.told.iter().enumerate().filter_map(one).collect()
 }
 
-/// Reads a file, and says what is wrong with it.
-pub(crate) fn read(path: &Path) -> Result<ScheduleFile, Failure> {
+/// Reads a schedule file.
+///
+/// # Errors
+/// A file that cannot be read, or whose content is no schedule.
+pub(crate) fn read(path: &Path) -> Result<ScheduleFile, Error> {
     let text = read_text(path)?;
     let bad = |why: String| {
-        Failure::with_help(
+        Error::with_help(
             format!("`{}` is no schedule: {why}", path.display()),
             "`warpline verify S --schedule-out FILE` writes one for a kernel with a fault",
         )
@@ -152,41 +155,51 @@ pub(crate) fn read(path: &Path) -> Result<ScheduleFile, Failure> {
 }
 
 impl ScheduleFile {
-    /// What the command line sets, and the parameters that the schedule is for.
-    pub(crate) fn settings(&self, given: &[Setting]) -> Result<Vec<Setting>, Failure> {
+    /// The settings of a request, and the parameters that the schedule is for.
+    ///
+    /// # Errors
+    /// A setting with another value than the schedule's.
+    pub fn settings(&self, given: &[Setting]) -> Result<Vec<Setting>, Error> {
         for s in given {
-            if let Setting::Kernel(name, value) = s
+            if let Setting::Parameter { name, value } = s
                 && let Some(own) = self.parameters.get(name)
                 && own != value
             {
-                return Err(Failure::with_help(
+                return Err(Error::with_help(
                     format!("the schedule is for {name}={own}, and --set says {name}={value}"),
                     "leave out the --set, or verify with it and write a schedule for that",
                 ));
             }
         }
-        let own = self.parameters.iter().map(|(name, value)| Setting::Kernel(name.clone(), *value));
+        let own = self.parameters.iter().map(|(name, value)| Setting::Parameter { name: name.clone(), value: *value });
         Ok(given.iter().cloned().chain(own).collect())
     }
 
-    /// The machine it was written for.
-    pub(crate) fn machine(&self) -> &str {
+    /// The machine that the schedule was written for.
+    pub fn machine(&self) -> &str {
         &self.machine
     }
 
-    /// The subject as the schedule has it: with other values of some header `let`s, where it names any.
-    pub(crate) fn given(&self, mut subject: Loaded) -> Result<Loaded, Failure> {
+    /// The subject with the header `let`s of the schedule.
+    ///
+    /// # Errors
+    /// Values that the kernel rejects.
+    pub fn with_lets(&self, mut subject: Subject) -> Result<Subject, Error> {
         if self.lets.is_empty() {
             return Ok(subject);
         }
-        let values = self.lets.iter().map(|(name, value)| (name.as_str(), *value));
-        let program = subject.with_all(values).ok_or_else(|| unfit("the kernel refuses its values".to_string()))?;
+        let values: Vec<(&str, i64)> = self.lets.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        let program =
+            subject.program_with(&values).ok_or_else(|| unfit("the kernel refuses its values".to_string()))?;
         subject.program = program;
         Ok(subject)
     }
 
-    /// The moves, as the kernel's own agents and statements.
-    pub(crate) fn resolve(&self, subject: &Loaded) -> Result<Schedule, Failure> {
+    /// The schedule in the kernel's own agents and statements.
+    ///
+    /// # Errors
+    /// The number of the first move that the kernel does not have.
+    pub fn resolve(&self, subject: &Subject) -> Result<Schedule, Error> {
         let p = &subject.program;
         let rules = subject.rules();
         if !(0..p.grid.len()).contains(&self.cluster) {
@@ -219,8 +232,8 @@ impl ScheduleFile {
     }
 }
 
-fn unfit(why: String) -> Failure {
-    Failure::with_help(
+fn unfit(why: String) -> Error {
+    Error::with_help(
         format!("the schedule does not fit the kernel: {why}"),
         "the kernel was edited since; `warpline verify S --schedule-out FILE` writes a new one",
     )

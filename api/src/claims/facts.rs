@@ -1,4 +1,4 @@
-//! What can be asked of a scenario: the names of a claim's expression. `docs/cli.md` lists them.
+//! The names in a claim's expression, and their values. `docs/cli.md` lists the names.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -7,13 +7,14 @@ use warpline_sim::Report;
 use warpline_sim::ir::{Class, Instr, Op};
 use warpline_sim::report::{FindingKind, Outcome};
 use warpline_study::numbers::{identifier, metric_named, numbers};
-use warpline_verify::{self as verify, Need, Redundancy, Verdict};
+use warpline_verify::{self as verifier, Need, Redundancy, Verdict};
 
-use crate::load::Loaded;
-use crate::simulate::{execute, refused};
-use crate::verdict;
+use crate::barriers::default_redundancy;
+use crate::load::Subject;
+use crate::simulate::execute;
+use crate::verify::default_verdict;
 
-/// Names of the text and of the verifier; those of a run are `METRICS`, and others end in a role, a line, or a key.
+/// Names about the text and the verdict. Names about a run are `METRICS`; others end in a role, a line or a key.
 #[cfg(test)]
 pub(super) const NAMES: [&str; 13] = [
     "feasible",
@@ -31,38 +32,38 @@ pub(super) const NAMES: [&str; 13] = [
     "busiest",
 ];
 
-/// Everything about one subject, found out when it is first asked for.
-pub(crate) struct Facts<'a> {
-    subject: &'a Loaded,
+/// Everything about one subject, computed at its first use.
+pub(super) struct Facts<'a> {
+    subject: &'a Subject,
     given: Option<&'a Report>,
     run: OnceCell<Result<BTreeMap<String, f64>, String>>,
     report: OnceCell<Result<Report, String>>,
     verdict: OnceCell<Verdict>,
-    sifted: OnceCell<Redundancy>,
+    redundancy: OnceCell<Redundancy>,
 }
 
 impl<'a> Facts<'a> {
-    /// Of a subject, of which there may be a run already.
-    pub(crate) fn new(subject: &'a Loaded, given: Option<&'a Report>) -> Facts<'a> {
+    /// The facts of a subject, with a report that exists already.
+    pub(super) fn new(subject: &'a Subject, given: Option<&'a Report>) -> Facts<'a> {
         Facts {
             subject,
             given,
             run: OnceCell::new(),
             report: OnceCell::new(),
             verdict: OnceCell::new(),
-            sifted: OnceCell::new(),
+            redundancy: OnceCell::new(),
         }
     }
 
     /// The value of a name; `None` where there is no such name.
     ///
     /// # Errors
-    /// Where there is, and it cannot be found out.
-    pub(crate) fn get(&self, name: &str) -> Result<Option<f64>, String> {
+    /// The reason why the value of a known name cannot be computed.
+    pub(super) fn get(&self, name: &str) -> Result<Option<f64>, String> {
         if let Some(value) = self.text(name).or_else(|| self.proof(name)) {
             return Ok(Some(value));
         }
-        // A result's name always means the result.
+        // The name of a result always means the result, also where a parameter has that name.
         match self.numbers() {
             Ok(numbers) => match numbers.get(name) {
                 Some(value) => Ok(Some(*value)),
@@ -88,7 +89,7 @@ impl<'a> Facts<'a> {
         if let Some(report) = self.given {
             return Ok(report);
         }
-        let run = || execute(self.subject, None).map_err(|e| refused(self.subject, e).in_a_line());
+        let run = || execute(self.subject, None).map_err(|e| self.subject.refused(e).summary());
         self.report.get_or_init(run).as_ref().map_err(Clone::clone)
     }
 
@@ -97,7 +98,7 @@ impl<'a> Facts<'a> {
         self.run.get_or_init(all).as_ref().map_err(Clone::clone)
     }
 
-    /// What the text, the machine and its limits say.
+    /// Names about the kernel's text and the machine.
     fn text(&self, name: &str) -> Option<f64> {
         let (p, m) = (&self.subject.program, &self.subject.machine);
         let count = |n: usize| Some(n as f64);
@@ -123,29 +124,30 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// What the verifier says.
+    /// Names about the verdict.
     fn proof(&self, name: &str) -> Option<f64> {
-        let verdict = || self.verdict.get_or_init(|| verdict::of(self.subject));
-        let sifted = || self.sifted.get_or_init(|| verdict::sifted(self.subject));
-        let alone = |f: fn(&Need) -> bool| Some(sifted().removals.iter().filter(|r| f(&r.need)).count() as f64);
+        let verdict = || self.verdict.get_or_init(|| default_verdict(self.subject));
+        let redundancy = || self.redundancy.get_or_init(|| default_redundancy(self.subject));
+        let alone = |f: fn(&Need) -> bool| Some(redundancy().removals.iter().filter(|r| f(&r.need)).count() as f64);
         match name {
-            "proved" => Some(truth(verdict().outcome == verify::Outcome::Proved)),
-            "bounded" => Some(truth(matches!(verdict().outcome, verify::Outcome::Bounded { .. }))),
-            "violated" => Some(truth(verdict().outcome == verify::Outcome::Violated)),
-            "undecided" => Some(truth(matches!(verdict().outcome, verify::Outcome::GaveUp { .. }))),
-            "syncs" => Some(sifted().removals.len() as f64),
+            "proved" => Some(truth(verdict().outcome == verifier::Outcome::Proved)),
+            "bounded" => Some(truth(matches!(verdict().outcome, verifier::Outcome::Bounded { .. }))),
+            "violated" => Some(truth(verdict().outcome == verifier::Outcome::Violated)),
+            "undecided" => Some(truth(matches!(verdict().outcome, verifier::Outcome::GaveUp { .. }))),
+            "syncs" => Some(redundancy().removals.len() as f64),
             "syncs_needed" => alone(|n| matches!(n, Need::Needed(_))),
             "syncs_redundant" => alone(|n| matches!(n, Need::Redundant(_))),
-            "syncs_spare" => Some(sifted().spare.len() as f64),
+            "syncs_spare" => Some(redundancy().spare.len() as f64),
             _ => self.fault(name, &verdict).or_else(|| {
                 let line: u32 = name.strip_prefix("needed_at_")?.parse().ok()?;
-                let there = sifted().removals.iter().find(|r| r.site.line == line)?;
+                let there = redundancy().removals.iter().find(|r| r.site.line == line)?;
                 Some(truth(matches!(there.need, Need::Needed(_))))
             }),
         }
     }
 
-    /// `fault_stale_tile`: 1 where the fault that `verify` shows is of that kind, or leads to it; `met_...` of a run.
+    /// `fault_stale_tile`: 1 where the fault of the verdict is of that kind or leads to it; `met_stale_tile`: the same of
+    /// the run.
     fn fault<'b>(&self, name: &str, verdict: &dyn Fn() -> &'b Verdict) -> Option<f64> {
         let kind =
             |word: &str| FindingKind::ALL.into_iter().find(|k| identifier(k.name()).to_ascii_lowercase() == word);
