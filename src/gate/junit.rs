@@ -22,7 +22,7 @@ fn case(e: &Entry) -> TestCase {
     let (errors, others): (Vec<&Issue>, Vec<&Issue>) = all.iter().partition(|i| i.level == Level::Error);
     let kind = match e.status() {
         Status::Holds => None,
-        Status::Violated => Some(NonSuccessKind::Error),
+        Status::Violated => Some(NonSuccessKind::Failure),
         Status::BadInput | Status::GaveUp => Some(NonSuccessKind::Error),
     };
     let status = match (kind, errors.first()) {

@@ -50,8 +50,42 @@ pub fn load(request: &Request) -> Result<Subject, Error> {
     let settings = file.as_ref().map_or(Ok(request.settings.clone()), |f| f.settings(&request.settings))?;
     // A kernel names no machine; its schedule does.
     let own = file.as_ref().filter(|_| found.scenario.is_none()).map(ScheduleFile::machine);
-    let subject = assemble(library, &request.scenario, found, request.machine.as_deref().or(own), &settings)?;
+    let subject = assemble(
+        library,
+        &request.scenario,
+        found,
+        MachineChoice::named(request.machine.as_deref().or(own)),
+        &settings,
+    )?;
     scheduled(options(subject, request)?, file.as_ref())
+}
+
+/// Loads a kernel from its text. `name` is the file name in messages and ends in `.pipe`.
+///
+/// # Errors
+/// Every problem of the text, settings of names that do not exist, and values that the kernel rejects.
+pub fn load_text(name: &str, text: &str, machine: &Machine, settings: &[Setting]) -> Result<Subject, Error> {
+    let mut library = Library::default();
+    library.sources.insert(name.to_string(), text.to_string());
+    let found = Found {
+        scenario: None,
+        file: None,
+        place: Place::WorkingFolder,
+        kernel_file: name.to_string(),
+        kernel_text: text.to_string(),
+    };
+    assemble(library, name, found, MachineChoice::Given(machine), settings)
+}
+
+/// Loads what a request names, on a machine of the caller's. The machine that the request names is ignored.
+///
+/// # Errors
+/// As for [`load`].
+pub fn load_on(request: &Request, machine: &Machine) -> Result<Subject, Error> {
+    let mut library = Library::new(request.pipeline);
+    let found = library.find(&request.scenario)?;
+    let subject = assemble(library, &request.scenario, found, MachineChoice::Given(machine), &request.settings)?;
+    options(subject, request)
 }
 
 /// Loads a run that a scenario names under `beside`.
@@ -168,7 +202,7 @@ fn carried_over(
     let is_kernel = found.scenario.is_none();
     let machine = request.machine.as_deref().filter(|_| same_machine || is_kernel);
     let machine = machine.or(own.beside.machine.as_deref().filter(|_| is_kernel));
-    options(assemble(library, name, found, machine, &carried)?, request)
+    options(assemble(library, name, found, MachineChoice::named(machine), &carried)?, request)
 }
 
 /// The subject kept to a schedule.
@@ -252,11 +286,27 @@ struct Found {
     kernel_text: String,
 }
 
+/// The machine that a subject is loaded on.
+enum MachineChoice<'a> {
+    /// The scenario's.
+    OfScenario,
+    /// A built-in machine or a machine file.
+    Named(&'a str),
+    /// The caller's.
+    Given(&'a Machine),
+}
+
+impl<'a> MachineChoice<'a> {
+    fn named(name: Option<&'a str>) -> MachineChoice<'a> {
+        name.map_or(MachineChoice::OfScenario, MachineChoice::Named)
+    }
+}
+
 fn assemble(
     mut library: Library,
     name: &str,
     mut found: Found,
-    machine: Option<&str>,
+    machine: MachineChoice<'_>,
     settings: &[Setting],
 ) -> Result<Subject, Error> {
     let values = library.values(&found)?;
@@ -270,15 +320,21 @@ fn assemble(
             set.insert(name.clone(), *value);
         }
     }
-    let mut model = match (machine, &base_machine) {
+    let mut model = match (&machine, &base_machine) {
         // A request names a file from the working folder; a scenario, from its own folder.
-        (Some(m), _) => library.machine(&Place::WorkingFolder, m)?,
-        (None, Some(m)) => library.machine_of(&found, m)?,
-        (None, None) => return Err(library.no_machine(&found, &set)),
+        (MachineChoice::Given(m), _) => (*m).clone(),
+        (MachineChoice::Named(m), _) => library.machine(&Place::WorkingFolder, m)?,
+        (MachineChoice::OfScenario, Some(m)) => library.machine_of(&found, m)?,
+        (MachineChoice::OfScenario, None) => return Err(library.no_machine(&found, &set)),
     };
     let own = found.scenario.iter().flat_map(|s| &s.machine_set).map(|(k, v)| (k, *v));
     // Numbers in a scenario are for the machine that the scenario names.
-    let own: Vec<_> = if machine.is_some_and(|m| Some(m) != base_machine.as_deref()) { vec![] } else { own.collect() };
+    let is_own_machine = match machine {
+        MachineChoice::OfScenario => true,
+        MachineChoice::Named(m) => base_machine.as_deref() == Some(m),
+        MachineChoice::Given(_) => false,
+    };
+    let own: Vec<_> = if is_own_machine { own.collect() } else { vec![] };
     let given = settings.iter().filter_map(|s| match s {
         Setting::MachineNumber { key, value } => Some((key, *value)),
         Setting::Parameter { .. } => None,
@@ -291,7 +347,7 @@ fn assemble(
     let program = library.compile(&found, &set, Some(&model))?;
     let fidelity = Fidelity::usual(&model);
     // An expectation is about the scenario's own values.
-    let own = machine.is_none() && settings.is_empty();
+    let own = matches!(machine, MachineChoice::OfScenario) && settings.is_empty();
     let expect = found.scenario.as_ref().filter(|_| own).and_then(|s| {
         let what = s.expect?;
         let span = s.spans.get("expect").cloned().unwrap_or(0..0);

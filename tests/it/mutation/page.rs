@@ -10,16 +10,19 @@ use super::fate::Fate;
 
 const HEAD: &str = "# Mutation
 
-What the verifier makes of slips of the pen. Every synchronisation of every scenario that holds (built in, the museum's repairs,
-`correct/`) is left out, doubled, swapped with its neighbour, moved to the next stage, waited for a phase early or late, and
-counted one off; every access goes to the next slot. `verify/src/edit.rs` makes the changes, `tests/it/mutation.rs` recomputes
-this page and holds it to the record; nothing here is written by hand.
+The verdict on every mutation of every correct scenario: built in, the museum's repairs, and `correct/`. A mutation removes a
+synchronization statement, doubles it, swaps it with its neighbor, moves it to the next stage, waits for a phase early or late,
+or changes a count by one; an access moves to the next slot. `verify/src/mutation` makes the mutations, and
+`tests/it/mutation` computes this page again and compares it with the record. Nothing here is written by hand.
 
-*Caught*: a fault of the kind named, or the compiler refuses it. *Equivalent*: it holds for every schedule and trip count that the
-kernel it was made from holds for, and neither schedules drawn at random nor a search of every order found a fault; the classes are
-below. *Tried only*: it holds for trip counts 0 to 40, or in
-every order of two steps, and the kernel it was made from for all. *Not held to*: fences that no rule asks for or that are
-notes by default (docs/fences.md), and barriers of lanes in step (DEVIATIONS.md 16). A mutant nobody can decide fails the tests.
+| fate | meaning |
+|---|---|
+| Caught | the verifier finds a fault of the kind named, or the compiler rejects the mutant |
+| Equivalent | the mutant holds for every schedule and trip count that the original kernel holds for, and neither random schedules nor a search of every order finds a fault; the classes are below |
+| Tried only | the mutant holds for trip counts 0 to 40, or in every order of two steps; the original kernel holds for all |
+| Not held to | the mutation changes a fence that no rule asks for or that is a note by default (docs/fences.md), or a barrier of lanes in step (DEVIATIONS.md 16) |
+
+An undecided mutant fails the tests.
 ";
 
 /// The operators, in the order of the table.

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_cdna_and_apple_rules_name_is_measured_and_in_the_machines() {
-        let probe = include_str!("../probes/cdna.hip").to_string() + include_str!("hip/asked.rs");
+        let probe = include_str!("../../probes/cdna.hip").to_string() + include_str!("../hip/asked.rs");
         // Rows whose parameter is no literal beside their name.
         let others = [
             ("s_barrier", "int w : {2, 4, 8, 16}"),

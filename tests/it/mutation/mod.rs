@@ -1,4 +1,4 @@
-//! Every synchronisation of every correct scenario, broken in every way a slip of the pen breaks it.
+//! Every mutation of every synchronization statement of every correct scenario.
 //!
 //! `mutation/fates.txt` records what becomes of each mutant, one letter each in the order of `warpline_verify::edits`, and
 //! `docs/mutation.md` is made from it. Tests recompute the record: all of it but of the scenarios named in [`LONG`], of which
