@@ -1,29 +1,29 @@
-//! The two streams of a command, and the few colours that may appear on them.
+//! The two output streams of a command, and their colors.
 
 use std::io::{ErrorKind, Write};
 
-use crate::failure::Failure;
+use warpline_api::Error;
 
-/// Which of the streams may carry colour and progress. A terminal, and no `NO_COLOR`.
+/// What the output streams may carry. Colors need a terminal and no `NO_COLOR`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Look {
-    /// Colour on the output.
-    pub colour: bool,
-    /// Colour on the error stream.
-    pub colour_err: bool,
-    /// A progress line on the error stream.
+    /// Color on the standard output.
+    pub color: bool,
+    /// Color on the error stream.
+    pub color_err: bool,
+    /// A progress bar on the error stream.
     pub progress: bool,
-    /// Input and output are a terminal that a full-screen display may take.
+    /// Input and output are a terminal, which a full-screen display may take over.
     pub interactive: bool,
 }
 
 impl Look {
-    pub(crate) fn colour_of(self, err: bool) -> bool {
-        if err { self.colour_err } else { self.colour }
+    pub(crate) fn color_of(self, err: bool) -> bool {
+        if err { self.color_err } else { self.color }
     }
 }
 
-/// Where a command writes.
+/// The streams that a command writes to.
 pub(crate) struct Console<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
@@ -35,46 +35,46 @@ impl<'a> Console<'a> {
         Console { out, err, look }
     }
 
-    /// Writes to the output.
-    pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
+    /// Writes text to the standard output.
+    pub(crate) fn print(&mut self, text: &str) -> Result<(), Error> {
         self.print_bytes(text.as_bytes())
     }
 
-    /// Writes to the output. A reader that has gone away (`| head`) has read what it wanted: no error.
-    pub(crate) fn print_bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Writes bytes to the standard output. A reader that has gone (`| head`) is no error.
+    pub(crate) fn print_bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match self.out.write_all(bytes).and_then(|()| self.out.flush()) {
             Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-                Err(Failure::new(format!("cannot write to the standard output: {e}")))
+                Err(Error::new(format!("cannot write to the standard output: {e}")))
             }
             _ => Ok(()),
         }
     }
 
     /// Writes to the error stream.
-    pub(crate) fn error(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn error(&mut self, text: &str) -> Result<(), Error> {
         match self.err.write_all(text.as_bytes()).and_then(|()| self.err.flush()) {
             Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-                Err(Failure::new(format!("cannot write to the error stream: {e}")))
+                Err(Error::new(format!("cannot write to the error stream: {e}")))
             }
             _ => Ok(()),
         }
     }
 
-    /// The pen for the output.
+    /// The pen for the standard output.
     pub(crate) fn paint(&self) -> Paint {
-        Paint { colour: self.look.colour }
+        Paint { color: self.look.color }
     }
 }
 
-/// A pen. Colour only repeats what the words say: red is a fault, bold a heading, faint a remark.
+/// A pen: red for faults, bold for headings, faint for remarks. Color only repeats what the words say.
 #[derive(Clone, Copy)]
 pub(crate) struct Paint {
-    pub(crate) colour: bool,
+    pub(crate) color: bool,
 }
 
 impl Paint {
     fn with(self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
     }
 
     pub(crate) fn head(self, text: &str) -> String {

@@ -4,9 +4,8 @@ use warpline_calibrate::{Cuda, Device, DeviceError, Hip, Listener, Metal, Record
 use warpline_sim::machine::{Machine, Vendor};
 
 use crate::console::Console;
-use crate::failure::Failure;
-use crate::load;
-use crate::progress::Progress;
+use crate::progress::Bar;
+use warpline_api::Error;
 
 /// What `--device` takes.
 pub(crate) const NAMES: &str = "`cuda:0` is the first NVIDIA device of this machine (needs its driver and nvcc), `hip:0` the first AMD \
@@ -14,7 +13,7 @@ pub(crate) const NAMES: &str = "`cuda:0` is the first NVIDIA device of this mach
                                 was measured on one H200";
 
 /// Opens a device by its name, and says what is known against it.
-pub(crate) fn open(name: &str, console: &mut Console) -> Result<Box<dyn Device>, Failure> {
+pub(crate) fn open(name: &str, console: &mut Console) -> Result<Box<dyn Device>, Error> {
     let folder = std::env::temp_dir().join(format!("warpline-{}", std::process::id()));
     let index = |n: &str| n.parse().ok();
     let device: Box<dyn Device> = match name.split_once(':').map(|(kind, n)| (kind, index(n))) {
@@ -22,7 +21,7 @@ pub(crate) fn open(name: &str, console: &mut Console) -> Result<Box<dyn Device>,
         Some(("cuda", Some(n))) => Box::new(Cuda::open(n, folder).map_err(refused)?),
         Some(("hip", Some(n))) => Box::new(Hip::open(n, folder).map_err(refused)?),
         Some(("metal", Some(n))) => Box::new(Metal::open(n, folder).map_err(refused)?),
-        _ => return Err(Failure::with_help(format!("there is no device `{name}`"), NAMES)),
+        _ => return Err(Error::with_help(format!("there is no device `{name}`"), NAMES)),
     };
     if let Some(warning) = device.warning() {
         console.error(&format!("note: {warning}\n"))?;
@@ -31,42 +30,42 @@ pub(crate) fn open(name: &str, console: &mut Console) -> Result<Box<dyn Device>,
 }
 
 /// The machine that a device's numbers are for: the one that was named, or the built-in one of its vendor.
-pub(crate) fn machine(device: &dyn Device, named: Option<&str>) -> Result<(Machine, String), Failure> {
+pub(crate) fn machine(device: &dyn Device, named: Option<&str>) -> Result<(Machine, String), Error> {
     let name = named.unwrap_or(match device.vendor() {
         Vendor::Amd => "mi300x",
         Vendor::Apple => "m4-max",
         Vendor::Nvidia | Vendor::Paper => "h200",
     });
-    let (machine, text) = load::machine_file(name)?;
+    let (machine, text) = warpline_api::machine_file(name)?;
     if machine.vendor == device.vendor() {
         return Ok((machine, text));
     }
-    Err(Failure::with_help(
+    Err(Error::with_help(
         format!("{} is none of the machines that {} ({}) is of", device.name(), machine.name, machine.title),
         "name another one with `--machine`; `warpline models` lists them",
     ))
 }
 
 /// What a device said instead of an answer.
-pub(crate) fn refused(e: DeviceError) -> Failure {
+pub(crate) fn refused(e: DeviceError) -> Error {
     match e.help() {
-        Some(help) => Failure::with_help(e.to_string(), help),
-        None => Failure::new(e.to_string()),
+        Some(help) => Error::with_help(e.to_string(), help),
+        None => Error::new(e.to_string()),
     }
 }
 
-/// A device's work as a bar.
-pub(crate) struct Bar(Progress);
+/// A progress bar over a device's work.
+pub(crate) struct DeviceBar(Bar);
 
-impl Bar {
-    pub(crate) fn start(console: &Console, device: &dyn Device) -> Bar {
-        Bar(Progress::of(console.look.progress, 0, device.name()))
+impl DeviceBar {
+    pub(crate) fn start(console: &Console, device: &dyn Device) -> DeviceBar {
+        DeviceBar(Bar::pieces(console.look.progress, 0, device.name()))
     }
 }
 
-impl Listener for Bar {
+impl Listener for DeviceBar {
     fn more(&self, pieces: usize) {
-        self.0.more(pieces);
+        self.0.add(pieces);
     }
     fn done(&self) {
         self.0.step();

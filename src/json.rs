@@ -1,8 +1,7 @@
-//! The object that `run --json` prints, and what the objects of other commands share. `docs/json.md` describes every field; a test
-//! keeps the two in step.
+//! The JSON object of `run --json`, and the parts that the objects of other commands share.
 //!
-//! A field is never left out: what is not known is `null`. New fields may come; a field that changes its
-//! meaning changes the number in `schema`.
+//! `docs/json.md` describes every field, and a test compares the two. An object has every field of its schema: an unknown
+//! value is `null`. A schema may get new fields; a field that changes its meaning changes the number in `schema`.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +9,17 @@ use serde::Serialize;
 use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, Outcome, Waiting};
 use warpline_sim::timeline::What;
+use warpline_sim::words;
 use warpline_study::clock::End;
 use warpline_study::critical::{Part, Who};
-use warpline_viz::words;
 
-use crate::claims::Judged;
-use crate::critical::Path;
-use crate::failure::Failure;
-use crate::load::Loaded;
-use crate::show::Neighbour;
-use crate::simulate::Ran;
+use warpline_api::ClaimResult;
+use warpline_api::Error;
+use warpline_api::Simulation;
+use warpline_api::Subject;
+use warpline_api::{CriticalPath, Neighbor};
 
-/// Schema of `warpline run --json`.
+/// The schema of `warpline run --json`.
 pub const RUN: &str = "warpline.run/1";
 
 #[derive(Serialize)]
@@ -68,7 +66,7 @@ struct RunObject<'a> {
     hang: Vec<WaitingObject<'a>>,
     reads: ReadsObject,
     machine_numbers: KindsObject,
-    claims: &'a [Judged],
+    claims: &'a [ClaimResult],
     beside: Vec<BesideObject<'a>>,
 }
 
@@ -85,7 +83,7 @@ pub(crate) struct ClockObject {
 }
 
 /// The clock of a run, and what is known of one that was looked for.
-pub(crate) fn clock(s: &Loaded) -> ClockObject {
+pub(crate) fn clock(s: &Subject) -> ClockObject {
     let found = s.sustained;
     let line = found.filter(|f| f.end != End::Unfinished);
     ClockObject {
@@ -211,8 +209,8 @@ struct BesideObject<'a> {
     bottleneck: Option<&'a str>,
 }
 
-fn outcome(ran: &Ran) -> &'static str {
-    match ran.report.outcome {
+fn outcome(simulation: &Simulation) -> &'static str {
+    match simulation.report.outcome {
         Outcome::Finished => "finished",
         Outcome::Hung(_) => "hung",
         Outcome::Broken => "broken",
@@ -228,7 +226,7 @@ pub(crate) fn place(sites: &[Site], site: u32) -> PlaceObject<'_> {
     }
 }
 
-fn path_object<'a>(path: &'a Path, sites: &'a [Site]) -> PathObject<'a> {
+fn path_object<'a>(path: &'a CriticalPath, sites: &'a [Site]) -> PathObject<'a> {
     let part = |p: &'a Part| PartObject {
         role: match &p.who {
             Who::Role(role) => Some(role),
@@ -253,8 +251,13 @@ fn path_object<'a>(path: &'a Path, sites: &'a [Site]) -> PathObject<'a> {
 }
 
 /// The object of one run.
-pub(crate) fn run(ran: &Ran, path: Option<&Path>, others: &[Neighbour], claims: &[Judged]) -> Result<String, Failure> {
-    let (s, p, r) = (&ran.subject, &ran.subject.program, &ran.report);
+pub(crate) fn run(
+    simulation: &Simulation,
+    path: Option<&CriticalPath>,
+    others: &[Neighbor],
+    claims: &[ClaimResult],
+) -> Result<String, Error> {
+    let (s, p, r) = (&simulation.subject, &simulation.subject.program, &simulation.report);
     let hang = match &r.outcome {
         Outcome::Hung(waiting) => waiting.as_slice(),
         _ => &[],
@@ -268,10 +271,10 @@ pub(crate) fn run(ran: &Ran, path: Option<&Path>, others: &[Neighbour], claims: 
         machine: &s.machine.name,
         parameters: p.params.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
         lets: p.lets.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
-        fences: ran.subject.fences.list().into(),
+        fences: simulation.subject.fences.list().into(),
         fidelity: r.fidelity.name(),
         clock: clock(s),
-        outcome: outcome(ran),
+        outcome: outcome(simulation),
         cycles: r.cycles,
         launch_cycles: r.launch_cycles,
         time_us: r.time_us,
@@ -298,12 +301,12 @@ pub(crate) fn run(ran: &Ran, path: Option<&Path>, others: &[Neighbour], claims: 
         dram_read_bytes: r.dram_read_bytes,
         dram_write_bytes: r.dram_write_bytes,
         events: r.events,
-        wall_s: ran.wall_s,
-        roles: roles(ran),
+        wall_s: simulation.wall_s,
+        roles: roles(simulation),
         uses: r.uses.iter().map(|u| UseObject { resource: &u.resource, fraction: u.fraction }).collect(),
         bottleneck: &r.bottleneck,
         critical_path: path.map(|path| path_object(path, &p.sites)),
-        findings: findings(ran),
+        findings: findings(simulation),
         hang: waiting_objects(hang, &p.sites),
         reads: ReadsObject { checked: r.reads_checked.0, all: r.reads_checked.1 },
         machine_numbers: KindsObject {
@@ -329,12 +332,13 @@ pub(crate) fn waiting_objects<'a>(hang: &'a [Waiting], sites: &'a [Site]) -> Vec
         .collect()
 }
 
-fn roles(ran: &Ran) -> Vec<RoleObject<'_>> {
-    let sites = &ran.subject.program.sites;
+fn roles(simulation: &Simulation) -> Vec<RoleObject<'_>> {
+    let sites = &simulation.subject.program.sites;
     let of = |r: &'_ warpline_sim::report::RoleTime| -> BTreeMap<&'static str, f64> {
         r.stalls.iter().map(|(s, x)| (words::stall(*s), *x)).collect()
     };
-    ran.report
+    simulation
+        .report
         .roles
         .iter()
         .map(|r| RoleObject {
@@ -352,8 +356,8 @@ fn roles(ran: &Ran) -> Vec<RoleObject<'_>> {
         .collect()
 }
 
-fn findings(ran: &Ran) -> Vec<FindingObject<'_>> {
-    finding_objects(&ran.report.findings, &ran.subject.program.sites)
+fn findings(simulation: &Simulation) -> Vec<FindingObject<'_>> {
+    finding_objects(&simulation.report.findings, &simulation.subject.program.sites)
 }
 
 pub(crate) fn finding_objects<'a>(findings: &'a [Finding], sites: &'a [Site]) -> Vec<FindingObject<'a>> {
@@ -374,18 +378,18 @@ pub(crate) fn finding_objects<'a>(findings: &'a [Finding], sites: &'a [Site]) ->
         .collect()
 }
 
-fn beside(n: &Neighbour) -> BesideObject<'_> {
-    let (ran, error) = match &n.ran {
-        Ok(ran) => (Some(ran), None),
+fn beside(n: &Neighbor) -> BesideObject<'_> {
+    let (simulation, error) = match &n.simulation {
+        Ok(simulation) => (Some(simulation), None),
         Err(why) => (None, Some(why.as_str())),
     };
-    let r = ran.map(|ran| &ran.report);
+    let r = simulation.map(|s| &s.report);
     BesideObject {
         name: &n.name,
         error,
-        outcome: ran.map(outcome),
-        machine: ran.map(|ran| ran.subject.machine.name.as_str()),
-        clock_mhz: ran.and_then(|ran| ran.subject.machine.get("clock.mhz")),
+        outcome: simulation.map(outcome),
+        machine: simulation.map(|s| s.subject.machine.name.as_str()),
+        clock_mhz: simulation.and_then(|s| s.subject.machine.get("clock.mhz")),
         cycles: r.map(|r| r.cycles),
         cycles_per_tile: r.and_then(|r| r.cycles_per_tile),
         time_us: r.map(|r| r.time_us),
@@ -396,9 +400,9 @@ fn beside(n: &Neighbour) -> BesideObject<'_> {
     }
 }
 
-pub(crate) fn text(object: &impl Serialize) -> Result<String, Failure> {
+pub(crate) fn text(object: &impl Serialize) -> Result<String, Error> {
     let mut text =
-        serde_json::to_string_pretty(object).map_err(|e| Failure::new(format!("cannot write the JSON: {e}")))?;
+        serde_json::to_string_pretty(object).map_err(|e| Error::new(format!("cannot write the JSON: {e}")))?;
     text.push('\n');
     Ok(text)
 }
@@ -448,7 +452,7 @@ pub(crate) mod tests {
 
     #[test]
     fn the_document_has_every_field_of_a_run_and_no_other() {
-        let claim = Judged {
+        let claim = ClaimResult {
             text: "t".into(),
             from: "f".into(),
             check: "cycles == 1".into(),
@@ -469,8 +473,8 @@ pub(crate) mod tests {
             links: 1,
         };
         let critical = warpline_study::critical::Critical { cycles: 1.0, parts: vec![part] };
-        let path = Path { critical, until: 1.0, whole: true };
-        let others = [Neighbour { name: "other".into(), ran: Ok(sample::ran("other")) }];
+        let path = CriticalPath { critical, until: 1.0, whole: true };
+        let others = [Neighbor { name: "other".into(), simulation: Ok(sample::ran("other")) }];
         let text = run(&sample::faulty("sample"), Some(&path), &others, &[claim]).expect("serialisable");
         let mut found = BTreeSet::new();
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);

@@ -1,15 +1,15 @@
-//! The object that `compare --json` prints; `docs/json.md` describes every field.
+//! The JSON object of `compare --json`; `docs/json.md` describes every field.
 
 use serde::Serialize;
 use warpline_sim::timeline::What;
+use warpline_sim::words;
 use warpline_study::compare::{Cause, Comparison};
-use warpline_viz::words;
 
-use crate::failure::Failure;
 use crate::json::text;
-use crate::recorded::Recorded;
+use warpline_api::Error;
+use warpline_api::Recording;
 
-/// Schema of `warpline compare --json`.
+/// The schema of `warpline compare --json`.
 pub const COMPARE: &str = "warpline.compare/1";
 
 #[derive(Serialize)]
@@ -71,15 +71,15 @@ struct OperationObject<'a> {
 }
 
 /// Two runs side by side.
-pub(crate) fn compare(two: [&Recorded; 2], c: &Comparison) -> Result<String, Failure> {
+pub(crate) fn compare(two: [&Recording; 2], c: &Comparison) -> Result<String, Error> {
     let [a, b] = [0, 1].map(|i| RunObject {
         scenario: &two[i].name,
-        machine: two[i].ran.as_ref().map(|r| r.subject.machine.name.as_str()),
-        clock_mhz: two[i].ran.as_ref().and_then(|r| r.subject.machine.get("clock.mhz")),
-        clock_end: two[i].ran.as_ref().and_then(|r| r.subject.sustained).map(|s| s.end.name()),
+        machine: two[i].simulation.as_ref().map(|r| r.subject.machine.name.as_str()),
+        clock_mhz: two[i].simulation.as_ref().and_then(|r| r.subject.machine.get("clock.mhz")),
+        clock_end: two[i].simulation.as_ref().and_then(|r| r.subject.sustained).map(|s| s.end.name()),
         cycles: c.cycles[i],
         time_us: c.time_us[i],
-        bottleneck: two[i].ran.as_ref().map(|r| r.report.bottleneck.as_str()),
+        bottleneck: two[i].simulation.as_ref().map(|r| r.report.bottleneck.as_str()),
     });
     let roles = c.roles.iter().map(|r| RoleObject {
         name: &r.name,
@@ -151,7 +151,7 @@ mod tests {
             cycles: [1.0, 2.0],
             time_us: [1.0, 2.0],
         };
-        let (a, b) = (sample::recorded("a"), Recorded { ran: None, ..sample::recorded("b") });
+        let (a, b) = (sample::recorded("a"), Recording { simulation: None, ..sample::recorded("b") });
         let mut found = BTreeSet::new();
         let text = compare([&a, &b], &c).expect("serialisable");
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);

@@ -1,14 +1,14 @@
-//! The object that `models --json` prints; `docs/json.md` describes every field.
+//! The JSON object of `models --json`; `docs/json.md` describes every field.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use warpline_sim::machine::Machine;
 
-use crate::failure::Failure;
 use crate::json::text;
+use warpline_api::Error;
 
-/// Schema of `warpline models --json`.
+/// The schema of `warpline models --json`.
 pub const MODELS: &str = "warpline.models/1";
 
 #[derive(Serialize)]
@@ -35,7 +35,7 @@ struct ParamObject<'a> {
 }
 
 /// The object of `models --json`.
-pub(crate) fn models(machines: &[Machine]) -> Result<String, Failure> {
+pub(crate) fn models(machines: &[Machine]) -> Result<String, Error> {
     let machines = machines
         .iter()
         .map(|m| MachineObject {

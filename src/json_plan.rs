@@ -1,12 +1,12 @@
-//! The object of `warpline plan --json`; `docs/json.md` describes it.
+//! The JSON object of `plan --json`; `docs/json.md` describes every field.
 
 use serde::Serialize;
 use warpline_plan::{Answer, Candidate, Fate};
 use warpline_scenarios::pipeline::Via;
 
-use crate::failure::Failure;
 use crate::json::text;
-use crate::load::Loaded;
+use warpline_api::Error;
+use warpline_api::Subject;
 
 #[derive(Serialize)]
 struct Object<'a> {
@@ -15,7 +15,7 @@ struct Object<'a> {
     machine: &'a str,
     candidates: usize,
     beyond: usize,
-    /// The parameter that `members` is of.
+    /// The parameter that `members` is a value of.
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<&'a str>,
     ranked: Vec<Ranked<'a>>,
@@ -64,7 +64,7 @@ fn named(c: &Candidate) -> Named {
     }
 }
 
-pub(crate) fn plan(subject: &Loaded, answer: &Answer) -> Result<String, Failure> {
+pub(crate) fn plan(subject: &Subject, answer: &Answer) -> Result<String, Error> {
     let ranked = answer.ranked();
     let others = answer.all.iter().filter_map(|(c, f)| {
         let (fate, why) = match f {

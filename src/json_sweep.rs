@@ -1,14 +1,14 @@
-//! The object that `sweep --json` and `merge --json` print; `docs/json.md` describes every field.
+//! The JSON object of `sweep --json` and `merge --json`; `docs/json.md` describes every field.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use warpline_study::sweep::{Part, Value};
 
-use crate::failure::Failure;
 use crate::json::text;
+use warpline_api::Error;
 
-/// Schema of `warpline sweep --json` and `warpline merge --json`.
+/// The schema of `warpline sweep --json` and `warpline merge --json`.
 pub const SWEEP: &str = "warpline.sweep/1";
 
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ struct PointObject<'a> {
 }
 
 /// A sweep, or the part of it that was run.
-pub(crate) fn sweep(part: &Part) -> Result<String, Failure> {
+pub(crate) fn sweep(part: &Part) -> Result<String, Error> {
     let names = part.plan.names();
     let points = part.rows.iter().map(|(i, row)| PointObject {
         values: names.iter().copied().zip(part.plan.point(*i)).collect(),

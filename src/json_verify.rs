@@ -1,4 +1,4 @@
-//! The objects that `verify --json` and `barriers --json` print; `docs/json.md` describes every field.
+//! The JSON objects of `verify --json` and `barriers --json`; `docs/json.md` describes every field.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,13 @@ use warpline_sim::code::Code;
 use warpline_sim::ir::Site;
 use warpline_verify::{Need, Outcome, Verdict, Violation, properties};
 
-use crate::failure::Failure;
 use crate::json::{FindingObject, PlaceObject, WaitingObject, finding_objects, place, text, waiting_objects};
-use crate::schedule::{self, ScheduleFile};
-use crate::verdict::{ASSUMPTIONS, Sifted, Verified, engine, word};
+use warpline_api::Error;
+use warpline_api::{ASSUMPTIONS, Barriers, ScheduleFile, Verification, engine_words, outcome_word, schedule_of};
 
-/// Schema of `warpline verify --json`.
+/// The schema of `warpline verify --json`.
 pub const VERIFY: &str = "warpline.verify/1";
-/// Schema of `warpline barriers --json`.
+/// The schema of `warpline barriers --json`.
 pub const BARRIERS: &str = "warpline.barriers/1";
 
 #[derive(Serialize)]
@@ -142,12 +141,12 @@ fn violation(x: &Violation) -> ViolationObject<'_> {
 }
 
 /// The object of one verdict, as text.
-pub(crate) fn verify(v: &Verified) -> Result<String, Failure> {
+pub(crate) fn verify(v: &Verification) -> Result<String, Error> {
     text(&object(v))
 }
 
 /// The object of one verdict.
-pub(crate) fn object(v: &Verified) -> VerifyObject<'_> {
+pub(crate) fn object(v: &Verification) -> VerifyObject<'_> {
     let (s, p, r) = (&v.subject, &v.subject.program, &v.verdict);
     let x = r.violation.as_ref();
     VerifyObject {
@@ -157,16 +156,16 @@ pub(crate) fn object(v: &Verified) -> VerifyObject<'_> {
         kernel_file: &p.file,
         machine: &s.machine.name,
         parameters: p.params.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
-        verdict: word(&r.outcome),
+        verdict: outcome_word(&r.outcome),
         expect: s.expect.as_ref().map(|e| e.what.name()),
         as_expected: v.as_expected(),
         why: why(r),
         trip_counts: range(r),
         varied: v.varied.as_ref().map(|p| p.meaning.as_str()),
-        turns: v.turned(),
+        turns: v.outer().map(|o| o.meaning.as_str()),
         states: r.searched.map_or(r.steps, |n| n as u64),
         wall_s: v.wall_s,
-        engine: engine(r),
+        engine: engine_words(r),
         period: r.period,
         bound: v.bound(),
         fences: s.fences.list().into(),
@@ -175,12 +174,12 @@ pub(crate) fn object(v: &Verified) -> VerifyObject<'_> {
         properties: properties(r).into_iter().map(|p| (p.name, p.verdict)).collect(),
         violation: x.map(|x| FaultObject {
             violation: violation(x),
-            schedule: schedule::of(v),
+            schedule: schedule_of(v),
             suggestion: v
                 .suggested
                 .as_ref()
                 .and_then(|s| s.found.as_ref())
-                .map(|s| SuggestionObject { change: &s.words, verdict: word(&s.outcome) }),
+                .map(|s| SuggestionObject { change: &s.words, verdict: outcome_word(&s.outcome) }),
             suggestions_tried: v.suggested.as_ref().map_or(0, |s| s.tried),
             suggestions_limited: v.suggested.as_ref().is_some_and(|s| s.limited),
         }),
@@ -225,9 +224,9 @@ fn at(s: &Site) -> PlaceObject<'_> {
     place(std::slice::from_ref(s), 0)
 }
 
-/// The object of what became of each statement.
-pub(crate) fn barriers(s: &Sifted) -> Result<String, Failure> {
-    let (p, r) = (&s.subject.program, &s.result);
+/// The object of every synchronization statement, as text.
+pub(crate) fn barriers(s: &Barriers) -> Result<String, Error> {
+    let (p, r) = (&s.subject.program, &s.redundancy);
     let statements = r
         .removals
         .iter()
@@ -242,7 +241,7 @@ pub(crate) fn barriers(s: &Sifted) -> Result<String, Failure> {
             StatementObject {
                 place: at(&x.site),
                 need,
-                without: v.map(|v| word(&v.outcome)),
+                without: v.map(|v| outcome_word(&v.outcome)),
                 trip_counts: v.map_or(Range::None, |v| range(v)),
                 why: match &x.need {
                     Need::NotJudged(why) => Some(why),
@@ -261,12 +260,12 @@ pub(crate) fn barriers(s: &Sifted) -> Result<String, Failure> {
         machine: &s.subject.machine.name,
         parameters: p.params.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
         fences: s.subject.fences.list().into(),
-        verdict: word(&r.whole.outcome),
+        verdict: outcome_word(&r.whole.outcome),
         trip_counts: range(&r.whole),
         varied: s.varied.as_ref().map(|p| p.meaning.as_str()),
         statements,
         spare: r.spare.iter().map(|i| at(&r.removals[*i].site)).collect(),
-        minimal: word(&r.minimal.outcome),
+        minimal: outcome_word(&r.minimal.outcome),
         minimal_trip_counts: range(&r.minimal),
         wall_s: s.wall_s,
     })
@@ -279,17 +278,12 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::cli::{Cli, Command, Orders, Verify};
-    use crate::console::{Console, Look};
     use crate::json::tests::{documented, paths};
-    use crate::verdict;
-    use clap::Parser;
+    use warpline_api::{ProofOptions, Request, SCHEDULE};
 
-    fn parsed(name: &str) -> Verify {
-        match Cli::try_parse_from(["warpline", "verify", name]).expect("parses").command {
-            Command::Verify(v) => v,
-            _ => unreachable!("verify was asked for"),
-        }
+    fn verified(name: &str, suggest: bool) -> Verification {
+        let subject = warpline_api::load(&Request::named(name)).expect("loads");
+        warpline_api::verify(&subject, &ProofOptions { suggest, ..ProofOptions::default() }).expect("verifies")
     }
 
     fn fields(objects: &[String]) -> BTreeSet<String> {
@@ -305,14 +299,11 @@ mod tests {
 
     #[test]
     fn the_document_has_every_field_and_no_other() {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let console = Console::new(&mut out, &mut err, Look::default());
         // A race between two statements, a hang, and a note between them have every field.
-        let verified: Vec<String> = ["blackwell/level2_2sm", "mla/proj_k16", "blackwell/level2_2sm_fixed"]
+        let objects: Vec<String> = ["blackwell/level2_2sm", "mla/proj_k16", "blackwell/level2_2sm_fixed"]
             .iter()
             .map(|name| {
-                let mut v =
-                    verdict::verify(&console, name, (&parsed(name).proof, Orders::default()), true).expect("verifies");
+                let mut v = verified(name, true);
                 if let (Some(x), true) = (&mut v.verdict.violation, *name == "mla/proj_k16") {
                     let (agent, needs) = (String::from("w0"), String::from("an arrival"));
                     let waits_for = String::from("a barrier");
@@ -329,13 +320,12 @@ mod tests {
                 verify(&v).expect("serialisable")
             })
             .collect();
-        assert_eq!(fields(&verified), documented(VERIFY));
-        let name = "blackwell/level2_2sm";
-        let v = verdict::verify(&console, name, (&parsed(name).proof, Orders::default()), false).expect("verifies");
-        let file = text(&schedule::of(&v).expect("a fault")).expect("serialisable");
-        assert_eq!(fields(&[file]), documented(schedule::SCHEDULE));
-        let name = "cdna/two_step_ahead";
-        let sifted = verdict::sift(&console, name, &parsed(name).proof).expect("verifies");
-        assert_eq!(fields(&[barriers(&sifted).expect("serialisable")]), documented(BARRIERS));
+        assert_eq!(fields(&objects), documented(VERIFY));
+        let v = verified("blackwell/level2_2sm", false);
+        let file = text(&schedule_of(&v).expect("a fault")).expect("serialisable");
+        assert_eq!(fields(&[file]), documented(SCHEDULE));
+        let subject = warpline_api::load(&Request::named("cdna/two_step_ahead")).expect("loads");
+        let found = warpline_api::barriers(&subject, &ProofOptions::default()).expect("verifies");
+        assert_eq!(fields(&[barriers(&found).expect("serialisable")]), documented(BARRIERS));
     }
 }

@@ -1,13 +1,13 @@
-//! The object that `whatif --json` prints; `docs/json.md` describes every field.
+//! The JSON object of `whatif --json`; `docs/json.md` describes every field.
 
 use serde::Serialize;
 use warpline_study::whatif::{Change, Row};
 
-use crate::failure::Failure;
 use crate::json::{self, ClockObject, text};
-use crate::simulate::Ran;
+use warpline_api::Error;
+use warpline_api::Simulation;
 
-/// Schema of `warpline whatif --json`.
+/// The schema of `warpline whatif --json`.
 pub const WHATIF: &str = "warpline.whatif/1";
 
 #[derive(Serialize)]
@@ -40,13 +40,13 @@ struct ChangeObject<'a> {
 }
 
 /// A what-if table.
-pub(crate) fn whatif(ran: &Ran, rows: &[Row]) -> Result<String, Failure> {
-    let base = ran.report.cycles;
+pub(crate) fn whatif(simulation: &Simulation, rows: &[Row]) -> Result<String, Error> {
+    let base = simulation.report.cycles;
     text(&WhatifObject {
         schema: WHATIF,
-        scenario: &ran.subject.name,
-        machine: &ran.subject.machine.name,
-        clock: json::clock(&ran.subject),
+        scenario: &simulation.subject.name,
+        machine: &simulation.subject.machine.name,
+        clock: json::clock(&simulation.subject),
         cycles: base,
         rows: rows.iter().map(|row| object(row, base)).collect(),
     })

@@ -1,47 +1,54 @@
-//! A line that says the program is at work, for anything over a second.
+//! A progress bar for anything that takes over a second.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use warpline_api::Progress;
 
-/// Shows while it lives, from its second second on.
-pub(crate) struct Progress {
+/// A progress bar on the error stream: visible after one second, until dropped.
+pub(crate) struct Bar {
     bar: ProgressBar,
     shown: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Progress {
-    /// A sign of life on a terminal; elsewhere it does nothing.
-    pub(crate) fn start(shown: bool, message: String) -> Progress {
+impl Bar {
+    /// A spinner. Without `shown` it does nothing.
+    pub(crate) fn spinner(shown: bool, message: String) -> Bar {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(ProgressStyle::default_spinner());
-        Progress::show(shown, bar.with_message(message))
+        Bar::show(shown, bar.with_message(message))
     }
 
-    /// The same with a bar, of so many pieces of work.
-    pub(crate) fn of(shown: bool, pieces: usize, message: String) -> Progress {
+    /// A bar over pieces of work. Without `shown` it does nothing.
+    pub(crate) fn pieces(shown: bool, pieces: usize, message: String) -> Bar {
         let bar = ProgressBar::with_draw_target(Some(pieces as u64), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}") {
             bar.set_style(style);
         }
-        Progress::show(shown, bar.with_message(message))
+        Bar::show(shown, bar.with_message(message))
     }
 
-    /// So many more pieces are to be done.
-    pub(crate) fn more(&self, pieces: usize) {
+    /// Shows the progress of a question.
+    pub(crate) fn set(&self, progress: Progress) {
+        self.bar.set_length(progress.total as u64);
+        self.bar.set_position(progress.done as u64);
+    }
+
+    /// Adds pieces to do.
+    pub(crate) fn add(&self, pieces: usize) {
         self.bar.inc_length(pieces as u64);
     }
 
-    /// One piece is done.
+    /// Counts a piece as done.
     pub(crate) fn step(&self) {
         self.bar.inc(1);
     }
 
-    fn show(shown: bool, bar: ProgressBar) -> Progress {
+    fn show(shown: bool, bar: ProgressBar) -> Bar {
         if !shown {
-            return Progress { bar, shown: None };
+            return Bar { bar, shown: None };
         }
         let (stop, stopped) = mpsc::channel::<()>();
         let drawn = bar.clone();
@@ -53,15 +60,15 @@ impl Progress {
                 drawn.finish_and_clear();
             }
         });
-        Progress { bar, shown: Some((stop, thread)) }
+        Bar { bar, shown: Some((stop, thread)) }
     }
 }
 
-impl Drop for Progress {
+impl Drop for Bar {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.shown.take() {
             drop(stop);
-            // The line is gone once the thread is; a panic there is no reason for one here.
+            // A panic of the drawing thread is no reason to panic here.
             let _ = thread.join();
         }
     }

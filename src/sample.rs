@@ -1,4 +1,4 @@
-//! A made-up run, for tests of the displays. Its numbers mean nothing.
+//! An invented run for tests of displays. Its numbers mean nothing.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use warpline_sim::machine::{Kind, Machine, Param, Vendor};
 use warpline_sim::report::{Fidelity, Finding, FindingKind, Occupancy, Outcome, Report, RoleTime, Use, Waiting};
 use warpline_sim::timeline::{Stall, Timeline, Work};
 
-use crate::failure::{Sources, Status};
-use crate::load::Loaded;
-use crate::recorded::Recorded;
-use crate::simulate::Ran;
+use warpline_api::Recording;
+use warpline_api::Simulation;
+use warpline_api::Subject;
+use warpline_api::{Sources, Status};
 
 const TEXT: &str = "kernel sample(m)\n  all:\n    wait full[0] for 1\n    load A[cta.m, 0] -> a[0]\n";
 
@@ -29,8 +29,8 @@ fn role(name: &str) -> RoleTime {
     }
 }
 
-/// A run of 1000 cycles in 2 us that ended well.
-pub(crate) fn ran(name: &str) -> Ran {
+/// A run of 1000 cycles in 2 us without a fault.
+pub(crate) fn ran(name: &str) -> Simulation {
     let param =
         |value| Param { value, unit: "MHz".into(), kind: Kind::Documented, source: "made up".into(), spread: None };
     let machine = Machine {
@@ -106,26 +106,27 @@ pub(crate) fn ran(name: &str) -> Ran {
         timeline: None,
     };
     let sources = Sources::from([(program.file.clone(), TEXT.to_string())]);
-    Ran { subject: Loaded::plain(name, program, machine, sources), report, wall_s: 0.25 }
+    Simulation { subject: Subject::new(name, program, machine, sources), report, wall_s: 0.25 }
 }
 
-/// The same, with a record in which nothing is.
-pub(crate) fn recorded(name: &str) -> Recorded {
-    Recorded {
+/// The same with an empty record.
+pub(crate) fn recorded(name: &str) -> Recording {
+    Recording {
         name: name.into(),
         timeline: Timeline::default(),
         opening: None,
         cluster: Some(1),
-        kept: false,
+        scheduled: false,
         status: Status::Holds,
-        ran: Some(ran(name)),
+        left_out: 0,
+        simulation: Some(ran(name)),
     }
 }
 
-/// The same, with a race on the way and a hang at the end.
-pub(crate) fn faulty(name: &str) -> Ran {
-    let mut ran = ran(name);
-    ran.report.outcome = Outcome::Hung(vec![Waiting {
+/// The same with a race and a hang.
+pub(crate) fn faulty(name: &str) -> Simulation {
+    let mut simulation = ran(name);
+    simulation.report.outcome = Outcome::Hung(vec![Waiting {
         code: Code::Hang,
         agent: "loader w0 of CTA 0".into(),
         site: 0,
@@ -133,7 +134,7 @@ pub(crate) fn faulty(name: &str) -> Ran {
         waits_for: "phase 1 of full[0] (1 of 2 arrivals pending)".into(),
         needs: "line 4: load arrives, but its warp has ended".into(),
     }]);
-    ran.report.findings = vec![Finding {
+    simulation.report.findings = vec![Finding {
         code: Code::RawShared,
         kind: FindingKind::Raw,
         message: "a[0] is read while tile A 0,0 is still being written".into(),
@@ -144,5 +145,5 @@ pub(crate) fn faulty(name: &str) -> Ran {
         times: 3,
         note: false,
     }];
-    ran
+    simulation
 }

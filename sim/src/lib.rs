@@ -12,6 +12,7 @@ pub mod protocol;
 pub mod report;
 pub mod schedule;
 pub mod timeline;
+pub mod words;
 
 pub use engine::run;
 pub use report::{Report, RunError, RunOptions};

@@ -4,15 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::values::{frame, mark, setting, size};
-use super::{Setting, Subject};
+use super::Input;
+use super::values::{Cells, frame, mark, size};
+use warpline_api::Setting;
+use warpline_api::draw::{Mark, Size};
 
 /// `warpline gantt`.
 #[derive(Debug, Args)]
 pub struct Gantt {
     /// What to run.
     #[command(flatten)]
-    pub subject: Subject,
+    pub input: Input,
 
     /// The file to write; its ending (.png or .svg) says the format
     #[arg(long, short, value_name = "FILE")]
@@ -36,7 +38,7 @@ pub struct Gantt {
 
     /// Point out a cycle with a line and a few words; repeatable
     #[arg(long = "mark", value_name = "CYCLE=TEXT", value_parser = mark)]
-    pub marks: Vec<(u64, String)>,
+    pub marks: Vec<Mark>,
 
     /// Write below the chart how the scenario's claims come out
     #[arg(long)]
@@ -54,7 +56,7 @@ pub struct Gantt {
     #[arg(long, value_name = "ROLE,...", value_delimiter = ',')]
     pub roles: Vec<String>,
 
-    /// Colours
+    /// Colors
     #[arg(long, value_enum, default_value_t = Theme::Light)]
     pub theme: Theme,
 
@@ -67,20 +69,7 @@ pub struct Gantt {
     pub scale: u32,
 }
 
-/// Size of a chart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
-    /// For a page of a document.
-    Page,
-    /// For a slide.
-    Slide,
-    /// This wide, as high as the rows need.
-    Width(u32),
-    /// Just this.
-    Exact(u32, u32),
-}
-
-/// Colours of a chart.
+/// Colors of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Theme {
     /// Dark on white.
@@ -98,7 +87,7 @@ pub struct Second {
 
     /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
     /// both had the same
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "with", help_heading = "Second run")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, requires = "with", help_heading = "Second run")]
     pub with_set: Vec<Setting>,
 
     /// Keep B to a schedule that `verify --schedule-out` wrote; --schedule is A's alone
@@ -111,7 +100,7 @@ pub struct Second {
 pub struct View {
     /// What to run.
     #[command(flatten)]
-    pub subject: Subject,
+    pub input: Input,
 
     /// The second run.
     #[command(flatten)]
@@ -135,9 +124,9 @@ pub struct View {
 
     /// Open no terminal: print frames of this size as text, where the commands say `dump`, else one at the end
     #[arg(long, value_name = "WxH", value_parser = frame)]
-    pub dump: Option<(u16, u16)>,
+    pub dump: Option<Cells>,
 
-    /// Write the frames of --dump to this file instead (.svg), in colour and played one after the other
+    /// Write the frames of --dump to this file instead (.svg), in color and played one after the other
     #[arg(long, value_name = "FILE", requires = "dump")]
     pub svg: Option<PathBuf>,
 
@@ -145,9 +134,9 @@ pub struct View {
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
 
-    /// Colours; without it, what NO_COLOR, COLORTERM and TERM say
-    #[arg(long, value_enum)]
-    pub colours: Option<Colours>,
+    /// Colors; without it, what NO_COLOR, COLORTERM and TERM say
+    #[arg(long, value_enum, alias = "colours")]
+    pub colors: Option<Colors>,
 
     /// Draw with ASCII only; without it, what the locale says
     #[arg(long)]
@@ -158,9 +147,9 @@ pub struct View {
     pub mouse: bool,
 }
 
-/// Colours of a terminal.
+/// Colors of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Colours {
+pub enum Colors {
     /// 24 bits.
     True,
     /// The usual cube.
@@ -173,12 +162,21 @@ pub enum Colours {
     None,
 }
 
+impl From<Theme> for warpline_api::draw::Theme {
+    fn from(theme: Theme) -> Self {
+        match theme {
+            Theme::Light => Self::Light,
+            Theme::Dark => Self::Dark,
+        }
+    }
+}
+
 /// `warpline trace`.
 #[derive(Debug, Args)]
 pub struct Trace {
     /// What to run.
     #[command(flatten)]
-    pub subject: Subject,
+    pub input: Input,
 
     /// The file to write; its ending (.pftrace, .json or .kanata) says the format. `-` for the standard output
     #[arg(long, short, value_name = "FILE")]
@@ -200,12 +198,22 @@ pub enum TraceFormat {
     Kanata,
 }
 
+impl From<TraceFormat> for warpline_api::draw::TraceFormat {
+    fn from(format: TraceFormat) -> Self {
+        match format {
+            TraceFormat::Perfetto => Self::Perfetto,
+            TraceFormat::Chrome => Self::Chrome,
+            TraceFormat::Kanata => Self::Kanata,
+        }
+    }
+}
+
 /// `warpline report`.
 #[derive(Debug, Args)]
 pub struct Report {
     /// What to run.
     #[command(flatten)]
-    pub subject: Subject,
+    pub input: Input,
 
     /// The file to write (.html); `-` for the standard output
     #[arg(long, short, value_name = "FILE")]

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Subject;
+use super::Input;
 
 /// `warpline emit`.
 #[derive(Debug, Args)]
 pub struct Emit {
     /// What to write.
     #[command(flatten)]
-    pub subject: Subject,
+    pub input: Input,
 
     /// For what
     #[arg(long, value_enum)]
@@ -21,7 +21,7 @@ pub struct Emit {
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 
-    /// Make the N-th slip of the pen first, from 0 in the order of docs/mutation.md; a note says which it is
+    /// Apply the N-th mutation first, from 0 in the order of docs/mutation.md; a note names the mutation
     #[arg(long, value_name = "N")]
     pub mutant: Option<usize>,
 }

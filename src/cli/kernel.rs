@@ -6,8 +6,9 @@ use clap::Args;
 use clap_complete::Shell;
 use warpline_scenarios::pipeline::{Schedule, Via};
 
-use super::values::{schedule, setting, via};
-use super::{Proof, Setting};
+use super::Proof;
+use super::values::{schedule, via};
+use warpline_api::Setting;
 
 /// `warpline list`.
 #[derive(Debug, Args)]
@@ -45,7 +46,7 @@ pub struct Expand {
     pub machine: Option<String>,
 
     /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
 
     /// What carries the copies: sync, registers, cp, dma, tma, tma_joint; without it, what the kernel or the machine says

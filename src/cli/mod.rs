@@ -21,14 +21,13 @@ use std::path::PathBuf;
 
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use warpline_api::{FenceLevel, Request, Setting};
 
-pub use draw::{Colours, Gantt, Report, Second, Size, Theme, Trace, TraceFormat, View};
+pub use draw::{Colors, Gantt, Report, Second, Theme, Trace, TraceFormat, View};
 pub use hardware::{Calibrate, Emit, Target, Validate};
 pub use kernel::{Completions, Expand, Fmt, Import, List, Models, New, Plan};
 pub use proof::{Barriers, Explain, Export, Format, Language, Orders, Proof, Recheck, Verify};
 pub use run::{Check, Compare, Merge, Run, Sweep, SweepOutput, Whatif};
-pub use values::{FenceLevel, Setting};
-use values::{fence, setting};
 
 /// Simulates and draws the software pipelines inside GPU kernels.
 ///
@@ -104,7 +103,7 @@ pub enum Command {
 
 /// What to run, on what, with which values.
 #[derive(Clone, Debug, Args)]
-pub struct Subject {
+pub struct Input {
     /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe); where timelines are
     /// drawn or compared, a saved trace too (.json, Chrome's format)
     #[arg(value_name = "SCENARIO")]
@@ -115,11 +114,11 @@ pub struct Subject {
     pub machine: Option<String>,
 
     /// Set a kernel parameter, or a number of the machine (machine.memory.dram_gbps=4000); repeatable, the last counts
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
 
     /// Hold a fence rule to a level (async-read=strict); repeatable. docs/fences.md has the rules and what each accepts
-    #[arg(long, value_name = "RULE=LEVEL", value_parser = fence, help_heading = "Input")]
+    #[arg(long, value_name = "RULE=LEVEL", value_parser = FenceLevel::parse, help_heading = "Input")]
     pub fence: Vec<FenceLevel>,
 
     /// How much of the machine to look at: the cores of one cluster with a fair share of the rest, or the whole launch (the default
@@ -145,19 +144,19 @@ pub struct Subject {
     pub schedule: Option<PathBuf>,
 }
 
-impl Subject {
-    /// What a name alone says.
-    pub(crate) fn named(scenario: &str) -> Subject {
-        Subject {
-            scenario: scenario.to_string(),
-            machine: None,
-            set: Vec::new(),
-            fence: Vec::new(),
-            fidelity: None,
-            clock: Clock::Given,
-            no_skip: false,
-            max_events: None,
-            schedule: None,
+impl Input {
+    /// The request to the library.
+    pub(crate) fn request(&self) -> Request {
+        Request {
+            machine: self.machine.clone(),
+            settings: self.set.clone(),
+            fences: self.fence.clone(),
+            fidelity: self.fidelity.map(Into::into),
+            clock: self.clock.into(),
+            skip_repeats: !self.no_skip,
+            max_events: self.max_events,
+            schedule: self.schedule.clone(),
+            ..Request::named(&self.scenario)
         }
     }
 }
@@ -169,6 +168,15 @@ pub enum Clock {
     Given,
     /// The one that the run's share of the tensor cores' rate leaves, found run by run
     Sustained,
+}
+
+impl From<Clock> for warpline_api::Clock {
+    fn from(clock: Clock) -> Self {
+        match clock {
+            Clock::Given => Self::Given,
+            Clock::Sustained => Self::Sustained,
+        }
+    }
 }
 
 /// How much of the machine a run looks at.

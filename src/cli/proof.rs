@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use warpline_api::{FenceLevel, ProofOptions, Request, Setting};
 use warpline_verify::{Engine, Options};
 
-use super::values::{fence, memory, setting};
-use super::{FenceLevel, Setting, Subject};
+use super::values::memory;
 
 /// On what and with which values to verify, and how far to look.
 #[derive(Debug, Args)]
@@ -16,11 +16,11 @@ pub struct Proof {
     pub machine: Option<String>,
 
     /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
 
     /// Hold a fence rule to a level (async-read=strict); repeatable. docs/fences.md has the rules and what each accepts
-    #[arg(long, value_name = "RULE=LEVEL", value_parser = fence)]
+    #[arg(long, value_name = "RULE=LEVEL", value_parser = FenceLevel::parse)]
     pub fence: Vec<FenceLevel>,
 
     /// Largest trip count tried one by one
@@ -77,15 +77,25 @@ impl From<Decide> for Engine {
 }
 
 impl Proof {
-    /// The proof of what a run is of.
-    pub(crate) fn of(subject: &Subject) -> Proof {
-        Proof {
-            machine: subject.machine.clone(),
-            set: subject.set.clone(),
-            fence: subject.fence.clone(),
-            max_trips: Options::MAX_TRIPS,
-            max_steps: Options::MAX_STEPS,
-            max_memory: Options::MAX_MEMORY,
+    /// The request to the library for a scenario.
+    pub(crate) fn request(&self, scenario: &str) -> Request {
+        Request {
+            machine: self.machine.clone(),
+            settings: self.set.clone(),
+            fences: self.fence.clone(),
+            ..Request::named(scenario)
+        }
+    }
+
+    /// The limits of the proof, with the means of [`Orders`].
+    pub(crate) fn options(&self, orders: Orders) -> ProofOptions {
+        ProofOptions {
+            max_trips: self.max_trips,
+            max_steps: self.max_steps,
+            max_memory: self.max_memory,
+            engine: orders.engine.into(),
+            max_states: orders.max_states as usize,
+            suggest: false,
         }
     }
 }
@@ -209,7 +219,7 @@ pub struct Export {
     pub machine: Option<String>,
 
     /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Input")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
 
     /// Trip count of the main loop; as the kernel is, where it is left out

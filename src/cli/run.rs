@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 use warpline_study::sweep::{Axis, Shard};
 
-use super::values::setting;
-use super::{Setting, Subject};
+use super::Input;
+use warpline_api::Setting;
 
 /// `warpline run`.
 #[derive(Debug, Args)]
 pub struct Run {
     /// What to run.
     #[command(flatten)]
-    pub subject: Subject,
+    pub input: Input,
 
     /// Print one JSON object (schema `warpline.run/1`, see docs/json.md)
     #[arg(long)]
@@ -29,7 +29,7 @@ pub struct Run {
 pub struct Compare {
     /// The first run, A.
     #[command(flatten)]
-    pub subject: Subject,
+    pub input: Input,
 
     /// The second run, B: another scenario, the same one again with --with-set, or a saved trace (.json)
     #[arg(value_name = "WITH")]
@@ -37,7 +37,7 @@ pub struct Compare {
 
     /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
     /// both had the same
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Second run")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Second run")]
     pub with_set: Vec<Setting>,
 
     /// Draw both timelines in one chart (.png or .svg)
@@ -66,7 +66,7 @@ pub struct Compare {
 pub struct Sweep {
     /// What to run.
     #[command(flatten)]
-    pub subject: Subject,
+    pub input: Input,
 
     /// Vary a parameter, a number of the machine, `machine` or `scenario`: `stages=1..6`, `tile_m=64,128`,
     /// `k=64..8192*2`, `machine=h200,b200`, `stages,ahead=2:1,3:2`. Repeatable; every combination is a point
@@ -139,7 +139,7 @@ pub struct Merge {
 pub struct Whatif {
     /// What to run.
     #[command(flatten)]
-    pub subject: Subject,
+    pub input: Input,
 
     /// Draw the table (.png or .svg)
     #[arg(long, value_name = "FILE")]

@@ -1,16 +1,21 @@
 //! `warpline barriers`.
 
-use crate::cli::Barriers;
-use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::{json_verify, show, verdict};
+use warpline_api::{Error, Status};
 
-pub(super) fn barriers(args: &Barriers, console: &mut Console) -> Result<Status, Failure> {
-    let sifted = verdict::sift(console, &args.scenario, &args.proof)?;
+use crate::cli::{Barriers, Orders};
+use crate::console::Console;
+use crate::progress::Bar;
+use crate::{json_verify, show};
+
+pub(super) fn barriers(args: &Barriers, console: &mut Console) -> Result<Status, Error> {
+    let subject = warpline_api::load(&args.proof.request(&args.scenario))?;
+    let bar = Bar::spinner(console.look.progress, format!("looking at the barriers of {}", subject.name));
+    let barriers = warpline_api::barriers(&subject, &args.proof.options(Orders::default()))?;
+    drop(bar);
     if args.json {
-        console.print(&json_verify::barriers(&sifted)?)?;
+        console.print(&json_verify::barriers(&barriers)?)?;
     } else if !args.quiet {
-        console.print(&show::barriers(&sifted, console.paint()))?;
+        console.print(&show::barriers(&barriers, console.paint()))?;
     }
-    Ok(verdict::status(&sifted.result.whole))
+    Ok(warpline_api::verdict_status(&barriers.redundancy.whole))
 }

@@ -8,14 +8,14 @@ use warpline_calibrate::machine_file;
 
 use crate::cli::Calibrate;
 use crate::console::Console;
-use crate::device::{self, Bar};
-use crate::failure::{Failure, Status};
+use crate::device::{self, DeviceBar};
 use crate::output;
+use warpline_api::{Error, Status};
 
-pub(super) fn calibrate(args: &Calibrate, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn calibrate(args: &Calibrate, console: &mut Console) -> Result<Status, Error> {
     let device = device::open(&args.device, console)?;
     let (machine, text) = device::machine(&*device, args.machine.as_deref())?;
-    let bar = Bar::start(console, &*device);
+    let bar = DeviceBar::start(console, &*device);
     let measured = device.probes(&bar).map_err(device::refused)?;
     drop(bar);
     let fitted = fit(&machine, &measured);

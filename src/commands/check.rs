@@ -1,30 +1,30 @@
 //! `warpline check`.
 
 use rayon::prelude::*;
+use warpline_api::{ClaimResult, Error, Request, Status};
+use warpline_sim::words::{exact, number};
 
-use crate::claims::{self, Judged};
-use crate::cli::{Check, Subject};
+use crate::cli::Check;
 use crate::console::{Console, Paint};
-use crate::failure::{Failure, Status};
-use crate::load;
-use crate::progress::Progress;
-use crate::show::{WIDTH, exact, wrap};
+use crate::diagnose;
+use crate::progress::Bar;
+use crate::show::{self, WIDTH, wrap};
 
-pub(super) fn check(args: &Check, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn check(args: &Check, console: &mut Console) -> Result<Status, Error> {
     let all = args.scenarios.is_empty();
-    let names = if all { load::builtin_scenarios() } else { args.scenarios.clone() };
-    let (mut status, mut judged) = (Status::Holds, Vec::new());
+    let names = if all { warpline_api::builtin_scenarios() } else { args.scenarios.clone() };
+    let (mut status, mut results) = (Status::Holds, Vec::new());
     let mut pages = Vec::new();
-    let progress = Progress::of(console.look.progress, names.len(), "checking claims".into());
+    let bar = Bar::pieces(console.look.progress, names.len(), "checking claims".into());
     let found: Vec<_> = names
         .par_iter()
         .map(|name| {
             let claims = one(name);
-            progress.step();
+            bar.step();
             claims
         })
         .collect();
-    drop(progress);
+    drop(bar);
     for (name, claims) in names.into_iter().zip(found) {
         match claims {
             Ok(claims) if claims.is_empty() && all => {}
@@ -35,39 +35,39 @@ pub(super) fn check(args: &Check, console: &mut Console) -> Result<Status, Failu
                     let text = text(&name, &claims, console.paint());
                     console.print(&text)?;
                 }
-                judged.extend(claims);
+                results.extend(claims);
             }
-            // One that cannot be run does not keep the others from being checked.
-            Err(failure) => {
-                console.error(&failure.render(console.look))?;
+            // A scenario that cannot run does not keep the others from being checked.
+            Err(error) => {
+                console.error(&diagnose::error(&error, console.look.color_err))?;
                 status = Status::BadInput;
             }
         }
     }
-    let wrong = judged.iter().filter(|j| !j.as_stated()).count();
+    let wrong = results.iter().filter(|c| !c.as_stated()).count();
     if wrong > 0 {
         status = status.and(Status::Violated);
     }
-    // Where nothing could be run, the errors say it all.
-    let nothing = judged.is_empty() && status == Status::BadInput;
+    // Where nothing could run, the errors are all there is to print.
+    let nothing = results.is_empty() && status == Status::BadInput;
     if args.markdown {
-        console.print(&claims::page(&pages))?;
+        console.print(&show::claims(&pages))?;
     } else if !args.quiet && !nothing {
-        let held = judged.iter().filter(|j| j.holds == Some(true)).count();
-        let refuted = judged.iter().filter(|j| j.holds == Some(false)).count();
+        let held = results.iter().filter(|c| c.holds == Some(true)).count();
+        let refuted = results.iter().filter(|c| c.holds == Some(false)).count();
         let stated = if wrong == 0 { "all as stated".to_string() } else { format!("{wrong} not as stated") };
-        console.print(&format!("{} claims: {held} held, {refuted} refuted; {stated}\n", judged.len()))?;
+        console.print(&format!("{} claims: {held} held, {refuted} refuted; {stated}\n", results.len()))?;
     }
     Ok(status)
 }
 
-fn one(name: &str) -> Result<Vec<Judged>, Failure> {
-    let subject = Subject::named(name);
-    let loaded = load::load(&subject)?;
-    claims::evaluate(&loaded, None, &subject)
+fn one(name: &str) -> Result<Vec<ClaimResult>, Error> {
+    let request = Request::named(name);
+    let subject = warpline_api::load(&request)?;
+    warpline_api::claims(&subject, None, &request)
 }
 
-fn text(name: &str, claims: &[Judged], paint: Paint) -> String {
+fn text(name: &str, claims: &[ClaimResult], paint: Paint) -> String {
     let mut text = format!("{}\n", paint.head(name));
     for c in claims {
         let word = match c.holds {
@@ -82,7 +82,7 @@ fn text(name: &str, claims: &[Judged], paint: Paint) -> String {
             text += &format!(
                 "           {}
 ",
-                format!("computed: {} {unit}", claims::number(v)).trim_end()
+                format!("computed: {} {unit}", number(v)).trim_end()
             );
         }
         if let Some(instead) = &c.instead {

@@ -1,35 +1,38 @@
 //! `warpline compare`.
 
+use warpline_api::draw::{self, ChartOptions};
+use warpline_api::{Error, Second, Status};
 use warpline_sim::timeline::TICKS;
-use warpline_study::compare::compare as study;
+use warpline_sim::words::plain;
 
 use crate::cli::Compare;
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::{draw, json_compare, output, recorded, show};
+use crate::{json_compare, output, recorded, show};
 
-pub(super) fn compare(args: &Compare, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn compare(args: &Compare, console: &mut Console) -> Result<Status, Error> {
     let format = args.plot.as_deref().map(draw::format).transpose()?;
-    if args.subject.schedule.is_some() {
-        return Err(Failure::new("compare takes no --schedule: what keeps to one has no time of its own"));
+    if args.input.schedule.is_some() {
+        return Err(Error::new("compare takes no --schedule: what keeps to one has no time of its own"));
     }
-    let [a, b] = recorded::two(&args.subject, &args.with, &args.with_set, None, console)?;
+    let second = Second { scenario: &args.with, settings: &args.with_set, schedule: None };
+    let [a, b] = recorded::two(&args.input, second, console)?;
     let two = [&a, &b];
-    // Of a run it was said when it ran.
-    for saved in two.into_iter().filter(|r| r.ran.is_none()) {
+    // A run's note is printed when it has run.
+    for saved in two.into_iter().filter(|r| r.simulation.is_none()) {
         if let Some(tick) = saved.timeline.truncated_at {
-            let (name, cycle) = (&saved.name, show::plain(tick as f64 / TICKS as f64));
+            let (name, cycle) = (&saved.name, plain(tick as f64 / TICKS as f64));
             console.error(&format!("note: `{name}` holds nothing after cycle {cycle}; it was too much to record\n"))?;
         }
     }
-    let found = study(two.map(|r| r.side()));
+    let comparison = warpline_api::compare(&a, &b);
     if let (Some(path), Some(format)) = (&args.plot, format) {
-        output::write(console, path, &draw::two(two, (args.from, args.to), format)?)?;
+        let options = ChartOptions { from: args.from, to: args.to, ..ChartOptions::default() };
+        output::write(console, path, &draw::chart(&a, Some(&b), &options, format)?)?;
     }
     if args.json {
-        console.print(&json_compare::compare(two, &found)?)?;
+        console.print(&json_compare::compare(two, &comparison)?)?;
     } else if !args.quiet {
-        console.print(&show::compare(two, &found, console.paint()))?;
+        console.print(&show::compare(two, &comparison, console.paint()))?;
     }
     Ok(a.status.and(b.status))
 }

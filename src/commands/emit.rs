@@ -7,40 +7,39 @@ use warpline_sim::machine::{Machine, Vendor};
 
 use crate::cli::{Clock, Emit, Target};
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::simulate::{at_site, refused};
-use crate::{load, output};
+use crate::output;
+use warpline_api::{Error, Status};
 
-pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Failure> {
-    if args.subject.clock == Clock::Sustained {
-        return Err(Failure::new("emit writes a kernel and runs none, so there is no clock for --clock to look for"));
+pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Error> {
+    if args.input.clock == Clock::Sustained {
+        return Err(Error::new("emit writes a kernel and runs none, so there is no clock for --clock to look for"));
     }
-    let loaded = load::load(&args.subject)?;
-    sensible(args.target, &loaded.machine)?;
+    let subject = warpline_api::load(&args.input.request())?;
+    sensible(args.target, &subject.machine)?;
     // What no core can hold would be refused by the device.
-    warpline_sim::engine::occupancy(&loaded.program, &loaded.machine, 1).map_err(|e| refused(&loaded, e))?;
-    let meant = loaded.program.clone();
+    warpline_sim::engine::occupancy(&subject.program, &subject.machine, 1).map_err(|e| subject.refused(e))?;
+    let meant = subject.program.clone();
     let mut program = meant.clone();
     if let Some(n) = args.mutant {
         let edits = warpline_verify::edits(&program);
         let Some(edit) = edits.get(n) else {
-            return Err(Failure::new(format!("there are {} mutants, from 0", edits.len())));
+            return Err(Error::new(format!("there are {} mutants, from 0", edits.len())));
         };
-        program = edit.apply(&program).map_err(|e| Failure::new(format!("mutant {n}, {}: {}", edit.words, e.0)))?;
+        program = edit.apply(&program).map_err(|e| Error::new(format!("mutant {n}, {}: {}", edit.words, e.0)))?;
         console.error(&format!("note: {}\n", edit.words))?;
     }
     let mut beside = None;
     let text = match args.target {
         Target::Cuda => warpline_emit::cuda(&program, &meant),
-        Target::Hip => warpline_emit::hip(&program, &meant, &loaded.machine),
+        Target::Hip => warpline_emit::hip(&program, &meant, &subject.machine),
         Target::Metal => warpline_emit::metal(&program, &meant).map(|t| {
             beside = Some(t.harness);
             t.kernel
         }),
     };
     let unsupported = |e: Unsupported| {
-        let label = format!("not written for {}", loaded.machine.name);
-        at_site(&loaded, e.site, e.why, label, Some("docs/emit.md says what is written for which machine"))
+        let label = format!("not written for {}", subject.machine.name);
+        subject.error_at(e.site, e.why, label, Some("docs/emit.md says what is written for which machine"))
     };
     let text = text.map_err(unsupported)?;
     if let Some(harness) = beside {
@@ -56,13 +55,13 @@ pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Failure
 }
 
 /// The machine decides which language a kernel is written in.
-fn sensible(target: Target, machine: &Machine) -> Result<(), Failure> {
+fn sensible(target: Target, machine: &Machine) -> Result<(), Error> {
     let right = match machine.vendor {
         Vendor::Nvidia => Target::Cuda,
         Vendor::Amd => Target::Hip,
         Vendor::Apple => Target::Metal,
         Vendor::Paper => {
-            return Err(Failure::with_help(
+            return Err(Error::with_help(
                 format!("{} ({}) is no real machine: nothing is written for it", machine.name, machine.title),
                 "name one with `--machine`; `warpline models` lists them",
             ));
@@ -71,7 +70,7 @@ fn sensible(target: Target, machine: &Machine) -> Result<(), Failure> {
     if target == right {
         return Ok(());
     }
-    Err(Failure::with_help(
+    Err(Error::with_help(
         format!("{} ({}) takes no `--target {}`", machine.name, machine.title, target.name()),
         format!("write it with `--target {}`, or name another machine with `--machine`", right.name()),
     ))

@@ -5,12 +5,11 @@ use warpline_scenarios::pipeline::{Ask, Plan, Waited};
 
 use crate::cli::Expand;
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::load::{self, Loaded};
 use crate::{json, output};
+use warpline_api::{Error, Request, Status, Subject, no_pipelined_loop};
 
-pub(super) fn expand(args: &Expand, console: &mut Console) -> Result<Status, Failure> {
-    let ask = Ask {
+pub(super) fn expand(args: &Expand, console: &mut Console) -> Result<Status, Error> {
+    let pipeline = Ask {
         arch: None,
         via: args.via,
         schedule: args.schedule,
@@ -18,27 +17,24 @@ pub(super) fn expand(args: &Expand, console: &mut Console) -> Result<Status, Fai
         guarded: args.form.as_ref().map(|f| f == "guarded"),
         producers: args.producers,
     };
-    let loaded = load::load_asked(&args.scenario, args.machine.as_deref(), &args.set, ask)?;
-    if loaded.plans.is_empty() {
-        return Err(none(&loaded));
+    let subject = warpline_api::load(&Request {
+        machine: args.machine.clone(),
+        settings: args.set.clone(),
+        pipeline,
+        ..Request::named(&args.scenario)
+    })?;
+    if subject.plans.is_empty() {
+        return Err(no_pipelined_loop(&subject));
     }
-    let text = loaded.sources.get(&loaded.program.file).cloned().unwrap_or_default();
+    let text = subject.sources.get(&subject.program.file).cloned().unwrap_or_default();
     if args.json {
-        console.print(&json::text(&Json::new(&loaded, &text))?)?;
+        console.print(&json::text(&Json::new(&subject, &text))?)?;
     } else if let Some(path) = &args.output {
         output::write(console, path, text.as_bytes())?;
     } else {
         console.print(&text)?;
     }
     Ok(Status::Holds)
-}
-
-/// There is no loop to expand.
-pub(super) fn none(loaded: &Loaded) -> Failure {
-    Failure::with_help(
-        format!("`{}` has no `pipelined` loop", loaded.name),
-        "write `pipelined i in 0..tiles stages 3:` before a plain loop (docs/pipelining.md)",
-    )
 }
 
 #[derive(Serialize)]
@@ -98,13 +94,13 @@ impl From<&Waited> for Wait {
 }
 
 impl<'a> Json<'a> {
-    fn new(loaded: &'a Loaded, text: &'a str) -> Json<'a> {
+    fn new(subject: &'a Subject, text: &'a str) -> Json<'a> {
         Json {
             schema: "warpline.expand/1",
-            scenario: &loaded.name,
-            kernel: &loaded.program.name,
-            machine: &loaded.machine.name,
-            loops: loaded.plans.iter().map(Loop::new).collect(),
+            scenario: &subject.name,
+            kernel: &subject.program.name,
+            machine: &subject.machine.name,
+            loops: subject.plans.iter().map(Loop::new).collect(),
             text,
         }
     }

@@ -5,20 +5,19 @@ use warpline_sim::code::Code;
 
 use crate::cli::Explain;
 use crate::console::{Console, Paint};
-use crate::failure::{Failure, Status};
-use crate::load;
 use crate::show::{WIDTH, wrap};
+use warpline_api::{Error, Status};
 
 /// One file a code.
 static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/docs/explain");
 
-pub(super) fn explain(args: &Explain, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn explain(args: &Explain, console: &mut Console) -> Result<Status, Error> {
     let text = match &args.code {
         None => list(),
         Some(word) => {
             let code: Code = word.parse().map_err(|()| unknown(word))?;
             let page = PAGES.get_file(format!("{code}.md")).and_then(|f| f.contents_utf8());
-            let page = page.ok_or_else(|| Failure::new(format!("{code} has no page: {}", code.title())))?;
+            let page = page.ok_or_else(|| Error::new(format!("{code} has no page: {}", code.title())))?;
             shown(page, console.paint())
         }
     };
@@ -53,8 +52,8 @@ fn shown(page: &str, paint: Paint) -> String {
     text
 }
 
-fn unknown(word: &str) -> Failure {
+fn unknown(word: &str) -> Error {
     let upper = word.to_uppercase();
-    let hint = load::hint(&upper, Code::ALL.iter().map(|c| c.id()));
-    Failure::with_help(format!("no finding has the code `{word}`"), format!("{hint}`warpline explain` lists them all"))
+    let hint = warpline_api::hint(&upper, Code::ALL.iter().map(|c| c.id()));
+    Error::with_help(format!("no finding has the code `{word}`"), format!("{hint}`warpline explain` lists them all"))
 }

@@ -1,28 +1,24 @@
 //! `warpline export`.
 
-use crate::cli::{Export, Language, Subject};
+use crate::cli::{Export, Language};
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::simulate::at_site;
-use crate::trips::trips;
-use crate::{output, verdict};
+use crate::output;
+use warpline_api::{Error, Request, Status, trips};
 
-pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Failure> {
-    let subject = verdict::supported(&Subject {
+pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Error> {
+    let subject = warpline_api::load(&Request {
         machine: args.machine.clone(),
-        set: args.set.clone(),
-        ..Subject::named(&args.scenario)
+        settings: args.set.clone(),
+        ..Request::named(&args.scenario)
     })?;
+    subject.admit()?;
     let program = match args.trips {
         None => subject.program.clone(),
         Some(n) => {
             let trips = trips(&subject).ok_or_else(|| {
-                Failure::with_help(
-                    "no parameter of the kernel sets the trip count of a main loop",
-                    "leave out `--trips`",
-                )
+                Error::with_help("no parameter of the kernel sets the trip count of a main loop", "leave out `--trips`")
             })?;
-            trips.at(n as i64).ok_or_else(|| Failure::new(format!("the kernel cannot have a trip count of {n}")))?
+            trips.at(n as i64).ok_or_else(|| Error::new(format!("the kernel cannot have a trip count of {n}")))?
         }
     };
     let rules = warpline_sim::engine::rules(&subject.machine);
@@ -32,8 +28,8 @@ pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Fai
     let text = text.map_err(|why| {
         let help = "`warpline verify` follows what such a model cannot say";
         match why.site {
-            Some(site) => at_site(&subject, site, why.message, "this has no model".into(), Some(help)),
-            None => Failure::with_help(why.message, help),
+            Some(site) => subject.error_at(site, why.message, "this has no model".into(), Some(help)),
+            None => Error::with_help(why.message, help),
         }
     })?;
     output::write(console, &args.output, text.as_bytes())?;

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use crate::cli::Fmt;
 use crate::console::Console;
-use crate::failure::{Failure, Sources, Status};
-use crate::{files, load, output};
+use crate::output;
+use warpline_api::{Error, Sources, Status};
 
-pub(super) fn fmt(args: &Fmt, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn fmt(args: &Fmt, console: &mut Console) -> Result<Status, Error> {
     let mut paths = BTreeSet::new();
     for path in &args.files {
-        files::below(path, &["pipe"], &mut paths)?;
+        warpline_api::files_below(path, &["pipe"], &mut paths)?;
     }
     let (mut sources, mut diagnostics, mut changed) = (Sources::new(), Vec::new(), Vec::new());
     for path in paths {
-        let (file, text) = (path.display().to_string(), load::read(&path)?);
-        match load::formatted(&file, &text) {
+        let (file, text) = (path.display().to_string(), warpline_api::read(&path)?);
+        match warpline_api::formatted(&file, &text) {
             Ok(new) if new != text => changed.push((path, new)),
             Ok(_) => {}
             Err(d) => {
@@ -26,7 +26,7 @@ pub(super) fn fmt(args: &Fmt, console: &mut Console) -> Result<Status, Failure> 
     }
     // Nothing is written where one of the files cannot be read as a kernel.
     if !diagnostics.is_empty() {
-        return Err(Failure::Input { diagnostics, sources });
+        return Err(Error::Input { diagnostics, sources });
     }
     for (path, new) in &changed {
         if args.check {

@@ -4,9 +4,9 @@ use clap::CommandFactory;
 
 use crate::cli::{Cli, Completions};
 use crate::console::Console;
-use crate::failure::{Failure, Status};
+use warpline_api::{Error, Status};
 
-pub(super) fn completions(args: &Completions, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn completions(args: &Completions, console: &mut Console) -> Result<Status, Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "warpline", &mut script);
     console.print_bytes(&script)?;
@@ -14,11 +14,11 @@ pub(super) fn completions(args: &Completions, console: &mut Console) -> Result<S
 }
 
 /// One page: the program, then each command as a section.
-pub(super) fn man(console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn man(console: &mut Console) -> Result<Status, Error> {
     let mut command = Cli::command();
     command.build();
     let mut page = Vec::new();
-    let failed = |e| Failure::new(format!("cannot make the manual page: {e}"));
+    let failed = |e| Error::new(format!("cannot make the manual page: {e}"));
     clap_mangen::Man::new(command.clone()).render(&mut page).map_err(failed)?;
     for sub in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
         page.extend(format!(".SH \"WARPLINE {}\"\n", sub.get_name().to_uppercase()).bytes());

@@ -4,17 +4,17 @@ use warpline_import::text;
 
 use crate::cli::Import;
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::{load, output};
+use crate::output;
+use warpline_api::{Error, Status};
 
-pub(super) fn import(args: &Import, console: &mut Console) -> Result<Status, Failure> {
-    if !load::is_ptx(&args.kernel) {
-        return Err(Failure::with_help(
+pub(super) fn import(args: &Import, console: &mut Console) -> Result<Status, Error> {
+    if !warpline_api::is_ptx(&args.kernel) {
+        return Err(Error::with_help(
             format!("`{}` is no PTX file", args.kernel),
             "name a file that ends in `.ptx`, or `k.ptx:name` for one of its kernels",
         ));
     }
-    let (lifted, ..) = load::lifted(&args.kernel)?;
+    let lifted = warpline_api::lifted(&args.kernel)?.lifted;
     if args.explain {
         console.print(&text::explain(&lifted))?;
         return Ok(Status::Holds);

@@ -2,18 +2,17 @@
 
 use crate::cli::List;
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::load;
 use crate::show::{Align, Table};
+use warpline_api::{Error, Status};
 
 /// The family that is one line unless it is asked for: as many entries as all others together.
 const MUSEUM: &str = "museum/";
 
-pub(super) fn list(args: &List, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn list(args: &List, console: &mut Console) -> Result<Status, Error> {
     let prefix = args.prefix.as_deref().unwrap_or("");
     let mut table = Table::new(&[Align::Left, Align::Left], 0);
     let mut folded = 0;
-    for (name, title) in load::titles()?.into_iter().filter(|(name, _)| name.starts_with(prefix)) {
+    for (name, title) in warpline_api::titles()?.into_iter().filter(|(name, _)| name.starts_with(prefix)) {
         if name.starts_with(MUSEUM) && prefix.is_empty() {
             folded += 1;
         } else {
@@ -27,7 +26,7 @@ pub(super) fn list(args: &List, console: &mut Console) -> Result<Status, Failure
         ]);
     }
     if table.is_empty() {
-        return Err(Failure::with_help(
+        return Err(Error::with_help(
             format!("no built-in scenario begins with `{prefix}`"),
             "`warpline list` names them",
         ));

@@ -29,10 +29,10 @@ mod whatif;
 
 use crate::cli::{Cli, Command};
 use crate::console::Console;
-use crate::failure::{Failure, Status};
+use warpline_api::{Error, Status};
 
 /// Does what the command line says.
-pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Failure> {
+pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Error> {
     match &cli.command {
         Command::Run(args) => run::run(args, console),
         Command::Verify(args) => verify::verify(args, console),

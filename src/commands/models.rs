@@ -4,14 +4,16 @@ use warpline_sim::machine::{Kind, Machine};
 
 use crate::cli::Models;
 use crate::console::Console;
-use crate::failure::{Failure, Status};
+use crate::json_models;
 use crate::show::{Align, Table};
-use crate::{json_models, load};
+use warpline_api::{Error, Status};
 
-pub(super) fn models(args: &Models, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn models(args: &Models, console: &mut Console) -> Result<Status, Error> {
     let machines = match &args.name {
-        Some(name) => vec![load::machine_named(name)?],
-        None => load::machine_names().iter().map(|n| load::machine_named(n)).collect::<Result<_, _>>()?,
+        Some(name) => vec![warpline_api::machine_named(name)?],
+        None => {
+            warpline_api::machine_names().iter().map(|n| warpline_api::machine_named(n)).collect::<Result<_, _>>()?
+        }
     };
     let text = match (&args.name, machines.first()) {
         _ if args.json => json_models::models(&machines)?,
@@ -45,6 +47,6 @@ fn all(machines: &[Machine]) -> String {
 
 /// Every number with its unit, kind and source.
 fn one(m: &Machine) -> String {
-    let rows = load::describe(m);
+    let rows = warpline_api::describe(m);
     format!("{}: {} ({})\n\n{rows}", m.name, m.title, m.arch)
 }

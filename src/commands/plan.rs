@@ -1,37 +1,23 @@
 //! `warpline plan`.
 
-use warpline_plan::{Question, plan as search};
-use warpline_scenarios::pipeline::Ask;
-use warpline_sim::RunOptions;
+use warpline_api::{Error, PlanOptions, Request, Status};
 
-use crate::cli::Plan;
+use crate::cli::{Orders, Plan};
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::progress::Progress;
-use crate::{json_plan, load, output, show, verdict};
+use crate::progress::Bar;
+use crate::{json_plan, output, show};
 
-pub(super) fn plan(args: &Plan, console: &mut Console) -> Result<Status, Failure> {
-    let subject = load::load_proof(&args.scenario, &args.proof, Ask::default())?;
-    let Some(text) = subject.sources.get(&subject.plain).filter(|_| !subject.plans.is_empty()) else {
-        return Err(super::expand::none(&subject));
-    };
-    let mut run = RunOptions { warm_l2: subject.warm_l2, fences: subject.fences, ..RunOptions::default() };
-    run.max_events = args.max_events.unwrap_or(run.max_events);
-    let question = Question {
-        file: &subject.plain,
-        text,
-        set: &subject.program.params.iter().cloned().collect(),
-        machine: &subject.machine,
-        rules: subject.rules(),
-        proof: verdict::options(&args.proof),
-        run,
+pub(super) fn plan(args: &Plan, console: &mut Console) -> Result<Status, Error> {
+    let request = Request { max_events: args.max_events, ..args.proof.request(&args.scenario) };
+    let subject = warpline_api::load(&request)?;
+    let options = PlanOptions {
+        proof: args.proof.options(Orders::default()),
         stages: args.stages,
-        most: args.max_candidates as usize,
+        max_candidates: args.max_candidates as usize,
     };
-    let count = warpline_plan::candidates(&question).len().min(question.most);
-    let progress = Progress::of(console.look.progress, count, format!("planning {}", subject.name));
-    let answer = search(&question, &|| progress.step());
-    drop(progress);
+    let bar = Bar::pieces(console.look.progress, 0, format!("planning {}", subject.name));
+    let answer = warpline_api::plan(&subject, &options, &|p| bar.set(p))?;
+    drop(bar);
     let best = answer.ranked().first().map(|(_, t)| t.expanded.text.clone());
     if let (Some(path), Some(text)) = (&args.output, &best) {
         output::write(console, path, text.as_bytes())?;

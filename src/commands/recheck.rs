@@ -4,28 +4,26 @@ use std::fmt::Write;
 
 use warpline_recheck::{Certificate, Checked, Proof, Refusal, TRUSTED};
 
-use crate::certificate::words;
 use crate::cli::Recheck;
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::load;
 use crate::show::{WIDTH, wrap};
+use warpline_api::{Error, Status, refusal_words};
 
-pub(super) fn recheck(args: &Recheck, console: &mut Console) -> Result<Status, Failure> {
-    let text = load::read(&args.certificate)?;
+pub(super) fn recheck(args: &Recheck, console: &mut Console) -> Result<Status, Error> {
+    let text = warpline_api::read(&args.certificate)?;
     let name = args.certificate.display();
-    let unreadable = |why: String| Failure::new(format!("`{name}` is not a certificate: {why}"));
-    let certificate = warpline_recheck::read(&text).map_err(|refusal| unreadable(words(&refusal)))?;
+    let unreadable = |why: String| Error::new(format!("`{name}` is not a certificate: {why}"));
+    let certificate = warpline_recheck::read(&text).map_err(|refusal| unreadable(refusal_words(&refusal)))?;
     let statement = &certificate.statement;
-    let mut machine = load::machine_named(args.machine.as_deref().unwrap_or(&statement.machine))?;
+    let mut machine = warpline_api::machine_named(args.machine.as_deref().unwrap_or(&statement.machine))?;
     for number in &statement.machine_numbers {
-        load::set_machine(&mut machine, &number.key, number.value)?;
+        warpline_api::set_machine(&mut machine, &number.key, number.value)?;
     }
     let (status, text) = match warpline_recheck::recheck(&certificate, &machine, args.delays) {
         Ok(checked) => (Status::Holds, valid(&certificate, checked)),
         Err(Refusal::Unreadable(why)) => return Err(unreadable(why)),
         Err(refusal @ Refusal::Rejected { .. }) => {
-            (Status::Violated, wrap(&format!("REJECTED: {}", words(&refusal)), WIDTH, 2) + "\n")
+            (Status::Violated, wrap(&format!("REJECTED: {}", refusal_words(&refusal)), WIDTH, 2) + "\n")
         }
         Err(Refusal::NotChecked(why)) => (Status::GaveUp, wrap(&format!("NOT CHECKED: {why}"), WIDTH, 2) + "\n"),
     };

@@ -1,46 +1,53 @@
 //! `warpline run`.
 
+use warpline_api::{Error, Neighbor, Simulation, Status, Subject};
+
 use crate::cli::Run;
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::load::{self, Loaded};
-use crate::show::{self, Neighbour};
-use crate::simulate::simulate;
-use crate::{claims, critical, json};
+use crate::progress::Bar;
+use crate::{json, show};
 
-pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Failure> {
-    let subject = load::load(&args.subject)?;
+pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Error> {
+    let request = args.input.request();
+    let subject = warpline_api::load(&request)?;
     if args.quiet {
-        return Ok(simulate(console, subject, None)?.status());
+        return Ok(simulate(console, &subject)?.status());
     }
-    // What keeps to a schedule takes no time of its own, so nothing is compared with it.
-    let kept = subject.schedule.is_some();
-    let neighbours = if kept { Vec::new() } else { neighbours(args, &subject, console) };
-    let ran = simulate(console, subject, None)?;
-    let wanted = args.json && !kept;
-    let claims = if wanted { claims::evaluate(&ran.subject, Some(&ran.report), &args.subject)? } else { Vec::new() };
-    let path = critical::of(&ran);
+    // A run that keeps to a schedule has no time of its own, so nothing is compared with it.
+    let scheduled = subject.schedule.is_some();
+    let neighbors = if scheduled { Vec::new() } else { neighbors(args, &subject, console) };
+    let simulation = simulate(console, &subject)?;
+    let claims = if args.json && !scheduled {
+        warpline_api::claims(&simulation.subject, Some(&simulation.report), &request)?
+    } else {
+        Vec::new()
+    };
+    let path = warpline_api::critical_path(&simulation);
     if args.json {
-        console.print(&json::run(&ran, path.as_ref(), &neighbours, &claims)?)?;
+        console.print(&json::run(&simulation, path.as_ref(), &neighbors, &claims)?)?;
+    } else if scheduled {
+        console.print(&show::scheduled(&simulation, console.paint()))?;
     } else {
         let paint = console.paint();
-        if kept {
-            console.print(&show::kept(&ran, paint))?;
-            return Ok(ran.status());
-        }
-        console.print(&(show::run(&ran, path.as_ref(), paint) + &show::beside(&ran, &neighbours, paint)))?;
+        let text = show::run(&simulation, path.as_ref(), paint) + &show::beside(&simulation, &neighbors, paint);
+        console.print(&text)?;
     }
-    Ok(ran.status())
+    Ok(simulation.status())
 }
 
-/// The scenarios this one is compared with. One that cannot be run is a line in the table, not an error.
-fn neighbours(args: &Run, this: &Loaded, console: &Console) -> Vec<Neighbour> {
-    this.beside
-        .iter()
-        .filter(|beside| !beside.hidden)
-        .map(|beside| {
-            let ran = load::load_beside(this, beside, &args.subject).and_then(|s| simulate(console, s, None));
-            Neighbour { name: load::label(this, beside), ran: ran.map_err(|f| f.in_a_line()) }
-        })
-        .collect()
+/// Runs a kernel with a progress bar.
+pub(super) fn simulate(console: &Console, subject: &Subject) -> Result<Simulation, Error> {
+    let _bar = Bar::spinner(console.look.progress, format!("running {}", subject.name));
+    warpline_api::run(subject)
+}
+
+/// The runs that the scenario compares itself with. A run that fails is a line of the table, not an error.
+fn neighbors(args: &Run, this: &Subject, console: &Console) -> Vec<Neighbor> {
+    let request = args.input.request();
+    let shown = this.beside.iter().filter(|beside| !beside.hidden);
+    let run = |beside| {
+        let _bar = Bar::spinner(console.look.progress, format!("running {}", warpline_api::beside_name(this, beside)));
+        warpline_api::run_beside(this, beside, &request)
+    };
+    shown.map(run).collect()
 }

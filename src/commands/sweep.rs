@@ -2,17 +2,31 @@
 
 use std::path::Path;
 
+use warpline_api::{Error, Status, SweepRequest, draw, listed_points};
 use warpline_study::numbers::metric_named;
-use warpline_study::sweep::{self, Outcome, Part};
+use warpline_study::sweep::{self, Outcome, Part, Shard};
 
 use crate::cli::{Sweep, SweepOutput};
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::{draw, json_sweep, output, show};
+use crate::progress::Bar;
+use crate::{json_sweep, output, show};
 
-pub(super) fn sweep(args: &Sweep, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn sweep(args: &Sweep, console: &mut Console) -> Result<Status, Error> {
     let format = args.output.plot.as_deref().map(draw::format).transpose()?;
-    let part = crate::sweep::points(args, console)?;
+    let mut axes = args.vary.clone();
+    if let Some(path) = &args.points {
+        axes.insert(0, listed_points(path)?);
+    }
+    let request = SweepRequest {
+        against: args.against.clone(),
+        metrics: args.output.metric.clone(),
+        state: args.state.clone(),
+        shard: args.shard.unwrap_or(Shard::WHOLE),
+        ..SweepRequest::new(args.input.request(), axes)
+    };
+    let bar = Bar::pieces(console.look.progress, 0, format!("sweeping {}", args.input.scenario));
+    let part = warpline_api::sweep(&request, &|p| bar.set(p))?;
+    drop(bar);
     report(&part, &args.output, format, console)
 }
 
@@ -22,14 +36,14 @@ pub(super) fn report(
     output: &SweepOutput,
     format: Option<draw::Format>,
     console: &mut Console,
-) -> Result<Status, Failure> {
+) -> Result<Status, Error> {
     let metrics = metrics(part, &output.metric)?;
     if let (Some(path), Some(format)) = (&output.plot, format) {
         let picture = draw::sweep(part, &metrics[0], format)?;
         output::write(console, path, &picture)?;
     }
     if let Some(path) = &output.csv {
-        output::write(console, path, &sweep::csv(part).map_err(Failure::new)?)?;
+        output::write(console, path, &sweep::csv(part).map_err(Error::new)?)?;
     }
     if output.json {
         console.print(&json_sweep::sweep(part)?)?;
@@ -45,12 +59,12 @@ pub(super) fn report(
 }
 
 /// What to show: what was asked for, or the time. Each has to be a number of some point, or of every run.
-fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Failure> {
+fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Error> {
     let has = |name: &str| part.rows.values().any(|r| r.numbers.contains_key(name));
     for name in asked {
         if !has(name) && metric_named(name).is_none() {
             let help = "docs/cli.md lists the numbers under Claims; those of a role end in its name, as `wait_compute`";
-            return Err(Failure::with_help(format!("no point has a number `{name}`"), help));
+            return Err(Error::with_help(format!("no point has a number `{name}`"), help));
         }
     }
     if !asked.is_empty() {

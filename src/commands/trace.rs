@@ -1,13 +1,14 @@
 //! `warpline trace`.
 
+use warpline_api::{Error, Status, draw};
+
 use crate::cli::Trace;
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::{draw, output, recorded};
+use crate::{output, recorded};
 
-pub(super) fn trace(args: &Trace, console: &mut Console) -> Result<Status, Failure> {
-    let format = draw::trace_format(&args.output, args.format)?;
-    let recorded = recorded::open(&args.subject, console)?;
-    output::write(console, &args.output, &draw::trace(&recorded.timeline, format)?)?;
-    Ok(recorded.status)
+pub(super) fn trace(args: &Trace, console: &mut Console) -> Result<Status, Error> {
+    let format = args.format.map_or_else(|| draw::trace_format(&args.output), |f| Ok(f.into()))?;
+    let recording = recorded::open(&args.input, console)?;
+    output::write(console, &args.output, &draw::trace(&recording.timeline, format)?)?;
+    Ok(recording.status)
 }

@@ -11,13 +11,11 @@ use warpline_sim::machine::Vendor;
 use warpline_sim::report::RoleTime;
 use warpline_sim::timeline::{Stall, Timeline};
 
-use crate::cli::{Setting, Subject, Validate};
+use crate::cli::Validate;
 use crate::console::Console;
-use crate::device::{self, Bar};
-use crate::failure::{Failure, Status};
-use crate::load::Loaded;
-use crate::simulate::execute;
-use crate::{draw, load, output};
+use crate::device::{self, DeviceBar};
+use crate::output;
+use warpline_api::{Error, Request, Setting, Status, Subject, draw, execute};
 
 /// Spans of a run that its pace is read from.
 const SPANS: usize = 400_000;
@@ -26,12 +24,12 @@ const WORST: usize = 3;
 /// Cycles of them that are drawn.
 const SHOWN: u64 = 12_000;
 
-pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status, Error> {
     let device = match (&args.device, args.recorded) {
         (Some(name), _) => device::open(name, console)?,
         (None, true) => device::open("recorded", console)?,
         (None, false) => {
-            return Err(Failure::with_help(
+            return Err(Error::with_help(
                 "no device was named",
                 format!(
                     "`--recorded` takes the kernels that were timed on one H200; `--device` times them: {}",
@@ -46,17 +44,17 @@ pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status,
     let cases = cases(&machine.arch);
     let with_source = device.needs_source();
     let kernels: Vec<Kernel> = cases.par_iter().map(|c| kernel(name, with_source, c)).collect::<Result<_, _>>()?;
-    let bar = Bar::start(console, &*device);
+    let bar = DeviceBar::start(console, &*device);
     bar.more(kernels.len());
     let timed = device.kernels(&kernels, &bar).map_err(device::refused)?;
-    let pairs: Result<Vec<Pair>, Failure> =
+    let pairs: Result<Vec<Pair>, Error> =
         cases.par_iter().zip(&timed).map(|(c, t)| pair(name, t, c).inspect(|_| bar.done())).collect();
     drop(bar);
     let pairs = pairs?;
     // What took minutes first: nothing that fails later loses it.
     if let Some(folder) = &args.record {
         let lines: Result<Vec<String>, _> = timed.iter().map(serde_json::to_string).collect();
-        let lines = lines.map_err(|e| Failure::new(e.to_string()))?;
+        let lines = lines.map_err(|e| Error::new(e.to_string()))?;
         put(console, folder, "validation.jsonl", (lines.join("\n") + "\n").as_bytes())?;
     }
     if args.record.is_some() || args.worst.is_some() {
@@ -74,24 +72,24 @@ pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status,
 type Case = (String, String, Vec<String>);
 
 /// A case at the clock it is to run at, or at the machine's own.
-fn subject(machine: &str, (_, scenario, set): &Case, mhz: Option<f64>) -> Result<Loaded, Failure> {
+fn subject(machine: &str, (_, scenario, set): &Case, mhz: Option<f64>) -> Result<Subject, Error> {
     let kernel = set.iter().filter_map(|s| {
         let (name, value) = s.split_once('=')?;
-        Some(Setting::Kernel(name.to_string(), value.parse().ok()?))
+        Some(Setting::Parameter { name: name.to_string(), value: value.parse().ok()? })
     });
-    let clock = mhz.map(|v| Setting::Machine("clock.mhz".to_string(), v));
-    let set = kernel.chain(clock).collect();
-    load::load(&Subject { machine: Some(machine.to_string()), set, ..Subject::named(scenario) })
+    let clock = mhz.map(|value| Setting::MachineNumber { key: "clock.mhz".to_string(), value });
+    let settings = kernel.chain(clock).collect();
+    warpline_api::load(&Request { machine: Some(machine.to_string()), settings, ..Request::named(scenario) })
 }
 
-fn kernel(machine: &str, with_source: bool, case: &Case) -> Result<Kernel, Failure> {
+fn kernel(machine: &str, with_source: bool, case: &Case) -> Result<Kernel, Error> {
     let mut k = Kernel { case: case.0.clone(), source: None, harness: None, mhz: 0.0 };
     if !with_source {
         return Ok(k);
     }
-    let Loaded { program, machine, .. } = subject(machine, case, None)?;
+    let Subject { program, machine, .. } = subject(machine, case, None)?;
     k.mhz = machine.get("clock.mhz").unwrap_or_default();
-    let refused = |e: Unsupported| Failure::new(e.to_string());
+    let refused = |e: Unsupported| Error::new(e.to_string());
     match machine.vendor {
         Vendor::Amd => k.source = Some(warpline_emit::hip(&program, &program, &machine).map_err(refused)?),
         Vendor::Apple => {
@@ -104,9 +102,9 @@ fn kernel(machine: &str, with_source: bool, case: &Case) -> Result<Kernel, Failu
 }
 
 /// One kernel, simulated at the clock that the device had.
-fn pair(machine: &str, t: &Timed, case: &Case) -> Result<Pair, Failure> {
+fn pair(machine: &str, t: &Timed, case: &Case) -> Result<Pair, Error> {
     let subject = subject(machine, case, Some(t.mhz))?;
-    let report = execute(&subject, Some(SPANS)).map_err(|e| Failure::new(e.to_string()))?;
+    let report = execute(&subject, Some(SPANS)).map_err(|e| Error::new(e.to_string()))?;
     let measured = t.cycles();
     let (at_barriers, for_data) = waits(&report.roles);
     let simulated = Counted {
@@ -147,9 +145,9 @@ fn waits(roles: &[RoleTime]) -> (f64, f64) {
     (barriers / alive, data / alive)
 }
 
-fn put(console: &mut Console, folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+fn put(console: &mut Console, folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
     std::fs::create_dir_all(folder)
-        .map_err(|e| Failure::new(format!("cannot make the folder `{}`: {e}", folder.display())))?;
+        .map_err(|e| Error::new(format!("cannot make the folder `{}`: {e}", folder.display())))?;
     output::write(console, &folder.join(name), bytes)
 }
 
@@ -162,7 +160,7 @@ fn worst(
     kernels: &[Kernel],
     timed: &[Timed],
     pairs: &[Pair],
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let mut order: Vec<usize> = (0..pairs.len()).filter(|i| timed[*i].case.starts_with("test.")).collect();
     order.sort_by(|a, b| pairs[*b].error().abs().total_cmp(&pairs[*a].error().abs()));
     let there = order.into_iter().filter_map(|i| device.trace(&kernels[i]).transpose().map(|rows| (i, rows)));
@@ -182,9 +180,9 @@ fn worst(
 }
 
 /// The first CTA simulated, and below each of its warps the same measured.
-fn overlay(subject: &Loaded, rows: &str) -> Result<Timeline, Failure> {
-    let report = execute(subject, Some(SPANS)).map_err(|e| Failure::new(e.to_string()))?;
-    let measured = trace::parse(rows, &subject.program, "device").map_err(|e| Failure::new(e.to_string()))?;
+fn overlay(subject: &Subject, rows: &str) -> Result<Timeline, Error> {
+    let report = execute(subject, Some(SPANS)).map_err(|e| Error::new(e.to_string()))?;
+    let measured = trace::parse(rows, &subject.program, "device").map_err(|e| Error::new(e.to_string()))?;
     let simulated = report.timeline.unwrap_or_default();
     Ok(trace::beside(&simulated, &measured, "simulated"))
 }

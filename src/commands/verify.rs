@@ -4,47 +4,51 @@ use warpline_verify::Outcome;
 
 use crate::cli::{Format, Verify};
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::gate::{self, Subjects};
-use crate::{certificate, json_verify, output, schedule, show, verdict};
+use crate::progress::Bar;
+use crate::{diagnose, gate, json, json_verify, output, show};
+use warpline_api::{Collection, Error, ProofOptions, Request, Status, Verification, certificate, schedule_of};
 
-pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Error> {
     let format = if args.json { Format::Json } else { args.format };
-    let subjects = Subjects::find(&args.scenarios);
-    let (Some(name), Format::Text | Format::Json) = (subjects.single(), format) else {
+    let collection = Collection::find(&args.scenarios);
+    let options = args.proof.options(args.orders);
+    let (Some(name), Format::Text | Format::Json) = (collection.single(), format) else {
         if args.schedule_out.is_some() {
-            return Err(Failure::with_help(
+            return Err(Error::with_help(
                 "--schedule-out is for one scenario, printed as text or JSON",
                 "verify the scenario alone: `warpline verify S --schedule-out FILE`",
             ));
         }
         if args.certificate.is_some() {
-            return Err(Failure::with_help(
+            return Err(Error::with_help(
                 "--certificate is for one scenario, printed as text or JSON",
                 "verify the scenario alone: `warpline verify S --certificate FILE`",
             ));
         }
-        let gate = gate::verify(console, subjects, &args.proof, args.orders);
+        let bar = Bar::pieces(console.look.progress, 0, "verifying".to_string());
+        let all = warpline_api::verify_all(collection, &args.proof.request(""), &options, &|p| bar.set(p));
+        drop(bar);
         if !args.quiet {
-            let text = gate::text(&gate, format, console.paint())?;
+            let text = gate::text(&all, format, console.paint())?;
             console.print(&text)?;
         }
-        for failure in gate.failures() {
-            console.error(&failure.render(console.look))?;
+        for error in all.errors() {
+            console.error(&diagnose::error(error, console.look.color_err))?;
         }
-        return Ok(gate.status());
+        return Ok(all.status());
     };
-    let verified = verdict::verify(console, name, (&args.proof, args.orders), !args.no_suggestion)?;
+    let options = ProofOptions { suggest: !args.no_suggestion, ..options };
+    let verified = one(&args.proof.request(name), &options, console)?;
     if let Some(path) = &args.schedule_out {
-        match schedule::of(&verified) {
-            Some(file) => output::write(console, path, crate::json::text(&file)?.as_bytes())?,
+        match schedule_of(&verified) {
+            Some(file) => output::write(console, path, json::text(&file)?.as_bytes())?,
             None => console.error("note: there is no fault that a schedule could lead to; none was written\n")?,
         }
     }
     let mut status = verified.status();
     if let Some(path) = &args.certificate {
-        match certificate::of(&verified) {
-            Ok(certificate) => output::write(console, path, crate::json::text(&certificate)?.as_bytes())?,
+        match certificate(&verified) {
+            Ok(certificate) => output::write(console, path, json::text(&certificate)?.as_bytes())?,
             Err(why) => {
                 console.error(&format!("note: no certificate was written: {why}\n"))?;
                 if verified.verdict.outcome == Outcome::Proved {
@@ -59,4 +63,10 @@ pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Fai
         console.print(&show::verdict(&verified, console.paint()))?;
     }
     Ok(status)
+}
+
+/// Verifies one scenario or kernel with a progress bar.
+pub(super) fn one(request: &Request, options: &ProofOptions, console: &Console) -> Result<Verification, Error> {
+    let _bar = Bar::spinner(console.look.progress, format!("verifying {}", request.scenario));
+    warpline_api::verify(&warpline_api::load(request)?, options)
 }

@@ -10,17 +10,17 @@ use warpline_viz::tui::{Colours, Keymap, Model, Msg, Palette, Runs, State, chart
 
 use crate::cli::{self, View};
 use crate::console::Console;
-use crate::failure::{Failure, Status};
-use crate::recorded::{self, Recorded};
+use crate::output;
+use crate::recorded;
 use crate::terminal::Screen;
-use crate::{load, output};
+use warpline_api::{Error, Recording, Status};
 
 /// How long a frame of a recording is shown.
 const MILLIS: u32 = 1800;
 /// Columns of a chart where no terminal says how wide it is.
 const WIDTH: u16 = 100;
 
-pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Failure> {
+pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Error> {
     // What is wrong with the files is said before anything runs.
     let keys = match &args.keys {
         Some(path) => from_file(path, Keymap::with_changes)?,
@@ -30,18 +30,18 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Failure
         Some(path) => from_file(path, script)?,
         None => Vec::new(),
     };
-    steps.extend(script(&args.commands.join("\n")).map_err(|(_, what)| Failure::new(format!("--do: {what}")))?);
-    let (a, b) = recorded::both(&args.subject, &args.second, console)?;
+    steps.extend(script(&args.commands.join("\n")).map_err(|(_, what)| Error::new(format!("--do: {what}")))?);
+    let (a, b) = recorded::both(&args.input, &args.second, console)?;
     let status = b.as_ref().map_or(a.status, |b| a.status.and(b.status));
     let window = window(args, &a)?;
-    let model = |r: Recorded| Model::new(r.timeline).map_err(|e| Failure::new(e.to_string()));
+    let model = |r: Recording| Model::new(r.timeline).map_err(|e| Error::new(e.to_string()));
     let (first, second) = (model(a)?, b.map(model).transpose()?);
     let runs = Runs::new(first, second);
     let interactive = console.look.interactive && args.dump.is_none();
     let palette = palette(args, interactive);
-    let size = args.dump.unwrap_or((WIDTH, 40));
+    let size = args.dump.map_or((WIDTH, 40), |s| (s.width, s.height));
     let mut state = State::new(&runs, size, window, keys, palette);
-    if let Some(size) = args.dump {
+    if args.dump.is_some() {
         let frames = frames(&mut state, &runs, &steps, size);
         match &args.svg {
             Some(path) => output::write(console, path, svg::svg(&frames, MILLIS).as_bytes())?,
@@ -49,7 +49,7 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Failure
         }
     } else if interactive {
         play(&mut state, &runs, &steps);
-        let failed = |e| Failure::new(format!("the terminal: {e}"));
+        let failed = |e| Error::new(format!("the terminal: {e}"));
         Screen::open(args.mouse).and_then(|mut s| s.run(&mut state, &runs)).map_err(failed)?;
     } else {
         play(&mut state, &runs, &steps);
@@ -64,19 +64,19 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Failure
 }
 
 /// Reads a file of lines; the line that is wrong is named.
-fn from_file<T>(path: &Path, read: fn(&str) -> Result<T, (usize, String)>) -> Result<T, Failure> {
-    let text = load::read(path)?;
-    read(&text).map_err(|(line, what)| Failure::new(format!("{}:{line}: {what}", path.display())))
+fn from_file<T>(path: &Path, read: fn(&str) -> Result<T, (usize, String)>) -> Result<T, Error> {
+    let text = warpline_api::read(path)?;
+    read(&text).map_err(|(line, what)| Error::new(format!("{}:{line}: {what}", path.display())))
 }
 
 /// The ticks to begin with: those asked for, or the first steps of the main loop.
-fn window(args: &View, recorded: &Recorded) -> Result<(u64, u64), Failure> {
+fn window(args: &View, recorded: &Recording) -> Result<(u64, u64), Error> {
     let end = recorded.timeline.end.div_ceil(TICKS);
     let from = args.from.unwrap_or(0);
     let to = args.to.or_else(|| if args.from.is_some() { None } else { recorded.opening });
     let to = to.unwrap_or(end).min(end.max(1));
     if from >= to {
-        return Err(Failure::new(format!("no cycle lies between {from} and {to}; the run ends at cycle {end}")));
+        return Err(Error::new(format!("no cycle lies between {from} and {to}; the run ends at cycle {end}")));
     }
     Ok((from.saturating_mul(TICKS), to.saturating_mul(TICKS)))
 }
@@ -89,11 +89,11 @@ fn palette(args: &View, interactive: bool) -> Palette {
         let colours = if args.svg.is_some() { Colours::True } else { Colours::None };
         Palette { colours, ascii: false }
     };
-    let colours = match args.colours {
-        Some(cli::Colours::True) => Colours::True,
-        Some(cli::Colours::Indexed) => Colours::Indexed,
-        Some(cli::Colours::Sixteen) => Colours::Sixteen,
-        Some(cli::Colours::None) => Colours::None,
+    let colours = match args.colors {
+        Some(cli::Colors::True) => Colours::True,
+        Some(cli::Colors::Indexed) => Colours::Indexed,
+        Some(cli::Colors::Sixteen) => Colours::Sixteen,
+        Some(cli::Colors::None) => Colours::None,
         None => here.colours,
     };
     Palette { colours, ascii: args.ascii || here.ascii }

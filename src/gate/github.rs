@@ -1,12 +1,12 @@
-//! Findings as workflow commands of GitHub Actions, which shows them beside the lines they are about.
+//! Findings as workflow commands, which GitHub Actions shows beside the lines of the findings.
 //!
-//! The escapes are those of GitHub's own toolkit (actions/toolkit, `command.ts`): five characters, so no library.
+//! The escapes follow GitHub's own toolkit (actions/toolkit, `command.ts`). They are five characters, so no library is used.
 
-use super::Gate;
 use super::issues::{Issue, Level, issues};
+use warpline_api::Verifications;
 
-pub(super) fn github(gate: &Gate) -> String {
-    gate.entries.iter().flat_map(|e| issues(e).into_iter().filter_map(|i| command(&e.name, &i))).collect()
+pub(super) fn github(all: &Verifications) -> String {
+    all.entries.iter().flat_map(|e| issues(e).into_iter().filter_map(|i| command(&e.name, &i))).collect()
 }
 
 fn command(scenario: &str, i: &Issue) -> Option<String> {

@@ -1,4 +1,4 @@
-//! What a report has to say of each scenario, with places, whatever its format.
+//! The issues of each scenario with their places, for every format.
 
 use std::path::Path;
 
@@ -8,15 +8,14 @@ use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, Waiting};
 use warpline_verify::{Outcome, Violation};
 
-use super::Entry;
-use super::find::shown;
-use crate::failure::{Failure, Sources};
-use crate::verdict::{Verified, word};
+use warpline_api::Entry;
+use warpline_api::{Error, Sources};
+use warpline_api::{Position, Verification, outcome_word, short_path};
 
-/// How much it matters.
+/// The weight of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// It decides the exit status.
+    /// The issue decides the exit status.
     Error,
     /// A fault that the scenario expects.
     Expected,
@@ -24,14 +23,14 @@ pub(super) enum Level {
     Note,
 }
 
-/// Something to say, at a place.
+/// An issue of a scenario.
 pub(super) struct Issue {
     pub(super) level: Level,
-    /// The code of a finding (`WL0104`), or a word for all of its sort (`bad-input`).
+    /// The code of a finding (`WL0104`), or the name of another rule (`bad-input`).
     pub(super) rule: String,
-    /// What a line calls it (`WL0104 WAR race`).
+    /// The title in a line (`WL0104 WAR race`).
     pub(super) title: String,
-    /// What the rule is about, in a line.
+    /// The subject of the rule, in a line.
     pub(super) about: &'static str,
     pub(super) message: String,
     pub(super) at: Option<At>,
@@ -39,29 +38,29 @@ pub(super) struct Issue {
     pub(super) also: Vec<(At, String)>,
 }
 
-/// A place; lines and columns count from 1, columns in characters.
+/// A place in a file. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct At {
     pub(super) file: String,
     pub(super) line: usize,
     pub(super) column: usize,
-    /// The column behind it, where it ends on its line.
+    /// The column after the last character, where the place ends on its line.
     pub(super) end: Option<usize>,
 }
 
-/// Rules beside the codes of findings, and what they are about.
+/// Rules without a finding's code, and their subjects.
 const BAD_INPUT: (&str, &str) = ("bad-input", "a scenario or kernel cannot be read");
 const UNDECIDED: (&str, &str) = ("undecided", "nothing is decided");
 const NOT_AS_EXPECTED: (&str, &str) = ("not-as-expected", "the verdict is not the one that the scenario expects");
 
-/// All there is to say of one scenario.
+/// The issues of one scenario.
 pub(super) fn issues(entry: &Entry) -> Vec<Issue> {
     match &entry.result {
         Ok(v) => verdict(v),
-        Err(Failure::Input { diagnostics, sources }) => diagnostics.iter().map(|d| bad(d, sources)).collect(),
+        Err(Error::Input { diagnostics, sources }) => diagnostics.iter().map(|d| bad(d, sources)).collect(),
         Err(failure) => {
             let at = Path::new(&entry.name).is_file().then(|| At::top(&entry.name));
-            vec![Issue { at, ..Issue::new(Level::Error, BAD_INPUT, failure.in_a_line()) }]
+            vec![Issue { at, ..Issue::new(Level::Error, BAD_INPUT, failure.summary()) }]
         }
     }
 }
@@ -81,21 +80,19 @@ impl Issue {
 impl At {
     fn site(s: &Site) -> At {
         let (line, column) = (s.line as usize, s.col as usize);
-        At { file: shown(Path::new(&s.file)), line, column, end: Some(column + s.text.chars().count()) }
+        At { file: short_path(Path::new(&s.file)), line, column, end: Some(column + s.text.chars().count()) }
     }
 
-    /// The beginning of a file.
+    /// The start of a file.
     fn top(file: &str) -> At {
-        At { file: shown(Path::new(file)), line: 1, column: 1, end: None }
+        At { file: short_path(Path::new(file)), line: 1, column: 1, end: None }
     }
 
     fn diagnostic(d: &Diagnostic, span: &std::ops::Range<usize>, sources: &Sources) -> At {
         let text = sources.get(&d.file).map_or("", String::as_str);
-        let before = text.get(..span.start).unwrap_or("");
-        let line = 1 + before.matches('\n').count();
-        let column = 1 + before.rsplit('\n').next().map_or(0, |l| l.chars().count());
+        let Position { line, column } = Position::of(text, span.start);
         let inside = text.get(span.clone()).filter(|s| !s.is_empty() && !s.contains('\n'));
-        At { file: shown(Path::new(&d.file)), line, column, end: inside.map(|s| column + s.chars().count()) }
+        At { file: short_path(Path::new(&d.file)), line, column, end: inside.map(|s| column + s.chars().count()) }
     }
 }
 
@@ -107,10 +104,10 @@ fn bad(d: &Diagnostic, sources: &Sources) -> Issue {
     issue
 }
 
-fn verdict(v: &Verified) -> Vec<Issue> {
+fn verdict(v: &Verification) -> Vec<Issue> {
     let (mut list, met) = (Vec::new(), v.as_expected());
     if let (Some(false), Some(e)) = (met, &v.subject.expect) {
-        let found = word(&v.verdict.outcome);
+        let found = outcome_word(&v.verdict.outcome);
         let message = format!("`{}` is expected here, and the verdict is {found}", e.what.name());
         let at = At::diagnostic(&e.at, &e.at.span, &v.subject.sources);
         list.push(Issue { at: Some(at), ..Issue::new(Level::Error, NOT_AS_EXPECTED, message) });
@@ -136,7 +133,7 @@ fn finding(f: &Finding, level: Level, sites: &[Site]) -> Issue {
     issue
 }
 
-/// A hang, at the first who waits; the others are its other places.
+/// A hang, at the first agent that waits; the other agents are its other places.
 fn hang(x: &Violation, level: Level) -> Option<Issue> {
     let says = |w: &Waiting| {
         let needs = if w.needs.is_empty() { String::new() } else { format!("; needs: {}", w.needs) };

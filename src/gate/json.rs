@@ -1,13 +1,13 @@
-//! The object that `verify --format json` prints for several scenarios; `docs/json.md` describes it.
+//! The JSON object of `verify --format json` for several scenarios; `docs/json.md` describes it.
 
 use serde::Serialize;
 
-use super::{Entry, Gate};
-use crate::failure::Failure;
 use crate::json;
 use crate::json_verify::{self, VerifyObject};
+use warpline_api::Error;
+use warpline_api::{Entry, Verifications};
 
-/// Schema of `warpline verify --json` for several scenarios.
+/// The schema of `warpline verify --json` for several scenarios.
 const MANY: &str = "warpline.verify.many/1";
 
 #[derive(Serialize)]
@@ -33,18 +33,18 @@ struct LeftOutObject<'a> {
     why: &'static str,
 }
 
-pub(super) fn json(gate: &Gate) -> Result<String, Failure> {
-    let entry = |e: &'_ Entry| (e.status().code(), e.result.as_ref().err().map(Failure::in_a_line));
-    let scenarios = gate.entries.iter().map(|e| {
+pub(super) fn json(all: &Verifications) -> Result<String, Error> {
+    let entry = |e: &'_ Entry| (e.status().code(), e.result.as_ref().err().map(Error::summary));
+    let scenarios = all.entries.iter().map(|e| {
         let (status, error) = entry(e);
         EntryObject { name: &e.name, status, error, result: e.result.as_ref().ok().map(json_verify::object) }
     });
     json::text(&ManyObject {
         schema: MANY,
-        status: gate.status().code(),
+        status: all.status().code(),
         scenarios: scenarios.collect(),
-        left_out: gate.left_out.iter().map(|(file, why)| LeftOutObject { file, why }).collect(),
-        wall_s: gate.wall_s,
+        left_out: all.skipped.iter().map(|s| LeftOutObject { file: &s.file, why: s.why }).collect(),
+        wall_s: all.wall_s,
     })
 }
 
@@ -52,23 +52,18 @@ pub(super) fn json(gate: &Gate) -> Result<String, Failure> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use clap::Parser;
+    use warpline_api::{Collection, ProofOptions, Request, Skipped, verify_all};
 
     use super::*;
-    use crate::cli::{Cli, Command};
-    use crate::console::{Console, Look};
-    use crate::gate::{Subjects, verify};
     use crate::json::tests::{documented, paths};
 
     #[test]
     fn the_document_has_every_field_and_no_other() {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let console = Console::new(&mut out, &mut err, Look::default());
-        let cli = Cli::try_parse_from(["warpline", "verify", "metal/double_buffer", "metal/nothing"]).expect("parses");
-        let Command::Verify(args) = cli.command else { unreachable!("verify was asked for") };
-        let mut subjects = Subjects::find(&args.scenarios);
-        subjects.left_out.push(("x.toml".to_string(), "it is another's"));
-        let text = json(&verify(&console, subjects, &args.proof, args.orders)).expect("serialisable");
+        let names = ["metal/double_buffer", "metal/nothing"].map(String::from);
+        let mut collection = Collection::find(&names);
+        collection.skipped.push(Skipped { file: "x.toml".to_string(), why: "it is another's" });
+        let all = verify_all(collection, &Request::named(""), &ProofOptions::default(), &|_| {});
+        let text = json(&all).expect("serialisable");
         let mut found = BTreeSet::new();
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         // A result has a table of its own.

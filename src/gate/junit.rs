@@ -1,20 +1,20 @@
 //! Verdicts as JUnit XML: a test case for each scenario.
 //!
-//! A violation is a failure; what cannot be read or decided is an error, since nothing was tested. Times are left out, so
-//! that the same input gives the same bytes.
+//! A violation is a failure. A scenario that cannot be read or decided is an error, since nothing was tested. Times are
+//! left out, so that the same input gives the same bytes.
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::issues::{Issue, Level, issues};
-use super::{Entry, Gate};
-use crate::failure::{Failure, Status};
+use warpline_api::{Entry, Verifications};
+use warpline_api::{Error, Status};
 
-pub(super) fn junit(gate: &Gate) -> Result<String, Failure> {
+pub(super) fn junit(all: &Verifications) -> Result<String, Error> {
     let mut suite = TestSuite::new("warpline verify");
-    suite.add_test_cases(gate.entries.iter().map(case));
+    suite.add_test_cases(all.entries.iter().map(case));
     let mut report = Report::new("warpline");
     report.add_test_suite(suite);
-    report.to_string().map_err(|e| Failure::new(format!("cannot write the XML: {e}")))
+    report.to_string().map_err(|e| Error::new(format!("cannot write the XML: {e}")))
 }
 
 fn case(e: &Entry) -> TestCase {
@@ -31,7 +31,7 @@ fn case(e: &Entry) -> TestCase {
             status.set_type(first.rule.as_str()).set_message(line(first)).set_description(lines(&errors));
             status
         }
-        // Bad input without a place or a message would be a fault of ours, and is still no success.
+        // An entry without an issue is still no success.
         (Some(kind), None) => TestCaseStatus::non_success(kind),
         (None, _) => TestCaseStatus::success(),
     };

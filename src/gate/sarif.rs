@@ -1,18 +1,18 @@
 //! Findings as SARIF 2.1.0 (OASIS), for code-scanning services.
 //!
-//! The dozen properties that are used are written here as plain data: a library for all of the format brings some two
-//! hundred generated types. A test reads the result with such a library.
+//! The module writes the dozen properties in use as plain data: a library for the whole format brings some two hundred
+//! generated types. A test reads the result with such a library.
 
 use std::collections::BTreeMap;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::Gate;
 use super::issues::{At, Issue, Level, issues};
-use crate::failure::{Failure, Status};
+use warpline_api::Verifications;
+use warpline_api::{Error, Status};
 
-/// Characters of a path that a URI cannot have as they are (RFC 3986, `pchar` and `/`).
+/// Characters of a path that a URI escapes (RFC 3986, `pchar` and `/`).
 const PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -30,12 +30,12 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-pub(super) fn sarif(gate: &Gate) -> Result<String, Failure> {
-    let all: Vec<(&str, Issue)> =
-        gate.entries.iter().flat_map(|e| issues(e).into_iter().map(|i| (e.name.as_str(), i))).collect();
-    let rules: BTreeMap<&str, &str> = all.iter().map(|(_, i)| (i.rule.as_str(), i.about)).collect();
+pub(super) fn sarif(all: &Verifications) -> Result<String, Error> {
+    let found: Vec<(&str, Issue)> =
+        all.entries.iter().flat_map(|e| issues(e).into_iter().map(|i| (e.name.as_str(), i))).collect();
+    let rules: BTreeMap<&str, &str> = found.iter().map(|(_, i)| (i.rule.as_str(), i.about)).collect();
     let index = |rule: &str| rules.keys().position(|r| *r == rule);
-    let results: Vec<Value> = all
+    let results: Vec<Value> = found
         .iter()
         .map(|(scenario, i)| {
             let mut result = json!({
@@ -60,7 +60,7 @@ pub(super) fn sarif(gate: &Gate) -> Result<String, Failure> {
     let run = json!({
         "tool": { "driver": driver },
         "columnKind": "unicodeCodePoints",
-        "invocations": [{ "executionSuccessful": gate.status() != Status::BadInput }],
+        "invocations": [{ "executionSuccessful": all.status() != Status::BadInput }],
         "results": results,
     });
     let schema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -80,7 +80,7 @@ fn location(at: &At, words: Option<&str>) -> Value {
     location
 }
 
-/// A path as a URI: relative where it is.
+/// A path as a URI; a relative path stays relative.
 fn uri(file: &str) -> String {
     let file = if cfg!(windows) { file.replace('\\', "/") } else { file.to_string() };
     let path = utf8_percent_encode(&file, PATH).to_string();

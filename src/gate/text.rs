@@ -1,26 +1,27 @@
-//! Many verdicts for people: a line each, the faults with their places, and a summary.
+//! Many verdicts for people: one line each, the faults with their places, and a summary.
 
 use warpline_verify::Outcome;
 
 use super::issues::{Issue, Level, issues};
-use super::{Entry, Gate};
 use crate::console::Paint;
-use crate::failure::Status;
-use crate::show::{WIDTH, of, wrap};
-use crate::verdict::Verified;
+use crate::show::{WIDTH, wrap};
+use warpline_api::Status;
+use warpline_api::Verification;
+use warpline_api::{Entry, Verifications};
+use warpline_sim::words::of;
 
 /// Columns of the first word.
 const WORD: usize = 9;
 
-pub(super) fn text(gate: &Gate, paint: Paint) -> String {
-    let mut text: String = gate.entries.iter().map(|e| entry(e, paint)).collect();
-    if !gate.left_out.is_empty() {
+pub(super) fn text(all: &Verifications, paint: Paint) -> String {
+    let mut text: String = all.entries.iter().map(|e| entry(e, paint)).collect();
+    if !all.skipped.is_empty() {
         text += &format!("\n{}\n", paint.head("Not verified"));
-        for (file, why) in &gate.left_out {
-            text += &format!("  {}\n", wrap(&format!("{file}: {why}"), WIDTH, 4));
+        for s in &all.skipped {
+            text += &format!("  {}\n", wrap(&format!("{}: {}", s.file, s.why), WIDTH, 4));
         }
     }
-    text + &format!("\n{}\n", wrap(&summary(gate), WIDTH, 0))
+    text + &format!("\n{}\n", wrap(&summary(all), WIDTH, 0))
 }
 
 fn entry(e: &Entry, paint: Paint) -> String {
@@ -48,7 +49,7 @@ fn entry(e: &Entry, paint: Paint) -> String {
     text
 }
 
-fn expected(v: &Verified) -> String {
+fn expected(v: &Verification) -> String {
     match (v.as_expected(), &v.subject.expect) {
         (Some(true), Some(e)) => format!(" (as expected: {})", e.what.name()),
         _ => String::new(),
@@ -61,22 +62,22 @@ fn line(class: &str, issue: &Issue) -> String {
     format!("{at}{class}: {}{also}", issue.message)
 }
 
-fn summary(gate: &Gate) -> String {
-    let verdicts = || gate.entries.iter().filter_map(|e| e.result.as_ref().ok());
+fn summary(all: &Verifications) -> String {
+    let verdicts = || all.entries.iter().filter_map(|e| e.result.as_ref().ok());
     let many = |f: &dyn Fn(&Outcome) -> bool| verdicts().filter(|v| f(&v.verdict.outcome)).count();
     let counts = [
         (many(&|o| matches!(o, Outcome::Proved)), "proved"),
         (many(&|o| matches!(o, Outcome::Bounded { .. })), "bounded"),
         (many(&|o| matches!(o, Outcome::Violated)), "violated"),
         (many(&|o| matches!(o, Outcome::GaveUp { .. })), "undecided"),
-        (gate.failures().count(), "not readable"),
+        (all.errors().count(), "not readable"),
     ];
     let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
     let expected = verdicts().filter(|v| v.as_expected() == Some(true)).count();
     let unexpected = verdicts().filter(|v| v.as_expected() == Some(false)).count();
-    let mut text = format!("{}: {}", of(gate.entries.len() as i64, "scenario"), counts.join(", "));
+    let mut text = format!("{}: {}", of(all.entries.len() as i64, "scenario"), counts.join(", "));
     if expected + unexpected > 0 {
         text += &format!("; of {} that say what to expect, {expected} as expected", expected + unexpected);
     }
-    text + &format!("; in {:.3} s", gate.wall_s)
+    text + &format!("; in {:.3} s", all.wall_s)
 }

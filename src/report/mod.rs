@@ -20,13 +20,12 @@ use warpline_sim::timeline::{TICKS, Timeline};
 use warpline_viz::gantt::{GanttOptions, svg};
 use warpline_viz::web;
 
-use crate::claims::Judged;
-use crate::draw;
-use crate::failure::Failure;
 use crate::show::plain;
-use crate::simulate::Ran;
-use crate::verdict::Verified;
 use html::{escape, p, section};
+use warpline_api::ClaimResult;
+use warpline_api::Error;
+use warpline_api::Recording;
+use warpline_api::Verification;
 
 /// Spans of a timeline that a page carries: some megabytes, and drawn at once.
 const SPANS: usize = 60_000;
@@ -39,18 +38,18 @@ pub(crate) struct Counterexample {
 
 /// The whole page.
 pub(crate) fn page(
-    ran: &Ran,
-    timeline: &Timeline,
-    claims: &[Judged],
-    verified: Option<&Verified>,
+    recording: &Recording,
+    claims: &[ClaimResult],
+    verified: Option<&Verification>,
     counterexample: Option<&Counterexample>,
-) -> Result<String, Failure> {
-    let s = &ran.subject;
+) -> Result<String, Error> {
+    let Some(simulation) = &recording.simulation else { return Err(Error::new("a saved trace has no report")) };
+    let (s, timeline) = (&simulation.subject, &recording.timeline);
     let title = s.title.as_ref().map_or(s.name.clone(), |t| format!("{}: {t}", s.name));
     let mut parts = vec![
-        ("run", "The run", run::numbers(ran)),
-        ("timeline", "Timeline", drawn("run", timeline, s.program.cluster, draw::opening(&ran.report))?),
-        ("time", "Where the time goes", run::roles(ran)),
+        ("run", "The run", run::numbers(simulation)),
+        ("timeline", "Timeline", drawn("run", timeline, s.program.cluster, recording.opening)?),
+        ("time", "Where the time goes", run::roles(simulation)),
         ("path", "Critical path", run::path(timeline)),
         ("claims", "Claims", run::claims(claims)),
     ];
@@ -72,7 +71,7 @@ pub(crate) fn page(
         escape(&title),
         include_str!("page.css"),
     );
-    out += &format!("<header>\n<h1>{}</h1>\n{}<nav>{nav}</nav>\n</header>\n", escape(&title), run::head(ran));
+    out += &format!("<header>\n<h1>{}</h1>\n{}<nav>{nav}</nav>\n</header>\n", escape(&title), run::head(simulation));
     parts.iter().for_each(|(id, name, inside)| out += &section(id, name, inside));
     out +=
         &format!("<footer class=\"small\"><p>Made by warpline {}.</p></footer>\n", escape(env!("CARGO_PKG_VERSION")));
@@ -80,10 +79,10 @@ pub(crate) fn page(
 }
 
 /// A timeline: its data for the script, and a picture where there is none.
-fn drawn(id: &str, t: &Timeline, ctas: u32, opening: Option<u64>) -> Result<String, Failure> {
+fn drawn(id: &str, t: &Timeline, ctas: u32, opening: Option<u64>) -> Result<String, Error> {
     let (data, cut) = web::data(t, ctas, SPANS, opening);
     let options = GanttOptions { to: opening, ctas: Some(ctas), title: false, ..GanttOptions::default() };
-    let picture = svg(t, &options).map_err(|e| Failure::new(e.to_string()))?;
+    let picture = svg(t, &options).map_err(|e| Error::new(e.to_string()))?;
     let hint = "Drag to move; ctrl and wheel, + and - or the buttons zoom; arrows and a work on the keys too. An arrow \
                 leads to the operation under the pointer from what woke or started it.";
     let mut out = format!("<p class=\"small\">{}</p>\n", escape(hint));
@@ -110,8 +109,8 @@ mod tests {
 
     #[test]
     fn a_page_asks_nobody_for_anything() {
-        let ran = sample::ran("a <b> & c");
-        let page = page(&ran, &Timeline::default(), &[], None, None).expect("a page");
+        let recording = sample::recorded("a <b> & c");
+        let page = page(&recording, &[], None, None).expect("a page");
         for part in ["src=", "url(", "@import", "fetch(", "XMLHttp", "<b>"] {
             let stripped: String = page.split("<noscript>").flat_map(|s| s.rsplit("</noscript>").next()).collect();
             assert!(!stripped.contains(part), "{part}");

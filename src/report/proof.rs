@@ -6,13 +6,13 @@ use warpline_verify::{Outcome, properties};
 use super::html::{code, escape, p, table};
 use crate::console::Paint;
 use crate::show;
-use crate::verdict::{ASSUMPTIONS, Verified};
+use warpline_api::{ASSUMPTIONS, Verification};
 
 /// The pen of a page: its own markup says what colour would.
-const PLAIN: Paint = Paint { colour: false };
+const PLAIN: Paint = Paint { color: false };
 
 /// The verdict, its fault, and the timeline of the schedule that meets it.
-pub(super) fn proof(v: &Verified, timeline: &str) -> String {
+pub(super) fn proof(v: &Verification, timeline: &str) -> String {
     let class = match v.verdict.outcome {
         Outcome::Proved | Outcome::Bounded { .. } => "good",
         Outcome::Violated | Outcome::GaveUp { .. } => "bad",
@@ -48,7 +48,7 @@ pub(super) fn proof(v: &Verified, timeline: &str) -> String {
 }
 
 /// The schedule that meets the fault, move by move.
-fn moves(v: &Verified) -> String {
+fn moves(v: &Verification) -> String {
     let (Some(w), Some(x)) = (&v.witness, &v.verdict.violation) else { return String::new() };
     let n = w.told.len();
     let rows = w.told.iter().enumerate().map(|(i, t)| {

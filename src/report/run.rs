@@ -2,13 +2,14 @@
 
 use warpline_sim::report::{Finding, Outcome};
 use warpline_sim::timeline::{Stall, Timeline, What};
+use warpline_sim::words;
 use warpline_study::critical::critical;
-use warpline_viz::{web, words};
+use warpline_viz::web;
 
 use super::html::{code, escape, p, table};
-use crate::claims::Judged;
 use crate::show::{self, bytes, count, of, percent, plain, short};
-use crate::simulate::Ran;
+use warpline_api::ClaimResult;
+use warpline_api::Simulation;
 
 /// Statements listed where roles wait, and on the critical path.
 const STATEMENTS: usize = 12;
@@ -16,8 +17,8 @@ const STATEMENTS: usize = 12;
 const SMALL: f64 = 0.0005;
 
 /// Kernel, machine, parameters.
-pub(super) fn head(ran: &Ran) -> String {
-    let s = &ran.subject;
+pub(super) fn head(simulation: &Simulation) -> String {
+    let s = &simulation.subject;
     let note = s.note.as_deref().map_or(String::new(), p);
     let values = s.program.params.iter().map(|(n, v)| format!("<span>{}</span> ", code(&format!("{n} = {v}"))));
     let kernel = format!("{} ({}) on {}, {}", s.program.name, s.program.file, s.machine.name, s.machine.title);
@@ -26,8 +27,8 @@ pub(super) fn head(ran: &Ran) -> String {
 }
 
 /// Time, rate, occupancy, memory, and how it ended.
-pub(super) fn numbers(ran: &Ran) -> String {
-    let r = &ran.report;
+pub(super) fn numbers(simulation: &Simulation) -> String {
+    let r = &simulation.report;
     let mut rows: Vec<(&str, String)> = Vec::new();
     let ended = match r.outcome {
         Outcome::Finished => "every warp ended",
@@ -36,8 +37,8 @@ pub(super) fn numbers(ran: &Ran) -> String {
         Outcome::Limit => "the limit of events was reached",
         Outcome::Stopped => "the schedule ends",
     };
-    if let Some(s) = ran.subject.sustained {
-        rows.push(("Clock", show::clock(&s)));
+    if let Some(s) = simulation.subject.sustained {
+        rows.push(("Clock", s.to_string()));
     }
     let us = if r.time_us > 0.0 { format!(", {} µs", short(r.time_us)) } else { String::new() };
     rows.push(("Outcome", ended.to_string()));
@@ -81,7 +82,7 @@ pub(super) fn numbers(ran: &Ran) -> String {
     }
     let rows = rows.into_iter().map(|(name, value)| (false, vec![escape(name), escape(&value)]));
     let mut out = table(&[("", false), ("", false)], rows);
-    let faults: Vec<_> = r.findings.iter().map(|f| finding_row(ran, f)).collect();
+    let faults: Vec<_> = r.findings.iter().map(|f| finding_row(simulation, f)).collect();
     if !faults.is_empty() {
         out += "<h3>What the run met</h3>\n";
         out += &table(&[("code", false), ("what", false), ("statement", false), ("cycle", true)], faults);
@@ -89,8 +90,8 @@ pub(super) fn numbers(ran: &Ran) -> String {
     out
 }
 
-fn finding_row(ran: &Ran, f: &Finding) -> (bool, Vec<String>) {
-    let site = ran.subject.program.sites.get(f.site as usize);
+fn finding_row(simulation: &Simulation, f: &Finding) -> (bool, Vec<String>) {
+    let site = simulation.subject.program.sites.get(f.site as usize);
     let at = site.map_or(String::new(), |s| code(&format!("{}  {}", s.line, s.text)));
     let kind = if f.note { "note" } else { f.kind.name() };
     let cycle = if f.cycle < 0.0 { String::new() } else { plain(f.cycle) };
@@ -98,8 +99,8 @@ fn finding_row(ran: &Ran, f: &Finding) -> (bool, Vec<String>) {
 }
 
 /// A bar for each role, and the statements at which most time is waited.
-pub(super) fn roles(ran: &Ran) -> String {
-    let roles = &ran.report.roles;
+pub(super) fn roles(simulation: &Simulation) -> String {
+    let roles = &simulation.report.roles;
     let mut rows = Vec::new();
     for r in roles {
         let work = r.work.iter().map(|(w, share)| (What::Work(*w), *share));
@@ -140,7 +141,7 @@ pub(super) fn roles(ran: &Ran) -> String {
     let mut waits: Vec<(f64, Vec<String>)> = Vec::new();
     for r in roles {
         for (site, stall, share) in r.at.iter().filter(|w| w.2 >= 0.01) {
-            let Some(s) = ran.subject.program.sites.get(*site as usize) else { continue };
+            let Some(s) = simulation.subject.program.sites.get(*site as usize) else { continue };
             let at = code(&format!("{}  {}", s.line, s.text));
             waits.push((*share, vec![escape(&r.name), percent(*share), escape(words::stall_long(*stall)), at]));
         }
@@ -184,7 +185,7 @@ pub(super) fn path(t: &Timeline) -> String {
 }
 
 /// The claims of the scenario.
-pub(super) fn claims(judged: &[Judged]) -> String {
+pub(super) fn claims(judged: &[ClaimResult]) -> String {
     let rows = judged.iter().map(|j| {
         let fate = match j.holds {
             Some(true) => "<span class=\"good\">held</span>",

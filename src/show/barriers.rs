@@ -3,17 +3,17 @@
 use warpline_verify::{Need, Outcome, Verdict, Violation};
 
 use super::WIDTH;
-use super::numbers::of;
 use super::summary::head;
 use super::table::wrap;
 use super::verdict::{sentence, violation};
 use crate::console::Paint;
-use crate::verdict::Sifted;
+use warpline_api::Barriers;
+use warpline_sim::words::of;
 
 /// Every statement with what it prevents, and a smallest set.
-pub(crate) fn barriers(s: &Sifted, paint: Paint) -> String {
+pub(crate) fn barriers(s: &Barriers, paint: Paint) -> String {
     let mut text = head(&s.subject, paint);
-    let r = &s.result;
+    let r = &s.redundancy;
     text += &format!("As it is: {}\n\n", sentence(&r.whole, s.varied.as_ref(), paint));
     if let Some(x) = &r.whole.violation {
         return text + &violation(&s.subject, x, paint) + "Nothing was taken out of a kernel that is at fault.\n";

@@ -1,56 +1,49 @@
-//! A run beside others: one table, and the answer in a sentence.
+//! A run beside others: one table, and a sentence for each.
 
 use warpline_sim::machine::Vendor;
 use warpline_sim::report::Outcome;
 
 use super::WIDTH;
-use super::numbers::{count, plain, short};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
-use crate::load::short_name;
-use crate::simulate::Ran;
+use warpline_api::Simulation;
+use warpline_api::{Neighbor, short_name};
+use warpline_sim::words::{count, plain, short};
 
-/// Another run to compare with, or why there is none.
-pub(crate) struct Neighbour {
-    pub(crate) name: String,
-    pub(crate) ran: Result<Ran, String>,
-}
-
-/// Columns a name may take in the table; a longer one has a line of its own.
+/// The most columns of a name in the table; a longer name has its own line.
 const NAME: usize = 24;
 
-/// Table, what bounds each, and a sentence for each neighbour.
-pub(crate) fn beside(this: &Ran, others: &[Neighbour], paint: Paint) -> String {
+/// The table, the bound of each run, and a sentence for each neighbor.
+pub(crate) fn beside(this: &Simulation, others: &[Neighbor], paint: Paint) -> String {
     if others.is_empty() {
         return String::new();
     }
     let name = short_name(&this.subject.name);
-    let runs: Vec<(&str, Option<&Ran>)> = std::iter::once((name, Some(this)))
-        .chain(others.iter().map(|n| (n.name.as_str(), n.ran.as_ref().ok())))
+    let runs: Vec<(&str, Option<&Simulation>)> = std::iter::once((name, Some(this)))
+        .chain(others.iter().map(|n| (n.name.as_str(), n.simulation.as_ref().ok())))
         .collect();
     let columns = [Align::Left].into_iter().chain([Align::Right; 6]).collect::<Vec<_>>();
     let mut t = Table::new(&columns, 2);
     t.row(["", "cycles", "per tile", "us", "TFLOPS", "shared", "CTAs"]);
-    for (name, ran) in &runs {
-        let name = format!("{name}{}", if ran.is_some_and(faulty) { " !" } else { "" });
+    for (name, simulation) in &runs {
+        let name = format!("{name}{}", if simulation.is_some_and(faulty) { " !" } else { "" });
         if name.chars().count() > NAME {
-            // Laid out beside the numbers it would push them off the line.
             t.line(&name);
-            t.row(cells("", *ran));
+            t.row(cells("", *simulation));
         } else {
-            t.row(cells(&name, *ran));
+            t.row(cells(&name, *simulation));
         }
     }
     let mut text = format!("{}\n{}", paint.head("Beside others (CTAs: resident on a core)"), t.text());
-    if runs.iter().any(|(_, ran)| ran.is_some_and(faulty)) {
+    if runs.iter().any(|(_, simulation)| simulation.is_some_and(faulty)) {
         text += "  ! met faults or did not end\n";
     }
     text.push('\n');
-    for (name, ran) in runs {
-        if let Some(ran) = ran
-            && !ran.report.bottleneck.is_empty()
+    for (name, simulation) in runs {
+        if let Some(simulation) = simulation
+            && !simulation.report.bottleneck.is_empty()
         {
-            text += &format!("{}\n", wrap(&format!("{name}: {}", ran.report.bottleneck), WIDTH, 2));
+            text += &format!("{}\n", wrap(&format!("{name}: {}", simulation.report.bottleneck), WIDTH, 2));
         }
     }
     text.push('\n');
@@ -60,12 +53,12 @@ pub(crate) fn beside(this: &Ran, others: &[Neighbour], paint: Paint) -> String {
     text
 }
 
-fn faulty(ran: &Ran) -> bool {
-    !ran.report.clean()
+fn faulty(simulation: &Simulation) -> bool {
+    !simulation.report.clean()
 }
 
-fn cells(name: &str, ran: Option<&Ran>) -> Vec<String> {
-    let Some(r) = ran.map(|ran| &ran.report) else {
+fn cells(name: &str, simulation: Option<&Simulation>) -> Vec<String> {
+    let Some(r) = simulation.map(|simulation| &simulation.report) else {
         return std::iter::once(name).chain(["-"; 6]).map(str::to_string).collect();
     };
     let some = |x: f64, f: fn(f64) -> String| if x > 0.0 { f(x) } else { "-".to_string() };
@@ -80,15 +73,15 @@ fn cells(name: &str, ran: Option<&Ran>) -> Vec<String> {
     ]
 }
 
-/// What the comparison says, computed.
-pub(crate) fn sentence(this: &Ran, other: &Neighbour) -> String {
+/// The comparison with one neighbor, in a sentence.
+pub(crate) fn sentence(this: &Simulation, other: &Neighbor) -> String {
     let (name, beside) = (short_name(&this.subject.name), other.name.as_str());
-    let ran = match &other.ran {
-        Ok(ran) => ran,
+    let simulation = match &other.simulation {
+        Ok(simulation) => simulation,
         Err(why) => return format!("{beside} did not run: {why}"),
     };
-    for (name, ran) in [(name, this), (beside, ran)] {
-        let ended = match ran.report.outcome {
+    for (name, simulation) in [(name, this), (beside, simulation)] {
+        let ended = match simulation.report.outcome {
             Outcome::Finished => continue,
             Outcome::Hung(_) => "hangs",
             Outcome::Broken => "stops at a fault",
@@ -97,17 +90,17 @@ pub(crate) fn sentence(this: &Ran, other: &Neighbour) -> String {
         };
         return format!("{name} {ended}, so the two times do not compare.");
     }
-    let paper = |r: &Ran| r.subject.machine.vendor == Vendor::Paper || r.report.time_us <= 0.0;
-    let (a, b, unit, shown): (f64, f64, &str, fn(f64) -> String) = match (paper(this), paper(ran)) {
-        (false, false) => (this.report.time_us, ran.report.time_us, "us", short),
-        (true, true) => (this.report.cycles, ran.report.cycles, "cycles", plain),
+    let paper = |r: &Simulation| r.subject.machine.vendor == Vendor::Paper || r.report.time_us <= 0.0;
+    let (a, b, unit, shown): (f64, f64, &str, fn(f64) -> String) = match (paper(this), paper(simulation)) {
+        (false, false) => (this.report.time_us, simulation.report.time_us, "us", short),
+        (true, true) => (this.report.cycles, simulation.report.cycles, "cycles", plain),
         _ => return format!("{name} and {beside} are on a real machine and on paper; their times do not compare."),
     };
     let mut text = if b <= 0.0 {
         format!("{beside} takes no time, so there is no ratio.")
     } else {
         let change = (a - b) / b * 100.0;
-        // What rounds to nothing is called nothing.
+        // A change that rounds to 0.0 is no change.
         if change.abs() < 0.05 {
             format!("{name} takes as long as {beside} ({} {unit})", shown(a))
         } else {
@@ -116,12 +109,12 @@ pub(crate) fn sentence(this: &Ran, other: &Neighbour) -> String {
             format!("{name} takes {change:.1} % {word} time than {beside} ({} against {} {unit})", shown(a), shown(b))
         }
     };
-    let bytes = this.report.shared_bytes - ran.report.shared_bytes;
+    let bytes = this.report.shared_bytes - simulation.report.shared_bytes;
     if bytes != 0 {
         let word = if bytes < 0 { "less" } else { "more" };
         text += &format!(", with {} bytes {word} shared memory", count(bytes.abs()));
     }
-    let faulty: Vec<&str> = [(name, this), (beside, ran)]
+    let faulty: Vec<&str> = [(name, this), (beside, simulation)]
         .into_iter()
         .filter(|(_, r)| r.report.faults().next().is_some())
         .map(|(name, _)| name)

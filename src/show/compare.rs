@@ -3,23 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::timeline::What;
+use warpline_sim::words;
 use warpline_study::clock::End;
 use warpline_study::compare::{Cause, Comparison, Operation, Role};
-use warpline_viz::words;
 
 use super::WIDTH;
-use super::numbers::{exact, plain, short};
 use super::roles::cut;
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
-use crate::load::short_name;
-use crate::recorded::Recorded;
+use warpline_api::Recording;
+use warpline_api::short_name;
+use warpline_sim::words::{exact, plain, short};
 
 /// Causes, waits and operations listed.
 const LINES: usize = 8;
 
 /// What changed, by how much, and why.
-pub(crate) fn compare(two: [&Recorded; 2], c: &Comparison, paint: Paint) -> String {
+pub(crate) fn compare(two: [&Recording; 2], c: &Comparison, paint: Paint) -> String {
     let [a, b] = two.map(name);
     let mut text = format!("{}\n", paint.head(&wrap(&format!("A: {a}"), WIDTH, 3)));
     text += &format!("{}\n", paint.head(&wrap(&format!("B: {b}"), WIDTH, 3)));
@@ -32,14 +32,14 @@ pub(crate) fn compare(two: [&Recorded; 2], c: &Comparison, paint: Paint) -> Stri
 }
 
 /// A run and its machine; a saved trace and what it says it is of.
-fn name(of: &Recorded) -> String {
-    match &of.ran {
-        Some(ran) => {
-            let clock = ran.subject.sustained.map(|s| match s.end {
+fn name(of: &Recording) -> String {
+    match &of.simulation {
+        Some(simulation) => {
+            let clock = simulation.subject.sustained.map(|s| match s.end {
                 End::Settled => format!(" at {} MHz, sustained", plain(s.mhz)),
                 _ => format!(" at {} MHz, not settled", plain(s.mhz)),
             });
-            format!("{} on {}{}", of.name, ran.subject.machine.name, clock.unwrap_or_default())
+            format!("{} on {}{}", of.name, simulation.subject.machine.name, clock.unwrap_or_default())
         }
         None if of.timeline.title == short_name(&of.name) => of.name.clone(),
         None => format!("{}: {}", of.name, of.timeline.title),
@@ -47,9 +47,9 @@ fn name(of: &Recorded) -> String {
 }
 
 /// Parameters of both that differ, as far as both are known.
-fn settings(two: [&Recorded; 2]) -> String {
+fn settings(two: [&Recording; 2]) -> String {
     // What a trace does not say, its run may have had all the same.
-    if two.iter().any(|r| r.ran.is_none() && r.timeline.subtitle.is_empty()) {
+    if two.iter().any(|r| r.simulation.is_none() && r.timeline.subtitle.is_empty()) {
         return String::new();
     }
     let params = |i: usize| -> BTreeMap<&str, &str> {
@@ -68,9 +68,9 @@ fn settings(two: [&Recorded; 2]) -> String {
     if words.is_empty() { String::new() } else { format!("{}\n", wrap(&format!("   {}", words.join("  ")), WIDTH, 3)) }
 }
 
-fn numbers(two: [&Recorded; 2], c: &Comparison, paint: Paint) -> String {
+fn numbers(two: [&Recording; 2], c: &Comparison, paint: Paint) -> String {
     if c.numbers.is_empty() {
-        let all = two.iter().all(|r| r.ran.is_some());
+        let all = two.iter().all(|r| r.simulation.is_some());
         // A run that did not end has no time to be equal.
         if !all && c.cycles[0] != c.cycles[1] {
             return String::new();

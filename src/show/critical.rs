@@ -1,14 +1,14 @@
 //! The critical path as text.
 
+use warpline_sim::words;
 use warpline_study::critical::{Part, Who};
-use warpline_viz::words;
 
-use super::numbers::{percent, plain};
 use super::roles::{cut, short_file};
 use super::table::{Align, Table};
 use crate::console::Paint;
-use crate::critical::Path;
-use crate::simulate::Ran;
+use warpline_api::CriticalPath;
+use warpline_api::Simulation;
+use warpline_sim::words::{percent, plain};
 
 /// Parts listed.
 const PARTS: usize = 8;
@@ -16,9 +16,9 @@ const PARTS: usize = 8;
 const SMALL: f64 = 0.0005;
 
 /// What the end of the run rests on, the largest parts first.
-pub(super) fn path(ran: &Ran, path: Option<&Path>, paint: Paint) -> String {
+pub(super) fn path(simulation: &Simulation, path: Option<&CriticalPath>, paint: Paint) -> String {
     let Some(path) = path else { return String::new() };
-    let sites = &ran.subject.program.sites;
+    let sites = &simulation.subject.program.sites;
     let mut t = Table::new(&[Align::Right, Align::Left, Align::Left, Align::Left], 2);
     for p in path.critical.parts.iter().take(PARTS).filter(|p| p.fraction >= SMALL) {
         let (who, what) = names(p);

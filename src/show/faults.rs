@@ -1,24 +1,22 @@
-//! How a run ended, and the faults it met.
+//! How a run ended, and its findings.
 
-use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, Outcome, Waiting};
 
 use super::WIDTH;
-use super::numbers::{count, of, plain};
 use super::roles::short_file;
 use super::table::wrap;
 use crate::console::Paint;
-use crate::diagnose::{self, span_of};
-use crate::load::Loaded;
-use crate::simulate::Ran;
+use crate::diagnose;
+use warpline_api::{Simulation, Subject, finding_label, finding_message};
+use warpline_sim::words::{of, plain};
 
-/// Agents listed in a hang; the others wait alike.
+/// Agents listed in a hang.
 const WAITERS: usize = 12;
 
-/// The first thing to know of a run that did not end well; nothing for one that did.
-pub(super) fn outcome(ran: &Ran, paint: Paint) -> String {
-    let r = &ran.report;
+/// A sentence on a run that did not end well; empty for one that did.
+pub(super) fn outcome(simulation: &Simulation, paint: Paint) -> String {
+    let r = &simulation.report;
     let text = match &r.outcome {
         Outcome::Finished if r.faults().next().is_none() => return String::new(),
         Outcome::Finished => {
@@ -37,26 +35,26 @@ pub(super) fn outcome(ran: &Ran, paint: Paint) -> String {
             0 => format!("{} The schedule is over, and no fault showed.", paint.head("NO FAULT.")),
             n => format!("{} The schedule ends in {} (below).", paint.bad("FAULTY."), of(n as i64, "fault")),
         },
-        Outcome::Hung(waiting) => return hang(ran, waiting, paint) + "\n",
+        Outcome::Hung(waiting) => return hang(simulation, waiting, paint) + "\n",
     };
     wrap(&text, WIDTH, 0) + "\n\n"
 }
 
 /// Who waits for what, since when, and what would have to happen.
-fn hang(ran: &Ran, waiting: &[Waiting], paint: Paint) -> String {
+fn hang(simulation: &Simulation, waiting: &[Waiting], paint: Paint) -> String {
     let text = format!(
         "{} At cycle {} nobody can proceed; {} left.\n",
         paint.bad("HANGS."),
-        plain(ran.report.cycles),
+        plain(simulation.report.cycles),
         match waiting.len() {
             1 => "1 agent is".to_string(),
             n => format!("{n} agents are"),
         }
     );
-    text + &waiters(&ran.subject.program.sites, waiting, paint)
+    text + &waiters(&simulation.subject.program.sites, waiting, paint)
 }
 
-/// Who waits for what.
+/// Each waiting agent, its statement, and what it waits for.
 pub(super) fn waiters(sites: &[Site], waiting: &[Waiting], paint: Paint) -> String {
     let mut text = String::new();
     for w in waiting.iter().take(WAITERS) {
@@ -81,9 +79,9 @@ fn here(site: &Site) -> String {
     format!("{}:{}  {}", short_file(&site.file), site.line, site.text)
 }
 
-/// Every fault with its lines and carets.
-pub(super) fn findings(ran: &Ran, paint: Paint) -> String {
-    let findings = &ran.report.findings;
+/// Every finding with its lines and carets.
+pub(super) fn findings(simulation: &Simulation, paint: Paint) -> String {
+    let findings = &simulation.report.findings;
     if findings.is_empty() {
         return String::new();
     }
@@ -92,35 +90,21 @@ pub(super) fn findings(ran: &Ran, paint: Paint) -> String {
         let mut list = findings.iter().filter(|f| f.note == note).peekable();
         if list.peek().is_some() {
             text += &format!("{}\n", paint.head(title));
-            list.for_each(|f| text += &one(ran, f, paint));
+            list.for_each(|f| text += &one(simulation, f, paint));
             text += "\n";
         }
     }
     text
 }
 
-fn one(ran: &Ran, f: &Finding, paint: Paint) -> String {
-    finding(&ran.subject, &ran.subject.program.sites, f, paint)
+fn one(simulation: &Simulation, f: &Finding, paint: Paint) -> String {
+    finding(&simulation.subject, &simulation.subject.program.sites, f, paint)
 }
 
-/// One finding with both lines. One that no run in time met has no cycle.
-pub(super) fn finding(subject: &Loaded, sites: &[Site], f: &Finding, paint: Paint) -> String {
-    let again = if f.times > 1 { format!(", met {} times", count(f.times as i64)) } else { String::new() };
-    let class = if f.note { "note" } else { f.kind.name() };
-    let message = format!("{} {class}: {}", f.code(), f.message);
-    let when = if f.cycle < 0.0 { String::new() } else { format!(", cycle {}", plain(f.cycle)) };
-    let label = format!("{}{when}{again}", f.agent);
-    let Some(site) = sites.get(f.site as usize) else {
-        return format!("{message}\n  {label}\n");
-    };
-    let source = subject.sources.get(&site.file).map_or("", String::as_str);
-    let span = |s: &Site| span_of(source, s.line, s.col, &s.text);
-    let mut d = Diagnostic::new(&site.file, span(site), message, label);
-    if let Some((other, words)) = &f.other
-        && let Some(other) = sites.get(*other as usize)
-    {
-        // One kernel is one file, so both places are in the same text.
-        d = d.also(span(other), words.clone());
+/// One finding with both of its lines.
+pub(super) fn finding(subject: &Subject, sites: &[Site], f: &Finding, paint: Paint) -> String {
+    match subject.diagnostic(f, sites) {
+        Some(d) => diagnose::one(&d, &subject.sources, paint.color),
+        None => format!("{}\n  {}\n", finding_message(f), finding_label(f)),
     }
-    diagnose::one(&d, &subject.sources, paint.colour)
 }

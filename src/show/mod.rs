@@ -1,11 +1,11 @@
-//! The text of a run, for people. It reads well without colour and fits 80 columns.
+//! Answers as text for people: 80 columns, and readable without color.
 
 mod barriers;
 mod beside;
+mod claims;
 mod compare;
 mod critical;
 mod faults;
-mod numbers;
 mod plan;
 mod roles;
 mod schedule;
@@ -18,44 +18,44 @@ mod verdict;
 mod whatif;
 
 pub(crate) use barriers::barriers;
-pub(crate) use beside::{Neighbour, beside};
+pub(crate) use beside::beside;
+pub(crate) use claims::claims;
 pub(crate) use compare::compare;
-pub(crate) use numbers::{bytes, count, exact, of, percent, plain, short};
 pub(crate) use plan::plan;
-pub(crate) use summary::{clock, scaled};
+pub(crate) use summary::scaled;
 pub(crate) use sweep::sweep;
 pub(crate) use table::{Align, Table, wrap};
 pub(crate) use verdict::{fault, sentence, suggestion, verdict, violation};
+pub(crate) use warpline_sim::words::{bytes, count, exact, of, percent, plain, short};
 pub(crate) use whatif::whatif;
 
 use crate::console::Paint;
-use crate::critical::Path;
-use crate::simulate::Ran;
+use warpline_api::CriticalPath;
+use warpline_api::Simulation;
 
 /// Columns of a line.
 pub(crate) const WIDTH: usize = 80;
 
-/// A run that kept to a schedule: how it ended, and what showed. Its times are those of that order.
-pub(crate) fn kept(ran: &Ran, paint: Paint) -> String {
-    let n = ran.subject.schedule.as_ref().map_or(0, |s| s.moves.len());
-    let mut text = summary::head(&ran.subject, paint);
-    let cycles = plain(ran.report.cycles);
-    text +=
-        &summary::field("Schedule", &format!("{} of one cluster, in {cycles} cycles", numbers::of(n as i64, "move")));
+/// A run that keeps to a schedule: how it ended, and its findings. Its times are those of the schedule.
+pub(crate) fn scheduled(simulation: &Simulation, paint: Paint) -> String {
+    let n = simulation.subject.schedule.as_ref().map_or(0, |s| s.moves.len());
+    let mut text = summary::head(&simulation.subject, paint);
+    let cycles = plain(simulation.report.cycles);
+    text += &summary::field("Schedule", &format!("{} of one cluster, in {cycles} cycles", of(n as i64, "move")));
     text += "\n";
-    text += &faults::outcome(ran, paint);
-    text + &faults::findings(ran, paint)
+    text += &faults::outcome(simulation, paint);
+    text + &faults::findings(simulation, paint)
 }
 
-/// Everything about one run.
-pub(crate) fn run(ran: &Ran, path: Option<&Path>, paint: Paint) -> String {
-    let mut text = summary::head(&ran.subject, paint);
-    text += &faults::outcome(ran, paint);
-    text += &summary::numbers(ran, paint);
-    text += &roles::table(ran, paint);
-    text += &roles::waits(ran, paint);
-    text += &critical::path(ran, path, paint);
-    text += &faults::findings(ran, paint);
-    text += &summary::basis(ran, paint);
+/// All sections of one run.
+pub(crate) fn run(simulation: &Simulation, path: Option<&CriticalPath>, paint: Paint) -> String {
+    let mut text = summary::head(&simulation.subject, paint);
+    text += &faults::outcome(simulation, paint);
+    text += &summary::numbers(simulation, paint);
+    text += &roles::table(simulation, paint);
+    text += &roles::waits(simulation, paint);
+    text += &critical::path(simulation, path, paint);
+    text += &faults::findings(simulation, paint);
+    text += &summary::basis(simulation, paint);
     text + "\n"
 }

@@ -3,16 +3,16 @@
 use warpline_plan::{Answer, Fate};
 
 use super::WIDTH;
-use super::numbers::{count, plain, short};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
-use crate::load::Loaded;
+use warpline_api::Subject;
+use warpline_sim::words::{count, plain, short};
 
 /// Ranked pipelines that are listed.
 const LISTED: usize = 10;
 
 /// The answer for people.
-pub(crate) fn plan(subject: &Loaded, answer: &Answer, paint: Paint) -> String {
+pub(crate) fn plan(subject: &Subject, answer: &Answer, paint: Paint) -> String {
     let of = |f: fn(&Fate) -> bool| answer.all.iter().filter(|(_, x)| f(x)).count();
     let ranked = answer.ranked();
     let groups = answer.groups.as_deref();

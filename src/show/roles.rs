@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use warpline_sim::report::RoleTime;
-use warpline_viz::words;
+use warpline_sim::words;
 
-use super::numbers::percent;
 use super::table::{Align, Table};
+use warpline_sim::words::percent;
 
 use super::WIDTH;
 use crate::console::Paint;
-use crate::simulate::Ran;
+use warpline_api::Simulation;
 
 /// Shares below this are not worth a line.
 const SMALL: f64 = 0.0005;
@@ -19,8 +19,8 @@ const SMALL: f64 = 0.0005;
 const WAITS: usize = 8;
 
 /// A table with a column for each role: busy by class, stalled by cause, in per cent of its warps' life.
-pub(super) fn table(ran: &Ran, paint: Paint) -> String {
-    let roles = &ran.report.roles;
+pub(super) fn table(simulation: &Simulation, paint: Paint) -> String {
+    let roles = &simulation.report.roles;
     if roles.is_empty() {
         return String::new();
     }
@@ -75,9 +75,9 @@ fn columns(roles: &[RoleTime]) -> String {
 }
 
 /// The statements at which the roles wait most.
-pub(super) fn waits(ran: &Ran, paint: Paint) -> String {
-    let sites = &ran.subject.program.sites;
-    let mut at: Vec<_> = ran
+pub(super) fn waits(simulation: &Simulation, paint: Paint) -> String {
+    let sites = &simulation.subject.program.sites;
+    let mut at: Vec<_> = simulation
         .report
         .roles
         .iter()

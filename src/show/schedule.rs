@@ -6,9 +6,9 @@ use warpline_sim::schedule::Act;
 use warpline_verify::{Meeting, Pair, Told, Violation, Witness};
 
 use super::WIDTH;
-use super::numbers::of;
 use super::table::wrap;
 use crate::console::Paint;
+use warpline_sim::words::of;
 
 /// Moves shown: the last ones, and what the fault is about.
 const SHOWN: usize = 24;

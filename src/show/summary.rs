@@ -3,14 +3,13 @@
 use warpline_sim::fences::Fences;
 use warpline_sim::machine::{Machine, Vendor};
 use warpline_sim::report::{Fidelity, Outcome, Report};
-use warpline_study::clock::{End, Sustained};
 
 use super::WIDTH;
-use super::numbers::{bytes, count, of, percent, plain, short};
 use super::table::wrap;
 use crate::console::Paint;
-use crate::load::Loaded;
-use crate::simulate::Ran;
+use warpline_api::Simulation;
+use warpline_api::Subject;
+use warpline_sim::words::{bytes, count, of, percent, plain, short};
 
 /// Width of the names before the values.
 const NAMES: usize = 15;
@@ -21,14 +20,14 @@ pub(super) fn field(name: &str, value: &str) -> String {
 }
 
 /// What was run, on what, with which values.
-pub(super) fn head(s: &Loaded, paint: Paint) -> String {
+pub(super) fn head(s: &Subject, paint: Paint) -> String {
     let p = &s.program;
     let title = s.title.as_ref().map_or(s.name.clone(), |t| format!("{}: {t}", s.name));
     let mut text = format!("{}\n\n", paint.head(&wrap(&title, WIDTH, 0)));
     text += &field("Kernel", &format!("{} ({})", p.name, p.file));
     text += &field("Machine", &machine(&s.machine));
     if let Some(sustained) = s.sustained.filter(|_| s.machine.vendor != Vendor::Paper) {
-        text += &field("Clock", &clock(&sustained));
+        text += &field("Clock", &sustained.to_string());
     }
     let values: Vec<String> = p.params.iter().map(|(n, v)| format!("{n}={v}")).collect();
     if !values.is_empty() {
@@ -58,34 +57,9 @@ fn machine(m: &Machine) -> String {
     text
 }
 
-/// A clock that was looked for, and how near the model is.
-pub(crate) fn clock(s: &Sustained) -> String {
-    let mhz = plain(s.mhz);
-    match s.end {
-        End::Settled => {
-            // Where the share jumps from one clock to the next, the nearest is some MHz off.
-            let off =
-                if s.is_on_the_line() { String::new() } else { format!(" to within {} MHz", plain(s.off().ceil())) };
-            format!(
-                "{mhz} MHz, sustained: the machine's line at {} % of the tensor cores' rate, found in {}{off}; its spread there is {} to {} MHz",
-                percent(s.share),
-                of(s.runs.into(), "run"),
-                plain(s.range.0.round()),
-                plain(s.range.1.round()),
-            )
-        }
-        End::Open => format!(
-            "{mhz} MHz, not settled: in {} no clock was found that the line gives back; at this one it gives {}",
-            of(s.runs.into(), "run"),
-            plain(s.line.round())
-        ),
-        End::Unfinished => format!("{mhz} MHz as given: the run did not end, so there is no sustained clock"),
-    }
-}
-
 /// Time, rate, occupancy, memory, and what bounds the kernel.
-pub(super) fn numbers(ran: &Ran, paint: Paint) -> String {
-    let r = &ran.report;
+pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
+    let r = &simulation.report;
     let mut text = String::new();
     let so_far = if r.outcome == Outcome::Finished { "" } else { " until it stopped" };
     let us = if r.time_us > 0.0 { format!(", {} us", short(r.time_us)) } else { String::new() };
@@ -136,8 +110,8 @@ pub(crate) fn scaled(r: &Report) -> Option<&'static str> {
 }
 
 /// How many of the numbers and of the reads stand on what.
-pub(super) fn basis(ran: &Ran, paint: Paint) -> String {
-    let r = &ran.report;
+pub(super) fn basis(simulation: &Simulation, paint: Paint) -> String {
+    let r = &simulation.report;
     let mut text = String::new();
     let (checked, reads) = r.reads_checked;
     if reads > 0 {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use warpline_study::sweep::{Axis, Outcome, Part, Row, Value, best};
 
-use super::numbers::{count, of, short};
 use super::table::{Align, Table, wrap};
 use super::{WIDTH, plain};
 use crate::console::Paint;
+use warpline_sim::words::{count, of, short};
 
 /// Points that are listed in full; of more, this many of the best.
 const LINES: usize = 60;

@@ -1,10 +1,12 @@
 //! The texts of made-up runs: what must be in them, and how wide they are.
 
-use super::{Neighbour, WIDTH, beside, run};
+use warpline_api::Neighbor;
+
+use super::{WIDTH, beside, run};
 use crate::console::Paint;
 use crate::sample;
 
-const PLAIN: Paint = Paint { colour: false };
+const PLAIN: Paint = Paint { color: false };
 
 #[track_caller]
 fn has(text: &str, parts: &[&str]) {
@@ -61,17 +63,17 @@ fn faults_come_with_both_lines_and_a_hang_with_its_waiters() {
 }
 
 #[test]
-fn colour_adds_no_words() {
-    let ran = sample::faulty("sample");
-    let coloured = run(&ran, None, Paint { colour: true });
-    assert!(coloured.contains("\x1b[1;31mHANGS.\x1b[0m"));
+fn color_adds_no_words() {
+    let simulation = sample::faulty("sample");
+    let colored = run(&simulation, None, Paint { color: true });
+    assert!(colored.contains("\x1b[1;31mHANGS.\x1b[0m"));
     let mut plain = String::new();
-    let mut rest = coloured.split('\x1b');
+    let mut rest = colored.split('\x1b');
     plain += rest.next().unwrap_or("");
     for part in rest {
         plain += part.split_once('m').map_or("", |(_, text)| text);
     }
-    assert_eq!(plain, run(&ran, None, PLAIN));
+    assert_eq!(plain, run(&simulation, None, PLAIN));
 }
 
 #[test]
@@ -80,12 +82,12 @@ fn a_comparison_is_a_computed_sentence() {
     let mut other = sample::ran("metal/double");
     other.report.time_us = 2.5;
     other.report.shared_bytes = 16384;
-    let neighbour = |name: &str, ran| Neighbour { name: name.into(), ran };
+    let neighbor = |name: &str, simulation| Neighbor { name: name.into(), simulation };
     let others = [
-        neighbour("double", Ok(other)),
-        neighbour("same", Ok(sample::ran("same"))),
-        neighbour("stuck", Ok(sample::faulty("stuck"))),
-        neighbour("gone", Err("there is no machine `x`".into())),
+        neighbor("double", Ok(other)),
+        neighbor("same", Ok(sample::ran("same"))),
+        neighbor("stuck", Ok(sample::faulty("stuck"))),
+        neighbor("gone", Err("there is no machine `x`".into())),
     ];
     has(
         &beside(&this, &others, PLAIN),

@@ -5,16 +5,16 @@ use warpline_verify::{Outcome, Suggested, Verdict, Violation, properties};
 
 use super::WIDTH;
 use super::faults::{finding, waiters};
-use super::numbers::{count, of};
 use super::schedule::schedule;
 use super::summary::{field, head};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
-use crate::load::Loaded;
-use crate::verdict::{ASSUMPTIONS, Varied, Verified, engine};
+use warpline_api::Subject;
+use warpline_api::{ASSUMPTIONS, Varied, Verification, engine_words};
+use warpline_sim::words::{count, of};
 
 /// Everything about one verdict.
-pub(crate) fn verdict(v: &Verified, paint: Paint) -> String {
+pub(crate) fn verdict(v: &Verification, paint: Paint) -> String {
     let mut text = head(&v.subject, paint);
     text += &format!("{}\n\n", sentence(&v.verdict, v.varied.as_ref(), paint));
     text += &scope(v);
@@ -80,14 +80,14 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
     wrap(&text, WIDTH, 0)
 }
 
-fn scope(v: &Verified) -> String {
+fn scope(v: &Verification) -> String {
     let r = &v.verdict;
     let period = match r.period {
         Some(1) => "; the state recurs every step".to_string(),
         Some(p) => format!("; the state recurs every {p} steps"),
         None => String::new(),
     };
-    let mut text = field("Engine", &format!("{}{period}", engine(r)));
+    let mut text = field("Engine", &format!("{}{period}", engine_words(r)));
     if let Some(e) = &v.subject.expect {
         let met = match v.as_expected() {
             Some(true) => "as it is",
@@ -103,9 +103,9 @@ fn scope(v: &Verified) -> String {
             .as_ref()
             .map_or("nothing".to_string(), |p| format!("the trip count n of the main loop ({})", p.meaning)),
     );
-    if let Some(how) = v.turned() {
+    if let Some(outer) = v.outer() {
         let period = r.turns.filter(|p| *p > 1).map_or(String::new(), |p| format!("; recurs every {p} turns at most"));
-        text += &field("", &format!("the turns t of the loop around it ({how}){period}"));
+        text += &field("", &format!("the turns t of the loop around it ({}){period}", outer.meaning));
     }
     let bound = v.bound();
     if !bound.is_empty() {
@@ -137,11 +137,11 @@ fn table(v: &Verdict, paint: Paint) -> String {
 }
 
 /// The fault: where, by whom, after what.
-pub(crate) fn violation(subject: &Loaded, x: &Violation, paint: Paint) -> String {
+pub(crate) fn violation(subject: &Subject, x: &Violation, paint: Paint) -> String {
     fault(subject, x, paint) + &last(x, paint)
 }
 
-pub(crate) fn fault(subject: &Loaded, x: &Violation, paint: Paint) -> String {
+pub(crate) fn fault(subject: &Subject, x: &Violation, paint: Paint) -> String {
     let steps = x.trips.map_or("values given".to_string(), |n| of(n, "step"));
     let steps = x.turns.map_or(steps.clone(), |t| format!("{steps}, {}", of(t, "turn")));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);

@@ -2,18 +2,18 @@
 
 use warpline_study::whatif::{Change, Row};
 
-use super::numbers::{of, plain};
 use super::table::{Align, Table, wrap};
 use super::{WIDTH, summary};
 use crate::console::Paint;
-use crate::simulate::Ran;
+use warpline_api::Simulation;
+use warpline_sim::words::{of, plain};
 
 /// What each number of the machine would change, those that would gain most first.
-pub(crate) fn whatif(ran: &Ran, rows: &[Row], paint: Paint) -> String {
-    let base = ran.report.cycles;
-    let mut text = summary::head(&ran.subject, paint);
+pub(crate) fn whatif(simulation: &Simulation, rows: &[Row], paint: Paint) -> String {
+    let base = simulation.report.cycles;
+    let mut text = summary::head(&simulation.subject, paint);
     text += &summary::field("Time", &format!("{} cycles", plain(base)));
-    text += &summary::field("Bottleneck", &ran.report.bottleneck);
+    text += &summary::field("Bottleneck", &simulation.report.bottleneck);
     text += &format!("\n{}\n", paint.head("What the time would do, %"));
     let mut t = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right], 2);
     t.row(["", "now", "", "2x slower", "2x faster", "free"]);

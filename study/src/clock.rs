@@ -8,6 +8,7 @@
 use warpline_sim::Report;
 use warpline_sim::machine::{Kind, Machine, MissingParam, Param};
 use warpline_sim::report::Outcome;
+use warpline_sim::words::{of, percent, plain};
 
 /// Key of the clock with idle tensor cores, in MHz.
 const IDLE: &str = "clock.sustained_idle_mhz";
@@ -117,6 +118,38 @@ impl Sustained {
     /// Whether the line gives the clock back.
     pub fn is_on_the_line(&self) -> bool {
         self.off() < NEAR
+    }
+}
+
+impl std::fmt::Display for Sustained {
+    /// The clock in a sentence, with how it was found.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (mhz, runs) = (plain(self.mhz), of(self.runs.into(), "run"));
+        match self.end {
+            End::Settled => {
+                // Where the share jumps from one clock to the next, the nearest is some MHz off.
+                let off = if self.is_on_the_line() {
+                    String::new()
+                } else {
+                    format!(" to within {} MHz", plain(self.off().ceil()))
+                };
+                let (share, [low, high]) =
+                    (percent(self.share), [self.range.0, self.range.1].map(|v| plain(v.round())));
+                write!(
+                    f,
+                    "{mhz} MHz, sustained: the machine's line at {share} % of the tensor cores' rate, found in {runs}{off}; \
+                     its spread there is {low} to {high} MHz"
+                )
+            }
+            End::Open => write!(
+                f,
+                "{mhz} MHz, not settled: in {runs} no clock was found that the line gives back; at this one it gives {}",
+                plain(self.line.round())
+            ),
+            End::Unfinished => {
+                write!(f, "{mhz} MHz as given: the run did not end, so there is no sustained clock")
+            }
+        }
     }
 }
 

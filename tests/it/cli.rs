@@ -138,7 +138,7 @@ fn a_run_says_what_was_asked_for() {
 
 #[test]
 fn colour_is_only_added_where_it_is_asked_for() {
-    let look = Look { colour: true, colour_err: true, ..Look::default() };
+    let look = Look { color: true, color_err: true, ..Look::default() };
     let coloured = warpline_with(&["run", "metal/triple_buffer"], look);
     assert!(coloured.out.contains("\x1b[1m"));
     let coloured = warpline_with(&["run", "nothing"], look);

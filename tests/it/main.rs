@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod accuracy;
+mod architecture;
 mod bad_input;
 mod browser;
 mod campaign;
@@ -14,6 +15,7 @@ mod device;
 mod docs;
 mod emit;
 mod engine;
+mod examples;
 mod explain;
 mod facts;
 mod faults;

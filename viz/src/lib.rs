@@ -18,7 +18,8 @@
 //! * [`plot`] draws the results of sweeps and what-if tables.
 //! * [`trace`] writes the record for trace viewers, and reads traces of other programs and of hardware.
 //! * [`web`] gives the data from which a page draws the record.
-//! * [`words`] has the names of classes of work and causes of waiting.
+//!
+//! The names of classes of work and causes of waiting are in [`warpline_sim::words`].
 //!
 //! ```
 //! use warpline_sim::timeline::{Row, RowKind, Span, Timeline, What, Work, TICKS};
@@ -41,6 +42,5 @@ pub mod plot;
 pub mod trace;
 pub mod tui;
 pub mod web;
-pub mod words;
 
 pub use gantt::scatter;

@@ -6,7 +6,7 @@ use warpline_sim::report::{FindingKind, Outcome};
 use warpline_sim::{Report, RunError, RunOptions};
 
 /// A run of a kernel with a fault in it.
-pub(super) struct Ran {
+pub(super) struct PlantedRun {
     program: Program,
     pub(super) report: Report,
 }
@@ -41,9 +41,9 @@ fn attempt(name: &str, edits: &[(&str, &str)], set: &[(&str, i64)]) -> (Program,
 
 /// Runs a scenario with a fault.
 #[track_caller]
-pub(super) fn plant(name: &str, edits: &[(&str, &str)], set: &[(&str, i64)]) -> Ran {
+pub(super) fn plant(name: &str, edits: &[(&str, &str)], set: &[(&str, i64)]) -> PlantedRun {
     let (program, report) = attempt(name, edits, set);
-    Ran { program, report: report.unwrap() }
+    PlantedRun { program, report: report.unwrap() }
 }
 
 /// The fault is refused before anything runs, with this in the message.
@@ -62,7 +62,7 @@ pub(super) fn untouched(name: &str, set: &[(&str, i64)]) {
     assert!(ran.report.clean(), "{:?} {:#?}", ran.report.outcome, ran.report.findings);
 }
 
-impl Ran {
+impl PlantedRun {
     fn text(&self, site: u32) -> String {
         let s = &self.program.sites[site as usize];
         format!("{}: {}", s.line, s.text)

@@ -1,4 +1,4 @@
-//! What must hold of every protocol, right or with a slip of the pen, whoever decides it.
+//! Laws of every protocol and every mutant, for every means of deciding it.
 //!
 //! `PROPTEST_CASES=10000 cargo test --release -p warpline-tests laws` looks longer.
 
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn the_two_engines_agree_on_slips_of_the_pen(m in any_with::<Mutant>(Bounds::tiny())) {
+    fn the_two_engines_agree_on_mutants(m in any_with::<Mutant>(Bounds::tiny())) {
         if let Some(program) = m.at(m.protocol.tiles) {
             held(engines_agree(&program, m.protocol.rules()), &told(&m))?;
         }
@@ -113,14 +113,14 @@ proptest! {
     }
 
     #[test]
-    fn all_trip_counts_are_each_trip_count_of_slips_of_the_pen(m in any_with::<Mutant>(small())) {
+    fn all_trip_counts_are_each_trip_count_of_mutants(m in any_with::<Mutant>(small())) {
         if let Ok(symbolic) = m.edit.apply(&m.protocol.symbolic()) {
             held(trip_counts_agree(&symbolic, &|n| m.at(n), m.protocol.stages, m.protocol.rules()), &told(&m))?;
         }
     }
 
     #[test]
-    fn what_holds_never_fails_in_schedules_drawn_at_random_after_a_slip_of_the_pen(m in any_with::<Mutant>(small())) {
+    fn a_mutant_that_holds_never_fails_in_random_schedules(m in any_with::<Mutant>(small())) {
         if let Some(program) = m.at(m.protocol.tiles) {
             held(schedules_agree(&program, m.protocol.rules(), 100), &told(&m))?;
         }

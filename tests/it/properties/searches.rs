@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn reductions_change_nothing_after_slips_of_the_pen(m in any_with::<Mutant>(Bounds::tiny())) {
+    fn reductions_change_nothing_of_mutants(m in any_with::<Mutant>(Bounds::tiny())) {
         if let Some(program) = m.at(m.protocol.tiles) {
             held(reductions_change_nothing(&program, m.protocol.rules()), &told(&m))?;
         }
@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn all_trip_counts_at_once_are_each_one_after_slips_of_the_pen(m in any_with::<Mutant>(Bounds::tiny())) {
+    fn all_trip_counts_at_once_are_each_one_of_mutants(m in any_with::<Mutant>(Bounds::tiny())) {
         held(all_at_once(&|n| m.at(n), m.protocol.stages, m.protocol.rules()), &told(&m))?;
     }
 

@@ -4,7 +4,7 @@ use warpline_sim::timeline::{RowKind, Stall, What, Work};
 
 use super::hatch::{self, Pattern};
 use super::theme::{self, Rgb, Theme};
-use crate::words;
+use warpline_sim::words;
 
 /// A class. The order is that of the legend, and from the bottom up where shares are stacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::timeline::{Row, RowKind, TICKS, Timeline};
+use warpline_sim::words;
 
 use super::options::{GanttError, GanttOptions};
-use crate::{lanes, words};
+use crate::lanes;
 
 /// The most lanes that a row is split into; what overlaps beyond shares the last.
 pub(crate) const MAX_LANES: u32 = 8;

@@ -13,10 +13,11 @@
 
 use serde::{Serialize, Serializer};
 use warpline_sim::timeline::{Lanes as Elected, RowKind, Span, Timeline};
+use warpline_sim::words;
 
 use super::naming::{category, named, slice_name};
 use super::{Clock, Lanes, TraceError, causes, cycles};
-use crate::{counter, words};
+use crate::counter;
 
 #[derive(Serialize)]
 struct About<'t> {

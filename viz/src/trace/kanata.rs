@@ -9,7 +9,7 @@ use std::fmt::Write;
 use warpline_sim::timeline::{RowKind, TICKS, Timeline, What};
 
 use super::{TraceError, causes, row_name};
-use crate::words;
+use warpline_sim::words;
 
 /// An operation: its row, and its spans in order of time.
 struct Op {

@@ -19,8 +19,9 @@ pub mod perfetto;
 pub mod read;
 
 use warpline_sim::timeline::{Row, RowKind, Span, TICKS, Timeline};
+use warpline_sim::words;
 
-use crate::{lanes, words};
+use crate::lanes;
 
 /// Why there is no trace.
 #[derive(Debug, thiserror::Error)]

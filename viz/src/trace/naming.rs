@@ -2,7 +2,7 @@
 
 use warpline_sim::timeline::{Span, Stall, What, Work};
 
-use crate::words;
+use warpline_sim::words;
 
 /// Work, stall or state.
 pub(super) fn category(what: What) -> &'static str {

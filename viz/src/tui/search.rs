@@ -1,7 +1,7 @@
 //! Finding operations by text: in their tile or phase, their source line, their kind and the name of their row.
 
 use super::model::Model;
-use crate::words;
+use warpline_sim::words;
 
 /// What a search found, in order of time.
 #[derive(Clone, Debug, Default)]

@@ -157,7 +157,7 @@ fn the_class_and_the_label_may_be_among_the_arguments() {
         Some(rest) => {
             let s = spans.next().unwrap();
             let (_, rest) = rest.split_once(r#","cat":"#).unwrap();
-            let kind = warpline_viz::words::what(s.what);
+            let kind = warpline_sim::words::what(s.what);
             let args = format!(r#""args":{{"kind":"{kind}","label":"{}","#, s.label);
             format!(r#"{{"ph":"X","name":"x","cat":{}"#, rest.replace(r#""args":{"#, &args))
         }

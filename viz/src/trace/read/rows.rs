@@ -7,7 +7,7 @@ use warpline_sim::timeline::{Engine, Lanes, Row, RowKind, Timeline};
 
 use super::super::chrome::ROWS;
 use super::json::{Any, Args};
-use crate::words;
+use warpline_sim::words;
 
 /// What identifies a process, a thread or a flow: a number is the same as a text of its digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

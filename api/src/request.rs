@@ -1,0 +1,171 @@
+//! What to load, and with which changes.
+
+use std::path::PathBuf;
+
+use warpline_scenarios::pipeline::Ask;
+use warpline_sim::fences::Fences;
+use warpline_sim::report::Fidelity;
+
+/// What to load, on which machine, with which values.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// A built-in scenario (`metal/triple_buffer`), a scenario file (`.toml`), a kernel (`.pipe`) or a compiled kernel
+    /// (`k.ptx`, `k.ptx:name`).
+    pub scenario: String,
+    /// The machine: a built-in name (`h200`) or a machine file (`.toml`); the scenario's where absent.
+    pub machine: Option<String>,
+    /// Values above those of the scenario; the last of a name counts.
+    pub settings: Vec<Setting>,
+    /// Fence rules with other levels than the scenario's.
+    pub fences: Vec<FenceLevel>,
+    /// The part of the machine that a run looks at; the machine's usual one where absent.
+    pub fidelity: Option<Fidelity>,
+    /// The source of the clock.
+    pub clock: Clock,
+    /// Skip CTAs where the state of a core recurs exactly; the results are the same.
+    pub skip_repeats: bool,
+    /// The number of events after which a run gives up.
+    pub max_events: Option<u64>,
+    /// A schedule file that the run keeps to: one cluster, its moves in that order, up to the fault.
+    pub schedule: Option<PathBuf>,
+    /// Choices for `pipelined` loops that stand above the kernel's own.
+    pub pipeline: Ask<'static>,
+}
+
+impl Request {
+    /// A scenario or kernel as it is.
+    pub fn named(scenario: &str) -> Request {
+        Request {
+            scenario: scenario.to_string(),
+            machine: None,
+            settings: Vec::new(),
+            fences: Vec::new(),
+            fidelity: None,
+            clock: Clock::Given,
+            skip_repeats: true,
+            max_events: None,
+            schedule: None,
+            pipeline: Ask::default(),
+        }
+    }
+
+    /// The same request with a value of a kernel parameter.
+    pub fn with(mut self, name: &str, value: i64) -> Request {
+        self.settings.push(Setting::Parameter { name: name.to_string(), value });
+        self
+    }
+
+    /// The request for a proof of the same kernel: machine, settings and fences, without the options of a run.
+    pub fn for_proof(&self) -> Request {
+        Request {
+            machine: self.machine.clone(),
+            settings: self.settings.clone(),
+            fences: self.fences.clone(),
+            ..Request::named(&self.scenario)
+        }
+    }
+
+    /// The same request on a machine: a built-in name or a machine file.
+    pub fn on(mut self, machine: &str) -> Request {
+        self.machine = Some(machine.to_string());
+        self
+    }
+}
+
+/// The source of a run's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The machine's number, `clock.mhz`.
+    Given,
+    /// The clock that the run's own tensor load sustains, found run by run.
+    Sustained,
+}
+
+/// One value that stands above the scenario's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// A parameter of the kernel.
+    Parameter {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: i64,
+    },
+    /// A number of the machine.
+    MachineNumber {
+        /// Its key (`memory.dram_gbps`).
+        key: String,
+        /// Its value, in the unit of the machine file.
+        value: f64,
+    },
+}
+
+impl Setting {
+    /// Reads `m=4096` or `machine.memory.dram_gbps=4000`.
+    ///
+    /// # Errors
+    /// Text without a name or with a value that is no number.
+    pub fn parse(text: &str) -> Result<Setting, String> {
+        let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, as in `m=4096`")?;
+        let (name, value) = (name.trim(), value.trim());
+        if let Some(key) = name.strip_prefix("machine.") {
+            return match value.parse::<f64>() {
+                Ok(v) if v.is_finite() => Ok(Setting::MachineNumber { key: key.to_string(), value: v }),
+                _ => Err(format!("`{value}` is not a number")),
+            };
+        }
+        if name.is_empty() {
+            return Err("expected a name before `=`, as in `m=4096`".to_string());
+        }
+        match value.parse::<i64>() {
+            Ok(v) => Ok(Setting::Parameter { name: name.to_string(), value: v }),
+            Err(_) => Err(format!("`{value}` is not a whole number; kernel parameters are whole numbers")),
+        }
+    }
+}
+
+/// A fence rule and its level. `docs/fences.md` lists both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FenceLevel {
+    /// The rule (`async-read`).
+    pub rule: String,
+    /// Its level (`strict`).
+    pub level: String,
+}
+
+impl FenceLevel {
+    /// Reads `async-read=strict`.
+    ///
+    /// # Errors
+    /// A rule or a level that does not exist.
+    pub fn parse(text: &str) -> Result<FenceLevel, String> {
+        let (rule, level) = text.split_once('=').ok_or("expected RULE=LEVEL, as in `async-read=strict`")?;
+        let (rule, level) = (rule.trim().to_string(), level.trim().to_string());
+        Fences::default().set(&rule, &level).map_err(|e| e.to_string())?;
+        Ok(FenceLevel { rule, level })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fence_levels() {
+        let strict = FenceLevel { rule: "async-read".into(), level: "strict".into() };
+        assert_eq!(FenceLevel::parse("async-read = strict"), Ok(strict));
+        for bad in ["async-read", "async-read=", "async=off", "tmem-wait=note"] {
+            assert!(FenceLevel::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn settings() {
+        assert_eq!(Setting::parse("m=4096"), Ok(Setting::Parameter { name: "m".into(), value: 4096 }));
+        let number = Setting::MachineNumber { key: "memory.dram_gbps".into(), value: 1.5 };
+        assert_eq!(Setting::parse("machine.memory.dram_gbps=1.5"), Ok(number));
+        for bad in ["m", "m=", "=1", "m=1.5", "m=4k", "machine.x=inf", "machine.x=NaN", "m=99999999999999999999"] {
+            assert!(Setting::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

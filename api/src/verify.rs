@@ -1,0 +1,285 @@
+//! Decides a kernel's barrier protocol for every schedule and trip count.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use warpline_scenarios::Expect;
+use warpline_sim::ir::Program;
+use warpline_sim::report::FindingKind;
+use warpline_verify::{Engine, Options, Outcome, Suggested, Trips, Value, Verdict, Witness};
+
+use crate::error::Error;
+use crate::load::Subject;
+use crate::status::Status;
+
+/// How far to look for a verdict, and by which means.
+#[derive(Clone, Copy, Debug)]
+pub struct ProofOptions {
+    /// The largest trip count that is tried by itself.
+    pub max_trips: i64,
+    /// Steps of agents in all runs together, after which nothing is decided.
+    pub max_steps: u64,
+    /// Bytes of memory in use, beyond which nothing is decided.
+    pub max_memory: u64,
+    /// The means: happens-before over one run, a search of every order, or the search where one run does not decide.
+    pub engine: Engine,
+    /// States of a search, after which nothing is decided.
+    pub max_states: usize,
+    /// Look for a small change that repairs a fault, and verify the change.
+    pub suggest: bool,
+}
+
+impl Default for ProofOptions {
+    fn default() -> ProofOptions {
+        ProofOptions {
+            max_trips: Options::MAX_TRIPS,
+            max_steps: Options::MAX_STEPS,
+            max_memory: Options::MAX_MEMORY,
+            engine: Engine::Auto,
+            max_states: Options::MAX_STATES,
+            suggest: true,
+        }
+    }
+}
+
+impl ProofOptions {
+    /// The options of the verifier.
+    fn verifier(&self) -> Options {
+        let ProofOptions { max_trips, max_steps, max_memory, engine, max_states, .. } = *self;
+        Options { max_trips, max_steps, max_memory, engine, max_states }
+    }
+
+    /// The limits alone, with the verifier's default means: what redundancy, repair and planning use.
+    pub(crate) fn limits(&self) -> Options {
+        let ProofOptions { max_trips, max_steps, max_memory, .. } = *self;
+        Options { max_trips, max_steps, max_memory, ..Options::default() }
+    }
+}
+
+/// A kernel and its verdict.
+pub struct Verification {
+    /// The kernel and machine.
+    pub subject: Subject,
+    /// The verdict: proved, bounded, violated or undecided.
+    pub verdict: Verdict,
+    /// The parameter that was varied; `None` where no parameter sets a trip count.
+    pub varied: Option<Varied>,
+    /// The kernel at the trip count of its fault.
+    pub faulty: Option<Program>,
+    /// A schedule that leads to the fault.
+    pub witness: Option<Witness>,
+    /// A change that repairs the fault, where one was looked for.
+    pub suggested: Option<Suggested>,
+    /// Seconds that the decision took.
+    pub wall_s: f64,
+}
+
+/// The parameter that sets the trip count of the main loop.
+#[derive(Clone, Debug)]
+pub struct Varied {
+    /// Its name.
+    pub name: String,
+    /// The relation to the trip count n: `k = n x 64`.
+    pub meaning: String,
+    /// The value that sets the trip count of the loop around the main loop, where there is one.
+    pub outer: Option<OuterLoop>,
+}
+
+/// The value that sets the trip count of the loop around the main loop.
+#[derive(Clone, Debug)]
+pub struct OuterLoop {
+    /// Its name.
+    pub name: String,
+    /// The relation to the trip count t: `jobs = t x 132`.
+    pub meaning: String,
+}
+
+impl Varied {
+    /// The varied parameters of a kernel's trip counts.
+    pub(crate) fn of(trips: &Trips) -> Varied {
+        let outer = trips.turns_name().zip(trips.turns_meaning());
+        let outer = outer.map(|(name, meaning)| OuterLoop { name: name.to_string(), meaning });
+        Varied { name: trips.name.clone(), meaning: trips.meaning(), outer }
+    }
+}
+
+/// The trip counts of a kernel, if a parameter sets them.
+pub fn trips(subject: &Subject) -> Option<Trips> {
+    Trips::find(subject.symbolic())
+}
+
+impl Verification {
+    /// The relation of the outer trip count, where the verdict is for all of them or the fault depends on it.
+    pub fn outer(&self) -> Option<&OuterLoop> {
+        let turns = self.verdict.turns.or_else(|| self.verdict.violation.as_ref()?.turns);
+        turns.and_then(|_| self.varied.as_ref()?.outer.as_ref())
+    }
+
+    /// The parameters that were not varied, with their values: the verdict is for these values.
+    pub fn bound(&self) -> BTreeMap<&str, i64> {
+        let outer = self.outer().map(|o| o.name.as_str());
+        let inner = self.varied.as_ref().map(|v| v.name.as_str());
+        let all = self.subject.program.params.iter().map(|(name, value)| (name.as_str(), *value));
+        all.filter(|(name, _)| inner != Some(*name) && outer != Some(*name)).collect()
+    }
+
+    /// How the verification turned out. Where the scenario expects a verdict, the status says whether the verdict is
+    /// the expected one; an undecided kernel never is.
+    pub fn status(&self) -> Status {
+        let status = verdict_status(&self.verdict);
+        match self.as_expected() {
+            Some(true) => Status::Holds,
+            Some(false) => status.and(Status::Violated),
+            None => status,
+        }
+    }
+
+    /// Whether the verdict is the one that the scenario expects; `None` where the scenario expects none, or nothing is
+    /// decided.
+    pub fn as_expected(&self) -> Option<bool> {
+        let violated = self.verdict.violation.as_ref();
+        let met = match self.subject.expect.as_ref()?.what {
+            _ if matches!(self.verdict.outcome, Outcome::GaveUp { .. }) => return None,
+            Expect::Proved => self.verdict.outcome == Outcome::Proved,
+            Expect::Violated => violated.is_some(),
+            Expect::Fault(kind) => violated.is_some_and(|x| {
+                let hangs = kind == FindingKind::Deadlock && !x.hang.is_empty();
+                hangs || x.findings.iter().any(|f| f.kind == kind)
+            }),
+        };
+        Some(met)
+    }
+}
+
+/// How a verdict turned out.
+pub fn verdict_status(v: &Verdict) -> Status {
+    match v.outcome {
+        Outcome::Proved | Outcome::Bounded { .. } => Status::Holds,
+        Outcome::Violated => Status::Violated,
+        Outcome::GaveUp { .. } => Status::GaveUp,
+    }
+}
+
+/// The word for an outcome: `proved`, `bounded`, `violated` or `gave_up`.
+pub fn outcome_word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Proved => "proved",
+        Outcome::Bounded { .. } => "bounded",
+        Outcome::Violated => "violated",
+        Outcome::GaveUp { .. } => "gave_up",
+    }
+}
+
+/// The means that reached a verdict, in words.
+pub fn engine_words(v: &Verdict) -> &'static str {
+    if v.searched.is_some() { "search of every order" } else { "one run, happens-before" }
+}
+
+/// The assumptions of every proof; `DEVIATIONS.md` has the whole list.
+pub const ASSUMPTIONS: [&str; 4] = [
+    "operations of one ordered queue complete in order, and so do the arrivals of one thread's commits",
+    "not modelled: global memory that other clusters use, too, dependent launches (`grid.wait` orders nothing), other grids",
+    "not held to: lanes of a warp that no `elect:` splits (DEVIATIONS.md 16)",
+    "trip counts and values known only at run time are those the kernel gives, and tiles that `clc` hands out follow each other (DEVIATIONS.md 8, 27)",
+];
+
+/// The verdict on a kernel within the default limits, without a search.
+pub(crate) fn default_verdict(subject: &Subject) -> Verdict {
+    warpline_verify::verify(subject.symbolic(), subject.rules(), Options::default())
+}
+
+/// Verifies a kernel.
+///
+/// # Errors
+/// An operation or a size that the machine does not have.
+pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification, Error> {
+    subject.admit()?;
+    let mut subject = subject.clone();
+    let start = Instant::now();
+    let rules = subject.rules();
+    let verdict = decide(&mut subject, options.verifier());
+    let verdict = without_impossible_fault(&subject, verdict);
+    let trips = trips(&subject);
+    let (faulty, witness, suggested) = {
+        let x = verdict.violation.as_ref();
+        let faulty = x.and_then(|x| match (x.trips, x.turns) {
+            (Some(n), Some(t)) => trips.as_ref()?.turned(n, t).map(|p| p.bind()),
+            (Some(n), None) => trips.as_ref()?.at(n).map(|p| p.bind()),
+            (None, _) => Some(subject.program.clone()),
+        });
+        let fault = x.zip(faulty.as_ref());
+        let witness = fault.and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
+        let allowed = |p: &Program| warpline_sim::engine::admit(p, &subject.machine).is_ok();
+        let suggested = fault.filter(|_| options.suggest).map(|(x, p)| {
+            let values = one_stage_more(&subject);
+            warpline_verify::suggest((subject.symbolic(), p), rules, options.limits(), x, &values, &allowed)
+        });
+        (faulty, witness, suggested)
+    };
+    let varied = trips.as_ref().map(Varied::of);
+    Ok(Verification { subject, verdict, varied, faulty, witness, suggested, wall_s: start.elapsed().as_secs_f64() })
+}
+
+/// Turns a fault of a compiled kernel into no verdict where its values may not be possible together.
+fn without_impossible_fault(subject: &Subject, mut v: Verdict) -> Verdict {
+    let related = subject.imported.as_ref().and_then(|i| i.related.as_ref());
+    if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
+        let fault = x.findings.first().map_or("a hang".to_string(), |f| f.message.clone());
+        let why =
+            format!("a fault was found ({fault}), and {related}, so that its values may not be possible together");
+        (v.outcome, v.violation) = (Outcome::GaveUp { why }, None);
+    }
+    v
+}
+
+/// The verdict on a kernel. For a compiled kernel, the worst verdict over the outcomes of conditions that nothing decides;
+/// the subject then keeps the program with that outcome.
+fn decide(subject: &mut Subject, options: Options) -> Verdict {
+    let rules = subject.rules();
+    let rank = |v: &Verdict| match v.outcome {
+        Outcome::Proved => 0,
+        Outcome::Bounded { .. } => 1,
+        Outcome::GaveUp { .. } => 2,
+        Outcome::Violated => 3,
+    };
+    let variants = subject.imported.as_mut().map(|i| std::mem::take(&mut i.variants)).unwrap_or_default();
+    let mut worst: Option<(Verdict, Program)> = None;
+    for p in variants {
+        let mut v = warpline_verify::verify(&p, rules, options);
+        v.steps += worst.as_ref().map_or(0, |(w, _)| w.steps);
+        if worst.as_ref().is_none_or(|(w, _)| rank(&v) > rank(w)) {
+            worst = Some((v, p));
+        }
+        if worst.as_ref().is_some_and(|(w, _)| rank(w) == 3) {
+            break;
+        }
+    }
+    match worst {
+        Some((v, p)) => {
+            subject.replace_symbolic(p);
+            v
+        }
+        None => warpline_verify::verify(subject.symbolic(), rules, options),
+    }
+}
+
+/// The most buffers to which one more stage adds a slot. A size of the problem adds more slots.
+const MAX_STAGE_BUFFERS: u64 = 8;
+
+/// The kernel with one stage more, for each parameter whose next value adds one slot to a buffer.
+fn one_stage_more(subject: &Subject) -> Vec<Value> {
+    let slots = |p: &Program| p.objects.iter().map(|o| o.slots as u64).sum::<u64>();
+    let more = |(name, value): &(String, i64)| {
+        // A switch that is off is no count.
+        let (name, new) = (name.as_str(), value.checked_add(1).filter(|n| *n > 1)?);
+        let given = subject.program_with(&[(name, new)])?;
+        let added = slots(&given).checked_sub(slots(&subject.program));
+        let is_stage = added.is_some_and(|n| n > 0 && n <= MAX_STAGE_BUFFERS);
+        if !is_stage || warpline_sim::engine::admit(&given, &subject.machine).is_err() {
+            return None;
+        }
+        let given = subject.symbolic_with(&[(name, new)]).unwrap_or(given);
+        Some(Value { words: format!("{name} = {new} instead of {value}"), given })
+    };
+    subject.program.params.iter().filter_map(more).collect()
+}

@@ -1,0 +1,136 @@
+//! The vocabulary that displays share: words for work and stalls, and numbers as people read them.
+
+use crate::timeline::{Engine, Stall, What, Work};
+
+/// A class of work, in a word.
+pub const fn work(w: Work) -> &'static str {
+    w.name()
+}
+
+/// A class of work, for a legend.
+pub fn work_long(w: Work) -> &'static str {
+    match w {
+        Work::Load => "load from global",
+        Work::Shared => "shared access",
+        Work::Mma => "matrix (mma)",
+        Work::Alu => "vector (alu)",
+        Work::Store => "store to global",
+        Work::Sync => "sync issue",
+        Work::Control => "control",
+    }
+}
+
+/// What a stalled agent waits for, in a word.
+pub const fn stall(s: Stall) -> &'static str {
+    s.word()
+}
+
+/// What a stalled agent waits for, for a legend.
+pub fn stall_long(s: Stall) -> &'static str {
+    s.name()
+}
+
+/// What a span shows, in a word.
+pub const fn what(w: What) -> &'static str {
+    match w {
+        What::Work(w) => work(w),
+        What::Stall(s) => stall(s),
+        What::Hold { filling: true } => "filling",
+        What::Hold { filling: false } => "hold",
+    }
+}
+
+/// An engine.
+pub fn engine(e: Engine) -> &'static str {
+    match e {
+        Engine::Loads => "loads",
+        Engine::Copy => "copy engine",
+        Engine::Tensor => "tensor pipe",
+    }
+}
+
+/// A whole number with separators between thousands: `4,194,304`.
+pub fn count(n: i64) -> String {
+    let digits = n.unsigned_abs().to_string();
+    let mut text = String::from(if n < 0 { "-" } else { "" });
+    for (i, d) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(d);
+    }
+    text
+}
+
+/// A number with at most one decimal, and none from 10,000 on: cycles and rates in text.
+pub fn plain(x: f64) -> String {
+    if !x.is_finite() || x.abs() >= 9e15 {
+        return format!("{x:e}");
+    }
+    if x.abs() >= 1e4 {
+        return count(x.round() as i64);
+    }
+    let tenths = (x * 10.0).round();
+    let (whole, tenth) = ((tenths / 10.0).trunc(), (tenths % 10.0).abs() as i64);
+    if tenth == 0 { count(whole as i64) } else { format!("{}.{tenth}", count(whole as i64)) }
+}
+
+/// Every digit of a number, without separators, so that reading the text gives the number back.
+pub fn exact(x: f64) -> String {
+    x.to_string()
+}
+
+/// A number with at least three significant digits: microseconds and rates.
+pub fn short(x: f64) -> String {
+    match x.abs() {
+        a if a >= 100.0 => plain(x),
+        a if a >= 10.0 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
+
+/// A number of any size: [`plain`] where it is whole, else [`short`].
+pub fn number(x: f64) -> String {
+    if x.fract() == 0.0 { plain(x) } else { short(x) }
+}
+
+/// A fraction in percent, without the sign: `41.2`.
+pub fn percent(fraction: f64) -> String {
+    format!("{:.1}", fraction * 100.0)
+}
+
+/// Bytes with a decimal unit (`24.6 kB`), as bandwidths use them.
+pub fn bytes(n: f64) -> String {
+    match n {
+        n if n >= 1e9 => format!("{:.2} GB", n / 1e9),
+        n if n >= 1e6 => format!("{:.2} MB", n / 1e6),
+        n if n >= 1e4 => format!("{:.1} kB", n / 1e3),
+        n => format!("{} bytes", plain(n)),
+    }
+}
+
+/// A count and its noun: `1 warp`, `3 warps`.
+pub fn of(n: i64, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{} {one}s", count(n)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(-1234567), "-1,234,567");
+        assert_eq!(count(999), "999");
+        assert_eq!(plain(10.5), "10.5");
+        assert_eq!(plain(1999.96), "2,000");
+        assert_eq!(plain(16.0), "16");
+        assert_eq!(plain(28817967.1), "28,817,967");
+        assert_eq!(short(1.2345), "1.234");
+        assert_eq!(short(782.44), "782.4");
+        assert_eq!(percent(0.41234), "41.2");
+        assert_eq!(bytes(24576.0), "24.6 kB");
+        assert_eq!(of(1, "CTA"), "1 CTA");
+    }
+}
