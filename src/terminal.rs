@@ -4,17 +4,14 @@ use std::io::{self, Stdout, Write, stdout};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use ratatui_core::backend::Backend;
-use ratatui_core::terminal::Terminal;
-use ratatui_crossterm::CrosstermBackend;
-use ratatui_crossterm::crossterm::event::{
+use crossterm::event::{
     self, DisableMouseCapture, EnableMouseCapture, Event, KeyCode, KeyEventKind, KeyModifiers, MouseButton,
     MouseEventKind,
 };
-use ratatui_crossterm::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
-};
-use ratatui_crossterm::crossterm::{cursor, execute};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::{cursor, execute};
+use ratatui::Terminal;
+use ratatui::backend::{Backend, CrosstermBackend};
 use warpline_viz::tui::keys::{Code, Key};
 use warpline_viz::tui::{Msg, Runs, State, render, update};
 

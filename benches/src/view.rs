@@ -1,7 +1,7 @@
 //! The terminal viewer on a long run: opening it, and frames in a large terminal.
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use warpline_sim::timeline::{Engine, Row, RowKind, SourceLine, Span, Stall, TICKS, Timeline, What, Work};
 use warpline_viz::tui::{Colours, Command, Keymap, Model, Msg, Palette, Runs, State, render, update};
 

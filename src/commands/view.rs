@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use warpline_sim::timeline::TICKS;
 use warpline_viz::tui::script::{Step, script};
 use warpline_viz::tui::{Colours, Keymap, Model, Msg, Palette, Runs, State, chart, render, svg, text, update};

@@ -1,6 +1,8 @@
-//! Columns of text.
+//! Tables and wrapped text.
+//!
+//! A table here is a few lines of padding: libraries for tables draw borders and ask for a terminal's width.
 
-/// Where a column's text stands.
+/// The alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -11,7 +13,7 @@ pub(crate) enum Align {
 pub(crate) struct Table {
     columns: Vec<Align>,
     rows: Vec<Vec<String>>,
-    /// Lines between the rows: index of the row they stand before, and the text.
+    /// Lines between rows: the index of the next row, and the text.
     lines: Vec<(usize, String)>,
     /// Spaces before the first column.
     indent: usize,
@@ -26,12 +28,12 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Whether it has no row.
+    /// Whether the table has no row.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// A line that belongs to no column.
+    /// Adds a line that belongs to no column.
     pub(crate) fn line(&mut self, text: &str) {
         self.lines.push((self.rows.len(), text.to_string()));
     }
@@ -62,24 +64,20 @@ impl Table {
     }
 }
 
-/// Breaks words into lines of at most `width` columns; the lines after the first start with `indent` spaces.
+/// Breaks words into lines of at most `width` columns. Lines after the first start with `indent` spaces, and the first line
+/// is as long as if it did, because a label of that width stands before it. Words are never broken.
 pub(crate) fn wrap(words: &str, width: usize, indent: usize) -> String {
-    let mut text = String::new();
-    let mut column = indent;
-    for (i, word) in words.split_whitespace().enumerate() {
-        let len = word.chars().count();
-        if i > 0 && column + 1 + len > width {
-            text.push('\n');
-            text += &" ".repeat(indent);
-            column = indent;
-        } else if i > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text += word;
-        column += len;
-    }
-    text
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let indent = " ".repeat(indent);
+    let options = textwrap::Options::new(width)
+        .initial_indent(&indent)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit);
+    let text = textwrap::fill(&words, options);
+    text.strip_prefix(&indent).unwrap_or(&text).to_string()
 }
 
 #[cfg(test)]

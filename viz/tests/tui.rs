@@ -7,8 +7,8 @@ mod random;
 mod synth;
 
 use proptest::prelude::*;
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use warpline_sim::schedule::Act;
 use warpline_sim::timeline::{Made, Mark, Row, Span, TICKS, Timeline, What, Work};
 use warpline_viz::tui::commands::{TABLE, entries};

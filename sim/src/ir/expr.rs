@@ -233,11 +233,6 @@ pub fn apply(op: Binary, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// The greatest common divisor of two numbers that are not negative.
-pub fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 fn floor_div(a: i64, b: i64) -> Option<i64> {
     let q = a.checked_div(b)?;
     Some(if a % b != 0 && ((a < 0) != (b < 0)) { q - 1 } else { q })

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use plotters::backend::{DrawingBackend, SVGBackend};
 
 use super::font;
@@ -42,7 +43,7 @@ fn embedded(scene: &Scene) -> Result<String, GanttError> {
          text{{font-family:\"{family}\",\"Roboto Condensed\",\"Arial Narrow\",sans-serif;font-kerning:none;\
          white-space:pre}}</style>\n",
         family = font::FAMILY,
-        data = subset::base64(&bytes)
+        data = BASE64_STANDARD.encode(&bytes)
     ))
 }
 

@@ -1,6 +1,6 @@
 //! Where everything is, for drawing and for the mouse.
 
-use ratatui_core::layout::Rect;
+use ratatui::layout::Rect;
 
 /// The least a terminal must have: below it there is a request to enlarge.
 pub(crate) const LEAST: (u16, u16) = (40, 10);

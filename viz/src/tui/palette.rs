@@ -3,7 +3,7 @@
 //! With colours, work is a bar of its colour. Without, it is drawn with glyphs and weight only: some terminals' libraries
 //! take away weight together with colour, so a palette without colours must not name any.
 
-use ratatui_core::style::{Color, Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 use super::class::{self, Class};
 use crate::gantt::theme::{Rgb, Theme, hue};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::style::{Color, Modifier};
+use ratatui::buffer::Buffer;
+use ratatui::style::{Color, Modifier};
 
 use crate::gantt::{Rgb, Theme};
 
@@ -110,8 +110,8 @@ fn line(frame: &Buffer, y: u16, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui_core::layout::Rect;
-    use ratatui_core::style::Style;
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
 
     #[test]
     fn cells_of_one_look_are_one_text() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ratatui_core::buffer::Buffer;
+use ratatui::buffer::Buffer;
 use warpline_sim::timeline::TICKS;
 
 use crate::gantt::format::grouped;
@@ -51,10 +51,10 @@ pub fn styled(buffer: &Buffer) -> String {
         for x in 0..buffer.area.width {
             let Some(c) = buffer.cell((x, y as u16)) else { continue };
             let mut style = String::new();
-            if c.fg != ratatui_core::style::Color::Reset {
+            if c.fg != ratatui::style::Color::Reset {
                 let _ = write!(style, "{}", c.fg);
             }
-            if c.bg != ratatui_core::style::Color::Reset {
+            if c.bg != ratatui::style::Color::Reset {
                 let _ = write!(style, " on {}", c.bg);
             }
             if !c.modifier.is_empty() {

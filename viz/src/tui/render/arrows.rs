@@ -1,8 +1,8 @@
 //! Who woke whom: lines from the end of what woke to what it woke, for the operation under the cursor and as many hops
 //! more as asked for.
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use super::super::chain;
 use super::super::layout::cell;

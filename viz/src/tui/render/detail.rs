@@ -1,8 +1,8 @@
 //! What is under the cursor: the operation, its statement, what it waited for, who woke it and whom it woke.
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::style::Style;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
 use warpline_sim::timeline::RowKind;
 
 use super::super::chain;

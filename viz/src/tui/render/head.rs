@@ -1,8 +1,8 @@
 //! Above the rows: title, the whole run with the window in it, the axis with marks.
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::style::{Modifier, Style};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
 use warpline_sim::timeline::TICKS;
 
 use super::super::layout::cell;

@@ -8,10 +8,10 @@ mod over;
 mod rows;
 mod stalls;
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::style::{Modifier, Style};
-use ratatui_core::text::Line as Text;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Line as Text;
 
 use super::layout::{LEAST, edge, layout};
 use super::runs::Runs;
@@ -130,17 +130,6 @@ fn edges(state: &State, run: usize, cells: u16) -> impl Iterator<Item = u64> {
 /// Whether a row's operation is the one under the cursor.
 fn selected_on(state: &State, runs: &Runs, focus: Focus) -> Option<u32> {
     state.selected(runs).filter(|_| state.focus == focus).map(|(_, span)| span)
-}
-
-/// Empties an area for something that lies over the rest.
-fn clear(buffer: &mut Buffer, area: Rect) {
-    for y in area.top()..area.bottom() {
-        for x in area.left()..area.right() {
-            if let Some(c) = buffer.cell_mut((x, y)) {
-                c.reset();
-            }
-        }
-    }
 }
 
 /// Adds to the style of a cell.

@@ -1,8 +1,8 @@
 //! The column of names.
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::style::Style;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 use super::super::model::Kind;
 use super::super::runs::Runs;

@@ -4,9 +4,9 @@
 //! decided by time: an edge is right to half a cell. Cells that stand for the same are one run, and a run carries its word
 //! where there is room.
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::style::{Modifier, Style};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
 
 use super::super::class::{self, CLASSES, Class};
 use super::super::index::Sums;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::style::Style;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 use super::super::class::{self, CLASSES};
 use super::super::index::Sums;
