@@ -1,4 +1,4 @@
-//! The devices that commands can name.
+//! The devices of `calibrate` and `validate`.
 
 use warpline_calibrate::{Cuda, Device, DeviceError, Hip, Listener, Metal, Recorded};
 use warpline_sim::machine::{Machine, Vendor};
@@ -7,12 +7,12 @@ use crate::console::Console;
 use crate::progress::Bar;
 use warpline_api::Error;
 
-/// What `--device` takes.
+/// The values of `--device`.
 pub(crate) const NAMES: &str = "`cuda:0` is the first NVIDIA device of this machine (needs its driver and nvcc), `hip:0` the first AMD \
                                 device (needs ROCm), `metal:0` the first of a Mac (for kernels swiftc, too), `recorded` what \
                                 was measured on one H200";
 
-/// Opens a device by its name, and says what is known against it.
+/// Opens a device by its name, and prints its warning.
 pub(crate) fn open(name: &str, console: &mut Console) -> Result<Box<dyn Device>, Error> {
     let folder = std::env::temp_dir().join(format!("warpline-{}", std::process::id()));
     let index = |n: &str| n.parse().ok();
@@ -29,7 +29,7 @@ pub(crate) fn open(name: &str, console: &mut Console) -> Result<Box<dyn Device>,
     Ok(device)
 }
 
-/// The machine that a device's numbers are for: the one that was named, or the built-in one of its vendor.
+/// The machine of a device: the named one, or the built-in one of the device's vendor.
 pub(crate) fn machine(device: &dyn Device, named: Option<&str>) -> Result<(Machine, String), Error> {
     let name = named.unwrap_or(match device.vendor() {
         Vendor::Amd => "mi300x",
@@ -46,7 +46,7 @@ pub(crate) fn machine(device: &dyn Device, named: Option<&str>) -> Result<(Machi
     ))
 }
 
-/// What a device said instead of an answer.
+/// The error for a device that gives no answer.
 pub(crate) fn refused(e: DeviceError) -> Error {
     match e.help() {
         Some(help) => Error::with_help(e.to_string(), help),

@@ -82,7 +82,7 @@ pub(crate) struct ClockObject {
     runs: Option<u32>,
 }
 
-/// The clock of a run, and what is known of one that was looked for.
+/// The clock of a run, and the search for a sustained clock.
 pub(crate) fn clock(s: &Subject) -> ClockObject {
     let found = s.sustained;
     let line = found.filter(|f| f.end != End::Unfinished);

@@ -70,7 +70,7 @@ struct OperationObject<'a> {
     parts_at: Option<u32>,
 }
 
-/// Two runs side by side.
+/// The object of a comparison, as text.
 pub(crate) fn compare(two: [&Recording; 2], c: &Comparison) -> Result<String, Error> {
     let [a, b] = [0, 1].map(|i| RunObject {
         scenario: &two[i].name,

@@ -30,7 +30,7 @@ struct PointObject<'a> {
     numbers: &'a BTreeMap<String, f64>,
 }
 
-/// A sweep, or the part of it that was run.
+/// The object of a sweep, or of a part of one, as text.
 pub(crate) fn sweep(part: &Part) -> Result<String, Error> {
     let names = part.plan.names();
     let points = part.rows.iter().map(|(i, row)| PointObject {

@@ -39,7 +39,7 @@ struct ChangeObject<'a> {
     why_not: Option<&'a str>,
 }
 
-/// A what-if table.
+/// The object of a what-if table, as text.
 pub(crate) fn whatif(simulation: &Simulation, rows: &[Row]) -> Result<String, Error> {
     let base = simulation.report.cycles;
     text(&WhatifObject {

@@ -1,4 +1,4 @@
-//! `warpline`: see the library.
+//! The `warpline` program: see the library.
 
 fn main() -> std::process::ExitCode {
     warpline::main()

@@ -1,4 +1,4 @@
-//! The terminal: opened for a full-screen display and given back whatever happens, and the loop of the viewer.
+//! The terminal of the viewer: the full screen, restored in every case, and the event loop.
 
 use std::io::{self, Stdout, Write, stdout};
 use std::sync::Once;
@@ -15,15 +15,15 @@ use ratatui::backend::{Backend, CrosstermBackend};
 use warpline_viz::tui::keys::{Code, Key};
 use warpline_viz::tui::{Msg, Runs, State, render, update};
 
-/// A terminal in full screen. It is given back when this goes, and before a panic is reported.
+/// A terminal in full screen. It is restored when the value is dropped, and before a panic is reported.
 #[derive(Debug)]
 pub struct Screen(Terminal<CrosstermBackend<Stdout>>);
 
 impl Screen {
-    /// Takes the terminal.
+    /// Opens the full screen.
     ///
     /// # Errors
-    /// Where there is none, or it does not do what is asked; then it is left as it was.
+    /// No terminal, or one that does not support the full screen. The terminal is then restored.
     pub fn open(mouse: bool) -> io::Result<Screen> {
         hook();
         let opened = (|| {
@@ -40,10 +40,10 @@ impl Screen {
         opened.map(Screen)
     }
 
-    /// Runs the viewer until it is left.
+    /// Runs the viewer until the user quits.
     ///
     /// # Errors
-    /// When the terminal cannot be read or written.
+    /// A terminal that cannot be read or written.
     pub fn run(&mut self, state: &mut State, runs: &Runs) -> io::Result<()> {
         drive(&mut self.0, state, runs, &mut wait)
     }
@@ -55,14 +55,14 @@ impl Drop for Screen {
     }
 }
 
-/// Gives the terminal back. There is nobody to tell if that fails.
+/// Restores the terminal. Errors are ignored: there is no other place to show them.
 fn restore() {
     let _ = execute!(stdout(), DisableMouseCapture, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
     let _ = stdout().flush();
 }
 
-/// A panic is reported on the terminal as it was before, once however often a screen is opened.
+/// Makes panics restore the terminal before they are reported. Installed once.
 fn hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -74,14 +74,14 @@ fn hook() {
     });
 }
 
-/// Frames a second while time goes on, and the longest wait for a key otherwise.
+/// The time of a frame while the viewer plays, and the longest wait for a key otherwise.
 const FRAME: Duration = Duration::from_millis(33);
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// The loop: draw, wait, take all that has come, draw. Keys held down cost one frame, not one each.
+/// The event loop: draw, wait, handle all pending events, draw. Repeated keys cost one frame together.
 ///
 /// # Errors
-/// When the terminal cannot be read or written.
+/// A terminal that cannot be read or written.
 fn drive<B: Backend>(
     terminal: &mut Terminal<B>,
     state: &mut State,
@@ -117,7 +117,7 @@ fn wait(longest: Duration) -> io::Result<Option<Event>> {
     if event::poll(longest)? { event::read().map(Some) } else { Ok(None) }
 }
 
-/// What an event means to the viewer.
+/// The message of a terminal event to the viewer.
 fn message(event: &Event) -> Option<Msg> {
     match event {
         Event::Resize(width, height) => Some(Msg::Resize(*width, *height)),
@@ -140,7 +140,7 @@ fn message(event: &Event) -> Option<Msg> {
                 KeyCode::Delete => Code::Delete,
                 _ => return None,
             };
-            // The shifted character is sent; the modifier says nothing more.
+            // A terminal sends the shifted character, so the modifier adds nothing.
             let shift = has(KeyModifiers::SHIFT) && !matches!(code, Code::Char(_));
             Some(Msg::Key(Key { code, ctrl: has(KeyModifiers::CONTROL), alt: has(KeyModifiers::ALT), shift }))
         }

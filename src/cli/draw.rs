@@ -12,47 +12,47 @@ use warpline_api::draw::{Mark, Size};
 /// `warpline gantt`.
 #[derive(Debug, Args)]
 pub struct Gantt {
-    /// What to run.
+    /// The kernel to run.
     #[command(flatten)]
     pub input: Input,
 
-    /// The file to write; its ending (.png or .svg) says the format
+    /// The file to write; its ending (.png or .svg) sets the format
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
 
-    /// First cycle to draw
+    /// The first cycle to draw
     #[arg(long, value_name = "CYCLE")]
     pub from: Option<u64>,
 
-    /// Cycle to draw up to
+    /// The last cycle to draw
     #[arg(long, value_name = "CYCLE")]
     pub to: Option<u64>,
 
-    /// Draw the whole run; without it and without --from and --to, the first steps of the main loop
+    /// Draw the whole run. The default is the first steps of the main loop
     #[arg(long, conflicts_with_all = ["from", "to"])]
     pub whole: bool,
 
-    /// The second run, drawn below.
+    /// The second run, drawn below the first.
     #[command(flatten)]
     pub second: Second,
 
-    /// Point out a cycle with a line and a few words; repeatable
+    /// Mark a cycle with a line and a few words; repeatable
     #[arg(long = "mark", value_name = "CYCLE=TEXT", value_parser = mark)]
     pub marks: Vec<Mark>,
 
-    /// Write below the chart how the scenario's claims come out
+    /// Write the results of the scenario's claims below the chart
     #[arg(long)]
     pub claims: bool,
 
-    /// Draw this many CTAs, in order of launch; without it one cluster's
+    /// Draw this many CTAs, in launch order. The default is one cluster
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ctas: Option<u32>,
 
-    /// Draw the warps beside what a device recorded of them (`-DWL_STAMP`, `--trace FILE` of an emitted kernel)
+    /// Draw each warp beside a device's record of it (an emitted kernel built with `-DWL_STAMP` writes one with `--trace FILE`)
     #[arg(long, value_name = "FILE")]
     pub measured: Option<PathBuf>,
 
-    /// Draw these rows only: roles, `agents`, `engines`, `barriers`, `slots`, `cta 2`, or part of a name
+    /// Draw only these rows: roles, `agents`, `engines`, `barriers`, `slots`, `cta 2`, or part of a name
     #[arg(long, value_name = "ROLE,...", value_delimiter = ',')]
     pub roles: Vec<String>,
 
@@ -64,7 +64,7 @@ pub struct Gantt {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "page")]
     pub size: Size,
 
-    /// PNG pixels for each pixel of the size, for sharp print
+    /// PNG pixels for each pixel of the size, for print
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
     pub scale: u32,
 }
@@ -78,19 +78,19 @@ pub enum Theme {
     Dark,
 }
 
-/// A run beside another.
+/// The second run of a comparison.
 #[derive(Debug, Args)]
 pub struct Second {
-    /// A second run, B: a scenario, or the same one again with --with-set, or a saved trace (.json)
+    /// The second run, B: a scenario (also the same one, with --with-set) or a saved trace (.json)
     #[arg(long, visible_alias = "compare", value_name = "SCENARIO|TRACE", help_heading = "Second run")]
     pub with: Option<String>,
 
-    /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
-    /// both had the same
+    /// Set a kernel parameter or a machine number of B alone; repeatable. A value of --set applies to B where A and B had
+    /// the same value before
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, requires = "with", help_heading = "Second run")]
     pub with_set: Vec<Setting>,
 
-    /// Keep B to a schedule that `verify --schedule-out` wrote; --schedule is A's alone
+    /// Keep B to a schedule from `verify --schedule-out`; --schedule is for A alone
     #[arg(long, value_name = "FILE", requires = "with", help_heading = "Second run")]
     pub with_schedule: Option<PathBuf>,
 }
@@ -98,7 +98,7 @@ pub struct Second {
 /// `warpline view`.
 #[derive(Debug, Args)]
 pub struct View {
-    /// What to run.
+    /// The kernel to run.
     #[command(flatten)]
     pub input: Input,
 
@@ -106,43 +106,44 @@ pub struct View {
     #[command(flatten)]
     pub second: Second,
 
-    /// First cycle to show
+    /// The first cycle to show
     #[arg(long, value_name = "CYCLE")]
     pub from: Option<u64>,
 
-    /// Cycle to show up to; without it and without --from, the first steps of the main loop
+    /// The last cycle to show. The default without --from is the end of the first steps of the main loop
     #[arg(long, value_name = "CYCLE")]
     pub to: Option<u64>,
 
-    /// Commands to begin with, one a line, by the names of the palette; `key X` presses a key, `dump` prints the frame
+    /// Run the commands in this file first, one per line, by their names in the palette. `key X` presses a key, `dump` prints
+    /// the frame
     #[arg(long, value_name = "FILE")]
     pub exec: Option<PathBuf>,
 
-    /// One command to begin with, after those of --exec; repeatable
+    /// Run this command first, after those of --exec; repeatable
     #[arg(long = "do", value_name = "COMMAND")]
     pub commands: Vec<String>,
 
-    /// Open no terminal: print frames of this size as text, where the commands say `dump`, else one at the end
+    /// Open no terminal, and print frames of this size as text: one at each `dump` command, or one at the end
     #[arg(long, value_name = "WxH", value_parser = frame)]
     pub dump: Option<Cells>,
 
-    /// Write the frames of --dump to this file instead (.svg), in color and played one after the other
+    /// Write the frames of --dump to this file instead (.svg), in color, as an animation
     #[arg(long, value_name = "FILE", requires = "dump")]
     pub svg: Option<PathBuf>,
 
-    /// Changes of the keys: lines of a key and a command, as in `ctrl-d page-down`
+    /// Change keys: a file with a key and a command per line, as in `ctrl-d page-down`
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
 
-    /// Colors; without it, what NO_COLOR, COLORTERM and TERM say
+    /// The colors of the terminal. The default follows NO_COLOR, COLORTERM and TERM
     #[arg(long, value_enum, alias = "colours")]
     pub colors: Option<Colors>,
 
-    /// Draw with ASCII only; without it, what the locale says
+    /// Draw with ASCII only. The default follows the locale
     #[arg(long)]
     pub ascii: bool,
 
-    /// Take the mouse: click to select, wheel to zoom
+    /// Use the mouse: click to select, wheel to zoom
     #[arg(long)]
     pub mouse: bool,
 }
@@ -150,15 +151,15 @@ pub struct View {
 /// Colors of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colors {
-    /// 24 bits.
+    /// 24 bits per color.
     True,
-    /// The usual cube.
+    /// The 256 indexed colors.
     #[value(name = "256")]
     Indexed,
-    /// Those of the terminal's theme.
+    /// The 16 colors of the terminal's theme.
     #[value(name = "16")]
     Sixteen,
-    /// Letters, glyphs and weight only.
+    /// No colors: letters, glyphs and bold only.
     None,
 }
 
@@ -174,15 +175,15 @@ impl From<Theme> for warpline_api::draw::Theme {
 /// `warpline trace`.
 #[derive(Debug, Args)]
 pub struct Trace {
-    /// What to run.
+    /// The kernel to run.
     #[command(flatten)]
     pub input: Input,
 
-    /// The file to write; its ending (.pftrace, .json or .kanata) says the format. `-` for the standard output
+    /// The file to write, or `-` for the standard output; its ending (.pftrace, .json or .kanata) sets the format
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
 
-    /// The format, whatever the file is called
+    /// The format, for any file name
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<TraceFormat>,
 }
@@ -192,7 +193,7 @@ pub struct Trace {
 pub enum TraceFormat {
     /// Perfetto's protobuf, for ui.perfetto.dev.
     Perfetto,
-    /// Chrome's JSON, which most viewers read, and `view`.
+    /// Chrome's JSON, for most viewers and for `view`.
     Chrome,
     /// Kanata 0004, for Konata.
     Kanata,
@@ -211,15 +212,15 @@ impl From<TraceFormat> for warpline_api::draw::TraceFormat {
 /// `warpline report`.
 #[derive(Debug, Args)]
 pub struct Report {
-    /// What to run.
+    /// The kernel to run.
     #[command(flatten)]
     pub input: Input,
 
-    /// The file to write (.html); `-` for the standard output
+    /// The file to write (.html), or `-` for the standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
 
-    /// Do not verify
+    /// Leave out the proof
     #[arg(long)]
     pub no_verify: bool,
 }

@@ -9,15 +9,15 @@ use super::Input;
 /// `warpline emit`.
 #[derive(Debug, Args)]
 pub struct Emit {
-    /// What to write.
+    /// The kernel to write.
     #[command(flatten)]
     pub input: Input,
 
-    /// For what
+    /// The source language
     #[arg(long, value_enum)]
     pub target: Target,
 
-    /// The file to write; `-` for the standard output
+    /// The file to write, or `-` for the standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 
@@ -26,19 +26,19 @@ pub struct Emit {
     pub mutant: Option<usize>,
 }
 
-/// Source languages.
+/// A source language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Target {
     /// CUDA C++, for NVIDIA machines.
     Cuda,
     /// HIP C++, for AMD's CDNA.
     Hip,
-    /// The Metal Shading Language, for Apple's machines; the harness goes beside it (x.metal, x.swift)
+    /// The Metal Shading Language, for Apple's machines, with a harness beside the kernel (x.metal, x.swift)
     Metal,
 }
 
 impl Target {
-    /// As on the command line.
+    /// The word on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Target::Cuda => "cuda",
@@ -51,21 +51,21 @@ impl Target {
 /// `warpline calibrate`.
 #[derive(Debug, Args)]
 pub struct Calibrate {
-    /// `cuda:N`, `hip:N` or `metal:N`, a device of this machine, which needs its driver and compiler (nvcc; ROCm; on macOS, for
-    /// kernels, swiftc); or `recorded`, what was measured on one H200. Those for HIP and Metal were never run by us
+    /// The device: `cuda:N`, `hip:N` or `metal:N` of this computer, or `recorded`, the measurements of one H200. A device
+    /// needs its driver and compiler (nvcc; ROCm; swiftc for kernels on macOS). HIP and Metal are untested
     #[arg(long, value_name = "DEVICE")]
     pub device: String,
 
-    /// The machine whose file the numbers go into: a built-in name (`h200`) or a machine file (.toml); by default h200,
-    /// mi300x or m4-max, by whose device it is
+    /// The machine that gets the numbers: a built-in name (`h200`) or a machine file (.toml). The default follows the
+    /// device's vendor: h200, mi300x or m4-max
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
 
-    /// The machine file to write; without it, what would move is shown only
+    /// The machine file to write. Without it, the changes are only printed
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Write what the probes measured (.csv)
+    /// Write the measurements of the probes (.csv)
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 }
@@ -73,8 +73,8 @@ pub struct Calibrate {
 /// `warpline validate`.
 #[derive(Debug, Args)]
 pub struct Validate {
-    /// `cuda:N`, `hip:N` or `metal:N`, a device of this machine, which needs its driver and compiler (nvcc; ROCm; on macOS, for
-    /// kernels, swiftc); or `recorded`, what was measured on one H200. Those for HIP and Metal were never run by us
+    /// The device: `cuda:N`, `hip:N` or `metal:N` of this computer, or `recorded`, the measurements of one H200. A device
+    /// needs its driver and compiler (nvcc; ROCm; swiftc for kernels on macOS). HIP and Metal are untested
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
 
@@ -82,20 +82,20 @@ pub struct Validate {
     #[arg(long, conflicts_with = "device")]
     pub recorded: bool,
 
-    /// The machine that predicts: a built-in name or a machine file (.toml); by default h200, mi300x or m4-max, by whose
-    /// device it is. Its clock is what the device ran at
+    /// The machine that predicts, at the clock that the device ran at: a built-in name or a machine file (.toml). The
+    /// default follows the device's vendor: h200, mi300x or m4-max
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
 
-    /// Draw measured and simulated cycles against each other; the ending (.png or .svg) says the format
+    /// Draw simulated against measured cycles; the ending (.png or .svg) sets the format
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Draw the worst kernels of the test set that there is a record of, simulated above measured, into a folder
+    /// Draw the worst kernels of the test set that have a record, simulated above measured, into this folder
     #[arg(long, value_name = "FOLDER")]
     pub worst: Option<PathBuf>,
 
-    /// Write what was measured into a folder: validation.jsonl, and records of the worst kernels
+    /// Write the measurements into this folder: validation.jsonl, and records of the worst kernels
     #[arg(long, value_name = "FOLDER")]
     pub record: Option<PathBuf>,
 }

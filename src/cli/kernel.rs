@@ -1,4 +1,4 @@
-//! Kernels as text, and what there is to name.
+//! Kernels as text, and lists of names.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use warpline_api::Setting;
 /// `warpline list`.
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only those whose names begin like this; without it, the museum of bugs is one line
+    /// List the names with this prefix. Without it, the museum of bugs is one line
     #[arg(value_name = "PREFIX")]
     pub prefix: Option<String>,
 }
@@ -25,7 +25,7 @@ pub struct Import {
     #[arg(value_name = "FILE")]
     pub kernel: String,
 
-    /// Say what was recovered: sets of warps, loops, rings, barriers, symbols, assumptions
+    /// Print what was recovered: sets of warps, loops, rings, barriers, symbols and assumptions
     #[arg(long, conflicts_with = "output")]
     pub explain: bool,
 
@@ -45,15 +45,15 @@ pub struct Expand {
     #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
     pub machine: Option<String>,
 
-    /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
+    /// Set a kernel parameter or a machine number; repeatable, the last value of a name counts
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
 
-    /// What carries the copies: sync, registers, cp, dma, tma, tma_joint; without it, what the kernel or the machine says
+    /// The means of the copies: sync, registers, cp, dma, tma or tma_joint. The default is the kernel's, or the machine's best
     #[arg(long, value_name = "WAY", value_parser = via)]
     pub via: Option<Via>,
 
-    /// How stages are given: num_stages, triton, multistage, two_step_ahead, table
+    /// The form of the schedule: num_stages, triton, multistage, two_step_ahead or table
     #[arg(long, value_name = "SCHEDULE", value_parser = schedule)]
     pub schedule: Option<Schedule>,
 
@@ -61,11 +61,11 @@ pub struct Expand {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=64))]
     pub stages: Option<i64>,
 
-    /// Warps that do nothing but copy (`tma`)
+    /// The number of warps that only copy (`tma`)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=16))]
     pub producers: Option<i64>,
 
-    /// One guarded loop (guarded), or prologue, body and epilogue (unrolled)
+    /// The form of the loop: one guarded loop (guarded), or prologue, body and epilogue (unrolled)
     #[arg(long, value_name = "FORM", value_parser = ["guarded", "unrolled"])]
     pub form: Option<String>,
 
@@ -85,15 +85,15 @@ pub struct Plan {
     #[arg(value_name = "SCENARIO")]
     pub scenario: String,
 
-    /// How.
+    /// The machine, the values and the limits of the proof.
     #[command(flatten)]
     pub proof: Proof,
 
-    /// Largest number of stages tried
+    /// The largest number of stages to try
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(i64).range(1..=16))]
     pub stages: i64,
 
-    /// Look at so many candidates, at most; a search that is cut ends with exit status 3
+    /// Decide at most this many candidates; a search that is cut ends with exit status 3
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_candidates: u32,
 
@@ -109,7 +109,7 @@ pub struct Plan {
     #[arg(long)]
     pub json: bool,
 
-    /// Print nothing but errors; the exit status tells the outcome
+    /// Print only errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
 }
@@ -128,7 +128,7 @@ pub struct Models {
 /// `warpline new`.
 #[derive(Debug, Args)]
 pub struct New {
-    /// Name of the kernel; NAME.pipe and NAME.toml are written, and nothing is overwritten
+    /// The name of the kernel. NAME.pipe and NAME.toml are written; existing files stay
     #[arg(value_name = "NAME")]
     pub name: PathBuf,
 }
@@ -140,7 +140,7 @@ pub struct Fmt {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Change nothing; name the files that would change, with exit status 1
+    /// Change nothing, and name the files that would change; exit status 1 if there are any
     #[arg(long)]
     pub check: bool,
 }

@@ -1,13 +1,13 @@
-//! The one definition of commands and flags: help, man page and shell completions are made from it.
+//! The definition of all commands and flags. Help, man page and shell completions are generated from it.
 //!
 //! ```text
-//!   mod       the commands; what a run is of
+//!   mod       the commands; the input of a run
 //!   run       run, compare, sweep, merge, whatif, check
 //!   proof     verify, recheck, barriers, export, explain
 //!   draw      gantt, view, trace, report
 //!   kernel    list, expand, plan, models, new, fmt, completions
 //!   hardware  emit, calibrate, validate
-//!   values    how values of flags read
+//!   values    values of flags, as text
 //! ```
 
 mod draw;
@@ -31,13 +31,13 @@ pub use run::{Check, Compare, Merge, Run, Sweep, SweepOutput, Whatif};
 
 /// Simulates and draws the software pipelines inside GPU kernels.
 ///
-/// A pipeline is written once, as a short kernel (.pipe). A scenario (.toml) gives it a machine and
-/// sizes. warpline runs it on a model of the machine and says how long it takes and what it waits for.
+/// A kernel (.pipe) is the text of a pipeline, and a scenario (.toml) gives the kernel a machine and sizes. warpline runs the
+/// kernel on a model of the machine, and prints its time and its waits.
 #[derive(Debug, Parser)]
 #[command(name = "warpline", bin_name = "warpline", version, styles = Styles::plain())]
 #[command(after_help = "Exit status: 0 fine; 1 a fault, a hang or a failed claim; 2 bad input; 3 a limit was reached.")]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -45,53 +45,53 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Time, stalls, occupancy and what bounds the kernel
+    /// Run a kernel: time, stalls, occupancy and bottleneck
     Run(Run),
-    /// Prove the barrier protocol in every schedule and for every trip count, or show the fault
+    /// Prove the barrier protocol for every schedule and trip count, or show a fault
     Verify(Verify),
-    /// Check the certificate of a proof, by a small checker of its own
+    /// Check the certificate of a proof with an independent checker
     Recheck(Recheck),
-    /// Which synchronisation is needed, and against what; which is not
+    /// List which synchronization a kernel needs, and against what
     Barriers(Barriers),
-    /// Two runs side by side: what changed, by how much, and at which wait
+    /// Compare two runs: what changed, by how much, and at which wait
     Compare(Compare),
-    /// Run a scenario for many values: a table, CSV, JSON, a picture
+    /// Run a scenario for many values: table, CSV, JSON or picture
     Sweep(Sweep),
-    /// Join the parts of a sweep that several machines shared
+    /// Join the parts of a sweep that several computers ran
     Merge(Merge),
-    /// Scale each resource and latency of the machine in turn and rank what the kernel would gain
+    /// Scale each rate and latency of the machine in turn, and rank the gains
     Whatif(Whatif),
-    /// Compare the claims of scenarios with what a run computes
+    /// Check the claims of scenarios against computed numbers
     Check(Check),
-    /// Write a kernel's `pipelined` loops out: prologue, body and epilogue, in the same language
+    /// Expand a kernel's `pipelined` loops into prologue, body and epilogue
     Expand(Expand),
-    /// Read a compiled kernel (PTX): what was understood of it, as a readable kernel
+    /// Read a compiled kernel (PTX) and print it as a readable kernel
     Import(Import),
-    /// Search the pipelines of a plain loop: keep the proved, rank them by simulated time
+    /// Search the pipelines of a plain loop, and rank the proved ones by simulated time
     Plan(Plan),
-    /// What a finding's code means: an example, the fix, where the rule stands
+    /// Explain the code of a finding: an example, the fix and the rule
     Explain(Explain),
     /// Draw a run as a chart (PNG or SVG)
     Gantt(Gantt),
-    /// Look at a run in the terminal: zoom, search, follow who woke whom, lay two runs over each other
+    /// View a run in the terminal: zoom, search, follow wake-ups, overlay two runs
     View(View),
     /// Write a run as a trace for Perfetto or chrome://tracing
     Trace(Trace),
-    /// Write the protocol as a model for another checker
+    /// Export the protocol as a model for another checker
     Export(Export),
-    /// Write the kernel as real source text, with a harness that runs and checks it
+    /// Emit the kernel as source text for a device, with a harness that runs and checks it
     Emit(Emit),
-    /// One page with the run, its timeline, the claims and the verdict
+    /// Write one page (HTML) with the run, its timeline, the claims and the verdict
     Report(Report),
-    /// Measure a device with probes and write its machine file
+    /// Measure a device with probes, and write its machine file
     Calibrate(Calibrate),
-    /// Hold the model to kernels that were timed on hardware
+    /// Compare the model with kernels that were timed on hardware
     Validate(Validate),
-    /// List the machines, or the numbers of one with their sources
+    /// List the machines, or the numbers of one machine with their sources
     Models(Models),
     /// List the built-in scenarios
     List(List),
-    /// Write a small kernel and its scenario to start from
+    /// Write a small kernel and its scenario as a starting point
     New(New),
     /// Format kernels
     Fmt(Fmt),
@@ -101,11 +101,11 @@ pub enum Command {
     Man,
 }
 
-/// What to run, on what, with which values.
+/// The kernel, the machine and the values of a run.
 #[derive(Clone, Debug, Args)]
 pub struct Input {
-    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe); where timelines are
-    /// drawn or compared, a saved trace too (.json, Chrome's format)
+    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe). Commands that draw or
+    /// compare timelines also take a saved trace (.json, Chrome's format)
     #[arg(value_name = "SCENARIO")]
     pub scenario: String,
 
@@ -113,25 +113,24 @@ pub struct Input {
     #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
     pub machine: Option<String>,
 
-    /// Set a kernel parameter, or a number of the machine (machine.memory.dram_gbps=4000); repeatable, the last counts
+    /// Set a kernel parameter or a machine number (machine.memory.dram_gbps=4000); repeatable, the last value of a name counts
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
 
-    /// Hold a fence rule to a level (async-read=strict); repeatable. docs/fences.md has the rules and what each accepts
+    /// Set a fence rule to a level (async-read=strict); repeatable. docs/fences.md lists the rules and levels
     #[arg(long, value_name = "RULE=LEVEL", value_parser = FenceLevel::parse, help_heading = "Input")]
     pub fence: Vec<FenceLevel>,
 
-    /// How much of the machine to look at: the cores of one cluster with a fair share of the rest, or the whole launch (the default
-    /// where the machine says what one takes)
+    /// The part of the machine to simulate. The default is the whole launch where the machine file has the time of a launch
     #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Input")]
     pub fidelity: Option<Fidelity>,
 
-    /// The clock: the number that the machine file or --set gives, or the one that a long kernel keeps under its tensor
-    /// load, by the machine's line (docs/cli.md has its error)
+    /// The clock: the given number, or the clock that a long kernel sustains under its tensor load (docs/cli.md has the error
+    /// of that model)
     #[arg(long, value_enum, value_name = "WHICH", default_value = "given", help_heading = "Input")]
     pub clock: Clock,
 
-    /// Simulate every CTA, also where the state of a core recurs exactly
+    /// Simulate every CTA, also where the state of a core recurs exactly and the result is known
     #[arg(long, help_heading = "Input")]
     pub no_skip: bool,
 
@@ -139,7 +138,7 @@ pub struct Input {
     #[arg(long, value_name = "N", help_heading = "Input", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_events: Option<u64>,
 
-    /// Keep to a schedule that `verify --schedule-out` wrote: one cluster, its moves in that order, up to the fault
+    /// Keep to a schedule from `verify --schedule-out`: one cluster, its moves in that order, up to the fault
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub schedule: Option<PathBuf>,
 }
@@ -161,12 +160,12 @@ impl Input {
     }
 }
 
-/// Where a run's clock is from.
+/// The source of a run's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Clock {
-    /// The number given
+    /// The number of the machine file or of --set
     Given,
-    /// The one that the run's share of the tensor cores' rate leaves, found run by run
+    /// The clock that the run's own tensor load leaves, found run by run
     Sustained,
 }
 
@@ -179,12 +178,12 @@ impl From<Clock> for warpline_api::Clock {
     }
 }
 
-/// How much of the machine a run looks at.
+/// The part of the machine that a run simulates.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Fidelity {
-    /// The cores of one cluster, with a fair share of the caches and of DRAM
+    /// The cores of one cluster, with a fair share of caches and DRAM
     Core,
-    /// The launch: caches by the tiles in them, all cores at the slices and at DRAM, every wave and the tail
+    /// The whole launch: cache contents by tile, all cores at the slices and DRAM, every wave and the tail
     Device,
 }
 

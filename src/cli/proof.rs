@@ -1,4 +1,4 @@
-//! Proofs, and what is said of them.
+//! Proofs and their results.
 
 use std::path::PathBuf;
 
@@ -8,38 +8,38 @@ use warpline_verify::{Engine, Options};
 
 use super::values::memory;
 
-/// On what and with which values to verify, and how far to look.
+/// The machine, the values and the limits of a proof.
 #[derive(Debug, Args)]
 pub struct Proof {
     /// The machine: a built-in name (`h200`) or a machine file (.toml)
     #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
     pub machine: Option<String>,
 
-    /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
+    /// Set a kernel parameter or a machine number; repeatable, the last value of a name counts
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
 
-    /// Hold a fence rule to a level (async-read=strict); repeatable. docs/fences.md has the rules and what each accepts
+    /// Set a fence rule to a level (async-read=strict); repeatable. docs/fences.md lists the rules and levels
     #[arg(long, value_name = "RULE=LEVEL", value_parser = FenceLevel::parse)]
     pub fence: Vec<FenceLevel>,
 
-    /// Largest trip count tried one by one
+    /// The largest trip count to try one by one
     #[arg(long, value_name = "N", default_value_t = Options::MAX_TRIPS, value_parser = clap::value_parser!(i64).range(1..=10_000))]
     pub max_trips: i64,
 
-    /// Give up after this many steps of all runs together, with exit status 3
+    /// Give up after this many steps over all runs, with exit status 3
     #[arg(long, value_name = "N", default_value_t = Options::MAX_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
 
-    /// Give up when this much memory is in use, with exit status 3
+    /// Give up when the process uses this much memory, with exit status 3
     #[arg(long, value_name = "SIZE", default_value = "4GB", value_parser = memory)]
     pub max_memory: u64,
 }
 
-/// How to decide a scenario.
+/// The means of a proof.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Orders {
-    /// How to decide: by happens-before over one run, by a search of every order, or by a search where one run does not decide
+    /// The means of the proof
     #[arg(long, value_enum, default_value_t = Decide::Auto)]
     pub engine: Decide,
 
@@ -54,13 +54,13 @@ impl Default for Orders {
     }
 }
 
-/// How to decide.
+/// A means of a proof.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Decide {
-    /// One run, and a search where that does not decide
+    /// Happens-before over one run, and a search where one run does not decide
     #[default]
     Auto,
-    /// One run, happens-before
+    /// Happens-before over one run
     Graph,
     /// A search of every order
     Search,
@@ -107,15 +107,15 @@ pub struct Verify {
     #[arg(required = true, value_name = "SCENARIO|FOLDER")]
     pub scenarios: Vec<String>,
 
-    /// How.
+    /// The machine, the values and the limits.
     #[command(flatten)]
     pub proof: Proof,
 
-    /// By what.
+    /// The means.
     #[command(flatten)]
     pub orders: Orders,
 
-    /// What to print
+    /// The format of the output
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     pub format: Format,
 
@@ -123,19 +123,19 @@ pub struct Verify {
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 
-    /// Write the schedule that meets the fault; `run`, `gantt`, `view` and `trace` keep to it with `--schedule FILE`
+    /// Write the schedule that leads to the fault; `run`, `gantt`, `view` and `trace` replay it with `--schedule FILE`
     #[arg(long, value_name = "FILE")]
     pub schedule_out: Option<PathBuf>,
 
-    /// Write what a proof rests on; `recheck FILE` checks it (docs/certificates.md)
+    /// Write the certificate of the proof; `recheck FILE` checks it (docs/certificates.md)
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
 
-    /// Do not look for a change that mends the fault
+    /// Do not look for a change that repairs the fault
     #[arg(long)]
     pub no_suggestion: bool,
 
-    /// Print nothing but errors; the exit status tells the outcome
+    /// Print only errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with_all = ["json", "format"])]
     pub quiet: bool,
 }
@@ -143,33 +143,33 @@ pub struct Verify {
 /// `warpline recheck`.
 #[derive(Debug, Args)]
 pub struct Recheck {
-    /// A certificate that `verify --certificate` wrote
+    /// A certificate from `verify --certificate`
     #[arg(value_name = "FILE")]
     pub certificate: PathBuf,
 
-    /// The machine, where the certificate names none of the built-in ones: a machine file (.toml)
+    /// The machine file (.toml), where the certificate names no built-in machine
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
 
-    /// Steps, in each cell, of runs in which one access is delayed to decide races without clocks
+    /// The most steps, in each cell, of runs that delay one access to decide races without clocks
     #[arg(long, value_name = "N", default_value_t = warpline_recheck::DELAYS)]
     pub delays: u64,
 
-    /// Print nothing but errors; the exit status tells the outcome
+    /// Print only errors; the exit status tells the outcome
     #[arg(long, short)]
     pub quiet: bool,
 }
 
-/// How verdicts are printed.
+/// A format of verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     Text,
-    /// One JSON object (schema `warpline.verify/1`, of several `warpline.verify.many/1`; see docs/json.md).
+    /// One JSON object (schema `warpline.verify/1`, or `warpline.verify.many/1` for several; see docs/json.md).
     Json,
-    /// JUnit XML, as test reports are read by CI services.
+    /// JUnit XML, for test reports of CI services.
     Junit,
-    /// SARIF 2.1.0, as findings are read by code-scanning services.
+    /// SARIF 2.1.0, for code-scanning services.
     Sarif,
     /// Annotations of a GitHub Actions log.
     Github,
@@ -182,7 +182,7 @@ pub struct Barriers {
     #[arg(value_name = "SCENARIO")]
     pub scenario: String,
 
-    /// How.
+    /// The machine, the values and the limits.
     #[command(flatten)]
     pub proof: Proof,
 
@@ -190,7 +190,7 @@ pub struct Barriers {
     #[arg(long)]
     pub json: bool,
 
-    /// Print nothing but errors; the exit status tells the outcome
+    /// Print only errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
 }
@@ -198,7 +198,7 @@ pub struct Barriers {
 /// `warpline explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// The code of a finding (`WL0104`); without it, all codes are listed
+    /// The code of a finding (`WL0104`). Without it, all codes are listed
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
 }
@@ -206,7 +206,7 @@ pub struct Explain {
 /// `warpline export`.
 #[derive(Debug, Args)]
 pub struct Export {
-    /// The other checker's language
+    /// The language of the other checker
     #[arg(value_enum)]
     pub language: Language,
 
@@ -218,22 +218,22 @@ pub struct Export {
     #[arg(long, value_name = "NAME|FILE", help_heading = "Input")]
     pub machine: Option<String>,
 
-    /// Set a kernel parameter, or a number of the machine; repeatable, the last counts
+    /// Set a kernel parameter or a machine number; repeatable, the last value of a name counts
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
 
-    /// Trip count of the main loop; as the kernel is, where it is left out
+    /// The trip count of the main loop. The default is the kernel's
     #[arg(long, value_name = "N")]
     pub trips: Option<u32>,
 
-    /// The file to write; without it, or with `-`, the standard output
+    /// The file to write, or `-` for the standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
 
-/// Languages of other checkers.
+/// A language of another checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
-    /// Spin's.
+    /// The language of Spin.
     Promela,
 }

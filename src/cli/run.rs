@@ -1,4 +1,4 @@
-//! Runs, and what many runs say together.
+//! Runs, and studies of many runs.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use warpline_api::Setting;
 /// `warpline run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// What to run.
+    /// The kernel to run.
     #[command(flatten)]
     pub input: Input,
 
@@ -19,7 +19,7 @@ pub struct Run {
     #[arg(long)]
     pub json: bool,
 
-    /// Print nothing but errors; the exit status tells the outcome
+    /// Print only errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
 }
@@ -31,12 +31,12 @@ pub struct Compare {
     #[command(flatten)]
     pub input: Input,
 
-    /// The second run, B: another scenario, the same one again with --with-set, or a saved trace (.json)
+    /// The second run, B: a scenario (also the same one, with --with-set) or a saved trace (.json)
     #[arg(value_name = "WITH")]
     pub with: String,
 
-    /// Set a kernel parameter or a number of the machine of B alone; repeatable. What --set sets goes for B too where
-    /// both had the same
+    /// Set a kernel parameter or a machine number of B alone; repeatable. A value of --set applies to B where A and B had
+    /// the same value before
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Second run")]
     pub with_set: Vec<Setting>,
 
@@ -44,11 +44,11 @@ pub struct Compare {
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
 
-    /// First cycle to draw
+    /// The first cycle to draw
     #[arg(long, value_name = "CYCLE", requires = "plot")]
     pub from: Option<u64>,
 
-    /// Cycle to draw up to; without it and without --from, the first steps of the slower main loop
+    /// The last cycle to draw. The default without --from is the end of the first steps of the slower main loop
     #[arg(long, value_name = "CYCLE", requires = "plot")]
     pub to: Option<u64>,
 
@@ -56,7 +56,7 @@ pub struct Compare {
     #[arg(long)]
     pub json: bool,
 
-    /// Print nothing but errors; the exit status tells the outcome
+    /// Print only errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
 }
@@ -64,44 +64,44 @@ pub struct Compare {
 /// `warpline sweep`.
 #[derive(Debug, Args)]
 pub struct Sweep {
-    /// What to run.
+    /// The kernel to run.
     #[command(flatten)]
     pub input: Input,
 
-    /// Vary a parameter, a number of the machine, `machine` or `scenario`: `stages=1..6`, `tile_m=64,128`,
-    /// `k=64..8192*2`, `machine=h200,b200`, `stages,ahead=2:1,3:2`. Repeatable; every combination is a point
+    /// Vary a parameter, a machine number, `machine` or `scenario`: `stages=1..6`, `tile_m=64,128`, `k=64..8192*2`,
+    /// `machine=h200,b200`, `stages,ahead=2:1,3:2`. Repeatable; every combination is a point
     #[arg(long, value_name = "NAME=VALUES", value_parser = warpline_study::sweep::axis, help_heading = "Points")]
     pub vary: Vec<Axis>,
 
-    /// Points from a table (CSV): a line of names, then a line of values a point
+    /// Take the points from a table (CSV): a line of names, then a line of values for each point
     #[arg(long, value_name = "FILE", help_heading = "Points")]
     pub points: Option<PathBuf>,
 
-    /// Run this scenario at every point, too; adds `against_time_us`, `against_cycles` and `speedup`
+    /// Also run this scenario at every point; adds `against_time_us`, `against_cycles` and `speedup`
     #[arg(long, value_name = "SCENARIO", help_heading = "Points")]
     pub against: Option<String>,
 
-    /// Keep what is finished in this file, and go on from it where it is there
+    /// Keep finished points in this file, and continue from an existing file
     #[arg(long, value_name = "FILE", help_heading = "Parts")]
     pub state: Option<PathBuf>,
 
-    /// Run the I-th of N shares of the points and keep it in --state; `warpline merge` joins the shares
+    /// Run the I-th of N shares of the points into --state; `warpline merge` joins the shares
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "state", help_heading = "Parts")]
     pub shard: Option<Shard>,
 
-    /// What to show.
+    /// The output.
     #[command(flatten)]
     pub output: SweepOutput,
 }
 
-/// What a sweep writes.
+/// The output of a sweep.
 #[derive(Clone, Debug, Args)]
 pub struct SweepOutput {
-    /// A number to show, as claims name them (docs/cli.md); repeatable, and pictures and the best point go by the first
+    /// A number to show, by its name in claims (docs/cli.md); repeatable. The first decides the best point and the picture
     #[arg(long, value_name = "NAME")]
     pub metric: Vec<String>,
 
-    /// Write all points with all numbers as a table (CSV); `-` for the standard output
+    /// Write all points with all numbers as a table (CSV), or `-` for the standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
@@ -113,7 +113,7 @@ pub struct SweepOutput {
     #[arg(long)]
     pub json: bool,
 
-    /// Print nothing but errors; the exit status tells the outcome
+    /// Print only errors; the exit status tells the outcome
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
 }
@@ -121,15 +121,15 @@ pub struct SweepOutput {
 /// `warpline merge`.
 #[derive(Debug, Args)]
 pub struct Merge {
-    /// The files that `sweep --shard I/N --state FILE` wrote: each point once
+    /// The files from `sweep --shard I/N --state FILE`, with each point once
     #[arg(required = true, value_name = "FILE")]
     pub parts: Vec<PathBuf>,
 
-    /// Keep the whole in this file
+    /// Keep the joined sweep in this file
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
 
-    /// What to show.
+    /// The output.
     #[command(flatten)]
     pub output: SweepOutput,
 }
@@ -137,7 +137,7 @@ pub struct Merge {
 /// `warpline whatif`.
 #[derive(Debug, Args)]
 pub struct Whatif {
-    /// What to run.
+    /// The kernel to run.
     #[command(flatten)]
     pub input: Input,
 
@@ -149,7 +149,7 @@ pub struct Whatif {
     #[arg(long)]
     pub json: bool,
 
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
 }
@@ -157,15 +157,15 @@ pub struct Whatif {
 /// `warpline check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// Built-in names or scenario files; without any, all built-in scenarios
+    /// Built-in names or scenario files. The default is all built-in scenarios
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<String>,
 
-    /// Print all claims as one page (Markdown), document by document: docs/seeds.md
+    /// Print all claims as one page (Markdown), document by document, as in docs/seeds.md
     #[arg(long, conflicts_with = "quiet")]
     pub markdown: bool,
 
-    /// Print nothing but errors; the exit status tells the outcome
+    /// Print only errors; the exit status tells the outcome
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -43,12 +43,12 @@ pub(super) fn calibrate(args: &Calibrate, console: &mut Console) -> Result<Statu
     Ok(Status::Holds)
 }
 
-/// With as many digits as say something.
+/// A number with two decimals, or none for a large whole number.
 fn digits(v: f64) -> String {
     if v.fract() == 0.0 && v.abs() >= 1000.0 { format!("{v:.0}") } else { format!("{v:.2}") }
 }
 
-/// The day, as 2026-11-21.
+/// Today's date, as 2026-11-21.
 fn today() -> String {
     let days = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs() / 86_400) as i64;
     // The civil calendar of 400 years is 146,097 days; years begin in March.

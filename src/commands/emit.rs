@@ -16,7 +16,7 @@ pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Error> 
     }
     let subject = warpline_api::load(&args.input.request())?;
     sensible(args.target, &subject.machine)?;
-    // What no core can hold would be refused by the device.
+    // A device would refuse a kernel that no core can hold.
     warpline_sim::engine::occupancy(&subject.program, &subject.machine, 1).map_err(|e| subject.refused(e))?;
     let meant = subject.program.clone();
     let mut program = meant.clone();
@@ -43,9 +43,9 @@ pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Error> 
     };
     let text = text.map_err(unsupported)?;
     if let Some(harness) = beside {
-        // A Metal kernel and the program that runs it are two files; the standard output has the kernel.
+        // A Metal kernel and its harness are two files; the standard output has the kernel.
         if args.output == Path::new("-") {
-            console.error("note: the program that runs it is not shown; `-o x.metal` writes x.swift, too\n")?;
+            console.error("note: the harness is not shown; `-o x.metal` also writes x.swift\n")?;
         } else {
             output::write(console, &args.output.with_extension("swift"), harness.as_bytes())?;
         }
@@ -54,7 +54,7 @@ pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Error> 
     Ok(Status::Holds)
 }
 
-/// The machine decides which language a kernel is written in.
+/// Compares the language with the machine's vendor.
 fn sensible(target: Target, machine: &Machine) -> Result<(), Error> {
     let right = match machine.vendor {
         Vendor::Nvidia => Target::Cuda,

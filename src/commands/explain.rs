@@ -8,7 +8,7 @@ use crate::console::{Console, Paint};
 use crate::show::{WIDTH, wrap};
 use warpline_api::{Error, Status};
 
-/// One file a code.
+/// The pages, one file for each code.
 static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/docs/explain");
 
 pub(super) fn explain(args: &Explain, console: &mut Console) -> Result<Status, Error> {
@@ -34,7 +34,7 @@ fn list() -> String {
     text + "\n`warpline explain WL0104` says what one is, with an example and the fix\n"
 }
 
-/// A page for a terminal: prose in lines, kernels set in.
+/// A page for a terminal: wrapped prose, indented kernels.
 fn shown(page: &str, paint: Paint) -> String {
     let mut text = String::new();
     let mut kernel = false;

@@ -24,7 +24,7 @@ pub(super) fn fmt(args: &Fmt, console: &mut Console) -> Result<Status, Error> {
             }
         }
     }
-    // Nothing is written where one of the files cannot be read as a kernel.
+    // One file with an error keeps every file from being written.
     if !diagnostics.is_empty() {
         return Err(Error::Input { diagnostics, sources });
     }

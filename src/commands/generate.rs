@@ -1,4 +1,4 @@
-//! `warpline completions`, `warpline man`: made from the one definition of the command line.
+//! `warpline completions` and `warpline man`, generated from the definition of the command line.
 
 use clap::CommandFactory;
 
@@ -13,7 +13,7 @@ pub(super) fn completions(args: &Completions, console: &mut Console) -> Result<S
     Ok(Status::Holds)
 }
 
-/// One page: the program, then each command as a section.
+/// The manual page: the program, then a section for each command.
 pub(super) fn man(console: &mut Console) -> Result<Status, Error> {
     let mut command = Cli::command();
     command.build();

@@ -5,7 +5,7 @@ use crate::console::Console;
 use crate::show::{Align, Table};
 use warpline_api::{Error, Status};
 
-/// The family that is one line unless it is asked for: as many entries as all others together.
+/// The family that is one line without a prefix: it has as many entries as all others together.
 const MUSEUM: &str = "museum/";
 
 pub(super) fn list(args: &List, console: &mut Console) -> Result<Status, Error> {

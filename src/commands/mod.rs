@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file each.
 
 mod barriers;
 mod calibrate;
@@ -31,7 +31,7 @@ use crate::cli::{Cli, Command};
 use crate::console::Console;
 use warpline_api::{Error, Status};
 
-/// Does what the command line says.
+/// Runs a command.
 pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Error> {
     match &cli.command {
         Command::Run(args) => run::run(args, console),

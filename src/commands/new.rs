@@ -4,9 +4,9 @@ use crate::cli::New;
 use crate::console::Console;
 use warpline_api::{Error, Status};
 
-/// The kernel, with `NAME` for its name.
+/// The text of the kernel, with `NAME` for its name.
 const KERNEL: &str = include_str!("new.pipe");
-/// Its scenario.
+/// The text of the scenario.
 const SCENARIO: &str = include_str!("new.toml");
 
 pub(super) fn new(args: &New, console: &mut Console) -> Result<Status, Error> {

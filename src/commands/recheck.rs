@@ -33,7 +33,7 @@ pub(super) fn recheck(args: &Recheck, console: &mut Console) -> Result<Status, E
     Ok(status)
 }
 
-/// What a valid certificate says, and what it takes for granted.
+/// The statement of a valid certificate, the checks made, and the trusted base.
 fn valid(c: &Certificate, checked: Checked) -> String {
     let s = &c.statement;
     let tiles = c.cells.iter().find_map(|cell| match &cell.proof {

@@ -30,7 +30,7 @@ pub(super) fn sweep(args: &Sweep, console: &mut Console) -> Result<Status, Error
     report(&part, &args.output, format, console)
 }
 
-/// Writes and prints what a sweep found; the status is the worst of its points.
+/// Writes and prints the result of a sweep. The status is the most serious of its points.
 pub(super) fn report(
     part: &Part,
     output: &SweepOutput,
@@ -58,7 +58,7 @@ pub(super) fn report(
     Ok(part.rows.values().fold(Status::Holds, |s, row| s.and(status(row.outcome))))
 }
 
-/// What to show: what was asked for, or the time. Each has to be a number of some point, or of every run.
+/// The numbers to show: those asked for, or the time. Each is a number of some point, or of every run.
 fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Error> {
     let has = |name: &str| part.rows.values().any(|r| r.numbers.contains_key(name));
     for name in asked {
@@ -70,7 +70,7 @@ fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Error> {
     if !asked.is_empty() {
         return Ok(asked.to_vec());
     }
-    // A design on paper has no microseconds.
+    // A machine on paper has no microseconds.
     let timed = part.rows.values().any(|r| r.number("time_us").is_some_and(|t| t > 0.0));
     let first = match (part.subject.against.is_some(), timed) {
         (true, _) => "speedup",

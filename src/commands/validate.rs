@@ -17,11 +17,11 @@ use crate::device::{self, DeviceBar};
 use crate::output;
 use warpline_api::{Error, Request, Setting, Status, Subject, draw, execute};
 
-/// Spans of a run that its pace is read from.
+/// The most spans of a run's record, from which the pace is read.
 const SPANS: usize = 400_000;
-/// Kernels of the test set that are drawn.
+/// The number of kernels of the test set that are drawn.
 const WORST: usize = 3;
-/// Cycles of them that are drawn.
+/// The number of cycles drawn of each.
 const SHOWN: u64 = 12_000;
 
 pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status, Error> {
@@ -51,7 +51,7 @@ pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status,
         cases.par_iter().zip(&timed).map(|(c, t)| pair(name, t, c).inspect(|_| bar.done())).collect();
     drop(bar);
     let pairs = pairs?;
-    // What took minutes first: nothing that fails later loses it.
+    // The measurements took minutes, so they are written before anything can fail.
     if let Some(folder) = &args.record {
         let lines: Result<Vec<String>, _> = timed.iter().map(serde_json::to_string).collect();
         let lines = lines.map_err(|e| Error::new(e.to_string()))?;
@@ -71,7 +71,7 @@ pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status,
 /// Name, scenario, settings.
 type Case = (String, String, Vec<String>);
 
-/// A case at the clock it is to run at, or at the machine's own.
+/// A case at a clock in MHz, or at the machine's own.
 fn subject(machine: &str, (_, scenario, set): &Case, mhz: Option<f64>) -> Result<Subject, Error> {
     let kernel = set.iter().filter_map(|s| {
         let (name, value) = s.split_once('=')?;
@@ -101,7 +101,7 @@ fn kernel(machine: &str, with_source: bool, case: &Case) -> Result<Kernel, Error
     Ok(k)
 }
 
-/// One kernel, simulated at the clock that the device had.
+/// A kernel's measurement, and its simulation at the device's clock.
 fn pair(machine: &str, t: &Timed, case: &Case) -> Result<Pair, Error> {
     let subject = subject(machine, case, Some(t.mhz))?;
     let report = execute(&subject, Some(SPANS)).map_err(|e| Error::new(e.to_string()))?;
@@ -119,10 +119,10 @@ fn pair(machine: &str, t: &Timed, case: &Case) -> Result<Pair, Error> {
     Ok(Pair {
         case: t.case.clone(),
         measured,
-        // From the first CTA's begin, as it was measured.
+        // From the start of the first CTA, as measured.
         simulated: report.cycles - report.launch_cycles,
         again: t.cycles_again(),
-        // The clock of a round is a reading of its own; time is what repeats.
+        // Each round reads the clock again, so times are compared and not cycles.
         repeat: (t.again_span_ns / t.span_ns - 1.0).abs(),
         spread: (t.span_high - t.span_low) / t.span_ns,
         pace: t.pace.zip(report.timeline.as_ref().and_then(pace::of_timeline)),
@@ -130,8 +130,8 @@ fn pair(machine: &str, t: &Timed, case: &Case) -> Result<Pair, Error> {
     })
 }
 
-/// Shares of the time of all warps that are at barriers, and that wait for data, phases, products and pipes. Warps that have
-/// ended are not counted, as a profiler does not.
+/// Shares of the time of all warps at barriers, and in waits for data, phases, products and pipes. Ended warps do not count,
+/// as in a profiler.
 fn waits(roles: &[RoleTime]) -> (f64, f64) {
     let sum = |of: &[Stall]| {
         let share = |r: &RoleTime| of.iter().filter_map(|s| r.stalls.get(s)).sum::<f64>() * r.warps as f64;
@@ -151,7 +151,7 @@ fn put(console: &mut Console, folder: &Path, name: &str, bytes: &[u8]) -> Result
     output::write(console, &folder.join(name), bytes)
 }
 
-/// The worst of the test set that the device has a record of: the records, and the pictures.
+/// Writes the records and pictures of the worst kernels of the test set.
 fn worst(
     args: &Validate,
     console: &mut Console,
@@ -179,7 +179,7 @@ fn worst(
     Ok(())
 }
 
-/// The first CTA simulated, and below each of its warps the same measured.
+/// The simulated rows of the first CTA, with the measured row below each.
 fn overlay(subject: &Subject, rows: &str) -> Result<Timeline, Error> {
     let report = execute(subject, Some(SPANS)).map_err(|e| Error::new(e.to_string()))?;
     let measured = trace::parse(rows, &subject.program, "device").map_err(|e| Error::new(e.to_string()))?;
@@ -244,13 +244,13 @@ fn text(device: &str, pairs: &[Pair], cases: &[Case]) -> String {
     out
 }
 
-/// What L2 looks up of what cores load, measured and simulated.
+/// The share of loads that look up L2, measured and simulated.
 fn looked(p: &Pair) -> Option<(f64, f64)> {
     let (c, s) = p.counted.as_ref()?;
     c.l2_looked_up.zip(s.l2_looked_up)
 }
 
-/// The errors of a set.
+/// The errors of a set of kernels.
 fn sums(out: &mut String, name: &str, set: &[Pair]) {
     let Some(Summary { count, mean, bias, worst, inverted, inverted_twice, repeat }) = summary(set) else { return };
     let _ = writeln!(
@@ -270,7 +270,7 @@ fn sums(out: &mut String, name: &str, set: &[Pair]) {
     );
     let mean = |all: Vec<f64>| (!all.is_empty()).then(|| 100.0 * all.iter().sum::<f64>() / all.len() as f64);
     let of = |f: &dyn Fn(&Pair) -> Option<f64>| mean(set.iter().filter_map(f).map(f64::abs).collect());
-    // A result that stays in L2 is not written to DRAM.
+    // A result that stays in L2 causes no write to DRAM.
     let written = |p: &Pair| {
         let (c, s) = p.counted.as_ref().filter(|(c, _)| c.dram_written > 0.0)?;
         Some(s.dram_written / c.dram_written - 1.0)

@@ -15,13 +15,13 @@ use crate::recorded;
 use crate::terminal::Screen;
 use warpline_api::{Error, Recording, Status};
 
-/// How long a frame of a recording is shown.
+/// Milliseconds that a frame of an animation is shown.
 const MILLIS: u32 = 1800;
-/// Columns of a chart where no terminal says how wide it is.
+/// Columns of a chart without a terminal.
 const WIDTH: u16 = 100;
 
 pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Error> {
-    // What is wrong with the files is said before anything runs.
+    // Errors in the files come before anything runs.
     let keys = match &args.keys {
         Some(path) => from_file(path, Keymap::with_changes)?,
         None => Keymap::default(),
@@ -58,18 +58,18 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Error> 
             "note: the output is no terminal, so this is a chart; `--dump 80x24` prints the viewer's frames\n",
         )?;
     }
-    // The program ends here: to give back the memory of millions of spans one by one is time that somebody waits.
+    // The process ends here. Dropping millions of spans one by one would only take time.
     std::mem::forget(runs);
     Ok(status)
 }
 
-/// Reads a file of lines; the line that is wrong is named.
+/// Reads a file of lines; an error names the line.
 fn from_file<T>(path: &Path, read: fn(&str) -> Result<T, (usize, String)>) -> Result<T, Error> {
     let text = warpline_api::read(path)?;
     read(&text).map_err(|(line, what)| Error::new(format!("{}:{line}: {what}", path.display())))
 }
 
-/// The ticks to begin with: those asked for, or the first steps of the main loop.
+/// The first window, in ticks: as asked for, or the first steps of the main loop.
 fn window(args: &View, recorded: &Recording) -> Result<(u64, u64), Error> {
     let end = recorded.timeline.end.div_ceil(TICKS);
     let from = args.from.unwrap_or(0);
@@ -82,7 +82,7 @@ fn window(args: &View, recorded: &Recording) -> Result<(u64, u64), Error> {
 }
 
 fn palette(args: &View, interactive: bool) -> Palette {
-    // Text alone has no colours, and is read by whoever gets it: glyphs are as the caller asks.
+    // Text has no colors, and its reader may use another terminal: the glyphs are as the caller asks.
     let here = if interactive {
         Palette::of(|name| std::env::var(name).ok())
     } else {
@@ -111,7 +111,7 @@ fn play(state: &mut State, runs: &Runs, steps: &[Step]) {
     steps.iter().for_each(|step| one(state, runs, step));
 }
 
-/// Plays a script for the frames it asks for; one at the end where it asks for none.
+/// Plays a script and returns the frames that it dumps, or one at the end.
 fn frames(state: &mut State, runs: &Runs, steps: &[Step], (width, height): (u16, u16)) -> Vec<Buffer> {
     let frame = |state: &State| {
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));

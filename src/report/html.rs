@@ -1,6 +1,6 @@
-//! Pieces of a page.
+//! Parts of a page.
 
-/// A text with nothing in it that a browser would take for more.
+/// A text with the special characters of HTML escaped.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -16,12 +16,12 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// A section with a heading to link to.
+/// A section with a heading and an anchor.
 pub(super) fn section(id: &str, heading: &str, inside: &str) -> String {
     format!("<section id=\"{id}\">\n<h2>{}</h2>\n{inside}</section>\n", escape(heading))
 }
 
-/// A table; of each column whether it holds numbers. Cells are written already.
+/// A table. Each heading says whether its column holds numbers; the cells are HTML.
 pub(super) fn table(head: &[(&str, bool)], rows: impl IntoIterator<Item = (bool, Vec<String>)>) -> String {
     let class = |number: bool| if number { " class=\"n\"" } else { "" };
     let mut out = "<div class=\"wide\"><table>\n".to_string();
@@ -36,7 +36,7 @@ pub(super) fn table(head: &[(&str, bool)], rows: impl IntoIterator<Item = (bool,
     out + "</table></div>\n"
 }
 
-/// A text set as code.
+/// A text as code.
 pub(super) fn code(text: &str) -> String {
     format!("<code>{}</code>", escape(text))
 }

@@ -1,13 +1,13 @@
-//! The page of `warpline report`: one file with everything in it, which asks nobody for anything.
+//! The page of `warpline report`: one file without references to other files.
 //!
 //! ```text
 //!   head         scenario, kernel, machine, parameters
-//!   run          what it takes and what bounds it
-//!   timeline     drawn from data in the page by `timeline.js`; without scripts, a picture
-//!   time         of each role, by work and by cause of waiting
-//!   path         the chain of causes that ends last
-//!   claims       of the scenario, and how they come out
-//!   proof        the verdict; its counterexample as moves, and as a timeline of that order
+//!   run          time, rate, occupancy and bottleneck
+//!   timeline     drawn by `timeline.js` from data in the page; a picture without scripts
+//!   time         the time of each role, by work and by wait
+//!   path         the critical path
+//!   claims       the scenario's claims and their results
+//!   proof        the verdict; its counterexample as moves and as a timeline
 //! ```
 
 mod html;
@@ -27,10 +27,10 @@ use warpline_api::Error;
 use warpline_api::Recording;
 use warpline_api::Verification;
 
-/// Spans of a timeline that a page carries: some megabytes, and drawn at once.
+/// The most spans of a timeline in a page: some megabytes, which a browser draws at once.
 const SPANS: usize = 60_000;
 
-/// A run that kept to the schedule of a fault, with its record.
+/// The record of a run that keeps to the schedule of a fault.
 pub(crate) struct Counterexample {
     pub(crate) timeline: Timeline,
     pub(crate) cluster: u32,
@@ -78,7 +78,7 @@ pub(crate) fn page(
     Ok(out + &format!("<script>\n{}</script>\n</body>\n</html>\n", include_str!("timeline.js")))
 }
 
-/// A timeline: its data for the script, and a picture where there is none.
+/// A timeline: data for the script, and a picture for browsers without scripts.
 fn drawn(id: &str, t: &Timeline, ctas: u32, opening: Option<u64>) -> Result<String, Error> {
     let (data, cut) = web::data(t, ctas, SPANS, opening);
     let options = GanttOptions { to: opening, ctas: Some(ctas), title: false, ..GanttOptions::default() };

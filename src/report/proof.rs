@@ -1,4 +1,4 @@
-//! What a page says of the proof.
+//! The section of the proof.
 
 use warpline_sim::schedule::Act;
 use warpline_verify::{Outcome, properties};
@@ -8,10 +8,10 @@ use crate::console::Paint;
 use crate::show;
 use warpline_api::{ASSUMPTIONS, Verification};
 
-/// The pen of a page: its own markup says what colour would.
+/// The pen of a page, whose markup stands for colors.
 const PLAIN: Paint = Paint { color: false };
 
-/// The verdict, its fault, and the timeline of the schedule that meets it.
+/// The verdict, its fault, and the timeline of the schedule that leads to the fault.
 pub(super) fn proof(v: &Verification, timeline: &str) -> String {
     let class = match v.verdict.outcome {
         Outcome::Proved | Outcome::Bounded { .. } => "good",
@@ -21,7 +21,7 @@ pub(super) fn proof(v: &Verification, timeline: &str) -> String {
     let mut out = format!("<p class=\"{class}\">{}</p>\n", escape(&sentence));
     out += &p(&format!("Looked at: {}.", v.verdict.classes.join(", ")));
     if let Some(x) = &v.verdict.violation {
-        // The schedule says what led to it; without one, the last operations do.
+        // The schedule shows what leads to the fault; without a schedule, the last operations do.
         let fault = match v.witness {
             Some(_) => show::fault(&v.subject, x, PLAIN),
             None => show::violation(&v.subject, x, PLAIN),
@@ -47,7 +47,7 @@ pub(super) fn proof(v: &Verification, timeline: &str) -> String {
     out + "</ul>\n"
 }
 
-/// The schedule that meets the fault, move by move.
+/// The schedule that leads to the fault, move by move.
 fn moves(v: &Verification) -> String {
     let (Some(w), Some(x)) = (&v.witness, &v.verdict.violation) else { return String::new() };
     let n = w.told.len();

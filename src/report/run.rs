@@ -1,4 +1,4 @@
-//! What a page says of the run.
+//! The sections of the run.
 
 use warpline_sim::report::{Finding, Outcome};
 use warpline_sim::timeline::{Stall, Timeline, What};
@@ -11,9 +11,9 @@ use crate::show::{self, bytes, count, of, percent, plain, short};
 use warpline_api::ClaimResult;
 use warpline_api::Simulation;
 
-/// Statements listed where roles wait, and on the critical path.
+/// The most statements listed where roles wait, and on the critical path.
 const STATEMENTS: usize = 12;
-/// Shares below this are not drawn.
+/// The smallest share drawn.
 const SMALL: f64 = 0.0005;
 
 /// Kernel, machine, parameters.
@@ -26,7 +26,7 @@ pub(super) fn head(simulation: &Simulation) -> String {
         + &format!("<p class=\"values\">{}</p>\n", values.collect::<String>())
 }
 
-/// Time, rate, occupancy, memory, and how it ended.
+/// Outcome, time, rate, occupancy and memory.
 pub(super) fn numbers(simulation: &Simulation) -> String {
     let r = &simulation.report;
     let mut rows: Vec<(&str, String)> = Vec::new();
@@ -98,7 +98,7 @@ fn finding_row(simulation: &Simulation, f: &Finding) -> (bool, Vec<String>) {
     (!f.note, vec![escape(f.code()), escape(&format!("{kind}: {}", f.message)), at, cycle])
 }
 
-/// A bar for each role, and the statements at which most time is waited.
+/// A bar for each role, and the statements with the longest waits.
 pub(super) fn roles(simulation: &Simulation) -> String {
     let roles = &simulation.report.roles;
     let mut rows = Vec::new();
@@ -155,7 +155,7 @@ pub(super) fn roles(simulation: &Simulation) -> String {
     out
 }
 
-/// What a stretch of time is.
+/// The name of a stretch of time.
 fn name(what: What) -> String {
     match what {
         What::Stall(Stall::Ended) => "ended".to_string(),
@@ -165,7 +165,7 @@ fn name(what: What) -> String {
     }
 }
 
-/// The chain of causes that ends last, by statement.
+/// The critical path, by statement.
 pub(super) fn path(t: &Timeline) -> String {
     let Some(path) = critical(t) else { return String::new() };
     let what = "Back from what ends last: from a wait to what woke it, from an engine's work to what it queued behind or \
@@ -184,7 +184,7 @@ pub(super) fn path(t: &Timeline) -> String {
     out
 }
 
-/// The claims of the scenario.
+/// The scenario's claims and their results.
 pub(super) fn claims(judged: &[ClaimResult]) -> String {
     let rows = judged.iter().map(|j| {
         let fate = match j.holds {

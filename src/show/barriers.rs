@@ -1,4 +1,4 @@
-//! The text of `barriers`: which synchronisation is needed, and against what.
+//! The text of `barriers`: the need for each synchronization statement.
 
 use warpline_verify::{Need, Outcome, Verdict, Violation};
 
@@ -10,7 +10,7 @@ use crate::console::Paint;
 use warpline_api::Barriers;
 use warpline_sim::words::of;
 
-/// Every statement with what it prevents, and a smallest set.
+/// Every statement with the fault that it prevents, and a smallest set of statements.
 pub(crate) fn barriers(s: &Barriers, paint: Paint) -> String {
     let mut text = head(&s.subject, paint);
     let r = &s.redundancy;

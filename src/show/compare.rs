@@ -15,10 +15,10 @@ use warpline_api::Recording;
 use warpline_api::short_name;
 use warpline_sim::words::{exact, plain, short};
 
-/// Causes, waits and operations listed.
+/// The most causes, waits and operations listed.
 const LINES: usize = 8;
 
-/// What changed, by how much, and why.
+/// All sections of a comparison.
 pub(crate) fn compare(two: [&Recording; 2], c: &Comparison, paint: Paint) -> String {
     let [a, b] = two.map(name);
     let mut text = format!("{}\n", paint.head(&wrap(&format!("A: {a}"), WIDTH, 3)));
@@ -31,7 +31,7 @@ pub(crate) fn compare(two: [&Recording; 2], c: &Comparison, paint: Paint) -> Str
     text + &sentence(c)
 }
 
-/// A run and its machine; a saved trace and what it says it is of.
+/// The name of a run with its machine, or of a saved trace with its title.
 fn name(of: &Recording) -> String {
     match &of.simulation {
         Some(simulation) => {
@@ -46,9 +46,9 @@ fn name(of: &Recording) -> String {
     }
 }
 
-/// Parameters of both that differ, as far as both are known.
+/// The parameters that differ, where both are known.
 fn settings(two: [&Recording; 2]) -> String {
-    // What a trace does not say, its run may have had all the same.
+    // A trace without parameters says nothing about the parameters of its run.
     if two.iter().any(|r| r.simulation.is_none() && r.timeline.subtitle.is_empty()) {
         return String::new();
     }
@@ -71,7 +71,7 @@ fn settings(two: [&Recording; 2]) -> String {
 fn numbers(two: [&Recording; 2], c: &Comparison, paint: Paint) -> String {
     if c.numbers.is_empty() {
         let all = two.iter().all(|r| r.simulation.is_some());
-        // A run that did not end has no time to be equal.
+        // A run that did not end has no time.
         if !all && c.cycles[0] != c.cycles[1] {
             return String::new();
         }
@@ -110,7 +110,7 @@ fn signed(v: f64) -> String {
 
 /// Each role's cycles by cause, then by the statement that waits.
 fn why(c: &Comparison, paint: Paint) -> String {
-    // Of a run each cycle is one or the other; another program records what it likes.
+    // The causes of a run add up to its cycles; the trace of another program may leave gaps.
     let sum = |i: usize| c.roles.first().map_or(0.0, |all| all.causes.iter().map(|c| c.cycles[i]).sum::<f64>());
     let whole = (0..2).all(|i| (sum(i) - c.cycles[i]).abs() <= c.cycles[i] * 1e-6);
     let add = if whole { "they add up to the runs'" } else { "as far as they were recorded" };
@@ -120,11 +120,11 @@ fn why(c: &Comparison, paint: Paint) -> String {
     for role in &c.roles {
         let warps = |n: u32| if n == 0 { "-".to_string() } else { n.to_string() };
         t.row([format!("{} (warps)", role.name), warps(role.warps[0]), warps(role.warps[1]), String::new()]);
-        // Of a role that only one run has, what it does is no difference.
+        // A role of one run alone has nothing to be compared with.
         if role.warps.contains(&0) {
             continue;
         }
-        // Below a thousandth of the run nothing is told.
+        // Differences below a thousandth of the run are left out.
         let small = c.cycles[0].max(c.cycles[1]) / 1000.0;
         for cause in role.causes.iter().filter(|c| c.more().abs() >= small).take(LINES) {
             t.row(cells(format!("  {}", what(cause.what)), cause));
@@ -148,7 +148,7 @@ fn what(w: What) -> String {
     }
 }
 
-/// The waits that differ most, by statement; of all roles but their mean where there are several.
+/// The waits that differ most, by statement. With several roles, the first is their mean and is left out.
 fn places(roles: &[Role]) -> String {
     let own = if roles.len() > 1 { &roles[1..] } else { roles };
     let mut all: Vec<(&str, &Cause)> = own.iter().flat_map(|r| r.at.iter().map(|c| (r.name.as_str(), c))).collect();
@@ -166,7 +166,7 @@ fn places(roles: &[Role]) -> String {
     format!("Waits that differ most, cycles of a warp, B - A\n{lines}\n")
 }
 
-/// Operations matched turn by turn.
+/// Operations that both runs have, matched iteration by iteration.
 fn operations(all: &[Operation], paint: Paint) -> String {
     let shown: Vec<&Operation> = all.iter().filter(|o| o.pairs > 0 && o.parts_at.is_some()).take(LINES).collect();
     let mut text = String::new();
@@ -184,7 +184,7 @@ fn operations(all: &[Operation], paint: Paint) -> String {
         let lines: String = t.text().lines().map(|l| cut(l) + "\n").collect();
         text += &format!("{}\n{lines}\n", paint.head("The same operation in both, turn by turn: mean cycles"));
     }
-    // What is said in one run only; a statement that merely waits in one of them is in both.
+    // Statements of one run alone. A statement that only waits in one run is in both.
     let said = |i: usize, work: bool| -> BTreeSet<&str> {
         let all = all.iter().filter(|o| !work || matches!(o.what, What::Work(_)));
         all.filter(|o| o.pairs > 0 || o.alone[i] > 0).map(|o| o.text.as_str()).filter(|t| !t.is_empty()).collect()
@@ -203,7 +203,7 @@ fn operations(all: &[Operation], paint: Paint) -> String {
 fn sentence(c: &Comparison) -> String {
     let clocks = c.time_us.map(|t| t > 0.0);
     let [a, b] = if clocks == [true; 2] { c.time_us } else { c.cycles };
-    // Where only one has a clock, cycles are all that both have.
+    // Where only one run has a clock, cycles are compared.
     let (unit, as_long) = if clocks[0] == clocks[1] { ("time", "long") } else { ("cycles", "many cycles") };
     let more = if a == b { 0.0 } else { (b / a - 1.0) * 100.0 };
     let main = c.roles.first().and_then(|all| all.causes.first()).filter(|c| c.more().abs() >= 1.0);

@@ -10,12 +10,12 @@ use warpline_api::CriticalPath;
 use warpline_api::Simulation;
 use warpline_sim::words::{percent, plain};
 
-/// Parts listed.
+/// The most parts listed.
 const PARTS: usize = 8;
-/// Shares below this are not worth a line.
+/// The smallest share listed.
 const SMALL: f64 = 0.0005;
 
-/// What the end of the run rests on, the largest parts first.
+/// The parts of the critical path, the largest first.
 pub(super) fn path(simulation: &Simulation, path: Option<&CriticalPath>, paint: Paint) -> String {
     let Some(path) = path else { return String::new() };
     let sites = &simulation.subject.program.sites;
@@ -31,7 +31,7 @@ pub(super) fn path(simulation: &Simulation, path: Option<&CriticalPath>, paint: 
     format!("{}\n{lines}\n", paint.head(&format!("Critical path{of}, % of its time")))
 }
 
-/// Who, and what it does or waits for.
+/// The role or engine of a part, and its work or wait.
 fn names(p: &Part) -> (String, String) {
     let what = words::what(p.what).to_string();
     match &p.who {

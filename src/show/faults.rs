@@ -11,7 +11,7 @@ use crate::diagnose;
 use warpline_api::{Simulation, Subject, finding_label, finding_message};
 use warpline_sim::words::{of, plain};
 
-/// Agents listed in a hang.
+/// The most agents listed in a hang.
 const WAITERS: usize = 12;
 
 /// A sentence on a run that did not end well; empty for one that did.
@@ -40,7 +40,7 @@ pub(super) fn outcome(simulation: &Simulation, paint: Paint) -> String {
     wrap(&text, WIDTH, 0) + "\n\n"
 }
 
-/// Who waits for what, since when, and what would have to happen.
+/// Each waiting agent: since when, for what, and what would release it.
 fn hang(simulation: &Simulation, waiting: &[Waiting], paint: Paint) -> String {
     let text = format!(
         "{} At cycle {} nobody can proceed; {} left.\n",
@@ -74,7 +74,7 @@ pub(super) fn waiters(sites: &[Site], waiting: &[Waiting], paint: Paint) -> Stri
     text
 }
 
-/// `file:line  text`, short.
+/// A statement as `file:line  text`.
 fn here(site: &Site) -> String {
     format!("{}:{}  {}", short_file(&site.file), site.line, site.text)
 }

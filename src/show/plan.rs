@@ -1,4 +1,4 @@
-//! What a search of pipelines found: the best, what binds it, the runner-up.
+//! The text of a search for a pipeline: the best, its bottleneck and the runner-up.
 
 use warpline_plan::{Answer, Fate};
 
@@ -8,10 +8,10 @@ use crate::console::Paint;
 use warpline_api::Subject;
 use warpline_sim::words::{count, plain, short};
 
-/// Ranked pipelines that are listed.
+/// The most ranked pipelines listed.
 const LISTED: usize = 10;
 
-/// The answer for people.
+/// All sections of the answer.
 pub(crate) fn plan(subject: &Subject, answer: &Answer, paint: Paint) -> String {
     let of = |f: fn(&Fate) -> bool| answer.all.iter().filter(|(_, x)| f(x)).count();
     let ranked = answer.ranked();
@@ -51,7 +51,7 @@ pub(crate) fn plan(subject: &Subject, answer: &Answer, paint: Paint) -> String {
         return text;
     };
     let line = |name: &str, words: &str| {
-        // The words are laid out under one another, behind the name.
+        // The words are wrapped below each other, after the name.
         let laid = wrap(&format!("{} {words}", "-".repeat(14)), WIDTH, 15);
         format!("{name:<15}{}\n", &laid[15..])
     };

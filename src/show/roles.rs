@@ -1,4 +1,4 @@
-//! Where the time of each role goes.
+//! The time of each role, by work and by wait.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use super::WIDTH;
 use crate::console::Paint;
 use warpline_api::Simulation;
 
-/// Shares below this are not worth a line.
+/// The smallest share listed.
 const SMALL: f64 = 0.0005;
 
-/// Statements listed under "Where they wait".
+/// The most statements listed under "Where they wait".
 const WAITS: usize = 8;
 
-/// A table with a column for each role: busy by class, stalled by cause, in per cent of its warps' life.
+/// A table with a column for each role: work by class and stalls by cause, in percent of the life of its warps.
 pub(super) fn table(simulation: &Simulation, paint: Paint) -> String {
     let roles = &simulation.report.roles;
     if roles.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn table(simulation: &Simulation, paint: Paint) -> String {
     text
 }
 
-/// How many roles fit side by side.
+/// The number of roles that fit side by side.
 fn fitting(roles: &[RoleTime]) -> usize {
     let mut room = WIDTH - 26;
     let fits = |r: &&RoleTime| {
@@ -85,7 +85,7 @@ pub(super) fn waits(simulation: &Simulation, paint: Paint) -> String {
         .flat_map(|(i, r)| r.at.iter().map(move |(site, stall, x)| (i, &r.name, *site, *stall, *x)))
         .filter(|(.., x)| *x >= SMALL)
         .collect();
-    // Ties in order of role and line, never in order of arrival.
+    // Equal shares are in the order of role and line.
     at.sort_by(|a, b| b.4.total_cmp(&a.4).then((a.0, a.2, a.3).cmp(&(b.0, b.2, b.3))));
     if at.is_empty() {
         return String::new();
@@ -102,12 +102,12 @@ pub(super) fn waits(simulation: &Simulation, paint: Paint) -> String {
     format!("{}\n{lines}\n", paint.head("Where they wait, % of the role's time"))
 }
 
-/// A file's last component; the whole path stands in the head.
+/// The last part of a file's path; the head of the text has the whole path.
 pub(super) fn short_file(file: &str) -> &str {
     file.rsplit(['/', '\\']).next().unwrap_or(file)
 }
 
-/// A line cut to the width, with the cut shown.
+/// A line cut to the width, with a mark where it is cut.
 pub(super) fn cut(line: &str) -> String {
     if line.chars().count() <= WIDTH {
         return line.to_string();

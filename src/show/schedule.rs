@@ -1,4 +1,4 @@
-//! The text of a schedule: who does what, move by move, and what would have had to be ordered.
+//! The text of a schedule: each move, and the two operations that nothing orders.
 
 use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, FindingKind};
@@ -10,10 +10,10 @@ use super::table::wrap;
 use crate::console::Paint;
 use warpline_sim::words::of;
 
-/// Moves shown: the last ones, and what the fault is about.
+/// The most moves shown: the last ones, and those of the fault.
 const SHOWN: usize = 24;
 
-/// The moves to the fault, numbered.
+/// The moves that lead to the fault, numbered.
 pub(super) fn schedule(x: &Violation, w: &Witness, paint: Paint) -> String {
     let n = w.told.len();
     let least = if w.shortest && !x.findings.is_empty() { "; none of them can be left out" } else { "" };
@@ -39,7 +39,7 @@ pub(super) fn schedule(x: &Violation, w: &Witness, paint: Paint) -> String {
     text + "\n"
 }
 
-/// `> 12  producer w0 line 23: ...`, and what it touches below.
+/// One move, `> 12  producer w0 line 23: ...`, with the objects that it touches below.
 fn line(i: usize, told: &Told, sites: &[Site], key: bool, paint: Paint) -> String {
     let site = sites.get(told.site as usize);
     let (line, what) = site.map_or((0, ""), |s| (s.line, s.text.as_str()));
@@ -59,7 +59,7 @@ fn line(i: usize, told: &Told, sites: &[Site], key: bool, paint: Paint) -> Strin
     text
 }
 
-/// What would have had to be ordered.
+/// The missing order, in a sentence.
 fn meaning(p: Pair, w: &Witness, f: &Finding, sites: &[Site]) -> String {
     let (first, second) = (p.first + 1, p.second + 1);
     let kind = f.kind;

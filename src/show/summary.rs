@@ -1,4 +1,4 @@
-//! The head of a run's text, its numbers, and how far they can be trusted.
+//! The head of a run's text, its numbers, and the basis of the numbers.
 
 use warpline_sim::fences::Fences;
 use warpline_sim::machine::{Machine, Vendor};
@@ -11,15 +11,15 @@ use warpline_api::Simulation;
 use warpline_api::Subject;
 use warpline_sim::words::{bytes, count, of, percent, plain, short};
 
-/// Width of the names before the values.
+/// Columns of the names before the values.
 const NAMES: usize = 15;
 
-/// `name           value`, wrapped under the value.
+/// A line `name           value`, wrapped under the value.
 pub(super) fn field(name: &str, value: &str) -> String {
     format!("{name:<NAMES$}{}\n", wrap(value, WIDTH, NAMES))
 }
 
-/// What was run, on what, with which values.
+/// The kernel, the machine and the values.
 pub(super) fn head(s: &Subject, paint: Paint) -> String {
     let p = &s.program;
     let title = s.title.as_ref().map_or(s.name.clone(), |t| format!("{}: {t}", s.name));
@@ -57,7 +57,7 @@ fn machine(m: &Machine) -> String {
     text
 }
 
-/// Time, rate, occupancy, memory, and what bounds the kernel.
+/// Time, rate, occupancy, memory and bottleneck.
 pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
     let r = &simulation.report;
     let mut text = String::new();
@@ -102,14 +102,14 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
     text + "\n"
 }
 
-/// What is not counted of a grid, if something is not.
+/// A remark on operations that are scaled and not counted, where there are any.
 pub(crate) fn scaled(r: &Report) -> Option<&'static str> {
     let known = "Operations of the grid are those of the CTAs simulated, times the CTAs: how much each of the others does was \
                  not counted.";
     (r.scaled && r.outcome == Outcome::Finished).then_some(known)
 }
 
-/// How many of the numbers and of the reads stand on what.
+/// The number of checked reads, of machine numbers by kind, and of events.
 pub(super) fn basis(simulation: &Simulation, paint: Paint) -> String {
     let r = &simulation.report;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A sweep as text: a field of one number over two varied names, else a line a point.
+//! A sweep as text: a grid of one number over two varied names, or a line for each point.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,10 @@ use super::{WIDTH, plain};
 use crate::console::Paint;
 use warpline_sim::words::{count, of, short};
 
-/// Points that are listed in full; of more, this many of the best.
+/// The most points listed; of more points, the best third of this number is listed.
 const LINES: usize = 60;
 
-/// Everything about a sweep.
-///
-/// `many` says that several numbers were asked for.
+/// All sections of a sweep. `many` says that several numbers were asked for.
 pub(crate) fn sweep(part: &Part, metrics: &[String], many: bool, paint: Paint) -> String {
     let against = part.subject.against.as_ref().map_or(String::new(), |a| format!(", against {a}"));
     let names = part.plan.names().join(", ");
@@ -46,7 +44,7 @@ fn value(v: f64) -> String {
     if v.fract() == 0.0 { plain(v) } else { short(v) }
 }
 
-/// A letter for each thing that forbids a point, in the order of the points.
+/// A letter for each limit that makes a point infeasible, in the order of the points.
 fn letters(part: &Part) -> BTreeMap<&str, String> {
     let mut out: BTreeMap<&str, String> = BTreeMap::new();
     for row in part.rows.values().filter(|r| r.outcome == Outcome::Infeasible) {
@@ -66,7 +64,7 @@ fn cell(row: Option<&Row>, metric: &str, letters: &BTreeMap<&str, String>) -> St
     }
 }
 
-/// One number over two varied names, if it fits a page.
+/// A grid of one number over two varied names, if it fits the width.
 fn field(part: &Part, metric: &str, letters: &BTreeMap<&str, String>) -> Option<String> {
     let [y, x] = part.plan.axes() else { return None };
     let label = |axis: &Axis, i: usize| axis.rows[i].iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
@@ -82,7 +80,7 @@ fn field(part: &Part, metric: &str, letters: &BTreeMap<&str, String>) -> Option<
     fits.then(|| format!("{metric} over {} (to the right)\n{text}", x.names.join(" ")))
 }
 
-/// A line a point.
+/// A line for each point.
 fn list(part: &Part, metrics: &[String], letters: &BTreeMap<&str, String>) -> String {
     let mut shown: Vec<usize> = part.rows.keys().copied().collect();
     let cut = shown.len() > LINES;
@@ -98,7 +96,7 @@ fn list(part: &Part, metrics: &[String], letters: &BTreeMap<&str, String>) -> St
         shown.truncate(LINES / 3);
     }
     let names = part.plan.names();
-    // As many numbers as fit the width.
+    // The most numbers that fit the width.
     (1..=metrics.len())
         .rev()
         .find_map(|n| {
@@ -118,7 +116,7 @@ fn list(part: &Part, metrics: &[String], letters: &BTreeMap<&str, String>) -> St
         })
 }
 
-/// What forbids points, with the first that it forbids.
+/// Each limit with the first point that it makes infeasible.
 fn forbidden(part: &Part, letters: &BTreeMap<&str, String>) -> String {
     let infeasible = || part.rows.iter().filter(|(_, r)| r.outcome == Outcome::Infeasible);
     if infeasible().next().is_none() {
@@ -138,7 +136,7 @@ fn forbidden(part: &Part, letters: &BTreeMap<&str, String>) -> String {
     text + "\n"
 }
 
-/// Points that went wrong.
+/// Points with faults, hangs or limits.
 fn faults(part: &Part) -> String {
     let bad = || part.rows.iter().filter(|(_, r)| !matches!(r.outcome, Outcome::Fine | Outcome::Infeasible));
     let Some((i, row)) = bad().next() else { return String::new() };

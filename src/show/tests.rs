@@ -1,4 +1,4 @@
-//! The texts of made-up runs: what must be in them, and how wide they are.
+//! The texts of invented runs: required content and width.
 
 use warpline_api::Neighbor;
 
@@ -10,7 +10,7 @@ const PLAIN: Paint = Paint { color: false };
 
 #[track_caller]
 fn has(text: &str, parts: &[&str]) {
-    // A line break is as good as a space.
+    // A line break counts as a space.
     let words = |s: &str| s.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in parts {
         assert!(words(text).contains(&words(part)), "`{part}` is missing in\n{text}");

@@ -13,7 +13,7 @@ use warpline_api::Subject;
 use warpline_api::{ASSUMPTIONS, Varied, Verification, engine_words};
 use warpline_sim::words::{count, of};
 
-/// Everything about one verdict.
+/// All sections of one verdict.
 pub(crate) fn verdict(v: &Verification, paint: Paint) -> String {
     let mut text = head(&v.subject, paint);
     text += &format!("{}\n\n", sentence(&v.verdict, v.varied.as_ref(), paint));
@@ -42,7 +42,7 @@ pub(crate) fn verdict(v: &Verification, paint: Paint) -> String {
     text
 }
 
-/// The verdict in a sentence or two.
+/// The verdict in one or two sentences.
 pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> String {
     let name = varied.map_or(String::new(), |p| format!(" of `{}`", p.name));
     let text = match &v.outcome {
@@ -112,7 +112,7 @@ fn scope(v: &Verification) -> String {
         let values: Vec<String> = bound.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         text += &field("Bound", &values.join(", "));
     }
-    // Others stand above, with the values.
+    // Other levels are in the head, with the values.
     if v.subject.fences == Fences::default() {
         text += &field("Fences", &v.subject.fences.to_string());
     }
@@ -136,7 +136,7 @@ fn table(v: &Verdict, paint: Paint) -> String {
     format!("{}\n{}\n", paint.head("Properties"), table.text())
 }
 
-/// The fault: where, by whom, after what.
+/// The fault: the statements, the agents, and the last operations.
 pub(crate) fn violation(subject: &Subject, x: &Violation, paint: Paint) -> String {
     fault(subject, x, paint) + &last(x, paint)
 }
@@ -162,7 +162,7 @@ fn last(x: &Violation, paint: Paint) -> String {
     format!("\n{}\n{}\n", paint.head("The last operations before it, with their lines"), table.text())
 }
 
-/// What would mend it, checked.
+/// The verified repair, or the number of changes tried.
 pub(crate) fn suggestion(s: &Suggested, paint: Paint) -> String {
     let (head, tried) = (paint.head("A change that mends it"), of(s.tried as i64, "small change"));
     let text = match &s.found {
@@ -183,5 +183,5 @@ pub(crate) fn suggestion(s: &Suggested, paint: Paint) -> String {
     format!("{head}\n{text}\n\n")
 }
 
-/// Operations of the schedule shown.
+/// The most operations shown before the fault.
 const LAST: usize = 8;

@@ -8,7 +8,7 @@ use crate::console::Paint;
 use warpline_api::Simulation;
 use warpline_sim::words::{of, plain};
 
-/// What each number of the machine would change, those that would gain most first.
+/// The change of the time for each machine number, the largest gain first.
 pub(crate) fn whatif(simulation: &Simulation, rows: &[Row], paint: Paint) -> String {
     let base = simulation.report.cycles;
     let mut text = summary::head(&simulation.subject, paint);
@@ -45,7 +45,7 @@ pub(crate) fn whatif(simulation: &Simulation, rows: &[Row], paint: Paint) -> Str
     text
 }
 
-/// A gain as a change of the time.
+/// A gain as a change of the time, in percent.
 fn change(gain: f64) -> String {
     let percent = -gain * 100.0;
     if percent.abs() < 0.05 { "0".to_string() } else { format!("{percent:+.1}") }
