@@ -1,11 +1,11 @@
 //! The devices of `calibrate` and `validate`.
 
 use warpline_calibrate::{Cuda, Device, DeviceError, Hip, Listener, Metal, Recorded};
-use warpline_sim::machine::{Machine, Vendor};
+use warpline_sim::machine::Vendor;
 
 use crate::console::Console;
 use crate::progress::Bar;
-use warpline_api::Error;
+use warpline_api::{Error, MachineFile};
 
 /// The values of `--device`.
 pub(crate) const NAMES: &str = "`cuda:0` is the first NVIDIA device of this machine (needs its driver and nvcc), `hip:0` the first AMD \
@@ -30,18 +30,19 @@ pub(crate) fn open(name: &str, console: &mut Console) -> Result<Box<dyn Device>,
 }
 
 /// The machine of a device: the named one, or the built-in one of the device's vendor.
-pub(crate) fn machine(device: &dyn Device, named: Option<&str>) -> Result<(Machine, String), Error> {
+pub(crate) fn machine(device: &dyn Device, named: Option<&str>) -> Result<MachineFile, Error> {
     let name = named.unwrap_or(match device.vendor() {
         Vendor::Amd => "mi300x",
         Vendor::Apple => "m4-max",
         Vendor::Nvidia | Vendor::Paper => "h200",
     });
-    let (machine, text) = warpline_api::machine_file(name)?;
+    let file = warpline_api::machine_file(name)?;
+    let machine = &file.machine;
     if machine.vendor == device.vendor() {
-        return Ok((machine, text));
+        return Ok(file);
     }
     Err(Error::with_help(
-        format!("{} is none of the machines that {} ({}) is of", device.name(), machine.name, machine.title),
+        format!("{} is not of the vendor of {} ({})", device.name(), machine.name, machine.title),
         "name another one with `--machine`; `warpline models` lists them",
     ))
 }

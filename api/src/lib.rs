@@ -112,9 +112,9 @@ pub use critical::{CriticalPath, critical_path};
 pub use error::{Error, Position, Sources};
 pub use files::{files_below, short_path};
 pub use load::{
-    CompiledKernel, Expectation, Imported, Second, Subject, beside_name, builtin_scenarios, describe, finding_label,
-    finding_message, formatted, hint, is_ptx, lifted, load, load_on, load_second, load_text, machine_file,
-    machine_named, machine_names, read, set_machine, short_name, titles,
+    BuiltinScenario, CompiledKernel, Expectation, Imported, MachineFile, Second, Subject, beside_name,
+    builtin_scenarios, describe, finding_label, finding_message, formatted, hint, is_ptx, lifted, load, load_on,
+    load_second, load_text, machine_file, machine_named, machine_names, read, set_machine, short_name, titles,
 };
 pub use output::{create_all, replace_file};
 pub use plan::{PlanOptions, no_pipelined_loop, plan};

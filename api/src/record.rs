@@ -52,7 +52,7 @@ impl Recording {
     /// A saved trace, which has no kernel, or a file that is not such a record.
     pub fn add_measured(&mut self, path: &Path) -> Result<(), Error> {
         let Some(simulation) = &self.simulation else {
-            return Err(Error::new("a saved trace has no kernel to hold a record to"));
+            return Err(Error::new("a saved trace has no kernel to compare a record with"));
         };
         let text = load::read(path)?;
         let measured = warpline_calibrate::trace::parse(&text, &simulation.subject.program, "device");

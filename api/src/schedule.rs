@@ -216,7 +216,7 @@ impl ScheduleFile {
             let site = p.sites.iter().position(here).ok_or_else(|| {
                 let there = p.sites.iter().find(|s| s.line == m.line);
                 let there = there.map_or("has no statement".to_string(), |s| format!("says `{}`", s.text));
-                unfit(format!("move {n}: `{}` is to stand at {}:{}; line {} {there}", m.text, m.line, m.column, m.line))
+                unfit(format!("move {n}: `{}` is expected at {}:{}; line {} {there}", m.text, m.line, m.column, m.line))
             })?;
             let act = match (m.act.as_str(), m.started) {
                 ("does", _) => Act::Does,
@@ -224,7 +224,7 @@ impl ScheduleFile {
                 ("ends", _) => Act::Ends,
                 ("fails", _) => Act::Breaks,
                 ("lands", Some(n @ 1..)) => Act::Lands(n - 1),
-                (other, _) => return Err(unfit(format!("move {n}: `{other}` is nothing a move can be"))),
+                (other, _) => return Err(unfit(format!("move {n}: `{other}` is no kind of move"))),
             };
             Ok(Move { agent: agent as u32, site: site as u32, act })
         });
@@ -235,6 +235,6 @@ impl ScheduleFile {
 fn unfit(why: String) -> Error {
     Error::with_help(
         format!("the schedule does not fit the kernel: {why}"),
-        "the kernel was edited since; `warpline verify S --schedule-out FILE` writes a new one",
+        "the kernel has changed since; `warpline verify S --schedule-out FILE` writes a new schedule",
     )
 }

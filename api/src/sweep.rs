@@ -62,7 +62,7 @@ pub fn listed_points(path: &Path) -> Result<Axis, Error> {
 /// the machine rejects is a row, not an error.
 pub fn sweep(sweep: &SweepRequest, progress: OnProgress<'_>) -> Result<Part, Error> {
     if sweep.request.schedule.is_some() {
-        return Err(Error::new("a sweep takes no --schedule: it is of one set of values"));
+        return Err(Error::new("a sweep takes no --schedule: a schedule is for one set of values"));
     }
     let plan = Plan::new(sweep.axes.clone())
         .map_err(|e| Error::with_help(e, "say what to vary: `--vary stages=1..6`, or `--points FILE`"))?;
@@ -162,7 +162,7 @@ fn inputs(sweep: &SweepRequest, plan: &Plan) -> Result<String, Error> {
 fn resumed(path: &Path, new: Part) -> Result<Part, Error> {
     let old = read_part(path)?;
     let shown = path.display();
-    let help = "name another file, or delete this one to start afresh";
+    let help = "name another file, or delete this one to start again";
     new.same_sweep(&old).map_err(|m| Error::with_help(format!("`{shown}` is of another sweep; {}", m.0), help))?;
     if old.shard != new.shard {
         let words = |s: Shard| format!("{}/{}", s.i, s.n);

@@ -10,11 +10,11 @@ use crate::cli::Calibrate;
 use crate::console::Console;
 use crate::device::{self, DeviceBar};
 use crate::output;
-use warpline_api::{Error, Status};
+use warpline_api::{Error, MachineFile, Status};
 
 pub(super) fn calibrate(args: &Calibrate, console: &mut Console) -> Result<Status, Error> {
     let device = device::open(&args.device, console)?;
-    let (machine, text) = device::machine(&*device, args.machine.as_deref())?;
+    let MachineFile { machine, text } = device::machine(&*device, args.machine.as_deref())?;
     let bar = DeviceBar::start(console, &*device);
     let measured = device.probes(&bar).map_err(device::refused)?;
     drop(bar);

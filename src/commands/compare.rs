@@ -12,7 +12,7 @@ use crate::{json_compare, output, recorded, show};
 pub(super) fn compare(args: &Compare, console: &mut Console) -> Result<Status, Error> {
     let format = args.plot.as_deref().map(draw::format).transpose()?;
     if args.input.schedule.is_some() {
-        return Err(Error::new("compare takes no --schedule: what keeps to one has no time of its own"));
+        return Err(Error::new("compare takes no --schedule: a run that keeps to a schedule has no time of its own"));
     }
     let second = Second { scenario: &args.with, settings: &args.with_set, schedule: None };
     let [a, b] = recorded::two(&args.input, second, console)?;

@@ -12,7 +12,7 @@ use warpline_api::{Error, Status};
 
 pub(super) fn emit(args: &Emit, console: &mut Console) -> Result<Status, Error> {
     if args.input.clock == Clock::Sustained {
-        return Err(Error::new("emit writes a kernel and runs none, so there is no clock for --clock to look for"));
+        return Err(Error::new("emit does not run the kernel, so --clock does not apply"));
     }
     let subject = warpline_api::load(&args.input.request())?;
     sensible(args.target, &subject.machine)?;

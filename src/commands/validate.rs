@@ -38,7 +38,7 @@ pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status,
             ));
         }
     };
-    let machine = device::machine(&*device, args.machine.as_deref())?.0;
+    let machine = device::machine(&*device, args.machine.as_deref())?.machine;
     let name = args.machine.as_deref().unwrap_or(&machine.name);
     let format = args.output.as_deref().map(draw::format).transpose()?;
     let cases = cases(&machine.arch);

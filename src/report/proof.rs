@@ -34,7 +34,7 @@ pub(super) fn proof(v: &Verification, timeline: &str) -> String {
         out += &moves(v);
         if !timeline.is_empty() {
             out += "<h3>The same in time</h3>\n";
-            out += &p("Each move at its own time or when the one before it has started, whichever is later.");
+            out += &p("Each move is at its own time or at the start of the move before it, whichever is later.");
             out += timeline;
         }
     }
@@ -63,5 +63,5 @@ fn moves(v: &Verification) -> String {
     });
     let head = [("", true), ("who", false), ("", false), ("line and statement", false), ("touches", false)];
     let least = if w.shortest && !x.findings.is_empty() { "; none of them can be left out" } else { "" };
-    format!("<h3>The schedule that meets it: {} moves{least}</h3>\n", n) + &table(&head, rows)
+    format!("<h3>The schedule that leads to it: {} moves{least}</h3>\n", n) + &table(&head, rows)
 }

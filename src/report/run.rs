@@ -33,7 +33,7 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
     let ended = match r.outcome {
         Outcome::Finished => "every warp ended",
         Outcome::Hung(_) => "nobody can go on",
-        Outcome::Broken => "stopped by a fault after which nothing has a meaning",
+        Outcome::Broken => "stopped by a fault after which the state has no meaning",
         Outcome::Limit => "the limit of events was reached",
         Outcome::Stopped => "the schedule ends",
     };
@@ -135,7 +135,7 @@ pub(super) fn roles(simulation: &Simulation) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let note = "Of the life of each role's warps; full colours are work, pale ones waiting.";
+    let note = "Of the life of each role's warps; full colors are work, pale colors are waits.";
     let mut out = format!("<p class=\"small\">{note}</p>\n");
     out += &table(&[("role", false), ("warps", true), ("", false), ("most first", false)], rows);
     let mut waits: Vec<(f64, Vec<String>)> = Vec::new();

@@ -1,4 +1,4 @@
-// The timelines of the page: drawn on canvas from the data in it, without libraries.
+// The timelines of the page, drawn on canvas from the data in the page, without libraries.
 "use strict";
 (() => {
   const NAME = 150, AXIS = 30, GAP = 3;
@@ -10,7 +10,7 @@
     return e;
   };
 
-  // A tile of parallel lines for each class that is hatched, as in the charts.
+  // A tile of parallel lines for each hatched class, as in the charts.
   function pattern(ctx, c, theme) {
     const [up, down, stand, level] = c.hatch;
     if (!(up || down || stand || level)) return null;
@@ -32,7 +32,7 @@
     const W = d.width, S = d.spans, count = S.length / W;
     const span = i => ({ i, row: S[i * W], lane: S[i * W + 1], start: S[i * W + 2], end: S[i * W + 2] + S[i * W + 3],
       cls: S[i * W + 4], label: d.labels[S[i * W + 5]], site: d.sites[S[i * W + 6]], woken: S[i * W + 7], started: S[i * W + 8] });
-    // Rows from top to bottom, with headings of CTAs; the spans of each by time.
+    // Rows from top to bottom, with a heading for each CTA; the spans of a row are sorted by time.
     let y = 0, cta = -1;
     const rows = d.rows.map(r => {
       const head = r.cta !== cta ? (cta = r.cta, 20) : 0;
@@ -123,7 +123,7 @@
       arrows(ink);
     }
 
-    // Bars where they can be told apart; where they cannot, a column of the shares of time.
+    // Bars where each is wide enough to see; otherwise a column with the shares of time.
     function row(r, paint, theme) {
       const lane = r.h / r.lanes, bins = new Map();
       let lo = 0, hi = r.spans.length;
@@ -256,7 +256,7 @@
     };
     canvas.ondblclick = e => { const r = canvas.getBoundingClientRect(); zoom(0.5, time(e.clientX - r.left)); draw(); };
     canvas.onwheel = e => {
-      // The wheel alone scrolls the page, as everywhere.
+      // The wheel alone scrolls the page.
       if (!e.ctrlKey && !e.metaKey && !e.shiftKey) return;
       e.preventDefault();
       const r = canvas.getBoundingClientRect();

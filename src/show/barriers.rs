@@ -16,12 +16,12 @@ pub(crate) fn barriers(s: &Barriers, paint: Paint) -> String {
     let r = &s.redundancy;
     text += &format!("As it is: {}\n\n", sentence(&r.whole, s.varied.as_ref(), paint));
     if let Some(x) = &r.whole.violation {
-        return text + &violation(&s.subject, x, paint) + "Nothing was taken out of a kernel that is at fault.\n";
+        return text + &violation(&s.subject, x, paint) + "No statement was removed, because the kernel has a fault.\n";
     }
     if r.removals.is_empty() {
-        return text + "There is no synchronisation to take out.\n";
+        return text + "The kernel has no synchronization to remove.\n";
     }
-    text += &format!("{}\n", paint.head("Taken out alone"));
+    text += &format!("{}\n", paint.head("Removed alone"));
     for removal in &r.removals {
         let said = match &removal.need {
             Need::Needed(v) => format!("needed: {}", prevents(v)),
@@ -32,7 +32,7 @@ pub(crate) fn barriers(s: &Barriers, paint: Paint) -> String {
         text += &format!("  {}:{}  {}\n", removal.site.line, removal.site.col, paint.head(&removal.site.text));
         text += &format!("      {}\n", wrap(&said, WIDTH, 8));
     }
-    text += &format!("\n{}\n", paint.head("Taken out together"));
+    text += &format!("\n{}\n", paint.head("Removed together"));
     let gone: Vec<String> =
         r.spare.iter().map(|i| format!("{}:{}", r.removals[*i].site.line, r.removals[*i].site.col)).collect();
     let left = r.removals.len() - gone.len();
@@ -52,7 +52,7 @@ pub(crate) fn barriers(s: &Barriers, paint: Paint) -> String {
     let values: Vec<String> = s.subject.program.params.iter().map(|(n, v)| format!("{n}={v}")).collect();
     text += &format!("  {}\n", wrap(&format!("This holds for {}.", values.join(" ")), WIDTH, 2));
     let (steps, wall) = (of(r.whole.steps as i64, "step"), s.wall_s);
-    text + &format!("\n{} with nothing taken out; all together {wall:.3} s\n", steps)
+    text + &format!("\n{} with nothing removed; {wall:.3} s\n", steps)
 }
 
 /// The fault that a statement prevents.

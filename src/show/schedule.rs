@@ -18,7 +18,7 @@ pub(super) fn schedule(x: &Violation, w: &Witness, paint: Paint) -> String {
     let n = w.told.len();
     let least = if w.shortest && !x.findings.is_empty() { "; none of them can be left out" } else { "" };
     let mut text =
-        format!("\n{}\n", paint.head(&format!("A schedule that meets it ({}{least})", of(n as i64, "move"))));
+        format!("\n{}\n", paint.head(&format!("A schedule that leads to it ({}{least})", of(n as i64, "move"))));
     let key = |i: usize| w.pair.is_some_and(|p| p.first == i || p.second == i) || i + 1 == n;
     let first = n.saturating_sub(SHOWN);
     let mut skipped = 0;

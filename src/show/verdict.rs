@@ -164,7 +164,7 @@ fn last(x: &Violation, paint: Paint) -> String {
 
 /// The verified repair, or the number of changes tried.
 pub(crate) fn suggestion(s: &Suggested, paint: Paint) -> String {
-    let (head, tried) = (paint.head("A change that mends it"), of(s.tried as i64, "small change"));
+    let (head, tried) = (paint.head("A change that repairs it"), of(s.tried as i64, "small change"));
     let text = match &s.found {
         Some(found) => {
             let holds = match &found.outcome {

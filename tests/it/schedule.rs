@@ -72,11 +72,11 @@ fn one_that_does_not_fit_is_bad_input_and_names_the_move() {
     edited(BUG, &[("arrive ready", "arrive ready per warp")], |edited| {
         refuses(
             &["run", edited, "--schedule", &file],
-            &["move 11", "`arrive ready` is to stand at 19", "says `arrive ready per"],
+            &["move 11", "`arrive ready` is expected at 19", "says `arrive ready per"],
         );
     });
     edited(BUG, &[("      put t -> item : t\n", "      warp.sync;  put t -> item : t\n")], |edited| {
-        refuses(&["run", edited, "--schedule", &file], &["move 10", "`put t -> item : t` is to stand at 18:7"]);
+        refuses(&["run", edited, "--schedule", &file], &["move 10", "`put t -> item : t` is expected at 18:7"]);
     });
     // The same statements in another order of execution.
     edited(BUG, &[("      wait free for t - 1\n", "      wait free for t\n")], |edited| {

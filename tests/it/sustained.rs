@@ -86,21 +86,18 @@ fn what_gives_no_clock_to_look_for_is_refused() {
     assert!(own.status == Status::Holds && own.out.contains("MHz, sustained"), "{own:?}");
     for key in ["machine.clock.mhz=1600", "machine.mhz=1600"] {
         let args = ["run", "hopper/tma_wgmma", "--clock", "sustained", "--set", key];
-        refuses(
-            &args,
-            &["--clock sustained looks for the clock, and clock.mhz is set as well", "leave one of the two out"],
-        );
+        refuses(&args, &["--clock sustained finds the clock, but clock.mhz is also set", "leave one of the two out"]);
     }
     refuses(
         &["sweep", "hopper/tma_wgmma", "--vary", "machine.clock.mhz=1500,1600", "--clock", "sustained"],
-        &["clock.mhz is set as well"],
+        &["clock.mhz is also set"],
     );
     refuses(&["run", "hopper/tma_wgmma", "--clock", "fast"], &["given, sustained"]);
     let dir = TempDir::new();
     let to = dir.file("x.cu");
     refuses(
         &["emit", "hopper/tma_wgmma", "--target", "cuda", "-o", &to, "--clock", "sustained"],
-        &["no clock for --clock to look for"],
+        &["--clock does not apply"],
     );
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p warpline-viz --example gallery -- FOLDER`
 
-#[path = "../tests/synth/mod.rs"]
+#[path = "../tests/drawing/synth/mod.rs"]
 mod synth;
 
 use std::error::Error;

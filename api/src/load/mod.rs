@@ -10,13 +10,15 @@
 //! stand above those of the scenario.
 
 mod library;
+mod names;
 mod nearest;
 mod ptx;
+mod second;
 mod subject;
 
 use std::path::Path;
 
-use warpline_scenarios::{Beside, Scenario};
+use warpline_scenarios::Scenario;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::machine::{Machine, Vendor};
 use warpline_sim::report::Fidelity;
@@ -27,12 +29,15 @@ use crate::request::{Clock, Request, Setting};
 use crate::schedule::{self, ScheduleFile};
 use library::{Library, Place, Values};
 
-pub use library::{
-    builtin_scenarios, describe, formatted, machine_file, machine_named, machine_names, read, set_machine, titles,
+pub use names::{
+    BuiltinScenario, MachineFile, builtin_scenarios, describe, formatted, machine_file, machine_named, machine_names,
+    read, set_machine, titles,
 };
-pub(crate) use library::{evaluate, is_scenario, kernel_of};
+pub(crate) use names::{evaluate, is_scenario, kernel_of};
 pub use nearest::hint;
 pub use ptx::{CompiledKernel, Imported, is_ptx, lifted};
+pub use second::{Second, beside_name, load_second, short_name};
+pub(crate) use second::{load_at_point, load_beside};
 pub use subject::{Expectation, Subject, finding_label, finding_message};
 
 /// Loads what a request names.
@@ -88,123 +93,6 @@ pub fn load_on(request: &Request, machine: &Machine) -> Result<Subject, Error> {
     options(subject, request)
 }
 
-/// Loads a run that a scenario names under `beside`.
-///
-/// A setting of the request is carried over where both runs had the same value before. A problem size or a machine so
-/// stays common to both, and a stage count that tells them apart stays each one's own.
-///
-/// # Errors
-/// As for [`load`].
-pub(crate) fn load_beside(this: &Subject, beside: &Beside, request: &Request) -> Result<Subject, Error> {
-    let mut library = Library::default();
-    let mut found = match &beside.scenario {
-        Some(other) => library.find_from(&this.place, other)?,
-        None => library.find(&this.name)?,
-    };
-    if let Some(scenario) = &mut found.scenario {
-        scenario.set.extend(beside.set.iter().map(|(k, v)| (k.clone(), *v)));
-        if let Some(machine) = &beside.machine {
-            scenario.machine.clone_from(machine);
-            scenario.machine_set.clear();
-        }
-        scenario.machine_set.extend(beside.machine_set.iter().map(|(k, v)| (k.clone(), *v)));
-    }
-    let own = Own { beside, settings: &[] };
-    carried_over(this, library, &beside_name(this, beside), found, own, request)
-}
-
-/// A second run that stands beside a first: what to load, and its own settings.
-#[derive(Clone, Copy, Debug)]
-pub struct Second<'a> {
-    /// The scenario, kernel or compiled kernel.
-    pub scenario: &'a str,
-    /// Settings of the second run alone.
-    pub settings: &'a [Setting],
-    /// The schedule file that the second run keeps to.
-    pub schedule: Option<&'a Path>,
-}
-
-/// Loads a second run with settings of its own. Other settings of the request are carried over as for
-/// [`load_beside`]; a schedule brings its own parameters and keeps its own order.
-///
-/// # Errors
-/// As for [`load`].
-pub fn load_second(this: &Subject, second: Second<'_>, request: &Request) -> Result<Subject, Error> {
-    let mut library = Library::default();
-    let found = library.find(second.scenario)?;
-    let mut beside = Beside::default();
-    let file = second.schedule.map(schedule::read).transpose()?;
-    let settings = file.as_ref().map_or(Ok(second.settings.to_vec()), |f| f.settings(second.settings))?;
-    if found.scenario.is_none() {
-        beside.machine = file.as_ref().map(|f| f.machine().to_string());
-    }
-    for s in &settings {
-        if let Setting::Parameter { name, value } = s {
-            beside.set.insert(name.clone(), *value);
-        }
-    }
-    let own = Own { beside: &beside, settings: &settings };
-    let subject = carried_over(this, library, second.scenario, found, own, request)?;
-    scheduled(subject, file.as_ref())
-}
-
-/// Loads another scenario at the same point of a sweep. The varied values apply to it where it has such a parameter;
-/// other settings of the request are carried over as for [`load_beside`].
-///
-/// # Errors
-/// As for [`load`].
-pub(crate) fn load_at_point(
-    this: &Subject,
-    scenario: &str,
-    varied: &[Setting],
-    request: &Request,
-) -> Result<Subject, Error> {
-    let mut library = Library::default();
-    let found = library.find(scenario)?;
-    let values = library.values(&found)?;
-    let has = |s: &&Setting| !matches!(s, Setting::Parameter { name, .. } if !values.contains_key(name));
-    let settings: Vec<Setting> = varied.iter().filter(has).cloned().collect();
-    let own = Own { beside: &Beside::default(), settings: &settings };
-    carried_over(this, library, scenario, found, own, request)
-}
-
-/// The values of a second run that are not carried over from the first.
-struct Own<'a> {
-    beside: &'a Beside,
-    settings: &'a [Setting],
-}
-
-/// Assembles a run that stands beside another, with its own settings above those that are carried over.
-fn carried_over(
-    this: &Subject,
-    library: Library,
-    name: &str,
-    found: Found,
-    own: Own<'_>,
-    request: &Request,
-) -> Result<Subject, Error> {
-    let values = library.values(&found)?;
-    let same_machine = found.scenario.as_ref().map(|s| &s.machine) == this.base_machine.as_ref();
-    let carried: Vec<Setting> = request
-        .settings
-        .iter()
-        .filter(|s| match s {
-            Setting::Parameter { name, .. } => {
-                let equal = values.get(name).is_some_and(|v| this.values.get(name) == Some(v));
-                !own.beside.set.contains_key(name) && equal
-            }
-            Setting::MachineNumber { .. } => same_machine,
-        })
-        .chain(own.settings)
-        .cloned()
-        .collect();
-    // A kernel names no machine; a kernel beside a run takes the run's.
-    let is_kernel = found.scenario.is_none();
-    let machine = request.machine.as_deref().filter(|_| same_machine || is_kernel);
-    let machine = machine.or(own.beside.machine.as_deref().filter(|_| is_kernel));
-    options(assemble(library, name, found, MachineChoice::named(machine), &carried)?, request)
-}
-
 /// The subject kept to a schedule.
 fn scheduled(subject: Subject, file: Option<&ScheduleFile>) -> Result<Subject, Error> {
     let Some(file) = file else { return Ok(subject) };
@@ -235,12 +123,11 @@ fn options(mut subject: Subject, request: &Request) -> Result<Subject, Error> {
 fn clock_line(machine: &Machine, request: &Request) -> Result<Line, Error> {
     if request.schedule.is_some() {
         return Err(Error::new(
-            "what keeps to a schedule has no time of its own, so --clock sustained has none to look at",
+            "a run that keeps to a schedule has no time of its own, so --clock sustained does not apply",
         ));
     }
     if machine.params.get("clock.mhz").is_some_and(|p| p.source == warpline_models::SET) {
-        let message =
-            "--clock sustained looks for the clock, and clock.mhz is set as well, by --set or by the scenario";
+        let message = "--clock sustained finds the clock, but clock.mhz is also set, by --set or by the scenario";
         return Err(Error::with_help(message, "leave one of the two out"));
     }
     Line::of(machine).map_err(|missing| {
@@ -254,26 +141,6 @@ fn clock_line(machine: &Machine, request: &Request) -> Result<Line, Error> {
             format!("of the built-in machines {} has such a line; {help}", with.join(", ")),
         )
     })
-}
-
-/// The name of a run beside another: the name that the scenario gives, or the differences.
-pub fn beside_name(this: &Subject, beside: &Beside) -> String {
-    if !beside.name.is_empty() {
-        return beside.name.clone();
-    }
-    let scenario = beside.scenario.as_deref().unwrap_or(&this.name);
-    let mut text = short_name(scenario).to_string();
-    let set = beside.set.iter().map(|(n, v)| format!(" {n}={v}"));
-    let machine = beside.machine.iter().map(|m| format!(" on {m}"));
-    let machine_set = beside.machine_set.iter().map(|(n, v)| format!(" {n}={v}"));
-    text.extend(set.chain(machine).chain(machine_set));
-    text
-}
-
-/// The last part of a scenario's name, without its ending.
-pub fn short_name(name: &str) -> &str {
-    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    name.strip_suffix(".toml").or(name.strip_suffix(".pipe")).or(name.strip_suffix(".ptx")).unwrap_or(name)
 }
 
 /// A kernel's text, and the scenario that names the kernel.

@@ -9,8 +9,8 @@ use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
 use warpline_sim::report::Fidelity;
 
-use super::library::{self, Place, Values, read};
-use super::{Subject, hint};
+use super::library::{Library, Place, Values};
+use super::{Subject, hint, read, set_machine};
 use crate::error::{Error, Sources};
 use crate::request::Setting;
 
@@ -121,11 +121,11 @@ fn machine_of(target: &str) -> &'static str {
 pub(super) fn load(name: &str, machine: Option<&str>, sets: &[Setting]) -> Result<Subject, Error> {
     let CompiledKernel { mut lifted, mut sources, target } = lifted(name)?;
     sources.values_mut().for_each(|text| *text = shortened(text));
-    let mut library = library::Library::default();
+    let mut library = Library::default();
     let mut model = library.machine(&Place::WorkingFolder, machine.unwrap_or(machine_of(&target)))?;
     for s in sets {
         match s {
-            Setting::MachineNumber { key, value } => library::set_machine(&mut model, key, *value)?,
+            Setting::MachineNumber { key, value } => set_machine(&mut model, key, *value)?,
             Setting::Parameter { name, value } => {
                 lifted.program = lifted.program.with(&[(name, *value)]).ok_or_else(|| {
                     let names: Vec<&str> = lifted.meaning.iter().map(|(n, _)| n.as_str()).collect();

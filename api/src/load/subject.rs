@@ -244,7 +244,7 @@ impl Subject {
             ),
             RunError::Order { message, .. } => Error::with_help(
                 message,
-                "the schedule is of another kernel, or of this one before an edit; `warpline verify` writes a new one",
+                "the schedule is for another kernel, or for this kernel before an edit; `warpline verify` writes a new one",
             ),
             RunError::Misplaced { message, site } => self.error_at(site, message, "this statement".into(), None),
             RunError::EmptyGrid { .. } => Error::with_help(error.to_string(), "set the sizes with `--set`"),

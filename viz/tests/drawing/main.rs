@@ -1,0 +1,7 @@
+//! Tests of charts, the terminal viewer and traces: one binary, a module for each subject.
+
+mod gantt;
+mod random;
+mod synth;
+mod trace;
+mod tui;
