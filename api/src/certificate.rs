@@ -184,6 +184,8 @@ impl Writer<'_> {
 fn compared(places: Vec<Insertion>) -> Compared {
     let inserted = places.into_iter().map(|p| Inserted {
         second: p.second,
+        parts: p.parts,
+        made: p.made,
         of: p.of,
         agent: p.agent,
         index: p.index,

@@ -148,7 +148,7 @@ impl Lockstep<'_, '_> {
         Ok(Inserted { moves: self.moves, state: state::digest(&states[0]), ..place.clone() })
     }
 
-    /// By how much the index of a loop grows in a period: as much as its bound does from a shorter run to a longer one.
+    /// By how much the index of a loop grows at a place: some parts of what its bound does from a shorter run to a longer one.
     fn period(&self, place: &Inserted, apart: usize) -> Option<i64> {
         let (short, long) = (self.runs[0].program(), self.runs[apart].program());
         let (a, b) = (short.loops.get(place.of)?, long.loops.get(place.of)?);
@@ -156,7 +156,10 @@ impl Lockstep<'_, '_> {
             Some(_) => long.grid.len() - short.grid.len(),
             None => long.launch_value(loops::bound(long, b)?)? - short.launch_value(loops::bound(short, a)?)?,
         };
-        (by > 0 && by % loops::step(short, a) == 0).then_some(by)
+        let count = |n: u64| i64::try_from(n).ok().filter(|n| *n > 0);
+        let (parts, made) = (count(place.parts)?, count(place.made)?);
+        let whole = by > 0 && by % parts == 0 && by / parts % loops::step(short, a) == 0;
+        whole.then(|| (by / parts).checked_mul(made)).flatten()
     }
 
     /// Lets one run go on alone until an agent's loop has come to an index.

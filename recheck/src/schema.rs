@@ -228,6 +228,10 @@ pub struct Compared {
 pub struct Inserted {
     /// Claim: whether it is a period of the second varied loop.
     pub second: bool,
+    /// Claim: in how many equal parts the longer runs make the period.
+    pub parts: u64,
+    /// Claim: how many of the parts they make here.
+    pub made: u64,
     /// Claim: the loop, counted in the order of the text.
     #[serde(rename = "loop")]
     pub of: usize,

@@ -76,10 +76,10 @@ impl Flight {
 }
 
 impl World<'_> {
-    /// What an agent has done, for whoever will wait for a copy it issues now; nothing where no other CTA can. The agent's
-    /// clock moves on: of what it does next the copy tells nothing.
+    /// What an agent has done, for whoever will wait for a copy it issues now; nothing where order in time is not kept apart.
+    /// The agent's clock moves on: of what it does next the copy tells nothing.
     pub(super) fn issued(&mut self, a: AgentId) -> Option<RowId> {
-        (self.prog.cluster > 1).then(|| {
+        self.rows.keeps_time().then(|| {
             let row = self.rows.snapshot(self.agent_row(a));
             self.rows.tick(self.agent_row(a), a);
             row

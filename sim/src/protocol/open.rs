@@ -28,7 +28,7 @@ pub fn outstanding(prog: &Program) -> i64 {
     left.max().unwrap_or(0).max(2)
 }
 
-/// The clocks of each component that a state names outside of rows, in order, and the newest clock there is.
+/// The clocks of each component that a state names outside of rows, in order, and the newest that a row can have reached.
 pub(super) struct Named {
     clocks: Vec<Vec<i64>>,
     newest: Vec<i64>,
@@ -59,7 +59,10 @@ impl Named {
         for a in 0..world.info.len() as AgentId {
             newest[a as usize] = world.rows.reached(world.agent_row(a), a) as i64;
         }
-        Named { clocks, newest, mbars: world.mbar_comp(0) }
+        // What a copy under way will have written has the clock behind the open phase.
+        let mbars = world.mbar_comp(0);
+        newest[mbars as usize..].iter_mut().zip(&world.mbars).for_each(|(newest, m)| *newest = m.phase as i64);
+        Named { clocks, newest, mbars }
     }
 
     /// The newest clock that the state names and a row has reached, or the row's own where that is subtracted; none where
@@ -98,12 +101,13 @@ fn each_barrier(op: &Op, f: &mut impl FnMut(&BarRef, bool)) {
 
 impl World<'_> {
     /// How far back from its newest clock the clocks of each component are subtracted: those of a stream as many
-    /// operations as a wait leaves outstanding, those of an mbarrier one phase.
+    /// operations as a wait leaves outstanding, those of an mbarrier from the one that a copy under way will have to the
+    /// phase before the open one.
     pub(super) fn windows(&self) -> Vec<i64> {
         let (agents, streams_end) = (self.info.len(), self.meet_comp(0) as usize);
         let mut windows = vec![0; self.rows.components() as usize];
         windows[agents..streams_end].fill(outstanding(self.prog) + 1);
-        windows[self.mbar_comp(0) as usize..].fill(1);
+        windows[self.mbar_comp(0) as usize..].fill(2);
         windows
     }
 
@@ -168,5 +172,39 @@ impl World<'_> {
     /// Whether a phase of a barrier may complete before a wait for an earlier one has passed: no arrival told of the wait.
     pub(super) fn may_be_late(&self, ix: MbarIx, wait: &Wait) -> bool {
         self.rows.reached(self.mbar_row(ix), wait.epoch.comp) < wait.epoch.clock
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Component 0 is an agent, component 1 an mbarrier.
+    fn named() -> Named {
+        Named { clocks: vec![vec![3, 9, 20], vec![2, 7]], newest: vec![21, 6], mbars: 1 }
+    }
+
+    #[test]
+    fn a_clock_is_rounded_down_to_one_that_the_state_names() {
+        let of = |clock| named().reached(0, clock);
+        assert_eq!([0, 2, 3, 8, 9, 19, 20].map(of), [None, None, Some(3), Some(3), Some(9), Some(9), Some(20)]);
+    }
+
+    #[test]
+    fn the_newest_clock_of_an_agent_is_kept() {
+        assert_eq!(named().reached(0, 21), Some(21));
+    }
+
+    #[test]
+    fn the_last_two_phases_of_an_mbarrier_are_kept() {
+        let of = |clock| named().reached(1, clock);
+        assert_eq!([1, 3, 4, 5, 6].map(of), [None, Some(2), Some(2), Some(5), Some(6)]);
+    }
+
+    #[test]
+    fn nothing_is_known_of_a_phase_only_where_some_are_over() {
+        let early = Named { clocks: vec![Vec::new()], newest: vec![1], mbars: 0 };
+        assert_eq!([early.nothing(0), named().nothing(1)], [false, true]);
+        assert_eq!(early.reached(0, 0), Some(0));
     }
 }

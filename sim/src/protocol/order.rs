@@ -7,9 +7,9 @@
 //!
 //! A row has two halves: what happened before, and of that, what a proxy fence on the way covers (`fence async` copies
 //! the first into the second; at the level `strict` only what its own agent did, so that the writer itself must fence
-//! before it lets others know). In a cluster, and with `cp.arrive`, it has another part: what came before in time, visible or
-//! not. A copy that another CTA issued tells whoever waits for it that its issuer had got that far, and shows none of the
-//! issuer's data, nor does an arrival that follows copies show more than them;
+//! before it lets others know). In a cluster, with counters, with `cp.arrive`, and where a copy signals a barrier that its issuer
+//! does not arrive on, it has another part: what came before in time, visible or not. Such a copy tells whoever waits for it
+//! that its issuer had got that far, and shows none of the issuer's data, nor does an arrival that follows copies show more than them;
 //! which phase an arrival counts in, and whether a waiter can be late, are questions about time alone. With tensor memory
 //! it has one more: what a `tcgen05.fence::before_thread_sync` on the way covers; and one where the asynchronous proxy uses
 //! a global matrix that the kernel also writes: what a `fence async.global` on the way covers. Joining rows joins all parts.
@@ -56,6 +56,11 @@ impl Rows {
     pub(super) fn turn_off(&mut self) {
         (self.cells, self.free, self.timed, self.sealed, self.off) = (Vec::new(), Vec::new(), None, None, true);
         self.global = None;
+    }
+
+    /// Whether order in time is kept apart from what is visible.
+    pub(super) fn keeps_time(&self) -> bool {
+        self.timed.is_some()
     }
 
     pub(super) fn is_off(&self) -> bool {

@@ -66,6 +66,45 @@ pub(super) fn arrives_behind_copies(prog: &Program) -> bool {
     prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::CpArrive { .. }, .. }))
 }
 
+/// Whether a copy signals a barrier with no arrival of its own warp beside it in the text, before or behind, and nothing that
+/// can wait in between. Then only the copy tells who waits for the barrier how far its issuer had got.
+pub(super) fn copies_without_arrivals(prog: &Program) -> bool {
+    let waits = |i: &Instr| {
+        let Instr::Op { op, .. } = i else { return false };
+        !matches!(
+            op,
+            Op::Move { .. }
+                | Op::Mma { .. }
+                | Op::Alu { .. }
+                | Op::Zero(_)
+                | Op::Commit(_)
+                | Op::CommitUmma(_)
+                | Op::Arrive { .. }
+                | Op::Expect { .. }
+                | Op::Fence(_)
+                | Op::Put { .. }
+                | Op::NextTile { .. }
+        )
+    };
+    let alone = |(pc, i): (usize, &Instr)| {
+        let (Instr::Op { op: Op::Move { signals: Some(bar), .. }, .. }
+        | Instr::Op { op: Op::NextTile { signals: bar, .. }, .. }) = i
+        else {
+            return false;
+        };
+        let warps = warps_at(prog, pc as u32);
+        let arrives = |at: usize| {
+            let on_it = matches!(&prog.code[at], Instr::Op { op: Op::Arrive { bar: b, .. }, .. } if b.bar == bar.bar);
+            on_it && warps & !warps_at(prog, at as u32) == 0
+        };
+        let beside = |mut places: Box<dyn Iterator<Item = usize>>| {
+            places.by_ref().take_while(|at| !waits(&prog.code[*at])).any(arrives)
+        };
+        !beside(Box::new((0..pc).rev())) && !beside(Box::new(pc + 1..prog.code.len()))
+    };
+    prog.code.iter().enumerate().any(alone)
+}
+
 /// Whether anything uses tensor memory.
 pub(super) fn uses_tensor_memory(prog: &Program) -> bool {
     prog.objects.iter().any(|o| o.class == Class::Tmem)

@@ -270,7 +270,10 @@ impl<'p> World<'p> {
         let counters = prog.counters.iter().map(|c| c.len as usize).sum::<usize>();
         let own_rows = tensor_fences as usize + 2 * (counters > 0) as usize;
         let row_count = n + 2 * mbars as usize + 2 * meets.len() + own_rows * n;
-        let timed = prog.cluster > 1 || counters > 0 || setup::arrives_behind_copies(shape);
+        let timed = prog.cluster > 1
+            || counters > 0
+            || setup::arrives_behind_copies(shape)
+            || setup::copies_without_arrivals(shape);
         let followed = Followed::of(prog);
         let mut rows = Rows::new(comps as usize, row_count, timed, tensor_fences, followed.proxies());
         for a in 0..n {

@@ -16,6 +16,7 @@ mod peers;
 mod rows;
 mod scenarios;
 mod spin;
+mod time_order;
 mod turns;
 mod while_loops;
 

@@ -6,7 +6,7 @@ use warpline_sim::protocol::Rules;
 use crate::budget::Budget;
 use crate::certificate::Order;
 use crate::execution::canonical::Job;
-use crate::induction::{self, refined_indices::refine, self_composition};
+use crate::induction::{self, carry_over::PARTS, refined_indices::refine, self_composition};
 use crate::{Options, Trips};
 
 /// A place in the shorter run: an agent comes to an iteration of a loop.
@@ -14,6 +14,10 @@ use crate::{Options, Trips};
 pub struct Insertion {
     /// The loop grows from the first pair of runs to the second; else from the shorter run of a pair to the longer.
     pub second: bool,
+    /// In how many equal parts the longer run makes its period...
+    pub parts: u64,
+    /// ...and how many of them it makes here.
+    pub made: u64,
     /// The loop, in the order of the text.
     pub of: usize,
     /// The agent.
@@ -36,8 +40,9 @@ pub fn insertions(
     let budget = &Budget::new(&Options::default());
     let job = |prog| Job { prog, rules, cluster, place: None, landing: order.into(), budget };
     let refined = [short, long].map(refine);
-    let find = |short, long| self_composition::beside(job(short), job(long), periods).map(|ask| ask.inserted);
-    find(&refined[0], &refined[1]).or_else(|_| find(short, long)).ok()
+    let find = |short, long, parts| self_composition::beside(job(short), job(long), (periods, parts));
+    let of = |parts| find(&refined[0], &refined[1], parts).or_else(|_| find(short, long, parts)).ok();
+    [1].into_iter().chain(PARTS).find_map(of).map(|ask| ask.inserted)
 }
 
 /// How trip counts are varied in the proof of a kernel.

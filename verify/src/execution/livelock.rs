@@ -19,7 +19,7 @@ struct Kept {
 }
 
 /// The first step at which a state is kept: most runs of a proof are shorter, and a state costs as much as a hundred steps.
-const FIRST: u64 = 1 << 11;
+const FIRST: u64 = 1 << 7;
 
 /// A detector for one run.
 #[derive(Clone, Debug)]

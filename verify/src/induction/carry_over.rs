@@ -92,8 +92,14 @@ pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Pro
         Err(failed) if !run.longer_periods => return Err(failed),
         Err(failed) => failed,
     };
-    let recurs = recurs(run, at).unwrap_or(1);
     let mut failed = failed;
+    if region.hi.is_none() && !failed.crossings.is_empty() && failed.faults.is_empty() {
+        match in_parts(run, at, region) {
+            Ok(found) => return Ok(found),
+            Err(more) => failed.faults.extend(more.faults),
+        }
+    }
+    let recurs = recurs(run, at).unwrap_or(1);
     let mut tried = 0;
     // A longer period can be seen to be too short for another remainder.
     for _ in 0..ROUNDS {
@@ -107,9 +113,32 @@ pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Pro
         tried = asked;
         let Some((start, of)) = repeats(run, at, region.lo + long) else { break };
         let periods = [lcm(of, period)];
-        match from(start.max(region.lo), &periods, region.lo + long, |p| carries(run, at, p, region)) {
+        match from(start.max(region.lo), &periods, region.lo + long, |p| carries(run, at, (p, 1), region)) {
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
+        }
+    }
+    Err(failed)
+}
+
+/// In how many parts a period is made where one at one place does not do: a comparison such as `2 * i < n` comes out otherwise
+/// at a fraction of the trip count, and each side of it grows.
+pub(crate) const PARTS: [usize; 2] = [2, 3];
+
+/// Looks for a period that the longer runs make in parts.
+fn in_parts(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
+    let mut failed = Failure::default();
+    for parts in PARTS {
+        // Before a comparison comes out otherwise at a fraction of the longest run, states recur as they do behind it.
+        let Some((start, period)) = repeats(run, at, region.lo + LONG[1]) else { continue };
+        let (start, period) = (start.max(region.lo), period * parts as i64);
+        let max = region.lo + run.options.max_trips;
+        match from(start, &[period], max, |p| carries(run, at, (p, parts), region)) {
+            Ok(found) => return Ok(found),
+            Err(more) => failed = failed.with(more),
+        }
+        if !failed.faults.is_empty() {
+            break;
         }
     }
     Err(failed)
@@ -130,7 +159,7 @@ fn near(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure
         let Some((start, period)) = repeats(run, at, lo + long) else { continue };
         failed.states = Some(period);
         let start = start.max(lo);
-        match from(start, &[period, 2 * period], lo + max, |p| carries(run, at, p, region)) {
+        match from(start, &[period, 2 * period], lo + max, |p| carries(run, at, (p, 1), region)) {
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
         }
@@ -203,13 +232,13 @@ pub(crate) fn from(
 
 /// Whether the trip counts carry on as those of another kernel do.
 pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
-    carries(run, at, (like.first, like.period), Region::ALL).is_ok()
+    carries(run, at, ((like.first, like.period), 1), Region::ALL).is_ok()
 }
 
 /// The same period from as small a trip count on as shows it.
 pub(crate) fn least(run: &Run<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
     let Proof { first, period, .. } = found;
-    let of = |first| carries(run, at, (first, period), Region::ALL).is_ok();
+    let of = |first| carries(run, at, ((first, period), 1), Region::ALL).is_ok();
     let sooner = (2 * period + 2..first).step_by(2).find(|first| of(*first));
     sooner.map_or(found, |first| Proof { first, ..found })
 }
@@ -223,8 +252,14 @@ pub(crate) fn either<const N: usize, E>(
     shows(refined.each_ref()).or_else(|why| if refined == of { Err(why) } else { shows(of.each_ref()) })
 }
 
-/// Whether each trip count of a period follows from the one a period before, as far as the region goes.
-fn carries(run: &Run<'_>, at: AtTrips<'_>, (first, period): (i64, i64), region: Region) -> Result<(), Failure> {
+/// Whether each trip count of a period follows from the one a period before, as far as the region goes; the period is made in
+/// so many parts.
+fn carries(
+    run: &Run<'_>,
+    at: AtTrips<'_>,
+    ((first, period), parts): ((i64, i64), usize),
+    region: Region,
+) -> Result<(), Failure> {
     let one = |n: i64| {
         if region.hi.is_some_and(|hi| n > hi) {
             return Ok(());
@@ -233,7 +268,7 @@ fn carries(run: &Run<'_>, at: AtTrips<'_>, (first, period): (i64, i64), region: 
         let short = at(n - period).ok_or_else(|| Failure::because("the kernel refuses some trip counts"))?;
         let periods = region.hi.map(|hi| (hi - (n - period)) / period);
         either([short, long], |[short, long]| {
-            self_composition::alike(run.job(short), run.job(long), periods).map_err(|(why, ask)| Failure {
+            self_composition::alike(run.job(short), run.job(long), (periods, parts)).map_err(|(why, ask)| Failure {
                 why,
                 crossings: ask.crossings.iter().map(|k| n - period + k * period).collect(),
                 moduli: ask.moduli.iter().map(|m| m.saturating_mul(period)).collect(),

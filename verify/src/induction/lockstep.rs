@@ -35,6 +35,8 @@ pub(crate) struct Reached<'p> {
     pub(crate) runs: Vec<Walk<'p>>,
     /// The loops that the long runs go through more often, by each agent.
     watches: Vec<Watch>,
+    /// In how many parts the long runs make a period.
+    parts: usize,
     /// Watched loops from this one on grow from the first pair to the second, behind those that grow inside a pair.
     second: Option<usize>,
     pub(crate) came: Came,
@@ -103,25 +105,30 @@ const UNLIKE: usize = 6;
 
 impl<'p> Reached<'p> {
     pub(crate) fn start(runs: Vec<Walk<'p>>) -> Reached<'p> {
+        Reached::in_parts(runs, 1)
+    }
+
+    /// The same, where the long run makes its period in so many parts, each at a place of its own.
+    pub(crate) fn in_parts(runs: Vec<Walk<'p>>, parts: usize) -> Reached<'p> {
         let watches = match &runs[..] {
-            [short, long, ..] => watches(short, long),
+            [short, long, ..] => watches(short, long, parts),
             _ => Vec::new(),
         };
-        Reached { runs, watches, second: None, came: Came::Until, ask: Arc::default() }
+        Reached { runs, watches, parts, second: None, came: Came::Until, ask: Arc::default() }
     }
 
     /// Two pairs, the second with more iterations of another loop that is neither in nor around that of a pair.
     pub(crate) fn sequential(runs: Vec<Walk<'p>>) -> Reached<'p> {
         let mut start = Reached::start(runs);
         start.second = Some(start.watches.len());
-        start.watches.extend(watches(&start.runs[0], &start.runs[2]));
+        start.watches.extend(watches(&start.runs[0], &start.runs[2], 1));
         start
     }
 
     /// The same loops, watched in other runs that have come as far.
     pub(crate) fn with(&self, runs: Vec<Walk<'p>>) -> Reached<'p> {
         let watches = self.watches.iter().map(|w| w.on(&runs[0])).collect();
-        Reached { runs, watches, second: self.second, came: Came::Until, ask: self.ask.clone() }
+        Reached { runs, watches, parts: self.parts, second: self.second, came: Came::Until, ask: self.ask.clone() }
     }
 
     /// Goes on to the ends of all.
@@ -162,7 +169,7 @@ impl<'p> Reached<'p> {
     /// Steps all until they part, end, or are as far as asked.
     fn together(self: &Rc<Self>, mut until: Option<Until>, mut log: Option<&mut Log>) -> Stretch<'p> {
         let from = until.clone();
-        let Reached { mut runs, mut watches, ask, second, .. } = Reached::clone(self);
+        let Reached { mut runs, mut watches, parts, ask, second, .. } = Reached::clone(self);
         let mut marks = vec![Vec::new(); watches.len()];
         let mut kept = Vec::new();
         runs.iter_mut().for_each(|w| w.judge(true));
@@ -170,11 +177,11 @@ impl<'p> Reached<'p> {
         let mut at = 0;
         let end = loop {
             if until.as_ref().is_some_and(|u| u.left == 0) {
-                break End::Reached(Reached { runs, watches, second, came: Came::Until, ask }, until);
+                break End::Reached(Reached { runs, watches, parts, second, came: Came::Until, ask }, until);
             }
             if at % KEPT == 0 && at > 0 {
                 let (runs, watches, ask) = (runs.clone(), watches.clone(), ask.clone());
-                let reached = Reached { runs, watches, second, came: Came::Until, ask };
+                let reached = Reached { runs, watches, parts, second, came: Came::Until, ask };
                 kept.push((at, Rc::new(reached), until.clone()));
             }
             made.clear();
@@ -189,7 +196,7 @@ impl<'p> Reached<'p> {
             match apart {
                 None => {}
                 Some((Apart::Pairs, why)) if second.is_none() => {
-                    break End::Reached(Reached { runs, watches, second, came: Came::Parted(why), ask }, until);
+                    break End::Reached(Reached { runs, watches, parts, second, came: Came::Parted(why), ask }, until);
                 }
                 Some((_, why)) => break End::Parted(why),
             }
@@ -200,7 +207,7 @@ impl<'p> Reached<'p> {
                         locked(&ask).fault = true;
                         End::Parted(why)
                     }
-                    None => End::Reached(Reached { runs, watches, second, came: Came::Over, ask }, until),
+                    None => End::Reached(Reached { runs, watches, parts, second, came: Came::Over, ask }, until),
                 };
             }
             let first = &runs[0];
@@ -219,11 +226,11 @@ impl<'p> Reached<'p> {
 }
 
 /// The loops that the long run goes through more often, by each agent.
-fn watches(short: &Walk<'_>, long: &Walk<'_>) -> Vec<Watch> {
+fn watches(short: &Walk<'_>, long: &Walk<'_>, parts: usize) -> Vec<Watch> {
     let prog = short.world.program();
     let mut list: Vec<Watch> = Vec::new();
     for (l, by) in grown(prog, long.world.program()) {
-        let step = step_of(prog, l);
+        let step = step_of(prog, l) * parts as i64;
         if by % step == 0 {
             let agents = 0..short.world.agents().len() as AgentId;
             list.extend(agents.filter_map(|a| Watch::of(prog, l, Some(a), (by / step) as usize)));
@@ -305,8 +312,10 @@ impl<'p> Stretch<'p> {
         // The loops whose last steps are nearest.
         let mut order: Vec<usize> = (0..self.marks.len()).filter(|w| !self.marks[*w].is_empty()).collect();
         order.sort_by_key(|w| std::cmp::Reverse(self.marks[*w].last().map(|m| m.at)));
-        for w in order.into_iter().take(NEAREST) {
-            let (marks, period) = (&self.marks[w], self.start.watches[w].period);
+        // Of several parts, some are made at one place.
+        let made = 1..self.start.parts.max(2);
+        for (w, made) in order.into_iter().take(NEAREST).flat_map(|w| made.clone().map(move |made| (w, made))) {
+            let (marks, period) = (&self.marks[w], self.start.watches[w].period * made);
             // In the period behind it, which the long run makes alone, both were seen to decide alike.
             let behind = |m: &Mark| {
                 let end = m.iteration + period as i64;
@@ -330,6 +339,8 @@ impl<'p> Stretch<'p> {
                         let pass = marks[..=latest - b].iter().filter(|m| m.index == marks[latest - b].index).count();
                         locked(&self.start.ask).inserted.push(Insertion {
                             second,
+                            parts: self.start.parts as u64,
+                            made: made as u64,
                             of: self.start.watches[w].number(self.start.runs[0].world.program()),
                             agent: self.start.watches[w].agent.unwrap_or(0),
                             index: marks[latest - b].index,
@@ -358,7 +369,7 @@ impl<'p> Stretch<'p> {
     fn insert(&self, (w, period): (usize, usize), at: u64, mut log: Option<&mut Log>) -> Option<Stretch<'p>> {
         let near = self.kept.iter().rev().find(|kept| kept.0 <= at);
         let (from, start, until) = near.map_or((0, &self.start, &self.until), |(at, start, until)| (*at, start, until));
-        let Reached { mut runs, mut watches, ask, second, .. } = Reached::clone(start);
+        let Reached { mut runs, mut watches, parts, ask, second, .. } = Reached::clone(start);
         let mut until = until.clone();
         for _ in from..at {
             let x = runs[0].next();
@@ -411,7 +422,7 @@ impl<'p> Stretch<'p> {
         if !like(&was, &then) || !square {
             return None;
         }
-        Some(Rc::new(Reached { runs, watches, second, came: Came::Until, ask }).together(until, log))
+        Some(Rc::new(Reached { runs, watches, parts, second, came: Came::Until, ask }).together(until, log))
     }
 }
 

@@ -17,6 +17,9 @@
 //! x + (k - j + 1) d + (j - 1) e, so it decides as in the short run. Before a and behind b it is x + k d and x + k e. What
 //! the world itself compares are its clocks, and in both runs at a, and at b, it is in one state but for how far these have
 //! moved. So every run that is longer by a multiple of the difference ends as these two did, with the same findings.
+//!
+//! The long run may make the difference in parts, one before a comparison such as `2 * i < n` comes out otherwise, and one
+//! behind it. Each part is a period in the sense above: what is added to a number in the j-th of k is linear in j and k.
 
 use crate::induction::shift_invariance::{self, Ask};
 use warpline_sim::ir::gcd;
@@ -120,14 +123,19 @@ pub(crate) fn lcm(a: i64, b: i64) -> i64 {
     a / gcd(a, b) * b
 }
 
-/// Holds two runs beside each other for so many periods, or says where they are not one kernel and what was learnt.
-pub(crate) fn alike(short: Job<'_>, long: Job<'_>, periods: Option<i64>) -> Result<(), (String, Ask)> {
-    beside(short, long, periods).map(drop)
+/// Holds two runs beside each other for so many periods, or says where they are not one kernel and what was learnt. The long
+/// one makes its period in so many parts.
+pub(crate) fn alike(short: Job<'_>, long: Job<'_>, of: (Option<i64>, usize)) -> Result<(), (String, Ask)> {
+    beside(short, long, of).map(drop)
 }
 
 /// The same; what was learnt in either case.
-pub(crate) fn beside(short: Job<'_>, long: Job<'_>, periods: Option<i64>) -> Result<Ask, (String, Ask)> {
-    let start = Reached::start(vec![Walk::new(short), Walk::new(long)]);
+pub(crate) fn beside(
+    short: Job<'_>,
+    long: Job<'_>,
+    (periods, parts): (Option<i64>, usize),
+) -> Result<Ask, (String, Ask)> {
+    let start = Reached::in_parts(vec![Walk::new(short), Walk::new(long)], parts);
     let ask = start.ask.clone();
     if let Ok(mut ask) = ask.lock() {
         ask.periods = periods;
