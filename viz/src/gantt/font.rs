@@ -1,21 +1,21 @@
-//! The built-in font: how wide text is, and the tables that a subset is cut from.
+//! The built-in font: widths of text, and the tables that a subset is cut from.
 //!
-//! Reading the few tables here, rather than asking a rasteriser, gives exact widths in font units, the same for both
-//! kinds of output.
+//! Reading these few tables, instead of asking a rasterizer, gives exact widths in font units, equal for both kinds
+//! of output.
 
 use std::sync::OnceLock;
 
 /// The font file.
 pub(crate) const BYTES: &[u8] = include_bytes!("../../fonts/RobotoCondensed-Regular.ttf");
-/// The name the font goes by in pictures; not a real family's, so that no other version of it is picked up.
+/// Name of the font in pictures. It is not the name of a real family, so that no other version is used.
 pub(crate) const FAMILY: &str = "Warpline Condensed";
 
 /// A parsed font.
 pub(crate) struct Font<'a> {
     data: &'a [u8],
-    /// Font units to the em.
+    /// Font units of an em.
     pub(crate) units: u16,
-    /// Ascent minus descent in font units: the "height" that rasterisers scale by.
+    /// Ascent minus descent in font units: the height that rasterizers scale by.
     pub(crate) height: i32,
     metrics: u16,
     hmtx: &'a [u8],
@@ -55,7 +55,7 @@ impl<'a> Font<'a> {
         table(self.data, tag)
     }
 
-    /// The glyph of a character; 0 when the font has none.
+    /// The glyph of a character; 0 if the font has none.
     pub(crate) fn glyph(&self, c: char) -> u16 {
         u16::try_from(u32::from(c)).ok().and_then(|c| self.lookup(c)).unwrap_or(0)
     }
@@ -77,7 +77,7 @@ impl<'a> Font<'a> {
             if offset == 0 {
                 return Some(c.wrapping_add(delta));
             }
-            // The offset counts from where it is itself stored.
+            // The offset is relative to its own place.
             let glyph = u16_at(self.cmap, offsets + 2 * i + offset + 2 * usize::from(c - start))?;
             return (glyph != 0).then(|| glyph.wrapping_add(delta));
         }
@@ -144,7 +144,7 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// Of the built-in font.
+    /// Widths of the built-in font.
     pub(crate) fn new() -> Option<Measure> {
         let font = built_in()?;
         let mut ascii = [0; 128];
@@ -170,7 +170,8 @@ impl Measure {
         }
     }
 
-    /// The text, cut with an ellipsis if it is wider than `width`. None if fewer than `least` characters would stay.
+    /// The text, cut with an ellipsis if it is wider than `width`. `None` if fewer than `least` characters would
+    /// remain.
     pub(crate) fn fit(&self, text: &str, em: i32, width: i32, least: usize) -> Option<String> {
         if self.width(text, em) <= width {
             return Some(text.to_owned());

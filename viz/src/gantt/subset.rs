@@ -1,15 +1,15 @@
-//! Cuts a TrueType font down to the glyphs a picture uses, so that an SVG can carry it: about 10 KB, not 300.
+//! Subsets a TrueType font to the glyphs of a picture, so that an SVG can embed it: about 10 KB instead of 300.
 //!
-//! The result has its own glyph numbers, one character map and no hinting or kerning, so advances are just those that
-//! [`super::font::Measure`] adds up.
+//! The result has its own glyph numbers, one character map, and no hinting or kerning, so advances are those that
+//! [`super::font::Measure`] sums.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::font::{Font, u16_at, u32_at};
 
-/// A font with just the glyphs for `chars`.
+/// A font with only the glyphs of `chars`.
 pub(crate) fn subset(font: &Font<'_>, chars: &BTreeSet<char>) -> Option<Vec<u8>> {
-    // Glyph 0 stands for what is missing and has to be there.
+    // Glyph 0 is the missing glyph and must be there.
     let mut old: Vec<u16> = vec![0];
     let mut new: BTreeMap<u16, u16> = BTreeMap::from([(0, 0)]);
     let mut map: BTreeMap<u16, u16> = BTreeMap::new();
@@ -27,7 +27,7 @@ pub(crate) fn subset(font: &Font<'_>, chars: &BTreeSet<char>) -> Option<Vec<u8>>
     }
     let (mut glyf, mut loca, mut hmtx) = (Vec::new(), vec![0u32], Vec::new());
     let mut i = 0;
-    // Parts of composite glyphs join the list while it is walked.
+    // Parts of composite glyphs are appended while the list is walked.
     while i < old.len() {
         let mut outline = font.outline(old[i])?.to_vec();
         for at in parts(&outline)? {
@@ -67,7 +67,7 @@ pub(crate) fn subset(font: &Font<'_>, chars: &BTreeSet<char>) -> Option<Vec<u8>>
     assemble(&tables)
 }
 
-/// Where a composite glyph names its parts; nowhere for a simple one.
+/// Offsets of the parts in a composite glyph; empty for a simple glyph.
 fn parts(outline: &[u8]) -> Option<Vec<usize>> {
     let mut found = Vec::new();
     if outline.is_empty() || u16_at(outline, 0)? < 0x8000 {
@@ -91,7 +91,7 @@ fn parts(outline: &[u8]) -> Option<Vec<usize>> {
     }
 }
 
-/// A character map in format 4, one segment a character.
+/// A character map in format 4, with one segment for each character.
 fn cmap(map: &BTreeMap<u16, u16>) -> Vec<u8> {
     let mut segments: Vec<(u16, u16)> = map.iter().map(|(&c, &g)| (c, g.wrapping_sub(c))).collect();
     segments.push((0xFFFF, 1));

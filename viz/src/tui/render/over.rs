@@ -1,4 +1,4 @@
-//! What lies over the rows or under them: status line, prompts, the palette, the help.
+//! Overlays and the status line: prompts, the palette, the help.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -11,7 +11,7 @@ use super::super::state::{Mode, State};
 use super::super::update::matching;
 use super::{clear, head, put, put_right, row};
 
-/// The commands whose keys the status line shows, while there is room.
+/// Commands whose keys the status line shows, as far as there is room.
 const HINTS: [(Command, &str); 8] = [
     (Command::Help, "help"),
     (Command::Quit, "quit"),
@@ -29,7 +29,7 @@ pub(super) fn status(state: &State, _: &Runs, buffer: &mut Buffer, area: Rect) {
         let entry = commands::of(*command);
         let what = entry.map_or(String::new(), |e| format!("{} {}: ", e.name, e.takes.unwrap_or_default()));
         let x = put(buffer, area, 0, &what, p.head());
-        // The end of a long text is where the typing is.
+        // The cursor is at the end of a long text.
         let room = usize::from(area.width.saturating_sub(x + 1));
         let skip = text.chars().count().saturating_sub(room);
         let x = put(buffer, area, x, &text.chars().skip(skip).collect::<String>(), Style::new());
@@ -57,7 +57,7 @@ pub(super) fn status(state: &State, _: &Runs, buffer: &mut Buffer, area: Rect) {
     put_right(buffer, room, &text, p.muted());
 }
 
-/// A frame with a heading, over what is there; the area inside it.
+/// Draws a frame with a heading over the screen. Returns the area inside.
 fn frame(state: &State, buffer: &mut Buffer, area: Rect, heading: &str) -> Rect {
     let p = state.palette;
     clear(buffer, area);
@@ -79,7 +79,7 @@ fn middle(area: Rect, width: u16, height: u16) -> Rect {
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// The lines of the help, from the table of commands: a heading, or keys, name and what it does.
+/// Lines of the help, from the table of commands: a heading, or keys, name and description.
 pub(crate) fn help_lines(keys: &Keymap) -> Vec<(String, bool)> {
     let mut lines = Vec::new();
     for (heading, entries) in TABLE {
