@@ -1,10 +1,10 @@
-//! The one table of commands: dispatch, help, palette, the key file and `docs/viewer.md` are made from it.
+//! The table of commands, from which dispatch, help, palette, key files and `docs/viewer.md` are made.
 
 use std::fmt::Write;
 
 use super::keys::Key;
 
-/// What the viewer can do.
+/// A command of the viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the table below says what each does")]
 pub enum Command {
@@ -68,15 +68,15 @@ pub enum Command {
 /// A row of the table.
 #[derive(Debug)]
 pub struct Entry {
-    /// What it does.
+    /// The command.
     pub command: Command,
-    /// Its name in the palette, in scripts and in a key file.
+    /// Name in the palette, in scripts and in key files.
     pub name: &'static str,
-    /// What it takes, if it takes something; with a key, it is asked for.
+    /// Name of its argument, if it has one; a key asks for it.
     pub takes: Option<&'static str>,
-    /// The keys it has unless a key file says otherwise, separated by spaces.
+    /// Default keys, separated by spaces.
     pub keys: &'static str,
-    /// What it does, in a few words.
+    /// Short description.
     pub help: &'static str,
 }
 
@@ -90,91 +90,91 @@ const fn entry(
     Entry { command, name, takes, keys, help }
 }
 
-/// Headings of the table and what stands under each.
+/// Headings of the table, with the commands under each.
 pub const TABLE: &[(&str, &[Entry])] = &[
     (
         "Time",
         &[
-            entry(Command::Left, "left", None, "left h", "cursor a cell to the left"),
-            entry(Command::Right, "right", None, "right l", "cursor a cell to the right"),
-            entry(Command::PanLeft, "pan-left", None, "shift-left H", "a quarter of the window to the left"),
-            entry(Command::PanRight, "pan-right", None, "shift-right L", "a quarter of the window to the right"),
-            entry(Command::Start, "start", None, "home", "to the start of the run"),
-            entry(Command::End, "end", None, "end", "to the end of the run"),
-            entry(Command::Goto, "goto", Some("CYCLE"), "g", "to a cycle"),
+            entry(Command::Left, "left", None, "left h", "move the cursor a cell left"),
+            entry(Command::Right, "right", None, "right l", "move the cursor a cell right"),
+            entry(Command::PanLeft, "pan-left", None, "shift-left H", "move the window a quarter left"),
+            entry(Command::PanRight, "pan-right", None, "shift-right L", "move the window a quarter right"),
+            entry(Command::Start, "start", None, "home", "go to the start of the run"),
+            entry(Command::End, "end", None, "end", "go to the end of the run"),
+            entry(Command::Goto, "goto", Some("CYCLE"), "g", "go to a cycle"),
             entry(Command::ZoomIn, "zoom-in", None, "+ =", "zoom in on the cursor"),
             entry(Command::ZoomOut, "zoom-out", None, "-", "zoom out"),
-            entry(Command::ZoomOperation, "zoom-operation", None, "z", "the operation fills the window"),
-            entry(Command::ZoomAll, "zoom-all", None, "a", "the whole run"),
+            entry(Command::ZoomOperation, "zoom-operation", None, "z", "fit the operation to the window"),
+            entry(Command::ZoomAll, "zoom-all", None, "a", "show the whole run"),
             entry(Command::Window, "window", Some("FROM TO"), "", "show these cycles"),
         ],
     ),
     (
         "Rows",
         &[
-            entry(Command::Up, "up", None, "up k", "the row above"),
-            entry(Command::Down, "down", None, "down j", "the row below"),
-            entry(Command::PageUp, "page-up", None, "page-up ctrl-u", "half a screen up"),
-            entry(Command::PageDown, "page-down", None, "page-down ctrl-d", "half a screen down"),
-            entry(Command::Row, "row", Some("NAME"), "R", "to the next row with this in its name"),
+            entry(Command::Up, "up", None, "up k", "go to the row above"),
+            entry(Command::Down, "down", None, "down j", "go to the row below"),
+            entry(Command::PageUp, "page-up", None, "page-up ctrl-u", "go half a screen up"),
+            entry(Command::PageDown, "page-down", None, "page-down ctrl-d", "go half a screen down"),
+            entry(Command::Row, "row", Some("NAME"), "R", "go to the next row with this name"),
             entry(Command::Fold, "fold", None, "space", "fold or unfold; on a row, fold its group"),
             entry(Command::FoldAll, "fold-all", None, "F", "fold or unfold all of this kind"),
-            entry(Command::RowUp, "row-up", None, "K", "move the row up among its neighbours"),
-            entry(Command::RowDown, "row-down", None, "J", "move the row down"),
-            entry(Command::Filter, "filter", Some("TEXT"), "f", "only rows named so; nothing for all"),
+            entry(Command::RowUp, "row-up", None, "K", "move the row up in its group"),
+            entry(Command::RowDown, "row-down", None, "J", "move the row down in its group"),
+            entry(Command::Filter, "filter", Some("TEXT"), "f", "show rows with this name; empty: all"),
         ],
     ),
     (
         "Edges and marks",
         &[
-            entry(Command::PrevEdge, "prev-edge", None, "[", "previous edge on this row"),
-            entry(Command::NextEdge, "next-edge", None, "]", "next edge on this row"),
-            entry(Command::PrevEdgeAny, "prev-edge-any", None, "{", "previous edge on any row shown"),
-            entry(Command::NextEdgeAny, "next-edge-any", None, "}", "next edge on any row shown"),
-            entry(Command::Mark, "mark", None, "m", "set a mark here, or take it away"),
-            entry(Command::PrevMark, "prev-mark", None, "'", "to the mark before, round and round"),
-            entry(Command::ClearMarks, "clear-marks", None, "M", "take all marks away"),
-            entry(Command::Store, "store", Some("DIGIT"), "s", "keep position and zoom under a digit"),
-            entry(Command::Recall, "recall", Some("DIGIT"), "", "to what is kept; the digit alone will do"),
+            entry(Command::PrevEdge, "prev-edge", None, "[", "go to the previous edge on this row"),
+            entry(Command::NextEdge, "next-edge", None, "]", "go to the next edge on this row"),
+            entry(Command::PrevEdgeAny, "prev-edge-any", None, "{", "go to the previous edge on any row"),
+            entry(Command::NextEdgeAny, "next-edge-any", None, "}", "go to the next edge on any row"),
+            entry(Command::Mark, "mark", None, "m", "set or remove a mark here"),
+            entry(Command::PrevMark, "prev-mark", None, "'", "go to the previous mark, cyclically"),
+            entry(Command::ClearMarks, "clear-marks", None, "M", "remove all marks"),
+            entry(Command::Store, "store", Some("DIGIT"), "s", "store position and zoom as a digit"),
+            entry(Command::Recall, "recall", Some("DIGIT"), "", "go to a stored position; or its digit"),
         ],
     ),
     (
         "Operations",
         &[
-            entry(Command::Search, "search", Some("TEXT"), "/", "find in tiles, lines, kinds and row names"),
-            entry(Command::SearchNext, "search-next", None, "n", "next one found"),
-            entry(Command::SearchPrev, "search-prev", None, "N", "previous one found"),
-            entry(Command::Waker, "waker", None, "w", "to what woke it, or what started it"),
-            entry(Command::Woken, "woken", None, "W", "to what it woke; again for the next"),
-            entry(Command::Back, "back", None, "backspace b", "back to where the last jump began"),
-            entry(Command::MoreHops, "more-hops", None, "e", "draw the arrows one hop further"),
-            entry(Command::FewerHops, "fewer-hops", None, "E", "one hop less"),
-            entry(Command::Fault, "fault", None, "!", "to the next fault, round and round"),
-            entry(Command::MoveNext, "move-next", None, ".", "next move of the schedule kept to"),
-            entry(Command::MovePrev, "move-prev", None, ",", "previous move of it"),
-            entry(Command::PathNext, "path-next", None, "c", "next on the chain of causes that ends last"),
-            entry(Command::PathPrev, "path-prev", None, "C", "previous on that chain"),
+            entry(Command::Search, "search", Some("TEXT"), "/", "search tiles, lines, kinds, row names"),
+            entry(Command::SearchNext, "search-next", None, "n", "go to the next match"),
+            entry(Command::SearchPrev, "search-prev", None, "N", "go to the previous match"),
+            entry(Command::Waker, "waker", None, "w", "go to what woke or started it"),
+            entry(Command::Woken, "woken", None, "W", "go to what it woke; again: the next"),
+            entry(Command::Back, "back", None, "backspace b", "go back to before the last jump"),
+            entry(Command::MoreHops, "more-hops", None, "e", "draw arrows one hop further"),
+            entry(Command::FewerHops, "fewer-hops", None, "E", "draw arrows one hop less"),
+            entry(Command::Fault, "fault", None, "!", "go to the next fault, cyclically"),
+            entry(Command::MoveNext, "move-next", None, ".", "go to the next move of the schedule"),
+            entry(Command::MovePrev, "move-prev", None, ",", "go to its previous move"),
+            entry(Command::PathNext, "path-next", None, "c", "go to the next link of the chain"),
+            entry(Command::PathPrev, "path-prev", None, "C", "go to the previous link of the chain"),
         ],
     ),
     (
         "Two runs",
         &[
-            entry(Command::Runs, "runs", None, "o", "A, B, or B under A"),
-            entry(Command::Align, "align", None, "A", "shift B: this operation starts as in A"),
-            entry(Command::Same, "same", None, "x", "to the same operation of the other run"),
+            entry(Command::Runs, "runs", None, "o", "show A, B, or B under A"),
+            entry(Command::Align, "align", None, "A", "shift B to start this operation with A"),
+            entry(Command::Same, "same", None, "x", "go to this operation in the other run"),
         ],
     ),
     (
         "The rest",
         &[
-            entry(Command::Play, "play", None, "p", "let time go on, or stop"),
+            entry(Command::Play, "play", None, "p", "play or pause"),
             entry(Command::Faster, "faster", None, ">", "play twice as fast"),
             entry(Command::Slower, "slower", None, "<", "play half as fast"),
-            entry(Command::Pane, "pane", None, "tab", "operation, stalls of the window, legend"),
-            entry(Command::Palette, "palette", None, ":", "commands by name"),
-            entry(Command::Help, "help", None, "?", "this help"),
+            entry(Command::Pane, "pane", None, "tab", "show operation, stalls or legend"),
+            entry(Command::Palette, "palette", None, ":", "enter a command by name"),
+            entry(Command::Help, "help", None, "?", "show this help"),
             entry(Command::Cancel, "cancel", None, "esc", "close, or clear the search"),
-            entry(Command::Quit, "quit", None, "q ctrl-c", "leave"),
+            entry(Command::Quit, "quit", None, "q ctrl-c", "quit the viewer"),
         ],
     ),
 ];
@@ -189,7 +189,7 @@ pub(crate) fn of(command: Command) -> Option<&'static Entry> {
     entries().find(|e| e.command == command)
 }
 
-/// Which key does what.
+/// The commands of the keys.
 #[derive(Clone, Debug)]
 pub struct Keymap(Vec<(Key, Command)>);
 
@@ -229,7 +229,7 @@ impl Keymap {
         Ok(map)
     }
 
-    /// What a key does.
+    /// The command of a key.
     pub fn command(&self, key: Key) -> Option<Command> {
         self.0.iter().find(|(k, _)| *k == key).map(|(_, c)| *c)
     }

@@ -1,22 +1,22 @@
-//! Finding operations by text: in their tile or phase, their source line, their kind and the name of their row.
+//! Search for operations by text: in their tile or phase, source line, kind, and row name.
 
 use super::model::Model;
 use warpline_sim::words;
 
-/// What a search found, in order of time.
+/// Results of a search, in order of time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct SearchResults {
     pub(crate) text: String,
     pub(crate) run: usize,
     pub(crate) spans: Vec<u32>,
 }
 
-impl Found {
-    /// Looks through all operations. Texts that many share are looked at once.
-    pub(crate) fn new(m: &Model, run: usize, text: &str) -> Found {
+impl SearchResults {
+    /// Searches all operations. A text that many share is searched once.
+    pub(crate) fn new(m: &Model, run: usize, text: &str) -> SearchResults {
         let wanted = text.trim().to_lowercase();
         if wanted.is_empty() {
-            return Found::default();
+            return SearchResults::default();
         }
         let has = |s: &str| s.to_lowercase().contains(&wanted);
         let sites: Vec<bool> = m.t.sites.iter().map(|s| has(&s.text)).collect();
@@ -37,10 +37,10 @@ impl Found {
         if !spans.is_sorted_by_key(|i| m.span(*i).start) {
             spans.sort_by_key(|i| m.span(*i).start);
         }
-        Found { text: text.trim().to_string(), run, spans }
+        SearchResults { text: text.trim().to_string(), run, spans }
     }
 
-    /// The one after (or before) an operation, or after an instant where none is selected; round and round.
+    /// The result after (or before) an operation, or after an instant if none is selected, cyclically.
     pub(crate) fn next(&self, m: &Model, from: (u64, Option<u32>), forward: bool) -> Option<u32> {
         let key = |i: u32| (m.span(i).start, i);
         let last = self.spans.len().checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! What is under the cursor: the operation, its statement, what it waited for, who woke it and whom it woke.
+//! The detail pane: the operation under the cursor, its statement, what it waited for, who woke it and whom it woke.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,7 +8,7 @@ use warpline_sim::timeline::RowKind;
 use super::super::chain;
 use super::super::class::{self, Class};
 use super::super::layout::cell;
-use super::super::model::{Kind, Model, file_name};
+use super::super::model::{Model, NodeKind, file_name};
 use super::super::runs::Runs;
 use super::super::state::{Pane, State};
 use super::super::text::{self, cycles, cycles_signed};
@@ -73,7 +73,7 @@ fn faults_here(state: &State, m: &Model) -> Vec<String> {
     faults.map(|(i, f)| format!("fault at {}: {}", cycles(f.tick), m.fault(i))).collect()
 }
 
-/// A line in as many as it takes, broken between words; what goes on is set in.
+/// A line wrapped between words, with an indented continuation.
 fn wrapped(line: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut now = String::new();
@@ -89,7 +89,7 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// What there is to say of an operation, the most wanted first.
+/// Facts about an operation, most important first.
 fn of_span(m: &Model, span: u32) -> Vec<String> {
     let s = m.span(span);
     let class = class::ALL[usize::from(m.class[span as usize])];
@@ -138,11 +138,11 @@ fn ended(m: &Model, row: u32, at: u64) -> Option<String> {
     let node = m
         .nodes
         .iter()
-        .position(|n| matches!(&n.kind, Kind::Track(s) if s.first().is_some_and(|s| m.span(*s).row == row)))?;
+        .position(|n| matches!(&n.kind, NodeKind::Track(s) if s.first().is_some_and(|s| m.span(*s).row == row)))?;
     let spans = m.spans_of(node as u32);
     let last = spans[..spans.partition_point(|s| m.span(*s).end <= at)].last()?;
     let phase = m.span(*last);
-    // What is drawn to the last tick did not end there.
+    // A phase drawn to the last tick did not end there.
     Some(if phase.end == m.t.end {
         format!("on {name}, whose phase {} is open to the end", phase.label)
     } else {
@@ -150,7 +150,7 @@ fn ended(m: &Model, row: u32, at: u64) -> Option<String> {
     })
 }
 
-/// The slot that holds the tile an operation is about, or is filled with it.
+/// The slot that holds the tile of an operation, or is filled with it.
 fn slot(m: &Model, span: u32) -> Option<String> {
     let s = m.span(span);
     if s.label.is_empty() || matches!(m.t.rows[s.row as usize].kind, RowKind::Slot(_) | RowKind::Barrier(_)) {
@@ -158,7 +158,7 @@ fn slot(m: &Model, span: u32) -> Option<String> {
     }
     let cta = m.t.rows[s.row as usize].cta;
     let slots = m.nodes.iter().filter_map(|n| match &n.kind {
-        Kind::Track(spans) => {
+        NodeKind::Track(spans) => {
             let row = &m.t.rows[m.span(*spans.first()?).row as usize];
             (row.cta == cta && matches!(row.kind, RowKind::Slot(_))).then_some((&n.name, spans))
         }
@@ -166,7 +166,7 @@ fn slot(m: &Model, span: u32) -> Option<String> {
     });
     for (name, spans) in slots {
         let last = spans.partition_point(|x| m.span(*x).start < s.end);
-        // Filling and full are two spans; the tile before that is none of this operation's.
+        // Filling and full are two spans; the previous tile does not belong to this operation.
         let here =
             spans[..last].iter().rev().take(2).find(|x| m.span(**x).label == s.label && m.span(**x).end > s.start);
         if let Some(x) = here {
@@ -187,7 +187,7 @@ fn caused(m: &Model, span: u32) -> Option<String> {
 }
 
 fn woke(m: &Model, span: u32) -> Option<String> {
-    /// As many as fit on a line.
+    /// Most names on a line.
     const NAMED: usize = 3;
     let all = m.woken_by(span);
     let names: Vec<String> =
@@ -227,16 +227,16 @@ fn compared(runs: &Runs, run: usize, span: u32) -> Option<String> {
             let later = t.start as i64 - s.start as i64;
             format!("in {name}: starts {} cycles, takes {}", cycles_signed(later), cycles_signed(longer))
         }
-        None => format!("in {name} there is no such operation"),
+        None => format!("{name} has no such operation"),
     })
 }
 
-/// What there is to say of a row where nothing is selected.
+/// Facts about a row without a selected operation.
 fn of_row(state: &State, m: &Model) -> Vec<String> {
     let node = &m.nodes[state.focus.node as usize];
     let tick = state.in_run(state.focus.run, state.at).max(0) as u64;
     match &node.kind {
-        Kind::Counter(c) => {
+        NodeKind::Counter(c) => {
             let unit = c.unit();
             let (now, most) = (c.mean(tick, tick), c.most());
             vec![
@@ -244,10 +244,10 @@ fn of_row(state: &State, m: &Model) -> Vec<String> {
                 format!("at most {most} {unit} in the run; a cell shows the mean"),
             ]
         }
-        Kind::Track(_) => vec![format!("{}: nothing at {}", node.path, cycles(tick))],
-        Kind::Cta | Kind::Group => vec![
+        NodeKind::Track(_) => vec![format!("{}: nothing at {}", node.path, cycles(tick))],
+        NodeKind::Cta | NodeKind::Group => vec![
             format!("{}: {} rows together", node.path, rows_under(m, state.focus.node)),
-            "the height is the share of them at work or full, the colour what they mostly do".into(),
+            "height: the share at work or full; color: the most frequent class".into(),
             "space folds and unfolds".into(),
         ],
     }

@@ -1,4 +1,4 @@
-//! What the roles did in the window, and the legend.
+//! The pane of stalls by role, and the legend.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use ratatui::style::Style;
 
 use super::super::class::{self, CLASSES};
 use super::super::index::Sums;
-use super::super::model::Kind;
+use super::super::model::NodeKind;
 use super::super::runs::Runs;
 use super::super::state::State;
 use super::{put, row};
 
-/// Of each role, over all CTAs, the share of its time at work and in each wait, most first.
+/// For each role, over all CTAs, the share of its time in work and in each wait, largest first.
 pub(super) fn stalls(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) {
     let run = state.focus.run;
     let m = &runs.models[run];
     let (from, to) = (state.in_run(run, state.from).max(0) as u64, state.in_run(run, state.to).max(0) as u64);
     let mut roles: BTreeMap<(u32, &str), Sums> = BTreeMap::new();
     for (i, n) in m.nodes.iter().enumerate() {
-        let of_cta = n.parent.is_some_and(|p| m.nodes[p as usize].kind == Kind::Cta);
+        let of_cta = n.parent.is_some_and(|p| m.nodes[p as usize].kind == NodeKind::Cta);
         if !n.agents || !of_cta {
             continue;
         }
         let name = match &n.kind {
-            Kind::Track(spans) => spans.first().map_or(n.name.as_str(), |s| role(m, *s)),
+            NodeKind::Track(spans) => spans.first().map_or(n.name.as_str(), |s| role(m, *s)),
             _ => n.name.as_str(),
         };
         // In the order of the first CTA.
@@ -36,7 +36,7 @@ pub(super) fn stalls(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect
     put(buffer, area, 0, "In this window, % of the warps' time", state.palette.head());
     for (y, ((_, name), sums)) in roles.iter().enumerate().take(usize::from(area.height.saturating_sub(1))) {
         let mut line = format!("{name:<9} {}", shares(sums));
-        // Most first: what there is no room for is least.
+        // Largest first, so that the smallest ones are dropped for lack of room.
         while line.chars().count() > usize::from(area.width) {
             let Some((head, _)) = line.rsplit_once(", ") else { break };
             line.truncate(head.len());
@@ -78,7 +78,7 @@ pub(super) fn legend_line(state: &State) -> String {
 
 /// Glyph and meaning of every class, in columns.
 pub(super) fn legend(state: &State, buffer: &mut Buffer, area: Rect) {
-    /// Wide enough for the longest.
+    /// Wide enough for the longest entry.
     const COLUMN: u16 = 24;
     let p = state.palette;
     let columns = (area.width / COLUMN).max(1);
