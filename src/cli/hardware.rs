@@ -52,7 +52,7 @@ impl Target {
 #[derive(Debug, Args)]
 pub struct Calibrate {
     /// The device: `cuda:N`, `hip:N` or `metal:N` of this computer, or `recorded`, the measurements of one H200. A device
-    /// needs its driver and compiler (nvcc; ROCm; swiftc for kernels on macOS). HIP and Metal are untested
+    /// needs its driver and compiler (nvcc; ROCm; swiftc for kernels on macOS). HIP and Metal were never run by us
     #[arg(long, value_name = "DEVICE")]
     pub device: String,
 
@@ -74,7 +74,7 @@ pub struct Calibrate {
 #[derive(Debug, Args)]
 pub struct Validate {
     /// The device: `cuda:N`, `hip:N` or `metal:N` of this computer, or `recorded`, the measurements of one H200. A device
-    /// needs its driver and compiler (nvcc; ROCm; swiftc for kernels on macOS). HIP and Metal are untested
+    /// needs its driver and compiler (nvcc; ROCm; swiftc for kernels on macOS). HIP and Metal were never run by us
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
 
