@@ -9,6 +9,7 @@ use crate::load::Subject;
 use crate::verify::{ProofOptions, Varied, trips};
 
 /// A kernel and the need for each of its synchronization statements.
+#[derive(Clone, Debug)]
 pub struct Barriers {
     /// The kernel and machine.
     pub subject: Subject,

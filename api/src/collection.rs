@@ -17,7 +17,7 @@ use crate::status::Status;
 use crate::verify::{ProofOptions, Verification, verify};
 
 /// The scenarios that a list of names means.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Collection {
     /// The scenarios and kernels, in order.
     pub members: Vec<Member>,
@@ -119,6 +119,7 @@ impl Collection {
 }
 
 /// A member of a collection with its verification.
+#[derive(Clone, Debug)]
 pub struct Entry {
     /// Its name.
     pub name: String,
@@ -134,6 +135,7 @@ impl Entry {
 }
 
 /// The verifications of a collection.
+#[derive(Clone, Debug)]
 pub struct Verifications {
     /// Each member, in order.
     pub entries: Vec<Entry>,

@@ -21,6 +21,7 @@ pub fn open(request: &Request) -> Result<Recording, Error> {
 }
 
 /// One side of two: a kernel that is loaded and not run yet, or a saved trace.
+#[derive(Clone, Debug)]
 pub enum Side {
     /// A kernel to run.
     Kernel(Box<load::Subject>),

@@ -12,6 +12,7 @@ const SPANS: usize = 200_000;
 const EVENTS: u64 = 300_000;
 
 /// The chain of causes that a run's end rests on.
+#[derive(Clone, Debug)]
 pub struct CriticalPath {
     /// The parts of the path, as shares of the time.
     pub critical: Critical,

@@ -21,6 +21,7 @@ use crate::status::Status;
 pub const SPANS: usize = 2_000_000;
 
 /// A timeline, with the run that it is a record of.
+#[derive(Clone, Debug)]
 pub struct Recording {
     /// The name in the request.
     pub name: String,

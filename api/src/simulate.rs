@@ -14,6 +14,7 @@ use crate::request::Request;
 use crate::status::Status;
 
 /// A kernel and the report of its run.
+#[derive(Clone, Debug)]
 pub struct Simulation {
     /// The kernel and machine; with the sustained clock, the machine has the clock found.
     pub subject: Subject,
@@ -66,6 +67,7 @@ pub(crate) fn run_with_record(subject: &Subject, spans: Option<usize>) -> Result
 }
 
 /// A run that stands beside another in a comparison.
+#[derive(Clone, Debug)]
 pub struct Neighbor {
     /// The name in the comparison.
     pub name: String,

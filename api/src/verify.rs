@@ -57,6 +57,7 @@ impl ProofOptions {
 }
 
 /// A kernel and its verdict.
+#[derive(Clone, Debug)]
 pub struct Verification {
     /// The kernel and machine.
     pub subject: Subject,

@@ -1,8 +1,7 @@
 //! Tests across the crates; see `tests/it/`. What they share is here.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 
 use warpline::{Look, Status, main_with};
 
@@ -17,7 +16,7 @@ pub struct Said {
     pub err: String,
 }
 
-/// Runs a command line in this process, without colour.
+/// Runs a command line in this process, without color.
 pub fn warpline(args: &[&str]) -> Said {
     warpline_with(args, Look::default())
 }
@@ -33,7 +32,7 @@ pub fn warpline_with(args: &[&str], look: Look) -> Said {
 
 /// A folder that goes away with the value.
 #[derive(Debug)]
-pub struct TempDir(PathBuf);
+pub struct TempDir(tempfile::TempDir);
 
 impl TempDir {
     /// A new, empty folder.
@@ -41,21 +40,17 @@ impl TempDir {
     /// # Panics
     /// When there is no place for one.
     pub fn new() -> TempDir {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("warpline-test-{}-{n}", std::process::id()));
-        fs::create_dir_all(&dir).expect("a temporary folder");
-        TempDir(dir)
+        TempDir(tempfile::Builder::new().prefix("warpline-test-").tempdir().expect("a temporary folder"))
     }
 
     /// The folder.
     pub fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// A path in it, as text for a command line.
     pub fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
+        self.path().join(name).display().to_string()
     }
 
     /// Writes a file in it and gives its path.
@@ -63,7 +58,7 @@ impl TempDir {
     /// # Panics
     /// When it cannot be written.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        fs::write(self.0.join(name), content).expect("writable");
+        fs::write(self.path().join(name), content).expect("writable");
         self.file(name)
     }
 
@@ -72,7 +67,7 @@ impl TempDir {
     /// # Panics
     /// When it cannot be read.
     pub fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).expect("readable");
+        let entries = fs::read_dir(self.path()).expect("readable");
         let mut names: Vec<_> =
             entries.map(|e| e.expect("readable").file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -83,12 +78,5 @@ impl TempDir {
 impl Default for TempDir {
     fn default() -> Self {
         TempDir::new()
-    }
-}
-
-impl Drop for TempDir {
-    fn drop(&mut self) {
-        // A folder left behind in the system's temporary folder is no failure.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -83,6 +83,19 @@ pub struct Expectation {
     pub at: Diagnostic,
 }
 
+impl std::fmt::Debug for Subject {
+    /// The names alone: the program and the machine are long.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (kernel, machine) = (&self.program.name, &self.machine.name);
+        f.debug_struct("Subject")
+            .field("name", &self.name)
+            .field("kernel", kernel)
+            .field("machine", machine)
+            .field("parameters", &self.program.params)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Clone for Subject {
     /// The parsed text is not copied: the clone parses the text again if it needs it.
     fn clone(&self) -> Subject {
