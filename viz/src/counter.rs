@@ -1,6 +1,6 @@
 //! Numbers over time: bytes in flight, use of the tensor pipe, stages full.
 //!
-//! A counter is a step function, kept with its integral, so that its mean over any stretch is exact and cheap.
+//! A counter is a step function. It is kept with its integral, so that its mean over any interval is exact and cheap.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use warpline_sim::timeline::{Engine, RowKind, Timeline, What};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Counter {
     name: String,
-    /// What a unit of it is, for the detail pane.
+    /// Unit of the counter, for the detail pane.
     unit: &'static str,
     /// Tick of each change, the value from there on, and the integral up to there.
     steps: Vec<(u64, u64, u128)>,
@@ -20,7 +20,7 @@ pub(crate) struct Counter {
 impl Counter {
     /// From changes, in any order.
     fn new(name: String, unit: &'static str, mut changes: Vec<(u64, i64)>) -> Counter {
-        // Quick, because each row's are in order or almost.
+        // Fast, because the changes of each row are in order or almost.
         changes.sort();
         let mut steps: Vec<(u64, u64, u128)> = Vec::new();
         let (mut value, mut area, mut since, mut most) = (0i64, 0u128, 0u64, 0u64);
@@ -47,12 +47,12 @@ impl Counter {
         self.unit
     }
 
-    /// Each change: when, and the value from there on.
+    /// Tick and new value of each change.
     pub(crate) fn points(&self) -> impl Iterator<Item = (u64, u64)> {
         self.steps.iter().map(|s| (s.0, s.1))
     }
 
-    /// The largest value it has.
+    /// The largest value.
     pub(crate) fn most(&self) -> u64 {
         self.most
     }
@@ -64,7 +64,7 @@ impl Counter {
         }
     }
 
-    /// Its mean from one instant to a later one; its value where they are the same.
+    /// The mean from one instant to a later one; the value if they are equal.
     pub(crate) fn mean(&self, from: u64, to: u64) -> f64 {
         if to <= from {
             let i = self.steps.partition_point(|s| s.0 <= from);
@@ -79,10 +79,9 @@ pub(crate) fn drafts(t: &Timeline) -> Vec<(u32, Counter)> {
     of(t, t.spans.iter().enumerate().map(|(i, s)| (s.row as usize, (s.start, s.end), s.what, i)))
 }
 
-/// The same, of spans that the caller has: the row of each, its first tick and the one after the last, what it is, and its
-/// index.
+/// The same from spans: the row of each, its first tick and the one after the last, its class, and its index.
 pub(crate) fn of(t: &Timeline, spans: impl Iterator<Item = (usize, (u64, u64), What, usize)>) -> Vec<(u32, Counter)> {
-    // In order of CTA and place, which is that of the display.
+    // In the order of the display: by CTA and place.
     let mut found: BTreeMap<(u32, u8, String), u32> = BTreeMap::new();
     let of_row: Vec<Option<(u8, u32)>> = t
         .rows

@@ -1,12 +1,12 @@
-//! Splits spans that overlap in time into lanes in which none do.
+//! Splits overlapping spans into lanes without overlap.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// A lane for every interval, which must be ordered by start.
+/// A lane for every interval, in order of start.
 ///
-/// Greedy: the lowest lane that is free. That is the least number of lanes there can be, and the busiest come first.
-/// An interval that would need lane `cap` or above is given lane `cap - 1` regardless, and overlaps there.
+/// Greedy: the lowest free lane. This gives the smallest number of lanes, with the busiest first. An interval that
+/// would need lane `cap` or above gets lane `cap - 1` and overlaps there.
 pub(crate) fn assign(intervals: &[(u64, u64)], cap: u32) -> Vec<u32> {
     if intervals.windows(2).all(|two| two[0].1 <= two[1].0) {
         return vec![0; intervals.len()];

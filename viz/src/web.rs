@@ -1,4 +1,4 @@
-//! A timeline as data for a page: what a script needs to draw it as the charts do.
+//! A timeline as data for a page, from which a script draws the same picture as the charts.
 
 use serde::Serialize;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::gantt::class::Class;
 use crate::gantt::select::Section;
 use crate::{lanes, tui};
 
-/// Numbers of a span: row, lane, start, length, class, label, site, waker, starter; -1 where there is none.
+/// Numbers of a span: row, lane, start, length, class, label, site, waker, starter; -1 for none.
 const WIDTH: usize = 9;
 
 #[derive(Serialize)]
@@ -19,8 +19,8 @@ struct Row<'t> {
     lanes: u32,
 }
 
-/// The first CTAs of a timeline as JSON, of at most so many spans, which are those that begin first. With the cycle up to
-/// which the page shows it at first, and the tick from which spans are left out.
+/// The first CTAs of a timeline as JSON, with at most a number of spans, those that start first. Also returns the
+/// cycle up to which the page shows it at first, and the tick from which spans are left out.
 #[must_use]
 pub fn data(t: &Timeline, ctas: u32, most: usize, opening: Option<u64>) -> (String, Option<u64>) {
     let mut order: Vec<usize> = (0..t.rows.len()).filter(|&i| t.rows[i].cta < ctas).collect();
@@ -83,18 +83,18 @@ pub fn data(t: &Timeline, ctas: u32, most: usize, opening: Option<u64>) -> (Stri
     let path: Vec<i64> =
         warpline_sim::chain::chain(t).iter().map(|&i| number[i as usize]).filter(|n| *n >= 0).collect();
     let ticks = warpline_sim::timeline::TICKS;
-    // Later CTAs are not in the page: its whole is what these did.
+    // The page contains only these CTAs, so it ends with them.
     let end = kept.iter().map(|&(i, ..)| t.spans[i].end).max().unwrap_or(t.end).min(cut.unwrap_or(u64::MAX));
     let data = json!({
         "title": t.title, "ticks": ticks, "end": end.max(1), "opening": opening.map(|c| c * ticks).filter(|o| *o < end),
         "width": WIDTH, "rows": heads, "classes": classes(), "labels": labels, "sites": sites, "spans": spans,
         "faults": faults, "path": path,
     });
-    // In a page, nothing of it may look like a tag.
+    // In a page, no text may look like a tag.
     (data.to_string().replace('<', "\\u003c"), cut)
 }
 
-/// Every class: its names, and its colours on light and dark paper.
+/// Every class with its names, and its colors on light and dark paper.
 fn classes() -> Vec<serde_json::Value> {
     let both = |f: &dyn Fn(Theme) -> crate::gantt::Rgb| [f(Theme::Light), f(Theme::Dark)].map(|c| c.css());
     let one = |class: &Class| {
@@ -108,7 +108,7 @@ fn classes() -> Vec<serde_json::Value> {
                 _ => class.legend().to_string(),
             },
             "word": class.word(),
-            // Phases alternate between two greys; the legend has one.
+            // Phases alternate between two grays; the legend has one.
             "again": matches!(class, Class::Phase(true)),
             "state": matches!(class, Class::Full | Class::Phase(_)),
             "hatch": hatch,
@@ -121,7 +121,7 @@ fn classes() -> Vec<serde_json::Value> {
     tui::CLASSES.iter().map(one).collect()
 }
 
-/// A colour of a class of work or waiting on light paper, for a page: `#56b4e9`.
+/// The color of a class of work or waiting on light paper, for a page: `#56b4e9`.
 #[must_use]
 pub fn colour(what: warpline_sim::timeline::What) -> String {
     let class = Class::of(&RowKind::Slot(String::new()), what, 0);

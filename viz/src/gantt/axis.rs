@@ -1,4 +1,4 @@
-//! The axis: cycles, and time where the clock is known.
+//! The axis: cycles, and time if the clock is known.
 
 use warpline_sim::timeline::TICKS;
 
@@ -6,7 +6,7 @@ use super::format::{grouped, round_step, time, unit};
 use super::layout::Frame;
 use super::scene::{Align, Area, Layer, Scene};
 
-/// Height below the plot of an axis of so many lines.
+/// Height below the plot of an axis with a number of lines.
 pub(crate) fn height(em: i32, lines: i32) -> i32 {
     if lines == 0 { 0 } else { em * 4 / 10 + lines * em * 13 / 10 }
 }
@@ -21,7 +21,7 @@ pub(crate) fn draw(frame: &Frame<'_>, scene: &mut Scene, lines: i32) {
         return;
     }
     let em = frame.em;
-    // Cycles, with a line through the rows at each label.
+    // Cycles, with a grid line at each label.
     let cycles = (window.from / TICKS, window.to.div_ceil(TICKS));
     let widest = scene.measure().width(&grouped(cycles.1), em);
     let step = step(window.ticks() as f64 / TICKS as f64, plot.w, widest, em);
@@ -40,7 +40,7 @@ pub(crate) fn draw(frame: &Frame<'_>, scene: &mut Scene, lines: i32) {
     }
 }
 
-/// Time has round steps of its own, not those of the cycles.
+/// Labels of time have their own round steps.
 fn times(frame: &Frame<'_>, scene: &mut Scene, y: i32) {
     let (window, em, plot) = (frame.scale.window, frame.em, scene.plot);
     let per_tick = 1e6 / (frame.t.mhz * TICKS as f64);
@@ -57,14 +57,14 @@ fn times(frame: &Frame<'_>, scene: &mut Scene, y: i32) {
     while at as f64 <= to {
         let x = plot.x + ((at as f64 - from) / (to - from) * f64::from(plot.w)) as i32;
         let x = x.clamp(plot.x, plot.right() - 1);
-        // A tick mark of its own, since it stands under no line of the grid.
+        // A tick mark of its own, because no grid line is there.
         scene.fill(Layer::Grid, Area::new(x, y - em / 8, 1, em / 4), frame.theme.muted());
         centred(scene, frame, x, y + em / 8, &time(at, step, &unit), frame.theme.muted());
         at = at.saturating_add(step);
     }
 }
 
-/// The least round step at which labels stand clear of each other, with some air.
+/// The smallest round step at which labels do not touch.
 fn step(range: f64, width: i32, label: i32, em: i32) -> u64 {
     let most = f64::from(width.max(1)) / f64::from((label + em * 3).max(em * 5));
     round_step((range / most.max(1.0)).ceil().max(1.0) as u64)
@@ -76,7 +76,7 @@ fn label(frame: &Frame<'_>, scene: &mut Scene, y: i32, text: &str) {
     scene.text(room, text, em * 9 / 10, Align::Right, frame.theme.muted(), 1);
 }
 
-/// A label under `x`, moved in from the picture's edge if need be.
+/// A label centered under `x`, moved away from the picture's edge if necessary.
 fn centred(scene: &mut Scene, frame: &Frame<'_>, x: i32, y: i32, text: &str, color: super::theme::Rgb) {
     let em = frame.em * 9 / 10;
     let w = scene.measure().width(text, em);

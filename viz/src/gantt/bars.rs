@@ -1,4 +1,4 @@
-//! From spans to pixels of one lane: bars where they can be told apart, shares of time where they cannot.
+//! The pixels of one lane: bars where spans are wide enough, shares of time where they are not.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use warpline_sim::timeline::{RowKind, Span};
 use super::class::Class;
 use super::select::{Lane, Window};
 
-/// Time from left to right.
+/// The time scale from left to right.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     pub(crate) window: Window,
@@ -16,7 +16,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The pixel column of a tick, held inside the plot.
+    /// The pixel column of a tick, clamped to the plot.
     pub(crate) fn x(&self, tick: u64) -> i32 {
         let from_left = tick.clamp(self.window.from, self.window.to) - self.window.from;
         let x = u128::from(from_left) * self.w as u128 / u128::from(self.window.ticks().max(1));
@@ -30,7 +30,7 @@ impl Scale {
     }
 }
 
-/// A span, or what is left of it beside dense stretches.
+/// A span, or the part of a span beside dense columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bar {
     pub(crate) span: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Bar {
     pub(crate) x1: i32,
 }
 
-/// A column in which several spans fall: the share of time of each class, in 256ths.
+/// A column with several spans: the share of time of each class, in 256ths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) x0: i32,
@@ -54,13 +54,13 @@ pub(crate) struct Drawing {
     pub(crate) dense: Vec<Column>,
 }
 
-/// Pixels to a column.
+/// Pixels of a column.
 const BIN: i32 = 3;
 
 /// Lays out a lane.
 ///
-/// A span narrower than a column is tiny. A column in which two tiny spans start is dense: it shows shares of all that
-/// happens in it, and bars that reach into it are cut back. A lone tiny span is drawn, at least a pixel wide.
+/// A span narrower than a column is tiny. A column in which two tiny spans start is dense: it shows shares of
+/// everything in it, and bars that reach into it are cut. A single tiny span is drawn at least a pixel wide.
 pub(crate) fn lay_out(spans: &[Span], lane: &Lane, kind: &RowKind, scale: &Scale) -> Drawing {
     let bins = (scale.w.max(0) / BIN) as usize + 1;
     let mut tiny = vec![0u8; bins];
@@ -102,7 +102,7 @@ pub(crate) fn lay_out(spans: &[Span], lane: &Lane, kind: &RowKind, scale: &Scale
             }
             x = x.max(edge(bin + 1));
         }
-        // A span of no width still shows where it is, if the next pixel is free.
+        // A span without width is still shown, if the next pixel is free.
         let x1 = if dense[first] { bar.x1 } else { bar.x1.max(bar.x0 + 1).min(scale.x + scale.w) };
         if x < x1 {
             drawing.bars.push(Bar { x0: x, x1, ..bar });
@@ -122,7 +122,7 @@ fn columns(sums: BTreeMap<(usize, Class), u64>, edge: &impl Fn(usize) -> i32, sc
         while let Some(((_, class), ticks)) = sums.next_if(|((b, _), _)| *b == bin) {
             parts.push((class, ticks));
         }
-        // Where spans pile up, their times add up to more than there is.
+        // Where spans overlap, their times add up to more than the column has.
         let there: u64 = scale.tick(x1) - scale.tick(x0);
         let whole = there.max(parts.iter().map(|p| p.1).sum()).max(1);
         let shares: Vec<_> =

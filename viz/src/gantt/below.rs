@@ -1,4 +1,4 @@
-//! Words about the whole: how long the run took, what the picture leaves out, what the caller has to say.
+//! Sentences below the chart: duration of the run, what the picture leaves out, remarks of the caller.
 
 use warpline_sim::timeline::TICKS;
 
@@ -8,7 +8,7 @@ use super::layout::Frame;
 use super::notes::Strip;
 use super::options::{GanttOptions, Size};
 
-/// How long the run took, in cycles and, if the clock is known, in time.
+/// Duration of the run, in cycles and, if the clock is known, in time.
 pub(crate) fn total(frame: &Frame<'_>) -> String {
     let t = frame.t;
     let took = t.took.unwrap_or(t.end);
@@ -18,17 +18,17 @@ pub(crate) fn total(frame: &Frame<'_>) -> String {
         return format!("{cycles} cycles");
     }
     let unit = format::unit(ps as u64);
-    // Four digits that count, rounded as `run` rounds them.
+    // Four significant digits, rounded as `run` rounds them.
     let digits = (ps / unit.1 as f64).log10().floor().clamp(0.0, 3.0) as u32;
     let step = (unit.1 / 10u64.pow(3 - digits)).max(1);
     let near = (ps as u64 + step / 2) / step * step;
     format!("{cycles} cycles, {} {}", format::time(near, step, &unit), unit.0)
 }
 
-/// Marks and faults without a place above the rows that are named below the chart.
+/// Most marks and faults without a place above the rows that are named below the chart.
 const NAMED: usize = 4;
 
-/// What the picture does not show.
+/// Sentences on what the picture does not show.
 pub(crate) fn notes(frame: &Frame<'_>, strip: &Strip, shown: usize, (asked, idle): (usize, usize)) -> Vec<String> {
     let (t, window) = (frame.t, frame.scale.window);
     let end = t.end.max(TICKS);
@@ -73,8 +73,8 @@ pub(crate) fn notes(frame: &Frame<'_>, strip: &Strip, shown: usize, (asked, idle
     notes
 }
 
-/// All that stands below: what the picture does not show, sentence after sentence, then the caller's remarks, each on
-/// lines of its own where the picture is as high as it likes.
+/// Everything below the chart: what the picture does not show, then the caller's remarks. Remarks have their own
+/// lines if the height is free.
 pub(crate) fn lines(notes: &[String], options: &GanttOptions, fit: impl Fn(&[String]) -> Vec<String>) -> Vec<String> {
     let remarks: Vec<String> = options.remarks.iter().map(|r| r.replace(char::is_control, " ")).collect();
     match options.size {
@@ -86,7 +86,7 @@ pub(crate) fn lines(notes: &[String], options: &GanttOptions, fit: impl Fn(&[Str
     }
 }
 
-/// Sentences as lines no wider than `width`, broken between sentences where that will do and else between words.
+/// Sentences as lines no wider than `width`, broken between sentences if possible, else between words.
 pub(crate) fn wrap(sentences: &[String], measure: &Measure, em: i32, width: i32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let fits = |text: &str| measure.width(text, em) <= width;

@@ -1,12 +1,12 @@
-//! Two runs in one chart: B under A, from one start, on one axis.
+//! Two runs in one chart: B under A on one axis.
 
 use warpline_sim::timeline::{Row, Timeline};
 
 use super::format::cycles;
 
-/// A timeline of both, and the headings of its CTAs. Only the first so many CTAs of each are in it.
+/// One timeline with both runs, and headings of its CTAs. `ctas` limits the CTAs of each.
 ///
-/// The clock is kept where both have the same.
+/// The clock is kept if both have the same.
 pub fn beside(a: &Timeline, b: &Timeline, ctas: (Option<u32>, Option<u32>)) -> (Timeline, Vec<String>) {
     let mut both = Timeline {
         title: title(&a.title, &b.title),
@@ -37,7 +37,7 @@ pub fn beside(a: &Timeline, b: &Timeline, ctas: (Option<u32>, Option<u32>)) -> (
     (both, headings)
 }
 
-/// Adds the rows and spans of a run. Wakes are left out: arrows within two runs at once are too many to follow.
+/// Adds rows and spans of a run. Wakes are left out: arrows within two runs are too many to follow.
 fn add(both: &mut Timeline, t: &Timeline, first: u32, last: u32) {
     let sites = both.sites.len() as u32;
     let mut place: Vec<Option<u32>> = Vec::with_capacity(t.rows.len());
@@ -58,7 +58,7 @@ fn add(both: &mut Timeline, t: &Timeline, first: u32, last: u32) {
     both.sites.extend(t.sites.iter().cloned());
 }
 
-/// Both titles; what both run on is said once.
+/// Both titles; a common machine is named once.
 fn title(a: &str, b: &str) -> String {
     match (a.split_once(" on "), b.split_once(" on ")) {
         _ if a == b => a.to_string(),
@@ -67,7 +67,7 @@ fn title(a: &str, b: &str) -> String {
     }
 }
 
-/// Of two lists of values, those that the other does not have; all where nothing is left.
+/// The values of each list that the other does not have; all values if none would be left.
 fn differing(a: &str, b: &str) -> (String, String) {
     let values = |s: &str| s.split(", ").map(str::to_string).collect::<Vec<_>>();
     let (a_values, b_values) = (values(a), values(b));

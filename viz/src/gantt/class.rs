@@ -1,4 +1,4 @@
-//! What a stretch of a row is drawn as: one colour and pattern each, and one entry in the legend.
+//! Classes of what a row shows, each with one color, one pattern, and one entry in the legend.
 
 use warpline_sim::timeline::{RowKind, Stall, What, Work};
 
@@ -6,7 +6,7 @@ use super::hatch::{self, Pattern};
 use super::theme::{self, Rgb, Theme};
 use warpline_sim::words;
 
-/// A class. The order is that of the legend, and from the bottom up where shares are stacked.
+/// A class, in the order of the legend. Shares are stacked in this order from the bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Class {
     Work(Work),
@@ -18,7 +18,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// Of the `nth` span of a row.
+    /// The class of the `nth` span of a row.
     pub(crate) fn of(kind: &RowKind, what: What, nth: usize) -> Class {
         match (what, kind) {
             (What::Work(w), _) => Class::Work(w),

@@ -1,4 +1,4 @@
-//! Numbers for axes: round steps, grouped digits.
+//! Numbers of axes: round steps and grouped digits.
 
 use warpline_sim::timeline::TICKS;
 
@@ -15,7 +15,7 @@ pub(crate) fn grouped(n: u64) -> String {
     out
 }
 
-/// Ticks as cycles, as `run` says them: whole where they are whole or many, else with one decimal.
+/// Ticks as cycles, as `run` prints them: without decimals if whole or large, else with one.
 pub(crate) fn cycles(ticks: u64) -> String {
     let tenths = (u128::from(ticks) * 10 + u128::from(TICKS) / 2) / u128::from(TICKS);
     if tenths >= 100_000 || tenths % 10 == 0 {
@@ -24,7 +24,7 @@ pub(crate) fn cycles(ticks: u64) -> String {
     format!("{}.{}", grouped((tenths / 10) as u64), tenths % 10)
 }
 
-/// The least of 1, 2, 5, 10, 20, 50, ... that is not below `least`.
+/// The smallest of 1, 2, 5, 10, 20, 50, ... that is at least `least`.
 pub(crate) fn round_step(least: u64) -> u64 {
     let mut ten = 1u64;
     loop {
@@ -38,10 +38,10 @@ pub(crate) fn round_step(least: u64) -> u64 {
     }
 }
 
-/// A unit of time: its name, and how many picoseconds it has.
+/// A unit of time: its name and its picoseconds.
 pub(crate) struct Unit(pub(crate) &'static str, pub(crate) u64);
 
-/// The unit in which a window of `ps` picoseconds reads best.
+/// The most readable unit for a window of `ps` picoseconds.
 pub(crate) fn unit(ps: u64) -> Unit {
     match ps {
         0..2_000_000 => Unit("ns", 1_000),
@@ -51,7 +51,7 @@ pub(crate) fn unit(ps: u64) -> Unit {
     }
 }
 
-/// `ps` picoseconds in `unit`, with just the decimals that a tick of `step` picoseconds needs.
+/// `ps` picoseconds in `unit`, with the decimals that a tick of `step` picoseconds needs.
 pub(crate) fn time(ps: u64, step: u64, unit: &Unit) -> String {
     let whole = grouped(ps / unit.1);
     let (mut scale, mut decimals) = (unit.1, 0);

@@ -1,4 +1,4 @@
-//! Hatching: a pattern for every cause of waiting, so that colour is not what tells them apart.
+//! Hatching: a pattern for every cause of waiting, so that color is not the only difference.
 
 use warpline_sim::timeline::{Stall, What};
 
@@ -12,14 +12,14 @@ pub(crate) struct Pattern {
     up: u8,
     /// Falling to the right.
     down: u8,
-    /// Upright.
+    /// Vertical.
     stand: u8,
-    /// Level.
+    /// Horizontal.
     level: u8,
 }
 
 impl Pattern {
-    /// Distances of the lines that rise, fall, stand and lie, in tenths of an em; 0 for none.
+    /// Distances of the rising, falling, vertical and horizontal lines, in tenths of an em; 0 for none.
     pub(crate) fn lines(self) -> [u8; 4] {
         [self.up, self.down, self.stand, self.level]
     }
@@ -28,7 +28,7 @@ impl Pattern {
 const TIGHT: u8 = 4;
 const WIDE: u8 = 8;
 
-/// The pattern of a class; None for work, which is solid.
+/// The pattern of a class; `None` for work, which is solid.
 pub(crate) fn pattern(what: What) -> Option<Pattern> {
     let p = |up, down, stand, level| Some(Pattern { up, down, stand, level });
     match what {
@@ -55,7 +55,8 @@ pub(crate) fn pattern(what: What) -> Option<Pattern> {
     }
 }
 
-/// Draws a pattern over a box. Lines are counted from the corner of the picture, so that boxes side by side join up.
+/// Draws a pattern over a box. Lines are counted from the corner of the picture, so that adjacent boxes continue each
+/// other.
 pub(crate) fn draw(scene: &mut Scene, area: Area, pattern: Pattern, em: i32, color: Rgb) {
     let area = area.cut(&scene.canvas());
     if area.w <= 0 || area.h <= 0 {
@@ -70,14 +71,14 @@ pub(crate) fn draw(scene: &mut Scene, area: Area, pattern: Pattern, em: i32, col
         }
     }
     if pattern.level > 0 {
-        // Counted from the box's middle: a row of bars is of one height, and a line should not fall on its edge.
+        // Counted from the middle of the box: bars of a row have one height, and a line should not be on their edge.
         let (step, middle) = (step(pattern.level), y + area.h / 2);
         for dy in multiples(y - middle, bottom - middle, step) {
             scene.fill(Layer::Hatch, Area::new(x, middle + dy, area.w, 1), color);
         }
     }
     if pattern.up > 0 {
-        // x + y is the same all along a rising line.
+        // x + y is constant along a rising line.
         for sum in multiples(x + y, right + bottom, step(pattern.up) * 14 / 10) {
             let (x0, x1) = ((sum - bottom).max(x), (sum - y).min(right));
             if x0 < x1 {

@@ -1,4 +1,4 @@
-//! What is written into the bars.
+//! Labels in bars.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::layout::Frame;
 use super::scene::{Align, Area, Layer, Scene};
 use super::select::Track;
 
-/// Of each tile's name, the index that counts the steps: the only one that changes in what is shown.
+/// For each tile's name, the index that counts the steps: the only one that changes in the picture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Steps(BTreeMap<String, usize>);
 
@@ -19,7 +19,7 @@ impl Steps {
         for shown in tracks.iter().flat_map(|track| &track.lanes).flat_map(|lane| &lane.spans) {
             let Some((name, indices)) = parts(&t.spans[shown.span as usize].label) else { continue };
             let (first, changes) = seen.entry(name).or_insert_with(|| (indices.clone(), vec![false; indices.len()]));
-            // A name with now two and now three indices counts none.
+            // A name with varying numbers of indices counts no step.
             if first.len() != indices.len() {
                 changes.fill(true);
             }
@@ -35,30 +35,30 @@ impl Steps {
         Steps(found.filter_map(|(name, (_, changes))| Some((name.to_owned(), only(&changes)?))).collect())
     }
 
-    /// The step that a label is of.
+    /// The step of a label.
     fn of<'l>(&self, label: &'l str) -> Option<&'l str> {
         let (name, indices) = parts(label)?;
         indices.get(*self.0.get(name)?).copied()
     }
 }
 
-/// Name and indices of a tile: of `A[29, 10] from row 64` these are `A`, `29` and `10`.
+/// Name and indices of a tile: `A`, `29` and `10` of `A[29, 10] from row 64`.
 fn parts(label: &str) -> Option<(&str, Vec<&str>)> {
     let (name, rest) = label.split_once('[')?;
     Some((name.trim(), rest.split_once(']')?.0.split(',').map(str::trim).collect()))
 }
 
-/// Writes what a bar is into it: its label, else its class.
+/// Writes the label of a bar into it, or else its class.
 ///
-/// None is cut: half a word is none, and a number that has lost its end is another number. What does not fit gives way to
-/// a shorter form, or stays away.
+/// No label is cut: half a word is not readable, and a number without its end is another number. A label that does
+/// not fit is replaced by a shorter form, or left out.
 pub(crate) fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area, em: i32) {
     if em < frame.em * 55 / 100 {
         return;
     }
     let pad = (em / 4).max(2);
     let hatched = bar.class.hatch(frame.theme);
-    // Enough of a hatch has to stay beside the text for it to be known by.
+    // Enough of a hatch must remain beside the text to be recognized.
     let margin = if hatched.is_some() { pad + em * 4 / 10 } else { pad };
     let room = Area::new(area.x + margin, area.y, area.w - 2 * margin, area.h);
     if room.w <= 0 {
@@ -66,7 +66,7 @@ pub(crate) fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area,
     }
     let own = frame.t.spans[bar.span as usize].label.trim();
     let word = bar.class.word();
-    // A bar names its class too where that leaves it half empty.
+    // A label that leaves its bar half empty names its class too.
     let long = if own.is_empty() { word.to_owned() } else { format!("{word} {own}") };
     let roomy = !word.is_empty() && scene.measure().width(&long, em) * 2 <= room.w;
     let forms = if own.is_empty() || roomy { vec![long] } else { shorter(own, frame.steps.of(own)) };
@@ -78,8 +78,8 @@ pub(crate) fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area,
     }
 }
 
-/// A label and what may stand for it, longest first: of a tile without where in it (`B[1, 0]…`), without blanks, and last
-/// its step.
+/// A label and its shorter forms, longest first: a tile without the place in it (`B[1, 0]…`), without blanks, and
+/// last its step.
 fn shorter(label: &str, step: Option<&str>) -> Vec<String> {
     let mut forms = vec![label.to_owned()];
     let Some((tile, rest)) = label.split_once(']') else { return forms };

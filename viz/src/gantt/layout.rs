@@ -1,4 +1,4 @@
-//! Where everything goes: from a timeline to a [`Scene`].
+//! The layout: a [`Scene`] from a timeline.
 
 use std::collections::BTreeSet;
 
@@ -17,15 +17,15 @@ use super::select::{self, Track, Window};
 use super::theme::Theme;
 use super::{axis, legend, marks};
 
-/// What the parts of the layout have in common.
+/// State that the parts of the layout share.
 pub(crate) struct Frame<'t> {
     pub(crate) t: &'t Timeline,
     pub(crate) theme: Theme,
-    /// Size of the text, and the measure of all distances.
+    /// Size of the text, and unit of all distances.
     pub(crate) em: i32,
     pub(crate) scale: Scale,
     pub(crate) steps: Steps,
-    /// Of the CTAs, where they are not just numbered.
+    /// Headings of the CTAs, if they are not only numbered.
     pub(crate) headings: &'t [String],
 }
 
@@ -36,7 +36,7 @@ pub fn layout<'t>(t: &'t Timeline, options: &'t GanttOptions) -> Result<Scene, G
     let mut tracks = select::tracks(t, options)?;
     let window = Window::new(t, options, &tracks)?;
     select::place(t, window, &mut tracks)?;
-    // A row on which nothing happens in the window tells nothing; a chart of nothing keeps its rows.
+    // A row without spans in the window is left out, unless no row has any.
     let chosen = tracks.len();
     if tracks.iter().any(|track| !track.idle()) {
         tracks.retain(|track| !track.idle());
@@ -50,7 +50,7 @@ pub fn layout<'t>(t: &'t Timeline, options: &'t GanttOptions) -> Result<Scene, G
     let frame = Frame { t, theme: options.theme, em, scale, steps, headings: &options.headings };
     let mut drawings = rows::lay_out(&frame, &tracks);
 
-    // Rows that do not fit are left out, which can only make the legend smaller; so this ends.
+    // Rows that do not fit are left out, which can only shrink the legend; so the loop ends.
     let mut plan = loop {
         let marks = marks::plan(&frame, &tracks, &drawings, options.wakes);
         let plan = Plan::new(&frame, options, (width, height), &tracks, &drawings, marks, (asked, idle), &measure);
@@ -68,7 +68,7 @@ pub fn layout<'t>(t: &'t Timeline, options: &'t GanttOptions) -> Result<Scene, G
     let stack = plan.stack.clone();
     let used = stack.height(plan.room);
     let height = height.unwrap_or(plan.above + used + plan.below).clamp(MIN_SIZE.1 as i32, MAX_SIZE.1 as i32);
-    // Space that few rows leave on a slide goes above and below them alike.
+    // Space that few rows leave on a slide goes above and below them equally.
     plan.above += (height - plan.above - used - plan.below).max(0) * 2 / 5;
     let mut scene = Scene::new(width, height, options.theme.paper(), measure);
     scene.plot = Area::new(scale.x, plan.above, scale.w, used).cut(&scene.canvas());
@@ -137,7 +137,7 @@ impl LabelColumn {
     }
 }
 
-/// What stands above and below the rows, and how much room that leaves them.
+/// Parts above and below the rows, and the room that remains for the rows.
 struct Plan {
     title: bool,
     subtitle: bool,
@@ -149,7 +149,7 @@ struct Plan {
     stack: Stack,
     above: i32,
     below: i32,
-    /// Height for the rows; None for as much as they like.
+    /// Height for the rows; `None` for as much as they need.
     room: Option<i32>,
 }
 
@@ -191,12 +191,12 @@ impl Plan {
         };
         plan.sum(em);
         let Some(height) = height else {
-            // A picture can only be so high; then rows have to share.
+            // The height of a picture is limited; rows share it.
             let most = MAX_SIZE.1 as i32 - plan.above - plan.below;
             plan.room = (plan.stack.height(None) > most).then_some(most);
             return plan;
         };
-        // In little space, what explains gives way to what is shown.
+        // In little space, explanations give way to rows.
         let least = plan.stack.least().min(em * 5);
         let give_up: [fn(&mut Plan); 7] = [
             |p| p.subtitle = false,
@@ -234,10 +234,10 @@ impl Plan {
         let mut y = em * 8 / 10;
         if self.title {
             let room = Area::new(em, y, scene.width - 2 * em, em * 19 / 10);
-            // How long it took, unless the title needs the place.
+            // The duration, unless the title needs the place.
             let total = total(frame);
             let measure = scene.measure();
-            // Two runs have a time each, in their headings.
+            // Two runs have their durations in their headings.
             if frame.headings.is_empty()
                 && measure.width(&frame.t.title, em * 15 / 10) + measure.width(&total, em) + 2 * em < room.w
             {

@@ -1,4 +1,4 @@
-//! The legend: an entry for every class on show, and no other.
+//! The legend: an entry for every class in the picture, and no other.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ pub(crate) struct Legend {
 const SWATCH: i32 = 22;
 
 impl Legend {
-    /// None when there is nothing to explain.
+    /// `None` if there is nothing to explain.
     pub(crate) fn new(
         classes: &BTreeSet<Class>,
         dense: bool,

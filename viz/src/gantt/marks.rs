@@ -1,4 +1,4 @@
-//! Marks over the rows: where a barrier opens, and who woke whom.
+//! Marks over the rows: barrier releases, and arrows of wakes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use super::scene::{Area, Layer, Scene};
 use super::select::{Section, Track};
 use super::theme::Rgb;
 
-/// What is marked.
+/// The marks of a picture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    /// A column, and the first and last track that leave a barrier there.
+    /// A column, with the first and last track that leave a barrier there.
     pub(crate) releases: Vec<(i32, usize, usize)>,
-    /// The waker's span and the woken's.
+    /// The span of the waker and the woken span.
     pub(crate) wakes: Vec<(u32, u32)>,
 }
 
-/// Chooses the marks. Too many to follow are worse than none: arrows and lines each appear only while they keep an em
-/// and a half or two apart on average.
+/// Chooses the marks. Arrows and lines appear only if they are an em and a half or two apart on average; more would
+/// be unreadable.
 pub(crate) fn plan(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>], wakes: bool) -> Marks {
     let releases = releases(frame, tracks, drawings);
     let wakes = if wakes { arrows(frame, tracks, drawings) } else { Vec::new() };
@@ -33,8 +33,7 @@ pub(crate) fn plan(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Draw
     }
 }
 
-/// The stalls that are drawn as bars and end in the window: track, span and cause. Crowded ones have no place to point
-/// at.
+/// The stalls that are bars and end in the window: track, span and cause. Crowded stalls have no place to point at.
 fn stalls<'a>(
     frame: &'a Frame<'_>,
     tracks: &'a [Track<'_>],
@@ -55,14 +54,14 @@ fn stalls<'a>(
     })
 }
 
-/// Where barriers open. A barrier of the CTA is for all its agents, the last to arrive too, which did not wait; a named
-/// one for those seen to wait for it.
+/// Barrier releases. A CTA barrier releases all agents, including the last to arrive, which did not wait. A named
+/// barrier releases those that were seen to wait for it.
 fn releases(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>]) -> Vec<(i32, usize, usize)> {
     let mut agents: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
     for (i, track) in tracks.iter().enumerate().filter(|(_, t)| t.section == Section::Agents) {
         agents.entry(track.row.cta).or_insert((i, i)).1 = i;
     }
-    // By column, CTA and, for named barriers, which.
+    // By column, CTA and, for a named barrier, its name.
     type Key<'t> = (i32, u32, Option<&'t str>);
     let mut found: BTreeMap<Key<'_>, (usize, usize)> = BTreeMap::new();
     for (i, index, stall) in stalls(frame, tracks, drawings) {
@@ -79,7 +78,7 @@ fn releases(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>]) 
     found.into_iter().map(|((x, ..), (first, last))| (x, first, last)).collect()
 }
 
-/// Who woke whom, where both are bars, on different rows.
+/// Wakes between bars on different rows.
 fn arrows(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>]) -> Vec<(u32, u32)> {
     let mut track_of = BTreeMap::new();
     for (i, lanes) in drawings.iter().enumerate() {
@@ -87,7 +86,7 @@ fn arrows(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>]) ->
     }
     let spans = &frame.t.spans;
     let arrow = |(i, woken, stall)| {
-        // The line where a barrier opens says it already.
+        // The line of a barrier release shows it already.
         if matches!(stall, Stall::Barrier | Stall::Cluster | Stall::Named) {
             return None;
         }
@@ -116,7 +115,7 @@ pub(crate) fn draw(frame: &Frame<'_>, scene: &mut Scene, marks: &Marks, places: 
         let column = |tick: u64| frame.scale.x(tick).clamp(plot.x + frame.em / 2, plot.right() - 1 - frame.em / 2);
         let spans = &frame.t.spans;
         let (x0, x1) = (column(spans[waker as usize].end), column(spans[woken as usize].end));
-        // From the edge of the one bar to the facing edge of the other.
+        // From the edge of one bar to the facing edge of the other.
         let down = from.y < to.y;
         let (y0, y1) = if down { (from.bottom(), to.y) } else { (from.y - 1, to.bottom() - 1) };
         let reach = if down { y0.min(y1) } else { y1.min(y0) };
@@ -126,7 +125,7 @@ pub(crate) fn draw(frame: &Frame<'_>, scene: &mut Scene, marks: &Marks, places: 
     }
 }
 
-/// A line through all rows where a fault showed, clear of all texts.
+/// A line through all rows where a fault occurred, clear of all texts.
 pub(crate) fn faults(frame: &Frame<'_>, scene: &mut Scene) {
     let (plot, window) = (scene.plot, frame.scale.window);
     let ticks: BTreeSet<u64> = frame.t.faults.iter().map(|m| m.tick).collect();
@@ -142,7 +141,7 @@ pub(crate) fn texts(scene: &Scene, near: Area) -> Vec<Area> {
     scene.texts_near(&near).map(|t| t.grown(2)).filter(|t| t.meets(&near)).collect()
 }
 
-/// A barrier line: two pixels of ink between two of paper, interrupted by `blocks`.
+/// A barrier line, two pixels on and two off, interrupted by `blocks`.
 pub(crate) fn release(frame: &Frame<'_>, scene: &mut Scene, x: i32, top: i32, bottom: i32, blocks: &[Area]) {
     line(frame, scene, (x, top, bottom), blocks, frame.theme.ink());
 }
@@ -167,7 +166,7 @@ pub(crate) fn line(
     }
 }
 
-/// An arrow with a light edge, interrupted by `blocks`; its head is left away if it would lie on one.
+/// An arrow with a light edge, interrupted by `blocks`. The head is left out if it would lie on a block.
 pub(crate) fn arrow(frame: &Frame<'_>, scene: &mut Scene, from: (i32, i32), to: (i32, i32), blocks: &[Area]) {
     let (ink, paper) = (frame.theme.ink(), frame.theme.paper());
     let head = (frame.em / 4).max(2);
@@ -188,7 +187,7 @@ pub(crate) fn arrow(frame: &Frame<'_>, scene: &mut Scene, from: (i32, i32), to: 
     }
 }
 
-/// A line without its parts that lie in `blocks`.
+/// A line without its parts in `blocks`.
 fn stroke(scene: &mut Scene, from: (i32, i32), to: (i32, i32), color: Rgb, blocks: &[Area]) {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let steps = dx.abs().max(dy.abs()).max(1);

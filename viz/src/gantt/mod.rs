@@ -15,8 +15,8 @@
 //!   notes: window, rows or spans left out
 //! ```
 //!
-//! [`layout`] turns a timeline into a [`Scene`], plain boxes and texts that can be inspected; one routine draws it,
-//! through plotters, on either kind of paper. All geometry is in whole pixels, so equal input gives equal bytes.
+//! [`layout`] turns a timeline into a [`Scene`], boxes and texts that can be inspected. One routine draws it through
+//! plotters, as SVG or PNG. All geometry is in whole pixels, so equal input gives equal bytes.
 
 mod axis;
 mod bars;

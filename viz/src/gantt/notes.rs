@@ -1,4 +1,4 @@
-//! What is pointed out above the rows: marks of the caller and faults, each with a line down through the rows.
+//! Labels above the rows: marks of the caller and faults, each with a line down through the rows.
 //!
 //! ```text
 //!        | epilogue starts        a label never lies on another, and no label's line runs
@@ -14,7 +14,7 @@ use super::layout::Frame;
 use super::options::GanttOptions;
 use super::scene::{Align, Area, Layer, Scene};
 
-/// Lines of labels at most.
+/// Most lines of labels.
 const LINES: i32 = 4;
 
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ struct Label {
 pub(crate) struct Strip {
     labels: Vec<Label>,
     lines: i32,
-    /// What found no place, as sentences.
+    /// Marks without a place, as sentences.
     pub(crate) rest: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ impl Strip {
             let x = column(frame, tick);
             let text = text.replace(char::is_control, " ");
             let width = measure.width(&text, em);
-            // Right of its line, or left of it near the end.
+            // To the right of its line, or to the left near the end.
             let sides = [x + gap, x - gap - width];
             let place = sides.into_iter().filter(|left| *left >= frame.scale.x && left + width <= end);
             let place = place.flat_map(|left| (0..LINES).map(move |line| (left, line)));
@@ -108,7 +108,7 @@ impl Strip {
     }
 }
 
-/// The faults, those of one instant together: what they are, and at which lines they showed.
+/// The faults, combined for each instant: their kinds and source lines.
 fn faults(frame: &Frame<'_>) -> Vec<(u64, String, bool)> {
     let mut all: Vec<(u64, String, bool)> = Vec::new();
     for f in &frame.t.faults {
@@ -127,8 +127,8 @@ fn faults(frame: &Frame<'_>) -> Vec<(u64, String, bool)> {
     all
 }
 
-/// Faults with the same words whose labels would stand side by side have one, at the first of them, with their number.
-/// The last comes first here; `near` says whether a label at one instant reaches to a later one.
+/// Combines faults with the same words whose labels would be adjacent: one label at the first, with their number. The
+/// last fault comes first here. `near` says whether a label at one instant reaches a later one.
 fn together(all: Vec<(u64, String, bool)>, near: impl Fn(&str, u64, u64) -> bool) -> Vec<(u64, String, bool)> {
     let mut some: Vec<((u64, String, bool), usize)> = Vec::new();
     for (tick, text, fault) in all {
@@ -145,7 +145,7 @@ fn together(all: Vec<(u64, String, bool)>, near: impl Fn(&str, u64, u64) -> bool
     some.into_iter().map(counted).collect()
 }
 
-/// The column of an instant, with room for a line's edge.
+/// The column of an instant, with room for the edge of a line.
 fn column(frame: &Frame<'_>, tick: u64) -> i32 {
     let (left, right) = (frame.scale.x, frame.scale.x + frame.scale.w);
     frame.scale.x(tick).clamp(left + 2, (right - 2).max(left + 2))

@@ -1,17 +1,18 @@
-//! What a caller can choose about a chart, and what can go wrong.
+//! Options of a chart, and its errors.
 
 use super::theme::Theme;
 
-/// Layout size in pixels. Everything, text too, grows with the width.
+/// Layout size in pixels. Everything grows with the width, including text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// 1600 wide, as high as the rows need: for a page of a design doc.
+    /// 1600 wide, as high as the rows need: for a page of a document.
     Page,
-    /// 1920 by 1080, larger text: for a slide. Rows shrink to fit; those that still do not are left out, with a note.
+    /// 1920 by 1080 with larger text: for a slide. Rows shrink to fit; rows that still do not fit are left out, with
+    /// a note.
     Slide,
-    /// This wide, as high as the rows need.
+    /// A width, with as much height as the rows need.
     Width(u32),
-    /// Just this.
+    /// A width and a height.
     Exact {
         /// Width.
         width: u32,
@@ -20,42 +21,42 @@ pub enum Size {
     },
 }
 
-/// An instant to point out.
+/// An instant to mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noted {
-    /// When.
+    /// Cycle of the instant.
     pub cycle: u64,
     /// A few words.
     pub text: String,
 }
 
-/// How to draw a chart.
+/// Options of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GanttOptions {
     /// Layout size.
     pub size: Size,
-    /// PNG pixels per layout pixel, 1 to 4. An SVG has no use for it.
+    /// PNG pixels of a layout pixel, 1 to 4. Not used for SVG.
     pub scale: u32,
-    /// First cycle shown; the start when `None`.
+    /// First cycle shown; `None` for the start.
     pub from: Option<u64>,
-    /// Cycle after the last one shown; the end when `None`.
+    /// Cycle after the last one shown; `None` for the end.
     pub to: Option<u64>,
-    /// Rows shown: those that match one of these words, or all when empty. A word matches a row whose role, section
-    /// (`agents`, `engines`, `barriers`, `slots`) or CTA (`cta 2`) it is, or whose name it is part of.
+    /// Words that select rows; empty for all rows. A word selects a row by its role, its section (`agents`,
+    /// `engines`, `barriers`, `slots`), its CTA (`cta 2`), or a part of its name.
     pub rows: Vec<String>,
-    /// Only the rows of the first so many CTAs, in order of launch; all when `None`.
+    /// Number of CTAs shown, in order of launch; `None` for all.
     pub ctas: Option<u32>,
     /// Light or dark.
     pub theme: Theme,
     /// Whether title and subtitle are drawn.
     pub title: bool,
-    /// Instants to point out, each with a label above the rows and a line through them.
+    /// Instants to mark, each with a label above the rows and a line through them.
     pub marks: Vec<Noted>,
     /// Sentences below the chart.
     pub remarks: Vec<String>,
-    /// Headings of the CTAs instead of `CTA 0` and so on; they are shown even where there is one.
+    /// Headings of the CTAs instead of `CTA 0`; shown also for a single CTA.
     pub headings: Vec<String>,
-    /// Whether arrows show who woke whom (where there are few enough to follow).
+    /// Whether arrows show wakes, if they are few enough to follow.
     pub wakes: bool,
 }
 
@@ -78,7 +79,7 @@ impl Default for GanttOptions {
     }
 }
 
-/// Smallest width and height that a chart can be drawn in.
+/// Smallest width and height of a chart.
 pub const MIN_SIZE: (u32, u32) = (160, 100);
 /// Largest width and height.
 pub const MAX_SIZE: (u32, u32) = (8192, 16384);

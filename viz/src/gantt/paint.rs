@@ -1,4 +1,4 @@
-//! Draws a scene. One routine walks it; a [`Paint`] puts each thing on paper.
+//! Draws a scene: one routine for every [`Paint`].
 
 use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -9,7 +9,7 @@ use super::options::GanttError;
 use super::scene::{Area, Drawn, Item, Scene};
 use super::theme::Rgb;
 
-/// Something to draw on.
+/// A drawing surface.
 pub(crate) trait Paint {
     fn fill(&mut self, area: Area, color: Rgb) -> Result<(), GanttError>;
     fn line(&mut self, ends: [i32; 4], color: Rgb) -> Result<(), GanttError>;
@@ -31,7 +31,7 @@ pub(crate) fn scene(scene: &Scene, on: &mut impl Paint) -> Result<(), GanttError
     Ok(())
 }
 
-/// Makes the built-in font known to plotters, once.
+/// Registers the built-in font with plotters, once.
 pub(crate) fn font_ready() -> Result<(), GanttError> {
     use std::sync::OnceLock;
     static DONE: OnceLock<bool> = OnceLock::new();
@@ -54,7 +54,7 @@ pub(crate) fn draw_error(e: impl std::fmt::Display) -> GanttError {
 /// Plotters' SVG writer.
 pub(crate) struct Vector<'a>(pub(crate) SVGBackend<'a>);
 
-/// Plotters writes a font's size as the size it is given over this.
+/// Plotters writes a font's size divided by this.
 const SVG_SIZE: f64 = 1.24;
 
 impl Paint for Vector<'_> {
@@ -70,7 +70,7 @@ impl Paint for Vector<'_> {
         self.0.fill_polygon(points, &rgb(color)).map_err(draw_error)
     }
 
-    /// `at` becomes the anchor as it is; [`super::svg`] makes it the baseline.
+    /// `at` becomes the anchor unchanged; [`super::svg`] makes it the baseline.
     fn text(&mut self, text: &str, at: (i32, i32), em: i32, color: Rgb) -> Result<(), GanttError> {
         self.0.draw_text(text, &text_style(f64::from(em) * SVG_SIZE, color), at).map_err(draw_error)
     }

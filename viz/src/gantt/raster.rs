@@ -1,7 +1,8 @@
-//! PNG: plotters' bitmap, drawn larger than wanted and averaged down.
+//! PNG: plotters' bitmap, drawn enlarged and averaged down.
 //!
-//! Plotters places letters at whole pixels and does not smooth polygons; at two or three times the size neither shows.
-//! The picture is drawn in strips, so that a tall one needs no tall bitmap, and as many at a time as there are cores.
+//! Plotters places letters at whole pixels and does not smooth polygons; at two or three times the size neither is
+//! visible. The picture is drawn in strips, so that a tall picture needs no tall bitmap. Cores draw strips in
+//! parallel.
 
 use std::io::Write as _;
 
@@ -14,9 +15,9 @@ use super::paint::{self, Paint};
 use super::scene::{Area, Scene};
 use super::theme::Rgb;
 
-/// Layout pixels in a strip.
+/// Layout pixels of a strip.
 const STRIP: i32 = 240;
-/// Strips that a core draws before what is done is written out.
+/// Strips that a core draws before finished ones are written.
 const TURNS: usize = 8;
 
 /// Encodes a scene as a PNG with `scale` pixels to the layout pixel.
@@ -37,7 +38,7 @@ pub(crate) fn png(scene: &Scene, scale: u32) -> Result<Vec<u8>, GanttError> {
     let strip = |pixels: &mut Vec<u8>, top: i32| {
         let wide = width as usize * over as usize;
         let rows = STRIP.min(scene.height - top);
-        // What is left of the strip before is painted over.
+        // Remains of the previous strip are painted over.
         pixels.resize(wide * (rows * zoom) as usize * 3, 0);
         let bitmap = BitMapBackend::with_buffer(pixels, (wide as u32, (rows * zoom) as u32));
         let mut on = Raster { bitmap, strip: Area::new(0, top, scene.width, rows), zoom, ratio };
@@ -57,14 +58,14 @@ pub(crate) fn png(scene: &Scene, scale: u32) -> Result<Vec<u8>, GanttError> {
     Ok(out)
 }
 
-/// Averages blocks of `BY` by `BY` pixels, 16 at most a side.
+/// Averages blocks of `BY` by `BY` pixels; at most 16 a side.
 fn shrink<const BY: usize>(pixels: &[u8], width: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(pixels.len() / (BY * BY));
     let mut sums = vec![0u16; width * 3];
     let count = (BY * BY) as u16;
     for block in pixels.chunks_exact(width * 3 * BY) {
         sums.fill(0);
-        // Down, then across.
+        // Vertically, then horizontally.
         for row in block.chunks_exact(width * 3) {
             for (sum, value) in sums.iter_mut().zip(row) {
                 *sum += u16::from(*value);
@@ -85,7 +86,7 @@ struct Raster<'a> {
     bitmap: BitMapBackend<'a>,
     strip: Area,
     zoom: i32,
-    /// Height of the font to its em: plotters scales by the former.
+    /// Height of the font over its em: plotters scales by the height.
     ratio: f64,
 }
 
@@ -117,12 +118,12 @@ impl Paint for Raster<'_> {
             return Ok(());
         }
         let steep = (y1 - y0).abs() >= (x1 - x0).abs();
-        // (a, b): along and across.
+        // (a, b): along and across the stroke.
         let ((a0, b0), (a1, b1)) = if steep { ((y0, x0), (y1, x1)) } else { ((x0, y0), (x1, y1)) };
         let ((a0, b0), (a1, b1)) = if a0 <= a1 { ((a0, b0), (a1, b1)) } else { ((a1, b1), (a0, b0)) };
         let length = (((a1 - a0).pow(2) + (b1 - b0).pow(2)) as f64).sqrt();
         let run = i64::from((a1 - a0).max(1));
-        // A slanted stroke is cut across at an angle, which makes the cut longer.
+        // A slanted stroke is cut at an angle, which makes the cut longer.
         let thick = ((f64::from(z) * length / run as f64).round() as i32).max(1);
         for a in a0 * z..(a1 + 1) * z {
             let along = i64::from((a - a0 * z).min((a1 - a0) * z));
@@ -139,7 +140,7 @@ impl Paint for Raster<'_> {
         let p = points.map(|(x, y)| (x * z + z / 2, y * z + z / 2));
         let (top, bottom) = (p.iter().map(|p| p.1).min().unwrap_or(0), p.iter().map(|p| p.1).max().unwrap_or(0));
         for y in top..=bottom {
-            // Where the level line at y crosses the sides.
+            // Where the horizontal line at y crosses the sides.
             let crossings = [(0, 1), (1, 2), (2, 0)].into_iter().filter_map(|(i, j)| {
                 let ((xa, ya), (xb, yb)) = if p[i].1 <= p[j].1 { (p[i], p[j]) } else { (p[j], p[i]) };
                 (ya <= y && y <= yb && ya < yb).then(|| xa + (xb - xa) * (y - ya) / (yb - ya))

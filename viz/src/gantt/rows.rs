@@ -1,4 +1,4 @@
-//! The rows: how high each is, and its bars, columns and labels.
+//! The rows: heights, bars, columns and labels.
 
 use super::bars::{Bar, Column, Drawing};
 use super::hatch;
@@ -7,7 +7,7 @@ use super::layout::{Frame, LabelColumn, lay_out_lane, unrecorded};
 use super::scene::{Align, Area, Layer, Scene};
 use super::select::{Section, Track};
 
-/// Pixels of every lane of every track.
+/// The pixels of every lane of every track.
 pub(crate) fn lay_out(frame: &Frame<'_>, tracks: &[Track<'_>]) -> Vec<Vec<Drawing>> {
     let spans = &frame.t.spans;
     let lane = |track: &Track<'_>, lane| lay_out_lane(spans, lane, &track.row.kind, &frame.scale);
@@ -17,11 +17,11 @@ pub(crate) fn lay_out(frame: &Frame<'_>, tracks: &[Track<'_>]) -> Vec<Vec<Drawin
 /// Heights of the rows before they are fitted to a page, in pixels.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
-    /// A track's heading (0 for none), the gap above it, its bars.
+    /// Heading of a track (0 for none), gap above it, height of its bars.
     parts: Vec<(i32, i32, i32)>,
 }
 
-/// Where a track is.
+/// The place of a track.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// The heading of its CTA, if it is the first of several.
@@ -29,11 +29,11 @@ pub(crate) struct Place {
     /// Top and height of its bars.
     pub(crate) y: i32,
     pub(crate) h: i32,
-    /// Height between it and the next, shared by labels.
+    /// Gap to the next track, which labels share.
     pub(crate) gap: i32,
 }
 
-/// Rows shrink to this share of their natural height, in percent, before any is left out; and grow to the other.
+/// Rows shrink to this share of their natural height, in percent, before any is left out, and grow to the next.
 const SHRINK: i32 = 50;
 const GROW: i32 = 220;
 
@@ -64,7 +64,7 @@ impl Stack {
                 Section::Slots => em * 14 / 10,
                 Section::Barriers => em * 12 / 10,
             };
-            // Many lanes share what a few would have.
+            // Many lanes share the height of a few.
             let lane = if lanes > 4 { em * 9 / 10 } else { em * 11 / 10 };
             (heading, gap, if lanes > 1 { lanes * lane } else { bars })
         });
@@ -80,12 +80,12 @@ impl Stack {
         self.parts.first().map_or(0, |p| p.1)
     }
 
-    /// The least height in which all rows are shown.
+    /// The smallest height for all rows.
     pub(crate) fn least(&self) -> i32 {
         (i64::from(self.natural()) * i64::from(SHRINK) / 100) as i32
     }
 
-    /// How many rows, from the top, fit.
+    /// How many rows fit, from the top.
     pub(crate) fn fit(&self, room: Option<i32>) -> usize {
         let Some(room) = room else { return self.parts.len() };
         let mut used = self.tail();
@@ -99,7 +99,7 @@ impl Stack {
         self.parts.len()
     }
 
-    /// The height taken.
+    /// The height used.
     pub(crate) fn height(&self, room: Option<i32>) -> i32 {
         let natural = self.natural();
         room.map_or(natural, |room| room.min(natural.saturating_mul(GROW) / 100))
@@ -127,7 +127,7 @@ impl Stack {
     }
 }
 
-/// Where a span's bar is, for arrows: by span index.
+/// Boxes of the bars by span index, for arrows.
 pub(crate) type Ends = std::collections::BTreeMap<u32, Area>;
 
 /// Draws the rows.
@@ -142,7 +142,7 @@ pub(crate) fn draw(
     let mut ends = Ends::new();
     let (em, theme) = (frame.em, frame.theme);
     let plot = scene.plot;
-    // Rows of one section differ by a pixel where they were scaled; their text should not.
+    // Rows of one section may differ by a pixel after scaling; their text should not.
     let text_size = |of: &Track<'_>| {
         let alike =
             tracks.iter().zip(places).filter(|(t, _)| t.section == of.section && t.lanes.len() == of.lanes.len());
@@ -165,7 +165,7 @@ pub(crate) fn draw(
             for column in &lane.dense {
                 dense(frame, scene, column, area);
             }
-            // What a slot holds while nothing else is in it has the whole row.
+            // The tile of a slot without other spans has the whole row.
             let whole = Area::new(plot.x, place.y, plot.w, place.h).cut(&plot);
             let lane_of =
                 |bar: &Bar| if track.section == Section::Slots && alone(drawing, i, bar) { whole } else { area };
@@ -212,7 +212,7 @@ fn dense(frame: &Frame<'_>, scene: &mut Scene, column: &Column, area: Area) {
     }
 }
 
-/// Whether no other lane has anything where a bar is.
+/// Whether no other lane has anything at the place of a bar.
 fn alone(lanes: &[Drawing], lane: usize, bar: &Bar) -> bool {
     let meets = |x0: i32, x1: i32| x0 < bar.x1 && bar.x0 < x1;
     lanes.iter().enumerate().all(|(i, other)| {
@@ -223,7 +223,7 @@ fn alone(lanes: &[Drawing], lane: usize, bar: &Bar) -> bool {
 fn bars(frame: &Frame<'_>, scene: &mut Scene, bars: &[Bar], lane_of: &dyn Fn(&Bar) -> Area, em: i32, ends: &mut Ends) {
     for (i, bar) in bars.iter().enumerate() {
         let area = lane_of(bar);
-        // A pixel of ground sets neighbours apart, where there are pixels to spare.
+        // A pixel of background separates neighbors, where there are pixels to spare.
         let next = bars.get(i + 1).is_some_and(|n| n.x0 == bar.x1);
         let gap = i32::from(next && bar.x1 - bar.x0 > 4);
         let box_ = Area::new(bar.x0, area.y, bar.x1 - bar.x0 - gap, area.h);
@@ -231,7 +231,7 @@ fn bars(frame: &Frame<'_>, scene: &mut Scene, bars: &[Bar], lane_of: &dyn Fn(&Ba
         if let Some((pattern, color)) = bar.class.hatch(frame.theme) {
             hatch::draw(scene, box_, pattern, frame.em, color);
         }
-        // Of a span cut in pieces, the last is where its end is.
+        // Of a span in pieces, the last piece contains its end.
         ends.insert(bar.span, box_);
         label(frame, scene, bar, box_, em);
     }

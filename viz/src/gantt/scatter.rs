@@ -1,4 +1,4 @@
-//! Two numbers of many things against each other, on axes of equal decades: how far a model is from measurements.
+//! Scatter plots: two numbers of many things on axes of equal decades, such as model and measurement.
 
 use super::font::Measure;
 use super::options::GanttError;
@@ -6,47 +6,47 @@ use super::scene::{Align, Area, Layer, Scene};
 use super::theme::{Rgb, Theme};
 use super::{raster, svg as vector};
 
-/// One thing.
+/// One point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// From left to right; above 0.
+    /// Value on the horizontal axis; above 0.
     pub x: f64,
-    /// From bottom to top; above 0.
+    /// Value on the vertical axis; above 0.
     pub y: f64,
-    /// Drawn as a frame.
+    /// Whether it is drawn as a frame.
     pub hollow: bool,
 }
 
-/// What is written around it.
+/// Texts of the plot.
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'a> {
-    /// Above.
+    /// Title.
     pub title: &'a str,
-    /// Along x.
+    /// Name of the horizontal axis.
     pub x: &'a str,
-    /// Along y.
+    /// Name of the vertical axis.
     pub y: &'a str,
-    /// What a filled point is.
+    /// Meaning of a filled point.
     pub solid: &'a str,
-    /// What a hollow one is.
+    /// Meaning of a hollow point.
     pub hollow: &'a str,
 }
 
-/// Pixels of the square plot, and around it.
+/// Side of the square plot in pixels; the next constants are the space around it.
 const SIDE: i32 = 640;
 const MARGIN: i32 = 76;
 const EM: i32 = 16;
 const POINT: Rgb = Rgb(0x1f, 0x6f, 0xb4);
 
-/// As an SVG document.
+/// Draws an SVG document.
 ///
 /// # Errors
-/// When the built-in font cannot be used.
+/// The built-in font cannot be used.
 pub fn svg(points: &[Point], words: &Words<'_>) -> Result<String, GanttError> {
     vector::svg(&scene(points, words)?, words.title)
 }
 
-/// As a PNG.
+/// Draws a PNG.
 ///
 /// # Errors
 /// As [`svg`].
@@ -59,7 +59,7 @@ fn scene(points: &[Point], words: &Words<'_>) -> Result<Scene, GanttError> {
     let mut s =
         Scene::new(SIDE + 2 * MARGIN, SIDE + 2 * MARGIN, theme.paper(), Measure::new().ok_or(GanttError::Font)?);
     s.plot = Area::new(MARGIN, MARGIN, SIDE, SIDE);
-    // Both axes span the same numbers, a little beyond the outermost.
+    // Both axes cover the same range, slightly beyond the outermost points.
     let all = points.iter().flat_map(|p| [p.x, p.y]).filter(|v| v.is_finite() && *v > 0.0);
     let (low, high) = all.fold((f64::INFINITY, 0.0f64), |(l, h), v| (l.min(v), h.max(v)));
     let (low, high) = if low < high { (low.ln() - 0.1, high.ln() + 0.1) } else { (0.0, 1.0) };
@@ -78,7 +78,7 @@ fn scene(points: &[Point], words: &Words<'_>) -> Result<Scene, GanttError> {
             s.text(Area::new(0, y(v) - EM / 2 - 2, MARGIN - 8, EM + 4), &label, EM, Align::Right, theme.ink(), 1);
         }
     }
-    // Equal, and 15 % off either way.
+    // Equality, and 15 % in both directions.
     for (factor, color) in [(1.0f64, theme.ink()), (0.85, theme.muted()), (1.15, theme.muted())] {
         let off = (factor.ln() / (high - low) * f64::from(SIDE)).round() as i32;
         let (from, to) = (off.max(0) - off, SIDE - 1 - off.max(0));

@@ -1,7 +1,7 @@
 //! The picture as data: filled boxes, lines, arrow heads and texts, in layers.
 //!
-//! Layout fills a scene; [`super::paint`] draws it. What the picture promises is checked here, where it is made:
-//! nothing lies outside the canvas, and a text that would touch another is not taken.
+//! Layout fills a scene, and [`super::paint`] draws it. The scene checks its invariants itself: nothing lies outside
+//! the canvas, and a text that would touch another is refused.
 
 use super::font::Measure;
 use super::theme::Rgb;
@@ -24,27 +24,27 @@ impl Area {
         Area { x, y, w, h }
     }
 
-    /// Just past the right edge.
+    /// The first pixel right of the box.
     pub fn right(&self) -> i32 {
         self.x + self.w
     }
 
-    /// Just below the bottom edge.
+    /// The first pixel below the box.
     pub fn bottom(&self) -> i32 {
         self.y + self.h
     }
 
-    /// Whether the two share a pixel.
+    /// Whether two boxes share a pixel.
     pub fn meets(&self, o: &Area) -> bool {
         self.x < o.right() && o.x < self.right() && self.y < o.bottom() && o.y < self.bottom()
     }
 
-    /// Whether `o` lies wholly inside.
+    /// Whether `o` is inside.
     pub fn holds(&self, o: &Area) -> bool {
         o.x >= self.x && o.y >= self.y && o.right() <= self.right() && o.bottom() <= self.bottom()
     }
 
-    /// The common part; of no width or height when there is none.
+    /// The common part, without width or height if there is none.
     pub(crate) fn cut(&self, o: &Area) -> Area {
         let (x, y) = (self.x.max(o.x), self.y.max(o.y));
         Area { x, y, w: (self.right().min(o.right()) - x).max(0), h: (self.bottom().min(o.bottom()) - y).max(0) }
@@ -55,8 +55,8 @@ impl Area {
     }
 }
 
-/// What lies over what. Within [`Layer::Bars`], [`Layer::Hatch`] and [`Layer::Plates`] nothing overlaps, so those are
-/// ordered by colour, which lets the SVG writer join neighbours.
+/// Drawing order. Nothing overlaps within [`Layer::Bars`], [`Layer::Hatch`] and [`Layer::Plates`], so these are
+/// ordered by color, which lets the SVG writer join neighbors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     /// Bands behind rows and headings.
@@ -69,7 +69,7 @@ pub enum Layer {
     Hatch,
     /// Barrier lines and wake arrows.
     Marks,
-    /// Plain ground behind a text on a hatched bar.
+    /// Plain background of a text on a hatched bar.
     Plates,
     /// Text.
     Text,
@@ -84,11 +84,11 @@ pub enum Item {
     Line([i32; 4]),
     /// A filled triangle.
     Triangle([(i32, i32); 3]),
-    /// A text, in a box that it fits in.
+    /// A text in a box that contains it.
     Text {
         /// The box.
         area: Area,
-        /// Where the letters stand.
+        /// Vertical position of the letters.
         baseline: i32,
         /// Size of the font in pixels.
         em: i32,
@@ -98,7 +98,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// The box that the item lies in.
+    /// The box of the item.
     pub fn area(&self) -> Area {
         let around = |points: &[(i32, i32)]| {
             let x = points.iter().map(|p| p.0);
@@ -114,18 +114,18 @@ impl Item {
     }
 }
 
-/// An item with its layer and colour.
+/// An item with its layer and color.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawn {
     /// Its layer.
     pub layer: Layer,
-    /// Its colour.
+    /// Its color.
     pub color: Rgb,
     /// What is drawn.
     pub item: Item,
 }
 
-/// Where in its box a text stands.
+/// Horizontal position of a text in its box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -139,17 +139,17 @@ pub struct Scene {
     pub width: i32,
     /// Height in pixels.
     pub height: i32,
-    /// Colour of the paper.
+    /// Color of the paper.
     pub paper: Rgb,
-    /// The box in which time runs from left to right: every bar, arrow and barrier line lies in it.
+    /// The box of the time axis, which contains every bar, arrow and barrier line.
     pub plot: Area,
-    /// What is drawn, from the bottom up.
+    /// Items in drawing order.
     pub items: Vec<Drawn>,
     texts: Vec<Vec<Area>>,
     measure: Measure,
 }
 
-/// Height of the strips by which texts are looked up.
+/// Height of the strips by which texts are found.
 const STRIP: i32 = 64;
 
 impl Scene {
@@ -188,8 +188,8 @@ impl Scene {
         }
     }
 
-    /// Puts a text in `room`, cut with an ellipsis if need be but to no fewer than `least` characters, and returns
-    /// the box it took. None, and nothing is drawn, if it does not fit or would touch another text.
+    /// Puts a text in `room` and returns its box. The text may be cut with an ellipsis to at least `least`
+    /// characters. `None`, and nothing is drawn, if it does not fit or would touch another text.
     pub(crate) fn text(
         &mut self,
         room: Area,
@@ -203,7 +203,7 @@ impl Scene {
         if text.is_empty() || em < 4 || room.h < em {
             return None;
         }
-        // A line break in a title would break the SVG writer's lines too.
+        // A line break in a title would break the lines of the SVG writer too.
         let text = text.replace(char::is_control, " ");
         let text = self.measure.fit(&text, em, room.w, least)?;
         let w = self.measure.width(&text, em);
@@ -212,7 +212,7 @@ impl Scene {
             Align::Center => room.x + (room.w - w) / 2,
             Align::Right => room.right() - w,
         };
-        // Letters stand on the line that centres capitals; descenders reach about a fifth below it.
+        // Letters are on the line that centers capitals; descenders reach about a fifth below it.
         let top = room.y + (room.h - em) / 2;
         let baseline = top + (em * 86 + 50) / 100;
         let area = Area::new(x, top, w, em);
@@ -232,13 +232,13 @@ impl Scene {
         self.texts_near(area).any(|other| other.meets(area))
     }
 
-    /// Boxes of the texts in the strips of `area`.
+    /// Boxes of texts in the strips of `area`.
     pub(crate) fn texts_near(&self, area: &Area) -> impl Iterator<Item = &Area> {
         let strips = (area.y / STRIP).max(0) as usize..=(area.bottom() / STRIP).max(0) as usize;
         strips.filter_map(|s| self.texts.get(s)).flatten()
     }
 
-    /// Puts the items in drawing order.
+    /// Sorts items into drawing order.
     pub(crate) fn finish(&mut self) {
         self.items.sort_by(|a, b| {
             let by_color = |d: &Drawn| matches!(d.layer, Layer::Bars | Layer::Hatch | Layer::Plates).then_some(d.color);

@@ -1,4 +1,4 @@
-//! Which rows and spans a chart shows, in which order.
+//! Selection and order of the rows and spans of a chart.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use warpline_sim::words;
 use super::options::{GanttError, GanttOptions};
 use crate::lanes;
 
-/// The most lanes that a row is split into; what overlaps beyond shares the last.
+/// Most lanes of a row; more overlapping spans share the last lane.
 pub(crate) const MAX_LANES: u32 = 8;
 
-/// A stretch of time, in ticks.
+/// An interval of time, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) from: u64,
@@ -22,7 +22,7 @@ impl Window {
     pub(crate) fn new(t: &Timeline, options: &GanttOptions, tracks: &[Track<'_>]) -> Result<Window, GanttError> {
         let end = t.end.max(TICKS);
         let from = options.from.unwrap_or(0).saturating_mul(TICKS);
-        // Where later CTAs are left out, what the others do is the whole: the rest of the axis would stay empty.
+        // If later CTAs are left out, the window ends with the others.
         if let (None, Some(_)) = (options.to, options.ctas)
             && let Some(last) = last(t, tracks).filter(|last| from < *last)
         {
@@ -45,14 +45,14 @@ impl Window {
     }
 }
 
-/// The tick after all that happens on these rows.
+/// The tick after everything on these rows.
 fn last(t: &Timeline, tracks: &[Track<'_>]) -> Option<u64> {
     let mut chosen = vec![false; t.rows.len()];
     tracks.iter().for_each(|track| chosen[track.index] = true);
     t.spans.iter().filter(|s| chosen.get(s.row as usize) == Some(&true)).map(|s| s.end).max()
 }
 
-/// The parts of a CTA, from top to bottom.
+/// Sections of a CTA, from top to bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Section {
     Agents,
@@ -81,7 +81,7 @@ impl Section {
     }
 }
 
-/// A span on show, and its place among the spans of its row.
+/// A span in the picture, with its place among the spans of its row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
     pub(crate) span: u32,
@@ -95,26 +95,26 @@ pub(crate) struct Lane {
     pub(crate) piled: bool,
 }
 
-/// A row on show.
+/// A row in the picture.
 #[derive(Clone, Debug)]
 pub(crate) struct Track<'t> {
     pub(crate) index: usize,
     pub(crate) row: &'t Row,
     pub(crate) section: Section,
-    /// Role or section; rows that follow one another in a group show it once.
+    /// Role or section; consecutive rows of a group show it once.
     pub(crate) group: String,
     pub(crate) name: String,
     pub(crate) lanes: Vec<Lane>,
 }
 
 impl Track<'_> {
-    /// Whether nothing happens on it in the window; waiting for others to end is nothing.
+    /// Whether nothing happens on it in the window; waiting for others to end counts as nothing.
     pub(crate) fn idle(&self) -> bool {
         self.lanes.iter().all(|lane| lane.spans.is_empty())
     }
 }
 
-/// The rows that the options ask for, grouped by CTA and section, without spans.
+/// The selected rows, grouped by CTA and section, without spans.
 pub(crate) fn tracks<'t>(t: &'t Timeline, options: &GanttOptions) -> Result<Vec<Track<'t>>, GanttError> {
     let mut tracks: Vec<Track<'t>> = t
         .rows
@@ -135,10 +135,10 @@ pub(crate) fn tracks<'t>(t: &'t Timeline, options: &GanttOptions) -> Result<Vec<
     Ok(tracks)
 }
 
-/// CTAs that share what room there is. Where there are more, those that come first are shown.
+/// Most CTAs that share the room; of more CTAs, the first are shown.
 const FEW: usize = 4;
 
-/// Which tracks stay where only so many of them fit: the first, but of a few CTAs the first of each.
+/// Which tracks remain if only some fit: the first ones, or for a few CTAs the first of each.
 pub(crate) fn that_fit(tracks: &[Track<'_>], room: usize) -> Vec<bool> {
     let mut of: BTreeMap<u32, usize> = BTreeMap::new();
     for track in tracks {
@@ -147,7 +147,7 @@ pub(crate) fn that_fit(tracks: &[Track<'_>], room: usize) -> Vec<bool> {
     if of.len() > FEW {
         return (0..tracks.len()).map(|i| i < room).collect();
     }
-    // One more of each in turn, as far as it has more.
+    // One more of each in turn, while it has more.
     let turns = (0..tracks.len()).flat_map(|nth| of.iter().filter(move |(_, all)| nth < **all).map(|(cta, _)| *cta));
     let mut given: BTreeMap<u32, usize> = BTreeMap::new();
     turns.take(room).for_each(|cta| *given.entry(cta).or_default() += 1);
@@ -169,7 +169,7 @@ fn matches(row: &Row, word: &str) -> bool {
     word == section || word == format!("cta {}", row.cta) || is_role || in_name
 }
 
-/// Group and name. Where the name repeats the group, the name is what is left of it.
+/// Group and name; a name that repeats the group loses that part.
 fn labels(row: &Row) -> (String, String) {
     let group = match &row.kind {
         RowKind::Agent { role, .. } => role.clone(),
@@ -184,7 +184,7 @@ fn labels(row: &Row) -> (String, String) {
     (group, name)
 }
 
-/// Gives the tracks the spans that the window shows, in lanes.
+/// Gives tracks the spans of the window, in lanes.
 pub(crate) fn place(t: &Timeline, window: Window, tracks: &mut [Track<'_>]) -> Result<(), GanttError> {
     let mut rows: Vec<Vec<Shown>> = vec![Vec::new(); t.rows.len()];
     let mut counts = vec![0usize; t.rows.len()];

@@ -1,8 +1,9 @@
-//! SVG: plotters' writer, then three repairs to what it wrote.
+//! SVG: plotters' writer, followed by three repairs.
 //!
-//! It carries no font, so the glyphs used are embedded and every text is told its width, which holds it in its box even
-//! where a viewer refuses the font. It anchors text by a guess at the letters' height, so the anchor is made the
-//! baseline. And it writes an element for every stroke, so runs of one colour are joined into paths, a tenth the size.
+//! 1. Plotters embeds no font. The used glyphs are embedded, and every text gets its width, which keeps it in its box
+//!   even where a viewer refuses the font.
+//! 2. Plotters anchors text by an estimated letter height. The anchor becomes the baseline.
+//! 3. Plotters writes one element for every stroke. Runs of one color are joined into paths, a tenth of the size.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -28,7 +29,7 @@ pub(crate) fn svg(scene: &Scene, title: &str) -> Result<String, GanttError> {
     Ok(repair(&raw, &face, title, scene))
 }
 
-/// A style sheet with the glyphs that the scene uses.
+/// A style sheet with the glyphs of the scene.
 fn embedded(scene: &Scene) -> Result<String, GanttError> {
     let mut chars = BTreeSet::new();
     for drawn in &scene.items {
@@ -47,10 +48,10 @@ fn embedded(scene: &Scene) -> Result<String, GanttError> {
     ))
 }
 
-/// A run of elements that can be one.
+/// A run of elements that can be joined.
 #[derive(Default)]
 struct Run {
-    /// `fill` or `stroke`, and the colour.
+    /// `fill` or `stroke`, and the color.
     paint: Option<(&'static str, String)>,
     path: String,
 }
@@ -100,7 +101,7 @@ fn repair(raw: &str, face: &str, title: &str, scene: &Scene) -> String {
             out.push_str(line);
             let _ = write!(out, "\n<title>{}</title>\n{face}", escaped(title));
         } else if line.starts_with("<text ") {
-            // Plotters puts the letters on a line of their own, and the closing tag on another.
+            // Plotters puts the letters on their own line, and the closing tag on another.
             let (Some((area, text)), Some(_), Some(_)) = (texts.next(), lines.next(), lines.next()) else { break };
             let [x, y, size, fill] = attributes(line, ["x", "y", "font-size", "fill"]).map(Option::unwrap_or_default);
             let size = size.parse::<f64>().map_or(size.to_owned(), |s| s.round().to_string());
@@ -140,7 +141,7 @@ fn step(line: &str) -> Option<Step<'_>> {
     }
 }
 
-/// The values of an element's attributes, in one pass: plotters quotes them all, and there are a hundred thousand.
+/// Values of an element's attributes, in one pass: there are a hundred thousand elements, all with quoted values.
 fn attributes<'l, const N: usize>(line: &'l str, names: [&str; N]) -> [Option<&'l str>; N] {
     let mut found = [None; N];
     let mut quoted = line.split('"');
@@ -153,7 +154,7 @@ fn attributes<'l, const N: usize>(line: &'l str, names: [&str; N]) -> [Option<&'
     found
 }
 
-/// Text as it may stand in XML; characters that may not stand there at all are dropped.
+/// Text for XML, without characters that XML does not allow.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

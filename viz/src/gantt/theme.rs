@@ -1,4 +1,4 @@
-//! Colours: Okabe–Ito hues, which readers with any colour vision can tell apart, on light or dark paper.
+//! Colors: Okabe–Ito hues, which readers with any color vision can distinguish, on light or dark paper.
 
 use warpline_sim::timeline::{Stall, What, Work};
 
@@ -12,7 +12,7 @@ pub enum Theme {
     Dark,
 }
 
-/// A colour, as red, green, blue.
+/// A color as red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Rgb(pub u8, pub u8, pub u8);
 
@@ -26,23 +26,23 @@ const PURPLE: Rgb = Rgb(0xCC, 0x79, 0xA7);
 const GREY: Rgb = Rgb(0x8C, 0x8C, 0x8C);
 
 impl Rgb {
-    /// This colour with `percent` of it replaced by `other`.
+    /// This color, with `percent` of it replaced by `other`.
     pub(crate) fn mix(self, other: Rgb, percent: u32) -> Rgb {
         let one = |a: u8, b: u8| ((u32::from(a) * (100 - percent) + u32::from(b) * percent + 50) / 100) as u8;
         Rgb(one(self.0, other.0), one(self.1, other.1), one(self.2, other.2))
     }
 
-    /// As in a style sheet: `#56b4e9`.
+    /// The color for a style sheet: `#56b4e9`.
     pub(crate) fn css(self) -> String {
         format!("#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
     }
 
-    /// Perceived brightness, 0 to 255: what text on this colour is chosen by.
+    /// Perceived brightness, 0 to 255, which decides the color of text.
     fn luma(self) -> u32 {
         (299 * u32::from(self.0) + 587 * u32::from(self.1) + 114 * u32::from(self.2)) / 1000
     }
 
-    /// Black or white, whichever reads better on this colour.
+    /// Black or white, whichever is more readable on this color.
     pub(crate) fn text_on(self) -> Rgb {
         if self.luma() > 125 { Rgb(0x10, 0x12, 0x14) } else { Rgb(0xFF, 0xFF, 0xFF) }
     }
@@ -63,7 +63,7 @@ impl Theme {
         }
     }
 
-    /// Text of second rank.
+    /// Secondary text.
     pub(crate) fn muted(self) -> Rgb {
         self.ink().mix(self.paper(), 35)
     }
@@ -78,7 +78,7 @@ impl Theme {
         self.paper().mix(self.ink(), if self == Theme::Light { 14 } else { 20 })
     }
 
-    /// A fault.
+    /// Faults.
     pub(crate) fn fault(self) -> Rgb {
         VERMILLION
     }
@@ -89,7 +89,7 @@ impl Theme {
     }
 }
 
-/// The hue of a class. Waiting shares the hue of what it waits for; the hatch tells them apart.
+/// The hue of a class. A wait has the hue of what it waits for; its hatch distinguishes it.
 pub(crate) fn hue(what: What) -> Rgb {
     match what {
         What::Work(w) => match w {
@@ -115,7 +115,7 @@ pub(crate) fn hue(what: What) -> Rgb {
     }
 }
 
-/// The fill of a class; lighter where it is hatched over.
+/// The fill of a class; lighter under a hatch.
 pub(crate) fn fill(theme: Theme, what: What) -> Rgb {
     let hue = hue(what);
     match what {
@@ -127,7 +127,7 @@ pub(crate) fn fill(theme: Theme, what: What) -> Rgb {
     }
 }
 
-/// The lines of a class's hatch. On dark paper the hues alone would sink into it.
+/// The lines of a class's hatch, lighter on dark paper.
 pub(crate) fn hatch(theme: Theme, what: What) -> Rgb {
     let hue = hue(what);
     match (what, theme) {
@@ -137,7 +137,7 @@ pub(crate) fn hatch(theme: Theme, what: What) -> Rgb {
     }
 }
 
-/// Phases of a barrier take two greys in turn, so that each is seen to start.
+/// Phases of a barrier alternate between two grays, so that each start is visible.
 pub(crate) fn phase(theme: Theme, odd: bool) -> Rgb {
     theme.paper().mix(theme.ink(), if odd { 34 } else { 17 })
 }

@@ -1,4 +1,4 @@
-//! Gains and losses: one row a cause, one bar each way it is changed.
+//! Bar plots of gains and losses: a row for each cause, a bar for each change of it.
 
 use super::scale::Scale;
 use super::{EM, WIDTH, ink, muted, titled};
@@ -13,11 +13,11 @@ pub struct Bars {
     pub title: String,
     /// Second line.
     pub subtitle: String,
-    /// What the bars measure.
+    /// Meaning of the bars.
     pub x_name: String,
-    /// The ways each cause is changed, in the order of the bars of a row.
+    /// Changes of a cause, in the order of the bars of a row.
     pub series: Vec<String>,
-    /// The causes, from the top.
+    /// Causes, from the top.
     pub rows: Vec<Bar>,
 }
 
@@ -26,7 +26,7 @@ pub struct Bars {
 pub struct Bar {
     /// Its name.
     pub name: String,
-    /// Its value for each series, in per cent; where there is none, no bar.
+    /// Value for each series in percent; `None` for no bar.
     pub values: Vec<Option<f64>>,
 }
 

@@ -1,4 +1,4 @@
-//! A number over two varied values: a field of coloured cells, the number in each.
+//! Heat maps: a number over two varied values, as colored cells with the number in each.
 
 use super::scale::number;
 use super::{EM, WIDTH, ink, muted, titled};
@@ -13,17 +13,17 @@ pub struct Heat {
     pub title: String,
     /// Second line.
     pub subtitle: String,
-    /// What varies from left to right.
+    /// Name of the horizontal values.
     pub x_name: String,
-    /// Its values.
+    /// Horizontal values.
     pub x: Vec<String>,
-    /// What varies from top to bottom.
+    /// Name of the vertical values.
     pub y_name: String,
-    /// Its values.
+    /// Vertical values.
     pub y: Vec<String>,
     /// The cells, row by row.
     pub cells: Vec<Cell>,
-    /// The value that is neither good nor bad, for a ratio; without it the smallest is pale and the largest dark.
+    /// Neutral value, for a ratio. Without it, the smallest is pale and the largest dark.
     pub centre: Option<f64>,
 }
 
@@ -32,9 +32,9 @@ pub struct Heat {
 pub enum Cell {
     /// A number.
     Number(f64),
-    /// The number to point out.
+    /// The number to highlight.
     Best(f64),
-    /// Why there is none.
+    /// Why there is no number.
     Why(String),
 }
 
@@ -47,7 +47,7 @@ impl Cell {
     }
 }
 
-/// Pale to dark, of one hue, so that grey prints keep the order; and what lies on the other side of a centre.
+/// Pale to dark in one hue, so that gray prints keep the order; and the hue beyond a center.
 const PALE: Rgb = Rgb(0xF4, 0xF7, 0xFA);
 const DARK: Rgb = Rgb(0x00, 0x55, 0x8C);
 const OTHER: Rgb = Rgb(0xB8, 0x4A, 0x00);
@@ -59,7 +59,7 @@ pub(super) fn scene(p: &Heat, measure: Measure) -> Result<Scene, GanttError> {
     let least = EM + widest(&p.x).max(EM * 3);
     let cell_w = ((WIDTH - left - EM) / columns).clamp(least, EM * 10);
     let cell_h = EM * 2;
-    // Room for the titles, however few the columns.
+    // Room for the titles, even with few columns.
     let width = (left + cell_w * columns + EM).max(EM * 40);
     let (mut s, top) = titled((width, EM * 19 / 2 + cell_h * rows), [&p.title, &p.subtitle], measure)?;
     let plot = Area::new(left, top + EM * 7 / 2, cell_w * columns, cell_h * rows);
@@ -118,7 +118,7 @@ fn frame(s: &mut Scene, at: Area) {
     }
 }
 
-/// Colours by value. Positive numbers that span more than a decade, and ratios, go by their logarithm.
+/// Colors by value. Positive numbers over more than a decade, and ratios, use their logarithm.
 struct Shade {
     low: f64,
     high: f64,

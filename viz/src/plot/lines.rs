@@ -1,4 +1,4 @@
-//! A number over one varied value.
+//! Line plots of a number over one varied value.
 
 use super::scale::{Scale, number};
 use super::{EM, WIDTH, ink, muted, stroke, titled};
@@ -13,15 +13,15 @@ pub struct Lines {
     pub title: String,
     /// Second line.
     pub subtitle: String,
-    /// What is varied.
+    /// Name of the varied value.
     pub x_name: String,
-    /// Its values: as written, and as numbers where all are.
+    /// Varied values as text, and as numbers if all are numbers.
     pub x: Vec<(String, Option<f64>)>,
-    /// The number.
+    /// Name of the number.
     pub y_name: String,
-    /// Its value at each point; where there is none, why.
+    /// The number at each point, or why there is none.
     pub y: Vec<Result<f64, String>>,
-    /// The point to point out.
+    /// The point to highlight.
     pub best: Option<usize>,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn scene(p: &Lines, measure: Measure) -> Result<Scene, GanttError> {
     Ok(s)
 }
 
-/// Where each value stands: by its number where that ascends, else one after the other.
+/// Columns of the values: by number if they ascend, else evenly spaced.
 fn columns(p: &Lines, plot: &Area) -> Vec<i32> {
     let numbers: Option<Vec<f64>> = p.x.iter().map(|x| x.1).collect();
     let ends = (plot.x + EM, plot.right() - EM);

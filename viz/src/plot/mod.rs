@@ -1,7 +1,6 @@
-//! Pictures of studies: a number over one varied value, over two, and what a change of the machine would gain.
+//! Pictures of studies: a number over one or two varied values, and gains from changes of the machine.
 //!
-//! They are scenes as gantt charts are, drawn by the same routine on the same two kinds of paper, so equal input gives
-//! equal bytes here, too.
+//! They are scenes like charts, drawn by the same routine, so equal input gives equal bytes.
 
 mod bars;
 mod heat;
@@ -22,26 +21,26 @@ pub use scale::number;
 pub enum Plot {
     /// A number over one varied value.
     Lines(Lines),
-    /// A number over two.
+    /// A number over two varied values.
     Heat(Heat),
-    /// Gains and losses, one group of bars a cause.
+    /// Gains and losses, a group of bars for each cause.
     Bars(Bars),
 }
 
-/// Width of every picture, in pixels; a heat map of many columns is wider.
+/// Width of every picture in pixels; a heat map with many columns is wider.
 const WIDTH: i32 = 1200;
 /// Size of the text.
 const EM: i32 = 17;
 
-/// As an SVG document.
+/// Draws an SVG document.
 ///
 /// # Errors
-/// Where the drawing library fails or there is too much to draw.
+/// The drawing library fails, or there is too much to draw.
 pub fn svg(plot: &Plot) -> Result<String, GanttError> {
     crate::gantt::svg::svg(&scene(plot)?, plot.title())
 }
 
-/// As a PNG.
+/// Draws a PNG.
 ///
 /// # Errors
 /// As [`svg`].
@@ -52,7 +51,7 @@ pub fn png(plot: &Plot) -> Result<Vec<u8>, GanttError> {
 /// The picture as boxes, lines and texts.
 ///
 /// # Errors
-/// Where there is too much to draw.
+/// There is too much to draw.
 pub fn scene(plot: &Plot) -> Result<Scene, GanttError> {
     let measure = Measure::new().ok_or(GanttError::Font)?;
     let mut scene = match plot {
@@ -74,7 +73,7 @@ impl Plot {
     }
 }
 
-/// An empty picture with its titles, and the first line of pixels below them.
+/// An empty picture with its titles, and the first pixel line below them.
 fn titled(size: (i32, i32), titles: [&str; 2], measure: Measure) -> Result<(Scene, i32), GanttError> {
     let (most_w, most_h) = (crate::gantt::MAX_SIZE.0 as i32, crate::gantt::MAX_SIZE.1 as i32);
     if size.0 > most_w || size.1 > most_h {
@@ -95,7 +94,7 @@ fn muted() -> Rgb {
     Theme::Light.muted()
 }
 
-/// A line so many pixels thick.
+/// A line of a thickness in pixels.
 fn stroke(scene: &mut Scene, layer: Layer, [x0, y0, x1, y1]: [i32; 4], thick: i32, color: Rgb) {
     let flat = (x1 - x0).abs() >= (y1 - y0).abs();
     for i in 0..thick {

@@ -1,6 +1,6 @@
-//! From numbers to pixels, and round numbers along the way.
+//! Maps numbers to pixels, with round numbers for labels.
 
-/// A number as pictures write it: three or four digits, thousands apart.
+/// A number for pictures: three or four digits, grouped by thousands.
 pub fn number(x: f64) -> String {
     let a = x.abs();
     if a != 0.0 && !(1e-3..1e9).contains(&a) {
@@ -23,7 +23,7 @@ pub fn number(x: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
-/// Maps a range of numbers to a range of pixels, by their value or by its logarithm.
+/// A map from numbers to pixels, linear or logarithmic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     low: f64,
@@ -34,8 +34,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Of numbers, from `from` to `to`. Positive numbers that differ by more than `apart` times are laid out by their
-    /// logarithm; others start at zero if `zero` says so.
+    /// A scale for numbers, from pixel `from` to `to`. It is logarithmic for positive numbers that differ by more
+    /// than the factor `apart`. A linear scale starts at zero if `zero` is set.
     pub(super) fn new(
         values: impl Iterator<Item = f64> + Clone,
         (from, to): (i32, i32),
@@ -60,7 +60,7 @@ impl Scale {
         self.from + (share * f64::from(self.to - self.from)).round() as i32
     }
 
-    /// Round numbers in the range, `most` or somewhat more of them.
+    /// About `most` round numbers in the range.
     pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
         if self.log {
             let decades = (self.low.log10().floor() as i32)..=(self.high.log10().ceil() as i32);
@@ -98,7 +98,7 @@ mod tests {
         let log = Scale::new([10.0, 10_000.0].into_iter(), (0, 300), 50.0, true);
         assert_eq!(log.at(100.0), 100);
         assert!(log.ticks(8).iter().all(|t| (10.0..=10_000.0).contains(t)));
-        // One value, none, and values that are all the same have a scale, too.
+        // One value, no value, and equal values have a scale too.
         for values in [vec![], vec![5.0], vec![5.0, 5.0], vec![0.0]] {
             let s = Scale::new(values.iter().copied(), (0, 10), 50.0, true);
             assert!(!s.ticks(5).is_empty() && (0..=10).contains(&s.at(values.first().copied().unwrap_or(0.0))));

@@ -8,8 +8,9 @@
 //!     bytes in flight (counter)
 //! ```
 //!
-//! Wakes are flows, from the last instant of the waker to the last of the wait; what starts an engine's work too, to its
-//! first instant. An event is a line of the file. Name and arguments say all that a timeline knows, so [`super::read`] gets the same one back.
+//! Wakes are flows, from the last instant of the waker to the last instant of the wait. What starts an engine's work
+//! is a flow to its first instant. Each event is a line of the file. Names and arguments hold everything of a
+//! timeline, so [`super::read`] returns the same timeline.
 
 use serde::{Serialize, Serializer};
 use warpline_sim::timeline::{Lanes as Elected, RowKind, Span, Timeline};
@@ -51,7 +52,7 @@ struct Event<'t> {
     id: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bp: Option<&'static str>,
-    /// How far an instant reaches.
+    /// Scope of an instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +72,7 @@ enum Args<'t> {
 
 #[derive(Serialize)]
 struct SpanArgs<'t> {
-    /// Class and label, where the name does not tell them.
+    /// Class and label, if the name does not determine them.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -101,10 +102,10 @@ fn none(n: &u64) -> bool {
     *n == 0
 }
 
-/// A number without a fraction is written without a point: most durations have none.
+/// A whole number is written without a point; most durations are whole.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn number<S: Serializer>(x: &f64, s: S) -> Result<S::Ok, S::Error> {
-    // Of those that are larger, not every whole number is one.
+    // Not every larger whole number is exact.
     let whole = x.trunc() == *x && (0.0..9e15).contains(x);
     if whole { s.serialize_u64(*x as u64) } else { s.serialize_f64(*x) }
 }
@@ -121,13 +122,13 @@ fn micros(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// The words for what a row is, as the arguments of its name have them.
+/// Words for kinds of rows, in the arguments of their names.
 pub(super) const ROWS: [&str; 4] = ["agent", "engine", "barrier", "slot"];
 
 /// Writes a timeline as a Chrome trace.
 ///
 /// # Errors
-/// Where a span is on no row.
+/// A span refers to a row that does not exist.
 pub fn write(t: &Timeline) -> Result<String, TraceError> {
     let clock = Clock { mhz: t.mhz };
     let lanes = Lanes::new(t)?;
@@ -192,7 +193,7 @@ pub fn write(t: &Timeline) -> Result<String, TraceError> {
         took_cycles: t.took.map(cycles),
         not_recorded_after_cycle: t.truncated_at.map(cycles),
     };
-    // What the file is comes before its events, and each of those has a line: whoever reads them can do so at once, in parts.
+    // The head of the file comes before its events, and each event is a line, so that readers can read in parallel.
     let mut out = br#"{"displayTimeUnit":"ns","otherData":"#.to_vec();
     serde_json::to_writer(&mut out, &other_data)?;
     out.extend_from_slice(br#","traceEvents":["#);

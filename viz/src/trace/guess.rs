@@ -1,11 +1,11 @@
-//! What a slice of somebody else's trace is, by the words in its name.
+//! Classes of slices in traces of other programs, by the words in their names.
 //!
-//! A trace of another program says no more than a name. Words of GPU kernels have a class here; a name with none of them is
-//! `control`, so that nothing is taken for a wait or for matrix work that does not say so.
+//! Such a trace has nothing but names. Words of GPU kernels have a class here. A name without any of them is
+//! `control`, so that a slice counts as a wait or matrix work only if its name says so.
 
 use warpline_sim::timeline::{Stall, What, Work};
 
-/// Words and what they stand for; of a name's words the first that is here decides.
+/// Words with their classes; the first word of a name that is in the list decides.
 const WORDS: &[(&str, What)] = {
     const fn work(w: Work) -> What {
         What::Work(w)
@@ -53,7 +53,7 @@ const WORDS: &[(&str, What)] = {
     ]
 };
 
-/// The class of a slice of this name.
+/// The class of a slice with a name.
 pub(super) fn class(name: &str) -> What {
     let lower = name.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphabetic()).filter(|w| !w.is_empty());

@@ -1,8 +1,8 @@
 //! Kanata 0004, the text that the pipeline viewer Konata reads.
 //!
-//! An operation of a warp, with the waits before it, is an instruction: its waits and its work are its stages. What an
-//! engine does is one of its own. Slots and phases, which are states and no instructions, are left out. A cycle is a whole
-//! one, so what took less shows as none. An arrow leads from what woke a wait to the operation that waited.
+//! An operation of a warp, with the waits before it, is an instruction; its waits and its work are stages. An
+//! engine's work is an instruction of its own. Slots and phases are states and are left out. Cycles are whole, so
+//! shorter stages show as none. An arrow leads from what woke a wait to the operation that waited.
 
 use std::fmt::Write;
 
@@ -17,13 +17,13 @@ struct Op {
     spans: Vec<usize>,
 }
 
-/// A line of the file: the cycle, what comes first in it, the operation, the text.
+/// A line of the file: cycle, order in the cycle, operation, text.
 type Line = (u64, u8, usize, String);
 
 /// Writes a timeline as a Kanata log.
 ///
 /// # Errors
-/// Where a span is on no row.
+/// A span refers to a row that does not exist.
 pub fn write(t: &Timeline) -> Result<String, TraceError> {
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); t.rows.len()];
     for (i, span) in t.spans.iter().enumerate() {
@@ -39,7 +39,7 @@ pub fn write(t: &Timeline) -> Result<String, TraceError> {
             RowKind::Barrier(_) | RowKind::Slot(_) => {}
         }
     }
-    // Instructions are numbered in the order in which they begin.
+    // Instructions are numbered in the order of their starts.
     ops.sort_by_key(|op| (t.spans[op.spans[0]].start, op.row));
     let mut of_span: Vec<Option<usize>> = vec![None; t.spans.len()];
     for (n, op) in ops.iter().enumerate() {
@@ -70,7 +70,7 @@ fn operations(t: &Timeline, row: u32, spans: Vec<usize>) -> Vec<Op> {
     parts.map(|part| Op { row, spans: part.to_vec() }).collect()
 }
 
-/// The lines of an operation. In one cycle beginnings come first, then stages and arrows, and ends last.
+/// The lines of an operation. In one cycle, starts come first, then stages and arrows, and ends last.
 fn describe(t: &Timeline, n: usize, op: &Op, of_span: &[Option<usize>], lines: &mut Vec<Line>) {
     let cycle = |tick: u64| tick / TICKS;
     let last = op.spans[op.spans.len() - 1];
@@ -97,7 +97,7 @@ fn describe(t: &Timeline, n: usize, op: &Op, of_span: &[Option<usize>], lines: &
         };
         lines.push((cycle(s.start), 2, n, format!("S\t{n}\t0\t{stage}\n")));
         for (_, by, cause) in causes(t, s) {
-            // What is said to cause something earlier than itself leads nowhere.
+            // A cause after its effect is ignored.
             if let Some(by) = of_span[by].filter(|by| *by != n && cause.start <= s.end) {
                 lines.push((cycle(s.end), 3, n, format!("W\t{n}\t{by}\t0\n")));
             }

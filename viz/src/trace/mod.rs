@@ -7,9 +7,9 @@
 //!            <-- read       Chrome's JSON, as this crate, Proton or a profiler wrote it
 //! ```
 //!
-//! All have the same slices under the same names: the class first, then the tile, as in `load A[0, 3]`. Viewers colour by
-//! the name without its digits, so every class of operation on a buffer has one colour. Slices of one track never
-//! overlap: a row whose spans do, as an engine's, is as many tracks as it takes.
+//! All formats have the same slices with the same names: the class, then the tile, as in `load A[0, 3]`. Viewers
+//! color by the name without digits, so each class of operation on a buffer has one color. Slices of one track never
+//! overlap: a row with overlapping spans, such as an engine's, has several tracks.
 
 pub mod chrome;
 mod guess;
@@ -23,7 +23,7 @@ use warpline_sim::words;
 
 use crate::lanes;
 
-/// Why there is no trace.
+/// Why no trace was written.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// A span refers to a row that is not there.
@@ -39,7 +39,7 @@ pub enum TraceError {
     /// The events could not be written as JSON.
     #[error("writing the trace: {0}")]
     Json(#[from] serde_json::Error),
-    /// What was written is no text.
+    /// The output is not text.
     #[error("writing the trace: {0}")]
     Text(#[from] std::string::FromUtf8Error),
 }
@@ -58,7 +58,7 @@ pub enum Format {
 /// Writes a timeline.
 ///
 /// # Errors
-/// Where a span is on no row.
+/// A span refers to a row that does not exist.
 pub fn write(t: &Timeline, format: Format) -> Result<Vec<u8>, TraceError> {
     match format {
         Format::Perfetto => perfetto::write(t),
@@ -67,7 +67,8 @@ pub fn write(t: &Timeline, format: Format) -> Result<Vec<u8>, TraceError> {
     }
 }
 
-/// Ticks to whole nanoseconds, which viewers count in. One rounding for both ends keeps neighbours touching.
+/// Converts ticks to whole nanoseconds, which viewers use. Both ends are rounded the same way, so that neighbors
+/// touch.
 struct Clock {
     mhz: f64,
 }
@@ -81,7 +82,7 @@ impl Clock {
         }
     }
 
-    /// What a microsecond of the trace is.
+    /// Unit of a microsecond of the trace.
     fn unit(&self) -> &'static str {
         if self.mhz > 0.0 { "microseconds" } else { "no clock is known: one microsecond stands for one cycle" }
     }
@@ -91,11 +92,11 @@ fn cycles(ticks: u64) -> f64 {
     ticks as f64 / TICKS as f64
 }
 
-/// The tracks of a timeline: one for every lane of every row.
+/// The tracks of a timeline: one for each lane of each row.
 struct Lanes {
-    /// Row, its lane, its lanes.
+    /// Row, lane, number of lanes.
     all: Vec<(usize, u32, u32)>,
-    /// Of each span, its track.
+    /// The track of each span.
     of_span: Vec<u32>,
 }
 
@@ -136,7 +137,7 @@ fn row_name(row: &Row) -> String {
     }
 }
 
-/// What causes a span, if it is in the timeline: what woke it, and what started it.
+/// The causes of a span in the timeline: what woke it, and what started it.
 fn causes<'t>(t: &'t Timeline, span: &Span) -> impl Iterator<Item = (&'static str, usize, &'t Span)> {
     let of = |name, i: Option<u32>| i.and_then(|i| Some((name, i as usize, t.spans.get(i as usize)?)));
     [of("wake", span.woken_by), of("start", span.started_by)].into_iter().flatten()

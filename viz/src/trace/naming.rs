@@ -1,4 +1,4 @@
-//! What a slice is called, and what one of that name is: a file says it once.
+//! Names of slices, and the class of a name, so that a file states it once.
 
 use warpline_sim::timeline::{Span, Stall, What, Work};
 
@@ -13,7 +13,7 @@ pub(super) fn category(what: What) -> &'static str {
     }
 }
 
-/// A slice's name. The class comes first: viewers colour by name, less its digits.
+/// A slice's name. The class comes first, because viewers color by the name without digits.
 pub(super) fn slice_name(span: &Span) -> String {
     let kind = words::what(span.what);
     match (span.what, span.label.as_str()) {
@@ -25,8 +25,8 @@ pub(super) fn slice_name(span: &Span) -> String {
     }
 }
 
-/// What a slice of that category and name is, with its label: [`slice_name`] the other way round. Where two spans have one
-/// name it is that of either.
+/// The class and label of a slice from its category and name: the inverse of [`slice_name`]. Two spans with one name
+/// may differ.
 pub(super) fn named<'n>(category: &str, name: &'n str) -> Option<(What, &'n str)> {
     match category {
         "work" => {
@@ -46,7 +46,7 @@ pub(super) fn named<'n>(category: &str, name: &'n str) -> Option<(What, &'n str)
     }
 }
 
-/// The class that a slice of our own says it is.
+/// The class that one of our own slices states.
 pub(super) fn class(category: &str, kind: &str) -> Option<What> {
     match (category, short(kind)) {
         ("work", Some(word)) => work(word).map(What::Work),
@@ -71,13 +71,13 @@ const fn key(word: &str) -> Key {
 const FILLING: Key = key(words::what(What::Hold { filling: true }));
 const HOLD: Key = key(words::what(What::Hold { filling: false }));
 
-/// The first word of a text, if it has at most eight bytes, and what stands behind the space after it.
+/// The first word of a text, if it has at most eight bytes, and the text after the space.
 fn first(text: &str) -> Option<(Key, &str)> {
     let long = memchr::memchr(b' ', text.as_bytes()).unwrap_or(text.len());
     Some((short(&text[..long])?, text.get(long + 1..).unwrap_or_default()))
 }
 
-/// A word as a number, if it is that of no other.
+/// A word as a number, if no other word has it.
 fn short(word: &str) -> Option<Key> {
     (word.len() <= 8 && !word.ends_with('\0')).then(|| key(word))
 }
@@ -122,7 +122,7 @@ mod tests {
                 assert_eq!(class(category(what), words::what(what)), Some(what));
             }
         }
-        // A label that reads like a class is told apart by the arguments.
+        // Arguments distinguish a label that reads like a class.
         assert_eq!(named("state", "filling A"), Some((What::Hold { filling: true }, "A")));
         assert_eq!(named("work", "idle"), None);
         assert_eq!(named("stall", "mbarrier"), None);

@@ -1,4 +1,4 @@
-//! What each command does.
+//! The effect of each command.
 
 use warpline_sim::timeline::TICKS;
 
@@ -9,7 +9,7 @@ use super::runs::Runs;
 use super::search::Found;
 use super::state::{Focus, Mode, Pane, Shown, State};
 
-/// Does a command, with what it was given. What cannot be done is said.
+/// Executes a command with its argument. If a command cannot be executed, the status line says why.
 pub(crate) fn act(s: &mut State, runs: &Runs, command: Command, given: Option<&str>) {
     let given = given.map(str::trim).filter(|t| !t.is_empty());
     let quarter = (s.width() / 4) as i64;
@@ -160,7 +160,7 @@ fn speed(s: &mut State, to: u32) {
     s.says = format!("{} cycles a second", s.speed);
 }
 
-/// All CTAs, or all groups of this name, as the one in focus is not now.
+/// Folds or unfolds all CTAs, or all groups of this name: the opposite of the one in focus.
 fn fold_all(s: &mut State, runs: &Runs) {
     let m = runs.model(s.focus);
     let Some(this) = s.foldable(runs) else { return };
@@ -174,7 +174,7 @@ fn fold_all(s: &mut State, runs: &Runs) {
     }
 }
 
-/// Moves a row among its neighbours.
+/// Moves a row among its neighbors.
 fn reorder(s: &mut State, runs: &Runs, by: isize) {
     let nodes = &runs.model(s.focus).nodes;
     let parent = nodes[s.focus.node as usize].parent.map_or(nodes.len(), |p| p as usize);
@@ -187,7 +187,7 @@ fn reorder(s: &mut State, runs: &Runs, by: isize) {
 }
 
 impl State {
-    /// Shows one run alone, with the instant under the cursor where it was.
+    /// Shows one run alone, and keeps the instant under the cursor in place.
     pub(crate) fn turn_to(&mut self, runs: &Runs, run: usize) {
         let there = |s: &State, t: u64| s.in_run(run, t).max(0) as u64;
         let (from, at, width) = (there(self, self.from), there(self, self.at), self.width());

@@ -1,5 +1,5 @@
-//! The spans of each row, with what is asked of them while a model is made, side by side. In a timeline the spans of one
-//! row lie far apart, and to look at one of a million there is to wait for memory.
+//! The spans of each row side by side, with the fields that building a model needs. In a timeline the spans of a row
+//! lie far apart, so that visiting them one by one waits for memory.
 
 use rayon::prelude::*;
 use warpline_sim::timeline::{Row, RowKind, Timeline, What};
@@ -8,7 +8,7 @@ use super::class::{self, Class};
 use super::index::{BEGINS, Edge, edge};
 use super::model::ModelError;
 
-/// A span that lasts.
+/// A span with a duration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lasting {
     pub(super) start: u64,
@@ -16,7 +16,7 @@ pub(super) struct Lasting {
     /// Its index in the timeline.
     pub(super) span: u32,
     pub(super) what: What,
-    /// The number of its class.
+    /// Number of its class.
     pub(super) class: u8,
 }
 
@@ -26,9 +26,9 @@ impl Lasting {
     }
 }
 
-/// The spans of each row that last, by start, and when the last of all ends.
+/// The spans of each row with a duration, by start, and the end of the last one.
 pub(super) fn by_row(t: &Timeline) -> Result<(Vec<Vec<Lasting>>, u64), ModelError> {
-    // As many on each, to begin with.
+    // Room for equally many on each row, to begin with.
     let mut rows: Vec<Vec<Lasting>> = Vec::new();
     rows.resize_with(t.rows.len(), || Vec::with_capacity(t.spans.len() / t.rows.len()));
     let mut last = 0;

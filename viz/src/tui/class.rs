@@ -1,4 +1,4 @@
-//! Classes of what a stretch of time shows, numbered, so that times of each can be kept in an array.
+//! Classes by number, so that times of each can be kept in an array.
 
 use warpline_sim::timeline::{Stall, Work};
 
@@ -38,11 +38,11 @@ pub(crate) const ALL: [Class; CLASSES] = [
     Class::Phase(true),
 ];
 
-/// The number of the class that stands for having ended: no work, and no waiting either.
+/// Number of the class for having ended, which is neither work nor waiting.
 pub(crate) const ENDED: u8 = 22;
-/// The number of a filling slot.
+/// Number of the class for a filling slot.
 pub(crate) const FILLING: u8 = 23;
-/// The number of a full slot.
+/// Number of the class for a full slot.
 pub(crate) const FULL: u8 = 24;
 
 /// The number of a class.
@@ -61,7 +61,7 @@ pub(crate) fn works(number: u8) -> bool {
     number < 7
 }
 
-/// Whether a class is waiting. Having ended is not.
+/// Whether a class is waiting. Having ended is not waiting.
 pub(crate) fn waits(number: u8) -> bool {
     (7..ENDED).contains(&number)
 }

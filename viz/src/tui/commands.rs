@@ -1,10 +1,10 @@
-//! The one table of commands: dispatch, help, palette, the key file and `docs/viewer.md` are made from it.
+//! The table of commands, from which dispatch, help, palette, key files and `docs/viewer.md` are made.
 
 use std::fmt::Write;
 
 use super::keys::Key;
 
-/// What the viewer can do.
+/// A command of the viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the table below says what each does")]
 pub enum Command {
@@ -68,15 +68,15 @@ pub enum Command {
 /// A row of the table.
 #[derive(Debug)]
 pub struct Entry {
-    /// What it does.
+    /// The command.
     pub command: Command,
-    /// Its name in the palette, in scripts and in a key file.
+    /// Name in the palette, in scripts and in key files.
     pub name: &'static str,
-    /// What it takes, if it takes something; with a key, it is asked for.
+    /// Name of its argument, if it has one; a key asks for it.
     pub takes: Option<&'static str>,
-    /// The keys it has unless a key file says otherwise, separated by spaces.
+    /// Default keys, separated by spaces.
     pub keys: &'static str,
-    /// What it does, in a few words.
+    /// Short description.
     pub help: &'static str,
 }
 
@@ -90,7 +90,7 @@ const fn entry(
     Entry { command, name, takes, keys, help }
 }
 
-/// Headings of the table and what stands under each.
+/// Headings of the table, with the commands under each.
 pub const TABLE: &[(&str, &[Entry])] = &[
     (
         "Time",
@@ -189,7 +189,7 @@ pub(crate) fn of(command: Command) -> Option<&'static Entry> {
     entries().find(|e| e.command == command)
 }
 
-/// Which key does what.
+/// The commands of the keys.
 #[derive(Clone, Debug)]
 pub struct Keymap(Vec<(Key, Command)>);
 
@@ -229,7 +229,7 @@ impl Keymap {
         Ok(map)
     }
 
-    /// What a key does.
+    /// The command of a key.
     pub fn command(&self, key: Key) -> Option<Command> {
         self.0.iter().find(|(k, _)| *k == key).map(|(_, c)| *c)
     }

@@ -1,12 +1,12 @@
-//! What happens in a stretch of time on one row or on many, in time that grows with the logarithm of the operations.
+//! An index of what happens in an interval on one row or on many, in time logarithmic in the operations.
 //!
-//! The edges of all spans, in order, with a sample every [`STEP`] edges, from which the time of each class up to there
-//! follows. The time of a class up to any instant is a sample and at most [`STEP`] edges more; what lies between two
-//! instants is a difference. Spans may overlap, so a whole CTA is one index just as a single warp is.
+//! It holds the edges of all spans in order, with a sample every [`STEP`] edges of the time of each class so far. The
+//! time of a class up to any instant is a sample and at most [`STEP`] more edges; an interval is a difference. Spans
+//! may overlap, so a whole CTA has one index, as a single warp has.
 
 use super::class::CLASSES;
 
-/// Edges from one sample to the next.
+/// Edges between samples.
 const STEP: usize = 64;
 
 /// Sums up to an instant.
@@ -14,14 +14,14 @@ const STEP: usize = 64;
 pub(crate) struct Sums {
     /// Ticks of each class.
     pub(crate) time: [u64; CLASSES],
-    /// Spans begun.
+    /// Number of spans that started.
     pub(crate) begun: u64,
 }
 
 impl Sums {
     const ZERO: Sums = Sums { time: [0; CLASSES], begun: 0 };
 
-    /// What came since.
+    /// The difference from earlier sums.
     pub(crate) fn since(&self, earlier: &Sums) -> Sums {
         let mut d = *self;
         for (x, y) in d.time.iter_mut().zip(earlier.time) {
@@ -31,7 +31,7 @@ impl Sums {
         d
     }
 
-    /// Adds another row's.
+    /// Adds the sums of another row.
     pub(crate) fn add(&mut self, other: &Sums) {
         for (x, y) in self.time.iter_mut().zip(other.time) {
             *x += y;
@@ -40,14 +40,14 @@ impl Sums {
     }
 }
 
-/// The state between two edges. A class with `open` spans has had `open * now - base` ticks, where `base` is the sum of
-/// their starts less that of the ends of those that are over: an edge touches one class, not all of them.
+/// State between two edges. A class with `open` spans has `open * now - base` ticks, where `base` is the sum of their
+/// starts minus the sum of the ends of finished spans. So an edge changes one class, not all of them.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
-    /// The edge before.
+    /// The previous edge.
     at: u64,
     begun: u64,
-    /// Modulo 2^64: what is asked for is small.
+    /// Modulo 2^64; the differences that are used are small.
     base: [u64; CLASSES],
     open: [u32; CLASSES],
 }
@@ -69,7 +69,7 @@ impl Sample {
         }
     }
 
-    /// Sums up to an instant, before which lies no other edge.
+    /// Sums up to an instant, with no edge in between.
     fn sums(&self, to: u64) -> Sums {
         let mut sums = Sums { time: [0; CLASSES], begun: self.begun };
         for (time, (base, open)) in sums.time.iter_mut().zip(self.base.iter().zip(&self.open)) {
@@ -79,14 +79,14 @@ impl Sample {
     }
 }
 
-/// The bit of an edge at which a span begins.
+/// Bit of an edge at which a span starts.
 pub(crate) const BEGINS: u8 = 0x80;
 
-/// An edge: when, and the number of the class with [`BEGINS`] where a span of it begins, in one number. In its order an
-/// end comes before a beginning of the same instant: neighbours touch and do not overlap.
+/// An edge as one number: instant and class, with [`BEGINS`] for a start. Ends sort before starts at the same
+/// instant, so neighbors touch and do not overlap.
 pub(crate) type Edge = u64;
 
-/// Edges are before this instant.
+/// Exclusive limit of the instants of edges.
 pub(crate) const LIMIT: u64 = 1 << 56;
 
 /// An edge.
@@ -102,12 +102,12 @@ fn at(edge: Edge) -> u64 {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     edges: Vec<Edge>,
-    /// The state before each `STEP`-th edge.
+    /// State before each `STEP`-th edge.
     samples: Vec<Sample>,
 }
 
 impl Index {
-    /// Of edges in order.
+    /// An index of edges in order.
     pub(crate) fn new(edges: Vec<Edge>) -> Index {
         let mut state = Sample::START;
         let mut samples = Vec::with_capacity(edges.len().div_ceil(STEP));
@@ -118,12 +118,12 @@ impl Index {
         Index { edges, samples }
     }
 
-    /// The edges that it was made of.
+    /// The edges of the index.
     pub(crate) fn edges(&self) -> &[Edge] {
         &self.edges
     }
 
-    /// Sums up to each of several instants, which ascend: a span that begins at an instant is not counted there.
+    /// Sums up to each of several ascending instants. A span that starts at an instant is not counted there.
     pub(crate) fn sums(&self, instants: impl Iterator<Item = u64>) -> impl Iterator<Item = Sums> {
         let (mut i, mut state) = (0usize, Sample::START);
         instants.map(move |to| {
@@ -141,7 +141,7 @@ impl Index {
         })
     }
 
-    /// What lies between two instants.
+    /// Sums between two instants.
     pub(crate) fn between(&self, from: u64, to: u64) -> Sums {
         let mut sums = self.sums([from, to.max(from)].into_iter());
         match (sums.next(), sums.next()) {

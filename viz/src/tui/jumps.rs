@@ -1,14 +1,14 @@
-//! Going from one operation to another: along edges, wakes, the chain of causes, and to the other run.
+//! Jumps from one operation to another: along edges, wakes and the chain of causes, and to the other run.
 
 use super::chain;
 use super::runs::Runs;
 use super::state::{Focus, State};
 use crate::gantt::format::grouped;
 
-/// What the words of a jump say where there is no operation under the cursor.
+/// Message of a jump without an operation under the cursor.
 const NOTHING: &str = "there is no operation under the cursor";
 
-/// To the next edge, or the previous, on this row or on any that is shown.
+/// To the next or previous edge, on this row or on any visible row.
 pub(super) fn edge(s: &mut State, runs: &Runs, forward: bool, any: bool) {
     let rows = if any { s.lines(runs).into_iter().map(|l| l.focus).collect() } else { vec![s.focus] };
     let end = runs.models[s.axis()].end;
@@ -24,14 +24,14 @@ pub(super) fn edge(s: &mut State, runs: &Runs, forward: bool, any: bool) {
     }
 }
 
-/// To the next row with a text in its name.
+/// To the next row whose name contains a text.
 pub(super) fn row(s: &mut State, runs: &Runs, text: Option<&str>) {
     let Some(text) = text else {
         s.says = "row takes part of a name".into();
         return;
     };
     let wanted = text.to_lowercase();
-    // Folded rows too: first the rest of this CTA from the row in focus on, then the other CTAs.
+    // Includes folded rows: first the rest of this CTA from the row in focus, then the other CTAs.
     let m = runs.model(s.focus);
     let root = m.root(s.focus.node);
     let after = s.focus.node as usize + 1;
@@ -46,7 +46,7 @@ pub(super) fn row(s: &mut State, runs: &Runs, text: Option<&str>) {
     }
 }
 
-/// The operation under the cursor gets the window, with a little to both sides.
+/// Fits the window to the operation under the cursor, with a margin.
 pub(super) fn zoom_operation(s: &mut State, runs: &Runs) {
     let Some((run, span)) = s.selected(runs) else {
         s.says = NOTHING.into();
@@ -58,7 +58,7 @@ pub(super) fn zoom_operation(s: &mut State, runs: &Runs) {
     (s.from, s.to) = (start.saturating_sub(margin), end + margin);
 }
 
-/// To the next thing the search found.
+/// To the next result of the search.
 pub(super) fn found(s: &mut State, runs: &Runs, forward: bool) {
     if s.found.spans.is_empty() {
         s.says = if s.found.text.is_empty() { "search takes a text".into() } else { "nothing found".into() };
@@ -76,7 +76,7 @@ pub(super) fn found(s: &mut State, runs: &Runs, forward: bool) {
     }
 }
 
-/// To what the operation under the cursor waited for.
+/// To the span that the operation under the cursor waited for.
 pub(super) fn waker(s: &mut State, runs: &Runs) {
     let Some((run, span)) = s.selected(runs) else {
         s.says = NOTHING.into();
@@ -88,7 +88,7 @@ pub(super) fn waker(s: &mut State, runs: &Runs) {
     }
 }
 
-/// To what the operation under the cursor woke; from one it woke, to the next.
+/// To a span that the operation under the cursor woke; from one of them, to the next.
 pub(super) fn woken(s: &mut State, runs: &Runs) {
     let Some((run, span)) = s.selected(runs) else {
         s.says = NOTHING.into();
@@ -110,7 +110,7 @@ pub(super) fn woken(s: &mut State, runs: &Runs) {
     }
 }
 
-/// To the next fault: on the row of the warp that met it, where that is recorded.
+/// To the next fault, on the row of the warp that met it if recorded.
 pub(super) fn fault(s: &mut State, runs: &Runs) {
     let run = s.focus.run;
     let m = &runs.models[run];
@@ -130,7 +130,7 @@ pub(super) fn fault(s: &mut State, runs: &Runs) {
     s.says = format!("{} of {}: {}", i + 1, faults.len(), m.fault(i));
 }
 
-/// Along the moves of the schedule that the run keeps to.
+/// Along the moves of the schedule that the run follows.
 pub(super) fn schedule(s: &mut State, runs: &Runs, forward: bool) {
     let run = s.focus.run;
     let m = &runs.models[run];
@@ -139,7 +139,7 @@ pub(super) fn schedule(s: &mut State, runs: &Runs, forward: bool) {
         s.says = "the run keeps to no schedule; `--schedule` gives one".into();
         return;
     }
-    // Several moves can fall on one instant, so the last one shown counts as long as the cursor is on it.
+    // Several moves can be at one instant, so the last one shown counts while the cursor is on it.
     let tick = s.in_run(run, s.at).max(0) as u64;
     let here = s.made.filter(|i| moves.get(*i).is_some_and(|x| x.tick.min(m.end - 1) == tick));
     let next = match (here, forward) {
@@ -186,7 +186,7 @@ pub(super) fn path(s: &mut State, runs: &Runs, forward: bool) {
     }
 }
 
-/// Shifts B so that the operation under the cursor starts at one instant in both.
+/// Shifts B so that the operation under the cursor starts at the same instant in both.
 pub(super) fn align(s: &mut State, runs: &Runs) {
     let Some((run, span)) = s.selected(runs) else {
         s.says = NOTHING.into();

@@ -1,17 +1,17 @@
-//! Keys, as the table and a key file write them: `x`, `X`, `ctrl-d`, `left`, `shift-left`, `space`.
+//! Keys, as the table and key files write them: `x`, `X`, `ctrl-d`, `left`, `shift-left`, `space`.
 
 use std::fmt;
 
-/// A key with its modifiers. Shift is part of the letter where there is one.
+/// A key with its modifiers. Shift is part of a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// Which.
+    /// The key without modifiers.
     pub code: Code,
     /// With control.
     pub ctrl: bool,
     /// With alt.
     pub alt: bool,
-    /// With shift; only of keys that are no characters.
+    /// With shift; only for keys that are no characters.
     pub shift: bool,
 }
 
@@ -58,7 +58,7 @@ impl Key {
         Key { code, ctrl: false, alt: false, shift: false }
     }
 
-    /// Reads a key as the table writes it.
+    /// Parses a key as the table writes it.
     pub fn parse(text: &str) -> Option<Key> {
         let (mut key, mut rest) = (Key::plain(Code::Esc), text);
         loop {

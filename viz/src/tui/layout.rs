@@ -1,8 +1,8 @@
-//! Where everything is, for drawing and for the mouse.
+//! The layout of the screen, for drawing and for the mouse.
 
 use ratatui::layout::Rect;
 
-/// The least a terminal must have: below it there is a request to enlarge.
+/// Smallest terminal; a smaller one shows a request to enlarge it.
 pub(crate) const LEAST: (u16, u16) = (40, 10);
 
 /// The parts of the screen, top to bottom.
@@ -17,11 +17,11 @@ pub(crate) struct Layout {
     pub(crate) rows: Rect,
     pub(crate) detail: Rect,
     pub(crate) status: Rect,
-    /// There is room for the pane of stalls beside that of the operation.
+    /// Whether the pane of stalls fits beside that of the operation.
     pub(crate) wide: bool,
 }
 
-/// The layout of a terminal of this size, unless it is too small for one.
+/// The layout of a terminal of this size; `None` if it is too small.
 pub(crate) fn layout((width, height): (u16, u16)) -> Option<Layout> {
     if width < LEAST.0 || height < LEAST.1 {
         return None;
@@ -53,12 +53,13 @@ pub(crate) fn edge(from: u64, to: u64, cells: u16, i: u16) -> u64 {
     from + (u128::from(to - from) * u128::from(i) / u128::from(cells.max(1))) as u64
 }
 
-/// The cell that a tick is in; none outside the window.
+/// The cell of a tick; `None` outside of the window.
 pub(crate) fn cell(from: u64, to: u64, cells: u16, tick: u64) -> Option<u16> {
     if tick < from || tick >= to || cells == 0 {
         return None;
     }
-    // The last cell whose edge, rounded down, is not behind it: where ticks are fewer than cells, several have one edge.
+    // The last cell whose edge, rounded down, is not after the tick. Where ticks are fewer than cells, several cells
+    // have one edge.
     Some(((u128::from(tick - from + 1) * u128::from(cells) - 1) / u128::from(to - from)) as u16)
 }
 

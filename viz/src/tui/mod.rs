@@ -1,4 +1,4 @@
-//! The terminal viewer, but for the terminal.
+//! The terminal viewer, without the terminal.
 //!
 //! ```text
 //!    key, script, clock                  +--------------------------------+
@@ -14,9 +14,9 @@
 //!                                        +--------------------------------+
 //! ```
 //!
-//! [`update`] and [`render`] are plain functions: the same state gives the same cells. [`commands`] is the one table that
-//! keys, help, palette, scripts and the documents are made from. Whoever has a terminal sends it the messages
-//! and shows the buffer; a script does the same without one.
+//! [`update`] and [`render`] are pure functions: the same state gives the same cells. [`commands`] is the table from
+//! which keys, help, palette, scripts and documents are made. The owner of a terminal sends messages and shows the
+//! buffer; a script does the same without a terminal.
 
 mod act;
 mod by_row;

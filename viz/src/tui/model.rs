@@ -1,4 +1,4 @@
-//! A timeline as the viewer has it: a tree of rows, each with its index, and what selection and search need.
+//! A timeline prepared for the viewer: a tree of rows with an index each, and data for selection and search.
 //!
 //! ```text
 //!   CTA 0                     every node has an index of all that lies under it,
@@ -24,10 +24,10 @@ use crate::counter::{self, Counter};
 /// Why a timeline cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// There is nothing to look at.
+    /// It has no rows.
     #[error("the timeline has no rows")]
     Empty,
-    /// Its times are too large to be added up.
+    /// Its times are too large to add.
     #[error("the timeline's {spans} spans end at tick {end}, too late for their times to be added up")]
     TooLong {
         /// Number of spans.
@@ -47,7 +47,7 @@ pub enum ModelError {
     },
 }
 
-/// What a node of the tree is.
+/// Kind of a node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// A CTA.
@@ -64,13 +64,13 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) name: String,
-    /// Name with those of all above it: the same in two runs of one kernel.
+    /// Name with those of all ancestors: equal in two runs of one kernel.
     pub(crate) path: String,
     pub(crate) kind: Kind,
     pub(crate) parent: Option<u32>,
     pub(crate) children: Vec<u32>,
     pub(crate) index: Index,
-    /// It holds warps: its stalls are somebody's.
+    /// Whether it contains warps, so that its stalls count.
     pub(crate) agents: bool,
 }
 
@@ -81,11 +81,11 @@ pub struct Model {
     pub(crate) nodes: Vec<Node>,
     /// The CTAs.
     pub(crate) roots: Vec<u32>,
-    /// Of each span: the track it is on, its class, the number of its label.
+    /// Track of each span; the next fields are the class of each span, and the number of its label.
     pub(crate) track: Vec<u32>,
     pub(crate) class: Vec<u8>,
     pub(crate) label: Vec<u32>,
-    /// The labels there are.
+    /// All labels.
     pub(crate) labels: Vec<String>,
     /// The spans that each span woke: `woke[woke_from[i]..woke_from[i + 1]]`.
     woke: Vec<u32>,
@@ -98,10 +98,11 @@ pub struct Model {
 }
 
 impl Model {
-    /// Reads a timeline. Linear in the spans, but for the merging of rows into what is above them.
+    /// Builds a model. Linear in the spans, except for merging rows into their groups.
     ///
     /// # Errors
-    /// When there are no rows, a span is on none of them, or times would overflow: a million spans may last 2^40 ticks.
+    /// There are no rows, a span refers to a missing row, or times would overflow. A million spans may last 2^40
+    /// ticks.
     pub fn new(t: Timeline) -> Result<Model, ModelError> {
         if t.rows.is_empty() {
             return Err(ModelError::Empty);
@@ -111,7 +112,7 @@ impl Model {
         if u128::from(end) * (t.spans.len() as u128 + 1) > 1 << 60 || end >= LIMIT {
             return Err(ModelError::TooLong { spans: t.spans.len(), end });
         }
-        // What depends on each other is in turn, the rest beside it.
+        // Dependent parts run in turn, the others in parallel.
         let chain = || chain_in(&t, |row| ends(&rows[row as usize]));
         let ((nodes, (overview, chain)), ((label, labels), (woke, woke_from))) = rayon::join(
             || rayon::join(|| nodes(&t, &rows), || (Overview::new(of_warps(&rows, &t.rows), end), chain())),
@@ -133,13 +134,13 @@ impl Model {
         Ok(Model { t, nodes, roots, track, class, label, labels, woke, woke_from, overview, chain, end })
     }
 
-    /// The spans that go on because this one ended.
+    /// The spans that continue because this one ended.
     pub(crate) fn woken_by(&self, span: u32) -> &[u32] {
         let i = span as usize;
         &self.woke[self.woke_from[i] as usize..self.woke_from[i + 1] as usize]
     }
 
-    /// The spans of a track, by time; none where the node is not one.
+    /// The spans of a track by time; empty for other nodes.
     pub(crate) fn spans_of(&self, node: u32) -> &[u32] {
         match &self.nodes[node as usize].kind {
             Kind::Track(spans) => spans,
@@ -158,7 +159,7 @@ impl Model {
         (tick < self.span(spans[i]).end).then_some(spans[i])
     }
 
-    /// What a fault is and where it showed, in a line.
+    /// Kind and place of a fault, on one line.
     pub(crate) fn fault(&self, i: usize) -> String {
         let f = &self.t.faults[i];
         let site = self.t.sites.get(f.site as usize);
@@ -181,19 +182,19 @@ impl Model {
         node
     }
 
-    /// Position of a span among those of its track.
+    /// Position of a span on its track.
     pub(crate) fn place(&self, span: u32) -> usize {
         let start = self.span(span).start;
         self.spans_of(self.track[span as usize]).partition_point(|s| self.span(*s).start < start)
     }
 }
 
-/// A path's last part.
+/// The last part of a path.
 pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The tree of rows with the index of every node. Only warps count for a CTA: it is drawn as what its warps do.
+/// The tree of rows with an index for every node. The index of a CTA is that of its warps.
 fn nodes(t: &Timeline, rows: &[Vec<Lasting>]) -> (Vec<Node>, Vec<u32>) {
     let tracks = || t.rows.par_iter().zip(rows).map(|(row, spans)| tracks(row, spans)).collect::<Vec<_>>();
     let spans = rows.iter().enumerate().flat_map(|(row, all)| all.iter().map(move |s| (row, s)));
@@ -209,17 +210,17 @@ fn nodes(t: &Timeline, rows: &[Vec<Lasting>]) -> (Vec<Node>, Vec<u32>) {
         index: Index::default(),
         agents: false,
     }));
-    // Stable: rows keep the timeline's order within their section.
+    // A stable sort: rows keep the timeline's order within their section.
     drafts.sort_by_key(|d| (d.cta, d.section));
     let (mut nodes, roots) = tree(drafts);
-    // What is above is made of what is below.
+    // Parents are built from their children.
     for kind in [Kind::Group, Kind::Cta] {
         let above = |node: &Node| {
             let below =
                 || node.children.iter().map(|c| &nodes[*c as usize]).filter(|c| kind == Kind::Group || c.agents);
             let mut edges: Vec<Edge> = Vec::with_capacity(below().map(|c| c.index.edges().len()).sum());
             below().for_each(|c| edges.extend_from_slice(c.index.edges()));
-            // Quick, because each child's are in order.
+            // Fast, because the edges of each child are in order.
             edges.sort();
             Index::new(edges)
         };
@@ -231,12 +232,12 @@ fn nodes(t: &Timeline, rows: &[Vec<Lasting>]) -> (Vec<Node>, Vec<u32>) {
     (nodes, roots)
 }
 
-/// Of each span the number of its label, and the labels; and the spans that each woke, one after the other, with where
-/// those of each begin.
+/// The number of each span's label, and the labels. Also the spans that each span woke, one list after the other,
+/// with the start of each.
 type Labels = (Vec<u32>, Vec<String>);
 type Wakes = (Vec<u32>, Vec<u32>);
 
-/// Both in one go over the spans, which are more than fit in a cache.
+/// Both in one pass over the spans, which do not fit in a cache.
 fn labels_and_wakes(spans: &[Span]) -> (Labels, Wakes) {
     /// No span.
     const NONE: u32 = u32::MAX;
@@ -245,7 +246,7 @@ fn labels_and_wakes(spans: &[Span]) -> (Labels, Wakes) {
     let mut wakers = Vec::with_capacity(spans.len());
     let mut before: (&str, u32) = ("", NONE);
     for s in spans {
-        // Often it is that of the one before.
+        // Often the label of the previous span.
         if before.1 == NONE || before.0 != s.label.as_str() {
             let number = *known.entry(s.label.as_str()).or_insert_with(|| {
                 labels.push(s.label.to_string());

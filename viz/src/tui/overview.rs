@@ -1,12 +1,12 @@
-//! The whole run in a few hundred stretches of equal length, for the minimap.
+//! The whole run in equal intervals, for the minimap.
 
 use super::by_row::Lasting;
 use super::class;
 
-/// Stretches: more than any terminal is wide.
+/// Number of intervals, more than any terminal is wide.
 const PARTS: u64 = 1024;
 
-/// What the warps did in each stretch: ticks of work and of waiting.
+/// Ticks of work and of waiting of the warps in each interval.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overview {
     end: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Overview {
 }
 
 impl Overview {
-    /// Of the spans of warps, each row's by start.
+    /// From the spans of warps, each row by start.
     pub(super) fn new<'r>(rows: impl Iterator<Item = &'r Vec<Lasting>>, end: u64) -> Overview {
         let mut all = Overview { end, work: vec![0; PARTS as usize], wait: vec![0; PARTS as usize] };
         let edges: Vec<u64> = (0..=PARTS).map(|part| edge(part, end)).collect();
@@ -27,7 +27,7 @@ impl Overview {
                     c if class::waits(c) => &mut all.wait,
                     _ => continue,
                 };
-                // The part in which it begins is that of the one before, or one of those behind.
+                // The interval of its start is that of the previous span, or a later one.
                 while first + 1 < into.len() && edges[first + 1] <= s.start {
                     first += 1;
                 }
@@ -42,7 +42,7 @@ impl Overview {
         all
     }
 
-    /// Share of work in the time of warps that had not ended, for each of `cells` parts; none where there were none.
+    /// Share of work in the time of warps that have not ended, for each of `cells` parts; `None` without such warps.
     pub(crate) fn shares(&self, cells: u16) -> Vec<Option<f64>> {
         (0..u64::from(cells))
             .map(|c| {

@@ -1,30 +1,30 @@
-//! Colours and glyphs: as many colours as a terminal has, Okabe–Ito hues, and never colour alone.
+//! Colors and glyphs: as many colors as a terminal has, in Okabe–Ito hues, and never color alone.
 //!
-//! With colours, work is a bar of its colour. Without, it is drawn with glyphs and weight only: some terminals' libraries
-//! take away weight together with colour, so a palette without colours must not name any.
+//! With colors, work is a bar of its color. Without colors, it is drawn with glyphs and weight only. Some terminal
+//! libraries drop weight together with color, so a palette without colors names none.
 
 use ratatui::style::{Color, Modifier, Style};
 
 use super::class::{self, Class};
 use crate::gantt::theme::{Rgb, Theme, hue};
 
-/// The colours of a terminal.
+/// Colors of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colours {
-    /// Any.
+    /// True color.
     True,
-    /// 256, of the usual cube.
+    /// 256 colors, in the usual cube.
     Indexed,
-    /// The 16 that the terminal's user chose.
+    /// The 16 colors that the user chose.
     Sixteen,
-    /// None.
+    /// No color.
     None,
 }
 
-/// How things look.
+/// Appearance of the viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
-    /// Which colours there are.
+    /// Available colors.
     pub colours: Colours,
     /// ASCII only.
     pub ascii: bool,
@@ -33,13 +33,13 @@ pub struct Palette {
 /// The glyphs of one class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Glyphs {
-    /// Of a run of cells: the first where the word does not fit, and the others.
+    /// For a run of cells: the first cell if the word does not fit; the next field is for the other cells.
     pub(crate) first: char,
     pub(crate) rest: char,
 }
 
 impl Palette {
-    /// What a terminal has, by its environment: `NO_COLOR`, `COLORTERM`, `TERM` and the locale.
+    /// The palette of a terminal, from its environment: `NO_COLOR`, `COLORTERM`, `TERM` and the locale.
     pub fn of(var: impl Fn(&str) -> Option<String>) -> Palette {
         let set = |name: &str| var(name).unwrap_or_default();
         let term = set("TERM");
@@ -49,7 +49,7 @@ impl Palette {
             _ if term.contains("256color") => Colours::Indexed,
             _ => Colours::Sixteen,
         };
-        // The first of these that is set decides. Where none is, a terminal of today is assumed.
+        // The first variable that is set decides. Without any, assume a modern terminal.
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().map(set).find(|v| !v.is_empty()).unwrap_or_default();
         let plain = matches!(locale.as_str(), "C" | "POSIX") || (locale.contains('.') && !utf8(&locale));
         Palette { colours, ascii: plain }
@@ -72,7 +72,7 @@ impl Palette {
         }
     }
 
-    /// How a class is drawn, with or without a bar of its colour.
+    /// Style of a class, with or without a bar of its color.
     pub(crate) fn class(self, number: u8, bar: bool) -> Style {
         let class = class::ALL[usize::from(number)];
         if self.colours == Colours::None {
@@ -87,7 +87,7 @@ impl Palette {
         }
     }
 
-    /// The glyphs of a class, for one operation.
+    /// Glyphs of a class, for one operation.
     pub(crate) fn glyphs(self, number: u8) -> Glyphs {
         use warpline_sim::timeline::{Stall, Work};
         let bar = self.colours != Colours::None;
@@ -134,7 +134,7 @@ impl Palette {
         }
     }
 
-    /// A cell that stands for several operations: mostly work, or mostly something else.
+    /// Glyph of a cell with several operations: mostly work, or mostly something else.
     pub(crate) fn many(self, number: u8) -> char {
         match (class::works(number), self.ascii) {
             (true, false) => '▒',
@@ -144,24 +144,24 @@ impl Palette {
         }
     }
 
-    /// A share, 0 to 1, as a column.
+    /// A share, 0 to 1, as a column glyph.
     pub(crate) fn column(self, share: f64) -> char {
         let levels: [char; 9] = if self.ascii {
             [' ', '.', ',', '-', '+', '=', '*', '%', '@']
         } else {
             [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
         };
-        // Little is not nothing.
+        // A small share is not zero.
         let level = (share.clamp(0.0, 1.0) * 8.0).round() as usize;
         levels[if share > 0.0 { level.max(1) } else { 0 }]
     }
 
-    /// Unicode where there is, else ASCII.
+    /// Unicode if available, else ASCII.
     pub(crate) fn pick(self, glyph: char, plain: char) -> char {
         if self.ascii { plain } else { glyph }
     }
 
-    /// Text of second rank.
+    /// Style of secondary text.
     pub(crate) fn muted(self) -> Style {
         match self.colours {
             Colours::None => Style::new(),
@@ -170,7 +170,7 @@ impl Palette {
         }
     }
 
-    /// The row in focus, the operation selected, the mark and the cursor.
+    /// Style of the row in focus, the selected operation, the mark and the cursor.
     pub(crate) fn chosen(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)
     }
@@ -186,7 +186,7 @@ fn utf8(locale: &str) -> bool {
     l.contains("utf-8") || l.contains("utf8")
 }
 
-/// The nearest of the 6 by 6 by 6 colours from 16 on.
+/// The nearest of the 6 by 6 by 6 colors from 16 on.
 fn cube(Rgb(r, g, b): Rgb) -> u8 {
     let level = |v: u8| match v {
         0..48 => 0u8,
@@ -196,7 +196,7 @@ fn cube(Rgb(r, g, b): Rgb) -> u8 {
     16 + 36 * level(r) + 6 * level(g) + level(b)
 }
 
-/// The one of the 16 that stands for a hue; what they are is the user's.
+/// The one of the 16 colors for a hue; the user decides what it looks like.
 fn nearest(rgb: Rgb) -> Color {
     match (rgb.0, rgb.1, rgb.2) {
         (0x56, 0xB4, 0xE9) => Color::Cyan,

@@ -1,4 +1,4 @@
-//! The run that is looked at, or two, and which rows and operations of one are which of the other.
+//! The run in the viewer, or two runs, with matching rows and operations.
 
 use rustc_hash::FxHashMap;
 use warpline_sim::align::operation;
@@ -11,7 +11,7 @@ use super::state::Focus;
 #[derive(Debug)]
 pub struct Runs {
     pub(crate) models: Vec<Model>,
-    /// Of each node, the node of the other run with the same path.
+    /// For each node, the node of the other run with the same path.
     partners: Vec<Vec<Option<u32>>>,
 }
 
@@ -38,7 +38,7 @@ impl Runs {
         Runs { models, partners }
     }
 
-    /// How many rows of A are in B too.
+    /// Number of rows of A that are also in B.
     pub fn shared_rows(&self) -> usize {
         self.partners[0].iter().flatten().count()
     }
@@ -55,18 +55,18 @@ impl Runs {
         self.models.len() > 1
     }
 
-    /// The same row of the other run.
+    /// The matching row of the other run.
     pub(crate) fn partner(&self, focus: Focus) -> Option<Focus> {
         let node = self.partners[focus.run][focus.node as usize]?;
         Some(Focus { run: 1 - focus.run, node })
     }
 
-    /// The same operation of the other run: on the same row, as often after others of its statement and kind.
+    /// The matching operation of the other run: on the same row, after as many others of its statement and kind.
     pub(crate) fn same(&self, run: usize, span: u32) -> Option<(usize, u32)> {
         let m = &self.models[run];
         let there = self.partner(Focus { run, node: m.track[span as usize] })?;
         let other = self.model(there);
-        // A trace of another program names no statements; then the kind alone tells.
+        // A trace of another program names no statements; then the kind alone decides.
         let said = !m.t.sites.is_empty() && !other.t.sites.is_empty();
         let key = |m, s| {
             let (class, text) = key(m, s);
@@ -80,12 +80,12 @@ impl Runs {
     }
 }
 
-/// What an operation is, but for when.
+/// Identity of an operation, without its time.
 fn key(m: &Model, span: u32) -> (What, Option<&str>) {
     operation(&m.t, m.span(span))
 }
 
-/// The rows of whole warps by CTA and warp: a measured run names them otherwise than a simulated one.
+/// The rows of whole warps by CTA and warp, because a measured run names them differently from a simulated one.
 fn by_warp(m: &Model) -> FxHashMap<(u32, u32), u32> {
     let warp = |(i, n): (usize, &Node)| {
         let Kind::Track(spans) = &n.kind else { return None };

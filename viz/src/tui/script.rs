@@ -1,11 +1,11 @@
-//! Commands as text: one a line, by the names of the table, with what they take. `dump` prints a frame.
+//! Commands as text: one on each line, by name, with arguments. `dump` prints a frame.
 
 use super::commands::{self, Command};
 
 /// A line of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// A command with what it takes.
+    /// Execute a command with its argument.
     Do(Command, Option<String>),
     /// Print the frame.
     Dump,
@@ -13,7 +13,7 @@ pub enum Step {
     Key(super::keys::Key),
 }
 
-/// Reads one command; nothing where the line is empty or a comment.
+/// Parses one command; `None` for an empty line or a comment.
 pub(crate) fn line(text: &str) -> Result<Option<(Command, Option<String>)>, String> {
     let text = text.trim();
     if text.is_empty() || text.starts_with('#') {
@@ -29,7 +29,7 @@ pub(crate) fn line(text: &str) -> Result<Option<(Command, Option<String>)>, Stri
     }
 }
 
-/// Reads a script.
+/// Parses a script.
 ///
 /// # Errors
 /// The line, from 1, and what is wrong with it.

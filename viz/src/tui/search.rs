@@ -1,9 +1,9 @@
-//! Finding operations by text: in their tile or phase, their source line, their kind and the name of their row.
+//! Search for operations by text: in their tile or phase, source line, kind, and row name.
 
 use super::model::Model;
 use warpline_sim::words;
 
-/// What a search found, in order of time.
+/// Results of a search, in order of time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) text: String,
@@ -12,7 +12,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Looks through all operations. Texts that many share are looked at once.
+    /// Searches all operations. A text that many share is searched once.
     pub(crate) fn new(m: &Model, run: usize, text: &str) -> Found {
         let wanted = text.trim().to_lowercase();
         if wanted.is_empty() {
@@ -40,7 +40,7 @@ impl Found {
         Found { text: text.trim().to_string(), run, spans }
     }
 
-    /// The one after (or before) an operation, or after an instant where none is selected; round and round.
+    /// The result after (or before) an operation, or after an instant if none is selected, cyclically.
     pub(crate) fn next(&self, m: &Model, from: (u64, Option<u32>), forward: bool) -> Option<u32> {
         let key = |i: u32| (m.span(i).start, i);
         let last = self.spans.len().checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! Everything the viewer remembers between two messages.
+//! The state of the viewer between two messages.
 
 use super::commands::{Command, Keymap};
 use super::keys::Key;
@@ -7,16 +7,16 @@ use super::palette::Palette;
 use super::runs::Runs;
 use super::search::Found;
 
-/// What happens to a viewer.
+/// A message to the viewer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Msg {
     /// A key.
     Key(Key),
-    /// A command with what it takes, from a script or the palette.
+    /// A command with its argument, from a script or the palette.
     Do(Command, Option<String>),
-    /// The terminal has this width and height now.
+    /// The new width and height of the terminal.
     Resize(u16, u16),
-    /// So many milliseconds have passed.
+    /// Milliseconds that passed.
     Tick(u32),
     /// A click at this column and line.
     Click(u16, u16),
@@ -24,7 +24,7 @@ pub enum Msg {
     Wheel(u16, bool),
 }
 
-/// Which runs are shown, where there are two.
+/// Which of two runs are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
     A,
@@ -32,7 +32,7 @@ pub(crate) enum Shown {
     Overlay,
 }
 
-/// What the keys go to.
+/// What receives the keys.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Mode {
     Normal,
@@ -41,7 +41,7 @@ pub(crate) enum Mode {
     Prompt { command: Command, text: String },
 }
 
-/// What the detail pane shows.
+/// Content of the detail pane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pane {
     Operation,
@@ -49,7 +49,7 @@ pub(crate) enum Pane {
     Legend,
 }
 
-/// A place to come back to.
+/// A place to return to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Place {
     pub(crate) from: u64,
@@ -72,52 +72,53 @@ pub(crate) struct Line {
     pub(crate) depth: usize,
 }
 
-/// The state. Times are ticks of the run that has the axis: B where only B is shown, else A.
+/// The state. Times are ticks of the run with the axis: B if only B is shown, else A.
 #[derive(Clone, Debug)]
 pub struct State {
     pub(crate) size: (u16, u16),
-    /// First tick of the window, and the tick after its last.
+    /// First tick of the window; the next field is the tick after its last.
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// The cursor.
+    /// Tick of the cursor.
     pub(crate) at: u64,
     pub(crate) focus: Focus,
-    /// First line on show.
+    /// First visible line.
     pub(crate) top: usize,
-    /// Of each run and node, whether it is folded; and the order of what is under each node, of all CTAs last.
+    /// For each run and node, whether it is folded; the next field is the order of each node's children, with the
+    /// CTAs last.
     pub(crate) folded: Vec<Vec<bool>>,
     pub(crate) order: Vec<Vec<Vec<u32>>>,
     pub(crate) filter: String,
     pub(crate) found: Found,
-    /// The move of the schedule shown last.
+    /// The move of the schedule that was shown last.
     pub(crate) made: Option<usize>,
     pub(crate) marks: Vec<u64>,
     pub(crate) kept: [Option<Place>; 10],
     pub(crate) back: Vec<Place>,
     pub(crate) hops: u32,
     pub(crate) shown: Shown,
-    /// Ticks from an instant of A to the one of B that is drawn under it.
+    /// Ticks from an instant of A to the instant of B drawn under it.
     pub(crate) offset: i64,
-    /// Cycles a second, while time goes on.
+    /// Cycles a second while playing.
     pub(crate) playing: Option<u32>,
     pub(crate) speed: u32,
     pub(crate) pane: Pane,
     pub(crate) mode: Mode,
     pub(crate) keys: Keymap,
     pub(crate) palette: Palette,
-    /// What the last command has to say.
+    /// Message of the last command.
     pub(crate) says: String,
     pub(crate) quit: bool,
 }
 
-/// Groups of as many warps, and of as many other rows, are folded at first.
+/// Groups with at least this many warps are folded at first; the next constant is for other rows.
 const WARPS_FOLDED: usize = 8;
 const ROWS_FOLDED: usize = 5;
-/// Cycles a second at first.
+/// Initial speed in cycles a second.
 const SPEED: u32 = 256;
 
 impl State {
-    /// At the start of the runs, showing ticks `from..to` on a terminal of this size.
+    /// The state at the start of the runs, showing ticks `from..to` on a terminal of this size.
     pub fn new(runs: &Runs, size: (u16, u16), window: (u64, u64), keys: Keymap, palette: Palette) -> State {
         let fold = |m: &Model| -> Vec<bool> {
             let fold = |(i, n): (usize, &super::model::Node)| match n.kind {
@@ -160,7 +161,7 @@ impl State {
             says: String::new(),
             quit: false,
         };
-        // The first row of a warp is the place to begin.
+        // Focus starts on the first row of a warp.
         if let Some(line) =
             state.lines(runs).into_iter().find(|l| !runs.model(l.focus).spans_of(l.focus.node).is_empty())
         {
@@ -170,12 +171,12 @@ impl State {
         state
     }
 
-    /// Whether the viewer is to be left.
+    /// Whether the viewer should be left.
     pub fn quits(&self) -> bool {
         self.quit
     }
 
-    /// Whether time goes on by itself.
+    /// Whether time advances by itself.
     pub fn plays(&self) -> bool {
         self.playing.is_some()
     }
@@ -185,7 +186,7 @@ impl State {
         usize::from(self.shown == Shown::B)
     }
 
-    /// An instant of the axis in the time of a run, which may lie before its start.
+    /// An instant of the axis in the time of a run; it may be before the run's start.
     pub(crate) fn in_run(&self, run: usize, t: u64) -> i64 {
         match (self.axis(), run) {
             (0, 1) => t as i64 + self.offset,
@@ -204,7 +205,7 @@ impl State {
         (t as i64 + shift).max(0) as u64
     }
 
-    /// The lines, folded, filtered and ordered as they are now.
+    /// The visible lines, after folding, filtering and ordering.
     pub(crate) fn lines(&self, runs: &Runs) -> Vec<Line> {
         let run = self.axis();
         let mut lines = Vec::new();
@@ -219,10 +220,10 @@ impl State {
     fn add_lines(&self, runs: &Runs, m: &Model, focus: Focus, depth: usize, filter: &str, out: &mut Vec<Line>) {
         let node = &m.nodes[focus.node as usize];
         let matches = filter.is_empty() || node.path.to_lowercase().contains(filter);
-        // A filter opens what it finds something in, and leaves what it matches as it is.
+        // A filter opens groups with matches inside, and leaves a matching group as it is.
         let open = if matches { !self.folded[focus.run][focus.node as usize] } else { true };
         let place = out.len();
-        // The rows of an open group say all that its own line would.
+        // The rows of an open group say everything that its own line would.
         if !(open && node.kind == Kind::Group) {
             out.push(Line { focus, depth });
             if self.shown == Shown::Overlay

@@ -1,4 +1,4 @@
-//! Frames as one SVG that plays them one after the other, for a document: what a terminal would show, without one.
+//! Frames as one SVG that plays them, for a document: the picture of a terminal, without one.
 
 use std::fmt::Write;
 
@@ -7,15 +7,16 @@ use ratatui::style::{Color, Modifier};
 
 use crate::gantt::{Rgb, Theme};
 
-/// Pixels of a cell, and the size of the letters.
+/// Pixels of a cell; the next constant is the size of the letters.
 const CELL: (u32, u32) = (8, 17);
 const EM: u32 = 13;
 /// Space around the frame.
 const MARGIN: u32 = 8;
-/// A terminal with dark ground.
+/// A terminal with a dark background.
 const THEME: Theme = Theme::Dark;
 
-/// The frames, each shown for so many milliseconds, over and over. Frames of any size fit; the first one's is the picture's.
+/// The frames, each shown for a number of milliseconds, in a loop. The first frame determines the size of the
+/// picture.
 pub fn svg(frames: &[Buffer], millis: u32) -> String {
     let (cols, rows) = frames.first().map_or((0, 0), |f| (u32::from(f.area.width), u32::from(f.area.height)));
     let (width, height) = (cols * CELL.0 + 2 * MARGIN, rows * CELL.1 + 2 * MARGIN);
@@ -26,7 +27,7 @@ pub fn svg(frames: &[Buffer], millis: u32) -> String {
         THEME.paper().css()
     );
     if frames.len() > 1 {
-        // Each frame is seen for its part of the round. Without animation, all lie on each other and the first is on top.
+        // Each frame is visible for its part of the loop. Without animation the first frame is on top.
         let (part, round) = (100.0 / frames.len() as f64, u64::from(millis) * frames.len() as u64);
         let _ = writeln!(
             out,
@@ -47,7 +48,7 @@ pub fn svg(frames: &[Buffer], millis: u32) -> String {
     out + "</svg>\n"
 }
 
-/// Colours of a cell, as they end up: letters, ground, weight.
+/// Colors of a cell as drawn: letters, background, weight.
 type Look = (Rgb, Option<Rgb>, bool);
 
 fn look(frame: &Buffer, x: u16, y: u16) -> Look {
@@ -59,7 +60,7 @@ fn look(frame: &Buffer, x: u16, y: u16) -> Look {
     (ink, ground, c.modifier.contains(Modifier::BOLD))
 }
 
-/// A colour, unless it is the terminal's own. The viewer is drawn with all colours here; of fewer there are none.
+/// A color, unless it is the terminal's own. The viewer uses true color here.
 fn colour(c: Color) -> Option<Rgb> {
     match c {
         Color::Rgb(r, g, b) => Some(Rgb(r, g, b)),
@@ -67,7 +68,7 @@ fn colour(c: Color) -> Option<Rgb> {
     }
 }
 
-/// Runs of cells of one look: a box for the ground, a text of just that width.
+/// Runs of cells with one look: a box for the background, and a text of exactly that width.
 fn line(frame: &Buffer, y: u16, out: &mut String) {
     let mut x = 0;
     while x < frame.area.width {
@@ -87,7 +88,7 @@ fn line(frame: &Buffer, y: u16, out: &mut String) {
                 ground.css()
             );
         }
-        // What is blank at the ends takes no letters; blanks between count as they are.
+        // Blanks at the ends are left out; blanks in between count.
         let start = text.len() - text.trim_start().len();
         let blanks = text[..start].chars().count() as u32;
         let text = text.trim();

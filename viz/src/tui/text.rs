@@ -7,7 +7,7 @@ use warpline_sim::timeline::TICKS;
 
 use crate::gantt::format::grouped;
 
-/// Ticks as cycles: `12,345`, with as many decimals as they need up to two.
+/// Ticks as cycles: `12,345`, with up to two decimals if needed.
 pub(crate) fn cycles(ticks: u64) -> String {
     let hundredths = (u128::from(ticks % TICKS) * 100 + u128::from(TICKS) / 2) / u128::from(TICKS);
     let whole = ticks / TICKS + (hundredths / 100) as u64;
@@ -23,7 +23,7 @@ pub(crate) fn cycles_signed(ticks: i64) -> String {
     format!("{}{}", if ticks < 0 { "-" } else { "+" }, cycles(ticks.unsigned_abs()))
 }
 
-/// Bytes in the unit they read best in.
+/// Bytes in a readable unit.
 pub(crate) fn bytes(n: u64) -> String {
     match n {
         0..10_000 => format!("{} B", grouped(n)),
@@ -32,7 +32,7 @@ pub(crate) fn bytes(n: u64) -> String {
     }
 }
 
-/// A frame's text: a line for each of its lines, without the spaces at their ends.
+/// A frame's text: a line for each of its lines, without trailing spaces.
 pub fn plain(buffer: &Buffer) -> String {
     let mut out = String::new();
     for y in 0..buffer.area.height {
@@ -42,7 +42,7 @@ pub fn plain(buffer: &Buffer) -> String {
     out
 }
 
-/// A frame's text and, for each line, the runs of cells that have a style: what a test holds on to.
+/// A frame's text, and for each line the runs of cells with a style, for tests.
 pub fn styled(buffer: &Buffer) -> String {
     let mut out = String::new();
     for (y, line) in plain(buffer).lines().enumerate() {

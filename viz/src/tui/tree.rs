@@ -15,7 +15,7 @@ pub(super) struct Draft {
     pub(super) group: String,
     pub(super) name: String,
     pub(super) kind: Kind,
-    /// Of a track.
+    /// Index of a track.
     pub(super) index: Index,
     pub(super) agents: bool,
 }
@@ -31,7 +31,7 @@ pub(super) fn tracks(row: &Row, spans: &[Lasting]) -> Vec<Draft> {
     for (s, lane) in spans.iter().zip(lane_of) {
         let (spans, edges) = &mut split[lane as usize];
         spans.push(s.span);
-        // Spans of a track do not overlap, so that is their order.
+        // Spans of a track do not overlap, so this is their order.
         edges.extend(s.edges());
     }
     let stem = |name: &str| name.split('[').next().unwrap_or(name).to_string();
@@ -53,7 +53,7 @@ pub(super) fn tracks(row: &Row, spans: &[Lasting]) -> Vec<Draft> {
     split.into_iter().enumerate().map(draft).collect()
 }
 
-/// Nodes from drafts, which are ordered by CTA and section. A group of one is no group.
+/// Nodes from drafts, which are ordered by CTA and section. A group of one row is not created.
 pub(super) fn tree(drafts: Vec<Draft>) -> (Vec<Node>, Vec<u32>) {
     let mut nodes: Vec<Node> = Vec::with_capacity(drafts.len() * 2);
     let mut roots: Vec<u32> = Vec::new();

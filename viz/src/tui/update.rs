@@ -1,4 +1,4 @@
-//! What a message does to the state. Nothing here draws, waits or reads anything but the runs.
+//! The effect of messages on the state. Nothing here draws, waits, or reads anything but the runs.
 
 use super::act;
 use super::commands::{self, Command};
@@ -7,7 +7,7 @@ use super::layout::{edge, layout};
 use super::runs::Runs;
 use super::state::{Mode, Msg, State};
 
-/// Takes one message.
+/// Handles one message.
 pub fn update(state: &mut State, runs: &Runs, msg: Msg) {
     match msg {
         Msg::Resize(width, height) => state.size = (width, height),
@@ -48,7 +48,7 @@ fn normal(state: &mut State, runs: &Runs, key: Key) {
     }
 }
 
-/// Does a command, or asks for what it takes.
+/// Executes a command, or asks for its argument.
 fn begin(state: &mut State, runs: &Runs, command: Command) {
     match commands::of(command).and_then(|e| e.takes) {
         Some(_) => state.mode = Mode::Prompt { command, text: String::new() },
@@ -71,7 +71,7 @@ fn help(state: &mut State, key: Key, top: usize) {
     state.mode = Mode::Help { top: top.min(super::render::help_lines(&state.keys).len().saturating_sub(1)) };
 }
 
-/// A key in a line of text: the text after it, or none where the key is not for text.
+/// A key in a line of text: the new text, or `None` if the key is not text.
 fn typed(mut text: String, key: Key) -> Option<String> {
     match key.code {
         Code::Char('u') if key.ctrl => text.clear(),
@@ -97,7 +97,7 @@ fn palette(state: &mut State, runs: &Runs, key: Key, text: String, pick: usize) 
         }
         Code::Enter => {
             state.mode = Mode::Normal;
-            // A command with what it takes, or the one picked.
+            // A command with its argument, or the selected entry.
             match (super::script::line(&text), found.get(pick)) {
                 (Ok(Some((command, given @ Some(_)))), _) => act::act(state, runs, command, given.as_deref()),
                 (_, Some(e)) => begin(state, runs, e.command),
@@ -112,7 +112,7 @@ fn palette(state: &mut State, runs: &Runs, key: Key, text: String, pick: usize) 
     }
 }
 
-/// The commands that a text in the palette may mean: its letters in their order, best first.
+/// Commands that match a text in the palette: its letters in order, best match first.
 pub(crate) fn matching(text: &str) -> Vec<&'static commands::Entry> {
     let word = text.split_whitespace().next().unwrap_or_default().to_lowercase();
     let rank = |e: &commands::Entry| -> Option<usize> {
@@ -139,7 +139,7 @@ fn prompt(state: &mut State, runs: &Runs, key: Key, command: Command, text: Stri
             state.mode = Mode::Normal;
             act::act(state, runs, command, Some(&text));
         }
-        // One digit is all it takes.
+        // One digit is enough.
         Code::Char(c) if digits => {
             state.mode = Mode::Normal;
             act::act(state, runs, command, Some(&c.to_string()));

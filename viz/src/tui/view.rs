@@ -1,4 +1,4 @@
-//! The window on time and rows: zoom, pan, and keeping the cursor in sight.
+//! The window on time and rows: zoom, pan, and keeping the cursor visible.
 
 use warpline_sim::timeline::TICKS;
 
@@ -7,7 +7,7 @@ use super::model::Kind;
 use super::runs::Runs;
 use super::state::{Focus, Line, Place, State};
 
-/// The shortest window: four cycles.
+/// Shortest window in ticks: four cycles.
 const SHORTEST: u64 = 4 * TICKS;
 
 impl State {
@@ -16,7 +16,7 @@ impl State {
         layout(self.size).map_or(1, |l| l.rows.width)
     }
 
-    /// Lines of rows on show.
+    /// Visible lines of rows.
     pub(crate) fn height(&self) -> usize {
         layout(self.size).map_or(1, |l| usize::from(l.rows.height))
     }
@@ -30,7 +30,7 @@ impl State {
         (self.width() / u64::from(self.cells())).max(1)
     }
 
-    /// Puts everything back in range: the window in the run, the cursor in the window, the row in focus on the screen.
+    /// Restores the invariants: window in the run, cursor in the window, row in focus on the screen.
     pub(crate) fn clamp(&mut self, runs: &Runs) {
         let end = runs.models[self.axis()].end;
         let width = (self.to.saturating_sub(self.from)).clamp(SHORTEST.min(end), end);
@@ -38,7 +38,7 @@ impl State {
         self.to = self.from + width;
         self.at = self.at.min(end - 1);
         if self.at < self.from || self.at >= self.to {
-            // The cursor leads; the window follows by as little as shows it.
+            // The cursor leads; the window follows as little as needed.
             let margin = (width / 16).min(width - 1);
             self.from = if self.at < self.from {
                 self.at.saturating_sub(margin)
@@ -58,7 +58,7 @@ impl State {
         self.top = self.top.min(lines.len().saturating_sub(height.min(lines.len())));
     }
 
-    /// The line of the row in focus, or of the nearest row above it that is there.
+    /// The line of the row in focus, or of the nearest visible row above it.
     pub(crate) fn line(&self, runs: &Runs, lines: &[Line]) -> usize {
         let mut at = Some(self.focus);
         while let Some(focus) = at {
@@ -80,7 +80,7 @@ impl State {
         }
     }
 
-    /// Moves the cursor by cells; a cell of less than a cycle is a cycle.
+    /// Moves the cursor by cells; a cell shorter than a cycle counts as a cycle.
     pub(crate) fn step_cells(&mut self, by: i64) {
         let step = self.cell().max(TICKS) as i64 * by;
         self.at = self.at.saturating_add_signed(step);
@@ -96,7 +96,7 @@ impl State {
         self.from = from;
     }
 
-    /// Half the window, or twice; the cursor keeps its place.
+    /// Halves or doubles the window; the cursor keeps its place.
     pub(crate) fn zoom(&mut self, runs: &Runs, closer: bool) {
         let end = runs.models[self.axis()].end;
         let old = self.width();
@@ -106,7 +106,7 @@ impl State {
         self.to = self.from + new;
     }
 
-    /// Moves the window so that an instant is in its middle, with the cursor on it.
+    /// Centers the window on an instant, with the cursor on it.
     pub(crate) fn look_at(&mut self, at: u64) {
         let width = self.width();
         self.at = at;
@@ -114,14 +114,14 @@ impl State {
         self.to = self.from + width;
     }
 
-    /// Moves the cursor, and the window only where it has to.
+    /// Moves the cursor, and the window only if needed.
     pub(crate) fn move_to(&mut self, at: u64) {
         if at < self.from || at >= self.to { self.look_at(at) } else { self.at = at }
     }
 
-    /// Goes to a place and remembers this one.
+    /// Jumps to a place and remembers the current one.
     pub(crate) fn jump(&mut self, runs: &Runs, focus: Focus, tick: u64) {
-        /// As many ways back as anybody follows.
+        /// Most places to return to.
         const BACK: usize = 100;
         if self.back.len() == BACK {
             self.back.remove(0);
@@ -132,7 +132,7 @@ impl State {
         self.move_to(self.on_axis(focus.run, tick));
     }
 
-    /// Goes to an operation: to its middle, or to its end where the cursor is to be at what it caused.
+    /// Jumps to an operation: to its middle, or to its end if the cursor should be at what it caused.
     pub(crate) fn jump_to(&mut self, runs: &Runs, (run, span): (usize, u32), last: bool) {
         let m = &runs.models[run];
         let s = m.span(span);
@@ -140,7 +140,7 @@ impl State {
         self.jump(runs, Focus { run, node: m.track[span as usize] }, tick);
     }
 
-    /// Unfolds what a row is in; a filter that hides it goes.
+    /// Unfolds the groups of a row, and removes a filter that hides it.
     fn show(&mut self, runs: &Runs, focus: Focus) {
         for focus in std::iter::once(focus).chain(runs.partner(focus)) {
             let nodes = &runs.model(focus).nodes;
@@ -158,18 +158,18 @@ impl State {
         }
     }
 
-    /// Goes back to a place as it was.
+    /// Returns to a place.
     pub(crate) fn go(&mut self, runs: &Runs, place: Place) {
         self.show(runs, place.focus);
         (self.from, self.to, self.at, self.focus) = (place.from, place.to, place.at, place.focus);
     }
 
-    /// Time goes on.
+    /// Advances time.
     pub(crate) fn advance(&mut self, ms: u32) {
         let Some(speed) = self.playing else { return };
         let ticks = u64::from(speed) * TICKS * u64::from(ms) / 1000;
         self.at += ticks;
-        // The cursor runs to the middle; from there on, time runs past it.
+        // The cursor runs to the middle; from there on the window moves.
         let middle = self.from + self.width() / 2;
         if self.at > middle {
             let by = self.at - middle;
@@ -177,7 +177,7 @@ impl State {
         }
     }
 
-    /// The node in focus if it can be folded, else the one that it is in.
+    /// The node in focus if it can be folded, else its group.
     pub(crate) fn foldable(&self, runs: &Runs) -> Option<Focus> {
         let node = &runs.model(self.focus).nodes[self.focus.node as usize];
         match node.kind {
@@ -186,7 +186,7 @@ impl State {
         }
     }
 
-    /// Folds a node, or the group that a row is in.
+    /// Folds a node, or the group of a row.
     pub(crate) fn fold(&mut self, runs: &Runs) {
         let Some(focus) = self.foldable(runs) else { return };
         let folded = !self.folded[focus.run][focus.node as usize];
@@ -200,7 +200,7 @@ impl State {
         };
     }
 
-    /// Folds a node, here and in the other run.
+    /// Folds a node, in both runs.
     pub(crate) fn set_folded(&mut self, runs: &Runs, focus: Focus, folded: bool) {
         for f in std::iter::once(focus).chain(runs.partner(focus)) {
             self.folded[f.run][f.node as usize] = folded;

@@ -11,8 +11,9 @@
 //!       barriers, slots
 //! ```
 //!
-//! Tracks are a tree in the order of the timeline. Names, categories and texts are stored once and referred to. A flow
-//! leads from the end of what woke to the end of the wait, and from the end of what started an engine's work to its begin.
+//! Tracks are a tree in the order of the timeline. Names, categories and texts are stored once and referenced. A flow
+//! leads from the end of the waker to the end of the wait, and from the end of what started an engine's work to its
+//! start.
 
 mod schema;
 mod slices;
@@ -33,9 +34,9 @@ const INSTANT: i32 = 3;
 const COUNTER: i32 = 4;
 /// Children in the order of their ranks.
 const EXPLICIT: i32 = 3;
-/// Tracks of one name stay apart.
+/// Tracks of one name stay separate.
 const MERGE_NONE: i32 = 2;
-/// All packets are of one sequence, whose state is complete from the first on.
+/// All packets belong to one sequence, whose state is complete from the first packet on.
 const SEQUENCE: u32 = 1;
 const CLEARED: u32 = 1;
 const NEEDS_STATE: u32 = 2;
@@ -71,7 +72,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// A track at the end of its parent's.
+    /// Appends a track to its parent.
     fn add(&mut self, parent: Option<u64>, name: &str, counter: Option<Counter>, description: &str) -> u64 {
         let uuid = self.packets.len() as u64 + 1;
         let rank = parent.map_or(0, |p| {
@@ -99,7 +100,7 @@ impl Tree {
     }
 }
 
-/// The node of a key below a parent, made where there is none yet.
+/// The node of a key below a parent, created if missing.
 fn below<K: Hash + Eq>(known: &mut HashMap<K, u64>, key: K, make: impl FnOnce() -> u64) -> u64 {
     *known.entry(key).or_insert_with(make)
 }
@@ -107,7 +108,7 @@ fn below<K: Hash + Eq>(known: &mut HashMap<K, u64>, key: K, make: impl FnOnce() 
 /// Writes a timeline as a Perfetto trace.
 ///
 /// # Errors
-/// Where a span is on no row.
+/// A span refers to a row that does not exist.
 pub fn write(t: &Timeline) -> Result<Vec<u8>, TraceError> {
     let clock = Clock { mhz: t.mhz };
     let lanes = Lanes::new(t)?;
@@ -160,14 +161,14 @@ pub fn write(t: &Timeline) -> Result<Vec<u8>, TraceError> {
             },
         ));
     }
-    // Stable: of one instant, what is before in the list stays before.
+    // A stable sort: events of one instant keep their order.
     events.sort_by_key(|e| e.0);
     Ok(encode(&clock, tree, texts, events))
 }
 
 fn encode(clock: &Clock, tree: Tree, texts: Interning, events: Vec<(u64, Event)>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // A trace is packets under field 1, one behind the other.
+    // A trace is a sequence of packets in field 1.
     let mut put = |p: &Packet| prost::encoding::message::encode(1, p, &mut bytes);
     put(&Packet {
         trusted_packet_sequence_id: SEQUENCE,

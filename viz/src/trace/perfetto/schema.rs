@@ -1,4 +1,4 @@
-//! The parts of Perfetto's schema (`protos/perfetto/trace`) that are written here, with its field numbers.
+//! The parts of Perfetto's schema (`protos/perfetto/trace`) that are written, with its field numbers.
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Packet {

@@ -1,4 +1,4 @@
-//! Slices: their beginnings and ends in the order in which a reader is to meet them.
+//! Slices: their starts and ends in the order that a reader needs.
 
 use warpline_sim::timeline::{Span, Timeline};
 
@@ -7,8 +7,8 @@ use super::super::{Lanes, causes, cycles};
 use super::schema::{Annotation, Event};
 use super::{BEGIN, END, Interning, source};
 
-/// Beginnings and ends of all slices. Of one instant, ends come first, and the end of what woke before that of what it
-/// woke, so that a flow is met where it starts.
+/// Starts and ends of all slices. At one instant, ends come first, and the end of a waker comes before the end of
+/// what it woke, so that a reader meets the start of a flow first.
 pub(super) fn slices(t: &Timeline, lanes: &Lanes, tracks: &[u64], texts: &mut Interning) -> Vec<(u64, Event)> {
     let depth = depths(t);
     let mut flows: Vec<Vec<u64>> = vec![Vec::new(); t.spans.len()];
@@ -18,9 +18,9 @@ pub(super) fn slices(t: &Timeline, lanes: &Lanes, tracks: &[u64], texts: &mut In
         for (kind, by, cause) in causes(t, span) {
             let id = 2 * i as u64 + 1 + u64::from(kind == "wake");
             let (to, at) = if kind == "wake" { (&mut ended, span.end) } else { (&mut begun, span.start) };
-            // What is said to cause something earlier than itself leads nowhere, and what took no time has no end to leave.
+            // A cause after its effect is ignored, and a span without duration has no end.
             let lasts = |s: &Span| s.start < s.end;
-            // Two that end together and each woke the other have no order.
+            // Two spans that end together and woke each other have no order.
             let met = kind == "start" || cause.end < at || (depth[by], by) < (depth[i], i);
             if cause.end <= at && by != i && met && lasts(cause) && lasts(span) {
                 flows[by].push(id);
@@ -90,12 +90,12 @@ pub(super) fn slices(t: &Timeline, lanes: &Lanes, tracks: &[u64], texts: &mut In
     events
 }
 
-/// How many wakers of the same instant stand before each span.
+/// The number of wakers at the same instant before each span.
 fn depths(t: &Timeline) -> Vec<u32> {
     let mut depth = vec![0u32; t.spans.len()];
     for (i, depth) in depth.iter_mut().enumerate() {
         let (mut at, mut n) = (i, 0);
-        // A record that goes round is cut off.
+        // A cyclic record is cut.
         while let Some(by) = t.spans[at].woken_by.map(|w| w as usize).filter(|w| *w < t.spans.len()) {
             if t.spans[by].end != t.spans[i].end || n > 64 {
                 break;

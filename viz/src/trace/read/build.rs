@@ -1,4 +1,4 @@
-//! A timeline from events, in one pass; what rows they are on is known when all have been seen.
+//! Builds a timeline from events in one pass; the rows are known after the last event.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(super) struct FlowEnd {
     pub(super) at: u64,
 }
 
-/// What is known after some of the events. Until the end, the row of a span is the number of its thread.
+/// State after some of the events. Until the end, the row of a span is the number of its thread.
 #[derive(Default)]
 pub(super) struct Builder<'a> {
     about: About<'a>,
@@ -33,7 +33,7 @@ pub(super) struct Builder<'a> {
     sites: Vec<SourceLine>,
     known_sites: FxHashMap<(Cow<'a, str>, Cow<'a, str>), Option<u32>>,
     faults: Vec<Mark>,
-    /// Of each thread, the events that began and have not ended: which, and what they are.
+    /// For each thread, the events that started and have not ended.
     open: FxHashMap<u32, Vec<(usize, Event<'a>)>>,
     flows: Vec<FlowEnd>,
     known_flows: FxHashMap<(Key<'a>, Key<'a>), u32>,
@@ -83,7 +83,7 @@ impl<'a> Builder<'a> {
             }
             "M" => self.name(e),
             "i" if e.cat.text() == Some("fault") => self.fault(&e),
-            // Our own flows and counters are made from the slices again.
+            // Our own flows and counters are computed from the slices again.
             "s" | "t" | "f" if self.ours => {}
             ph @ ("s" | "t" | "f") => {
                 if let Some(at) = e.ts.number() {
@@ -126,7 +126,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a slice; an end makes it one of `B` and `E`.
+    /// Adds a slice; `end` completes a pair of `B` and `E`.
     fn slice(&mut self, event: usize, thread: u32, e: &Event<'a>, end: Option<f64>) -> Result<(), ReadError> {
         let bad = |what| ReadError::Event { event, what };
         let ts = e.ts.number().ok_or_else(|| bad("it has no `ts`"))?;
@@ -137,7 +137,8 @@ impl<'a> Builder<'a> {
         let args = &e.args;
         let (start, end) = match args.start_cycle.number().zip(args.cycles.number()) {
             Some((start, cycles)) => (ticks(start), ticks(start + cycles)),
-            // Microseconds of thousand cycles each: Proton writes cycles so, and of others a nanosecond is the unit.
+            // A microsecond is a thousand cycles: Proton writes cycles this way, and for other programs a nanosecond
+            // is the unit.
             None => (ticks(ts * 1e3), ticks((ts + dur) * 1e3)),
         };
         let (cat, name) = (e.cat.text().unwrap_or_default(), e.name.text().unwrap_or_default());
@@ -159,7 +160,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The number of the statement that an event is of.
+    /// The number of the statement of an event.
     fn site(&mut self, args: &Args<'a>) -> Option<u32> {
         let Any::Text(at) = &args.at else { return None };
         let text = match &args.source {
@@ -191,7 +192,7 @@ impl<'a> Builder<'a> {
         if self.spans.is_empty() && !self.ours {
             return Err(ReadError::Empty);
         }
-        // What never ended is not known to have lasted.
+        // The duration of a slice that never ended is unknown.
         self.left_out += self.open.values().map(Vec::len).sum::<usize>();
         if !self.ours {
             self.left_out += self.counters;
@@ -209,7 +210,7 @@ impl<'a> Builder<'a> {
         let mut t = rows.timeline();
         t.spans = in_order(self.spans);
         if !self.ours {
-            // A measured run begins when its first slice does.
+            // A measured run begins with its first slice.
             let first = t.spans.first().map_or(0, |s| s.start);
             for s in &mut t.spans {
                 (s.start, s.end) = (s.start - first, s.end - first);
@@ -220,7 +221,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A timeline of which no more is known than what its file says of itself.
+/// A timeline with only what the file says about itself.
 pub(super) fn timeline(about: &About, ours: bool, frequency: Option<f64>) -> Timeline {
     let text = |any: &Any| any.text().unwrap_or_default().to_string();
     let clock = about.mhz.number().or(frequency).unwrap_or(if ours { 0.0 } else { 1000.0 });
@@ -235,14 +236,14 @@ pub(super) fn timeline(about: &About, ours: bool, frequency: Option<f64>) -> Tim
     }
 }
 
-/// Spans as a timeline has them, by start and row; those that point at others still do.
+/// Spans in the order of a timeline, by start and row, with adjusted references.
 pub(super) fn in_order(mut spans: Vec<Span>) -> Vec<Span> {
     let key = |s: &Span| (s.start, s.row);
     let inside = |n: Option<u32>, len: usize| n.filter(|n| (*n as usize) < len);
     let len = spans.len();
     let causes = |s: &Span| s.woken_by.into_iter().chain(s.started_by).all(|n| (n as usize) < len);
     let behind = |(i, s): (usize, &Span)| i == 0 || key(&spans[i - 1]) <= key(s);
-    // As our own are: nothing is touched.
+    // Our own spans are in order already.
     if spans.par_iter().enumerate().all(|s| causes(s.1) && behind(s)) {
         return spans;
     }

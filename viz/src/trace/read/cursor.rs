@@ -1,17 +1,17 @@
-//! What stands next in a text that is likely to be known: a key, a number, a word without escapes.
+//! A cursor over text with a known format: keys, numbers, words without escapes.
 
 use warpline_sim::timeline::TICKS;
 
-/// How a line ends.
+/// The end of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum End {
-    /// Another follows.
+    /// A comma: another line follows.
     Comma,
-    /// It is the last.
+    /// The last line.
     Last,
 }
 
-/// A text, and what of it is still to be read: this line and those after it. Nothing here goes over the end of a line.
+/// The rest of a text: this line and those after it. No operation crosses the end of a line.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     rest: &'a [u8],
@@ -19,14 +19,14 @@ pub(super) struct Cursor<'a> {
 
 const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// How many of eight bytes are digits before one that is not, and the number that they are.
+/// The number of digits at the start of eight bytes, and their value.
 #[inline(always)]
 fn eight_digits(eight: [u8; 8]) -> (usize, u64) {
-    // Each byte less that of the digit 0: above 9 where it is none.
+    // Each byte minus the digit 0: above 9 for other characters.
     let less = u64::from_le_bytes(eight) ^ 0x3030_3030_3030_3030;
     let others = (((less & 0x7f7f_7f7f_7f7f_7f7f) + 0x7676_7676_7676_7676) | less) & 0x8080_8080_8080_8080;
     let count = others.trailing_zeros() as usize / 8;
-    // Zeros in front, so that there are eight digits; then pairs of those, fours and all.
+    // Pad with leading zeros to eight digits; then combine pairs, fours, and all.
     let mut x = if count == 0 { 0 } else { less << (64 - 8 * count) };
     x = (x.wrapping_mul(10).wrapping_add(x >> 8)) & 0x00ff_00ff_00ff_00ff;
     x = (x.wrapping_mul(100).wrapping_add(x >> 16)) & 0x0000_ffff_0000_ffff;
@@ -34,8 +34,7 @@ fn eight_digits(eight: [u8; 8]) -> (usize, u64) {
     (count, x)
 }
 
-/// The lowest bit set is that of the first of eight bytes that a text does not go on with: a quote, a backslash or a
-/// control character.
+/// The lowest set bit marks the first of eight bytes that ends a text: a quote, a backslash or a control character.
 fn stops(eight: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const TOPS: u64 = ONES << 7;
@@ -44,7 +43,7 @@ fn stops(eight: u64) -> u64 {
     (zero(eight ^ (ONES * 0x22)) | zero(eight ^ (ONES * 0x5c)) | control) & TOPS
 }
 
-// Inlined all of it, because what is left is in registers then and not in memory.
+// Everything is inlined, so that the rest is in registers and not in memory.
 impl<'a> Cursor<'a> {
     pub(super) fn new(text: &'a str) -> Cursor<'a> {
         Cursor { text, rest: text.as_bytes() }
@@ -56,13 +55,13 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// What is not there is left out.
+    /// Skips a text, if it is there.
     #[inline(always)]
     pub(super) fn has(&mut self, what: &str) -> bool {
         self.skip(what).is_some()
     }
 
-    /// Up to the next quote; none where an escape or a control character comes first.
+    /// The text up to the next quote; `None` if an escape or a control character comes first.
     #[inline(always)]
     pub(super) fn text(&mut self) -> Option<&'a str> {
         let from = self.text.len() - self.rest.len();
@@ -74,7 +73,7 @@ impl<'a> Cursor<'a> {
             }
             self.rest = behind;
         }
-        // Where fewer than eight bytes are left.
+        // For fewer than eight remaining bytes.
         while self.rest.first().is_some_and(|b| !matches!(b, 0..0x20 | b'"' | b'\\')) {
             self.rest = &self.rest[1..];
         }
@@ -83,7 +82,7 @@ impl<'a> Cursor<'a> {
         self.text.get(from..to)
     }
 
-    /// Digits added to a number, and how many there are.
+    /// Appends digits to a number, and returns how many.
     #[inline(always)]
     fn digits(&mut self, onto: &mut u64) -> usize {
         let mut n = 0;
@@ -97,7 +96,7 @@ impl<'a> Cursor<'a> {
             }
             self.rest = behind;
         }
-        // Where fewer than eight bytes are left.
+        // For fewer than eight remaining bytes.
         while let Some(digit) = self.rest.first().map(|b| b.wrapping_sub(b'0')).filter(|d| *d <= 9) {
             *onto = onto.wrapping_mul(10).wrapping_add(u64::from(digit));
             n += 1;
@@ -106,7 +105,7 @@ impl<'a> Cursor<'a> {
         n
     }
 
-    /// Digits before a point. As JSON has it, none begins with a zero but zero.
+    /// Digits before a point. JSON allows no leading zero, except zero itself.
     #[inline(always)]
     fn before_point(&mut self, onto: &mut u64) -> Option<usize> {
         let zero = self.rest.first() == Some(&b'0');
@@ -117,13 +116,13 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub(super) fn whole<T: TryFrom<u64>>(&mut self) -> Option<T> {
         let mut value = 0;
-        // So many cannot be too large.
+        // So many digits cannot overflow.
         let n = self.before_point(&mut value)?;
         if n < 19 { value.try_into().ok() } else { None }
     }
 
-    /// Cycles as ticks, where they are so close to a whole number of those that the sum of two is as well: however it is
-    /// rounded, it comes to the same.
+    /// Cycles as ticks, if they are close enough to whole ticks that the sum of two is too. Every rounding then gives
+    /// the same result.
     #[inline(always)]
     pub(super) fn ticks(&mut self) -> Option<u64> {
         let (mut whole, mut part) = (0, 0);
@@ -133,7 +132,7 @@ impl<'a> Cursor<'a> {
         if !self.has(".") {
             return Some(whole * TICKS);
         }
-        // As many digits as an exact fraction of a cycle has at most.
+        // As many digits as an exact fraction of a cycle can have.
         let part = match self.digits(&mut part) {
             n @ 1..=8 => part * TENS[8 - n] * TICKS,
             _ => return None,
@@ -142,7 +141,7 @@ impl<'a> Cursor<'a> {
         (part.abs_diff(ticks * TENS[8]) <= TENS[8] / 16).then_some(whole * TICKS + ticks)
     }
 
-    /// A number of which only its sort is asked: below 10^14, so that two of them are a time.
+    /// A number whose value is not needed: below 10^14, so that the sum of two is a valid time.
     #[inline(always)]
     pub(super) fn short(&mut self) -> Option<()> {
         let mut unread = 0;
@@ -161,7 +160,7 @@ impl<'a> Cursor<'a> {
         if self.has(key) { self.text() } else { Some("") }
     }
 
-    /// The end of the line, and what is behind it.
+    /// The end of the line, and the text after it.
     #[inline(always)]
     pub(super) fn end(self) -> Option<(End, &'a str)> {
         let end = match self.rest {
@@ -193,7 +192,7 @@ mod tests {
                 prop_assert_eq!(Cursor::new(&text).short().is_some(), short, "{}", text);
                 let (general, found) = (ticks(text.parse().unwrap()), Cursor::new(&text).ticks());
                 prop_assert!(found.is_none_or(|t| t == general), "{}", text);
-                // More behind it makes no difference.
+                // Text after the number makes no difference.
                 prop_assert_eq!(Cursor::new(&format!("{text},\"cycles\":40")).ticks(), found, "{}", text);
             }
             let exact = (before >> shift) as f64 / 256.0;

@@ -1,4 +1,4 @@
-//! Flows of other programs, as wakes.
+//! Flows of other programs, converted to wakes.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use warpline_sim::timeline::Span;
 
 use super::build::FlowEnd;
 
-/// The slices of one thread: in order of their starts, each with the one that was still open when it began.
+/// The slices of one thread in order of their starts, each with the one that encloses it.
 #[derive(Default)]
 struct Nest {
     spans: Vec<u32>,
@@ -30,11 +30,11 @@ impl Nest {
         Nest { spans, parent }
     }
 
-    /// The shortest slice that is open at an instant, its ends counted in.
+    /// The shortest slice that is open at an instant, including its ends.
     fn at(&self, at: u64, all: &[Span]) -> Option<u32> {
         let of = |n: u32| &all[self.spans[n as usize] as usize];
         let begun = |n: usize| n.checked_sub(1).map(|n| n as u32);
-        // One ends where the next begins: either may be meant.
+        // At a common boundary, either neighbor may be meant.
         let last = [
             begun(self.spans.partition_point(|&i| all[i as usize].start <= at)),
             begun(self.spans.partition_point(|&i| all[i as usize].start < at)),
@@ -45,8 +45,8 @@ impl Nest {
     }
 }
 
-/// From the slice that encloses where a flow starts to the slice that encloses where it ends; one with steps goes from
-/// each to the next. Rows are threads still.
+/// A wake from the slice that encloses the start of a flow to the slice that encloses its end; with steps, from each
+/// to the next. Rows are still threads.
 pub(super) fn flows(spans: &mut [Span], ends: &[FlowEnd]) {
     if ends.is_empty() {
         return;

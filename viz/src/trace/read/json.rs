@@ -1,5 +1,5 @@
-//! The events of a file, one after the other as they stand in it. Nothing is copied that has no escapes in it, and no
-//! tree of values is made: a saved run has a million events.
+//! The events of a file in order. Text without escapes is not copied and no tree of values is built, because a saved
+//! run has a million events.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,15 +9,15 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Who takes what is read.
+/// The receiver of what is read.
 pub(super) trait Sink<'a> {
     /// An event, in the order of the file.
     fn event(&mut self, event: Event<'a>);
-    /// What the file says of itself.
+    /// What the file says about itself.
     fn about(&mut self, about: About<'a>);
 }
 
-/// A value as far as it matters here: lists, objects and what has no value are nothing.
+/// A value, as far as needed: lists, objects and other values are nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Any<'a> {
     #[default]
@@ -42,7 +42,7 @@ impl Any<'_> {
         }
     }
 
-    /// A number; some programs write theirs as texts.
+    /// A number; some programs write numbers as text.
     pub(super) fn number(&self) -> Option<f64> {
         match self {
             Any::Nothing => None,
@@ -77,7 +77,7 @@ pub(super) struct Event<'a> {
     pub(super) args: Args<'a>,
 }
 
-/// The arguments that say something here.
+/// The arguments that are used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Args<'a> {
@@ -113,12 +113,12 @@ pub(super) struct Args<'a> {
     pub(super) started_by: Any<'a>,
     #[serde(borrow)]
     pub(super) on: Any<'a>,
-    /// Proton says the clock with each slice.
+    /// Proton states the clock in each slice.
     #[serde(borrow, rename = "Frequency (MHz)")]
     pub(super) frequency: Any<'a>,
 }
 
-/// What our own files say of the run.
+/// What our own files say about the run.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct About<'a> {
@@ -138,7 +138,7 @@ pub(super) struct About<'a> {
     pub(super) not_recorded_after_cycle: Any<'a>,
 }
 
-/// Reads a file: an object with its events, or just the events.
+/// Reads a file: an object with events, or a list of events.
 pub(super) fn events<'a>(text: &'a str, sink: &mut impl Sink<'a>) -> serde_json::Result<()> {
     let mut json = serde_json::Deserializer::from_str(text);
     if text.trim_start().starts_with('[') {
@@ -243,7 +243,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Any<'a> {
     }
 }
 
-/// What an object says; anything else says nothing.
+/// The fields of an object; other values have none.
 struct Fields<T>(T);
 
 fn fields<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(d: D) -> Result<T, D::Error> {

@@ -1,4 +1,5 @@
-//! Chrome's JSON read back: traces of this crate, of Proton (Triton's profiler inside kernels) and of other programs.
+//! The reader of Chrome's JSON: traces of this crate, of Proton (Triton's profiler inside kernels) and of other
+//! programs.
 //!
 //! ```text
 //!   ours         every argument is there: the same timeline again
@@ -7,8 +8,8 @@
 //!   another      a row for each thread, a CTA for each process; a nanosecond is a cycle
 //! ```
 //!
-//! Slices are complete events (`X`) and pairs of `B` and `E`. Flows lead from what woke to what waited. What is nested in
-//! another slice stays beside it: the viewer gives it a row of its own. Events of other kinds are counted and left out.
+//! Slices are complete events (`X`) and pairs of `B` and `E`. Flows lead from a waker to a wait. A slice nested in
+//! another stays beside it; the viewer gives it its own row. Other events are counted and left out.
 
 mod build;
 mod cursor;
@@ -23,27 +24,27 @@ mod source;
 pub use source::Source;
 use warpline_sim::timeline::{TICKS, Timeline};
 
-/// Why a file is not read.
+/// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Its bytes cannot be had.
+    /// Its bytes could not be read.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// It is no JSON, or not that of a trace.
+    /// It is not JSON, or not a trace.
     #[error("it is no trace in Chrome's format: {0}")]
     Json(#[from] serde_json::Error),
-    /// It is no text.
+    /// It is not text.
     #[error("it is no trace in Chrome's format: {0}")]
     Text(#[from] std::str::Utf8Error),
-    /// An event lacks what its kind needs.
+    /// An event lacks a required field.
     #[error("event {event} is no slice: {what}")]
     Event {
-        /// Which, from 1.
+        /// Number of the event, from 1.
         event: usize,
         /// What is wrong with it.
         what: &'static str,
     },
-    /// There is no slice in it.
+    /// It has no slice.
     #[error("it has no slices: events with `\"ph\": \"X\"`, or pairs of `B` and `E`")]
     Empty,
 }
@@ -51,24 +52,24 @@ pub enum ReadError {
 /// A trace that was read.
 #[derive(Debug)]
 pub struct Read {
-    /// What is in it.
+    /// The content.
     pub timeline: Timeline,
-    /// Events of kinds that are not shown.
+    /// Number of events of unsupported kinds.
     pub left_out: usize,
 }
 
 /// Reads a trace.
 ///
 /// # Errors
-/// When it is no trace, or has nothing in it.
+/// It is no trace, or has nothing in it.
 pub fn read(bytes: &[u8]) -> Result<Read, ReadError> {
     from(bytes)
 }
 
-/// Reads a trace from where its bytes are. One of our own is never in memory as a whole.
+/// Reads a trace from a source. A trace of our own is never in memory as a whole.
 ///
 /// # Errors
-/// When it is no trace, has nothing in it, or cannot be read.
+/// It is no trace, has nothing in it, or cannot be read.
 pub fn from(source: &(impl Source + ?Sized)) -> Result<Read, ReadError> {
     if let Some(read) = own::read(source)? {
         return Ok(read);

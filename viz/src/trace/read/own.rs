@@ -1,8 +1,8 @@
-//! The fast way for files of our own: an event a line, as [`super::super::chrome`] writes them, read by all cores, a part
-//! of the file at a time each: it need not be in memory as a whole.
+//! The fast reader for our own files: one event on each line, as [`super::super::chrome`] writes them. All cores
+//! read, one part of the file at a time, so the file need not be in memory as a whole.
 //!
-//! A line break can stand nowhere inside a JSON text's strings, so lines can be read apart. Whatever is not just as we
-//! write it is nobody's fault: the file is then read as any other is, with the same result.
+//! A line break cannot be inside a string of JSON, so lines can be read independently. A file that differs in any way
+//! from what we write is read by the general reader, with the same result.
 
 use std::io;
 
@@ -28,10 +28,10 @@ struct Head<'a> {
     trace_events: Vec<IgnoredAny>,
 }
 
-/// Bytes of a part: few enough to stay in a core's cache.
+/// Bytes of a part, few enough for a core's cache.
 const PART: u64 = 1 << 18;
 
-/// Reads a file that is just as we write it; nothing where it is not.
+/// Reads a file that is exactly as we write it; `None` for other files.
 pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> {
     let mut buffer = Vec::new();
     if source.length() == 0 {
@@ -41,7 +41,7 @@ pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> 
     let from = head.len() as u64;
     let text = std::str::from_utf8(head).ok().map(|head| format!("{}]}}", head.trim_end()));
     let Some(head) = text.as_ref().and_then(|text| serde_json::from_str::<Head>(text).ok()) else { return Ok(None) };
-    // The lines behind it are events, and there are none on it.
+    // The lines after it are events.
     let begins =
         text.as_ref().is_some_and(|text| text.ends_with(r#""traceEvents":[]}"#)) && head.trace_events.is_empty();
     if !begins || head.other_data.producer.text() != Some("warpline") {
@@ -54,8 +54,8 @@ pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> 
         let part = Part::read(lines(source, at..(at + PART).min(to), &mut room.buffer)?, spans);
         Ok(part.map(|part| room.part = part))
     };
-    // Some parts at a time, in rooms that were used before: pages that nobody has touched yet cost more than what is read
-    // into them. Meanwhile those of the turn before are put behind the others.
+    // Several parts at a time, in reused buffers, because fresh pages cost more than reading into them. Meanwhile the
+    // parts of the previous turn are appended.
     let (mut rooms, mut before) = (Vec::<Room>::new(), Vec::<Room>::new());
     let mut whole = Whole { t: build::timeline(&head.other_data, true, None), ..Whole::default() };
     for starts in starts.chunks(16 * rayon::current_num_threads()) {
@@ -71,32 +71,32 @@ pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> 
     Ok(whole.add(&mut before).and_then(|()| whole.read()))
 }
 
-/// What a part is read in.
+/// Buffers for one part.
 #[derive(Default)]
 struct Room {
     buffer: Vec<u8>,
     part: Part,
 }
 
-/// The parts so far, one behind the other.
+/// The parts so far, appended.
 #[derive(Default)]
 struct Whole {
     t: Timeline,
     spans: Vec<Span>,
     sites: FxHashMap<SourceLine, u32>,
-    /// Of each part: where its spans end, and what its numbers of statements are in all.
+    /// For each part: where its spans end, and the global numbers of its statements.
     sites_of: Vec<(usize, Vec<u32>)>,
     threads: Vec<Thread<'static>>,
     names: FxHashMap<u32, Named>,
-    /// Of each thread's number in the file: its place among the threads, and its process.
+    /// For each thread's number in the file: its index, and its process.
     number: FxHashMap<u32, (u32, u64)>,
     processes: FxHashMap<u32, u64>,
-    /// How the last line ends, if there are any.
+    /// The end of the last line, if there are lines.
     end: Option<End>,
 }
 
 impl Whole {
-    /// Adds parts, in order, and leaves them the memory of their spans. Nothing where they contradict each other.
+    /// Appends parts in order and returns their memory. `None` if they contradict each other.
     fn add(&mut self, rooms: &mut [Room]) -> Option<()> {
         for part in rooms.iter_mut().map(|room| &mut room.part) {
             let of: Vec<u32> = part.list.drain(..).map(|s| intern(&mut self.sites, &mut self.t, s)).collect();
@@ -117,7 +117,7 @@ impl Whole {
             }
             self.sites_of.push((self.spans.len(), of));
             if part.end.is_some() {
-                // Only the last has no comma behind it.
+                // Only the last line has no comma.
                 if self.end == Some(End::Last) {
                     return None;
                 }
@@ -127,12 +127,12 @@ impl Whole {
         Some(())
     }
 
-    /// What all of them are, if they are as we would write it.
+    /// The whole, if it is as we would write it.
     fn read(mut self) -> Option<Read> {
         if self.end == Some(End::Comma) {
             return None;
         }
-        // Every thread has a name, and is in the process that its name says.
+        // Every thread has a name, in the process that its name states.
         if self.processes.iter().any(|(tid, pid)| self.number.get(tid).is_none_or(|n| n.1 != *pid)) {
             return None;
         }

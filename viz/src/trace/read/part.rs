@@ -1,4 +1,4 @@
-//! What stands in some of the lines of a file of our own.
+//! Reads some of the lines of our own file.
 
 use std::borrow::Cow;
 
@@ -11,20 +11,20 @@ use super::json::{Any, Args, Event};
 use super::rows::Named;
 use super::{scan, ticks};
 
-/// What stands in some of the lines. The row of a span is its thread's number in the file.
+/// The content of some lines. The row of a span is its thread's number in the file.
 #[derive(Default)]
 pub(super) struct Part {
     pub(super) spans: Vec<Span>,
-    /// The process of each thread, so that one that is in two is seen.
+    /// The process of each thread, to detect a thread in two processes.
     pub(super) process: FxHashMap<u32, u64>,
     pub(super) list: Vec<SourceLine>,
     pub(super) faults: Vec<Mark>,
     pub(super) names: Vec<(u64, u32, Named)>,
-    /// How the last of the lines ends, if there are any.
+    /// The end of the last of the lines, if there are any.
     pub(super) end: Option<End>,
 }
 
-/// The same while it is read.
+/// State while reading.
 #[derive(Default)]
 struct Reading<'a> {
     part: Part,
@@ -32,13 +32,13 @@ struct Reading<'a> {
 }
 
 impl Part {
-    /// What stands in some lines, in the memory of a part that is done with.
+    /// Reads lines into the memory of an earlier part.
     pub(super) fn read(lines: &[u8], mut spans: Vec<Span>) -> Option<Part> {
         spans.clear();
         let mut reading = Reading { part: Part { spans, ..Part::default() }, ..Reading::default() };
         let mut rest = std::str::from_utf8(lines).ok()?;
         while !rest.is_empty() {
-            // Behind a line without a comma there is none.
+            // No line follows a line without a comma.
             if reading.part.end == Some(End::Last) {
                 return None;
             }
@@ -50,7 +50,7 @@ impl Part {
 }
 
 impl<'a> Reading<'a> {
-    /// Reads the first line of a text: how it ends, and what is behind it.
+    /// Reads the first line of a text. Returns its end, and the text after it.
     fn line(&mut self, text: &'a str) -> Option<(End, &'a str)> {
         if let Some((s, end, behind)) = scan::slice(text) {
             self.process(s.tid, s.pid)?;
@@ -80,13 +80,13 @@ impl<'a> Reading<'a> {
         Some((end, behind))
     }
 
-    /// A line that is not just as it would be written, or that is one of a few. It is taken apart as the general reader
-    /// does, so what that one refuses, as a field that is there twice, is refused.
+    /// Reads a line that is not exactly as written, or of a rare kind. It is parsed as the general reader does, so
+    /// what that refuses, such as a repeated field, is refused.
     fn general(&mut self, line: &'a str) -> Option<()> {
         let e: Event = serde_json::from_str(line).ok()?;
         match e.ph.text()? {
             "X" => self.slice(e),
-            // Flows and counters are made from the slices again.
+            // Flows and counters are computed from the slices again.
             "s" | "f" | "C" => Some(()),
             "M" => {
                 if e.name.text() == Some("thread_name") {
@@ -109,7 +109,7 @@ impl<'a> Reading<'a> {
     fn slice(&mut self, e: Event<'a>) -> Option<()> {
         let (tid, a) = (u32::try_from(e.tid.whole()?).ok()?, e.args);
         self.process(tid, e.pid.whole()?)?;
-        // As strictly as the others: what is wrong is told there.
+        // As strict as the general reader, which reports what is wrong.
         let time = |at: &Any, long: &Any| {
             let (at, long) = (at.number()?, long.number()?);
             (at >= 0.0 && long >= 0.0 && at + long < 1e15).then_some((at, at + long))
@@ -135,7 +135,7 @@ impl<'a> Reading<'a> {
         Some(())
     }
 
-    /// The statement that arguments name, if they name one; none at all where it is no place.
+    /// The statement that arguments name; `Some(None)` without one, `None` if it is no place.
     fn site_of(&mut self, args: Args<'a>) -> Option<Option<u32>> {
         match args.at {
             Any::Text(at) if !at.is_empty() => {
@@ -146,7 +146,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Notes a thread's process; none where it is in another.
+    /// Records a thread's process; `None` if it is in another one.
     fn process(&mut self, tid: u32, pid: u64) -> Option<()> {
         (*self.part.process.entry(tid).or_insert(pid) == pid).then_some(())
     }

@@ -1,4 +1,4 @@
-//! What rows and slices of a trace are: as our own say, and as others' names let one think.
+//! Rows and slices of a trace, from what our own files state, or from names in others.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::super::chrome::ROWS;
 use super::json::{Any, Args};
 use warpline_sim::words;
 
-/// What identifies a process, a thread or a flow: a number is the same as a text of its digits.
+/// Identity of a process, thread or flow: a number equals a text of its digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key<'a> {
     Number(u64),
@@ -36,7 +36,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// As people read it.
+    /// The identity for display.
     fn shown(&self) -> String {
         match self {
             Key::Number(n) => n.to_string(),
@@ -45,18 +45,18 @@ impl<'a> Key<'a> {
     }
 }
 
-/// A thread, by its process and itself.
+/// A thread within its process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Thread<'a> {
     pub(super) pid: Key<'a>,
     pub(super) tid: Key<'a>,
 }
 
-/// What a name event says of a thread.
+/// What a name event says about a thread.
 pub(super) struct Named {
     name: Option<String>,
     index: Option<u64>,
-    /// The row, where it is one of our own.
+    /// The row, if the file is our own.
     row: Option<(String, RowKind)>,
 }
 
@@ -66,13 +66,13 @@ impl Named {
     }
 }
 
-/// The rows of a timeline, found one thread after the other.
+/// The rows of a timeline, found thread by thread.
 pub(super) struct Rows<'b, 'a> {
     t: Timeline,
     threads: &'b [Thread<'a>],
     names: &'b FxHashMap<u32, Named>,
     processes: &'b FxHashMap<Key<'a>, String>,
-    /// Of each thread.
+    /// The row of each thread.
     of: Vec<Option<u32>>,
     /// Rows of our own traces, by their index there.
     by_index: FxHashMap<u64, u32>,
@@ -90,7 +90,7 @@ impl<'b, 'a> Rows<'b, 'a> {
         Rows { t, threads, names, processes, of, by_index: FxHashMap::default(), ctas: FxHashMap::default() }
     }
 
-    /// Rows without slices are rows too, and have a place.
+    /// Adds rows without slices too.
     pub(super) fn all_named(&mut self) {
         let mut all: Vec<(u64, u32)> = self.names.iter().filter_map(|(t, n)| Some((n.index?, *t))).collect();
         all.sort_unstable();
@@ -107,7 +107,7 @@ impl<'b, 'a> Rows<'b, 'a> {
         let named = self.names.get(&thread);
         let index = named.and_then(|n| n.index);
         let row = match index.and_then(|i| self.by_index.get(&i)) {
-            // Another lane of it.
+            // Another lane of the row.
             Some(row) => *row,
             None => self.add(thread, named),
         };
@@ -135,7 +135,7 @@ impl<'b, 'a> Rows<'b, 'a> {
                 other(&name, cta)
             }
         };
-        // Overlap lanes of one warp of Proton's are one row.
+        // Overlap lanes of one warp of Proton are one row.
         let indexed = named.is_some_and(|n| n.index.is_some());
         let same = self.t.rows.iter().position(|r| !indexed && *r == row);
         let place = same.unwrap_or_else(|| {
@@ -150,9 +150,9 @@ impl<'b, 'a> Rows<'b, 'a> {
     }
 }
 
-/// The row of a thread of another program: a warp of the number at its name's end, if it has one.
+/// The row of a thread of another program: a warp with the number at the end of its name, if any.
 fn other(name: &str, cta: u32) -> Row {
-    // Proton's overlap lanes stand in brackets.
+    // Proton's overlap lanes are in parentheses.
     let name = name.split(" (line").next().unwrap_or(name).to_string();
     let digits: String = name.chars().rev().take_while(char::is_ascii_digit).collect();
     let warp = digits.chars().rev().collect::<String>().parse().unwrap_or(0);
@@ -161,7 +161,7 @@ fn other(name: &str, cta: u32) -> Row {
     Row { cta, kind: RowKind::Agent { role: role.to_string(), warp, lanes: None }, name }
 }
 
-/// The row that a thread of our own says it is.
+/// The row that one of our own threads states.
 fn own(args: &Args) -> Option<(String, RowKind)> {
     let (name, role) = (args.row.text()?, args.role.text()?.to_string());
     let engine = || [Engine::Loads, Engine::Copy, Engine::Tensor].into_iter().find(|e| words::engine(*e) == role);

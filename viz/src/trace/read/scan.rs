@@ -1,5 +1,5 @@
-//! Lines just as [`super::super::chrome`] writes them, their fields in that order. A general reader of JSON asks of each key
-//! which one it is; of a million lines that is most of the time.
+//! Scans lines exactly as [`super::super::chrome`] writes them, with fields in that order. A general JSON reader
+//! looks up each key, which for a million lines is most of the time.
 
 use warpline_sim::timeline::What;
 
@@ -22,7 +22,8 @@ pub(super) struct Scanned<'a> {
     pub(super) on: Option<u32>,
 }
 
-/// The slice on the first line of a text, if it is as it would be written, with the line's end and what is behind it.
+/// The slice on the first line of a text, if it is exactly as written, with the end of the line and the text after
+/// it.
 pub(super) fn slice(text: &str) -> Option<(Scanned<'_>, End, &str)> {
     let mut s = Cursor::new(text);
     s.skip(r#"{"ph":"X","name":""#)?;
@@ -33,7 +34,7 @@ pub(super) fn slice(text: &str) -> Option<(Scanned<'_>, End, &str)> {
     let pid = s.whole()?;
     s.skip(r#","tid":"#)?;
     let tid = s.whole()?;
-    // That they are times is all that is asked of them: the arguments have them exactly.
+    // Only their form is checked: the arguments have exact times.
     s.skip(r#","ts":"#)?;
     s.short()?;
     s.skip(r#","dur":"#)?;
@@ -62,8 +63,8 @@ pub(super) fn slice(text: &str) -> Option<(Scanned<'_>, End, &str)> {
     Some((Scanned { what, label, pid, tid, ticks, at, source, bytes, woken_by, started_by, on }, end, behind))
 }
 
-/// How the first line of a text ends and what is behind it, if it is an end of a flow or a value of a counter as it would
-/// be written: both are made again from the slices.
+/// The end of the first line and the text after it, if the line is an end of a flow or a value of a counter as
+/// written. Both are computed from the slices again.
 pub(super) fn made_again(text: &str) -> Option<(End, &str)> {
     let mut s = Cursor::new(text);
     s.skip(r#"{"ph":""#)?;

@@ -1,17 +1,17 @@
-//! Where the bytes of a file come from, a stretch at a time.
+//! Sources of a file's bytes, read in parts.
 
 use std::io;
 use std::ops::Range;
 
-/// A file, or what is like one.
+/// A file, or anything like one.
 pub trait Source: Sync {
-    /// How many bytes it has.
+    /// Number of bytes.
     fn length(&self) -> u64;
 
-    /// Puts the bytes of a stretch that lies inside into a buffer, in place of what is there.
+    /// Reads the bytes of a range into a buffer, replacing its content.
     ///
     /// # Errors
-    /// Where they cannot be read.
+    /// They cannot be read.
     fn stretch(&self, at: Range<u64>, buffer: &mut Vec<u8>) -> io::Result<()>;
 }
 
@@ -28,15 +28,15 @@ impl Source for [u8] {
     }
 }
 
-/// The lines that begin in a stretch, whole.
+/// The whole lines that begin in a range.
 pub(super) fn lines<'b>(
     source: &(impl Source + ?Sized),
     at: Range<u64>,
     buffer: &'b mut Vec<u8>,
 ) -> io::Result<&'b [u8]> {
-    /// Bytes behind the stretch in which most lines end.
+    /// Bytes after the range in which most lines end.
     const BEHIND: u64 = 1 << 10;
-    // A line begins behind the end of another.
+    // A line begins after the end of another.
     let (from, end) = (at.start.saturating_sub(1), source.length());
     let (mut behind, last) = (BEHIND, (at.end - 1 - from) as usize);
     loop {
@@ -52,9 +52,9 @@ pub(super) fn lines<'b>(
     }
 }
 
-/// Where the last line ends that is not `last`, if the file ends with that.
+/// The end of the last line other than `last`, if the file ends with `last`.
 pub(super) fn tail(source: &(impl Source + ?Sized), last: &[u8]) -> io::Result<Option<u64>> {
-    /// More than anybody leaves blank behind the end.
+    /// More blank bytes than any file has at its end.
     const BYTES: u64 = 1 << 10;
     let end = source.length();
     let from = end.saturating_sub(BYTES);

@@ -1,5 +1,5 @@
-//! Who woke whom: lines from the end of what woke to what it woke, for the operation under the cursor and as many hops
-//! more as asked for.
+//! Arrows of wakes: lines from the end of a waker to what it woke, for the operation under the cursor and a number of
+//! further hops.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,7 +9,7 @@ use super::super::layout::cell;
 use super::super::runs::Runs;
 use super::super::state::{Focus, Line, State};
 
-/// As many arrows as one can follow.
+/// Most arrows that a reader can follow.
 const MOST: usize = 24;
 
 pub(super) fn arrows(state: &State, runs: &Runs, lines: &[Line], buffer: &mut Buffer, area: Rect) {
@@ -30,7 +30,7 @@ pub(super) fn arrows(state: &State, runs: &Runs, lines: &[Line], buffer: &mut Bu
             woken.iter().flat_map(|&s| m.woken_by(s).iter().filter(|w| add(s, **w)).copied().collect::<Vec<_>>());
         woken = next.collect();
     }
-    // A row that is folded away is drawn to where it is folded.
+    // A folded row is drawn at its group.
     let line_of = |span: u32| {
         let mut at = Some(m.track[span as usize]);
         while let Some(node) = at {

@@ -1,4 +1,4 @@
-//! What is under the cursor: the operation, its statement, what it waited for, who woke it and whom it woke.
+//! The detail pane: the operation under the cursor, its statement, what it waited for, who woke it and whom it woke.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -73,7 +73,7 @@ fn faults_here(state: &State, m: &Model) -> Vec<String> {
     faults.map(|(i, f)| format!("fault at {}: {}", cycles(f.tick), m.fault(i))).collect()
 }
 
-/// A line in as many as it takes, broken between words; what goes on is set in.
+/// A line wrapped between words, with an indented continuation.
 fn wrapped(line: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut now = String::new();
@@ -89,7 +89,7 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// What there is to say of an operation, the most wanted first.
+/// Facts about an operation, most important first.
 fn of_span(m: &Model, span: u32) -> Vec<String> {
     let s = m.span(span);
     let class = class::ALL[usize::from(m.class[span as usize])];
@@ -142,7 +142,7 @@ fn ended(m: &Model, row: u32, at: u64) -> Option<String> {
     let spans = m.spans_of(node as u32);
     let last = spans[..spans.partition_point(|s| m.span(*s).end <= at)].last()?;
     let phase = m.span(*last);
-    // What is drawn to the last tick did not end there.
+    // A phase drawn to the last tick did not end there.
     Some(if phase.end == m.t.end {
         format!("on {name}, whose phase {} is open to the end", phase.label)
     } else {
@@ -150,7 +150,7 @@ fn ended(m: &Model, row: u32, at: u64) -> Option<String> {
     })
 }
 
-/// The slot that holds the tile an operation is about, or is filled with it.
+/// The slot that holds the tile of an operation, or is filled with it.
 fn slot(m: &Model, span: u32) -> Option<String> {
     let s = m.span(span);
     if s.label.is_empty() || matches!(m.t.rows[s.row as usize].kind, RowKind::Slot(_) | RowKind::Barrier(_)) {
@@ -166,7 +166,7 @@ fn slot(m: &Model, span: u32) -> Option<String> {
     });
     for (name, spans) in slots {
         let last = spans.partition_point(|x| m.span(*x).start < s.end);
-        // Filling and full are two spans; the tile before that is none of this operation's.
+        // Filling and full are two spans; the previous tile does not belong to this operation.
         let here =
             spans[..last].iter().rev().take(2).find(|x| m.span(**x).label == s.label && m.span(**x).end > s.start);
         if let Some(x) = here {
@@ -187,7 +187,7 @@ fn caused(m: &Model, span: u32) -> Option<String> {
 }
 
 fn woke(m: &Model, span: u32) -> Option<String> {
-    /// As many as fit on a line.
+    /// Most names on a line.
     const NAMED: usize = 3;
     let all = m.woken_by(span);
     let names: Vec<String> =
@@ -231,7 +231,7 @@ fn compared(runs: &Runs, run: usize, span: u32) -> Option<String> {
     })
 }
 
-/// What there is to say of a row where nothing is selected.
+/// Facts about a row without a selected operation.
 fn of_row(state: &State, m: &Model) -> Vec<String> {
     let node = &m.nodes[state.focus.node as usize];
     let tick = state.in_run(state.focus.run, state.at).max(0) as u64;

@@ -1,4 +1,4 @@
-//! Above the rows: title, the whole run with the window in it, the axis with marks.
+//! The lines above the rows: title, the whole run with the window, the axis with marks.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -28,7 +28,7 @@ pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect)
     };
     let both = match (state.shown, runs.models.get(1)) {
         (Shown::Overlay, Some(b)) => {
-            // There is room for the kernels, seldom for the machines.
+            // There is room for the kernels, but rarely for the machines.
             let kernel = |title: &str| title.split(" on ").next().unwrap_or(title).to_string();
             format!("A: {}  B: {}", kernel(&m.t.title), kernel(&b.t.title))
         }
@@ -36,7 +36,7 @@ pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect)
     };
     let x = put_right(buffer, area, &times, Style::new());
     let room = Rect { width: x.saturating_sub(1), ..area };
-    // What does not fit ends at a word.
+    // Text that does not fit is cut at a word.
     let mut both = both.as_str();
     while both.chars().count() > usize::from(room.width) {
         let Some((head, _)) = both.rsplit_once(' ') else { break };
@@ -45,7 +45,7 @@ pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect)
     put(buffer, room, 0, both, p.head());
 }
 
-/// The share of work in the time of the warps, over the whole run; the window is what stands out.
+/// The share of work in the time of the warps over the whole run, with the window highlighted.
 pub(super) fn overview(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) {
     let p = state.palette;
     let label = Rect { x: 0, width: area.x, ..area };
@@ -71,7 +71,7 @@ pub(super) fn axis(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) 
         _ => "cycles".into(),
     };
     put(buffer, label, 0, &unit, p.muted());
-    // A number every so many cycles, a dozen cells apart at least.
+    // A label at round cycles, at least a dozen cells apart.
     let width = state.width().div_ceil(TICKS).max(1);
     let step = round_step((width * 14).div_ceil(u64::from(area.width)).max(1));
     let mut tick = (state.from / TICKS).div_ceil(step) * step;
@@ -79,7 +79,7 @@ pub(super) fn axis(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) 
     while let Some(x) = cell(state.from, state.to, area.width, tick.saturating_mul(TICKS)) {
         if x >= free {
             let text = format!("{}{}", p.pick('╵', '|'), grouped(tick));
-            // A number that would be cut is left out: it would be another number.
+            // A label that would be cut is left out, because it would be another number.
             if usize::from(area.width - x) >= text.chars().count() {
                 free = put(buffer, area, x, &text, p.muted()) + 1;
             }
@@ -108,7 +108,7 @@ fn rounded(us: f64) -> String {
     if us >= 1000.0 { grouped(us.round() as u64) } else { format!("{us:.3}") }
 }
 
-/// The cursor, and how far it is from the nearest mark before it or after it.
+/// The cursor, with the distance from the nearest mark before or after it.
 pub(super) fn position(state: &State) -> String {
     let mut out = format!("at {}", cycles(state.at));
     let near = state.marks.iter().enumerate().min_by_key(|(_, m)| m.abs_diff(state.at));

@@ -43,7 +43,7 @@ pub(super) fn name(state: &State, runs: &Runs, line: &Line, chosen: bool, buffer
         let tick = state.in_run(line.focus.run, state.at).max(0) as u64;
         let now = c.mean(tick, tick) as u64;
         let value = if c.unit() == "bytes" { text::bytes(now) } else { format!("{now}/{}", c.most()) };
-        // A name that leaves no room keeps it.
+        // A value is left out if the name leaves no room.
         if usize::from(area.width.saturating_sub(x)) > value.chars().count() {
             put_right(buffer, area, &value, style);
         }

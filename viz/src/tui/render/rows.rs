@@ -1,8 +1,8 @@
-//! A row: what each of its cells stands for, and how that is drawn.
+//! Rows: the content of each cell, and its drawing.
 //!
-//! A cell stands for one operation, or for several, and says so. Which of two neighbours a cell between them is given to is
-//! decided by time: an edge is right to half a cell. Cells that stand for the same are one run, and a run carries its word
-//! where there is room.
+//! A cell stands for one operation or for several, and shows which. A cell between two neighbors belongs to the one
+//! with more time in it, so an edge is right to half a cell. Equal cells are one run, which carries its word if there
+//! is room.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -17,13 +17,13 @@ use super::super::state::{Focus, State};
 use super::{edges, put, selected_on};
 use crate::counter::Counter;
 
-/// What a cell stands for.
+/// Content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cell {
     Nothing,
     /// One operation.
     One(u32),
-    /// Several, mostly of this class.
+    /// Several operations, mostly of this class.
     Many(u8),
 }
 
@@ -57,7 +57,7 @@ pub(super) fn idle_cta(state: &State, runs: &Runs, focus: Focus) -> bool {
     most(&time).is_none()
 }
 
-/// The class with most time. Of two with the same, the first.
+/// The class with most time; the first of equals.
 fn most(time: &[u64; CLASSES]) -> Option<u8> {
     let mut best: Option<(u64, u8)> = None;
     for (i, t) in time.iter().enumerate() {
@@ -78,7 +78,7 @@ fn track(m: &Model, node: &Node, spans: &[u32], edges: &[u64]) -> Vec<Cell> {
             if d.begun > 1 {
                 return Cell::Many(class);
             }
-            // At most one begins in the cell: it, or the one before it.
+            // At most one starts in the cell: that one, or the one before it.
             let last = spans.partition_point(|s| m.span(*s).start < edge[1]);
             let near = spans[..last].iter().rev().take(2);
             let inside = |s: u32| m.span(s).end.min(edge[1]).saturating_sub(m.span(s).start.max(edge[0]));
@@ -87,7 +87,7 @@ fn track(m: &Model, node: &Node, spans: &[u32], edges: &[u64]) -> Vec<Cell> {
         .collect()
 }
 
-/// Runs of equal cells: first, how many, of what.
+/// Runs of equal cells: start, length, content.
 fn runs_of(cells: &[Cell]) -> Vec<(usize, usize, Cell)> {
     let mut runs: Vec<(usize, usize, Cell)> = Vec::new();
     for (i, c) in cells.iter().enumerate() {
@@ -113,7 +113,7 @@ fn draw(state: &State, m: &Model, cells: &[Cell], selected: Option<u32>, buffer:
                 fill(buffer, here, glyphs.rest, style);
                 let word = if class == class::ENDED { None } else { fitting(m, span, n) };
                 put(buffer, here, 0, &word.unwrap_or_else(|| glyphs.first.to_string()), style);
-                // Two bars of one colour would be one; a name always leaves the last cell free.
+                // Two adjacent bars of one color would look like one; a name always leaves the last cell free.
                 let next = runs.get(r + 1).map(|next| next.2);
                 if n > 2 && glyphs.rest == ' ' && matches!(next, Some(Cell::One(s)) if m.class[s as usize] == class) {
                     put(buffer, here, n as u16 - 1, &p.pick('▕', '|').to_string(), style);
@@ -123,7 +123,7 @@ fn draw(state: &State, m: &Model, cells: &[Cell], selected: Option<u32>, buffer:
                 let style = p.class(class, false);
                 fill(buffer, here, p.many(class), style);
                 let word = class::ALL[usize::from(class)].word();
-                // The glyph of the many stands before and behind.
+                // The glyph for several operations stands before and after the word.
                 if n > word.len() + 1 && !word.is_empty() {
                     put(buffer, here, 1, word, style);
                 } else if n > 2 {
@@ -134,12 +134,12 @@ fn draw(state: &State, m: &Model, cells: &[Cell], selected: Option<u32>, buffer:
     }
 }
 
-/// The longest name of an operation that a bar has room for, with a cell left to see where it ends.
+/// The longest name of an operation that fits a bar with a free cell at its end.
 fn fitting(m: &Model, span: u32, cells: usize) -> Option<String> {
     let s = m.span(span);
     let word = word(m, span);
     let tight = s.label.replace(' ', "");
-    // Of a tile the last index is the one that counts the steps.
+    // The last index of a tile counts the steps.
     let step = tight.trim_end_matches(']').rsplit(['[', ',']).next().unwrap_or_default().to_string();
     let class = class::ALL[usize::from(m.class[span as usize])];
     let names = match class {
@@ -150,7 +150,7 @@ fn fitting(m: &Model, span: u32, cells: usize) -> Option<String> {
     names.into_iter().find(|n| !n.is_empty() && n.chars().count() < cells)
 }
 
-/// What an operation is called on its bar.
+/// The word of an operation on its bar.
 pub(super) fn word(m: &Model, span: u32) -> String {
     let s = m.span(span);
     let class = class::ALL[usize::from(m.class[span as usize])];
@@ -169,10 +169,10 @@ fn fill(buffer: &mut Buffer, area: Rect, glyph: char, style: Style) {
     }
 }
 
-/// Rows folded together: a column as high as the share of them at work, or holding something, in the colour of what they
-/// mostly do; where that lasts, its letter first.
+/// Folded rows: a column as high as the share of rows that work or hold something, in the color of their most
+/// frequent class. A class that lasts shows its letter first.
 fn folded(state: &State, node: &Node, edges: &[u64], buffer: &mut Buffer, area: Rect) {
-    /// Cells that a class must have in a row for its letter: more often, letters would hide the columns.
+    /// Fewest cells in a row of a class that shows its letter; more letters would hide the columns.
     const LASTS: usize = 4;
     let p = state.palette;
     let sums: Vec<Sums> = node.index.sums(edges.iter().copied()).collect();
@@ -188,7 +188,7 @@ fn folded(state: &State, node: &Node, edges: &[u64], buffer: &mut Buffer, area: 
         for i in first..first + n {
             let whole = (edges[i + 1] - edges[i]) * node.children.len().max(1) as u64;
             let glyph = match class::ALL[usize::from(class)] {
-                // Phases alternate: of several barriers together only that there are any is to be seen.
+                // Phases alternate, so several barriers together only show that there are phases.
                 Class::Phase(_) => p.glyphs(class).rest,
                 _ if i == first && n >= LASTS => p.glyphs(class).first,
                 _ => match share(&cells[i], node.agents, whole) {
@@ -203,7 +203,7 @@ fn folded(state: &State, node: &Node, edges: &[u64], buffer: &mut Buffer, area: 
     }
 }
 
-/// Of the time of warps that have not ended, the share at work; of that of other rows, the share in which they are busy
+/// For warps that have not ended, the share of work in their time. For other rows, the share in which they are busy
 /// or hold something.
 fn share(d: &Sums, agents: bool, whole: u64) -> f64 {
     let sum = |of: &dyn Fn(u8) -> bool| -> u64 {

@@ -1,4 +1,4 @@
-//! What the roles did in the window, and the legend.
+//! The pane of stalls by role, and the legend.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::super::runs::Runs;
 use super::super::state::State;
 use super::{put, row};
 
-/// Of each role, over all CTAs, the share of its time at work and in each wait, most first.
+/// For each role, over all CTAs, the share of its time in work and in each wait, largest first.
 pub(super) fn stalls(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) {
     let run = state.focus.run;
     let m = &runs.models[run];
@@ -36,7 +36,7 @@ pub(super) fn stalls(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect
     put(buffer, area, 0, "In this window, % of the warps' time", state.palette.head());
     for (y, ((_, name), sums)) in roles.iter().enumerate().take(usize::from(area.height.saturating_sub(1))) {
         let mut line = format!("{name:<9} {}", shares(sums));
-        // Most first: what there is no room for is least.
+        // Largest first, so that the smallest ones are dropped for lack of room.
         while line.chars().count() > usize::from(area.width) {
             let Some((head, _)) = line.rsplit_once(", ") else { break };
             line.truncate(head.len());
@@ -78,7 +78,7 @@ pub(super) fn legend_line(state: &State) -> String {
 
 /// Glyph and meaning of every class, in columns.
 pub(super) fn legend(state: &State, buffer: &mut Buffer, area: Rect) {
-    /// Wide enough for the longest.
+    /// Wide enough for the longest entry.
     const COLUMN: u16 = 24;
     let p = state.palette;
     let columns = (area.width / COLUMN).max(1);
