@@ -88,7 +88,7 @@ pub(super) fn print(n: usize, program: Option<&str>) {
 }
 
 /// Frames of one kind: name, preparing commands with arguments, and commands in turn.
-type Kind<'a> = (&'a str, &'a [(Command, &'a str)], &'a [Command]);
+type FrameKind<'a> = (&'a str, &'a [(Command, &'a str)], &'a [Command]);
 
 fn frames(n: usize) {
     let t = timeline(VIEWED);
@@ -98,7 +98,7 @@ fn frames(n: usize) {
     let (runs, start) = open(t);
     let mut buffer = buffer();
     let (zoom, pan) = (&[Command::ZoomIn][..], &[Command::PanRight, Command::PanRight, Command::PanLeft][..]);
-    let kinds: [Kind; 8] = [
+    let kinds: [FrameKind; 8] = [
         ("the whole run", &[], &[Command::ZoomAll]),
         ("zoom in from the whole run to a cycle and out again", &[], zoom),
         ("pan, a quarter of the run in the window", &[(Command::Window, "40000 80000")], pan),

@@ -3,7 +3,7 @@
 use warpline_sim::ir::{Class, Expr, How, Instr, MmaKind, ObjId, Op, Pc, Place, TileRef};
 
 use crate::Unsupported;
-use crate::registers::{Kind, extent};
+use crate::registers::{RegisterKind, extent};
 use crate::writer::{Product, Target, Writer, type_name};
 
 /// A number of cycles, or a range that a CTA draws from.
@@ -81,7 +81,7 @@ impl<T: Target> Writer<'_, T> {
     }
 
     fn zero(&mut self, p: &Place) -> Result<(), Unsupported> {
-        if let Some(Kind::Acc { .. }) = self.register(p.obj).map(|r| r.kind) {
+        if let Some(RegisterKind::Acc { .. }) = self.register(p.obj).map(|r| r.kind) {
             let (slot, pad) = (self.slot(p), "    ".repeat(self.indent));
             let ((m, n), element) = (self.acc_shape(p.obj), T::element(self, p.obj, &slot));
             self.line(format!(
@@ -129,7 +129,7 @@ impl<T: Target> Writer<'_, T> {
     /// As many operations as the kernel says, or for as long as it says (`takes`). The text does not say what is
     /// computed: `fma` of an accumulator adds it to the written one, and other units copy it.
     fn alu(&mut self, pc: Pc, unit: &str, count: &Expr, reads: &[Place], writes: &[Place]) -> Result<(), Unsupported> {
-        let acc = |p: &&Place| matches!(self.register(p.obj).map(|r| r.kind), Some(Kind::Acc { .. }));
+        let acc = |p: &&Place| matches!(self.register(p.obj).map(|r| r.kind), Some(RegisterKind::Acc { .. }));
         let from = reads.iter().find(acc);
         if !self.reference {
             let unit = match unit {
@@ -139,10 +139,10 @@ impl<T: Target> Writer<'_, T> {
                 _ => return self.unsupported(pc, format!("no unit `{unit}` is known here")),
             };
             let seed = match reads.first().map(|p| (p, self.register(p.obj).copied())) {
-                Some((p, Some(r))) if matches!(r.kind, Kind::Acc { .. }) => {
+                Some((p, Some(r))) if matches!(r.kind, RegisterKind::Acc { .. }) => {
                     T::element(self, p.obj, &self.slot(p)).replace("[m]", "[0]").replace("[i]", "[0]")
                 }
-                Some((p, Some(r))) if r.kind == Kind::Raw && !r.sunk => {
+                Some((p, Some(r))) if r.kind == RegisterKind::Raw && !r.sunk => {
                     T::as_float(&format!("{}[{}][0].x", self.reg(p.obj), self.slot(p)))
                 }
                 Some((_, Some(r))) if r.sunk => T::as_float("a.checked ^ a.unchecked"),
@@ -167,7 +167,7 @@ impl<T: Target> Writer<'_, T> {
             }
             let pad = "    ".repeat(self.indent);
             match kind {
-                Kind::Acc { .. } => {
+                RegisterKind::Acc { .. } => {
                     let sign = if unit == "fma" { "+=" } else { "=" };
                     self.line(format!(
                         "#pragma unroll\n{pad}for (int m = 0; m < {m}; m++)\n#pragma unroll\n{pad}    for (int i = 0; i < {n}; \
@@ -175,7 +175,7 @@ impl<T: Target> Writer<'_, T> {
                     ));
                 }
                 // The elements of a 16 x 16 block are in the same lanes in both layouts.
-                Kind::GroupLeft if !self.reference => {
+                RegisterKind::GroupLeft if !self.reference => {
                     let t = type_name(self.prog.objects[w.obj as usize].dtype);
                     let (x, sx, y, sy) = (self.reg(p.obj), self.slot(p), self.reg(w.obj), self.slot(w));
                     self.line(format!(

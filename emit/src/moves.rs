@@ -3,7 +3,7 @@
 use warpline_sim::ir::{Class, How, Op, Pc, Place, Sel};
 
 use crate::expr;
-use crate::registers::{Kind, extent};
+use crate::registers::{RegisterKind, extent};
 use crate::writer::{Ends, Target, Writer, name};
 use crate::{Unsupported, place::Corner};
 
@@ -66,7 +66,9 @@ impl<T: Target> Writer<'_, T> {
     /// A chunk of a register object that is copied on.
     fn raw(&self, pc: Pc, p: &Place) -> Result<String, Unsupported> {
         match self.register(p.obj) {
-            Some(r) if r.kind == Kind::Raw && !r.sunk => Ok(format!("{}[{}][j]", self.reg(p.obj), self.slot(p))),
+            Some(r) if r.kind == RegisterKind::Raw && !r.sunk => {
+                Ok(format!("{}[{}][j]", self.reg(p.obj), self.slot(p)))
+            }
             _ => self.unsupported(pc, "these registers hold operands of a matrix instruction"),
         }
     }
@@ -74,7 +76,7 @@ impl<T: Target> Writer<'_, T> {
     /// The warps that share a store. For a sum that four warps hold together, each warp stores its rows.
     pub(crate) fn shares(&self, src: &Place, crew: u64) -> u64 {
         match self.register(src.obj).map(|r| r.kind) {
-            Some(Kind::Acc { group: true }) if crew.count_ones() == 4 => 0,
+            Some(RegisterKind::Acc { group: true }) if crew.count_ones() == 4 => 0,
             _ => crew,
         }
     }
@@ -90,8 +92,8 @@ impl<T: Target> Writer<'_, T> {
         }
         let suffix = if dst.cta.is_some() { "_cluster" } else { "" };
         match register.kind {
-            Kind::Acc { .. } | Kind::Row => T::sum_to_shared(self, pc, &Ends { src, dst, at: to }),
-            Kind::MadeUp => {
+            RegisterKind::Acc { .. } | RegisterKind::Row => T::sum_to_shared(self, pc, &Ends { src, dst, at: to }),
+            RegisterKind::MadeUp => {
                 self.part(pc, &to, dst.obj)?;
                 self.slot_address("s", dst);
                 self.in_slot(&to, dst.obj);
@@ -134,7 +136,7 @@ impl<T: Target> Writer<'_, T> {
         let Some(register) = self.register(dst.obj).copied() else { return Ok(()) };
         let (reg, slot) = (self.reg(dst.obj), self.slot(dst));
         match register.kind {
-            Kind::Raw | Kind::MadeUp => {
+            RegisterKind::Raw | RegisterKind::MadeUp => {
                 self.part(pc, &from, src.obj)?;
                 self.slot_address("s", src);
                 self.in_slot(&from, src.obj);
@@ -156,7 +158,7 @@ impl<T: Target> Writer<'_, T> {
                 }
                 Ok(())
             }
-            Kind::Left | Kind::Right => T::operand(self, pc, &Ends { src, dst, at: from }, dequant),
+            RegisterKind::Left | RegisterKind::Right => T::operand(self, pc, &Ends { src, dst, at: from }, dequant),
             _ => self.unsupported(pc, "registers of a matrix instruction filled in this way"),
         }
     }
@@ -167,15 +169,15 @@ impl<T: Target> Writer<'_, T> {
         };
         let to = self.corner(dst, self.shares(src, crew));
         let value = match register.kind {
-            Kind::Acc { .. } | Kind::Row => return T::store_sum(self, pc, &Ends { src, dst, at: to }),
-            Kind::Raw => self.raw(pc, src)?,
-            Kind::MadeUp => format!("wl::made_up({}, warp, {}_n, r << 12 | b)", src.obj, self.reg(src.obj)),
+            RegisterKind::Acc { .. } | RegisterKind::Row => return T::store_sum(self, pc, &Ends { src, dst, at: to }),
+            RegisterKind::Raw => self.raw(pc, src)?,
+            RegisterKind::MadeUp => format!("wl::made_up({}, warp, {}_n, r << 12 | b)", src.obj, self.reg(src.obj)),
             _ => return self.unsupported(pc, "operands of a matrix instruction stored"),
         };
         self.part(pc, &to, dst.obj)?;
         let pitch = self.matrix_address("to", &to, dst.obj);
         self.chunks(T::stg(&format!("to + (wl::i64)r * {pitch} + b"), &value));
-        if register.kind == Kind::MadeUp {
+        if register.kind == RegisterKind::MadeUp {
             let reg = self.reg(src.obj);
             self.line(format!("{reg}_n++;"));
         }

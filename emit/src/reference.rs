@@ -4,7 +4,7 @@
 use warpline_sim::ir::{How, Pc, Place};
 
 use crate::Unsupported;
-use crate::registers::Kind;
+use crate::registers::RegisterKind;
 use crate::writer::{Ends, Product, Target, Writer, padded};
 
 impl<T: Target> Writer<'_, T> {
@@ -30,7 +30,7 @@ impl<T: Target> Writer<'_, T> {
             How::Lds => {
                 let Some(register) = self.register(dst.obj).copied() else { return Ok(()) };
                 let Some(tile) = src.tile.as_ref().and_then(|t| self.tile(t)) else {
-                    if !matches!(register.kind, Kind::Acc { .. } | Kind::GroupLeft) {
+                    if !matches!(register.kind, RegisterKind::Acc { .. } | RegisterKind::GroupLeft) {
                         let (reg, slot) = (self.reg(dst.obj), self.slot(dst));
                         self.line(format!("{reg}[{slot}] = wl::Tile{{}};"));
                     }
@@ -51,8 +51,10 @@ impl<T: Target> Writer<'_, T> {
             How::Store if self.has_reference() => {
                 let to = self.corner(dst, self.shares(src, crew));
                 match self.register(src.obj).map(|r| r.kind) {
-                    Some(Kind::Acc { .. } | Kind::Row) => T::store_sum(self, pc, &Ends { src, dst, at: to }),
-                    Some(Kind::Raw) => {
+                    Some(RegisterKind::Acc { .. } | RegisterKind::Row) => {
+                        T::store_sum(self, pc, &Ends { src, dst, at: to })
+                    }
+                    Some(RegisterKind::Raw) => {
                         self.part(pc, &to, dst.obj)?;
                         let pitch = self.matrix_address("to", &to, dst.obj);
                         let (reg, slot, bits) = (self.reg(src.obj), self.slot(src), self.bits(dst.obj));

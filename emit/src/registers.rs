@@ -6,7 +6,7 @@ use crate::Unsupported;
 
 /// A layout of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RegisterKind {
     /// Chunks of 16 bytes, one lane after the other: data that is copied on or only checked.
     Raw,
     /// Like `Raw`, but never written: its contents are generated.
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 /// Facts about a register object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Register {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RegisterKind,
     /// Read from memory, but not used for any result: the data is folded into a check word.
     pub(crate) sunk: bool,
     /// An accumulator that nothing stores: its values are handed out at the end.
@@ -48,10 +48,10 @@ struct Uses {
 /// The registers of a kernel, by object; `None` for objects elsewhere or unused.
 pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsupported> {
     let n = prog.objects.len();
-    let (mut kinds, mut uses): (Vec<Option<(Kind, Pc)>>, _) = (vec![None; n], vec![Uses::default(); n]);
+    let (mut kinds, mut uses): (Vec<Option<(RegisterKind, Pc)>>, _) = (vec![None; n], vec![Uses::default(); n]);
     let mut parts: Vec<Option<[i64; 2]>> = vec![None; n];
     let is_reg = |o: ObjId| prog.objects[o as usize].class == Class::Reg;
-    let mut set = |o: ObjId, k: Kind, pc: Pc| -> Result<(), Unsupported> {
+    let mut set = |o: ObjId, k: RegisterKind, pc: Pc| -> Result<(), Unsupported> {
         if !is_reg(o) {
             return Ok(());
         }
@@ -70,9 +70,9 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
     for (pc, op) in ops(prog) {
         if let Op::Mma { kind, a, b, acc } = op {
             let group = *kind == MmaKind::Wgmma;
-            set(a.obj, if group { Kind::GroupLeft } else { Kind::Left }, pc)?;
-            set(b.obj, Kind::Right, pc)?;
-            set(acc.obj, Kind::Acc { group }, pc)?;
+            set(a.obj, if group { RegisterKind::GroupLeft } else { RegisterKind::Left }, pc)?;
+            set(b.obj, RegisterKind::Right, pc)?;
+            set(acc.obj, RegisterKind::Acc { group }, pc)?;
             for o in [a.obj, b.obj] {
                 uses[o as usize].multiplied = true;
             }
@@ -81,8 +81,8 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
     }
     for (pc, op) in ops(prog) {
         match op {
-            Op::Move { how: How::TmemLd, dst, .. } => set(dst.obj, Kind::Row, pc)?,
-            Op::Move { how: How::TmemSt, src, .. } => set(src.obj, Kind::Row, pc)?,
+            Op::Move { how: How::TmemLd, dst, .. } => set(dst.obj, RegisterKind::Row, pc)?,
+            Op::Move { how: How::TmemSt, src, .. } => set(src.obj, RegisterKind::Row, pc)?,
             _ => {}
         }
     }
@@ -92,7 +92,7 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
         for (_, op) in ops(prog) {
             let Op::Alu { reads, writes, .. } = op else { continue };
             let from = reads.iter().find_map(|p| match kinds[p.obj as usize] {
-                Some((k @ Kind::Acc { .. }, pc)) => Some((k, pc)),
+                Some((k @ RegisterKind::Acc { .. }, pc)) => Some((k, pc)),
                 _ => None,
             });
             for w in writes {
@@ -137,7 +137,7 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
             return None;
         }
         let written = u.loaded || u.computed;
-        let kind = kinds[i].map_or(if written { Kind::Raw } else { Kind::MadeUp }, |(k, _)| k);
+        let kind = kinds[i].map_or(if written { RegisterKind::Raw } else { RegisterKind::MadeUp }, |(k, _)| k);
         let leaves = u.stored || u.multiplied;
         let alu = ops(prog).any(|(_, o)| {
             matches!(o, Op::Alu { reads, writes, .. } if !writes.is_empty() && reads.iter().any(|p| p.obj as usize == i))
@@ -145,7 +145,7 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
         Some(Register {
             kind,
             sunk: u.loaded && !leaves,
-            dumped: matches!(kind, Kind::Acc { .. }) && !leaves && !alu,
+            dumped: matches!(kind, RegisterKind::Acc { .. }) && !leaves && !alu,
             part: parts[i].unwrap_or([prog.objects[i].rows, prog.objects[i].cols]),
         })
     });

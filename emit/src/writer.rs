@@ -7,7 +7,7 @@ use warpline_sim::ir::{Class, Dtype, How, Instr, MmaKind, ObjId, Op, Pc, Place, 
 use crate::carried::Carried;
 use crate::layout::Layout;
 use crate::place::Corner;
-use crate::registers::{Kind, Register, registers};
+use crate::registers::{Register, RegisterKind, registers};
 use crate::{Unsupported, expr, tree};
 
 /// The refusal of a kernel with counters.
@@ -51,7 +51,7 @@ pub(crate) trait Target: Sized + Default {
     /// An element of an accumulator, by the names `m` and `i`.
     fn element(w: &Writer<'_, Self>, o: ObjId, slot: &str) -> String;
     /// Declares the registers that a matrix instruction reads or writes.
-    fn declare(w: &mut Writer<'_, Self>, o: ObjId, kind: Kind);
+    fn declare(w: &mut Writer<'_, Self>, o: ObjId, kind: RegisterKind);
     /// The value of a word that the machine writes itself (`clc`).
     fn asked(_w: &Writer<'_, Self>, _word: &Place) -> Option<String> {
         None
@@ -222,7 +222,8 @@ impl<'a, T: Target> Writer<'a, T> {
 
     /// Whether the reference knows every result: no product of computed registers.
     pub(crate) fn has_reference(&self) -> bool {
-        self.target.without_reference().is_none() && !self.registers.iter().flatten().any(|r| r.kind == Kind::GroupLeft)
+        self.target.without_reference().is_none()
+            && !self.registers.iter().flatten().any(|r| r.kind == RegisterKind::GroupLeft)
     }
 
     /// Declarations of variables and registers, the code, and what is handed out at the end.
@@ -277,14 +278,14 @@ impl<'a, T: Target> Writer<'a, T> {
     fn declare(&mut self, o: ObjId, r: Register) {
         let object = &self.prog.objects[o as usize];
         let (slots, reg) = (object.slots, self.reg(o));
-        if self.reference && !matches!(r.kind, Kind::Acc { .. } | Kind::GroupLeft | Kind::Row) {
+        if self.reference && !matches!(r.kind, RegisterKind::Acc { .. } | RegisterKind::GroupLeft | RegisterKind::Row) {
             self.line(format!("wl::Tile {reg}[{slots}];"));
             return;
         }
         match r.kind {
-            Kind::MadeUp => self.line(format!("wl::u32 {reg}_n = 0;")),
-            Kind::Raw if r.sunk && !self.target.late() => {}
-            Kind::Raw => {
+            RegisterKind::MadeUp => self.line(format!("wl::u32 {reg}_n = 0;")),
+            RegisterKind::Raw if r.sunk && !self.target.late() => {}
+            RegisterKind::Raw => {
                 let [rows, cols] = r.part;
                 let bytes = (cols * object.dtype.bits() as i64 / 8).max(1);
                 self.line(format!("wl::word4 {reg}[{slots}][wl::Part<{rows}, {bytes}, {}>::each] = {{}};", T::LANES));

@@ -4,7 +4,7 @@ use crate::measure::Measurement;
 
 /// Meaning of a row, for one iteration of its kernel's loop.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Says {
+pub(super) enum RowMeaning {
     /// Nanoseconds of each of so many operations.
     Each(f64),
     /// So many operations in a nanosecond.
@@ -22,7 +22,7 @@ pub(super) struct Probe {
     pub(super) threadgroups: usize,
     /// Iterations of the shorter and of the longer launch.
     pub(super) turns: [u32; 2],
-    pub(super) says: Says,
+    pub(super) says: RowMeaning,
     /// Kilobytes that a chain of loads covers.
     pub(super) chain_kb: usize,
 }
@@ -30,10 +30,10 @@ pub(super) struct Probe {
 /// Iterations for some milliseconds each.
 const TURNS: [u32; 2] = [2048, 8192];
 
-const fn one(name: &'static str, parameter: usize, kernel: &'static str, simdgroups: usize, says: Says) -> Probe {
+const fn one(name: &'static str, parameter: usize, kernel: &'static str, simdgroups: usize, says: RowMeaning) -> Probe {
     let unit = match says {
-        Says::Each(_) => "ns",
-        Says::Rate(_) => "1/ns",
+        RowMeaning::Each(_) => "ns",
+        RowMeaning::Rate(_) => "1/ns",
     };
     Probe {
         name,
@@ -49,11 +49,11 @@ const fn one(name: &'static str, parameter: usize, kernel: &'static str, simdgro
 }
 
 const fn barrier(simdgroups: usize) -> Probe {
-    one("threadgroup_barrier", simdgroups, "barriers", simdgroups, Says::Each(16.0))
+    one("threadgroup_barrier", simdgroups, "barriers", simdgroups, RowMeaning::Each(16.0))
 }
 
 const fn chain(kb: usize) -> Probe {
-    Probe { chain_kb: kb, ..one("device.latency", kb, "device_chase", 1, Says::Each(16.0)) }
+    Probe { chain_kb: kb, ..one("device.latency", kb, "device_chase", 1, RowMeaning::Each(16.0)) }
 }
 
 /// Simdgroups and threadgroups that read device memory together.
@@ -67,10 +67,10 @@ pub(super) const PROBES: &[Probe] = &[
     barrier(8),
     barrier(16),
     barrier(32),
-    one("threadgroup.latency", 4, "threadgroup_chase", 1, Says::Each(16.0)),
+    one("threadgroup.latency", 4, "threadgroup_chase", 1, RowMeaning::Each(16.0)),
     Probe {
         unit: "bytes/ns",
-        ..one("threadgroup.read", 16, "threadgroup_read", 32, Says::Rate(16.0 * 16.0 * 32.0 * 32.0))
+        ..one("threadgroup.read", 16, "threadgroup_read", 32, RowMeaning::Rate(16.0 * 16.0 * 32.0 * 32.0))
     },
     chain(4),
     chain(256),
@@ -80,13 +80,19 @@ pub(super) const PROBES: &[Probe] = &[
         unit: "GB/s",
         threadgroups: READERS.1,
         turns: [64, 256],
-        ..one("device.read", BYTES, "device_read", READERS.0, Says::Rate(16.0 * 32.0 * (READERS.0 * READERS.1) as f64))
+        ..one(
+            "device.read",
+            BYTES,
+            "device_read",
+            READERS.0,
+            RowMeaning::Rate(16.0 * 32.0 * (READERS.0 * READERS.1) as f64),
+        )
     },
-    one("simdgroup_matrix.latency", 8, "product_chain", 1, Says::Each(16.0)),
+    one("simdgroup_matrix.latency", 8, "product_chain", 1, RowMeaning::Each(16.0)),
     // With 16 simdgroups, which the core's schedulers share.
-    one("simdgroup_matrix.rate", 16, "product_rate", 16, Says::Rate(16.0 * 16.0)),
-    one("fma.rate", 32, "fma_rate", 32, Says::Rate(64.0 * 32.0 * 32.0)),
-    one("exp2.rate", 32, "exp_rate", 32, Says::Rate(64.0 * 32.0 * 32.0)),
+    one("simdgroup_matrix.rate", 16, "product_rate", 16, RowMeaning::Rate(16.0 * 16.0)),
+    one("fma.rate", 32, "fma_rate", 32, RowMeaning::Rate(64.0 * 32.0 * 32.0)),
+    one("exp2.rate", 32, "exp_rate", 32, RowMeaning::Rate(64.0 * 32.0 * 32.0)),
 ];
 
 /// Size of the buffer: bytes that the longest launch reads.
@@ -96,8 +102,8 @@ pub(super) const BYTES: usize = 1 << 30;
 pub(super) fn row(p: &Probe, pairs: &[(f64, f64)]) -> Measurement {
     let turns = (p.turns[1] - p.turns[0]) as f64;
     let value = |(short, long): &(f64, f64)| match p.says {
-        Says::Each(n) => (long - short) / turns / n,
-        Says::Rate(n) => n * turns / (long - short),
+        RowMeaning::Each(n) => (long - short) / turns / n,
+        RowMeaning::Rate(n) => n * turns / (long - short),
     };
     let mut values: Vec<f64> = pairs.iter().map(value).collect();
     Measurement { parameter: p.parameter, ..Measurement::of(p.name, p.unit, &mut values) }
@@ -140,7 +146,7 @@ mod tests {
         let p = Probe { turns: [100, 300], ..barrier(4) };
         let r = row(&p, &[(50.0, 3250.0), (40.0, 3240.0), (0.0, 6400.0)]);
         assert_eq!((r.median, r.low, r.high, r.parameter, r.repeats), (1.0, 1.0, 2.0, 4.0, 3));
-        let p = Probe { turns: [100, 300], ..one("x", 1, "x", 1, Says::Rate(32.0)) };
+        let p = Probe { turns: [100, 300], ..one("x", 1, "x", 1, RowMeaning::Rate(32.0)) };
         assert_eq!(row(&p, &[(50.0, 3250.0)]).median, 2.0);
     }
 

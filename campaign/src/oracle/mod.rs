@@ -98,7 +98,7 @@ impl Subject {
         std::iter::once(given).chain(all.into_iter().map(named)).collect()
     }
 
-    /// Values of one dimension: all small ones, the neighbourhood of each number of the text, and a few others.
+    /// Values of one dimension: all small ones, the neighborhood of each number of the text, and a few others.
     fn list(&self, d: &Dimension, dice: &mut Dice) -> Vec<i64> {
         let mut steps: BTreeSet<i64> = (0..=ALL).collect();
         for c in &self.constants {

@@ -42,7 +42,7 @@ pub enum RunResult {
 }
 
 /// The state of a run, for choosing the next move.
-struct Run<'p> {
+struct ClusterRun<'p> {
     world: World<'p>,
     waits: Vec<Option<On>>,
     ended: Vec<bool>,
@@ -53,7 +53,7 @@ enum Move {
     Land(FlightId),
 }
 
-impl Run<'_> {
+impl ClusterRun<'_> {
     fn ready(&self, a: usize) -> bool {
         !self.ended[a] && self.waits[a].is_none()
     }
@@ -106,7 +106,7 @@ impl Run<'_> {
 pub fn run(prog: &Program, rules: Rules, cluster: i64, schedule: Schedule, moves: &mut u64) -> RunResult {
     let world = World::alone(prog, rules, cluster);
     let n = world.agents().len();
-    let mut run = Run { world, waits: vec![None; n], ended: vec![false; n] };
+    let mut run = ClusterRun { world, waits: vec![None; n], ended: vec![false; n] };
     let mut dice = Dice::new(if let Order::Random(seed) = schedule.order { seed } else { 0 });
     let pace: Vec<i64> = (0..n).map(|_| 1 << dice.range(0, 7)).collect();
     let landing = 1 << dice.range(0, 7);

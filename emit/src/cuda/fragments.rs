@@ -4,25 +4,25 @@ use warpline_sim::ir::{Dtype, ObjId, Pc};
 
 use super::Writer;
 use crate::Unsupported;
-use crate::registers::Kind;
+use crate::registers::RegisterKind;
 use crate::writer::{Ends, name, padded, type_name};
 
 impl Writer<'_> {
     /// Whether four warps hold an accumulator together.
     pub(super) fn grouped(&self, o: ObjId) -> bool {
-        matches!(self.register(o).map(|r| r.kind), Some(Kind::Acc { group: true }))
+        matches!(self.register(o).map(|r| r.kind), Some(RegisterKind::Acc { group: true }))
     }
 
-    pub(super) fn declare_fragment(&mut self, o: ObjId, kind: Kind) {
+    pub(super) fn declare_fragment(&mut self, o: ObjId, kind: RegisterKind) {
         let object = &self.prog.objects[o as usize];
         let (slots, reg) = (object.slots, self.reg(o));
         match kind {
-            Kind::Left | Kind::GroupLeft => {
-                let rows = if kind == Kind::Left { 16 } else { 64 };
+            RegisterKind::Left | RegisterKind::GroupLeft => {
+                let rows = if kind == RegisterKind::Left { 16 } else { 64 };
                 let (m, k) = (object.rows / rows, object.cols / 16);
                 self.line(format!("wl::u32 {reg}[{slots}][{m}][{k}][4] = {{}};"));
             }
-            Kind::Right => {
+            RegisterKind::Right => {
                 // As [K, N]; for an object declared [N, K] the same elements.
                 let (k, n) = self.right_shape(o);
                 self.line(format!("wl::u32 {reg}[{slots}][{}][{}][2] = {{}};", k / 16, n / 8));
@@ -39,7 +39,7 @@ impl Writer<'_> {
         let buffer = format!("B_{}", name(&self.prog.objects[src.obj as usize].name));
         let (bits, reg, slot) = (self.bits(src.obj), self.reg(dst.obj), self.slot(dst));
         let (row, col, pad) = (&from.row, &from.col, "    ".repeat(self.indent));
-        if self.register(dst.obj).is_some_and(|r| r.kind == Kind::Left) {
+        if self.register(dst.obj).is_some_and(|r| r.kind == RegisterKind::Left) {
             if bits != 16 || dequant {
                 return self.unsupported(pc, "registers of a matrix instruction filled in this way");
             }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use warpline_sim::ir::{Dtype, How, MmaKind, ObjId, Op, Pc, Place, Program};
 
 use crate::Unsupported;
-use crate::registers::Kind;
+use crate::registers::RegisterKind;
 use crate::writer::{Ends, Product, Target};
 
 type Writer<'a> = crate::writer::Writer<'a, Cuda>;
@@ -173,7 +173,7 @@ impl Target for Cuda {
         w.clc_answer(word)
     }
 
-    fn declare(w: &mut Writer<'_>, o: ObjId, kind: Kind) {
+    fn declare(w: &mut Writer<'_>, o: ObjId, kind: RegisterKind) {
         w.declare_fragment(o, kind);
     }
 }

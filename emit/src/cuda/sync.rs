@@ -4,7 +4,7 @@ use warpline_sim::ir::{BarRef, Expr, Fence, Op, Pc, Per, Phase, Queue, Where};
 
 use super::Writer;
 use crate::Unsupported;
-use crate::registers::Kind;
+use crate::registers::RegisterKind;
 
 impl Writer<'_> {
     /// The address of an mbarrier of the own CTA.
@@ -216,7 +216,9 @@ impl Writer<'_> {
     /// Keeps the compiler from moving accumulators of wgmma, and rows of tensor memory, across this place.
     fn hold(&mut self) {
         for o in 0..self.prog.objects.len() {
-            let Some(Kind::Acc { group: true } | Kind::Row) = self.registers[o].map(|r| r.kind) else { continue };
+            let Some(RegisterKind::Acc { group: true } | RegisterKind::Row) = self.registers[o].map(|r| r.kind) else {
+                continue;
+            };
             let (m, _) = self.acc_shape(o as u16);
             for s in 0..self.prog.objects[o].slots {
                 for m in 0..m {

@@ -4,13 +4,13 @@ use warpline_sim::ir::{BarRef, Class, Dtype, How, Instr, MmaKind, ObjId, Op, Pc,
 
 use super::Writer;
 use crate::Unsupported;
-use crate::registers::{Kind, extent};
+use crate::registers::{RegisterKind, extent};
 use crate::writer::{Ends, name, padded, type_name};
 
 impl Writer<'_> {
     /// Whether each lane holds a row of tensor memory in an object.
     pub(super) fn is_row(&self, o: ObjId) -> bool {
-        self.register(o).is_some_and(|r| r.kind == Kind::Row)
+        self.register(o).is_some_and(|r| r.kind == RegisterKind::Row)
     }
 
     /// Whether CTAs multiply in pairs.

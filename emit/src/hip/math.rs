@@ -4,7 +4,7 @@ use warpline_sim::ir::{Class, Dtype, MmaKind, ObjId, Op, Pc, Sel};
 
 use super::Writer;
 use crate::Unsupported;
-use crate::registers::Kind;
+use crate::registers::RegisterKind;
 use crate::writer::{Ends, name, padded, type_name};
 
 impl Writer<'_> {
@@ -14,9 +14,9 @@ impl Writer<'_> {
         (object.rows / 16, object.cols * object.dtype.bits() as i64 / 512)
     }
 
-    pub(super) fn declare_fragment(&mut self, o: ObjId, kind: Kind) {
+    pub(super) fn declare_fragment(&mut self, o: ObjId, kind: RegisterKind) {
         let (slots, reg) = (self.prog.objects[o as usize].slots, self.reg(o));
-        if matches!(kind, Kind::Left | Kind::Right) {
+        if matches!(kind, RegisterKind::Left | RegisterKind::Right) {
             let (m, k) = self.fragment_shape(o);
             self.line(format!("wl::word4 {reg}[{slots}][{m}][{k}] = {{}};"));
         } else {
@@ -67,7 +67,7 @@ impl Writer<'_> {
     pub(super) fn fragment(&mut self, pc: Pc, p: &Ends<'_>, dequant: bool) -> Result<(), Unsupported> {
         let (src, dst, from) = (p.src, p.dst, &p.at);
         let bits = self.bits(src.obj);
-        let right = self.register(dst.obj).is_some_and(|r| r.kind == Kind::Right);
+        let right = self.register(dst.obj).is_some_and(|r| r.kind == RegisterKind::Right);
         if dequant || bits != self.bits(dst.obj) {
             return self.unsupported(pc, "an operand unpacked on its way to registers");
         }

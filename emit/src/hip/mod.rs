@@ -17,7 +17,7 @@ use warpline_sim::machine::Machine;
 
 use crate::Unsupported;
 use crate::place::Corner;
-use crate::registers::Kind;
+use crate::registers::RegisterKind;
 use crate::writer::{Ends, Product, Target, name};
 
 type Writer<'a> = crate::writer::Writer<'a, Hip>;
@@ -109,7 +109,7 @@ impl Target for Hip {
         format!("{}[{slot}][m][i]", w.reg(o))
     }
 
-    fn declare(w: &mut Writer<'_>, o: ObjId, kind: Kind) {
+    fn declare(w: &mut Writer<'_>, o: ObjId, kind: RegisterKind) {
         w.declare_fragment(o, kind);
     }
 

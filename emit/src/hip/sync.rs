@@ -4,7 +4,7 @@ use warpline_sim::ir::{Fence, How, Instr, ObjId, Op, Order, Pc, Queue};
 
 use super::Writer;
 use crate::Unsupported;
-use crate::registers::Kind;
+use crate::registers::RegisterKind;
 
 /// The refusal of operations of other vendors.
 const NVIDIA: &str = "CDNA has none: `--target cuda`, on an NVIDIA machine that has it";
@@ -56,14 +56,14 @@ impl Writer<'_> {
             let Some(r) = self.register(o).copied() else { continue };
             let (reg, slots) = (self.reg(o), self.prog.objects[o as usize].slots);
             match r.kind {
-                Kind::Left | Kind::Right => {
+                RegisterKind::Left | RegisterKind::Right => {
                     let (m, k) = self.fragment_shape(o);
                     self.line(format!(
                         "for (int s = 0; s < {slots}; s++) for (int m = 0; m < {m}; m++) for (int k = 0; k < {k}; k++) \
                          wl::hold({reg}[s][m][k]);"
                     ));
                 }
-                Kind::Raw => {
+                RegisterKind::Raw => {
                     self.line(format!("for (int s = 0; s < {slots}; s++) for (auto& v : {reg}[s]) wl::hold(v);"));
                     if r.sunk && all {
                         self.line(format!("wl::look_at(a, {reg}, {reg}_due);"));
@@ -76,7 +76,7 @@ impl Writer<'_> {
 
     /// Before the end of an agent with its own waits: the last loads arrive.
     pub(super) fn last_arrivals(&mut self) {
-        if self.registers.iter().flatten().any(|r| r.sunk && r.kind == Kind::Raw) {
+        if self.registers.iter().flatten().any(|r| r.sunk && r.kind == RegisterKind::Raw) {
             self.line("wl::wait_vm(0); wl::wait_lgkm(0);");
             self.arrived(How::Lds, true);
             self.arrived(How::Ldg, true);

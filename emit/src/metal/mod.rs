@@ -8,7 +8,7 @@ mod file;
 use warpline_sim::ir::{Class, Dtype, Fence, How, MmaKind, ObjId, Op, Order, Pc, Program, Queue};
 
 use crate::Unsupported;
-use crate::registers::{Kind, extent};
+use crate::registers::{RegisterKind, extent};
 use crate::writer::{Ends, Product, Target, name, padded};
 
 type Writer<'a> = crate::writer::Writer<'a, Metal>;
@@ -138,7 +138,7 @@ impl Target for Metal {
         }
     }
 
-    fn declare(w: &mut Writer<'_>, o: ObjId, _: Kind) {
+    fn declare(w: &mut Writer<'_>, o: ObjId, _: RegisterKind) {
         let (object, reg) = (&w.prog.objects[o as usize], w.reg(o));
         let (slots, (m, n)) = (object.slots, w.acc_shape(o));
         let t = element_type(object.dtype).unwrap_or("float");

@@ -95,7 +95,7 @@ fn shorter(label: &str, step: Option<&str>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::select::{Lane, Section, Shown};
+    use super::super::select::{Lane, Section, ShownSpan};
     use super::*;
     use warpline_sim::timeline::{Row, RowKind, Span, What, Work};
 
@@ -114,7 +114,7 @@ mod tests {
         let row = Row { name: "w".into(), cta: 0, kind: RowKind::Slot("w".into()) };
         let span = |l: &&str| Span { label: (*l).into(), ..Span::new(0, (0, 1), What::Work(Work::Mma)) };
         let t = Timeline { rows: vec![row], spans: labels.iter().map(span).collect(), ..Timeline::default() };
-        let spans = (0..labels.len()).map(|i| Shown { span: i as u32, nth: i }).collect();
+        let spans = (0..labels.len()).map(|i| ShownSpan { span: i as u32, nth: i }).collect();
         let lanes = vec![Lane { spans, piled: false }];
         let (group, name) = (String::new(), String::new());
         let track = Track { index: 0, row: &t.rows[0], section: Section::Slots, group, name, lanes };

@@ -6,7 +6,7 @@ use warpline_sim::timeline::{Stall, What};
 
 use super::bars::Drawing;
 use super::layout::Frame;
-use super::rows::{Ends, Place};
+use super::rows::{Ends, RowPlace};
 use super::scene::{Area, Layer, Scene};
 use super::select::{Section, Track};
 use super::theme::Rgb;
@@ -100,7 +100,7 @@ fn arrows(frame: &Frame<'_>, tracks: &[Track<'_>], drawings: &[Vec<Drawing>]) ->
 }
 
 /// Draws the marks, clear of all texts.
-pub(crate) fn draw(frame: &Frame<'_>, scene: &mut Scene, marks: &Marks, places: &[Place], ends: &Ends) {
+pub(crate) fn draw(frame: &Frame<'_>, scene: &mut Scene, marks: &Marks, places: &[RowPlace], ends: &Ends) {
     let plot = scene.plot;
     for &(x, first, last) in &marks.releases {
         let (Some(a), Some(b)) = (places.get(first), places.get(last)) else { continue };

@@ -23,7 +23,7 @@ pub(crate) struct Stack {
 
 /// The place of a track.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct RowPlace {
     /// The heading of its CTA, if it is the first of several.
     pub(crate) heading: Option<(i32, i32)>,
     /// Top and height of its bars.
@@ -105,7 +105,7 @@ impl Stack {
         room.map_or(natural, |room| room.min(natural.saturating_mul(GROW) / 100))
     }
 
-    pub(crate) fn places(&self, top: i32, room: Option<i32>, em: i32) -> Vec<Place> {
+    pub(crate) fn places(&self, top: i32, room: Option<i32>, em: i32) -> Vec<RowPlace> {
         let (natural, height) = (i64::from(self.natural().max(1)), i64::from(self.height(room)));
         let at = |y: i32| top + (i64::from(y) * height / natural) as i32;
         let mut y = 0;
@@ -113,7 +113,7 @@ impl Stack {
             let start = y;
             let first = y + heading + gap;
             y = first + bars;
-            Place {
+            RowPlace {
                 heading: (heading > 0).then(|| {
                     let above = if start > 0 { ABOVE_HEADING * em / 10 } else { 0 };
                     (at(start + above), at(start + heading) - at(start + above))
@@ -136,7 +136,7 @@ pub(crate) fn draw(
     scene: &mut Scene,
     tracks: &[Track<'_>],
     drawings: &[Vec<Drawing>],
-    places: &[Place],
+    places: &[RowPlace],
     column: &LabelColumn,
 ) -> Ends {
     let mut ends = Ends::new();
@@ -178,9 +178,9 @@ pub(crate) fn draw(
 }
 
 /// Group and row names, as large as the rows allow.
-fn names(frame: &Frame<'_>, scene: &mut Scene, tracks: &[Track<'_>], places: &[Place], column: &LabelColumn) {
+fn names(frame: &Frame<'_>, scene: &mut Scene, tracks: &[Track<'_>], places: &[RowPlace], column: &LabelColumn) {
     let (em, theme) = (frame.em, frame.theme);
-    let centre = |p: &Place| p.y + p.h / 2;
+    let centre = |p: &RowPlace| p.y + p.h / 2;
     let pitch = places.windows(2).map(|two| centre(&two[1]) - centre(&two[0])).min();
     let lowest = places.iter().map(|p| p.h + p.gap.min(em / 2)).min().unwrap_or(em);
     let size = em.min(pitch.unwrap_or(lowest)).min(lowest);

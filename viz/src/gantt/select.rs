@@ -83,7 +83,7 @@ impl Section {
 
 /// A span in the picture, with its place among the spans of its row.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ShownSpan {
     pub(crate) span: u32,
     pub(crate) nth: usize,
 }
@@ -91,7 +91,7 @@ pub(crate) struct Shown {
 /// Spans of a row that do not overlap (unless `piled`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lane {
-    pub(crate) spans: Vec<Shown>,
+    pub(crate) spans: Vec<ShownSpan>,
     pub(crate) piled: bool,
 }
 
@@ -186,7 +186,7 @@ fn labels(row: &Row) -> (String, String) {
 
 /// Gives tracks the spans of the window, in lanes.
 pub(crate) fn place(t: &Timeline, window: Window, tracks: &mut [Track<'_>]) -> Result<(), GanttError> {
-    let mut rows: Vec<Vec<Shown>> = vec![Vec::new(); t.rows.len()];
+    let mut rows: Vec<Vec<ShownSpan>> = vec![Vec::new(); t.rows.len()];
     let mut counts = vec![0usize; t.rows.len()];
     for (i, span) in t.spans.iter().enumerate() {
         let row = span.row as usize;
@@ -194,7 +194,7 @@ pub(crate) fn place(t: &Timeline, window: Window, tracks: &mut [Track<'_>]) -> R
             return Err(GanttError::BadRow { span: i, row: span.row, rows: t.rows.len() });
         };
         if span.start < window.to && span.end > window.from && span.start < span.end {
-            shown.push(Shown { span: i as u32, nth: *count });
+            shown.push(ShownSpan { span: i as u32, nth: *count });
         }
         *count += 1;
     }

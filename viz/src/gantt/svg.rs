@@ -50,13 +50,13 @@ fn embedded(scene: &Scene) -> Result<String, GanttError> {
 
 /// A run of elements that can be joined.
 #[derive(Default)]
-struct Run {
+struct ElementRun {
     /// `fill` or `stroke`, and the color.
     paint: Option<(&'static str, String)>,
     path: String,
 }
 
-impl Run {
+impl ElementRun {
     fn add(&mut self, out: &mut String, step: &Step<'_>) {
         let (how, color) = match step {
             Step::Fill { color, .. } => ("fill", color),
@@ -85,7 +85,7 @@ impl Run {
 
 fn repair(raw: &str, face: &str, title: &str, scene: &Scene) -> String {
     let mut out = String::with_capacity(raw.len() / 2 + face.len());
-    let mut run = Run::default();
+    let mut run = ElementRun::default();
     let mut texts = scene.items.iter().filter_map(|d| match &d.item {
         Item::Text { area, text, .. } => Some((area, text)),
         _ => None,
@@ -181,7 +181,7 @@ mod tests {
         let line = "<line opacity=\"1\" stroke=\"#AABBCC\" stroke-width=\"1\" x1=\"9\" y1=\"0\" x2=\"5\" y2=\"4\"/>";
         assert_eq!(step(line), Some(Step::Stroke { color: "#AABBCC", at: (9, 0), by: (-4, 4) }));
         assert_eq!(step("<circle cx=\"1\"/>"), None);
-        let mut run = Run::default();
+        let mut run = ElementRun::default();
         let mut out = String::new();
         [rect, line].iter().filter_map(|l| step(l)).for_each(|s| run.add(&mut out, &s));
         run.flush(&mut out);

@@ -4,10 +4,10 @@ use warpline_sim::timeline::TICKS;
 
 use super::commands::Command;
 use super::jumps;
-use super::model::Kind;
+use super::model::NodeKind;
 use super::runs::Runs;
-use super::search::Found;
-use super::state::{Focus, Mode, Pane, Shown, State};
+use super::search::SearchResults;
+use super::state::{Focus, Mode, Pane, RunView, State};
 
 /// Executes a command with its argument. If a command cannot be executed, the status line says why.
 pub(crate) fn act(s: &mut State, runs: &Runs, command: Command, given: Option<&str>) {
@@ -77,11 +77,11 @@ pub(crate) fn act(s: &mut State, runs: &Runs, command: Command, given: Option<&s
         },
         Command::Recall => match given.and_then(digit).map(|d| (d, s.kept[d])) {
             Some((_, Some(place))) => s.go(runs, place),
-            Some((d, None)) => s.says = format!("nothing is kept under {d}"),
+            Some((d, None)) => s.says = format!("no position is stored as {d}"),
             None => s.says = "recall takes a digit".into(),
         },
         Command::Search => {
-            s.found = Found::new(&runs.models[s.axis()], s.axis(), given.unwrap_or_default());
+            s.found = SearchResults::new(&runs.models[s.axis()], s.axis(), given.unwrap_or_default());
             jumps::found(s, runs, true);
         }
         Command::SearchNext => jumps::found(s, runs, true),
@@ -100,16 +100,16 @@ pub(crate) fn act(s: &mut State, runs: &Runs, command: Command, given: Option<&s
         Command::PathNext => jumps::path(s, runs, true),
         Command::PathPrev => jumps::path(s, runs, false),
         Command::Runs | Command::Align | Command::Same if !runs.two() => {
-            s.says = "there is one run only; `--with` gives another".into();
+            s.says = "there is only one run; `--with` adds another".into();
         }
         Command::Runs => match s.shown {
-            Shown::A => s.turn_to(runs, 1),
-            Shown::B => {
+            RunView::A => s.turn_to(runs, 1),
+            RunView::B => {
                 s.turn_to(runs, 0);
-                s.shown = Shown::Overlay;
+                s.shown = RunView::Overlay;
             }
-            Shown::Overlay => {
-                s.shown = Shown::A;
+            RunView::Overlay => {
+                s.shown = RunView::A;
                 if s.focus.run == 1 {
                     s.focus = runs.partner(s.focus).unwrap_or(Focus { run: 0, node: 0 });
                 }
@@ -132,7 +132,7 @@ pub(crate) fn act(s: &mut State, runs: &Runs, command: Command, given: Option<&s
         Command::Cancel => {
             s.mode = Mode::Normal;
             s.playing = None;
-            s.found = Found::default();
+            s.found = SearchResults::default();
         }
         Command::Quit => s.quit = true,
     }
@@ -168,7 +168,7 @@ fn fold_all(s: &mut State, runs: &Runs) {
     s.fold(runs);
     let this = &m.nodes[this.node as usize];
     for (i, n) in m.nodes.iter().enumerate() {
-        if n.kind == this.kind && (n.kind == Kind::Cta || n.name == this.name) {
+        if n.kind == this.kind && (n.kind == NodeKind::Cta || n.name == this.name) {
             s.set_folded(runs, Focus { run: s.focus.run, node: i as u32 }, folded);
         }
     }
@@ -192,7 +192,7 @@ impl State {
         let there = |s: &State, t: u64| s.in_run(run, t).max(0) as u64;
         let (from, at, width) = (there(self, self.from), there(self, self.at), self.width());
         let focus = if self.focus.run == run { Some(self.focus) } else { runs.partner(self.focus) };
-        self.shown = if run == 1 { Shown::B } else { Shown::A };
+        self.shown = if run == 1 { RunView::B } else { RunView::A };
         self.focus = focus.unwrap_or(Focus { run, node: runs.models[run].roots.first().copied().unwrap_or(0) });
         (self.from, self.to, self.at) = (from, from + width, at);
     }

@@ -10,7 +10,7 @@ use super::model::ModelError;
 
 /// A span with a duration.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lasting {
+pub(super) struct RowSpan {
     pub(super) start: u64,
     pub(super) end: u64,
     /// Its index in the timeline.
@@ -20,16 +20,16 @@ pub(super) struct Lasting {
     pub(super) class: u8,
 }
 
-impl Lasting {
+impl RowSpan {
     pub(super) fn edges(&self) -> [Edge; 2] {
         [edge(self.start, self.class | BEGINS), edge(self.end, self.class)]
     }
 }
 
 /// The spans of each row with a duration, by start, and the end of the last one.
-pub(super) fn by_row(t: &Timeline) -> Result<(Vec<Vec<Lasting>>, u64), ModelError> {
+pub(super) fn by_row(t: &Timeline) -> Result<(Vec<Vec<RowSpan>>, u64), ModelError> {
     // Room for equally many on each row, to begin with.
-    let mut rows: Vec<Vec<Lasting>> = Vec::new();
+    let mut rows: Vec<Vec<RowSpan>> = Vec::new();
     rows.resize_with(t.rows.len(), || Vec::with_capacity(t.spans.len() / t.rows.len()));
     let mut last = 0;
     for (i, s) in t.spans.iter().enumerate() {
@@ -37,7 +37,7 @@ pub(super) fn by_row(t: &Timeline) -> Result<(Vec<Vec<Lasting>>, u64), ModelErro
         let row = rows.get_mut(s.row as usize).ok_or(bad)?;
         last = last.max(s.end);
         if s.start < s.end {
-            row.push(Lasting { start: s.start, end: s.end, span: i as u32, what: s.what, class: 0 });
+            row.push(RowSpan { start: s.start, end: s.end, span: i as u32, what: s.what, class: 0 });
         }
     }
     rows.par_iter_mut().zip(&t.rows).for_each(|(spans, row)| {
@@ -52,11 +52,11 @@ pub(super) fn by_row(t: &Timeline) -> Result<(Vec<Vec<Lasting>>, u64), ModelErro
 }
 
 /// The ends of a row's spans, each with its span.
-pub(super) fn ends(row: &[Lasting]) -> Vec<(u64, u32)> {
+pub(super) fn ends(row: &[RowSpan]) -> Vec<(u64, u32)> {
     row.iter().map(|s| (s.end, s.span)).collect()
 }
 
 /// The spans of the warps.
-pub(super) fn of_warps<'r>(rows: &'r [Vec<Lasting>], all: &'r [Row]) -> impl Iterator<Item = &'r Vec<Lasting>> {
+pub(super) fn of_warps<'r>(rows: &'r [Vec<RowSpan>], all: &'r [Row]) -> impl Iterator<Item = &'r Vec<RowSpan>> {
     rows.iter().zip(all).filter(|(_, row)| matches!(row.kind, RowKind::Agent { .. })).map(|(spans, _)| spans)
 }

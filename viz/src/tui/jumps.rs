@@ -84,7 +84,7 @@ pub(super) fn waker(s: &mut State, runs: &Runs) {
     };
     match chain::cause(&runs.models[run], span) {
         Some(cause) => s.jump_to(runs, (run, cause), true),
-        None => s.says = "nothing is recorded as having woken or started it".into(),
+        None => s.says = "the record has no cause of this operation".into(),
     }
 }
 
@@ -136,7 +136,7 @@ pub(super) fn schedule(s: &mut State, runs: &Runs, forward: bool) {
     let m = &runs.models[run];
     let moves = &m.t.moves;
     if moves.is_empty() {
-        s.says = "the run keeps to no schedule; `--schedule` gives one".into();
+        s.says = "the run follows no schedule; `--schedule` sets one".into();
         return;
     }
     // Several moves can be at one instant, so the last one shown counts while the cursor is on it.

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use warpline_sim::chain::chain_in;
 use warpline_sim::timeline::{Span, Timeline};
 
-use super::by_row::{Lasting, by_row, ends, of_warps};
+use super::by_row::{RowSpan, by_row, ends, of_warps};
 use super::index::{Edge, Index, LIMIT};
 use super::overview::Overview;
 use super::tree::{Draft, tracks, tree};
@@ -47,9 +47,9 @@ pub enum ModelError {
     },
 }
 
-/// Kind of a node of the tree.
+/// NodeKind of a node of the tree.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     /// A CTA.
     Cta,
     /// Several rows: a role, an engine, a buffer, a barrier with stages.
@@ -66,7 +66,7 @@ pub(crate) struct Node {
     pub(crate) name: String,
     /// Name with those of all ancestors: equal in two runs of one kernel.
     pub(crate) path: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
     pub(crate) parent: Option<u32>,
     pub(crate) children: Vec<u32>,
     pub(crate) index: Index,
@@ -125,7 +125,7 @@ impl Model {
         }
         let mut track = vec![0u32; t.spans.len()];
         for (n, node) in nodes.iter().enumerate() {
-            if let Kind::Track(spans) = &node.kind {
+            if let NodeKind::Track(spans) = &node.kind {
                 for &i in spans {
                     track[i as usize] = n as u32;
                 }
@@ -143,7 +143,7 @@ impl Model {
     /// The spans of a track by time; empty for other nodes.
     pub(crate) fn spans_of(&self, node: u32) -> &[u32] {
         match &self.nodes[node as usize].kind {
-            Kind::Track(spans) => spans,
+            NodeKind::Track(spans) => spans,
             _ => &[],
         }
     }
@@ -159,7 +159,7 @@ impl Model {
         (tick < self.span(spans[i]).end).then_some(spans[i])
     }
 
-    /// Kind and place of a fault, on one line.
+    /// NodeKind and place of a fault, on one line.
     pub(crate) fn fault(&self, i: usize) -> String {
         let f = &self.t.faults[i];
         let site = self.t.sites.get(f.site as usize);
@@ -170,7 +170,7 @@ impl Model {
     /// The first track of a row of the timeline.
     pub(crate) fn track_of_row(&self, row: u32) -> Option<u32> {
         let of = |spans: &Vec<u32>| spans.first().is_some_and(|s| self.span(*s).row == row);
-        let node = self.nodes.iter().position(|n| matches!(&n.kind, Kind::Track(spans) if of(spans)))?;
+        let node = self.nodes.iter().position(|n| matches!(&n.kind, NodeKind::Track(spans) if of(spans)))?;
         Some(node as u32)
     }
 
@@ -195,7 +195,7 @@ pub(crate) fn file_name(path: &str) -> &str {
 }
 
 /// The tree of rows with an index for every node. The index of a CTA is that of its warps.
-fn nodes(t: &Timeline, rows: &[Vec<Lasting>]) -> (Vec<Node>, Vec<u32>) {
+fn nodes(t: &Timeline, rows: &[Vec<RowSpan>]) -> (Vec<Node>, Vec<u32>) {
     let tracks = || t.rows.par_iter().zip(rows).map(|(row, spans)| tracks(row, spans)).collect::<Vec<_>>();
     let spans = rows.iter().enumerate().flat_map(|(row, all)| all.iter().map(move |s| (row, s)));
     let counters = || counter::of(t, spans.map(|(row, s)| (row, (s.start, s.end), s.what, s.span as usize)));
@@ -206,7 +206,7 @@ fn nodes(t: &Timeline, rows: &[Vec<Lasting>]) -> (Vec<Node>, Vec<u32>) {
         section: 2,
         group: String::new(),
         name: counter.name().to_string(),
-        kind: Kind::Counter(counter),
+        kind: NodeKind::Counter(counter),
         index: Index::default(),
         agents: false,
     }));
@@ -214,10 +214,10 @@ fn nodes(t: &Timeline, rows: &[Vec<Lasting>]) -> (Vec<Node>, Vec<u32>) {
     drafts.sort_by_key(|d| (d.cta, d.section));
     let (mut nodes, roots) = tree(drafts);
     // Parents are built from their children.
-    for kind in [Kind::Group, Kind::Cta] {
+    for kind in [NodeKind::Group, NodeKind::Cta] {
         let above = |node: &Node| {
             let below =
-                || node.children.iter().map(|c| &nodes[*c as usize]).filter(|c| kind == Kind::Group || c.agents);
+                || node.children.iter().map(|c| &nodes[*c as usize]).filter(|c| kind == NodeKind::Group || c.agents);
             let mut edges: Vec<Edge> = Vec::with_capacity(below().map(|c| c.index.edges().len()).sum());
             below().for_each(|c| edges.extend_from_slice(c.index.edges()));
             // Fast, because the edges of each child are in order.

@@ -1,6 +1,6 @@
 //! The whole run in equal intervals, for the minimap.
 
-use super::by_row::Lasting;
+use super::by_row::RowSpan;
 use super::class;
 
 /// Number of intervals, more than any terminal is wide.
@@ -16,7 +16,7 @@ pub(crate) struct Overview {
 
 impl Overview {
     /// From the spans of warps, each row by start.
-    pub(super) fn new<'r>(rows: impl Iterator<Item = &'r Vec<Lasting>>, end: u64) -> Overview {
+    pub(super) fn new<'r>(rows: impl Iterator<Item = &'r Vec<RowSpan>>, end: u64) -> Overview {
         let mut all = Overview { end, work: vec![0; PARTS as usize], wait: vec![0; PARTS as usize] };
         let edges: Vec<u64> = (0..=PARTS).map(|part| edge(part, end)).collect();
         for row in rows {

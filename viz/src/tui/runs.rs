@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use warpline_sim::align::operation;
 use warpline_sim::timeline::{RowKind, What};
 
-use super::model::{Kind, Model, Node};
+use super::model::{Model, Node, NodeKind};
 use super::state::Focus;
 
 /// One run, A, or two, A and B.
@@ -75,7 +75,7 @@ impl Runs {
         let this = key(m, span);
         let before = &m.spans_of(m.track[span as usize])[..m.place(span)];
         let place = before.iter().filter(|s| key(m, **s) == this).count();
-        let Kind::Track(spans) = &other.nodes[there.node as usize].kind else { return None };
+        let NodeKind::Track(spans) = &other.nodes[there.node as usize].kind else { return None };
         spans.iter().filter(|s| key(other, **s) == this).nth(place).map(|s| (there.run, *s))
     }
 }
@@ -88,7 +88,7 @@ fn key(m: &Model, span: u32) -> (What, Option<&str>) {
 /// The rows of whole warps by CTA and warp, because a measured run names them differently from a simulated one.
 fn by_warp(m: &Model) -> FxHashMap<(u32, u32), u32> {
     let warp = |(i, n): (usize, &Node)| {
-        let Kind::Track(spans) = &n.kind else { return None };
+        let NodeKind::Track(spans) = &n.kind else { return None };
         let row = &m.t.rows[m.span(*spans.first()?).row as usize];
         match row.kind {
             RowKind::Agent { warp, lanes: None, .. } => Some(((row.cta, warp), i as u32)),

@@ -24,7 +24,7 @@ pub(crate) fn line(text: &str) -> Result<Option<(Command, Option<String>)>, Stri
         return Err(format!("there is no command `{name}`"));
     };
     match (entry.takes, given) {
-        (None, Some(more)) => Err(format!("`{name}` takes nothing, but `{more}` stands behind it")),
+        (None, Some(more)) => Err(format!("`{name}` has no argument, but `{more}` follows it")),
         (_, given) => Ok(Some((entry.command, given.map(str::to_string)))),
     }
 }

@@ -5,18 +5,18 @@ use warpline_sim::words;
 
 /// Results of a search, in order of time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct SearchResults {
     pub(crate) text: String,
     pub(crate) run: usize,
     pub(crate) spans: Vec<u32>,
 }
 
-impl Found {
+impl SearchResults {
     /// Searches all operations. A text that many share is searched once.
-    pub(crate) fn new(m: &Model, run: usize, text: &str) -> Found {
+    pub(crate) fn new(m: &Model, run: usize, text: &str) -> SearchResults {
         let wanted = text.trim().to_lowercase();
         if wanted.is_empty() {
-            return Found::default();
+            return SearchResults::default();
         }
         let has = |s: &str| s.to_lowercase().contains(&wanted);
         let sites: Vec<bool> = m.t.sites.iter().map(|s| has(&s.text)).collect();
@@ -37,7 +37,7 @@ impl Found {
         if !spans.is_sorted_by_key(|i| m.span(*i).start) {
             spans.sort_by_key(|i| m.span(*i).start);
         }
-        Found { text: text.trim().to_string(), run, spans }
+        SearchResults { text: text.trim().to_string(), run, spans }
     }
 
     /// The result after (or before) an operation, or after an instant if none is selected, cyclically.

@@ -2,10 +2,10 @@
 
 use super::commands::{Command, Keymap};
 use super::keys::Key;
-use super::model::{Kind, Model};
+use super::model::{Model, NodeKind};
 use super::palette::Palette;
 use super::runs::Runs;
-use super::search::Found;
+use super::search::SearchResults;
 
 /// A message to the viewer.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub enum Msg {
 
 /// Which of two runs are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum RunView {
     A,
     B,
     Overlay,
@@ -51,7 +51,7 @@ pub(crate) enum Pane {
 
 /// A place to return to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct Bookmark {
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) at: u64,
@@ -89,14 +89,14 @@ pub struct State {
     pub(crate) folded: Vec<Vec<bool>>,
     pub(crate) order: Vec<Vec<Vec<u32>>>,
     pub(crate) filter: String,
-    pub(crate) found: Found,
+    pub(crate) found: SearchResults,
     /// The move of the schedule that was shown last.
     pub(crate) made: Option<usize>,
     pub(crate) marks: Vec<u64>,
-    pub(crate) kept: [Option<Place>; 10],
-    pub(crate) back: Vec<Place>,
+    pub(crate) kept: [Option<Bookmark>; 10],
+    pub(crate) back: Vec<Bookmark>,
     pub(crate) hops: u32,
-    pub(crate) shown: Shown,
+    pub(crate) shown: RunView,
     /// Ticks from an instant of A to the instant of B drawn under it.
     pub(crate) offset: i64,
     /// Cycles a second while playing.
@@ -123,8 +123,8 @@ impl State {
         let fold = |m: &Model| -> Vec<bool> {
             let fold = |(i, n): (usize, &super::model::Node)| match n.kind {
                 // The other CTAs of a grid do the same.
-                Kind::Cta => m.roots.first() != Some(&(i as u32)),
-                Kind::Group => n.children.len() >= if n.agents { WARPS_FOLDED } else { ROWS_FOLDED },
+                NodeKind::Cta => m.roots.first() != Some(&(i as u32)),
+                NodeKind::Group => n.children.len() >= if n.agents { WARPS_FOLDED } else { ROWS_FOLDED },
                 _ => false,
             };
             m.nodes.iter().enumerate().map(fold).collect()
@@ -144,13 +144,13 @@ impl State {
             folded: runs.models.iter().map(fold).collect(),
             order: runs.models.iter().map(order).collect(),
             filter: String::new(),
-            found: Found::default(),
+            found: SearchResults::default(),
             made: None,
             marks: Vec::new(),
             kept: [None; 10],
             back: Vec::new(),
             hops: 1,
-            shown: if runs.models.len() > 1 { Shown::Overlay } else { Shown::A },
+            shown: if runs.models.len() > 1 { RunView::Overlay } else { RunView::A },
             offset: 0,
             playing: None,
             speed: SPEED,
@@ -183,7 +183,7 @@ impl State {
 
     /// The run that has the time axis.
     pub(crate) fn axis(&self) -> usize {
-        usize::from(self.shown == Shown::B)
+        usize::from(self.shown == RunView::B)
     }
 
     /// An instant of the axis in the time of a run; it may be before the run's start.
@@ -224,9 +224,9 @@ impl State {
         let open = if matches { !self.folded[focus.run][focus.node as usize] } else { true };
         let place = out.len();
         // The rows of an open group say everything that its own line would.
-        if !(open && node.kind == Kind::Group) {
+        if !(open && node.kind == NodeKind::Group) {
             out.push(Line { focus, depth });
-            if self.shown == Shown::Overlay
+            if self.shown == RunView::Overlay
                 && let Some(other) = runs.partner(focus)
             {
                 out.push(Line { focus: other, depth });
@@ -249,7 +249,7 @@ impl State {
         Some((self.focus.run, runs.model(self.focus).at(self.focus.node, tick)?))
     }
 
-    pub(crate) fn place(&self) -> Place {
-        Place { from: self.from, to: self.to, at: self.at, focus: self.focus }
+    pub(crate) fn place(&self) -> Bookmark {
+        Bookmark { from: self.from, to: self.to, at: self.at, focus: self.focus }
     }
 }

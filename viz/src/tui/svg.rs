@@ -49,9 +49,9 @@ pub fn svg(frames: &[Buffer], millis: u32) -> String {
 }
 
 /// Colors of a cell as drawn: letters, background, weight.
-type Look = (Rgb, Option<Rgb>, bool);
+type CellColors = (Rgb, Option<Rgb>, bool);
 
-fn look(frame: &Buffer, x: u16, y: u16) -> Look {
+fn look(frame: &Buffer, x: u16, y: u16) -> CellColors {
     let Some(c) = frame.cell((frame.area.x + x, frame.area.y + y)) else { return (THEME.ink(), None, false) };
     let (mut ink, mut ground) = (colour(c.fg).unwrap_or(THEME.ink()), colour(c.bg));
     if c.modifier.contains(Modifier::REVERSED) {

@@ -2,9 +2,9 @@
 
 use warpline_sim::timeline::{Row, RowKind};
 
-use super::by_row::Lasting;
+use super::by_row::RowSpan;
 use super::index::{Edge, Index};
-use super::model::{Kind, Node};
+use super::model::{Node, NodeKind};
 use crate::lanes;
 
 /// A row before it is in the tree.
@@ -14,14 +14,14 @@ pub(super) struct Draft {
     pub(super) section: u8,
     pub(super) group: String,
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     /// Index of a track.
     pub(super) index: Index,
     pub(super) agents: bool,
 }
 
 /// A track for each lane of a row.
-pub(super) fn tracks(row: &Row, spans: &[Lasting]) -> Vec<Draft> {
+pub(super) fn tracks(row: &Row, spans: &[RowSpan]) -> Vec<Draft> {
     let times: Vec<(u64, u64)> = spans.iter().map(|s| (s.start, s.end)).collect();
     let lane_of = lanes::assign(&times, u32::MAX);
     let lanes = lane_of.iter().max().map_or(1, |last| last + 1) as usize;
@@ -46,7 +46,7 @@ pub(super) fn tracks(row: &Row, spans: &[Lasting]) -> Vec<Draft> {
         section,
         group: group.clone(),
         name: if lanes > 1 { format!("{} {}", row.name, lane + 1) } else { row.name.clone() },
-        kind: Kind::Track(spans),
+        kind: NodeKind::Track(spans),
         index: Index::new(edges),
         agents,
     };
@@ -72,7 +72,7 @@ pub(super) fn tree(drafts: Vec<Draft>) -> (Vec<Node>, Vec<u32>) {
         let root = match cta {
             Some((number, id)) if number == first.cta => id,
             _ => {
-                let id = add(&mut nodes, format!("CTA {}", first.cta), (Kind::Cta, Index::default()), None, true);
+                let id = add(&mut nodes, format!("CTA {}", first.cta), (NodeKind::Cta, Index::default()), None, true);
                 roots.push(id);
                 cta = Some((first.cta, id));
                 id
@@ -86,7 +86,13 @@ pub(super) fn tree(drafts: Vec<Draft>) -> (Vec<Node>, Vec<u32>) {
             members.push(next);
         }
         let parent = if members.len() > 1 {
-            add(&mut nodes, members[0].group.clone(), (Kind::Group, Index::default()), Some(root), members[0].agents)
+            add(
+                &mut nodes,
+                members[0].group.clone(),
+                (NodeKind::Group, Index::default()),
+                Some(root),
+                members[0].agents,
+            )
         } else {
             root
         };

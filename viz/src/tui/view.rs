@@ -3,9 +3,9 @@
 use warpline_sim::timeline::TICKS;
 
 use super::layout::layout;
-use super::model::Kind;
+use super::model::NodeKind;
 use super::runs::Runs;
-use super::state::{Focus, Line, Place, State};
+use super::state::{Bookmark, Focus, Line, State};
 
 /// Shortest window in ticks: four cycles.
 const SHORTEST: u64 = 4 * TICKS;
@@ -150,7 +150,7 @@ impl State {
                 at = nodes[p as usize].parent;
             }
         }
-        if self.axis() != focus.run && self.shown != super::state::Shown::Overlay {
+        if self.axis() != focus.run && self.shown != super::state::RunView::Overlay {
             self.turn_to(runs, focus.run);
         }
         if !self.lines(runs).iter().any(|l| l.focus == focus) {
@@ -159,7 +159,7 @@ impl State {
     }
 
     /// Returns to a place.
-    pub(crate) fn go(&mut self, runs: &Runs, place: Place) {
+    pub(crate) fn go(&mut self, runs: &Runs, place: Bookmark) {
         self.show(runs, place.focus);
         (self.from, self.to, self.at, self.focus) = (place.from, place.to, place.at, place.focus);
     }
@@ -181,7 +181,7 @@ impl State {
     pub(crate) fn foldable(&self, runs: &Runs) -> Option<Focus> {
         let node = &runs.model(self.focus).nodes[self.focus.node as usize];
         match node.kind {
-            Kind::Cta | Kind::Group => Some(self.focus),
+            NodeKind::Cta | NodeKind::Group => Some(self.focus),
             _ => node.parent.map(|node| Focus { run: self.focus.run, node }),
         }
     }
@@ -195,7 +195,9 @@ impl State {
         // An open group has no line of its own.
         let first = self.order[focus.run][focus.node as usize].first();
         self.focus = match first {
-            Some(&node) if !folded && nodes[focus.node as usize].kind == Kind::Group => Focus { run: focus.run, node },
+            Some(&node) if !folded && nodes[focus.node as usize].kind == NodeKind::Group => {
+                Focus { run: focus.run, node }
+            }
             _ => focus,
         };
     }

@@ -159,7 +159,7 @@ fn edges_marks_and_kept_places() {
     shows("goto 100\nstore 3\ngoto 2000\nkey 3", "at 100");
     shows("palette\nkey g\nkey o\nkey t\nkey o\nkey space\nkey 7\nkey 0\nkey enter", "at 70");
     shows("key g\nkey 8\nkey 0\nkey enter", "at 80");
-    shows("key 4", "nothing is kept under 4");
+    shows("key 4", "no position is stored as 4");
     shows("start\nkey ]\nkey [", "at 0");
     shows("end\nkey }", "there is no edge after here");
 }

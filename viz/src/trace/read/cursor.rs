@@ -4,7 +4,7 @@ use warpline_sim::timeline::TICKS;
 
 /// The end of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum End {
+pub(super) enum LineEnd {
     /// A comma: another line follows.
     Comma,
     /// The last line.
@@ -162,11 +162,11 @@ impl<'a> Cursor<'a> {
 
     /// The end of the line, and the text after it.
     #[inline(always)]
-    pub(super) fn end(self) -> Option<(End, &'a str)> {
+    pub(super) fn end(self) -> Option<(LineEnd, &'a str)> {
         let end = match self.rest {
-            [b',', b'\n', ..] => (End::Comma, 2),
-            [b'\n', ..] => (End::Last, 1),
-            [] => (End::Last, 0),
+            [b',', b'\n', ..] => (LineEnd::Comma, 2),
+            [b'\n', ..] => (LineEnd::Last, 1),
+            [] => (LineEnd::Last, 0),
             _ => return None,
         };
         Some((end.0, self.text.get(self.text.len() - self.rest.len() + end.1..)?))

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use warpline_sim::timeline::{Mark, SourceLine, Span, Timeline};
 
-use super::cursor::End;
+use super::cursor::LineEnd;
 use super::json::About;
 use super::part::Part;
 use super::rows::{Key, Named, Rows, Thread};
@@ -49,17 +49,17 @@ pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> 
     }
     let Some(to) = tail(source, b"]}")? else { return Ok(None) };
     let starts: Vec<u64> = (from..to.max(from)).step_by(PART as usize).collect();
-    let fill = |room: &mut Room, at: u64| {
+    let fill = |room: &mut PartBuffers, at: u64| {
         let spans = std::mem::take(&mut room.part.spans);
         let part = Part::read(lines(source, at..(at + PART).min(to), &mut room.buffer)?, spans);
         Ok(part.map(|part| room.part = part))
     };
     // Several parts at a time, in reused buffers, because fresh pages cost more than reading into them. Meanwhile the
     // parts of the previous turn are appended.
-    let (mut rooms, mut before) = (Vec::<Room>::new(), Vec::<Room>::new());
+    let (mut rooms, mut before) = (Vec::<PartBuffers>::new(), Vec::<PartBuffers>::new());
     let mut whole = Whole { t: build::timeline(&head.other_data, true, None), ..Whole::default() };
     for starts in starts.chunks(16 * rayon::current_num_threads()) {
-        rooms.resize_with(starts.len(), Room::default);
+        rooms.resize_with(starts.len(), PartBuffers::default);
         let read =
             || rooms.par_iter_mut().zip(starts).map(|(room, at)| fill(room, *at)).collect::<io::Result<Option<()>>>();
         let (read, added) = rayon::join(read, || whole.add(&mut before));
@@ -73,7 +73,7 @@ pub(super) fn read(source: &(impl Source + ?Sized)) -> io::Result<Option<Read>> 
 
 /// Buffers for one part.
 #[derive(Default)]
-struct Room {
+struct PartBuffers {
     buffer: Vec<u8>,
     part: Part,
 }
@@ -92,12 +92,12 @@ struct Whole {
     number: FxHashMap<u32, (u32, u64)>,
     processes: FxHashMap<u32, u64>,
     /// The end of the last line, if there are lines.
-    end: Option<End>,
+    end: Option<LineEnd>,
 }
 
 impl Whole {
     /// Appends parts in order and returns their memory. `None` if they contradict each other.
-    fn add(&mut self, rooms: &mut [Room]) -> Option<()> {
+    fn add(&mut self, rooms: &mut [PartBuffers]) -> Option<()> {
         for part in rooms.iter_mut().map(|room| &mut room.part) {
             let of: Vec<u32> = part.list.drain(..).map(|s| intern(&mut self.sites, &mut self.t, s)).collect();
             self.spans.append(&mut part.spans);
@@ -118,7 +118,7 @@ impl Whole {
             self.sites_of.push((self.spans.len(), of));
             if part.end.is_some() {
                 // Only the last line has no comma.
-                if self.end == Some(End::Last) {
+                if self.end == Some(LineEnd::Last) {
                     return None;
                 }
                 self.end = part.end;
@@ -129,7 +129,7 @@ impl Whole {
 
     /// The whole, if it is as we would write it.
     fn read(mut self) -> Option<Read> {
-        if self.end == Some(End::Comma) {
+        if self.end == Some(LineEnd::Comma) {
             return None;
         }
         // Every thread has a name, in the process that its name states.

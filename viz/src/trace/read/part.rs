@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use warpline_sim::timeline::{Mark, SourceLine, Span, What};
 
 use super::super::naming;
-use super::cursor::End;
+use super::cursor::LineEnd;
 use super::json::{Any, Args, Event};
 use super::rows::Named;
 use super::{scan, ticks};
@@ -21,12 +21,12 @@ pub(super) struct Part {
     pub(super) faults: Vec<Mark>,
     pub(super) names: Vec<(u64, u32, Named)>,
     /// The end of the last of the lines, if there are any.
-    pub(super) end: Option<End>,
+    pub(super) end: Option<LineEnd>,
 }
 
 /// State while reading.
 #[derive(Default)]
-struct Reading<'a> {
+struct PartState<'a> {
     part: Part,
     sites: FxHashMap<(Cow<'a, str>, Cow<'a, str>), u32>,
 }
@@ -35,11 +35,11 @@ impl Part {
     /// Reads lines into the memory of an earlier part.
     pub(super) fn read(lines: &[u8], mut spans: Vec<Span>) -> Option<Part> {
         spans.clear();
-        let mut reading = Reading { part: Part { spans, ..Part::default() }, ..Reading::default() };
+        let mut reading = PartState { part: Part { spans, ..Part::default() }, ..PartState::default() };
         let mut rest = std::str::from_utf8(lines).ok()?;
         while !rest.is_empty() {
             // No line follows a line without a comma.
-            if reading.part.end == Some(End::Last) {
+            if reading.part.end == Some(LineEnd::Last) {
                 return None;
             }
             let (end, behind) = reading.line(rest)?;
@@ -49,9 +49,9 @@ impl Part {
     }
 }
 
-impl<'a> Reading<'a> {
+impl<'a> PartState<'a> {
     /// Reads the first line of a text. Returns its end, and the text after it.
-    fn line(&mut self, text: &'a str) -> Option<(End, &'a str)> {
+    fn line(&mut self, text: &'a str) -> Option<(LineEnd, &'a str)> {
         if let Some((s, end, behind)) = scan::slice(text) {
             self.process(s.tid, s.pid)?;
             let site = if s.at.is_empty() { None } else { Some(self.site(s.at.into(), s.source.into())?) };
@@ -75,7 +75,7 @@ impl<'a> Reading<'a> {
         let to = memchr::memchr(b'\n', text.as_bytes()).unwrap_or(text.len());
         let behind = text.get(to + 1..).unwrap_or_default();
         let line = text[..to].strip_suffix('\r').unwrap_or(&text[..to]);
-        let (line, end) = line.strip_suffix(',').map_or((line, End::Last), |line| (line, End::Comma));
+        let (line, end) = line.strip_suffix(',').map_or((line, LineEnd::Last), |line| (line, LineEnd::Comma));
         self.general(line)?;
         Some((end, behind))
     }

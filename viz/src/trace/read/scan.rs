@@ -4,7 +4,7 @@
 use warpline_sim::timeline::What;
 
 use super::super::naming;
-use super::cursor::{Cursor, End};
+use super::cursor::{Cursor, LineEnd};
 
 /// A slice whose texts have no escapes and whose times are whole ticks.
 pub(super) struct Scanned<'a> {
@@ -24,7 +24,7 @@ pub(super) struct Scanned<'a> {
 
 /// The slice on the first line of a text, if it is exactly as written, with the end of the line and the text after
 /// it.
-pub(super) fn slice(text: &str) -> Option<(Scanned<'_>, End, &str)> {
+pub(super) fn slice(text: &str) -> Option<(Scanned<'_>, LineEnd, &str)> {
     let mut s = Cursor::new(text);
     s.skip(r#"{"ph":"X","name":""#)?;
     let name = s.text()?;
@@ -65,7 +65,7 @@ pub(super) fn slice(text: &str) -> Option<(Scanned<'_>, End, &str)> {
 
 /// The end of the first line and the text after it, if the line is an end of a flow or a value of a counter as
 /// written. Both are computed from the slices again.
-pub(super) fn made_again(text: &str) -> Option<(End, &str)> {
+pub(super) fn made_again(text: &str) -> Option<(LineEnd, &str)> {
     let mut s = Cursor::new(text);
     s.skip(r#"{"ph":""#)?;
     if s.has(r#"C","name":""#) {
@@ -94,16 +94,16 @@ pub(super) fn made_again(text: &str) -> Option<(End, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::End;
+    use super::LineEnd;
 
     #[test]
     fn nothing_stands_behind_what_is_made_again() {
         let flow = r#"{"ph":"s","name":"wakes","cat":"wake","pid":0,"tid":1,"ts":2.5,"id":7}"#;
         let counter = r#"{"ph":"C","name":"bytes in flight","pid":0,"ts":3,"args":{"value":4}}"#;
         for line in [flow, counter] {
-            assert_eq!(super::made_again(line), Some((End::Last, "")), "{line}");
-            assert_eq!(super::made_again(&format!("{line}\n")), Some((End::Last, "")), "{line}");
-            assert_eq!(super::made_again(&format!("{line},\nx")), Some((End::Comma, "x")), "{line}");
+            assert_eq!(super::made_again(line), Some((LineEnd::Last, "")), "{line}");
+            assert_eq!(super::made_again(&format!("{line}\n")), Some((LineEnd::Last, "")), "{line}");
+            assert_eq!(super::made_again(&format!("{line},\nx")), Some((LineEnd::Comma, "x")), "{line}");
             for behind in ["}", ",", ", ", " ", "\r\n"] {
                 assert_eq!(super::made_again(&format!("{line}{behind}")), None, "{line}");
             }

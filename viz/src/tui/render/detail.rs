@@ -8,7 +8,7 @@ use warpline_sim::timeline::RowKind;
 use super::super::chain;
 use super::super::class::{self, Class};
 use super::super::layout::cell;
-use super::super::model::{Kind, Model, file_name};
+use super::super::model::{Model, NodeKind, file_name};
 use super::super::runs::Runs;
 use super::super::state::{Pane, State};
 use super::super::text::{self, cycles, cycles_signed};
@@ -138,7 +138,7 @@ fn ended(m: &Model, row: u32, at: u64) -> Option<String> {
     let node = m
         .nodes
         .iter()
-        .position(|n| matches!(&n.kind, Kind::Track(s) if s.first().is_some_and(|s| m.span(*s).row == row)))?;
+        .position(|n| matches!(&n.kind, NodeKind::Track(s) if s.first().is_some_and(|s| m.span(*s).row == row)))?;
     let spans = m.spans_of(node as u32);
     let last = spans[..spans.partition_point(|s| m.span(*s).end <= at)].last()?;
     let phase = m.span(*last);
@@ -158,7 +158,7 @@ fn slot(m: &Model, span: u32) -> Option<String> {
     }
     let cta = m.t.rows[s.row as usize].cta;
     let slots = m.nodes.iter().filter_map(|n| match &n.kind {
-        Kind::Track(spans) => {
+        NodeKind::Track(spans) => {
             let row = &m.t.rows[m.span(*spans.first()?).row as usize];
             (row.cta == cta && matches!(row.kind, RowKind::Slot(_))).then_some((&n.name, spans))
         }
@@ -227,7 +227,7 @@ fn compared(runs: &Runs, run: usize, span: u32) -> Option<String> {
             let later = t.start as i64 - s.start as i64;
             format!("in {name}: starts {} cycles, takes {}", cycles_signed(later), cycles_signed(longer))
         }
-        None => format!("in {name} there is no such operation"),
+        None => format!("{name} has no such operation"),
     })
 }
 
@@ -236,7 +236,7 @@ fn of_row(state: &State, m: &Model) -> Vec<String> {
     let node = &m.nodes[state.focus.node as usize];
     let tick = state.in_run(state.focus.run, state.at).max(0) as u64;
     match &node.kind {
-        Kind::Counter(c) => {
+        NodeKind::Counter(c) => {
             let unit = c.unit();
             let (now, most) = (c.mean(tick, tick), c.most());
             vec![
@@ -244,10 +244,10 @@ fn of_row(state: &State, m: &Model) -> Vec<String> {
                 format!("at most {most} {unit} in the run; a cell shows the mean"),
             ]
         }
-        Kind::Track(_) => vec![format!("{}: nothing at {}", node.path, cycles(tick))],
-        Kind::Cta | Kind::Group => vec![
+        NodeKind::Track(_) => vec![format!("{}: nothing at {}", node.path, cycles(tick))],
+        NodeKind::Cta | NodeKind::Group => vec![
             format!("{}: {} rows together", node.path, rows_under(m, state.focus.node)),
-            "the height is the share of them at work or full, the colour what they mostly do".into(),
+            "height: the share at work or full; color: the most frequent class".into(),
             "space folds and unfolds".into(),
         ],
     }

@@ -7,7 +7,7 @@ use warpline_sim::timeline::TICKS;
 
 use super::super::layout::cell;
 use super::super::runs::Runs;
-use super::super::state::{Shown, State};
+use super::super::state::{RunView, State};
 use super::super::text::{self, cycles};
 use super::{put, put_right};
 use crate::gantt::format::{cycles as cycles_of, grouped, round_step};
@@ -22,12 +22,12 @@ pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect)
     let to = if state.to < m.end { grouped(state.to.div_ceil(TICKS)) } else { end.clone() };
     let times = format!("{}{}{to} of {end} cycles{cut}, {per} a cell", grouped(state.from / TICKS), p.pick('–', '-'));
     let which = match state.shown {
-        Shown::A if runs.two() => "A: ",
-        Shown::B => "B: ",
+        RunView::A if runs.two() => "A: ",
+        RunView::B => "B: ",
         _ => "",
     };
     let both = match (state.shown, runs.models.get(1)) {
-        (Shown::Overlay, Some(b)) => {
+        (RunView::Overlay, Some(b)) => {
             // There is room for the kernels, but rarely for the machines.
             let kernel = |title: &str| title.split(" on ").next().unwrap_or(title).to_string();
             format!("A: {}  B: {}", kernel(&m.t.title), kernel(&b.t.title))

@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::super::model::Kind;
+use super::super::model::NodeKind;
 use super::super::runs::Runs;
-use super::super::state::{Line, Shown, State};
+use super::super::state::{Line, RunView, State};
 use super::super::text;
 use super::{put, put_right};
 
@@ -16,30 +16,30 @@ pub(super) fn name(state: &State, runs: &Runs, line: &Line, chosen: bool, buffer
     let area = Rect { width: area.width.saturating_sub(1), ..area };
     let style = match (&node.kind, chosen) {
         (_, true) => p.chosen(),
-        (Kind::Cta, _) => p.head(),
+        (NodeKind::Cta, _) => p.head(),
         _ => Style::new(),
     };
     if chosen {
         put(buffer, area, 0, &" ".repeat(usize::from(area.width)), style);
     }
     let run = match (state.shown, line.focus.run) {
-        (Shown::Overlay, 0) => "A ",
-        (Shown::Overlay, _) => "B ",
+        (RunView::Overlay, 0) => "A ",
+        (RunView::Overlay, _) => "B ",
         _ => "",
     };
     let fold = match node.kind {
-        Kind::Cta | Kind::Group if state.folded[line.focus.run][line.focus.node as usize] => p.pick('▸', '+'),
-        Kind::Cta | Kind::Group => p.pick('▾', '-'),
+        NodeKind::Cta | NodeKind::Group if state.folded[line.focus.run][line.focus.node as usize] => p.pick('▸', '+'),
+        NodeKind::Cta | NodeKind::Group => p.pick('▾', '-'),
         _ => ' ',
     };
     let indent = " ".repeat(line.depth);
     let mut x = put(buffer, area, 0, &format!("{run}{indent}{fold}{}", node.name), style);
     let count = match &node.kind {
-        Kind::Group => format!(" {}{}", p.pick('×', 'x'), node.children.len()),
+        NodeKind::Group => format!(" {}{}", p.pick('×', 'x'), node.children.len()),
         _ => String::new(),
     };
     x = put(buffer, area, x, &count, style);
-    if let Kind::Counter(c) = &node.kind {
+    if let NodeKind::Counter(c) = &node.kind {
         let tick = state.in_run(line.focus.run, state.at).max(0) as u64;
         let now = c.mean(tick, tick) as u64;
         let value = if c.unit() == "bytes" { text::bytes(now) } else { format!("{now}/{}", c.most()) };

@@ -11,7 +11,7 @@ use ratatui::style::{Modifier, Style};
 use super::super::class::{self, CLASSES, Class};
 use super::super::index::Sums;
 use super::super::layout::cell;
-use super::super::model::{Kind, Model, Node};
+use super::super::model::{Model, Node, NodeKind};
 use super::super::runs::Runs;
 use super::super::state::{Focus, State};
 use super::{edges, put, selected_on};
@@ -32,12 +32,12 @@ pub(super) fn row(state: &State, runs: &Runs, focus: Focus, chosen: bool, buffer
     let node = &m.nodes[focus.node as usize];
     let edges: Vec<u64> = edges(state, focus.run, area.width).collect();
     match &node.kind {
-        Kind::Counter(counter) => columns(state, counter, &edges, buffer, area),
-        Kind::Track(spans) => {
+        NodeKind::Counter(counter) => columns(state, counter, &edges, buffer, area),
+        NodeKind::Track(spans) => {
             let cells = track(m, node, spans, &edges);
             draw(state, m, &cells, selected_on(state, runs, focus), buffer, area);
         }
-        Kind::Cta | Kind::Group => folded(state, node, &edges, buffer, area),
+        NodeKind::Cta | NodeKind::Group => folded(state, node, &edges, buffer, area),
     }
     let at = cell(state.from, state.to, area.width, state.at).filter(|_| chosen);
     if let Some(x) = at {
@@ -48,7 +48,7 @@ pub(super) fn row(state: &State, runs: &Runs, focus: Focus, chosen: bool, buffer
 /// Whether a node is a folded CTA that does nothing in the window.
 pub(super) fn idle_cta(state: &State, runs: &Runs, focus: Focus) -> bool {
     let node = &runs.model(focus).nodes[focus.node as usize];
-    if node.kind != Kind::Cta || !state.folded[focus.run][focus.node as usize] {
+    if node.kind != NodeKind::Cta || !state.folded[focus.run][focus.node as usize] {
         return false;
     }
     let of = |t| state.in_run(focus.run, t).max(0) as u64;

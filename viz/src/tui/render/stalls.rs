@@ -8,7 +8,7 @@ use ratatui::style::Style;
 
 use super::super::class::{self, CLASSES};
 use super::super::index::Sums;
-use super::super::model::Kind;
+use super::super::model::NodeKind;
 use super::super::runs::Runs;
 use super::super::state::State;
 use super::{put, row};
@@ -20,12 +20,12 @@ pub(super) fn stalls(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect
     let (from, to) = (state.in_run(run, state.from).max(0) as u64, state.in_run(run, state.to).max(0) as u64);
     let mut roles: BTreeMap<(u32, &str), Sums> = BTreeMap::new();
     for (i, n) in m.nodes.iter().enumerate() {
-        let of_cta = n.parent.is_some_and(|p| m.nodes[p as usize].kind == Kind::Cta);
+        let of_cta = n.parent.is_some_and(|p| m.nodes[p as usize].kind == NodeKind::Cta);
         if !n.agents || !of_cta {
             continue;
         }
         let name = match &n.kind {
-            Kind::Track(spans) => spans.first().map_or(n.name.as_str(), |s| role(m, *s)),
+            NodeKind::Track(spans) => spans.first().map_or(n.name.as_str(), |s| role(m, *s)),
             _ => n.name.as_str(),
         };
         // In the order of the first CTA.
