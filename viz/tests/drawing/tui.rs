@@ -223,7 +223,7 @@ fn faults_and_the_moves_of_a_schedule_are_stepped_through() {
     let axis = after("fault").lines().nth(2).unwrap().to_string();
     assert!(after("start").lines().nth(2).unwrap().contains('!'), "{axis}");
     shows("fault", "no fault was met");
-    shows("move-next", "the run keeps to no schedule");
+    shows("move-next", "the run follows no schedule");
 }
 
 #[test]
