@@ -74,7 +74,7 @@ pub(super) fn page(sample: &[Row], ours: &[Row], sweep: &Sweep, others: &[Other]
         };
         let _ = writeln!(s, "| {tile} | {knee} | {} |", list.iter().map(cell).collect::<Vec<_>>().join(", "));
     }
-    s += "\n<a id=\"others\"></a>\n## Others' results\n\nRatios of two results, so that an unknown clock cancels, and two times that were measured in cycles. The kernels are the nearest built-in ones, and no number was chosen to meet a row. No comparison comes out the other way round.\n\n";
+    s += "\n<a id=\"others\"></a>\n## Others' results\n\nRatios of two results, so that an unknown clock cancels, and two times that were measured in cycles. The kernels are the nearest built-in ones, and no number was chosen to meet a row. No comparison in which the measurements differ by more than 5 % comes out the other way round.\n\n";
     s += "| what | predicted | measured | error | source | why |\n|---|---|---|---|---|---|\n";
     for r in others {
         let (p, m, e) = (r.predicted, r.measured, signed(r.error()));
