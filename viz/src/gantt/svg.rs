@@ -1,7 +1,7 @@
 //! SVG: plotters' writer, followed by three repairs.
 //!
 //! 1. Plotters embeds no font. The used glyphs are embedded, and every text gets its width, which keeps it in its box
-//!   even where a viewer refuses the font.
+//!    even where a viewer refuses the font.
 //! 2. Plotters anchors text by an estimated letter height. The anchor becomes the baseline.
 //! 3. Plotters writes one element for every stroke. Runs of one color are joined into paths, a tenth of the size.
 
