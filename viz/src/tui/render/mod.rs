@@ -1,4 +1,4 @@
-//! From a state to cells. The same state gives the same cells.
+//! Draws a state as cells. The same state gives the same cells.
 
 mod arrows;
 mod detail;
@@ -19,7 +19,7 @@ use super::state::{Focus, Mode, State};
 
 pub(crate) use over::help_lines;
 
-/// Draws the state. What does not fit is cut; nothing is drawn outside the buffer.
+/// Draws the state. Text that does not fit is cut, and nothing is drawn outside of the buffer.
 pub fn render(state: &State, runs: &Runs, buffer: &mut Buffer) {
     let area = buffer.area;
     let size = (area.width, area.height);
@@ -50,7 +50,7 @@ pub fn render(state: &State, runs: &Runs, buffer: &mut Buffer) {
     in_ascii(state, buffer);
 }
 
-/// Names and tiles may have letters that a terminal of ASCII lacks.
+/// Replaces characters that an ASCII terminal lacks.
 fn in_ascii(state: &State, buffer: &mut Buffer) {
     if !state.palette.ascii {
         return;
@@ -61,14 +61,14 @@ fn in_ascii(state: &State, buffer: &mut Buffer) {
     }
 }
 
-/// The rows alone with a title and an axis, as high as they need, for where there is no terminal. Folded CTAs that do
+/// The rows alone with a title and an axis, as high as they need, for output without a terminal. Folded CTAs that do
 /// nothing in the window are counted and left out.
 pub fn chart(state: &State, runs: &Runs, width: u16) -> Buffer {
     let mut lines = state.lines(runs);
     let all = lines.len();
     lines.retain(|line| !rows::idle_cta(state, runs, line.focus));
     let idle = all - lines.len();
-    // A buffer holds what 16 bits can count; a file of more lines than that has another use.
+    // A buffer's size has 16 bits; a chart with more lines is not useful.
     let most = u16::MAX / width.max(LEAST.0);
     let width = width.max(LEAST.0);
     let shown = lines.len().min(usize::from(most.saturating_sub(3))) as u16;
@@ -96,19 +96,19 @@ fn row(area: Rect, i: u16) -> Rect {
     Rect { y: area.y + i, height: 1, ..area }
 }
 
-/// Writes on the first line of an area from a column on, cut at its end. The column after the text.
+/// Writes on the first line of an area from a column on, cut at its end. Returns the column after the text.
 fn put(buffer: &mut Buffer, area: Rect, x: u16, text: &str, style: Style) -> u16 {
     let area = area.intersection(buffer.area);
     if area.is_empty() || x >= area.width {
         return x;
     }
-    // Names and tiles come from files: what is no character of a line is not sent to a terminal.
+    // Names and tiles come from files: control characters are not sent to a terminal.
     let clean: String = text.chars().filter(|c| !c.is_control()).collect();
     let (end, _) = buffer.set_stringn(area.x + x, area.y, clean, usize::from(area.width - x), style);
     end - area.x
 }
 
-/// Writes at the right end of the first line of an area, if there is room; the column it begins at.
+/// Writes at the right end of the first line of an area, if there is room. Returns the first column.
 fn put_right(buffer: &mut Buffer, area: Rect, text: &str, style: Style) -> u16 {
     let width = Text::raw(text).width() as u16;
     match area.width.checked_sub(width) {
@@ -127,7 +127,7 @@ fn edges(state: &State, run: usize, cells: u16) -> impl Iterator<Item = u64> {
     (0..=cells).map(move |i| (edge(from, to, cells, i) as i64 + shift).max(0) as u64)
 }
 
-/// Whether a row's operation is the one under the cursor.
+/// The operation under the cursor, if it is on this row.
 fn selected_on(state: &State, runs: &Runs, focus: Focus) -> Option<u32> {
     state.selected(runs).filter(|_| state.focus == focus).map(|(_, span)| span)
 }

@@ -151,7 +151,7 @@ pub(super) fn help(state: &State, top: usize, buffer: &mut Buffer, area: Rect) {
 }
 
 pub(super) fn palette(state: &State, text: &str, pick: usize, buffer: &mut Buffer, area: Rect) {
-    let inside = frame(state, buffer, middle(area, 84, area.height.min(18)), "Command: a name, with what it takes");
+    let inside = frame(state, buffer, middle(area, 84, area.height.min(18)), "Command: a name and its argument");
     let x = put(buffer, inside, 0, &format!(": {text}"), Style::new());
     put(buffer, inside, x, " ", state.palette.chosen());
     let found = matching(text);
