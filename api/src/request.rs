@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use warpline_import::lift::Launch;
 use warpline_scenarios::pipeline::Ask;
 use warpline_sim::fences::Fences;
 use warpline_sim::report::Fidelity;
@@ -16,6 +17,8 @@ pub struct Request {
     pub machine: Option<String>,
     /// Values above those of the scenario; the last of a name counts.
     pub settings: Vec<Setting>,
+    /// The launch of a compiled kernel, where its text does not give it.
+    pub launch: Launch,
     /// Fence rules with other levels than the scenario's.
     pub fences: Vec<FenceLevel>,
     /// The part of the machine that a run looks at; the machine's usual one where absent.
@@ -39,6 +42,7 @@ impl Request {
             scenario: scenario.to_string(),
             machine: None,
             settings: Vec::new(),
+            launch: Launch::default(),
             fences: Vec::new(),
             fidelity: None,
             clock: Clock::Given,
@@ -60,6 +64,7 @@ impl Request {
         Request {
             machine: self.machine.clone(),
             settings: self.settings.clone(),
+            launch: self.launch.clone(),
             fences: self.fences.clone(),
             ..Request::named(&self.scenario)
         }

@@ -199,7 +199,7 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     let start = Instant::now();
     let rules = subject.rules();
     let verdict = decide(&mut subject, options.verifier());
-    let verdict = without_impossible_fault(&subject, verdict);
+    let verdict = without_impossible_fault(&mut subject, verdict, options.limits());
     let trips = trips(&subject);
     let (faulty, witness, suggested) = {
         let x = verdict.violation.as_ref();
@@ -222,9 +222,18 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
 }
 
 /// Turns a fault of a compiled kernel into no verdict where its values may not be possible together.
-fn without_impossible_fault(subject: &Subject, mut v: Verdict) -> Verdict {
-    let related = subject.imported.as_ref().and_then(|i| i.related.as_ref());
+fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, options: Options) -> Verdict {
+    let related = subject.imported.as_ref().and_then(|i| i.related.clone());
     if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
+        let launches = subject.imported.as_mut().map(|i| std::mem::take(&mut i.possible)).unwrap_or_default();
+        for p in launches {
+            let mut one = warpline_verify::verify(&p, subject.rules(), options);
+            if one.outcome == Outcome::Violated {
+                subject.replace_symbolic(p);
+                one.steps += v.steps;
+                return one;
+            }
+        }
         let fault = x.findings.first().map_or("a hang".to_string(), |f| f.message.clone());
         let why =
             format!("a fault was found ({fault}), and {related}, so that its values may not be possible together");

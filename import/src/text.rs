@@ -181,6 +181,7 @@ fn operation(p: &Program, op: &Op) -> String {
             format!("bar {word} {} ({})", p.named[*bar as usize].name, expr(p, threads))
         }
         Op::WarpSync => "warp.sync".into(),
+        Op::Elect => "elect.sync".into(),
         Op::ClusterArrive { relaxed } => format!("cluster.arrive{}", if *relaxed { " relaxed" } else { "" }),
         Op::ClusterWait => "cluster.wait".into(),
         Op::Fence(f) => format!("fence {}", format!("{f:?}").to_lowercase()),

@@ -6,8 +6,8 @@ use clap::Args;
 use clap_complete::Shell;
 use warpline_scenarios::pipeline::{Schedule, Via};
 
-use super::Proof;
 use super::values::{schedule, via};
+use super::{LaunchArgs, Proof};
 use warpline_api::Setting;
 
 /// `warpline list`.
@@ -24,6 +24,10 @@ pub struct Import {
     /// A PTX file, or `k.ptx:name` for one of its kernels
     #[arg(value_name = "FILE")]
     pub kernel: String,
+
+    /// The launch of the kernel
+    #[command(flatten)]
+    pub launch: LaunchArgs,
 
     /// Print what was recovered: sets of warps, loops, rings, barriers, symbols and assumptions
     #[arg(long, conflicts_with = "output")]

@@ -22,6 +22,9 @@ use std::path::PathBuf;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpline_api::{FenceLevel, Request, Setting};
+use warpline_import::lift::Launch;
+
+use values::{Three, three};
 
 pub use draw::{Colors, Gantt, Report, Second, Theme, Trace, TraceFormat, View};
 pub use hardware::{Calibrate, Emit, Target, Validate};
@@ -99,6 +102,25 @@ pub enum Command {
     Completions(Completions),
     /// Print the manual page (roff)
     Man,
+}
+
+/// The launch of a compiled kernel, where its text does not give it.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LaunchArgs {
+    /// Threads of a block of a compiled kernel (128, 32x4x1), where its text gives none or a largest number
+    #[arg(long, value_name = "N", value_parser = three, help_heading = "Input")]
+    pub block: Option<Three>,
+
+    /// CTAs of a cluster of a compiled kernel (2, 2x1x1), where its text gives none
+    #[arg(long, value_name = "XxYxZ", value_parser = three, help_heading = "Input")]
+    pub cluster: Option<Three>,
+}
+
+impl LaunchArgs {
+    /// The launch for the library.
+    pub(crate) fn launch(&self) -> Launch {
+        Launch { block: self.block.map(|b| b.0), cluster: self.cluster.map(|c| c.0) }
+    }
 }
 
 /// The kernel, the machine and the values of a run.

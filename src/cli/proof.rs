@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use warpline_api::{FenceLevel, ProofOptions, Request, Setting};
 use warpline_verify::{Engine, Options};
 
+use super::LaunchArgs;
 use super::values::memory;
 
 /// The machine, the values and the limits of a proof.
@@ -18,6 +19,10 @@ pub struct Proof {
     /// Set a kernel parameter or a machine number; repeatable, the last value of a name counts
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
+
+    /// The launch of a compiled kernel
+    #[command(flatten)]
+    pub launch: LaunchArgs,
 
     /// Set a fence rule to a level (async-read=strict); repeatable. docs/fences.md lists the rules and levels
     #[arg(long, value_name = "RULE=LEVEL", value_parser = FenceLevel::parse)]
@@ -82,6 +87,7 @@ impl Proof {
         Request {
             machine: self.machine.clone(),
             settings: self.set.clone(),
+            launch: self.launch.launch(),
             fences: self.fence.clone(),
             ..Request::named(scenario)
         }

@@ -18,6 +18,21 @@ pub(super) fn memory(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "expected a size such as `4GB` or `512MB`".to_string())
 }
 
+/// Three numbers, one a dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Three(pub [u32; 3]);
+
+/// Up to three numbers: `128`, `2x1`, `2x1x1`.
+pub(super) fn three(text: &str) -> Result<Three, String> {
+    let wrong = || "expected one to three numbers, as in `128`, `2x1` or `2x1x1`".to_string();
+    let mut list = [1; 3];
+    for (n, part) in text.split('x').enumerate() {
+        let number = part.trim().parse::<u32>().ok().filter(|v| (1..=1024).contains(v));
+        *list.get_mut(n).ok_or_else(wrong)? = number.ok_or_else(wrong)?;
+    }
+    Ok(Three(list))
+}
+
 /// The size of a chart in pixels: `page`, `slide`, `800`, `1600x900`.
 pub(super) fn size(text: &str) -> Result<Size, String> {
     let side = |s: &str| s.trim().parse::<u32>().ok();

@@ -14,7 +14,7 @@ pub(super) fn import(args: &Import, console: &mut Console) -> Result<Status, Err
             "name a file that ends in `.ptx`, or `k.ptx:name` for one of its kernels",
         ));
     }
-    let lifted = warpline_api::lifted(&args.kernel)?.lifted;
+    let lifted = warpline_api::lifted(&args.kernel, &args.launch.launch())?.lifted;
     if args.explain {
         console.print(&text::explain(&lifted))?;
         return Ok(Status::Holds);

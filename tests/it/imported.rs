@@ -35,3 +35,67 @@ fn commands_that_cannot_answer_for_a_compiled_kernel_say_so() {
         assert!(said.err.contains(why), "{command}: {}", said.err);
     }
 }
+
+/// A text need not say how many threads a block has: the error names the option that does.
+#[test]
+fn a_block_that_the_text_does_not_give_is_an_option() {
+    let dir = TempDir::new();
+    let file = dir.write("k.ptx", &KERNEL.replace(".reqntid 64\n", ""));
+    let said = warpline(&["verify", &file]);
+    assert_eq!(said.status, Status::BadInput, "{}", said.out);
+    assert!(said.err.contains("how many threads") && said.err.contains("--block"), "{}", said.err);
+    let verified = warpline(&["verify", &file, "--block", "64"]);
+    assert_eq!(verified.status, Status::Holds, "{}{}", verified.out, verified.err);
+    let wrong = warpline(&["verify", &file, "--block", "64x"]);
+    assert_eq!(wrong.status, Status::BadInput, "{}", wrong.out);
+}
+
+/// Two CTAs of a cluster: each arrives on the other's barrier and waits for its own.
+const PAIR: &str = "\
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k()
+.reqntid 32
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<8>;
+	.shared .align 8 .b64 bar;
+	mov.u32 %r1, %tid.x;
+	setp.ne.s32 %p1, %r1, 0;
+	mov.b32 %r2, bar;
+	@%p1 bra $L1;
+	mbarrier.init.shared.b64 [%r2], 1;
+$L1:
+	fence.mbarrier_init.release.cluster;
+	barrier.cluster.arrive;
+	barrier.cluster.wait;
+	@%p1 bra $L2;
+	mov.u32 %r3, %cluster_ctarank;
+	xor.b32 %r4, %r3, 1;
+	mapa.shared::cluster.u32 %r5, %r2, %r4;
+	mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];
+$L2:
+$L3:
+	mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;
+	@!%p2 bra $L3;
+	ret;
+}
+";
+
+/// The size of a cluster is an option; without its other CTA nobody arrives.
+#[test]
+fn a_cluster_that_the_text_does_not_give_is_an_option() {
+    let dir = TempDir::new();
+    let file = dir.write("k.ptx", PAIR);
+    let verified = warpline(&["verify", &file, "--cluster", "2x1"]);
+    assert_eq!(verified.status, Status::Holds, "{}{}", verified.out, verified.err);
+    // The CTA that is not there is never reached.
+    let alone = warpline(&["verify", &file]);
+    assert_ne!(alone.status, Status::Holds, "{}", alone.out);
+    // Without the arrivals both hang.
+    let text = PAIR.replace("\tmbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];\n", "");
+    let file = dir.write("hang.ptx", &text);
+    let hangs = warpline(&["verify", &file, "--cluster", "2x1"]);
+    assert_eq!(hangs.status, Status::Violated, "{}{}", hangs.out, hangs.err);
+}

@@ -46,7 +46,7 @@ pub use subject::{Expectation, Subject, finding_label, finding_message};
 /// Files that cannot be read, every problem of their text, unknown names, and values that the kernel rejects.
 pub fn load(request: &Request) -> Result<Subject, Error> {
     if is_ptx(&request.scenario) {
-        let subject = ptx::load(&request.scenario, request.machine.as_deref(), &request.settings)?;
+        let subject = ptx::load(request)?;
         return options(subject, request);
     }
     let mut library = Library::new(request.pipeline);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use warpline_import::lift::{self, Lifted};
+use warpline_import::lift::{self, Launch, Lifted};
 use warpline_import::ptx;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
@@ -12,7 +12,7 @@ use warpline_sim::report::Fidelity;
 use super::library::{Library, Place, Values};
 use super::{Subject, hint, read, set_machine};
 use crate::error::{Error, Sources};
-use crate::request::Setting;
+use crate::request::{Request, Setting};
 
 /// The assumptions about a compiled kernel beside those of every verdict.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Imported {
     pub assumptions: Vec<(String, u32)>,
     /// Symbols whose values may not all be possible together, in words.
     pub related: Option<String>,
+    /// The kernel with the values of some launches, where symbols are related.
+    pub possible: Vec<Program>,
     /// The kernel for each outcome of the conditions that nothing decides.
     pub variants: Vec<Program>,
 }
@@ -54,7 +56,7 @@ pub struct CompiledKernel {
 ///
 /// # Errors
 /// A file that cannot be read, text that is not understood, or an entry that is not there.
-pub fn lifted(name: &str) -> Result<CompiledKernel, Error> {
+pub fn lifted(name: &str, launch: &Launch) -> Result<CompiledKernel, Error> {
     let (file, entry) = split(name).unwrap_or((name, None));
     let text = read(Path::new(file))?;
     let sources = Sources::from([(file.to_string(), text.clone())]);
@@ -80,7 +82,7 @@ pub fn lifted(name: &str) -> Result<CompiledKernel, Error> {
             Error::with_help(format!("`{file}` has no kernel `{entry}`"), format!("{hint}it has {}", names.join(", ")))
         })?,
     };
-    let lifted = lift::lift(&module, found, file, &text).map_err(bad)?;
+    let lifted = lift::lift(&module, found, file, &text, launch).map_err(bad)?;
     Ok(CompiledKernel { lifted, sources, target: module.target })
 }
 
@@ -118,8 +120,9 @@ fn machine_of(target: &str) -> &'static str {
 }
 
 /// Loads a compiled kernel, for a machine of its target where none is named.
-pub(super) fn load(name: &str, machine: Option<&str>, sets: &[Setting]) -> Result<Subject, Error> {
-    let CompiledKernel { mut lifted, mut sources, target } = lifted(name)?;
+pub(super) fn load(request: &Request) -> Result<Subject, Error> {
+    let (name, machine, sets) = (request.scenario.as_str(), request.machine.as_deref(), &request.settings);
+    let CompiledKernel { mut lifted, mut sources, target } = lifted(name, &request.launch)?;
     sources.values_mut().for_each(|text| *text = shortened(text));
     let mut library = Library::default();
     let mut model = library.machine(&Place::WorkingFolder, machine.unwrap_or(machine_of(&target)))?;
@@ -141,7 +144,8 @@ pub(super) fn load(name: &str, machine: Option<&str>, sets: &[Setting]) -> Resul
     let fidelity = Fidelity::usual(&model);
     let variants = lifted.variants();
     let symbolic = variants.first().unwrap_or(&lifted.program).clone();
-    let imported = Imported { assumptions: lifted.assumptions, related: lifted.related, variants };
+    let possible = lifted.possible();
+    let imported = Imported { assumptions: lifted.assumptions, related: lifted.related, possible, variants };
     let loaded = Subject::new(name, lifted.program.bind(), model, sources);
     Ok(Subject { symbolic: OnceLock::from(symbolic), imported: Some(imported), fidelity, values, ..loaded })
 }

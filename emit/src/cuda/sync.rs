@@ -180,7 +180,8 @@ impl Writer<'_> {
                 let call = if *sync { "bar_sync" } else { "bar_arrive" };
                 self.line(format!("wl::{call}({first} + {index}, {threads});"));
             }
-            Op::WarpSync => self.line("__syncwarp();"),
+            // No kernel text has `elect.sync` alone; a barrier of the lanes is more.
+            Op::WarpSync | Op::Elect => self.line("__syncwarp();"),
             Op::ClusterArrive { relaxed: true } => self.line("wl::cluster_arrive_relaxed();"),
             Op::ClusterArrive { .. } => self.line("wl::cluster_arrive();"),
             Op::ClusterWait => self.line("wl::cluster_wait();"),

@@ -20,7 +20,7 @@ impl Writer<'_> {
             }
             Op::Barrier(Order::None) => self.line("wl::barrier_alone();"),
             Op::Barrier(_) => self.line("wl::barrier();"),
-            Op::WarpSync => self.line("wl::wave_barrier();"),
+            Op::WarpSync | Op::Elect => self.line("wl::wave_barrier();"),
             Op::Fence(Fence::Cta) => self.line("__threadfence_block();"),
             Op::Fence(Fence::Gpu) => self.line("__threadfence();"),
             Op::Counter { .. } => return self.unsupported(pc, crate::writer::COUNTER),

@@ -7,19 +7,20 @@ use warpline_sim::ir::{Class, Dtype, Grid, MbarDecl, NamedDecl, Object, Program,
 
 use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module};
-use crate::symbolic::{Atom, Term};
+use crate::symbolic::{Arena, Atom, Node, Term};
 
 use super::barriers::{Barriers, addresses, arrays};
 use super::effects_of::map_effect;
 use super::emit::Emit;
-use super::exprs::{Names, rounded_down};
-use super::merge::{Merged, MergedKind, each_op, merge, single};
+use super::exprs::Names;
+use super::merge::{Merged, MergedKind, Set, each_op, merge, single};
 use super::regions::Regions;
 use super::sizes::{Sizes, loads, stores};
+use super::symbols::{replaced, trip_symbols};
 use super::tensor::TENSOR;
 use super::tree::{Effect, Touch};
 use super::walk::Shared;
-use super::{Free, Lifted, warps};
+use super::{Free, Launch, Lifted, warps};
 
 /// Registers of the program that loads fill.
 pub(super) const LOADED: u16 = 1;
@@ -27,8 +28,12 @@ pub(super) const LOADED: u16 = 1;
 pub(super) const STORED: u16 = 2;
 /// Registers that hold a left operand.
 pub(super) const LEFT: u16 = 3;
+/// Registers of the program that loads of tensor memory fill, which are asynchronous.
+pub(super) const ARRIVING: u16 = 4;
+/// Registers of the program that loads of the lane that acts for its warp fill.
+pub(super) const LOADED_BY_ONE: u16 = 5;
 /// First object in shared memory; the global one is number 0.
-pub(super) const FIRST: u16 = 4;
+pub(super) const FIRST: u16 = 6;
 
 /// What the emission reads.
 pub(super) struct Plan {
@@ -41,22 +46,24 @@ pub(super) struct Plan {
 }
 
 /// Lifts an entry.
-pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str) -> Result<Lifted, Error> {
+pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Result<Lifted, Error> {
     let flow = Flow::of(entry)?;
-    let (mut s, lists) = warps(module, entry, &flow)?;
-    let n = lists.len() as u32;
+    let (mut s, lists) = warps(module, entry, &flow, launch)?;
+    let everyone = if lists.len() == 128 { Set::MAX } else { (1 << lists.len()) - 1 };
+    let n = lists.len() as u32 / s.ctas();
     let mut tree = Vec::new();
     for (w, nodes) in lists.into_iter().enumerate() {
         let one = single(w as u32, nodes);
         tree = if w == 0 { one } else { merge(tree, one) };
     }
     let tree = unrolled(&mut s, tree);
-    let plan = plan(&s, &tree)?;
-    let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut names = Names::default();
-    let trips = trip_symbols(&mut s, &mut names, &tree);
-    let mut e = Emit::new(&mut s, names, &plan, trips, n, text, file);
-    e.list(&tree, all)?;
+    let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
+    let tree = without_unread(&s, tree);
+    let plan = plan(&s, &tree, n)?;
+    let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
+    let mut e = Emit::new(&mut s, names, &plan, n, text, file);
+    e.list(&tree, everyone)?;
     let (code, at, sites, loops, names, free) = e.done()?;
     if let Some(one) = free.get(super::MOST_FREE) {
         return Err(Error {
@@ -85,10 +92,10 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str) -> Result<Li
         forms: Default::default(),
         needs: Vec::new(),
         grid: Grid { m: 1, n: 1, z: 1, group: 0 },
-        cluster: s.cluster,
+        cluster: s.ctas(),
         cooperative: false,
         warps: n,
-        regs: registers(&tree, n),
+        regs: registers(&tree, n * s.ctas()),
         waits: Waits::Auto,
         objects: objects(&plan),
         mbars: plan
@@ -109,14 +116,22 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str) -> Result<Li
         loose: false,
         opaque_globals: true,
     };
-    let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(*t))).collect();
+    let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
+    let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(original(*t)))).collect();
     let mut related = None;
     let reads = |t: Term| {
         let mut list = BTreeSet::new();
-        s.arena.each_atom(t, &mut |a| {
-            if !matches!(a, Atom::Counter(_)) {
-                list.insert(a);
+        s.arena.each_atom(t, &mut |a| match a {
+            Atom::Counter(_) => {}
+            Atom::Symbol(n) => {
+                let of = stands_for.iter().find(|(t, _)| *s.arena.node(**t) == Node::Atom(Atom::Symbol(n)));
+                of.iter().for_each(|(_, t)| {
+                    s.arena.each_atom(**t, &mut |a| {
+                        list.insert(a);
+                    })
+                });
             }
+            a => drop(list.insert(a)),
         });
         list
     };
@@ -127,7 +142,14 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str) -> Result<Li
             }
         }
     }
-    Ok(Lifted { related, program, assumptions: s.assumed.into_iter().collect(), free, meaning })
+    let terms: Vec<Term> = names.order.iter().map(|(t, _)| *t).collect();
+    let launches = match &related {
+        Some(_) => super::possible::launches(&mut s.arena, &terms, &stands_for),
+        None => Vec::new(),
+    };
+    let named = |l: Vec<i64>| names.order.iter().zip(l).map(|((_, n), v)| (n.clone(), v)).collect();
+    let launches = launches.into_iter().map(named).collect();
+    Ok(Lifted { related, launches, program, assumptions: s.assumed.into_iter().collect(), free, meaning })
 }
 
 fn objects(plan: &Plan) -> Vec<Object> {
@@ -151,6 +173,8 @@ fn objects(plan: &Plan) -> Vec<Object> {
         object("loaded", Class::Reg, Dtype::I8, 1, 1),
         object("stored", Class::Reg, Dtype::I8, 1, 1),
         object("left", Class::Reg, Dtype::F16, 64, 16),
+        object("arriving", Class::Reg, Dtype::I8, 1, 1),
+        object("loaded_by_one", Class::Reg, Dtype::I8, 1, 1),
     ];
     for r in &plan.regions.list {
         let tensor = r.base >= TENSOR;
@@ -187,6 +211,68 @@ fn at_inst(s: &Shared<'_>, at: usize, message: String, expected: &str) -> Error 
     Error { line: i.line, span: i.span, message, expected: expected.into() }
 }
 
+/// Without variables that nothing reads.
+fn without_unread(s: &Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
+    fn each(tree: &[Merged], f: &mut dyn FnMut(Option<u32>, Term)) {
+        for n in tree {
+            match &n.kind {
+                MergedKind::Op(ops) => ops.iter().for_each(|(_, _, e)| {
+                    map_effect(e.clone(), &mut |t| {
+                        f(None, t);
+                        t
+                    });
+                }),
+                MergedKind::If(c, a, b) => {
+                    f(None, *c);
+                    each(a, f);
+                    each(b, f);
+                }
+                MergedKind::For(_, count, body) => {
+                    f(None, *count);
+                    each(body, f);
+                }
+                MergedKind::Set(v, t) => f(Some(*v), *t),
+                MergedKind::End => {}
+            }
+        }
+    }
+    let (mut read, mut open) = (BTreeSet::new(), Vec::new());
+    let mut sets: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    each(&tree, &mut |of, t| {
+        s.arena.each_atom(t, &mut |a| match (a, of) {
+            (Atom::Var(v), Some(of)) => {
+                sets.entry(of).or_default().insert(v);
+            }
+            (Atom::Var(v), None) => open.push(v),
+            _ => {}
+        });
+    });
+    while let Some(v) = open.pop() {
+        if read.insert(v) {
+            open.extend(sets.get(&v).into_iter().flatten());
+        }
+    }
+    fn kept(tree: Vec<Merged>, read: &BTreeSet<u32>) -> Vec<Merged> {
+        let keep = |n: Merged| {
+            let kind = match n.kind {
+                MergedKind::Set(v, _) if !read.contains(&v) => return None,
+                MergedKind::If(c, a, b) => match (kept(a, read), kept(b, read)) {
+                    (a, b) if a.is_empty() && b.is_empty() => return None,
+                    (a, b) => MergedKind::If(c, a, b),
+                },
+                MergedKind::For(h, count, body) => match kept(body, read) {
+                    body if body.is_empty() => return None,
+                    body => MergedKind::For(h, count, body),
+                },
+                kind => kind,
+            };
+            Some(Merged { kind, ..n })
+        };
+        tree.into_iter().filter_map(keep).collect()
+    }
+    kept(tree, &read)
+}
+
 /// Loops that initialise barriers, written out.
 fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
     let mut out = Vec::new();
@@ -202,7 +288,9 @@ fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
                 for i in 0..s.arena.constant(count).unwrap_or(0) {
                     let v = s.arena.int(i);
                     let with = FxHashMap::from_iter([(counter, v)]);
-                    let copy: Vec<Merged> = body.iter().map(|n| replaced(s, n, &with)).collect();
+                    let mut memo = FxHashMap::default();
+                    let mut at = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
+                    let copy: Vec<Merged> = body.iter().map(|n| replaced(s, n, &mut at)).collect();
                     out.extend(unrolled(s, copy));
                 }
             }
@@ -220,37 +308,11 @@ fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
     out
 }
 
-fn replaced(s: &mut Shared<'_>, n: &Merged, with: &FxHashMap<Term, Term>) -> Merged {
-    let mut memo = FxHashMap::default();
-    let kind = match &n.kind {
-        MergedKind::Op(ops) => MergedKind::Op(
-            ops.iter()
-                .map(|(w, l, e)| (*w, *l, map_effect(e.clone(), &mut |t| s.arena.replace(t, with, &mut memo))))
-                .collect(),
-        ),
-        MergedKind::If(c, a, b) => {
-            let c = s.arena.replace(*c, with, &mut memo);
-            MergedKind::If(
-                c,
-                a.iter().map(|n| replaced(s, n, with)).collect(),
-                b.iter().map(|n| replaced(s, n, with)).collect(),
-            )
-        }
-        MergedKind::For(h, c, body) => {
-            let c = s.arena.replace(*c, with, &mut memo);
-            MergedKind::For(*h, c, body.iter().map(|n| replaced(s, n, with)).collect())
-        }
-        MergedKind::Set(v, t) => MergedKind::Set(*v, s.arena.replace(*t, with, &mut memo)),
-        MergedKind::End => MergedKind::End,
-    };
-    Merged { kind, ..n.clone() }
-}
-
 /// Objects, barriers and sizes.
-fn plan(s: &Shared<'_>, tree: &[Merged]) -> Result<Plan, Error> {
+fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
     let a = &s.arena;
     let sized = |(at, message): (usize, String)| at_inst(s, at, message, "a size that the text says, or that follows");
-    let loads = loads(a, tree).map_err(sized)?;
+    let loads = loads(a, tree, warps).map_err(sized)?;
     let stores = stores(a, tree).map_err(sized)?;
     let mut counts: BTreeMap<i64, u32> = BTreeMap::new();
     let mut uses: Vec<(usize, Term)> = Vec::new();
@@ -270,10 +332,10 @@ fn plan(s: &Shared<'_>, tree: &[Merged]) -> Result<Plan, Error> {
             }
         },
         Effect::Arrive { bar, .. }
-        | Effect::Expect(bar, _)
+        | Effect::Expect { bar, .. }
         | Effect::CopyArrive(bar, _)
         | Effect::Wait(bar, _)
-        | Effect::TensorCommit(bar) => {
+        | Effect::TensorCommit { bar, .. } => {
             uses.push((at, *bar));
         }
         Effect::BulkLoad { bar, .. } => uses.push((at, *bar)),
@@ -337,7 +399,7 @@ pub(super) fn touched(e: &Effect, at: usize, loads: &Sizes, stores: &BTreeMap<(u
         Effect::BulkStore { from, .. } => vec![(*from, stores.get(&(at, *from)).copied().unwrap_or(0))],
         Effect::Wgmma { a, b, .. } => a.iter().flatten().chain(b).copied().collect(),
         Effect::TensorLoad(l) | Effect::TensorStore(l) => l.clone(),
-        Effect::TensorProduct { a, at, b, d } => a.iter().chain(at).chain(b).chain(d).copied().collect(),
+        Effect::TensorProduct { a, at, b, d, .. } => a.iter().chain(at).chain(b).chain(d).copied().collect(),
         _ => Vec::new(),
     }
 }
@@ -359,7 +421,7 @@ fn divide(
             }
             let groups: Vec<Vec<(Term, u32)>> = match e {
                 Effect::Wgmma { a, b, .. } => a.iter().cloned().chain([b.clone()]).collect(),
-                Effect::TensorProduct { a, at, b, d } => vec![a.clone(), at.clone(), b.clone(), d.clone()],
+                Effect::TensorProduct { a, at, b, d, .. } => vec![a.clone(), at.clone(), b.clone(), d.clone()],
                 _ => vec![touched(e, at, loads, stores)],
             };
             for runs in groups {
@@ -432,47 +494,4 @@ fn registers(tree: &[Merged], warps: u32) -> Option<u32> {
     });
     let sum: u32 = last.values().sum();
     (!last.is_empty()).then(|| (sum / warps.max(1)).next_multiple_of(8).clamp(24, 248))
-}
-
-/// Symbols that the bounds of loops are computed from.
-fn trip_symbols(s: &mut Shared<'_>, names: &mut Names, tree: &[Merged]) -> BTreeSet<Term> {
-    fn counts(tree: &[Merged], list: &mut Vec<Term>) {
-        for n in tree {
-            match &n.kind {
-                MergedKind::For(_, count, body) => {
-                    list.push(*count);
-                    counts(body, list);
-                }
-                MergedKind::If(_, a, b) => {
-                    counts(a, list);
-                    counts(b, list);
-                }
-                _ => {}
-            }
-        }
-    }
-    let mut list = Vec::new();
-    counts(tree, &mut list);
-    let mut found = BTreeSet::new();
-    for count in list {
-        // A count that is no multiple of one symbol and a number is a symbol itself: any count is possible.
-        let (_, parts) = s.arena.parts(count);
-        match *parts {
-            [] => {}
-            [(t, _)] => {
-                let t = rounded_down(&mut s.arena, t);
-                if !names.is_leaf(&s.arena, t) {
-                    names.symbol(count, "trips".into());
-                    found.insert(count);
-                } else {
-                    found.insert(t);
-                }
-            }
-            _ => {
-                names.symbol(count, "trips".into());
-                found.insert(count);
-            }
-        }
-    }
-    found
 }

@@ -51,13 +51,22 @@ impl Walk<'_, '_> {
                 let at_bar = if tensor { 2 } else { 3 };
                 let bar = self.same(i, i.arg(at_bar), "barrier")?;
                 let multicast = match i.args.get(at_bar + 1) {
-                    Some(a) if i.has("multicast::cluster") => Some(self.same(i, a, "mask")?),
+                    Some(a) if i.has("multicast::cluster") => Some(self.mask(i, a)?),
                     _ => None,
                 };
-                if i.has("cta_group::2") {
-                    return Err(self.unknown(i));
+                let (to, far) = self.s.remote(to);
+                let (bar, cta) = self.s.remote(bar);
+                // A pair's copies signal in the CTA of the pair whose parity the address has.
+                let own = self.s.arena.int(self.s.rank as i64);
+                let cta = if i.has("cta_group::2") { cta.or(Some(own)) } else { cta };
+                if far.is_some() {
+                    return Err(self.s.error(
+                        i,
+                        "a copy from global memory into another CTA is not supported yet",
+                        "a copy into the own CTA, or a multicast",
+                    ));
                 }
-                self.push(at, 0, Effect::BulkLoad { to, bar, bytes, multicast })
+                self.push(at, 0, Effect::BulkLoad { to, bar, bytes, multicast, cta })
             }
             ["global", _] => {
                 let from = self.same(i, i.arg(1), "address")?;
@@ -66,6 +75,13 @@ impl Walk<'_, '_> {
             }
             _ => Err(self.unknown(i)),
         }
+    }
+
+    /// The CTAs of a mask of 16 bits.
+    pub(super) fn mask(&mut self, i: &Inst, a: &Arg) -> Result<Term, Error> {
+        let t = self.same(i, a, "mask")?;
+        let size = self.s.arena.int(1 << 16);
+        Ok(self.s.arena.rem(t, size))
     }
 
     /// `wgmma`: its fences, groups and products.
@@ -143,8 +159,8 @@ impl Walk<'_, '_> {
             _ => 16,
         };
         let atom = 8 * swizzle;
-        let by = self.s.arena.int(atom as i64);
-        // An advance along k stays inside an atom.
+        let by = self.s.arena.int(swizzle as i64);
+        // An advance along k stays inside the atom's rows; an atom begins wherever the operand does.
         let inside = self.s.arena.rem(address, by);
         let base = self.s.arena.sub(address, inside);
         let mut starts: Vec<u32> = Vec::new();
@@ -192,7 +208,7 @@ fn width(m: &str) -> Option<u32> {
 }
 
 impl super::walk::Shared<'_> {
-    /// An address split into that in its own CTA, and the CTA where `mapa` names another one.
+    /// An address split into that in its own CTA, and the CTA where it is in another one.
     pub(super) fn remote(&mut self, t: Term) -> (Term, Option<Term>) {
         let (k, parts) = self.arena.parts(t);
         let (far, near): (Vec<_>, Vec<_>) = parts.iter().copied().partition(|(_, c)| c % super::REMOTE == 0);
@@ -201,6 +217,7 @@ impl super::walk::Shared<'_> {
             return (t, None);
         }
         let cta = self.arena.sum(high - 1, far.into_iter().map(|(t, c)| (t, c / super::REMOTE)).collect());
-        (self.arena.sum(low, near), Some(cta))
+        let own = self.arena.constant(cta) == Some(self.rank as i64);
+        (self.arena.sum(low, near), (!own).then_some(cta))
     }
 }

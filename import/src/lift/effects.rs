@@ -3,7 +3,7 @@
 use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::Term;
 
-use super::tree::{Effect, Fence, Stream, Touch, Val};
+use super::tree::{Effect, Fence, Kind, Node, Stream, Touch, Val};
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
@@ -58,6 +58,9 @@ impl Walk<'_, '_> {
                     self.set_arg(d, Val::Uni(lane));
                     self.set_arg(q, p);
                 }
+                if self.unsure == 0 && self.lanes == u32::MAX {
+                    self.push(at, 0, Effect::Elect)?;
+                }
             }
             "shfl" | "vote" | "redux" | "match" => {
                 // Lanes that exchange values have come so far, and what they read they have.
@@ -67,6 +70,14 @@ impl Walk<'_, '_> {
                 }
                 return Ok(false);
             }
+            "clusterlaunchcontrol" if i.has("try_cancel") => {
+                let (to, bar) = (self.same(i, i.arg(0), "address")?, self.same(i, i.arg(1), "barrier")?);
+                let all = self.s.arena.int((1 << self.s.ctas()) - 1);
+                let multicast = i.has("multicast::cluster::all").then_some(all);
+                let bytes = Some(self.s.arena.int(16));
+                self.push(at, 0, Effect::BulkLoad { to, bar, bytes, multicast, cta: None })?;
+            }
+            "clusterlaunchcontrol" => return Ok(false),
             "wgmma" => self.wgmma(at, i)?,
             "tcgen05" => return self.tensor(at, i),
             "tensormap" => {
@@ -136,7 +147,10 @@ impl Walk<'_, '_> {
             return Ok(true);
         }
         if i.has("cluster") {
-            let e = if i.has("arrive") { Effect::ClusterArrive(i.has("relaxed")) } else { Effect::ClusterWait };
+            // A relaxed arrival releases what `fence.mbarrier_init` covers. Where nothing else was done before it, that is all
+            // there is to release.
+            let relaxed = i.has("relaxed") && !self.only_inits();
+            let e = if i.has("arrive") { Effect::ClusterArrive(relaxed) } else { Effect::ClusterWait };
             self.push(at, 0, e)?;
             return Ok(true);
         }
@@ -152,6 +166,25 @@ impl Walk<'_, '_> {
         };
         self.push(at, 0, Effect::Bar(id, threads, !i.has("arrive")))?;
         Ok(!red)
+    }
+
+    /// Whether all that the warp did so far is to initialise barriers, with the fence for it.
+    fn only_inits(&self) -> bool {
+        let all =
+            |list: &[Node], f: &dyn Fn(&Effect) -> bool| list.iter().all(|n| matches!(&n.kind, Kind::Op(_, e) if f(e)));
+        let inits = |e: &Effect| {
+            matches!(e, Effect::Init(..) | Effect::Fence(_) | Effect::WarpSync | Effect::Elect | Effect::Regs(..))
+        };
+        let fenced = |e: &Effect| !matches!(e, Effect::Fence(Fence::Init));
+        // What came before a cluster barrier that orders is released.
+        let met = |n: &Node| matches!(n.kind, Kind::Op(_, Effect::ClusterWait));
+        let ordered = self.nodes.iter().rev().find_map(|n| match n.kind {
+            Kind::Op(_, Effect::ClusterArrive(relaxed)) => Some(!relaxed),
+            _ => None,
+        });
+        let from = self.nodes.iter().rposition(met).filter(|_| ordered == Some(true)).map_or(0, |i| i + 1);
+        let nodes = &self.nodes[from..];
+        self.outer.is_empty() && self.frames.is_empty() && all(nodes, &inits) && !all(nodes, &fenced)
     }
 
     fn fence(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
@@ -182,16 +215,21 @@ impl Walk<'_, '_> {
         let Some(kind) = i.mods.first().cloned() else { return Err(self.unknown(i)) };
         match kind.as_str() {
             "init" => {
-                let (bar, count) = (self.same(i, &address, "address")?, self.same(i, i.arg(1), "count")?);
-                self.push(at, 0, Effect::Init(bar, count))?;
+                self.each_lane(&address, &mut |w, n| {
+                    let (bar, count) = (w.same(i, &address, "address")?, w.same(i, i.arg(1), "count")?);
+                    w.push(at, n, Effect::Init(bar, count))
+                })?;
             }
             "inval" => {
-                let bar = self.same(i, &address, "address")?;
-                self.push(at, 0, Effect::Inval(bar))?;
+                self.each_lane(&address, &mut |w, n| {
+                    let bar = w.same(i, &address, "address")?;
+                    w.push(at, n, Effect::Inval(bar))
+                })?;
             }
             "expect_tx" => {
                 let (bar, bytes) = (self.same(i, &address, "address")?, self.same(i, i.arg(mem + 1), "bytes")?);
-                self.push(at, 0, Effect::Expect(bar, bytes))?;
+                let (bar, cta) = self.s.remote(bar);
+                self.push(at, 0, Effect::Expect { bar, bytes, cta })?;
             }
             "arrive" => {
                 let one = self.s.arena.int(1);
@@ -218,13 +256,21 @@ impl Walk<'_, '_> {
                     }
                     self.lanes = mask;
                     let (bar, cta) = self.s.remote(t);
+                    let scoped = ["cta", "gpu", "sys", "cluster"].iter().any(|s| i.has(s));
+                    if cta.is_some() && !scoped {
+                        self.s.assume(
+                            i.line,
+                            "an arrival on another CTA's barrier that names no scope is of cluster scope",
+                        );
+                    }
                     let e = Effect::Arrive {
                         bar,
                         count,
                         expect,
                         cta,
                         relaxed: i.has("relaxed"),
-                        cluster: i.has("cluster"),
+                        cluster: !scoped || i.has("cluster") || i.has("gpu") || i.has("sys"),
+                        in_step: !self.apart && mask.count_ones() == 1 && mask != 1,
                     };
                     self.push(at, n as u8, e)?;
                 }
@@ -244,6 +290,25 @@ impl Walk<'_, '_> {
             _ => return Err(self.unknown(i)),
         }
         Ok(true)
+    }
+
+    /// Calls `f` for the lanes of each value that an operand has.
+    fn each_lane(&mut self, a: &Arg, f: &mut dyn FnMut(&mut Self, u8) -> Result<(), Error>) -> Result<(), Error> {
+        let v = self.operand(a)?;
+        let lanes = self.lanes;
+        let mut groups: Vec<(Term, u32)> = Vec::new();
+        for l in (0..32).filter(|l| lanes >> l & 1 == 1) {
+            match groups.iter_mut().find(|(t, _)| *t == v.at(l)) {
+                Some((_, m)) => *m |= 1 << l,
+                None => groups.push((v.at(l), 1 << l)),
+            }
+        }
+        for (n, (_, mask)) in groups.into_iter().enumerate() {
+            self.lanes = mask;
+            f(self, n as u8)?;
+        }
+        self.lanes = lanes;
+        Ok(())
     }
 
     /// The wait that a polling loop makes.

@@ -9,37 +9,44 @@ pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect 
     let runs = |l: Vec<Run>, f: &mut dyn FnMut(Term) -> Term| l.into_iter().map(|(t, n)| (f(t), n)).collect::<Vec<_>>();
     match e {
         Effect::Touch(how, l) => Effect::Touch(how, runs(l, f)),
-        Effect::BulkLoad { to, bar, bytes, multicast } => {
-            Effect::BulkLoad { to: f(to), bar: f(bar), bytes: bytes.map(&mut *f), multicast: multicast.map(&mut *f) }
-        }
+        Effect::BulkLoad { to, bar, bytes, multicast, cta } => Effect::BulkLoad {
+            to: f(to),
+            bar: f(bar),
+            bytes: bytes.map(&mut *f),
+            multicast: multicast.map(&mut *f),
+            cta: cta.map(&mut *f),
+        },
         Effect::BulkStore { from, bytes } => Effect::BulkStore { from: f(from), bytes: bytes.map(f) },
         Effect::Init(a, b) => Effect::Init(f(a), f(b)),
         Effect::Inval(a) => Effect::Inval(f(a)),
-        Effect::Arrive { bar, count, expect, cta, relaxed, cluster } => Effect::Arrive {
+        Effect::Arrive { bar, count, expect, cta, relaxed, cluster, in_step } => Effect::Arrive {
             bar: f(bar),
             count: f(count),
             expect: expect.map(&mut *f),
             cta: cta.map(&mut *f),
             relaxed,
             cluster,
+            in_step,
         },
-        Effect::Expect(a, b) => Effect::Expect(f(a), f(b)),
+        Effect::Expect { bar, bytes, cta } => Effect::Expect { bar: f(bar), bytes: f(bytes), cta: cta.map(f) },
         Effect::CopyArrive(a, n) => Effect::CopyArrive(f(a), n),
         Effect::Wait(a, b) => Effect::Wait(f(a), f(b)),
         Effect::Wgmma { a, b, acc, n, k } => Effect::Wgmma { a: a.map(|l| runs(l, f)), b: runs(b, f), acc, n, k },
         Effect::TensorLoad(l) => Effect::TensorLoad(runs(l, f)),
         Effect::TensorStore(l) => Effect::TensorStore(runs(l, f)),
-        Effect::TensorCommit(t) => Effect::TensorCommit(f(t)),
-        Effect::TensorProduct { a, at, b, d } => {
-            Effect::TensorProduct { a: runs(a, f), at: runs(at, f), b: runs(b, f), d: runs(d, f) }
+        Effect::TensorCommit { bar, multicast, cta } => {
+            Effect::TensorCommit { bar: f(bar), multicast: multicast.map(&mut *f), cta: cta.map(&mut *f) }
+        }
+        Effect::TensorProduct { a, at, b, d, pair } => {
+            Effect::TensorProduct { a: runs(a, f), at: runs(at, f), b: runs(b, f), d: runs(d, f), pair }
         }
         same @ (Effect::Commit(_)
-        | Effect::TensorAlloc(..)
-        | Effect::TensorFree(..)
+        | Effect::Tensor { .. }
         | Effect::TensorWait(_)
         | Effect::WaitGroup(..)
         | Effect::Bar(..)
         | Effect::WarpSync
+        | Effect::Elect
         | Effect::ClusterArrive(_)
         | Effect::ClusterWait
         | Effect::Fence(_)

@@ -1,10 +1,10 @@
 //! Terms as expressions of the program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::{Binary, Expr, ParamId, Unary, VarId};
 
-use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
+use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
 /// Names and numbers of what expressions read.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ pub(super) struct Names {
     pub(super) symbols: BTreeMap<Term, ParamId>,
     /// Terms of the symbols, in order.
     pub(super) order: Vec<(Term, String)>,
+    /// Symbols that bounds of loops are computed from.
+    pub(super) trips: BTreeSet<Term>,
     /// Names of the frame's variables.
     pub(super) frame: Vec<String>,
 }
@@ -73,7 +75,6 @@ impl Names {
             Node::Const(v) => Some(Expr::Const(v)),
             Node::Atom(Atom::Counter(h)) => self.counters.get(&h).map(|v| Expr::Var(*v)),
             Node::Atom(Atom::Var(v)) => self.vars.get(&v).map(|v| Expr::Var(*v)),
-            Node::Atom(Atom::Place(Place::Rank)) => Some(Expr::Env(warpline_sim::ir::Env::CtaRank)),
             Node::Atom(_) => None,
             Node::Sum(k, parts) => {
                 let mut sum: Option<Expr> = None;
@@ -95,9 +96,12 @@ impl Names {
                     k => b(Binary::Add, sum, Expr::Const(k)),
                 })
             }
-            Node::Table(i, first, cycle) => {
-                let i = self.expr(a, i)?;
-                Some(table(i, &first, &cycle))
+            Node::Table(index, first, cycle) => {
+                let i = self.expr(a, index)?;
+                // A variable has no more values than the sequence has numbers.
+                let few = cycle.len() == 1 && a.range(index).0 >= 0 && a.range(index).1 <= first.len() as i64;
+                let short = few.then(|| turns(&i, &first, cycle[0])).flatten();
+                Some(short.unwrap_or_else(|| table(i, &first, &cycle)))
             }
             Node::Op(op, args) => {
                 let mut x = Vec::new();
@@ -135,20 +139,32 @@ impl Names {
         }
     }
 
+    /// Whether a term is computed from numbers and symbols that bounds of loops are computed from.
+    pub(super) fn covered(&self, a: &Arena, t: Term) -> bool {
+        self.trips.contains(&t)
+            || match a.node(t) {
+                Node::Const(_) => true,
+                Node::Atom(_) => false,
+                Node::Sum(_, parts) => parts.iter().all(|(x, _)| self.covered(a, *x)),
+                Node::Op(Op::MulHigh | Op::Load | Op::Trips, _) => false,
+                Node::Op(_, args) => args.iter().all(|x| self.covered(a, *x)),
+                Node::Table(i, ..) => self.covered(a, *i),
+            }
+    }
+
     /// Whether a term is one number in a launch that has no structure worth showing: the program gets a symbol for it.
     pub(super) fn is_leaf(&self, a: &Arena, t: Term) -> bool {
         let mut launch = true;
         let mut any = false;
         a.each_atom(t, &mut |x| match x {
-            Atom::Param(..) => any = true,
-            Atom::Place(p) => {
-                launch &= p != Place::Rank;
-                any = true;
-            }
+            Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_) => any = true,
             _ => launch = false,
         });
+        if self.covered(a, t) && !self.trips.contains(&t) {
+            return false;
+        }
         match a.node(t) {
-            Node::Op(Op::Ge | Op::Eq | Op::Not | Op::Both | Op::Either, _) | Node::Sum(..) => false,
+            Node::Op(Op::Ge | Op::Eq | Op::Not | Op::Both | Op::Either, _) | Node::Sum(..) | Node::Table(..) => false,
             Node::Op(Op::Trips, args) => !a.mentions(args[0], |x| match x {
                 Atom::Counter(h) => h != u32::MAX,
                 Atom::Opaque(_) | Atom::Carried(..) | Atom::Var(_) => true,
@@ -170,7 +186,7 @@ pub(super) fn rounded_down(a: &mut Arena, t: Term) -> Term {
 }
 
 /// A name for a symbol.
-fn leaf_name(a: &Arena, t: Term) -> String {
+pub(super) fn leaf_name(a: &Arena, t: Term) -> String {
     match a.node(t) {
         Node::Atom(Atom::Param(p, 0)) => format!("arg{p}"),
         Node::Atom(Atom::Param(p, o)) => format!("arg{p}_{o}"),
@@ -182,6 +198,21 @@ fn leaf_name(a: &Arena, t: Term) -> String {
         Node::Op(Op::Div | Op::DivZero, _) => "tiles".into(),
         _ => "value".into(),
     }
+}
+
+/// `(i + s) / a % m`, where that gives these numbers.
+fn turns(i: &Expr, first: &[i64], last: i64) -> Option<Expr> {
+    let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
+    let n = first.len() as i64 + 1;
+    let value = |j: i64| first.get(j as usize).copied().unwrap_or(last);
+    for (a, m, s) in (1..=n).flat_map(|a| (2..=n + 1).flat_map(move |m| (0..n).map(move |s| (a, m, s)))) {
+        if (0..n).all(|j| value(j) == (j + s) / a % m) {
+            let x = if s == 0 { i.clone() } else { b(Binary::Add, i.clone(), Expr::Const(s)) };
+            let x = if a == 1 { x } else { b(Binary::Div, x, Expr::Const(a)) };
+            return Some(if (n - 1 + s) / a < m { x } else { b(Binary::Rem, x, Expr::Const(m)) });
+        }
+    }
+    None
 }
 
 /// An expression for a sequence at an index.

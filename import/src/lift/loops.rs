@@ -4,11 +4,12 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::BlockId;
 use crate::ptx::{Error, Inst, Reg};
-use crate::symbolic::{Atom, Node as TermNode, Op, Term};
+use crate::symbolic::{Atom, Term};
 
+use super::exits::Exit;
 use super::slice::{acts, writes};
-use super::tree::{Kind, Node, Val};
-use super::walk::{Exit, Frame, Stop, Walk};
+use super::tree::{Node, Val};
+use super::walk::{Frame, Stop, Walk};
 
 /// Registers of an iteration's beginning, once solved.
 #[derive(Debug, Default)]
@@ -20,42 +21,8 @@ pub(super) struct Solved {
 }
 
 impl Walk<'_, '_> {
-    /// A branch with one way out of the loop that is being walked: notes the exit and goes on inside.
-    pub(super) fn leaves(
-        &mut self,
-        at: usize,
-        cond: Term,
-        taken: BlockId,
-        falls: BlockId,
-    ) -> Result<Option<Stop>, Error> {
-        let Some(f) = self.frames.last() else { return Ok(None) };
-        let body = &self.s.flow.loops[f.index].body;
-        let (to, inside, stay) = match (body[taken], body[falls]) {
-            (true, false) => (falls, taken, cond),
-            (false, true) => (taken, falls, self.s.arena.not(cond)),
-            _ => return Ok(None),
-        };
-        let inst = self.inst(at);
-        let f = self.frames.last_mut().ok_or_else(|| self.s.error(inst, "no loop", "a loop"))?;
-        if f.depth != self.depth {
-            return Err(self.s.error(
-                inst,
-                "a loop is left inside of a condition",
-                "an exit that every iteration comes to",
-            ));
-        }
-        if f.exit.is_some() {
-            return Err(self.s.error(inst, "a loop has two exits", "a loop with one exit"));
-        }
-        f.exit = Some(Exit { before: self.nodes.len(), stay, to, regs: self.regs.clone(), at });
-        let mut facts = std::mem::take(&mut self.facts);
-        self.s.arena.learn(stay, true, &mut facts);
-        self.facts = facts;
-        Ok(Some(Stop::At(inside)))
-    }
-
     /// Walks a loop from its header to where it is left.
-    pub(super) fn walk_loop(&mut self, l: usize) -> Result<Stop, Error> {
+    pub(super) fn walk_loop(&mut self, l: usize, stops: &[BlockId]) -> Result<Stop, Error> {
         if let Some(to) = self.polling(l)? {
             return Ok(Stop::At(to));
         }
@@ -63,6 +30,8 @@ impl Walk<'_, '_> {
         let header = flow.loops[l].header;
         let changed = self.changed(l);
         let entry_regs = self.regs.clone();
+        // Variables may change in the loop.
+        self.s.arena.forget(&mut self.facts, |a| matches!(a, Atom::Var(_)));
         let entry_facts = self.facts.clone();
         // First pass: what an iteration makes of what the one before left.
         let mark = self.s.arena.opaque("a mark");
@@ -77,9 +46,9 @@ impl Walk<'_, '_> {
         }
         let lanes = self.lanes;
         let peeked = self.peeked_terms.clone();
-        let (stop, _, exit) = self.iteration(l, true)?;
+        let (stop, _, exits) = self.iteration(l, true)?;
         let back = std::mem::take(&mut self.regs);
-        if stop != Stop::At(header) && exit.is_none() {
+        if stop != Stop::At(header) && exits.is_empty() {
             // It is left in its first iteration, whatever happens.
             self.regs = entry_regs;
             self.facts = entry_facts;
@@ -90,11 +59,13 @@ impl Walk<'_, '_> {
             return Ok(stop);
         }
         let first = self.inst(flow.blocks[header].first);
-        let Some(exit) = exit else {
+        if exits.is_empty() {
             return Err(self.s.error(first, "this loop has no exit", "a loop that ends"));
-        };
+        }
+        let back = if stop == Stop::At(header) { back } else { entry_regs.clone() };
         let solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
-        self.bound_counter(header as u32, &entry_regs, &solved, exit.stay);
+        let stays: Vec<Term> = exits.iter().map(|e| e.stay).collect();
+        self.bound_counter(header as u32, &entry_regs, &solved, &stays);
         // Second pass: the same with values as functions of the iteration.
         self.regs = entry_regs.clone();
         for (r, v) in &solved.values {
@@ -102,22 +73,33 @@ impl Walk<'_, '_> {
         }
         self.facts = entry_facts.clone();
         self.lanes = lanes;
-        let (stop, nodes, exit) = self.iteration(l, false)?;
+        let (stop, nodes, mut exits) = self.iteration(l, false)?;
         let back = std::mem::take(&mut self.regs);
-        let Some(exit) = exit.filter(|_| stop == Stop::At(header)) else {
+        if stop != Stop::At(header) {
+            // Whoever comes to the end leaves there.
+            let to = match stop {
+                Stop::At(to) => to,
+                Stop::End => flow.exit(),
+            };
+            let stay = self.s.arena.int(0);
+            let at = exits.last().map_or(flow.blocks[header].first, |e| e.at);
+            let (tail, regs) = (nodes.clone(), back.clone());
+            exits.push(Exit { before: None, tail, stay, to, regs, at });
+        }
+        if exits.is_empty() {
             return Err(self.s.error(
                 first,
                 "this loop is not left in the way that was found first",
-                "a loop with one exit",
+                "a loop with an exit",
             ));
-        };
+        }
         self.facts = entry_facts;
         self.lanes = lanes;
-        self.close(l, nodes, exit, solved, back)
+        self.close(l, nodes, exits, solved, back, stops)
     }
 
     /// Bounds the counter of a loop that goes on a known number of times.
-    fn bound_counter(&mut self, header: u32, entry: &[Option<Val>], solved: &Solved, stay: Term) {
+    fn bound_counter(&mut self, header: u32, entry: &[Option<Val>], solved: &Solved, stays: &[Term]) {
         let mut with = FxHashMap::default();
         for (r, v) in &solved.values {
             let lanes = matches!(entry[*r as usize], Some(Val::Lanes(_)));
@@ -126,21 +108,26 @@ impl Walk<'_, '_> {
                 with.insert(x, v.at(l as usize));
             }
         }
-        let stay = self.s.arena.replace(stay, &with, &mut FxHashMap::default());
-        let known = self.stays(header, stay).and_then(|q| self.s.arena.constant(q));
+        let mut known = None;
+        for stay in stays {
+            let stay = self.s.arena.replace(*stay, &with, &mut FxHashMap::default());
+            let q = self.stays(header, stay).and_then(|q| self.s.arena.constant(q));
+            known = known.into_iter().chain(q).min();
+        }
         match known {
-            Some(q) => drop(self.s.arena.counter_ranges.insert(header, q.max(0))),
-            None => drop(self.s.arena.counter_ranges.remove(&header)),
+            Some(q) => self.s.arena.bound_counter(header, Some(q.max(0))),
+            None => self.s.arena.bound_counter(header, None),
         }
     }
 
     /// Walks one iteration; dry where nothing is to be written down.
-    fn iteration(&mut self, l: usize, dry: bool) -> Result<(Stop, Vec<Node>, Option<Exit>), Error> {
+    fn iteration(&mut self, l: usize, dry: bool) -> Result<(Stop, Vec<Node>, Vec<Exit>), Error> {
         let flow = self.s.flow;
         let header = flow.loops[l].header;
+        self.apart |= self.touched(l);
         let outer = std::mem::take(&mut self.nodes);
-        self.depth += 1;
-        self.frames.push(Frame { index: l, depth: self.depth, exit: None });
+        let (path, levels, group) = (self.path.len(), self.outer.len(), self.group);
+        self.frames.push(Frame { index: l, exits: Vec::new(), path, levels, group });
         self.dry += dry as u32;
         let mut stops = vec![header];
         let body = &flow.loops[l].body;
@@ -150,10 +137,22 @@ impl Walk<'_, '_> {
         );
         let end = self.run(header, &stops);
         self.dry -= dry as u32;
-        self.depth -= 1;
         let frame = self.frames.pop();
         let nodes = std::mem::replace(&mut self.nodes, outer);
-        Ok((end?, nodes, frame.and_then(|f| f.exit)))
+        Ok((end?, nodes, frame.map(|f| f.exits).unwrap_or_default()))
+    }
+
+    /// Whether lanes access shared memory in a loop, each for itself.
+    fn touched(&self, l: usize) -> bool {
+        let flow = self.s.flow;
+        let own = |i: &Inst| match i.op.as_str() {
+            "ld" | "st" | "ldmatrix" | "stmatrix" | "red" | "atom" => acts(i) && !i.has("global"),
+            "cp" => !i.has("bulk"),
+            _ => false,
+        };
+        let blocks = flow.blocks.iter().enumerate().filter(|(b, _)| flow.loops[l].body[*b]);
+        let mut code = blocks.flat_map(|(_, block)| &self.s.entry.code[block.first..block.end]);
+        code.any(own)
     }
 
     /// Needed registers that a loop writes.
@@ -214,192 +213,11 @@ impl Walk<'_, '_> {
         }
         Ok(Some(out))
     }
-
-    /// How often a condition over the iteration holds before it does not.
-    fn stays(&mut self, header: u32, stay: Term) -> Option<Term> {
-        let i = self.s.arena.atom(Atom::Counter(header));
-        let a = &mut self.s.arena;
-        let linear = |a: &crate::symbolic::Arena, x: Term| {
-            let (k, parts) = a.parts(x);
-            let m = parts.iter().find(|(t, _)| *t == i)?.1;
-            let rest: Vec<_> = parts.iter().copied().filter(|(t, _)| *t != i).collect();
-            let free = rest.iter().all(|(t, _)| !a.mentions(*t, |x| x == Atom::Counter(header)));
-            free.then_some((k, rest, m))
-        };
-        match a.node(stay).clone() {
-            TermNode::Op(Op::Ge, args) => {
-                let (k, rest, m) = linear(a, args[0])?;
-                if m >= 0 {
-                    return None;
-                }
-                let x = a.sum(k, rest);
-                let by = a.int(-m);
-                let q = a.div(x, by);
-                Some(a.plus(q, 1))
-            }
-            TermNode::Op(Op::Not, args) => match a.node(args[0]).clone() {
-                TermNode::Op(Op::Eq, args) => {
-                    let (k, rest, m) = linear(a, args[0])?;
-                    let x = a.sum(k, rest);
-                    let x = if m < 0 { x } else { a.scale(x, -1) };
-                    let by = a.int(m.abs());
-                    Some(a.div(x, by))
-                }
-                _ => None,
-            },
-            _ => None,
-        }
-        .or_else(|| {
-            let mut only = true;
-            self.s.arena.each_atom(stay, &mut |x| only &= x == Atom::Counter(header));
-            let holds = |s: &mut Self, n: i64| s.s.arena.value(stay, &|_| Some(n));
-            only.then(|| (0..4096).find(|n| holds(self, *n) == Some(0))).flatten().map(|n| self.s.arena.int(n))
-        })
-    }
-
-    /// Writes a loop down and sets registers to what they hold behind it.
-    fn close(
-        &mut self,
-        l: usize,
-        mut nodes: Vec<Node>,
-        exit: Exit,
-        solved: Solved,
-        back: Vec<Option<Val>>,
-    ) -> Result<Stop, Error> {
-        let header = self.s.flow.loops[l].header as u32;
-        let at = self.s.flow.blocks[header as usize].first;
-        let inst = self.inst(exit.at);
-        let counter = self.s.arena.atom(Atom::Counter(header));
-        let stays = match self.stays(header, exit.stay) {
-            Some(q) => q,
-            None if self.opaque(exit.stay) => {
-                if self.dry == 0 && !nodes.is_empty() {
-                    return Err(self.condition_error(inst, exit.stay));
-                }
-                self.s.arena.opaque(format!("how often the loop at line {} goes on", inst.line))
-            }
-            None => {
-                // Loops that go on while the same holds of their index go on as often.
-                let any = self.s.arena.atom(Atom::Counter(u32::MAX));
-                let same = FxHashMap::from_iter([(counter, any)]);
-                let stay = self.s.arena.replace(exit.stay, &same, &mut FxHashMap::default());
-                self.s.arena.op(Op::Trips, &[stay])
-            }
-        };
-        let stays = self.s.arena.under(stays, &self.facts);
-        // A count of none is as good as one below.
-        let less = self.s.arena.plus(stays, -1);
-        let stays = match self.s.arena.floored(less) {
-            Some(x) => self.s.arena.plus(x, 1),
-            None => stays,
-        };
-        // Not less than none.
-        let zero = self.s.arena.int(0);
-        let positive = self.s.arena.ge(stays);
-        let stays = match self.s.arena.decide(positive, &self.facts) {
-            Some(true) => stays,
-            _ => self.s.arena.op(Op::Max, &[stays, zero]),
-        };
-        let rotated = nodes.len() == exit.before && !nodes.is_empty() || (nodes.is_empty() && !solved.vars.is_empty());
-        let mut sets = Vec::new();
-        let mut shadows: FxHashMap<Term, u32> = FxHashMap::default();
-        let mut regs = exit.regs;
-        let own: Vec<u32> = solved.vars.iter().map(|(_, v, _)| *v).collect();
-        // The iteration in which it is left.
-        let mut with = FxHashMap::default();
-        with.insert(counter, stays);
-        let mut memo = FxHashMap::default();
-        let mentions_own = |s: &Self, t: Term| s.s.arena.mentions(t, |a| matches!(a, Atom::Var(v) if own.contains(&v)));
-        let mut updates = Vec::new();
-        for (r, v, _) in &solved.vars {
-            if let Some(t) = back[*r as usize].as_ref().and_then(|x| x.uniform(self.lanes)) {
-                updates.push((*v, t));
-            }
-        }
-        for (r, slot) in regs.iter_mut().enumerate() {
-            let Some(v) = slot.take() else { continue };
-            let new: [Term; 32] = std::array::from_fn(|lane| {
-                let mut t = v.at(lane);
-                if lane > 0 && t == v.at(0) && matches!(v, Val::Uni(_)) {
-                    return t;
-                }
-                if rotated && mentions_own(self, t) {
-                    // What is computed from a variable before its last change is kept in another one.
-                    if let Some((v, _)) = updates.iter().find(|(_, x)| *x == t) {
-                        t = self.s.arena.atom(Atom::Var(*v));
-                    } else {
-                        let id = match shadows.get(&t) {
-                            Some(id) => *id,
-                            None => {
-                                let id = self.s.var(header, r as Reg, 1 + shadows.len().min(200) as u8);
-                                self.s.sets(id, t);
-                                shadows.insert(t, id);
-                                sets.push((id, t));
-                                id
-                            }
-                        };
-                        t = self.s.arena.atom(Atom::Var(id));
-                    }
-                }
-                self.s.arena.replace(t, &with, &mut memo)
-            });
-            *slot = Some(match v {
-                Val::Uni(_) => Val::Uni(new[0]),
-                Val::Lanes(_) => Val::of(new),
-            });
-        }
-        self.regs = regs;
-        if self.dry == 0 {
-            for (id, t) in &sets {
-                nodes.push(Node { at: exit.at, part: 20, kind: Kind::Set(*id, *t) });
-            }
-            self.update(header, exit.at, &updates, &mut nodes);
-            for (n, (_, v, t)) in solved.vars.iter().enumerate() {
-                self.nodes.push(Node { at, part: 30 + n.min(100) as u8, kind: Kind::Set(*v, *t) });
-            }
-            let count = if rotated { self.s.arena.plus(stays, 1) } else { stays };
-            let tail: Vec<Node> = if rotated { Vec::new() } else { nodes[..exit.before].to_vec() };
-            if !nodes.is_empty() {
-                self.nodes.push(Node { at, part: 5, kind: Kind::For(header, count, nodes) });
-            }
-            let tail = self.at_iteration(tail, &with);
-            self.nodes.extend(tail);
-        }
-        // What keeps it inside does not hold any more.
-        let left = self.s.arena.replace(exit.stay, &with, &mut memo);
-        if !mentions_own(self, left) && self.s.arena.constant(left).is_none() {
-            let mut facts = std::mem::take(&mut self.facts);
-            self.s.arena.learn(left, false, &mut facts);
-            self.facts = facts;
-        }
-        Ok(Stop::At(exit.to))
-    }
-
-    /// Sets variables to their next values, all at once.
-    fn update(&mut self, header: u32, at: usize, updates: &[(u32, Term)], nodes: &mut Vec<Node>) {
-        let reads = |s: &Self, t: Term, own: u32| {
-            s.s.arena.mentions(t, |a| matches!(a, Atom::Var(v) if v != own && updates.iter().any(|(u, _)| *u == v)))
-        };
-        let crossed = updates.iter().any(|(v, t)| reads(self, *t, *v));
-        let mut second = Vec::new();
-        for (n, (v, t)) in updates.iter().enumerate() {
-            let part = 40 + n.min(50) as u8;
-            if crossed {
-                let kept = self.s.var(header, *v, 255);
-                nodes.push(Node { at, part, kind: Kind::Set(kept, *t) });
-                let from = self.s.arena.atom(Atom::Var(kept));
-                second.push(Node { at, part: part + 60, kind: Kind::Set(*v, from) });
-            } else {
-                nodes.push(Node { at, part, kind: Kind::Set(*v, *t) });
-            }
-        }
-        nodes.extend(second);
-    }
 }
 
 impl super::walk::Shared<'_> {
     /// A variable of the program for a register of a loop.
-    pub(super) fn var(&mut self, header: u32, reg: Reg, kind: u8) -> u32 {
+    pub(super) fn var(&mut self, header: u32, reg: Reg, kind: u32) -> u32 {
         if let Some(v) = self.var_ids.get(&(header, reg, kind)) {
             return *v;
         }

@@ -4,21 +4,24 @@ use crate::symbolic::Term;
 
 use super::tree::{Effect, Kind, Node};
 
+/// Warps of a cluster, as bits: those of its first CTA, then those of the second, and so on.
+pub(super) type Set = u128;
+
 /// A node of the tree of all warps.
 #[derive(Clone, Debug)]
 pub(super) struct Merged {
     /// The instruction.
     pub(super) at: usize,
     pub(super) part: u8,
-    /// Warps, as bits.
-    pub(super) warps: u64,
+    /// Warps of the cluster, as bits.
+    pub(super) warps: Set,
     pub(super) kind: MergedKind,
 }
 
 /// What it is.
 #[derive(Clone, Debug)]
 pub(super) enum MergedKind {
-    /// What each warp does: warp, lanes, effect.
+    /// What each warp of the cluster does: warp, lanes, effect.
     Op(Vec<(u32, u32, Effect)>),
     If(Term, Vec<Merged>, Vec<Merged>),
     For(u32, Term, Vec<Merged>),

@@ -2,20 +2,26 @@
 
 mod barriers;
 mod build;
+mod choice;
+mod close;
 mod copies;
 mod effects;
 mod effects_of;
 mod emit;
+mod exits;
 mod exprs;
 mod loops;
+mod masks;
 mod merge;
 mod peek;
+mod possible;
 mod regions;
 mod sizes;
 mod slice;
 mod solve;
 mod special;
 mod step;
+mod symbols;
 mod tensor;
 pub mod tree;
 mod values;
@@ -25,7 +31,7 @@ mod walk;
 use std::collections::BTreeMap;
 
 use crate::flow::Flow;
-use crate::ptx::{Entry, Error, Module};
+use crate::ptx::{Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Facts};
 
 pub use build::lift;
@@ -35,7 +41,7 @@ use walk::Walk;
 use warpline_sim::ir::{ParamId, Program};
 
 /// What an address in another CTA of the cluster is a multiple of: addresses are `address + REMOTE * (cta + 1)`.
-const REMOTE: i64 = 1 << 40;
+const REMOTE: i64 = 1 << 24;
 
 /// A condition over the launch that decides operations and is no comparison of trip counts: both ways are possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +54,18 @@ pub struct Free {
 
 /// The most free conditions of a kernel: every combination of their outcomes is decided.
 const MOST_FREE: usize = 8;
+
+/// What a launch says and the text need not.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    /// Threads of a block.
+    pub block: Option<[u32; 3]>,
+    /// CTAs of a cluster.
+    pub cluster: Option<[u32; 3]>,
+}
+
+/// The most warps of a cluster: sets of them are bits of a `u128`.
+const MOST_WARPS: u32 = 128;
 
 /// A kernel as a program.
 #[derive(Clone, Debug)]
@@ -63,9 +81,20 @@ pub struct Lifted {
     /// Symbols that are computed from the same arguments, so that not all their values are possible together: a fault found
     /// with some may be none.
     pub related: Option<String>,
+    /// Values of all symbols together that some launches have, where symbols are related.
+    pub launches: Vec<Vec<(String, i64)>>,
 }
 
 impl Lifted {
+    /// The programs of some launches, with all symbols given, where symbols are related.
+    pub fn possible(&self) -> Vec<Program> {
+        let given = |l: &Vec<(String, i64)>| {
+            let values: Vec<(&str, i64)> = l.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+            self.program.with(&values).map(|p| p.bind())
+        };
+        self.launches.iter().filter_map(given).collect()
+    }
+
     /// The program for each way that free conditions can come out.
     pub fn variants(&self) -> Vec<Program> {
         let mut list = Vec::new();
@@ -81,17 +110,35 @@ impl Lifted {
     }
 }
 
+/// CTAs of a cluster. Where the text gives no size, it is one CTA, or two where instructions need a pair.
+fn cluster(s: &mut Shared<'_>, launch: &Launch) -> Result<[u32; 3], Error> {
+    if let Some(size) = s.entry.cluster.or(launch.cluster) {
+        return Ok(size);
+    }
+    let pairs = |i: &&Inst| i.has("cta_group::2") || i.has("multicast::cluster");
+    let Some(first) = s.entry.code.iter().find(pairs) else { return Ok([1; 3]) };
+    s.assume(first.line, "a cluster has 2x1x1 CTAs, as the text does not say (`--cluster`)");
+    Ok([2, 1, 1])
+}
+
 /// What each warp does.
-pub fn warps<'a>(module: &'a Module, entry: &'a Entry, flow: &'a Flow) -> Result<(Shared<'a>, Vec<Vec<Node>>), Error> {
+///
+/// The list has the warps of the cluster's first CTA, then those of the second, and so on.
+pub fn warps<'a>(
+    module: &'a Module,
+    entry: &'a Entry,
+    flow: &'a Flow,
+    launch: &Launch,
+) -> Result<(Shared<'a>, Vec<Vec<Node>>), Error> {
     let here = |message: &str, expected: &str| Error {
         line: entry.line,
         span: (0, 0),
         message: message.into(),
         expected: expected.into(),
     };
-    let block = entry
-        .block
-        .ok_or_else(|| here("the text does not say how many threads a block has", "`.reqntid` or `.maxntid`"))?;
+    let block = launch.block.or(entry.block).ok_or_else(|| {
+        here("the text does not say how many threads a block has", "`.reqntid` or `.maxntid`, or `--block`")
+    })?;
     let threads = block.iter().product::<u32>();
     if threads == 0 || threads > 2048 {
         return Err(here("a block has at most 1024 threads", "a smaller block"));
@@ -114,7 +161,8 @@ pub fn warps<'a>(module: &'a Module, entry: &'a Entry, flow: &'a Flow) -> Result
         arena: Arena::default(),
         addresses,
         block,
-        cluster: entry.cluster.map_or(1, |c| c.iter().product()),
+        cluster: [1; 3],
+        rank: 0,
         work: 0,
         vars: Vec::new(),
         var_ids: Default::default(),
@@ -122,8 +170,15 @@ pub fn warps<'a>(module: &'a Module, entry: &'a Entry, flow: &'a Flow) -> Result
         tensors: Default::default(),
         columns: 0,
         assumed: BTreeMap::new(),
+        waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
-    if entry.block_is_bound {
+    shared.cluster = cluster(&mut shared, launch)?;
+    let ctas = shared.ctas();
+    let warps = threads.div_ceil(32);
+    if ctas > 16 || ctas * warps > MOST_WARPS {
+        return Err(here("the cluster has too many warps", "at most 128 warps in a cluster"));
+    }
+    if entry.block_is_bound && launch.block.is_none() {
         shared.assume(entry.line, format!("blocks have the largest size that `.maxntid` allows, {threads} threads"));
     }
     for what in [
@@ -137,9 +192,13 @@ pub fn warps<'a>(module: &'a Module, entry: &'a Entry, flow: &'a Flow) -> Result
     }
     let mut list = Vec::new();
     // Twice: the first time finds quotients that comparisons are made of, and where allocations of tensor memory are kept.
+    let mut kept = BTreeMap::new();
     for round in 0..2 {
         list.clear();
-        for warp in 0..threads.div_ceil(32) {
+        kept.clear();
+        for (rank, warp) in (0..ctas).flat_map(|r| (0..warps).map(move |w| (r, w))) {
+            shared.rank = rank;
+            shared.forget_vars();
             shared.work = 0;
             let left = threads - warp * 32;
             let lanes = if left >= 32 { u32::MAX } else { (1 << left) - 1 };
@@ -150,11 +209,14 @@ pub fn warps<'a>(module: &'a Module, entry: &'a Entry, flow: &'a Flow) -> Result
                 regs: vec![None; entry.regs.len()],
                 facts: Facts::default(),
                 nodes: Vec::new(),
-                depth: 0,
+                path: Vec::new(),
+                outer: Vec::new(),
                 frames: Vec::new(),
                 unsure: 0,
                 peeked_terms: Vec::new(),
                 dry: 0,
+                apart: false,
+                loading: Vec::new(),
                 s: &mut shared,
             };
             let end = w.run(0, &[]);
@@ -162,9 +224,11 @@ pub fn warps<'a>(module: &'a Module, entry: &'a Entry, flow: &'a Flow) -> Result
                 end?;
             }
             let mut nodes = w.nodes;
+            shared.keep_vars(&mut kept);
             nodes.push(Node { at: entry.code.len(), part: 0, kind: Kind::End });
             list.push(nodes);
         }
     }
+    kept.into_iter().for_each(|(v, bounds)| shared.arena.bound_var(v, bounds));
     Ok((shared, list))
 }

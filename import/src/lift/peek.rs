@@ -2,13 +2,10 @@
 //! schedules of the kernel, and in others the same threads know of the same phase.
 
 use crate::ptx::{Error, Inst};
-use crate::symbolic::{Facts, Node as TermNode, Op, Term};
+use crate::symbolic::{Node as TermNode, Op, Term};
 
-use super::tree::{Node, Val};
+use super::exits::Side;
 use super::walk::{Stop, Walk};
-
-/// A side of a branch: where it stopped, its nodes, registers, facts and lanes.
-type Side = (Stop, Vec<Node>, Vec<Option<Val>>, Facts, u32);
 
 impl Walk<'_, '_> {
     /// Whether a condition is the result of polling.
@@ -33,9 +30,9 @@ impl Walk<'_, '_> {
     }
 
     /// Goes the way that waits.
-    pub(super) fn peeked(&mut self, inst: &Inst, _cond: Term, a: Side, b: Side) -> Result<Stop, Error> {
-        let (skip, wait) = if a.1.len() <= b.1.len() { (a, b) } else { (b, a) };
-        if !skip.1.is_empty() || (self.dry == 0 && wait.1.is_empty()) || skip.0 != wait.0 {
+    pub(super) fn peeked(&mut self, inst: &Inst, a: Side, b: Side) -> Result<Stop, Error> {
+        let (skip, wait) = if a.nodes.len() <= b.nodes.len() { (a, b) } else { (b, a) };
+        if !skip.nodes.is_empty() || (self.dry == 0 && wait.nodes.is_empty()) || skip.end != wait.end {
             return Err(self.s.error(
                 inst,
                 "what a kernel does depends on whether a barrier was complete when it was polled",
@@ -43,9 +40,8 @@ impl Walk<'_, '_> {
             ));
         }
         self.s.assume(inst.line, "a barrier that is polled once and waited for where that fails is waited for");
-        let (end, nodes, regs, facts, lanes) = wait;
-        self.nodes.extend(nodes);
-        (self.regs, self.facts, self.lanes) = (regs, facts, lanes);
-        Ok(end)
+        self.nodes.extend(wait.nodes);
+        (self.regs, self.facts, self.lanes) = (wait.regs, wait.facts, wait.lanes);
+        Ok(wait.end)
     }
 }

@@ -12,56 +12,79 @@ use super::tree::{Effect, Touch};
 /// Bytes of each copy, by instruction, address and barrier.
 pub(super) type Sizes = BTreeMap<(usize, Term, Term), u32>;
 
-/// A phase of a barrier: bytes expected, and the copies of the phase.
+/// A phase of a barrier: bytes expected, and the copies of the phase: where each goes, and who issues it for which CTA.
 #[derive(Debug, Default)]
 struct Group {
     expect: Option<i64>,
-    copies: Vec<(usize, Term)>,
+    /// The instruction that expects them.
+    at: Option<usize>,
+    copies: BTreeMap<(usize, Term), BTreeSet<(u32, u32)>>,
 }
 
-/// Finds the bytes of each copy; an error is an instruction and what is wrong.
-pub(super) fn loads(a: &Arena, tree: &[Merged]) -> Result<Sizes, (usize, String)> {
-    let mut groups: BTreeMap<Term, Vec<Group>> = BTreeMap::new();
+/// A barrier of one CTA.
+type Signalled = (Term, u32);
+
+/// The CTAs that a copy goes to, and the CTA of the barrier that each signals.
+fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) -> Vec<(u32, u32)> {
+    let cta = cta.and_then(|t| a.constant(t)).and_then(|c| u32::try_from(c).ok());
+    match multicast.and_then(|t| a.constant(t)) {
+        Some(mask) => {
+            let to = (0..16).filter(|c| mask >> c & 1 == 1);
+            to.map(|to| (to, cta.map_or(to, |c| to & !1 | c & 1))).collect()
+        }
+        None => vec![(rank, cta.unwrap_or(rank))],
+    }
+}
+
+/// Finds the bytes of each copy; an error is an instruction and what is wrong. A CTA has `warps` warps.
+pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (usize, String)> {
+    let mut groups: BTreeMap<Signalled, Vec<Group>> = BTreeMap::new();
     let mut sizes = Sizes::new();
     let mut starts: BTreeSet<i64> = BTreeSet::new();
     let mut bad = None;
-    each_op(tree, &mut |at, (_, _, e)| match e {
-        Effect::BulkLoad { to, bar, bytes, .. } => {
-            match addresses(a, *to) {
-                Some(list) => starts.extend(list),
-                None => bad = bad.take().or(Some((at, "where this copy goes has no bounds".to_string()))),
+    each_op(tree, &mut |at, (w, _, e)| {
+        let rank = w / warps;
+        match e {
+            Effect::BulkLoad { to, bar, bytes, multicast, cta } => {
+                match addresses(a, *to) {
+                    Some(list) => starts.extend(list),
+                    None => bad = bad.take().or(Some((at, "where this copy goes has no bounds".to_string()))),
+                }
+                if let Some(n) = bytes.and_then(|t| a.constant(t)) {
+                    sizes.insert((at, *to, *bar), n as u32);
+                }
+                for (dest, signalled) in deliveries(a, rank, *multicast, *cta) {
+                    let list = groups.entry((*bar, signalled)).or_default();
+                    if list.is_empty() {
+                        list.push(Group::default());
+                    }
+                    if let Some(g) = list.last_mut() {
+                        g.copies.entry((at, *to)).or_default().insert((rank, dest));
+                    }
+                }
             }
-            if let Some(n) = bytes.and_then(|t| a.constant(t)) {
-                sizes.insert((at, *to, *bar), n as u32);
+            Effect::Arrive { bar, expect: Some(n), cta, .. } | Effect::Expect { bar, bytes: n, cta } => {
+                let cta = cta.and_then(|t| a.constant(t)).and_then(|c| u32::try_from(c).ok()).unwrap_or(rank);
+                let list = groups.entry((*bar, cta)).or_default();
+                let n = a.constant(*n);
+                match list.last_mut() {
+                    // A copy may come before what expects it.
+                    Some(g) if g.expect.is_none() => (g.expect, g.at) = (n, Some(at)),
+                    // CTAs of a pair that expect on one barrier.
+                    Some(g) if g.at == Some(at) => g.expect = g.expect.zip(n).map(|(x, y)| x + y),
+                    // Several that expect, and then the copies.
+                    Some(g) if g.copies.is_empty() => g.expect = g.expect.zip(n).map(|(x, y)| x + y),
+                    _ => list.push(Group { expect: n, at: Some(at), ..Group::default() }),
+                }
             }
-            let list = groups.entry(*bar).or_default();
-            if list.is_empty() {
-                list.push(Group::default());
-            }
-            if let Some(g) = list.last_mut()
-                && !g.copies.contains(&(at, *to))
-            {
-                g.copies.push((at, *to));
-            }
+            Effect::Init(bar, _) => starts.extend(a.constant(*bar)),
+            _ => {}
         }
-        Effect::Arrive { bar, expect: Some(n), .. } | Effect::Expect(bar, n) => {
-            let list = groups.entry(*bar).or_default();
-            let n = a.constant(*n);
-            match list.last_mut() {
-                // A copy may come before what expects it.
-                Some(g) if g.expect.is_none() => g.expect = n,
-                // Several that expect, and then the copies.
-                Some(g) if g.copies.is_empty() => g.expect = g.expect.zip(n).map(|(x, y)| x + y),
-                _ => list.push(Group { expect: n, copies: Vec::new() }),
-            }
-        }
-        Effect::Init(bar, _) => starts.extend(a.constant(*bar)),
-        _ => {}
     });
     if let Some(bad) = bad {
         return Err(bad);
     }
-    for (bar, list) in &groups {
+    for ((bar, _), list) in &groups {
         for g in list.iter().filter(|g| !g.copies.is_empty()) {
             settle(a, *bar, g, &starts, &mut sizes)?;
         }
@@ -69,43 +92,59 @@ pub(super) fn loads(a: &Arena, tree: &[Merged]) -> Result<Sizes, (usize, String)
     Ok(sizes)
 }
 
+/// A copy whose bytes are not known yet.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Open {
+    first: i64,
+    at: usize,
+    to: Term,
+    /// Bytes up to where another copy begins.
+    gap: Option<i64>,
+    /// How often the barrier gets its bytes.
+    times: i64,
+}
+
 fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut Sizes) -> Result<(), (usize, String)> {
-    let first = g.copies[0].0;
-    let known: i64 = g.copies.iter().filter_map(|(at, to)| sizes.get(&(*at, *to, bar))).map(|n| *n as i64).sum();
-    let mut open: Vec<(i64, usize, Term, Option<i64>)> = Vec::new();
-    for (at, to) in g.copies.iter().filter(|(at, to)| !sizes.contains_key(&(*at, *to, bar))) {
+    let mut known = 0;
+    let mut open: Vec<Open> = Vec::new();
+    for ((at, to), issued) in &g.copies {
+        let times = issued.len() as i64;
+        if let Some(n) = sizes.get(&(*at, *to, bar)) {
+            known += *n as i64 * times;
+            continue;
+        }
         let all = addresses(a, *to).unwrap_or_default();
         let gap = |x: &i64| starts.range(x + 1..).next().map(|next| next - x);
         let gap = all.iter().filter_map(gap).min();
-        open.push((all.iter().min().copied().unwrap_or(0), *at, *to, gap));
-    }
-    if open.is_empty() {
-        return Ok(());
+        open.push(Open { first: all.iter().min().copied().unwrap_or(0), at: *at, to: *to, gap, times });
     }
     open.sort_unstable();
+    let (Some(last), Some(first)) = (open.last(), g.copies.keys().next()) else { return Ok(()) };
     let Some(expect) = g.expect else {
-        return Err((first, "no `expect_tx` with a constant says how many bytes this copy brings".into()));
+        return Err((first.0, "no `expect_tx` with a constant says how many bytes this copy brings".into()));
     };
     let left = expect - known;
-    let n = open.len();
-    let before: i64 = open[..n - 1].iter().filter_map(|o| o.3).sum();
-    let last = left - before;
+    let before: i64 = open[..open.len() - 1].iter().filter_map(|o| Some(o.gap? * o.times)).sum();
     let fits = |size: i64, gap: Option<i64>| size > 0 && size % 16 == 0 && gap.is_none_or(|g| size <= g);
-    if fits(last, open[n - 1].3) {
-        for (i, (_, at, to, gap)) in open.iter().enumerate() {
-            let size = if i + 1 == n { last } else { gap.unwrap_or(0) };
-            sizes.insert((*at, *to, bar), size as u32);
+    let rest = (left - before) / last.times;
+    if (left - before) % last.times == 0 && fits(rest, last.gap) {
+        for (i, o) in open.iter().enumerate() {
+            let size = if i + 1 == open.len() { rest } else { o.gap.unwrap_or(0) };
+            sizes.insert((o.at, o.to, bar), size as u32);
         }
         return Ok(());
     }
-    let each = left / n as i64;
-    if left % n as i64 == 0 && open.iter().all(|o| fits(each, o.3)) {
-        for (_, at, to, _) in &open {
-            sizes.insert((*at, *to, bar), each as u32);
+    let times: i64 = open.iter().map(|o| o.times).sum();
+    if left % times == 0 && open.iter().all(|o| fits(left / times, o.gap)) {
+        for o in &open {
+            sizes.insert((o.at, o.to, bar), (left / times) as u32);
         }
         return Ok(());
     }
-    Err((first, format!("the bytes of {n} copies cannot be told from the {expect} bytes that their barrier expects")))
+    Err((
+        first.0,
+        format!("the bytes of {times} copies cannot be told from the {expect} bytes that their barrier expects"),
+    ))
 }
 
 /// Bytes of stores by tensor map: what threads have written from their address on, up to the next such address.

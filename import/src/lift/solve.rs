@@ -89,7 +89,9 @@ impl Walk<'_, '_> {
         // What the iteration before computed from its index.
         let carried = a.mentions(b, |y| matches!(y, Atom::Carried(h, ..) if h == header));
         let opaque = a.mentions(b, |y| matches!(y, Atom::Opaque(n) if n > mark));
-        if carried || opaque {
+        // A variable may have another value before the register is read.
+        let variable = a.mentions(b, |y| matches!(y, Atom::Var(_)));
+        if carried || opaque || variable {
             return None;
         }
         if let Some(t) = self.shifted(i, first, b) {

@@ -10,7 +10,7 @@ impl Walk<'_, '_> {
     pub(super) fn special(&mut self, name: &str) -> Val {
         let [x, y, _] = self.s.block;
         let warp = self.warp;
-        let axis = match name.rsplit_once('.').map(|(_, d)| d) {
+        let axis: usize = match name.rsplit_once('.').map(|(_, d)| d) {
             Some("y") => 1,
             Some("z") => 2,
             _ => 0,
@@ -24,21 +24,40 @@ impl Walk<'_, '_> {
             }
         };
         let stem = name.split('.').next().unwrap_or(name);
+        let (size, rank) = (self.s.cluster, self.s.rank);
+        let inside = match axis {
+            0 => rank % size[0],
+            1 => rank / size[0] % size[1],
+            _ => rank / (size[0] * size[1]),
+        } as i64;
+        let size = size[axis] as i64;
+        let ctas = self.s.ctas();
         let a = &mut self.s.arena;
+        // Along an axis on which clusters have one CTA, a CTA is a cluster.
+        let of = |alone: fn(u8) -> Place, many: fn(u8) -> Place| {
+            Atom::Place(if size == 1 { alone(axis as u8) } else { many(axis as u8) })
+        };
         match stem {
             "%tid" => Val::of(std::array::from_fn(|l| a.int(thread(l as u32) as i64))),
             "%laneid" => Val::of(std::array::from_fn(|l| a.int(l as i64))),
             "%ntid" => Val::Uni(a.int(self.s.block[axis] as i64)),
             "%warpid" => Val::Uni(a.int(warp as i64)),
-            "%ctaid" => Val::Uni(a.atom(Atom::Place(Place::Cta(axis as u8)))),
-            "%nctaid" => Val::Uni(a.atom(Atom::Place(Place::Ctas(axis as u8)))),
-            "%clusterid" => Val::Uni(a.atom(Atom::Place(Place::Cluster(axis as u8)))),
-            "%nclusterid" => Val::Uni(a.atom(Atom::Place(Place::Clusters(axis as u8)))),
-            "%cluster_ctarank" if self.s.cluster == 1 => Val::Uni(a.int(0)),
-            "%cluster_nctarank" => Val::Uni(a.int(self.s.cluster as i64)),
-            "%cluster_ctaid" if self.s.cluster == 1 => Val::Uni(a.int(0)),
-            "%cluster_nctaid" if self.s.cluster == 1 => Val::Uni(a.int(1)),
-            "%cluster_ctarank" => Val::Uni(a.atom(Atom::Place(Place::Rank))),
+            "%ctaid" | "%nctaid" => {
+                let t = a.atom(if stem == "%ctaid" {
+                    of(Place::Cta, Place::Cluster)
+                } else {
+                    of(Place::Ctas, Place::Clusters)
+                });
+                let t = a.scale(t, size);
+                Val::Uni(if stem == "%ctaid" { a.plus(t, inside) } else { t })
+            }
+            "%clusterid" => Val::Uni(a.atom(of(Place::Cta, Place::Cluster))),
+            "%nclusterid" => Val::Uni(a.atom(of(Place::Ctas, Place::Clusters))),
+            "%cluster_ctarank" => Val::Uni(a.int(rank as i64)),
+            "%cluster_nctarank" => Val::Uni(a.int(ctas as i64)),
+            "%cluster_ctaid" => Val::Uni(a.int(inside)),
+            "%cluster_nctaid" => Val::Uni(a.int(size)),
+            "%is_explicit_cluster" => Val::Uni(a.int((ctas > 1) as i64)),
             _ => match self.s.addresses.get(name) {
                 Some(at) => Val::Uni(a.int(*at)),
                 None => Val::Uni(a.opaque(format!("`{name}`"))),

@@ -4,8 +4,9 @@ use crate::flow::{Ending, ending};
 use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Atom, Op, Term};
 
+use super::masks::positive_mask;
 use super::slice::{acts, writes};
-use super::tree::{Effect, Kind, Node, Run, Touch, Val};
+use super::tree::{Effect, Kind, Node, Run, Stream, Touch, Val};
 use super::values::{apply, compare};
 use super::walk::Walk;
 
@@ -13,6 +14,9 @@ impl Walk<'_, '_> {
     /// Executes an instruction that ends no block.
     pub(super) fn instruction(&mut self, at: usize) -> Result<(), Error> {
         let i = self.inst(at);
+        if !self.loading.is_empty() {
+            self.loaded(at, i)?;
+        }
         if ending(i) != Ending::Falls {
             return Ok(());
         }
@@ -91,6 +95,12 @@ impl Walk<'_, '_> {
 
     /// Writes an operation down.
     pub(super) fn push(&mut self, at: usize, part: u8, e: Effect) -> Result<(), Error> {
+        match &e {
+            Effect::Touch(..) | Effect::Commit(Stream::Copy) => self.apart = true,
+            Effect::WarpSync | Effect::Bar(..) | Effect::ClusterArrive(_) | Effect::ClusterWait => self.apart = false,
+            Effect::WaitGroup(Stream::Wgmma, _) | Effect::TensorWait(_) => self.apart = false,
+            _ => {}
+        }
         if self.dry > 0 {
             return Ok(());
         }
@@ -202,7 +212,10 @@ impl Walk<'_, '_> {
                 let v = self.s.arena.opaque("a reduction over lanes");
                 self.set_arg(to, Val::Uni(v));
             }
+            "clusterlaunchcontrol" => self.answer(i),
             "call" => self.call(i)?,
+            "and" if self.leader_mask(i).is_some() => self.leader(i)?,
+            "and" if positive_mask(i).is_some() => self.masked(i)?,
             "mov" if matches!(to, Arg::List(_)) || matches!(i.args.get(1), Some(Arg::List(_))) => self.packed(i, to)?,
             _ => {
                 let mut args = Vec::new();

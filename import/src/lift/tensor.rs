@@ -3,9 +3,12 @@
 //! A lane and column of tensor memory is an address behind shared memory: 64 a column, 16 for each of the four groups of 32
 //! lanes, so that one kind of object serves both.
 
+use std::collections::BTreeSet;
+
 use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::Term;
 
+use super::slice::writes;
 use super::tree::{Effect, Fence, Run, Touch, Val};
 use super::walk::Walk;
 
@@ -18,9 +21,7 @@ const LANES: u32 = 16;
 
 impl Walk<'_, '_> {
     pub(super) fn tensor(&mut self, at: usize, i: &Inst) -> Result<bool, Error> {
-        if i.has("cta_group::2") {
-            return Err(self.unknown(i));
-        }
+        let pair = i.has("cta_group::2");
         let Some(kind) = i.mods.first().cloned() else { return Err(self.unknown(i)) };
         match kind.as_str() {
             "alloc" => {
@@ -28,7 +29,7 @@ impl Walk<'_, '_> {
                 let columns = self.number(i, i.arg(1), "columns")?;
                 let base = self.s.tensor_at(to, columns);
                 self.push(at, 0, Effect::Touch(Touch::Write, vec![(to, 4)]))?;
-                self.push(at, 1, Effect::TensorAlloc(base, columns))?;
+                self.push(at, 1, Effect::Tensor { alloc: true, base, columns, pair })?;
             }
             "dealloc" => {
                 let t = self.same(i, i.arg(0), "address")?;
@@ -38,7 +39,7 @@ impl Walk<'_, '_> {
                     let base = base.ok_or_else(|| {
                         self.s.error(i, "what is given back is not known", "an address that `alloc` wrote")
                     })?;
-                    self.push(at, 0, Effect::TensorFree(base, columns))?;
+                    self.push(at, 0, Effect::Tensor { alloc: false, base, columns, pair })?;
                 }
             }
             "relinquish_alloc_permit" => {}
@@ -49,6 +50,11 @@ impl Walk<'_, '_> {
                 let columns = columns_of(i).ok_or_else(|| self.unknown(i))?;
                 let runs = self.columns(i, t, columns, Some(self.warp % 4))?;
                 self.push(at, 0, if load { Effect::TensorLoad(runs) } else { Effect::TensorStore(runs) })?;
+                if load && !self.s.waits_for_loads {
+                    let mut regs = Vec::new();
+                    i.arg(0).each_reg(&mut |r| regs.push(r));
+                    self.loading.push(regs);
+                }
                 return Ok(!load);
             }
             "wait::ld" | "wait::st" => self.push(at, 0, Effect::TensorWait(kind == "wait::ld"))?,
@@ -56,10 +62,12 @@ impl Walk<'_, '_> {
             "fence::after_thread_sync" => self.push(at, 0, Effect::Fence(Fence::TensorAfter))?,
             "commit" => {
                 let bar = self.same(i, i.arg(0), "address")?;
-                if i.args.len() > 1 {
-                    return Err(self.unknown(i));
-                }
-                self.push(at, 0, Effect::TensorCommit(bar))?;
+                let multicast = match i.args.get(1) {
+                    Some(a) if i.has("multicast::cluster") => Some(self.mask(i, a)?),
+                    _ => None,
+                };
+                let (bar, cta) = self.s.remote(bar);
+                self.push(at, 0, Effect::TensorCommit { bar, multicast, cta })?;
             }
             "cp" => {
                 let to = self.same(i, i.arg(0), "address")?;
@@ -70,7 +78,7 @@ impl Walk<'_, '_> {
                 let (lanes, bits) = shape.ok_or_else(|| self.unknown(i))?;
                 let from = self.described(i, i.arg(1), lanes, bits / 8, 8, false, bits / 8)?;
                 let d = self.columns(i, to, (bits / 32).max(1), None)?;
-                self.push(at, 0, Effect::TensorProduct { a: from, at: Vec::new(), b: Vec::new(), d })?;
+                self.push(at, 0, Effect::TensorProduct { a: from, at: Vec::new(), b: Vec::new(), d, pair })?;
             }
             "mma" => self.tensor_product(at, i)?,
             _ => return Err(self.unknown(i)),
@@ -92,29 +100,59 @@ impl Walk<'_, '_> {
             (8, 32)
         };
         let scaled = i.has("block_scale");
-        let idesc = self.number(i, i.arg(3), "instruction descriptor")?;
+        let idesc = self.same(i, i.arg(3), "instruction descriptor")?;
         if self.dry > 0 {
             return Ok(());
         }
+        // Bits that are not read here, such as signs, may depend on arguments.
+        let read = 63 << 17 | 31 << 24 | 1 << 15 | 1 << 16;
+        let found: Option<BTreeSet<i64>> = self.s.values(idesc).map(|l| l.iter().map(|v| v & read).collect());
+        let Some(idesc) = found.filter(|l| l.len() == 1).and_then(|l| l.first().copied()) else {
+            let message = format!("the instruction descriptor of `{}` is not a number that is known", i.name());
+            return Err(self.s.error(i, message, "a constant"));
+        };
         let n = ((idesc >> 17 & 63) * 8) as u32;
         let m = if scaled { 128 } else { ((idesc >> 24 & 31) * 16) as u32 };
         let (trans_a, trans_b) = (idesc >> 15 & 1 == 1, idesc >> 16 & 1 == 1);
         let d = self.same(i, i.arg(0), "address")?;
-        let d = self.columns(i, d, n, None)?;
+        // Each CTA of a pair holds half of the rows, of 128 rows with half of the columns side by side, and half of the
+        // right operand's rows.
+        let pair = i.has("cta_group::2");
+        let half = |n: u32| if pair { n / 2 } else { n };
+        let d = self.columns(i, d, if pair && m == 128 && !scaled { n / 2 } else { n }, None)?;
         let (a, mut reads) = match i.arg(1) {
             mem @ Arg::Mem { .. } => {
                 let t = self.same(i, mem, "address")?;
                 (Vec::new(), self.columns(i, t, 32 / 4, None)?)
             }
-            a => (self.described(i, a, m, 32, bits, trans_a, k)?, Vec::new()),
+            a => (self.described(i, a, if scaled { 128 } else { half(m) }, 32, bits, trans_a, k)?, Vec::new()),
         };
-        let b = self.described(i, i.arg(2), n, 32, bits, trans_b, k)?;
+        let b = self.described(i, i.arg(2), half(n), 32, bits, trans_b, k)?;
         // Scales stand in tensor memory, a few columns each.
         for arg in i.args_from(4).iter().filter(|a| scaled && matches!(a, Arg::Mem { .. })) {
             let t = self.same(i, arg, "address")?;
             reads.extend(self.columns(i, t, 4, None)?);
         }
-        self.push(at, 0, Effect::TensorProduct { a, at: reads, b, d })
+        self.push(at, 0, Effect::TensorProduct { a, at: reads, b, d, pair })
+    }
+
+    /// A use of what `tcgen05.ld` loads, in a text that never waits for it: loads of a warp arrive in order.
+    pub(super) fn loaded(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        let mut last = None;
+        let mut written = Vec::new();
+        writes(i, &mut |r| written.push(r));
+        let args = if written.is_empty() { &i.args[..] } else { i.args_from(1) };
+        for a in args {
+            a.each_reg(&mut |r| last = last.max(self.loading.iter().rposition(|l| l.contains(&r))));
+        }
+        let Some(n) = last.filter(|_| self.unsure == 0) else { return Ok(()) };
+        let all = n + 1 == self.loading.len();
+        self.loading.drain(..=n);
+        if all {
+            self.s.assume(i.line, "`tcgen05.ld` has loaded a register when an instruction uses it, as this text has no `tcgen05.wait::ld`");
+            self.push(at, 7, Effect::TensorWait(true))?;
+        }
+        Ok(())
     }
 
     /// The addresses of columns: of one group of lanes, or of all.
@@ -123,8 +161,10 @@ impl Walk<'_, '_> {
             return Ok(Vec::new());
         }
         let (k, parts) = self.s.arena.parts(t);
-        let (low, high) = self.s.arena.range(t);
-        if low < 0 || high >= 1 << 23 || parts.iter().any(|(_, c)| c.abs() >= 1 << 16) {
+        // Lanes follow from the warp; the column is the lower half of an address.
+        let column = self.s.arena.sum(k & 0xffff, parts.to_vec());
+        let (low, high) = self.s.arena.range(column);
+        if low < 0 || high >= 1 << 16 || parts.iter().any(|(_, c)| c.abs() >= 1 << 16) {
             let message = format!("the address in tensor memory is not followed: {}", self.s.arena.show(t));
             return Err(self.s.error(i, message, "a lane that is known and a column over loop counters"));
         }

@@ -103,6 +103,8 @@ pub enum Effect {
         bytes: Option<Term>,
         /// CTAs that get it, as bits.
         multicast: Option<Term>,
+        /// The CTA whose barrier it signals, where the address names one.
+        cta: Option<Term>,
     },
     /// A bulk copy out of shared memory.
     BulkStore {
@@ -129,9 +131,19 @@ pub enum Effect {
         relaxed: bool,
         /// Of cluster scope.
         cluster: bool,
+        /// By one lane that is not the first, of a warp whose lanes are in step: nothing that a lane does for itself was
+        /// done since they met.
+        in_step: bool,
     },
-    /// `mbarrier.expect_tx`: address and bytes.
-    Expect(Term, Term),
+    /// `mbarrier.expect_tx`.
+    Expect {
+        /// Address.
+        bar: Term,
+        /// Bytes.
+        bytes: Term,
+        /// The CTA whose barrier it is, where it is another one's.
+        cta: Option<Term>,
+    },
     /// `cp.async.mbarrier.arrive`: address, `.noinc`.
     CopyArrive(Term, bool),
     /// A wait for a parity: address and parity.
@@ -140,6 +152,8 @@ pub enum Effect {
     Bar(i64, i64, bool),
     /// `__syncwarp`.
     WarpSync,
+    /// `elect.sync`: lanes wait for each other.
+    Elect,
     /// `barrier.cluster.arrive`: relaxed.
     ClusterArrive(bool),
     /// `barrier.cluster.wait`.
@@ -164,18 +178,32 @@ pub enum Effect {
     },
     /// `griddepcontrol.wait`.
     GridWait,
-    /// `tcgen05.alloc`: first column and how many.
-    TensorAlloc(i64, i64),
-    /// `tcgen05.dealloc`.
-    TensorFree(i64, i64),
+    /// `tcgen05.alloc` and `tcgen05.dealloc`.
+    Tensor {
+        /// Whether it allocates.
+        alloc: bool,
+        /// First column.
+        base: i64,
+        /// Columns.
+        columns: i64,
+        /// `.cta_group::2`.
+        pair: bool,
+    },
     /// `tcgen05.ld`.
     TensorLoad(Vec<Run>),
     /// `tcgen05.st`.
     TensorStore(Vec<Run>),
     /// `tcgen05.wait`: for loads, or for stores.
     TensorWait(bool),
-    /// `tcgen05.commit`: the barrier's address.
-    TensorCommit(Term),
+    /// `tcgen05.commit`.
+    TensorCommit {
+        /// The barrier's address.
+        bar: Term,
+        /// CTAs whose barriers get it, as bits.
+        multicast: Option<Term>,
+        /// The CTA whose barrier it is, where the address names one.
+        cta: Option<Term>,
+    },
     /// `tcgen05.mma` and `tcgen05.cp`.
     TensorProduct {
         /// Left operand in shared memory.
@@ -186,6 +214,8 @@ pub enum Effect {
         b: Vec<Run>,
         /// What is written.
         d: Vec<Run>,
+        /// In both CTAs of a pair (`.cta_group::2`).
+        pair: bool,
     },
 }
 

@@ -259,6 +259,8 @@ pub(super) fn compare(a: &mut Arena, i: &Inst, p: Term, q: Term) -> Option<Term>
         .iter()
         .find(|m| matches!(m.as_str(), "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "lo" | "ls" | "hi" | "hs"))?;
     let d = a.sub(p, q);
+    // Equality is one of bits.
+    let d = if matches!(how.as_str(), "eq" | "ne") { fit(a, d, ty.0) } else { d };
     let below = |a: &mut Arena, d: Term, by: i64| {
         let d = a.scale(d, -1);
         let d = a.plus(d, by);

@@ -2,15 +2,25 @@
 //! the loop around it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::symbolic::{Atom, Term};
+use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::walk::Shared;
 
 /// Values of one variable, at most.
 const VALUES: usize = 128;
+
+/// Combinations of values that are looked at together, at most.
+const POINTS: usize = 4096;
+
+/// Values of variables.
+type Values = BTreeMap<u32, BTreeSet<i64>>;
+
+/// Values of terms that were looked up.
+type Memo = FxHashMap<Term, Option<Rc<BTreeSet<i64>>>>;
 
 impl Shared<'_> {
     /// Notes what a variable is set to.
@@ -18,6 +28,23 @@ impl Shared<'_> {
         let list = self.var_sets.entry(var).or_default();
         if !list.contains(&t) {
             list.push(t);
+        }
+    }
+
+    /// Forgets the variables of the warp before.
+    pub(super) fn forget_vars(&mut self) {
+        for v in std::mem::take(&mut self.var_sets).into_keys() {
+            self.arena.bound_var(v, None);
+        }
+    }
+
+    /// Remembers the values that variables have in the warp that was walked.
+    pub(super) fn keep_vars(&mut self, all: &mut BTreeMap<u32, Option<(i64, i64)>>) {
+        self.settle(&FxHashMap::default());
+        for v in self.var_sets.keys() {
+            let new = self.arena.var_bounds(*v);
+            let known = all.entry(*v).or_insert(new);
+            *known = known.zip(new).map(|((a, b), (c, d))| (a.min(c), b.max(d)));
         }
     }
 
@@ -29,7 +56,7 @@ impl Shared<'_> {
             let list = list.into_iter().map(|t| self.arena.replace(t, with, &mut FxHashMap::default())).collect();
             self.var_sets.insert(*v, list);
         }
-        let mut values: BTreeMap<u32, BTreeSet<i64>> = vars.iter().map(|v| (*v, BTreeSet::new())).collect();
+        let mut values: Values = vars.iter().map(|v| (*v, BTreeSet::new())).collect();
         let mut lost: BTreeSet<u32> = BTreeSet::new();
         let mut changed = true;
         while changed {
@@ -39,18 +66,20 @@ impl Shared<'_> {
                     continue;
                 }
                 for t in self.var_sets[v].clone() {
-                    let new = self.results(t, &values, &lost);
+                    let new = self.possible(t, &values, &mut FxHashMap::default());
                     let Some(new) = new else {
                         lost.insert(*v);
+                        values.remove(v);
                         changed = true;
                         break;
                     };
                     let all = values.entry(*v).or_default();
-                    for x in new {
-                        changed |= all.insert(x);
+                    for x in new.iter() {
+                        changed |= all.insert(*x);
                     }
                     if all.len() > VALUES {
                         lost.insert(*v);
+                        values.remove(v);
                         changed = true;
                         break;
                     }
@@ -58,46 +87,141 @@ impl Shared<'_> {
             }
         }
         for v in vars {
-            match (lost.contains(&v), values[&v].first(), values[&v].last()) {
-                (false, Some(a), Some(b)) => drop(self.arena.var_ranges.insert(v, (*a, *b))),
-                _ => drop(self.arena.var_ranges.remove(&v)),
+            let found = values.get(&v);
+            match (lost.contains(&v), found.and_then(|l| l.first()), found.and_then(|l| l.last())) {
+                (false, Some(a), Some(b)) => self.arena.bound_var(v, Some((*a, *b))),
+                _ => self.arena.bound_var(v, None),
             }
         }
     }
 
-    /// Values of a term for all values of its variables; none where it reads anything else.
-    fn results(&mut self, t: Term, values: &BTreeMap<u32, BTreeSet<i64>>, lost: &BTreeSet<u32>) -> Option<Vec<i64>> {
-        let mut reads: BTreeSet<u32> = BTreeSet::new();
-        let mut fine = true;
-        self.arena.each_atom(t, &mut |a| match a {
-            Atom::Var(v) if !lost.contains(&v) => drop(reads.insert(v)),
-            _ => fine = false,
+    /// Values that a term can have, where these are few.
+    pub(super) fn values(&mut self, t: Term) -> Option<Rc<BTreeSet<i64>>> {
+        self.possible(t, &Values::new(), &mut FxHashMap::default())
+    }
+
+    /// Values that a term can have where variables have these; none where there may be too many.
+    fn possible(&mut self, t: Term, known: &Values, memo: &mut Memo) -> Option<Rc<BTreeSet<i64>>> {
+        if let Some(found) = memo.get(&t) {
+            return found.clone();
+        }
+        let set = match self.by_points(t, known) {
+            Some(set) => Some(set),
+            None => self.possible_anew(t, known, memo),
+        };
+        let set = set.filter(|s| s.len() <= VALUES).map(Rc::new).or_else(|| {
+            let (low, high) = self.arena.range(t);
+            (high.saturating_sub(low) < VALUES as i64).then(|| Rc::new((low..=high).collect()))
         });
-        if !fine || reads.len() > 3 {
+        memo.insert(t, set.clone());
+        set
+    }
+
+    /// Values of a function of a few variables and conditions, for each combination of them.
+    fn by_points(&mut self, t: Term, known: &Values) -> Option<BTreeSet<i64>> {
+        let mut reads = BTreeMap::new();
+        if !self.leaves(t, known, &mut reads) {
             return None;
         }
-        let mut points: Vec<BTreeMap<u32, i64>> = vec![BTreeMap::new()];
-        for v in reads {
-            let all = values.get(&v)?;
-            if points.len() * all.len() > 4096 {
+        let mut points: Vec<FxHashMap<Term, Option<i64>>> = vec![FxHashMap::default()];
+        for (x, all) in reads {
+            if points.len() * all.len() > POINTS {
                 return None;
             }
-            points = points
-                .into_iter()
-                .flat_map(|p| {
-                    all.iter().map(move |x| {
-                        let mut p = p.clone();
-                        p.insert(v, *x);
-                        p
-                    })
-                })
-                .collect();
+            let with = |p: &FxHashMap<Term, Option<i64>>, v: i64| {
+                let mut p = p.clone();
+                p.insert(x, Some(v));
+                p
+            };
+            points = points.iter().flat_map(|p| all.iter().map(move |v| with(p, *v))).collect();
         }
-        let mut out = Vec::new();
-        for p in points {
-            let at = |a: Atom| if let Atom::Var(v) = a { p.get(&v).copied() } else { None };
-            out.push(self.arena.value(t, &at)?);
+        let mut out = BTreeSet::new();
+        for mut p in points {
+            out.insert(self.arena.value_with(t, &|_| None, &mut p)?);
         }
         Some(out)
+    }
+
+    /// Variables that a term is a function of, and conditions that nothing is known of, with their values; false where it
+    /// reads anything else.
+    fn leaves(&mut self, t: Term, known: &Values, reads: &mut BTreeMap<Term, Vec<i64>>) -> bool {
+        if reads.contains_key(&t) {
+            return true;
+        }
+        let fine = match self.arena.node(t).clone() {
+            Node::Const(_) => true,
+            Node::Atom(Atom::Var(v)) => match known.get(&v) {
+                Some(all) => {
+                    reads.insert(t, all.iter().copied().collect());
+                    true
+                }
+                None => false,
+            },
+            Node::Atom(_) => false,
+            Node::Sum(_, parts) => parts.iter().all(|(x, _)| self.leaves(*x, known, reads)),
+            Node::Op(_, args) => args.iter().all(|x| self.leaves(*x, known, reads)),
+            Node::Table(i, ..) => self.leaves(i, known, reads),
+        };
+        if !fine && self.arena.is_boolean(t) {
+            reads.insert(t, vec![0, 1]);
+            return true;
+        }
+        fine
+    }
+
+    fn possible_anew(&mut self, t: Term, known: &Values, memo: &mut Memo) -> Option<BTreeSet<i64>> {
+        match self.arena.node(t).clone() {
+            Node::Const(v) => Some(BTreeSet::from([v])),
+            Node::Atom(Atom::Var(v)) => known.get(&v).cloned(),
+            Node::Atom(_) => None,
+            Node::Sum(k, parts) => {
+                let mut sums = BTreeSet::from([k]);
+                for (x, c) in parts.iter() {
+                    let all = self.possible(*x, known, memo)?;
+                    sums =
+                        sums.iter().flat_map(|s| all.iter().map(move |v| s.wrapping_add(c.wrapping_mul(*v)))).collect();
+                    if sums.len() > VALUES {
+                        return None;
+                    }
+                }
+                Some(sums)
+            }
+            Node::Op(Op::If, args) => {
+                let cond = self.possible(args[0], known, memo);
+                let is = |v: i64| cond.as_ref().is_none_or(|c| c.contains(&v));
+                let mut all = BTreeSet::new();
+                for (v, x) in [(1, args[1]), (0, args[2])] {
+                    if is(v) {
+                        all.extend(self.possible(x, known, memo)?.iter());
+                    }
+                }
+                Some(all)
+            }
+            Node::Op(op, args) => {
+                let mut lists: Vec<Vec<Term>> = vec![Vec::new()];
+                for x in args.iter() {
+                    let all = self.possible(*x, known, memo)?;
+                    let numbers: Vec<Term> = all.iter().map(|v| self.arena.int(*v)).collect();
+                    lists = lists.iter().flat_map(|l| numbers.iter().map(|n| [l.as_slice(), &[*n]].concat())).collect();
+                    if lists.len() > POINTS {
+                        return None;
+                    }
+                }
+                let mut all = BTreeSet::new();
+                for l in lists {
+                    let t = self.arena.op(op, &l);
+                    all.insert(self.arena.constant(t)?);
+                }
+                Some(all)
+            }
+            Node::Table(i, first, cycle) => match self.possible(i, known, memo) {
+                Some(at) if at.iter().all(|i| *i >= 0) => {
+                    let value =
+                        |i: usize| first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()]);
+                    Some(at.iter().map(|i| value(*i as usize)).collect())
+                }
+                _ => Some(first.iter().chain(cycle.iter()).copied().collect()),
+            },
+        }
     }
 }

@@ -4,9 +4,10 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::{BlockId, Ending, Flow, ending};
 use crate::ptx::{Arg, Entry, Error, Inst, Module, Reg};
-use crate::symbolic::{Arena, Facts, Op, Term};
+use crate::symbolic::{Arena, Facts, Term};
 
-use super::tree::{Kind, Node, Val};
+use super::exits::{Exit, Side};
+use super::tree::{Node, Val};
 
 /// Instructions of one warp walked at most.
 const WORK: u64 = 40_000;
@@ -24,20 +25,14 @@ pub(super) enum Stop {
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) index: usize,
-    /// How deep the body's own list of nodes is.
-    pub(super) depth: usize,
-    /// The exit met: nodes before it, what the loop goes on for, where it goes, and registers then.
-    pub(super) exit: Option<Exit>,
-}
-
-/// An exit of a loop.
-#[derive(Clone, Debug)]
-pub(super) struct Exit {
-    pub(super) before: usize,
-    pub(super) stay: Term,
-    pub(super) to: BlockId,
-    pub(super) regs: Vec<Option<Val>>,
-    pub(super) at: usize,
+    /// Its exits, in order.
+    pub(super) exits: Vec<Exit>,
+    /// Conditions of branches around it.
+    pub(super) path: usize,
+    /// Lists of nodes around it.
+    pub(super) levels: usize,
+    /// Lanes that walk it.
+    pub(super) group: u32,
 }
 
 /// What all warps share.
@@ -50,17 +45,22 @@ pub struct Shared<'a> {
     pub arena: Arena,
     pub(super) addresses: FxHashMap<String, i64>,
     pub(super) block: [u32; 3],
-    pub(super) cluster: u32,
+    /// CTAs of a cluster, by dimension.
+    pub(super) cluster: [u32; 3],
+    /// The CTA of the cluster whose warps are walked.
+    pub(super) rank: u32,
     pub(super) work: u64,
     /// Variables of the program: name and the loop header they belong to.
     pub(super) vars: Vec<String>,
-    pub(super) var_ids: FxHashMap<(u32, Reg, u8), u32>,
+    pub(super) var_ids: FxHashMap<(u32, Reg, u32), u32>,
     /// What each variable is set to.
     pub(super) var_sets: std::collections::BTreeMap<u32, Vec<Term>>,
     /// First columns of allocations of tensor memory, by the address that gets it.
     pub(super) tensors: FxHashMap<Term, i64>,
     /// Columns allocated.
     pub(super) columns: i64,
+    /// The text has `tcgen05.wait::ld`.
+    pub(super) waits_for_loads: bool,
     /// Assumptions made, with the line of the first instruction that needed each.
     pub(super) assumed: std::collections::BTreeMap<String, u32>,
 }
@@ -75,17 +75,29 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) regs: Vec<Option<Val>>,
     pub(super) facts: Facts,
     pub(super) nodes: Vec<Node>,
-    pub(super) depth: usize,
     pub(super) frames: Vec<Frame>,
+    /// Conditions of the branches on the way.
+    pub(super) path: Vec<Term>,
+    /// Nodes before each branch on the way.
+    pub(super) outer: Vec<Vec<Node>>,
     /// Branches whose condition differs by lane in a way that is not followed: operations under them must not synchronise.
     pub(super) unsure: u32,
     /// Results of polling outside of a loop.
     pub(super) peeked_terms: Vec<Term>,
     /// Loops that are being solved: nothing is written down.
     pub(super) dry: u32,
+    /// Lanes may have done something each for itself since they met.
+    pub(super) apart: bool,
+    /// Registers of each `tcgen05.ld` that nothing has waited for, where the text never waits.
+    pub(super) loading: Vec<Vec<Reg>>,
 }
 
 impl Shared<'_> {
+    /// CTAs of a cluster.
+    pub(super) fn ctas(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
     /// Instructions walked.
     pub fn work(&self) -> u64 {
         self.work
@@ -119,7 +131,7 @@ impl<'a> Walk<'_, 'a> {
             if let Some(l) = flow.header_of[b]
                 && !self.frames.iter().any(|f| f.index == l)
             {
-                match self.walk_loop(l)? {
+                match self.walk_loop(l, stops)? {
                     Stop::At(to) => {
                         b = to;
                         first = false;
@@ -318,58 +330,34 @@ impl<'a> Walk<'_, 'a> {
         }
         let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
         let (facts, regs, lanes) = (self.facts.clone(), self.regs.clone(), self.lanes);
-        let mut sides = Vec::new();
+        let loading = std::mem::take(&mut self.loading);
+        let (mut sides, mut left) = (Vec::new(), Vec::new());
         for (to, holds) in [(taken, true), (falls, false)] {
             let mut known = facts.clone();
             self.s.arena.learn(cond, holds, &mut known);
             self.facts = known;
             self.regs = regs.clone();
             self.lanes = lanes;
+            self.loading = loading.clone();
             let outer = std::mem::take(&mut self.nodes);
-            self.depth += 1;
+            self.outer.push(outer);
+            let holds = if holds { cond } else { self.s.arena.not(cond) };
+            self.path.push(holds);
             let end = if to == join || stops.contains(&to) { Stop::At(to) } else { self.run(to, &inner)? };
-            self.depth -= 1;
+            self.path.pop();
+            let outer = self.outer.pop().unwrap_or_default();
             let nodes = std::mem::replace(&mut self.nodes, outer);
-            sides.push((end, nodes, std::mem::take(&mut self.regs), self.facts.clone(), self.lanes));
+            let regs = std::mem::take(&mut self.regs);
+            sides.push(Side { end, nodes, regs, facts: self.facts.clone(), lanes: self.lanes });
+            left.extend(std::mem::take(&mut self.loading));
         }
-        let (mut b, mut a) = match (sides.pop(), sides.pop()) {
-            (Some(b), Some(a)) => (b, a),
-            _ => return Ok(Stop::At(join)),
-        };
+        left.dedup();
+        self.loading = left;
+        let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
         if self.peeks(cond) {
-            return self.peeked(inst, cond, a, b);
+            return self.peeked(inst, a, b);
         }
-        let (a_ends, b_ends) = (a.0 == Stop::End, b.0 == Stop::End);
-        if a_ends {
-            a.1.push(Node { at, part: 1, kind: Kind::End });
-        }
-        if b_ends {
-            b.1.push(Node { at, part: 2, kind: Kind::End });
-        }
-        if self.opaque(cond) && !(a.1.is_empty() && b.1.is_empty()) {
-            return Err(self.condition_error(inst, cond));
-        }
-        match (a_ends, b_ends) {
-            (true, true) => {}
-            (true, false) => (self.regs, self.facts, self.lanes) = (b.2, b.3, b.4),
-            (false, true) => (self.regs, self.facts, self.lanes) = (a.2, a.3, a.4),
-            (false, false) if a.0 != b.0 => {
-                return Err(self.s.error(
-                    inst,
-                    "a loop is left inside of a condition",
-                    "an exit that every iteration comes to",
-                ));
-            }
-            (false, false) => {
-                self.lanes = a.4;
-                self.facts = facts;
-                self.regs = self.merged(cond, a.2, b.2);
-            }
-        }
-        if !(a.1.is_empty() && b.1.is_empty()) {
-            self.nodes.push(Node { at, part: 0, kind: Kind::If(cond, a.1, b.1) });
-        }
-        Ok(if a_ends { b.0 } else { a.0 })
+        self.meet(at, cond, a, b, facts)
     }
 
     pub(super) fn condition_error(&self, inst: &Inst, cond: Term) -> Error {
@@ -385,21 +373,6 @@ impl<'a> Walk<'_, 'a> {
             format!("operations of the protocol depend on a condition that comes from {why}"),
             "a condition over arguments, coordinates and loop counters",
         )
-    }
-
-    /// Registers behind both ways.
-    fn merged(&mut self, cond: Term, a: Vec<Option<Val>>, b: Vec<Option<Val>>) -> Vec<Option<Val>> {
-        let mut list = Vec::with_capacity(a.len());
-        for (x, y) in a.into_iter().zip(b) {
-            list.push(match (x, y) {
-                (Some(x), Some(y)) if x == y => Some(x),
-                (Some(x), Some(y)) => {
-                    Some(self.each(&[x, y], |a, v| Some(a.op(Op::If, &[cond, v[0], v[1]])), "a choice"))
-                }
-                (x, y) => x.or(y),
-            });
-        }
-        list
     }
 
     /// A branch that each lane decides by data: what follows until the ways meet must not synchronise.

@@ -147,6 +147,19 @@ pub(super) fn body(c: &mut Cursor<'_>, entry: &mut Entry, module: &mut Module) -
                 }
             }
             Some(Kind::Word(name)) if c.second() == Some(&Kind::Punct(':')) => {
+                // Two labels at one place may head two loops: each gets a block of its own.
+                if entry.labels.last() == Some(&Some(entry.code.len())) {
+                    let (line, span) = c.here();
+                    entry.code.push(Inst {
+                        line,
+                        span,
+                        loc,
+                        guard: None,
+                        op: "nop".into(),
+                        mods: Vec::new(),
+                        args: Vec::new(),
+                    });
+                }
                 let at = entry.code.len();
                 let label = scopes.label(entry, name, at);
                 if label.is_none() {

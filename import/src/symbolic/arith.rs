@@ -83,6 +83,9 @@ impl Arena {
 
     /// Floor division.
     pub fn div(&mut self, a: Term, b: Term) -> Term {
+        if let Some(t) = self.over_table(Op::Div, &[a, b]) {
+            return t;
+        }
         let Some(c) = self.constant(b).filter(|c| *c > 0) else {
             return self.intern(Node::Op(Op::Div, Rc::new([a, b])));
         };
@@ -162,6 +165,9 @@ impl Arena {
 
     /// Remainder of floor division.
     pub fn rem(&mut self, a: Term, b: Term) -> Term {
+        if let Some(t) = self.over_table(Op::Rem, &[a, b]) {
+            return t;
+        }
         let Some(c) = self.constant(b).filter(|c| *c > 0) else {
             return self.intern(Node::Op(Op::Rem, Rc::new([a, b])));
         };

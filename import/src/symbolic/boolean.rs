@@ -242,6 +242,12 @@ impl Arena {
         }
     }
 
+    /// Takes out what is known of terms that read an atom of which `f` holds.
+    pub fn forget(&self, facts: &mut Facts, f: impl Fn(super::Atom) -> bool) {
+        facts.conditions.retain(|t, _| !self.mentions(*t, &f));
+        facts.bounds.retain(|parts, _| !parts.iter().any(|(t, _)| self.mentions(*t, &f)));
+    }
+
     /// Bounds of a term, by what is known of its sum.
     fn bounded(&self, x: Term, facts: &Facts) -> (i64, i64) {
         let (k, parts) = self.parts(x);

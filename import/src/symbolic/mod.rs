@@ -31,6 +31,8 @@ pub enum Atom {
     Carried(u32, u32, u8),
     /// A variable of the program to be built.
     Var(u32),
+    /// A sum that the bound of a loop is computed from.
+    Symbol(u32),
     /// A value that is not followed.
     Opaque(u32),
 }
@@ -46,14 +48,6 @@ pub enum Place {
     Cluster(u8),
     /// `%nclusterid`.
     Clusters(u8),
-    /// `%cluster_ctaid`.
-    InCluster(u8),
-    /// `%cluster_nctaid`.
-    ClusterSize(u8),
-    /// `%cluster_ctarank`.
-    Rank,
-    /// `%cluster_nctarank`.
-    Ranks,
 }
 
 /// Operators that stay when their operands are no constants. Booleans are 0 and 1.
@@ -122,23 +116,30 @@ type Parts = Rc<[(Term, i64)]>;
 /// A constant that is added, the divisor, and how the quotient is rounded.
 type Divisor = (i64, i64, Op);
 
-/// Nodes of a term, at most.
-const LARGEST: u32 = 400;
+/// Nodes of a term, counted as often as they are used, at most.
+const LARGEST: u64 = 20_000;
+
+/// Different atoms of a term, at most.
+const MOST_ATOMS: usize = 64;
 
 /// All terms of a kernel.
 #[derive(Debug, Default)]
 pub struct Arena {
     nodes: Vec<Node>,
     /// Nodes in each term, counted as often as they are used.
-    sizes: Vec<u32>,
+    sizes: Vec<u64>,
+    /// Atoms of each term.
+    atoms: Vec<Rc<[Atom]>>,
     known: FxHashMap<Node, Term>,
     opaque: u32,
     /// Divisors met, by what is divided without its constant: constants and divisors.
     divisors: BTreeMap<Parts, Vec<Divisor>>,
     /// Bounds of variables, where they are known.
-    pub var_ranges: FxHashMap<u32, (i64, i64)>,
+    var_ranges: FxHashMap<u32, (i64, i64)>,
     /// Largest values of counters, where they are known.
-    pub counter_ranges: FxHashMap<u32, i64>,
+    counter_ranges: FxHashMap<u32, i64>,
+    /// Bounds of terms that were looked up, under the bounds of variables and counters.
+    ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
     /// Why opaque values are opaque.
     pub why: FxHashMap<u32, String>,
 }
@@ -157,16 +158,72 @@ impl Arena {
             Node::Op(_, args) => args.iter().map(of).sum(),
             Node::Table(i, ..) => of(i),
         };
-        if size > LARGEST {
+        let atoms = self.atoms_of(&n);
+        if size > LARGEST || atoms.len() > MOST_ATOMS {
             let t = self.opaque("a value that is too large to follow");
             self.known.insert(n, t);
             return t;
         }
         let t = self.nodes.len() as Term;
         self.sizes.push(size);
+        self.atoms.push(atoms);
         self.nodes.push(n.clone());
         self.known.insert(n, t);
         t
+    }
+
+    fn atoms_of(&self, n: &Node) -> Rc<[Atom]> {
+        let of = |t: &Term| &self.atoms[*t as usize];
+        let lists: Vec<&Rc<[Atom]>> = match n {
+            Node::Const(_) => Vec::new(),
+            Node::Atom(a) => return Rc::new([*a]),
+            Node::Sum(_, parts) => parts.iter().map(|(t, _)| of(t)).collect(),
+            Node::Op(_, args) => args.iter().map(of).collect(),
+            Node::Table(i, ..) => vec![of(i)],
+        };
+        let longest = lists.iter().max_by_key(|l| l.len());
+        match longest {
+            None => Rc::new([]),
+            Some(l) if lists.iter().all(|x| x.iter().all(|a| l.contains(a))) => (*l).clone(),
+            Some(_) => {
+                let mut all: Vec<Atom> = lists.iter().flat_map(|l| l.iter().copied()).collect();
+                all.sort_unstable();
+                all.dedup();
+                all.into()
+            }
+        }
+    }
+
+    /// Sets or forgets the bounds of a variable.
+    pub fn bound_var(&mut self, v: u32, bounds: Option<(i64, i64)>) {
+        let old = match bounds {
+            Some(b) => self.var_ranges.insert(v, b),
+            None => self.var_ranges.remove(&v),
+        };
+        if old != bounds {
+            self.ranges.borrow_mut().clear();
+        }
+    }
+
+    /// The bounds of a variable, where they are known.
+    pub fn var_bounds(&self, v: u32) -> Option<(i64, i64)> {
+        self.var_ranges.get(&v).copied()
+    }
+
+    /// Sets or forgets the largest value of a loop's counter.
+    pub fn bound_counter(&mut self, header: u32, most: Option<i64>) {
+        let old = match most {
+            Some(b) => self.counter_ranges.insert(header, b),
+            None => self.counter_ranges.remove(&header),
+        };
+        if old != most {
+            self.ranges.borrow_mut().clear();
+        }
+    }
+
+    /// Nodes in a term, counted as often as they are used.
+    pub fn size(&self, t: Term) -> u64 {
+        self.sizes[t as usize]
     }
 
     /// What a term is.
@@ -238,6 +295,9 @@ impl Arena {
 
     /// A term as text, for explanations and errors.
     pub fn show(&self, t: Term) -> String {
+        if self.sizes[t as usize] > 2000 {
+            return "a long expression".into();
+        }
         match self.node(t) {
             Node::Const(v) => v.to_string(),
             Node::Atom(a) => match a {
@@ -245,6 +305,7 @@ impl Arena {
                 Atom::Param(p, o) => format!("arg{p}+{o}"),
                 Atom::Counter(h) => format!("i{h}"),
                 Atom::Var(v) => format!("v{v}"),
+                Atom::Symbol(n) => format!("s{n}"),
                 Atom::Opaque(n) => format!("?{n}"),
                 Atom::Carried(_, r, _) => format!("carried{r}"),
                 Atom::Place(p) => format!("{p:?}"),
@@ -265,22 +326,14 @@ impl Arena {
         }
     }
 
-    /// Calls `f` on each atom of a term.
+    /// Calls `f` on each atom of a term, once.
     pub fn each_atom(&self, t: Term, f: &mut impl FnMut(Atom)) {
-        match self.node(t) {
-            Node::Const(_) => {}
-            Node::Atom(a) => f(*a),
-            Node::Sum(_, parts) => parts.iter().for_each(|(t, _)| self.each_atom(*t, f)),
-            Node::Op(_, args) => args.iter().for_each(|t| self.each_atom(*t, f)),
-            Node::Table(i, ..) => self.each_atom(*i, f),
-        }
+        self.atoms[t as usize].iter().for_each(|a| f(*a));
     }
 
     /// Whether an atom that `f` holds of is in a term.
     pub fn mentions(&self, t: Term, f: impl Fn(Atom) -> bool) -> bool {
-        let mut found = false;
-        self.each_atom(t, &mut |a| found |= f(a));
-        found
+        self.atoms[t as usize].iter().any(|a| f(*a))
     }
 
     /// A term with others in place of atoms.

@@ -8,12 +8,22 @@ const FAR: i64 = 1 << 62;
 impl Arena {
     /// Smallest and largest value; beyond 2^61 where there is no bound.
     pub fn range(&self, t: Term) -> (i64, i64) {
+        if let Node::Const(v) = self.node(t) {
+            return (*v, *v);
+        }
+        if let Some(known) = self.ranges.borrow().get(&t) {
+            return *known;
+        }
+        let bounds = self.bounds(t);
+        self.ranges.borrow_mut().insert(t, bounds);
+        bounds
+    }
+
+    fn bounds(&self, t: Term) -> (i64, i64) {
         let clip = |v: i128| v.clamp(-(FAR as i128), FAR as i128) as i64;
         match self.node(t) {
             Node::Const(v) => (*v, *v),
             Node::Atom(a) => match a {
-                Atom::Place(Place::Rank | Place::InCluster(_)) => (0, 15),
-                Atom::Place(Place::Ranks | Place::ClusterSize(_)) => (1, 16),
                 Atom::Place(Place::Ctas(_) | Place::Clusters(_)) => (1, (1 << 31) - 1),
                 Atom::Counter(h) => (0, self.counter_ranges.get(h).copied().unwrap_or((1 << 31) - 1)),
                 Atom::Place(_) => (0, (1 << 31) - 1),

@@ -3,11 +3,16 @@
 //! A register that a loop steps through finitely many values is such a sequence of the iteration. So is every function of
 //! one of them alone, which is computed value by value: `selp(i + 1 == 4, 0, i + 1)` of 0, 1, 2, 3 is 1, 2, 3, 0.
 
+use rustc_hash::FxHashMap;
+
 use super::arith::gcd;
 use super::{Arena, Atom, Node, Op, Term};
 
 /// Longest sequence that is followed.
 pub(crate) const LONGEST: usize = 1024;
+
+/// Values of a variable whose functions are computed value by value, at most.
+const FEW: i64 = 64;
 
 impl Arena {
     /// A sequence at an index that is not negative.
@@ -66,23 +71,39 @@ impl Arena {
         Some(self.table(i, Vec::new(), (0..s * c).map(value).collect()))
     }
 
-    /// An operator on sequences of one index and numbers, value by value.
+    /// One more than the largest value of a variable that is never negative, where that is small.
+    fn values_of(&self, v: u32) -> Option<usize> {
+        let (low, high) = *self.var_ranges.get(&v)?;
+        (low >= 0 && high < FEW).then_some(high as usize + 1)
+    }
+
+    /// An operator on sequences of one index, or a variable with few values, and numbers, value by value.
     pub(super) fn over_table(&mut self, op: Op, args: &[Term]) -> Option<Term> {
         let mut index = None;
         let (mut first, mut cycle) = (0, 1i64);
         for t in args {
             let (_, parts) = self.parts(*t);
             for (x, _) in parts.iter() {
-                let Node::Table(i, f, c) = self.node(*x) else { return None };
-                if index.is_some_and(|known| known != *i) {
+                let (i, before, period) = match self.node(*x) {
+                    Node::Table(i, f, c) => (*i, f.len(), c.len() as i64),
+                    Node::Atom(Atom::Var(v)) => (*x, self.values_of(*v)? - 1, 1),
+                    _ => return None,
+                };
+                if index.is_some_and(|known| known != i) {
                     return None;
                 }
-                index = Some(*i);
-                first = first.max(f.len());
-                cycle = cycle / gcd(cycle, c.len() as i64) * c.len() as i64;
+                index = Some(i);
+                first = first.max(before);
+                cycle = cycle / gcd(cycle, period) * period;
             }
         }
         let index = index?;
+        // Of a variable that has few values no others are looked at.
+        if let Node::Atom(Atom::Var(v)) = self.node(index)
+            && let Some(n) = self.values_of(*v)
+        {
+            (first, cycle) = (n - 1, 1);
+        }
         if first + cycle as usize > LONGEST || matches!(op, Op::Load | Op::Trips | Op::MulHigh | Op::Shl) {
             return None;
         }
@@ -98,6 +119,16 @@ impl Arena {
         }
         let tail = values.split_off(first);
         Some(self.table(index, values, tail))
+    }
+
+    /// Whether a term has a sequence in it.
+    pub fn has_table(&self, t: Term) -> bool {
+        match self.node(t) {
+            Node::Const(_) | Node::Atom(_) => false,
+            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.has_table(*x)),
+            Node::Op(_, args) => args.iter().any(|x| self.has_table(*x)),
+            Node::Table(..) => true,
+        }
     }
 
     /// Whether a term reads an index inside of sequences only; their longest start and common cycle.
@@ -126,35 +157,46 @@ impl Arena {
                 let v = first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()]);
                 sum.wrapping_add(v.wrapping_mul(*c))
             }
+            Node::Atom(Atom::Var(_)) => sum.wrapping_add((i as i64).wrapping_mul(*c)),
             _ => sum,
         })
     }
 
     /// The value of a term with numbers in place of atoms; none where it reads anything else.
     pub fn value(&mut self, t: Term, at: &impl Fn(Atom) -> Option<i64>) -> Option<i64> {
-        match self.node(t).clone() {
+        self.value_with(t, at, &mut FxHashMap::default())
+    }
+
+    /// The same; `memo` holds values that are given, and gets those that are found.
+    pub fn value_with(
+        &mut self,
+        t: Term,
+        at: &impl Fn(Atom) -> Option<i64>,
+        memo: &mut FxHashMap<Term, Option<i64>>,
+    ) -> Option<i64> {
+        if let Some(v) = memo.get(&t) {
+            return *v;
+        }
+        let v = match self.node(t).clone() {
             Node::Const(v) => Some(v),
             Node::Atom(a) => at(a),
-            Node::Sum(k, parts) => {
-                let mut sum = k;
-                for (t, c) in parts.iter() {
-                    sum = sum.wrapping_add(self.value(*t, at)?.wrapping_mul(*c));
-                }
-                Some(sum)
-            }
+            Node::Sum(k, parts) => parts
+                .iter()
+                .try_fold(k, |sum, (t, c)| Some(sum.wrapping_add(self.value_with(*t, at, memo)?.wrapping_mul(*c)))),
             Node::Op(op, args) => {
-                let mut list = Vec::with_capacity(args.len());
-                for t in args.iter() {
-                    let v = self.value(*t, at)?;
-                    list.push(self.int(v));
-                }
-                let t = self.op(op, &list);
-                self.constant(t)
+                let values: Option<Vec<i64>> = args.iter().map(|t| self.value_with(*t, at, memo)).collect();
+                values.and_then(|values| {
+                    let list: Vec<Term> = values.into_iter().map(|v| self.int(v)).collect();
+                    let t = self.op(op, &list);
+                    self.constant(t)
+                })
             }
             Node::Table(i, first, cycle) => {
-                let i = usize::try_from(self.value(i, at)?).ok()?;
-                Some(first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()]))
+                let i = self.value_with(i, at, memo).and_then(|i| usize::try_from(i).ok());
+                i.map(|i| first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()]))
             }
-        }
+        };
+        memo.insert(t, v);
+        v
     }
 }

@@ -227,7 +227,11 @@ impl Costs {
                 "sync.barrier_per_warp",
                 "a barrier",
             )?,
-            warp_sync: r.cycles(u.any(|op| matches!(op, Op::WarpSync)), "sync.warp", "a barrier of one warp")?,
+            warp_sync: r.cycles(
+                u.any(|op| matches!(op, Op::WarpSync | Op::Elect)),
+                "sync.warp",
+                "a barrier of one warp",
+            )?,
             named: r.cycles(u.any(|op| matches!(op, Op::Named { .. })), "sync.named", "`bar`")?,
             cluster: r.cycles(
                 u.any(|op| matches!(op, Op::ClusterWait | Op::ClusterArrive { .. })),

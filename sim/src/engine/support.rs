@@ -97,7 +97,7 @@ fn need_of(op: &Op) -> Option<Need> {
         Op::Regs { .. } => need("regs", "sm_90a or later", |v, n| nvidia(v, n, 90)),
         Op::NextTile { .. } => need("clc", "sm_100a or later", |v, n| nvidia(v, n, 100)),
         Op::GridWait => need("grid.wait", "sm_90 or later", |v, n| nvidia(v, n, 90)),
-        Op::Zero(_) | Op::Alu { .. } | Op::WarpSync | Op::Put { .. } | Op::Get { .. } => return None,
+        Op::Zero(_) | Op::Alu { .. } | Op::WarpSync | Op::Elect | Op::Put { .. } | Op::Get { .. } => return None,
     })
 }
 

@@ -134,7 +134,7 @@ impl Timing<'_> {
             Op::Barrier(_) => c.barrier + c.barrier_warp * self.prog.warps as f64,
             Op::Named { .. } => c.named + c.barrier_warp * self.prog.warps as f64,
             Op::ClusterWait | Op::ClusterArrive { .. } => c.cluster,
-            Op::WarpSync => c.warp_sync,
+            Op::WarpSync | Op::Elect => c.warp_sync,
             _ => 0.0,
         })
     }

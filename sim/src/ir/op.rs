@@ -360,6 +360,8 @@ pub enum Op {
     },
     /// `__syncwarp`, `simdgroup_barrier`: the lanes of one warp.
     WarpSync,
+    /// `elect.sync`: the lanes of one warp wait for each other. No memory is ordered by it.
+    Elect,
     /// `barrier.cluster.arrive`.
     ClusterArrive {
         /// `.relaxed`: orders nothing.

@@ -82,6 +82,7 @@ fn of_op(prog: &Program, op: &mut Op, f: &mut impl FnMut(Use, &mut Expr)) {
         | Op::Inval(_)
         | Op::Barrier(_)
         | Op::WarpSync
+        | Op::Elect
         | Op::ClusterArrive { .. }
         | Op::ClusterWait
         | Op::Fence(_)

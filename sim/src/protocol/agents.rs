@@ -33,6 +33,7 @@ fn joins_lanes(op: &Op) -> bool {
         op,
         Op::Barrier(_)
             | Op::WarpSync
+            | Op::Elect
             | Op::Named { .. }
             | Op::ClusterArrive { .. }
             | Op::ClusterWait

@@ -243,7 +243,8 @@ impl World<'_> {
         let comp = self.mbar_comp(bar);
         let knows = |i: usize| {
             let row = self.agent_row(i as AgentId);
-            self.rows.has(row, s.epoch) || self.rows.clock(row, comp) > s.phase
+            // A question of time: nothing of the signaller has to be seen.
+            self.rows.reached(row, s.epoch.comp) >= s.epoch.clock || self.rows.reached(row, comp) > s.phase
         };
         if !(0..self.info.len()).any(|i| self.info[i].cta == cta && knows(i)) {
             let message =

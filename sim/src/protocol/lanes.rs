@@ -19,7 +19,8 @@ use super::world::{Agent, World};
 /// that an arrival speaks for.
 fn together(op: &Op) -> Option<bool> {
     Some(match op {
-        Op::Barrier(_) | Op::Named { .. } | Op::WarpSync | Op::ClusterArrive { .. } | Op::ClusterWait => true,
+        Op::Barrier(_) | Op::Named { .. } | Op::WarpSync | Op::Elect => true,
+        Op::ClusterArrive { .. } | Op::ClusterWait => true,
         Op::TmemAlloc { .. } | Op::TmemDealloc { .. } | Op::Regs { .. } | Op::Fence(Fence::Wgmma) => true,
         Op::Commit(Queue::Wgmma) | Op::Wait(Queue::Wgmma | Queue::TmemLd | Queue::TmemSt, _) => true,
         Op::Mma { kind: MmaKind::Warp | MmaKind::Wgmma, .. } => true,

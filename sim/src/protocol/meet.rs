@@ -121,24 +121,28 @@ impl World<'_> {
                 return Err(Blocked::On(On::Meet(ix)));
             }
             self.agents[a as usize].waits_in = None;
-            if orders {
-                let (row, done) = (self.agent_row(a), self.meet_done_row(ix));
-                self.rows.join(row, done);
-            }
+            self.learn(a, ix, orders);
             self.converge(a, orders);
             return Ok(false);
         }
         let generation = self.meets[ix as usize].generation;
         if self.arrive_at(a, pc, ix, weight, needed, orders) {
-            if orders {
-                let (row, done) = (self.agent_row(a), self.meet_done_row(ix));
-                self.rows.join(row, done);
-            }
+            self.learn(a, ix, orders);
             self.converge(a, orders);
             return Ok(true);
         }
         self.agents[a as usize].waits_in = Some((ix, generation));
         Err(Blocked::On(On::Meet(ix)))
+    }
+
+    /// What an agent knows once a generation is over: what the others did, or only that they did it.
+    fn learn(&mut self, a: AgentId, ix: MeetIx, orders: bool) {
+        let (row, done) = (self.agent_row(a), self.meet_done_row(ix));
+        if orders {
+            self.rows.join(row, done);
+        } else if matches!(self.meets[ix as usize].kind, MeetKind::Warp(..)) {
+            self.rows.follow(row, done);
+        }
     }
 
     /// Counts an arrival; true if it ends the generation.
@@ -156,9 +160,12 @@ impl World<'_> {
             MeetKind::Named(..) => self.comes_in_turn(a, pc, ix),
             _ => self.must_know(a, pc, On::Meet(ix), comp, generation),
         }
+        let (row, acc) = (self.agent_row(a), self.meet_row(ix));
         if orders {
-            let (row, acc) = (self.agent_row(a), self.meet_row(ix));
             self.rows.join(acc, row);
+            self.rows.tick(row, a);
+        } else if matches!(self.meets[ix as usize].kind, MeetKind::Warp(..)) {
+            self.rows.follow(acc, row);
             self.rows.tick(row, a);
         }
         let m = &mut self.meets[ix as usize];
@@ -271,6 +278,16 @@ impl World<'_> {
         }
         let ix = self.meet_of(MeetKind::Warp(who.cta, who.warp));
         self.meet(a, pc, ix, 1, 2, true)
+    }
+
+    /// `elect.sync`: the lane classes of a warp wait for each other, and neither sees what the other did.
+    pub(super) fn elect(&mut self, a: AgentId, pc: u32) -> Result<bool, Blocked> {
+        let who = self.info[a as usize];
+        if who.lanes.is_none() {
+            return Ok(true);
+        }
+        let ix = self.meet_of(MeetKind::Warp(who.cta, who.warp));
+        self.meet(a, pc, ix, 1, 2, false)
     }
 
     /// Joins the warps of a warpgroup.

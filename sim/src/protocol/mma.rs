@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{Class, MmaKind, ObjId, Object, Place, Program};
+use crate::ir::{Class, Instr, MmaKind, ObjId, Object, Op, Place, Program};
 
 use super::AgentId;
 use super::agents::warps_at;
@@ -148,7 +148,9 @@ impl World<'_> {
                 };
                 for p in self.each_piece(a, &f) {
                     let t = &self.pieces[p].trace;
-                    let open = t.reads.iter().chain(&t.write).find(|x| !self.rows.has(self.agent_row(a), x.epoch));
+                    // That a use is over is a question of time: nothing of it has to be seen.
+                    let over = |x: &&Access| self.rows.reached(self.agent_row(a), x.epoch.comp) < x.epoch.clock;
+                    let open = t.reads.iter().chain(&t.write).find(over);
                     if let Some(x) = open.copied() {
                         let message = format!("gives {name} back; nothing orders it after this use");
                         self.find(Code::FreedInUse, a, pc, message, Some((x.pc, "used here".into())));
@@ -186,13 +188,21 @@ impl World<'_> {
 
     /// Holds a use of tensor memory to being after its allocation.
     pub(super) fn allocated(&mut self, a: AgentId, pc: u32, f: &Foot) {
+        // Warps of both CTAs allocate together (`.cta_group::2`), so the own allocation tells of the other.
+        let own = self.info[a as usize].cta;
+        let mine = self.tmem.get(&(f.obj, own)).is_some_and(|x| self.rows.has(self.agent_row(a), x.epoch));
+        let together =
+            |i: &Instr| matches!(i, Instr::Op { op: Op::TmemAlloc { obj, pair: true }, .. } if *obj == f.obj);
         let name = || self.prog.objects[f.obj as usize].name.clone();
         match self.tmem.get(&(f.obj, f.cta)) {
             None => {
                 let message = format!("uses {} of CTA {}, which is not allocated", name(), f.cta);
                 self.find(Code::NotAllocated, a, pc, message, None);
             }
-            Some(x) if !self.rows.has(self.agent_row(a), x.epoch) => {
+            Some(x)
+                if !self.rows.has(self.agent_row(a), x.epoch)
+                    && !(f.cta != own && mine && self.prog.code.iter().any(together)) =>
+            {
                 let (message, at) = (format!("uses {}; nothing orders it after the `tmem.alloc`", name()), x.pc);
                 self.find(Code::NotAllocated, a, pc, message, Some((at, "allocated here".into())));
             }

@@ -106,7 +106,7 @@ impl World<'_> {
                     list.push(meet(MeetKind::Named(*bar, index as u32, me.cta)));
                 }
             }
-            Op::WarpSync if me.lanes.is_some() => list.push(lanes),
+            Op::WarpSync | Op::Elect if me.lanes.is_some() => list.push(lanes),
             Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => list.extend([Part::Tensor, lanes]),
             Op::Regs { .. } => list.extend([Part::Ended, Part::Pool(me.cta)]),
             // What is handed out next, the whole grid shares; and so it does counters in global memory.

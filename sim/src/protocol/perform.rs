@@ -244,6 +244,7 @@ impl World<'_> {
                 Ok(if *sync { Did::Met { last } } else { Did::Sync })
             }
             Op::WarpSync => Ok(Did::Met { last: self.join_warp(a, pc)? }),
+            Op::Elect => Ok(Did::Met { last: self.elect(a, pc)? }),
             Op::ClusterArrive { relaxed } => {
                 self.cluster_arrive(a, pc, *relaxed)?;
                 Ok(Did::Sync)

@@ -105,6 +105,11 @@ pub(super) fn copies_without_arrivals(prog: &Program) -> bool {
     prog.code.iter().enumerate().any(alone)
 }
 
+/// Whether lanes wait for each other without seeing what the others did (`elect.sync`).
+pub(super) fn elects(prog: &Program) -> bool {
+    prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Elect, .. }))
+}
+
 /// Whether anything uses tensor memory.
 pub(super) fn uses_tensor_memory(prog: &Program) -> bool {
     prog.objects.iter().any(|o| o.class == Class::Tmem)

@@ -273,7 +273,8 @@ impl<'p> World<'p> {
         let timed = prog.cluster > 1
             || counters > 0
             || setup::arrives_behind_copies(shape)
-            || setup::copies_without_arrivals(shape);
+            || setup::copies_without_arrivals(shape)
+            || setup::elects(shape);
         let followed = Followed::of(prog);
         let mut rows = Rows::new(comps as usize, row_count, timed, tensor_fences, followed.proxies());
         for a in 0..n {

@@ -259,7 +259,7 @@ impl<'p> Steps<'p> {
                 self.add(a, pc, Step::Meet(("named", me.cta, ix), weight, threads as u32, *sync));
                 Ok(())
             }
-            Op::WarpSync | Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => {
+            Op::WarpSync | Op::Elect | Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => {
                 if me.lanes.is_some() {
                     self.add(a, pc, Step::Meet(warp, 1, 2, true));
                 }

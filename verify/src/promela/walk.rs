@@ -75,7 +75,7 @@ impl<'p> Walker<'p> {
     /// An operation outside of `elect:` blocks is behind the agent.
     fn passes(&mut self, pc: u32, op: &Op) {
         let joins = match op {
-            Op::Barrier(_) | Op::WarpSync | Op::ClusterWait | Op::Named { sync: true, .. } => true,
+            Op::Barrier(_) | Op::WarpSync | Op::Elect | Op::ClusterWait | Op::Named { sync: true, .. } => true,
             Op::TmemAlloc { .. } | Op::TmemDealloc { .. } | Op::Regs { .. } => true,
             Op::Mma { kind, .. } => matches!(kind, MmaKind::Warp | MmaKind::Wgmma),
             Op::Move { how, .. } => matches!(how, How::TmemLd | How::TmemSt),

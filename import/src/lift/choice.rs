@@ -1,0 +1,76 @@
+//! Registers behind a branch: the value that either way gave them.
+
+use crate::ptx::Reg;
+use crate::symbolic::{Atom, Op, Term};
+
+use super::tree::{Kind, Node, Val};
+use super::walk::Walk;
+
+/// Variables of a branch, among those of loops.
+const CHOICE: u32 = 1000;
+
+/// Registers of the two ways.
+type Ways = (Vec<Option<Val>>, Vec<Option<Val>>);
+
+impl Walk<'_, '_> {
+    /// Registers behind both ways of the branch at `at`. One with few values, such as a ring's index, is a variable of the
+    /// program that both ways set; others are choices.
+    pub(super) fn merged(
+        &mut self,
+        at: usize,
+        cond: Term,
+        (a, b): Ways,
+        (on_a, on_b): (&mut Vec<Node>, &mut Vec<Node>),
+    ) -> Vec<Option<Val>> {
+        let mut list = Vec::with_capacity(a.len());
+        let mut parts = 0;
+        for (r, (x, y)) in a.into_iter().zip(b).enumerate() {
+            list.push(match (x, y) {
+                (Some(x), Some(y)) if x == y => Some(x),
+                (Some(Val::Uni(x)), Some(Val::Uni(y))) if self.is_variable(r as Reg, cond, x, y) => {
+                    let v = self.choice(at, r as Reg, x, y);
+                    for (nodes, t) in [(&mut *on_a, x), (&mut *on_b, y)] {
+                        if self.dry == 0 {
+                            nodes.push(Node { at, part: 10 + parts, kind: Kind::Set(v, t) });
+                        }
+                    }
+                    parts = (parts + 1).min(80);
+                    Some(Val::Uni(self.s.arena.atom(Atom::Var(v))))
+                }
+                (Some(x), Some(y)) => {
+                    Some(self.each(&[x, y], |a, v| Some(a.op(Op::If, &[cond, v[0], v[1]])), "a choice"))
+                }
+                (x, y) => x.or(y),
+            });
+        }
+        list
+    }
+
+    fn is_variable(&mut self, r: Reg, cond: Term, x: Term, y: Term) -> bool {
+        let moves = |s: &Self, t: Term| s.s.arena.mentions(t, |a| matches!(a, Atom::Var(_))) || s.s.arena.has_table(t);
+        self.s.need[r as usize]
+            && self.s.entry.widths[r as usize] > 1
+            && !self.opaque(cond)
+            && !self.s.arena.has_table(cond)
+            && (moves(self, x) || moves(self, y))
+            && !self.opaque(x)
+            && !self.opaque(y)
+            && self.s.values(x).is_some()
+            && self.s.values(y).is_some()
+    }
+
+    /// The variable for a register behind a branch.
+    fn choice(&mut self, at: usize, r: Reg, x: Term, y: Term) -> u32 {
+        let v = self.s.var(at as u32, r, CHOICE + self.group.trailing_zeros());
+        self.s.var_sets.insert(v, vec![x, y]);
+        let mut all: Vec<i64> = Vec::new();
+        for t in [x, y] {
+            all.extend(self.s.values(t).iter().flat_map(|l| l.iter().copied()));
+        }
+        self.s.arena.bound_var(v, all.iter().min().copied().zip(all.iter().max().copied()));
+        let mut facts = std::mem::take(&mut self.facts);
+        self.s.arena.forget(&mut facts, |a| a == Atom::Var(v));
+        self.facts = facts;
+        v
+    }
+}

@@ -1,0 +1,227 @@
+//! Loops, once solved: how often they go on, what registers hold behind them, and the code.
+
+use rustc_hash::FxHashMap;
+
+use crate::flow::BlockId;
+use crate::ptx::{Error, Reg};
+use crate::symbolic::{Atom, Node as TermNode, Op, Term};
+
+use super::exits::{Exit, Left};
+use super::loops::Solved;
+use super::tree::{Kind, Node, Val};
+use super::walk::{Stop, Walk};
+
+impl Walk<'_, '_> {
+    /// How often a condition over the iteration holds before it does not.
+    pub(super) fn stays(&mut self, header: u32, stay: Term) -> Option<Term> {
+        let i = self.s.arena.atom(Atom::Counter(header));
+        let a = &mut self.s.arena;
+        let linear = |a: &crate::symbolic::Arena, x: Term| {
+            let (k, parts) = a.parts(x);
+            let m = parts.iter().find(|(t, _)| *t == i)?.1;
+            let rest: Vec<_> = parts.iter().copied().filter(|(t, _)| *t != i).collect();
+            let free = rest.iter().all(|(t, _)| !a.mentions(*t, |x| x == Atom::Counter(header)));
+            free.then_some((k, rest, m))
+        };
+        match a.node(stay).clone() {
+            TermNode::Op(Op::Ge, args) => {
+                let (k, rest, m) = linear(a, args[0])?;
+                if m >= 0 {
+                    return None;
+                }
+                let x = a.sum(k, rest);
+                let by = a.int(-m);
+                let q = a.div(x, by);
+                Some(a.plus(q, 1))
+            }
+            TermNode::Op(Op::Not, args) => match a.node(args[0]).clone() {
+                TermNode::Op(Op::Eq, args) => {
+                    let (k, rest, m) = linear(a, args[0])?;
+                    let x = a.sum(k, rest);
+                    let x = if m < 0 { x } else { a.scale(x, -1) };
+                    let by = a.int(m.abs());
+                    Some(a.div(x, by))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+        .or_else(|| {
+            let mut only = true;
+            self.s.arena.each_atom(stay, &mut |x| only &= x == Atom::Counter(header));
+            let holds = |s: &mut Self, n: i64| s.s.arena.value(stay, &|_| Some(n));
+            only.then(|| (0..4096).find(|n| holds(self, *n) == Some(0))).flatten().map(|n| self.s.arena.int(n))
+        })
+    }
+
+    /// How often a loop goes on before it is left by one of its exits.
+    fn count(&mut self, header: u32, exit: &Exit, acts: bool) -> Result<Term, Error> {
+        let inst = self.inst(exit.at);
+        let counter = self.s.arena.atom(Atom::Counter(header));
+        let stays = match self.goes_on(header, exit.stay) {
+            Some(q) => q,
+            None if self.opaque(exit.stay) => {
+                if self.dry == 0 && acts {
+                    return Err(self.condition_error(inst, exit.stay));
+                }
+                self.s.arena.opaque(format!("how often the loop at line {} goes on", inst.line))
+            }
+            None => self.trips(counter, exit.stay),
+        };
+        let stays = self.s.arena.under(stays, &self.facts);
+        // A count of none is as good as one below.
+        let less = self.s.arena.plus(stays, -1);
+        let stays = match self.s.arena.floored(less) {
+            Some(x) => self.s.arena.plus(x, 1),
+            None => stays,
+        };
+        // Not less than none.
+        let zero = self.s.arena.int(0);
+        let positive = self.s.arena.ge(stays);
+        Ok(match self.s.arena.decide(positive, &self.facts) {
+            Some(true) => stays,
+            _ => self.s.arena.op(Op::Max, &[stays, zero]),
+        })
+    }
+
+    /// Loops that go on while the same holds of their index go on as often.
+    fn trips(&mut self, counter: Term, stay: Term) -> Term {
+        let any = self.s.arena.atom(Atom::Counter(u32::MAX));
+        let same = FxHashMap::from_iter([(counter, any)]);
+        let stay = self.s.arena.replace(stay, &same, &mut FxHashMap::default());
+        self.s.arena.op(Op::Trips, &[stay])
+    }
+
+    /// How often a condition over the iteration holds; of two that must hold, the smaller count.
+    fn goes_on(&mut self, header: u32, stay: Term) -> Option<Term> {
+        if let Some(q) = self.stays(header, stay) {
+            return Some(q);
+        }
+        let TermNode::Op(Op::Both, args) = self.s.arena.node(stay).clone() else { return None };
+        if self.opaque(stay) {
+            return None;
+        }
+        let counter = self.s.arena.atom(Atom::Counter(header));
+        let each = |s: &mut Self, t: Term| s.goes_on(header, t).unwrap_or_else(|| s.trips(counter, t));
+        let (x, y) = (each(self, args[0]), each(self, args[1]));
+        Some(self.s.arena.op(Op::Min, &[x, y]))
+    }
+
+    /// Writes a loop down and sets registers to what they hold behind it.
+    pub(super) fn close(
+        &mut self,
+        l: usize,
+        mut nodes: Vec<Node>,
+        exits: Vec<Exit>,
+        solved: Solved,
+        back: Vec<Option<Val>>,
+        stops: &[BlockId],
+    ) -> Result<Stop, Error> {
+        let header = self.s.flow.loops[l].header as u32;
+        let at = self.s.flow.blocks[header as usize].first;
+        let counter = self.s.arena.atom(Atom::Counter(header));
+        let acts = !nodes.is_empty() || exits.iter().any(|e| !e.tail.is_empty());
+        let mut counts = Vec::new();
+        for e in &exits {
+            counts.push(self.count(header, e, acts)?);
+        }
+        let stays = counts[1..].iter().fold(counts[0], |m, q| self.s.arena.op(Op::Min, &[m, *q]));
+        let whole = exits.iter().all(|e| e.before == Some(nodes.len()));
+        let rotated = !nodes.is_empty() && whole || (nodes.is_empty() && !solved.vars.is_empty());
+        let mut sets = Vec::new();
+        let mut shadows: FxHashMap<Term, u32> = FxHashMap::default();
+        let own: Vec<u32> = solved.vars.iter().map(|(_, v, _)| *v).collect();
+        // The iteration in which it is left.
+        let mut with = FxHashMap::default();
+        with.insert(counter, stays);
+        let mut memo = FxHashMap::default();
+        let mentions_own = |s: &Self, t: Term| s.s.arena.mentions(t, |a| matches!(a, Atom::Var(v) if own.contains(&v)));
+        let mut updates = Vec::new();
+        for (r, v, _) in &solved.vars {
+            if let Some(t) = back[*r as usize].as_ref().and_then(|x| x.uniform(self.lanes)) {
+                updates.push((*v, t));
+            }
+        }
+        let mut all: Vec<Vec<Option<Val>>> = Vec::new();
+        for e in &exits {
+            let mut regs = e.regs.clone();
+            for (r, slot) in regs.iter_mut().enumerate() {
+                let Some(v) = slot.take() else { continue };
+                let new: [Term; 32] = std::array::from_fn(|lane| {
+                    let mut t = v.at(lane);
+                    if lane > 0 && t == v.at(0) && matches!(v, Val::Uni(_)) {
+                        return t;
+                    }
+                    if rotated && mentions_own(self, t) {
+                        // What is computed from a variable before its last change is kept in another one.
+                        if let Some((v, _)) = updates.iter().find(|(_, x)| *x == t) {
+                            t = self.s.arena.atom(Atom::Var(*v));
+                        } else {
+                            let id = match shadows.get(&t) {
+                                Some(id) => *id,
+                                None => {
+                                    let id = self.s.var(header, r as Reg, 1 + shadows.len().min(200) as u32);
+                                    self.s.sets(id, t);
+                                    shadows.insert(t, id);
+                                    sets.push((id, t));
+                                    id
+                                }
+                            };
+                            t = self.s.arena.atom(Atom::Var(id));
+                        }
+                    }
+                    self.s.arena.replace(t, &with, &mut memo)
+                });
+                *slot = Some(match v {
+                    Val::Uni(_) => Val::Uni(new[0]),
+                    Val::Lanes(_) => Val::of(new),
+                });
+            }
+            all.push(regs);
+        }
+        if self.dry == 0 {
+            for (id, t) in &sets {
+                nodes.push(Node { at: exits[0].at, part: 20, kind: Kind::Set(*id, *t) });
+            }
+            self.update(header, exits[0].at, &updates, &mut nodes);
+            for (n, (_, v, t)) in solved.vars.iter().enumerate() {
+                self.nodes.push(Node { at, part: 30 + n.min(100) as u8, kind: Kind::Set(*v, *t) });
+            }
+            let count = if rotated { self.s.arena.plus(stays, 1) } else { stays };
+            if !nodes.is_empty() {
+                self.nodes.push(Node { at, part: 5, kind: Kind::For(header, count, nodes) });
+            }
+        }
+        let mut sides = Vec::new();
+        for (e, regs) in exits.iter().zip(all) {
+            let tail = if rotated || self.dry > 0 { Vec::new() } else { e.tail.clone() };
+            let tail = self.at_iteration(tail, &with);
+            // What keeps it inside does not hold any more.
+            let left = self.s.arena.replace(e.stay, &with, &mut memo);
+            let learnt = !mentions_own(self, left) && self.s.arena.constant(left).is_none();
+            sides.push(Left { at: e.at, to: e.to, tail, regs, left: learnt.then_some(left) });
+        }
+        self.left(l, sides, counts, stops)
+    }
+
+    /// Sets variables to their next values, all at once.
+    fn update(&mut self, header: u32, at: usize, updates: &[(u32, Term)], nodes: &mut Vec<Node>) {
+        let reads = |s: &Self, t: Term, own: u32| {
+            s.s.arena.mentions(t, |a| matches!(a, Atom::Var(v) if v != own && updates.iter().any(|(u, _)| *u == v)))
+        };
+        let crossed = updates.iter().any(|(v, t)| reads(self, *t, *v));
+        let mut second = Vec::new();
+        for (n, (v, t)) in updates.iter().enumerate() {
+            let part = 40 + n.min(50) as u8;
+            if crossed {
+                let kept = self.s.var(header, *v, 255);
+                nodes.push(Node { at, part, kind: Kind::Set(kept, *t) });
+                let from = self.s.arena.atom(Atom::Var(kept));
+                second.push(Node { at, part: part + 60, kind: Kind::Set(*v, from) });
+            } else {
+                nodes.push(Node { at, part, kind: Kind::Set(*v, *t) });
+            }
+        }
+        nodes.extend(second);
+    }
+}

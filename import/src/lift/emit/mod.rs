@@ -1,0 +1,306 @@
+//! The program's code.
+
+mod ops;
+mod places;
+mod products;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpline_sim::ir::{Binary, Cost, Exact, Expr, Instr, Loop, Op as IrOp, Pc, Site, SiteId, VarId, Who};
+
+use crate::ptx::Error;
+use crate::symbolic::{Atom, Term};
+
+use super::Free;
+use super::build::Plan;
+use super::exprs::{Names, rounded_down};
+use super::merge::{Merged, MergedKind, Set};
+use super::walk::Shared;
+
+/// Slots of an object that an access meets, and what each warp touches there: pieces and bytes.
+type Feet = BTreeMap<(usize, i64, Vec<(Term, i64)>), BTreeMap<u32, Exact>>;
+
+/// Code as it is written.
+pub(super) struct Emit<'e, 's, 'a> {
+    s: &'e mut Shared<'a>,
+    names: Names,
+    plan: &'s Plan,
+    /// Warps of a CTA.
+    warps: u32,
+    lines: Vec<String>,
+    file: String,
+    code: Vec<Instr>,
+    at: Vec<SiteId>,
+    sites: Vec<Site>,
+    site_of: BTreeMap<usize, SiteId>,
+    loops: Vec<Loop>,
+    free: Vec<Free>,
+    inits: BTreeMap<(usize, bool, Set), BTreeSet<i64>>,
+    /// The lane that acts for each warp of the cluster.
+    lane: BTreeMap<u32, u32>,
+}
+
+/// Code, sites of it, sites, loops, names and free symbols.
+pub(super) type Done = (Vec<Instr>, Vec<SiteId>, Vec<Site>, Vec<Loop>, Names, Vec<Free>);
+
+impl<'e, 's, 'a> Emit<'e, 's, 'a> {
+    pub(super) fn new(s: &'e mut Shared<'a>, names: Names, plan: &'s Plan, warps: u32, text: &str, file: &str) -> Self {
+        Emit {
+            s,
+            names,
+            plan,
+            warps,
+            lines: text.lines().map(|l| l.trim().to_string()).collect(),
+            file: file.into(),
+            code: Vec::new(),
+            at: Vec::new(),
+            sites: Vec::new(),
+            site_of: BTreeMap::new(),
+            loops: Vec::new(),
+            free: Vec::new(),
+            inits: BTreeMap::new(),
+            lane: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn done(mut self) -> Result<Done, Error> {
+        self.put(self.s.entry.code.len(), Instr::End);
+        // A symbol that is neither a trip count nor free would keep the one value that it happens to have.
+        for (i, (t, name)) in self.names.order.iter().enumerate() {
+            let bound = self.names.trips.contains(t) || self.free.iter().any(|f| f.symbol as usize == i);
+            if !bound {
+                let message = format!(
+                    "`{name}` ({}) is compared with a loop counter and sets no trip count",
+                    self.s.arena.show(*t)
+                );
+                return Err(self.error(0, message, "conditions over trip counts"));
+            }
+        }
+        Ok((self.code, self.at, self.sites, self.loops, self.names, self.free))
+    }
+
+    fn error(&self, at: usize, message: String, expected: &str) -> Error {
+        let i = &self.s.entry.code[at.min(self.s.entry.code.len().saturating_sub(1))];
+        Error { line: i.line, span: i.span, message, expected: expected.into() }
+    }
+
+    fn site(&mut self, at: usize) -> SiteId {
+        if let Some(s) = self.site_of.get(&at) {
+            return *s;
+        }
+        let inst = self.s.entry.code.get(at).or(self.s.entry.code.last());
+        let (line, text) = match inst {
+            Some(i) => {
+                let mut text = self.lines.get(i.line as usize - 1).cloned().unwrap_or_default();
+                if let Some(end) = text.find("//") {
+                    text.truncate(end);
+                }
+                if text.len() > 100 {
+                    text = i.name();
+                }
+                let from = i.loc.and_then(|l| Some(format!("{}:{}", self.s.module.files.get(&l.file)?, l.line)));
+                let text = text.trim().to_string();
+                (i.line, from.map_or(text.clone(), |from| format!("{text} // {from}")))
+            }
+            None => (1, String::new()),
+        };
+        let id = self.sites.len() as SiteId;
+        self.sites.push(Site { file: self.file.clone(), line, col: 1, text });
+        self.site_of.insert(at, id);
+        id
+    }
+
+    fn put(&mut self, at: usize, i: Instr) -> usize {
+        let site = self.site(at);
+        self.code.push(i);
+        self.at.push(site);
+        self.code.len() - 1
+    }
+
+    fn op(&mut self, at: usize, op: IrOp) {
+        self.put(at, Instr::Op { op, cost: Cost::default() });
+    }
+
+    fn land(&mut self, branch: usize) {
+        let here = self.code.len() as Pc;
+        if let Some(to) = self.code[branch].target_mut() {
+            *to = here;
+        }
+    }
+
+    /// The warps of one CTA of a set, as bits.
+    fn of_rank(&self, set: Set, rank: u32) -> u64 {
+        (set >> (rank * self.warps)) as u64 & u64::MAX >> (64 - self.warps.min(64))
+    }
+
+    /// The CTAs of a set.
+    fn ranks(&self, set: Set) -> Vec<u32> {
+        (0..self.s.ctas()).filter(|r| self.of_rank(set, *r) != 0).collect()
+    }
+
+    /// Writes something for some of the warps that are executing; `f` gets the warps that it is written for.
+    fn only(
+        &mut self,
+        at: usize,
+        set: Set,
+        now: Set,
+        f: &mut dyn FnMut(&mut Self, Set) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let set = set & now;
+        if set == 0 {
+            return Ok(());
+        }
+        if set == now {
+            return f(self, set);
+        }
+        let ranks = self.ranks(set);
+        let warps = self.of_rank(set, ranks[0]);
+        if ranks == self.ranks(now) && ranks.iter().all(|r| self.of_rank(set, *r) == warps) {
+            let b = self.put(at, Instr::Only(Who::Warps(warps), 0));
+            f(self, set)?;
+            self.land(b);
+            return Ok(());
+        }
+        let several = self.ranks(now).len() > 1;
+        for r in ranks {
+            let all = (Set::from(u64::MAX >> (64 - self.warps.min(64)))) << (r * self.warps);
+            let (set, now) = (set & all, now & all);
+            let cta = several.then(|| self.put(at, Instr::Only(Who::Cta(Expr::Const(r as i64)), 0)));
+            let some = (set != now).then(|| self.put(at, Instr::Only(Who::Warps(self.of_rank(set, r)), 0)));
+            f(self, set)?;
+            some.iter().chain(&cta).for_each(|b| self.land(*b));
+        }
+        Ok(())
+    }
+
+    fn expr(&mut self, at: usize, t: Term) -> Result<Expr, Error> {
+        match self.names.expr(&mut self.s.arena, t) {
+            Some(e) => Ok(e),
+            None => {
+                let message = format!("{} is not followed", self.s.arena.show(t));
+                Err(self.error(at, message, "a value over arguments, coordinates and loop counters"))
+            }
+        }
+    }
+
+    /// Writes nodes for the warps `now`.
+    pub(super) fn list(&mut self, list: &[Merged], now: Set) -> Result<(), Error> {
+        for n in list {
+            let at = n.at;
+            match &n.kind {
+                MergedKind::Op(ops) => self.ops(at, ops, now)?,
+                MergedKind::If(c, a, b) => self.only(at, n.warps, now, &mut |e, set| e.branch(at, *c, a, b, set))?,
+                MergedKind::For(h, count, body) => {
+                    self.only(at, n.warps, now, &mut |e, set| e.repeat(at, *h, *count, body, set))?
+                }
+                MergedKind::Set(v, t) => self.only(at, n.warps, now, &mut |e, _| {
+                    let name = e.s.vars[*v as usize].clone();
+                    let x = e.expr(at, *t)?;
+                    let var = e.names.var(*v, &name);
+                    e.put(at, Instr::Set(var, x));
+                    Ok(())
+                })?,
+                MergedKind::End => self.only(at, n.warps, now, &mut |e, _| {
+                    e.put(at, Instr::End);
+                    Ok(())
+                })?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A condition. One over the launch that trip counts do not decide is free: both values are tried.
+    fn branch(&mut self, at: usize, c: Term, a: &[Merged], b: &[Merged], now: Set) -> Result<(), Error> {
+        let launch = !self.s.arena.mentions(c, |x| matches!(x, Atom::Counter(_) | Atom::Var(_)));
+        let mut only_trips = true;
+        let mut read = BTreeSet::new();
+        self.leaves(c, &mut |e, t| {
+            only_trips &= e.names.trips.contains(&t);
+            read.insert(t);
+        });
+        let at_inst = at;
+        // A trip count below none is none: a condition that tells them apart is not one over trip counts.
+        for t in read.iter().filter(|_| launch) {
+            let mut at = |v: i64| {
+                let v = self.s.arena.int(v);
+                let with = rustc_hash::FxHashMap::from_iter([(*t, v)]);
+                self.s.arena.replace(c, &with, &mut Default::default())
+            };
+            if at(-1) != at(0) && self.names.trips.contains(t) {
+                let line = self.s.entry.code[at_inst].line;
+                self.s.assume(line, "sizes that set trip counts are not negative");
+            }
+        }
+        let cond = if launch && !only_trips {
+            let (c, flip) = match self.s.arena.node(c) {
+                crate::symbolic::Node::Op(crate::symbolic::Op::Not, args) => (args[0], true),
+                _ => (c, false),
+            };
+            let e = self.names.symbol(c, format!("cond_{}", self.s.entry.code[at].line));
+            if let Expr::Param(p) = e
+                && !self.free.iter().any(|f| f.symbol == p)
+            {
+                self.free.push(Free { symbol: p, line: self.s.entry.code[at].line });
+            }
+            if flip { Expr::unary(warpline_sim::ir::Unary::Not, e) } else { e }
+        } else {
+            self.expr(at, c)?
+        };
+        let skip = self.put(at, Instr::Unless(cond, 0));
+        self.list(a, now)?;
+        if b.is_empty() {
+            self.land(skip);
+        } else {
+            let end = self.put(at, Instr::Jump(0));
+            self.land(skip);
+            self.list(b, now)?;
+            self.land(end);
+        }
+        Ok(())
+    }
+
+    /// Calls `f` on each symbol that an expression for a term would read.
+    fn leaves(&mut self, t: Term, f: &mut impl FnMut(&Self, Term)) {
+        use crate::symbolic::Node;
+        let t = rounded_down(&mut self.s.arena, t);
+        if self.names.is_leaf(&self.s.arena, t) {
+            return f(self, t);
+        }
+        match self.s.arena.node(t).clone() {
+            Node::Sum(_, parts) => parts.iter().for_each(|(t, _)| self.leaves(*t, f)),
+            Node::Op(_, args) => args.iter().for_each(|t| self.leaves(*t, f)),
+            Node::Table(i, ..) => self.leaves(i, f),
+            Node::Const(_) | Node::Atom(_) => {}
+        }
+    }
+
+    fn repeat(&mut self, at: usize, h: u32, count: Term, body: &[Merged], now: Set) -> Result<(), Error> {
+        let varies = |x| matches!(x, Atom::Counter(h) if h != u32::MAX) || matches!(x, Atom::Var(_));
+        if self.s.arena.mentions(count, varies) {
+            let message = format!("how often this loop runs differs by iteration: {}", self.s.arena.show(count));
+            return Err(self.error(at, message, "a trip count that a launch has"));
+        }
+        let bound = self.expr(at, count)?;
+        let name = format!("i{}", self.s.entry.code[at.min(self.s.entry.code.len() - 1)].line);
+        let var = self.names.counter(h, &name);
+        self.put(at, Instr::Set(var, Expr::Const(0)));
+        let end = if bound.is_launch_constant() {
+            bound.clone()
+        } else {
+            let end: VarId = self.names.frame.len() as VarId;
+            self.names.frame.push(format!(".{name}"));
+            self.put(at, Instr::Set(end, bound.clone()));
+            Expr::Var(end)
+        };
+        let head = self.code.len() as Pc;
+        let slot = self.loops.len();
+        self.loops.push(Loop { var: Some(var), head, end: Pc::MAX, bound: Some(bound), passed: None });
+        let out = self.put(at, Instr::Unless(Expr::binary(Binary::Lt, Expr::Var(var), end), 0));
+        self.list(body, now)?;
+        self.put(at, Instr::Set(var, Expr::binary(Binary::Add, Expr::Var(var), Expr::Const(1))));
+        self.put(at, Instr::Jump(head));
+        self.land(out);
+        self.loops[slot].end = self.code.len() as Pc;
+        Ok(())
+    }
+}

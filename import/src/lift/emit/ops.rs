@@ -1,0 +1,291 @@
+//! Operations.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::{
+    Binary, Exact, Expr, Fence as IrFence, How, Instr, ObjId, Op as IrOp, Order, Per, Phase, Queue, Where, Who,
+};
+
+use crate::ptx::Error;
+use crate::symbolic::Term;
+
+use super::super::build::FIRST;
+use super::super::merge::Set;
+use super::super::tensor::TENSOR;
+use super::super::tree::{Effect, Fence, Stream, Touch};
+use super::Emit;
+use super::places::{moved, warp_list};
+
+impl Emit<'_, '_, '_> {
+    /// What warps do at one instruction.
+    pub(super) fn ops(&mut self, at: usize, ops: &[(u32, u32, Effect)], now: Set) -> Result<(), Error> {
+        let how = match &ops[0].2 {
+            Effect::Touch(Touch::Read, _) => Some(How::Lds),
+            Effect::Touch(Touch::Write, _) => Some(How::Sts),
+            Effect::Touch(Touch::Copy, _) => Some(How::CpAsync),
+            Effect::TensorLoad(_) => Some(How::TmemLd),
+            Effect::TensorStore(_) => Some(How::TmemSt),
+            _ => None,
+        };
+        if let Some(how) = how {
+            // CTAs whose warps touch the same bytes are one group.
+            let mut by_rank: BTreeMap<u32, Vec<Touched<'_>>> = BTreeMap::new();
+            for (w, lanes, e) in ops.iter().filter(|(w, ..)| now >> w & 1 == 1) {
+                let one = Touched { warp: w % self.warps, lanes: *lanes, runs: runs(e) };
+                by_rank.entry(w / self.warps).or_default().push(one);
+            }
+            let mut groups: Vec<(Vec<u32>, Vec<Touched<'_>>)> = Vec::new();
+            for (rank, list) in by_rank {
+                match groups.iter_mut().find(|(_, l)| *l == list) {
+                    Some((ranks, _)) => ranks.push(rank),
+                    None => groups.push((vec![rank], list)),
+                }
+            }
+            for (ranks, list) in groups {
+                self.touch(at, how, &ranks, &list, now)?;
+            }
+            return Ok(());
+        }
+        // Warps that do the same with as many lanes.
+        let mut groups: Vec<(Set, u32, &Effect)> = Vec::new();
+        for (w, lanes, e) in ops.iter().filter(|(w, ..)| now >> w & 1 == 1) {
+            let n = lanes.count_ones();
+            match groups.iter_mut().find(|(_, m, x)| *m == n && *x == e) {
+                Some((warps, ..)) => *warps |= 1 << w,
+                None => groups.push((1 << w, n, e)),
+            }
+            // Which lane initialises a barrier makes no difference to those that are in step with it.
+            let life = matches!(e, Effect::Init(..) | Effect::Inval(_));
+            if n < 32 && threads_act(e) && !for_warp(e) && !life {
+                let lane = lanes.trailing_zeros();
+                if n == 1 && *self.lane.entry(*w).or_insert(lane) != lane {
+                    let message = format!("two lanes of warp {} act for it at different places", w % self.warps);
+                    return Err(self.error(at, message, "one elected lane a warp"));
+                }
+            }
+        }
+        for (warps, lanes, e) in groups {
+            self.only(at, warps, now, &mut |s, set| s.group(at, lanes, e, set))?;
+        }
+        Ok(())
+    }
+
+    /// What threads of some CTAs touch at one instruction.
+    fn touch(&mut self, at: usize, how: How, ranks: &[u32], list: &[Touched<'_>], now: Set) -> Result<(), Error> {
+        let feet = self.feet(list.iter().map(|t| (t.warp, t.runs)));
+        for ((object, slot, ring), by_warp) in feet {
+            let mut place = self.place(at, object, slot, &ring, &by_warp)?;
+            let mut pieces: Vec<u64> = by_warp.values().map(|e: &Exact| e.pieces).collect();
+            pieces.sort_unstable();
+            if how == How::Sts && pieces.windows(2).any(|w| w[0] == w[1]) {
+                place.sel.same = true;
+                let line = self.s.entry.code[at].line;
+                self.s.assume(line, "warps that store to the same bytes at one instruction store the same values");
+            }
+            let mut set: Set = 0;
+            for r in ranks {
+                by_warp.keys().for_each(|w| set |= 1 << (r * self.warps + w));
+            }
+            // What the one lane that acts for its warp touches is its own.
+            let acts = |w: u32| ranks.iter().map(|r| self.lane.get(&(r * self.warps + w))).min().flatten().copied();
+            let one = !matches!(how, How::TmemLd | How::TmemSt)
+                && list
+                    .iter()
+                    .all(|t| t.lanes.count_ones() == 1 && t.lanes.trailing_zeros() == acts(t.warp).unwrap_or(0));
+            let op = self.threads_move(how, place, one);
+            self.only(at, set, now, &mut |e, _| {
+                let b = one.then(|| e.put(at, Instr::Only(Who::Elected, 0)));
+                e.op(at, op.clone());
+                b.iter().for_each(|b| e.land(*b));
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// One operation of some warps, by all lanes or by some.
+    fn group(&mut self, at: usize, lanes: u32, e: &Effect, set: Set) -> Result<(), Error> {
+        if (lanes == 32 && !matches!(e, Effect::Init(..) | Effect::Inval(_))) || !threads_act(e) || for_warp(e) {
+            if matches!(
+                e,
+                Effect::BulkLoad { .. } | Effect::Init(..) | Effect::TensorProduct { .. } | Effect::TensorCommit { .. }
+            ) {
+                return Err(self.error(
+                    at,
+                    "all lanes of a warp do what one lane is meant to do".into(),
+                    "one elected lane",
+                ));
+            }
+            return self.effect(at, lanes, e, set);
+        }
+        let several = lanes > 1 && !matches!(e, Effect::Arrive { .. } | Effect::Init(..) | Effect::Inval(_));
+        if several {
+            return Err(self.error(at, format!("{lanes} lanes of a warp do this, and not all"), "one lane, or all"));
+        }
+        let b = self.put(at, Instr::Only(Who::Elected, 0));
+        self.effect(at, lanes, e, set)?;
+        self.land(b);
+        Ok(())
+    }
+
+    fn effect(&mut self, at: usize, lanes: u32, e: &Effect, set: Set) -> Result<(), Error> {
+        // One of several in a row is enough.
+        if *e == Effect::WarpSync && matches!(self.code.last(), Some(Instr::Op { op: IrOp::WarpSync, .. })) {
+            return Ok(());
+        }
+        let ranks = self.ranks(set);
+        let warps = ranks.iter().fold(0, |all, r| all | self.of_rank(set, *r));
+        let op = match e {
+            Effect::Touch(..) => return Ok(()),
+            Effect::Commit(s) => IrOp::Commit(queue(*s)),
+            Effect::WaitGroup(s, n) => IrOp::Wait(queue(*s), Expr::Const(*n)),
+            Effect::BulkLoad { to, bar, multicast, cta, .. } => {
+                let n = self.plan.loads.get(&(at, *to, *bar)).copied().unwrap_or(0);
+                let bar = self.bar(at, *bar, *cta)?;
+                let mask = multicast.map(|t| self.expr(at, t)).transpose()?;
+                let runs = [(*to, n)];
+                let feet = self.feet(warp_list(warps).map(|w| (w, runs.as_slice())));
+                for ((object, slot, ring), by_warp) in feet {
+                    let dst = self.place(at, object, slot, &ring, &by_warp)?;
+                    let src = self.global(&dst);
+                    self.op(at, moved(How::TmaLoad, src, dst, Some(bar.clone()), mask.clone()));
+                }
+                return Ok(());
+            }
+            Effect::BulkStore { from, .. } => {
+                let n = self.plan.stores.get(&(at, *from)).copied().unwrap_or(0);
+                let runs = [(*from, n)];
+                let feet = self.feet(warp_list(warps).map(|w| (w, runs.as_slice())));
+                for ((object, slot, ring), by_warp) in feet {
+                    let src = self.place(at, object, slot, &ring, &by_warp)?;
+                    let dst = self.global(&src);
+                    self.op(at, moved(How::TmaStore, src, dst, None, None));
+                }
+                return Ok(());
+            }
+            Effect::Init(t, _) | Effect::Inval(t) => return self.life(at, *t, matches!(e, Effect::Init(..)), set),
+            Effect::Arrive { bar, count, expect, cta, relaxed, cluster, in_step } => {
+                let bar = self.bar(at, *bar, *cta)?;
+                let mut count = self.expr(at, *count)?;
+                if lanes > 1 && lanes < 32 && !in_step {
+                    count = Expr::binary(Binary::Mul, count, Expr::Const(lanes as i64));
+                }
+                let expect = expect.map(|t| self.expr(at, t)).transpose()?;
+                let per = if *in_step { Per::Warp } else { Per::Thread };
+                IrOp::Arrive { bar, per, count, expect, relaxed: *relaxed, cluster: *cluster }
+            }
+            Effect::Expect { bar, bytes, cta } => {
+                let bytes = self.expr(at, *bytes)?;
+                IrOp::Expect { bar: self.bar(at, *bar, *cta)?, bytes }
+            }
+            Effect::CopyArrive(bar, noinc) => IrOp::CpArrive { bar: self.bar(at, *bar, None)?, noinc: *noinc },
+            Effect::Wait(bar, parity) => {
+                let parity = self.expr(at, *parity)?;
+                IrOp::MbarWait { bar: self.bar(at, *bar, None)?, phase: Phase::Parity(parity) }
+            }
+            Effect::Bar(id, n, sync) => {
+                let threads: i64 = self.s.block.iter().map(|n| *n as i64).product();
+                if *id == 0 && *n == threads && *sync {
+                    IrOp::Barrier(Order::Shared)
+                } else {
+                    let bar = self.plan.named.iter().position(|x| x == id).unwrap_or(0) as u16;
+                    IrOp::Named { bar, index: Expr::Const(0), threads: Expr::Const(*n), sync: *sync }
+                }
+            }
+            Effect::WarpSync => IrOp::WarpSync,
+            Effect::Elect => IrOp::Elect,
+            Effect::ClusterArrive(relaxed) => IrOp::ClusterArrive { relaxed: *relaxed },
+            Effect::ClusterWait => IrOp::ClusterWait,
+            Effect::Fence(f) => IrOp::Fence(match f {
+                Fence::Async => IrFence::Async,
+                Fence::AsyncGlobal => IrFence::AsyncGlobal,
+                Fence::Init => IrFence::MbarrierInit,
+                Fence::Wgmma => IrFence::Wgmma,
+                Fence::TensorBefore => IrFence::TmemBefore,
+                Fence::TensorAfter => IrFence::TmemAfter,
+                Fence::Cta => IrFence::Cta,
+            }),
+            Effect::Regs(n, inc) => IrOp::Regs { count: *n, inc: *inc },
+            Effect::GridWait => IrOp::GridWait,
+            Effect::Tensor { alloc, base, columns: n, pair } => {
+                let (from, to) = (TENSOR + base * 64, TENSOR + (base + n) * 64);
+                for (o, r) in self.plan.regions.list.iter().enumerate().filter(|(_, r)| from <= r.base && r.base < to) {
+                    if r.end > to {
+                        return Err(self.error(
+                            at,
+                            "tensor memory is used beyond what is allocated".into(),
+                            "columns of the allocation",
+                        ));
+                    }
+                    let obj = FIRST + o as ObjId;
+                    let pair = *pair;
+                    self.op(at, if *alloc { IrOp::TmemAlloc { obj, pair } } else { IrOp::TmemDealloc { obj, pair } });
+                }
+                return Ok(());
+            }
+            Effect::TensorLoad(_) | Effect::TensorStore(_) => return Ok(()),
+            Effect::TensorWait(load) => IrOp::Wait(if *load { Queue::TmemLd } else { Queue::TmemSt }, Expr::Const(0)),
+            Effect::TensorCommit { bar, multicast, cta } => {
+                let mut bar = self.bar(at, *bar, *cta)?;
+                if let Some(mask) = multicast {
+                    bar.at = Where::Ctas(self.expr(at, *mask)?);
+                }
+                IrOp::CommitUmma(vec![bar])
+            }
+            Effect::TensorProduct { a, at: reads, b, d, pair } => {
+                return self.tensor_product(at, [a, reads, b, d], *pair, warps);
+            }
+            Effect::Wgmma { a, b, acc, n, .. } => return self.product(at, a.as_deref(), b, (*acc, *n), warps),
+        };
+        self.op(at, op);
+        Ok(())
+    }
+}
+
+/// Whether each thread that executes it does it for itself.
+fn threads_act(e: &Effect) -> bool {
+    !matches!(
+        e,
+        Effect::Touch(..)
+            | Effect::Wgmma { .. }
+            | Effect::WarpSync
+            | Effect::Elect
+            | Effect::Bar(..)
+            | Effect::Regs(..)
+            | Effect::GridWait
+            | Effect::Tensor { .. }
+            | Effect::TensorLoad(_)
+            | Effect::TensorStore(_)
+            | Effect::TensorWait(_)
+    ) && !matches!(e, Effect::Fence(Fence::Wgmma) | Effect::Commit(Stream::Wgmma) | Effect::WaitGroup(Stream::Wgmma, _))
+}
+
+/// Whether a lane arrives for a warp whose lanes are in step.
+fn for_warp(e: &Effect) -> bool {
+    matches!(e, Effect::Arrive { in_step: true, .. })
+}
+
+fn queue(s: Stream) -> Queue {
+    match s {
+        Stream::Copy => Queue::Cp,
+        Stream::Wgmma => Queue::Wgmma,
+        Stream::Bulk => Queue::Bulk,
+        Stream::BulkRead => Queue::BulkRead,
+    }
+}
+
+/// Bytes that threads touch.
+fn runs(e: &Effect) -> &[(Term, u32)] {
+    match e {
+        Effect::Touch(_, r) | Effect::TensorLoad(r) | Effect::TensorStore(r) => r,
+        _ => &[],
+    }
+}
+
+/// What a warp touches: the bytes of each of its lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Touched<'r> {
+    warp: u32,
+    lanes: u32,
+    runs: &'r [(Term, u32)],
+}

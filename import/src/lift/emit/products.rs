@@ -1,0 +1,73 @@
+//! Matrix instructions.
+
+use warpline_sim::ir::{MmaKind, Op as IrOp, Place};
+
+use crate::ptx::Error;
+use crate::symbolic::Term;
+
+use super::super::build::LEFT;
+use super::Emit;
+use super::places::{warp_list, whole};
+
+impl Emit<'_, '_, '_> {
+    /// A product of tensor memory, as several where operands meet several slots.
+    pub(super) fn tensor_product(
+        &mut self,
+        at: usize,
+        operands: [&Vec<(Term, u32)>; 4],
+        pair: bool,
+        warps: u64,
+    ) -> Result<(), Error> {
+        let mut places: Vec<Vec<Place>> = Vec::new();
+        for runs in operands {
+            let feet = self.feet(warp_list(warps).map(|w| (w, runs.as_slice())));
+            let mut list = Vec::new();
+            for ((object, slot, ring), by_warp) in feet {
+                list.push(self.place(at, object, slot, &ring, &by_warp)?);
+            }
+            places.push(list);
+        }
+        let d = places.pop().unwrap_or_default();
+        let reads: Vec<Place> = places.into_iter().flatten().collect();
+        let n = d.len().max(reads.len().div_ceil(2));
+        for i in 0..n {
+            let read = |j: usize| reads.get(j).or(reads.last()).or(d.first()).cloned();
+            let (Some(a), Some(b), Some(acc)) = (read(2 * i), read(2 * i + 1), d.get(i).or(d.last()).cloned()) else {
+                break;
+            };
+            self.op(at, IrOp::Mma { kind: if pair { MmaKind::UmmaPair } else { MmaKind::Umma }, a, b, acc });
+        }
+        Ok(())
+    }
+
+    pub(super) fn product(
+        &mut self,
+        at: usize,
+        a: Option<&[(Term, u32)]>,
+        b: &[(Term, u32)],
+        acc: (u32, u32),
+        warps: u64,
+    ) -> Result<(), Error> {
+        let mut places = Vec::new();
+        for runs in [a, Some(b)] {
+            let mut list = Vec::new();
+            if let Some(runs) = runs {
+                let feet = self.feet(warp_list(warps).map(|w| (w, runs)));
+                for ((object, slot, ring), by_warp) in feet {
+                    list.push(self.place(at, object, slot, &ring, &by_warp)?);
+                }
+            } else {
+                list.push(whole(LEFT));
+            }
+            places.push(list);
+        }
+        let n = places[0].len().max(places[1].len());
+        let acc = whole(self.plan.accumulators.get(&acc).copied().unwrap_or(LEFT));
+        for i in 0..n {
+            let pick = |list: &Vec<Place>| list[i.min(list.len() - 1)].clone();
+            let (x, y) = (pick(&places[0]), pick(&places[1]));
+            self.op(at, IrOp::Mma { kind: MmaKind::Wgmma, a: x, b: y, acc: acc.clone() });
+        }
+        Ok(())
+    }
+}

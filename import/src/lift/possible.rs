@@ -1,0 +1,107 @@
+//! Values of symbols that some launch has: a fault with values of symbols that are computed from the same arguments is one
+//! only where some arguments give these values together.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
+
+/// Launches tried.
+const TRIED: u64 = 4000;
+
+/// Launches kept.
+const KEPT: usize = 48;
+
+/// The largest trip count of a launch that is kept.
+const MOST: i64 = 9;
+
+/// Values of arguments that are tried.
+const VALUES: [i64; 32] = [
+    0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 192, 255, 256, 257, 300, 384, 512,
+    513, 640, 1000, 1024,
+];
+
+/// Values of all symbols together, one list a launch. `original` says what a symbol's term stands for.
+pub(super) fn launches(a: &mut Arena, symbols: &[Term], original: &FxHashMap<Term, Term>) -> Vec<Vec<i64>> {
+    let terms: Vec<Term> = symbols.iter().map(|t| original.get(t).copied().unwrap_or(*t)).collect();
+    let mut found = BTreeSet::new();
+    let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+    for _ in 0..TRIED {
+        if found.len() == KEPT {
+            break;
+        }
+        let mut launch = Launch { values: FxHashMap::default(), seed: &mut seed, original };
+        let list: Option<Vec<i64>> = terms.iter().map(|t| launch.value(a, *t)).collect();
+        if let Some(list) = list.filter(|l| l.iter().all(|v| *v <= MOST)) {
+            found.insert(list.into_iter().map(|v| v.max(0)).collect::<Vec<_>>());
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// One launch: values of terms, made as they are asked for.
+struct Launch<'l> {
+    values: FxHashMap<Term, i64>,
+    seed: &'l mut u64,
+    original: &'l FxHashMap<Term, Term>,
+}
+
+impl Launch<'_> {
+    fn next(&mut self, below: u64) -> u64 {
+        *self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*self.seed >> 33) % below
+    }
+
+    fn value(&mut self, a: &mut Arena, t: Term) -> Option<i64> {
+        if let Some(v) = self.values.get(&t) {
+            return Some(*v);
+        }
+        let v = match a.node(t).clone() {
+            Node::Const(v) => v,
+            Node::Atom(Atom::Param(..)) => VALUES[self.next(VALUES.len() as u64) as usize],
+            Node::Atom(Atom::Place(Place::Ctas(_) | Place::Clusters(_))) => 1 + self.next(8) as i64,
+            Node::Atom(Atom::Place(_)) => self.next(8) as i64,
+            Node::Atom(Atom::Symbol(_)) => self.value(a, *self.original.get(&t)?)?,
+            Node::Atom(_) => return None,
+            Node::Sum(k, parts) => {
+                let mut sum = k;
+                for (x, c) in parts.iter() {
+                    sum = sum.wrapping_add(self.value(a, *x)?.wrapping_mul(*c));
+                }
+                sum
+            }
+            Node::Op(Op::Load, _) => VALUES[self.next(VALUES.len() as u64) as usize],
+            Node::Op(Op::Trips, args) => {
+                let any = a.atom(Atom::Counter(u32::MAX));
+                let mut n = 0;
+                loop {
+                    let i = a.int(n);
+                    let stay = a.replace(args[0], &FxHashMap::from_iter([(any, i)]), &mut FxHashMap::default());
+                    if self.value(a, stay)? == 0 {
+                        break n;
+                    }
+                    n += 1;
+                    if n > MOST {
+                        return None;
+                    }
+                }
+            }
+            Node::Op(op, args) => {
+                let mut list = Vec::new();
+                for x in args.iter() {
+                    let v = self.value(a, *x)?;
+                    list.push(a.int(v));
+                }
+                let t = a.op(op, &list);
+                a.constant(t)?
+            }
+            Node::Table(i, first, cycle) => {
+                let i = usize::try_from(self.value(a, i)?).ok()?;
+                first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()])
+            }
+        };
+        self.values.insert(t, v);
+        Some(v)
+    }
+}

@@ -1,0 +1,245 @@
+//! Symbols of the program: what the bounds of loops are computed from.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::symbolic::{Arena, Atom, Node, Op, Term};
+
+use super::effects_of::map_effect;
+use super::exprs::{Names, rounded_down};
+use super::merge::{Merged, MergedKind};
+use super::walk::Shared;
+
+/// The parts of a sum, and the atom that stands for it.
+type Sum = (Rc<[(Term, i64)]>, Term);
+
+/// Finds the symbols that bounds of loops are computed from. Sums among them become atoms, so that other multiples of
+/// them are seen to be of the same symbol: the tree with these atoms, and what each stands for.
+pub(super) fn trip_symbols(
+    s: &mut Shared<'_>,
+    names: &mut Names,
+    tree: Vec<Merged>,
+) -> (Vec<Merged>, FxHashMap<Term, Term>) {
+    let bases = self::bases(s, &tree);
+    let mut sums: Vec<Sum> = Vec::new();
+    let mut stands_for = FxHashMap::default();
+    for t in shared(s, &bases) {
+        let (_, parts) = s.arena.parts(t);
+        let atom = s.arena.atom(Atom::Symbol(sums.len() as u32));
+        sums.push((parts, atom));
+        stands_for.insert(atom, t);
+    }
+    let mut memo = FxHashMap::default();
+    let mut f = |a: &mut Arena, t: Term| with_atoms(a, t, &sums, &mut memo);
+    let tree: Vec<Merged> = tree.iter().map(|n| replaced(s, n, &mut f)).collect();
+    let mut list = Vec::new();
+    counts(&tree, &mut list);
+    let bases = self::bases(s, &tree);
+    for (_, atom) in &sums {
+        if list.iter().any(|t| s.arena.mentions(*t, |a| s.arena.node(*atom) == &Node::Atom(a))) {
+            names.symbol(*atom, "trips".into());
+            names.trips.insert(*atom);
+        }
+    }
+    for t in bases {
+        if s.arena.constant(t).is_some() || names.covered(&s.arena, t) {
+            continue;
+        }
+        // A count that is no multiple of one symbol and a number is a symbol itself: any count is possible.
+        let name = if names.is_leaf(&s.arena, t) { super::exprs::leaf_name(&s.arena, t) } else { "trips".into() };
+        names.symbol(t, name);
+        names.trips.insert(t);
+    }
+    (tree, stands_for)
+}
+
+/// What the bounds of all loops are computed from, smallest first.
+fn bases(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Term> {
+    let mut list = Vec::new();
+    counts(tree, &mut list);
+    let mut bases: Vec<Term> = list.iter().map(|t| base(&mut s.arena, *t)).collect();
+    bases.sort_by_key(|t| (s.arena.size(*t), *t));
+    bases.dedup();
+    bases
+}
+
+/// Sums that are a bound, or that several bounds are computed from. Where a sum is below none, so must be every bound.
+fn shared(s: &mut Shared<'_>, bases: &[Term]) -> Vec<Term> {
+    let mut found: Vec<(Term, Vec<Term>)> = Vec::new();
+    for t in bases {
+        let mut inner = Vec::new();
+        sums_in(&mut s.arena, *t, 1, &mut inner);
+        inner.dedup();
+        for x in inner {
+            let other = s.arena.scale(x, -1);
+            match found.iter_mut().find(|(y, _)| *y == x || *y == other) {
+                Some((_, of)) => of.push(*t),
+                None => found.push((x, vec![*t])),
+            }
+        }
+    }
+    found.retain(|(x, of)| of.contains(x) || of.len() > 1);
+    found.retain(|(x, of)| {
+        let key = s.arena.parts(*x).1;
+        of.iter().all(|t| {
+            let mut at = |v: i64| {
+                let v = s.arena.int(v);
+                let t = with_atoms(&mut s.arena, *t, &[(key.clone(), v)], &mut FxHashMap::default());
+                s.arena.constant(t)
+            };
+            let none = at(0);
+            [-1, -2, -64, -1000].into_iter().all(|v| match (at(v), none) {
+                (Some(x), Some(y)) => x.max(0) == y.max(0),
+                _ => true,
+            })
+        })
+    });
+    found.sort_by_key(|(t, _)| (s.arena.size(*t), *t));
+    found.into_iter().map(|(t, _)| t).collect()
+}
+
+fn counts(tree: &[Merged], list: &mut Vec<Term>) {
+    for n in tree {
+        match &n.kind {
+            MergedKind::For(_, count, body) => {
+                list.push(*count);
+                counts(body, list);
+            }
+            MergedKind::If(_, a, b) => {
+                counts(a, list);
+                counts(b, list);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Sums of several values of the launch that a count is computed from, with numbers alone beside them, with the sign with
+/// which the count grows.
+fn sums_in(a: &mut Arena, t: Term, sign: i64, list: &mut Vec<Term>) {
+    let varies = |a| !matches!(a, Atom::Param(..) | Atom::Place(_));
+    let (_, parts) = a.parts(t);
+    let before = list.len();
+    for (x, c) in parts.iter() {
+        let sign = sign * c.signum();
+        match a.node(*x).clone() {
+            Node::Op(op @ (Op::Div | Op::DivZero | Op::Rem | Op::Min | Op::Max), args)
+                if args.iter().filter(|x| a.constant(**x).is_none()).count() == 1 =>
+            {
+                args.iter().for_each(|x| sums_in(a, *x, if op == Op::Rem { 1 } else { sign }, list));
+            }
+            Node::Op(Op::If, args) => args[1..].iter().for_each(|x| sums_in(a, *x, sign, list)),
+            _ => {}
+        }
+    }
+    // The innermost ones.
+    if parts.len() > 1 && list.len() == before && !a.mentions(t, varies) {
+        let parts: Vec<(Term, i64)> = plain(&parts).iter().map(|(t, c)| (*t, c * sign)).collect();
+        list.push(a.sum(0, parts));
+    }
+}
+
+/// What a count is computed from: without constants, multiples, and being at least none.
+fn base(a: &mut Arena, t: Term) -> Term {
+    let (_, parts) = a.parts(t);
+    match *parts {
+        [] => a.int(0),
+        [(_, c)] if c < 0 => t,
+        [(x, _)] => match a.node(x).clone() {
+            Node::Op(Op::Max, args) => match (a.constant(args[0]), a.constant(args[1])) {
+                (Some(_), _) => base(a, args[1]),
+                (_, Some(_)) => base(a, args[0]),
+                _ => x,
+            },
+            _ => rounded_down(a, x),
+        },
+        _ => {
+            let parts = plain(&parts);
+            a.sum(0, parts)
+        }
+    }
+}
+
+/// Multiples without their common divisor.
+fn plain(parts: &[(Term, i64)]) -> Vec<(Term, i64)> {
+    let gcd = parts.iter().fold(0i64, |g, (_, c)| {
+        let (mut a, mut b) = (g, c.abs());
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    });
+    parts.iter().map(|(t, c)| (*t, c / gcd)).collect()
+}
+
+/// How many times a sum is in other parts.
+fn times(parts: &[(Term, i64)], sum: &[(Term, i64)]) -> Option<i64> {
+    let of = |t: Term| parts.iter().find(|(x, _)| *x == t).map(|(_, c)| *c);
+    let (t, c) = sum.first()?;
+    let by = of(*t).filter(|x| x % c == 0)? / c;
+    sum.iter().all(|(t, c)| of(*t) == Some(c * by)).then_some(by)
+}
+
+/// A term with atoms in place of sums.
+fn with_atoms(a: &mut Arena, t: Term, sums: &[Sum], memo: &mut FxHashMap<Term, Term>) -> Term {
+    if sums.is_empty() {
+        return t;
+    }
+    if let Some(known) = memo.get(&t) {
+        return *known;
+    }
+    let new = match a.node(t).clone() {
+        Node::Const(_) | Node::Atom(_) => t,
+        Node::Sum(k, parts) => {
+            let mut all = a.int(k);
+            let mut rest = parts.to_vec();
+            for (sum, atom) in sums {
+                let Some(by) = times(&rest, sum) else { continue };
+                rest.retain(|(t, _)| !sum.iter().any(|(x, _)| x == t));
+                let x = a.scale(*atom, by);
+                all = a.add(all, x);
+            }
+            for (x, c) in rest {
+                let x = with_atoms(a, x, sums, memo);
+                let x = a.scale(x, c);
+                all = a.add(all, x);
+            }
+            all
+        }
+        Node::Op(op, args) => {
+            let args: Vec<Term> = args.iter().map(|x| with_atoms(a, *x, sums, memo)).collect();
+            a.op(op, &args)
+        }
+        Node::Table(i, first, cycle) => {
+            let i = with_atoms(a, i, sums, memo);
+            a.table(i, first.to_vec(), cycle.to_vec())
+        }
+    };
+    memo.insert(t, new);
+    new
+}
+
+/// A node with other terms.
+pub(super) fn replaced(s: &mut Shared<'_>, n: &Merged, f: &mut impl FnMut(&mut Arena, Term) -> Term) -> Merged {
+    let kind = match &n.kind {
+        MergedKind::Op(ops) => MergedKind::Op(
+            ops.iter().map(|(w, l, e)| (*w, *l, map_effect(e.clone(), &mut |t| f(&mut s.arena, t)))).collect(),
+        ),
+        MergedKind::If(c, a, b) => {
+            let c = f(&mut s.arena, *c);
+            MergedKind::If(
+                c,
+                a.iter().map(|n| replaced(s, n, f)).collect(),
+                b.iter().map(|n| replaced(s, n, f)).collect(),
+            )
+        }
+        MergedKind::For(h, c, body) => {
+            let c = f(&mut s.arena, *c);
+            MergedKind::For(*h, c, body.iter().map(|n| replaced(s, n, f)).collect())
+        }
+        MergedKind::Set(v, t) => MergedKind::Set(*v, f(&mut s.arena, *t)),
+        MergedKind::End => MergedKind::End,
+    };
+    Merged { kind, ..n.clone() }
+}
