@@ -134,7 +134,8 @@ impl Lockstep<'_, '_> {
             return Err(no("there is no second loop"));
         }
         let period = self.period(place, apart).ok_or_else(|| no("the loop does not grow by whole iterations"))?;
-        let behind = Until { of: place.of, agent: place.agent, index: place.index + period };
+        let index = place.index.checked_add(period).ok_or_else(|| no("no loop counts that far"))?;
+        let behind = Until { of: place.of, agent: place.agent, index };
         self.clone().go(Some(behind), &mut Vec::new()).map_err(|why| no(&format!("in the period behind it, {why}")))?;
         let longer: Vec<usize> = (0..self.runs.len()).filter(|i| i & apart != 0).collect();
         let mut states: Vec<Snapshot> = self.runs.iter().map(Execution::state).collect();
