@@ -121,7 +121,18 @@ impl Verification {
         let outer = self.outer().map(|o| o.name.as_str());
         let inner = self.varied.as_ref().map(|v| v.name.as_str());
         let all = self.subject.program.params.iter().map(|(name, value)| (name.as_str(), *value));
-        all.filter(|(name, _)| inner != Some(*name) && outer != Some(*name)).collect()
+        let both = self.both_outcomes();
+        all.filter(|(name, _)| inner != Some(*name) && outer != Some(*name) && !both.iter().any(|c| c == name))
+            .collect()
+    }
+
+    /// Conditions of a compiled kernel of which both outcomes were decided; none where the verdict is a fault, which comes
+    /// with one outcome of each.
+    pub fn both_outcomes(&self) -> &[String] {
+        match &self.subject.imported {
+            Some(imported) if self.verdict.outcome != Outcome::Violated => &imported.conditions,
+            _ => &[],
+        }
     }
 
     /// How the verification turned out. Where the scenario expects a verdict, the status says whether the verdict is

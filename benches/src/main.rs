@@ -68,8 +68,8 @@ fn main() {
     if std::env::args().nth(1).is_some_and(|a| a == "search") {
         return search::print(TIMES);
     }
-    if let (Some("proofs"), Some(program)) = (std::env::args().nth(1).as_deref(), std::env::args().nth(2)) {
-        return proofs::print(3, &program);
+    if std::env::args().nth(1).as_deref() == Some("proofs") {
+        return proofs::print(3, &std::env::args().skip(2).collect::<Vec<_>>());
     }
     if std::env::args().nth(1).is_some_and(|a| a == "shown") {
         return shown::print(TIMES, std::env::args().nth(2).as_deref());

@@ -107,6 +107,9 @@ fn scope(v: &Verification) -> String {
         let period = r.turns.filter(|p| *p > 1).map_or(String::new(), |p| format!("; recurs every {p} turns at most"));
         text += &field("", &format!("the turns t of the loop around it ({}){period}", outer.meaning));
     }
+    if !v.both_outcomes().is_empty() {
+        text += &field("", &format!("both outcomes of {}", v.both_outcomes().join(", ")));
+    }
     let bound = v.bound();
     if !bound.is_empty() {
         let values: Vec<String> = bound.iter().map(|(name, value)| format!("{name} = {value}")).collect();

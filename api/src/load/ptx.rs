@@ -25,6 +25,8 @@ pub struct Imported {
     pub possible: Vec<Program>,
     /// The kernel for each outcome of the conditions that nothing decides.
     pub variants: Vec<Program>,
+    /// Names of the conditions of which `variants` has both outcomes.
+    pub conditions: Vec<String>,
 }
 
 /// Whether a name is that of a compiled kernel: `k.ptx` or `k.ptx:name`.
@@ -143,9 +145,11 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let values: Values = lifted.program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
     let fidelity = Fidelity::usual(&model);
     let variants = lifted.variants();
+    let conditions = lifted.free.iter().map(|f| lifted.program.symbols[f.symbol as usize].name.clone()).collect();
     let symbolic = variants.first().unwrap_or(&lifted.program).clone();
     let possible = lifted.possible();
-    let imported = Imported { assumptions: lifted.assumptions, related: lifted.related, possible, variants };
+    let imported =
+        Imported { assumptions: lifted.assumptions, related: lifted.related, possible, variants, conditions };
     let loaded = Subject::new(name, lifted.program.bind(), model, sources);
     Ok(Subject { symbolic: OnceLock::from(symbolic), imported: Some(imported), fidelity, values, ..loaded })
 }
