@@ -1,5 +1,5 @@
-//! One run in a fixed order, without time: agents in turn, each as far as it can; flights land, oldest first, when
-//! nobody can go on, or all of them before agents go on.
+//! The canonical execution: one run in a fixed order, without time. Agents step in turn, each until it blocks. Flights land,
+//! oldest first, when no agent can step, or all of them before agents step (`Landing`).
 //!
 //! Where every arrival belongs to one phase in every schedule (Weft's theorem, carried over to mbarriers, groups and
 //! counters), this run decides for all: it ends or hangs as they do, and happens-before shows every race of theirs.
@@ -25,7 +25,7 @@ pub(crate) enum RunEnd {
     Limit(Exceeded),
 }
 
-/// What the run showed.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunResult {
     pub(crate) end: RunEnd,
@@ -373,7 +373,7 @@ impl Trail {
     }
 }
 
-/// A run with what is to be told of it in the end.
+/// A canonical run with its trail and the step of its first fault.
 #[derive(Clone)]
 pub(crate) struct RecordedRun<'p> {
     pub(crate) walk: CanonicalRun<'p>,
@@ -418,12 +418,12 @@ impl<'p> RecordedRun<'p> {
     }
 }
 
-/// Runs it to its end.
+/// Runs a job to its end.
 pub(crate) fn run(job: Job<'_>) -> RunResult {
     observed(job, &mut |_, _| {})
 }
 
-/// Runs it and tells what it does.
+/// Runs a job to its end and reports each event to the observer.
 pub(crate) fn observed(job: Job<'_>, observer: Observer<'_>) -> RunResult {
     let mut run = RecordedRun::new(job);
     loop {
