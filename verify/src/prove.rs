@@ -7,7 +7,7 @@ use warpline_sim::report::{Finding, FindingKind};
 use crate::budget::Budget;
 use crate::cta::cells::{self, Cells, Class};
 use crate::cta::class::{Run, evenly, every_trip};
-use crate::execution::canonical::{End, Landing, Seen};
+use crate::execution::canonical::{Landing, RunEnd, RunResult};
 use crate::{AtTrips, Options, Outcome, Varied, Verdict, Violation, certificate, execution::adversarial, limits};
 
 /// What one class or all of them together can be said about.
@@ -276,7 +276,13 @@ pub(crate) fn every_cta(
 }
 
 /// Takes over what one run showed; an error ends the verification with that outcome.
-pub(crate) fn take(v: &mut Verdict, prog: &Program, seen: &Seen, place: Place, class: &str) -> Result<(), Outcome> {
+pub(crate) fn take(
+    v: &mut Verdict,
+    prog: &Program,
+    seen: &RunResult,
+    place: Place,
+    class: &str,
+) -> Result<(), Outcome> {
     v.steps += seen.steps;
     v.reads = seen.reads;
     for f in seen.findings.iter().filter(|f| f.note) {
@@ -288,11 +294,11 @@ pub(crate) fn take(v: &mut Verdict, prog: &Program, seen: &Seen, place: Place, c
     // What a race leads to in this one order comes after the race.
     faults.sort_by_key(|f| matches!(f.kind, FindingKind::Stale | FindingKind::Coverage));
     let hang = match &seen.end {
-        End::Hung(w) => w.clone(),
-        End::Limit(over) if faults.is_empty() => return Err(Outcome::GaveUp { why: over.to_string() }),
+        RunEnd::Hung(w) => w.clone(),
+        RunEnd::Limit(over) if faults.is_empty() => return Err(Outcome::GaveUp { why: over.to_string() }),
         _ => Vec::new(),
     };
-    if !faults.is_empty() || seen.end != End::Finished {
+    if !faults.is_empty() || seen.end != RunEnd::Finished {
         v.violation = Some(Violation {
             trips: place.trips,
             turns: place.turns,

@@ -42,7 +42,7 @@ pub fn insertions(
     let refined = [short, long].map(refine);
     let find = |short, long, parts| self_composition::beside(job(short), job(long), (periods, parts));
     let of = |parts| find(&refined[0], &refined[1], parts).or_else(|_| find(short, long, parts)).ok();
-    [1].into_iter().chain(PARTS).find_map(of).map(|ask| ask.inserted)
+    [1].into_iter().chain(PARTS).find_map(of).map(|conditions| conditions.inserted)
 }
 
 /// How trip counts are varied in the proof of a kernel.

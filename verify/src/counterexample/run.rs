@@ -94,7 +94,7 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
     let (prog, rules, cluster) = (set.prog, set.rules, set.cluster);
     let budget = &Budget::new(&Options { max_steps, ..Options::default() });
     let job = Job { prog, rules, cluster, place: None, landing: Landing::Late, budget };
-    canonical::told(job, &mut |world, event| {
+    canonical::observed(job, &mut |world, event| {
         started.resize(world.agents().len(), 0);
         stood.resize(world.agents().len(), None);
         match event {

@@ -8,7 +8,7 @@ use warpline_sim::protocol::{Placement, Rules};
 
 use crate::budget::Budget;
 use crate::certificate::{Decided, Part};
-use crate::execution::canonical::{self, Job, Landing, Seen};
+use crate::execution::canonical::{self, Job, Landing, RunResult};
 use crate::induction::carry_over::{Failure, Region};
 use crate::induction::loop_counter::grown;
 use crate::induction::trip_count::HANDED;
@@ -65,7 +65,7 @@ impl<'a> Run<'a> {
         Run { landing: Landing::AtOnce, ..self.clone() }
     }
 
-    pub(crate) fn once(&self, prog: &Program) -> Seen {
+    pub(crate) fn once(&self, prog: &Program) -> RunResult {
         canonical::run(self.base(prog))
     }
 
@@ -76,7 +76,7 @@ impl<'a> Run<'a> {
     }
 
     /// Takes over what a base case showed, or says that it is not one for the whole cell.
-    fn taken(&self, v: &mut Verdict, prog: &Program, seen: &Seen, place: Place, class: &str) -> Result<(), Stop> {
+    fn taken(&self, v: &mut Verdict, prog: &Program, seen: &RunResult, place: Place, class: &str) -> Result<(), Stop> {
         take(v, prog, seen, place, class)?;
         if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
     }

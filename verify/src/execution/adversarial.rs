@@ -134,7 +134,7 @@ impl<'p> Run<'p> {
     }
 
     pub(crate) fn wrong(self, hang: Vec<Waiting>) -> Wrong {
-        let trail = self.trail.told(&self.world);
+        let trail = self.trail.named(&self.world);
         let findings = self.world.findings.iter().filter(|f| !f.note).cloned().collect();
         Wrong { findings, hang, trail, turns: self.turns }
     }

@@ -12,7 +12,7 @@ use warpline_sim::protocol::{AgentId, World};
 
 /// Agents of a run that begin turns together.
 #[derive(Clone)]
-pub(crate) struct Together {
+pub(crate) struct AlignedTurns {
     /// For each instruction, the outermost loop that it is in, and the index of that.
     of: Arc<[Option<(u32, VarId)>]>,
     /// The turn that each agent is in.
@@ -21,11 +21,11 @@ pub(crate) struct Together {
     waits: Vec<bool>,
 }
 
-impl Together {
-    pub(crate) fn of(prog: &Program, agents: usize) -> Together {
+impl AlignedTurns {
+    pub(crate) fn of(prog: &Program, agents: usize) -> AlignedTurns {
         let outermost = |pc: u32| prog.loops.iter().find(|l| (l.head..l.end).contains(&pc));
         let of = (0..prog.code.len()).map(|pc| outermost(pc as u32).and_then(|l| Some((l.head, l.index()?))));
-        Together { of: of.collect(), now: vec![None; agents], waits: vec![false; agents] }
+        AlignedTurns { of: of.collect(), now: vec![None; agents], waits: vec![false; agents] }
     }
 
     /// Whether an agent that came to this instruction is in another turn than before: then it waits.

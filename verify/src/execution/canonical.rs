@@ -1,5 +1,5 @@
-//! One run in a fixed order, without time: agents in turn, each as far as it can; flights land, oldest first, when
-//! nobody can go on, or all of them before agents go on.
+//! The canonical execution: one run in a fixed order, without time. Agents step in turn, each until it blocks. Flights land,
+//! oldest first, when no agent can step, or all of them before agents step (`Landing`).
 //!
 //! Where every arrival belongs to one phase in every schedule (Weft's theorem, carried over to mbarriers, groups and
 //! counters), this run decides for all: it ends or hangs as they do, and happens-before shows every race of theirs.
@@ -13,22 +13,22 @@ use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Placemen
 use warpline_sim::report::{Finding, Waiting};
 
 use crate::budget::{Budget, Exceeded};
-use crate::execution::aligned::Together;
+use crate::execution::aligned::AlignedTurns;
 use crate::execution::livelock::Cycle;
 
 /// How the run ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum End {
+pub(crate) enum RunEnd {
     Finished,
     Hung(Vec<Waiting>),
     Broken,
     Limit(Exceeded),
 }
 
-/// What the run showed.
+/// The result of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    pub(crate) end: End,
+pub(crate) struct RunResult {
+    pub(crate) end: RunEnd,
     pub(crate) findings: Vec<Finding>,
     /// An arrival that another schedule could count in another phase, in words.
     pub(crate) unordered: Option<String>,
@@ -40,10 +40,10 @@ pub(crate) struct Seen {
     pub(crate) trail: Vec<(String, u32)>,
 }
 
-impl Seen {
+impl RunResult {
     /// Whether it shows a fault.
     pub(crate) fn fails(&self) -> bool {
-        matches!(self.end, End::Hung(_) | End::Broken) || self.findings.iter().any(|f| !f.note)
+        matches!(self.end, RunEnd::Hung(_) | RunEnd::Broken) || self.findings.iter().any(|f| !f.note)
     }
 }
 
@@ -77,17 +77,17 @@ pub(crate) enum Landing {
 
 /// What a step of the run was.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Made {
+pub(crate) enum StepOutcome {
     /// An agent performed the operation at an instruction, and ended a rendezvous with it.
-    Did { agent: AgentId, pc: u32, last: bool },
+    Performed { agent: AgentId, pc: u32, last: bool },
     /// It could not.
     Blocked { agent: AgentId, pc: u32 },
     /// It is at its end.
-    Ended { agent: AgentId },
+    AgentEnded { agent: AgentId },
     /// The oldest operation in flight ended.
     Landed { agent: AgentId, pc: u32 },
     /// All is over.
-    Over(End),
+    RunEnded(RunEnd),
 }
 
 /// Something that the run did, for those who listen.
@@ -100,7 +100,7 @@ pub(crate) enum Event<'a> {
 }
 
 /// Hears of each with the world after the step, or before the landing.
-pub(crate) type Tell<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
+pub(crate) type Observer<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
 
 /// Steps that a run makes behind its first fault, beside as many as it made before: other faults may be there.
 const BEHIND_A_FAULT: u64 = 100_000;
@@ -110,7 +110,7 @@ const TAKEN: u64 = 64;
 
 /// A run under way.
 #[derive(Clone)]
-pub(crate) struct Walk<'p> {
+pub(crate) struct CanonicalRun<'p> {
     pub(crate) world: World<'p>,
     flying: VecDeque<FlightId>,
     blocked: Vec<Option<(u32, On)>>,
@@ -124,19 +124,19 @@ pub(crate) struct Walk<'p> {
     pub(crate) steps: u64,
     budget: &'p Budget,
     landing: Landing,
-    together: Option<Together>,
+    together: Option<AlignedTurns>,
     /// Detects that it repeats itself for ever.
     cycle: Option<Cycle>,
 }
 
-impl<'p> Walk<'p> {
-    pub(crate) fn new(job: Job<'p>) -> Walk<'p> {
+impl<'p> CanonicalRun<'p> {
+    pub(crate) fn new(job: Job<'p>) -> CanonicalRun<'p> {
         let world = match job.place {
             Some(place) => World::placed_at(job.prog, job.rules, place),
             None => World::alone(job.prog, job.rules, job.cluster),
         };
         let n = world.agents().len();
-        Walk {
+        CanonicalRun {
             world,
             flying: VecDeque::new(),
             blocked: vec![None; n],
@@ -146,34 +146,34 @@ impl<'p> Walk<'p> {
             steps: 0,
             budget: job.budget,
             landing: job.landing,
-            together: (job.landing == Landing::Turns).then(|| Together::of(job.prog, n)),
+            together: (job.landing == Landing::Turns).then(|| AlignedTurns::of(job.prog, n)),
             cycle: Cycle::of(job.prog),
         }
     }
 
     /// Keeps what numbers decide, from now on.
-    pub(crate) fn judge(&mut self, keep: bool) {
+    pub(crate) fn record_decisions(&mut self, keep: bool) {
         self.world.judged = keep.then(RefCell::default);
     }
 
     /// What numbers decided in the last step.
-    pub(crate) fn judged(&self) -> Option<Ref<'_, Vec<Judged>>> {
+    pub(crate) fn decisions(&self) -> Option<Ref<'_, Vec<Judged>>> {
         self.world.judged.as_ref().map(RefCell::borrow)
     }
 
-    /// Makes the next step. After [`Made::Over`] there is none.
-    pub(crate) fn next(&mut self) -> Made {
-        self.told(&mut |_, _| {})
+    /// Makes the next step. After [`StepOutcome::RunEnded`] there is none.
+    pub(crate) fn next(&mut self) -> StepOutcome {
+        self.next_observed(&mut |_, _| {})
     }
 
     /// What happens before an agent tries to go on, if anything does.
-    pub(crate) fn settled(&mut self, tell: Tell<'_>) -> Option<Made> {
+    pub(crate) fn before_agent_step(&mut self, observer: Observer<'_>) -> Option<StepOutcome> {
         if let Some(list) = &mut self.world.judged {
             list.get_mut().clear();
         }
         loop {
             if self.landing == Landing::AtOnce
-                && let Some(landed) = self.land(tell)
+                && let Some(landed) = self.land(observer)
             {
                 self.moved = true;
                 return Some(landed);
@@ -188,26 +188,26 @@ impl<'p> Walk<'p> {
             }
             let stuck = !std::mem::take(&mut self.moved);
             if self.landing != Landing::Late
-                && let Some(landed) = self.land(tell)
+                && let Some(landed) = self.land(observer)
             {
                 self.moved = true;
                 return Some(landed);
             }
             self.turn = 0;
             if self.world.ended() && self.flying.is_empty() {
-                return Some(Made::Over(End::Finished));
+                return Some(StepOutcome::RunEnded(RunEnd::Finished));
             }
-            if stuck && !self.together.as_mut().is_some_and(Together::go_on) {
-                return Some(self.land(tell).unwrap_or_else(|| {
+            if stuck && !self.together.as_mut().is_some_and(AlignedTurns::go_on) {
+                return Some(self.land(observer).unwrap_or_else(|| {
                     self.world.missing_bytes();
-                    Made::Over(End::Hung(diagnose(&self.world, &self.blocked)))
+                    StepOutcome::RunEnded(RunEnd::Hung(diagnose(&self.world, &self.blocked)))
                 }));
             }
         }
     }
 
-    fn told(&mut self, tell: Tell<'_>) -> Made {
-        self.settled(tell).unwrap_or_else(|| self.acted(tell))
+    fn next_observed(&mut self, observer: Observer<'_>) -> StepOutcome {
+        self.before_agent_step(observer).unwrap_or_else(|| self.agent_step(observer))
     }
 
     /// Whose turn it is, once all is settled.
@@ -222,7 +222,7 @@ impl<'p> Walk<'p> {
 
     /// The same run by another kernel of the same text, which would have come here as well; none where a matrix of that ends
     /// where something was stored.
-    pub(crate) fn gone_on_by(&self, prog: &'p Program) -> Option<Walk<'p>> {
+    pub(crate) fn continued_by(&self, prog: &'p Program) -> Option<CanonicalRun<'p>> {
         self.world.stored_as_by(prog).then(|| {
             self.budget.keep(self.world.bytes()).ok();
             let mut walk = self.clone();
@@ -239,23 +239,23 @@ impl<'p> Walk<'p> {
     }
 
     /// It tries to go on.
-    pub(crate) fn acted(&mut self, tell: Tell<'_>) -> Made {
+    pub(crate) fn agent_step(&mut self, observer: Observer<'_>) -> StepOutcome {
         if self.steps.is_multiple_of(TAKEN)
             && let Err(over) = self.budget.take_steps(TAKEN)
         {
-            return Made::Over(End::Limit(over));
+            return StepOutcome::RunEnded(RunEnd::Limit(over));
         }
         self.steps += 1;
         let agent = self.turn;
         if let Some(mut cycle) = self.cycle.take() {
             if cycle.closes(self) {
                 self.world.livelock(agent);
-                return Made::Over(End::Broken);
+                return StepOutcome::RunEnded(RunEnd::Broken);
             }
             self.cycle = Some(cycle);
         }
         let step = self.world.step(agent);
-        tell(&self.world, Event::Step(agent, &step));
+        observer(&self.world, Event::Step(agent, &step));
         match step {
             Step::Did { did, pc, .. } => {
                 self.moved = true;
@@ -265,7 +265,7 @@ impl<'p> Walk<'p> {
                 // Who meets the others and need not wait yields, so that the same agent is the last in every round.
                 let begins = self.together.as_mut().is_some_and(|t| t.begins(&self.world, agent, pc));
                 self.turn += (begins || matches!(did, Did::Met { .. }) && !waited) as u32;
-                Made::Did { agent, pc, last }
+                StepOutcome::Performed { agent, pc, last }
             }
             Step::Blocked { pc, on, .. } => {
                 self.blocked[agent as usize] = Some((pc, on));
@@ -274,15 +274,15 @@ impl<'p> Walk<'p> {
                     together.begins(&self.world, agent, pc);
                 }
                 self.turn += 1;
-                Made::Blocked { agent, pc }
+                StepOutcome::Blocked { agent, pc }
             }
             Step::Ended => {
                 self.moved |= self.blocked[agent as usize].take().is_some();
                 self.asleep[agent as usize] = true;
                 self.turn += 1;
-                Made::Ended { agent }
+                StepOutcome::AgentEnded { agent }
             }
-            Step::Broken => Made::Over(End::Broken),
+            Step::Broken => StepOutcome::RunEnded(RunEnd::Broken),
         }
     }
 
@@ -295,12 +295,12 @@ impl<'p> Walk<'p> {
     }
 
     /// The oldest flight lands.
-    fn land(&mut self, tell: Tell<'_>) -> Option<Made> {
+    fn land(&mut self, observer: Observer<'_>) -> Option<StepOutcome> {
         let f = self.flying.pop_front()?;
         let (agent, pc) = self.world.flight(f).map_or((0, 0), |f| (f.agent, f.pc));
-        tell(&self.world, Event::Land(f));
+        observer(&self.world, Event::Land(f));
         self.world.land(f);
-        Some(Made::Landed { agent, pc })
+        Some(StepOutcome::Landed { agent, pc })
     }
 
     /// The state, with whose turn it is and the order in which flights will land.
@@ -309,7 +309,7 @@ impl<'p> Walk<'p> {
         s.entries.push(Entry::Same((self.turn as u64) << 1 | self.moved as u64));
         let agents = self.blocked.iter().zip(&self.asleep);
         s.entries.extend(agents.map(|(b, asleep)| Entry::Same((b.is_some() as u64) << 1 | *asleep as u64)));
-        let waits = self.together.iter().flat_map(Together::waits);
+        let waits = self.together.iter().flat_map(AlignedTurns::waits);
         s.entries.extend(waits.map(|waits| Entry::Same(*waits as u64)));
         for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
             s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));
@@ -368,68 +368,68 @@ impl Trail {
     }
 
     /// Agent and site of each.
-    pub(crate) fn told(&self, world: &World<'_>) -> Vec<(String, u32)> {
+    pub(crate) fn named(&self, world: &World<'_>) -> Vec<(String, u32)> {
         self.0.iter().map(|&(a, pc)| (world.agent_name(a), world.program().at[pc as usize])).collect()
     }
 }
 
-/// A run with what is to be told of it in the end.
+/// A canonical run with its trail and the step of its first fault.
 #[derive(Clone)]
-pub(crate) struct Telling<'p> {
-    pub(crate) walk: Walk<'p>,
+pub(crate) struct RecordedRun<'p> {
+    pub(crate) walk: CanonicalRun<'p>,
     trail: Trail,
     /// Steps until the first fault, if one was met.
     fault: Option<u64>,
 }
 
-impl<'p> Telling<'p> {
-    pub(crate) fn new(job: Job<'p>) -> Telling<'p> {
-        Telling { walk: Walk::new(job), trail: Trail::default(), fault: None }
+impl<'p> RecordedRun<'p> {
+    pub(crate) fn new(job: Job<'p>) -> RecordedRun<'p> {
+        RecordedRun { walk: CanonicalRun::new(job), trail: Trail::default(), fault: None }
     }
 
     /// Takes note of a step; how it ended, after the last.
-    pub(crate) fn took(&mut self, made: Made) -> Option<End> {
+    pub(crate) fn record(&mut self, made: StepOutcome) -> Option<RunEnd> {
         match made {
-            Made::Did { agent, pc, .. } => {
+            StepOutcome::Performed { agent, pc, .. } => {
                 if self.fault.is_none() {
                     self.trail.push(agent, pc);
                     let fault = self.walk.world.findings.iter().any(|f| !f.note);
                     self.fault = fault.then_some(self.walk.steps);
                 }
                 // A loop whose end the fault took away may have no other.
-                self.fault.filter(|at| self.walk.steps > 2 * at + BEHIND_A_FAULT).map(|_| End::Broken)
+                self.fault.filter(|at| self.walk.steps > 2 * at + BEHIND_A_FAULT).map(|_| RunEnd::Broken)
             }
-            Made::Over(end) => Some(end),
+            StepOutcome::RunEnded(end) => Some(end),
             _ => None,
         }
     }
 
-    pub(crate) fn seen(&self, end: End, cluster: i64) -> Seen {
-        let Telling { walk, trail, .. } = self;
-        Seen {
+    pub(crate) fn result(&self, end: RunEnd, cluster: i64) -> RunResult {
+        let RecordedRun { walk, trail, .. } = self;
+        RunResult {
             end,
             findings: walk.world.findings.clone(),
             unordered: walk.unordered(),
             steps: walk.steps,
             cluster,
             reads: walk.world.reads(),
-            trail: trail.told(&walk.world),
+            trail: trail.named(&walk.world),
         }
     }
 }
 
-/// Runs it to its end.
-pub(crate) fn run(job: Job<'_>) -> Seen {
-    told(job, &mut |_, _| {})
+/// Runs a job to its end.
+pub(crate) fn run(job: Job<'_>) -> RunResult {
+    observed(job, &mut |_, _| {})
 }
 
-/// Runs it and tells what it does.
-pub(crate) fn told(job: Job<'_>, tell: Tell<'_>) -> Seen {
-    let mut run = Telling::new(job);
+/// Runs a job to its end and reports each event to the observer.
+pub(crate) fn observed(job: Job<'_>, observer: Observer<'_>) -> RunResult {
+    let mut run = RecordedRun::new(job);
     loop {
-        let made = run.walk.told(tell);
-        if let Some(end) = run.took(made) {
-            return run.seen(end, job.cluster);
+        let made = run.walk.next_observed(observer);
+        if let Some(end) = run.record(made) {
+            return run.result(end, job.cluster);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::{Snapshot, may_recur};
 
-use crate::execution::canonical::Walk;
+use crate::execution::canonical::CanonicalRun;
 
 /// The newest state that was kept.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Cycle {
     }
 
     /// Whether the state, before an agent's step, is one that was kept.
-    pub(crate) fn closes(&mut self, walk: &Walk<'_>) -> bool {
+    pub(crate) fn closes(&mut self, walk: &CanonicalRun<'_>) -> bool {
         // Most states that are not the one that was kept show it here.
         if let Some(kept) = &self.kept
             && kept.outline == walk.outline()

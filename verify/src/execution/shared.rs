@@ -5,25 +5,25 @@
 
 use warpline_sim::ir::{Class, Expr, Instr, Object, Op, Program, each};
 
-use crate::execution::canonical::{Job, Seen, Telling, Walk, run};
+use crate::execution::canonical::{CanonicalRun, Job, RecordedRun, RunResult, run};
 
 /// Runs each to its end.
-pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<Seen> {
+pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<RunResult> {
     let Some(last) = jobs.last() else { return Vec::new() };
     let of_one = of_one(*last);
     if !jobs.iter().all(|job| of_one(job.prog)) {
         return jobs.iter().map(|job| run(*job)).collect();
     }
-    let mut seen: Vec<Option<Seen>> = vec![None; jobs.len()];
+    let mut seen: Vec<Option<RunResult>> = vec![None; jobs.len()];
     // Runs under way and the kernels that each stands for; it is made by the last of them.
-    let mut open = vec![(Telling::new(*last), (0..jobs.len()).collect::<Vec<usize>>())];
+    let mut open = vec![(RecordedRun::new(*last), (0..jobs.len()).collect::<Vec<usize>>())];
     while let Some((mut run, mut of)) = open.pop() {
         let own = jobs[of[of.len() - 1]].prog;
         let others: Vec<&Program> = of.iter().map(|i| jobs[*i].prog).collect();
         let unlike = unlike(own, &others);
         let told_apart = told_apart(own, &unlike);
         let end = loop {
-            let made = run.walk.settled(&mut |_, _| {}).unwrap_or_else(|| {
+            let made = run.walk.before_agent_step(&mut |_, _| {}).unwrap_or_else(|| {
                 if of.len() > 1 && told_apart[run.walk.pc() as usize] {
                     let mut counts = false;
                     let way = run.walk.way(own, |pc| counts |= unlike[pc as usize]);
@@ -32,14 +32,14 @@ pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<Seen> {
                     of = stay;
                     open.extend(parted(&run, part, jobs));
                 }
-                run.walk.acted(&mut |_, _| {})
+                run.walk.agent_step(&mut |_, _| {})
             });
-            if let Some(end) = run.took(made) {
+            if let Some(end) = run.record(made) {
                 break end;
             }
         };
         for i in of.into_iter().filter(|i| jobs[*i].prog.objects == own.objects) {
-            seen[i] = Some(run.seen(end.clone(), jobs[i].cluster));
+            seen[i] = Some(run.result(end.clone(), jobs[i].cluster));
         }
     }
     // What a matrix of another size would have changed is found alone.
@@ -47,7 +47,7 @@ pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<Seen> {
 }
 
 /// Whether the next step of a run, which goes this way, is that of another of the kernels, too; of its own it is.
-fn goes_on_as<'p>(walk: &mut Walk<'p>, way: Option<&(u32, Vec<i64>)>, by: &'p Program) -> bool {
+fn goes_on_as<'p>(walk: &mut CanonicalRun<'p>, way: Option<&(u32, Vec<i64>)>, by: &'p Program) -> bool {
     let own = walk.world.program();
     let same = |way: &(u32, Vec<i64>)| {
         let next = &own.code[way.0 as usize];
@@ -58,7 +58,7 @@ fn goes_on_as<'p>(walk: &mut Walk<'p>, way: Option<&(u32, Vec<i64>)>, by: &'p Pr
 }
 
 /// The run of those that part, made by the last of them; none where a matrix of theirs ends where something was stored.
-fn parted<'p>(run: &Telling<'p>, of: Vec<usize>, jobs: &[Job<'p>]) -> Option<(Telling<'p>, Vec<usize>)> {
+fn parted<'p>(run: &RecordedRun<'p>, of: Vec<usize>, jobs: &[Job<'p>]) -> Option<(RecordedRun<'p>, Vec<usize>)> {
     let prog = jobs[*of.last()?].prog;
     run.walk.world.stored_as_by(prog).then(|| {
         let mut run = run.clone();

@@ -268,12 +268,14 @@ fn carries(
         let short = at(n - period).ok_or_else(|| Failure::because("the kernel refuses some trip counts"))?;
         let periods = region.hi.map(|hi| (hi - (n - period)) / period);
         either([short, long], |[short, long]| {
-            self_composition::alike(run.job(short), run.job(long), (periods, parts)).map_err(|(why, ask)| Failure {
-                why,
-                crossings: ask.crossings.iter().map(|k| n - period + k * period).collect(),
-                moduli: ask.moduli.iter().map(|m| m.saturating_mul(period)).collect(),
-                states: None,
-                faults: if ask.fault { BTreeSet::from([n - period, n]) } else { BTreeSet::new() },
+            self_composition::alike(run.job(short), run.job(long), (periods, parts)).map_err(|(why, conditions)| {
+                Failure {
+                    why,
+                    crossings: conditions.crossings.iter().map(|k| n - period + k * period).collect(),
+                    moduli: conditions.moduli.iter().map(|m| m.saturating_mul(period)).collect(),
+                    states: None,
+                    faults: if conditions.fault { BTreeSet::from([n - period, n]) } else { BTreeSet::new() },
+                }
             })
         })
     };

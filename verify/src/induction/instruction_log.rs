@@ -8,7 +8,7 @@
 use warpline_sim::ir::{Binary, Program};
 use warpline_sim::protocol::{AgentId, Judged};
 
-use crate::execution::canonical::{Made, Walk};
+use crate::execution::canonical::{CanonicalRun, StepOutcome};
 use crate::execution::shared::{differs, hands, told_apart, unlike};
 use crate::induction::shift_invariance;
 
@@ -16,19 +16,19 @@ use crate::induction::shift_invariance;
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     /// For each instruction of each run's kernel, whether it is not the same in those that may follow it...
-    unlike: Vec<Vec<bool>>,
+    differing: Vec<Vec<bool>>,
     /// ...and whether an agent there can come past such a one.
-    apart: Vec<Vec<bool>>,
+    reaches_differing: Vec<Vec<bool>>,
     /// Marks that the runs have come past.
     marks: usize,
-    notes: Vec<Note>,
+    notes: Vec<LoggedStep>,
     /// Of the step that is made.
-    now: Vec<Noted>,
+    now: Vec<AgentStep>,
 }
 
 /// How far kernels go as runs do, and decide alike.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Upto {
+pub(crate) struct SharedExtent {
     /// The last mark before they do otherwise.
     pub(crate) mark: usize,
     /// The operation of the runs with which they do.
@@ -37,16 +37,16 @@ pub(crate) struct Upto {
 
 /// A step of all runs together, or one of a long run that it makes alone.
 #[derive(Clone, Debug)]
-struct Note {
+struct LoggedStep {
     /// How many marks lie before it.
     marks: usize,
     together: bool,
-    steps: Vec<Noted>,
+    steps: Vec<AgentStep>,
 }
 
 /// A step of an agent in one of the runs.
 #[derive(Clone, Debug)]
-struct Noted {
+struct AgentStep {
     run: usize,
     agent: AgentId,
     /// Where it was, with which variables.
@@ -63,16 +63,17 @@ struct Noted {
 
 impl Log {
     /// Of runs, for kernels that may go as they do: of each run in turn, and again.
-    pub(crate) fn of(runs: &[Walk<'_>], others: &[&Program]) -> Log {
+    pub(crate) fn of(runs: &[CanonicalRun<'_>], others: &[&Program]) -> Log {
         let of = |run: usize| -> Vec<&Program> { others.iter().skip(run).step_by(runs.len()).copied().collect() };
         let own = |run: usize| runs[run].world.program();
-        let unlike: Vec<Vec<bool>> = (0..runs.len()).map(|i| unlike(own(i), &of(i))).collect();
-        let apart = unlike.iter().enumerate().map(|(i, unlike)| told_apart(own(i), unlike)).collect();
-        Log { unlike, apart, marks: 1, notes: Vec::new(), now: Vec::new() }
+        let differing: Vec<Vec<bool>> = (0..runs.len()).map(|i| unlike(own(i), &of(i))).collect();
+        let reaches_differing =
+            differing.iter().enumerate().map(|(i, differing)| told_apart(own(i), differing)).collect();
+        Log { differing, reaches_differing, marks: 1, notes: Vec::new(), now: Vec::new() }
     }
 
     /// The runs have come to another mark.
-    pub(crate) fn marked(&mut self) {
+    pub(crate) fn pass_mark(&mut self) {
         self.marks += 1;
     }
 
@@ -81,65 +82,67 @@ impl Log {
     }
 
     /// Forgets all notes behind so many.
-    pub(crate) fn back_to(&mut self, len: usize) {
+    pub(crate) fn truncate(&mut self, len: usize) {
         self.notes.truncate(len);
         self.now.clear();
     }
 
     /// The next step of one of the runs.
-    pub(crate) fn next(&mut self, walk: &mut Walk<'_>, run: usize) -> Made {
-        if let Some(made) = walk.settled(&mut |_, _| {}) {
+    pub(crate) fn next(&mut self, walk: &mut CanonicalRun<'_>, run: usize) -> StepOutcome {
+        if let Some(made) = walk.before_agent_step(&mut |_, _| {}) {
             return made;
         }
-        if !self.apart[run][walk.pc() as usize] {
-            return walk.acted(&mut |_, _| {});
+        if !self.reaches_differing[run][walk.pc() as usize] {
+            return walk.agent_step(&mut |_, _| {});
         }
-        let (mut noted, way) = self.begun(walk, run);
-        let made = walk.acted(&mut |_, _| {});
-        let judged = walk.judged();
-        noted.operation = judged.as_ref().and_then(|list| list.get(way..)).unwrap_or_default().to_vec();
+        let (mut step, way) = self.before_step(walk, run);
+        let made = walk.agent_step(&mut |_, _| {});
+        let judged = walk.decisions();
+        step.operation = judged.as_ref().and_then(|list| list.get(way..)).unwrap_or_default().to_vec();
         drop(judged);
-        self.now.push(noted);
+        self.now.push(step);
         made
     }
 
     /// What is noted before a step, and how much the way to its operation decides.
-    fn begun(&self, walk: &mut Walk<'_>, run: usize) -> (Noted, usize) {
+    fn before_step(&self, walk: &mut CanonicalRun<'_>, run: usize) -> (AgentStep, usize) {
         let (own, agent) = (walk.world.program(), walk.turn());
         let from = (walk.pc(), walk.world.vars_of(agent).to_vec());
         let mut counts = false;
-        walk.judge(true);
-        let to = walk.way(own, |pc| counts |= self.unlike[run][pc as usize]);
-        let way = walk.judged().map_or(0, |list| list.len());
-        walk.judge(true);
+        walk.record_decisions(true);
+        let to = walk.way(own, |pc| counts |= self.differing[run][pc as usize]);
+        let way = walk.decisions().map_or(0, |list| list.len());
+        walk.record_decisions(true);
         let left = walk.world.tiles_left();
-        (Noted { run, agent, from, to, counts, operation: Vec::new(), left }, way)
+        (AgentStep { run, agent, from, to, counts, operation: Vec::new(), left }, way)
     }
 
     /// The step that was made is one of all the runs together, or of a long run alone.
-    pub(crate) fn keep(&mut self, together: bool) {
+    pub(crate) fn commit(&mut self, together: bool) {
         let steps = std::mem::take(&mut self.now);
         if steps.iter().any(|step| step.counts) {
-            self.notes.push(Note { marks: self.marks, together, steps });
+            self.notes.push(LoggedStep { marks: self.marks, together, steps });
         }
     }
 
     /// Or it is no part of them.
-    pub(crate) fn leave(&mut self) {
+    pub(crate) fn discard(&mut self) {
         self.now.clear();
     }
 
     /// The last mark up to which kernels (each instead of that of one of the runs) go as the runs do, and decide alike on the
     /// way in all steps that the runs make together (`shift_invariance`). `runs` are runs of theirs to ask what another kernel does.
-    pub(crate) fn upto<'p>(&self, runs: &mut [Walk<'p>], by: &[(usize, &'p Program)]) -> Upto {
+    pub(crate) fn shared_extent<'p>(&self, runs: &mut [CanonicalRun<'p>], by: &[(usize, &'p Program)]) -> SharedExtent {
         let fits = |(run, prog): &(usize, &Program)| {
             let own = &runs[*run].world.program().code;
-            own.iter().enumerate().all(|(pc, i)| self.unlike[*run][pc] || !differs(runs[*run].world.program(), prog, i))
+            own.iter()
+                .enumerate()
+                .all(|(pc, i)| self.differing[*run][pc] || !differs(runs[*run].world.program(), prog, i))
         };
         if !by.iter().all(fits) {
-            return Upto { mark: 0, at: None };
+            return SharedExtent { mark: 0, at: None };
         }
-        let mut alike = |note: &Note| {
+        let mut alike = |note: &LoggedStep| {
             let mut lists: Vec<Vec<Judged>> = Vec::with_capacity(by.len());
             for (run, prog) in by {
                 let Some(step) = note.steps.iter().find(|step| step.run == *run) else { continue };
@@ -148,27 +151,28 @@ impl Log {
             }
             let lists: Vec<&[Judged]> = lists.iter().map(Vec::as_slice).collect();
             !note.together
-                || lists.len() == by.len() && shift_invariance::decided(&lists, &mut shift_invariance::Ask::default())
+                || lists.len() == by.len()
+                    && shift_invariance::decided(&lists, &mut shift_invariance::Conditions::default())
         };
         match self.notes.iter().find(|note| !alike(note)) {
-            Some(note) => Upto { mark: note.marks - 1, at: note.steps[0].to.as_ref().map(|(pc, _)| *pc) },
-            None => Upto { mark: self.marks - 1, at: None },
+            Some(note) => SharedExtent { mark: note.marks - 1, at: note.steps[0].to.as_ref().map(|(pc, _)| *pc) },
+            None => SharedExtent { mark: self.marks - 1, at: None },
         }
     }
 }
 
-impl Noted {
+impl AgentStep {
     /// What numbers decide in this step by another kernel, if by that it is the same step.
-    fn made_by<'p>(&self, walk: &mut Walk<'p>, by: &'p Program) -> Option<Vec<Judged>> {
+    fn made_by<'p>(&self, walk: &mut CanonicalRun<'p>, by: &'p Program) -> Option<Vec<Judged>> {
         let own = walk.world.program();
-        walk.judge(true);
+        walk.record_decisions(true);
         let way = walk.world.way(self.agent, (self.from.0, &self.from.1), by, |_| {});
         let (at, _) = self.to.as_ref().filter(|_| way == self.to)?;
         let next = &own.code[*at as usize];
         if differs(own, by, next) {
             return None;
         }
-        let mut judged = walk.judged().map(|list| list.to_vec()).unwrap_or_default();
+        let mut judged = walk.decisions().map(|list| list.to_vec()).unwrap_or_default();
         let mut operation = self.operation.clone();
         if hands(next) {
             // The grid ends sooner: fewer are left, one at least where there was one.

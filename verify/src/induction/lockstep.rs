@@ -1,4 +1,4 @@
-//! Runs that step together, and the periods that the longer ones make alone on the way.
+//! Lockstep execution of several runs, with the periods that the longer runs make alone on the way.
 //!
 //! A pair is a short run and one with some steps more in each pass through its main loop (`self_composition`). Two such pairs, the
 //! second with some turns more of the loop around, step together as well (`nested_loops`): then all four make one step at a
@@ -12,47 +12,47 @@ use warpline_sim::protocol::{AgentId, Judged, Snapshot, judged_at_launch};
 use warpline_sim::report::FindingKind;
 
 use crate::certificate::Insertion;
-use crate::execution::canonical::{Made, Walk};
+use crate::execution::canonical::{CanonicalRun, StepOutcome};
 use crate::induction::instruction_log::Log;
 use crate::induction::loop_counter::grown;
 use crate::induction::loop_counter::{Watch, step_of};
-use crate::induction::shift_invariance::{self, Ask};
+use crate::induction::shift_invariance::{self, Conditions};
 
 /// Where the runs have come to.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Came {
+pub(crate) enum StopReason {
     /// All of them to their ends.
-    Over,
+    AllEnded,
     /// As far as was asked.
-    Until,
+    GoalMet,
     /// The second pair goes on otherwise than the first.
-    Parted(String),
+    PairsDiverged(String),
 }
 
 /// Runs that have come as far as this: one; a short one and its long one; or two such pairs.
 #[derive(Clone)]
 pub(crate) struct Reached<'p> {
-    pub(crate) runs: Vec<Walk<'p>>,
+    pub(crate) runs: Vec<CanonicalRun<'p>>,
     /// The loops that the long runs go through more often, by each agent.
     watches: Vec<Watch>,
     /// In how many parts the long runs make a period.
     parts: usize,
     /// Watched loops from this one on grow from the first pair to the second, behind those that grow inside a pair.
     second: Option<usize>,
-    pub(crate) came: Came,
+    pub(crate) stop: StopReason,
     /// What is asked of the runs, and learnt where they do not carry on.
-    pub(crate) ask: Arc<Mutex<Ask>>,
+    pub(crate) conditions: Arc<Mutex<Conditions>>,
 }
 
 /// A loop, and how many steps of it to go.
 #[derive(Clone, Debug)]
-pub(crate) struct Until {
+pub(crate) struct StepGoal {
     pub(crate) watch: Watch,
     pub(crate) left: usize,
 }
 
-impl Until {
-    fn steps(&mut self, walk: &Walk<'_>, made: &Made) {
+impl StepGoal {
+    fn steps(&mut self, walk: &CanonicalRun<'_>, made: &StepOutcome) {
         if self.left > 0 {
             self.left = self.left.saturating_sub(self.watch.steps(walk, made));
         }
@@ -60,15 +60,15 @@ impl Until {
 }
 
 /// A part in which all runs step together.
-struct Stretch<'p> {
+struct Segment<'p> {
     start: Rc<Reached<'p>>,
-    until: Option<Until>,
+    until: Option<StepGoal>,
     /// When each watched loop made a step.
     marks: Vec<Vec<Mark>>,
     /// Where the runs were now and then, so that no place is far from one of these.
-    kept: Vec<(u64, Rc<Reached<'p>>, Option<Until>)>,
+    checkpoints: Vec<(u64, Rc<Reached<'p>>, Option<StepGoal>)>,
     at: u64,
-    end: End<'p>,
+    end: SegmentEnd<'p>,
 }
 
 /// A step of a watched loop.
@@ -85,13 +85,13 @@ struct Mark {
     steps: u64,
 }
 
-/// Steps of the walks from one place that is kept to the next.
-const KEPT: u64 = 256;
+/// Steps of the walks from one checkpoint to the next.
+const CHECKPOINT_STEPS: u64 = 256;
 
-enum End<'p> {
+enum SegmentEnd<'p> {
     /// A short run and its long one go on otherwise.
-    Parted(String),
-    Reached(Reached<'p>, Option<Until>),
+    Diverged(String),
+    Reached(Reached<'p>, Option<StepGoal>),
 }
 
 /// Passes through loops, at most.
@@ -104,21 +104,21 @@ const TRIES: usize = 24;
 const UNLIKE: usize = 6;
 
 impl<'p> Reached<'p> {
-    pub(crate) fn start(runs: Vec<Walk<'p>>) -> Reached<'p> {
+    pub(crate) fn start(runs: Vec<CanonicalRun<'p>>) -> Reached<'p> {
         Reached::in_parts(runs, 1)
     }
 
     /// The same, where the long run makes its period in so many parts, each at a place of its own.
-    pub(crate) fn in_parts(runs: Vec<Walk<'p>>, parts: usize) -> Reached<'p> {
+    pub(crate) fn in_parts(runs: Vec<CanonicalRun<'p>>, parts: usize) -> Reached<'p> {
         let watches = match &runs[..] {
             [short, long, ..] => watches(short, long, parts),
             _ => Vec::new(),
         };
-        Reached { runs, watches, parts, second: None, came: Came::Until, ask: Arc::default() }
+        Reached { runs, watches, parts, second: None, stop: StopReason::GoalMet, conditions: Arc::default() }
     }
 
     /// Two pairs, the second with more iterations of another loop that is neither in nor around that of a pair.
-    pub(crate) fn sequential(runs: Vec<Walk<'p>>) -> Reached<'p> {
+    pub(crate) fn sequential(runs: Vec<CanonicalRun<'p>>) -> Reached<'p> {
         let mut start = Reached::start(runs);
         start.second = Some(start.watches.len());
         start.watches.extend(watches(&start.runs[0], &start.runs[2], 1));
@@ -126,88 +126,104 @@ impl<'p> Reached<'p> {
     }
 
     /// The same loops, watched in other runs that have come as far.
-    pub(crate) fn with(&self, runs: Vec<Walk<'p>>) -> Reached<'p> {
+    pub(crate) fn with(&self, runs: Vec<CanonicalRun<'p>>) -> Reached<'p> {
         let watches = self.watches.iter().map(|w| w.on(&runs[0])).collect();
-        Reached { runs, watches, parts: self.parts, second: self.second, came: Came::Until, ask: self.ask.clone() }
+        Reached {
+            runs,
+            watches,
+            parts: self.parts,
+            second: self.second,
+            stop: StopReason::GoalMet,
+            conditions: self.conditions.clone(),
+        }
     }
 
     /// Goes on to the ends of all.
-    pub(crate) fn over(self) -> Result<(), String> {
+    pub(crate) fn run_to_end(self) -> Result<(), String> {
         let programs: Vec<&Program> = self.runs.iter().map(|run| run.world.program()).collect();
-        launches(&programs, &self.ask)?;
-        match Rc::new(self).go_on(None, None)?.came {
-            Came::Over => Ok(()),
-            Came::Until => Err("the runs parted".into()),
-            Came::Parted(why) => Err(why),
+        launch_values_agree(&programs, &self.conditions)?;
+        match Rc::new(self).continue_until(None, None)?.stop {
+            StopReason::AllEnded => Ok(()),
+            StopReason::GoalMet => Err("the runs parted".into()),
+            StopReason::PairsDiverged(why) => Err(why),
         }
     }
 
     /// Goes on to the end, or until a loop has made so many steps in the first run; or says where a short run and its long
     /// one are not one kernel.
-    pub(crate) fn go_on(
+    pub(crate) fn continue_until(
         self: &Rc<Self>,
-        until: Option<&mut Until>,
+        until: Option<&mut StepGoal>,
         mut log: Option<&mut Log>,
     ) -> Result<Reached<'p>, String> {
-        let mut now = self.together(until.as_deref().cloned(), log.as_deref_mut());
+        let mut now = self.step_together(until.as_deref().cloned(), log.as_deref_mut());
         let mut back = 0;
         for _ in 0..PASSES {
             let why = match now.end {
-                End::Reached(reached, left) => {
+                SegmentEnd::Reached(reached, left) => {
                     if let (Some(until), Some(left)) = (until, left) {
                         *until = left;
                     }
                     return Ok(reached);
                 }
-                End::Parted(ref why) => why.clone(),
+                SegmentEnd::Diverged(ref why) => why.clone(),
             };
-            now = now.inserted(&mut back, log.as_deref_mut()).ok_or(why)?;
+            now = now.insert_period(&mut back, log.as_deref_mut()).ok_or(why)?;
         }
         Err("a run has too many passes through its loops".into())
     }
 
     /// Steps all until they part, end, or are as far as asked.
-    fn together(self: &Rc<Self>, mut until: Option<Until>, mut log: Option<&mut Log>) -> Stretch<'p> {
+    fn step_together(self: &Rc<Self>, mut until: Option<StepGoal>, mut log: Option<&mut Log>) -> Segment<'p> {
         let from = until.clone();
-        let Reached { mut runs, mut watches, parts, ask, second, .. } = Reached::clone(self);
+        let Reached { mut runs, mut watches, parts, conditions, second, .. } = Reached::clone(self);
         let mut marks = vec![Vec::new(); watches.len()];
-        let mut kept = Vec::new();
-        runs.iter_mut().for_each(|w| w.judge(true));
+        let mut checkpoints = Vec::new();
+        runs.iter_mut().for_each(|w| w.record_decisions(true));
         let mut made = Vec::with_capacity(shift_invariance::RUNS);
         let mut at = 0;
         let end = loop {
             if until.as_ref().is_some_and(|u| u.left == 0) {
-                break End::Reached(Reached { runs, watches, parts, second, came: Came::Until, ask }, until);
+                break SegmentEnd::Reached(
+                    Reached { runs, watches, parts, second, stop: StopReason::GoalMet, conditions },
+                    until,
+                );
             }
-            if at % KEPT == 0 && at > 0 {
-                let (runs, watches, ask) = (runs.clone(), watches.clone(), ask.clone());
-                let reached = Reached { runs, watches, parts, second, came: Came::Until, ask };
-                kept.push((at, Rc::new(reached), until.clone()));
+            if at % CHECKPOINT_STEPS == 0 && at > 0 {
+                let (runs, watches, conditions) = (runs.clone(), watches.clone(), conditions.clone());
+                let reached = Reached { runs, watches, parts, second, stop: StopReason::GoalMet, conditions };
+                checkpoints.push((at, Rc::new(reached), until.clone()));
             }
             made.clear();
             match &mut log {
                 Some(log) => made.extend(runs.iter_mut().enumerate().map(|(i, run)| log.next(run, i))),
-                None => made.extend(runs.iter_mut().map(Walk::next)),
+                None => made.extend(runs.iter_mut().map(CanonicalRun::next)),
             }
-            let apart = differ(&runs, &made, &ask);
+            let apart = divergence(&runs, &made, &conditions);
             if let Some(log) = &mut log {
-                if apart.is_none() { log.keep(true) } else { log.leave() }
+                if apart.is_none() { log.commit(true) } else { log.discard() }
             }
             match apart {
                 None => {}
-                Some((Apart::Pairs, why)) if second.is_none() => {
-                    break End::Reached(Reached { runs, watches, parts, second, came: Came::Parted(why), ask }, until);
+                Some((Divergence::BetweenPairs, why)) if second.is_none() => {
+                    break SegmentEnd::Reached(
+                        Reached { runs, watches, parts, second, stop: StopReason::PairsDiverged(why), conditions },
+                        until,
+                    );
                 }
-                Some((_, why)) => break End::Parted(why),
+                Some((_, why)) => break SegmentEnd::Diverged(why),
             }
             at += 1;
-            if let Made::Over(_) = made[0] {
+            if let StepOutcome::RunEnded(_) = made[0] {
                 break match runs.iter().find_map(fault) {
                     Some(why) => {
-                        locked(&ask).fault = true;
-                        End::Parted(why)
+                        locked(&conditions).fault = true;
+                        SegmentEnd::Diverged(why)
                     }
-                    None => End::Reached(Reached { runs, watches, parts, second, came: Came::Over, ask }, until),
+                    None => SegmentEnd::Reached(
+                        Reached { runs, watches, parts, second, stop: StopReason::AllEnded, conditions },
+                        until,
+                    ),
                 };
             }
             let first = &runs[0];
@@ -221,12 +237,12 @@ impl<'p> Reached<'p> {
                 }
             }
         };
-        Stretch { start: self.clone(), until: from, marks, kept, at, end }
+        Segment { start: self.clone(), until: from, marks, checkpoints, at, end }
     }
 }
 
 /// The loops that the long run goes through more often, by each agent.
-fn watches(short: &Walk<'_>, long: &Walk<'_>, parts: usize) -> Vec<Watch> {
+fn watches(short: &CanonicalRun<'_>, long: &CanonicalRun<'_>, parts: usize) -> Vec<Watch> {
     let prog = short.world.program();
     let mut list: Vec<Watch> = Vec::new();
     for (l, by) in grown(prog, long.world.program()) {
@@ -240,7 +256,7 @@ fn watches(short: &Walk<'_>, long: &Walk<'_>, parts: usize) -> Vec<Watch> {
 }
 
 /// Whether values that are known at launch decide alike in kernels of one text: two, or two pairs of them.
-pub(crate) fn launches(programs: &[&Program], ask: &Mutex<Ask>) -> Result<(), String> {
+pub(crate) fn launch_values_agree(programs: &[&Program], conditions: &Mutex<Conditions>) -> Result<(), String> {
     let first = programs[0];
     if !first.hands_out() && programs.iter().any(|prog| prog.grid != first.grid) {
         return Err("the grid grows as well".into());
@@ -248,44 +264,51 @@ pub(crate) fn launches(programs: &[&Program], ask: &Mutex<Ask>) -> Result<(), St
     let lists: Vec<Vec<Judged>> =
         programs.iter().map(|prog| judged_at_launch(prog, prog.forms.extents.iter().flatten().flatten())).collect();
     let lists: Vec<&[Judged]> = lists.iter().map(Vec::as_slice).collect();
-    if shift_invariance::decided(&lists, &mut locked(ask)) {
+    if shift_invariance::decided(&lists, &mut locked(conditions)) {
         Ok(())
     } else {
         Err("values computed at launch do not grow evenly".into())
     }
 }
 
-fn locked(ask: &Mutex<Ask>) -> MutexGuard<'_, Ask> {
-    ask.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(conditions: &Mutex<Conditions>) -> MutexGuard<'_, Conditions> {
+    conditions.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Who goes on otherwise.
-enum Apart {
+enum Divergence {
     /// A short run and its long one.
-    Runs,
+    InPair,
     /// The second pair than the first.
-    Pairs,
+    BetweenPairs,
 }
 
 /// Why the last steps of the runs are not one.
-fn differ(runs: &[Walk<'_>], made: &[Made], ask: &Mutex<Ask>) -> Option<(Apart, String)> {
+fn divergence(
+    runs: &[CanonicalRun<'_>],
+    made: &[StepOutcome],
+    conditions: &Mutex<Conditions>,
+) -> Option<(Divergence, String)> {
     if runs.len() == 1 {
         return None;
     }
-    let judged: Vec<_> = runs.iter().map(Walk::judged).collect();
+    let judged: Vec<_> = runs.iter().map(CanonicalRun::decisions).collect();
     let list = |i: usize| -> &[Judged] { judged[i].as_deref().map_or(&[], Vec::as_slice) };
     let one = |is: &[usize]| {
         let lists: [&[Judged]; shift_invariance::RUNS] = std::array::from_fn(|i| list(is.get(i).copied().unwrap_or(0)));
-        is.iter().all(|i| made[*i] == made[is[0]]) && shift_invariance::decided(&lists[..is.len()], &mut locked(ask))
+        is.iter().all(|i| made[*i] == made[is[0]])
+            && shift_invariance::decided(&lists[..is.len()], &mut locked(conditions))
     };
     let apart = match runs.len() {
         2 if one(&[0, 1]) => return None,
         4 if one(&[0, 1, 2, 3]) => return None,
-        4 if one(&[0, 1]) && one(&[2, 3]) && !(one(&[0, 2]) && one(&[1, 3])) => Apart::Pairs,
-        _ => Apart::Runs,
+        4 if one(&[0, 1]) && one(&[2, 3]) && !(one(&[0, 2]) && one(&[1, 3])) => Divergence::BetweenPairs,
+        _ => Divergence::InPair,
     };
     let at = match made[0] {
-        Made::Did { pc, .. } | Made::Blocked { pc, .. } | Made::Landed { pc, .. } => Some(pc),
+        StepOutcome::Performed { pc, .. } | StepOutcome::Blocked { pc, .. } | StepOutcome::Landed { pc, .. } => {
+            Some(pc)
+        }
         _ => None,
     };
     Some((apart, uneven(runs[0].world.program(), at)))
@@ -299,16 +322,16 @@ pub(crate) fn uneven(prog: &Program, at: Option<u32>) -> String {
 }
 
 /// A fault of a run; those that rest on which tiles are stored are other runs' to find.
-fn fault(walk: &Walk<'_>) -> Option<String> {
+fn fault(walk: &CanonicalRun<'_>) -> Option<String> {
     let faults = walk.world.findings.iter();
     let worst = faults.filter(|f| !f.note && f.kind != FindingKind::Coverage).map(|f| f.message.clone()).next();
     worst.or_else(|| walk.unordered())
 }
 
-impl<'p> Stretch<'p> {
+impl<'p> Segment<'p> {
     /// The runs from where the long ones have made a period more; `back` is how many steps before the parting that was
     /// last.
-    fn inserted(&self, back: &mut usize, mut log: Option<&mut Log>) -> Option<Stretch<'p>> {
+    fn insert_period(&self, back: &mut usize, mut log: Option<&mut Log>) -> Option<Segment<'p>> {
         // The loops whose last steps are nearest.
         let mut order: Vec<usize> = (0..self.marks.len()).filter(|w| !self.marks[*w].is_empty()).collect();
         order.sort_by_key(|w| std::cmp::Reverse(self.marks[*w].last().map(|m| m.at)));
@@ -332,12 +355,12 @@ impl<'p> Stretch<'p> {
             for b in tries.filter(like).take(TRIES) {
                 let at = marks[latest - b].at;
                 let noted = log.as_ref().map(|log| log.len());
-                match self.insert((w, period), at, log.as_deref_mut()) {
-                    Some(next) if matches!(next.end, End::Reached(..)) || at + next.at > self.at => {
+                match self.insert_at((w, period), at, log.as_deref_mut()) {
+                    Some(next) if matches!(next.end, SegmentEnd::Reached(..)) || at + next.at > self.at => {
                         *back = b;
                         let second = self.start.second.is_some_and(|second| w >= second);
                         let pass = marks[..=latest - b].iter().filter(|m| m.index == marks[latest - b].index).count();
-                        locked(&self.start.ask).inserted.push(Insertion {
+                        locked(&self.start.conditions).inserted.push(Insertion {
                             second,
                             parts: self.start.parts as u64,
                             made: made as u64,
@@ -355,7 +378,7 @@ impl<'p> Stretch<'p> {
                 }
                 // What was only tried is no part of the runs.
                 if let (Some(log), Some(noted)) = (log.as_deref_mut(), noted) {
-                    log.back_to(noted);
+                    log.truncate(noted);
                 }
                 if unlike == UNLIKE {
                     break;
@@ -366,10 +389,10 @@ impl<'p> Stretch<'p> {
     }
 
     /// Lets the long runs make a period more at a mark.
-    fn insert(&self, (w, period): (usize, usize), at: u64, mut log: Option<&mut Log>) -> Option<Stretch<'p>> {
-        let near = self.kept.iter().rev().find(|kept| kept.0 <= at);
+    fn insert_at(&self, (w, period): (usize, usize), at: u64, mut log: Option<&mut Log>) -> Option<Segment<'p>> {
+        let near = self.checkpoints.iter().rev().find(|checkpoints| checkpoints.0 <= at);
         let (from, start, until) = near.map_or((0, &self.start, &self.until), |(at, start, until)| (*at, start, until));
-        let Reached { mut runs, mut watches, parts, ask, second, .. } = Reached::clone(start);
+        let Reached { mut runs, mut watches, parts, conditions, second, .. } = Reached::clone(start);
         let mut until = until.clone();
         for _ in from..at {
             let x = runs[0].next();
@@ -390,7 +413,8 @@ impl<'p> Stretch<'p> {
         if short.iter().zip(&long).any(|(x, y)| runs[*x].outline() != runs[*y].outline()) {
             return None;
         }
-        let states = |runs: &[Walk<'_>], of: &[usize]| of.iter().map(|i| runs[*i].state()).collect::<Vec<Snapshot>>();
+        let states =
+            |runs: &[CanonicalRun<'_>], of: &[usize]| of.iter().map(|i| runs[*i].state()).collect::<Vec<Snapshot>>();
         let (here, was) = (states(&runs, &short), states(&runs, &long));
         let like = |x: &[Snapshot], y: &[Snapshot]| x.iter().zip(y).all(|(x, y)| shift_invariance::states(&[x, y]));
         if !like(&here, &was) {
@@ -405,11 +429,11 @@ impl<'p> Stretch<'p> {
                     Some(log) => log.next(run, *i),
                     None => run.next(),
                 };
-                if let Made::Over(_) = y {
+                if let StepOutcome::RunEnded(_) = y {
                     return None;
                 }
                 if let Some(log) = &mut log {
-                    log.keep(false);
+                    log.commit(false);
                 }
                 left = left.checked_sub(watch.steps(run, &y))?;
             }
@@ -422,7 +446,10 @@ impl<'p> Stretch<'p> {
         if !like(&was, &then) || !square {
             return None;
         }
-        Some(Rc::new(Reached { runs, watches, parts, second, came: Came::Until, ask }).together(until, log))
+        Some(
+            Rc::new(Reached { runs, watches, parts, second, stop: StopReason::GoalMet, conditions })
+                .step_together(until, log),
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program};
 use warpline_sim::protocol::AgentId;
 
-use crate::execution::canonical::{Made, Walk};
+use crate::execution::canonical::{CanonicalRun, StepOutcome};
 
 /// Where the steps of a loop that grows are counted.
 #[derive(Clone, Debug)]
@@ -29,8 +29,8 @@ impl Watch {
     }
 
     /// How many iterations its loop went on with this: several where nothing was done in some of them.
-    pub(crate) fn steps(&mut self, walk: &Walk<'_>, made: &Made) -> usize {
-        let Made::Did { agent, pc, .. } = *made else { return 0 };
+    pub(crate) fn steps(&mut self, walk: &CanonicalRun<'_>, made: &StepOutcome) -> usize {
+        let StepOutcome::Performed { agent, pc, .. } = *made else { return 0 };
         if self.agent.is_some_and(|a| a != agent) || !(self.head..self.end).contains(&pc) {
             return 0;
         }
@@ -53,7 +53,7 @@ impl Watch {
     }
 
     /// The same loop in another run.
-    pub(crate) fn on(&self, walk: &Walk<'_>) -> Watch {
+    pub(crate) fn on(&self, walk: &CanonicalRun<'_>) -> Watch {
         let last = self.agent.filter(|_| self.last.is_some()).map(|a| walk.world.var(a, self.var));
         Watch { last, ..self.clone() }
     }

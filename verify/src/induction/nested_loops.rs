@@ -26,9 +26,9 @@ use rayon::prelude::*;
 use warpline_sim::ir::Program;
 
 use crate::cta::class::Run;
-use crate::execution::canonical::Walk;
+use crate::execution::canonical::CanonicalRun;
 use crate::induction::carry_over::{Proof, either};
-use crate::induction::common_prefix::{Trunk, Turns};
+use crate::induction::common_prefix::{SharedPrefix, TurnLoop};
 use crate::induction::lockstep::Reached;
 use crate::induction::loop_counter::grown;
 use crate::induction::refined_indices::refine;
@@ -132,17 +132,20 @@ fn column(run: &Run<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: Proof)
     let squares = (last + 1 - q..=last).map(|t| Some([follow[t - q]?, follow[t]?].concat()));
     let squares: Vec<Vec<&Program>> = squares.collect::<Option<_>>().ok_or("more turns are another text")?;
     let loops = grown(squares[0][0], squares[0][2]);
-    let turning = loops.into_iter().find_map(|(l, by)| Turns::of(squares[0][0], l, by, turns.period));
+    let turning = loops.into_iter().find_map(|(l, by)| TurnLoop::of(squares[0][0], l, by, turns.period));
     let turning = turning.ok_or("no loop around")?;
     let others: Vec<&Program> = follow.iter().flatten().flatten().copied().collect();
-    let start = Reached::start(vec![Walk::new(run.job(a)), Walk::new(run.job(b))]);
-    let trunk = Trunk::new(start, turning, &others).grown()?;
-    trunk.carries(q, &squares)?;
+    let start = Reached::start(vec![CanonicalRun::new(run.job(a)), CanonicalRun::new(run.job(b))]);
+    let prefix = SharedPrefix::new(start, turning, &others).extended_to_end()?;
+    prefix.carries_over(q, &squares)?;
     // Those of more turns are sides of a square.
     let pairs = 0..=last - 2 * q;
     let parted: Vec<Vec<&Program>> = pairs.clone().filter_map(|t| follow[t]).map(Vec::from).collect();
-    let parted: Vec<Result<(), String>> =
-        trunk.parted(&parted).into_par_iter().map(|pair| pair.ok_or("the runs parted")?.over()).collect();
+    let parted: Vec<Result<(), String>> = prefix
+        .diverging_runs(&parted)
+        .into_par_iter()
+        .map(|pair| pair.ok_or("the runs parted")?.run_to_end())
+        .collect();
     parted.into_iter().collect::<Result<(), _>>()?;
     let mut alone = pairs.filter(|t| follow[*t].is_none()).map(|t| t as i64);
     alone.try_for_each(|t| match [at(n - period, t), at(n, t)] {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use warpline_sim::ir::Program;
 
 use crate::cta::class::Run;
-use crate::execution::canonical::Walk;
+use crate::execution::canonical::CanonicalRun;
 use crate::induction::carry_over::{LONG, Proof, longer, longest};
-use crate::induction::common_prefix::{Trunk, Turns};
+use crate::induction::common_prefix::{SharedPrefix, TurnLoop};
 use crate::induction::lockstep::Reached;
 use crate::induction::loop_counter::grown;
 use crate::induction::loop_counter::step_of;
@@ -37,7 +37,7 @@ pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
         let (start, of) = line.repeats(long as usize / 2)?;
         line.from(start, &[lcm(of, period)], long)
     });
-    // A run that has no trunk with others, or repeats in another way.
+    // A run that has no prefix with others, or repeats in another way.
     found.map_or_else(|| carry_over::period(run, at), Ok)
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
 pub(crate) fn recurs(run: &Run<'_>, at: AtTrips<'_>) -> Option<i64> {
     let (a, b) = (at(FEW)?, at(FEW - 1)?);
     let mut line = Line::of(run, at, (&a, &b))?;
-    line.trunk.mark(FEW as usize / 2);
+    line.prefix.extend_to_mark(FEW as usize / 2);
     line.recurs()
 }
 
@@ -54,12 +54,12 @@ const FEW: i64 = 16;
 
 /// Whether the turns carry on as those of another line do.
 pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
-    let trunk = || {
+    let prefix = || {
         let (a, b) = (refine(&at(like.needs() - 1)?), refine(&at(like.needs() - 2)?));
         let mut line = Line::of(run, at, (&a, &b))?;
         line.carries(like.first as usize, like.period as usize).then_some(())
     };
-    trunk().is_some() || carry_over::holds(run, at, like)
+    prefix().is_some() || carry_over::holds(run, at, like)
 }
 
 /// One number of steps.
@@ -68,7 +68,7 @@ struct Line<'p, 'a> {
     at: AtTrips<'a>,
     /// Turns in which every loop makes whole steps.
     whole: usize,
-    trunk: Trunk<'p>,
+    prefix: SharedPrefix<'p>,
 }
 
 impl<'p, 'a: 'p> Line<'p, 'a> {
@@ -78,27 +78,27 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
             return None;
         }
         let loops = grown(less, most);
-        let turns = loops.iter().find_map(|(l, by)| Turns::of(less, l, *by, 1))?;
+        let turns = loops.iter().find_map(|(l, by)| TurnLoop::of(less, l, *by, 1))?;
         let whole = loops.iter().map(|(l, by)| trips(step_of(less, l), *by)).fold(1, lcm) as usize;
-        let start = Reached::start(vec![Walk::new(run.job(most))]);
-        Some(Line { run, at, whole, trunk: Trunk::new(start, turns, &[less]) })
+        let start = Reached::start(vec![CanonicalRun::new(run.job(most))]);
+        Some(Line { run, at, whole, prefix: SharedPrefix::new(start, turns, &[less]) })
     }
 
     /// After how many turns all that numbers decide can be back.
     fn recurs(&self) -> Option<i64> {
-        let last = self.trunk.marks();
+        let last = self.prefix.marks();
         let places: Vec<Places> =
-            (last.checked_sub(SEEN)?..last).map(|mark| Places::of(self.trunk.run(mark))).collect();
-        periods::recurs(self.trunk.programs()[0], &places, longest(self.run))
+            (last.checked_sub(SEEN)?..last).map(|mark| Places::of(self.prefix.run(mark))).collect();
+        periods::recurs(self.prefix.programs()[0], &places, longest(self.run))
     }
 
     /// Where a turn before this one begins to repeat, and how often.
     fn repeats(&mut self, middle: usize) -> Option<(usize, i64)> {
         // What lies before the first turn is no turn.
-        if !self.trunk.mark(middle + 1) {
+        if !self.prefix.extend_to_mark(middle + 1) {
             return None;
         }
-        let like = |i: usize, p: usize| self.trunk.alike(i + 1, i + p + 1);
+        let like = |i: usize, p: usize| self.prefix.alike(i + 1, i + p + 1);
         let period = (1..=middle / 2).find(|p| like(middle - p, *p) && like(middle - 2 * p, *p))?;
         let mut start = middle - period;
         while start > 0 && like(start - 1, period) {
@@ -118,16 +118,16 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
     /// Whether each number of turns of a period follows from the one a period before.
     fn carries(&mut self, first: usize, period: usize) -> bool {
         // Further than any of them goes.
-        self.trunk.mark(first + period);
+        self.prefix.extend_to_mark(first + period);
         let progs = (first - period..first + period).map(|t| Some((t, refine(&(self.at)(t as i64)?))));
         let Some(progs) = progs.collect::<Option<BTreeMap<usize, Program>>>() else { return false };
-        let own = self.trunk.programs()[0];
+        let own = self.prefix.programs()[0];
         let of_one = shared::of_one(self.run.job(own));
         if !progs.values().all(of_one) {
             return false;
         }
         let all: Vec<Vec<&Program>> =
             (first..first + period).map(|t| vec![&progs[&(t - period)], &progs[&t]]).collect();
-        self.trunk.carries(period, &all).is_ok()
+        self.prefix.carries_over(period, &all).is_ok()
     }
 }

@@ -7,7 +7,7 @@
 use warpline_sim::ir::{Binary, Expr, Loop, Program, VarId};
 use warpline_sim::protocol::AgentId;
 
-use crate::execution::canonical::Walk;
+use crate::execution::canonical::CanonicalRun;
 use crate::induction::self_composition::lcm;
 use warpline_sim::ir::gcd;
 use warpline_sim::ir::{Use, each};
@@ -16,7 +16,7 @@ use warpline_sim::ir::{Use, each};
 pub(crate) struct Places(Vec<(u32, Vec<i64>)>);
 
 impl Places {
-    pub(crate) fn of(walk: &Walk<'_>) -> Places {
+    pub(crate) fn of(walk: &CanonicalRun<'_>) -> Places {
         let agents = 0..walk.world.agents().len() as AgentId;
         Places(agents.map(|a| (walk.world.pc(a), walk.world.vars_of(a).to_vec())).collect())
     }

@@ -7,7 +7,7 @@ use warpline_sim::ir::{Expr, Program};
 use warpline_sim::protocol::judged_at_launch;
 
 use crate::AtTrips;
-use crate::induction::shift_invariance::{self, Ask};
+use crate::induction::shift_invariance::{self, Conditions};
 
 /// How far a trip count that is accepted is looked for.
 const NEAR: i64 = 64;
@@ -28,7 +28,7 @@ fn for_ever(at: AtTrips<'_>, n: i64, period: i64) -> bool {
     let both = |e: &Expr| Some((short.launch_value(e)?, long.launch_value(e)?));
     let fails = forms.requires.iter().any(|e| both(e) == Some((0, 0)));
     let empty = sizes.iter().any(|e| both(e).is_some_and(|(x, y)| x < 1 && y <= x));
-    (fails || empty) && shift_invariance::decided(&[&judged[0], &judged[1]], &mut Ask::default())
+    (fails || empty) && shift_invariance::decided(&[&judged[0], &judged[1]], &mut Conditions::default())
 }
 
 /// Whether the kernel refuses all near `n`: without a job, or without a column of a matrix, whatever the other number is.

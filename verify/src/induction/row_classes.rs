@@ -116,8 +116,9 @@ impl Row<'_> {
         if e.is_launch_constant() {
             let by = self.next.launch_value(f)?.checked_sub(self.prog.launch_value(e)?)?;
             let lists = [judged_at_launch(self.prog, [e]), judged_at_launch(self.next, [f])];
-            let evenly = shift_invariance::decided(&[&lists[0], &lists[1]], &mut shift_invariance::Ask::default())
-                && by % self.step == 0;
+            let evenly =
+                shift_invariance::decided(&[&lists[0], &lists[1]], &mut shift_invariance::Conditions::default())
+                    && by % self.step == 0;
             return evenly.then(|| by / self.step);
         }
         Some(match (e, f) {

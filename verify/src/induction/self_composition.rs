@@ -21,10 +21,10 @@
 //! The long run may make the difference in parts, one before a comparison such as `2 * i < n` comes out otherwise, and one
 //! behind it. Each part is a period in the sense above: what is added to a number in the j-th of k is linear in j and k.
 
-use crate::induction::shift_invariance::{self, Ask};
+use crate::induction::shift_invariance::{self, Conditions};
 use warpline_sim::ir::gcd;
 
-use crate::execution::canonical::{Job, Made, Walk};
+use crate::execution::canonical::{CanonicalRun, Job, StepOutcome};
 use crate::induction::lockstep::Reached;
 use crate::induction::loop_counter::grown;
 use crate::induction::loop_counter::{Watch, step_of};
@@ -41,18 +41,18 @@ struct Marks<T> {
     list: Vec<(i64, T)>,
 }
 
-fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&Walk<'_>) -> T) -> Option<Marks<T>> {
+fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&CanonicalRun<'_>) -> T) -> Option<Marks<T>> {
     let loops = grown(shorter.prog, job.prog);
     let steps: Vec<i64> = loops.iter().map(|(l, by)| trips(step_of(job.prog, l), *by)).collect();
     // The index of the loop that counts most finely.
     let (step, (l, _)) = steps.iter().zip(&loops).filter(|(_, (l, _))| l.index().is_some()).min_by_key(|(s, _)| **s)?;
     let mut watch = Watch::of(job.prog, l, None, 0)?;
-    let mut walk = Walk::new(job);
+    let mut walk = CanonicalRun::new(job);
     let mut marks = Vec::new();
     let mut passes = vec![0];
     loop {
         let made = walk.next();
-        if let Made::Over(_) = made {
+        if let StepOutcome::RunEnded(_) = made {
             break;
         }
         let before = watch.last;
@@ -125,7 +125,7 @@ pub(crate) fn lcm(a: i64, b: i64) -> i64 {
 
 /// Holds two runs beside each other for so many periods, or says where they are not one kernel and what was learnt. The long
 /// one makes its period in so many parts.
-pub(crate) fn alike(short: Job<'_>, long: Job<'_>, of: (Option<i64>, usize)) -> Result<(), (String, Ask)> {
+pub(crate) fn alike(short: Job<'_>, long: Job<'_>, of: (Option<i64>, usize)) -> Result<(), (String, Conditions)> {
     beside(short, long, of).map(drop)
 }
 
@@ -134,13 +134,13 @@ pub(crate) fn beside(
     short: Job<'_>,
     long: Job<'_>,
     (periods, parts): (Option<i64>, usize),
-) -> Result<Ask, (String, Ask)> {
-    let start = Reached::in_parts(vec![Walk::new(short), Walk::new(long)], parts);
-    let ask = start.ask.clone();
-    if let Ok(mut ask) = ask.lock() {
-        ask.periods = periods;
+) -> Result<Conditions, (String, Conditions)> {
+    let start = Reached::in_parts(vec![CanonicalRun::new(short), CanonicalRun::new(long)], parts);
+    let conditions = start.conditions.clone();
+    if let Ok(mut conditions) = conditions.lock() {
+        conditions.periods = periods;
     }
-    let over = start.over();
-    let ask = ask.lock().map(|ask| ask.clone()).unwrap_or_default();
-    over.map_or_else(|why| Err((why, ask.clone())), |()| Ok(ask.clone()))
+    let over = start.run_to_end();
+    let conditions = conditions.lock().map(|conditions| conditions.clone()).unwrap_or_default();
+    over.map_or_else(|why| Err((why, conditions.clone())), |()| Ok(conditions.clone()))
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use warpline_sim::ir::Program;
 
 use crate::cta::class::Run;
-use crate::execution::canonical::Walk;
+use crate::execution::canonical::CanonicalRun;
 use crate::induction::carry_over::{self, Proof, Region};
 use crate::induction::lockstep::Reached;
 use crate::{AtTurns, induction::refused, induction::self_composition};
@@ -53,7 +53,7 @@ pub(crate) fn find(run: &Run<'_>, at: AtTurns<'_>) -> Result<Plane, String> {
         let of = [(n - p, t - q), (n, t - q), (n - p, t), (n, t)].map(|(n, t)| at(n, t));
         let [Some(a), Some(b), Some(c), Some(d)] = of else { return Err("the kernel refuses some trip counts".into()) };
         carry_over::either([a, b, c, d], |all| {
-            Reached::sequential(all.map(|prog| Walk::new(run.job(prog))).into()).over()
+            Reached::sequential(all.map(|prog| CanonicalRun::new(run.job(prog))).into()).run_to_end()
         })
     };
     let window = |of: Proof| of.first..of.first + of.period;

@@ -36,21 +36,21 @@ impl Number {
         Number { first: x[0], by }
     }
 
-    fn stands(&self) -> bool {
+    fn is_constant(&self) -> bool {
         self.by == [0; 3]
     }
 
-    fn less(&self, other: &Number) -> Number {
+    fn minus(&self, other: &Number) -> Number {
         let by = |i: usize| self.by[i].wrapping_sub(other.by[i]);
         Number { first: self.first.wrapping_sub(other.first), by: [by(0), by(1), by(2)] }
     }
 
     /// Whether it stays on its side of zero, or at it, however far it goes on: with any number of periods, or with as many
     /// as are asked about.
-    fn keeps_its_sign(&self, ask: &mut Ask) -> bool {
+    fn keeps_its_sign(&self, conditions: &mut Conditions) -> bool {
         let sign = self.first.signum();
-        if sign == 0 || self.stands() {
-            return self.stands();
+        if sign == 0 || self.is_constant() {
+            return self.is_constant();
         }
         if self.by.iter().all(|d| d.signum() != -sign) {
             return true;
@@ -60,15 +60,15 @@ impl Number {
         let [d, 0, 0] = self.by else { return false };
         let until = until(d);
         if until > 1 {
-            ask.crossings.insert(until);
+            conditions.crossings.insert(until);
         }
-        ask.periods.is_some_and(|most| most < until)
+        conditions.periods.is_some_and(|most| most < until)
     }
 }
 
 /// What is asked of pairs of runs, and what is learnt where they do not carry on.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ask {
+pub(crate) struct Conditions {
     /// Periods that the longest run has more than the shortest; any number if none is named.
     pub(crate) periods: Option<i64>,
     /// Numbers of periods with which something is decided otherwise.
@@ -87,11 +87,11 @@ pub(crate) const RUNS: usize = 4;
 /// Whether the other runs decided in a step as the first one did, and those as far on will. An agent may go round a loop
 /// in one step where it has nothing to do there, some runs more often: then the first half of the turns is held to their
 /// first turns, the second half to their last.
-pub(crate) fn decided(runs: &[&[Judged]], ask: &mut Ask) -> bool {
+pub(crate) fn decided(runs: &[&[Judged]], conditions: &mut Conditions) -> bool {
     let again = |list: &[Judged]| list.iter().filter(|x| **x == Judged::Again).count();
     let few = again(runs[0]);
     if runs.iter().all(|list| again(list) == few) {
-        return all(runs, ask);
+        return all(runs, conditions);
     }
     if few < 4 || runs.iter().any(|list| again(list) < few) {
         return false;
@@ -103,22 +103,22 @@ pub(crate) fn decided(runs: &[&[Judged]], ask: &mut Ask) -> bool {
         turns.iter().enumerate().filter(|(i, _)| *i < half || *i >= last).map(|(_, t)| t.to_vec()).collect::<Vec<_>>()
     };
     let runs: Vec<Vec<Vec<Judged>>> = runs.iter().map(|list| ends(list)).collect();
-    (0..few + 1).all(|i| all(&runs.iter().map(|turns| turns[i].as_slice()).collect::<Vec<_>>(), ask))
+    (0..few + 1).all(|i| all(&runs.iter().map(|turns| turns[i].as_slice()).collect::<Vec<_>>(), conditions))
 }
 
-fn all(runs: &[&[Judged]], ask: &mut Ask) -> bool {
+fn all(runs: &[&[Judged]], conditions: &mut Conditions) -> bool {
     let len = runs[0].len();
     let mut step = [Judged::Again; RUNS];
     let step = &mut step[..runs.len()];
     runs.iter().all(|list| list.len() == len)
         && (0..len).all(|i| {
             step.iter_mut().zip(runs).for_each(|(x, list)| *x = list[i]);
-            alike(step, ask)
+            alike(step, conditions)
         })
 }
 
 /// What each of the runs decided in one place.
-fn alike(step: &[Judged], ask: &mut Ask) -> bool {
+fn alike(step: &[Judged], conditions: &mut Conditions) -> bool {
     let mut x = [0; RUNS];
     let mut y = [0; RUNS];
     for (i, judged) in step.iter().enumerate() {
@@ -131,13 +131,13 @@ fn alike(step: &[Judged], ask: &mut Ask) -> bool {
     }
     let (x, y) = (Number::of(&x[..step.len()]), Number::of(&y[..step.len()]));
     match step[0] {
-        Judged::Op(o, ..) => operands(o, x, y, ask),
-        Judged::Fixed(_) | Judged::Again => x.stands(),
+        Judged::Op(o, ..) => operands(o, x, y, conditions),
+        Judged::Fixed(_) | Judged::Again => x.is_constant(),
     }
 }
 
 /// Whether an operator does not notice that its operands move.
-fn operands(o: Binary, x: Number, y: Number, ask: &mut Ask) -> bool {
+fn operands(o: Binary, x: Number, y: Number, conditions: &mut Conditions) -> bool {
     match o {
         Binary::Add | Binary::Sub => true,
         // By a constant of the compiled kernel; which of two other numbers stands could be now the one, now the other.
@@ -146,17 +146,17 @@ fn operands(o: Binary, x: Number, y: Number, ask: &mut Ask) -> bool {
             (0..2).all(|i| !moves(&x, i) || !moves(&y, i))
         }
         Binary::Div | Binary::Rem | Binary::CeilDiv => {
-            let even = y.stands() && (x.stands() || y.first != 0 && x.by.iter().all(|d| d % y.first == 0));
-            if !even && y.stands() && y.first > 0 {
+            let even = y.is_constant() && (x.is_constant() || y.first != 0 && x.by.iter().all(|d| d % y.first == 0));
+            if !even && y.is_constant() && y.first > 0 {
                 let by = |d: &i64| y.first / gcd(y.first, d.checked_abs().unwrap_or(1));
-                ask.moduli.insert(x.by.iter().map(by).fold(1, |a, b| a / gcd(a, b) * b));
+                conditions.moduli.insert(x.by.iter().map(by).fold(1, |a, b| a / gcd(a, b) * b));
             }
             even
         }
         Binary::Min | Binary::Max | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => {
-            x.less(&y).keeps_its_sign(ask)
+            x.minus(&y).keeps_its_sign(conditions)
         }
-        Binary::And | Binary::Or | Binary::BitOr | Binary::BitAnd | Binary::Shl => x.stands() && y.stands(),
+        Binary::And | Binary::Or | Binary::BitOr | Binary::BitAnd | Binary::Shl => x.is_constant() && y.is_constant(),
     }
 }
 

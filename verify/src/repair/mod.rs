@@ -17,7 +17,7 @@ use warpline_sim::protocol::Rules;
 
 use crate::budget::Budget;
 use crate::cta::class::Run;
-use crate::execution::canonical::{End, Landing, Made, Walk};
+use crate::execution::canonical::{CanonicalRun, Landing, RunEnd, StepOutcome};
 use crate::{Edit, Options, Outcome, Trips, Violation, verify};
 
 /// Whether a machine can run a program: what it lacks is not suggested.
@@ -94,7 +94,7 @@ pub fn suggest(
             budget,
             longer_periods: true,
         };
-        clean(Walk::new(run.job(p)))
+        clean(CanonicalRun::new(run.job(p)))
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {
         Candidate::Edits(e) => apply(e, p).filter(|q| q != p),
@@ -142,7 +142,7 @@ fn apply(edits: &[Edit], prog: &Program) -> Option<Program> {
 }
 
 /// Whether a run meets nothing; the first fault ends it, as what is changed may go round for ever.
-fn clean(mut walk: Walk<'_>) -> bool {
+fn clean(mut walk: CanonicalRun<'_>) -> bool {
     let mut notes = 0;
     loop {
         let made = walk.next();
@@ -151,8 +151,8 @@ fn clean(mut walk: Walk<'_>) -> bool {
             return false;
         }
         notes += new.len();
-        if let Made::Over(end) = made {
-            return end == End::Finished;
+        if let StepOutcome::RunEnded(end) = made {
+            return end == RunEnd::Finished;
         }
     }
 }

@@ -7,7 +7,7 @@ use warpline_sim::protocol::{Judged, Rates, Rules, outstanding};
 use crate::AtTrips;
 use crate::budget::Budget;
 use crate::cta::class::Run;
-use crate::execution::canonical::{Job, Landing, Made, Walk};
+use crate::execution::canonical::{CanonicalRun, Job, Landing, StepOutcome};
 use crate::induction::carry_over;
 use crate::induction::loop_counter::Watch;
 use crate::induction::loop_counter::grown;
@@ -194,11 +194,11 @@ fn moved(run: &Run<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), St
     let loops = grown(&y, &x);
     let (l, _) = loops.iter().find(|(l, _)| l.var.is_some()).ok_or_else(why)?;
     let mut watch = Watch::of(&y, l, None, 0).ok_or_else(why)?;
-    let mut walk = Walk::new(Job { ..run.job(&x) });
+    let mut walk = CanonicalRun::new(Job { ..run.job(&x) });
     let mut then = None;
     loop {
         let made = walk.next();
-        if let Made::Over(_) = made {
+        if let StepOutcome::RunEnded(_) = made {
             return Err(why());
         }
         if watch.steps(&walk, &made) == 0 {
@@ -216,5 +216,8 @@ fn moved(run: &Run<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), St
 
 /// Whether a step a period later decides as this one, and so do all further ones.
 pub(super) fn alike(now: &[Judged], later: &[Judged]) -> bool {
-    crate::induction::shift_invariance::decided(&[now, later], &mut crate::induction::shift_invariance::Ask::default())
+    crate::induction::shift_invariance::decided(
+        &[now, later],
+        &mut crate::induction::shift_invariance::Conditions::default(),
+    )
 }
