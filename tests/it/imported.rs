@@ -40,7 +40,7 @@ fn commands_that_cannot_answer_for_a_compiled_kernel_say_so() {
 #[test]
 fn a_block_that_the_text_does_not_give_is_an_option() {
     let dir = TempDir::new();
-    let file = dir.write("k.ptx", &KERNEL.replace(".reqntid 64\n", ""));
+    let file = dir.write("k.ptx", KERNEL.replace(".reqntid 64\n", ""));
     let said = warpline(&["verify", &file]);
     assert_eq!(said.status, Status::BadInput, "{}", said.out);
     assert!(said.err.contains("how many threads") && said.err.contains("--block"), "{}", said.err);

@@ -193,16 +193,14 @@ impl World<'_> {
         let mine = self.tmem.get(&(f.obj, own)).is_some_and(|x| self.rows.has(self.agent_row(a), x.epoch));
         let together =
             |i: &Instr| matches!(i, Instr::Op { op: Op::TmemAlloc { obj, pair: true }, .. } if *obj == f.obj);
+        let by_pair = || f.cta != own && mine && self.prog.code.iter().any(together);
         let name = || self.prog.objects[f.obj as usize].name.clone();
         match self.tmem.get(&(f.obj, f.cta)) {
             None => {
                 let message = format!("uses {} of CTA {}, which is not allocated", name(), f.cta);
                 self.find(Code::NotAllocated, a, pc, message, None);
             }
-            Some(x)
-                if !self.rows.has(self.agent_row(a), x.epoch)
-                    && !(f.cta != own && mine && self.prog.code.iter().any(together)) =>
-            {
+            Some(x) if !(self.rows.has(self.agent_row(a), x.epoch) || by_pair()) => {
                 let (message, at) = (format!("uses {}; nothing orders it after the `tmem.alloc`", name()), x.pc);
                 self.find(Code::NotAllocated, a, pc, message, Some((at, "allocated here".into())));
             }
