@@ -47,10 +47,10 @@ pub struct Second<'a> {
 }
 
 /// Loads a second run with settings of its own. Other settings of the request are carried over as for
-/// [`load_beside`]; a schedule brings its own parameters and keeps its own order.
+/// `load_beside`; a schedule brings its own parameters and keeps its own order.
 ///
 /// # Errors
-/// As for [`load`].
+/// As for `load`.
 pub fn load_second(this: &Subject, second: Second<'_>, request: &Request) -> Result<Subject, Error> {
     let mut library = Library::default();
     let found = library.find(second.scenario)?;
