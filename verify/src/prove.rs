@@ -7,7 +7,7 @@ use warpline_sim::report::{Finding, FindingKind};
 use crate::budget::Budget;
 use crate::cta::cells::{self, Cells, Class};
 use crate::cta::class::{Run, evenly, every_trip};
-use crate::execution::canonical::{Landing, RunEnd, RunResult};
+use crate::execution::canonical::{RunEnd, RunResult};
 use crate::{AtTrips, Options, Outcome, Varied, Verdict, Violation, certificate, execution::adversarial, limits};
 
 /// What one class or all of them together can be said about.
@@ -100,16 +100,8 @@ pub(crate) fn decide(
     v: &mut Verdict,
 ) -> Result<Reach, Outcome> {
     let mut decided = Decided { bounded: None };
-    let of = |class: &Class| Run {
-        given,
-        rules,
-        cluster: class.id,
-        place: class.place.clone(),
-        options,
-        landing: Landing::Late,
-        budget,
-        longer_periods: true,
-    };
+    let of =
+        |class: &Class| Run { place: class.place.clone(), ..Run::of_cluster(given, rules, class.id, options, budget) };
     if given.hands_out() {
         let (class, why) = cells::handed(given);
         let reach = one(&of(&class), at, &class, v);
@@ -222,16 +214,7 @@ pub(crate) fn short_runs(
     let (mut cells, mut classes) = (Cells::of(given), Vec::new());
     while let Some(class) = cells.next() {
         let place = class.place.clone();
-        let run = Run {
-            given,
-            rules,
-            cluster: class.id,
-            place,
-            options,
-            landing: Landing::Late,
-            budget,
-            longer_periods: true,
-        };
+        let run = Run { place, ..Run::of_cluster(given, rules, class.id, options, budget) };
         progs.iter().chain([given]).for_each(|prog| drop(run.once(prog)));
         if !matches!(cells.split(&class), Ok(true)) {
             classes.push(class);
@@ -259,8 +242,7 @@ pub(crate) fn every_cta(
     v: &mut Verdict,
 ) -> Result<(), Outcome> {
     for cluster in 0..given.grid.len() {
-        let run =
-            Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget, longer_periods: true };
+        let run = Run::of_cluster(given, rules, cluster, options, budget);
         let seen = run.once(given);
         let open = v.open;
         let taken = take(v, given, &seen, place, &format!("cluster {cluster}"));

@@ -243,14 +243,7 @@ impl Walk<'_, '_> {
                 let v = self.address(&address)?;
                 // Each lane may signal another CTA's barrier.
                 let lanes = self.lanes;
-                let mut groups: Vec<(Term, u32)> = Vec::new();
-                for l in (0..32).filter(|l| lanes >> l & 1 == 1) {
-                    match groups.iter_mut().find(|(t, _)| *t == v.at(l)) {
-                        Some((_, m)) => *m |= 1 << l,
-                        None => groups.push((v.at(l), 1 << l)),
-                    }
-                }
-                for (n, (t, mask)) in groups.into_iter().enumerate() {
+                for (n, (t, mask)) in by_value(&v, lanes).into_iter().enumerate() {
                     if self.dry == 0 && self.opaque(t) {
                         self.same(i, &address, "address")?;
                     }
@@ -296,14 +289,7 @@ impl Walk<'_, '_> {
     fn each_lane(&mut self, a: &Arg, f: &mut dyn FnMut(&mut Self, u8) -> Result<(), Error>) -> Result<(), Error> {
         let v = self.operand(a)?;
         let lanes = self.lanes;
-        let mut groups: Vec<(Term, u32)> = Vec::new();
-        for l in (0..32).filter(|l| lanes >> l & 1 == 1) {
-            match groups.iter_mut().find(|(t, _)| *t == v.at(l)) {
-                Some((_, m)) => *m |= 1 << l,
-                None => groups.push((v.at(l), 1 << l)),
-            }
-        }
-        for (n, (_, mask)) in groups.into_iter().enumerate() {
+        for (n, (_, mask)) in by_value(&v, lanes).into_iter().enumerate() {
             self.lanes = mask;
             f(self, n as u8)?;
         }
@@ -329,4 +315,16 @@ impl Walk<'_, '_> {
         };
         self.push(at, 0, Effect::WaitGroup(s, n))
     }
+}
+
+/// The values that an operand has in some lanes, in the order of their first lanes, each with its lanes as bits.
+fn by_value(v: &Val, lanes: u32) -> Vec<(Term, u32)> {
+    let mut groups: Vec<(Term, u32)> = Vec::new();
+    for l in (0..32).filter(|l| lanes >> l & 1 == 1) {
+        match groups.iter_mut().find(|(t, _)| *t == v.at(l)) {
+            Some((_, mask)) => *mask |= 1 << l,
+            None => groups.push((v.at(l), 1 << l)),
+        }
+    }
+    groups
 }

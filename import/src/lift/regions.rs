@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use warpline_sim::ir::gcd;
+
 use crate::symbolic::{Arena, Term};
 
 /// A piece of an access: the object, the slot as a term over what is symbolic, and first and last byte in the slot.
@@ -58,12 +60,6 @@ impl Regions {
         spans.sort();
         spans.dedup();
         let mut list: Vec<(i64, i64, i64, Option<i64>)> = Vec::new();
-        let gcd = |mut a: i64, mut b: i64| {
-            while b != 0 {
-                (a, b) = (b, a % b);
-            }
-            a
-        };
         for (low, high, strides, k) in spans {
             let g = strides.iter().fold(0, |g, s| gcd(g, *s));
             let first = (!strides.is_empty()).then_some(k);

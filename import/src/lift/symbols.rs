@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
+use warpline_sim::ir::gcd;
 
 use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
@@ -163,14 +164,8 @@ fn base(a: &mut Arena, t: Term) -> Term {
 
 /// Multiples without their common divisor.
 fn plain(parts: &[(Term, i64)]) -> Vec<(Term, i64)> {
-    let gcd = parts.iter().fold(0i64, |g, (_, c)| {
-        let (mut a, mut b) = (g, c.abs());
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    });
-    parts.iter().map(|(t, c)| (*t, c / gcd)).collect()
+    let common = parts.iter().fold(0, |g, (_, c)| gcd(g, *c));
+    parts.iter().map(|(t, c)| (*t, c / common)).collect()
 }
 
 /// How many times a sum is in other parts.

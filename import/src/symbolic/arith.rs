@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use warpline_sim::ir::gcd;
+
 use super::{Arena, Node, Op, Term};
 
 impl Arena {
@@ -375,9 +377,4 @@ impl Arena {
         }
         None
     }
-}
-
-/// The greatest common divisor.
-pub(super) fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a.abs() } else { gcd(b, a % b) }
 }

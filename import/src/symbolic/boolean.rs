@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::arith::gcd;
+use warpline_sim::ir::gcd;
+
 use super::{Arena, Node, Op, Term};
 
 /// What branches on the way have decided.

@@ -5,7 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::arith::gcd;
+use warpline_sim::ir::{gcd, lcm};
+
 use super::{Arena, Atom, Node, Op, Term};
 
 /// Longest sequence that is followed.
@@ -94,7 +95,7 @@ impl Arena {
                 }
                 index = Some(i);
                 first = first.max(before);
-                cycle = cycle / gcd(cycle, period) * period;
+                cycle = lcm(cycle, period);
             }
         }
         let index = index?;
@@ -142,7 +143,7 @@ impl Arena {
             Node::Op(_, args) => args.iter().all(|x| self.in_tables(*x, index, prefix, period)),
             Node::Table(i, first, cycle) if *i == index => {
                 *prefix = (*prefix).max(first.len());
-                *period = *period / gcd(*period as i64, cycle.len() as i64) as usize * cycle.len();
+                *period = lcm(*period, cycle.len());
                 *period <= LONGEST
             }
             Node::Table(i, ..) => self.in_tables(*i, index, prefix, period),

@@ -20,7 +20,7 @@ mod uses;
 
 pub use eval::Domain;
 pub use expr::{Binary, Env, Expr, Unary, apply};
-pub use num_integer::gcd;
+pub use num_integer::{gcd, lcm};
 pub use op::{
     BarRef, CounterAct, CounterRef, Exact, Fence, How, MemOrder, MmaKind, Op, Order, Part, Per, Phase, Place, Queue,
     Scope, Sel, Where,

@@ -1,7 +1,7 @@
 //! Saying what a blocked agent waits for, in which state that is, and what would have to happen.
 
 use crate::code::Code;
-use crate::ir::{BarRef, Binary, CounterAct, Instr, NamedId, Op, Phase, Who};
+use crate::ir::{BarRef, Binary, CounterAct, Instr, NamedId, Op, Phase};
 use crate::report::Waiting;
 
 use super::AgentId;
@@ -163,19 +163,9 @@ impl World<'_> {
     /// Whether the blocks around an instruction include an agent.
     pub(super) fn may_reach(&self, a: AgentId, pc: u32) -> bool {
         self.prog.code[..pc as usize].iter().all(|i| match i {
-            Instr::Only(who, to) if *to > pc => self.is_named(a, who),
+            Instr::Only(who, to) if *to > pc => self.among(a, who).unwrap_or(false),
             _ => true,
         })
-    }
-
-    /// Whether the head of a block names an agent.
-    pub(super) fn is_named(&self, a: AgentId, who: &Who) -> bool {
-        let me = self.info[a as usize];
-        match who {
-            Who::Warps(w) => w >> me.warp & 1 == 1,
-            Who::Elected => me.elected(),
-            Who::Cta(e) => self.eval(a, e).is_ok_and(|c| c == me.cta as i64),
-        }
     }
 
     fn explain_meet(&self, a: AgentId, ix: u32) -> (String, String) {

@@ -240,17 +240,11 @@ impl World<'_> {
 
     /// Holds the end of a CTA to being after a signal: one of its agents must know of it.
     fn outlived(&mut self, bar: MbarIx, cta: u32, s: &Signal) {
-        let comp = self.mbar_comp(bar);
-        let knows = |i: usize| {
-            let row = self.agent_row(i as AgentId);
-            // A question of time: nothing of the signaller has to be seen.
-            self.rows.reached(row, s.epoch.comp) >= s.epoch.clock || self.rows.reached(row, comp) > s.phase
-        };
-        if !(0..self.info.len()).any(|i| self.info[i].cta == cta && knows(i)) {
+        if !self.knows_signal(bar, s) {
             let message =
                 format!("signals {}, and nothing in CTA {cta} waits for it before it ends", self.mbar_name(bar));
             // Bytes stand on the barrier's own clock.
-            let code = if s.epoch.comp == comp { Code::ExitBytes } else { Code::ExitSignal };
+            let code = if s.epoch.comp == self.mbar_comp(bar) { Code::ExitBytes } else { Code::ExitSignal };
             self.find(code, s.agent, s.pc, message, None);
         }
     }

@@ -278,7 +278,7 @@ impl World<'_> {
         let n = self.info.len();
         for w in 0..n {
             let Some(wait) = self.waits[ix as usize * n + w] else { continue };
-            if wait.phase < done as i64 && self.rows.reached(self.mbar_row(ix), wait.epoch.comp) < wait.epoch.clock {
+            if wait.phase < done as i64 && self.may_be_late(ix, &wait) {
                 let message = format!(
                     "completes phase {done} of {}; nothing orders {}'s wait for phase {} before it, which would then see its parity flip back and wait for a phase that has passed",
                     self.mbar_name(ix),

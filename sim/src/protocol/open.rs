@@ -11,11 +11,13 @@
 //! clocks are subtracted. Rows only grow, so a record that waits for rows to reach it is closed once they have.
 //! A state recurs sooner without what is closed.
 
+use std::sync::Arc;
+
 use crate::ir::{BarRef, Instr, Op, Program, Where, Who};
 
 use super::AgentId;
 use super::mbarrier::MbarIx;
-use super::order::{Access, Epoch};
+use super::order::{Access, Epoch, RowId};
 use super::snapshot::{Entry, Family, Snapshot};
 use super::world::{Signal, Wait, World};
 
@@ -26,6 +28,59 @@ pub fn outstanding(prog: &Program) -> i64 {
         _ => None,
     });
     left.max().unwrap_or(0).max(2)
+}
+
+/// What snapshots ask about a program.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// The agents that may come to an operation on each barrier, by the heads around it.
+    barrier_users: Vec<Vec<AgentId>>,
+    /// How far back from its newest clock the clocks of each component are subtracted: those of a stream as many
+    /// operations as a wait leaves outstanding, those of an mbarrier from the one that a copy under way will have to the
+    /// phase before the open one.
+    pub(super) windows: Arc<[i64]>,
+}
+
+impl Asked {
+    fn of(world: &World<'_>) -> Asked {
+        let (agents, streams_end) = (world.info.len(), world.meet_comp(0) as usize);
+        let mut windows = vec![0; world.rows.components() as usize];
+        windows[agents..streams_end].fill(outstanding(world.prog) + 1);
+        windows[world.mbar_comp(0) as usize..].fill(2);
+        Asked { barrier_users: barrier_users(world), windows: windows.into() }
+    }
+}
+
+fn barrier_users(world: &World<'_>) -> Vec<Vec<AgentId>> {
+    let prog = world.prog;
+    let mut users: Vec<Vec<AgentId>> = vec![Vec::new(); world.mbars.len()];
+    for (a, who) in (0..).zip(world.info.iter()) {
+        let mut pc = 0;
+        while let Some(i) = prog.code.get(pc) {
+            pc += 1;
+            let named = |head: &Who| match head {
+                // A CTA that is no number of the text may be any.
+                Who::Cta(e) => e.constant().is_none_or(|cta| cta == who.cta as i64),
+                head => world.among(a, head).unwrap_or(true),
+            };
+            match i {
+                Instr::Only(head, to) if !named(head) => pc = *to as usize,
+                Instr::Op { op, .. } => each_barrier(op, &mut |bar, everywhere| {
+                    let all = everywhere || bar.at != Where::Own;
+                    let ctas = if all { 0..prog.cluster } else { who.cta..who.cta + 1 };
+                    let stages = 0..prog.mbars[bar.bar as usize].stages;
+                    for (cta, stage) in ctas.flat_map(|cta| stages.clone().map(move |stage| (cta, stage))) {
+                        let list = &mut users[world.mbar_ix(bar.bar, stage, cta) as usize];
+                        if list.last() != Some(&a) {
+                            list.push(a);
+                        }
+                    }
+                }),
+                _ => {}
+            }
+        }
+    }
+    users
 }
 
 /// The clocks of each component that a state names outside of rows, in order, and the newest that a row can have reached.
@@ -100,21 +155,15 @@ fn each_barrier(op: &Op, f: &mut impl FnMut(&BarRef, bool)) {
 }
 
 impl World<'_> {
-    /// How far back from its newest clock the clocks of each component are subtracted: those of a stream as many
-    /// operations as a wait leaves outstanding, those of an mbarrier from the one that a copy under way will have to the
-    /// phase before the open one.
-    pub(super) fn windows(&self) -> Vec<i64> {
-        let (agents, streams_end) = (self.info.len(), self.meet_comp(0) as usize);
-        let mut windows = vec![0; self.rows.components() as usize];
-        windows[agents..streams_end].fill(outstanding(self.prog) + 1);
-        windows[self.mbar_comp(0) as usize..].fill(2);
-        windows
+    /// What snapshots ask about the program.
+    pub(super) fn asked(&self) -> &Asked {
+        self.asked.get_or_init(|| Asked::of(self))
     }
 
     /// Whether arrivals that nobody can know of took part in the phase so many before the open one, and the arrivals of it
     /// that a user of the barrier does not know of. Neither counts where all users know that the phase is complete.
     pub(super) fn open_arrivals(&self, ix: MbarIx, back: usize) -> (bool, Vec<Epoch>) {
-        let users = || self.barrier_users[ix as usize].iter().filter(|a| !self.agents[**a as usize].ended);
+        let users = || self.asked().barrier_users[ix as usize].iter().filter(|a| !self.agents[**a as usize].ended);
         let all = |comp: u32, clock: i64| users().all(|a| self.rows.reached(self.agent_row(*a), comp) as i64 >= clock);
         let list = &self.arrived[ix as usize][back];
         let complete = self.mbars[ix as usize].phase as i64 + 1 - back as i64;
@@ -125,48 +174,34 @@ impl World<'_> {
         (list.unsure, open.copied().collect())
     }
 
-    /// The agents that may come to an operation on each barrier, by the heads around it.
-    pub(super) fn find_barrier_users(&self) -> Vec<Vec<AgentId>> {
-        let mut users: Vec<Vec<AgentId>> = vec![Vec::new(); self.mbars.len()];
-        for a in 0..self.info.len() as AgentId {
-            let mut pc = 0;
-            while let Some(i) = self.prog.code.get(pc) {
-                pc += 1;
-                match i {
-                    Instr::Only(Who::Cta(e), _) if !e.is_launch_constant() => {}
-                    Instr::Only(who, to) if !self.is_named(a, who) => pc = *to as usize,
-                    Instr::Op { op, .. } => each_barrier(op, &mut |bar, everywhere| {
-                        let own = self.info[a as usize].cta;
-                        let ctas = if everywhere || bar.at != Where::Own { 0..self.prog.cluster } else { own..own + 1 };
-                        let stages = 0..self.prog.mbars[bar.bar as usize].stages;
-                        for (cta, stage) in ctas.flat_map(|cta| stages.clone().map(move |stage| (cta, stage))) {
-                            let list = &mut users[self.mbar_ix(bar.bar, stage, cta) as usize];
-                            if list.last() != Some(&a) {
-                                list.push(a);
-                            }
-                        }
-                    }),
-                    _ => {}
-                }
-            }
-        }
-        users
-    }
-
     /// Signals of a barrier that no agent of its CTA knows of yet, as one must before the CTA ends.
     pub(super) fn open_signals(&self, ix: MbarIx) -> Vec<&Signal> {
-        let cta = self.mbar_cta(ix);
-        self.signals[ix as usize].iter().filter(|x| !self.known_in(cta, x.epoch)).collect()
+        self.signals[ix as usize].iter().filter(|s| !self.knows_signal(ix, s)).collect()
+    }
+
+    /// Whether some agent of a barrier's CTA knows that a signal has come: of the signal itself, or that its phase is over.
+    /// This is a question of time: nothing of the signaller has to be seen.
+    pub(super) fn knows_signal(&self, ix: MbarIx, s: &Signal) -> bool {
+        let knows = |row| {
+            let reached = |comp| self.rows.reached(row, comp);
+            reached(s.epoch.comp) >= s.epoch.clock || reached(self.mbar_comp(ix)) > s.phase
+        };
+        self.rows_of(self.mbar_cta(ix)).any(knows)
     }
 
     /// Accesses to the memory of a CTA that none of its agents knows of yet, as one must before the CTA ends.
     pub(super) fn open_visits(&self, cta: u32) -> Vec<&Access> {
-        self.visits[cta as usize].iter().filter(|x| !self.known_in(cta, x.epoch)).collect()
+        self.visits[cta as usize].iter().filter(|x| !self.knows_visit(cta, x)).collect()
     }
 
-    fn known_in(&self, cta: u32, e: Epoch) -> bool {
-        let here = (0..).zip(self.info.iter()).filter(|(_, who)| who.cta == cta);
-        here.map(|(a, _)| a).any(|a| self.rows.has(self.agent_row(a), e))
+    /// Whether some agent of a CTA knows of an access to its memory.
+    pub(super) fn knows_visit(&self, cta: u32, x: &Access) -> bool {
+        self.rows_of(cta).any(|row| self.rows.has(row, x.epoch))
+    }
+
+    fn rows_of(&self, cta: u32) -> impl Iterator<Item = RowId> {
+        let here = (0..).zip(self.info.iter()).filter(move |(_, who)| who.cta == cta);
+        here.map(|(a, _)| self.agent_row(a))
     }
 
     /// Whether a phase of a barrier may complete before a wait for an earlier one has passed: no arrival told of the wait.

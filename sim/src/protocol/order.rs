@@ -8,9 +8,9 @@
 //! A row has two halves: what happened before, and of that, what a proxy fence on the way covers (`fence async` copies
 //! the first into the second; at the level `strict` only what its own agent did, so that the writer itself must fence
 //! before it lets others know). In a cluster, with counters, with `cp.arrive`, and where a copy signals a barrier that its issuer
-//! does not arrive on, it has another part: what came before in time, visible or not. Such a copy tells whoever waits for it
-//! that its issuer had got that far, and shows none of the issuer's data, nor does an arrival that follows copies show more than them;
-//! which phase an arrival counts in, and whether a waiter can be late, are questions about time alone. With tensor memory
+//! does not arrive on, it has another part: what came before in time, visible or not. A copy tells its reader how far the
+//! issuer had got, and shows none of the issuer's own data. An arrival that follows copies shows only the copies.
+//! The phase that an arrival counts in, and whether a waiter can be late, are questions about time alone. With tensor memory
 //! it has one more: what a `tcgen05.fence::before_thread_sync` on the way covers; and one where the asynchronous proxy uses
 //! a global matrix that the kernel also writes: what a `fence async.global` on the way covers. Joining rows joins all parts.
 

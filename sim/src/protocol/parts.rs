@@ -130,7 +130,7 @@ impl<'p> World<'p> {
             elected_at: _,
             written: _,
             phases_matter: _,
-            barrier_users: _,
+            asked: _,
             reads,
             accesses,
             judged,

@@ -7,7 +7,6 @@
 use crate::code::Code;
 use crate::ir::Class;
 
-use super::AgentId;
 use super::memory::Foot;
 use super::order::{Access, RowId};
 use super::world::World;
@@ -59,8 +58,7 @@ impl World<'_> {
     }
 
     fn outlasts(&mut self, cta: u32, x: &Access) {
-        let knows = |i: usize| self.info[i].cta == cta && self.rows.has(self.agent_row(i as AgentId), x.epoch);
-        if !(0..self.info.len()).any(knows) {
+        if !self.knows_visit(cta, x) {
             let message = format!(
                 "accesses memory of CTA {cta}; nothing orders it before the end of that CTA: a cluster barrier, or an arrival that CTA {cta} waits for, must come after"
             );

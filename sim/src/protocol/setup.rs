@@ -97,10 +97,8 @@ pub(super) fn copies_without_arrivals(prog: &Program) -> bool {
             let on_it = matches!(&prog.code[at], Instr::Op { op: Op::Arrive { bar: b, .. }, .. } if b.bar == bar.bar);
             on_it && warps & !warps_at(prog, at as u32) == 0
         };
-        let beside = |mut places: Box<dyn Iterator<Item = usize>>| {
-            places.by_ref().take_while(|at| !waits(&prog.code[*at])).any(arrives)
-        };
-        !beside(Box::new((0..pc).rev())) && !beside(Box::new(pc + 1..prog.code.len()))
+        let near = |at: &usize| !waits(&prog.code[*at]);
+        !(0..pc).rev().take_while(near).chain((pc + 1..prog.code.len()).take_while(near)).any(arrives)
     };
     prog.code.iter().enumerate().any(alone)
 }

@@ -8,6 +8,8 @@
 //! are rounded down to the clocks that the rest of the state names (`Named`), and what no agent can tell from less
 //! knowledge does not keep a state from recurring.
 
+use std::sync::Arc;
+
 use super::memory::TileKey;
 use super::open::Named;
 use super::order::{Access, Epoch, RowId};
@@ -40,7 +42,7 @@ pub struct Snapshot {
     /// Everything the further steps depend on, in a fixed order.
     pub entries: Vec<Entry>,
     /// How far back from its newest clock the clocks of each component are subtracted, not only compared.
-    pub windows: Vec<i64>,
+    pub windows: Arc<[i64]>,
 }
 
 /// An odd number with bits all over.
@@ -111,8 +113,10 @@ impl World<'_> {
     /// The state, without what is only kept for reports.
     pub fn snapshot(&self) -> Snapshot {
         // Each row knows of some components.
-        let mut s =
-            Snapshot { entries: Vec::with_capacity(ROOM * self.fixed_rows() as usize), windows: self.windows() };
+        let mut s = Snapshot {
+            entries: Vec::with_capacity(ROOM * self.fixed_rows() as usize),
+            windows: self.asked().windows.clone(),
+        };
         for a in &self.agents {
             s.same((a.pc as u64) << 4 | flags(a));
             s.same(a.apart.map_or(0, |pc| pc as u64 + 1));

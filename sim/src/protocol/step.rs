@@ -291,7 +291,8 @@ impl<'p> World<'p> {
         }
     }
 
-    fn among(&self, a: AgentId, who: &Who) -> Result<bool, Fault> {
+    /// Whether the head of a block names an agent.
+    pub(super) fn among(&self, a: AgentId, who: &Who) -> Result<bool, Fault> {
         let me = self.info[a as usize];
         Ok(match who {
             Who::Warps(w) => w >> me.warp & 1 == 1,

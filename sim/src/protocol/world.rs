@@ -1,7 +1,7 @@
 //! The state of one cluster: its agents, barriers, streams, memory, and what happened before what.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
@@ -21,6 +21,7 @@ use super::mbarrier::{Mbar, MbarIx};
 use super::meet::{Meet, MeetIx};
 use super::memory::{Layout, Piece, layouts};
 use super::named::Came;
+use super::open::Asked;
 use super::order::{Access, Epoch, RowId, Rows};
 use super::place::{FormId, Placement};
 use super::regs::Registers;
@@ -195,8 +196,8 @@ pub struct World<'p> {
     pub(super) written: Arc<[bool]>,
     /// Barriers whose phases something hangs on, by declaration.
     pub(super) phases_matter: Arc<[bool]>,
-    /// Agents that may come to an operation on a barrier.
-    pub(super) barrier_users: Arc<[Vec<AgentId>]>,
+    /// What snapshots ask about the program, found by the first.
+    pub(super) asked: Arc<OnceLock<Asked>>,
     /// Reads of tiles that state an expectation, and all.
     pub(super) reads: (u64, u64),
     /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
@@ -284,7 +285,7 @@ impl<'p> World<'p> {
         let wgmma = asked(rules.fences.wgmma != Level::Off, setup::uses_wgmma);
         let (m, nn, z) = prog.grid.at(cluster);
         let elected = elected_code(shape);
-        let mut world = World {
+        World {
             prog,
             rules,
             coords: Coords { id: cluster, m, n: nn, z },
@@ -334,7 +335,7 @@ impl<'p> World<'p> {
             unfenced: vec![Touched::Other; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
             phases_matter: setup::phases_matter(shape, &elected).into(),
-            barrier_users: Arc::default(),
+            asked: Arc::default(),
             elected_at: elected.into(),
             written: written(shape).into(),
             reads: (0, 0),
@@ -344,9 +345,7 @@ impl<'p> World<'p> {
             unordered: None,
             findings: Vec::new(),
             info: info.into(),
-        };
-        world.barrier_users = world.find_barrier_users().into();
-        world
+        }
     }
 
     /// Agents of the cluster.

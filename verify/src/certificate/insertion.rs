@@ -40,7 +40,7 @@ pub fn insertions(
     let budget = &Budget::new(&Options::default());
     let job = |prog| Job { prog, rules, cluster, place: None, landing: order.into(), budget };
     let refined = [short, long].map(refine);
-    let find = |short, long, parts| self_composition::beside(job(short), job(long), (periods, parts));
+    let find = |short, long, parts| self_composition::beside(job(short), job(long), periods, parts);
     let of = |parts| find(&refined[0], &refined[1], parts).or_else(|_| find(short, long, parts)).ok();
     [1].into_iter().chain(PARTS).find_map(of).map(|conditions| conditions.inserted)
 }

@@ -36,6 +36,17 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
+    /// Runs of one cluster alone, whose flights land late.
+    pub(crate) fn of_cluster(
+        given: &'a Program,
+        rules: Rules,
+        cluster: i64,
+        options: Options,
+        budget: &'a Budget,
+    ) -> Run<'a> {
+        Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget, longer_periods: true }
+    }
+
     /// A run of the representative alone, to be compared with another.
     pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p>
     where

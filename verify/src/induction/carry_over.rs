@@ -4,11 +4,10 @@
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
-use warpline_sim::ir::Program;
+use warpline_sim::ir::{Program, lcm};
 
 use crate::cta::class::Run;
 use crate::induction::refined_indices::refine;
-use crate::induction::self_composition::lcm;
 use crate::{AtTrips, induction::refused, induction::self_composition};
 
 /// A loop whose trip counts are all decided once those below a number are.
@@ -87,12 +86,11 @@ const PERIODS: i64 = 5;
 
 /// Looks for the period of the main loop in a region, and where it starts.
 pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
-    let failed = match near(run, at, region) {
+    let mut failed = match near(run, at, region) {
         Ok(found) => return Ok(found),
         Err(failed) if !run.longer_periods => return Err(failed),
         Err(failed) => failed,
     };
-    let mut failed = failed;
     if region.hi.is_none() && !failed.crossings.is_empty() && failed.faults.is_empty() {
         match in_parts(run, at, region) {
             Ok(found) => return Ok(found),
@@ -113,7 +111,7 @@ pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Pro
         tried = asked;
         let Some((start, of)) = repeats(run, at, region.lo + long) else { break };
         let periods = [lcm(of, period)];
-        match from(start.max(region.lo), &periods, region.lo + long, |p| carries(run, at, (p, 1), region)) {
+        match from(start.max(region.lo), &periods, region.lo + long, |p| carries(run, at, p, 1, region)) {
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
         }
@@ -128,12 +126,11 @@ pub(crate) const PARTS: [usize; 2] = [2, 3];
 /// Looks for a period that the longer runs make in parts.
 fn in_parts(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
     let mut failed = Failure::default();
+    // Before a comparison comes out otherwise at a fraction of the longest run, states recur as they do behind it.
+    let Some((start, period)) = repeats(run, at, region.lo + LONG[1]) else { return Err(failed) };
+    let (start, max) = (start.max(region.lo), region.lo + run.options.max_trips);
     for parts in PARTS {
-        // Before a comparison comes out otherwise at a fraction of the longest run, states recur as they do behind it.
-        let Some((start, period)) = repeats(run, at, region.lo + LONG[1]) else { continue };
-        let (start, period) = (start.max(region.lo), period * parts as i64);
-        let max = region.lo + run.options.max_trips;
-        match from(start, &[period], max, |p| carries(run, at, (p, parts), region)) {
+        match from(start, &[period * parts as i64], max, |p| carries(run, at, p, parts, region)) {
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
         }
@@ -159,7 +156,7 @@ fn near(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure
         let Some((start, period)) = repeats(run, at, lo + long) else { continue };
         failed.states = Some(period);
         let start = start.max(lo);
-        match from(start, &[period, 2 * period], lo + max, |p| carries(run, at, (p, 1), region)) {
+        match from(start, &[period, 2 * period], lo + max, |p| carries(run, at, p, 1, region)) {
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
         }
@@ -205,7 +202,7 @@ pub(crate) fn from(
     start: i64,
     periods: &[i64],
     max: i64,
-    mut carries: impl FnMut((i64, i64)) -> Result<(), Failure>,
+    mut carries: impl FnMut(Proof) -> Result<(), Failure>,
 ) -> Result<Proof, Failure> {
     let mut failed = Failure::default();
     for more in BEHIND {
@@ -215,8 +212,9 @@ pub(crate) fn from(
             if first + period > max {
                 continue;
             }
-            match carries((first, *period)) {
-                Ok(()) => return Ok(Proof { first, period: *period }),
+            let proof = Proof { first, period: *period };
+            match carries(proof) {
+                Ok(()) => return Ok(proof),
                 Err(mut more) => {
                     more.why = format!(": {}", more.why);
                     failed = failed.with(more);
@@ -232,13 +230,13 @@ pub(crate) fn from(
 
 /// Whether the trip counts carry on as those of another kernel do.
 pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
-    carries(run, at, ((like.first, like.period), 1), Region::ALL).is_ok()
+    carries(run, at, like, 1, Region::ALL).is_ok()
 }
 
 /// The same period from as small a trip count on as shows it.
 pub(crate) fn least(run: &Run<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
     let Proof { first, period, .. } = found;
-    let of = |first| carries(run, at, ((first, period), 1), Region::ALL).is_ok();
+    let of = |first| carries(run, at, Proof { first, period }, 1, Region::ALL).is_ok();
     let sooner = (2 * period + 2..first).step_by(2).find(|first| of(*first));
     sooner.map_or(found, |first| Proof { first, ..found })
 }
@@ -257,7 +255,8 @@ pub(crate) fn either<const N: usize, E>(
 fn carries(
     run: &Run<'_>,
     at: AtTrips<'_>,
-    ((first, period), parts): ((i64, i64), usize),
+    Proof { first, period }: Proof,
+    parts: usize,
     region: Region,
 ) -> Result<(), Failure> {
     let one = |n: i64| {
@@ -268,7 +267,7 @@ fn carries(
         let short = at(n - period).ok_or_else(|| Failure::because("the kernel refuses some trip counts"))?;
         let periods = region.hi.map(|hi| (hi - (n - period)) / period);
         either([short, long], |[short, long]| {
-            self_composition::alike(run.job(short), run.job(long), (periods, parts)).map_err(|(why, conditions)| {
+            self_composition::alike(run.job(short), run.job(long), periods, parts).map_err(|(why, conditions)| {
                 Failure {
                     why,
                     crossings: conditions.crossings.iter().map(|k| n - period + k * period).collect(),

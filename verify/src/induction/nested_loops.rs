@@ -150,7 +150,7 @@ fn column(run: &Run<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: Proof)
     let mut alone = pairs.filter(|t| follow[*t].is_none()).map(|t| t as i64);
     alone.try_for_each(|t| match [at(n - period, t), at(n, t)] {
         [Some(a), Some(b)] => {
-            either([a, b], |[a, b]| self_composition::alike(run.job(a), run.job(b), (None, 1)).map_err(|(why, _)| why))
+            either([a, b], |[a, b]| self_composition::alike(run.job(a), run.job(b), None, 1).map_err(|(why, _)| why))
         }
         [None, None] if refused::near(&|n| at(n, t), n) => Ok(()),
         [_, None] => refused::held(&|n| at(n, t), n, period).map_err(str::to_string),

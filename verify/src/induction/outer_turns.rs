@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::Program;
+use warpline_sim::ir::{Program, lcm};
 
 use crate::cta::class::Run;
 use crate::execution::canonical::CanonicalRun;
@@ -13,7 +13,7 @@ use crate::induction::loop_counter::grown;
 use crate::induction::loop_counter::step_of;
 use crate::induction::periods::Places;
 use crate::induction::refined_indices::refine;
-use crate::induction::self_composition::{SEEN, lcm, trips};
+use crate::induction::self_composition::{SEEN, trips};
 use crate::{AtTrips, execution::shared, induction::carry_over, induction::periods};
 
 /// Looks for the period of a line and where it starts.
@@ -109,7 +109,7 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
 
     /// The first of these periods by which kernels below a number carry on from here.
     fn from(&mut self, start: usize, periods: &[i64], max: i64) -> Option<Proof> {
-        let carries = |(first, period)| {
+        let carries = |Proof { first, period }| {
             self.carries(first as usize, period as usize).then_some(()).ok_or_else(carry_over::Failure::default)
         };
         carry_over::from(start as i64, periods, max, carries).ok()

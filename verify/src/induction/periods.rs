@@ -8,9 +8,8 @@ use warpline_sim::ir::{Binary, Expr, Loop, Program, VarId};
 use warpline_sim::protocol::AgentId;
 
 use crate::execution::canonical::CanonicalRun;
-use crate::induction::self_composition::lcm;
-use warpline_sim::ir::gcd;
 use warpline_sim::ir::{Use, each};
+use warpline_sim::ir::{gcd, lcm};
 
 /// Where each agent is, with which variables.
 pub(crate) struct Places(Vec<(u32, Vec<i64>)>);

@@ -22,7 +22,7 @@
 //! behind it. Each part is a period in the sense above: what is added to a number in the j-th of k is linear in j and k.
 
 use crate::induction::shift_invariance::{self, Conditions};
-use warpline_sim::ir::gcd;
+use warpline_sim::ir::{gcd, lcm};
 
 use crate::execution::canonical::{CanonicalRun, Job, StepOutcome};
 use crate::induction::lockstep::Reached;
@@ -119,21 +119,23 @@ pub(crate) fn trips(step: i64, by: i64) -> i64 {
     step / gcd(step, by)
 }
 
-pub(crate) fn lcm(a: i64, b: i64) -> i64 {
-    a / gcd(a, b) * b
-}
-
 /// Holds two runs beside each other for so many periods, or says where they are not one kernel and what was learnt. The long
 /// one makes its period in so many parts.
-pub(crate) fn alike(short: Job<'_>, long: Job<'_>, of: (Option<i64>, usize)) -> Result<(), (String, Conditions)> {
-    beside(short, long, of).map(drop)
+pub(crate) fn alike(
+    short: Job<'_>,
+    long: Job<'_>,
+    periods: Option<i64>,
+    parts: usize,
+) -> Result<(), (String, Conditions)> {
+    beside(short, long, periods, parts).map(drop)
 }
 
 /// The same; what was learnt in either case.
 pub(crate) fn beside(
     short: Job<'_>,
     long: Job<'_>,
-    (periods, parts): (Option<i64>, usize),
+    periods: Option<i64>,
+    parts: usize,
 ) -> Result<Conditions, (String, Conditions)> {
     let start = Reached::in_parts(vec![CanonicalRun::new(short), CanonicalRun::new(long)], parts);
     let conditions = start.conditions.clone();

@@ -37,7 +37,7 @@ pub(crate) fn find(run: &Run<'_>, at: AtTurns<'_>) -> Result<Plane, String> {
     let pair = |short: (i64, i64), long: (i64, i64)| -> Result<(), String> {
         match [at(short.0, short.1), at(long.0, long.1)] {
             [Some(a), Some(b)] => carry_over::either([a, b], |[a, b]| {
-                self_composition::alike(run.job(a), run.job(b), (None, 1)).map_err(|(why, _)| why)
+                self_composition::alike(run.job(a), run.job(b), None, 1).map_err(|(why, _)| why)
             }),
             [_, None] => {
                 let along = |k: i64| at(short.0 + k * (long.0 - short.0), short.1 + k * (long.1 - short.1));

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use warpline_sim::ir::{Binary, gcd};
+use warpline_sim::ir::{Binary, gcd, lcm};
 use warpline_sim::protocol::{Entry, Family, Judged, Snapshot};
 
 use crate::certificate::Insertion;
@@ -149,7 +149,7 @@ fn operands(o: Binary, x: Number, y: Number, conditions: &mut Conditions) -> boo
             let even = y.is_constant() && (x.is_constant() || y.first != 0 && x.by.iter().all(|d| d % y.first == 0));
             if !even && y.is_constant() && y.first > 0 {
                 let by = |d: &i64| y.first / gcd(y.first, d.checked_abs().unwrap_or(1));
-                conditions.moduli.insert(x.by.iter().map(by).fold(1, |a, b| a / gcd(a, b) * b));
+                conditions.moduli.insert(x.by.iter().map(by).fold(1, lcm));
             }
             even
         }
@@ -195,7 +195,7 @@ pub(crate) fn states(runs: &[&Snapshot]) -> bool {
         }
     }
     let each = 0..runs.len();
-    clocks.iter_mut().zip(&runs[0].windows).filter(|(list, _)| !list.is_empty()).all(|(list, window)| {
+    clocks.iter_mut().zip(runs[0].windows.iter()).filter(|(list, _)| !list.is_empty()).all(|(list, window)| {
         list.sort_unstable();
         let newest = list[list.len() - 1];
         let back = |c: &[i64; RUNS], run: usize| newest[run] - c[run];

@@ -17,7 +17,7 @@ use warpline_sim::protocol::Rules;
 
 use crate::budget::Budget;
 use crate::cta::class::Run;
-use crate::execution::canonical::{CanonicalRun, Landing, RunEnd, StepOutcome};
+use crate::execution::canonical::{CanonicalRun, RunEnd, StepOutcome};
 use crate::{Edit, Options, Outcome, Trips, Violation, verify};
 
 /// Whether a machine can run a program: what it lacks is not suggested.
@@ -84,17 +84,7 @@ pub fn suggest(
     let tried = all.len();
     let once = |p: &Program| {
         let (cluster, budget) = (violation.cluster, &Budget::new(&options));
-        let run = Run {
-            given: p,
-            rules,
-            cluster,
-            place: None,
-            options,
-            landing: Landing::Late,
-            budget,
-            longer_periods: true,
-        };
-        clean(CanonicalRun::new(run.job(p)))
+        clean(CanonicalRun::new(Run::of_cluster(p, rules, cluster, options, budget).job(p)))
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {
         Candidate::Edits(e) => apply(e, p).filter(|q| q != p),

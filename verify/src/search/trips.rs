@@ -7,7 +7,7 @@ use warpline_sim::protocol::{Judged, Rates, Rules, outstanding};
 use crate::AtTrips;
 use crate::budget::Budget;
 use crate::cta::class::Run;
-use crate::execution::canonical::{CanonicalRun, Job, Landing, StepOutcome};
+use crate::execution::canonical::{CanonicalRun, Job, StepOutcome};
 use crate::induction::carry_over;
 use crate::induction::loop_counter::Watch;
 use crate::induction::loop_counter::grown;
@@ -59,16 +59,7 @@ impl Texts {
         let given = (0..).take(16).find_map(at).ok_or("the kernel refuses all small trip counts")?;
         let options = Options::default();
         let budget = &Budget::new(&options);
-        let run = Run {
-            given: &given,
-            rules,
-            cluster,
-            place: None,
-            options,
-            landing: Landing::Late,
-            budget,
-            longer_periods: true,
-        };
+        let run = Run::of_cluster(&given, rules, cluster, options, budget);
         let found = carry_over::find(&run, at, carry_over::Region::ALL)
             .or_else(|failed| carry_over::find(&run.early(), at, carry_over::Region::ALL).map_err(|_| failed.why))?;
         let period = found.period;
