@@ -2,6 +2,7 @@
 
 use crate::ptx::Reg;
 use crate::symbolic::{Atom, Op, Term};
+use warpline_sim::ir::gcd;
 
 use super::tree::{Kind, Node, Val};
 use super::walk::Walk;
@@ -11,6 +12,13 @@ const CHOICE: u32 = 1000;
 
 /// Registers of the two ways.
 type Ways = (Vec<Option<Val>>, Vec<Option<Val>>);
+
+/// Numbers at equal distances: `first + i * by`.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    first: i64,
+    by: i64,
+}
 
 impl Walk<'_, '_> {
     /// Registers behind both ways of the branch at `at`. One with few values, such as a ring's index, is a variable of the
@@ -28,14 +36,18 @@ impl Walk<'_, '_> {
             list.push(match (x, y) {
                 (Some(x), Some(y)) if x == y => Some(x),
                 (Some(Val::Uni(x)), Some(Val::Uni(y))) if self.is_variable(r as Reg, cond, x, y) => {
-                    let v = self.choice(at, r as Reg, x, y);
-                    for (nodes, t) in [(&mut *on_a, x), (&mut *on_b, y)] {
+                    let steps = self.steps(x, y);
+                    let (i, j) = (self.index(x, steps), self.index(y, steps));
+                    let v = self.choice(at, r as Reg, i, j);
+                    for (nodes, t) in [(&mut *on_a, i), (&mut *on_b, j)] {
                         if self.dry == 0 {
                             nodes.push(Node { at, part: 10 + parts, kind: Kind::Set(v, t) });
                         }
                     }
                     parts = (parts + 1).min(80);
-                    Some(Val::Uni(self.s.arena.atom(Atom::Var(v))))
+                    let index = self.s.arena.atom(Atom::Var(v));
+                    let offset = self.s.arena.scale(index, steps.by);
+                    Some(Val::Uni(self.s.arena.plus(offset, steps.first)))
                 }
                 (Some(x), Some(y)) => {
                     Some(self.each(&[x, y], |a, v| Some(a.op(Op::If, &[cond, v[0], v[1]])), "a choice"))
@@ -57,6 +69,23 @@ impl Walk<'_, '_> {
             && !self.opaque(y)
             && self.s.values(x).is_some()
             && self.s.values(y).is_some()
+    }
+
+    /// The steps that all values of two terms are apart: an address of a ring is kept as the slot's number.
+    fn steps(&mut self, x: Term, y: Term) -> Steps {
+        let mut all: Vec<i64> = Vec::new();
+        for t in [x, y] {
+            all.extend(self.s.values(t).iter().flat_map(|l| l.iter().copied()));
+        }
+        let first = all.iter().min().copied().unwrap_or(0);
+        let by = all.iter().fold(0, |g, v| gcd(g, v.wrapping_sub(first)));
+        if by <= 1 { Steps { first: 0, by: 1 } } else { Steps { first, by } }
+    }
+
+    fn index(&mut self, t: Term, steps: Steps) -> Term {
+        let offset = self.s.arena.plus(t, -steps.first);
+        let by = self.s.arena.int(steps.by);
+        self.s.arena.div(offset, by)
     }
 
     /// The variable for a register behind a branch.

@@ -124,7 +124,10 @@ pub fn elected_code(prog: &Program) -> Vec<bool> {
     let mut list = vec![false; prog.code.len()];
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Only(Who::Elected, to) = i {
-            list[pc..*to as usize].fill(true);
+            // A block that begins on the last lines of a role jumps behind them, or back where it is in a loop.
+            if let Some(block) = list.get_mut(pc..*to as usize) {
+                block.fill(true);
+            }
         }
     }
     list
