@@ -55,11 +55,7 @@ const BANNED_WORDS: [&str; 4] = ["slip of the pen", "slips of the pen", "gone_on
 const BANNED_USES: &[(&str, &str)] = &[
     ("scenarios/src/lower/shape.rs", "Foot"),
     ("scenarios/src/pipeline/sync.rs", "Wish"),
-    ("sim/src/engine/device/wave.rs", "Wish"),
-    ("sim/src/engine/repeat.rs", "Seen"),
-    ("sim/src/protocol/meet.rs", "Meet"),
     ("sim/src/protocol/memory.rs", "Foot"),
-    ("sim/src/protocol/named.rs", "Came"),
     ("sim/src/protocol/step.rs", "Did"),
     ("sim/src/timeline.rs", "Made"),
     ("tests/it/mutation/subject.rs", "as_far_as"),

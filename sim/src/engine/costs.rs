@@ -30,7 +30,7 @@ pub struct Costs {
     pub l2_latency: f64,
     pub dram_latency: f64,
     pub l2_byte: f64,
-    /// A byte of the lines that copies to shared memory ask for takes so much of the way of requests; `None` where it is not known.
+    /// Ticks per byte on the core's request port, for copies to shared memory; `None` where the machine does not say.
     pub request_byte: Option<f64>,
     pub dram_byte: f64,
     /// Further than a hit in the near half: the far half, the cache behind, DRAM for the last line of a tile.

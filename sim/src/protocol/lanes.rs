@@ -84,13 +84,13 @@ impl World<'_> {
         if self.rules.fences.warp_arrive != Level::Off
             && let Some(together) = together(op)
         {
-            self.agents[a as usize].apart = (!together).then_some(pc);
+            self.agents[a as usize].last_unjoined = (!together).then_some(pc);
         }
     }
 
     /// One lane arrives for its warp: the others have done what came before.
     pub(super) fn speaks_for_all(&mut self, a: AgentId, pc: u32, per: Per) {
-        let Agent { apart: Some(last), diverged: false, .. } = self.agents[a as usize] else { return };
+        let Agent { last_unjoined: Some(last), diverged: false, .. } = self.agents[a as usize] else { return };
         if per != Per::Thread && !self.elected_at[pc as usize] {
             let message = "arrives by one lane, and the others may still be at what came before: no `warp.sync`, nor anything \
                            else that lanes execute together, is in between";

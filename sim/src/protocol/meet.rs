@@ -32,7 +32,7 @@ pub enum MeetKind {
 
 /// The state of one rendezvous.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Meet {
+pub(super) struct Rendezvous {
     pub(super) kind: MeetKind,
     /// Finished generations.
     pub(super) generation: u32,
@@ -48,10 +48,10 @@ pub(super) struct Meet {
 
 impl World<'_> {
     /// All rendezvous of a world, in a fixed order.
-    pub(super) fn all_meets(prog: &crate::ir::Program) -> Vec<Meet> {
+    pub(super) fn all_meets(prog: &crate::ir::Program) -> Vec<Rendezvous> {
         let mut list = Vec::new();
         let mut add = |kind| {
-            list.push(Meet { kind, generation: 0, arrived: 0, needed: 0, who: AgentSet::default(), first: None });
+            list.push(Rendezvous { kind, generation: 0, arrived: 0, needed: 0, who: AgentSet::default(), first: None });
         };
         for cta in 0..prog.cluster {
             add(MeetKind::Cta(cta));
@@ -206,9 +206,9 @@ impl World<'_> {
         m.arrived = 0;
         m.who.clear();
         m.first = None;
-        if let Some(came) = self.came.of(ix) {
-            came.rotate_right(1);
-            came[0].clear();
+        if let Some(arrivals) = self.recent_arrivals.of(ix) {
+            arrivals.rotate_right(1);
+            arrivals[0].clear();
         }
         let (acc, done) = (self.meet_row(ix), self.meet_done_row(ix));
         self.rows.join(done, acc);

@@ -8,23 +8,23 @@ use crate::ir::{Instr, NamedId, Op};
 use crate::timeline::Lanes;
 
 use super::AgentId;
-use super::meet::{Meet, MeetIx, MeetKind};
+use super::meet::{MeetIx, MeetKind, Rendezvous};
 use super::order::Access;
 use super::step::Blocked;
 use super::world::{Fault, On, World};
 
 /// The arrivals of the generation under way of each numbered barrier and of the one before it, in order of their components.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Came {
+pub(super) struct RecentArrivals {
     /// The first numbered barrier among the rendezvous; they are the last of these.
     first: MeetIx,
     pub(super) lists: Vec<[Vec<Access>; 2]>,
 }
 
-impl Came {
-    pub(super) fn at(meets: &[Meet]) -> Came {
+impl RecentArrivals {
+    pub(super) fn at(meets: &[Rendezvous]) -> RecentArrivals {
         let numbered = meets.iter().filter(|m| matches!(m.kind, MeetKind::Named(..))).count();
-        Came { first: (meets.len() - numbered) as MeetIx, lists: vec![Default::default(); numbered] }
+        RecentArrivals { first: (meets.len() - numbered) as MeetIx, lists: vec![Default::default(); numbered] }
     }
 
     /// Of one rendezvous; nothing where that is no numbered barrier.
@@ -78,7 +78,7 @@ impl World<'_> {
         let (row, generation) = (self.agent_row(a), self.meets[ix as usize].generation);
         let knows = self.rows.reached(row, self.meet_comp(ix)) >= generation;
         let new = self.own_access(a, pc);
-        let Some([now, before]) = self.came.of(ix) else { return };
+        let Some([now, before]) = self.recent_arrivals.of(ix) else { return };
         now.insert(now.partition_point(|x| x.epoch <= new.epoch), new);
         let unknown = before.iter().find(|x| !knows && self.rows.reached(row, x.epoch.comp) < x.epoch.clock);
         if let Some(x) = unknown.copied() {

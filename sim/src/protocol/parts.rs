@@ -99,7 +99,7 @@ impl<'p> World<'p> {
             visits,
             waits,
             meets,
-            came,
+            recent_arrivals,
             group_size: _,
             group_lead: _,
             streams,
@@ -151,7 +151,7 @@ impl<'p> World<'p> {
         self.visits.clone_from(visits);
         self.waits.clone_from(waits);
         self.meets.clone_from(meets);
-        self.came.lists.clone_from(&came.lists);
+        self.recent_arrivals.lists.clone_from(&recent_arrivals.lists);
         self.streams.clone_from(streams);
         self.groups_kept = *groups_kept;
         self.pieces.clone_from(pieces);

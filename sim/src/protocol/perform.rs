@@ -48,11 +48,11 @@ impl World<'_> {
         // itself is done by the class that has nearly all of them, so that the elected lane's own order stays apart.
         match alignment(op) {
             Aligned::Warp => {
-                if !self.agents[a as usize].acts && !self.join_warp(a, pc)? {
+                if !self.agents[a as usize].performs_for_warp && !self.join_warp(a, pc)? {
                     self.passes(a, pc, op);
                     return Ok(Did::Nothing);
                 }
-                self.agents[a as usize].acts = true;
+                self.agents[a as usize].performs_for_warp = true;
                 let rest = self.rest_of(a);
                 if rest != a {
                     let (mine, other) = (self.agent_row(a), self.agent_row(rest));
@@ -61,7 +61,7 @@ impl World<'_> {
                     self.rows.tick(mine, a);
                 }
                 let did = self.execute(rest, pc, op)?;
-                self.agents[a as usize].acts = false;
+                self.agents[a as usize].performs_for_warp = false;
                 self.passes(a, pc, op);
                 Ok(did)
             }

@@ -106,7 +106,7 @@ impl Snapshot {
 
 /// The yes-or-no parts of an agent's state, as bits.
 fn flags(a: &Agent) -> u64 {
-    [a.ended, a.acts, a.diverged, a.unmet].iter().fold(0, |bits, flag| bits << 1 | *flag as u64)
+    [a.ended, a.performs_for_warp, a.diverged, a.unmet].iter().fold(0, |bits, flag| bits << 1 | *flag as u64)
 }
 
 impl World<'_> {
@@ -119,7 +119,7 @@ impl World<'_> {
         };
         for a in &self.agents {
             s.same((a.pc as u64) << 4 | flags(a));
-            s.same(a.apart.map_or(0, |pc| pc as u64 + 1));
+            s.same(a.last_unjoined.map_or(0, |pc| pc as u64 + 1));
             for (tag, wait) in [(1u64, a.waits_in), (2, a.cluster_arrived.map(|g| (self.prog.cluster, g)))] {
                 match wait {
                     None => s.same(0u64),
@@ -169,7 +169,7 @@ impl World<'_> {
             s.same((m.arrived as u64) << 32 | m.needed as u64);
             s.set(&m.who);
         }
-        for list in self.came.lists.as_flattened() {
+        for list in self.recent_arrivals.lists.as_flattened() {
             s.same(list.len() as u64);
             list.iter().for_each(|x| s.clock(x.epoch.comp, x.epoch.clock));
         }

@@ -18,9 +18,9 @@ use super::fence::Touched;
 use super::flight::{Flight, FlightId};
 use super::global::{Followed, Region};
 use super::mbarrier::{Mbar, MbarIx};
-use super::meet::{Meet, MeetIx};
+use super::meet::{MeetIx, Rendezvous};
 use super::memory::{Layout, Piece, layouts};
-use super::named::Came;
+use super::named::RecentArrivals;
 use super::open::Asked;
 use super::order::{Access, Epoch, RowId, Rows};
 use super::place::{FormId, Placement};
@@ -88,9 +88,9 @@ pub(super) struct Wait {
 /// A signal that an engine or another CTA gave a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Signal {
-    /// What a row must have to know of it, or...
+    /// The clock a row must have reached to be ordered after this signal, or...
     pub(super) epoch: Epoch,
-    /// ...the phase of the barrier it came in.
+    /// ...the barrier phase that the signal arrived in.
     pub(super) phase: u32,
     pub(super) agent: AgentId,
     pub(super) pc: u32,
@@ -105,10 +105,11 @@ pub(super) struct Agent {
     pub(super) waits_in: Option<(MeetIx, u32)>,
     /// Arrived at the cluster barrier in this generation, and has not waited yet.
     pub(super) cluster_arrived: Option<u32>,
-    /// What its lanes did last, each for itself, since they were in step; kept where the rule `warp-arrive` asks.
-    pub(super) apart: Option<u32>,
-    /// It joined the lanes of its warp for the operation at hand and is to perform it for all.
-    pub(super) acts: bool,
+    /// Instruction of the last operation that the warp's lanes performed one by one, since an operation that joined them;
+    /// kept where the rule `warp-arrive` asks.
+    pub(super) last_unjoined: Option<u32>,
+    /// Whether this agent joined the lanes of its warp for the current operation and performs the operation for all.
+    pub(super) performs_for_warp: bool,
     /// A lane class of a split warp that came to an `elect:` block since the classes last joined: they run apart.
     pub(super) diverged: bool,
     /// A lane class of a split warp that passed an operation which the other class does not know of, since they last joined.
@@ -144,8 +145,8 @@ pub struct World<'p> {
     /// Accesses to the memory of each CTA by agents of other CTAs, the newest of each component.
     pub(super) visits: Vec<Vec<Access>>,
     pub(super) waits: Vec<Option<Wait>>,
-    pub(super) meets: Vec<Meet>,
-    pub(super) came: Came,
+    pub(super) meets: Vec<Rendezvous>,
+    pub(super) recent_arrivals: RecentArrivals,
     pub(super) group_size: Arc<[u32]>,
     pub(super) group_lead: Arc<[AgentId]>,
     pub(super) streams: Vec<Stream>,
@@ -304,7 +305,7 @@ impl<'p> World<'p> {
             signals: vec![Vec::new(); mbars as usize],
             visits: vec![Vec::new(); prog.cluster as usize],
             waits: vec![None; mbars as usize * n],
-            came: Came::at(&meets),
+            recent_arrivals: RecentArrivals::at(&meets),
             meets,
             group_size: group_size.into(),
             group_lead: group_lead.into(),
