@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use warpline_sim::ir::{Program, VarId};
-use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Snapshot, Step, World};
+use warpline_sim::protocol::{AgentId, Entry, FlightId, Judged, On, Snapshot, Step, StepEffect, World};
 use warpline_sim::report::FindingKind;
 
 use crate::loops;
@@ -17,7 +17,7 @@ use crate::schema::Order;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     /// An agent performed the operation at an instruction; it was the last of a rendezvous.
-    Did { agent: AgentId, pc: u32, last: bool },
+    Performed { agent: AgentId, pc: u32, last: bool },
     /// It cannot go on.
     Blocked { agent: AgentId, pc: u32 },
     /// It came to its end.
@@ -123,16 +123,16 @@ impl<'p> Execution<'p> {
         let a = self.turn;
         let agent = a as AgentId;
         match self.world.step(agent) {
-            Step::Did { pc, did, .. } => {
+            Step::Performed { pc, effect, .. } => {
                 self.moved = true;
                 self.operations += 1;
                 let waited = self.blocked[a].take().is_some();
-                self.flying.extend(did.flights());
+                self.flying.extend(effect.flights());
                 let begins = self.begins(a, pc);
                 // Who meets the others and need not wait yields.
-                let yields = matches!(did, Did::Met { .. }) && !waited;
+                let yields = matches!(effect, StepEffect::Rendezvous { .. }) && !waited;
                 self.turn += usize::from(begins || yields);
-                Move::Did { agent, pc, last: matches!(did, Did::Met { last: true }) }
+                Move::Performed { agent, pc, last: matches!(effect, StepEffect::Rendezvous { last: true }) }
             }
             Step::Blocked { pc, on, .. } => {
                 self.blocked[a] = Some(on);

@@ -83,7 +83,7 @@ impl Lockstep<'_, '_> {
                 return Err(self.parted(made[0]));
             }
             let (agent, pc) = match made[0] {
-                Move::Did { agent, pc, .. } => (agent, pc),
+                Move::Performed { agent, pc, .. } => (agent, pc),
                 Move::Blocked { .. } | Move::Ended { .. } | Move::Landed { .. } => continue,
                 Move::Hung => return Err("a compared run hangs".into()),
                 Move::Broken => return Err("a compared run meets an operation without a meaning".into()),
@@ -171,7 +171,7 @@ impl Lockstep<'_, '_> {
         let base = run.world.var(until.agent, var) - from;
         loop {
             match run.next() {
-                Move::Did { agent, pc, .. } if agent == until.agent && range.contains(&pc) => {
+                Move::Performed { agent, pc, .. } if agent == until.agent && range.contains(&pc) => {
                     match (run.world.var(agent, var) - base).cmp(&until.index) {
                         std::cmp::Ordering::Less => {}
                         std::cmp::Ordering::Equal => return Ok(()),
@@ -187,7 +187,7 @@ impl Lockstep<'_, '_> {
     fn parted(&self, made: Move) -> Why {
         let prog = self.runs[0].program();
         match made {
-            Move::Did { pc, .. } | Move::Blocked { pc, .. } | Move::Landed { pc, .. } => {
+            Move::Performed { pc, .. } | Move::Blocked { pc, .. } | Move::Landed { pc, .. } => {
                 let site = prog.site(pc);
                 format!("line {}: `{}` does not carry on to longer runs (move {})", site.line, site.text, self.moves)
             }

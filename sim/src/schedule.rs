@@ -129,8 +129,8 @@ impl Order {
             format!("and it {what} line {}: `{}`", s.line, s.text)
         };
         let found = match step {
-            Step::Did { pc, did, .. } if m.act == Act::Does && here(*pc) => {
-                self.started[a as usize].extend(did.flights().into_iter().map(Some));
+            Step::Performed { pc, effect, .. } if m.act == Act::Does && here(*pc) => {
+                self.started[a as usize].extend(effect.flights().into_iter().map(Some));
                 self.at += 1;
                 return Ok(());
             }
@@ -146,7 +146,7 @@ impl Order {
                 self.at += 1;
                 return Ok(());
             }
-            Step::Did { pc, .. } => comes_to(*pc, "performs"),
+            Step::Performed { pc, .. } => comes_to(*pc, "performs"),
             Step::Blocked { pc, .. } => comes_to(*pc, "has to wait at"),
             Step::Ended => "and it has ended".to_string(),
             Step::Broken => comes_to(world.pc(a), "cannot go on at"),

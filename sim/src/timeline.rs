@@ -201,7 +201,7 @@ pub struct Mark {
 
 /// A move of the schedule that a run kept to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Made {
+pub struct ScheduledMove {
     /// When.
     pub tick: u64,
     /// The row of the agent whose move it is.
@@ -228,7 +228,7 @@ pub struct Timeline {
     /// Faults, by time, and of a run that hangs the waits that nothing ends.
     pub faults: Vec<Mark>,
     /// The moves of the schedule that the run kept to, first to last; none where it kept to none.
-    pub moves: Vec<Made>,
+    pub moves: Vec<ScheduledMove>,
     /// Statements.
     pub sites: Vec<SourceLine>,
     /// Last tick. Of a run that hangs somewhat later than the last event, so that waits that nothing ends can be seen.

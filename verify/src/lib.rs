@@ -81,7 +81,7 @@ use prove::{Place, Reach, decide, late, take};
 
 pub use assumed::assumed;
 pub use certificate::{Decided, Induction, Insertion, Line, Order, Part, What, insertions, varied};
-pub use counterexample::{Meeting, Pair, Told, Witness, witness};
+pub use counterexample::{Meeting, MoveDescription, Pair, Witness, witness};
 pub use cta::class::{one_step_more, trip_count};
 pub use execution::random::{Walk, WalkEnd, walk};
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
@@ -226,8 +226,8 @@ impl Verdict {
         matches!(self.outcome, Outcome::Proved | Outcome::Bounded { .. })
     }
 
-    /// Whether it holds for all that another verdict holds for; a search does not see all that one run does.
-    pub fn as_far_as(&self, other: &Verdict) -> bool {
+    /// Whether this verdict holds for every case that another verdict holds for. A search covers less than one run does.
+    pub fn covers(&self, other: &Verdict) -> bool {
         if self.searched.is_some() && other.searched.is_none() {
             return false;
         }

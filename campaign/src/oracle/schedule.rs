@@ -131,7 +131,7 @@ pub fn run(prog: &Program, rules: Rules, cluster: i64, schedule: Schedule, moves
             Some(Move::Step(a)) => {
                 last = a;
                 match run.world.step(a as AgentId) {
-                    Step::Did { .. } => {}
+                    Step::Performed { .. } => {}
                     Step::Blocked { on, .. } => run.waits[a] = Some(on),
                     Step::Ended => run.ended[a] = true,
                     Step::Broken => {

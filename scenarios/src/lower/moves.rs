@@ -84,7 +84,7 @@ impl Lower<'_> {
         }
         let (Some(src), Some(dst)) = (src, dst) else { return };
         self.move_types(m, name, &src, &dst, span);
-        self.agree(Agree::Same(src.foot.clone(), dst.foot.clone()));
+        self.agree(Agree::Same(src.extent.clone(), dst.extent.clone()));
         let crew = if crew.count_ones() > 1 { crew } else { 0 };
         self.split(&src, &dst, crew, span);
         let op = Op::Move {
@@ -115,7 +115,7 @@ impl Lower<'_> {
             return;
         }
         let n = crew.count_ones() as i64;
-        let Some([rows, cols]) = self.extent(&dst.foot) else { return };
+        let Some([rows, cols]) = self.extent(&dst.extent) else { return };
         let axis = if rows % n == 0 {
             0
         } else if cols % n == 0 {
@@ -131,8 +131,8 @@ impl Lower<'_> {
             self.value_error(d);
             return;
         };
-        for foot in [&src.foot, &dst.foot] {
-            let mut part = foot.clone();
+        for extent in [&src.extent, &dst.extent] {
+            let mut part = extent.clone();
             part.div[axis] = part.div[axis].saturating_mul(n);
             self.note_cuts(&part);
         }

@@ -224,7 +224,7 @@ impl Lower<'_> {
         let (a, b, acc) = (a?, b?, acc?);
         let facts = &mut self.facts[acc.place.obj as usize];
         facts.dtype = facts.dtype.or(Some(Dtype::F32));
-        self.agree(Agree::Mma { a: a.foot, b: b.foot, acc: acc.foot, pair: kind == MmaKind::UmmaPair });
+        self.agree(Agree::Mma { a: a.extent, b: b.extent, acc: acc.extent, pair: kind == MmaKind::UmmaPair });
         Some(Op::Mma { kind, a: a.place, b: b.place, acc: acc.place })
     }
 

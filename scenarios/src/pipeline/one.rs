@@ -175,9 +175,9 @@ impl One<'_> {
                 "which of them is meant there is not known",
             );
         }
-        let wish = sync::Wish { late, manual };
+        let options = sync::SyncOptions { late, manual };
         let depth = items.iter().map(|i| i.stage).max().unwrap_or(0);
-        let planned = plan::plan(self.text, &body, (&given, &slots), (&items, &all, wish), &c.names(depth));
+        let planned = plan::plan(self.text, &body, (&given, &slots), (&items, &all, options), &c.names(depth));
         let mut laid = Laid {
             source: self.text,
             units: &body.units,
@@ -216,12 +216,12 @@ impl One<'_> {
             return Err(vec![d.help("write `via cp`, or leave the buffer whole")]);
         }
         let lines = if c.via == Via::Tma && laid.items.iter().any(|i| matches!(i.queue, Some(items::Queue::Tma(_)))) {
-            self.roles(p, f, &mut laid, (wish, c.producers), header)?
+            self.roles(p, f, &mut laid, (options, c.producers), header)?
         } else if c.producers > 1 {
             let message = "no copy of this loop runs ahead: there is nothing for a warp that only copies";
             return self.bad(&p.range.var.span, message, "more stages were expected");
         } else {
-            laid.sync = sync::sync(&laid.items, &laid.deps, wish);
+            laid.sync = sync::sync(&laid.items, &laid.deps, options);
             laid.waits_for_bytes();
             if laid.groups.iter().any(|g| !g.is_empty()) {
                 header.barriers(&laid, None);

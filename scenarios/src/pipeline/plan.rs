@@ -4,7 +4,7 @@ use super::body::Body;
 use super::deps::Deps;
 use super::items::{Act, Item, Queue};
 use super::schedule::Slot;
-use super::sync::{self, Event, Wish};
+use super::sync::{self, Event, SyncOptions};
 use super::{Schedule, Via};
 
 /// The plan of one loop.
@@ -88,7 +88,7 @@ pub(super) fn plan(
     text: &str,
     body: &Body,
     (given, slots): (&[Slot], &[Slot]),
-    (items, deps, wish): (&[Item], &Deps, Wish),
+    (items, deps, options): (&[Item], &Deps, SyncOptions),
     names: &Names,
 ) -> Plan {
     let line = |at: usize| text[..at].matches('\n').count() + 1;
@@ -143,7 +143,7 @@ pub(super) fn plan(
         prologue_commits,
         waits,
         epilogue_waits,
-        barriers: sync::sync(items, deps, wish).barriers.len(),
+        barriers: sync::sync(items, deps, options).barriers.len(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! One agent going on: its next operation gets its time, and every tick of its own is accounted for.
 
 use crate::ir::{Instr, Op, Queue as Group};
-use crate::protocol::{AgentId, Did, MeetKind, On, Step};
+use crate::protocol::{AgentId, On, RendezvousKind, Step, StepEffect};
 use crate::timeline::{Stall, What as Shown, Work};
 
 use super::movement::{Load, Parts, Store};
@@ -131,7 +131,7 @@ impl Engine<'_> {
                     self.settle(s, now, None, None);
                     return;
                 }
-                Step::Did { pc, loops, did } => {
+                Step::Performed { pc, loops, effect } => {
                     let waited = self.wait_over(s, a, now);
                     self.was_held(s, a, now);
                     self.was_queued(s, a, pc, now);
@@ -140,7 +140,7 @@ impl Engine<'_> {
                     let loops = loops + std::mem::take(&mut run.loops);
                     let begin = now + (loops as f64 * self.timing.costs.loop_).ceil() as u64;
                     self.account(s, a, pc, begin, Shown::Work(Work::Control), String::new());
-                    let end = self.charge(s, a, pc, &did, begin);
+                    let end = self.charge(s, a, pc, &effect, begin);
                     if end > now || self.seats[s].runs[a as usize].parts.is_some() {
                         self.queue.push(end, What::Go { seat: s as u32, agent: a });
                         return;
@@ -168,13 +168,13 @@ impl Engine<'_> {
     }
 
     /// Gives an operation its time, accounts for it, and schedules what it started. The tick the agent goes on.
-    pub(super) fn charge(&mut self, s: usize, a: AgentId, pc: u32, did: &Did, now: u64) -> u64 {
+    pub(super) fn charge(&mut self, s: usize, a: AgentId, pc: u32, effect: &StepEffect, now: u64) -> u64 {
         let Some((cta, place)) = self.place(s, a) else { return now };
         let (core, peer) = two(&mut self.cores, cta);
-        let c = self.timing.charge(pc, did, now, place, core, peer);
+        let c = self.timing.charge(pc, effect, now, place, core, peer);
         let Instr::Op { op, cost } = &self.prog.code[pc as usize] else { return now };
         let last = self.seats[s].runs[a as usize].last;
-        if let Did::Met { .. } = did {
+        if let StepEffect::Rendezvous { .. } = effect {
             let end = match op {
                 Op::ClusterWait => self.released(s, a, self.timing.release_of(op, cost), now),
                 _ => c.end,
@@ -184,7 +184,7 @@ impl Engine<'_> {
             self.settle(s, now, None, last);
             return end;
         }
-        let label = self.label(s, did);
+        let label = self.label(s, effect);
         let queued = c.queued.unwrap_or(Stall::Issue);
         self.account(s, a, pc, c.start, Shown::Stall(queued), String::new());
         let span = self.account(s, a, pc, c.end, Shown::Work(op.work()), label.clone());
@@ -195,7 +195,7 @@ impl Engine<'_> {
                 run.storing = label.clone();
             }
         }
-        self.started(s, a, pc, did, &c, (label, span));
+        self.started(s, a, pc, effect, &c, (label, span));
         self.settle(s, now, span, last);
         c.end
     }
@@ -236,9 +236,9 @@ impl Engine<'_> {
             let run = &mut self.seats[s].runs[a as usize];
             run.parts = (load.left > 0).then_some((Parts::Load(load), pc));
             if load.left == 0
-                && let Some((foot, label, since)) = run.filling.take()
+                && let Some((footprint, label, since)) = run.filling.take()
             {
-                self.draw_fill(s, &foot, label, since, done, self.prog.at[pc as usize]);
+                self.draw_fill(s, &footprint, label, since, done, self.prog.at[pc as usize]);
             }
             self.queue.push(done, What::Go { seat: s as u32, agent: a });
             return;
@@ -284,10 +284,10 @@ impl Engine<'_> {
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return Stall::Issue };
         match on {
             On::Mbar(_) => Stall::Mbarrier,
-            On::Meet(ix) => match self.seats[s].world.as_ref().map(|w| w.meet_kind(ix)) {
-                Some(MeetKind::Cta(_)) => Stall::Barrier,
-                Some(MeetKind::Named(..)) => Stall::Named,
-                Some(MeetKind::Cluster) => Stall::Cluster,
+            On::Rendezvous(ix) => match self.seats[s].world.as_ref().map(|w| w.rendezvous_kind(ix)) {
+                Some(RendezvousKind::Cta(_)) => Stall::Barrier,
+                Some(RendezvousKind::Named(..)) => Stall::Named,
+                Some(RendezvousKind::Cluster) => Stall::Cluster,
                 _ => Stall::Join,
             },
             On::Pool(_) => Stall::Pool,

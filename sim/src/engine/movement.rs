@@ -1,7 +1,7 @@
 //! How long copies take: to and from shared memory, registers, tensor memory, the caches and memory behind them.
 
 use crate::ir::{Class, How, Op};
-use crate::protocol::MoveDid;
+use crate::protocol::MoveEffect;
 use crate::timeline::Stall;
 
 use super::device::{Level, Wave};
@@ -78,7 +78,7 @@ impl Timing<'_> {
     }
 
     /// Bytes of a copy, and those of the lines they are in.
-    fn lines(&self, m: &MoveDid, obj: u16) -> (f64, f64) {
+    fn lines(&self, m: &MoveEffect, obj: u16) -> (f64, f64) {
         let (bytes, rows) = (m.global_bytes as f64, m.chip_rows.max(1) as f64);
         let line = self.costs.line;
         if line == 0.0 || bytes == 0.0 {
@@ -93,14 +93,14 @@ impl Timing<'_> {
     }
 
     /// Ticks that the copy engine takes for a tile: rows of at most 128 bytes, one after the other.
-    fn copied(&self, m: &MoveDid) -> u64 {
+    fn copied(&self, m: &MoveEffect) -> u64 {
         let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
         ticks(m.chip_rows as f64 * row.max(1.0) * self.costs.tma_row)
     }
 
     /// Ticks that a load's data takes shared memory's port on its way to registers: one line at a time, however little of it is
     /// asked for. None where it does not pass there.
-    fn load_port(&self, m: &MoveDid, obj: u16) -> f64 {
+    fn load_port(&self, m: &MoveEffect, obj: u16) -> f64 {
         let c = &self.costs;
         if c.line == 0.0 || c.load_line == 0.0 { 0.0 } else { self.lines(m, obj).1 / c.line * c.load_line }
     }
@@ -116,7 +116,7 @@ impl Timing<'_> {
     }
 
     /// Where a copy's bytes come from.
-    fn source(&self, m: &MoveDid, obj: u16, wave: u32) -> Source {
+    fn source(&self, m: &MoveEffect, obj: u16, wave: u32) -> Source {
         let c = &self.costs;
         let part = |x: f64| (x * 65536.0) as u64;
         let Some(w) = self.device_wave(wave) else {
@@ -135,7 +135,7 @@ impl Timing<'_> {
         Source { dram: part(shares.dram * share), looked: part(shares.looked * share), extra }
     }
 
-    pub(super) fn movement(&self, op: &Op, m: &MoveDid, now: u64, seat: Seat, core: &mut Core) -> Charge {
+    pub(super) fn movement(&self, op: &Op, m: &MoveEffect, now: u64, seat: Seat, core: &mut Core) -> Charge {
         let Op::Move { src, dst, .. } = op else { return Charge::default() };
         let c = &self.costs;
         let lanes = c.warp_size.max(1) as u64;

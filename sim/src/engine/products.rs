@@ -1,7 +1,7 @@
 //! How long products and vector arithmetic take.
 
 use crate::ir::{MmaKind, Op};
-use crate::protocol::MmaDid;
+use crate::protocol::MmaEffect;
 use crate::timeline::{Stall, TICKS};
 
 use super::server::Core;
@@ -29,7 +29,14 @@ impl Timing<'_> {
         Charge { start, queued: Some(queued), end, ..Charge::default() }
     }
 
-    pub(super) fn matrix(&self, m: &MmaDid, now: u64, seat: Seat, core: &mut Core, peer: Option<&mut Core>) -> Charge {
+    pub(super) fn matrix(
+        &self,
+        m: &MmaEffect,
+        now: u64,
+        seat: Seat,
+        core: &mut Core,
+        peer: Option<&mut Core>,
+    ) -> Charge {
         let c = &self.costs;
         // Depth of one instruction: 32 bytes of each operand row.
         let steps = (m.k * m.bits as i64 / 8) as f64 / 32.0;
@@ -103,7 +110,7 @@ impl Timing<'_> {
     }
 
     /// Operand bytes of a warpgroup's instruction: B is read again for every 64 rows.
-    fn group_bytes(&self, m: &MmaDid, steps: f64) -> f64 {
+    fn group_bytes(&self, m: &MmaEffect, steps: f64) -> f64 {
         let depth = steps * 32.0;
         let groups = (m.m as f64 / 64.0).ceil();
         let b = m.n as f64 * depth;

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::ir::{Instr, Program};
 use crate::machine::Machine;
-use crate::protocol::{AgentId, FlightId, Foot, MeetKind, On, Rules, STREAM_KINDS, World};
+use crate::protocol::{AgentId, FlightId, Footprint, On, RendezvousKind, Rules, STREAM_KINDS, World};
 use crate::report::{Fidelity, Finding, Outcome, Report, RunError, RunOptions};
 use crate::timeline::{Stall, What as Shown};
 
@@ -39,7 +39,7 @@ pub(super) struct Run {
     /// The tile of a store that it is in the middle of, where it is drawn.
     pub(super) storing: String,
     /// What a load that it is in the middle of fills, with which tile and since when, likewise.
-    pub(super) filling: Option<(Foot, String, u64)>,
+    pub(super) filling: Option<(Footprint, String, u64)>,
     /// Tick it ended.
     pub(super) ended: Option<u64>,
     /// Global loads into registers on the way, for naming scoreboard stalls.
@@ -253,7 +253,7 @@ impl<'p> Seat<'p> {
         let (mbars, meets, ctas) = w.objects();
         match on {
             On::Mbar(i) => i as usize,
-            On::Meet(i) => mbars + i as usize,
+            On::Rendezvous(i) => mbars + i as usize,
             On::Own(a) => mbars + meets + a as usize,
             On::Pool(c) => mbars + meets + self.runs.len() + c as usize,
             On::Counter(i) => mbars + meets + self.runs.len() + ctas + i as usize,
@@ -371,8 +371,8 @@ impl<'p> Engine<'p> {
                 self.draw_phase(s, ix, now);
             }
             let seat = &mut self.seats[s];
-            if let (On::Meet(ix), Some(w)) = (on, &seat.world)
-                && w.meet_kind(ix) == MeetKind::Cluster
+            if let (On::Rendezvous(ix), Some(w)) = (on, &seat.world)
+                && w.rendezvous_kind(ix) == RendezvousKind::Cluster
             {
                 seat.met = Some((now, last));
             }
@@ -380,11 +380,11 @@ impl<'p> Engine<'p> {
             let waiters = std::mem::take(&mut seat.waiters[place]);
             for a in waiters {
                 let run = &mut seat.runs[a as usize];
-                run.waker = if matches!(on, On::Meet(_)) { last } else { by };
+                run.waker = if matches!(on, On::Rendezvous(_)) { last } else { by };
                 let Some((pc, _, _)) = run.waits else { continue };
                 let delay = match on {
                     On::Mbar(_) => self.timing.costs.mbar_wake.ceil() as u64,
-                    On::Meet(_) => match &self.prog.code[pc as usize] {
+                    On::Rendezvous(_) => match &self.prog.code[pc as usize] {
                         Instr::Op { op, cost } => self.timing.release_of(op, cost),
                         _ => 0,
                     },

@@ -21,7 +21,7 @@ use crate::ir::{Binary, CounterAct, CounterRef, Expr, Instr, MemOrder, Op, Progr
 use super::AgentId;
 use super::eval::Judged;
 use super::order::{Epoch, RowId};
-use super::step::{Blocked, Did};
+use super::step::{Blocked, StepEffect};
 use super::world::{Fault, On, World};
 
 /// Index of a counter of a world: every word of every declaration.
@@ -128,7 +128,7 @@ impl World<'_> {
         pc: u32,
         (act, at, value): (CounterAct, &CounterRef, &Expr),
         (order, scope): (MemOrder, Scope),
-    ) -> Result<Did, Blocked> {
+    ) -> Result<StepEffect, Blocked> {
         let ix = self.counter_ix(a, at)?;
         match act {
             CounterAct::Add | CounterAct::Fetch(_) => {
@@ -162,7 +162,7 @@ impl World<'_> {
             }
         }
         self.forget_known(ix);
-        Ok(Did::Sync)
+        Ok(StepEffect::Sync)
     }
 
     fn satisfies(&self, value: i64, cmp: Binary, v: i64) -> bool {

@@ -5,7 +5,7 @@ use crate::ir::{BarRef, Binary, CounterAct, Instr, NamedId, Op, Phase};
 use crate::report::Waiting;
 
 use super::AgentId;
-use super::meet::MeetKind;
+use super::rendezvous::RendezvousKind;
 use super::stream::StreamKind;
 use super::world::{On, World};
 
@@ -21,7 +21,7 @@ impl World<'_> {
     fn explain(&self, a: AgentId, pc: u32, on: On) -> (String, String) {
         match on {
             On::Mbar(ix) => self.explain_mbar(a, pc, ix),
-            On::Meet(ix) => self.explain_meet(a, ix),
+            On::Rendezvous(ix) => self.explain_rendezvous(a, ix),
             On::Own(_) => self.explain_own(a, pc),
             On::Counter(ix) => self.explain_counter(a, pc, ix),
             On::Pool(cta) => (
@@ -149,8 +149,8 @@ impl World<'_> {
                 );
                 m.live && m.pending > 0 && ended > 0 && (go > 0 || m.pending == m.expected)
             }
-            On::Meet(ix) => match self.meets[ix as usize].kind {
-                MeetKind::Named(bar, _, cta) => {
+            On::Rendezvous(ix) => match self.meets[ix as usize].kind {
+                RendezvousKind::Named(bar, _, cta) => {
                     let uses = |op: &Op| matches!(op, Op::Named { bar: b, .. } if *b as NamedId == bar);
                     of(&uses, Some(cta)).1 > 0
                 }
@@ -168,20 +168,20 @@ impl World<'_> {
         })
     }
 
-    fn explain_meet(&self, a: AgentId, ix: u32) -> (String, String) {
+    fn explain_rendezvous(&self, a: AgentId, ix: u32) -> (String, String) {
         let m = &self.meets[ix as usize];
         let name = self.meet_name(ix);
         let what = match m.kind {
-            MeetKind::Named(..) => {
+            RendezvousKind::Named(..) => {
                 format!("{name}: {} of {} threads have arrived, {} times before", m.arrived, m.needed, m.generation)
             }
             _ => format!("{name}, the {}. time: {} have arrived", m.generation + 1, m.arrived),
         };
         let scope = |i: usize| match m.kind {
-            MeetKind::Cta(c) | MeetKind::Named(_, _, c) => self.info[i].cta == c,
-            MeetKind::Warp(c, w) => self.info[i].cta == c && self.info[i].warp == w,
-            MeetKind::Warpgroup(c, g) => self.info[i].cta == c && self.info[i].warp / 4 == g,
-            MeetKind::Cluster => true,
+            RendezvousKind::Cta(c) | RendezvousKind::Named(_, _, c) => self.info[i].cta == c,
+            RendezvousKind::Warp(c, w) => self.info[i].cta == c && self.info[i].warp == w,
+            RendezvousKind::Warpgroup(c, g) => self.info[i].cta == c && self.info[i].warp / 4 == g,
+            RendezvousKind::Cluster => true,
         };
         let missing: Vec<String> = (0..self.info.len())
             .filter(|&i| i as u32 != a && scope(i) && !m.who.contains(i as AgentId))

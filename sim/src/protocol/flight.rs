@@ -6,7 +6,7 @@ use crate::code::Code;
 
 use super::AgentId;
 use super::mbarrier::MbarIx;
-use super::memory::Foot;
+use super::memory::Footprint;
 use super::order::{Epoch, RowId};
 use super::stream::StreamKind;
 use super::world::{On, Signal, World};
@@ -39,7 +39,7 @@ pub struct Flight {
     /// The place in its stream that an arrival follows: whoever knows of that knows that it came.
     pub(super) follows: Option<Epoch>,
     /// Registers that become ready.
-    pub(super) fills: Option<Foot>,
+    pub(super) fills: Option<Footprint>,
     /// Bytes an arrival from another CTA expects.
     pub(super) expects: Option<i64>,
     /// Mailboxes that get a value.
@@ -150,8 +150,8 @@ impl World<'_> {
         let Some(f) = self.flights.get_mut(id as usize).and_then(Option::take) else { return };
         self.free_flights.push(id);
         self.in_flight -= 1;
-        if let Some(foot) = &f.fills {
-            for p in self.each_piece(f.agent, foot) {
+        if let Some(footprint) = &f.fills {
+            for p in self.each_piece(f.agent, footprint) {
                 self.filling[p] = self.filling[p].saturating_sub(1);
             }
             // The registers are the warp's: both its lane classes may wait for them.

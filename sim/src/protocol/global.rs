@@ -13,7 +13,7 @@ use crate::report::FindingKind;
 
 use super::AgentId;
 use super::eval::Judged;
-use super::memory::Foot;
+use super::memory::Footprint;
 use super::order::Access;
 use super::place::FormId;
 use super::walk::global;
@@ -88,7 +88,7 @@ impl Followed {
 
 impl World<'_> {
     /// The elements that a footprint covers; `elements` as in [`crate::ir::Place`].
-    pub(super) fn rectangle(&self, f: &Foot, elements: bool) -> Rect {
+    pub(super) fn rectangle(&self, f: &Footprint, elements: bool) -> Rect {
         let o = &self.prog.objects[f.obj as usize];
         let by = if elements { [1, 1] } else { o.block };
         let along = |axis: usize, (lo, hi): (i64, i64)| {
@@ -116,7 +116,7 @@ impl World<'_> {
 
     /// Checks an access to a global matrix against those it is not ordered with, and remembers it. Whether it is another
     /// write of elements that nothing orders it with.
-    pub(super) fn touch_global(&mut self, a: AgentId, f: &Foot, elements: bool, x: Access, write: bool) -> bool {
+    pub(super) fn touch_global(&mut self, a: AgentId, f: &Footprint, elements: bool, x: Access, write: bool) -> bool {
         let obj = f.obj as usize;
         if !self.followed.matrices.get(obj).is_some_and(|followed| *followed) {
             return false;

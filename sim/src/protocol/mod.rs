@@ -9,7 +9,7 @@
 //!   agents ───────────────▶ World ◀───────────────────────────── flights
 //!                             │  agents      program counter, variables
 //!                             │  mbars       phase, pending, tx                       (mbarrier.rs)
-//!                             │  meets       CTA, named, warp, cluster barriers       (meet.rs)
+//!                             │  rendezvous  CTA, named, warp, cluster barriers       (rendezvous.rs)
 //!                             │  streams     groups and counters, in order            (stream.rs)
 //!                             │  memory      which tile version each piece holds      (memory.rs)
 //!                             │  counters    words of global memory that are waited for (counters.rs)
@@ -33,7 +33,6 @@ mod global;
 mod known;
 mod lanes;
 mod mbarrier;
-mod meet;
 mod memory;
 mod mma;
 mod moves;
@@ -48,6 +47,7 @@ mod place;
 mod races;
 mod recur;
 mod regs;
+mod rendezvous;
 mod setup;
 mod shift;
 mod snapshot;
@@ -64,16 +64,16 @@ pub use eval::{Judged, judged_at_launch};
 pub use flight::{Flight, FlightId};
 pub use lanes::waits_again;
 pub use mbarrier::Mbar;
-pub use meet::MeetKind;
-pub use memory::{Foot, TileKey};
+pub use memory::{Footprint, TileKey};
 pub use open::outstanding;
 pub use parts::{Held, Part};
 pub use place::{Axis, Cell, FormId, Obstacle, Placement};
 pub use recur::may_recur;
+pub use rendezvous::RendezvousKind;
 pub use setup::elected_code;
 pub use shift::Rates;
 pub use snapshot::{Entry, Family, Snapshot};
-pub use step::{Did, MmaDid, MoveDid, Step};
+pub use step::{MmaEffect, MoveEffect, Step, StepEffect};
 pub(crate) use stream::KINDS as STREAM_KINDS;
 pub use stream::StreamKind;
 pub use tally::{Shares, Tally, Times, dram_bytes, flops};

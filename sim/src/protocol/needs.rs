@@ -5,10 +5,10 @@ use crate::timeline::Lanes;
 
 use super::AgentId;
 use super::flight::FlightId;
-use super::meet::MeetKind;
 use super::parts::Part;
 use super::perform::{Aligned, alignment};
 use super::regs::hands_registers;
+use super::rendezvous::RendezvousKind;
 use super::step::Blocked;
 use super::stream::StreamKind;
 use super::world::World;
@@ -23,7 +23,8 @@ impl World<'_> {
             Instr::Op { op, .. } => self.needs_of(a, pc, op, &mut list).ok()?,
             _ => {
                 let cta = self.info[a as usize].cta;
-                let meets = [MeetKind::Cta(cta), MeetKind::Cluster].map(|k| Part::Meet(self.meet_of(k)));
+                let meets = [RendezvousKind::Cta(cta), RendezvousKind::Cluster]
+                    .map(|k| Part::Rendezvous(self.rendezvous_of(k)));
                 list.extend([Part::Ended, Part::Tensor].into_iter().chain(meets));
                 list.extend(hands_registers(self.prog).then_some(Part::Pool(cta)));
             }
@@ -41,8 +42,8 @@ impl World<'_> {
         let mut list: Vec<Part> = Vec::new();
         list.extend(f.delivers.iter().map(|d| Part::Mbar(d.0)).chain(f.arrives.iter().map(|x| Part::Mbar(x.0))));
         list.extend(f.posts.iter().map(|p| Part::Piece(p.0 as u32)));
-        if let Some(foot) = &f.fills {
-            list.extend(self.each_piece(f.agent, foot).map(|p| Part::Piece(p as u32)));
+        if let Some(footprint) = &f.fills {
+            list.extend(self.each_piece(f.agent, footprint).map(|p| Part::Piece(p as u32)));
         }
         list.sort_unstable();
         list.dedup();
@@ -57,26 +58,29 @@ impl World<'_> {
             match alignment(op) {
                 Aligned::Warp => {
                     by = self.rest_of(a);
-                    list.extend([Part::Agent(by), Part::Meet(self.meet_of(MeetKind::Warp(me.cta, me.warp)))]);
+                    list.extend([
+                        Part::Agent(by),
+                        Part::Rendezvous(self.rendezvous_of(RendezvousKind::Warp(me.cta, me.warp))),
+                    ]);
                 }
                 Aligned::Lanes if me.lanes == Some(Lanes::Elected) => return Ok(()),
                 _ => {}
             }
         }
         self.needs_of_places(by, op, list)?;
-        let meet = |kind| Part::Meet(self.meet_of(kind));
-        let lanes = meet(MeetKind::Warp(me.cta, me.warp));
+        let meet = |kind| Part::Rendezvous(self.rendezvous_of(kind));
+        let lanes = meet(RendezvousKind::Warp(me.cta, me.warp));
         let bars = |bar| self.bars(by, bar).map(|all| all.into_iter().map(Part::Mbar));
         match op {
             Op::Move { signals: Some(bar), multicast, dst, crew, .. } => {
-                let own = self.foot(by, dst, *crew)?.cta;
+                let own = self.footprint(by, dst, *crew)?.cta;
                 for cta in self.copies_to(by, multicast.as_ref(), own)? {
                     list.push(Part::Mbar(self.signal_in(by, bar, cta, multicast.is_some())?));
                 }
             }
             Op::Mma { kind: MmaKind::Wgmma, .. } => {
                 list.push(Part::Agent(self.group_lead[by as usize]));
-                list.push(meet(MeetKind::Warpgroup(me.cta, me.warp / 4)));
+                list.push(meet(RendezvousKind::Warpgroup(me.cta, me.warp / 4)));
             }
             Op::Commit(q) | Op::Wait(q, _) => {
                 list.push(Part::Agent(self.stream_owner(by, StreamKind::of(*q))));
@@ -98,12 +102,12 @@ impl World<'_> {
                 let stages = |b: u16| (0..self.prog.mbars[b as usize].stages).map(move |s| self.mbar_ix(b, s, me.cta));
                 list.extend(all.iter().copied().flat_map(stages).map(Part::Mbar));
             }
-            Op::Barrier(_) => list.extend([Part::Ended, meet(MeetKind::Cta(me.cta))]),
-            Op::ClusterArrive { .. } | Op::ClusterWait => list.extend([Part::Ended, meet(MeetKind::Cluster)]),
+            Op::Barrier(_) => list.extend([Part::Ended, meet(RendezvousKind::Cta(me.cta))]),
+            Op::ClusterArrive { .. } | Op::ClusterWait => list.extend([Part::Ended, meet(RendezvousKind::Cluster)]),
             Op::Named { bar, index, .. } => {
                 let index = self.eval(by, index)?;
                 if (0..self.prog.named[*bar as usize].len as i64).contains(&index) {
-                    list.push(meet(MeetKind::Named(*bar, index as u32, me.cta)));
+                    list.push(meet(RendezvousKind::Named(*bar, index as u32, me.cta)));
                 }
             }
             Op::WarpSync | Op::Elect if me.lanes.is_some() => list.push(lanes),
@@ -119,12 +123,12 @@ impl World<'_> {
     /// The pieces that an operation's places cover.
     fn needs_of_places(&self, a: AgentId, op: &Op, list: &mut Vec<Part>) -> Result<(), Blocked> {
         let mut pieces = |who: AgentId, p: &Place, crew: u64, ctas: &[u32]| -> Result<(), Blocked> {
-            let foot = self.foot(who, p, crew)?;
-            let own = [foot.cta];
+            let footprint = self.footprint(who, p, crew)?;
+            let own = [footprint.cta];
             for cta in if ctas.is_empty() { &own } else { ctas } {
-                let foot = super::memory::Foot { cta: *cta, ..foot };
-                let shared = self.aliased(&foot).into_iter().map(|x| x.1);
-                list.extend(self.each_piece(who, &foot).chain(shared).map(|p| Part::Piece(p as u32)));
+                let footprint = super::memory::Footprint { cta: *cta, ..footprint };
+                let shared = self.aliased(&footprint).into_iter().map(|x| x.1);
+                list.extend(self.each_piece(who, &footprint).chain(shared).map(|p| Part::Piece(p as u32)));
             }
             Ok(())
         };
@@ -132,7 +136,7 @@ impl World<'_> {
         match op {
             Op::Move { how, src, dst, crew, multicast, .. } => {
                 pieces(a, src, *crew, &[])?;
-                let own = self.foot(a, dst, *crew)?.cta;
+                let own = self.footprint(a, dst, *crew)?.cta;
                 pieces(a, dst, *crew, &self.copies_to(a, multicast.as_ref(), own)?)?;
                 tensor = matches!(how, How::TmemLd | How::TmemSt);
             }

@@ -26,7 +26,7 @@ pub enum Part {
     /// An mbarrier.
     Mbar(u32),
     /// A rendezvous.
-    Meet(u32),
+    Rendezvous(u32),
     /// A piece of a slot.
     Piece(u32),
     /// Registers that the warps of a CTA hand to each other.
@@ -55,7 +55,7 @@ pub enum Held {
     /// An mbarrier.
     Mbar(Mbar),
     /// A rendezvous: generation, arrived, needed, and who arrived.
-    Meet(u32, u32, u32, AgentSet),
+    Rendezvous(u32, u32, u32, AgentSet),
     /// A piece: its tile, whether anything wrote it, loads under way into it, and a mailbox's value.
     Piece(Option<TileKey>, bool, u32, i64),
     /// Registers.
@@ -185,7 +185,7 @@ impl<'p> World<'p> {
         std::iter::once(Part::Ended)
             .chain(list(self.agents.len(), Part::Agent))
             .chain(list(self.mbars.len(), Part::Mbar))
-            .chain(list(self.meets.len(), Part::Meet))
+            .chain(list(self.meets.len(), Part::Rendezvous))
             .chain(list(self.pieces.len(), Part::Piece))
             .chain(list(self.registers.len(), Part::Pool))
             .chain([Part::Tensor])
@@ -239,9 +239,9 @@ impl<'p> World<'p> {
                 }))
             }
             Part::Mbar(ix) => Held::Mbar(self.mbars[ix as usize].clone()),
-            Part::Meet(ix) => {
+            Part::Rendezvous(ix) => {
                 let m = &self.meets[ix as usize];
-                Held::Meet(m.generation, m.arrived, m.needed, m.who.clone())
+                Held::Rendezvous(m.generation, m.arrived, m.needed, m.who.clone())
             }
             Part::Piece(p) => {
                 let p = p as usize;
@@ -284,7 +284,7 @@ impl<'p> World<'p> {
                 self.mbar_init[ix] = m.live.then_some(some);
                 self.init_fenced[ix] = true;
             }
-            (Part::Meet(ix), Held::Meet(generation, arrived, needed, who)) => {
+            (Part::Rendezvous(ix), Held::Rendezvous(generation, arrived, needed, who)) => {
                 let m = &mut self.meets[ix as usize];
                 (m.generation, m.arrived, m.needed) = (*generation, *arrived, *needed);
                 m.who.clone_from(who);

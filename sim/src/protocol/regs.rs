@@ -9,7 +9,7 @@ use crate::timeline::Lanes;
 
 use super::AgentId;
 use super::order::Access;
-use super::step::{Blocked, Did};
+use super::step::{Blocked, StepEffect};
 use super::world::{On, World};
 
 /// Registers of one CTA: what is free, and what each warp has. No warps where the program hands out none.
@@ -45,7 +45,7 @@ pub(super) fn hands_registers(prog: &Program) -> bool {
 
 impl World<'_> {
     /// `setmaxnreg`: `dec` gives registers to the CTA's pool, `inc` waits until it has enough.
-    pub(super) fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<Did, Blocked> {
+    pub(super) fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<StepEffect, Blocked> {
         let who = self.info[a as usize];
         let (cta, warp) = (who.cta as usize, who.warp as usize);
         self.whole_group(a, pc);
@@ -67,7 +67,7 @@ impl World<'_> {
         let held = &mut pool.warps[warp];
         *held = Owned { count: gets, times: held.times + 1, last: Some((access, (count, inc))) };
         self.touched.push(On::Pool(who.cta));
-        Ok(Did::Sync)
+        Ok(StepEffect::Sync)
     }
 
     /// The agent that acts for each other warp of an agent's warpgroup.

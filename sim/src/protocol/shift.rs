@@ -79,8 +79,8 @@ impl World<'_> {
             (Part::Mbar(ix), Held::Mbar(m)) => {
                 Held::Mbar(Mbar { phase: add(m.phase, rates.mbars[ix as usize]), ..m.clone() })
             }
-            (Part::Meet(ix), Held::Meet(g, arrived, needed, who)) => {
-                Held::Meet(add(*g, rates.meets[ix as usize]), *arrived, *needed, who.clone())
+            (Part::Rendezvous(ix), Held::Rendezvous(g, arrived, needed, who)) => {
+                Held::Rendezvous(add(*g, rates.meets[ix as usize]), *arrived, *needed, who.clone())
             }
             (Part::Piece(p), Held::Piece(holds, written, filling, mail)) => {
                 let ([r, c], by) = rates.pieces[p as usize];

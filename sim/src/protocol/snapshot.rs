@@ -262,9 +262,9 @@ impl World<'_> {
             }
             s.same(f.expects.map_or(u64::MAX, |n| n as u64));
             s.accesses(&f.epoch.map(|epoch| Access { epoch, pc: f.pc, agent: f.agent, generic: true, in_order: true }));
-            if let Some(foot) = &f.fills {
-                s.same((foot.obj as u64) << 32 | foot.slot as u64);
-                s.same(foot.pieces);
+            if let Some(footprint) = &f.fills {
+                s.same((footprint.obj as u64) << 32 | footprint.slot as u64);
+                s.same(footprint.pieces);
             }
             for &(piece, value) in &f.posts {
                 s.same(piece as u64);

@@ -8,20 +8,20 @@ use crate::timeline::Work;
 use super::AgentId;
 use super::eval::{Judged, Number};
 use super::flight::FlightId;
-use super::memory::{Foot, TileKey};
+use super::memory::{Footprint, TileKey};
 use super::world::{Fault, On, World};
 
 /// What [`World::step`] did.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Performed the operation at `pc`, after closing `loops` loop iterations on the way.
-    Did {
+    Performed {
         /// The operation's instruction.
         pc: u32,
         /// Loop iterations begun on the way to it.
         loops: u32,
         /// What it did.
-        did: Did,
+        effect: StepEffect,
     },
     /// Cannot proceed at `pc` until this changes.
     Blocked {
@@ -40,11 +40,11 @@ pub enum Step {
 
 /// What an operation did, for the engine to give it a time.
 #[derive(Clone, Debug)]
-pub enum Did {
+pub enum StepEffect {
     /// Moved data.
-    Move(MoveDid),
+    Move(MoveEffect),
     /// Multiplied.
-    Mma(MmaDid),
+    Mma(MmaEffect),
     /// Vector arithmetic: index of the unit's operation in the code, lane operations of this warp.
     Alu {
         /// Lane operations.
@@ -58,7 +58,7 @@ pub enum Did {
         in_stream: bool,
     },
     /// Passed a rendezvous; `last` where this agent's arrival ended it.
-    Met {
+    Rendezvous {
         /// Whether it was the last to arrive.
         last: bool,
     },
@@ -68,13 +68,13 @@ pub enum Did {
     Nothing,
 }
 
-impl Did {
+impl StepEffect {
     /// The flights it started, in the order in which they land.
     pub fn flights(&self) -> SmallVec<[FlightId; 2]> {
         match self {
-            Did::Move(m) => m.flights.clone(),
-            Did::Mma(m) => m.flight.into_iter().collect(),
-            Did::Signal { flight, .. } => smallvec::smallvec![*flight],
+            StepEffect::Move(m) => m.flights.clone(),
+            StepEffect::Mma(m) => m.flight.into_iter().collect(),
+            StepEffect::Signal { flight, .. } => smallvec::smallvec![*flight],
             _ => SmallVec::new(),
         }
     }
@@ -82,7 +82,7 @@ impl Did {
 
 /// A move that was performed or started.
 #[derive(Clone, Debug)]
-pub struct MoveDid {
+pub struct MoveEffect {
     /// By which instruction.
     pub how: How,
     /// Elements this agent moves.
@@ -102,14 +102,14 @@ pub struct MoveDid {
     /// The tile moved.
     pub tile: Option<TileKey>,
     /// The on-chip slot written, if any.
-    pub fills: Option<Foot>,
+    pub fills: Option<Footprint>,
     /// Copies delivered at once (`multicast`).
     pub copies: u32,
 }
 
 /// A matrix operation that was performed or started.
 #[derive(Clone, Debug)]
-pub struct MmaDid {
+pub struct MmaEffect {
     /// By which instruction.
     pub kind: MmaKind,
     /// Rows of the product, of the executing unit (warp, warpgroup, CTA or pair).
@@ -130,7 +130,7 @@ pub struct MmaDid {
     pub acts: bool,
 }
 
-impl MmaDid {
+impl MmaEffect {
     /// Floating-point operations: a product and a sum each.
     pub fn flops(&self) -> f64 {
         2.0 * self.m as f64 * self.n as f64 * self.k as f64
@@ -184,9 +184,9 @@ impl<'p> World<'p> {
             return Step::Ended;
         };
         match self.perform(a, pc, op) {
-            Ok(did) => {
+            Ok(effect) => {
                 self.agents[a as usize].pc = pc + 1;
-                Step::Did { pc, loops, did }
+                Step::Performed { pc, loops, effect }
             }
             Err(Blocked::On(on)) => Step::Blocked { pc, loops, on },
             Err(Blocked::Fault(f)) => self.broken(a, pc, &f),

@@ -8,7 +8,7 @@ use crate::ir::{Class, Env, Expr, How, Instr, Op, Place, Program};
 use crate::timeline::Lanes;
 
 use super::eval::Coords;
-use super::memory::Foot;
+use super::memory::Footprint;
 use super::world::World;
 use super::{AgentId, Rules};
 
@@ -115,7 +115,7 @@ impl<'p> Walker<'p> {
     }
 
     /// What a copy of the list touches where cluster `id` makes it. `None` where it is nothing the kernel may touch.
-    pub fn foot(&mut self, id: i64, t: &Traffic) -> Option<Foot> {
+    pub fn footprint(&mut self, id: i64, t: &Traffic) -> Option<Footprint> {
         let w = &mut self.world;
         let (m, n, z) = w.prog.grid.at(id);
         w.coords = Coords { id, m, n, z };
@@ -123,7 +123,7 @@ impl<'p> Walker<'p> {
         w.vars[at..at + w.frame].copy_from_slice(&t.vars);
         let Instr::Op { op, .. } = &w.prog.code[t.pc as usize] else { return None };
         let (place, _) = global(w.prog, op)?;
-        w.foot(t.agent, place, 0).ok()
+        w.footprint(t.agent, place, 0).ok()
     }
 
     /// Which clusters a copy of a common list can tell apart by where it goes.

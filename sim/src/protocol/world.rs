@@ -18,13 +18,13 @@ use super::fence::Touched;
 use super::flight::{Flight, FlightId};
 use super::global::{Followed, Region};
 use super::mbarrier::{Mbar, MbarIx};
-use super::meet::{MeetIx, Rendezvous};
 use super::memory::{Layout, Piece, layouts};
 use super::named::RecentArrivals;
 use super::open::Asked;
 use super::order::{Access, Epoch, RowId, Rows};
 use super::place::{FormId, Placement};
 use super::regs::Registers;
+use super::rendezvous::{Rendezvous, RendezvousIx};
 use super::setup::{self, elected_code, groups_asked, streams_used, written};
 use super::stream::{KINDS, Stream};
 
@@ -51,7 +51,7 @@ pub enum On {
     /// An mbarrier.
     Mbar(u32),
     /// A rendezvous.
-    Meet(u32),
+    Rendezvous(u32),
     /// The agent's own operations in flight.
     Own(AgentId),
     /// The registers of a CTA that `setmaxnreg` hands out.
@@ -102,7 +102,7 @@ pub(super) struct Agent {
     pub(super) pc: u32,
     pub(super) ended: bool,
     /// Arrived in this generation of this rendezvous, and waits for its end.
-    pub(super) waits_in: Option<(MeetIx, u32)>,
+    pub(super) waits_in: Option<(RendezvousIx, u32)>,
     /// Arrived at the cluster barrier in this generation, and has not waited yet.
     pub(super) cluster_arrived: Option<u32>,
     /// Instruction of the last operation that the warp's lanes performed one by one, since an operation that joined them;
@@ -253,7 +253,7 @@ impl<'p> World<'p> {
             let lead = info.iter().position(|x| x.cta == who.cta && x.warp / 4 == who.warp / 4);
             group_lead[i] = lead.unwrap_or(i) as AgentId;
         }
-        let meets = Self::all_meets(prog);
+        let meets = Self::all_rendezvous(prog);
         // Components: agents, then the streams somebody uses, then rendezvous, then mbarriers.
         let used = streams_used(shape);
         let mut comps = n as u32;
@@ -427,11 +427,11 @@ impl<'p> World<'p> {
         self.mbar_row(ix) + 1
     }
 
-    pub(super) fn meet_row(&self, ix: MeetIx) -> RowId {
+    pub(super) fn meet_row(&self, ix: RendezvousIx) -> RowId {
         (self.info.len() + 2 * self.mbars.len()) as u32 + 2 * ix
     }
 
-    pub(super) fn meet_done_row(&self, ix: MeetIx) -> RowId {
+    pub(super) fn meet_done_row(&self, ix: RendezvousIx) -> RowId {
         self.meet_row(ix) + 1
     }
 
@@ -467,7 +467,7 @@ impl<'p> World<'p> {
     }
 
     /// The component whose clock is a rendezvous' finished generations.
-    pub(super) fn meet_comp(&self, ix: MeetIx) -> u32 {
+    pub(super) fn meet_comp(&self, ix: RendezvousIx) -> u32 {
         self.rows.components() - (self.mbars.len() + self.meets.len()) as u32 + ix
     }
 

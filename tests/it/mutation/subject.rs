@@ -75,7 +75,7 @@ impl Subject {
         match (&v.outcome, &v.violation) {
             (Outcome::Violated, Some(x)) if x.findings.is_empty() => Fate::Hangs,
             (Outcome::Violated, Some(x)) => Fate::Caught(x.findings[0].kind),
-            _ if v.as_far_as(whole) => Fate::Equivalent,
+            _ if v.covers(whole) => Fate::Equivalent,
             (Outcome::Bounded { .. }, _) => Fate::Bounded,
             _ if self.drawn(trips, edit, 64, &LONGER).is_some() => Fate::Drawn,
             _ if self.clean_in_every_order(trips, edit) => Fate::Searched,

@@ -31,7 +31,7 @@ pub struct Witness {
     /// The moves.
     pub schedule: Schedule,
     /// The same in words, move by move.
-    pub told: Vec<Told>,
+    pub told: Vec<MoveDescription>,
     /// The two operations that nothing orders; `None` where the fault is not about two.
     pub pair: Option<Pair>,
     /// What the run meets that keeps to the schedule; the fault is among it.
@@ -66,7 +66,7 @@ pub enum Meeting {
 
 /// A move in words.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct MoveDescription {
     /// Who.
     pub agent: String,
     /// The statement, as an index into the program's sites.

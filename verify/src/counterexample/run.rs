@@ -106,8 +106,8 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
             }
             Event::Step(a, step) => {
                 stood[a as usize] = None;
-                if let Step::Did { did, .. } = step {
-                    for f in did.flights() {
+                if let Step::Performed { effect, .. } = step {
+                    for f in effect.flights() {
                         name.resize(name.len().max(f as usize + 1), (0, 0));
                         name[f as usize] = (a, started[a as usize]);
                         started[a as usize] += 1;
@@ -148,8 +148,8 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
             Turn::Agent(a) => {
                 let ended = world.agent_ended(a);
                 let act = match world.step(a) {
-                    Step::Did { did, .. } => {
-                        started[a as usize].extend(did.flights().into_iter().map(Some));
+                    Step::Performed { effect, .. } => {
+                        started[a as usize].extend(effect.flights().into_iter().map(Some));
                         stood[a as usize] = None;
                         Some(Act::Does)
                     }
@@ -194,7 +194,7 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
 /// Whether a wait is also an arrival, which others count.
 fn arrives(prog: &Program, pc: u32, on: On) -> bool {
     let waits = matches!(prog.code[pc as usize], Instr::Op { op: Op::ClusterWait, .. });
-    matches!(on, On::Meet(_)) && !waits
+    matches!(on, On::Rendezvous(_)) && !waits
 }
 
 /// Whether a read finds another tile than it should on the way.

@@ -4,7 +4,7 @@ use warpline_sim::protocol::{On, World};
 use warpline_sim::schedule::{Act, Move, Replay, Schedule, stuck};
 
 use super::run::Setting;
-use super::{Meeting, Pair, Told, Witness};
+use super::{Meeting, MoveDescription, Pair, Witness};
 use crate::execution::canonical::diagnose;
 
 /// Makes the moves once more and says what each does.
@@ -26,7 +26,7 @@ pub(super) fn tell(set: &Setting<'_>, schedule: Schedule, mut pair: Option<Pair>
             Act::Lands(_) => brings.unwrap_or_default(),
         };
         touches.extend(completed(world));
-        told.push(Told { agent: world.agent_name(m.agent), site: m.site, act: m.act, touches });
+        told.push(MoveDescription { agent: world.agent_name(m.agent), site: m.site, act: m.act, touches });
     }
     if let Some(p) = &mut pair
         && p.how == Meeting::Unordered

@@ -87,9 +87,9 @@ impl<'p> Run<'p> {
         self.steps += 1;
         let ended = self.world.agent_ended(a);
         let moved = match self.world.step(a) {
-            Step::Did { did, pc, .. } => {
+            Step::Performed { effect, pc, .. } => {
                 self.trail.push(a, pc);
-                for f in did.flights() {
+                for f in effect.flights() {
                     let n = &mut self.started[a as usize];
                     self.flying.push_back((f, Turn::Land(a, *n)));
                     *n += 1;

@@ -9,7 +9,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Placement, Rules, Snapshot, Step, World};
+use warpline_sim::protocol::{
+    AgentId, Entry, FlightId, Judged, On, Placement, Rules, Snapshot, Step, StepEffect, World,
+};
 use warpline_sim::report::{Finding, Waiting};
 
 use crate::budget::{Budget, Exceeded};
@@ -257,14 +259,14 @@ impl<'p> CanonicalRun<'p> {
         let step = self.world.step(agent);
         observer(&self.world, Event::Step(agent, &step));
         match step {
-            Step::Did { did, pc, .. } => {
+            Step::Performed { effect, pc, .. } => {
                 self.moved = true;
                 let waited = self.blocked[agent as usize].take().is_some();
-                self.flying.extend(did.flights());
-                let last = matches!(did, Did::Met { last: true });
+                self.flying.extend(effect.flights());
+                let last = matches!(effect, StepEffect::Rendezvous { last: true });
                 // Who meets the others and need not wait yields, so that the same agent is the last in every round.
                 let begins = self.together.as_mut().is_some_and(|t| t.begins(&self.world, agent, pc));
-                self.turn += (begins || matches!(did, Did::Met { .. }) && !waited) as u32;
+                self.turn += (begins || matches!(effect, StepEffect::Rendezvous { .. }) && !waited) as u32;
                 StepOutcome::Performed { agent, pc, last }
             }
             Step::Blocked { pc, on, .. } => {

@@ -75,7 +75,7 @@ pub fn walk(prog: &Program, rules: Rules, cluster: i64, seed: u64, max_moves: u6
         match pick(dice.below(total), ready.map(|a| (a, pace[a])), &flights, landing) {
             Move::Land(f) => world.land(f),
             Move::Step(a) => match world.step(a as AgentId) {
-                Step::Did { .. } => {}
+                Step::Performed { .. } => {}
                 Step::Blocked { on, .. } => waits[a] = Some(on),
                 Step::Ended => ended[a] = true,
                 Step::Broken => break WalkEnd::Broken,

@@ -1,7 +1,7 @@
 //! Small changes to a kernel, as data: which statement, what about it, and the change in words.
 //!
 //! A change names its statement by its place in the text, so the same one is made at every trip count; where the statement
-//! was folded away there is nothing to change. [`edits`] lists those a slip of the pen makes: a synchronisation left out,
+//! was folded away there is nothing to change. [`edits`] lists the mutations: a synchronisation left out,
 //! written twice, on the next stage, a phase or a count off by one. Taking barriers out, suggesting repairs and measuring
 //! what the verifier catches all use these.
 //!

@@ -219,7 +219,7 @@ impl<'p> Steps<'p> {
         match kind {
             MmaKind::Warp => {
                 if split {
-                    self.add(a, pc, Step::Meet(("warp", me.cta, me.warp), 1, 2, true));
+                    self.add(a, pc, Step::Rendezvous(("warp", me.cta, me.warp), 1, 2, true));
                 }
                 if !split || me.lanes == Some(Lanes::Rest) {
                     self.add(a, pc, Step::Touch(t));

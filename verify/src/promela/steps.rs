@@ -41,7 +41,7 @@ pub(super) enum Key {
 }
 
 /// One rendezvous: what it is, and which.
-pub(super) type Meet = (&'static str, u32, u32);
+pub(super) type Rendezvous = (&'static str, u32, u32);
 
 /// A step of an agent.
 #[derive(Clone, Debug)]
@@ -61,10 +61,10 @@ pub(super) enum Step {
     Expect(usize, i64),
     Wait(usize, Phase, i64),
     /// Arrives with this weight of so many, and waits unless told not to.
-    Meet(Meet, u32, u32, bool),
+    Rendezvous(Rendezvous, u32, u32, bool),
     /// Arrives and starts the flight if it is the last.
-    Join(Meet, u32, Key, usize),
-    MeetWait(Meet),
+    Join(Rendezvous, u32, Key, usize),
+    RendezvousWait(Rendezvous),
 }
 
 /// All that agents do.
@@ -138,7 +138,7 @@ impl<'p> Steps<'p> {
         match op {
             Op::Move { how, .. } => {
                 if split && matches!(how, How::TmemLd | How::TmemSt) {
-                    self.add(a, pc, Step::Meet(warp, 1, 2, true));
+                    self.add(a, pc, Step::Rendezvous(warp, 1, 2, true));
                 }
                 let own = matches!(how, How::TmaLoad | How::TmaStore);
                 if split && !rest && !own { Ok(()) } else { self.moved(a, w, pc, op) }
@@ -213,7 +213,7 @@ impl<'p> Steps<'p> {
             }
             Op::Arrive { bar, per, count, expect, .. } => {
                 if split && w.in_step(*per) {
-                    self.add(a, pc, Step::Meet(warp, 1, 2, true));
+                    self.add(a, pc, Step::Rendezvous(warp, 1, 2, true));
                 }
                 let count = value(count)? * self.times(a, *per, lanes);
                 if count == 0 {
@@ -245,7 +245,7 @@ impl<'p> Steps<'p> {
             }
             Op::Barrier(_) => {
                 let all = self.who.iter().filter(|x| x.cta == me.cta).count() as u32;
-                self.add(a, pc, Step::Meet(("cta", me.cta, 0), 1, all, true));
+                self.add(a, pc, Step::Rendezvous(("cta", me.cta, 0), 1, all, true));
                 Ok(())
             }
             Op::Named { bar, index, threads, sync } => {
@@ -256,22 +256,22 @@ impl<'p> Steps<'p> {
                 }
                 let weight = if split { lanes } else { size } as u32;
                 let ix = decl.first * 64 + index as u32;
-                self.add(a, pc, Step::Meet(("named", me.cta, ix), weight, threads as u32, *sync));
+                self.add(a, pc, Step::Rendezvous(("named", me.cta, ix), weight, threads as u32, *sync));
                 Ok(())
             }
             Op::WarpSync | Op::Elect | Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => {
                 if me.lanes.is_some() {
-                    self.add(a, pc, Step::Meet(warp, 1, 2, true));
+                    self.add(a, pc, Step::Rendezvous(warp, 1, 2, true));
                 }
                 Ok(())
             }
             Op::ClusterArrive { .. } => {
                 let all = self.who.len() as u32;
-                self.add(a, pc, Step::Meet(("cluster", 0, 0), 1, all, false));
+                self.add(a, pc, Step::Rendezvous(("cluster", 0, 0), 1, all, false));
                 Ok(())
             }
             Op::ClusterWait => {
-                self.add(a, pc, Step::MeetWait(("cluster", 0, 0)));
+                self.add(a, pc, Step::RendezvousWait(("cluster", 0, 0)));
                 Ok(())
             }
             Op::Put { .. } | Op::Get { .. } | Op::NextTile { .. } | Op::Counter { .. } => {

@@ -162,7 +162,7 @@ impl Cells {
             }
         }
         let pools = parts.iter().map(|_| Pool::default()).collect();
-        let marks = |p: &&u16| matches!(parts[**p as usize], Part::Ended | Part::Meet(_));
+        let marks = |p: &&u16| matches!(parts[**p as usize], Part::Ended | Part::Rendezvous(_));
         let marked = (0..parts.len() as u16).collect::<Vec<_>>().iter().filter(marks).copied().collect();
         let agent = own.iter().map(|own| own[0]).collect();
         Cells { marked, parts, of, pool, pools, agent, own, first, registers, classes: plan.classes.clone() }
@@ -254,7 +254,7 @@ impl Cells {
             for k in (0..marks.len()).filter(|k| marks[*k] != moved[*k]) {
                 let cell = self.marked[k];
                 let mut held = self.held(cell, row[1 + cell as usize]).clone();
-                if let Held::Ended(set) | Held::Meet(.., set) = &mut held {
+                if let Held::Ended(set) | Held::Rendezvous(.., set) = &mut held {
                     self.classes[c].iter().for_each(|a| set.set(*a, moved[k].contains(*a)));
                 }
                 row[1 + cell as usize] = self.id(cell, &held)?;
@@ -266,7 +266,9 @@ impl Cells {
     /// Those of a class whose marks a cell holds.
     fn marks(&self, cell: u16, id: Id, class: &[AgentId]) -> AgentSet {
         match self.held(cell, id) {
-            Held::Ended(set) | Held::Meet(.., set) => class.iter().copied().filter(|a| set.contains(*a)).collect(),
+            Held::Ended(set) | Held::Rendezvous(.., set) => {
+                class.iter().copied().filter(|a| set.contains(*a)).collect()
+            }
             _ => AgentSet::default(),
         }
     }

@@ -130,7 +130,7 @@ pub(super) struct Known {
 
 /// A step made in a world.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Made {
+pub(super) struct Transition {
     pub(super) held: Vec<Held>,
     pub(super) touches: Vec<(u32, bool)>,
     /// Until it lands what was touched stays under way.

@@ -9,7 +9,7 @@ use warpline_sim::report::FindingKind;
 
 use super::Stop;
 use super::cells::Id;
-use super::kinds::{Group, KEPT, Made, Maker, NOBODY, Node, OWN, Outcome, What, maker};
+use super::kinds::{Group, KEPT, Maker, NOBODY, Node, OWN, Outcome, Transition, What, maker};
 use super::table::Tables;
 use super::trips::alike;
 
@@ -47,11 +47,13 @@ impl Tables<'_> {
             Ok(Node { parts, deps, asks, one, few, many })
         };
         let mine = node(self, a)?;
-        let meets = |n: &Node| n.parts.iter().any(|p| matches!(p, Part::Meet(_) | Part::Ended)) && what == What::Step;
+        let meets =
+            |n: &Node| n.parts.iter().any(|p| matches!(p, Part::Rendezvous(_) | Part::Ended)) && what == What::Step;
         let by = if grouped.is_some() && !meets(&mine) { AgentId::MAX } else { a };
         if let Some(class) = grouped.filter(|_| by == a) {
             // Who meets elsewhere cannot change places.
-            let met = |n: &Node| n.parts.iter().filter(|p| matches!(p, Part::Meet(_))).copied().collect::<Vec<_>>();
+            let met =
+                |n: &Node| n.parts.iter().filter(|p| matches!(p, Part::Rendezvous(_))).copied().collect::<Vec<_>>();
             for b in self.cells.classes[class].clone() {
                 if met(&node(self, b)?) != met(&mine) {
                     return Err(Stop::Unlike(class));
@@ -131,14 +133,14 @@ impl Tables<'_> {
         what: What,
         (parts, before): (&[Part], &[(Part, Held)]),
         judged: Option<&mut Vec<Judged>>,
-    ) -> Made {
+    ) -> Transition {
         let (w, private) = self.world_and_private(text);
         before.iter().for_each(|(p, h)| w.put(*p, h));
         // What is no cell holds what it held at the start.
         let put = |p: &Part| before.iter().find(|(q, _)| q == p).map(|(_, h)| h);
         let start: Vec<Option<Held>> = parts.iter().map(|p| put(p).is_none().then(|| w.part(*p))).collect();
         w.judged = judged.is_some().then(RefCell::default);
-        let mut made = Made {
+        let mut made = Transition {
             held: Vec::new(),
             touches: Vec::new(),
             flies: false,
@@ -156,12 +158,12 @@ impl Tables<'_> {
             What::Step => {
                 made.pc = w.pc(a);
                 match w.step(a) {
-                    Step::Did { did, .. } => {
+                    Step::Performed { effect, .. } => {
                         let mut touches = w.accesses.replace(Vec::new()).unwrap_or_default();
                         touches.retain(|(p, _)| !private[*p as usize]);
                         touches.sort_unstable();
                         touches.dedup();
-                        if let Some(f) = did.flights().first() {
+                        if let Some(f) = effect.flights().first() {
                             let stream = w.stream_of(*f);
                             made.maker = stream.map_or(NOBODY, |(owner, kind)| maker(owner, Some(kind)));
                             // What a flight touches, it touches until it lands; registers a scoreboard guards are its
@@ -200,7 +202,7 @@ impl Tables<'_> {
         let (parts, asks) = (node.parts.clone(), node.asks);
         let before = self.met(a, &parts, row);
         let (lo, hi) = self.tapes[row[0] as usize];
-        let mut list: Vec<((i64, i64), Made)> = Vec::new();
+        let mut list: Vec<((i64, i64), Transition)> = Vec::new();
         if asks {
             let Some(e) = &self.texts.every else { return Err(Stop::Unfit("no trip count is varied".into())) };
             let (period, window, far, start) = (e.period, e.window, e.far, e.start);
@@ -244,7 +246,7 @@ impl Tables<'_> {
         a: AgentId,
         what: What,
         (parts, before): (&[Part], &[(Part, Held)]),
-        made: Made,
+        made: Transition,
     ) -> Result<Outcome, Stop> {
         let first = self.cells.first[a as usize];
         let mut writes = SmallVec::new();
@@ -315,7 +317,7 @@ impl Tables<'_> {
     }
 
     /// Makes a move with the whole state put in, and compares.
-    fn check(&mut self, a: AgentId, what: What, parts: &[Part], row: &[Id], made: &Made) -> Result<(), Stop> {
+    fn check(&mut self, a: AgentId, what: What, parts: &[Part], row: &[Id], made: &Transition) -> Result<(), Stop> {
         let all = self.cells.parts.clone();
         let whole = self.met(a, &all, row);
         let text = self.texts.at(self.tapes[row[0] as usize].0);

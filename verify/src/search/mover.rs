@@ -4,7 +4,7 @@ use warpline_sim::ir::{Instr, Op};
 use warpline_sim::protocol::{AgentId, Held, Part};
 
 use super::Stop;
-use super::kinds::{Made, Mover, What, Writer};
+use super::kinds::{Mover, Transition, What, Writer};
 use super::table::Tables;
 
 impl Tables<'_> {
@@ -13,7 +13,7 @@ impl Tables<'_> {
         &mut self,
         a: AgentId,
         (parts, before): (&[Part], &[(Part, Held)]),
-        made: &Made,
+        made: &Transition,
     ) -> Result<(), Stop> {
         for (p, now) in parts.iter().zip(&made.held) {
             let Part::Mbar(bar) = *p else { continue };
@@ -37,7 +37,7 @@ impl Tables<'_> {
         a: AgentId,
         what: What,
         (parts, before): (&[Part], &[(Part, Held)]),
-        made: &Made,
+        made: &Transition,
     ) -> Mover {
         let me = before.first().map(|(_, held)| held);
         let flight: Vec<(u32, bool)> = match (what, me) {

@@ -10,9 +10,9 @@ use super::table::Tables;
 /// depends on the schedule.
 pub(super) fn mixed(tables: &Tables<'_>, row: &[Id], coming: &[(AgentId, Arrives)]) -> Option<AgentId> {
     let arrived = |meet: u32| {
-        let cell = tables.cells.of(Part::Meet(meet))?;
+        let cell = tables.cells.of(Part::Rendezvous(meet))?;
         match *tables.cells.held(cell, row[1 + cell as usize]) {
-            Held::Meet(_, arrived, ..) => Some(arrived),
+            Held::Rendezvous(_, arrived, ..) => Some(arrived),
             _ => None,
         }
     };

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpline_sim::schedule::Act;
-use warpline_sim::timeline::{Made, Mark, Row, Span, TICKS, Timeline, What, Work};
+use warpline_sim::timeline::{Mark, Row, ScheduledMove, Span, TICKS, Timeline, What, Work};
 use warpline_viz::tui::commands::{TABLE, entries};
 use warpline_viz::tui::keys::{Code, Key};
 use warpline_viz::tui::script::{Step, script};
@@ -199,7 +199,7 @@ fn faults_and_the_moves_of_a_schedule_are_stepped_through() {
     let of = t.spans.iter().find(|s| s.row == row && s.site.is_some()).unwrap().clone();
     let site = of.site.unwrap();
     t.faults = vec![Mark { tick: of.end, label: "WAR race".into(), site }];
-    let made = |tick, act| Made { tick, row, site, act };
+    let made = |tick, act| ScheduledMove { tick, row, site, act };
     t.moves = vec![made(0, Act::Does), made(0, Act::Waits), made(of.end, Act::Breaks)];
     let runs = Runs::new(Model::new(t).unwrap(), None);
     let after = |commands| {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::{Instr, Program};
 use crate::machine::Machine;
-use crate::protocol::{Foot, Rules, Tells, Walker};
+use crate::protocol::{Footprint, Rules, Tells, Walker};
 
 use super::cache::{Bytes, Caches, Level};
 use super::group::{Group, Groups};
@@ -141,12 +141,12 @@ impl<'p> Tiles<'p> {
             for (group, g) in told.iter().enumerate() {
                 let id = g.own.unwrap_or(g.ids[0]);
                 let Some(t) = lists.of(id).get(step) else { continue };
-                let Some(foot) = self.walker.foot(id, t) else { continue };
+                let Some(footprint) = self.walker.footprint(id, t) else { continue };
                 let apart = t.store || self.walker.by_elements(t);
-                let Some(request) = self.request(group as u32, &foot, (self.walker.by_elements(t), apart)) else {
+                let Some(request) = self.request(group as u32, &footprint, (self.walker.by_elements(t), apart)) else {
                     continue;
                 };
-                let sum = &mut per[foot.obj as usize];
+                let sum = &mut per[footprint.obj as usize];
                 if t.store {
                     when = if first == 0 { When::ByPairs } else { When::Unordered };
                     for id in &g.ids {
@@ -210,11 +210,11 @@ impl<'p> Tiles<'p> {
     }
 
     /// What of a tile lies inside its matrix; none where nothing does.
-    fn request(&mut self, group: u32, foot: &Foot, (elements, apart): (bool, bool)) -> Option<TileRequest> {
-        let o = &self.prog.objects[foot.obj as usize];
-        let corner = if elements { foot.at } else { [foot.at[0] * o.block[0], foot.at[1] * o.block[1]] };
+    fn request(&mut self, group: u32, footprint: &Footprint, (elements, apart): (bool, bool)) -> Option<TileRequest> {
+        let o = &self.prog.objects[footprint.obj as usize];
+        let corner = if elements { footprint.at } else { [footprint.at[0] * o.block[0], footprint.at[1] * o.block[1]] };
         let along = |(from, to): (i64, i64), corner: i64, size: i64| (corner + to).min(size) - (corner + from);
-        let (rows, cols) = (along(foot.rows, corner[0], o.rows), along(foot.cols, corner[1], o.cols));
+        let (rows, cols) = (along(footprint.rows, corner[0], o.rows), along(footprint.cols, corner[1], o.cols));
         if rows <= 0 || cols <= 0 {
             return None;
         }
@@ -222,10 +222,10 @@ impl<'p> Tiles<'p> {
         // Rows shorter than what memory delivers at once: the neighbours along the row come with it, but for writes.
         let row = (bytes as i64 / rows).max(1);
         let along = if apart || row >= self.burst { 1 } else { self.burst / row };
-        let at = [foot.at[0], foot.at[1].div_euclid(along)];
+        let at = [footprint.at[0], footprint.at[1].div_euclid(along)];
         let next = self.names.len() as u32;
-        let tile = *self.names.entry((foot.obj, at, foot.rows, foot.cols)).or_insert(next);
-        Some(TileRequest { tile, group, bytes, along: along as u32, obj: foot.obj, at: foot.at })
+        let tile = *self.names.entry((footprint.obj, at, footprint.rows, footprint.cols)).or_insert(next);
+        Some(TileRequest { tile, group, bytes, along: along as u32, obj: footprint.obj, at: footprint.at })
     }
 }
 

@@ -99,7 +99,7 @@ pub fn timeline() -> impl Strategy<Value = Timeline> {
                         .collect(),
                     moves: faults
                         .iter()
-                        .map(|(tick, _, site)| Made {
+                        .map(|(tick, _, site)| ScheduledMove {
                             tick: tick << shift,
                             row: *site,
                             site: *site,
