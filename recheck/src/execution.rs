@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use warpline_sim::ir::{Program, VarId};
-use warpline_sim::protocol::{AgentId, Entry, FlightId, Judged, On, Snapshot, Step, StepEffect, World};
+use warpline_sim::protocol::{AgentId, Decision, Entry, FlightId, Snapshot, Step, StepEffect, WaitTarget, World};
 use warpline_sim::report::FindingKind;
 
 use crate::loops;
@@ -39,7 +39,7 @@ pub(crate) struct Execution<'p> {
     order: Order,
     flying: VecDeque<FlightId>,
     /// What each agent waits for. Until that changes, a step of the agent would change nothing.
-    blocked: Vec<Option<On>>,
+    blocked: Vec<Option<WaitTarget>>,
     asleep: Vec<bool>,
     turn: usize,
     /// Whether anybody went on in this round.
@@ -73,18 +73,18 @@ impl<'p> Execution<'p> {
 
     /// Keeps what numbers decide in each move.
     pub(crate) fn judging(mut self) -> Self {
-        self.world.judged = Some(RefCell::default());
+        self.world.decisions = Some(RefCell::default());
         self
     }
 
     /// What numbers decided in the last move.
-    pub(crate) fn judged(&self) -> Vec<Judged> {
-        self.world.judged.as_ref().map_or(Vec::new(), RefCell::take)
+    pub(crate) fn decisions(&self) -> Vec<Decision> {
+        self.world.decisions.as_ref().map_or(Vec::new(), RefCell::take)
     }
 
     /// Makes the next move.
     pub(crate) fn next(&mut self) -> Move {
-        if let Some(list) = &mut self.world.judged {
+        if let Some(list) = &mut self.world.decisions {
             list.get_mut().clear();
         }
         loop {
@@ -157,7 +157,7 @@ impl<'p> Execution<'p> {
 
     fn wake(&mut self) {
         for changed in self.world.touched.drain(..) {
-            let waits = |on: &Option<On>| *on == Some(changed);
+            let waits = |on: &Option<WaitTarget>| *on == Some(changed);
             self.blocked
                 .iter()
                 .zip(&mut self.asleep)

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Loop, Program};
-use warpline_sim::protocol::{AgentId, Judged, Snapshot, judged_at_launch};
+use warpline_sim::protocol::{AgentId, Decision, Snapshot, decisions_at_launch};
 
 use crate::execution::{Execution, Move};
 use crate::schema::{Compared, Inserted};
@@ -65,9 +65,9 @@ fn launch(programs: &[&Program], periods: Option<i64>) -> Result<(), Why> {
     if !first.hands_out() && programs.iter().any(|p| p.grid != first.grid) {
         return Err("the grid is another in longer runs".into());
     }
-    let judged = programs.iter().map(|p| judged_at_launch(p, p.forms.extents.iter().flatten().flatten()));
-    let judged: Vec<_> = judged.collect();
-    let alike = decisions::alike(&judged.iter().map(Vec::as_slice).collect::<Vec<_>>(), periods);
+    let decisions = programs.iter().map(|p| decisions_at_launch(p, p.forms.extents.iter().flatten().flatten()));
+    let decisions: Vec<_> = decisions.collect();
+    let alike = decisions::alike(&decisions.iter().map(Vec::as_slice).collect::<Vec<_>>(), periods);
     alike.then_some(()).ok_or_else(|| "a value computed at launch decides otherwise in longer runs".into())
 }
 
@@ -77,9 +77,9 @@ impl Lockstep<'_, '_> {
         loop {
             let made: Vec<Move> = self.runs.iter_mut().map(Execution::next).collect();
             self.moves += 1;
-            let judged: Vec<_> = self.runs.iter().map(Execution::judged).collect();
-            let judged: Vec<&[Judged]> = judged.iter().map(|list| list.as_slice()).collect();
-            if made.iter().any(|m| *m != made[0]) || !decisions::alike(&judged, self.periods) {
+            let decisions: Vec<_> = self.runs.iter().map(Execution::decisions).collect();
+            let decisions: Vec<&[Decision]> = decisions.iter().map(|list| list.as_slice()).collect();
+            if made.iter().any(|m| *m != made[0]) || !decisions::alike(&decisions, self.periods) {
                 return Err(self.parted(made[0]));
             }
             let (agent, pc) = match made[0] {

@@ -5,7 +5,7 @@
 //! the moves without time. Both go through the one transition function.
 
 use crate::ir::{Program, Site, SiteId};
-use crate::protocol::{AgentId, FlightId, On, Rules, Step, World};
+use crate::protocol::{AgentId, FlightId, Rules, Step, WaitTarget, World};
 
 /// What happens in a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -237,7 +237,7 @@ impl<'p> Replay<'p> {
 }
 
 /// An agent, the instruction it waits at, and for what.
-pub type Stuck = (AgentId, u32, On);
+pub type Stuck = (AgentId, u32, WaitTarget);
 
 /// Who waits for what, where nobody can go on and nothing is in flight; `None` where somebody can.
 pub fn stuck(world: &World<'_>) -> Option<Vec<Stuck>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Instr, Op, Program, Queue};
 use warpline_sim::machine::Machine;
-use warpline_sim::protocol::{On, Rules, Step, StepEffect, StreamKind, World};
+use warpline_sim::protocol::{Rules, Step, StepEffect, StreamKind, WaitTarget, World};
 use warpline_sim::report::{FindingKind, Outcome, Report, RunOptions};
 use warpline_sim::timeline::{Engine, RowKind, Stall, TICKS, Timeline};
 
@@ -132,7 +132,7 @@ fn groups_in_flight(program: &Program, rules: Rules) -> (Vec<usize>, Vec<usize>)
                             _ => {}
                         }
                     }
-                    Step::Blocked { pc, on: On::Own(_), .. } => {
+                    Step::Blocked { pc, on: WaitTarget::Own(_), .. } => {
                         let waits = matches!(&program.code[pc as usize], Instr::Op { op: Op::Wait(Queue::Cp, _), .. });
                         let is_copy = |f: u32| world.stream_of(f).is_some_and(|(_, kind)| kind == StreamKind::Cp);
                         let mine = &mut flights[a as usize];

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use warpline_sim::ir::{Binary, Class, Env, Expr, How, Instr, ObjId, Op, Place, Program, VarId};
+use warpline_sim::ir::{Binary, Class, Env, Expr, Instr, MoveKind, ObjId, Op, Place, Program, VarId};
 use warpline_sim::protocol::{Footprint, Rules, Walker, agents};
 
 /// What is known of the blocks that one store statement stores.
@@ -51,7 +51,7 @@ pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
     let stores: Vec<(u32, &Place)> = (0..)
         .zip(&prog.code)
         .filter_map(|(pc, i)| match i {
-            Instr::Op { op: Op::Move { how: How::Store | How::TmaStore, dst, .. }, .. } => Some((pc, dst)),
+            Instr::Op { op: Op::Move { how: MoveKind::Store | MoveKind::TmaStore, dst, .. }, .. } => Some((pc, dst)),
             _ => None,
         })
         .filter(|(_, dst)| prog.objects[dst.obj as usize].class == Class::Global)

@@ -1,6 +1,6 @@
 //! Parts of a place: selectors and pieces.
 
-use warpline_sim::ir::{Class, Expr, Part, Sel};
+use warpline_sim::ir::{Class, Expr, Part, Selection};
 
 use super::Lower;
 use super::header::axis_name;
@@ -9,7 +9,7 @@ use crate::ast::{self, Axis, SelKind, Selector, Span};
 
 /// A selection being built.
 pub(super) struct Selecting {
-    pub(super) sel: Sel,
+    pub(super) sel: Selection,
     pub(super) extent: Extent,
     /// The axis and number of pieces of the other operand.
     pub(super) partner: Option<(u32, Axis)>,

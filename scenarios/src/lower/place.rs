@@ -1,6 +1,6 @@
 //! Operands: which object, which slot or block, which part of it.
 
-use warpline_sim::ir::{Class, Expr, Place, Sel, TileRef};
+use warpline_sim::ir::{Class, Expr, Place, Selection, TileRef};
 
 use super::part::Selecting;
 use super::shape::{Agree, Extent};
@@ -43,7 +43,7 @@ impl Lower<'_> {
             None => None,
         };
         let mut s = Selecting {
-            sel: Sel::default(),
+            sel: Selection::default(),
             extent: Extent { obj, div: [1, 1], fixed: None, span: p.span.clone() },
             partner: want.partner,
         };
@@ -181,7 +181,7 @@ impl Lower<'_> {
 
     /// The tile a read expects. As large as what is read, it is exactly that; larger, the place's own parts
     /// (those beyond the number written on the tile) cut it as they cut the slot.
-    fn tile(&mut self, t: &ast::Tile, p: &ast::Place, sel: &Sel, extent: &Extent) -> Option<TileRef> {
+    fn tile(&mut self, t: &ast::Tile, p: &ast::Place, sel: &Selection, extent: &Extent) -> Option<TileRef> {
         let partner = self.facts[extent.obj as usize].pieces;
         let want = Want { classes: &[Class::Global, Class::Reg], write: false, partner };
         let obj = self.place_object(&t.name, want)?;
@@ -212,7 +212,7 @@ impl Lower<'_> {
             at.push(self.expr(m)?);
         }
         let mut s = Selecting {
-            sel: Sel::default(),
+            sel: Selection::default(),
             extent: Extent { obj, div: [1, 1], fixed: None, span: t.span.clone() },
             partner,
         };

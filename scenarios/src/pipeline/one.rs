@@ -10,7 +10,7 @@ use super::expr::{Env, Val};
 use super::header::{self, Header};
 use super::laid::Laid;
 use super::names::{Products, SCHEDULES, Schedule, VIAS, Via};
-use super::{Ask, Plan, body, deps, has_role, items, loops, names, plan, schedule, split, sync, text};
+use super::{PassOptions, Plan, body, deps, has_role, items, loops, names, plan, schedule, split, sync, text};
 use crate::Inputs;
 use crate::ast::{Head, Kernel, Pipelined, Stmt, StmtKind};
 use crate::lower::{Found, lower};
@@ -23,7 +23,7 @@ pub(super) struct One<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) program: &'a Program,
     pub(super) inputs: &'a Inputs<'a>,
-    pub(super) ask: &'a Ask<'a>,
+    pub(super) ask: &'a PassOptions<'a>,
     pub(super) number: usize,
     pub(super) several: bool,
 }
@@ -303,7 +303,7 @@ impl One<'_> {
         let (Some(q), Some(f)) = (all.get(self.number), found.get(self.number)) else {
             return self.bad(&p.range.var.span, "the split loop was lost", "here");
         };
-        let ask = Ask {
+        let ask = PassOptions {
             via: Some(via),
             schedule: Some(Schedule::Table),
             guarded: self.ask.guarded.or(Some(true)),

@@ -1,10 +1,10 @@
 //! What an operation started: when it lands, and what of it is drawn.
 
-use crate::ir::{How, MmaKind};
+use crate::ir::{MmaKind, MoveKind};
 use crate::protocol::{AgentId, Footprint, StepEffect, StreamKind};
-use crate::timeline::{Engine as EngineRow, What as Shown, Work};
+use crate::timeline::{Engine as EngineRow, SpanKind, Work};
 
-use super::queue::What;
+use super::queue::EventKind;
 use super::record::Links;
 use super::run::Engine;
 use super::timing::Charge;
@@ -43,12 +43,12 @@ impl Engine<'_> {
             StepEffect::Move(m) => {
                 bytes = m.global_bytes.max(0) as u64;
                 row = match m.how {
-                    How::TmaLoad | How::TmaStore => Some(EngineRow::Copy),
-                    How::Ldg | How::CpAsync | How::LdsDma => Some(EngineRow::Loads),
+                    MoveKind::TmaLoad | MoveKind::TmaStore => Some(EngineRow::Copy),
+                    MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma => Some(EngineRow::Loads),
                     _ => None,
                 };
-                fetch = m.how == How::Ldg;
-                if m.how == How::TmaStore {
+                fetch = m.how == MoveKind::Ldg;
+                if m.how == MoveKind::TmaStore {
                     work = Work::Store;
                 }
             }
@@ -87,7 +87,7 @@ impl Engine<'_> {
                     let row = r.engine(cta, engine);
                     let (from, to) = c.engine.unwrap_or((now, land));
                     let links = Links { started_by, bytes, ..Links::default() };
-                    r.span(row, (from, to.max(from + 1)), Shown::Work(work), Some(site), label.clone(), links)
+                    r.span(row, (from, to.max(from + 1)), SpanKind::Work(work), Some(site), label.clone(), links)
                 }
                 // A signal behind a stream comes when what is before it in the stream has landed; another, when it was sent.
                 _ => match (effect, stream) {
@@ -109,7 +109,7 @@ impl Engine<'_> {
                 let starter = flight.agent as usize;
                 seat.runs[starter].fetching += 1;
             }
-            self.queue.push(land, What::Land { seat: s as u32, flight: f });
+            self.queue.push(land, EventKind::Land { seat: s as u32, flight: f });
         }
         if let (StepEffect::Move(m), true) = (effect, self.recorder.is_some())
             && let Some(footprint) = &m.fills

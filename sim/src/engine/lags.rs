@@ -7,7 +7,7 @@ use crate::protocol::{AgentInfo, StepEffect};
 
 use super::movement::Parts;
 use super::server::Core;
-use super::timing::{Seat, Timing};
+use super::timing::{AgentTiming, Timing};
 
 /// Ticks after one input, of each outcome: the agent goes on, two landings, matrix results, then resources. None where the
 /// outcome does not follow from it.
@@ -103,7 +103,8 @@ impl<'t> Prober<'t> {
             s.free = LATE;
         }
         let at = |x: Late| if x == late { LATE } else { 0 };
-        let seat = Seat { scheduler: who.warp as usize % schedulers, matrix_ready: at(Late::Ready), woken, wave: 0 };
+        let seat =
+            AgentTiming { scheduler: who.warp as usize % schedulers, matrix_ready: at(Late::Ready), woken, wave: 0 };
         let [core, peer] = &mut cores;
         let peer = (t.prog.cluster > 1).then_some(peer);
         let c = t.charge(pc, effect, at(Late::Begin), seat, core, peer);

@@ -5,17 +5,17 @@ use crate::protocol::MmaEffect;
 use crate::timeline::{Stall, TICKS};
 
 use super::server::Core;
-use super::timing::{Charge, Seat, Timing, ticks};
+use super::timing::{AgentTiming, Charge, Timing, ticks};
 
 impl Timing<'_> {
     /// So many operations of one lane, at a rate of the core, of which a scheduler has its share.
-    pub(super) fn compute(&self, core: &mut Core, seat: Seat, at: u64, lane_ops: f64, each: f64) -> (u64, u64) {
+    pub(super) fn compute(&self, core: &mut Core, seat: AgentTiming, at: u64, lane_ops: f64, each: f64) -> (u64, u64) {
         let c = &self.costs;
         core.matrix[seat.scheduler].hold(at, ticks(lane_ops / c.warp_size.max(1) as f64 * c.beside));
         core.vector[seat.scheduler].serve(at, ticks(lane_ops * each * c.schedulers as f64))
     }
 
-    pub(super) fn vector(&self, op: &Op, count: i64, now: u64, seat: Seat, core: &mut Core) -> Charge {
+    pub(super) fn vector(&self, op: &Op, count: i64, now: u64, seat: AgentTiming, core: &mut Core) -> Charge {
         let Op::Alu { unit, reads, .. } = op else { return Charge::default() };
         let c = &self.costs;
         let rate = match unit.as_str() {
@@ -33,7 +33,7 @@ impl Timing<'_> {
         &self,
         m: &MmaEffect,
         now: u64,
-        seat: Seat,
+        seat: AgentTiming,
         core: &mut Core,
         peer: Option<&mut Core>,
     ) -> Charge {

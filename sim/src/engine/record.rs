@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::ir::Program;
 use crate::protocol::{AgentInfo, Footprint};
 use crate::schedule::Move;
-use crate::timeline::{Engine, Row, RowKind, ScheduledMove, SourceLine, Span, Timeline, What};
+use crate::timeline::{Engine, Row, RowKind, ScheduledMove, SourceLine, Span, SpanKind, Timeline};
 
 /// A row before it has its final place: rows are ordered by CTA, then sort, then index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +99,7 @@ impl<'p> Recorder<'p> {
         &mut self,
         row: u32,
         (start, end): (u64, u64),
-        what: What,
+        what: SpanKind,
         site: Option<u32>,
         label: String,
         links: Links,
@@ -141,10 +141,10 @@ impl<'p> Recorder<'p> {
             s.end = now.max(s.start);
         }
         if self
-            .span(row, (now, full), What::Hold { filling: true }, Some(site), tile.clone(), Links::default())
+            .span(row, (now, full), SpanKind::Hold { filling: true }, Some(site), tile.clone(), Links::default())
             .is_some()
             && let Some(i) =
-                self.span(row, (full, u64::MAX), What::Hold { filling: false }, Some(site), tile, Links::default())
+                self.span(row, (full, u64::MAX), SpanKind::Hold { filling: false }, Some(site), tile, Links::default())
         {
             self.open.insert(row, i);
         }
@@ -161,9 +161,14 @@ impl<'p> Recorder<'p> {
         if let Some(last) = self.open.remove(&row) {
             self.spans[last as usize].end = now;
         }
-        if let Some(i) =
-            self.span(row, (now, u64::MAX), What::Hold { filling: false }, None, format!("φ{phase}"), Links::default())
-        {
+        if let Some(i) = self.span(
+            row,
+            (now, u64::MAX),
+            SpanKind::Hold { filling: false },
+            None,
+            format!("φ{phase}"),
+            Links::default(),
+        ) {
             self.open.insert(row, i);
         }
     }

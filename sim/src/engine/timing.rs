@@ -28,7 +28,7 @@ pub(super) struct Charge {
 
 /// What timing needs to know of an agent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seat {
+pub(super) struct AgentTiming {
     /// Scheduler of its warp.
     pub(super) scheduler: usize,
     /// Tick at which its matrix results are there.
@@ -56,7 +56,7 @@ pub(super) struct Timing<'a> {
 
 impl Timing<'_> {
     /// Issues so many instructions of so many ticks each. What a scheduler issues beside its `mma.sync` takes their time.
-    pub(super) fn issue(&self, core: &mut Core, seat: Seat, at: u64, (n, each): (f64, f64)) -> (u64, u64) {
+    pub(super) fn issue(&self, core: &mut Core, seat: AgentTiming, at: u64, (n, each): (f64, f64)) -> (u64, u64) {
         core.matrix[seat.scheduler].hold(at, ticks(n * self.costs.beside));
         core.issue[seat.scheduler].serve(at, ticks(n * each))
     }
@@ -67,7 +67,7 @@ impl Timing<'_> {
         pc: u32,
         effect: &StepEffect,
         now: u64,
-        seat: Seat,
+        seat: AgentTiming,
         core: &mut Core,
         peer: Option<&mut Core>,
     ) -> Charge {

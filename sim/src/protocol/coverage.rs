@@ -5,10 +5,10 @@
 //! the end is none: it may be added only where its copies fill in zeros.
 
 use crate::code::Code;
-use crate::ir::{Binary, Class, Expr, How, Instr, ObjId, Object, Op, Place, Program};
+use crate::ir::{Binary, Class, Expr, Instr, MoveKind, ObjId, Object, Op, Place, Program};
 
 use super::AgentId;
-use super::eval::Judged;
+use super::eval::Decision;
 use super::global::Rect;
 use super::memory::{Footprint, TileKey};
 use super::place::FormId;
@@ -192,7 +192,7 @@ impl World<'_> {
             Instr::Op { op: Op::Move { how, src, .. }, .. } if src.obj == obj => Some(*how),
             _ => None,
         });
-        copies.next() == Some(How::TmaLoad) && copies.all(|how| how == How::TmaLoad)
+        copies.next() == Some(MoveKind::TmaLoad) && copies.all(|how| how == MoveKind::TmaLoad)
     }
 
     /// Clears an accumulator.
@@ -357,8 +357,8 @@ impl World<'_> {
             }
         }
         for i in 0..2 {
-            self.judge(Judged::Op(Binary::Lt, f.at[i], 0));
-            self.judge(Judged::Op(Binary::Lt, first[i], ends[i]));
+            self.judge(Decision::Op(Binary::Lt, f.at[i], 0));
+            self.judge(Decision::Op(Binary::Lt, first[i], ends[i]));
         }
         let Some(i) = (0..2).find(|i| first[*i] >= ends[*i] || f.at[*i] < 0) else { return Ok(()) };
         if !self.met(Code::Outside, pc, None) {

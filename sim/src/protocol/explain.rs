@@ -7,24 +7,24 @@ use crate::report::Waiting;
 use super::AgentId;
 use super::rendezvous::RendezvousKind;
 use super::stream::StreamKind;
-use super::world::{On, World};
+use super::world::{WaitTarget, World};
 
 impl World<'_> {
     /// For an agent blocked at `pc` in a hang: what it waits for and its state; what would have to happen. The time is
     /// the caller's to fill in.
-    pub fn waiting(&self, a: AgentId, pc: u32, on: On) -> Waiting {
+    pub fn waiting(&self, a: AgentId, pc: u32, on: WaitTarget) -> Waiting {
         let (waits_for, needs) = self.explain(a, pc, on);
         let code = if self.left_behind(on) { Code::TripCounts } else { Code::Hang };
         Waiting { code, agent: self.agent_name(a), site: self.prog.at[pc as usize], since: 0.0, waits_for, needs }
     }
 
-    fn explain(&self, a: AgentId, pc: u32, on: On) -> (String, String) {
+    fn explain(&self, a: AgentId, pc: u32, on: WaitTarget) -> (String, String) {
         match on {
-            On::Mbar(ix) => self.explain_mbar(a, pc, ix),
-            On::Rendezvous(ix) => self.explain_rendezvous(a, ix),
-            On::Own(_) => self.explain_own(a, pc),
-            On::Counter(ix) => self.explain_counter(a, pc, ix),
-            On::Pool(cta) => (
+            WaitTarget::Mbar(ix) => self.explain_mbar(a, pc, ix),
+            WaitTarget::Rendezvous(ix) => self.explain_rendezvous(a, ix),
+            WaitTarget::Own(_) => self.explain_own(a, pc),
+            WaitTarget::Counter(ix) => self.explain_counter(a, pc, ix),
+            WaitTarget::Pool(cta) => (
                 format!("registers: CTA {cta} has {} in its pool", self.registers[cta as usize].free),
                 "another warpgroup gives registers back with `regs dec`".into(),
             ),
@@ -122,7 +122,7 @@ impl World<'_> {
 
     /// Whether a wait is for somebody who has ended, having done fewer steps: the roles disagree on their number. A phase
     /// that some began and nobody is left to end is a wrong count instead.
-    fn left_behind(&self, on: On) -> bool {
+    fn left_behind(&self, on: WaitTarget) -> bool {
         let of = |counts: &dyn Fn(&Op) -> bool, cta| {
             let mut all = (0, 0);
             for (pc, i) in self.prog.code.iter().enumerate() {
@@ -136,7 +136,7 @@ impl World<'_> {
             all
         };
         match on {
-            On::Mbar(ix) => {
+            WaitTarget::Mbar(ix) => {
                 let decl = self.mbar_decl(ix);
                 let m = &self.mbars[ix as usize];
                 let (go, ended) = of(
@@ -149,14 +149,14 @@ impl World<'_> {
                 );
                 m.live && m.pending > 0 && ended > 0 && (go > 0 || m.pending == m.expected)
             }
-            On::Rendezvous(ix) => match self.meets[ix as usize].kind {
+            WaitTarget::Rendezvous(ix) => match self.meets[ix as usize].kind {
                 RendezvousKind::Named(bar, _, cta) => {
                     let uses = |op: &Op| matches!(op, Op::Named { bar: b, .. } if *b as NamedId == bar);
                     of(&uses, Some(cta)).1 > 0
                 }
                 _ => false,
             },
-            On::Own(_) | On::Pool(_) | On::Counter(_) => false,
+            WaitTarget::Own(_) | WaitTarget::Pool(_) | WaitTarget::Counter(_) => false,
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::code::Code;
 use crate::fences::{Cover, Level};
-use crate::ir::{Class, Fence, How};
+use crate::ir::{Class, Fence, MoveKind};
 
 use super::AgentId;
 use super::memory::Footprint;
@@ -16,7 +16,7 @@ use super::world::World;
 
 /// What touched a register piece since its warp's last `wgmma.fence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Touched {
+pub(super) enum LastTouch {
     /// Nothing.
     Not,
     /// An instruction other than `wgmma`, or nothing and there was no fence yet.
@@ -25,13 +25,13 @@ pub(super) enum Touched {
     Product(u32, u32),
 }
 
-impl Touched {
+impl LastTouch {
     /// For snapshots: different where they are.
     pub(super) fn number(self) -> u64 {
         match self {
-            Touched::Not => 0,
-            Touched::Other => 1,
-            Touched::Product(rows, cols) => 2 + ((rows as u64) << 32 | cols as u64),
+            LastTouch::Not => 0,
+            LastTouch::Other => 1,
+            LastTouch::Product(rows, cols) => 2 + ((rows as u64) << 32 | cols as u64),
         }
     }
 }
@@ -79,8 +79,8 @@ impl World<'_> {
     }
 
     /// The access of a tensor-memory move: open until its wait, or over at once where that rule is off.
-    pub(super) fn tensor_access(&self, a: AgentId, pc: u32, how: How, x: Access) -> Access {
-        let open = self.rules.fences.tmem_wait || !matches!(how, How::TmemLd | How::TmemSt);
+    pub(super) fn tensor_access(&self, a: AgentId, pc: u32, how: MoveKind, x: Access) -> Access {
+        let open = self.rules.fences.tmem_wait || !matches!(how, MoveKind::TmemLd | MoveKind::TmemSt);
         if open { x } else { self.own_access(a, pc) }
     }
 
@@ -173,7 +173,7 @@ impl World<'_> {
         if x.generic
             && let Some(touched) = self.unfenced.get_mut(piece)
         {
-            *touched = Touched::Other;
+            *touched = LastTouch::Other;
         }
     }
 
@@ -200,7 +200,7 @@ impl World<'_> {
                     same: false,
                 };
                 for p in self.each_piece(a, &f) {
-                    self.unfenced[p] = Touched::Not;
+                    self.unfenced[p] = LastTouch::Not;
                 }
             }
         }
@@ -212,16 +212,16 @@ impl World<'_> {
         if self.unfenced.is_empty() {
             return;
         }
-        let shape = Touched::Product((acc.rows.1 - acc.rows.0) as u32, (acc.cols.1 - acc.cols.0) as u32);
+        let shape = LastTouch::Product((acc.rows.1 - acc.rows.0) as u32, (acc.cols.1 - acc.cols.0) as u32);
         for (f, allowed) in [(left, None), (acc, Some(shape))] {
             if self.prog.objects[f.obj as usize].class != Class::Reg {
                 continue;
             }
-            let bad = |t: Touched| t != Touched::Not && Some(t) != allowed;
+            let bad = |t: LastTouch| t != LastTouch::Not && Some(t) != allowed;
             if let Some(p) = self.each_piece(a, f).find(|p| bad(self.unfenced[*p])) {
                 let t = &self.pieces[p].trace;
                 // `zero` stands there as a write and is no use.
-                let product = matches!(self.unfenced[p], Touched::Product(..));
+                let product = matches!(self.unfenced[p], LastTouch::Product(..));
                 let used = t.reads.iter().chain(&t.write).rfind(|x| x.generic || product);
                 let used = used.map(|x| (x.pc, "used here".to_string()));
                 let since = if used.is_some() { "since it was last used" } else { "before the first product" };

@@ -9,7 +9,7 @@ use super::mbarrier::MbarIx;
 use super::memory::Footprint;
 use super::order::{Epoch, RowId};
 use super::stream::StreamKind;
-use super::world::{On, Signal, World};
+use super::world::{Signal, WaitTarget, World};
 
 /// Index of a flight of a world; reused after it landed.
 pub type FlightId = u32;
@@ -156,9 +156,9 @@ impl World<'_> {
             }
             // The registers are the warp's: both its lane classes may wait for them.
             let rest = self.rest_of(f.agent);
-            self.touched.push(On::Own(rest));
+            self.touched.push(WaitTarget::Own(rest));
             if self.info[rest as usize].lanes.is_some() {
-                self.touched.push(On::Own(rest - 1));
+                self.touched.push(WaitTarget::Own(rest - 1));
             }
         }
         for &(p, v) in &f.posts {
@@ -171,7 +171,7 @@ impl World<'_> {
                 StreamKind::Wgmma => self.wake_group(owner),
                 // Both lane classes of a split warp wait for it.
                 StreamKind::TmemLd | StreamKind::TmemSt if self.info[owner as usize].lanes.is_some() => {
-                    self.touched.push(On::Own(owner - 1));
+                    self.touched.push(WaitTarget::Own(owner - 1));
                 }
                 _ => {}
             }
@@ -271,7 +271,7 @@ impl World<'_> {
     fn wake_group(&mut self, lead: AgentId) {
         for i in 0..self.info.len() {
             if self.group_lead[i] == lead {
-                self.touched.push(On::Own(i as AgentId));
+                self.touched.push(WaitTarget::Own(i as AgentId));
             }
         }
     }

@@ -8,11 +8,11 @@
 //! A list of recent accesses stays short: a write replaces what it covers, a read replaces earlier reads of its component,
 //! and what every agent knows of is dropped.
 
-use crate::ir::{Binary, Class, How, Instr, ObjId, Op, Program};
+use crate::ir::{Binary, Class, Instr, MoveKind, ObjId, Op, Program};
 use crate::report::FindingKind;
 
 use super::AgentId;
-use super::eval::Judged;
+use super::eval::Decision;
 use super::memory::Footprint;
 use super::order::Access;
 use super::place::FormId;
@@ -52,16 +52,16 @@ pub(super) struct Region {
 
 /// How a program uses its global matrices, by object.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Followed {
+pub(super) struct GlobalMatrices {
     /// Read and written by the kernel, so that accesses to it can race.
     pub(super) matrices: Vec<bool>,
     /// Of those, the ones that the asynchronous proxy reads or writes.
     pub(super) by_proxy: Vec<bool>,
 }
 
-impl Followed {
+impl GlobalMatrices {
     /// Reads off which matrices need to be followed.
-    pub(super) fn of(prog: &Program) -> Followed {
+    pub(super) fn of(prog: &Program) -> GlobalMatrices {
         let n = prog.objects.len();
         let (mut read, mut written, mut by_proxy) = (vec![false; n], vec![false; n], vec![false; n]);
         for i in &prog.code {
@@ -73,11 +73,11 @@ impl Followed {
             } else {
                 read[obj] = true
             }
-            by_proxy[obj] |= matches!(op, Op::Move { how: How::TmaLoad | How::TmaStore, .. });
+            by_proxy[obj] |= matches!(op, Op::Move { how: MoveKind::TmaLoad | MoveKind::TmaStore, .. });
         }
         let matrices: Vec<bool> = (0..n).map(|i| read[i] && written[i] && !prog.opaque_globals).collect();
         by_proxy.iter_mut().zip(&matrices).for_each(|(proxy, followed)| *proxy &= followed);
-        Followed { matrices, by_proxy }
+        GlobalMatrices { matrices, by_proxy }
     }
 
     /// Whether proxy fences matter to any of them.
@@ -100,7 +100,7 @@ impl World<'_> {
 
     /// A comparison that decides something, noted for proofs over trip counts.
     fn less(&self, a: i64, b: i64) -> bool {
-        self.judge(Judged::Op(Binary::Lt, a, b));
+        self.judge(Decision::Op(Binary::Lt, a, b));
         a < b
     }
 

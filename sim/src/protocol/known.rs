@@ -4,7 +4,7 @@
 use super::AgentId;
 use super::mbarrier::MbarIx;
 use super::order::Epoch;
-use super::world::{On, World};
+use super::world::{WaitTarget, World};
 
 /// The arrivals of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -57,7 +57,7 @@ impl World<'_> {
     /// Another schedule can count this arrival in another phase, which is of no matter where nothing hangs on it.
     pub(super) fn may_be_counted_elsewhere(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         if self.phases_matter[self.mbar_decl(ix) as usize] {
-            self.unordered.get_or_insert((a, pc, On::Mbar(ix)));
+            self.unordered.get_or_insert((a, pc, WaitTarget::Mbar(ix)));
         }
     }
 }

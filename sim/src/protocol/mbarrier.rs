@@ -4,13 +4,13 @@
 //! at `expect`. The byte count may be negative while an arrival is pending: a copy may land before its `expect`.
 
 use crate::code::Code;
-use crate::ir::{BarRef, Binary, Instr, MbarId, Op, Phase, Where};
+use crate::ir::{BarRef, BarrierCta, Binary, Instr, MbarId, Op, Phase};
 
 use super::AgentId;
-use super::eval::Judged;
+use super::eval::Decision;
 use super::order::{Epoch, RowId};
 use super::step::Blocked;
-use super::world::{Fault, On, World};
+use super::world::{Fault, WaitTarget, World};
 
 /// Largest count of arrivals and of bytes either way (PTX ISA, mbarrier contents: 2^20 − 1).
 const LIMIT: i64 = (1 << 20) - 1;
@@ -77,9 +77,9 @@ impl World<'_> {
         let ix = |cta| self.mbar_ix(r.bar, stage as u32, cta);
         let own = self.info[a as usize].cta;
         Ok(match &r.at {
-            Where::Own => smallvec::smallvec![ix(own)],
-            Where::Cta(e) => smallvec::smallvec![ix(self.in_cluster(self.eval(a, e)?)?)],
-            Where::Ctas(e) => {
+            BarrierCta::Own => smallvec::smallvec![ix(own)],
+            BarrierCta::Cta(e) => smallvec::smallvec![ix(self.in_cluster(self.eval(a, e)?)?)],
+            BarrierCta::Ctas(e) => {
                 let mask = self.eval(a, e)?;
                 if mask <= 0 || mask >> self.prog.cluster != 0 {
                     return Err(Fault::Mask(mask));
@@ -109,7 +109,7 @@ impl World<'_> {
             self.mbars[ix as usize] = Mbar { live: true, phase: 0, expected: count, pending: count, tx: 0 };
             let access = self.own_access(a, pc);
             self.mbar_init[ix as usize] = Some(access);
-            self.touched.push(On::Mbar(ix));
+            self.touched.push(WaitTarget::Mbar(ix));
         }
     }
 
@@ -251,7 +251,7 @@ impl World<'_> {
         let shown = self.mbar_done_row(ix);
         self.rows.join(shown, row);
         self.check_lag(a, pc, ix, done);
-        self.touched.push(On::Mbar(ix));
+        self.touched.push(WaitTarget::Mbar(ix));
     }
 
     /// Bytes are expected before the phase can complete only if an arrival of that phase comes after the `expect`.
@@ -303,12 +303,12 @@ impl World<'_> {
                 // Where every order is made, the bit answers as the hardware's does: for the phase that is open or the last.
                 let known = self.rows.clock(self.agent_row(a), self.mbar_comp(ix)) as i64;
                 let h = if self.rows.is_off() { phase } else { known };
-                self.judge(Judged::Op(Binary::Rem, v, 2));
-                self.judge(Judged::Op(Binary::Rem, h, 2));
+                self.judge(Decision::Op(Binary::Rem, v, 2));
+                self.judge(Decision::Op(Binary::Rem, h, 2));
                 if h & 1 == v & 1 { h } else { h - 1 }
             }
         };
-        self.judge(Judged::Fixed(target - phase));
+        self.judge(Decision::Fixed(target - phase));
         if target < 0 {
             return Ok(());
         }
@@ -333,7 +333,7 @@ impl World<'_> {
                 );
                 self.find(Code::EarlyWait, a, pc, message, None);
             }
-            return Err(Blocked::On(On::Mbar(ix)));
+            return Err(Blocked::On(WaitTarget::Mbar(ix)));
         }
         if phase - target >= 2 {
             let message = format!(

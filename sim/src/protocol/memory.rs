@@ -4,7 +4,7 @@
 //! it holds (its version) and its accesses; a footprint is a slot and a set of pieces.
 
 use crate::code::Code;
-use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Sel, TileRef};
+use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Selection, TileRef};
 
 use super::AgentId;
 use super::eval::Number;
@@ -169,7 +169,7 @@ impl World<'_> {
         Ok(Footprint { obj: place.obj, cta, slot, at, forms, rows, cols, pieces, same: place.sel.same })
     }
 
-    fn narrow(&self, a: AgentId, sel: &Sel, rows: &mut (i64, i64), cols: &mut (i64, i64)) -> Result<(), Fault> {
+    fn narrow(&self, a: AgentId, sel: &Selection, rows: &mut (i64, i64), cols: &mut (i64, i64)) -> Result<(), Fault> {
         for (axis, parts) in [(rows, &sel.rows), (cols, &sel.cols)] {
             for p in parts {
                 let i = self.eval(a, &p.index)?;
@@ -277,7 +277,7 @@ impl World<'_> {
         for ((v, form), e) in at.iter_mut().zip(&mut forms).zip(&t.at) {
             Number { v: *v, form: *form } = self.placed(a, e)?;
         }
-        if t.sel == Sel::default() {
+        if t.sel == Selection::default() {
             return Ok(TileKey { obj: t.obj, at, shift: [0, 0], forms });
         }
         let (height, width) = size(o);

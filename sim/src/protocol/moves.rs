@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{BarRef, Class, Expr, How, Op, Place, Waits, Where};
+use crate::ir::{BarRef, BarrierCta, Class, Expr, MoveKind, Op, Place, Waits};
 
 use super::AgentId;
 use super::flight::{Flight, FlightId};
@@ -12,7 +12,7 @@ use super::memory::Footprint;
 use super::order::{Access, Epoch};
 use super::step::{Blocked, MoveEffect, StepEffect};
 use super::stream::StreamKind;
-use super::world::{On, World};
+use super::world::{WaitTarget, World};
 
 /// The operands of a move, evaluated.
 pub(super) struct Ends {
@@ -34,28 +34,28 @@ impl World<'_> {
             self.carry_sum(a, &e.src, &e.dst);
             self.load_sum(a, &e.src, &e.dst, src.elements);
         }
-        if matches!(how, How::Load | How::Ldg | How::CpAsync | How::LdsDma) && !masked {
+        if matches!(how, MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma) && !masked {
             self.inside(a, pc, &e.src, src)?;
         }
         let auto = self.prog.waits == Waits::Auto;
         match how {
-            How::Load => {
+            MoveKind::Load => {
                 let x = self.own_access(a, pc);
                 self.touch_global(a, &e.src, src.elements, x, false);
                 self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
             }
-            How::Ldg | How::Lds => {
-                if *how == How::Lds {
+            MoveKind::Ldg | MoveKind::Lds => {
+                if *how == MoveKind::Lds {
                     self.expect_tile(a, pc, src, &e.src)?;
                 }
                 let kind = match (auto, how) {
                     (true, _) => StreamKind::Scoreboard,
-                    (false, How::Ldg) => StreamKind::Vm,
+                    (false, MoveKind::Ldg) => StreamKind::Vm,
                     (false, _) => StreamKind::Lgkm,
                 };
                 let (x, f) = self.start_move(a, pc, kind, self.instructions(&effect));
                 let own = self.own_access(a, pc);
-                if *how == How::Lds {
+                if *how == MoveKind::Lds {
                     self.check_read(a, self.agent_row(a), &e.src, if auto { own } else { x });
                 } else {
                     self.touch_global(a, &e.src, src.elements, if auto { own } else { x }, false);
@@ -63,26 +63,26 @@ impl World<'_> {
                 self.check_write(a, self.agent_row(a), &e.dst, if auto { own } else { x }, Some(tile));
                 effect.flights.push(self.fill(f, &e.dst));
             }
-            How::Sts | How::Store | How::TmemSt => {
+            MoveKind::Sts | MoveKind::Store | MoveKind::TmemSt => {
                 self.ready(a, &e.src)?;
                 self.check_read(a, self.agent_row(a), &e.src, self.own_access(a, pc));
-                if *how == How::TmemSt {
+                if *how == MoveKind::TmemSt {
                     self.reaches_lanes(a, pc, &e.dst);
                     self.allocated(a, pc, &e.dst);
                 }
                 match how {
-                    How::Store => {
+                    MoveKind::Store => {
                         if !masked {
                             self.inside(a, pc, &e.dst, dst)?;
                         }
                         self.do_store(a, pc, &e, dst, auto, &mut effect);
                     }
-                    How::Sts if auto => {
+                    MoveKind::Sts if auto => {
                         let x = self.own_access(a, pc);
                         self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
                     }
                     _ => {
-                        let kind = if *how == How::Sts { StreamKind::Lgkm } else { StreamKind::TmemSt };
+                        let kind = if *how == MoveKind::Sts { StreamKind::Lgkm } else { StreamKind::TmemSt };
                         let (x, f) = self.start_move(a, pc, kind, self.instructions(&effect));
                         let x = self.tensor_access(a, pc, *how, x);
                         self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
@@ -90,18 +90,18 @@ impl World<'_> {
                     }
                 }
             }
-            How::CpAsync | How::LdsDma => {
-                let kind = if *how == How::CpAsync { StreamKind::Cp } else { StreamKind::Vm };
+            MoveKind::CpAsync | MoveKind::LdsDma => {
+                let kind = if *how == MoveKind::CpAsync { StreamKind::Cp } else { StreamKind::Vm };
                 let (x, f) = self.start_move(a, pc, kind, self.instructions(&effect));
                 self.touch_global(a, &e.src, src.elements, x, false);
                 self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
                 effect.flights.push(self.launch(f));
             }
-            How::TmaLoad => {
+            MoveKind::TmaLoad => {
                 self.tma_load(a, pc, &e, (signals.as_ref(), multicast.as_ref(), src.elements), &mut effect)?;
             }
-            How::TmaStore => self.tma_store(a, pc, src, (&e, dst.elements), &mut effect)?,
-            How::TmemLd => {
+            MoveKind::TmaStore => self.tma_store(a, pc, src, (&e, dst.elements), &mut effect)?,
+            MoveKind::TmemLd => {
                 self.reaches_lanes(a, pc, &e.src);
                 self.allocated(a, pc, &e.src);
                 let (x, f) = self.start_move(a, pc, StreamKind::TmemLd, 1);
@@ -111,21 +111,21 @@ impl World<'_> {
                 effect.flights.push(self.launch(f));
             }
         }
-        if *how != How::Store {
+        if *how != MoveKind::Store {
             effect.fills = (self.prog.objects[e.dst.obj as usize].class == Class::Shared).then_some(e.dst);
         }
         Ok(StepEffect::Move(effect))
     }
 
     /// Sizes of a move.
-    fn measure(&self, how: How, e: &Ends, dequant: bool, batch: Option<u32>) -> MoveEffect {
+    fn measure(&self, how: MoveKind, e: &Ends, dequant: bool, batch: Option<u32>) -> MoveEffect {
         let (s, d) = (&self.prog.objects[e.src.obj as usize], &self.prog.objects[e.dst.obj as usize]);
         let global_bytes = match (s.class, d.class) {
             (Class::Global, _) => s.bytes_of(e.src.elements()),
             (_, Class::Global) => d.bytes_of(e.dst.elements()),
             _ => 0,
         };
-        let (chip, f) = if s.class == Class::Global || how == How::Sts { (d, &e.dst) } else { (s, &e.src) };
+        let (chip, f) = if s.class == Class::Global || how == MoveKind::Sts { (d, &e.dst) } else { (s, &e.src) };
         MoveEffect {
             how,
             elements: f.elements(),
@@ -144,7 +144,7 @@ impl World<'_> {
     /// Machine instructions of one warp: what `vmcnt` and `lgkmcnt` count.
     fn instructions(&self, effect: &MoveEffect) -> u32 {
         let lane = match effect.how {
-            How::LdsDma => self.rules.dma_bytes_per_lane.max(1),
+            MoveKind::LdsDma => self.rules.dma_bytes_per_lane.max(1),
             _ => self.rules.bytes_per_lane.max(1),
         };
         let bytes = if effect.global_bytes > 0 { effect.global_bytes } else { effect.chip_bytes };
@@ -173,7 +173,7 @@ impl World<'_> {
     /// The scoreboard: a use of a register waits until its load has landed.
     pub(super) fn ready(&self, a: AgentId, f: &Footprint) -> Result<(), Blocked> {
         if self.prog.objects[f.obj as usize].class == Class::Reg && self.each_piece(a, f).any(|p| self.filling[p] > 0) {
-            return Err(Blocked::On(On::Own(a)));
+            return Err(Blocked::On(WaitTarget::Own(a)));
         }
         Ok(())
     }
@@ -248,7 +248,7 @@ impl World<'_> {
         let named = self.bars(a, bar)?[0];
         let (at, stages) = (self.mbar_cta(named), self.prog.mbars[bar.bar as usize].stages);
         let to = match (&bar.at, multicast) {
-            (Where::Own, _) => cta,
+            (BarrierCta::Own, _) => cta,
             (_, true) => cta & !1 | at & 1,
             (_, false) if at >> 1 != cta >> 1 => return Err(super::world::Fault::Pair(at, cta).into()),
             _ => at,

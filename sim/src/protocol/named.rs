@@ -11,7 +11,7 @@ use super::AgentId;
 use super::order::Access;
 use super::rendezvous::{Rendezvous, RendezvousIx, RendezvousKind};
 use super::step::Blocked;
-use super::world::{Fault, On, World};
+use super::world::{Fault, WaitTarget, World};
 
 /// The arrivals of the generation under way of each numbered barrier and of the one before it, in order of their components.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +82,7 @@ impl World<'_> {
         now.insert(now.partition_point(|x| x.epoch <= new.epoch), new);
         let unknown = before.iter().find(|x| !knows && self.rows.reached(row, x.epoch.comp) < x.epoch.clock);
         if let Some(x) = unknown.copied() {
-            self.unordered.get_or_insert((a, pc, On::Rendezvous(ix)));
+            self.unordered.get_or_insert((a, pc, WaitTarget::Rendezvous(ix)));
             let message = format!(
                 "arrives at {}, and nothing orders it after {}, who came the time before: which of them meets the others \
                  depends on the schedule",

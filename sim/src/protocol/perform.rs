@@ -1,9 +1,9 @@
 //! The table of operations: one arm each.
 
-use crate::ir::{BarRef, Binary, How, MmaKind, Op, Per, Where};
+use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Binary, MmaKind, MoveKind, Op};
 
 use super::AgentId;
-use super::eval::{Judged, Number};
+use super::eval::{Decision, Number};
 use super::flight::Flight;
 use super::memory::TileKey;
 use super::order::{Access, Epoch};
@@ -23,10 +23,10 @@ pub(super) enum Aligned {
 
 pub(super) fn alignment(op: &Op) -> Aligned {
     match op {
-        Op::Move { how: How::TmemLd | How::TmemSt, .. } | Op::Mma { kind: MmaKind::Warp, .. } | Op::Regs { .. } => {
-            Aligned::Warp
-        }
-        Op::Move { how: How::TmaLoad | How::TmaStore, .. } => Aligned::Own,
+        Op::Move { how: MoveKind::TmemLd | MoveKind::TmemSt, .. }
+        | Op::Mma { kind: MmaKind::Warp, .. }
+        | Op::Regs { .. } => Aligned::Warp,
+        Op::Move { how: MoveKind::TmaLoad | MoveKind::TmaStore, .. } => Aligned::Own,
         Op::Move { .. } | Op::Alu { .. } | Op::Zero(_) | Op::Put { .. } => Aligned::Lanes,
         _ => Aligned::Own,
     }
@@ -333,12 +333,12 @@ impl World<'_> {
     }
 
     /// How often an agent arrives; 0 where another agent does it for all.
-    fn arrivals(&self, a: AgentId, pc: u32, per: Per) -> u32 {
+    fn arrivals(&self, a: AgentId, pc: u32, per: ArrivalsPer) -> u32 {
         let who = self.info[a as usize];
         match per {
-            Per::Thread => self.lanes(a, pc),
-            Per::Warp => who.elected() as u32,
-            Per::Once => (self.leads(who.warp) && who.elected()) as u32,
+            ArrivalsPer::Thread => self.lanes(a, pc),
+            ArrivalsPer::Warp => who.elected() as u32,
+            ArrivalsPer::Once => (self.leads(who.warp) && who.elected()) as u32,
         }
     }
 
@@ -375,7 +375,7 @@ impl World<'_> {
         let own = self.info[a as usize].cta;
         let mut remote = smallvec::SmallVec::new();
         for ix in self.bars(a, bar)? {
-            if self.mbar_cta(ix) == own && !matches!(bar.at, Where::Ctas(_)) {
+            if self.mbar_cta(ix) == own && !matches!(bar.at, BarrierCta::Ctas(_)) {
                 self.alive(a, pc, ix);
                 self.arrives_in_order(a, pc, ix);
                 if let Some(n) = bytes {
@@ -415,7 +415,7 @@ impl World<'_> {
         dst: &crate::ir::Place,
         signals: &BarRef,
     ) -> Result<StepEffect, Blocked> {
-        self.judge(Judged::Op(Binary::Gt, self.more_tiles.len() as i64, 0));
+        self.judge(Decision::Op(Binary::Gt, self.more_tiles.len() as i64, 0));
         let value = self.more_tiles.pop().unwrap_or(-1);
         let key = self.version(a, dst)?;
         let own = self.info[a as usize].cta;

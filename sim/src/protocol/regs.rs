@@ -10,7 +10,7 @@ use crate::timeline::Lanes;
 use super::AgentId;
 use super::order::Access;
 use super::step::{Blocked, StepEffect};
-use super::world::{On, World};
+use super::world::{WaitTarget, World};
 
 /// Registers of one CTA: what is free, and what each warp has. No warps where the program hands out none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -54,7 +54,7 @@ impl World<'_> {
         let gets = if wrong { has } else { count };
         let change = (gets as i64 - has as i64) * self.rules.warp_size as i64;
         if inc && change > self.registers[cta].free {
-            return Err(Blocked::On(On::Pool(who.cta)));
+            return Err(Blocked::On(WaitTarget::Pool(who.cta)));
         }
         if wrong {
             let message = format!("`regs {way}` to {count} registers a thread, where it has {has}");
@@ -66,7 +66,7 @@ impl World<'_> {
         pool.free -= change;
         let held = &mut pool.warps[warp];
         *held = Owned { count: gets, times: held.times + 1, last: Some((access, (count, inc))) };
-        self.touched.push(On::Pool(who.cta));
+        self.touched.push(WaitTarget::Pool(who.cta));
         Ok(StepEffect::Sync)
     }
 

@@ -10,7 +10,7 @@ use super::AgentId;
 use super::order::RowId;
 use super::step::Blocked;
 use super::who::AgentSet;
-use super::world::{On, World};
+use super::world::{WaitTarget, World};
 
 /// Index of a rendezvous of a world.
 pub(super) type RendezvousIx = u32;
@@ -118,7 +118,7 @@ impl World<'_> {
         if let Some((at, generation)) = self.agents[a as usize].waits_in {
             debug_assert_eq!(at, ix);
             if self.meets[ix as usize].generation == generation {
-                return Err(Blocked::On(On::Rendezvous(ix)));
+                return Err(Blocked::On(WaitTarget::Rendezvous(ix)));
             }
             self.agents[a as usize].waits_in = None;
             self.learn(a, ix, orders);
@@ -132,7 +132,7 @@ impl World<'_> {
             return Ok(true);
         }
         self.agents[a as usize].waits_in = Some((ix, generation));
-        Err(Blocked::On(On::Rendezvous(ix)))
+        Err(Blocked::On(WaitTarget::Rendezvous(ix)))
     }
 
     /// What an agent knows once a generation is over: what the others did, or only that they did it.
@@ -158,7 +158,7 @@ impl World<'_> {
         let (comp, generation) = (self.meet_comp(ix), self.meets[ix as usize].generation);
         match self.meets[ix as usize].kind {
             RendezvousKind::Named(..) => self.comes_in_turn(a, pc, ix),
-            _ => self.must_know(a, pc, On::Rendezvous(ix), comp, generation),
+            _ => self.must_know(a, pc, WaitTarget::Rendezvous(ix), comp, generation),
         }
         let (row, acc) = (self.agent_row(a), self.meet_row(ix));
         if orders {
@@ -212,7 +212,7 @@ impl World<'_> {
         }
         let (acc, done) = (self.meet_row(ix), self.meet_done_row(ix));
         self.rows.join(done, acc);
-        self.touched.push(On::Rendezvous(ix));
+        self.touched.push(WaitTarget::Rendezvous(ix));
     }
 
     /// Agents a barrier of this scope is for: those that live, and those that arrived and left.
@@ -321,7 +321,7 @@ impl World<'_> {
             return Ok(());
         };
         if self.meets[ix as usize].generation == generation {
-            return Err(Blocked::On(On::Rendezvous(ix)));
+            return Err(Blocked::On(WaitTarget::Rendezvous(ix)));
         }
         self.agents[a as usize].cluster_arrived = None;
         let (row, done): (RowId, RowId) = (self.agent_row(a), self.meet_done_row(ix));

@@ -5,13 +5,13 @@
 //! coordinates of tiles, a barrier's phase, a component's clock) that either stand still or all move by one amount.
 //!
 //! A row is only ever asked whether it has reached a clock: one that the state names, or a newer one. So the clocks of rows
-//! are rounded down to the clocks that the rest of the state names (`Named`), and what no agent can tell from less
+//! are rounded down to the clocks that the rest of the state names (`NamedClocks`), and what no agent can tell from less
 //! knowledge does not keep a state from recurring.
 
 use std::sync::Arc;
 
 use super::memory::TileKey;
-use super::open::Named;
+use super::open::NamedClocks;
 use super::order::{Access, Epoch, RowId};
 use super::who::AgentSet;
 use super::world::{Agent, World};
@@ -275,12 +275,12 @@ impl World<'_> {
         }
         self.unfenced.iter().for_each(|u| s.same(u.number()));
         rows.extend(0..self.fixed_rows());
-        let named = Named::of(self, &s);
+        let named = NamedClocks::of(self, &s);
         rows.into_iter().for_each(|r| self.row(&mut s, r, &named));
         s
     }
 
-    fn row(&self, s: &mut Snapshot, r: RowId, named: &Named) {
+    fn row(&self, s: &mut Snapshot, r: RowId, named: &NamedClocks) {
         let at = s.entries.len();
         s.same(0u64);
         let mut known = 0u64;

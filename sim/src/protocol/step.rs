@@ -2,14 +2,14 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{How, Instr, MmaKind, Op, Program, Queue, VarId, Who};
+use crate::ir::{Executors, Instr, MmaKind, MoveKind, Op, Program, Queue, VarId};
 use crate::timeline::Work;
 
 use super::AgentId;
-use super::eval::{Judged, Number};
+use super::eval::{Decision, Number};
 use super::flight::FlightId;
 use super::memory::{Footprint, TileKey};
-use super::world::{Fault, On, World};
+use super::world::{Fault, WaitTarget, World};
 
 /// What [`World::step`] did.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub enum Step {
         /// Loop iterations begun on the way to it.
         loops: u32,
         /// What it waits for.
-        on: On,
+        on: WaitTarget,
     },
     /// The agent has ended.
     Ended,
@@ -84,7 +84,7 @@ impl StepEffect {
 #[derive(Clone, Debug)]
 pub struct MoveEffect {
     /// By which instruction.
-    pub how: How,
+    pub how: MoveKind,
     /// Elements this agent moves.
     pub elements: i64,
     /// Bytes on the global side, scales included; 0 where there is none.
@@ -140,7 +140,7 @@ impl MmaEffect {
 /// Why an operation was not performed.
 #[derive(Clone, Debug)]
 pub(super) enum Blocked {
-    On(On),
+    On(WaitTarget),
     Fault(Fault),
 }
 
@@ -155,9 +155,9 @@ impl Op {
     pub fn work(&self) -> Work {
         match self {
             Op::Move { how, .. } => match how {
-                How::Load | How::Ldg | How::CpAsync | How::LdsDma | How::TmaLoad => Work::Load,
-                How::Sts | How::Lds | How::TmemLd | How::TmemSt => Work::Shared,
-                How::Store | How::TmaStore => Work::Store,
+                MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma | MoveKind::TmaLoad => Work::Load,
+                MoveKind::Sts | MoveKind::Lds | MoveKind::TmemLd | MoveKind::TmemSt => Work::Shared,
+                MoveKind::Store | MoveKind::TmaStore => Work::Store,
             },
             Op::Mma { .. } => Work::Mma,
             Op::Alu { .. } | Op::Zero(_) => Work::Alu,
@@ -212,7 +212,7 @@ impl<'p> World<'p> {
             let to = self.control(a, pc, instr)?;
             if matches!(instr, Instr::Jump(_)) && to <= pc {
                 loops += 1;
-                self.judge(Judged::Again);
+                self.judge(Decision::Again);
             }
             self.agents[a as usize].pc = to;
         }
@@ -282,7 +282,7 @@ impl<'p> World<'p> {
             Instr::Jump(to) => Ok(*to),
             Instr::Unless(e, to) => Ok(if self.holds(a, e)? { pc + 1 } else { *to }),
             Instr::Only(who, to) => {
-                if *who == Who::Elected {
+                if *who == Executors::Elected {
                     self.diverge(a);
                 }
                 Ok(if self.among(a, who)? { pc + 1 } else { *to })
@@ -292,12 +292,12 @@ impl<'p> World<'p> {
     }
 
     /// Whether the head of a block names an agent.
-    pub(super) fn among(&self, a: AgentId, who: &Who) -> Result<bool, Fault> {
+    pub(super) fn among(&self, a: AgentId, who: &Executors) -> Result<bool, Fault> {
         let me = self.info[a as usize];
         Ok(match who {
-            Who::Warps(w) => w >> me.warp & 1 == 1,
-            Who::Cta(e) => self.eval(a, e)? == me.cta as i64,
-            Who::Elected => me.elected(),
+            Executors::Warps(w) => w >> me.warp & 1 == 1,
+            Executors::Cta(e) => self.eval(a, e)? == me.cta as i64,
+            Executors::Elected => me.elected(),
         })
     }
 

@@ -13,14 +13,14 @@ use crate::report::Finding;
 use super::agents::{AgentId, AgentInfo, agents_of};
 use super::counters::{Counter, only_grow};
 use super::coverage::{KeptSum, Stored, Sum};
-use super::eval::{Coords, Judged};
-use super::fence::Touched;
+use super::eval::{Coords, Decision};
+use super::fence::LastTouch;
 use super::flight::{Flight, FlightId};
-use super::global::{Followed, Region};
+use super::global::{GlobalMatrices, Region};
 use super::mbarrier::{Mbar, MbarIx};
 use super::memory::{Layout, Piece, layouts};
 use super::named::RecentArrivals;
-use super::open::Asked;
+use super::open::SnapshotFacts;
 use super::order::{Access, Epoch, RowId, Rows};
 use super::place::{FormId, Placement};
 use super::regs::Registers;
@@ -47,7 +47,7 @@ pub struct Rules {
 
 /// Something whose change can let a blocked agent go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum On {
+pub enum WaitTarget {
     /// An mbarrier.
     Mbar(u32),
     /// A rendezvous.
@@ -183,12 +183,12 @@ pub struct World<'p> {
     /// Whether a counter only grows, by declaration.
     pub(super) grows: Arc<[bool]>,
     /// Global matrices whose accesses can race.
-    pub(super) followed: Arc<Followed>,
+    pub(super) followed: Arc<GlobalMatrices>,
     /// Accesses to those matrices that later ones can conflict with, oldest first, by object.
     pub(super) regions: Vec<Vec<Region>>,
     /// For each piece of a register object, by what it was touched since its warp's last `wgmma.fence`; empty where that
     /// rule is off or no `wgmma` is there.
-    pub(super) unfenced: Vec<Touched>,
+    pub(super) unfenced: Vec<LastTouch>,
     /// Tiles that `clc` hands out, last first.
     pub(super) more_tiles: Vec<i64>,
     /// Whether an instruction is inside an `elect:` block.
@@ -198,18 +198,18 @@ pub struct World<'p> {
     /// Barriers whose phases something hangs on, by declaration.
     pub(super) phases_matter: Arc<[bool]>,
     /// What snapshots ask about the program, found by the first.
-    pub(super) asked: Arc<OnceLock<Asked>>,
+    pub(super) asked: Arc<OnceLock<SnapshotFacts>>,
     /// Reads of tiles that state an expectation, and all.
     pub(super) reads: (u64, u64),
     /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
     pub accesses: Option<Vec<(u32, bool)>>,
     /// What numbers decided since the caller last took it; kept only where the caller put a list here.
-    pub judged: Option<RefCell<Vec<Judged>>>,
+    pub decisions: Option<RefCell<Vec<Decision>>>,
     /// What changed since the caller last took it.
-    pub touched: Vec<On>,
+    pub touched: Vec<WaitTarget>,
     /// The first arrival that nothing orders after the end of the phase or generation before: another schedule could
     /// count it there, so one run does not decide for all. Agent, instruction, and what it arrives at.
-    pub unordered: Option<(AgentId, u32, On)>,
+    pub unordered: Option<(AgentId, u32, WaitTarget)>,
     /// What was found, in order; the caller may take it. Cycles are the caller's to fill in.
     pub findings: Vec<Finding>,
 }
@@ -277,7 +277,7 @@ impl<'p> World<'p> {
             || setup::arrives_behind_copies(shape)
             || setup::copies_without_arrivals(shape)
             || setup::elects(shape);
-        let followed = Followed::of(prog);
+        let followed = GlobalMatrices::of(prog);
         let mut rows = Rows::new(comps as usize, row_count, timed, tensor_fences, followed.proxies());
         for a in 0..n {
             rows.tick(a as RowId, a as u32);
@@ -333,7 +333,7 @@ impl<'p> World<'p> {
             grows: only_grow(prog).into(),
             followed: followed.into(),
             regions: vec![Vec::new(); prog.objects.len()],
-            unfenced: vec![Touched::Other; if wgmma { pieces } else { 0 }],
+            unfenced: vec![LastTouch::Other; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
             phases_matter: setup::phases_matter(shape, &elected).into(),
             asked: Arc::default(),
@@ -341,7 +341,7 @@ impl<'p> World<'p> {
             written: written(shape).into(),
             reads: (0, 0),
             accesses: None,
-            judged: None,
+            decisions: None,
             touched: Vec::new(),
             unordered: None,
             findings: Vec::new(),
@@ -408,7 +408,7 @@ impl<'p> World<'p> {
         &self.mbars[ix as usize]
     }
 
-    /// Number of mbarriers, rendezvous and CTAs, for callers that keep waiters by [`On`].
+    /// Number of mbarriers, rendezvous and CTAs, for callers that keep waiters by [`WaitTarget`].
     pub fn objects(&self) -> (usize, usize, usize) {
         (self.mbars.len(), self.meets.len(), self.prog.cluster as usize)
     }
@@ -483,7 +483,7 @@ impl<'p> World<'p> {
     }
 
     /// Notes an arrival or delivery that does not know of the end of the phase or generation before.
-    pub(super) fn must_know(&mut self, a: AgentId, pc: u32, on: On, comp: u32, ended: u32) {
+    pub(super) fn must_know(&mut self, a: AgentId, pc: u32, on: WaitTarget, comp: u32, ended: u32) {
         if self.unordered.is_none() && self.rows.reached(self.agent_row(a), comp) < ended {
             self.unordered = Some((a, pc, on));
         }

@@ -92,7 +92,7 @@ pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u
     let fault = violation.findings.first();
     let goal = fault.map_or(Goal::Hang, Goal::Same);
     // A fault that this run does not meet was found in an order that holds a warp back, or by a search of every order.
-    let kept = |x: adversarial::Wrong| run::attempt(&set, &x.turns, &goal, true);
+    let kept = |x: adversarial::FailedRun| run::attempt(&set, &x.turns, &goal, true);
     let found = run::attempt(&set, &turns, &goal, true)
         .or_else(|| kept(adversarial::wrong(prog, rules, violation.cluster, max_steps)?))
         .or_else(|| kept(verdict::wrong(prog, rules, violation.cluster)?))?;

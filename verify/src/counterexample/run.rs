@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use warpline_sim::ir::{Instr, Op, Program};
-use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
+use warpline_sim::protocol::{AgentId, FlightId, Rules, Step, WaitTarget, World};
 use warpline_sim::report::{Finding, FindingKind};
 use warpline_sim::schedule::{Act, Move, Replay, Schedule, stuck};
 
@@ -90,7 +90,7 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
     let mut turns = Vec::new();
     let mut started: Vec<u32> = Vec::new();
     let mut name: Vec<(AgentId, u32)> = Vec::new();
-    let mut stood: Vec<Option<(u32, On)>> = Vec::new();
+    let mut stood: Vec<Option<(u32, WaitTarget)>> = Vec::new();
     let (prog, rules, cluster) = (set.prog, set.rules, set.cluster);
     let budget = &Budget::new(&Options { max_steps, ..Options::default() });
     let job = Job { prog, rules, cluster, place: None, landing: Landing::Late, budget };
@@ -135,7 +135,7 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
     let mut world = World::alone(set.prog, set.rules, set.cluster);
     let n = world.agents().len();
     let mut started: Vec<Vec<Option<FlightId>>> = vec![Vec::new(); n];
-    let mut stood: Vec<Option<(u32, On)>> = vec![None; n];
+    let mut stood: Vec<Option<(u32, WaitTarget)>> = vec![None; n];
     let mut moves = Vec::new();
     if !free {
         // Each step may join the clocks of all agents, and each world begins with a row of clocks for each of them.
@@ -192,9 +192,9 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
 }
 
 /// Whether a wait is also an arrival, which others count.
-fn arrives(prog: &Program, pc: u32, on: On) -> bool {
+fn arrives(prog: &Program, pc: u32, on: WaitTarget) -> bool {
     let waits = matches!(prog.code[pc as usize], Instr::Op { op: Op::ClusterWait, .. });
-    matches!(on, On::Rendezvous(_)) && !waits
+    matches!(on, WaitTarget::Rendezvous(_)) && !waits
 }
 
 /// Whether a read finds another tile than it should on the way.

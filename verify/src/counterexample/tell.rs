@@ -1,6 +1,6 @@
 //! A schedule in words.
 
-use warpline_sim::protocol::{On, World};
+use warpline_sim::protocol::{WaitTarget, World};
 use warpline_sim::schedule::{Act, Move, Replay, Schedule, stuck};
 
 use super::run::Setting;
@@ -53,7 +53,7 @@ pub(super) fn tell(set: &Setting<'_>, schedule: Schedule, mut pair: Option<Pair>
 fn completed(world: &World<'_>) -> Vec<String> {
     let mut list = Vec::new();
     for on in &world.touched {
-        if let On::Mbar(ix) = on
+        if let WaitTarget::Mbar(ix) = on
             && let Some(phase) = world.mbar(*ix).phase.checked_sub(1)
         {
             let (name, cta) = world.mbar_label(*ix);

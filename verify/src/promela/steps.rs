@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{How, Op, Phase, Program, Queue, Where};
+use warpline_sim::ir::{BarrierCta, MoveKind, Op, Phase, Program, Queue};
 use warpline_sim::protocol::{AgentInfo, Rules};
 use warpline_sim::timeline::Lanes;
 
@@ -137,10 +137,10 @@ impl<'p> Steps<'p> {
         let warp = ("warp", me.cta, me.warp);
         match op {
             Op::Move { how, .. } => {
-                if split && matches!(how, How::TmemLd | How::TmemSt) {
+                if split && matches!(how, MoveKind::TmemLd | MoveKind::TmemSt) {
                     self.add(a, pc, Step::Rendezvous(warp, 1, 2, true));
                 }
-                let own = matches!(how, How::TmaLoad | How::TmaStore);
+                let own = matches!(how, MoveKind::TmaLoad | MoveKind::TmaStore);
                 if split && !rest && !own { Ok(()) } else { self.moved(a, w, pc, op) }
             }
             Op::Mma { kind, a: x, b: y, acc } => self.multiplied(a, w, pc, (*kind, x, y, acc), split),
@@ -222,7 +222,7 @@ impl<'p> Steps<'p> {
                 let bytes = expect.as_ref().map_or(Ok(0), value)?;
                 let bars = self.bars(w, pc, bar)?;
                 let own = self.bar(bar.bar, me.cta, 0)..self.bar(bar.bar, me.cta + 1, 0);
-                let near = |b: &usize| own.contains(b) && !matches!(bar.at, Where::Ctas(_));
+                let near = |b: &usize| own.contains(b) && !matches!(bar.at, BarrierCta::Ctas(_));
                 let (near, far): (Vec<usize>, Vec<usize>) = bars.into_iter().partition(near);
                 near.into_iter().for_each(|b| self.add(a, pc, Step::Arrive(b, count, bytes)));
                 if !far.is_empty() {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::{Instr, Program};
 use crate::machine::Machine;
-use crate::protocol::{Footprint, Rules, Tells, Walker};
+use crate::protocol::{Footprint, GridDependence, Rules, Walker};
 
 use super::cache::{Bytes, Caches, Level};
 use super::group::{Group, Groups};
@@ -136,9 +136,9 @@ impl<'p> Tiles<'p> {
         for step in 0..steps {
             // A list that all share is one copy, which tells some of them apart; with lists of their own each has another.
             let common = lists.common().and_then(|l| l.get(step));
-            let told = groups.told(common.map_or(Tells::All, |t| self.walker.tells(t)));
+            let groups_by = groups.groups_by(common.map_or(GridDependence::All, |t| self.walker.grid_dependence(t)));
             requests.clear();
-            for (group, g) in told.iter().enumerate() {
+            for (group, g) in groups_by.iter().enumerate() {
                 let id = g.own.unwrap_or(g.ids[0]);
                 let Some(t) = lists.of(id).get(step) else { continue };
                 let Some(footprint) = self.walker.footprint(id, t) else { continue };
@@ -159,8 +159,8 @@ impl<'p> Tiles<'p> {
             }
             requests.sort_unstable();
             for same in requests.chunk_by(|x, y| x.tile == y.tile) {
-                let level = self.read(same, told, when, &mut per[same[0].obj as usize]);
-                for w in same.iter().filter(|w| told[w.group as usize].own.is_some()) {
+                let level = self.read(same, groups_by, when, &mut per[same[0].obj as usize]);
+                for w in same.iter().filter(|w| groups_by[w.group as usize].own.is_some()) {
                     wave.signs.push(level);
                     let known = wave.levels.entry((w.obj, w.at)).or_insert(level);
                     *known = level.max(*known);
@@ -180,8 +180,8 @@ impl<'p> Tiles<'p> {
     }
 
     /// All of a wave that read one tile at one step: where it came from.
-    fn read(&mut self, same: &[TileRequest], told: &[Group], when: When, sum: &mut Bytes) -> Level {
-        let ids = |w: &TileRequest| told[w.group as usize].ids.iter().copied();
+    fn read(&mut self, same: &[TileRequest], groups_by: &[Group], when: When, sum: &mut Bytes) -> Level {
+        let ids = |w: &TileRequest| groups_by[w.group as usize].ids.iter().copied();
         let mut all: Vec<i64> = same.iter().flat_map(ids).collect();
         if same.len() > 1 {
             all.sort_unstable();

@@ -9,7 +9,7 @@ use crate::engine::server::Core;
 use crate::engine::timing::Timing;
 use crate::ir::{Cost, Instr, Op, Queue};
 use crate::protocol::{
-    AgentId, AgentInfo, FlightId, Judged, On, RendezvousKind, Step, StepEffect, StreamKind, TileKey, World,
+    AgentId, AgentInfo, Decision, FlightId, RendezvousKind, Step, StepEffect, StreamKind, TileKey, WaitTarget, World,
 };
 
 use super::{Edge, Event, Graph, Kind};
@@ -23,7 +23,7 @@ struct Agent {
     /// Where it went on from its last operation.
     at: Option<u32>,
     loops: u32,
-    blocked: Option<On>,
+    blocked: Option<WaitTarget>,
     asleep: bool,
     /// The last landing of what is its own.
     own: Option<u32>,
@@ -59,7 +59,7 @@ pub(super) struct Walk<'w> {
 
 impl<'w> Walk<'w> {
     pub(super) fn new(timing: &'w Timing<'w>, mut world: World<'w>) -> Walk<'w> {
-        world.judged = Some(Default::default());
+        world.decisions = Some(Default::default());
         world.touched.clear();
         let (mbars, meets, _) = world.objects();
         Walk {
@@ -144,7 +144,7 @@ impl<'w> Walk<'w> {
             }
         }
         for on in std::mem::take(&mut self.world.touched) {
-            if let On::Rendezvous(ix) = on
+            if let WaitTarget::Rendezvous(ix) = on
                 && !self.meeting[ix as usize].is_empty()
             {
                 self.meeting[ix as usize].push(by);
@@ -152,7 +152,7 @@ impl<'w> Walk<'w> {
             }
             for a in 0..self.agents.len() {
                 let agent = &mut self.agents[a];
-                if on == On::Own(a as AgentId) {
+                if on == WaitTarget::Own(a as AgentId) {
                     agent.own = Some(by);
                 }
                 if agent.blocked == Some(on) {
@@ -174,13 +174,13 @@ impl<'w> Walk<'w> {
 
     /// The numbers that decided in the last step.
     fn numbers(&self) -> Vec<i64> {
-        let fixed = |j: &Judged| if let Judged::Fixed(n) = j { Some(*n) } else { None };
-        self.world.judged.as_ref().map(|l| l.borrow().iter().filter_map(fixed).collect()).unwrap_or_default()
+        let fixed = |j: &Decision| if let Decision::Fixed(n) = j { Some(*n) } else { None };
+        self.world.decisions.as_ref().map(|l| l.borrow().iter().filter_map(fixed).collect()).unwrap_or_default()
     }
 
     /// An agent's next operation. False where the kernel broke.
     fn step(&mut self, a: AgentId) -> bool {
-        if let Some(list) = &mut self.world.judged {
+        if let Some(list) = &mut self.world.decisions {
             list.get_mut().clear();
         }
         let before = self.mbars();
@@ -191,7 +191,7 @@ impl<'w> Walk<'w> {
                 agent.asleep = true;
                 let first = agent.blocked.is_none();
                 agent.blocked = Some(on);
-                if let (true, On::Rendezvous(ix)) = (first, on) {
+                if let (true, WaitTarget::Rendezvous(ix)) = (first, on) {
                     self.come(a, pc, ix);
                 }
                 true
@@ -243,7 +243,8 @@ impl<'w> Walk<'w> {
         let blocked = self.agents[a as usize].blocked.take();
         let loops = self.loops(a);
         let waits = !matches!(op, Op::Named { sync: false, .. } | Op::ClusterArrive { .. });
-        let ended = self.world.touched.iter().find_map(|on| if let On::Rendezvous(ix) = on { Some(*ix) } else { None });
+        let ended =
+            self.world.touched.iter().find_map(|on| if let WaitTarget::Rendezvous(ix) = on { Some(*ix) } else { None });
         let ended = ended.filter(|_| waits);
         if let Some(ix) = ended {
             // Who came last here need not be last in time.
@@ -257,13 +258,13 @@ impl<'w> Walk<'w> {
         }
         match (blocked, op) {
             (_, Op::ClusterWait) => self.released(self.meet(RendezvousKind::Cluster), begin, op, cost),
-            (Some(On::Rendezvous(ix)), _) => self.released(Some(ix as usize), begin, op, cost),
+            (Some(WaitTarget::Rendezvous(ix)), _) => self.released(Some(ix as usize), begin, op, cost),
             (_, Op::Wait(q, _)) => {
                 if let Some(land) = self.waited(a, *q) {
                     self.edge(land, begin, 0);
                 }
             }
-            (Some(On::Own(_)), _) => {
+            (Some(WaitTarget::Own(_)), _) => {
                 if let Some(land) = self.agents[a as usize].own {
                     self.edge(land, begin, 0);
                 }
