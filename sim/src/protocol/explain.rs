@@ -32,7 +32,7 @@ impl World<'_> {
     }
 
     fn explain_mbar(&self, a: AgentId, pc: u32, ix: u32) -> (String, String) {
-        let m = &self.mbars[ix as usize];
+        let m = self.mbar(ix);
         let want = match &self.prog.code[pc as usize] {
             Instr::Op { op: Op::MbarWait { phase: Phase::Absolute(e), .. }, .. } => {
                 self.eval(a, e).map_or("a phase".into(), |v| format!("phase {v}"))
@@ -138,7 +138,7 @@ impl World<'_> {
         match on {
             WaitTarget::Mbar(ix) => {
                 let decl = self.mbar_decl(ix);
-                let m = &self.mbars[ix as usize];
+                let m = self.mbar(ix);
                 let (go, ended) = of(
                     &|op| match op {
                         Op::Arrive { bar, .. } | Op::CpArrive { bar, .. } => bar.bar == decl,

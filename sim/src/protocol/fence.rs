@@ -71,8 +71,8 @@ impl World<'_> {
         }
         if matches!(kind, Fence::Async | Fence::MbarrierInit) {
             for ix in 0..self.mbars.len() {
-                if self.mbar_init[ix].is_some_and(|x: Access| self.rows.has(row, x.epoch)) {
-                    self.init_fenced[ix] = true;
+                if self.mbars[ix].init().is_some_and(|x| self.rows.has(row, x.epoch)) {
+                    self.mbars[ix].fence_init();
                 }
             }
         }

@@ -5,11 +5,11 @@ use smallvec::SmallVec;
 use crate::code::Code;
 
 use super::AgentId;
-use super::mbarrier::MbarIx;
+use super::mbarrier::{MbarIx, Signal};
 use super::memory::Footprint;
 use super::order::{Epoch, RowId};
 use super::stream::StreamKind;
-use super::world::{Signal, WaitTarget, World};
+use super::world::{WaitTarget, World};
 
 /// Index of a flight of a world; reused after it landed.
 pub type FlightId = u32;
@@ -187,11 +187,11 @@ impl World<'_> {
         }
         for (i, &(bar, count)) in f.arrives.iter().enumerate() {
             // Two arrivals of one phase were under way, and this one came too late for it: their order decides.
-            if f.phases.get(i).is_some_and(|meant| *meant != self.mbars[bar as usize].phase) {
+            if f.phases.get(i).is_some_and(|meant| *meant != self.mbar(bar).phase) {
                 self.may_be_counted_elsewhere(f.agent, f.pc, bar);
             }
             if let Some(epoch) = f.epoch {
-                let phase = self.mbars[bar as usize].phase;
+                let phase = self.mbar(bar).phase;
                 self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
             }
             if let Some(n) = f.expects {
@@ -220,18 +220,14 @@ impl World<'_> {
             self.outlived(bar, cta, &s);
             return;
         }
-        let list = &mut self.signals[bar as usize];
-        match list.iter_mut().find(|x| x.epoch.comp == s.epoch.comp) {
-            Some(x) => *x = s,
-            None => list.push(s),
-        }
+        self.mbars[bar as usize].note_signal(s);
     }
 
     /// The last agent of a CTA has ended.
     pub(super) fn leave_mbars(&mut self, cta: u32) {
         for bar in 0..self.mbars.len() as MbarIx {
             if self.mbar_cta(bar) == cta {
-                for s in std::mem::take(&mut self.signals[bar as usize]) {
+                for s in self.mbars[bar as usize].take_signals() {
                     self.outlived(bar, cta, &s);
                 }
             }

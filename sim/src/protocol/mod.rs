@@ -8,7 +8,7 @@
 //!              step(agent)                         land(flight)
 //!   agents ───────────────▶ World ◀───────────────────────────── flights
 //!                             │  agents      program counter, variables
-//!                             │  mbars       phase, pending, tx                       (mbarrier.rs)
+//!                             │  mbars       phase, pending, tx                       (mbarrier/)
 //!                             │  rendezvous  CTA, named, warp, cluster barriers       (rendezvous.rs)
 //!                             │  streams     groups and counters, in order            (stream.rs)
 //!                             │  memory      which tile version each piece holds      (memory.rs)
@@ -22,6 +22,7 @@
 //! rendezvous of agents.
 
 mod agents;
+mod cell;
 mod counters;
 mod coverage;
 mod eval;
@@ -30,7 +31,6 @@ mod fence;
 mod findings;
 mod flight;
 mod global;
-mod known;
 mod lanes;
 mod mbarrier;
 mod memory;
@@ -60,6 +60,7 @@ mod who;
 mod world;
 
 pub use agents::{AgentId, AgentInfo, agents_of as agents};
+pub use cell::{Axis, Cell};
 pub use eval::{Decision, decisions_at_launch};
 pub use flight::{Flight, FlightId};
 pub use lanes::waits_again;
@@ -67,7 +68,7 @@ pub use mbarrier::Mbar;
 pub use memory::{Footprint, TileKey};
 pub use open::outstanding;
 pub use parts::{PartState, StatePart};
-pub use place::{Axis, Cell, FormId, Obstacle, Placement};
+pub use place::{FormId, Obstacle, Placement};
 pub use recur::may_recur;
 pub use rendezvous::RendezvousKind;
 pub use setup::elected_code;

@@ -211,7 +211,7 @@ impl World<'_> {
             let ix = self.signal_in(a, bar, cta, multicast.is_some())?;
             self.usable_remotely(a, pc, ix);
             self.arrives_in_order(a, pc, ix);
-            let phase = self.mbars[ix as usize].phase;
+            let phase = self.mbar(ix).phase;
             let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
             let x = Access { epoch, pc, agent: a, generic: false, in_order: false };
             if f.delivers.is_empty() {
@@ -259,12 +259,12 @@ impl World<'_> {
     /// A barrier that an engine or another CTA signals must have been initialised with a fence behind it.
     pub(super) fn usable_remotely(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         self.alive(a, pc, ix);
-        if self.mbars[ix as usize].live && !self.init_fenced[ix as usize] {
+        if self.mbar(ix).live && !self.mbars[ix as usize].init_fenced() {
             let message = format!(
                 "{} is signalled from outside its CTA's threads, and no `fence mbarrier_init` or `fence async` follows its `init`",
                 self.mbar_name(ix)
             );
-            let init = self.mbar_init[ix as usize].map(|x| (x.pc, "initialised here".to_string()));
+            let init = self.mbars[ix as usize].init().map(|x| (x.pc, "initialised here".to_string()));
             self.find(Code::InitFence, a, pc, message, init);
         }
     }

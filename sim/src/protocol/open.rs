@@ -16,10 +16,10 @@ use std::sync::Arc;
 use crate::ir::{BarRef, BarrierCta, Executors, Instr, Op, Program};
 
 use super::AgentId;
-use super::mbarrier::MbarIx;
+use super::mbarrier::{MbarIx, Signal, Wait};
 use super::order::{Access, Epoch, RowId};
 use super::snapshot::{Entry, Family, Snapshot};
-use super::world::{Signal, Wait, World};
+use super::world::World;
 
 /// The largest number of operations that a wait of the program leaves outstanding; 2 at least.
 pub fn outstanding(prog: &Program) -> i64 {
@@ -116,7 +116,10 @@ impl NamedClocks {
         }
         // What a copy under way will have written has the clock behind the open phase.
         let mbars = world.mbar_comp(0);
-        newest[mbars as usize..].iter_mut().zip(&world.mbars).for_each(|(newest, m)| *newest = m.phase as i64);
+        newest[mbars as usize..]
+            .iter_mut()
+            .zip(&world.mbars)
+            .for_each(|(newest, m)| *newest = m.hardware().phase as i64);
         NamedClocks { clocks, newest, mbars }
     }
 
@@ -165,18 +168,18 @@ impl World<'_> {
     pub(super) fn open_arrivals(&self, ix: MbarIx, back: usize) -> (bool, Vec<Epoch>) {
         let users = || self.asked().barrier_users[ix as usize].iter().filter(|a| !self.agents[**a as usize].ended);
         let all = |comp: u32, clock: i64| users().all(|a| self.rows.reached(self.agent_row(*a), comp) as i64 >= clock);
-        let list = &self.arrived[ix as usize][back];
-        let complete = self.mbars[ix as usize].phase as i64 + 1 - back as i64;
+        let list = &self.mbars[ix as usize].arrivals()[back];
+        let complete = self.mbar(ix).phase as i64 + 1 - back as i64;
         if back > 0 && all(self.mbar_comp(ix), complete) {
             return (false, Vec::new());
         }
-        let open = list.by.iter().filter(|e| !list.unsure && !all(e.comp, e.clock as i64));
-        (list.unsure, open.copied().collect())
+        let open = list.epochs().iter().filter(|e| !list.unsure() && !all(e.comp, e.clock as i64));
+        (list.unsure(), open.copied().collect())
     }
 
     /// Signals of a barrier that no agent of its CTA knows of yet, as one must before the CTA ends.
     pub(super) fn open_signals(&self, ix: MbarIx) -> Vec<&Signal> {
-        self.signals[ix as usize].iter().filter(|s| !self.knows_signal(ix, s)).collect()
+        self.mbars[ix as usize].signals().iter().filter(|s| !self.knows_signal(ix, s)).collect()
     }
 
     /// Whether some agent of a barrier's CTA knows that a signal has come: of the signal itself, or that its phase is over.

@@ -90,14 +90,7 @@ impl<'p> World<'p> {
             vars,
             mbars,
             mbar_base: _,
-            mbar_init,
-            init_fenced,
-            expected_at,
-            expects,
-            arrived,
-            signals,
             visits,
-            waits,
             meets,
             recent_arrivals,
             group_size: _,
@@ -142,14 +135,7 @@ impl<'p> World<'p> {
         self.agents.clone_from(agents);
         self.vars.clone_from(vars);
         self.mbars.clone_from(mbars);
-        self.mbar_init.clone_from(mbar_init);
-        self.init_fenced.clone_from(init_fenced);
-        self.expected_at.clone_from(expected_at);
-        self.expects.clone_from(expects);
-        self.arrived.clone_from(arrived);
-        self.signals.clone_from(signals);
         self.visits.clone_from(visits);
-        self.waits.clone_from(waits);
         self.meets.clone_from(meets);
         self.recent_arrivals.lists.clone_from(&recent_arrivals.lists);
         self.streams.clone_from(streams);
@@ -238,7 +224,7 @@ impl<'p> World<'p> {
                     flights: self.flights_of(a).iter().filter_map(bare).collect(),
                 }))
             }
-            StatePart::Mbar(ix) => PartState::Mbar(self.mbars[ix as usize].clone()),
+            StatePart::Mbar(ix) => PartState::Mbar(self.mbar(ix).clone()),
             StatePart::Rendezvous(ix) => {
                 let m = &self.meets[ix as usize];
                 PartState::Rendezvous(m.generation, m.arrived, m.needed, m.who.clone())
@@ -278,11 +264,8 @@ impl<'p> World<'p> {
                 }
             }
             (StatePart::Mbar(ix), PartState::Mbar(m)) => {
-                let ix = ix as usize;
-                self.mbars[ix] = m.clone();
                 // In every order that a search makes, it is after its `init`.
-                self.mbar_init[ix] = m.live.then_some(some);
-                self.init_fenced[ix] = true;
+                self.mbars[ix as usize].restore(m, some);
             }
             (StatePart::Rendezvous(ix), PartState::Rendezvous(generation, arrived, needed, who)) => {
                 let m = &mut self.meets[ix as usize];

@@ -143,7 +143,7 @@ impl World<'_> {
                 let epoch = self.start(a, StreamKind::Tensor, 1);
                 let row = self.released(a, Some(epoch));
                 let mut f = Flight::new(a, pc);
-                all.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbars[ix as usize].phase));
+                all.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbar(ix).phase));
                 f.streams.push((StreamKind::Tensor, epoch.clock));
                 f.arrives = all;
                 f.releases = Some(row);
@@ -165,7 +165,7 @@ impl World<'_> {
                 self.arrives_in_order(a, pc, ix);
                 let lanes = self.lanes(a, pc);
                 if !noinc {
-                    self.mbars[ix as usize].pending += lanes;
+                    self.mbars[ix as usize].add_pending(lanes);
                 }
                 let epoch = self.start(a, StreamKind::Cp, 1);
                 let row = self.released(a, None);
@@ -176,12 +176,12 @@ impl World<'_> {
                     // What it adds to the count is in time only if another arrival of the phase comes behind it; its own,
                     // which `row` goes with, does not tell.
                     let access = self.own_access(a, pc);
-                    self.expects[ix as usize].push(access);
+                    self.mbars[ix as usize].note_expect(access);
                 }
                 let mut f = Flight::new(a, pc);
                 f.follows = Some(epoch);
                 f.streams.push((StreamKind::Cp, epoch.clock));
-                f.meant_for(self.mbars[ix as usize].phase);
+                f.meant_for(self.mbar(ix).phase);
                 f.arrives.push((ix, lanes));
                 f.releases = Some(row);
                 Ok(StepEffect::Signal { flight: self.launch(f), in_stream: true })
@@ -227,7 +227,7 @@ impl World<'_> {
                     if cta != self.info[a as usize].cta {
                         self.visit_cta(cta, access);
                     }
-                    self.expects[ix as usize].push(access);
+                    self.mbars[ix as usize].note_expect(access);
                     self.expect(a, pc, ix, bytes);
                 }
                 Ok(StepEffect::Sync)
@@ -395,7 +395,7 @@ impl World<'_> {
             return Ok(StepEffect::Sync);
         }
         let mut f = Flight::new(a, pc);
-        remote.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbars[ix as usize].phase));
+        remote.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbar(ix).phase));
         // The bytes are expected with the arrival, when it gets there: delivered as a negative amount.
         if let Some(n) = bytes {
             f.expects = Some(n);
@@ -426,7 +426,7 @@ impl World<'_> {
         for cta in 0..self.prog.cluster {
             let ix = here - own * stages + cta * stages;
             self.usable_remotely(a, pc, ix);
-            let phase = self.mbars[ix as usize].phase;
+            let phase = self.mbar(ix).phase;
             let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
             let x = Access { epoch, pc, agent: a, generic: false, in_order: false };
             let there = super::memory::Footprint { cta, ..f };

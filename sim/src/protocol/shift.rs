@@ -31,7 +31,12 @@ impl World<'_> {
         Rates {
             vars: self.vars.iter().zip(&earlier.vars).map(|(now, then)| now - then).collect(),
             streams: self.streams.iter().zip(&earlier.streams).map(|(s, t)| by(s.issued, t.issued)).collect(),
-            mbars: self.mbars.iter().zip(&earlier.mbars).map(|(m, l)| by(m.phase, l.phase)).collect(),
+            mbars: self
+                .mbars
+                .iter()
+                .zip(&earlier.mbars)
+                .map(|(m, l)| by(m.hardware().phase, l.hardware().phase))
+                .collect(),
             meets: self.meets.iter().zip(&earlier.meets).map(|(m, l)| by(m.generation, l.generation)).collect(),
             pieces: tiles.zip(self.mail.iter().zip(&earlier.mail).map(|(m, l)| m - l)).collect(),
         }

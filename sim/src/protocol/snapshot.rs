@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use super::mbarrier::MbarState;
 use super::memory::TileKey;
 use super::open::NamedClocks;
 use super::order::{Access, Epoch, RowId};
@@ -132,14 +133,15 @@ impl World<'_> {
         }
         self.vars.iter().for_each(|v| s.count(Family::Variable, *v));
         self.var_forms.iter().chain(&self.mail_forms).for_each(|form| s.same(*form));
-        for (ix, m) in self.mbars.iter().enumerate() {
+        for (ix, mbar) in self.mbars.iter().enumerate() {
+            let m = mbar.hardware();
             s.same((m.live as u64) << 40 | m.pending as u64);
             s.same(m.tx as u64);
             s.clock(self.mbar_comp(ix as u32), m.phase);
-            s.accesses(&self.mbar_init[ix]);
-            s.same(self.init_fenced[ix]);
-            s.accesses(&self.expects[ix]);
-            for back in 0..self.arrived[ix].len() {
+            s.accesses(mbar.init());
+            s.same(mbar.init_fenced());
+            s.accesses(mbar.expects());
+            for back in 0..mbar.arrivals().len() {
                 let (unsure, open) = self.open_arrivals(ix as u32, back);
                 s.same((open.len() as u64) << 1 | unsure as u64);
                 open.into_iter().for_each(|e| s.epoch(e));
@@ -154,13 +156,15 @@ impl World<'_> {
             }
         }
         (0..self.prog.cluster).for_each(|cta| s.accesses(self.open_visits(cta)));
-        for (i, w) in self.waits.iter().enumerate() {
-            match w.as_ref().filter(|w| self.may_be_late((i / self.info.len()) as u32, w)) {
-                None => s.same(0u64),
-                Some(w) => {
-                    s.same(w.pc as u64 + 1);
-                    s.count(Family::Clock(self.mbar_comp((i / self.info.len()) as u32)), w.phase);
-                    s.epoch(w.epoch);
+        for (ix, mbar) in (0..).zip(&self.mbars) {
+            for w in mbar.waits() {
+                match w.as_ref().filter(|w| self.may_be_late(ix, w)) {
+                    None => s.same(0u64),
+                    Some(w) => {
+                        s.same(w.pc as u64 + 1);
+                        s.count(Family::Clock(self.mbar_comp(ix)), w.phase);
+                        s.epoch(w.epoch);
+                    }
                 }
             }
         }
@@ -328,7 +332,7 @@ impl World<'_> {
             out.push(a.cluster_arrived.map_or(u64::MAX, u64::from));
         }
         out.extend(self.vars.iter().map(|v| *v as u64));
-        for m in &self.mbars {
+        for m in self.mbars.iter().map(MbarState::hardware) {
             out.extend([m.live as u64, m.phase as u64, m.pending as u64, m.tx as u64]);
         }
         for m in &self.meets {

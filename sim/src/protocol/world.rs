@@ -17,11 +17,11 @@ use super::eval::{Coords, Decision};
 use super::fence::LastTouch;
 use super::flight::{Flight, FlightId};
 use super::global::{GlobalMatrices, Region};
-use super::mbarrier::{Mbar, MbarIx};
+use super::mbarrier::{Mbar, MbarIx, MbarState};
 use super::memory::{Layout, Piece, layouts};
 use super::named::RecentArrivals;
 use super::open::SnapshotFacts;
-use super::order::{Access, Epoch, RowId, Rows};
+use super::order::{Access, RowId, Rows};
 use super::place::{FormId, Placement};
 use super::regs::Registers;
 use super::rendezvous::{Rendezvous, RendezvousIx};
@@ -77,25 +77,6 @@ pub(super) enum Fault {
     Endless,
 }
 
-/// A wait on an mbarrier that passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Wait {
-    pub(super) phase: i64,
-    pub(super) epoch: Epoch,
-    pub(super) pc: u32,
-}
-
-/// A signal that an engine or another CTA gave a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Signal {
-    /// The clock a row must have reached to be ordered after this signal, or...
-    pub(super) epoch: Epoch,
-    /// ...the barrier phase that the signal arrived in.
-    pub(super) phase: u32,
-    pub(super) agent: AgentId,
-    pub(super) pc: u32,
-}
-
 /// The changing state of an agent, beside its variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Agent {
@@ -129,22 +110,10 @@ pub struct World<'p> {
     /// The cell of CTAs that the run stands for, and how each variable depends on the place in it.
     pub(super) place: Option<Arc<Placement>>,
     pub(super) var_forms: Vec<FormId>,
-    pub(super) mbars: Vec<Mbar>,
+    pub(super) mbars: Vec<MbarState>,
     pub(super) mbar_base: Arc<[MbarIx]>,
-    /// Who initialised each barrier, and whether a fence followed.
-    pub(super) mbar_init: Vec<Option<Access>>,
-    pub(super) init_fenced: Vec<bool>,
-    /// Where bytes were last expected on each barrier.
-    pub(super) expected_at: Vec<Option<(AgentId, u32)>>,
-    /// Bytes expected without an arrival in the open phase: an arrival of that phase must come after each.
-    pub(super) expects: Vec<Vec<Access>>,
-    /// Who arrived in the open phase of each barrier, and in the two before it, newest first.
-    pub(super) arrived: Vec<[super::known::Arrivals; 3]>,
-    /// Signals by other CTAs and by engines that reached a barrier, the newest of each component.
-    pub(super) signals: Vec<Vec<Signal>>,
     /// Accesses to the memory of each CTA by agents of other CTAs, the newest of each component.
     pub(super) visits: Vec<Vec<Access>>,
-    pub(super) waits: Vec<Option<Wait>>,
     pub(super) meets: Vec<Rendezvous>,
     pub(super) recent_arrivals: RecentArrivals,
     pub(super) group_size: Arc<[u32]>,
@@ -295,16 +264,9 @@ impl<'p> World<'p> {
             vars: vec![0; n * prog.vars.len()],
             place: None,
             var_forms: Vec::new(),
-            mbars: vec![Mbar::default(); mbars as usize],
+            mbars: vec![MbarState::new(n); mbars as usize],
             mbar_base: mbar_base.into(),
-            mbar_init: vec![None; mbars as usize],
-            init_fenced: vec![false; mbars as usize],
-            expected_at: vec![None; mbars as usize],
-            expects: vec![Vec::new(); mbars as usize],
-            arrived: vec![Default::default(); mbars as usize],
-            signals: vec![Vec::new(); mbars as usize],
             visits: vec![Vec::new(); prog.cluster as usize],
-            waits: vec![None; mbars as usize * n],
             recent_arrivals: RecentArrivals::at(&meets),
             meets,
             group_size: group_size.into(),
@@ -387,10 +349,9 @@ impl<'p> World<'p> {
     /// Bytes that a copy takes, about: happens-before, pieces and barriers.
     pub fn bytes(&self) -> u64 {
         let pieces = self.pieces.len() * (size_of::<Piece>() + size_of::<Sum>());
-        let mbars = self.mbars.len() * (size_of::<Mbar>() + 3 * size_of::<super::known::Arrivals>());
-        let waits = self.waits.len() * size_of::<Option<Wait>>();
+        let mbars = self.mbars.iter().map(MbarState::bytes).sum::<usize>();
         let streams = self.streams.len() * size_of::<Stream>();
-        (self.rows.bytes() + pieces + mbars + waits + streams) as u64
+        (self.rows.bytes() + pieces + mbars + streams) as u64
     }
 
     /// The value of an agent's variable.
@@ -405,7 +366,7 @@ impl<'p> World<'p> {
 
     /// The state of an mbarrier.
     pub fn mbar(&self, ix: u32) -> &Mbar {
-        &self.mbars[ix as usize]
+        self.mbars[ix as usize].hardware()
     }
 
     /// Number of mbarriers, rendezvous and CTAs, for callers that keep waiters by [`WaitTarget`].
