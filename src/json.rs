@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, Outcome, Waiting};
-use warpline_sim::timeline::What;
+use warpline_sim::timeline::SpanKind;
 use warpline_sim::words;
-use warpline_study::clock::End;
-use warpline_study::critical::{Part, Who};
+use warpline_study::clock::ClockResult;
+use warpline_study::critical::{Actor, Part};
 
 use warpline_api::ClaimResult;
 use warpline_api::Error;
@@ -85,7 +85,7 @@ pub(crate) struct ClockObject {
 /// The clock of a run, and the search for a sustained clock.
 pub(crate) fn clock(s: &Subject) -> ClockObject {
     let found = s.sustained;
-    let line = found.filter(|f| f.end != End::Unfinished);
+    let line = found.filter(|f| f.end != ClockResult::Unfinished);
     ClockObject {
         mhz: s.machine.get("clock.mhz"),
         model: if found.is_some() { "sustained" } else { "given" },
@@ -229,17 +229,17 @@ pub(crate) fn place(sites: &[Site], site: u32) -> PlaceObject<'_> {
 fn path_object<'a>(path: &'a CriticalPath, sites: &'a [Site]) -> PathObject<'a> {
     let part = |p: &'a Part| PartObject {
         role: match &p.who {
-            Who::Role(role) => Some(role),
-            Who::Engine(_) => None,
+            Actor::Role(role) => Some(role),
+            Actor::Engine(_) => None,
         },
         engine: match &p.who {
-            Who::Role(_) => None,
-            Who::Engine(e) => Some(words::engine(*e)),
+            Actor::Role(_) => None,
+            Actor::Engine(e) => Some(words::engine(*e)),
         },
         what: words::what(p.what),
         kind: match p.what {
-            What::Stall(_) if p.wake => "woken",
-            What::Stall(_) => "waits",
+            SpanKind::Stall(_) if p.wake => "woken",
+            SpanKind::Stall(_) => "waits",
             _ => "works",
         },
         place: p.site.map(|s| place(sites, s)),
@@ -465,8 +465,8 @@ pub(crate) mod tests {
             values: BTreeMap::from([("cycles".to_string(), 1.0)]),
         };
         let part = Part {
-            who: Who::Role("load".into()),
-            what: What::Stall(warpline_sim::timeline::Stall::Mbarrier),
+            who: Actor::Role("load".into()),
+            what: SpanKind::Stall(warpline_sim::timeline::Stall::Mbarrier),
             wake: true,
             site: Some(0),
             fraction: 1.0,

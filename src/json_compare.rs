@@ -1,7 +1,7 @@
 //! The JSON object of `compare --json`; `docs/json.md` describes every field.
 
 use serde::Serialize;
-use warpline_sim::timeline::What;
+use warpline_sim::timeline::SpanKind;
 use warpline_sim::words;
 use warpline_study::compare::{Cause, Comparison};
 
@@ -118,8 +118,8 @@ fn cause(c: &Cause) -> CauseObject<'_> {
     }
 }
 
-fn is_work(what: What) -> bool {
-    matches!(what, What::Work(_))
+fn is_work(what: SpanKind) -> bool {
+    matches!(what, SpanKind::Work(_))
 }
 
 #[cfg(test)]
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_document_has_every_field_of_a_comparison_and_no_other() {
-        let what = What::Stall(Stall::Barrier);
+        let what = SpanKind::Stall(Stall::Barrier);
         let cause = || vec![Cause { what, at: None, cycles: [1.0, 2.0] }];
         let operation = Operation {
             who: "w".into(),

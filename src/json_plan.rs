@@ -1,7 +1,7 @@
 //! The JSON object of `plan --json`; `docs/json.md` describes every field.
 
 use serde::Serialize;
-use warpline_plan::{Answer, Candidate, Fate};
+use warpline_plan::{Answer, Candidate, CandidateResult};
 use warpline_scenarios::pipeline::Via;
 
 use crate::json::text;
@@ -68,12 +68,12 @@ pub(crate) fn plan(subject: &Subject, answer: &Answer) -> Result<String, Error> 
     let ranked = answer.ranked();
     let others = answer.all.iter().filter_map(|(c, f)| {
         let (fate, why) = match f {
-            Fate::Refused(w) => ("refused", w.clone()),
-            Fate::DoesNotFit(w) => ("does_not_fit", w.clone()),
-            Fate::NotProved(w) => ("not_proved", w.clone()),
-            Fate::GaveUp(w) => ("gave_up", w.clone()),
-            Fate::Same(other) => ("same", other.words(answer.groups.as_deref())),
-            Fate::Timed(_) => return None,
+            CandidateResult::Refused(w) => ("refused", w.clone()),
+            CandidateResult::DoesNotFit(w) => ("does_not_fit", w.clone()),
+            CandidateResult::NotProved(w) => ("not_proved", w.clone()),
+            CandidateResult::GaveUp(w) => ("gave_up", w.clone()),
+            CandidateResult::Same(other) => ("same", other.words(answer.groups.as_deref())),
+            CandidateResult::Timed(_) => return None,
         };
         Some(Other { candidate: named(c), fate, why })
     });

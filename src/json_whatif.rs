@@ -76,13 +76,13 @@ mod tests {
     use crate::json::tests::{documented, paths};
     use crate::sample;
     use std::collections::BTreeSet;
-    use warpline_study::whatif::Sort;
+    use warpline_study::whatif::ParameterKind;
 
     #[test]
     fn the_document_has_every_field_of_a_what_if_table_and_no_other() {
         let row = Row {
             key: "k".into(),
-            sort: Sort::Rate,
+            sort: ParameterKind::Rate,
             value: 1.0,
             unit: "u".into(),
             kind: "measured",

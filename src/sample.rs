@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use warpline_sim::code::Code;
 use warpline_sim::ir::{Grid, Program, Site, Waits};
 use warpline_sim::machine::{Kind, Machine, Param, Vendor};
-use warpline_sim::report::{Fidelity, Finding, FindingKind, Occupancy, Outcome, Report, RoleTime, Use, Waiting};
+use warpline_sim::report::{
+    Fidelity, Finding, FindingKind, Occupancy, Outcome, Report, RoleTime, Utilization, Waiting,
+};
 use warpline_sim::timeline::{Stall, Timeline, Work};
 
 use warpline_api::Recording;
@@ -98,7 +100,7 @@ pub(crate) fn ran(name: &str) -> Simulation {
         events: 12345,
         ctas_simulated: 1,
         roles: vec![role("loader"), role("compute")],
-        uses: vec![Use { resource: "tensor pipe".into(), fraction: 0.5 }],
+        uses: vec![Utilization { resource: "tensor pipe".into(), fraction: 0.5 }],
         bottleneck: "the tensor pipe, in use half of the time".into(),
         findings: vec![],
         reads_checked: (3, 4),

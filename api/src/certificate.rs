@@ -3,7 +3,7 @@
 use warpline_recheck as recheck;
 use warpline_recheck::{CellProof, Certificate, Column, Compared, Inserted, Plane, Proof, Refusal, Region, Statement};
 use warpline_sim::ir::Program;
-use warpline_verify::{Decided, Insertion, Outcome, Trips, What, insertions};
+use warpline_verify::{Conclusion, DecidedCell, Insertion, Outcome, Trips, insertions};
 
 use crate::load::Subject;
 use crate::verify::Verification;
@@ -21,7 +21,7 @@ pub fn certificate(v: &Verification) -> Result<Certificate, String> {
     }
     let trips = warpline_verify::varied(v.subject.symbolic());
     let writer = Writer { subject: &v.subject, trips: trips.as_ref() };
-    let mut basis: Vec<&Decided> = v.verdict.basis.iter().collect();
+    let mut basis: Vec<&DecidedCell> = v.verdict.basis.iter().collect();
     basis.sort_by_key(|decided| decided.cluster);
     let cells = basis.into_iter().map(|decided| writer.cell(decided)).collect::<Option<_>>();
     let cells: Vec<CellProof> = cells.ok_or("two compared runs of the proof carry on in no lockstep of their own")?;
@@ -74,20 +74,20 @@ impl Writer<'_> {
         }
     }
 
-    fn cell(&self, decided: &Decided) -> Option<CellProof> {
+    fn cell(&self, decided: &DecidedCell) -> Option<CellProof> {
         let axis = |a: warpline_sim::protocol::Axis| recheck::Axis { from: a.lo, step: a.step, count: a.count };
         let cluster = decided.cluster;
         let proof = match &decided.what {
-            What::Given => Proof::Given(recheck::Given { operations: 0 }),
-            What::Trips(parts) => {
+            Conclusion::Given => Proof::Given(recheck::Given { operations: 0 }),
+            Conclusion::Trips(parts) => {
                 let tiles = self.trips.and_then(Trips::tiles);
                 let regions = parts.iter().map(|part| self.region(part, tiles, cluster)).collect::<Option<_>>()?;
                 Proof::Trips(recheck::Trips { tiles, regions })
             }
-            What::Turns { steps, lines } => {
+            Conclusion::Turns { steps, lines } => {
                 Proof::Plane(self.plane(*steps, lines, (warpline_verify::Order::Turns, cluster))?)
             }
-            What::Sequential { first, second, order } => {
+            Conclusion::Sequential { first, second, order } => {
                 let lines = vec![Some(*second); first.first as usize];
                 Proof::Plane(self.plane(*first, &lines, (*order, cluster))?)
             }
@@ -95,7 +95,7 @@ impl Writer<'_> {
         Some(CellProof { axes: decided.cell.map(|cell| cell.axes.map(axis)), cluster, proof })
     }
 
-    fn region(&self, part: &warpline_verify::Part, tiles: Option<i64>, cluster: i64) -> Option<Region> {
+    fn region(&self, part: &warpline_verify::TripRegion, tiles: Option<i64>, cluster: i64) -> Option<Region> {
         let induction = match part.induction {
             None => None,
             Some((line, order)) => Some(self.induction(line, (order, cluster), part.to, |n| (n, tiles))?),

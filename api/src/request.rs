@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use warpline_import::lift::Launch;
-use warpline_scenarios::pipeline::Ask;
+use warpline_scenarios::pipeline::PassOptions;
 use warpline_sim::fences::Fences;
 use warpline_sim::report::Fidelity;
 
@@ -32,7 +32,7 @@ pub struct Request {
     /// A schedule file that the run keeps to: one cluster, its moves in that order, up to the fault.
     pub schedule: Option<PathBuf>,
     /// Choices for `pipelined` loops that stand above the kernel's own.
-    pub pipeline: Ask<'static>,
+    pub pipeline: PassOptions<'static>,
 }
 
 impl Request {
@@ -49,7 +49,7 @@ impl Request {
             skip_repeats: true,
             max_events: None,
             schedule: None,
-            pipeline: Ask::default(),
+            pipeline: PassOptions::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use warpline_sim::protocol::World;
 use warpline_sim::schedule::{Act, Move, Schedule};
-use warpline_verify::{Meeting, Told, Witness};
+use warpline_verify::{Meeting, MoveDescription, Witness};
 
 use crate::error::Error;
 use crate::load::{Subject, read as read_text};
@@ -116,7 +116,7 @@ fn lets(v: &Verification, p: &warpline_sim::ir::Program) -> BTreeMap<String, i64
 }
 
 fn moves(w: &Witness, sites: &[warpline_sim::ir::Site]) -> Vec<MoveObject> {
-    let one = |(i, t): (usize, &Told)| {
+    let one = |(i, t): (usize, &MoveDescription)| {
         let site = sites.get(t.site as usize)?;
         Some(MoveObject {
             number: i + 1,

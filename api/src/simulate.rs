@@ -6,7 +6,7 @@ use warpline_scenarios::Beside;
 use warpline_sim::machine::Machine;
 use warpline_sim::report::Outcome;
 use warpline_sim::{Report, RunError, RunOptions};
-use warpline_study::clock::{self, End, Sustained};
+use warpline_study::clock::{self, ClockResult, Sustained};
 
 use crate::error::Error;
 use crate::load::{Subject, beside_name, load_beside};
@@ -27,7 +27,7 @@ pub struct Simulation {
 impl Simulation {
     /// How the run turned out. A fault outranks a limit: a finding is true however far the run got.
     pub fn status(&self) -> Status {
-        let open = self.subject.sustained.is_some_and(|s| s.end == End::Open);
+        let open = self.subject.sustained.is_some_and(|s| s.end == ClockResult::Open);
         match self.report.outcome {
             _ if self.report.faults().next().is_some() => Status::Violated,
             Outcome::Finished if open => Status::GaveUp,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use warpline_sim::RunError;
 use warpline_sim::report::{self, Report};
-use warpline_study::clock::{End, Sustained};
+use warpline_study::clock::{ClockResult, Sustained};
 use warpline_study::numbers::{metric_named, numbers};
 use warpline_study::sweep::{self, Axis, Outcome, Part, Plan, Row, Shard, Value};
 
@@ -219,13 +219,13 @@ fn point(sweep: &SweepRequest, plan: &Plan, i: usize) -> Result<Row, Error> {
     let mut row = row(&subject, &report, sweep);
     if let Some(clock) = clock {
         row.numbers.insert("clock_mhz".into(), clock.mhz);
-        if clock.end == End::Open && row.outcome == Outcome::Fine {
+        if clock.end == ClockResult::Open && row.outcome == Outcome::Fine {
             (row.outcome, row.message) = (Outcome::GaveUp, format!("clock {clock}"));
         }
     }
     match against(sweep, &subject, &request) {
         Ok(Some(other)) => {
-            let settled = |clock: Option<Sustained>| clock.is_none_or(|c| c.end != End::Open);
+            let settled = |clock: Option<Sustained>| clock.is_none_or(|c| c.end != ClockResult::Open);
             let theirs =
                 execute_at_clock(&other, None).ok().filter(|(r, clock)| r.clean() && settled(*clock)).map(|t| t.0);
             if let Some(theirs) = theirs.filter(|_| row.outcome == Outcome::Fine) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use warpline_scenarios::Expect;
 use warpline_sim::ir::Program;
 use warpline_sim::report::FindingKind;
-use warpline_verify::{Engine, Options, Outcome, Suggested, Trips, Value, Verdict, Witness};
+use warpline_verify::{Engine, Options, Outcome, RepairReport, Trips, Value, Verdict, Witness};
 
 use crate::error::Error;
 use crate::load::Subject;
@@ -70,7 +70,7 @@ pub struct Verification {
     /// A schedule that leads to the fault.
     pub witness: Option<Witness>,
     /// A change that repairs the fault, where one was looked for.
-    pub suggested: Option<Suggested>,
+    pub suggested: Option<RepairReport>,
     /// Seconds that the decision took.
     pub wall_s: f64,
 }

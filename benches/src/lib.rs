@@ -29,7 +29,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use warpline_scenarios::{Inputs, compile_for, embedded, embedded_kernel_of, scenario};
-use warpline_sim::engine::{Queue, What, run_recorded};
+use warpline_sim::engine::{EventKind, Queue, run_recorded};
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
 use warpline_sim::report::Fidelity;
@@ -137,7 +137,7 @@ pub fn on_own_queue(mix: &Mix) -> (u64, u64) {
     for op in mix {
         match op {
             Some(delay) => {
-                queue.push(now + delay, What::Go { seat: 0, agent: seq & 0xff });
+                queue.push(now + delay, EventKind::Go { seat: 0, agent: seq & 0xff });
                 seq += 1;
             }
             None => {

@@ -22,7 +22,7 @@ fn ring(stages: i64, consumers: i64) -> Text {
 
 /// How a row decides its ring.
 #[derive(Clone, Copy)]
-enum How {
+enum MoveKind {
     /// By happens-before, for every trip count.
     Graph,
     /// By happens-before, on one run.
@@ -34,19 +34,19 @@ enum How {
 }
 
 /// Stages, consumers and method, in order of the memory needed, so that the peak belongs to the row.
-const ROWS: [(i64, i64, How); 12] = [
-    (3, 2, How::Graph),
-    (4, 4, How::Graph),
-    (8, 16, How::Graph),
-    (3, 2, How::SearchEvery),
-    (4, 4, How::SearchEvery),
-    (3, 2, How::Search(64, true)),
-    (4, 4, How::Search(64, true)),
-    (4, 63, How::OneRun(2_000)),
-    (4, 63, How::OneRun(4_000)),
-    (4, 63, How::OneRun(8_000)),
-    (3, 3, How::Search(64, false)),
-    (4, 4, How::Search(8, false)),
+const ROWS: [(i64, i64, MoveKind); 12] = [
+    (3, 2, MoveKind::Graph),
+    (4, 4, MoveKind::Graph),
+    (8, 16, MoveKind::Graph),
+    (3, 2, MoveKind::SearchEvery),
+    (4, 4, MoveKind::SearchEvery),
+    (3, 2, MoveKind::Search(64, true)),
+    (4, 4, MoveKind::Search(64, true)),
+    (4, 63, MoveKind::OneRun(2_000)),
+    (4, 63, MoveKind::OneRun(4_000)),
+    (4, 63, MoveKind::OneRun(8_000)),
+    (3, 3, MoveKind::Search(64, false)),
+    (4, 4, MoveKind::Search(8, false)),
 ];
 
 /// Prints a row for each ring: result, steps or states, best and median time.
@@ -68,11 +68,11 @@ pub(super) fn print(times: usize) {
         }
         all.sort_by(f64::total_cmp);
         let (name, steps, counted) = match how {
-            How::Graph => ("graph", "all".to_string(), "steps"),
-            How::OneRun(n) => ("graph of one run", n.to_string(), "steps"),
-            How::SearchEvery => ("search", "all".to_string(), "states"),
-            How::Search(n, true) => ("search", n.to_string(), "states"),
-            How::Search(n, false) => ("search without reductions", n.to_string(), "states"),
+            MoveKind::Graph => ("graph", "all".to_string(), "steps"),
+            MoveKind::OneRun(n) => ("graph of one run", n.to_string(), "steps"),
+            MoveKind::SearchEvery => ("search", "all".to_string(), "states"),
+            MoveKind::Search(n, true) => ("search", n.to_string(), "states"),
+            MoveKind::Search(n, false) => ("search without reductions", n.to_string(), "states"),
         };
         let (found, n) = &last;
         let peak = peak_kb().map_or(String::new(), |k| k.to_string());
@@ -86,28 +86,28 @@ pub(super) fn print(times: usize) {
 }
 
 /// Result, with the number of steps or states.
-fn one(text: &Text, how: How, rules: Rules) -> (String, u64) {
+fn one(text: &Text, how: MoveKind, rules: Rules) -> (String, u64) {
     let at = |n: i64| {
         let set = BTreeMap::from([("k".to_string(), 16 * n)]);
         text.compile(&Inputs { set: &set, cores: None }).ok()
     };
     let settings = Settings::of(10_000_000);
     match how {
-        How::Graph => {
+        MoveKind::Graph => {
             let set = BTreeMap::from([("k".to_string(), 1024)]);
             let symbolic = text.compile_symbolic(&Inputs { set: &set, cores: None }).unwrap();
             let v = verify(&symbolic, rules, Options::default());
             (named(&v.outcome), v.steps)
         }
-        How::OneRun(n) => {
+        MoveKind::OneRun(n) => {
             let v = verify(&at(n).unwrap(), rules, Options::default());
             (named(&v.outcome), v.steps)
         }
-        How::SearchEvery => {
+        MoveKind::SearchEvery => {
             let r = search_every(&at, rules, 0, settings);
             (format!("{:?}", r.found), r.states as u64)
         }
-        How::Search(n, reduced) => {
+        MoveKind::Search(n, reduced) => {
             let r = search(&at(n).unwrap(), rules, 0, Settings { reduced, ..settings });
             (format!("{:?}", r.found), r.states as u64)
         }

@@ -2,7 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use warpline_sim::timeline::{Engine, Row, RowKind, SourceLine, Span, Stall, TICKS, Timeline, What, Work};
+use warpline_sim::timeline::{Engine, Row, RowKind, SourceLine, Span, SpanKind, Stall, TICKS, Timeline, Work};
 use warpline_viz::tui::{Colours, Command, Keymap, Model, Msg, Palette, Runs, State, render, update};
 
 /// Width and height of the terminal, in cells.
@@ -34,11 +34,11 @@ pub fn timeline(spans: usize) -> Timeline {
         for row in 0..ctas * ROWS {
             let (start, kind) = (i * 40 * TICKS + u64::from(row), row % ROWS);
             let what = match (kind, i % 2) {
-                (0..8, 0) => What::Work(if kind < 2 { Work::Load } else { Work::Mma }),
-                (0..8, _) => What::Stall(Stall::Mbarrier),
-                (8, _) => What::Work(Work::Mma),
-                (9..13, filling) => What::Hold { filling: filling == 0 },
-                _ => What::Hold { filling: false },
+                (0..8, 0) => SpanKind::Work(if kind < 2 { Work::Load } else { Work::Mma }),
+                (0..8, _) => SpanKind::Stall(Stall::Mbarrier),
+                (8, _) => SpanKind::Work(Work::Mma),
+                (9..13, filling) => SpanKind::Hold { filling: filling == 0 },
+                _ => SpanKind::Hold { filling: false },
             };
             let woken_by = (i % 4 == 1).then(|| t.spans.len() as u32 - 1);
             let label = format!("A[{}, {}]", row / ROWS, i % 64).into();

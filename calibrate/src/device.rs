@@ -96,9 +96,9 @@ pub trait Listener: Sync {
 
 /// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Deaf;
+pub struct NoListener;
 
-impl Listener for Deaf {
+impl Listener for NoListener {
     fn more(&self, _: usize) {}
     fn done(&self) {}
 }

@@ -42,7 +42,7 @@ mod programs;
 pub mod trace;
 
 pub use cuda::Cuda;
-pub use device::{Deaf, Device, DeviceError, Kernel, Listener, Recorded};
+pub use device::{Device, DeviceError, Kernel, Listener, NoListener, Recorded};
 pub use fit::{Fitted, fit};
 pub use hip::Hip;
 pub use measure::{Measurement, Measurements};

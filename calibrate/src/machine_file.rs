@@ -2,16 +2,16 @@
 
 use warpline_sim::machine::{Kind, Machine, key_named};
 
-use crate::fit::{Fate, Fitted, fate};
+use crate::fit::{FitEffect, Fitted, fate};
 
 /// The text of a machine file with fitted numbers in place of those that are not documented.
 pub fn rewrite(text: &str, machine: &Machine, fitted: &[Fitted], date: &str) -> String {
     let mut table = String::new();
     let mut out: Vec<String> = Vec::new();
-    let new: Vec<&Fitted> = fitted.iter().filter(|f| fate(machine, f) != Fate::Documented).collect();
+    let new: Vec<&Fitted> = fitted.iter().filter(|f| fate(machine, f) != FitEffect::Documented).collect();
     let missing = |table: &str| {
         let here = new.iter().filter(|f| f.key.split_once('.').is_some_and(|(t, _)| t == table));
-        here.filter(|f| fate(machine, f) == Fate::Added).map(|f| line(f, date)).collect::<Vec<_>>()
+        here.filter(|f| fate(machine, f) == FitEffect::Added).map(|f| line(f, date)).collect::<Vec<_>>()
     };
     for l in text.lines() {
         if let Some(name) = l.strip_prefix('[').and_then(|r| r.strip_suffix(']')) {

@@ -1,6 +1,6 @@
 //! The pace of a kernel's main loop: cycles from one matrix multiplication of a warp to its next.
 
-use warpline_sim::timeline::{RowKind, TICKS, Timeline, What, Work};
+use warpline_sim::timeline::{RowKind, SpanKind, TICKS, Timeline, Work};
 
 /// Largest distance that counts, as a multiple of the median; in longer ones the warp did something else, such as a
 /// store.
@@ -42,7 +42,7 @@ pub fn of_timeline(t: &Timeline) -> Option<f64> {
         let mut spans: Vec<_> = t
             .spans
             .iter()
-            .filter(|s| s.row == *row && s.what == What::Work(Work::Mma))
+            .filter(|s| s.row == *row && s.what == SpanKind::Work(Work::Mma))
             .map(|s| (s.start, s.end))
             .collect();
         spans.sort_unstable();
@@ -82,7 +82,7 @@ mod tests {
         let kind = RowKind::Agent { role: "math".into(), warp: 4, lanes: None };
         t.rows.push(Row { name: "math".into(), cta: 0, kind });
         for (a, b) in [(0, 10), (10, 20), (100, 120), (300, 320), (520, 530)] {
-            t.spans.push(Span::new(0, (a * TICKS, b * TICKS), What::Work(Work::Mma)));
+            t.spans.push(Span::new(0, (a * TICKS, b * TICKS), SpanKind::Work(Work::Mma)));
         }
         assert_eq!(of_timeline(&t), Some(210.0));
     }

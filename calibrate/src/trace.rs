@@ -1,7 +1,7 @@
 //! Records that an emitted kernel made (`-DWL_STAMP`, `--trace FILE`), as rows of a timeline.
 
-use warpline_sim::ir::{How, Instr, Op, Program, Queue};
-use warpline_sim::timeline::{Row, RowKind, SourceLine, Span, Stall, TICKS, Timeline, What, Work};
+use warpline_sim::ir::{Instr, MoveKind, Op, Program, Queue};
+use warpline_sim::timeline::{Row, RowKind, SourceLine, Span, SpanKind, Stall, TICKS, Timeline, Work};
 
 /// A record that does not fit the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,20 +14,20 @@ pub struct BadTrace {
 }
 
 /// The class of work or wait that an operation is drawn as.
-fn shown(op: &Op) -> What {
-    let work = |w| What::Work(w);
+fn shown(op: &Op) -> SpanKind {
+    let work = |w| SpanKind::Work(w);
     match op {
-        Op::MbarWait { .. } => What::Stall(Stall::Mbarrier),
-        Op::Wait(Queue::Vm | Queue::Lgkm | Queue::TmemLd | Queue::TmemSt, _) => What::Stall(Stall::Counter),
-        Op::Wait(..) => What::Stall(Stall::Group),
-        Op::Barrier(_) => What::Stall(Stall::Barrier),
-        Op::Named { sync: true, .. } => What::Stall(Stall::Named),
-        Op::ClusterWait => What::Stall(Stall::Cluster),
-        Op::WarpSync => What::Stall(Stall::Join),
+        Op::MbarWait { .. } => SpanKind::Stall(Stall::Mbarrier),
+        Op::Wait(Queue::Vm | Queue::Lgkm | Queue::TmemLd | Queue::TmemSt, _) => SpanKind::Stall(Stall::Counter),
+        Op::Wait(..) => SpanKind::Stall(Stall::Group),
+        Op::Barrier(_) => SpanKind::Stall(Stall::Barrier),
+        Op::Named { sync: true, .. } => SpanKind::Stall(Stall::Named),
+        Op::ClusterWait => SpanKind::Stall(Stall::Cluster),
+        Op::WarpSync => SpanKind::Stall(Stall::Join),
         Op::Move { how, .. } => work(match how {
-            How::Load | How::Ldg | How::CpAsync | How::LdsDma | How::TmaLoad => Work::Load,
-            How::Sts | How::Lds | How::TmemLd | How::TmemSt => Work::Shared,
-            How::Store | How::TmaStore => Work::Store,
+            MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma | MoveKind::TmaLoad => Work::Load,
+            MoveKind::Sts | MoveKind::Lds | MoveKind::TmemLd | MoveKind::TmemSt => Work::Shared,
+            MoveKind::Store | MoveKind::TmaStore => Work::Store,
         }),
         Op::Mma { .. } => work(Work::Mma),
         Op::Alu { .. } | Op::Zero(_) => work(Work::Alu),
@@ -131,7 +131,7 @@ mod tests {
         let t = parse("cta,warp,line,pc,start,end\n0,0,6,0,10,30\n0,1,6,0,20,30\n0,0,7,1,31,40\n", &kernel(), "device")
             .unwrap();
         assert_eq!(t.rows.iter().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["device warp w0", "device warp w1"]);
-        assert_eq!((t.spans.len(), t.spans[0].what, t.end), (3, What::Stall(Stall::Barrier), 40 * TICKS));
+        assert_eq!((t.spans.len(), t.spans[0].what, t.end), (3, SpanKind::Stall(Stall::Barrier), 40 * TICKS));
         let both = beside(&t, &t, "again");
         assert_eq!((both.rows.len(), both.spans.len()), (4, 6));
         assert_eq!(both.rows[0].name, "again device warp w0");

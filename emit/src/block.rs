@@ -1,6 +1,6 @@
 //! Loops, conditions, blocks of agents, and operations with their places.
 
-use warpline_sim::ir::{Class, Op, Pc, Place, Who};
+use warpline_sim::ir::{Class, Executors, Op, Pc, Place};
 
 use crate::carried::Carried;
 use crate::tree::Node;
@@ -85,11 +85,11 @@ impl<T: Target> Writer<'_, T> {
             Node::Only { who, body } => {
                 let was = self.elect;
                 let test = match who {
-                    Who::Warps(mask) => warps(*mask, self.prog.warps),
-                    Who::Cta(e) => format!("rank == {}", self.c(e)),
-                    Who::Elected => "lane == 0".to_string(),
+                    Executors::Warps(mask) => warps(*mask, self.prog.warps),
+                    Executors::Cta(e) => format!("rank == {}", self.c(e)),
+                    Executors::Elected => "lane == 0".to_string(),
                 };
-                self.elect |= **who == Who::Elected;
+                self.elect |= **who == Executors::Elected;
                 self.within(format!("if ({test}) {{"), body)?;
                 self.elect = was;
                 self.line("}");

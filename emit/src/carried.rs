@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Binary, Expr, Op, Part, Place, Program, Sel, VarId};
+use warpline_sim::ir::{Binary, Expr, Op, Part, Place, Program, Selection, VarId};
 
 use crate::expr::{self, plus};
 use crate::tree::Node;
@@ -107,7 +107,7 @@ impl Carried {
     }
 
     /// Whether a selection means the same part in every iteration.
-    pub(crate) fn stays(&self, sel: &Sel) -> bool {
+    pub(crate) fn stays(&self, sel: &Selection) -> bool {
         sel.rows.iter().chain(&sel.cols).all(|p| self.advance(&p.index) == Some(0))
     }
 
@@ -116,7 +116,7 @@ impl Carried {
         let parts = |all: &[Part]| all.iter().map(|x| Part { index: self.known(&x.index), of: x.of }).collect();
         Place {
             at: p.at.iter().map(|e| self.known(e)).collect(),
-            sel: Sel {
+            sel: Selection {
                 rows: parts(&p.sel.rows),
                 cols: parts(&p.sel.cols),
                 exact: p.sel.exact.clone(),

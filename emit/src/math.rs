@@ -1,6 +1,6 @@
 //! Products, with their shapes and their reference; vector arithmetic.
 
-use warpline_sim::ir::{Class, Expr, How, Instr, MmaKind, ObjId, Op, Pc, Place, TileRef};
+use warpline_sim::ir::{Class, Expr, Instr, MmaKind, MoveKind, ObjId, Op, Pc, Place, TileRef};
 
 use crate::Unsupported;
 use crate::registers::{RegisterKind, extent};
@@ -17,7 +17,9 @@ impl<T: Target> Writer<'_, T> {
     fn tile_of<'b>(&'b self, p: &'b Place) -> Option<&'b TileRef> {
         p.tile.as_ref().or_else(|| {
             self.prog.code.iter().find_map(|i| match i {
-                Instr::Op { op: Op::Move { how: How::Lds, src, dst, .. }, .. } if dst.obj == p.obj => src.tile.as_ref(),
+                Instr::Op { op: Op::Move { how: MoveKind::Lds, src, dst, .. }, .. } if dst.obj == p.obj => {
+                    src.tile.as_ref()
+                }
                 _ => None,
             })
         })

@@ -1,6 +1,6 @@
 //! Copies by threads, between global memory, shared memory and registers.
 
-use warpline_sim::ir::{Class, How, Op, Pc, Place, Sel};
+use warpline_sim::ir::{Class, MoveKind, Op, Pc, Place, Selection};
 
 use crate::expr;
 use crate::registers::{RegisterKind, extent};
@@ -14,8 +14,8 @@ impl<T: Target> Writer<'_, T> {
             return if T::noted_move(self, pc, op)? { Ok(()) } else { self.reference_move(pc, *how, src, dst, *crew) };
         }
         match how {
-            How::Load => self.load(pc, src, dst, *crew, *dequant),
-            How::Ldg => {
+            MoveKind::Load => self.load(pc, src, dst, *crew, *dequant),
+            MoveKind::Ldg => {
                 let from = self.corner(src, *crew);
                 self.part(pc, &from, src.obj)?;
                 let at = self.addresses(pc, Some(src), None, *crew);
@@ -23,12 +23,15 @@ impl<T: Target> Writer<'_, T> {
                 self.chunks_from(at.lane, format!("{to} = {};", T::ldg(&at.global)));
                 Ok(())
             }
-            How::Sts => self.sts(pc, src, dst, *crew, *dequant),
-            How::Lds => self.lds(pc, src, dst, *dequant),
-            How::Store => self.store(pc, src, dst, *crew),
-            How::CpAsync | How::LdsDma | How::TmaLoad | How::TmaStore | How::TmemLd | How::TmemSt => {
-                T::copy(self, pc, op)
-            }
+            MoveKind::Sts => self.sts(pc, src, dst, *crew, *dequant),
+            MoveKind::Lds => self.lds(pc, src, dst, *dequant),
+            MoveKind::Store => self.store(pc, src, dst, *crew),
+            MoveKind::CpAsync
+            | MoveKind::LdsDma
+            | MoveKind::TmaLoad
+            | MoveKind::TmaStore
+            | MoveKind::TmemLd
+            | MoveKind::TmemSt => T::copy(self, pc, op),
         }
     }
 
@@ -186,7 +189,7 @@ impl<T: Target> Writer<'_, T> {
 
     /// Whether a move is of a whole accumulator, to a place of its size.
     pub(crate) fn whole_sum(&self, src: &Place, to: &Corner) -> bool {
-        [to.rows, to.cols] == extent(self.prog, src, 0) && src.sel == Sel::default()
+        [to.rows, to.cols] == extent(self.prog, src, 0) && src.sel == Selection::default()
     }
 
     /// Words of shared memory that carry a value.

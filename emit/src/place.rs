@@ -1,6 +1,6 @@
 //! Operands: where a place starts, how large it is, and its address.
 
-use warpline_sim::ir::{Class, Expr, ObjId, Pc, Place, Sel, TileRef};
+use warpline_sim::ir::{Class, Expr, ObjId, Pc, Place, Selection, TileRef};
 
 use crate::Unsupported;
 use crate::expr::{self, plus, times};
@@ -20,7 +20,7 @@ impl<T: Target> Writer<'_, T> {
     }
 
     /// Corner and size of a selection in a slot or block of `size`.
-    pub(crate) fn select(&self, sel: &Sel, size: [i64; 2]) -> Corner {
+    pub(crate) fn select(&self, sel: &Selection, size: [i64; 2]) -> Corner {
         let cut = |parts: &[warpline_sim::ir::Part], mut len: i64| {
             let mut at = "0".to_string();
             for p in parts {

@@ -1,7 +1,7 @@
 //! Moves in the reference: a read names its tile, a store writes what the registers are known to hold. Also products
 //! of targets whose accumulators are square blocks.
 
-use warpline_sim::ir::{How, Pc, Place};
+use warpline_sim::ir::{MoveKind, Pc, Place};
 
 use crate::Unsupported;
 use crate::registers::RegisterKind;
@@ -12,13 +12,13 @@ impl<T: Target> Writer<'_, T> {
     pub(crate) fn reference_move(
         &mut self,
         pc: Pc,
-        how: How,
+        how: MoveKind,
         src: &Place,
         dst: &Place,
         crew: u64,
     ) -> Result<(), Unsupported> {
         match how {
-            How::Ldg => {
+            MoveKind::Ldg => {
                 let o = &self.prog.objects[src.obj as usize];
                 let (c, pitch, m) = (self.corner(src, crew), padded(o)[1], self.matrix(src.obj));
                 if !self.stored(src.obj) {
@@ -27,7 +27,7 @@ impl<T: Target> Writer<'_, T> {
                 }
                 Ok(())
             }
-            How::Lds => {
+            MoveKind::Lds => {
                 let Some(register) = self.register(dst.obj).copied() else { return Ok(()) };
                 let Some(tile) = src.tile.as_ref().and_then(|t| self.tile(t)) else {
                     if !matches!(register.kind, RegisterKind::Acc { .. } | RegisterKind::GroupLeft) {
@@ -48,7 +48,7 @@ impl<T: Target> Writer<'_, T> {
                 }
                 Ok(())
             }
-            How::Store if self.has_reference() => {
+            MoveKind::Store if self.has_reference() => {
                 let to = self.corner(dst, self.shares(src, crew));
                 match self.register(src.obj).map(|r| r.kind) {
                     Some(RegisterKind::Acc { .. } | RegisterKind::Row) => {
@@ -68,7 +68,7 @@ impl<T: Target> Writer<'_, T> {
                     _ => Ok(()),
                 }
             }
-            How::TmaStore => {
+            MoveKind::TmaStore => {
                 let Some(tile) = src.tile.as_ref().and_then(|t| self.tile(t)) else { return Ok(()) };
                 let to = self.corner(dst, 0);
                 let bits = self.bits(dst.obj);

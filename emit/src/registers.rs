@@ -1,6 +1,6 @@
 //! The layout of each register object in the registers of a warp, by its uses.
 
-use warpline_sim::ir::{Class, How, Instr, MmaKind, ObjId, Op, Pc, Place, Program};
+use warpline_sim::ir::{Class, Instr, MmaKind, MoveKind, ObjId, Op, Pc, Place, Program};
 
 use crate::Unsupported;
 
@@ -81,8 +81,8 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
     }
     for (pc, op) in ops(prog) {
         match op {
-            Op::Move { how: How::TmemLd, dst, .. } => set(dst.obj, RegisterKind::Row, pc)?,
-            Op::Move { how: How::TmemSt, src, .. } => set(src.obj, RegisterKind::Row, pc)?,
+            Op::Move { how: MoveKind::TmemLd, dst, .. } => set(dst.obj, RegisterKind::Row, pc)?,
+            Op::Move { how: MoveKind::TmemSt, src, .. } => set(src.obj, RegisterKind::Row, pc)?,
             _ => {}
         }
     }
@@ -111,8 +111,8 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
         match op {
             Op::Move { how, src, dst, crew, .. } => {
                 match how {
-                    How::Ldg | How::Lds | How::TmemLd => uses[dst.obj as usize].loaded = true,
-                    How::Sts | How::Store | How::TmemSt => uses[src.obj as usize].stored = true,
+                    MoveKind::Ldg | MoveKind::Lds | MoveKind::TmemLd => uses[dst.obj as usize].loaded = true,
+                    MoveKind::Sts | MoveKind::Store | MoveKind::TmemSt => uses[src.obj as usize].stored = true,
                     _ => {}
                 }
                 for p in [src, dst] {
@@ -154,7 +154,7 @@ pub(crate) fn registers(prog: &Program) -> Result<Vec<Option<Register>>, Unsuppo
 
 fn writes(op: &Op, obj: ObjId) -> bool {
     match op {
-        Op::Move { how: How::Ldg | How::Lds | How::TmemLd, dst, .. } => dst.obj == obj,
+        Op::Move { how: MoveKind::Ldg | MoveKind::Lds | MoveKind::TmemLd, dst, .. } => dst.obj == obj,
         Op::Alu { writes, .. } => writes.iter().any(|p| p.obj == obj),
         _ => false,
     }

@@ -1,6 +1,6 @@
 //! Blocks from flat code: loops, conditions, who executes.
 
-use warpline_sim::ir::{Expr, Instr, Op, Pc, Program, VarId, Who};
+use warpline_sim::ir::{Executors, Expr, Instr, Op, Pc, Program, VarId};
 
 /// A statement of the source text.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) enum Node<'a> {
     /// A condition.
     If { test: &'a Expr, then: Vec<Node<'a>>, otherwise: Vec<Node<'a>> },
     /// A block of some of the agents.
-    Only { who: &'a Who, body: Vec<Node<'a>> },
+    Only { who: &'a Executors, body: Vec<Node<'a>> },
     /// The agent ends.
     End,
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use warpline_sim::ir::{Class, Dtype, How, Instr, MmaKind, ObjId, Op, Pc, Place, Program, VarId};
+use warpline_sim::ir::{Class, Dtype, Instr, MmaKind, MoveKind, ObjId, Op, Pc, Place, Program, VarId};
 
 use crate::carried::Carried;
 use crate::layout::Layout;
@@ -317,7 +317,7 @@ impl<'a, T: Target> Writer<'a, T> {
     /// Whether a matrix is written.
     pub(crate) fn stored(&self, obj: ObjId) -> bool {
         self.prog.code.iter().any(|i| {
-            matches!(i, Instr::Op { op: Op::Move { how: How::Store | How::TmaStore, dst, .. }, .. } if dst.obj == obj)
+            matches!(i, Instr::Op { op: Op::Move { how: MoveKind::Store | MoveKind::TmaStore, dst, .. }, .. } if dst.obj == obj)
         })
     }
 

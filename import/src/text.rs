@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use warpline_sim::ir::{
-    BarRef, Binary, Class, CounterAct, Expr, How, Instr, Op, Phase, Place, Program, Unary, Where, Who,
+    BarRef, BarrierCta, Binary, Class, CounterAct, Executors, Expr, Instr, MoveKind, Op, Phase, Place, Program, Unary,
 };
 
 use crate::lift::Lifted;
@@ -69,9 +69,9 @@ fn body(p: &Program, s: &mut String) {
             }
             Instr::Only(who, to) => {
                 let words = match who {
-                    Who::Warps(w) => format!("warps {}:", warps(*w)),
-                    Who::Elected => "elect:".into(),
-                    Who::Cta(e) => format!("cta {}:", expr(p, e)),
+                    Executors::Warps(w) => format!("warps {}:", warps(*w)),
+                    Executors::Elected => "elect:".into(),
+                    Executors::Cta(e) => format!("cta {}:", expr(p, e)),
                 };
                 line(s, ends.len(), &words, "");
                 ends.push(*to);
@@ -131,9 +131,9 @@ fn bar(p: &Program, b: &BarRef) -> String {
     let d = &p.mbars[b.bar as usize];
     let stage = if d.stages > 1 { format!("[{}]", expr(p, &b.stage)) } else { String::new() };
     let at = match &b.at {
-        Where::Own => String::new(),
-        Where::Cta(e) => format!(" @cta {}", expr(p, e)),
-        Where::Ctas(e) => format!(" @ctas {}", expr(p, e)),
+        BarrierCta::Own => String::new(),
+        BarrierCta::Cta(e) => format!(" @cta {}", expr(p, e)),
+        BarrierCta::Ctas(e) => format!(" @ctas {}", expr(p, e)),
     };
     format!("{}{stage}{at}", d.name)
 }
@@ -142,17 +142,17 @@ fn operation(p: &Program, op: &Op) -> String {
     match op {
         Op::Move { how, src, dst, signals, multicast, .. } => {
             let word = match how {
-                How::Load => "load",
-                How::Ldg => "ldg",
-                How::Sts => "sts",
-                How::Lds => "lds",
-                How::Store => "store",
-                How::CpAsync => "cp",
-                How::LdsDma => "dma",
-                How::TmaLoad => "tma",
-                How::TmaStore => "tma.store",
-                How::TmemLd => "tmem.ld",
-                How::TmemSt => "tmem.st",
+                MoveKind::Load => "load",
+                MoveKind::Ldg => "ldg",
+                MoveKind::Sts => "sts",
+                MoveKind::Lds => "lds",
+                MoveKind::Store => "store",
+                MoveKind::CpAsync => "cp",
+                MoveKind::LdsDma => "dma",
+                MoveKind::TmaLoad => "tma",
+                MoveKind::TmaStore => "tma.store",
+                MoveKind::TmemLd => "tmem.ld",
+                MoveKind::TmemSt => "tmem.st",
             };
             let signals = signals.as_ref().map_or(String::new(), |b| format!(" signals {}", bar(p, b)));
             let mask = multicast.as_ref().map_or(String::new(), |e| format!(" multicast {}", expr(p, e)));
@@ -223,7 +223,7 @@ pub fn explain(l: &Lifted) -> String {
     let mut s = format!("{} of {}: {} warps, {} statements\n\n", p.name, p.file, p.warps, p.code.len());
     let mut sets: Vec<u64> = Vec::new();
     for i in &p.code {
-        if let Instr::Only(Who::Warps(w), _) = i
+        if let Instr::Only(Executors::Warps(w), _) = i
             && !sets.contains(w)
         {
             sets.push(*w);

@@ -9,7 +9,7 @@
 //! # Tour
 //!
 //! A [`Question`] has a kernel with a `pipelined` loop, a machine and limits. [`candidates`] lists the ways to pipeline the loop, and
-//! [`plan`] decides each one: its [`Fate`]. [`Answer::ranked`] has the proved ones, fastest first. Only pipelines that are proved for
+//! [`plan`] decides each one: its [`CandidateResult`]. [`Answer::ranked`] has the proved ones, fastest first. Only pipelines that are proved for
 //! every trip count are ranked. Candidates are independent and are decided on all cores. The result does not depend on the number of
 //! cores: candidates keep their order, and of equals the first one wins.
 //!
@@ -53,7 +53,7 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use warpline_scenarios::pipeline::{Ask, Expanded, Schedule, Via, expand, expanded_name, limits, members};
+use warpline_scenarios::pipeline::{Expanded, PassOptions, Schedule, Via, expand, expanded_name, limits, members};
 use warpline_scenarios::{Inputs, Text, compile};
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
@@ -137,7 +137,7 @@ impl Candidate {
 
 /// Result of a candidate.
 #[derive(Clone, Debug)]
-pub enum Fate {
+pub enum CandidateResult {
     /// The pass refuses it, with the reason.
     Refused(String),
     /// The machine has no room, or no instruction, for it.
@@ -165,7 +165,7 @@ pub struct Timed {
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// All candidates considered, in order.
-    pub all: Vec<(Candidate, Fate)>,
+    pub all: Vec<(Candidate, CandidateResult)>,
     /// Number of candidates beyond the limit.
     pub beyond: usize,
     /// The parameter that counts the members of the loop's role, where one does.
@@ -181,7 +181,7 @@ impl Answer {
             .all
             .iter()
             .filter_map(|(c, f)| match f {
-                Fate::Timed(t) => Some((c, t.as_ref())),
+                CandidateResult::Timed(t) => Some((c, t.as_ref())),
                 _ => None,
             })
             .collect();
@@ -194,7 +194,7 @@ impl Answer {
 
     /// Whether a limit left something undecided.
     pub fn gave_up(&self) -> bool {
-        self.beyond > 0 || self.all.iter().any(|(_, f)| matches!(f, Fate::GaveUp(_)))
+        self.beyond > 0 || self.all.iter().any(|(_, f)| matches!(f, CandidateResult::GaveUp(_)))
     }
 }
 
@@ -260,12 +260,12 @@ pub fn plan(q: &Question, progress: &(dyn Fn() + Sync)) -> Answer {
     let made: Vec<(Candidate, Result<Expanded, String>)> =
         all.into_par_iter().map(|c| (c, q.expand(&c, &q.set_of(&c, groups.as_deref())))).collect();
     let mut first: BTreeMap<&str, Candidate> = BTreeMap::new();
-    let mut work: Vec<(Candidate, Result<&Expanded, Fate>)> = Vec::new();
+    let mut work: Vec<(Candidate, Result<&Expanded, CandidateResult>)> = Vec::new();
     for (c, e) in &made {
         let what = match e {
-            Err(why) => Err(Fate::Refused(why.clone())),
+            Err(why) => Err(CandidateResult::Refused(why.clone())),
             Ok(e) => match first.get(e.text.as_str()) {
-                Some(c) => Err(Fate::Same(*c)),
+                Some(c) => Err(CandidateResult::Same(*c)),
                 None => {
                     first.insert(&e.text, *c);
                     Ok(e)
@@ -299,7 +299,7 @@ impl Question<'_> {
     }
 
     fn expand(&self, c: &Candidate, set: &BTreeMap<String, i64>) -> Result<Expanded, String> {
-        let ask = Ask {
+        let ask = PassOptions {
             arch: Some(&self.machine.arch),
             via: Some(c.via),
             schedule: Some(c.schedule),
@@ -319,35 +319,35 @@ impl Question<'_> {
     }
 
     /// Proves an expansion, then times it.
-    fn decide(&self, e: &Expanded, set: &BTreeMap<String, i64>) -> Fate {
+    fn decide(&self, e: &Expanded, set: &BTreeMap<String, i64>) -> CandidateResult {
         let program = match self.program(&e.text, set) {
             Ok(p) => p,
-            Err(why) => return Fate::Refused(why),
+            Err(why) => return CandidateResult::Refused(why),
         };
         if let Err(why) = warpline_sim::engine::admit(&program, self.machine) {
-            return Fate::DoesNotFit(why.to_string());
+            return CandidateResult::DoesNotFit(why.to_string());
         }
         let text = Text::read(&expanded_name(self.file), &e.text);
         let symbolic = text.compile_symbolic(&self.inputs(set));
         let verdict = verify(symbolic.as_ref().unwrap_or(&program), self.rules, self.proof);
         match verdict.outcome {
             Outcome::Proved => {}
-            Outcome::Bounded { why, .. } => return Fate::NotProved(why),
+            Outcome::Bounded { why, .. } => return CandidateResult::NotProved(why),
             Outcome::Violated => {
                 let first = verdict.violation.as_ref().and_then(|v| v.findings.first());
-                return Fate::NotProved(first.map_or("it can hang".to_string(), |f| f.message.clone()));
+                return CandidateResult::NotProved(first.map_or("it can hang".to_string(), |f| f.message.clone()));
             }
-            Outcome::GaveUp { why } => return Fate::GaveUp(why),
+            Outcome::GaveUp { why } => return CandidateResult::GaveUp(why),
         }
         match warpline_sim::run(&program, self.machine, &self.run) {
-            Err(why) => Fate::DoesNotFit(why.to_string()),
+            Err(why) => CandidateResult::DoesNotFit(why.to_string()),
             Ok(report) if matches!(report.outcome, Ended::Limit) => {
-                Fate::GaveUp(format!("{} events were handled, and it did not end", report.events))
+                CandidateResult::GaveUp(format!("{} events were handled, and it did not end", report.events))
             }
             Ok(report) if !matches!(report.outcome, Ended::Finished) || report.faults().next().is_some() => {
-                Fate::NotProved("its run met a fault".to_string())
+                CandidateResult::NotProved("its run met a fault".to_string())
             }
-            Ok(report) => Fate::Timed(Box::new(Timed { expanded: e.clone(), report })),
+            Ok(report) => CandidateResult::Timed(Box::new(Timed { expanded: e.clone(), report })),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Lemma 4: the cells of a certificate are a partition of the grid.
 
-use warpline_sim::ir::{Binary, Env, Expr, Instr, Op, Program, Use, each, gcd};
+use warpline_sim::ir::{Binary, Env, Expr, ExprUse, Instr, Op, Program, each, gcd};
 use warpline_sim::protocol::{Axis, Cell, Placement};
 
 use crate::Refusal;
@@ -98,8 +98,8 @@ fn handed_out(prog: &Program) -> Result<(), String> {
                     }
                 });
                 match (what, i) {
-                    (Use::Set, Instr::Set(v, _)) => placed[*v as usize] |= reads,
-                    (Use::Tile(..), _) => {}
+                    (ExprUse::Set, Instr::Set(v, _)) => placed[*v as usize] |= reads,
+                    (ExprUse::Tile(..), _) => {}
                     _ if reads && !asks(e) => apart = apart.or(Some(prog.site(pc as u32).line)),
                     _ => {}
                 }

@@ -4,7 +4,7 @@
 //! number `x` of the first run has a *gain* in each direction, and one in both at once beyond these.
 
 use warpline_sim::ir::Binary;
-use warpline_sim::protocol::Judged;
+use warpline_sim::protocol::Decision;
 
 /// A number of the first run, and its gains.
 #[derive(Clone, Copy)]
@@ -50,11 +50,12 @@ impl Number {
 ///
 /// An agent may pass several iterations of a loop in one move where it has nothing to do in them. Where longer runs pass
 /// more, the first half of the shortest list is held to the first iterations, the second half to the last ones.
-pub(crate) fn alike(runs: &[&[Judged]], periods: Option<i64>) -> bool {
-    if runs.iter().all(|list| list.len() == runs[0].len()) && !runs.iter().any(|list| list.contains(&Judged::Again)) {
+pub(crate) fn alike(runs: &[&[Decision]], periods: Option<i64>) -> bool {
+    if runs.iter().all(|list| list.len() == runs[0].len()) && !runs.iter().any(|list| list.contains(&Decision::Again)) {
         return all(runs, periods);
     }
-    let passes: Vec<Vec<&[Judged]>> = runs.iter().map(|list| list.split(|x| *x == Judged::Again).collect()).collect();
+    let passes: Vec<Vec<&[Decision]>> =
+        runs.iter().map(|list| list.split(|x| *x == Decision::Again).collect()).collect();
     let few = passes[0].len();
     let even = passes.iter().all(|p| p.len() == few);
     if !even && (few < 5 || passes.iter().any(|p| p.len() < few)) {
@@ -62,31 +63,31 @@ pub(crate) fn alike(runs: &[&[Judged]], periods: Option<i64>) -> bool {
     }
     let half = (few - 1).div_ceil(2);
     (0..few).all(|i| {
-        let at = |p: &Vec<&[Judged]>| if even || i < half { i } else { p.len() - few + i };
+        let at = |p: &Vec<&[Decision]>| if even || i < half { i } else { p.len() - few + i };
         all(&passes.iter().map(|p| p[at(p)]).collect::<Vec<_>>(), periods)
     })
 }
 
 /// The same for lists without a loop.
-fn all(runs: &[&[Judged]], periods: Option<i64>) -> bool {
+fn all(runs: &[&[Decision]], periods: Option<i64>) -> bool {
     let len = runs[0].len();
     runs.iter().all(|list| list.len() == len) && (0..len).all(|i| one(runs, i, periods))
 }
 
 /// One decision, as each of the runs makes it.
-fn one(runs: &[&[Judged]], i: usize, periods: Option<i64>) -> bool {
+fn one(runs: &[&[Decision]], i: usize, periods: Option<i64>) -> bool {
     let (mut x, mut y) = ([0; 4], [0; 4]);
     for (k, list) in runs.iter().enumerate() {
         (x[k], y[k]) = match (list[i], runs[0][i]) {
-            (Judged::Fixed(a), Judged::Fixed(_)) => (a, 0),
-            (Judged::Op(o, a, b), Judged::Op(p, ..)) if o == p => (a, b),
+            (Decision::Fixed(a), Decision::Fixed(_)) => (a, 0),
+            (Decision::Op(o, a, b), Decision::Op(p, ..)) if o == p => (a, b),
             _ => return false,
         };
     }
     let (x, y) = (Number::of(&x[..runs.len()]), Number::of(&y[..runs.len()]));
     match runs[0][i] {
-        Judged::Op(op, ..) => operands(op, x, y, periods),
-        Judged::Fixed(_) | Judged::Again => x.stands(),
+        Decision::Op(op, ..) => operands(op, x, y, periods),
+        Decision::Fixed(_) | Decision::Again => x.stands(),
     }
 }
 
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     fn two(op: Binary, short: (i64, i64), long: (i64, i64), periods: Option<i64>) -> bool {
-        alike(&[&[Judged::Op(op, short.0, short.1)], &[Judged::Op(op, long.0, long.1)]], periods)
+        alike(&[&[Decision::Op(op, short.0, short.1)], &[Decision::Op(op, long.0, long.1)]], periods)
     }
 
     #[test]
@@ -133,15 +134,15 @@ mod tests {
         assert!(two(Binary::Rem, (5, 4), (9, 4), None));
         assert!(!two(Binary::Rem, (5, 4), (7, 4), None));
         assert!(!two(Binary::Div, (8, 2), (8, 4), None));
-        assert!(alike(&[&[Judged::Fixed(3)], &[Judged::Fixed(3)]], None));
-        assert!(!alike(&[&[Judged::Fixed(3)], &[Judged::Fixed(4)]], None));
-        assert!(!alike(&[&[Judged::Fixed(3)], &[]], None));
+        assert!(alike(&[&[Decision::Fixed(3)], &[Decision::Fixed(3)]], None));
+        assert!(!alike(&[&[Decision::Fixed(3)], &[Decision::Fixed(4)]], None));
+        assert!(!alike(&[&[Decision::Fixed(3)], &[]], None));
     }
 
     #[test]
     fn of_four_runs_the_gain_in_both_directions_counts_as_well() {
         let four = |x: [i64; 4]| {
-            let lists = x.map(|x| vec![Judged::Op(Binary::Gt, x, 0)]);
+            let lists = x.map(|x| vec![Decision::Op(Binary::Gt, x, 0)]);
             alike(&lists.each_ref().map(Vec::as_slice), None)
         };
         assert!(four([5, 6, 8, 9]));

@@ -72,11 +72,11 @@ pub(crate) fn races(start: World<'_>, budget: &mut u64) -> Result<bool, Why> {
                 }
                 *budget -= COPY;
                 let before = world.clone();
-                let Step::Did { did, pc, .. } = world.step(a) else { break };
+                let Step::Performed { effect, pc, .. } = world.step(a) else { break };
                 moved = true;
                 let own = taken(&mut world, pc);
                 let waiting = flying.clone();
-                flying.extend(did.flights());
+                flying.extend(effect.flights());
                 let shared: Vec<Access> = own.iter().copied().filter(|x| users.get(&x.piece) == Some(&None)).collect();
                 if !shared.is_empty() {
                     without(before, waiting, Delayed::Agent(a), &shared, budget)
@@ -86,7 +86,7 @@ pub(crate) fn races(start: World<'_>, budget: &mut u64) -> Result<bool, Why> {
                 // read has landed, which is an operation of its own.
                 let other =
                     |f: FlightId| matches!(world.stream_of(f), Some((_, StreamKind::Scoreboard | StreamKind::Bulk)));
-                for f in did.flights().into_iter().filter(|f| !own.is_empty() && !other(*f)) {
+                for f in effect.flights().into_iter().filter(|f| !own.is_empty() && !other(*f)) {
                     *budget = budget.saturating_sub(COPY);
                     without(world.clone(), flying.clone(), Delayed::Flight(f), &own, budget)
                         .map_err(|why| named(&world, pc, &why))?;
@@ -115,9 +115,9 @@ fn users(mut world: World<'_>) -> BTreeMap<u32, Option<AgentId>> {
     loop {
         let mut moved = false;
         for a in 0..world.agents().len() as AgentId {
-            while let Step::Did { did, .. } = world.step(a) {
+            while let Step::Performed { effect, .. } = world.step(a) {
                 moved = true;
-                flying.extend(did.flights());
+                flying.extend(effect.flights());
                 for (piece, _) in world.accesses.replace(Vec::new()).unwrap_or_default() {
                     let user = users.entry(piece).or_insert(Some(a));
                     *user = user.filter(|user| *user == a);
@@ -156,10 +156,10 @@ fn without(
     loop {
         let mut moved = false;
         for a in (0..agents).filter(|a| !matches!(delayed, Delayed::Agent(x) if x == *a)) {
-            while let Step::Did { did, pc, .. } = world.step(a) {
+            while let Step::Performed { effect, pc, .. } = world.step(a) {
                 moved = true;
                 *budget = budget.saturating_sub(1);
-                let flights = did.flights();
+                let flights = effect.flights();
                 // Accesses of one stream are in order.
                 let in_order = stream.is_some() && flights.iter().any(|f| world.stream_of(*f) == stream);
                 flying.extend(flights);

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use warpline_sim::ir::{Program, VarId};
-use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Snapshot, Step, World};
+use warpline_sim::protocol::{AgentId, Decision, Entry, FlightId, Snapshot, Step, StepEffect, WaitTarget, World};
 use warpline_sim::report::FindingKind;
 
 use crate::loops;
@@ -17,7 +17,7 @@ use crate::schema::Order;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     /// An agent performed the operation at an instruction; it was the last of a rendezvous.
-    Did { agent: AgentId, pc: u32, last: bool },
+    Performed { agent: AgentId, pc: u32, last: bool },
     /// It cannot go on.
     Blocked { agent: AgentId, pc: u32 },
     /// It came to its end.
@@ -39,7 +39,7 @@ pub(crate) struct Execution<'p> {
     order: Order,
     flying: VecDeque<FlightId>,
     /// What each agent waits for. Until that changes, a step of the agent would change nothing.
-    blocked: Vec<Option<On>>,
+    blocked: Vec<Option<WaitTarget>>,
     asleep: Vec<bool>,
     turn: usize,
     /// Whether anybody went on in this round.
@@ -73,18 +73,18 @@ impl<'p> Execution<'p> {
 
     /// Keeps what numbers decide in each move.
     pub(crate) fn judging(mut self) -> Self {
-        self.world.judged = Some(RefCell::default());
+        self.world.decisions = Some(RefCell::default());
         self
     }
 
     /// What numbers decided in the last move.
-    pub(crate) fn judged(&self) -> Vec<Judged> {
-        self.world.judged.as_ref().map_or(Vec::new(), RefCell::take)
+    pub(crate) fn decisions(&self) -> Vec<Decision> {
+        self.world.decisions.as_ref().map_or(Vec::new(), RefCell::take)
     }
 
     /// Makes the next move.
     pub(crate) fn next(&mut self) -> Move {
-        if let Some(list) = &mut self.world.judged {
+        if let Some(list) = &mut self.world.decisions {
             list.get_mut().clear();
         }
         loop {
@@ -123,16 +123,16 @@ impl<'p> Execution<'p> {
         let a = self.turn;
         let agent = a as AgentId;
         match self.world.step(agent) {
-            Step::Did { pc, did, .. } => {
+            Step::Performed { pc, effect, .. } => {
                 self.moved = true;
                 self.operations += 1;
                 let waited = self.blocked[a].take().is_some();
-                self.flying.extend(did.flights());
+                self.flying.extend(effect.flights());
                 let begins = self.begins(a, pc);
                 // Who meets the others and need not wait yields.
-                let yields = matches!(did, Did::Met { .. }) && !waited;
+                let yields = matches!(effect, StepEffect::Rendezvous { .. }) && !waited;
                 self.turn += usize::from(begins || yields);
-                Move::Did { agent, pc, last: matches!(did, Did::Met { last: true }) }
+                Move::Performed { agent, pc, last: matches!(effect, StepEffect::Rendezvous { last: true }) }
             }
             Step::Blocked { pc, on, .. } => {
                 self.blocked[a] = Some(on);
@@ -157,7 +157,7 @@ impl<'p> Execution<'p> {
 
     fn wake(&mut self) {
         for changed in self.world.touched.drain(..) {
-            let waits = |on: &Option<On>| *on == Some(changed);
+            let waits = |on: &Option<WaitTarget>| *on == Some(changed);
             self.blocked
                 .iter()
                 .zip(&mut self.asleep)

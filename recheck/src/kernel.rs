@@ -7,7 +7,7 @@ use warpline_sim::engine;
 use warpline_sim::fences::{Fences, RULES};
 use warpline_sim::ir::{Expr, Instr, Op, Program, each};
 use warpline_sim::machine::Machine;
-use warpline_sim::protocol::{Rules, judged_at_launch};
+use warpline_sim::protocol::{Rules, decisions_at_launch};
 use warpline_sim::report::FindingKind;
 
 use crate::schema::{Family, Fence, Statement, Symbol, Value};
@@ -140,11 +140,11 @@ impl Kernel {
         let forms = &self.program.forms;
         let sizes: Vec<&Expr> = forms.grid.iter().flatten().chain(forms.extents.iter().flatten().flatten()).collect();
         let all: Vec<&Expr> = forms.requires.iter().chain(sizes.iter().copied()).collect();
-        let judged = [&a, &b].map(|prog| judged_at_launch(prog, all.iter().copied()));
+        let decisions = [&a, &b].map(|prog| decisions_at_launch(prog, all.iter().copied()));
         let both = |e: &Expr| Some((a.launch_value(e)?, b.launch_value(e)?));
         let fails = forms.requires.iter().any(|e| both(e) == Some((0, 0)));
         let empty = sizes.iter().any(|e| both(e).is_some_and(|(x, y)| x < 1 && y <= x));
-        decisions::alike(&[&judged[0], &judged[1]], None) && (fails || empty)
+        decisions::alike(&[&decisions[0], &decisions[1]], None) && (fails || empty)
     }
 
     /// Why no proof by one run is one for all, whatever the runs show; none where nothing stands against it.

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Loop, Program};
-use warpline_sim::protocol::{AgentId, Judged, Snapshot, judged_at_launch};
+use warpline_sim::protocol::{AgentId, Decision, Snapshot, decisions_at_launch};
 
 use crate::execution::{Execution, Move};
 use crate::schema::{Compared, Inserted};
@@ -65,9 +65,9 @@ fn launch(programs: &[&Program], periods: Option<i64>) -> Result<(), Why> {
     if !first.hands_out() && programs.iter().any(|p| p.grid != first.grid) {
         return Err("the grid is another in longer runs".into());
     }
-    let judged = programs.iter().map(|p| judged_at_launch(p, p.forms.extents.iter().flatten().flatten()));
-    let judged: Vec<_> = judged.collect();
-    let alike = decisions::alike(&judged.iter().map(Vec::as_slice).collect::<Vec<_>>(), periods);
+    let decisions = programs.iter().map(|p| decisions_at_launch(p, p.forms.extents.iter().flatten().flatten()));
+    let decisions: Vec<_> = decisions.collect();
+    let alike = decisions::alike(&decisions.iter().map(Vec::as_slice).collect::<Vec<_>>(), periods);
     alike.then_some(()).ok_or_else(|| "a value computed at launch decides otherwise in longer runs".into())
 }
 
@@ -77,13 +77,13 @@ impl Lockstep<'_, '_> {
         loop {
             let made: Vec<Move> = self.runs.iter_mut().map(Execution::next).collect();
             self.moves += 1;
-            let judged: Vec<_> = self.runs.iter().map(Execution::judged).collect();
-            let judged: Vec<&[Judged]> = judged.iter().map(|list| list.as_slice()).collect();
-            if made.iter().any(|m| *m != made[0]) || !decisions::alike(&judged, self.periods) {
+            let decisions: Vec<_> = self.runs.iter().map(Execution::decisions).collect();
+            let decisions: Vec<&[Decision]> = decisions.iter().map(|list| list.as_slice()).collect();
+            if made.iter().any(|m| *m != made[0]) || !decisions::alike(&decisions, self.periods) {
                 return Err(self.parted(made[0]));
             }
             let (agent, pc) = match made[0] {
-                Move::Did { agent, pc, .. } => (agent, pc),
+                Move::Performed { agent, pc, .. } => (agent, pc),
                 Move::Blocked { .. } | Move::Ended { .. } | Move::Landed { .. } => continue,
                 Move::Hung => return Err("a compared run hangs".into()),
                 Move::Broken => return Err("a compared run meets an operation without a meaning".into()),
@@ -171,7 +171,7 @@ impl Lockstep<'_, '_> {
         let base = run.world.var(until.agent, var) - from;
         loop {
             match run.next() {
-                Move::Did { agent, pc, .. } if agent == until.agent && range.contains(&pc) => {
+                Move::Performed { agent, pc, .. } if agent == until.agent && range.contains(&pc) => {
                     match (run.world.var(agent, var) - base).cmp(&until.index) {
                         std::cmp::Ordering::Less => {}
                         std::cmp::Ordering::Equal => return Ok(()),
@@ -187,7 +187,7 @@ impl Lockstep<'_, '_> {
     fn parted(&self, made: Move) -> Why {
         let prog = self.runs[0].program();
         match made {
-            Move::Did { pc, .. } | Move::Blocked { pc, .. } | Move::Landed { pc, .. } => {
+            Move::Performed { pc, .. } | Move::Blocked { pc, .. } | Move::Landed { pc, .. } => {
                 let site = prog.site(pc);
                 format!("line {}: `{}` does not carry on to longer runs (move {})", site.line, site.text, self.moves)
             }

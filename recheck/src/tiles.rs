@@ -7,7 +7,7 @@
 //! read that finds its tile in the compared runs finds it in the kernel. Where a block lies in its matrix is still asked of the
 //! kernel's own coordinates ([`warpline_sim::ir::Place::inside`]).
 
-use warpline_sim::ir::{Binary, Expr, Instr, Op, Program, Unary, Use, each_mut};
+use warpline_sim::ir::{Binary, Expr, ExprUse, Instr, Op, Program, Unary, each_mut};
 
 /// Linear expressions stay below this.
 const SPAN: i64 = 1 << 28;
@@ -23,7 +23,7 @@ pub(crate) fn numbered(prog: &Program) -> Program {
     let mut chains: Vec<Chain> = Vec::new();
     for (own, i) in prog.code.iter().zip(&mut out.code) {
         each_mut(prog, i, &mut |what, e| {
-            if matches!(what, Use::Tile(..)) {
+            if matches!(what, ExprUse::Tile(..)) {
                 *e = number(e, &mut chains);
             }
         });

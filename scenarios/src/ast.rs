@@ -457,7 +457,7 @@ pub(crate) struct Counter {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Move {
     /// By which instruction.
-    pub how: ir::How,
+    pub how: ir::MoveKind,
     /// From.
     pub src: Place,
     /// To.
@@ -480,7 +480,7 @@ pub(crate) struct Arrive {
     /// Where.
     pub bar: Bar,
     /// By whom; every executing thread where absent.
-    pub per: Option<ir::Per>,
+    pub per: Option<ir::ArrivalsPer>,
     /// How many; 1 where absent.
     pub count: Option<Expr>,
     /// Bytes expected.

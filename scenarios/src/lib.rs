@@ -126,8 +126,13 @@ impl Text {
         if loops.is_empty() {
             return lower::lower_symbolic(file, text, parsed, inputs);
         }
-        let expanded =
-            pipeline::expand_parsed(file, text, parsed, inputs, &pipeline::Ask { arch, ..pipeline::Ask::default() })?;
+        let expanded = pipeline::expand_parsed(
+            file,
+            text,
+            parsed,
+            inputs,
+            &pipeline::PassOptions { arch, ..pipeline::PassOptions::default() },
+        )?;
         let file = pipeline::expanded_name(file);
         let parsed = parse::parse(&file, &expanded.text);
         lower::lower_symbolic(&file, &expanded.text, &parsed, inputs)
@@ -144,7 +149,7 @@ impl Text {
         if loops.is_empty() {
             return Ok(program);
         }
-        let ask = pipeline::Ask { arch, ..pipeline::Ask::default() };
+        let ask = pipeline::PassOptions { arch, ..pipeline::PassOptions::default() };
         let expanded = pipeline::expand_parsed(file, text, parsed, inputs, &ask)?;
         let file = pipeline::expanded_name(file);
         let parsed = parse::parse(&file, &expanded.text);

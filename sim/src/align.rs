@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::timeline::{Span, Timeline, What};
+use crate::timeline::{Span, SpanKind, Timeline};
 
 /// What an operation is, but for when: what it does and the text of its statement. Two texts of one kernel may differ in
 /// their lines; what is said there is the same.
-pub fn operation<'t>(t: &'t Timeline, s: &Span) -> (What, Option<&'t str>) {
+pub fn operation<'t>(t: &'t Timeline, s: &Span) -> (SpanKind, Option<&'t str>) {
     let site = s.site.and_then(|i| t.sites.get(i as usize));
     (s.what, site.map(|s| s.text.as_str()))
 }
@@ -32,11 +32,11 @@ type Key<'t> = (u32, &'t str, Rank, Option<&'t str>, u32);
 /// An order of what spans show.
 type Rank = (u8, u8);
 
-fn rank(what: What) -> Rank {
+fn rank(what: SpanKind) -> Rank {
     match what {
-        What::Work(w) => (0, w as u8),
-        What::Stall(s) => (1, s as u8),
-        What::Hold { filling } => (2, u8::from(filling)),
+        SpanKind::Work(w) => (0, w as u8),
+        SpanKind::Stall(s) => (1, s as u8),
+        SpanKind::Hold { filling } => (2, u8::from(filling)),
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::timeline::{Row, RowKind, SourceLine, Stall, Work};
 
-    fn run(lines: &[(u32, &str)], spans: &[(u64, u64, What, u32)]) -> Timeline {
+    fn run(lines: &[(u32, &str)], spans: &[(u64, u64, SpanKind, u32)]) -> Timeline {
         let kind = RowKind::Agent { role: "w".into(), warp: 0, lanes: None };
         Timeline {
             rows: vec![Row { name: "w0".into(), cta: 0, kind }],
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_nth_of_a_kind_is_the_nth_of_the_other_run() {
-        let (mma, wait) = (What::Work(Work::Mma), What::Stall(Stall::Barrier));
+        let (mma, wait) = (SpanKind::Work(Work::Mma), SpanKind::Stall(Stall::Barrier));
         let a = run(&[(1, "mma"), (2, "barrier")], &[(0, 5, mma, 0), (5, 9, wait, 1), (9, 14, mma, 0)]);
         // A line more, in another order, and no wait.
         let b = run(&[(7, "new"), (9, "mma")], &[(0, 1, mma, 0), (1, 4, mma, 1), (4, 8, mma, 1), (8, 9, mma, 1)]);

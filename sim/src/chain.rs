@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::timeline::{RowKind, Stall, Timeline, What};
+use crate::timeline::{RowKind, SpanKind, Stall, Timeline};
 
 /// What woke or started an operation: recorded, never guessed.
 pub fn cause(t: &Timeline, span: u32) -> Option<u32> {
@@ -69,7 +69,7 @@ impl<F: FnMut(u32) -> Vec<(u64, u32)>> Ends<'_, F> {
         let t = self.t;
         let agents = (0..t.rows.len()).filter(|row| matches!(t.rows[*row].kind, RowKind::Agent { .. }));
         let last = agents.filter_map(|row| {
-            let alive = |&&(_, i): &&(u64, u32)| t.spans[i as usize].what != What::Stall(Stall::Ended);
+            let alive = |&&(_, i): &&(u64, u32)| t.spans[i as usize].what != SpanKind::Stall(Stall::Ended);
             let mut back = self.row(row as u32).iter().rev().filter(alive);
             let last = back.next()?;
             Some(*back.take_while(|before| before.0 == last.0).last().unwrap_or(last))
@@ -102,19 +102,19 @@ mod tests {
     fn it_goes_from_a_wait_to_its_waker_to_what_started_that() {
         let rows = vec![agent(0), agent(1), Row { name: "copy".into(), cta: 0, kind: RowKind::Engine(Engine::Copy) }];
         let spans = vec![
-            Span::new(0, (0, 10), What::Work(Work::Control)),
-            Span::new(1, (0, 60), What::Stall(Stall::Mbarrier)),
-            Span::new(0, (10, 14), What::Work(Work::Load)),
-            Span::new(0, (14, 70), What::Stall(Stall::Ended)),
-            Span::new(2, (20, 55), What::Work(Work::Load)),
-            Span::new(1, (60, 70), What::Work(Work::Mma)),
+            Span::new(0, (0, 10), SpanKind::Work(Work::Control)),
+            Span::new(1, (0, 60), SpanKind::Stall(Stall::Mbarrier)),
+            Span::new(0, (10, 14), SpanKind::Work(Work::Load)),
+            Span::new(0, (14, 70), SpanKind::Stall(Stall::Ended)),
+            Span::new(2, (20, 55), SpanKind::Work(Work::Load)),
+            Span::new(1, (60, 70), SpanKind::Work(Work::Mma)),
         ];
         let mut t = Timeline { rows, spans, ..Timeline::default() };
         t.spans[1].woken_by = Some(4);
         t.spans[4].started_by = Some(2);
         assert_eq!(chain(&t), [0, 2, 4, 1, 5]);
         // Work that queued behind other work of its engine goes back to that.
-        t.spans.push(Span::new(2, (15, 20), What::Work(Work::Load)));
+        t.spans.push(Span::new(2, (15, 20), SpanKind::Work(Work::Load)));
         assert_eq!(chain(&t), [6, 4, 1, 5]);
         t.spans.pop();
         // Without the record, nothing is guessed: it stays on its row.
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_record_that_goes_round_ends_it() {
         let mut t = Timeline { rows: vec![agent(0)], ..Timeline::default() };
-        t.spans.push(Span::new(0, (0, 10), What::Stall(Stall::Issue)));
+        t.spans.push(Span::new(0, (0, 10), SpanKind::Stall(Stall::Issue)));
         t.spans[0].woken_by = Some(0);
         assert!(chain(&t).len() < 4);
         assert!(chain(&Timeline::default()).is_empty());

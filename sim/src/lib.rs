@@ -45,7 +45,7 @@
 //! use std::collections::BTreeMap;
 //!
 //! use warpline_sim::RunOptions;
-//! use warpline_sim::ir::{Cost, Expr, Forms, Grid, Instr, Op, Order, Program, Role, Site, Waits, Who};
+//! use warpline_sim::ir::{Cost, Expr, Forms, Grid, Instr, Op, Order, Program, Role, Site, Waits, Executors};
 //! use warpline_sim::machine::{Kind, Machine, Param, Vendor};
 //! use warpline_sim::report::Outcome;
 //! use warpline_sim::timeline::Stall;
@@ -54,7 +54,7 @@
 //! let alu = Op::Alu { unit: "fma".into(), count: Expr::Const(1), reads: vec![], writes: vec![] };
 //! let code = vec![
 //!     // Warp 1 skips the arithmetic.
-//!     Instr::Only(Who::Warps(0b01), 2),
+//!     Instr::Only(Executors::Warps(0b01), 2),
 //!     Instr::Op { op: alu, cost: takes(100.0) },
 //!     Instr::Op { op: Op::Barrier(Order::None), cost: takes(1.0) },
 //!     Instr::End,

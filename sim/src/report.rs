@@ -288,7 +288,7 @@ pub struct Occupancy {
 
 /// How much of the time a shared resource was in use.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Use {
+pub struct Utilization {
     /// `tensor pipe`, `L2 port`, `DRAM share`, `shared memory`, `copy engine`, `issue slots`, `vector unit`.
     pub resource: String,
     /// Fraction of the run's cycles, 0 to 1.
@@ -351,7 +351,7 @@ pub struct Report {
     /// Time by role.
     pub roles: Vec<RoleTime>,
     /// Use of resources, largest first.
-    pub uses: Vec<Use>,
+    pub uses: Vec<Utilization>,
     /// What bounds the kernel, in one sentence.
     pub bottleneck: String,
     /// Faults met, in order of time.

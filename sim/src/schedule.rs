@@ -5,7 +5,7 @@
 //! the moves without time. Both go through the one transition function.
 
 use crate::ir::{Program, Site, SiteId};
-use crate::protocol::{AgentId, FlightId, On, Rules, Step, World};
+use crate::protocol::{AgentId, FlightId, Rules, Step, WaitTarget, World};
 
 /// What happens in a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -129,8 +129,8 @@ impl Order {
             format!("and it {what} line {}: `{}`", s.line, s.text)
         };
         let found = match step {
-            Step::Did { pc, did, .. } if m.act == Act::Does && here(*pc) => {
-                self.started[a as usize].extend(did.flights().into_iter().map(Some));
+            Step::Performed { pc, effect, .. } if m.act == Act::Does && here(*pc) => {
+                self.started[a as usize].extend(effect.flights().into_iter().map(Some));
                 self.at += 1;
                 return Ok(());
             }
@@ -146,7 +146,7 @@ impl Order {
                 self.at += 1;
                 return Ok(());
             }
-            Step::Did { pc, .. } => comes_to(*pc, "performs"),
+            Step::Performed { pc, .. } => comes_to(*pc, "performs"),
             Step::Blocked { pc, .. } => comes_to(*pc, "has to wait at"),
             Step::Ended => "and it has ended".to_string(),
             Step::Broken => comes_to(world.pc(a), "cannot go on at"),
@@ -237,7 +237,7 @@ impl<'p> Replay<'p> {
 }
 
 /// An agent, the instruction it waits at, and for what.
-pub type Stuck = (AgentId, u32, On);
+pub type Stuck = (AgentId, u32, WaitTarget);
 
 /// Who waits for what, where nobody can go on and nothing is in flight; `None` where somebody can.
 pub fn stuck(world: &World<'_>) -> Option<Vec<Stuck>> {

@@ -119,7 +119,7 @@ pub enum Stall {
 
 /// What a span shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub enum What {
+pub enum SpanKind {
     /// Busy with this.
     Work(Work),
     /// Waiting for this.
@@ -144,7 +144,7 @@ pub struct Span {
     /// Tick after the last.
     pub end: u64,
     /// What.
-    pub what: What,
+    pub what: SpanKind,
     /// Index into [`Timeline::sites`], if it comes from a statement.
     pub site: Option<u32>,
     /// Short label: tile (`A 0,3`), phase (`φ2`), loop index; may be empty.
@@ -161,7 +161,7 @@ pub struct Span {
 
 impl Span {
     /// A span of a row that says no more than what it is.
-    pub fn new(row: u32, (start, end): (u64, u64), what: What) -> Span {
+    pub fn new(row: u32, (start, end): (u64, u64), what: SpanKind) -> Span {
         Span {
             row,
             start,
@@ -201,7 +201,7 @@ pub struct Mark {
 
 /// A move of the schedule that a run kept to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Made {
+pub struct ScheduledMove {
     /// When.
     pub tick: u64,
     /// The row of the agent whose move it is.
@@ -228,7 +228,7 @@ pub struct Timeline {
     /// Faults, by time, and of a run that hangs the waits that nothing ends.
     pub faults: Vec<Mark>,
     /// The moves of the schedule that the run kept to, first to last; none where it kept to none.
-    pub moves: Vec<Made>,
+    pub moves: Vec<ScheduledMove>,
     /// Statements.
     pub sites: Vec<SourceLine>,
     /// Last tick. Of a run that hangs somewhat later than the last event, so that waits that nothing ends can be seen.

@@ -1,6 +1,6 @@
 //! The vocabulary that displays share: words for work and stalls, and numbers as people read them.
 
-use crate::timeline::{Engine, Stall, What, Work};
+use crate::timeline::{Engine, SpanKind, Stall, Work};
 
 /// A class of work, in a word.
 pub const fn work(w: Work) -> &'static str {
@@ -31,12 +31,12 @@ pub fn stall_long(s: Stall) -> &'static str {
 }
 
 /// What a span shows, in a word.
-pub const fn what(w: What) -> &'static str {
+pub const fn what(w: SpanKind) -> &'static str {
     match w {
-        What::Work(w) => work(w),
-        What::Stall(s) => stall(s),
-        What::Hold { filling: true } => "filling",
-        What::Hold { filling: false } => "hold",
+        SpanKind::Work(w) => work(w),
+        SpanKind::Stall(s) => stall(s),
+        SpanKind::Hold { filling: true } => "filling",
+        SpanKind::Hold { filling: false } => "hold",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use warpline_calibrate::fit::{Fate, fate, fit};
+use warpline_calibrate::fit::{FitEffect, fate, fit};
 use warpline_calibrate::machine_file;
 
 use crate::cli::Calibrate;
@@ -24,9 +24,9 @@ pub(super) fn calibrate(args: &Calibrate, console: &mut Console) -> Result<Statu
     for f in &fitted {
         let was = machine.params.get(f.key).map_or("-".to_string(), |p| digits(p.value));
         let kept = match fate(&machine, f) {
-            Fate::Replaced => "",
-            Fate::Added => "new",
-            Fate::Documented => "the documented number",
+            FitEffect::Replaced => "",
+            FitEffect::Added => "new",
+            FitEffect::Documented => "the documented number",
         };
         let spread = format!("{} to {}", digits(f.spread.0), digits(f.spread.1));
         let row = format!("{:<24}{was:>12}{:>12}{spread:>26}  {kept}", f.key, digits(f.value));

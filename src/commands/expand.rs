@@ -1,7 +1,7 @@
 //! `warpline expand`.
 
 use serde::Serialize;
-use warpline_scenarios::pipeline::{Ask, Plan, Waited};
+use warpline_scenarios::pipeline::{GroupWait, PassOptions, Plan};
 
 use crate::cli::Expand;
 use crate::console::Console;
@@ -9,7 +9,7 @@ use crate::{json, output};
 use warpline_api::{Error, Request, Status, Subject, no_pipelined_loop};
 
 pub(super) fn expand(args: &Expand, console: &mut Console) -> Result<Status, Error> {
-    let pipeline = Ask {
+    let pipeline = PassOptions {
         arch: None,
         via: args.via,
         schedule: args.schedule,
@@ -87,8 +87,8 @@ struct Wait {
     outstanding: i64,
 }
 
-impl From<&Waited> for Wait {
-    fn from(w: &Waited) -> Wait {
+impl From<&GroupWait> for Wait {
+    fn from(w: &GroupWait) -> Wait {
         Wait { statement: w.statement, outstanding: w.open }
     }
 }
@@ -108,7 +108,7 @@ impl<'a> Json<'a> {
 
 impl<'a> Loop<'a> {
     fn new(p: &'a Plan) -> Loop<'a> {
-        let waits = |all: &[Waited]| all.iter().map(Wait::from).collect::<Vec<_>>();
+        let waits = |all: &[GroupWait]| all.iter().map(Wait::from).collect::<Vec<_>>();
         Loop {
             schedule: p.schedule.name(),
             via: p.via.name(),

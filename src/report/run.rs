@@ -1,7 +1,7 @@
 //! The sections of the run.
 
 use warpline_sim::report::{Finding, Outcome};
-use warpline_sim::timeline::{Stall, Timeline, What};
+use warpline_sim::timeline::{SpanKind, Stall, Timeline};
 use warpline_sim::words;
 use warpline_study::critical::critical;
 use warpline_viz::web;
@@ -103,8 +103,8 @@ pub(super) fn roles(simulation: &Simulation) -> String {
     let roles = &simulation.report.roles;
     let mut rows = Vec::new();
     for r in roles {
-        let work = r.work.iter().map(|(w, share)| (What::Work(*w), *share));
-        let stalls = r.stalls.iter().map(|(s, share)| (What::Stall(*s), *share));
+        let work = r.work.iter().map(|(w, share)| (SpanKind::Work(*w), *share));
+        let stalls = r.stalls.iter().map(|(s, share)| (SpanKind::Stall(*s), *share));
         let mut parts: Vec<_> = work.chain(stalls).filter(|x| x.1 >= SMALL).collect();
         let bar: String = parts
             .iter()
@@ -113,7 +113,7 @@ pub(super) fn roles(simulation: &Simulation) -> String {
                     "<span style=\"width:{:.2}%;background:{};opacity:{}\" title=\"{}: {} %\"></span>",
                     share * 100.0,
                     web::colour(*what),
-                    if matches!(what, What::Work(_)) { "1" } else { ".45" },
+                    if matches!(what, SpanKind::Work(_)) { "1" } else { ".45" },
                     escape(&name(*what)),
                     percent(*share)
                 )
@@ -156,12 +156,12 @@ pub(super) fn roles(simulation: &Simulation) -> String {
 }
 
 /// The name of a stretch of time.
-fn name(what: What) -> String {
+fn name(what: SpanKind) -> String {
     match what {
-        What::Stall(Stall::Ended) => "ended".to_string(),
-        What::Stall(stall) => format!("waits for {}", words::stall_long(stall)),
-        What::Work(work) => words::work_long(work).to_string(),
-        What::Hold { .. } => words::what(what).to_string(),
+        SpanKind::Stall(Stall::Ended) => "ended".to_string(),
+        SpanKind::Stall(stall) => format!("waits for {}", words::stall_long(stall)),
+        SpanKind::Work(work) => words::work_long(work).to_string(),
+        SpanKind::Hold { .. } => words::what(what).to_string(),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_sim::timeline::What;
+use warpline_sim::timeline::SpanKind;
 use warpline_sim::words;
-use warpline_study::clock::End;
+use warpline_study::clock::ClockResult;
 use warpline_study::compare::{Cause, Comparison, Operation, Role};
 
 use super::WIDTH;
@@ -36,7 +36,7 @@ fn name(of: &Recording) -> String {
     match &of.simulation {
         Some(simulation) => {
             let clock = simulation.subject.sustained.map(|s| match s.end {
-                End::Settled => format!(" at {} MHz, sustained", plain(s.mhz)),
+                ClockResult::Settled => format!(" at {} MHz, sustained", plain(s.mhz)),
                 _ => format!(" at {} MHz, not settled", plain(s.mhz)),
             });
             format!("{} on {}{}", of.name, simulation.subject.machine.name, clock.unwrap_or_default())
@@ -140,11 +140,11 @@ fn cells(name: String, c: &Cause) -> [String; 4] {
     [name, plain(c.cycles[0]), plain(c.cycles[1]), signed(c.more().round())]
 }
 
-fn what(w: What) -> String {
+fn what(w: SpanKind) -> String {
     match w {
-        What::Stall(s) => format!("waits: {}", words::stall_long(s)),
-        What::Work(w) => words::work_long(w).to_string(),
-        What::Hold { .. } => String::new(),
+        SpanKind::Stall(s) => format!("waits: {}", words::stall_long(s)),
+        SpanKind::Work(w) => words::work_long(w).to_string(),
+        SpanKind::Hold { .. } => String::new(),
     }
 }
 
@@ -186,7 +186,7 @@ fn operations(all: &[Operation], paint: Paint) -> String {
     }
     // Statements of one run alone. A statement that only waits in one run is in both.
     let said = |i: usize, work: bool| -> BTreeSet<&str> {
-        let all = all.iter().filter(|o| !work || matches!(o.what, What::Work(_)));
+        let all = all.iter().filter(|o| !work || matches!(o.what, SpanKind::Work(_)));
         all.filter(|o| o.pairs > 0 || o.alone[i] > 0).map(|o| o.text.as_str()).filter(|t| !t.is_empty()).collect()
     };
     for (i, name) in ["A", "B"].into_iter().enumerate() {

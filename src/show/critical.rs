@@ -1,7 +1,7 @@
 //! The critical path as text.
 
 use warpline_sim::words;
-use warpline_study::critical::{Part, Who};
+use warpline_study::critical::{Actor, Part};
 
 use super::roles::{cut, short_file};
 use super::table::{Align, Table};
@@ -35,11 +35,11 @@ pub(super) fn path(simulation: &Simulation, path: Option<&CriticalPath>, paint: 
 fn names(p: &Part) -> (String, String) {
     let what = words::what(p.what).to_string();
     match &p.who {
-        Who::Engine(e) => (words::engine(*e).to_string(), "at work".to_string()),
-        Who::Role(role) if p.wake => (role.clone(), format!("woken from {what}")),
-        Who::Role(role) if matches!(p.what, warpline_sim::timeline::What::Stall(_)) => {
+        Actor::Engine(e) => (words::engine(*e).to_string(), "at work".to_string()),
+        Actor::Role(role) if p.wake => (role.clone(), format!("woken from {what}")),
+        Actor::Role(role) if matches!(p.what, warpline_sim::timeline::SpanKind::Stall(_)) => {
             (role.clone(), format!("waits: {what}"))
         }
-        Who::Role(role) => (role.clone(), what),
+        Actor::Role(role) => (role.clone(), what),
     }
 }

@@ -1,6 +1,6 @@
 //! The text of a search for a pipeline: the best, its bottleneck and the runner-up.
 
-use warpline_plan::{Answer, Fate};
+use warpline_plan::{Answer, CandidateResult};
 
 use super::WIDTH;
 use super::table::{Align, Table, wrap};
@@ -13,7 +13,7 @@ const LISTED: usize = 10;
 
 /// All sections of the answer.
 pub(crate) fn plan(subject: &Subject, answer: &Answer, paint: Paint) -> String {
-    let of = |f: fn(&Fate) -> bool| answer.all.iter().filter(|(_, x)| f(x)).count();
+    let of = |f: fn(&CandidateResult) -> bool| answer.all.iter().filter(|(_, x)| f(x)).count();
     let ranked = answer.ranked();
     let groups = answer.groups.as_deref();
     let mut text = format!(
@@ -25,12 +25,12 @@ pub(crate) fn plan(subject: &Subject, answer: &Answer, paint: Paint) -> String {
                 subject.name,
                 subject.machine.name,
                 answer.all.len(),
-                answer.all.len() - of(|f| matches!(f, Fate::Same(_))),
+                answer.all.len() - of(|f| matches!(f, CandidateResult::Same(_))),
                 ranked.len(),
-                of(|f| matches!(f, Fate::NotProved(_))),
-                of(|f| matches!(f, Fate::DoesNotFit(_))),
-                of(|f| matches!(f, Fate::Refused(_))),
-                of(|f| matches!(f, Fate::GaveUp(_))),
+                of(|f| matches!(f, CandidateResult::NotProved(_))),
+                of(|f| matches!(f, CandidateResult::DoesNotFit(_))),
+                of(|f| matches!(f, CandidateResult::Refused(_))),
+                of(|f| matches!(f, CandidateResult::GaveUp(_))),
             ),
             WIDTH,
             0
@@ -43,8 +43,11 @@ pub(crate) fn plan(subject: &Subject, answer: &Answer, paint: Paint) -> String {
         text += "No pipeline is proved for every trip count and fits this machine.\n";
         for (c, f) in &answer.all {
             let why = match f {
-                Fate::Refused(w) | Fate::DoesNotFit(w) | Fate::NotProved(w) | Fate::GaveUp(w) => w,
-                Fate::Same(_) | Fate::Timed(_) => continue,
+                CandidateResult::Refused(w)
+                | CandidateResult::DoesNotFit(w)
+                | CandidateResult::NotProved(w)
+                | CandidateResult::GaveUp(w) => w,
+                CandidateResult::Same(_) | CandidateResult::Timed(_) => continue,
             };
             text += &format!("{}\n", wrap(&format!("  {}: {why}", c.words(groups)), WIDTH, 4));
         }

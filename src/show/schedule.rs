@@ -3,7 +3,7 @@
 use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, FindingKind};
 use warpline_sim::schedule::Act;
-use warpline_verify::{Meeting, Pair, Told, Violation, Witness};
+use warpline_verify::{Meeting, MoveDescription, Pair, Violation, Witness};
 
 use super::WIDTH;
 use super::table::wrap;
@@ -40,7 +40,7 @@ pub(super) fn schedule(x: &Violation, w: &Witness, paint: Paint) -> String {
 }
 
 /// One move, `> 12  producer w0 line 23: ...`, with the objects that it touches below.
-fn line(i: usize, told: &Told, sites: &[Site], key: bool, paint: Paint) -> String {
+fn line(i: usize, told: &MoveDescription, sites: &[Site], key: bool, paint: Paint) -> String {
     let site = sites.get(told.site as usize);
     let (line, what) = site.map_or((0, ""), |s| (s.line, s.text.as_str()));
     let words = match told.act {

@@ -1,7 +1,7 @@
 //! The text of a verdict.
 
 use warpline_sim::fences::Fences;
-use warpline_verify::{Outcome, Suggested, Verdict, Violation, properties};
+use warpline_verify::{Outcome, RepairReport, Verdict, Violation, properties};
 
 use super::WIDTH;
 use super::faults::{finding, waiters};
@@ -166,7 +166,7 @@ fn last(x: &Violation, paint: Paint) -> String {
 }
 
 /// The verified repair, or the number of changes tried.
-pub(crate) fn suggestion(s: &Suggested, paint: Paint) -> String {
+pub(crate) fn suggestion(s: &RepairReport, paint: Paint) -> String {
     let (head, tried) = (paint.head("A change that repairs it"), of(s.tried as i64, "small change"));
     let text = match &s.found {
         Some(found) => {

@@ -72,7 +72,7 @@ impl Line {
 
 /// How the search for a clock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ClockResult {
     /// The line gives the clock of the run back, to within 1 MHz, or 10 where the share jumps.
     Settled,
     /// The line gives back none of the clocks tried.
@@ -81,13 +81,13 @@ pub enum End {
     Unfinished,
 }
 
-impl End {
+impl ClockResult {
     /// The word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            End::Settled => "settled",
-            End::Open => "open",
-            End::Unfinished => "unfinished",
+            ClockResult::Settled => "settled",
+            ClockResult::Open => "open",
+            ClockResult::Unfinished => "unfinished",
         }
     }
 }
@@ -98,7 +98,7 @@ pub struct Sustained {
     /// The clock, in MHz.
     pub mhz: f64,
     /// How it was found.
-    pub end: End,
+    pub end: ClockResult,
     /// Share of the tensor cores' rate at this clock; 0 for a run that does not end.
     pub share: f64,
     /// MHz of the line at that share.
@@ -126,7 +126,7 @@ impl std::fmt::Display for Sustained {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (mhz, runs) = (plain(self.mhz), of(self.runs.into(), "run"));
         match self.end {
-            End::Settled => {
+            ClockResult::Settled => {
                 // Where the share jumps from one clock to the next, the nearest is some MHz off.
                 let off = if self.is_on_the_line() {
                     String::new()
@@ -141,12 +141,12 @@ impl std::fmt::Display for Sustained {
                      its spread there is {low} to {high} MHz"
                 )
             }
-            End::Open => write!(
+            ClockResult::Open => write!(
                 f,
                 "{mhz} MHz, not settled: in {runs} no clock was found that the line gives back; at this one it gives {}",
                 plain(self.line.round())
             ),
-            End::Unfinished => {
+            ClockResult::Unfinished => {
                 write!(f, "{mhz} MHz as given: the run did not end, so there is no sustained clock")
             }
         }
@@ -182,12 +182,12 @@ fn search<T, E>(
         runs += 1;
         let share = reached.unwrap_or(0.0);
         let there = line.mhz(share);
-        let tried = Sustained { mhz, end: End::Open, share, line: there, range: line.range(share), runs };
+        let tried = Sustained { mhz, end: ClockResult::Open, share, line: there, range: line.range(share), runs };
         if reached.is_none() {
-            return Ok((Sustained { end: End::Unfinished, ..tried }, result));
+            return Ok((Sustained { end: ClockResult::Unfinished, ..tried }, result));
         }
         if tried.is_on_the_line() {
-            return Ok((Sustained { end: End::Settled, ..tried }, result));
+            return Ok((Sustained { end: ClockResult::Settled, ..tried }, result));
         }
         let (nearest, result) = match best.take() {
             Some(before) if before.0.off() <= tried.off() => before,
@@ -202,7 +202,7 @@ fn search<T, E>(
         let next = there.round();
         mhz = if low < next && next < high { next } else { ((low + high) / 2.0).floor() };
         if runs == MOST || mhz <= low {
-            let end = if nearest.off() < ENOUGH { End::Settled } else { End::Open };
+            let end = if nearest.off() < ENOUGH { ClockResult::Settled } else { ClockResult::Open };
             return Ok((Sustained { end, runs, ..nearest }, result));
         }
         best = Some((nearest, result));
@@ -241,7 +241,7 @@ mod tests {
         // A run bound by what keeps its time has the steepest share.
         for reached in [0.0, 0.2, 0.5, 0.9, 1.0] {
             let s = found(|mhz| Some(reached * 1513.0 / mhz));
-            assert_eq!(s.end, End::Settled, "{s:?}");
+            assert_eq!(s.end, ClockResult::Settled, "{s:?}");
             assert!((s.mhz - LINE.mhz(s.share)).abs() < NEAR && s.line == LINE.mhz(s.share), "{s:?}");
             assert!(s.mhz.fract() == 0.0 && s.runs <= 6, "{s:?}");
         }
@@ -252,17 +252,17 @@ mod tests {
     #[test]
     fn a_share_that_jumps_over_the_line_ends_and_says_so() {
         let s = found(|mhz| Some(if mhz < 1700.0 { 0.2 } else { 0.9 }));
-        assert_eq!((s.end, s.runs), (End::Open, MOST));
+        assert_eq!((s.end, s.runs), (ClockResult::Open, MOST));
         assert!((s.mhz - 1700.0).abs() < 5.0 && s.off() > 100.0, "{s:?}");
         // A small jump is within the error of the line: take the nearest clock tried.
         let s = found(|mhz| Some(if mhz < 1700.0 { 0.5 } else { 0.51 }));
-        assert_eq!((s.end, s.mhz, s.line), (End::Settled, 1700.0, LINE.mhz(0.51)), "{s:?}");
+        assert_eq!((s.end, s.mhz, s.line), (ClockResult::Settled, 1700.0, LINE.mhz(0.51)), "{s:?}");
         assert!(s.runs <= MOST);
     }
 
     #[test]
     fn what_does_not_end_keeps_the_clock_it_had() {
         let s = found(|_| None);
-        assert_eq!((s.end, s.mhz, s.runs), (End::Unfinished, 1755.0, 1));
+        assert_eq!((s.end, s.mhz, s.runs), (ClockResult::Unfinished, 1755.0, 1));
     }
 }

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::chain::chain;
-use warpline_sim::timeline::{Engine, RowKind, TICKS, Timeline, What};
+use warpline_sim::timeline::{Engine, RowKind, SpanKind, TICKS, Timeline};
 
 /// Who works or waits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Who {
+pub enum Actor {
     /// The warps of a role.
     Role(String),
     /// An engine.
@@ -22,9 +22,9 @@ pub enum Who {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// Who.
-    pub who: Who,
+    pub who: Actor,
     /// Class of work or cause of waiting.
-    pub what: What,
+    pub what: SpanKind,
     /// Whether only the wake-up counts: another link ended the wait, and this is the time until the waiter continues.
     pub wake: bool,
     /// The statement, as an index into the sites.
@@ -45,7 +45,7 @@ pub struct Critical {
 }
 
 /// Identity of a part: who, what, whether it is a wake-up, where.
-type Key = (Who, (u8, u8), bool, Option<u32>);
+type Key = (Actor, (u8, u8), bool, Option<u32>);
 
 /// The critical path of a record; `None` where nothing happens in it.
 pub fn critical(t: &Timeline) -> Option<Critical> {
@@ -53,15 +53,15 @@ pub fn critical(t: &Timeline) -> Option<Critical> {
     let first = t.spans.get(*chain.first()? as usize)?;
     let mut last = first.start;
     let begin = last;
-    let mut sums: BTreeMap<Key, (u64, u32, What)> = BTreeMap::new();
+    let mut sums: BTreeMap<Key, (u64, u32, SpanKind)> = BTreeMap::new();
     for i in chain {
         let s = &t.spans[i as usize];
         let who = match &t.rows[s.row as usize].kind {
-            RowKind::Agent { role, .. } => Who::Role(role.clone()),
-            RowKind::Engine(engine) => Who::Engine(*engine),
+            RowKind::Agent { role, .. } => Actor::Role(role.clone()),
+            RowKind::Engine(engine) => Actor::Engine(*engine),
             RowKind::Barrier(_) | RowKind::Slot(_) => continue,
         };
-        let wake = matches!(s.what, What::Stall(_)) && s.woken_by.is_some();
+        let wake = matches!(s.what, SpanKind::Stall(_)) && s.woken_by.is_some();
         let sum = sums.entry((who, order(s.what), wake, s.site)).or_insert((0, 0, s.what));
         sum.0 += s.end.saturating_sub(last);
         sum.1 += 1;
@@ -87,11 +87,11 @@ pub fn critical(t: &Timeline) -> Option<Critical> {
     Some(Critical { cycles: ticks as f64 / TICKS as f64, parts })
 }
 
-fn order(what: What) -> (u8, u8) {
+fn order(what: SpanKind) -> (u8, u8) {
     match what {
-        What::Work(w) => (0, w as u8),
-        What::Stall(s) => (1, s as u8),
-        What::Hold { .. } => (2, 0),
+        SpanKind::Work(w) => (0, w as u8),
+        SpanKind::Stall(s) => (1, s as u8),
+        SpanKind::Hold { .. } => (2, 0),
     }
 }
 
@@ -106,17 +106,17 @@ mod tests {
         let row = |kind| Row { name: "row".into(), cta: 0, kind };
         let mut t = Timeline { rows: vec![row(agent), row(RowKind::Engine(Engine::Copy))], ..Timeline::default() };
         t.spans = vec![
-            Span::new(0, (0, 10), What::Work(Work::Load)),
-            Span::new(0, (10, 64), What::Stall(Stall::Mbarrier)),
-            Span::new(1, (20, 60), What::Work(Work::Load)),
-            Span::new(0, (64, 80), What::Work(Work::Mma)),
+            Span::new(0, (0, 10), SpanKind::Work(Work::Load)),
+            Span::new(0, (10, 64), SpanKind::Stall(Stall::Mbarrier)),
+            Span::new(1, (20, 60), SpanKind::Work(Work::Load)),
+            Span::new(0, (64, 80), SpanKind::Work(Work::Mma)),
         ];
         t.spans[1].woken_by = Some(2);
         t.spans[2].started_by = Some(0);
         let c = critical(&t).unwrap();
         let shares: Vec<(f64, bool)> = c.parts.iter().map(|p| (p.fraction * 80.0, p.wake)).collect();
         assert_eq!(shares, [(50.0, false), (16.0, false), (10.0, false), (4.0, true)]);
-        assert_eq!(c.parts[0].who, Who::Engine(Engine::Copy));
+        assert_eq!(c.parts[0].who, Actor::Engine(Engine::Copy));
         assert_eq!(critical(&Timeline::default()), None);
     }
 }

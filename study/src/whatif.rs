@@ -5,7 +5,7 @@ use warpline_sim::machine::Machine;
 
 /// How a number of the machine acts on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub enum ParameterKind {
     /// Cycles of an action: less is better; free is 0.
     Latency,
     /// Work of a resource in a cycle or a second: more is better; free is unlimited.
@@ -14,13 +14,13 @@ pub enum Sort {
     Capacity,
 }
 
-impl Sort {
+impl ParameterKind {
     /// The word used in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Sort::Latency => "latency",
-            Sort::Rate => "rate",
-            Sort::Capacity => "capacity",
+            ParameterKind::Latency => "latency",
+            ParameterKind::Rate => "rate",
+            ParameterKind::Capacity => "capacity",
         }
     }
 }
@@ -52,7 +52,7 @@ pub struct Row {
     /// Its key (`memory.l2_latency`).
     pub key: String,
     /// How it acts.
-    pub sort: Sort,
+    pub sort: ParameterKind,
     /// Its value.
     pub value: f64,
     /// Unit of the value.
@@ -78,11 +78,11 @@ impl Row {
 
 /// How a number acts on time; `None` for numbers that are neither resource nor latency (sizes of instructions, the
 /// clock).
-pub fn sort_of(key: &str, unit: &str) -> Option<Sort> {
+pub fn sort_of(key: &str, unit: &str) -> Option<ParameterKind> {
     match (key, unit) {
         ("clock.mhz" | "clock.peak_mhz" | "launch.kernel_us", _) => None,
-        (_, "cycles") => Some(Sort::Latency),
-        (_, "bytes/cycle" | "FLOP/cycle" | "lane-ops/cycle" | "rows/cycle" | "GB/s") => Some(Sort::Rate),
+        (_, "cycles") => Some(ParameterKind::Latency),
+        (_, "bytes/cycle" | "FLOP/cycle" | "lane-ops/cycle" | "rows/cycle" | "GB/s") => Some(ParameterKind::Rate),
         (
             "limit.shared_per_core"
             | "limit.regs_per_core"
@@ -92,23 +92,24 @@ pub fn sort_of(key: &str, unit: &str) -> Option<Sort> {
             | "memory.l2_bytes"
             | "memory.llc_bytes",
             _,
-        ) => Some(Sort::Capacity),
+        ) => Some(ParameterKind::Capacity),
         _ => None,
     }
 }
 
 /// A machine with one number changed.
-fn changed(m: &Machine, key: &str, sort: Sort, change: Change) -> Machine {
+fn changed(m: &Machine, key: &str, sort: ParameterKind, change: Change) -> Machine {
     let mut m = m.clone();
     if let Some(p) = m.params.get_mut(key) {
         p.value = match (sort, change) {
-            (Sort::Latency, Change::Free) => 0.0,
-            (Sort::Rate, Change::Free) => p.value * UNBOUND,
-            (Sort::Capacity, Change::Free) => p.value * PLENTY,
-            (Sort::Latency, Change::Slower) | (Sort::Rate | Sort::Capacity, Change::Faster) => p.value * 2.0,
-            (Sort::Latency, Change::Faster) | (Sort::Rate, Change::Slower) => p.value / 2.0,
+            (ParameterKind::Latency, Change::Free) => 0.0,
+            (ParameterKind::Rate, Change::Free) => p.value * UNBOUND,
+            (ParameterKind::Capacity, Change::Free) => p.value * PLENTY,
+            (ParameterKind::Latency, Change::Slower)
+            | (ParameterKind::Rate | ParameterKind::Capacity, Change::Faster) => p.value * 2.0,
+            (ParameterKind::Latency, Change::Faster) | (ParameterKind::Rate, Change::Slower) => p.value / 2.0,
             // Half of a counted amount is rounded down.
-            (Sort::Capacity, Change::Slower) => (p.value / 2.0).floor(),
+            (ParameterKind::Capacity, Change::Slower) => (p.value / 2.0).floor(),
         };
     }
     m
@@ -117,7 +118,7 @@ fn changed(m: &Machine, key: &str, sort: Sort, change: Change) -> Machine {
 /// Every resource and latency of the machine in turn, largest gain first. `run` gives the cycles of the kernel on a
 /// machine.
 pub fn whatif(machine: &Machine, base: f64, run: &(dyn Fn(&Machine) -> Result<f64, String> + Sync)) -> Vec<Row> {
-    let keys: Vec<(&String, Sort)> =
+    let keys: Vec<(&String, ParameterKind)> =
         machine.params.iter().filter_map(|(key, p)| Some((key, sort_of(key, &p.unit)?))).collect();
     let mut rows: Vec<Row> = keys
         .into_par_iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use warpline_sim::report::{Finding, Outcome, Report, RunError, RunOptions};
-use warpline_sim::timeline::{RowKind, Stall, TICKS, What};
+use warpline_sim::timeline::{RowKind, SpanKind, Stall, TICKS};
 
 use crate::facts::load;
 use crate::semantics::{check, program, try_run};
@@ -73,14 +73,14 @@ fn the_record_names_who_woke_whom_and_who_started_what() {
         for s in &t.spans {
             let by = |w: Option<u32>| w.map(|w| &t.spans[w as usize]);
             match (s.what, &t.rows[s.row as usize].kind) {
-                (What::Stall(Stall::Mbarrier), _) => {
+                (SpanKind::Stall(Stall::Mbarrier), _) => {
                     assert!(s.woken_by.is_some(), "{name}: {s:?}");
                     let on = s.on.map(|row| &t.rows[row as usize].kind);
                     assert!(matches!(on, Some(RowKind::Barrier(_))), "{name}: {s:?}");
                 }
-                (What::Stall(Stall::Cluster), _) => assert!(s.woken_by.is_some(), "{name}: {s:?}"),
-                (What::Stall(Stall::Issue | Stall::Alu), _) => assert_eq!(s.woken_by, None, "{name}: {s:?}"),
-                (What::Work(_), RowKind::Engine(_)) => {
+                (SpanKind::Stall(Stall::Cluster), _) => assert!(s.woken_by.is_some(), "{name}: {s:?}"),
+                (SpanKind::Stall(Stall::Issue | Stall::Alu), _) => assert_eq!(s.woken_by, None, "{name}: {s:?}"),
+                (SpanKind::Work(_), RowKind::Engine(_)) => {
                     let start = by(s.started_by).map(|b| (b.start, b.site));
                     assert!(start.is_some_and(|(at, site)| at <= s.start && site == s.site), "{name}: {s:?}");
                 }
@@ -135,7 +135,7 @@ fn a_wait_that_nothing_ends_is_drawn_past_the_end_of_the_run_and_marked() {
     let machine = warpline_models::embedded("paper").expect("it comes along");
     let options = RunOptions { timeline: Some(100), ..RunOptions::default() };
     let t = warpline_sim::run(&program(kernel), &machine, &options).unwrap().timeline.expect("it was asked for");
-    let wait = t.spans.iter().find(|s| s.what == What::Stall(Stall::Mbarrier)).expect("it is drawn");
+    let wait = t.spans.iter().find(|s| s.what == SpanKind::Stall(Stall::Mbarrier)).expect("it is drawn");
     let end = 7 * TICKS + 7 * TICKS / 16;
     assert_eq!((wait.start, wait.end, wait.woken_by, t.end), (0, end, None, end));
     let marks: Vec<_> = t.faults.iter().map(|m| (m.tick, m.label.as_str(), t.sites[m.site as usize].line)).collect();
@@ -244,7 +244,7 @@ fn takes_and_lands_are_exact() {
     let report = warpline_sim::run(&program(body), &machine, &options).expect("it runs");
     assert_eq!(report.cycles, 9.25);
     let t = report.timeline.expect("it was asked for");
-    let stall = t.spans.iter().find(|s| s.what == What::Stall(Stall::Global)).expect("it waits for the load");
+    let stall = t.spans.iter().find(|s| s.what == SpanKind::Stall(Stall::Global)).expect("it waits for the load");
     assert_eq!((stall.start, stall.end), (TICKS * 3 / 2, TICKS * 25 / 4));
 }
 
@@ -380,7 +380,7 @@ fn cluster_barrier(late: f64, between: &str) -> [(f64, f64, f64); 2] {
         let of: Vec<_> = t.spans.iter().filter(|s| t.rows[s.row as usize].cta == cta).collect();
         let arrives = of.iter().find(|s| s.end - s.start == TICKS).expect("it arrives");
         let last = of.iter().find(|s| s.end - s.start == 10000 * TICKS).expect("it goes on");
-        let wait = of.iter().find(|s| s.what == What::Stall(Stall::Cluster));
+        let wait = of.iter().find(|s| s.what == SpanKind::Stall(Stall::Cluster));
         assert!(wait.is_none_or(|w| w.end == last.start && w.woken_by.is_some()), "{wait:?}");
         (cycles(arrives.start), cycles(wait.map_or(last.start, |w| w.start)), cycles(last.start))
     })
@@ -431,6 +431,6 @@ fn a_cluster_barrier_of_its_own_cost_takes_that_for_all() {
         let report = warpline_sim::run(&program(kernel), &machine, &options).expect("it runs");
         let t = report.timeline.expect("it was asked for");
         let of = |what| t.spans.iter().filter(move |s| s.what == what).map(|s| s.end - s.start).collect::<Vec<u64>>();
-        assert_eq!(of(What::Stall(Stall::Cluster)), [107 * TICKS, 7 * TICKS], "{name}");
+        assert_eq!(of(SpanKind::Stall(Stall::Cluster)), [107 * TICKS, 7 * TICKS], "{name}");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Instr, Op, Program, Queue};
 use warpline_sim::machine::Machine;
-use warpline_sim::protocol::{Did, On, Rules, Step, StreamKind, World};
+use warpline_sim::protocol::{Rules, Step, StepEffect, StreamKind, WaitTarget, World};
 use warpline_sim::report::{FindingKind, Outcome, Report, RunOptions};
 use warpline_sim::timeline::{Engine, RowKind, Stall, TICKS, Timeline};
 
@@ -118,8 +118,8 @@ fn groups_in_flight(program: &Program, rules: Rules) -> (Vec<usize>, Vec<usize>)
         for a in 0..n {
             loop {
                 match world.step(a) {
-                    Step::Did { pc, did, .. } => {
-                        if let Did::Move(m) = did {
+                    Step::Performed { pc, effect, .. } => {
+                        if let StepEffect::Move(m) = effect {
                             flights[a as usize].extend(m.flights);
                         }
                         let op = match &program.code[pc as usize] {
@@ -132,7 +132,7 @@ fn groups_in_flight(program: &Program, rules: Rules) -> (Vec<usize>, Vec<usize>)
                             _ => {}
                         }
                     }
-                    Step::Blocked { pc, on: On::Own(_), .. } => {
+                    Step::Blocked { pc, on: WaitTarget::Own(_), .. } => {
                         let waits = matches!(&program.code[pc as usize], Instr::Op { op: Op::Wait(Queue::Cp, _), .. });
                         let is_copy = |f: u32| world.stream_of(f).is_some_and(|(_, kind)| kind == StreamKind::Cp);
                         let mine = &mut flights[a as usize];

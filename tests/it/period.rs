@@ -21,7 +21,7 @@ const BEATEN: &[(&str, &str)] = &[(
     "the clusters that share a core do not get the same share of it; the engine's is the first one's",
 )];
 
-struct Found {
+struct SearchResult {
     program: Program,
     schedulers: usize,
     graph: Graph,
@@ -29,7 +29,7 @@ struct Found {
     engine: f64,
 }
 
-impl Found {
+impl SearchResult {
     fn ratio(&self) -> f64 {
         self.period.cycles / self.engine
     }
@@ -63,7 +63,7 @@ impl Found {
     }
 }
 
-fn both(name: &str, set: &[(&str, f64)]) -> Option<Found> {
+fn both(name: &str, set: &[(&str, f64)]) -> Option<SearchResult> {
     let (program, _) = load(name, &[]);
     let set: Vec<_> = set.iter().copied().filter(|(n, _)| program.params.iter().any(|p| p.0 == *n)).collect();
     let (program, machine) = load(name, &set);
@@ -73,10 +73,10 @@ fn both(name: &str, set: &[(&str, f64)]) -> Option<Found> {
     let ran = warpline_sim::run(&program, &machine, &options).ok()?;
     let engine = ran.cycles_per_tile.filter(|_| ran.clean())?;
     let schedulers = machine.get("core.schedulers").unwrap_or(1.0) as usize;
-    Some(Found { program, schedulers, graph, period, engine })
+    Some(SearchResult { program, schedulers, graph, period, engine })
 }
 
-fn all() -> Vec<(&'static str, Found)> {
+fn all() -> Vec<(&'static str, SearchResult)> {
     let names: Vec<_> = warpline_scenarios::embedded_names()
         .into_iter()
         .filter(|n| !n.starts_with("museum/") && !n.starts_with("global/"))
@@ -129,7 +129,7 @@ fn a_ring_takes_its_round_trip_over_its_stages_or_its_work() {
     }
 }
 
-fn page(all: &[(&str, Found)]) -> String {
+fn page(all: &[(&str, SearchResult)]) -> String {
     let mut s = String::from(
         "# The steady period, from dependences alone\n\n\
          Written by `tests/it/period.rs`; nothing here is written by hand. Each scenario has K = 8192 and few CTAs, at `core` fidelity.\n\n\

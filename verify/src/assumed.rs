@@ -1,6 +1,6 @@
 //! What a verdict on a kernel takes for granted of global memory, beside what every verdict does.
 
-use warpline_sim::ir::{Class, How, Instr, Op, Program};
+use warpline_sim::ir::{Class, Instr, MoveKind, Op, Program};
 use warpline_sim::protocol::Rules;
 
 use crate::global_stores::{StoredBy, global_stores};
@@ -27,7 +27,7 @@ pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
         let uses = |read: bool| {
             prog.code.iter().any(|i| match i {
                 Instr::Op { op: Op::Move { how, src, dst, .. }, .. } => match how {
-                    How::Store | How::TmaStore => !read && dst.obj as usize == obj,
+                    MoveKind::Store | MoveKind::TmaStore => !read && dst.obj as usize == obj,
                     _ => read && src.obj as usize == obj,
                 },
                 _ => false,
@@ -58,8 +58,10 @@ pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
             }
         }
     }
-    let written =
-        prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Move { how: How::Store | How::TmaStore, .. }, .. }));
+    let written = prog
+        .code
+        .iter()
+        .any(|i| matches!(i, Instr::Op { op: Op::Move { how: MoveKind::Store | MoveKind::TmaStore, .. }, .. }));
     if written {
         list.push("global matrices do not share memory".into());
     }

@@ -10,8 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use warpline_sim::ir::{Binary, Class, Env, Expr, How, Instr, ObjId, Op, Place, Program, VarId};
-use warpline_sim::protocol::{Foot, Rules, Walker, agents};
+use warpline_sim::ir::{Binary, Class, Env, Expr, Instr, MoveKind, ObjId, Op, Place, Program, VarId};
+use warpline_sim::protocol::{Footprint, Rules, Walker, agents};
 
 /// What is known of the blocks that one store statement stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
     let stores: Vec<(u32, &Place)> = (0..)
         .zip(&prog.code)
         .filter_map(|(pc, i)| match i {
-            Instr::Op { op: Op::Move { how: How::Store | How::TmaStore, dst, .. }, .. } => Some((pc, dst)),
+            Instr::Op { op: Op::Move { how: MoveKind::Store | MoveKind::TmaStore, dst, .. }, .. } => Some((pc, dst)),
             _ => None,
         })
         .filter(|(_, dst)| prog.objects[dst.obj as usize].class == Class::Global)
@@ -297,8 +297,12 @@ const CLUSTERS: i64 = 1024;
 /// Stores that are listed, at most.
 const STORES: usize = 1 << 18;
 
-/// A CTA that stores a part of a block, the instruction, and the part.
-type Seen = (i64, u32, Foot);
+/// A store by a CTA to a part of a block.
+struct Store {
+    cta: i64,
+    pc: u32,
+    footprint: Footprint,
+}
 
 fn walk(prog: &Program, rules: Rules) -> Walked {
     if prog.grid.len() > CLUSTERS {
@@ -308,7 +312,7 @@ fn walk(prog: &Program, rules: Rules) -> Walked {
     }
     let info = agents(prog);
     // Rectangles by matrix and block: who stores which.
-    let mut seen: HashMap<(ObjId, [i64; 2]), Vec<Seen>> = HashMap::new();
+    let mut seen: HashMap<(ObjId, [i64; 2]), Vec<Store>> = HashMap::new();
     let mut clashes = HashMap::new();
     let mut listed = 0;
     for id in 0..prog.grid.len() {
@@ -317,20 +321,20 @@ fn walk(prog: &Program, rules: Rules) -> Walked {
             return Walked::Not("its coordinates depend on values from memory".into());
         };
         for t in traffic.iter().filter(|t| t.store) {
-            let Some(foot) = walker.foot(id, t) else { continue };
+            let Some(footprint) = walker.footprint(id, t) else { continue };
             if walker.by_elements(t) {
                 return Walked::Not("its coordinates count elements and have no simple form".into());
             }
             let cta = id * prog.cluster as i64 + info[t.agent as usize].cta as i64;
-            let list = seen.entry((foot.obj, foot.at)).or_default();
-            let meets = |f: &Foot| {
+            let list = seen.entry((footprint.obj, footprint.at)).or_default();
+            let meets = |f: &Footprint| {
                 let axis = |x: (i64, i64), y: (i64, i64)| x.0 < y.1 && y.0 < x.1;
-                axis(f.rows, foot.rows) && axis(f.cols, foot.cols)
+                axis(f.rows, footprint.rows) && axis(f.cols, footprint.cols)
             };
-            if let Some((other, pc, _)) = list.iter().find(|(other, _, f)| *other != cta && meets(f)) {
-                clashes.entry(foot.obj).or_insert((*other, cta, foot.at, [*pc, t.pc]));
+            if let Some(other) = list.iter().find(|s| s.cta != cta && meets(&s.footprint)) {
+                clashes.entry(footprint.obj).or_insert((other.cta, cta, footprint.at, [other.pc, t.pc]));
             }
-            list.push((cta, t.pc, foot));
+            list.push(Store { cta, pc: t.pc, footprint });
             listed += 1;
             if listed > STORES {
                 return Walked::Not(format!(

@@ -80,18 +80,18 @@ use budget::Budget;
 use prove::{Place, Reach, decide, late, take};
 
 pub use assumed::assumed;
-pub use certificate::{Decided, Induction, Insertion, Line, Order, Part, What, insertions, varied};
-pub use counterexample::{Meeting, Pair, Told, Witness, witness};
+pub use certificate::{Conclusion, DecidedCell, Induction, Insertion, Line, Order, TripRegion, insertions, varied};
+pub use counterexample::{Meeting, MoveDescription, Pair, Witness, witness};
 pub use cta::class::{one_step_more, trip_count};
 pub use execution::random::{Walk, WalkEnd, walk};
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
 pub use induction::trip_count::{Family, Trips};
-pub use mutation::{Change, Edit, Refused, edits, synchronises};
+pub use mutation::{Change, Edit, Inapplicable, edits, synchronises};
 pub use promela::{Inexpressible, promela};
 pub use properties::{Property, properties};
 pub use repair::redundancy::{Need, Redundancy, Removal, redundancy};
-pub use repair::{Allowed, Suggested, Suggestion, Value, suggest};
-pub use search::{Found, Move, Searched, Settings, search, search_every};
+pub use repair::{Allowed, RepairReport, Suggestion, Value, suggest};
+pub use search::{Move, SearchReport, SearchResult, Settings, search, search_every};
 
 /// How far to look.
 #[derive(Clone, Copy, Debug)]
@@ -217,7 +217,7 @@ pub struct Verdict {
     /// Another schedule can count an arrival elsewhere, so one run does not decide.
     pub(crate) open: bool,
     /// What was decided of each cell, and by what.
-    pub basis: Vec<certificate::Decided>,
+    pub basis: Vec<certificate::DecidedCell>,
 }
 
 impl Verdict {
@@ -226,8 +226,8 @@ impl Verdict {
         matches!(self.outcome, Outcome::Proved | Outcome::Bounded { .. })
     }
 
-    /// Whether it holds for all that another verdict holds for; a search does not see all that one run does.
-    pub fn as_far_as(&self, other: &Verdict) -> bool {
+    /// Whether this verdict holds for every case that another verdict holds for. A search covers less than one run does.
+    pub fn covers(&self, other: &Verdict) -> bool {
         if self.searched.is_some() && other.searched.is_none() {
             return false;
         }
@@ -250,7 +250,7 @@ pub(crate) type AtTurns<'a> = &'a (dyn Fn(i64, i64) -> Option<Program> + Sync);
 
 /// Which of a kernel's loops are varied, and the kernel at each.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Varied<'a> {
+pub(crate) struct VariedLoops<'a> {
     /// Steps of the main loop, where a parameter sets them.
     pub(crate) steps: Option<AtTrips<'a>>,
     /// And turns of the loop around it, where there is one and a value of the kernel sets them.
@@ -259,7 +259,7 @@ pub(crate) struct Varied<'a> {
     pub(crate) sequential: Option<AtTurns<'a>>,
 }
 
-impl std::fmt::Debug for Varied<'_> {
+impl std::fmt::Debug for VariedLoops<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Varied {{ steps: {}, turns: {} }}", self.steps.is_some(), self.turns.is_some())
     }
@@ -272,7 +272,7 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
     let steps = |n: i64| trips.as_ref().and_then(|t| t.at(n));
     let turns = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.turned(n, t));
     let both = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.both(n, t));
-    let at = Varied {
+    let at = VariedLoops {
         steps: trips.as_ref().map(|_| &steps as AtTrips<'_>),
         turns: trips.as_ref().filter(|t| t.turns()).map(|_| &turns as AtTurns<'_>),
         sequential: trips.as_ref().filter(|t| t.sequential()).map(|_| &both as AtTurns<'_>),
@@ -302,7 +302,7 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
 }
 
 /// Decides a kernel for all that is varied.
-fn verify_varied(given: &Program, at: Varied<'_>, rules: Rules, options: Options) -> Verdict {
+fn verify_varied(given: &Program, at: VariedLoops<'_>, rules: Rules, options: Options) -> Verdict {
     let mut v = Verdict {
         outcome: Outcome::Proved,
         violation: None,

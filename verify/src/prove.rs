@@ -6,9 +6,9 @@ use warpline_sim::report::{Finding, FindingKind};
 
 use crate::budget::Budget;
 use crate::cta::cells::{self, Cells, Class};
-use crate::cta::class::{Run, evenly, every_trip};
+use crate::cta::class::{ClassRun, evenly, every_trip};
 use crate::execution::canonical::{RunEnd, RunResult};
-use crate::{AtTrips, Options, Outcome, Varied, Verdict, Violation, certificate, execution::adversarial, limits};
+use crate::{AtTrips, Options, Outcome, VariedLoops, Verdict, Violation, certificate, execution::adversarial, limits};
 
 /// What one class or all of them together can be said about.
 pub(crate) enum Reach {
@@ -74,11 +74,11 @@ pub(crate) fn late(
 type TripRange = Option<(i64, Option<i64>)>;
 
 /// What is said of all classes so far.
-struct Decided {
+struct Conclusions {
     bounded: Option<(TripRange, String)>,
 }
 
-impl Decided {
+impl Conclusions {
     /// What holds for the fewest is said of all.
     fn take(&mut self, reach: Reach) {
         let Reach::Only(trips, why) = reach else { return };
@@ -93,15 +93,17 @@ impl Decided {
 /// Decides every class; an error is an outcome that ends it. `classes` are those that were looked at.
 pub(crate) fn decide(
     given: &Program,
-    at: Varied<'_>,
+    at: VariedLoops<'_>,
     (rules, budget): (Rules, &Budget),
     options: Options,
     classes: &mut Vec<Class>,
     v: &mut Verdict,
 ) -> Result<Reach, Outcome> {
-    let mut decided = Decided { bounded: None };
-    let of =
-        |class: &Class| Run { place: class.place.clone(), ..Run::of_cluster(given, rules, class.id, options, budget) };
+    let mut decided = Conclusions { bounded: None };
+    let of = |class: &Class| ClassRun {
+        place: class.place.clone(),
+        ..ClassRun::of_cluster(given, rules, class.id, options, budget)
+    };
     if given.hands_out() {
         let (class, why) = cells::handed(given);
         let reach = one(&of(&class), at, &class, v);
@@ -149,7 +151,7 @@ pub(crate) fn decide(
         }
         while let Some(class) = cells.next() {
             let kept = v.clone();
-            let run = Run { longer_periods: decided.bounded.is_none(), ..of(&class) };
+            let run = ClassRun { longer_periods: decided.bounded.is_none(), ..of(&class) };
             let reach = match one(&run, at, &class, v) {
                 Err(Stop::Outcome(outcome)) => {
                     v.classes.push(class.name.clone());
@@ -203,7 +205,7 @@ const SHORT: [i64; 4] = [3, 6, 9, 12];
 /// The classes that short runs tell apart.
 pub(crate) fn short_runs(
     given: &Program,
-    at: Varied<'_>,
+    at: VariedLoops<'_>,
     (rules, budget): (Rules, &Budget),
     options: Options,
 ) -> Vec<Class> {
@@ -214,7 +216,7 @@ pub(crate) fn short_runs(
     let (mut cells, mut classes) = (Cells::of(given), Vec::new());
     while let Some(class) = cells.next() {
         let place = class.place.clone();
-        let run = Run { place, ..Run::of_cluster(given, rules, class.id, options, budget) };
+        let run = ClassRun { place, ..ClassRun::of_cluster(given, rules, class.id, options, budget) };
         progs.iter().chain([given]).for_each(|prog| drop(run.once(prog)));
         if !matches!(cells.split(&class), Ok(true)) {
             classes.push(class);
@@ -224,12 +226,12 @@ pub(crate) fn short_runs(
 }
 
 /// Decides one class.
-fn one(run: &Run<'_>, at: Varied<'_>, class: &Class, v: &mut Verdict) -> Result<Reach, Stop> {
+fn one(run: &ClassRun<'_>, at: VariedLoops<'_>, class: &Class, v: &mut Verdict) -> Result<Reach, Stop> {
     if let Some(steps) = at.steps {
         return every_trip(run, (steps, at), &class.name, v);
     }
     run.check(v, run.given, Place::default(), &class.name)?;
-    v.basis.push(certificate::Decided::given(run));
+    v.basis.push(certificate::DecidedCell::given(run));
     Ok(limits::handed(run.given).map_or(Reach::All, |why| Reach::Only(None, why)))
 }
 
@@ -242,7 +244,7 @@ pub(crate) fn every_cta(
     v: &mut Verdict,
 ) -> Result<(), Outcome> {
     for cluster in 0..given.grid.len() {
-        let run = Run::of_cluster(given, rules, cluster, options, budget);
+        let run = ClassRun::of_cluster(given, rules, cluster, options, budget);
         let seen = run.once(given);
         let open = v.open;
         let taken = take(v, given, &seen, place, &format!("cluster {cluster}"));

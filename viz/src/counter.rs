@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::timeline::{Engine, RowKind, Timeline, What};
+use warpline_sim::timeline::{Engine, RowKind, SpanKind, Timeline};
 
 /// A step function.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +80,10 @@ pub(crate) fn drafts(t: &Timeline) -> Vec<(u32, Counter)> {
 }
 
 /// The same from spans: the row of each, its first tick and the one after the last, its class, and its index.
-pub(crate) fn of(t: &Timeline, spans: impl Iterator<Item = (usize, (u64, u64), What, usize)>) -> Vec<(u32, Counter)> {
+pub(crate) fn of(
+    t: &Timeline,
+    spans: impl Iterator<Item = (usize, (u64, u64), SpanKind, usize)>,
+) -> Vec<(u32, Counter)> {
     // In the order of the display: by CTA and place.
     let mut found: BTreeMap<(u32, u8, String), u32> = BTreeMap::new();
     let of_row: Vec<Option<(u8, u32)>> = t
@@ -101,7 +104,7 @@ pub(crate) fn of(t: &Timeline, spans: impl Iterator<Item = (usize, (u64, u64), W
     for (row, (start, end), what, i) in spans {
         if let Some((place, counter)) = of_row[row]
             && start < end
-            && what != (What::Hold { filling: true })
+            && what != (SpanKind::Hold { filling: true })
         {
             let much = if place == 0 { i64::try_from(t.spans[i].bytes).unwrap_or(0) } else { 1 };
             changes[counter as usize].extend([(start, much), (end, -much)]);

@@ -22,11 +22,11 @@
 //! The names of classes of work and causes of waiting are in [`warpline_sim::words`].
 //!
 //! ```
-//! use warpline_sim::timeline::{Row, RowKind, Span, Timeline, What, Work, TICKS};
+//! use warpline_sim::timeline::{Row, RowKind, Span, Timeline, SpanKind, Work, TICKS};
 //! use warpline_viz::gantt::{svg, GanttOptions};
 //!
 //! let row = Row { name: "warp 0".into(), cta: 0, kind: RowKind::Agent { role: "warp".into(), warp: 0, lanes: None } };
-//! let span = Span { label: "k0".into(), ..Span::new(0, (0, 100 * TICKS), What::Work(Work::Mma)) };
+//! let span = Span { label: "k0".into(), ..Span::new(0, (0, 100 * TICKS), SpanKind::Work(Work::Mma)) };
 //! let t = Timeline { title: "demo".into(), rows: vec![row], spans: vec![span], end: 100 * TICKS, ..Timeline::default() };
 //! let picture = svg(&t, &GanttOptions::default())?;
 //! assert!(picture.starts_with("<svg"));

@@ -123,7 +123,7 @@ fn classes() -> Vec<serde_json::Value> {
 
 /// The color of a class of work or waiting on light paper, for a page: `#56b4e9`.
 #[must_use]
-pub fn colour(what: warpline_sim::timeline::What) -> String {
+pub fn colour(what: warpline_sim::timeline::SpanKind) -> String {
     let class = Class::of(&RowKind::Slot(String::new()), what, 0);
     class.hatch(Theme::Light).map_or(class.fill(Theme::Light), |h| h.1).css()
 }

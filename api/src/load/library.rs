@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use warpline_scenarios::pipeline::{self, Ask, Plan};
+use warpline_scenarios::pipeline::{self, PassOptions, Plan};
 use warpline_scenarios::{Inputs, Scenario};
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
@@ -31,14 +31,14 @@ pub(super) enum Place {
 pub(super) struct Library {
     pub(super) sources: Sources,
     /// Choices for `pipelined` loops above the kernel's own.
-    pub(super) ask: Ask<'static>,
+    pub(super) ask: PassOptions<'static>,
     /// The plan of each `pipelined` loop.
     pub(super) plans: Vec<Plan>,
 }
 
 impl Library {
     /// A library with choices for `pipelined` loops.
-    pub(super) fn new(ask: Ask<'static>) -> Library {
+    pub(super) fn new(ask: PassOptions<'static>) -> Library {
         Library { ask, ..Library::default() }
     }
 
@@ -149,7 +149,7 @@ impl Library {
             return Ok(());
         }
         let cores = machine.and_then(|m| m.get("core.count")).map(|c| c as i64);
-        let ask = Ask { arch: machine.map(|m| m.arch.as_str()), ..self.ask };
+        let ask = PassOptions { arch: machine.map(|m| m.arch.as_str()), ..self.ask };
         let expanded = pipeline::expand(&found.kernel_file, &found.kernel_text, &Inputs { set, cores }, &ask)
             .map_err(|d| self.bad(d))?;
         found.kernel_file = pipeline::expanded_name(&found.kernel_file);

@@ -25,7 +25,7 @@ pub struct Fitted {
 
 /// Effect of a fitted number on the machine's own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum FitEffect {
     /// It replaces the machine's number.
     Replaced,
     /// The vendor documents the machine's number, which stays; the difference is shown.
@@ -85,11 +85,11 @@ pub fn fit(machine: &Machine, measured: &Measurements) -> Vec<Fitted> {
 }
 
 /// Effect of a fitted number on the machine's own number.
-pub fn fate(machine: &Machine, fitted: &Fitted) -> Fate {
+pub fn fate(machine: &Machine, fitted: &Fitted) -> FitEffect {
     match machine.params.get(fitted.key) {
-        None => Fate::Added,
-        Some(p) if p.kind == Kind::Documented => Fate::Documented,
-        Some(_) => Fate::Replaced,
+        None => FitEffect::Added,
+        Some(p) if p.kind == Kind::Documented => FitEffect::Documented,
+        Some(_) => FitEffect::Replaced,
     }
 }
 
@@ -103,12 +103,12 @@ fn round(v: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::machine_file::rewrite;
-    use crate::{Deaf, Device, Recorded};
+    use crate::{Device, NoListener, Recorded};
     use warpline_sim::machine::key_named;
 
     #[test]
     fn every_rule_names_a_key_and_has_a_record() {
-        let measured = Recorded.probes(&Deaf).unwrap();
+        let measured = Recorded.probes(&NoListener).unwrap();
         for (key, probe, parameter, _, _) in nvidia::RULES {
             assert!(key_named(key).is_some(), "{key}");
             assert!(measured.get(probe, *parameter).is_some(), "{probe} {parameter}");
@@ -211,13 +211,13 @@ mod tests {
     #[test]
     fn a_machine_file_is_read_back_with_the_fitted_numbers_and_the_documented_ones_unmoved() {
         let machine = warpline_models::embedded("h200").unwrap();
-        let fitted = fit(&machine, &Recorded.probes(&Deaf).unwrap());
+        let fitted = fit(&machine, &Recorded.probes(&NoListener).unwrap());
         assert_eq!(fitted.len(), nvidia::RULES.len());
         let text = rewrite(warpline_models::text("h200").unwrap(), &machine, &fitted, "2026-11-21");
         let again = warpline_models::parse("x.toml", &text).unwrap();
         for (key, p) in &machine.params {
             let q = &again.params[key];
-            match fitted.iter().find(|f| f.key == key && fate(&machine, f) != Fate::Documented) {
+            match fitted.iter().find(|f| f.key == key && fate(&machine, f) != FitEffect::Documented) {
                 Some(f) => assert_eq!((q.value, q.kind, q.spread), (f.value, Kind::Measured, Some(f.spread)), "{key}"),
                 None => assert_eq!(p, q, "{key}"),
             }
@@ -228,7 +228,7 @@ mod tests {
     fn the_machine_is_what_the_command_writes_from_its_record() {
         let machine = warpline_models::embedded("h200").unwrap();
         let text = warpline_models::text("h200").unwrap();
-        let again = rewrite(text, &machine, &fit(&machine, &Recorded.probes(&Deaf).unwrap()), "2026-11-22");
+        let again = rewrite(text, &machine, &fit(&machine, &Recorded.probes(&NoListener).unwrap()), "2026-11-22");
         assert_eq!(again.trim_end(), text.trim_end());
     }
 
@@ -236,7 +236,7 @@ mod tests {
     fn a_documented_number_is_shown_and_not_overwritten() {
         let machine = warpline_models::embedded("h200").unwrap();
         let gbps = Fitted { key: "memory.dram_gbps", value: 1.0, spread: (1.0, 1.0), source: "x".into() };
-        assert_eq!(fate(&machine, &gbps), Fate::Documented);
+        assert_eq!(fate(&machine, &gbps), FitEffect::Documented);
         let text = warpline_models::text("h200").unwrap();
         assert_eq!(rewrite(text, &machine, &[gbps], "d").trim_end(), text.trim_end());
     }
@@ -245,7 +245,7 @@ mod tests {
     fn a_number_the_machine_lacks_is_added_to_its_table() {
         let machine = warpline_models::embedded("h200").unwrap();
         let new = Fitted { key: "limit.tmem_columns", value: 512.0, spread: (512.0, 512.0), source: "x".into() };
-        assert_eq!(fate(&machine, &new), Fate::Added);
+        assert_eq!(fate(&machine, &new), FitEffect::Added);
         let text = rewrite(warpline_models::text("h200").unwrap(), &machine, &[new], "d");
         assert_eq!(warpline_models::parse("x.toml", &text).unwrap().get("limit.tmem_columns"), Some(512.0));
     }

@@ -1,7 +1,7 @@
 //! One run of a cluster under one schedule.
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
+use warpline_sim::protocol::{AgentId, FlightId, Rules, Step, WaitTarget, World};
 
 use crate::dice::Dice;
 
@@ -44,7 +44,7 @@ pub enum RunResult {
 /// The state of a run, for choosing the next move.
 struct ClusterRun<'p> {
     world: World<'p>,
-    waits: Vec<Option<On>>,
+    waits: Vec<Option<WaitTarget>>,
     ended: Vec<bool>,
 }
 
@@ -131,7 +131,7 @@ pub fn run(prog: &Program, rules: Rules, cluster: i64, schedule: Schedule, moves
             Some(Move::Step(a)) => {
                 last = a;
                 match run.world.step(a as AgentId) {
-                    Step::Did { .. } => {}
+                    Step::Performed { .. } => {}
                     Step::Blocked { on, .. } => run.waits[a] = Some(on),
                     Step::Ended => run.ended[a] = true,
                     Step::Broken => {

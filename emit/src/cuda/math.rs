@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use warpline_sim::ir::{Class, Dtype, MmaKind, Op, Pc, Place, Sel};
+use warpline_sim::ir::{Class, Dtype, MmaKind, Op, Pc, Place, Selection};
 
 use super::{Instruction, Writer};
 use crate::Unsupported;
@@ -24,7 +24,7 @@ impl Writer<'_> {
         if x.class != Class::Reg || y.class != Class::Reg {
             return self.unsupported(pc, "mma.sync takes registers");
         }
-        if [a, b, acc].iter().any(|p| p.sel != Sel::default()) {
+        if [a, b, acc].iter().any(|p| p.sel != Selection::default()) {
             return self.unsupported(pc, "a part of a register object");
         }
         let call = match x.dtype {
@@ -72,7 +72,7 @@ impl Writer<'_> {
             let atom = y.swizzle;
             return self.unsupported(pc, format!("a part of {bc} columns, no whole swizzle atoms of {atom} bytes"));
         }
-        if acc.sel != Sel::default() || (from_registers && a.sel != Sel::default()) {
+        if acc.sel != Selection::default() || (from_registers && a.sel != Selection::default()) {
             return self.unsupported(pc, "a part of a register object");
         }
         self.target.instructions.insert((x.dtype, n, from_registers, kn), ());

@@ -17,7 +17,7 @@ mod tma;
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Dtype, How, MmaKind, ObjId, Op, Pc, Place, Program};
+use warpline_sim::ir::{Dtype, MmaKind, MoveKind, ObjId, Op, Pc, Place, Program};
 
 use crate::Unsupported;
 use crate::registers::RegisterKind;
@@ -78,15 +78,15 @@ impl Target for Cuda {
     fn copy(w: &mut Writer<'_>, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Move { how, src, dst, crew, .. } = op else { return Ok(()) };
         match how {
-            How::CpAsync => {
+            MoveKind::CpAsync => {
                 let to = w.corner(dst, *crew);
                 w.part(pc, &to, dst.obj)?;
                 let at = w.addresses(pc, Some(src), Some(dst), *crew);
                 w.chunks_from(at.lane, format!("wl::cp_async16({}, {});", at.shared, at.global));
                 Ok(())
             }
-            How::TmaLoad | How::TmaStore => w.tma(pc, op),
-            How::LdsDma => w.unsupported(pc, "a copy of AMD's: `--target hip`, on mi300x or mi355x"),
+            MoveKind::TmaLoad | MoveKind::TmaStore => w.tma(pc, op),
+            MoveKind::LdsDma => w.unsupported(pc, "a copy of AMD's: `--target hip`, on mi300x or mi355x"),
             _ => w.tmem_move(pc, op),
         }
     }

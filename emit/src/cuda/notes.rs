@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use warpline_sim::ir::{Class, How, MmaKind, ObjId, Op, Pc, Place, Sel, Who};
+use warpline_sim::ir::{Class, Executors, MmaKind, MoveKind, ObjId, Op, Pc, Place, Selection};
 
 use super::Writer;
 use crate::Unsupported;
@@ -37,7 +37,7 @@ fn one_warp(nodes: &[Node<'_>], all: u64, of: &[Pc]) -> bool {
         for n in nodes {
             match n {
                 Node::Op(pc, _) if of.contains(pc) => *seen |= mask,
-                Node::Only { who: Who::Warps(m), body } => walk(body, mask & m, of, seen),
+                Node::Only { who: Executors::Warps(m), body } => walk(body, mask & m, of, seen),
                 Node::Only { body, .. } | Node::Loop { body, .. } => walk(body, mask, of, seen),
                 Node::If { then, otherwise, .. } => {
                     walk(then, mask, of, seen);
@@ -60,10 +60,10 @@ impl Writer<'_> {
         let one = |of: &[Pc]| one_warp(&nodes, all, of);
         for (_, op) in ops(prog) {
             match op {
-                Op::Move { how: How::TmemLd, src, .. } if !notes.sums.insert(src.obj) => {
+                Op::Move { how: MoveKind::TmemLd, src, .. } if !notes.sums.insert(src.obj) => {
                     return Err("several statements read one accumulator");
                 }
-                Op::Move { how: How::TmemSt, .. } => return Err("threads write to tensor memory"),
+                Op::Move { how: MoveKind::TmemSt, .. } => return Err("threads write to tensor memory"),
                 _ => {}
             }
         }
@@ -75,7 +75,7 @@ impl Writer<'_> {
             }
             for (_, op) in products(sum) {
                 let Op::Mma { a, b, acc, .. } = op else { continue };
-                if acc.sel != Sel::default() || prog.objects[a.obj as usize].class != Class::Shared {
+                if acc.sel != Selection::default() || prog.objects[a.obj as usize].class != Class::Shared {
                     return Err("a product of tensor memory, or into a part of an accumulator");
                 }
                 for p in [a, b].into_iter().filter(|p| self.named(p).is_none()) {
@@ -88,7 +88,9 @@ impl Writer<'_> {
         for &buffer in &notes.fills {
             let copies: Vec<(Pc, &Op)> = ops(prog).filter(|(_, op)| is_move(op, |_, d| d.obj == buffer)).collect();
             let whole = |op: &Op| match op {
-                Op::Move { how: How::TmaLoad, src, dst, multicast: None, .. } => plain(dst) && !self.stored(src.obj),
+                Op::Move { how: MoveKind::TmaLoad, src, dst, multicast: None, .. } => {
+                    plain(dst) && !self.stored(src.obj)
+                }
                 _ => false,
             };
             let by: Vec<Pc> = copies.iter().map(|(pc, _)| *pc).collect();
@@ -97,12 +99,12 @@ impl Writer<'_> {
             }
         }
         for (_, op) in ops(prog) {
-            let Op::Move { how: How::Sts, src, dst, .. } = op else { continue };
+            let Op::Move { how: MoveKind::Sts, src, dst, .. } = op else { continue };
             if !self.is_row(src.obj) {
                 continue;
             }
             let stores: Vec<(Pc, &Op)> = ops(prog).filter(|(_, op)| is_move(op, |s, _| s.obj == dst.obj)).collect();
-            let whole = |op: &Op| matches!(op, Op::Move { how: How::TmaStore, src, .. } if plain(src));
+            let whole = |op: &Op| matches!(op, Op::Move { how: MoveKind::TmaStore, src, .. } if plain(src));
             let by: Vec<Pc> = stores.iter().map(|(pc, _)| *pc).collect();
             if !notes.drains.insert(dst.obj) || !stores.iter().all(|(_, op)| whole(op)) || !one(&by) {
                 return Err("rows of tensor memory pass through a buffer that one warp does not store as a whole");
@@ -115,8 +117,8 @@ impl Writer<'_> {
     pub(super) fn pass_of(&self, op: &Op) -> Option<u32> {
         let notes = self.target.notes.as_ref().ok().filter(|n| n.passes() > 1)?;
         match op {
-            Op::Move { how: How::TmaLoad, dst, .. } if notes.fills.contains(&dst.obj) => Some(0),
-            Op::Move { how: How::TmaStore, src, .. } if notes.drains.contains(&src.obj) => Some(0),
+            Op::Move { how: MoveKind::TmaLoad, dst, .. } if notes.fills.contains(&dst.obj) => Some(0),
+            Op::Move { how: MoveKind::TmaStore, src, .. } if notes.drains.contains(&src.obj) => Some(0),
             Op::Mma { kind: MmaKind::Umma | MmaKind::UmmaPair, .. } => Some(1),
             Op::Zero(p) if self.prog.objects[p.obj as usize].class == Class::Tmem => Some(1),
             Op::Get { .. } => None,
@@ -148,13 +150,13 @@ impl Writer<'_> {
     }
 
     /// A move that is recorded, or that uses a record.
-    pub(super) fn noted_move(&mut self, pc: Pc, how: How, src: &Place, dst: &Place) -> Result<bool, Unsupported> {
+    pub(super) fn noted_move(&mut self, pc: Pc, how: MoveKind, src: &Place, dst: &Place) -> Result<bool, Unsupported> {
         let Ok(notes) = &self.target.notes else { return Ok(false) };
         match how {
-            How::TmaLoad if notes.fills.contains(&dst.obj) => self.note_tile(dst, src),
-            How::TmaStore if notes.drains.contains(&src.obj) => self.note_tile(src, dst),
-            How::TmemLd if notes.sums.contains(&src.obj) => self.reference_row(src, dst),
-            How::Sts if notes.drains.contains(&dst.obj) => self.row_to_noted(pc, src, dst)?,
+            MoveKind::TmaLoad if notes.fills.contains(&dst.obj) => self.note_tile(dst, src),
+            MoveKind::TmaStore if notes.drains.contains(&src.obj) => self.note_tile(src, dst),
+            MoveKind::TmemLd if notes.sums.contains(&src.obj) => self.reference_row(src, dst),
+            MoveKind::Sts if notes.drains.contains(&dst.obj) => self.row_to_noted(pc, src, dst)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -183,7 +185,7 @@ impl Writer<'_> {
         }
         let (buffer, slot, c) = (name(&self.prog.objects[p.obj as usize].name), self.slot(p), self.corner(p, 0));
         self.line(format!("const int {at} = used_{buffer}[{slot}]++;"));
-        let part = if p.sel == Sel::default() { String::new() } else { format!(".part({}, {})", c.row, c.col) };
+        let part = if p.sel == Selection::default() { String::new() } else { format!(".part({}, {})", c.row, c.col) };
         ctas.iter().map(|cta| format!("wl::noted(common, {cta}, {}, {slot}, {at}){part}", p.obj)).collect()
     }
 
@@ -218,7 +220,7 @@ impl Writer<'_> {
     /// A lane's row of the sum that is read.
     fn reference_row(&mut self, src: &Place, dst: &Place) {
         let o = &self.prog.objects[src.obj as usize];
-        let part = self.select(&Sel { cols: src.sel.cols.clone(), ..Sel::default() }, [o.rows, o.cols]);
+        let part = self.select(&Selection { cols: src.sel.cols.clone(), ..Selection::default() }, [o.rows, o.cols]);
         let types = ops(self.prog).find_map(|(_, op)| match op {
             Op::Mma { a, b, acc, .. } if acc.obj == src.obj => {
                 let t = |p: &Place| type_name(self.prog.objects[p.obj as usize].dtype);
@@ -263,5 +265,5 @@ fn is_move(op: &Op, which: impl Fn(&Place, &Place) -> bool) -> bool {
 
 /// Whether a place is a whole slot of the own CTA.
 fn plain(p: &Place) -> bool {
-    p.sel == Sel::default() && p.cta.is_none()
+    p.sel == Selection::default() && p.cta.is_none()
 }

@@ -1,6 +1,6 @@
 //! mbarriers, barriers, groups and fences.
 
-use warpline_sim::ir::{BarRef, Expr, Fence, Op, Pc, Per, Phase, Queue, Where};
+use warpline_sim::ir::{ArrivalsPer, BarRef, BarrierCta, Expr, Fence, Op, Pc, Phase, Queue};
 
 use super::Writer;
 use crate::Unsupported;
@@ -16,15 +16,15 @@ impl Writer<'_> {
     fn at_bars(&mut self, b: &BarRef, own: impl Fn(&str) -> String, remote: impl Fn(&str) -> String) {
         let address = self.bar_address(b);
         match &b.at {
-            Where::Own => {
+            BarrierCta::Own => {
                 let s = own(&address);
                 self.line(s);
             }
-            Where::Cta(e) => {
+            BarrierCta::Cta(e) => {
                 let s = remote(&format!("wl::in_cta({address}, {})", self.c(e)));
                 self.line(s);
             }
-            Where::Ctas(e) => {
+            BarrierCta::Ctas(e) => {
                 let s = remote(&format!("wl::in_cta({address}, c)"));
                 let mask = self.c(e);
                 self.line(format!("for (int c = 0; c < CLUSTER; c++) if ({mask} >> c & 1) {{ {s} }}"));
@@ -49,7 +49,7 @@ impl Writer<'_> {
     fn arrive(
         &mut self,
         bar: &BarRef,
-        per: Per,
+        per: ArrivalsPer,
         count: &Expr,
         expect: Option<&Expr>,
         (relaxed, cluster): (bool, bool),
@@ -58,9 +58,9 @@ impl Writer<'_> {
         let count = self.c(count);
         let mut closing = false;
         let guard = match per {
-            Per::Thread => None,
-            Per::Warp => Some("lane == 0".to_string()),
-            Per::Once => Some(format!("lane == 0 && ({:#x}ull >> warp & 1)", self.first_warps())),
+            ArrivalsPer::Thread => None,
+            ArrivalsPer::Warp => Some("lane == 0".to_string()),
+            ArrivalsPer::Once => Some(format!("lane == 0 && ({:#x}ull >> warp & 1)", self.first_warps())),
         };
         match guard {
             // One lane arrives for the warp after all its lanes have come.
@@ -69,7 +69,7 @@ impl Writer<'_> {
                 self.line(format!("if ({g}) {{"));
                 closing = true;
             }
-            Some(g) if per == Per::Once => {
+            Some(g) if per == ArrivalsPer::Once => {
                 self.line(format!("if ({g}) {{"));
                 closing = true;
             }
@@ -91,7 +91,7 @@ impl Writer<'_> {
             Some(e) => {
                 // The first of the arriving threads expects the bytes, once.
                 let bytes = self.c(e);
-                let all = per == Per::Thread && !one;
+                let all = per == ArrivalsPer::Thread && !one;
                 let first = if all { "if (lane == 0) " } else { "" };
                 self.at_bars(
                     bar,

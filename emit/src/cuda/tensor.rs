@@ -1,6 +1,6 @@
 //! Operations of sm_100a: tensor memory, products by one thread, pairs of CTAs, tiles handed out.
 
-use warpline_sim::ir::{BarRef, Class, Dtype, How, Instr, MmaKind, ObjId, Op, Pc, Place, Sel, Where};
+use warpline_sim::ir::{BarRef, BarrierCta, Class, Dtype, Instr, MmaKind, MoveKind, ObjId, Op, Pc, Place, Selection};
 
 use super::Writer;
 use crate::Unsupported;
@@ -43,7 +43,7 @@ impl Writer<'_> {
         if p.sel.cols.iter().any(|c| c.index.constant().is_none()) || p.cta.is_some() {
             return self.unsupported(pc, "columns of tensor memory that are not known at load, or another CTA's");
         }
-        let part = self.select(&Sel { cols: p.sel.cols.clone(), ..Sel::default() }, [o.rows, o.cols]);
+        let part = self.select(&Selection { cols: p.sel.cols.clone(), ..Selection::default() }, [o.rows, o.cols]);
         let (at, bits) = (self.layout.tensor[p.obj as usize], o.dtype.bits());
         let slot = crate::expr::times(&self.slot(p), self.slot_columns(p.obj));
         Ok(format!("wl::lds4(pool + {at}) + {slot} + ({}) * {bits} / 32", part.col))
@@ -69,9 +69,9 @@ impl Writer<'_> {
         for b in bars {
             let bar = self.bar_address(b);
             self.line(match &b.at {
-                Where::Own => format!("wl::commit_umma<{pair}>({bar});"),
-                Where::Cta(e) => format!("wl::commit_umma<{pair}>(wl::in_cta({bar}, {}));", self.c(e)),
-                Where::Ctas(e) => format!("wl::commit_umma_all<{pair}>({bar}, {});", self.c(e)),
+                BarrierCta::Own => format!("wl::commit_umma<{pair}>({bar});"),
+                BarrierCta::Cta(e) => format!("wl::commit_umma<{pair}>(wl::in_cta({bar}, {}));", self.c(e)),
+                BarrierCta::Ctas(e) => format!("wl::commit_umma_all<{pair}>({bar}, {});", self.c(e)),
             });
         }
     }
@@ -94,7 +94,7 @@ impl Writer<'_> {
     /// A move between tensor memory and registers: a lane has a row, a warp the 32 rows of its place among four.
     pub(super) fn tmem_move(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Move { how, src, dst, .. } = op else { return Ok(()) };
-        let (tensor, registers) = if *how == How::TmemLd { (src, dst) } else { (dst, src) };
+        let (tensor, registers) = if *how == MoveKind::TmemLd { (src, dst) } else { (dst, src) };
         let [rows, cols] = extent(self.prog, tensor, 0);
         let object = &self.prog.objects[registers.obj as usize];
         if !matches!(rows, 32 | 128) || cols % 16 != 0 || cols != object.cols || object.dtype.bits() != 32 {
@@ -108,7 +108,7 @@ impl Writer<'_> {
         }
         let address = self.tensor_address(pc, tensor)?;
         let (reg, slot) = (self.reg(registers.obj), self.slot(registers));
-        let call = if *how == How::TmemLd { "tmem_ld" } else { "tmem_st" };
+        let call = if *how == MoveKind::TmemLd { "tmem_ld" } else { "tmem_st" };
         self.line("__syncwarp();");
         self.line(format!("wl::{call}(({address}) + (warp % 4 * 32 << 16), {reg}[{slot}][0]);"));
         Ok(())
@@ -186,7 +186,7 @@ impl Writer<'_> {
     /// The part of a matrix that a warp's lanes write, one row each.
     fn row_of(&self, pc: Pc, p: &Ends<'_>) -> Result<String, Unsupported> {
         let o = &self.prog.objects[p.src.obj as usize];
-        if p.at.rows != 32 || p.at.cols != o.cols || p.src.sel != Sel::default() || p.at.cols % 8 != 0 {
+        if p.at.rows != 32 || p.at.cols != o.cols || p.src.sel != Selection::default() || p.at.cols % 8 != 0 {
             return self.unsupported(pc, "rows of tensor memory that are not the warp's 32");
         }
         Ok(format!("{}[{}][0]", self.reg(p.src.obj), self.slot(p.src)))

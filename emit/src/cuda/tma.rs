@@ -1,6 +1,6 @@
 //! Copies by the tensor memory accelerator.
 
-use warpline_sim::ir::{How, Op, Pc, Where};
+use warpline_sim::ir::{BarrierCta, MoveKind, Op, Pc};
 
 use super::{Box, Writer};
 use crate::Unsupported;
@@ -9,7 +9,7 @@ use crate::writer::name;
 impl Writer<'_> {
     pub(super) fn tma(&mut self, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Move { how, src, dst, signals, multicast, .. } = op else { return Ok(()) };
-        let load = *how == How::TmaLoad;
+        let load = *how == MoveKind::TmaLoad;
         let (global, shared) = if load { (src, dst) } else { (dst, src) };
         let (from, to) = (self.corner(global, 0), self.corner(shared, 0));
         let o = self.prog.objects[shared.obj as usize].clone();
@@ -29,10 +29,10 @@ impl Writer<'_> {
             Some(b) => {
                 let own = self.bar_address(b);
                 // The barrier of either CTA of the pair (`.cta_group::2`).
-                if let Where::Cta(e) = &b.at {
+                if let BarrierCta::Cta(e) = &b.at {
                     pair = format!("_pair<{}>", tall * wide * bits / 8);
                     format!("wl::in_cta({own}, {})", self.c(e))
-                } else if matches!(b.at, Where::Ctas(_)) {
+                } else if matches!(b.at, BarrierCta::Ctas(_)) {
                     return self.unsupported(pc, "a copy signals one barrier in each CTA it goes to");
                 } else {
                     shared.cta.as_ref().map_or(own.clone(), |e| format!("wl::in_cta({own}, {})", self.c(e)))

@@ -1,6 +1,6 @@
 //! MFMA in blocks of 16 x 16, with its operands and sums.
 
-use warpline_sim::ir::{Class, Dtype, MmaKind, ObjId, Op, Pc, Sel};
+use warpline_sim::ir::{Class, Dtype, MmaKind, ObjId, Op, Pc, Selection};
 
 use super::Writer;
 use crate::Unsupported;
@@ -34,7 +34,7 @@ impl Writer<'_> {
         if x.class != Class::Reg || y.class != Class::Reg {
             return self.unsupported(pc, "v_mfma takes registers: `lds` the operands first");
         }
-        if a.sel != Sel::default() || b.sel != Sel::default() {
+        if a.sel != Selection::default() || b.sel != Selection::default() {
             return self.unsupported(pc, "a part of a register object");
         }
         let fp8 = x.dtype == Dtype::Fp8 && self.target.arch != "gfx90a";

@@ -12,7 +12,7 @@ mod file;
 mod math;
 mod sync;
 
-use warpline_sim::ir::{Class, How, ObjId, Op, Pc, Program, Waits};
+use warpline_sim::ir::{Class, MoveKind, ObjId, Op, Pc, Program, Waits};
 use warpline_sim::machine::Machine;
 
 use crate::Unsupported;
@@ -62,7 +62,7 @@ impl Target for Hip {
     fn copy(w: &mut Writer<'_>, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Move { how, src, dst, crew, .. } = op else { return Ok(()) };
         match how {
-            How::LdsDma => {
+            MoveKind::LdsDma => {
                 let (from, to) = (w.corner(src, *crew), w.corner(dst, *crew));
                 w.dma_fits(pc, &to, dst.obj)?;
                 let pitch = w.matrix_address("from", &from, src.obj);

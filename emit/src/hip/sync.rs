@@ -1,6 +1,6 @@
 //! Counters and barriers.
 
-use warpline_sim::ir::{Fence, How, Instr, ObjId, Op, Order, Pc, Queue};
+use warpline_sim::ir::{Fence, Instr, MoveKind, ObjId, Op, Order, Pc, Queue};
 
 use super::Writer;
 use crate::Unsupported;
@@ -16,7 +16,7 @@ impl Writer<'_> {
                 let all = n.constant() == Some(0);
                 let n = self.c(n);
                 self.line(format!("wl::wait_{}({n});", if *q == Queue::Vm { "vm" } else { "lgkm" }));
-                self.arrived(if *q == Queue::Vm { How::Ldg } else { How::Lds }, all);
+                self.arrived(if *q == Queue::Vm { MoveKind::Ldg } else { MoveKind::Lds }, all);
             }
             Op::Barrier(Order::None) => self.line("wl::barrier_alone();"),
             Op::Barrier(_) => self.line("wl::barrier();"),
@@ -41,7 +41,7 @@ impl Writer<'_> {
 
     /// Registers that a wait may have filled: the compiler moves no use of them ahead of it. After a wait for all,
     /// registers that are only read are checked.
-    fn arrived(&mut self, by: How, all: bool) {
+    fn arrived(&mut self, by: MoveKind, all: bool) {
         if !self.target.manual {
             return;
         }
@@ -78,8 +78,8 @@ impl Writer<'_> {
     pub(super) fn last_arrivals(&mut self) {
         if self.registers.iter().flatten().any(|r| r.sunk && r.kind == RegisterKind::Raw) {
             self.line("wl::wait_vm(0); wl::wait_lgkm(0);");
-            self.arrived(How::Lds, true);
-            self.arrived(How::Ldg, true);
+            self.arrived(MoveKind::Lds, true);
+            self.arrived(MoveKind::Ldg, true);
         }
     }
 }

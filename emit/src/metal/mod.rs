@@ -5,7 +5,7 @@
 
 mod file;
 
-use warpline_sim::ir::{Class, Dtype, Fence, How, MmaKind, ObjId, Op, Order, Pc, Program, Queue};
+use warpline_sim::ir::{Class, Dtype, Fence, MmaKind, MoveKind, ObjId, Op, Order, Pc, Program, Queue};
 
 use crate::Unsupported;
 use crate::registers::{RegisterKind, extent};
@@ -48,9 +48,9 @@ impl Target for Metal {
     fn copy(w: &mut Writer<'_>, pc: Pc, op: &Op) -> Result<(), Unsupported> {
         let Op::Move { how, .. } = op else { return Ok(()) };
         let what = match how {
-            How::CpAsync => "cp.async",
-            How::LdsDma => "a copy straight to LDS",
-            How::TmaLoad | How::TmaStore => "a tensor memory accelerator",
+            MoveKind::CpAsync => "cp.async",
+            MoveKind::LdsDma => "a copy straight to LDS",
+            MoveKind::TmaLoad | MoveKind::TmaStore => "a tensor memory accelerator",
             _ => "tensor memory",
         };
         w.unsupported(pc, format!("{what}: {ELSEWHERE}"))

@@ -1,6 +1,6 @@
 //! mbarrier and mailbox operands.
 
-use warpline_sim::ir::{BarRef, Class, Expr, Place, Sel, TileRef, Where};
+use warpline_sim::ir::{BarRef, BarrierCta, Class, Expr, Place, Selection, TileRef};
 
 use super::place::Want;
 use super::{Lower, Meaning};
@@ -14,7 +14,7 @@ impl Lower<'_> {
         let mut place = self.place(p, want)?.place;
         if let Some(v) = version {
             let at = vec![self.expr(v)?];
-            place.tile = Some(TileRef { obj: place.obj, at, sel: Sel::default() });
+            place.tile = Some(TileRef { obj: place.obj, at, sel: Selection::default() });
         }
         Some(place)
     }
@@ -49,9 +49,9 @@ impl Lower<'_> {
             None => Expr::Const(0),
         };
         let at = match &b.at {
-            BarAt::Own => Where::Own,
-            BarAt::Cta(e) => Where::Cta(self.expr(e)?),
-            BarAt::Ctas(e) => Where::Ctas(self.expr(e)?),
+            BarAt::Own => BarrierCta::Own,
+            BarAt::Cta(e) => BarrierCta::Cta(self.expr(e)?),
+            BarAt::Ctas(e) => BarrierCta::Ctas(self.expr(e)?),
         };
         Some(BarRef { bar: id, stage, at })
     }

@@ -1,7 +1,7 @@
 //! Counters in global memory, and cooperative launches, whose CTAs all run at the same time.
 
 use warpline_sim::ir::{
-    Binary, CounterAct, CounterDecl, CounterRef, Env, Expr, Grid, Instr, MmaKind, Op, Place, Where, Who,
+    BarrierCta, Binary, CounterAct, CounterDecl, CounterRef, Env, Executors, Expr, Grid, Instr, MmaKind, Op, Place,
 };
 
 use super::{Lower, Meaning};
@@ -144,15 +144,15 @@ impl Lower<'_> {
         }
         let far = |p: &Place| p.cta.is_some();
         let by_cluster = |i: &Instr| match i {
-            Instr::Only(Who::Cta(_), _) => true,
+            Instr::Only(Executors::Cta(_), _) => true,
             Instr::Op { op, .. } => match op {
                 Op::Move { src, dst, signals, multicast, .. } => {
-                    let remote = signals.as_ref().is_some_and(|b| b.at != Where::Own);
+                    let remote = signals.as_ref().is_some_and(|b| b.at != BarrierCta::Own);
                     far(src) || far(dst) || multicast.is_some() || remote
                 }
                 Op::Mma { kind, a, b, acc } => *kind == MmaKind::UmmaPair || [a, b, acc].into_iter().any(far),
-                Op::CommitUmma(bars) => bars.iter().any(|b| b.at != Where::Own),
-                Op::Arrive { bar, .. } | Op::Expect { bar, .. } => bar.at != Where::Own,
+                Op::CommitUmma(bars) => bars.iter().any(|b| b.at != BarrierCta::Own),
+                Op::Arrive { bar, .. } | Op::Expect { bar, .. } => bar.at != BarrierCta::Own,
                 Op::TmemAlloc { pair, .. } | Op::TmemDealloc { pair, .. } => *pair,
                 Op::Put { dst: p, .. } | Op::Get { src: p, .. } => far(p),
                 Op::ClusterArrive { .. } | Op::ClusterWait | Op::NextTile { .. } => true,

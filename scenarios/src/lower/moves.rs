@@ -1,6 +1,6 @@
 //! Moves: what goes where, in which type, and who shares the work.
 
-use warpline_sim::ir::{Class, Cost, Dtype, How, Instr, Op, Who};
+use warpline_sim::ir::{Class, Cost, Dtype, Executors, Instr, MoveKind, Op};
 
 use super::place::{Spot, Want};
 use super::shape::Agree;
@@ -8,25 +8,28 @@ use super::{Context, Lower};
 use crate::ast::{Move, Span};
 
 /// The memories a move reads from and writes to.
-fn ends(how: How) -> (&'static str, Class, Class) {
+fn ends(how: MoveKind) -> (&'static str, Class, Class) {
     match how {
-        How::Load => ("load", Class::Global, Class::Shared),
-        How::Ldg => ("ldg", Class::Global, Class::Reg),
-        How::Sts => ("sts", Class::Reg, Class::Shared),
-        How::Lds => ("lds", Class::Shared, Class::Reg),
-        How::Store => ("store", Class::Reg, Class::Global),
-        How::CpAsync => ("cp", Class::Global, Class::Shared),
-        How::LdsDma => ("dma", Class::Global, Class::Shared),
-        How::TmaLoad => ("tma", Class::Global, Class::Shared),
-        How::TmaStore => ("tma.store", Class::Shared, Class::Global),
-        How::TmemLd => ("tmem.ld", Class::Tmem, Class::Reg),
-        How::TmemSt => ("tmem.st", Class::Reg, Class::Tmem),
+        MoveKind::Load => ("load", Class::Global, Class::Shared),
+        MoveKind::Ldg => ("ldg", Class::Global, Class::Reg),
+        MoveKind::Sts => ("sts", Class::Reg, Class::Shared),
+        MoveKind::Lds => ("lds", Class::Shared, Class::Reg),
+        MoveKind::Store => ("store", Class::Reg, Class::Global),
+        MoveKind::CpAsync => ("cp", Class::Global, Class::Shared),
+        MoveKind::LdsDma => ("dma", Class::Global, Class::Shared),
+        MoveKind::TmaLoad => ("tma", Class::Global, Class::Shared),
+        MoveKind::TmaStore => ("tma.store", Class::Shared, Class::Global),
+        MoveKind::TmemLd => ("tmem.ld", Class::Tmem, Class::Reg),
+        MoveKind::TmemSt => ("tmem.st", Class::Reg, Class::Tmem),
     }
 }
 
 /// Whether the executing warps share the work of such a move.
-fn shared_out(how: How) -> bool {
-    matches!(how, How::Load | How::Ldg | How::Sts | How::Store | How::CpAsync | How::LdsDma)
+fn shared_out(how: MoveKind) -> bool {
+    matches!(
+        how,
+        MoveKind::Load | MoveKind::Ldg | MoveKind::Sts | MoveKind::Store | MoveKind::CpAsync | MoveKind::LdsDma
+    )
 }
 
 impl Lower<'_> {
@@ -51,7 +54,7 @@ impl Lower<'_> {
             several => {
                 let was = self.ctx;
                 for g in several {
-                    let branch = self.emit_branch(|to| Instr::Only(Who::Warps(*g), to));
+                    let branch = self.emit_branch(|to| Instr::Only(Executors::Warps(*g), to));
                     self.ctx = Context { mask: *g, ..was };
                     self.one_move(m, *g, cost, span);
                     self.ctx = was;
@@ -84,7 +87,7 @@ impl Lower<'_> {
         }
         let (Some(src), Some(dst)) = (src, dst) else { return };
         self.move_types(m, name, &src, &dst, span);
-        self.agree(Agree::Same(src.foot.clone(), dst.foot.clone()));
+        self.agree(Agree::Same(src.extent.clone(), dst.extent.clone()));
         let crew = if crew.count_ones() > 1 { crew } else { 0 };
         self.split(&src, &dst, crew, span);
         let op = Op::Move {
@@ -115,7 +118,7 @@ impl Lower<'_> {
             return;
         }
         let n = crew.count_ones() as i64;
-        let Some([rows, cols]) = self.extent(&dst.foot) else { return };
+        let Some([rows, cols]) = self.extent(&dst.extent) else { return };
         let axis = if rows % n == 0 {
             0
         } else if cols % n == 0 {
@@ -131,8 +134,8 @@ impl Lower<'_> {
             self.value_error(d);
             return;
         };
-        for foot in [&src.foot, &dst.foot] {
-            let mut part = foot.clone();
+        for extent in [&src.extent, &dst.extent] {
+            let mut part = extent.clone();
             part.div[axis] = part.div[axis].saturating_mul(n);
             self.note_cuts(&part);
         }
@@ -148,7 +151,7 @@ impl Lower<'_> {
         }
         let (Some(x), Some(y)) = (from, self.facts[d_o].dtype) else { return };
         // Registers are converted on their way out by the vector unit; the other moves copy bits.
-        let converts = m.dequant || matches!(m.how, How::Store | How::Sts);
+        let converts = m.dequant || matches!(m.how, MoveKind::Store | MoveKind::Sts);
         let alike = |a: Dtype| if a == Dtype::Tf32 { Dtype::F32 } else { a };
         if converts || alike(x) == alike(y) {
             return;
@@ -160,7 +163,7 @@ impl Lower<'_> {
                 format!("`{a}` is {}, `{b}` is {}, and `{name}` copies bits", x.name(), y.name()),
                 "the same element type was expected on both sides",
             )
-            .help(if matches!(m.how, How::Load | How::Ldg | How::Lds) {
+            .help(if matches!(m.how, MoveKind::Load | MoveKind::Ldg | MoveKind::Lds) {
                 "write `via dequant` if it converts on the way"
             } else {
                 "declare both with one element type, or go through registers"

@@ -1,6 +1,6 @@
 //! Operations other than moves.
 
-use warpline_sim::ir::{BarRef, Binary, Class, Cost, Dtype, Expr, Instr, MmaKind, Op, Per, Phase, Place};
+use warpline_sim::ir::{ArrivalsPer, BarRef, Binary, Class, Cost, Dtype, Expr, Instr, MmaKind, Op, Phase, Place};
 
 use super::place::Want;
 use super::shape::Agree;
@@ -90,7 +90,7 @@ impl Lower<'_> {
                 let expect = a.expect.as_ref().map(|e| self.expr(e));
                 Op::Arrive {
                     bar: bar?,
-                    per: a.per.unwrap_or(Per::Thread),
+                    per: a.per.unwrap_or(ArrivalsPer::Thread),
                     count: count?,
                     expect: match expect {
                         Some(e) => Some(e?),
@@ -224,7 +224,7 @@ impl Lower<'_> {
         let (a, b, acc) = (a?, b?, acc?);
         let facts = &mut self.facts[acc.place.obj as usize];
         facts.dtype = facts.dtype.or(Some(Dtype::F32));
-        self.agree(Agree::Mma { a: a.foot, b: b.foot, acc: acc.foot, pair: kind == MmaKind::UmmaPair });
+        self.agree(Agree::Mma { a: a.extent, b: b.extent, acc: acc.extent, pair: kind == MmaKind::UmmaPair });
         Some(Op::Mma { kind, a: a.place, b: b.place, acc: acc.place })
     }
 

@@ -1,16 +1,16 @@
 //! Parts of a place: selectors and pieces.
 
-use warpline_sim::ir::{Class, Expr, Part, Sel};
+use warpline_sim::ir::{Class, Expr, Part, Selection};
 
 use super::Lower;
 use super::header::axis_name;
-use super::shape::Foot;
+use super::shape::Extent;
 use crate::ast::{self, Axis, SelKind, Selector, Span};
 
 /// A selection being built.
 pub(super) struct Selecting {
-    pub(super) sel: Sel,
-    pub(super) foot: Foot,
+    pub(super) sel: Selection,
+    pub(super) extent: Extent,
     /// The axis and number of pieces of the other operand.
     pub(super) partner: Option<(u32, Axis)>,
 }
@@ -45,7 +45,7 @@ impl Lower<'_> {
                 }
                 SelKind::Block(r, c) => {
                     let (r, c) = (self.expr(r)?, self.expr(c)?);
-                    let whole = self.extent(&s.foot);
+                    let whole = self.extent(&s.extent);
                     for (axis, index) in [(Axis::Rows, r), (Axis::Cols, c)] {
                         let have = whole.map(|w| w[axis as usize]);
                         let of = have.map_or(1, |h| h / 8);
@@ -59,7 +59,7 @@ impl Lower<'_> {
                         }
                         self.part(s, axis, index, of, &sel.span)?;
                     }
-                    s.foot.fixed = Some([8, 8]);
+                    s.extent.fixed = Some([8, 8]);
                 }
                 SelKind::Digits(digits) => self.digits(s, digits, &sel.span)?,
             }
@@ -69,7 +69,7 @@ impl Lower<'_> {
 
     /// `.0`, `.01`: pieces where they are declared; two digits cut rows and columns in two.
     fn digits(&mut self, s: &mut Selecting, digits: &str, span: &Span) -> Option<()> {
-        let (object, facts) = self.object(s.foot.obj);
+        let (object, facts) = self.object(s.extent.obj);
         let (name, class) = (object.name.clone(), object.class);
         let index: i64 = digits.parse().unwrap_or(i64::MAX);
         if let Some((n, axis)) = facts.pieces {
@@ -95,7 +95,7 @@ impl Lower<'_> {
     /// A second bracket: a piece chosen by an expression.
     pub(super) fn piece(&mut self, s: &mut Selecting, e: &ast::Expr) -> Option<()> {
         let index = self.expr(e)?;
-        let (object, facts) = self.object(s.foot.obj);
+        let (object, facts) = self.object(s.extent.obj);
         let Some((n, axis)) = facts.pieces else {
             let name = object.name.clone();
             let d = self
@@ -109,9 +109,9 @@ impl Lower<'_> {
 
     /// Cuts what is selected so far into `of` equal parts and takes one.
     fn part(&mut self, s: &mut Selecting, axis: Axis, index: Expr, of: i64, span: &Span) -> Option<()> {
-        let name = self.program.objects[s.foot.obj as usize].name.clone();
+        let name = self.program.objects[s.extent.obj as usize].name.clone();
         let of = of.max(1);
-        if let Some(have) = self.extent(&s.foot).map(|e| e[axis as usize])
+        if let Some(have) = self.extent(&s.extent).map(|e| e[axis as usize])
             && (have % of != 0 || have < of)
         {
             let message = format!("{have} {} of `{name}` do not divide into {of} equal parts", axis_name(axis));
@@ -132,8 +132,8 @@ impl Lower<'_> {
             Axis::Rows => s.sel.rows.push(part),
             Axis::Cols => s.sel.cols.push(part),
         }
-        s.foot.div[axis as usize] = s.foot.div[axis as usize].saturating_mul(of).min(1 << 40);
-        if let Some(f) = &mut s.foot.fixed {
+        s.extent.div[axis as usize] = s.extent.div[axis as usize].saturating_mul(of).min(1 << 40);
+        if let Some(f) = &mut s.extent.fixed {
             f[axis as usize] = (f[axis as usize] / of).max(1);
         }
         Some(())

@@ -1,9 +1,9 @@
 //! Operands: which object, which slot or block, which part of it.
 
-use warpline_sim::ir::{Class, Expr, Place, Sel, TileRef};
+use warpline_sim::ir::{Class, Expr, Place, Selection, TileRef};
 
 use super::part::Selecting;
-use super::shape::{Agree, Foot};
+use super::shape::{Agree, Extent};
 use super::{Facts, Lower, Meaning, Mentions};
 use crate::ast::{self, Axis, Ident, SelKind};
 
@@ -22,7 +22,7 @@ pub(super) struct Want<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Spot {
     pub(super) place: Place,
-    pub(super) foot: Foot,
+    pub(super) extent: Extent,
 }
 
 impl Lower<'_> {
@@ -43,8 +43,8 @@ impl Lower<'_> {
             None => None,
         };
         let mut s = Selecting {
-            sel: Sel::default(),
-            foot: Foot { obj, div: [1, 1], fixed: None, span: p.span.clone() },
+            sel: Selection::default(),
+            extent: Extent { obj, div: [1, 1], fixed: None, span: p.span.clone() },
             partner: want.partner,
         };
         if let Some(e) = &p.piece {
@@ -52,13 +52,13 @@ impl Lower<'_> {
         }
         self.selectors(&mut s, &p.sels)?;
         let at = self.coordinates(p, obj, at?)?;
-        let Selecting { sel, foot, .. } = s;
-        self.note_cuts(&foot);
+        let Selecting { sel, extent, .. } = s;
+        self.note_cuts(&extent);
         let tile = match &p.tile {
-            Some(t) => Some(self.tile(t, p, &sel, &foot)?),
+            Some(t) => Some(self.tile(t, p, &sel, &extent)?),
             None => None,
         };
-        Some(Spot { place: Place { obj, at, elements: p.elements, sel, cta, tile, inside: None }, foot })
+        Some(Spot { place: Place { obj, at, elements: p.elements, sel, cta, tile, inside: None }, extent })
     }
 
     fn place_object(&mut self, name: &Ident, want: Want) -> Option<u16> {
@@ -169,11 +169,11 @@ impl Lower<'_> {
     }
 
     /// Notes the cuts that a part makes in a buffer.
-    pub(super) fn note_cuts(&mut self, foot: &Foot) {
-        if self.last_walk && !self.ctx.dead && self.facts[foot.obj as usize].shape.is_some() {
+    pub(super) fn note_cuts(&mut self, extent: &Extent) {
+        if self.last_walk && !self.ctx.dead && self.facts[extent.obj as usize].shape.is_some() {
             for axis in 0..2 {
-                if foot.div[axis] > 1 {
-                    self.cuts.cut(foot.obj, axis, foot.div[axis]);
+                if extent.div[axis] > 1 {
+                    self.cuts.cut(extent.obj, axis, extent.div[axis]);
                 }
             }
         }
@@ -181,8 +181,8 @@ impl Lower<'_> {
 
     /// The tile a read expects. As large as what is read, it is exactly that; larger, the place's own parts
     /// (those beyond the number written on the tile) cut it as they cut the slot.
-    fn tile(&mut self, t: &ast::Tile, p: &ast::Place, sel: &Sel, foot: &Foot) -> Option<TileRef> {
-        let partner = self.facts[foot.obj as usize].pieces;
+    fn tile(&mut self, t: &ast::Tile, p: &ast::Place, sel: &Selection, extent: &Extent) -> Option<TileRef> {
+        let partner = self.facts[extent.obj as usize].pieces;
         let want = Want { classes: &[Class::Global, Class::Reg], write: false, partner };
         let obj = self.place_object(&t.name, want)?;
         let (global, vector) = {
@@ -212,25 +212,25 @@ impl Lower<'_> {
             at.push(self.expr(m)?);
         }
         let mut s = Selecting {
-            sel: Sel::default(),
-            foot: Foot { obj, div: [1, 1], fixed: None, span: t.span.clone() },
+            sel: Selection::default(),
+            extent: Extent { obj, div: [1, 1], fixed: None, span: t.span.clone() },
             partner,
         };
         self.selectors(&mut s, &t.sels)?;
-        if self.extent(&s.foot) != self.extent(foot) {
+        if self.extent(&s.extent) != self.extent(extent) {
             if t.sels.is_empty() {
                 s.sel = sel.clone();
-                s.foot.div = foot.div;
-                s.foot.fixed = foot.fixed;
+                s.extent.div = extent.div;
+                s.extent.fixed = extent.fixed;
             } else {
                 let written = t.sels.len() - p.piece.is_some() as usize;
                 self.selectors(&mut s, p.sels.get(written..).unwrap_or(&[]))?;
             }
         }
         if !global {
-            self.note_cuts(&s.foot);
+            self.note_cuts(&s.extent);
         }
-        self.agree(Agree::Tile(foot.clone(), s.foot));
+        self.agree(Agree::Tile(extent.clone(), s.extent));
         Some(TileRef { obj, at, sel: s.sel })
     }
 

@@ -8,7 +8,7 @@ use crate::ast::Span;
 
 /// What a place covers: a whole slot or block divided by its parts, or a fixed number of elements.
 #[derive(Clone, Debug)]
-pub(super) struct Foot {
+pub(super) struct Extent {
     /// The object.
     pub(super) obj: ObjId,
     /// Into how many parts its rows and columns are cut.
@@ -23,19 +23,19 @@ pub(super) struct Foot {
 #[derive(Clone, Debug)]
 pub(super) enum Agree {
     /// Source and destination of a move.
-    Same(Foot, Foot),
+    Same(Extent, Extent),
     /// A read and the tile it expects.
-    Tile(Foot, Foot),
+    Tile(Extent, Extent),
     /// `a [M, K]`, `b [K, N]`, `acc [M, N]`; a pair's `b` is half of its right operand.
-    Mma { a: Foot, b: Foot, acc: Foot, pair: bool },
+    Mma { a: Extent, b: Extent, acc: Extent, pair: bool },
 }
 
 impl Lower<'_> {
     /// Rows and columns of a place, if they are known.
-    pub(super) fn extent(&self, foot: &Foot) -> Option<[i64; 2]> {
-        foot.fixed.or_else(|| {
-            let [r, c] = self.facts[foot.obj as usize].shape?;
-            Some([r / foot.div[0], c / foot.div[1]])
+    pub(super) fn extent(&self, extent: &Extent) -> Option<[i64; 2]> {
+        extent.fixed.or_else(|| {
+            let [r, c] = self.facts[extent.obj as usize].shape?;
+            Some([r / extent.div[0], c / extent.div[1]])
         })
     }
 
@@ -61,7 +61,7 @@ impl Lower<'_> {
     pub(super) fn solve(&mut self) {
         let (live, dead) = (std::mem::take(&mut self.agree), std::mem::take(&mut self.agree_dead));
         self.solve_by(&live);
-        let missing = |l: &Self, f: &Foot| {
+        let missing = |l: &Self, f: &Extent| {
             let facts = &l.facts[f.obj as usize];
             facts.shape.is_none() && facts.used
         };
@@ -94,12 +94,12 @@ impl Lower<'_> {
         }
     }
 
-    fn propose(&mut self, to: &Foot, from: &Foot) -> bool {
+    fn propose(&mut self, to: &Extent, from: &Extent) -> bool {
         self.extent(from).is_some_and(|shape| self.offer(to, shape, &from.span))
     }
 
     /// Offers a shape to a place; taken where the object has none.
-    fn offer(&mut self, to: &Foot, shape: [i64; 2], origin: &Span) -> bool {
+    fn offer(&mut self, to: &Extent, shape: [i64; 2], origin: &Span) -> bool {
         let facts = &mut self.facts[to.obj as usize];
         if facts.shape.is_some() || to.fixed.is_some() {
             return false;
@@ -114,17 +114,17 @@ impl Lower<'_> {
     }
 
     /// Rows and columns of `a` times `b`.
-    fn product(&self, a: &Foot, b: &Foot, pair: bool) -> Option<[i64; 2]> {
+    fn product(&self, a: &Extent, b: &Extent, pair: bool) -> Option<[i64; 2]> {
         let ([m, k], [r, c]) = (self.extent(a)?, self.extent(b)?);
         let elements = r.checked_mul(c)?;
         (k > 0 && elements % k == 0).then(|| [m, elements / k * if pair { 2 } else { 1 }])
     }
 
-    fn names_of(&self, foot: &Foot) -> String {
-        self.text[foot.span.clone()].to_string()
+    fn names_of(&self, extent: &Extent) -> String {
+        self.text[extent.span.clone()].to_string()
     }
 
-    fn check_same(&mut self, a: &Foot, b: &Foot, second: &str) {
+    fn check_same(&mut self, a: &Extent, b: &Extent, second: &str) {
         let (Some([ar, ac]), Some([br, bc])) = (self.extent(a), self.extent(b)) else { return };
         if (ar, ac) == (br, bc) {
             return;
@@ -147,9 +147,9 @@ impl Lower<'_> {
         self.value_error(d);
     }
 
-    fn explain_origin(&self, d: Diagnostic, foot: &Foot) -> Diagnostic {
-        let name = &self.program.objects[foot.obj as usize].name;
-        match &self.facts[foot.obj as usize].origin {
+    fn explain_origin(&self, d: Diagnostic, extent: &Extent) -> Diagnostic {
+        let name = &self.program.objects[extent.obj as usize].name;
+        match &self.facts[extent.obj as usize].origin {
             Some(at) if !d.related.iter().any(|(s, _)| s == at) => {
                 d.also(at.clone(), format!("the size of `{name}` was taken from here"))
             }
@@ -157,7 +157,7 @@ impl Lower<'_> {
         }
     }
 
-    fn check_mma(&mut self, a: &Foot, b: &Foot, acc: &Foot, pair: bool) {
+    fn check_mma(&mut self, a: &Extent, b: &Extent, acc: &Extent, pair: bool) {
         let (Some([m, k]), Some([r, c])) = (self.extent(a), self.extent(b)) else { return };
         if r != k && c != k {
             let (x, y) = (self.names_of(a), self.names_of(b));

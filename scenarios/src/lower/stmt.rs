@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Binary, Expr, Instr, Loop, Op, Pc, VarId, Who};
+use warpline_sim::ir::{Binary, Executors, Expr, Instr, Loop, Op, Pc, VarId};
 
 use super::{Context, Local, Lower, Meaning, Members, Mentions};
 use crate::ast::{Arm, Head, Ident, Range1, Span, Stmt, StmtKind};
@@ -218,9 +218,9 @@ impl Lower<'_> {
         let (who, ctx) = match head {
             Head::All => (None, self.ctx),
             Head::Broken => (None, self.unknown_head()),
-            Head::Elect => (Some(Who::Elected), Context { elect: true, ..self.ctx }),
+            Head::Elect => (Some(Executors::Elected), Context { elect: true, ..self.ctx }),
             Head::Warps(set) => match self.warps_of(set) {
-                Some(mask) => (Some(Who::Warps(mask)), self.narrowed(mask)),
+                Some(mask) => (Some(Executors::Warps(mask)), self.narrowed(mask)),
                 None => (None, self.unknown_head()),
             },
             Head::Name(name) => {
@@ -235,9 +235,9 @@ impl Lower<'_> {
                             let first = mask.trailing_zeros();
                             ctx.members = Some(Members { first, size: mask.count_ones() / count, count });
                         }
-                        (Some(Who::Warps(mask)), ctx)
+                        (Some(Executors::Warps(mask)), ctx)
                     }
-                    Some(Meaning::Cta(rank)) => (Some(Who::Cta(rank)), self.ctx),
+                    Some(Meaning::Cta(rank)) => (Some(Executors::Cta(rank)), self.ctx),
                     _ => (None, self.unknown_head()),
                 }
             }
@@ -250,9 +250,9 @@ impl Lower<'_> {
         }
         // A block that leaves nobody out needs no test.
         let needless = match &who {
-            Some(Who::Warps(mask)) => self.ctx.mask & !mask == 0,
-            Some(Who::Elected) => self.ctx.elect,
-            Some(Who::Cta(_)) => false,
+            Some(Executors::Warps(mask)) => self.ctx.mask & !mask == 0,
+            Some(Executors::Elected) => self.ctx.elect,
+            Some(Executors::Cta(_)) => false,
             None => true,
         };
         let branch = match who {

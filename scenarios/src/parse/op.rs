@@ -1,7 +1,7 @@
 //! Operations.
 
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::{Cost, Fence, How, MmaKind, Order};
+use warpline_sim::ir::{Cost, Fence, MmaKind, MoveKind, Order};
 
 use super::decl::DECLARATIONS;
 use super::{Parse, Parser};
@@ -130,17 +130,17 @@ impl Parser<'_> {
         let word = self.dotted();
         let moves = |how| Some(how);
         let how = match word.as_str() {
-            "load" => moves(How::Load),
-            "ldg" => moves(How::Ldg),
-            "sts" => moves(How::Sts),
-            "lds" => moves(How::Lds),
-            "store" => moves(How::Store),
-            "cp" => moves(How::CpAsync),
-            "dma" => moves(How::LdsDma),
-            "tma" => moves(How::TmaLoad),
-            "tma.store" => moves(How::TmaStore),
-            "tmem.ld" => moves(How::TmemLd),
-            "tmem.st" => moves(How::TmemSt),
+            "load" => moves(MoveKind::Load),
+            "ldg" => moves(MoveKind::Ldg),
+            "sts" => moves(MoveKind::Sts),
+            "lds" => moves(MoveKind::Lds),
+            "store" => moves(MoveKind::Store),
+            "cp" => moves(MoveKind::CpAsync),
+            "dma" => moves(MoveKind::LdsDma),
+            "tma" => moves(MoveKind::TmaLoad),
+            "tma.store" => moves(MoveKind::TmaStore),
+            "tmem.ld" => moves(MoveKind::TmemLd),
+            "tmem.st" => moves(MoveKind::TmemSt),
             _ => None,
         };
         if let Some(how) = how {
@@ -260,14 +260,14 @@ impl Parser<'_> {
         self.sym("->", "and the destination")
     }
 
-    fn move_operation(&mut self, how: How) -> Parse<Operation> {
+    fn move_operation(&mut self, how: MoveKind) -> Parse<Operation> {
         let src = self.place("the place to read from")?;
         self.arrow()?;
         let dst = self.place("the place to write to")?;
         let mut m = Move { how, src, dst, batch: None, dequant: false, masked: false, signals: None, multicast: None };
         loop {
             match self.name() {
-                Some("batch") if how == How::Load => {
+                Some("batch") if how == MoveKind::Load => {
                     self.bump();
                     m.batch = Some(self.expr()?);
                 }
@@ -282,15 +282,15 @@ impl Parser<'_> {
                     self.bump();
                     m.masked = true;
                 }
-                Some("signals") if how == How::TmaLoad => {
+                Some("signals") if how == MoveKind::TmaLoad => {
                     self.bump();
                     m.signals = Some(self.bar()?);
                 }
-                Some("multicast") if how == How::TmaLoad => {
+                Some("multicast") if how == MoveKind::TmaLoad => {
                     self.bump();
                     m.multicast = Some(self.expr()?);
                 }
-                _ if how == How::TmaLoad && m.signals.is_none() => {
+                _ if how == MoveKind::TmaLoad && m.signals.is_none() => {
                     let message = format!("a `tma` load completes on an mbarrier, found {}", self.found());
                     return self.fail(
                         Diagnostic::new(self.file, self.span(), message, "`signals BARRIER` was expected here")

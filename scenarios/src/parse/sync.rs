@@ -1,7 +1,7 @@
 //! Operations that synchronise: commits, waits, arrivals, fences.
 
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::{Binary, Fence, MemOrder, Per, Queue, Scope};
+use warpline_sim::ir::{ArrivalsPer, Binary, Fence, MemOrder, Queue, Scope};
 
 use super::{Parse, Parser};
 use crate::ast::{Arrive, Bar, BarAt, Counter, CounterVerb, Ident, Operation};
@@ -176,15 +176,15 @@ impl Parser<'_> {
                 Some("per") => {
                     self.bump();
                     a.per = match self.name() {
-                        Some("thread") => Some(Per::Thread),
-                        Some("warp") => Some(Per::Warp),
+                        Some("thread") => Some(ArrivalsPer::Thread),
+                        Some("warp") => Some(ArrivalsPer::Warp),
                         _ => return self.expected("`thread` or `warp`"),
                     };
                     self.bump();
                 }
                 Some("once") => {
                     self.bump();
-                    a.per = Some(Per::Once);
+                    a.per = Some(ArrivalsPer::Once);
                 }
                 Some("relaxed") => {
                     self.bump();

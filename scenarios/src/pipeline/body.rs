@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::{Class, How, MmaKind, Program};
+use warpline_sim::ir::{Class, MmaKind, MoveKind, Program};
 
 use super::text::places;
 use crate::ast::{Expr, Operation, Pipelined, Place, SelKind, Span, Stmt, StmtKind};
@@ -134,8 +134,13 @@ impl Reader<'_> {
 
     fn operation(&mut self, op: &Operation, span: &Span, u: &mut Unit) {
         match op {
-            Operation::Move(m) if matches!(m.how, How::Load | How::Ldg | How::Sts | How::Lds | How::Store) => {
-                u.copies &= m.how == How::Load;
+            Operation::Move(m)
+                if matches!(
+                    m.how,
+                    MoveKind::Load | MoveKind::Ldg | MoveKind::Sts | MoveKind::Lds | MoveKind::Store
+                ) =>
+            {
+                u.copies &= m.how == MoveKind::Load;
                 u.converts |= m.dequant;
             }
             Operation::Mma { kind: MmaKind::Warp, .. } | Operation::Alu { .. } | Operation::Zero(..) => {

@@ -1,7 +1,7 @@
 //! From statements to the operations of a machine: a copy becomes an asynchronous one, or a load to registers and a store;
 //! a product of shared operands reads them into registers first, or is a `wgmma`.
 
-use warpline_sim::ir::How;
+use warpline_sim::ir::MoveKind;
 
 use super::body::{Touch, Unit};
 use super::schedule::Slot;
@@ -151,7 +151,7 @@ pub(super) fn items(
         match product(&u.stmt) {
             Some(p) if products != Products::Shared => middle.extend(multiplied(units, n, p, &item, products, rule)),
             _ => {
-                let loads = !u.conditional && moves(&u.stmt).iter().any(|m| m.how == How::Ldg);
+                let loads = !u.conditional && moves(&u.stmt).iter().any(|m| m.how == MoveKind::Ldg);
                 let queue = Some(Queue::Vm).filter(|_| manual && loads);
                 middle.push(Item { queue, ..item(0, Act::Plain, u.touches.clone()) });
             }
@@ -211,7 +211,7 @@ impl Item {
             Act::Put => {
                 for m in moves(stmt) {
                     let how = if m.dequant { " via dequant" } else { "" };
-                    debug_assert_eq!(m.how, How::Load);
+                    debug_assert_eq!(m.how, MoveKind::Load);
                     out.push((0, format!("sts {} -> {}{how}", landing(&m.dst, "reg"), w.bare(&m.dst))));
                 }
             }

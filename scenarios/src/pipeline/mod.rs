@@ -44,11 +44,11 @@ use names::Products;
 use one::One;
 
 pub use names::{Schedule, Via, limits};
-pub use plan::{Buffer, Plan, Planned, Waited};
+pub use plan::{Buffer, GroupWait, Plan, Planned};
 
 /// What is asked of the pass beside the kernel's own words; what is left out is as the kernel says.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ask<'a> {
+pub struct PassOptions<'a> {
     /// Architecture of the machine (`sm_90a`); the kernel's `needs` where absent.
     pub arch: Option<&'a str>,
     /// What carries the copies.
@@ -110,7 +110,7 @@ fn loops(body: &[Stmt]) -> Vec<&Pipelined> {
 }
 
 /// Expands the `pipelined` loops of a kernel; on failure every error of it.
-pub fn expand(file: &str, text: &str, inputs: &Inputs, ask: &Ask) -> Result<Expanded, Vec<Diagnostic>> {
+pub fn expand(file: &str, text: &str, inputs: &Inputs, ask: &PassOptions) -> Result<Expanded, Vec<Diagnostic>> {
     let parsed = parse(file, text);
     expand_parsed(file, text, &parsed, inputs, ask)
 }
@@ -120,7 +120,7 @@ pub(crate) fn expand_parsed(
     text: &str,
     parsed: &Parsed,
     inputs: &Inputs,
-    ask: &Ask,
+    ask: &PassOptions,
 ) -> Result<Expanded, Vec<Diagnostic>> {
     let (program, found) = lower(file, text, parsed, inputs, &BTreeMap::new())?;
     let Some(kernel) = &parsed.kernel else { return Err(parsed.errors.clone()) };

@@ -10,7 +10,7 @@ use super::expr::{Env, Val};
 use super::header::{self, Header};
 use super::laid::Laid;
 use super::names::{Products, SCHEDULES, Schedule, VIAS, Via};
-use super::{Ask, Plan, body, deps, has_role, items, loops, names, plan, schedule, split, sync, text};
+use super::{PassOptions, Plan, body, deps, has_role, items, loops, names, plan, schedule, split, sync, text};
 use crate::Inputs;
 use crate::ast::{Head, Kernel, Pipelined, Stmt, StmtKind};
 use crate::lower::{Found, lower};
@@ -23,7 +23,7 @@ pub(super) struct One<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) program: &'a Program,
     pub(super) inputs: &'a Inputs<'a>,
-    pub(super) ask: &'a Ask<'a>,
+    pub(super) ask: &'a PassOptions<'a>,
     pub(super) number: usize,
     pub(super) several: bool,
 }
@@ -175,9 +175,9 @@ impl One<'_> {
                 "which of them is meant there is not known",
             );
         }
-        let wish = sync::Wish { late, manual };
+        let options = sync::SyncOptions { late, manual };
         let depth = items.iter().map(|i| i.stage).max().unwrap_or(0);
-        let planned = plan::plan(self.text, &body, (&given, &slots), (&items, &all, wish), &c.names(depth));
+        let planned = plan::plan(self.text, &body, (&given, &slots), (&items, &all, options), &c.names(depth));
         let mut laid = Laid {
             source: self.text,
             units: &body.units,
@@ -216,12 +216,12 @@ impl One<'_> {
             return Err(vec![d.help("write `via cp`, or leave the buffer whole")]);
         }
         let lines = if c.via == Via::Tma && laid.items.iter().any(|i| matches!(i.queue, Some(items::Queue::Tma(_)))) {
-            self.roles(p, f, &mut laid, (wish, c.producers), header)?
+            self.roles(p, f, &mut laid, (options, c.producers), header)?
         } else if c.producers > 1 {
             let message = "no copy of this loop runs ahead: there is nothing for a warp that only copies";
             return self.bad(&p.range.var.span, message, "more stages were expected");
         } else {
-            laid.sync = sync::sync(&laid.items, &laid.deps, wish);
+            laid.sync = sync::sync(&laid.items, &laid.deps, options);
             laid.waits_for_bytes();
             if laid.groups.iter().any(|g| !g.is_empty()) {
                 header.barriers(&laid, None);
@@ -303,7 +303,7 @@ impl One<'_> {
         let (Some(q), Some(f)) = (all.get(self.number), found.get(self.number)) else {
             return self.bad(&p.range.var.span, "the split loop was lost", "here");
         };
-        let ask = Ask {
+        let ask = PassOptions {
             via: Some(via),
             schedule: Some(Schedule::Table),
             guarded: self.ask.guarded.or(Some(true)),

@@ -4,7 +4,7 @@ use super::body::Body;
 use super::deps::Deps;
 use super::items::{Act, Item, Queue};
 use super::schedule::Slot;
-use super::sync::{self, Event, Wish};
+use super::sync::{self, Event, SyncOptions};
 use super::{Schedule, Via};
 
 /// The plan of one loop.
@@ -31,9 +31,9 @@ pub struct Plan {
     /// Commit groups of the prologue.
     pub prologue_commits: i64,
     /// Waits of a body's step, each before a statement, in groups.
-    pub waits: Vec<Waited>,
+    pub waits: Vec<GroupWait>,
     /// The same for each step of the epilogue.
-    pub epilogue_waits: Vec<Vec<Waited>>,
+    pub epilogue_waits: Vec<Vec<GroupWait>>,
     /// Barriers of a body's step.
     pub barriers: usize,
 }
@@ -66,7 +66,7 @@ pub struct Buffer {
 
 /// A wait for commit groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waited {
+pub struct GroupWait {
     /// The statement it stands before, by its index.
     pub statement: usize,
     /// Groups that may stay outstanding.
@@ -88,7 +88,7 @@ pub(super) fn plan(
     text: &str,
     body: &Body,
     (given, slots): (&[Slot], &[Slot]),
-    (items, deps, wish): (&[Item], &Deps, Wish),
+    (items, deps, options): (&[Item], &Deps, SyncOptions),
     names: &Names,
 ) -> Plan {
     let line = |at: usize| text[..at].matches('\n').count() + 1;
@@ -143,7 +143,7 @@ pub(super) fn plan(
         prologue_commits,
         waits,
         epilogue_waits,
-        barriers: sync::sync(items, deps, wish).barriers.len(),
+        barriers: sync::sync(items, deps, options).barriers.len(),
     }
 }
 
@@ -153,8 +153,8 @@ fn waits(
     events: &[Event],
     present: impl Fn(i64) -> bool,
     bounds: (Option<i64>, Option<i64>),
-) -> Vec<Waited> {
-    let mut out: Vec<Waited> = Vec::new();
+) -> Vec<GroupWait> {
+    let mut out: Vec<GroupWait> = Vec::new();
     let mut done: Vec<usize> = Vec::new();
     for (p, reader) in items.iter().enumerate().filter(|(_, i)| present(i.stage)) {
         let reads = |e: &Event| {
@@ -169,7 +169,7 @@ fn waits(
             let open = sync::after(events, (n, -reader.stage), p, items.len(), bounds).iter().map(|(_, k)| k).sum();
             match out.iter_mut().find(|w| w.statement == reader.unit) {
                 Some(w) => w.open = w.open.min(open),
-                None => out.push(Waited { statement: reader.unit, open }),
+                None => out.push(GroupWait { statement: reader.unit, open }),
             }
         }
     }

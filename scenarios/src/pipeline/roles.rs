@@ -9,7 +9,7 @@ use super::header::Header;
 use super::items::{Act, Item, Queue};
 use super::laid::Laid;
 use super::one::One;
-use super::sync::{self, Wish};
+use super::sync::{self, SyncOptions};
 use super::text::{Versions, Writer};
 use super::{has_role, indented};
 use crate::ast::Pipelined;
@@ -22,7 +22,7 @@ impl One<'_> {
         p: &Pipelined,
         f: &Found,
         laid: &mut Laid,
-        (wish, producers): (Wish, usize),
+        (options, producers): (SyncOptions, usize),
         header: &mut Header,
     ) -> Result<Vec<Line>, Vec<Diagnostic>> {
         let span = &p.range.var.span;
@@ -91,7 +91,7 @@ impl One<'_> {
         // The producer is not at the barriers of the loop's warps.
         laid.meet = format!("bar sync step ({})", f.mask.count_ones() * 32);
         let meets = header.meet_apart(top, &laid.meet);
-        laid.sync = sync::sync(&laid.items, &laid.deps, wish);
+        laid.sync = sync::sync(&laid.items, &laid.deps, options);
         if meets || !laid.sync.barriers.is_empty() {
             header.declare("named step".to_string());
         }

@@ -1,6 +1,6 @@
 //! Where a kernel comes to wait for its registers and LDS itself: the waits of the statements outside its loops.
 
-use warpline_sim::ir::How;
+use warpline_sim::ir::MoveKind;
 
 use super::text::places;
 use crate::ast::{Operation, Pipelined, Span, Stmt, StmtKind};
@@ -89,9 +89,9 @@ fn operation(op: &Operation, span: &Span, open: &mut Open, edits: &mut Vec<(Span
     }
     if let Operation::Move(m) = op {
         match m.how {
-            How::Lds => open.regs.push((m.dst.name.text.clone(), "lgkm")),
-            How::Ldg => open.regs.push((m.dst.name.text.clone(), "vm")),
-            How::Sts | How::Load => open.stores = true,
+            MoveKind::Lds => open.regs.push((m.dst.name.text.clone(), "lgkm")),
+            MoveKind::Ldg => open.regs.push((m.dst.name.text.clone(), "vm")),
+            MoveKind::Sts | MoveKind::Load => open.stores = true,
             _ => {}
         }
     }

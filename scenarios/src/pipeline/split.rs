@@ -5,7 +5,7 @@
 
 use super::body::Body;
 use super::items::{moves, product};
-use warpline_sim::ir::How;
+use warpline_sim::ir::MoveKind;
 
 use crate::ast::{DeclKind, Kernel, Operation, Pipelined, Place, Span, Stmt, StmtKind};
 
@@ -111,7 +111,7 @@ fn results(text: &str, s: &Stmt, acc: &str, edits: &mut Vec<(Span, String)>, fou
         }
         StmtKind::Op(op, _) => {
             let Operation::Move(m) = op.as_ref() else { return };
-            if m.how != How::Store || m.src.name.text != acc {
+            if m.how != MoveKind::Store || m.src.name.text != acc {
                 return;
             }
             *found += 1;

@@ -54,7 +54,7 @@ pub(super) struct Sync {
 
 /// What is asked of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wish {
+pub(super) struct SyncOptions {
     /// Wait right before the first reader, as compilers do, and not at an earlier barrier.
     pub(super) late: bool,
     /// Uses of registers wait for their loads by the kernel's own waits.
@@ -84,7 +84,7 @@ pub(super) fn event_of(events: &[Event], p: usize) -> Option<usize> {
 }
 
 /// Chooses waits and barriers.
-pub(super) fn sync(items: &[Item], deps: &Deps, wish: Wish) -> Sync {
+pub(super) fn sync(items: &[Item], deps: &Deps, options: SyncOptions) -> Sync {
     let m = items.len() as i64;
     let mut out = Sync { events: events(items), ..Sync::default() };
     // Gaps between the two of a pair, counted on from the step of the first.
@@ -110,9 +110,9 @@ pub(super) fn sync(items: &[Item], deps: &Deps, wish: Wish) -> Sync {
             continue;
         }
         seen.push(e);
-        forced[p.after] |= p.shared && wish.late && !by_bytes(p);
+        forced[p.after] |= p.shared && options.late && !by_bytes(p);
     }
-    let gaps = choose(items, &meet.iter().map(|p| span(p)).collect::<Vec<_>>(), &forced, wish);
+    let gaps = choose(items, &meet.iter().map(|p| span(p)).collect::<Vec<_>>(), &forced, options);
     // The last barrier before the second of a pair serves it.
     let serving = |p: &Pair| -> Option<(usize, i64)> {
         let (low, high) = span(p);
@@ -129,19 +129,19 @@ pub(super) fn sync(items: &[Item], deps: &Deps, wish: Wish) -> Sync {
     }
     for p in readers {
         let Some(e) = event_of(&out.events, p.before) else { continue };
-        if by_bytes(p) || (!p.shared && !wish.manual) {
+        if by_bytes(p) || (!p.shared && !options.manual) {
             continue;
         }
         let (gap, ahead) = if p.shared { serving(p).unwrap_or((p.after, 0)) } else { (p.after, 0) };
         let need = |ahead: i64| (e, ahead - p.apart - items[p.after].stage);
-        if wish.late && out.waits.iter().any(|w| w.needs.contains(&need(ahead)) && w.gap <= gap) {
+        if options.late && out.waits.iter().any(|w| w.needs.contains(&need(ahead)) && w.gap <= gap) {
             continue;
         }
         // One wait a step where nothing asks for more: an earlier one of the same step is made to cover this, too.
         let (low, high) = span(p);
         let inside = |w: &Wait| (low..=high).contains(&(high - (p.after as i64 - w.gap as i64)));
         let earlier = out.waits.iter_mut().find(|w| {
-            w.gap == gap || (!wish.late && p.shared && w.gap <= p.after && gaps.contains(&w.gap) && inside(w))
+            w.gap == gap || (!options.late && p.shared && w.gap <= p.after && gaps.contains(&w.gap) && inside(w))
         });
         match earlier {
             Some(w) => {
@@ -161,7 +161,7 @@ pub(super) fn sync(items: &[Item], deps: &Deps, wish: Wish) -> Sync {
 const MOST: usize = 5;
 
 /// The fewest gaps that stand in every span.
-fn choose(items: &[Item], spans: &[(i64, i64)], forced: &[bool], wish: Wish) -> Vec<usize> {
+fn choose(items: &[Item], spans: &[(i64, i64)], forced: &[bool], options: SyncOptions) -> Vec<usize> {
     let m = items.len();
     let hit = |set: &[usize]| {
         spans.iter().all(|(low, high)| {
@@ -172,7 +172,7 @@ fn choose(items: &[Item], spans: &[(i64, i64)], forced: &[bool], wish: Wish) -> 
     let base: Vec<usize> = (0..m).filter(|g| forced[*g]).collect();
     let free: Vec<usize> = (0..m).filter(|g| !forced[*g]).collect();
     // Before a product the warp waits for its registers anyway; at the end of a step nothing is left to wait for.
-    let stalls = |g: usize| usize::from(wish.manual && g != 0 && !matches!(items[g].act, Act::Product));
+    let stalls = |g: usize| usize::from(options.manual && g != 0 && !matches!(items[g].act, Act::Product));
     let late = |g: usize| if g == 0 { m } else { g };
     for more in 0..=free.len().min(MOST) {
         let mut best: Option<(usize, Vec<usize>, Vec<usize>)> = None;

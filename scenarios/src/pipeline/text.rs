@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::How;
+use warpline_sim::ir::MoveKind;
 
 use super::expr::Env;
 use crate::ast::{Expr, Operation, Place, SelKind, Selector, Span, Stmt, StmtKind};
@@ -176,8 +176,8 @@ impl Writer<'_> {
                 }
                 if let Operation::Move(m) = op.as_ref() {
                     match m.how {
-                        How::Lds => filling.push((&m.dst.name.text, "lgkm")),
-                        How::Ldg => filling.push((&m.dst.name.text, "vm")),
+                        MoveKind::Lds => filling.push((&m.dst.name.text, "lgkm")),
+                        MoveKind::Ldg => filling.push((&m.dst.name.text, "vm")),
                         _ => {}
                     }
                 }

@@ -1,15 +1,15 @@
 //! One agent going on: its next operation gets its time, and every tick of its own is accounted for.
 
 use crate::ir::{Instr, Op, Queue as Group};
-use crate::protocol::{AgentId, Did, MeetKind, On, Step};
-use crate::timeline::{Stall, What as Shown, Work};
+use crate::protocol::{AgentId, RendezvousKind, Step, StepEffect, WaitTarget};
+use crate::timeline::{SpanKind, Stall, Work};
 
 use super::movement::{Load, Parts, Store};
-use super::queue::What;
+use super::queue::EventKind;
 use super::record::Links;
 use super::run::Engine;
 use super::server::Core;
-use super::timing::Seat as Place;
+use super::timing::AgentTiming as Place;
 
 impl Engine<'_> {
     /// Accounts an agent's time up to `until` as a stall, or as work.
@@ -19,7 +19,7 @@ impl Engine<'_> {
         a: AgentId,
         pc: u32,
         until: u64,
-        what: Shown,
+        what: SpanKind,
         label: String,
     ) -> Option<u32> {
         let seat = &mut self.seats[s];
@@ -27,7 +27,7 @@ impl Engine<'_> {
         debug_assert!(until >= run.upto, "time of an agent goes back");
         let (start, ticks) = (run.upto, until - run.upto);
         // What ended a wait ended that one, also where it took no time.
-        let stalls = matches!(what, Shown::Stall(_));
+        let stalls = matches!(what, SpanKind::Stall(_));
         let woken_by = if stalls { run.waker.take() } else { None };
         let waited = run.mbar.take().filter(|_| stalls);
         if ticks == 0 {
@@ -35,9 +35,9 @@ impl Engine<'_> {
         }
         run.upto = until;
         match what {
-            Shown::Stall(k) => self.ledger.stall(a as usize, pc, k, ticks),
-            Shown::Work(k) => self.ledger.work(a as usize, k, ticks),
-            Shown::Hold { .. } => {}
+            SpanKind::Stall(k) => self.ledger.stall(a as usize, pc, k, ticks),
+            SpanKind::Work(k) => self.ledger.work(a as usize, k, ticks),
+            SpanKind::Hold { .. } => {}
         }
         let r = self.recorder.as_mut()?;
         let who = seat.world.as_ref()?.agents()[a as usize];
@@ -45,7 +45,7 @@ impl Engine<'_> {
         let row = r.agent(cta, a, who);
         // Launching and having ended belong to no statement.
         let site = match what {
-            Shown::Stall(Stall::Launch | Stall::Ended) => None,
+            SpanKind::Stall(Stall::Launch | Stall::Ended) => None,
             _ => Some(self.prog.at[pc as usize]),
         };
         let on = waited.and_then(|ix| {
@@ -71,7 +71,7 @@ impl Engine<'_> {
         if let Some((_, stall, _)) = &mut self.seats[s].runs[a as usize].waits {
             *stall = Stall::Issue;
         }
-        self.queue.push(free, What::Again { seat: s as u32, agent: a });
+        self.queue.push(free, EventKind::Again { seat: s as u32, agent: a });
         true
     }
 
@@ -80,17 +80,17 @@ impl Engine<'_> {
         let run = &mut self.seats[s].runs[a as usize];
         let Some((pc, stall, on)) = run.waits else { return false };
         run.mbar = match on {
-            On::Mbar(ix) if stall != Stall::Issue => Some(ix),
+            WaitTarget::Mbar(ix) if stall != Stall::Issue => Some(ix),
             _ => None,
         };
-        self.account(s, a, pc, now, Shown::Stall(stall), String::new());
+        self.account(s, a, pc, now, SpanKind::Stall(stall), String::new());
         true
     }
 
     /// Accounts for the time that an agent waited for its scheduler before it came to this instruction.
     fn was_queued(&mut self, s: usize, a: AgentId, pc: u32, now: u64) {
         if self.turns.is_none() {
-            self.account(s, a, pc, now, Shown::Stall(Stall::Issue), String::new());
+            self.account(s, a, pc, now, SpanKind::Stall(Stall::Issue), String::new());
         }
     }
 
@@ -131,7 +131,7 @@ impl Engine<'_> {
                     self.settle(s, now, None, None);
                     return;
                 }
-                Step::Did { pc, loops, did } => {
+                Step::Performed { pc, loops, effect } => {
                     let waited = self.wait_over(s, a, now);
                     self.was_held(s, a, now);
                     self.was_queued(s, a, pc, now);
@@ -139,10 +139,10 @@ impl Engine<'_> {
                     (run.waits, run.woken) = (None, waited);
                     let loops = loops + std::mem::take(&mut run.loops);
                     let begin = now + (loops as f64 * self.timing.costs.loop_).ceil() as u64;
-                    self.account(s, a, pc, begin, Shown::Work(Work::Control), String::new());
-                    let end = self.charge(s, a, pc, &did, begin);
+                    self.account(s, a, pc, begin, SpanKind::Work(Work::Control), String::new());
+                    let end = self.charge(s, a, pc, &effect, begin);
                     if end > now || self.seats[s].runs[a as usize].parts.is_some() {
-                        self.queue.push(end, What::Go { seat: s as u32, agent: a });
+                        self.queue.push(end, EventKind::Go { seat: s as u32, agent: a });
                         return;
                     }
                 }
@@ -168,26 +168,26 @@ impl Engine<'_> {
     }
 
     /// Gives an operation its time, accounts for it, and schedules what it started. The tick the agent goes on.
-    pub(super) fn charge(&mut self, s: usize, a: AgentId, pc: u32, did: &Did, now: u64) -> u64 {
+    pub(super) fn charge(&mut self, s: usize, a: AgentId, pc: u32, effect: &StepEffect, now: u64) -> u64 {
         let Some((cta, place)) = self.place(s, a) else { return now };
         let (core, peer) = two(&mut self.cores, cta);
-        let c = self.timing.charge(pc, did, now, place, core, peer);
+        let c = self.timing.charge(pc, effect, now, place, core, peer);
         let Instr::Op { op, cost } = &self.prog.code[pc as usize] else { return now };
         let last = self.seats[s].runs[a as usize].last;
-        if let Did::Met { .. } = did {
+        if let StepEffect::Rendezvous { .. } = effect {
             let end = match op {
                 Op::ClusterWait => self.released(s, a, self.timing.release_of(op, cost), now),
                 _ => c.end,
             };
             let stall = self.meeting(op);
-            self.account(s, a, pc, end, Shown::Stall(stall), String::new());
+            self.account(s, a, pc, end, SpanKind::Stall(stall), String::new());
             self.settle(s, now, None, last);
             return end;
         }
-        let label = self.label(s, did);
+        let label = self.label(s, effect);
         let queued = c.queued.unwrap_or(Stall::Issue);
-        self.account(s, a, pc, c.start, Shown::Stall(queued), String::new());
-        let span = self.account(s, a, pc, c.end, Shown::Work(op.work()), label.clone());
+        self.account(s, a, pc, c.start, SpanKind::Stall(queued), String::new());
+        let span = self.account(s, a, pc, c.end, SpanKind::Work(op.work()), label.clone());
         if let Some(parts) = c.parts {
             let run = &mut self.seats[s].runs[a as usize];
             run.parts = Some((parts, pc));
@@ -195,7 +195,7 @@ impl Engine<'_> {
                 run.storing = label.clone();
             }
         }
-        self.started(s, a, pc, did, &c, (label, span));
+        self.started(s, a, pc, effect, &c, (label, span));
         self.settle(s, now, span, last);
         c.end
     }
@@ -231,24 +231,24 @@ impl Engine<'_> {
         if load.flying > 0 {
             let (start, done) = self.timing.load_store(&mut load, now, place, core);
             let label = self.loading(s, a);
-            self.account(s, a, pc, start, Shown::Stall(Stall::Global), String::new());
-            self.account(s, a, pc, done, Shown::Work(Work::Load), label);
+            self.account(s, a, pc, start, SpanKind::Stall(Stall::Global), String::new());
+            self.account(s, a, pc, done, SpanKind::Work(Work::Load), label);
             let run = &mut self.seats[s].runs[a as usize];
             run.parts = (load.left > 0).then_some((Parts::Load(load), pc));
             if load.left == 0
-                && let Some((foot, label, since)) = run.filling.take()
+                && let Some((footprint, label, since)) = run.filling.take()
             {
-                self.draw_fill(s, &foot, label, since, done, self.prog.at[pc as usize]);
+                self.draw_fill(s, &footprint, label, since, done, self.prog.at[pc as usize]);
             }
-            self.queue.push(done, What::Go { seat: s as u32, agent: a });
+            self.queue.push(done, EventKind::Go { seat: s as u32, agent: a });
             return;
         }
         let (start, issued, there) = self.timing.load_batch(&mut load, now, place, core);
         let label = self.loading(s, a);
-        self.account(s, a, pc, start, Shown::Stall(Stall::Issue), String::new());
-        self.account(s, a, pc, issued, Shown::Work(Work::Load), label);
+        self.account(s, a, pc, start, SpanKind::Stall(Stall::Issue), String::new());
+        self.account(s, a, pc, issued, SpanKind::Work(Work::Load), label);
         self.seats[s].runs[a as usize].parts = Some((Parts::Load(load), pc));
-        self.queue.push(there, What::Go { seat: s as u32, agent: a });
+        self.queue.push(there, EventKind::Go { seat: s as u32, agent: a });
     }
 
     /// The next instruction of a store. All of it is one piece of work, from the first one's issue on.
@@ -260,13 +260,13 @@ impl Engine<'_> {
         let run = &mut self.seats[s].runs[a as usize];
         run.parts = (store.left > 0).then_some((Parts::Store(store), pc));
         if first {
-            self.account(s, a, pc, start, Shown::Stall(Stall::Issue), String::new());
+            self.account(s, a, pc, start, SpanKind::Stall(Stall::Issue), String::new());
         }
         if store.left == 0 {
             let label = std::mem::take(&mut self.seats[s].runs[a as usize].storing);
-            self.account(s, a, pc, done, Shown::Work(Work::Store), label);
+            self.account(s, a, pc, done, SpanKind::Work(Work::Store), label);
         }
-        self.queue.push(done, What::Go { seat: s as u32, agent: a });
+        self.queue.push(done, EventKind::Go { seat: s as u32, agent: a });
     }
 
     /// The stall a meeting is.
@@ -280,19 +280,19 @@ impl Engine<'_> {
     }
 
     /// Why an agent is blocked.
-    pub(super) fn cause(&self, s: usize, a: AgentId, pc: u32, on: On) -> Stall {
+    pub(super) fn cause(&self, s: usize, a: AgentId, pc: u32, on: WaitTarget) -> Stall {
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return Stall::Issue };
         match on {
-            On::Mbar(_) => Stall::Mbarrier,
-            On::Meet(ix) => match self.seats[s].world.as_ref().map(|w| w.meet_kind(ix)) {
-                Some(MeetKind::Cta(_)) => Stall::Barrier,
-                Some(MeetKind::Named(..)) => Stall::Named,
-                Some(MeetKind::Cluster) => Stall::Cluster,
+            WaitTarget::Mbar(_) => Stall::Mbarrier,
+            WaitTarget::Rendezvous(ix) => match self.seats[s].world.as_ref().map(|w| w.rendezvous_kind(ix)) {
+                Some(RendezvousKind::Cta(_)) => Stall::Barrier,
+                Some(RendezvousKind::Named(..)) => Stall::Named,
+                Some(RendezvousKind::Cluster) => Stall::Cluster,
                 _ => Stall::Join,
             },
-            On::Pool(_) => Stall::Pool,
-            On::Counter(_) => Stall::Global,
-            On::Own(_) => match op {
+            WaitTarget::Pool(_) => Stall::Pool,
+            WaitTarget::Counter(_) => Stall::Global,
+            WaitTarget::Own(_) => match op {
                 Op::Wait(Group::Vm | Group::Lgkm | Group::TmemLd | Group::TmemSt, _) => Stall::Counter,
                 Op::Wait(Group::Wgmma, _) => Stall::Tensor,
                 Op::Wait(..) => Stall::Group,

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ir::{Class, Env, Expr, How, Instr, Op, Program, VarId, apply};
+use crate::ir::{Class, Env, Expr, Instr, MoveKind, Op, Program, VarId, apply};
 
 /// Share of the loaded bytes of each object that comes from DRAM; `resident` launch units (CTAs or clusters) run at a
 /// time on the whole machine.
@@ -21,7 +21,7 @@ pub(super) fn misses(prog: &Program, resident: i64) -> Vec<f64> {
             .iter()
             .filter_map(|i| match i {
                 Instr::Op { op: Op::Move { how, src, .. }, .. }
-                    if src.obj as usize == obj && *how != How::Store && *how != How::TmaStore =>
+                    if src.obj as usize == obj && *how != MoveKind::Store && *how != MoveKind::TmaStore =>
                 {
                     Some(src)
                 }
@@ -36,7 +36,7 @@ pub(super) fn misses(prog: &Program, resident: i64) -> Vec<f64> {
         for id in 0..sample {
             let (m, n, z) = prog.grid.at(id);
             for cta in 0..prog.cluster as i64 {
-                let at = Here { id, m, n, z, cta, size: prog.cluster as i64, first: &first, prog };
+                let at = GridPoint { id, m, n, z, cta, size: prog.cluster as i64, first: &first, prog };
                 // What one CTA asks for at one step: the blocks of all its places, at the first step of every loop.
                 let own: BTreeSet<Vec<i64>> =
                     places.iter().map(|p| p.at.iter().map(|e| at.value(e, 0)).collect()).collect();
@@ -64,7 +64,7 @@ fn first_values(prog: &Program) -> BTreeMap<VarId, &Expr> {
 }
 
 /// A place in the grid, to evaluate coordinates at with every variable as it is set first.
-struct Here<'p> {
+struct GridPoint<'p> {
     id: i64,
     m: i64,
     n: i64,
@@ -75,7 +75,7 @@ struct Here<'p> {
     prog: &'p Program,
 }
 
-impl Here<'_> {
+impl GridPoint<'_> {
     /// `deep` variables were looked up on the way here. One that is set to what it is itself has no end, and is zero.
     fn value(&self, e: &Expr, deep: usize) -> i64 {
         match e {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Class, Fence, How, Instr, MmaKind, Op, Program};
+use crate::ir::{Class, Fence, Instr, MmaKind, MoveKind, Op, Program};
 use crate::machine::{Kind, Machine, MissingParam};
 use crate::timeline::TICKS;
 
@@ -30,7 +30,7 @@ pub struct Costs {
     pub l2_latency: f64,
     pub dram_latency: f64,
     pub l2_byte: f64,
-    /// A byte of the lines that copies to shared memory ask for takes so much of the way of requests; `None` where it is not known.
+    /// Ticks per byte on the core's request port, for copies to shared memory; `None` where the machine does not say.
     pub request_byte: Option<f64>,
     pub dram_byte: f64,
     /// Further than a hit in the near half: the far half, the cache behind, DRAM for the last line of a tile.
@@ -102,7 +102,7 @@ impl Uses<'_> {
         self.ops.iter().any(|(op, priced)| !priced && f(op))
     }
 
-    fn moves(&self, hows: &[How]) -> bool {
+    fn moves(&self, hows: &[MoveKind]) -> bool {
         self.any(|op| matches!(op, Op::Move { how, .. } if hows.contains(how)))
     }
 }
@@ -155,13 +155,20 @@ impl Costs {
             .collect();
         let u = Uses { ops };
         let mut r = Reader { m, used: BTreeSet::new() };
-        let global =
-            u.moves(&[How::Load, How::Ldg, How::CpAsync, How::LdsDma, How::TmaLoad, How::TmaStore, How::Store]);
-        let loads = u.moves(&[How::Load, How::Ldg, How::CpAsync, How::LdsDma]);
-        let warp_loads = u.moves(&[How::Load, How::Ldg, How::LdsDma]);
-        let tma = u.moves(&[How::TmaLoad]);
-        let lds = u.moves(&[How::Lds]);
-        let sts = u.moves(&[How::Sts, How::Load]);
+        let global = u.moves(&[
+            MoveKind::Load,
+            MoveKind::Ldg,
+            MoveKind::CpAsync,
+            MoveKind::LdsDma,
+            MoveKind::TmaLoad,
+            MoveKind::TmaStore,
+            MoveKind::Store,
+        ]);
+        let loads = u.moves(&[MoveKind::Load, MoveKind::Ldg, MoveKind::CpAsync, MoveKind::LdsDma]);
+        let warp_loads = u.moves(&[MoveKind::Load, MoveKind::Ldg, MoveKind::LdsDma]);
+        let tma = u.moves(&[MoveKind::TmaLoad]);
+        let lds = u.moves(&[MoveKind::Lds]);
+        let sts = u.moves(&[MoveKind::Sts, MoveKind::Load]);
         let mma = |k: MmaKind| u.any(|op| matches!(op, Op::Mma { kind, .. } if *kind == k));
         let (warp_mma, wgmma, umma, pair) =
             (mma(MmaKind::Warp), mma(MmaKind::Wgmma), mma(MmaKind::Umma), mma(MmaKind::UmmaPair));
@@ -170,7 +177,7 @@ impl Costs {
             matches!(op, Op::Mma { a, b, .. } if on(a) || on(b))
         };
         let shared = lds || sts || u.any(shared_operand);
-        let tmem = u.moves(&[How::TmemLd, How::TmemSt]);
+        let tmem = u.moves(&[MoveKind::TmemLd, MoveKind::TmemSt]);
         let alu = |unit: &str| u.any(|op| matches!(op, Op::Alu { unit: x, .. } if x == unit));
         let dequant = u.any(|op| matches!(op, Op::Move { dequant: true, .. }));
         let other_alu = u.any(|op| matches!(op, Op::Alu { unit, .. } if unit != "exp" && unit != "int"));
@@ -185,13 +192,13 @@ impl Costs {
             warp_size: r.number(true, "core.warp_size", "every kernel")? as u32,
             schedulers: r.number(true, "core.schedulers", "every kernel")? as usize,
             bytes_per_lane: r.number(global || shared, "memory.bytes_per_lane", "a load or store")? as u32,
-            dma_bytes_per_lane: r.number(u.moves(&[How::LdsDma]), "limit.dma_bytes_per_lane", "`dma`")? as u32,
+            dma_bytes_per_lane: r.number(u.moves(&[MoveKind::LdsDma]), "limit.dma_bytes_per_lane", "`dma`")? as u32,
             issue_load: r.cycles(warp_loads, "issue.global_load", "a global load")?,
-            issue_store: r.cycles(u.moves(&[How::Store]), "issue.global_store", "`store`")?,
+            issue_store: r.cycles(u.moves(&[MoveKind::Store]), "issue.global_store", "`store`")?,
             issue_lds: r.cycles(lds, "issue.shared_load", "`lds`")?,
             issue_sts: r.cycles(sts, "issue.shared_store", "a store to shared memory")?,
-            issue_cp: r.cycles(u.moves(&[How::CpAsync]), "issue.cp_async", "`cp`")?,
-            issue_tma: r.cycles(u.moves(&[How::TmaLoad, How::TmaStore]), "issue.tma", "`tma`")?,
+            issue_cp: r.cycles(u.moves(&[MoveKind::CpAsync]), "issue.cp_async", "`cp`")?,
+            issue_tma: r.cycles(u.moves(&[MoveKind::TmaLoad, MoveKind::TmaStore]), "issue.tma", "`tma`")?,
             issue_mma: r.cycles(warp_mma || wgmma, "issue.mma", "a matrix instruction")?,
             issue_umma: r.cycles(umma || pair, "issue.umma", "`umma`")?,
             issue_sync: r.cycles(sync, "issue.sync", "a synchronisation instruction")?,
@@ -203,8 +210,8 @@ impl Costs {
             dram_latency: r.cycles(loads || tma, "memory.dram_latency", "a global load")?,
             l2_byte: r.per(global, "memory.l2_bytes_per_clk", "global memory traffic")?,
             tma_latency: r.cycles(tma, "tma.latency", "`tma`")?,
-            tma_row: r.per(u.moves(&[How::TmaLoad, How::TmaStore]), "tma.rows_per_clk", "`tma`")?,
-            tma_store_latency: r.cycles(u.moves(&[How::TmaStore]), "tma.store_latency", "`tma.store`")?,
+            tma_row: r.per(u.moves(&[MoveKind::TmaLoad, MoveKind::TmaStore]), "tma.rows_per_clk", "`tma`")?,
+            tma_store_latency: r.cycles(u.moves(&[MoveKind::TmaStore]), "tma.store_latency", "`tma.store`")?,
             warp_m: r.number(warp_mma, "mma.warp_m", "`mma`")? as i64,
             warp_n: r.number(warp_mma, "mma.warp_n", "`mma`")? as i64,
             warp_k_bytes: r.number(warp_mma, "mma.warp_k_bytes", "`mma`")? as i64,
@@ -240,7 +247,7 @@ impl Costs {
             )?,
             mbar_wake: r.cycles(mbar, "sync.mbarrier_wake", "a wait on an mbarrier")?,
             mbar_wait: r.cycles(mbar, "sync.mbarrier_wait", "a wait on an mbarrier")?,
-            cp_extra: r.cycles(u.moves(&[How::CpAsync]), "memory.cp_async_extra", "`cp`")?,
+            cp_extra: r.cycles(u.moves(&[MoveKind::CpAsync]), "memory.cp_async_extra", "`cp`")?,
             mbar_remote: r.cycles(mbar && prog.cluster > 1, "sync.mbarrier_remote", "an arrive in another CTA")?,
             mbar_init: r.cycles(u.any(|op| matches!(op, Op::Init(_))), "sync.mbarrier_init", "`init`")?,
             fence: r.cycles(

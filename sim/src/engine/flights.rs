@@ -1,10 +1,10 @@
 //! What an operation started: when it lands, and what of it is drawn.
 
-use crate::ir::{How, MmaKind};
-use crate::protocol::{AgentId, Did, Foot, StreamKind};
-use crate::timeline::{Engine as EngineRow, What as Shown, Work};
+use crate::ir::{MmaKind, MoveKind};
+use crate::protocol::{AgentId, Footprint, StepEffect, StreamKind};
+use crate::timeline::{Engine as EngineRow, SpanKind, Work};
 
-use super::queue::What;
+use super::queue::EventKind;
 use super::record::Links;
 use super::run::Engine;
 use super::timing::Charge;
@@ -29,7 +29,7 @@ impl Engine<'_> {
         s: usize,
         a: AgentId,
         pc: u32,
-        did: &Did,
+        effect: &StepEffect,
         c: &Charge,
         (label, started_by): (String, Option<u32>),
     ) {
@@ -39,20 +39,20 @@ impl Engine<'_> {
         let mut fetch = false;
         let mut work = Work::Load;
         let mut bytes = 0;
-        match did {
-            Did::Move(m) => {
+        match effect {
+            StepEffect::Move(m) => {
                 bytes = m.global_bytes.max(0) as u64;
                 row = match m.how {
-                    How::TmaLoad | How::TmaStore => Some(EngineRow::Copy),
-                    How::Ldg | How::CpAsync | How::LdsDma => Some(EngineRow::Loads),
+                    MoveKind::TmaLoad | MoveKind::TmaStore => Some(EngineRow::Copy),
+                    MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma => Some(EngineRow::Loads),
                     _ => None,
                 };
-                fetch = m.how == How::Ldg;
-                if m.how == How::TmaStore {
+                fetch = m.how == MoveKind::Ldg;
+                if m.how == MoveKind::TmaStore {
                     work = Work::Store;
                 }
             }
-            Did::Mma(m) => {
+            StepEffect::Mma(m) => {
                 if m.acts {
                     self.flops += m.flops();
                     self.steps.note(self.seats[s].number, a, pc, m.tiles, now);
@@ -65,10 +65,10 @@ impl Engine<'_> {
                     run.matrix_ready = run.matrix_ready.max(c.lands[0]);
                 }
             }
-            Did::Alu { .. } => self.steps.note_alu(self.seats[s].number, a, pc, now),
+            StepEffect::Alu { .. } => self.steps.note_alu(self.seats[s].number, a, pc, now),
             _ => {}
         }
-        for (i, (f, at)) in did.flights().into_iter().zip(c.lands).enumerate() {
+        for (i, (f, at)) in effect.flights().into_iter().zip(c.lands).enumerate() {
             let seat = &mut self.seats[s];
             let Some(w) = seat.world.as_ref() else { return };
             // Operations of one stream land in the order they were started.
@@ -87,14 +87,14 @@ impl Engine<'_> {
                     let row = r.engine(cta, engine);
                     let (from, to) = c.engine.unwrap_or((now, land));
                     let links = Links { started_by, bytes, ..Links::default() };
-                    r.span(row, (from, to.max(from + 1)), Shown::Work(work), Some(site), label.clone(), links)
+                    r.span(row, (from, to.max(from + 1)), SpanKind::Work(work), Some(site), label.clone(), links)
                 }
                 // A signal behind a stream comes when what is before it in the stream has landed; another, when it was sent.
-                _ => match (did, stream) {
-                    (Did::Signal { in_stream: true, .. }, Some((owner, kind))) => {
+                _ => match (effect, stream) {
+                    (StepEffect::Signal { in_stream: true, .. }, Some((owner, kind))) => {
                         seat.drawn[owner as usize][kind as usize]
                     }
-                    (Did::Signal { in_stream: false, .. }, _) => started_by,
+                    (StepEffect::Signal { in_stream: false, .. }, _) => started_by,
                     _ => None,
                 },
             };
@@ -109,24 +109,24 @@ impl Engine<'_> {
                 let starter = flight.agent as usize;
                 seat.runs[starter].fetching += 1;
             }
-            self.queue.push(land, What::Land { seat: s as u32, flight: f });
+            self.queue.push(land, EventKind::Land { seat: s as u32, flight: f });
         }
-        if let (Did::Move(m), true) = (did, self.recorder.is_some())
-            && let Some(foot) = &m.fills
+        if let (StepEffect::Move(m), true) = (effect, self.recorder.is_some())
+            && let Some(footprint) = &m.fills
         {
             if c.parts.is_some() {
-                self.seats[s].runs[a as usize].filling = Some((*foot, label, now));
+                self.seats[s].runs[a as usize].filling = Some((*footprint, label, now));
                 return;
             }
             let full = if m.flights.is_empty() { c.end } else { c.lands[0] };
-            self.draw_fill(s, foot, label, now, full, site);
+            self.draw_fill(s, footprint, label, now, full, site);
         }
     }
 
-    pub(super) fn draw_fill(&mut self, s: usize, foot: &Foot, label: String, now: u64, full: u64, site: u32) {
+    pub(super) fn draw_fill(&mut self, s: usize, footprint: &Footprint, label: String, now: u64, full: u64, site: u32) {
         let seat = &self.seats[s];
         if let Some(r) = &mut self.recorder {
-            r.fill(seat.number * self.prog.cluster + foot.cta, foot, label, now, full, site);
+            r.fill(seat.number * self.prog.cluster + footprint.cta, footprint, label, now, full, site);
         }
     }
 
@@ -135,13 +135,13 @@ impl Engine<'_> {
         self.seats[s].runs[a as usize].filling.as_ref().map_or(String::new(), |(_, tile, _)| tile.clone())
     }
 
-    pub(super) fn label(&self, s: usize, did: &Did) -> String {
+    pub(super) fn label(&self, s: usize, effect: &StepEffect) -> String {
         if self.recorder.is_none() {
             return String::new();
         }
-        let tile = match did {
-            Did::Move(m) => m.tile,
-            Did::Mma(m) => m.tiles.0,
+        let tile = match effect {
+            StepEffect::Move(m) => m.tile,
+            StepEffect::Mma(m) => m.tiles.0,
             _ => None,
         };
         match (&self.seats[s].world, tile) {

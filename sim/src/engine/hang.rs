@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::protocol::On;
+use crate::protocol::WaitTarget;
 use crate::report::Waiting;
-use crate::timeline::{Mark, Stall, TICKS, What};
+use crate::timeline::{Mark, SpanKind, Stall, TICKS};
 
 use super::record::Links;
 use super::run::Engine;
@@ -58,10 +58,11 @@ impl Engine<'_> {
                     None => continue,
                 };
                 let row = r.agent(seat.number * self.prog.cluster + who.cta, a as u32, who);
-                let barrier = if let Some((_, On::Mbar(ix))) = wait { Some((ix, w.mbar_label(ix))) } else { None };
+                let barrier =
+                    if let Some((_, WaitTarget::Mbar(ix))) = wait { Some((ix, w.mbar_label(ix))) } else { None };
                 let on = barrier.map(|(ix, (name, at))| r.barrier(seat.number * self.prog.cluster + at, ix, &name));
                 let (site, links) = (wait.map(|(site, _)| site), Links { on, ..Links::default() });
-                r.span(row, (run.upto, end), What::Stall(stall), site, String::new(), links);
+                r.span(row, (run.upto, end), SpanKind::Stall(stall), site, String::new(), links);
                 if let Some(site) = site {
                     // One mark a statement, where the last came.
                     let last = since.entry(site).or_default();

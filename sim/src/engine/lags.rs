@@ -3,11 +3,11 @@
 //! Every time that the timing gives is the largest of sums, each of one of its inputs and a number. So an input that is far
 //! behind all others shows its own numbers.
 
-use crate::protocol::{AgentInfo, Did};
+use crate::protocol::{AgentInfo, StepEffect};
 
 use super::movement::Parts;
 use super::server::Core;
-use super::timing::{Seat, Timing};
+use super::timing::{AgentTiming, Timing};
 
 /// Ticks after one input, of each outcome: the agent goes on, two landings, matrix results, then resources. None where the
 /// outcome does not follow from it.
@@ -69,8 +69,8 @@ impl<'t> Prober<'t> {
     }
 
     /// The lags of what an agent did; `woken` where it had to wait for it.
-    pub(super) fn lags(&self, pc: u32, did: &Did, who: AgentInfo, woken: bool) -> Lags {
-        let ask = |late| self.ask(pc, did, who, woken, late);
+    pub(super) fn lags(&self, pc: u32, effect: &StepEffect, who: AgentInfo, woken: bool) -> Lags {
+        let ask = |late| self.ask(pc, effect, who, woken, late);
         let mut idle = ask(Late::None);
         let used: Vec<(usize, u64)> = servers(&mut idle.cores).map(|s| s.1).enumerate().filter(|s| s.1 > 0).collect();
         let after = |late| {
@@ -93,7 +93,7 @@ impl<'t> Prober<'t> {
         }
     }
 
-    fn ask(&self, pc: u32, did: &Did, who: AgentInfo, woken: bool, late: Late) -> Times {
+    fn ask(&self, pc: u32, effect: &StepEffect, who: AgentInfo, woken: bool, late: Late) -> Times {
         let t = self.timing;
         let schedulers = t.costs.schedulers.max(1);
         let mut cores = [Core::new(schedulers), Core::new(schedulers)];
@@ -103,10 +103,11 @@ impl<'t> Prober<'t> {
             s.free = LATE;
         }
         let at = |x: Late| if x == late { LATE } else { 0 };
-        let seat = Seat { scheduler: who.warp as usize % schedulers, matrix_ready: at(Late::Ready), woken, wave: 0 };
+        let seat =
+            AgentTiming { scheduler: who.warp as usize % schedulers, matrix_ready: at(Late::Ready), woken, wave: 0 };
         let [core, peer] = &mut cores;
         let peer = (t.prog.cluster > 1).then_some(peer);
-        let c = t.charge(pc, did, at(Late::Begin), seat, core, peer);
+        let c = t.charge(pc, effect, at(Late::Begin), seat, core, peer);
         let mut end = c.end;
         match c.parts {
             Some(Parts::Load(mut load)) => {
@@ -122,7 +123,8 @@ impl<'t> Prober<'t> {
             }
             None => {}
         }
-        let warp = matches!(did, Did::Mma(m) if m.flight.is_none() && m.acts && m.kind == crate::ir::MmaKind::Warp);
+        let warp =
+            matches!(effect, StepEffect::Mma(m) if m.flight.is_none() && m.acts && m.kind == crate::ir::MmaKind::Warp);
         Times { end, lands: c.lands, ready: if warp { c.lands[0] } else { 0 }, cores }
     }
 }

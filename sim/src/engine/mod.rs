@@ -40,7 +40,7 @@ mod whole;
 
 pub use costs::Costs;
 pub use occupancy::{admit, occupancy, tmem_columns};
-pub use queue::{Queue, What};
+pub use queue::{EventKind, Queue};
 pub use run::{run, run_recorded};
 pub use server::{Core, Server};
 pub use support::{rules, satisfies, supported};

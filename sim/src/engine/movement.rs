@@ -1,12 +1,12 @@
 //! How long copies take: to and from shared memory, registers, tensor memory, the caches and memory behind them.
 
-use crate::ir::{Class, How, Op};
-use crate::protocol::MoveDid;
+use crate::ir::{Class, MoveKind, Op};
+use crate::protocol::MoveEffect;
 use crate::timeline::Stall;
 
 use super::device::{Level, Wave};
 use super::server::Core;
-use super::timing::{Charge, Seat, Timing, ticks};
+use super::timing::{AgentTiming, Charge, Timing, ticks};
 
 /// What a warp is in the middle of and moves part by part, between which others have their turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +78,7 @@ impl Timing<'_> {
     }
 
     /// Bytes of a copy, and those of the lines they are in.
-    fn lines(&self, m: &MoveDid, obj: u16) -> (f64, f64) {
+    fn lines(&self, m: &MoveEffect, obj: u16) -> (f64, f64) {
         let (bytes, rows) = (m.global_bytes as f64, m.chip_rows.max(1) as f64);
         let line = self.costs.line;
         if line == 0.0 || bytes == 0.0 {
@@ -93,14 +93,14 @@ impl Timing<'_> {
     }
 
     /// Ticks that the copy engine takes for a tile: rows of at most 128 bytes, one after the other.
-    fn copied(&self, m: &MoveDid) -> u64 {
+    fn copied(&self, m: &MoveEffect) -> u64 {
         let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
         ticks(m.chip_rows as f64 * row.max(1.0) * self.costs.tma_row)
     }
 
     /// Ticks that a load's data takes shared memory's port on its way to registers: one line at a time, however little of it is
     /// asked for. None where it does not pass there.
-    fn load_port(&self, m: &MoveDid, obj: u16) -> f64 {
+    fn load_port(&self, m: &MoveEffect, obj: u16) -> f64 {
         let c = &self.costs;
         if c.line == 0.0 || c.load_line == 0.0 { 0.0 } else { self.lines(m, obj).1 / c.line * c.load_line }
     }
@@ -116,7 +116,7 @@ impl Timing<'_> {
     }
 
     /// Where a copy's bytes come from.
-    fn source(&self, m: &MoveDid, obj: u16, wave: u32) -> Source {
+    fn source(&self, m: &MoveEffect, obj: u16, wave: u32) -> Source {
         let c = &self.costs;
         let part = |x: f64| (x * 65536.0) as u64;
         let Some(w) = self.device_wave(wave) else {
@@ -135,7 +135,7 @@ impl Timing<'_> {
         Source { dram: part(shares.dram * share), looked: part(shares.looked * share), extra }
     }
 
-    pub(super) fn movement(&self, op: &Op, m: &MoveDid, now: u64, seat: Seat, core: &mut Core) -> Charge {
+    pub(super) fn movement(&self, op: &Op, m: &MoveEffect, now: u64, seat: AgentTiming, core: &mut Core) -> Charge {
         let Op::Move { src, dst, .. } = op else { return Charge::default() };
         let c = &self.costs;
         let lanes = c.warp_size.max(1) as u64;
@@ -143,7 +143,7 @@ impl Timing<'_> {
         let from = self.source(m, src.obj, seat.wave);
         let issue = |core: &mut Core, at: u64, n: f64, each: f64| self.issue(core, seat, at, (n, each));
         match m.how {
-            How::Load => {
+            MoveKind::Load => {
                 let n = (m.global_bytes as f64 / per).ceil().max(1.0);
                 let batch = m.batch.map_or(n as u32, |b| b.clamp(1, n as u32));
                 let load = Load {
@@ -158,10 +158,11 @@ impl Timing<'_> {
                 };
                 Charge { start: now, end: now, parts: Some(Parts::Load(load)), ..Charge::default() }
             }
-            How::Ldg | How::CpAsync | How::LdsDma => {
-                let copied = m.how == How::CpAsync;
+            MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma => {
+                let copied = m.how == MoveKind::CpAsync;
                 let each = if copied { c.issue_cp } else { c.issue_load };
-                let wide = if m.how == How::LdsDma { c.dma_bytes_per_lane.max(1) as f64 * lanes as f64 } else { per };
+                let wide =
+                    if m.how == MoveKind::LdsDma { c.dma_bytes_per_lane.max(1) as f64 * lanes as f64 } else { per };
                 let n = (m.global_bytes as f64 / wide).ceil().max(1.0);
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue. A copy's lines are looked up in order with what is
@@ -170,7 +171,7 @@ impl Timing<'_> {
                 if copied {
                     core.front.serve(start, port);
                 }
-                let port = if m.how == How::Ldg { port } else { 0 };
+                let port = if m.how == MoveKind::Ldg { port } else { 0 };
                 let there = self.fetch(core, start, self.lines(m, src.obj), from, copied).max(end);
                 let there = there.max(through_port(core, start, port));
                 let extra = if copied { c.cp_extra } else { 0.0 };
@@ -184,31 +185,31 @@ impl Timing<'_> {
                     ..Charge::default()
                 }
             }
-            How::Lds | How::Sts => {
+            MoveKind::Lds | MoveKind::Sts => {
                 let n = (m.chip_bytes as f64 / per).ceil().max(1.0);
-                let each = if m.how == How::Lds { c.issue_lds } else { c.issue_sts };
-                let shared = if m.how == How::Lds { src } else { dst };
+                let each = if m.how == MoveKind::Lds { c.issue_lds } else { c.issue_sts };
+                let shared = if m.how == MoveKind::Lds { src } else { dst };
                 // Rows are stored as they come; it is reading fragments across rows that meets in the banks.
-                let ways = if m.how == How::Lds { self.conflict(shared.obj) } else { 1.0 };
-                let ready = now.max(if m.how == How::Sts { seat.matrix_ready } else { 0 });
+                let ways = if m.how == MoveKind::Lds { self.conflict(shared.obj) } else { 1.0 };
+                let ready = now.max(if m.how == MoveKind::Sts { seat.matrix_ready } else { 0 });
                 let (start, issued) = issue(core, ready, n, each);
                 let unpacked = if m.dequant { self.unpack(core, seat, issued, m.elements as f64) } else { issued };
                 // Behind the copies that were issued before; an instruction passes there as a line of theirs does.
                 let at = if c.load_line > 0.0 { core.front.serve(start, ticks(n * c.load_line)).0 } else { start };
                 let (_, port) = core.shared.serve(at, ticks(m.chip_bytes as f64 * c.shared_byte * ways));
                 // A store goes on when the port has taken it; a load's data comes a latency later.
-                let end = if m.how == How::Sts { unpacked.max(port) } else { issued };
+                let end = if m.how == MoveKind::Sts { unpacked.max(port) } else { issued };
                 let land = port.max(issued) + ticks(c.shared_latency);
                 Charge { start, queued: Some(Stall::Issue), end, lands: [land, land], ..Charge::default() }
             }
-            How::Store => {
+            MoveKind::Store => {
                 let n = (m.global_bytes as f64 / per).ceil().max(1.0);
                 let ready = now.max(seat.matrix_ready);
                 let store = Store { left: n as u32, begun: false, bytes: (m.global_bytes as f64 / n * 256.0) as u64 };
                 let queued = Some(Stall::Tensor);
                 Charge { start: ready, queued, end: ready, parts: Some(Parts::Store(store)), ..Charge::default() }
             }
-            How::TmaLoad => {
+            MoveKind::TmaLoad => {
                 let (start, end) = issue(core, now, 1.0, c.issue_tma);
                 // One box for each stretch of a row that the swizzle spans, one after the other.
                 let span = self.prog.objects[dst.obj as usize].swizzle as f64;
@@ -228,7 +229,7 @@ impl Timing<'_> {
                     ..Charge::default()
                 }
             }
-            How::TmaStore => {
+            MoveKind::TmaStore => {
                 let (start, end) = issue(core, now, 1.0, c.issue_tma);
                 let (begun, read) = core.copy.serve(end, self.copied(m));
                 let bytes = m.global_bytes as f64;
@@ -243,7 +244,7 @@ impl Timing<'_> {
                     ..Charge::default()
                 }
             }
-            How::TmemLd | How::TmemSt => {
+            MoveKind::TmemLd | MoveKind::TmemSt => {
                 let (start, issued) = issue(core, now.max(seat.matrix_ready), 1.0, c.issue_sync);
                 let (_, moved) = core.tmem.serve(start, ticks(m.chip_bytes as f64 * c.tmem_byte));
                 let land = moved.max(issued) + ticks(c.tmem_latency);
@@ -253,7 +254,7 @@ impl Timing<'_> {
     }
 
     /// Starts the next batch of a synchronous load: issued at `.1`, its data there at `.2`.
-    pub(super) fn load_batch(&self, load: &mut Load, now: u64, seat: Seat, core: &mut Core) -> (u64, u64, u64) {
+    pub(super) fn load_batch(&self, load: &mut Load, now: u64, seat: AgentTiming, core: &mut Core) -> (u64, u64, u64) {
         let c = &self.costs;
         let n = load.batch.min(load.left);
         let (start, issued) = self.issue(core, seat, now, (n as f64, c.issue_load));
@@ -267,7 +268,7 @@ impl Timing<'_> {
     }
 
     /// Stores the batch whose data has come: started, done.
-    pub(super) fn load_store(&self, load: &mut Load, now: u64, seat: Seat, core: &mut Core) -> (u64, u64) {
+    pub(super) fn load_store(&self, load: &mut Load, now: u64, seat: AgentTiming, core: &mut Core) -> (u64, u64) {
         let c = &self.costs;
         let n = load.flying as f64;
         load.flying = 0;
@@ -278,7 +279,7 @@ impl Timing<'_> {
     }
 
     /// The next instruction of a store: started, and taken by the port.
-    pub(super) fn store_part(&self, store: &mut Store, now: u64, seat: Seat, core: &mut Core) -> (u64, u64) {
+    pub(super) fn store_part(&self, store: &mut Store, now: u64, seat: AgentTiming, core: &mut Core) -> (u64, u64) {
         let bytes = store.bytes as f64 / 256.0;
         // Rounded once for all of the store: bytes to DRAM are counted by its ticks.
         let dram = |left: u32| ticks(bytes * left as f64 * self.costs.dram_byte);
@@ -290,7 +291,7 @@ impl Timing<'_> {
     }
 
     /// When L2 has taken the bytes that are stored; DRAM gets them some time, in so many ticks.
-    fn stored(&self, core: &mut Core, at: u64, (bytes, dram): (f64, u64), seat: Seat) -> u64 {
+    fn stored(&self, core: &mut Core, at: u64, (bytes, dram): (f64, u64), seat: AgentTiming) -> u64 {
         let c = &self.costs;
         let (_, sent) = core.requests.serve(at, ticks(bytes * c.store_byte));
         let share = self.device_wave(seat.wave).map_or(0.0, |w| self.share(w));
@@ -299,7 +300,7 @@ impl Timing<'_> {
         sent.max(taken)
     }
 
-    fn unpack(&self, core: &mut Core, seat: Seat, at: u64, elements: f64) -> u64 {
+    fn unpack(&self, core: &mut Core, seat: AgentTiming, at: u64, elements: f64) -> u64 {
         let c = &self.costs;
         self.compute(core, seat, at, elements * c.dequant_ops, c.int).1
     }

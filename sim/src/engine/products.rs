@@ -1,21 +1,21 @@
 //! How long products and vector arithmetic take.
 
 use crate::ir::{MmaKind, Op};
-use crate::protocol::MmaDid;
+use crate::protocol::MmaEffect;
 use crate::timeline::{Stall, TICKS};
 
 use super::server::Core;
-use super::timing::{Charge, Seat, Timing, ticks};
+use super::timing::{AgentTiming, Charge, Timing, ticks};
 
 impl Timing<'_> {
     /// So many operations of one lane, at a rate of the core, of which a scheduler has its share.
-    pub(super) fn compute(&self, core: &mut Core, seat: Seat, at: u64, lane_ops: f64, each: f64) -> (u64, u64) {
+    pub(super) fn compute(&self, core: &mut Core, seat: AgentTiming, at: u64, lane_ops: f64, each: f64) -> (u64, u64) {
         let c = &self.costs;
         core.matrix[seat.scheduler].hold(at, ticks(lane_ops / c.warp_size.max(1) as f64 * c.beside));
         core.vector[seat.scheduler].serve(at, ticks(lane_ops * each * c.schedulers as f64))
     }
 
-    pub(super) fn vector(&self, op: &Op, count: i64, now: u64, seat: Seat, core: &mut Core) -> Charge {
+    pub(super) fn vector(&self, op: &Op, count: i64, now: u64, seat: AgentTiming, core: &mut Core) -> Charge {
         let Op::Alu { unit, reads, .. } = op else { return Charge::default() };
         let c = &self.costs;
         let rate = match unit.as_str() {
@@ -29,7 +29,14 @@ impl Timing<'_> {
         Charge { start, queued: Some(queued), end, ..Charge::default() }
     }
 
-    pub(super) fn matrix(&self, m: &MmaDid, now: u64, seat: Seat, core: &mut Core, peer: Option<&mut Core>) -> Charge {
+    pub(super) fn matrix(
+        &self,
+        m: &MmaEffect,
+        now: u64,
+        seat: AgentTiming,
+        core: &mut Core,
+        peer: Option<&mut Core>,
+    ) -> Charge {
         let c = &self.costs;
         // Depth of one instruction: 32 bytes of each operand row.
         let steps = (m.k * m.bits as i64 / 8) as f64 / 32.0;
@@ -103,7 +110,7 @@ impl Timing<'_> {
     }
 
     /// Operand bytes of a warpgroup's instruction: B is read again for every 64 rows.
-    fn group_bytes(&self, m: &MmaDid, steps: f64) -> f64 {
+    fn group_bytes(&self, m: &MmaEffect, steps: f64) -> f64 {
         let depth = steps * 32.0;
         let groups = (m.m as f64 / 64.0).ceil();
         let b = m.n as f64 * depth;

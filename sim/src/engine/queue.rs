@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 /// What is to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum EventKind {
     /// A flight of a seat lands.
     Land {
         /// Seat.
@@ -56,12 +56,12 @@ impl Queue {
     }
 
     /// Adds an event.
-    pub fn push(&mut self, at: u64, what: What) {
+    pub fn push(&mut self, at: u64, what: EventKind) {
         let (class, seat, index) = match what {
-            What::Land { seat, flight } => (0u128, seat, flight),
-            What::Go { seat, agent } => (1, seat, agent),
-            What::Again { seat, agent } => (2, seat, agent),
-            What::Seat { seat } => (3, seat, 0),
+            EventKind::Land { seat, flight } => (0u128, seat, flight),
+            EventKind::Go { seat, agent } => (1, seat, agent),
+            EventKind::Again { seat, agent } => (2, seat, agent),
+            EventKind::Seat { seat } => (3, seat, 0),
         };
         if let Some((list, now)) = &mut self.record {
             list.push(Some(at.saturating_sub(*now)));
@@ -70,7 +70,7 @@ impl Queue {
     }
 
     /// Takes the first event.
-    pub fn pop(&mut self) -> Option<(u64, What)> {
+    pub fn pop(&mut self) -> Option<(u64, EventKind)> {
         let Reverse(key) = self.heap.pop()?;
         if let Some((list, now)) = &mut self.record {
             list.push(None);
@@ -78,10 +78,10 @@ impl Queue {
         }
         let (at, seat, index) = ((key >> 64) as u64, (key >> 32) as u32 & 0xff_ffff, key as u32);
         let what = match (key >> 56) as u8 {
-            0 => What::Land { seat, flight: index },
-            1 => What::Go { seat, agent: index },
-            2 => What::Again { seat, agent: index },
-            _ => What::Seat { seat },
+            0 => EventKind::Land { seat, flight: index },
+            1 => EventKind::Go { seat, agent: index },
+            2 => EventKind::Again { seat, agent: index },
+            _ => EventKind::Seat { seat },
         };
         Some((at, what))
     }
@@ -101,18 +101,18 @@ mod tests {
     #[test]
     fn events_come_by_time_then_content() {
         let mut q = Queue::default();
-        q.push(5, What::Go { seat: 1, agent: 2 });
-        q.push(5, What::Land { seat: 3, flight: 9 });
-        q.push(4, What::Seat { seat: 0 });
-        q.push(5, What::Go { seat: 0, agent: 7 });
+        q.push(5, EventKind::Go { seat: 1, agent: 2 });
+        q.push(5, EventKind::Land { seat: 3, flight: 9 });
+        q.push(4, EventKind::Seat { seat: 0 });
+        q.push(5, EventKind::Go { seat: 0, agent: 7 });
         let order: Vec<_> = std::iter::from_fn(|| q.pop()).collect();
         assert_eq!(
             order,
             [
-                (4, What::Seat { seat: 0 }),
-                (5, What::Land { seat: 3, flight: 9 }),
-                (5, What::Go { seat: 0, agent: 7 }),
-                (5, What::Go { seat: 1, agent: 2 }),
+                (4, EventKind::Seat { seat: 0 }),
+                (5, EventKind::Land { seat: 3, flight: 9 }),
+                (5, EventKind::Go { seat: 0, agent: 7 }),
+                (5, EventKind::Go { seat: 1, agent: 2 }),
             ]
         );
     }

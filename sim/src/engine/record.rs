@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::ir::Program;
-use crate::protocol::{AgentInfo, Foot};
+use crate::protocol::{AgentInfo, Footprint};
 use crate::schedule::Move;
-use crate::timeline::{Engine, Made, Row, RowKind, SourceLine, Span, Timeline, What};
+use crate::timeline::{Engine, Row, RowKind, ScheduledMove, SourceLine, Span, SpanKind, Timeline};
 
 /// A row before it has its final place: rows are ordered by CTA, then sort, then index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,7 @@ pub(super) struct Recorder<'p> {
     truncated: Option<u64>,
     /// The last span of each slot or barrier row that is still open.
     open: BTreeMap<u32, u32>,
-    moves: Vec<Made>,
+    moves: Vec<ScheduledMove>,
 }
 
 impl<'p> Recorder<'p> {
@@ -81,7 +81,7 @@ impl<'p> Recorder<'p> {
     /// A move of the schedule was made.
     pub(super) fn made(&mut self, cta: u32, who: AgentInfo, m: Move, tick: u64) {
         let row = self.agent(cta, m.agent, who);
-        self.moves.push(Made { tick, row, site: m.site, act: m.act });
+        self.moves.push(ScheduledMove { tick, row, site: m.site, act: m.act });
     }
 
     /// The row of an engine.
@@ -99,7 +99,7 @@ impl<'p> Recorder<'p> {
         &mut self,
         row: u32,
         (start, end): (u64, u64),
-        what: What,
+        what: SpanKind,
         site: Option<u32>,
         label: String,
         links: Links,
@@ -122,10 +122,10 @@ impl<'p> Recorder<'p> {
     }
 
     /// A slot begins to be filled with a tile and holds it from `full` on.
-    pub(super) fn fill(&mut self, cta: u32, foot: &Foot, tile: String, now: u64, full: u64, site: u32) {
-        let o = &self.prog.objects[foot.obj as usize];
-        let name = if o.slots > 1 { format!("{}[{}]", o.name, foot.slot) } else { o.name.clone() };
-        let row = self.row(cta, RowKey::Slot(foot.obj, foot.slot), || (name.clone(), RowKind::Slot(name)));
+    pub(super) fn fill(&mut self, cta: u32, footprint: &Footprint, tile: String, now: u64, full: u64, site: u32) {
+        let o = &self.prog.objects[footprint.obj as usize];
+        let name = if o.slots > 1 { format!("{}[{}]", o.name, footprint.slot) } else { o.name.clone() };
+        let row = self.row(cta, RowKey::Slot(footprint.obj, footprint.slot), || (name.clone(), RowKind::Slot(name)));
         // Warps that share a tile fill it together: the first opens the row's span, the last makes it full.
         if let Some(&last) = self.open.get(&row) {
             let s = &mut self.spans[last as usize];
@@ -141,10 +141,10 @@ impl<'p> Recorder<'p> {
             s.end = now.max(s.start);
         }
         if self
-            .span(row, (now, full), What::Hold { filling: true }, Some(site), tile.clone(), Links::default())
+            .span(row, (now, full), SpanKind::Hold { filling: true }, Some(site), tile.clone(), Links::default())
             .is_some()
             && let Some(i) =
-                self.span(row, (full, u64::MAX), What::Hold { filling: false }, Some(site), tile, Links::default())
+                self.span(row, (full, u64::MAX), SpanKind::Hold { filling: false }, Some(site), tile, Links::default())
         {
             self.open.insert(row, i);
         }
@@ -161,9 +161,14 @@ impl<'p> Recorder<'p> {
         if let Some(last) = self.open.remove(&row) {
             self.spans[last as usize].end = now;
         }
-        if let Some(i) =
-            self.span(row, (now, u64::MAX), What::Hold { filling: false }, None, format!("φ{phase}"), Links::default())
-        {
+        if let Some(i) = self.span(
+            row,
+            (now, u64::MAX),
+            SpanKind::Hold { filling: false },
+            None,
+            format!("φ{phase}"),
+            Links::default(),
+        ) {
             self.open.insert(row, i);
         }
     }
@@ -229,7 +234,7 @@ impl<'p> Recorder<'p> {
             .iter()
             .map(|s| SourceLine { file: s.file.clone(), line: s.line, text: s.text.clone() })
             .collect();
-        let moves = self.moves.into_iter().map(|m| Made { row: place[m.row as usize], ..m }).collect();
+        let moves = self.moves.into_iter().map(|m| ScheduledMove { row: place[m.row as usize], ..m }).collect();
         Timeline { rows, spans, moves, sites, end, truncated_at: self.truncated, ..Timeline::default() }
     }
 }

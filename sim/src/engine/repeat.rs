@@ -9,7 +9,7 @@ use super::run::Engine;
 /// States kept; a period longer than this many launches is not found.
 const KEEP: usize = 48;
 
-struct Seen {
+struct LaunchState {
     state: Vec<u64>,
     at: u64,
     launched: u32,
@@ -23,7 +23,7 @@ struct Seen {
 /// The states at earlier launches.
 pub(super) struct Repeats {
     on: bool,
-    seen: Vec<Seen>,
+    seen: Vec<LaunchState>,
 }
 
 impl Repeats {
@@ -61,7 +61,7 @@ impl Repeats {
             self.seen.remove(0);
         }
         let busy = e.servers().map(|s| s.busy).collect();
-        self.seen.push(Seen {
+        self.seen.push(LaunchState {
             state,
             at: now,
             launched: e.launched,

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::ir::{Class, How, Instr, Op};
+use crate::ir::{Class, Instr, MoveKind, Op};
 use crate::machine::Machine;
 use crate::protocol::TileKey;
-use crate::report::{Fidelity, Finding, Occupancy, Outcome, Report, RoleTime, Use};
+use crate::report::{Fidelity, Finding, Occupancy, Outcome, Report, RoleTime, Utilization};
 use crate::timeline::{Mark, Stall, TICKS, Work};
 
 use super::run::Engine;
-use super::whole::Whole;
+use super::whole::GridTotals;
 
 /// When the main loop of the first cluster took its steps: the times at which a matrix instruction met new tiles.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ impl Engine<'_> {
         let cycles = end as f64 / TICKS as f64 + launch_cycles;
         let paper = m.vendor == crate::machine::Vendor::Paper;
         let time_us = if paper || mhz == 0.0 { 0.0 } else { cycles / mhz };
-        let Whole { flops, moved, scaled } = self.whole(&outcome);
+        let GridTotals { flops, moved, scaled } = self.whole(&outcome);
         let tflops = if time_us > 0.0 { flops / time_us / 1e6 } else { 0.0 };
         let of_peak = self.of_peak(m, tflops, mhz);
         let roles = self.roles();
@@ -165,8 +165,10 @@ impl Engine<'_> {
             .iter()
             .filter_map(|i| match i {
                 Instr::Op { op: Op::Move { how, src, .. }, .. }
-                    if matches!(how, How::Load | How::Ldg | How::CpAsync | How::LdsDma | How::TmaLoad)
-                        && self.prog.objects[src.obj as usize].class == Class::Global =>
+                    if matches!(
+                        how,
+                        MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma | MoveKind::TmaLoad
+                    ) && self.prog.objects[src.obj as usize].class == Class::Global =>
                 {
                     let o = &self.prog.objects[src.obj as usize];
                     Some((o.bytes_of(o.block[0] * o.block[1]) as f64, self.timing.misses[src.obj as usize]))
@@ -183,7 +185,7 @@ impl Engine<'_> {
             .code
             .iter()
             .filter_map(|i| match i {
-                Instr::Op { op: Op::Move { how: How::Store | How::TmaStore, dst, .. }, .. } => Some(dst.obj),
+                Instr::Op { op: Op::Move { how: MoveKind::Store | MoveKind::TmaStore, dst, .. }, .. } => Some(dst.obj),
                 _ => None,
             })
             .collect();
@@ -246,7 +248,7 @@ impl Engine<'_> {
         list
     }
 
-    fn uses(&self, end: u64) -> Vec<Use> {
+    fn uses(&self, end: u64) -> Vec<Utilization> {
         let n = self.cores.len() as f64;
         let of = |ticks: u64, servers: f64| ticks as f64 / (end.max(1) as f64 * n * servers);
         let sum = |f: &dyn Fn(&super::Core) -> u64| self.cores.iter().map(f).sum::<u64>();
@@ -269,11 +271,11 @@ impl Engine<'_> {
         ];
         list.retain(|(_, f)| *f > 0.0);
         list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-        list.into_iter().map(|(r, fraction)| Use { resource: r.to_string(), fraction }).collect()
+        list.into_iter().map(|(r, fraction)| Utilization { resource: r.to_string(), fraction }).collect()
     }
 
     /// One sentence: a resource in use most of the time, else what the busiest role waits for.
-    fn bottleneck(&self, uses: &[Use], roles: &[RoleTime], outcome: &Outcome) -> String {
+    fn bottleneck(&self, uses: &[Utilization], roles: &[RoleTime], outcome: &Outcome) -> String {
         if *outcome != Outcome::Finished {
             return "the kernel did not finish".into();
         }

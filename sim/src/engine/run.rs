@@ -4,9 +4,9 @@ use smallvec::SmallVec;
 
 use crate::ir::{Instr, Program};
 use crate::machine::Machine;
-use crate::protocol::{AgentId, FlightId, Foot, MeetKind, On, Rules, STREAM_KINDS, World};
+use crate::protocol::{AgentId, FlightId, Footprint, RendezvousKind, Rules, STREAM_KINDS, WaitTarget, World};
 use crate::report::{Fidelity, Finding, Outcome, Report, RunError, RunOptions};
-use crate::timeline::{Stall, What as Shown};
+use crate::timeline::{SpanKind, Stall};
 
 use super::cache::misses;
 use super::costs::Costs;
@@ -15,7 +15,7 @@ use super::device::{Launch, Memory};
 use super::ledger::Ledger;
 use super::movement::Parts;
 use super::occupancy::{not_empty, occupancy};
-use super::queue::{Queue, What};
+use super::queue::{EventKind, Queue};
 use super::record::Recorder;
 use super::repeat::Repeats;
 use super::server::Core;
@@ -25,11 +25,11 @@ use super::turns::Turns;
 
 /// What the engine keeps of an agent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Run {
+pub(super) struct AgentRun {
     /// Tick up to which its time is accounted for.
     pub(super) upto: u64,
     /// It waits: at which instruction, why.
-    pub(super) waits: Option<(u32, Stall, On)>,
+    pub(super) waits: Option<(u32, Stall, WaitTarget)>,
     /// Loop iterations begun and not charged yet.
     pub(super) loops: u32,
     /// Tick at which its last matrix results are there.
@@ -39,7 +39,7 @@ pub(super) struct Run {
     /// The tile of a store that it is in the middle of, where it is drawn.
     pub(super) storing: String,
     /// What a load that it is in the middle of fills, with which tile and since when, likewise.
-    pub(super) filling: Option<(Foot, String, u64)>,
+    pub(super) filling: Option<(Footprint, String, u64)>,
     /// Tick it ended.
     pub(super) ended: Option<u64>,
     /// Global loads into registers on the way, for naming scoreboard stalls.
@@ -57,7 +57,7 @@ pub(super) struct Run {
 /// One place for a cluster on the simulated cores.
 pub(super) struct Seat<'p> {
     pub(super) world: Option<World<'p>>,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<AgentRun>,
     /// Who waits for what: mbarriers, then rendezvous, then agents' own, then pools.
     pub(super) waiters: Vec<SmallVec<[AgentId; 4]>>,
     /// Landing times so far, by agent and stream, which land in order.
@@ -215,7 +215,7 @@ fn run_unit(
     };
     for seat in 0..seats as u32 {
         engine.seats.push(Seat::empty());
-        engine.queue.push(0, What::Seat { seat });
+        engine.queue.push(0, EventKind::Seat { seat });
     }
     let mut repeats = Repeats::new(
         only.is_none() && options.skip_repeats && options.timeline.is_none() && !World::depends_on_grid(prog),
@@ -248,15 +248,15 @@ impl<'p> Seat<'p> {
     }
 
     /// Where the waiters of something are kept.
-    pub(super) fn waiting_for(&self, on: On) -> usize {
+    pub(super) fn waiting_for(&self, on: WaitTarget) -> usize {
         let Some(w) = &self.world else { return 0 };
         let (mbars, meets, ctas) = w.objects();
         match on {
-            On::Mbar(i) => i as usize,
-            On::Meet(i) => mbars + i as usize,
-            On::Own(a) => mbars + meets + a as usize,
-            On::Pool(c) => mbars + meets + self.runs.len() + c as usize,
-            On::Counter(i) => mbars + meets + self.runs.len() + ctas + i as usize,
+            WaitTarget::Mbar(i) => i as usize,
+            WaitTarget::Rendezvous(i) => mbars + i as usize,
+            WaitTarget::Own(a) => mbars + meets + a as usize,
+            WaitTarget::Pool(c) => mbars + meets + self.runs.len() + c as usize,
+            WaitTarget::Counter(i) => mbars + meets + self.runs.len() + ctas + i as usize,
         }
     }
 }
@@ -270,13 +270,13 @@ impl<'p> Engine<'p> {
                 return Outcome::Limit;
             }
             match what {
-                What::Seat { seat } => {
+                EventKind::Seat { seat } => {
                     repeats.look(self, now);
                     self.launch(seat as usize, now);
                 }
-                What::Land { seat, flight } if !self.may_land(seat as usize, flight, now) => {}
-                What::Land { seat, flight } => self.land(seat as usize, flight, now),
-                What::Go { seat, agent } | What::Again { seat, agent } => {
+                EventKind::Land { seat, flight } if !self.may_land(seat as usize, flight, now) => {}
+                EventKind::Land { seat, flight } => self.land(seat as usize, flight, now),
+                EventKind::Go { seat, agent } | EventKind::Again { seat, agent } => {
                     if cycle.closes(self, (seat as usize, agent), now) {
                         self.settle(seat as usize, now, None, None);
                         self.keep_findings(seat as usize);
@@ -329,7 +329,7 @@ impl<'p> Engine<'p> {
         seat.number = self.launched;
         self.launched += 1;
         // What a launch waited for is the end of the cluster that had the seat before.
-        seat.runs = vec![Run { upto: now, waker: seat.freed, ..Run::default() }; n];
+        seat.runs = vec![AgentRun { upto: now, waker: seat.freed, ..AgentRun::default() }; n];
         seat.waiters = vec![SmallVec::new(); mbars + meets + n + ctas + counters];
         seat.landed = vec![[0; STREAM_KINDS]; n];
         seat.drawn = vec![[None; STREAM_KINDS]; n];
@@ -338,8 +338,8 @@ impl<'p> Engine<'p> {
         seat.met = None;
         seat.world = Some(world);
         for a in 0..n as u32 {
-            self.account(s, a, 0, start, Shown::Stall(Stall::Launch), String::new());
-            self.queue.push(start, What::Go { seat: s as u32, agent: a });
+            self.account(s, a, 0, start, SpanKind::Stall(Stall::Launch), String::new());
+            self.queue.push(start, EventKind::Go { seat: s as u32, agent: a });
         }
     }
 
@@ -367,12 +367,12 @@ impl<'p> Engine<'p> {
         }
         let touched = std::mem::take(&mut w.touched);
         for &on in &touched {
-            if let (On::Mbar(ix), Some(_)) = (on, &self.recorder) {
+            if let (WaitTarget::Mbar(ix), Some(_)) = (on, &self.recorder) {
                 self.draw_phase(s, ix, now);
             }
             let seat = &mut self.seats[s];
-            if let (On::Meet(ix), Some(w)) = (on, &seat.world)
-                && w.meet_kind(ix) == MeetKind::Cluster
+            if let (WaitTarget::Rendezvous(ix), Some(w)) = (on, &seat.world)
+                && w.rendezvous_kind(ix) == RendezvousKind::Cluster
             {
                 seat.met = Some((now, last));
             }
@@ -380,19 +380,19 @@ impl<'p> Engine<'p> {
             let waiters = std::mem::take(&mut seat.waiters[place]);
             for a in waiters {
                 let run = &mut seat.runs[a as usize];
-                run.waker = if matches!(on, On::Meet(_)) { last } else { by };
+                run.waker = if matches!(on, WaitTarget::Rendezvous(_)) { last } else { by };
                 let Some((pc, _, _)) = run.waits else { continue };
                 let delay = match on {
-                    On::Mbar(_) => self.timing.costs.mbar_wake.ceil() as u64,
-                    On::Meet(_) => match &self.prog.code[pc as usize] {
+                    WaitTarget::Mbar(_) => self.timing.costs.mbar_wake.ceil() as u64,
+                    WaitTarget::Rendezvous(_) => match &self.prog.code[pc as usize] {
                         Instr::Op { op, cost } => self.timing.release_of(op, cost),
                         _ => 0,
                     },
                     // It polls: the value that lets it pass takes a round trip to L2.
-                    On::Counter(_) => self.timing.costs.counter.ceil() as u64,
-                    On::Own(_) | On::Pool(_) => 0,
+                    WaitTarget::Counter(_) => self.timing.costs.counter.ceil() as u64,
+                    WaitTarget::Own(_) | WaitTarget::Pool(_) => 0,
                 };
-                self.queue.push(now + delay, What::Go { seat: s as u32, agent: a });
+                self.queue.push(now + delay, EventKind::Go { seat: s as u32, agent: a });
             }
         }
         if let Some(w) = self.seats[s].world.as_mut() {
@@ -415,7 +415,7 @@ impl<'p> Engine<'p> {
             self.seats[s].freed = r.latest(of_agents.chain(of_engines));
         }
         for a in 0..self.seats[s].runs.len() as u32 {
-            self.account(s, a, 0, now, Shown::Stall(Stall::Ended), String::new());
+            self.account(s, a, 0, now, SpanKind::Stall(Stall::Ended), String::new());
         }
         let number = self.seats[s].number;
         if let Some(r) = &mut self.recorder {
@@ -427,7 +427,7 @@ impl<'p> Engine<'p> {
         self.seats[s].world = None;
         self.retired += 1;
         self.end = self.end.max(now);
-        self.queue.push(now, What::Seat { seat: s as u32 });
+        self.queue.push(now, EventKind::Seat { seat: s as u32 });
     }
 
     /// Takes what a cluster's world found; the same two places in another cluster count as a repetition.

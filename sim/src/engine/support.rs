@@ -1,7 +1,7 @@
 //! What a machine must have for a kernel: an operation it lacks is an error before anything runs.
 
 use crate::fences::Fences;
-use crate::ir::{CounterAct, Expr, Fence, How, Instr, MmaKind, Op, Order, Program, Queue, SiteId};
+use crate::ir::{CounterAct, Expr, Fence, Instr, MmaKind, MoveKind, Op, Order, Program, Queue, SiteId};
 use crate::machine::{Machine, Vendor};
 use crate::protocol::Rules;
 use crate::report::RunError;
@@ -55,12 +55,12 @@ fn tcgen05(v: Vendor, n: u32) -> bool {
 fn need_of(op: &Op) -> Option<Need> {
     Some(match op {
         Op::Move { how, .. } => match how {
-            How::CpAsync => need("cp", "sm_80 or later", |v, n| nvidia(v, n, 80)),
-            How::LdsDma => need("dma", "gfx90a or later", |v, _| v == Vendor::Amd),
-            How::TmaLoad => need("tma", "sm_90 or later", |v, n| nvidia(v, n, 90)),
-            How::TmaStore => need("tma.store", "sm_90 or later", |v, n| nvidia(v, n, 90)),
-            How::TmemLd => need("tmem.ld", "sm_100a to sm_110a", tcgen05),
-            How::TmemSt => need("tmem.st", "sm_100a to sm_110a", tcgen05),
+            MoveKind::CpAsync => need("cp", "sm_80 or later", |v, n| nvidia(v, n, 80)),
+            MoveKind::LdsDma => need("dma", "gfx90a or later", |v, _| v == Vendor::Amd),
+            MoveKind::TmaLoad => need("tma", "sm_90 or later", |v, n| nvidia(v, n, 90)),
+            MoveKind::TmaStore => need("tma.store", "sm_90 or later", |v, n| nvidia(v, n, 90)),
+            MoveKind::TmemLd => need("tmem.ld", "sm_100a to sm_110a", tcgen05),
+            MoveKind::TmemSt => need("tmem.st", "sm_100a to sm_110a", tcgen05),
             _ => return None,
         },
         Op::Mma { kind, .. } => match kind {
@@ -104,8 +104,8 @@ fn need_of(op: &Op) -> Option<Need> {
 /// What each executing thread starts for itself, so that it belongs under `elect:`.
 fn by_thread(op: &Op) -> Option<&'static str> {
     match op {
-        Op::Move { how: How::TmaLoad, .. } => Some("tma"),
-        Op::Move { how: How::TmaStore, .. } => Some("tma.store"),
+        Op::Move { how: MoveKind::TmaLoad, .. } => Some("tma"),
+        Op::Move { how: MoveKind::TmaStore, .. } => Some("tma.store"),
         Op::Mma { kind: MmaKind::Umma, .. } => Some("umma"),
         Op::Mma { kind: MmaKind::UmmaPair, .. } => Some("umma.pair"),
         Op::CommitUmma(_) => Some("commit umma"),

@@ -1,7 +1,7 @@
 //! How long an operation takes: which servers it crosses, and the latency behind them.
 
 use crate::ir::{CounterAct, Fence, Instr, Op, Program};
-use crate::protocol::Did;
+use crate::protocol::StepEffect;
 use crate::timeline::{Stall, TICKS};
 
 use super::costs::Costs;
@@ -28,7 +28,7 @@ pub(super) struct Charge {
 
 /// What timing needs to know of an agent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seat {
+pub(super) struct AgentTiming {
     /// Scheduler of its warp.
     pub(super) scheduler: usize,
     /// Tick at which its matrix results are there.
@@ -56,7 +56,7 @@ pub(super) struct Timing<'a> {
 
 impl Timing<'_> {
     /// Issues so many instructions of so many ticks each. What a scheduler issues beside its `mma.sync` takes their time.
-    pub(super) fn issue(&self, core: &mut Core, seat: Seat, at: u64, (n, each): (f64, f64)) -> (u64, u64) {
+    pub(super) fn issue(&self, core: &mut Core, seat: AgentTiming, at: u64, (n, each): (f64, f64)) -> (u64, u64) {
         core.matrix[seat.scheduler].hold(at, ticks(n * self.costs.beside));
         core.issue[seat.scheduler].serve(at, ticks(n * each))
     }
@@ -65,16 +65,16 @@ impl Timing<'_> {
     pub(super) fn charge(
         &self,
         pc: u32,
-        did: &Did,
+        effect: &StepEffect,
         now: u64,
-        seat: Seat,
+        seat: AgentTiming,
         core: &mut Core,
         peer: Option<&mut Core>,
     ) -> Charge {
         let Instr::Op { op, cost } = &self.prog.code[pc as usize] else {
             return Charge { start: now, end: now, ..Charge::default() };
         };
-        if let Did::Met { last: false } = did {
+        if let StepEffect::Rendezvous { last: false } = effect {
             // Its wait was its time: it was woken a release after the last arrival. At the cluster barrier whoever comes to
             // wait later has the rest of that, which the engine knows.
             return Charge { start: now, end: now, ..Charge::default() };
@@ -85,20 +85,20 @@ impl Timing<'_> {
             let land = now + ticks(cost.lands.or(cost.takes).unwrap_or(0.0) * TICKS as f64);
             return Charge { start: now, end, lands: [land, land], engine: Some((now, land)), ..Charge::default() };
         }
-        match did {
-            Did::Move(m) => self.movement(op, m, now, seat, core),
-            Did::Mma(m) => self.matrix(m, now, seat, core, peer),
-            Did::Alu { count } => self.vector(op, *count, now, seat, core),
-            Did::Signal { in_stream, .. } => {
+        match effect {
+            StepEffect::Move(m) => self.movement(op, m, now, seat, core),
+            StepEffect::Mma(m) => self.matrix(m, now, seat, core, peer),
+            StepEffect::Alu { count } => self.vector(op, *count, now, seat, core),
+            StepEffect::Signal { in_stream, .. } => {
                 let (start, end) = self.issue(core, seat, now, (1.0, self.costs.issue_sync));
                 let land = if *in_stream { end } else { end + ticks(self.costs.mbar_remote) };
                 Charge { start, queued: Some(Stall::Issue), end, lands: [land, land], ..Charge::default() }
             }
-            Did::Met { last } => {
+            StepEffect::Rendezvous { last } => {
                 let wait = if *last { self.release(op) } else { 0 };
                 Charge { start: now, end: now + wait, ..Charge::default() }
             }
-            Did::Sync => {
+            StepEffect::Sync => {
                 let extra = match op {
                     Op::Fence(Fence::Gpu) => self.costs.counter,
                     Op::Fence(_) => self.costs.fence,
@@ -118,7 +118,7 @@ impl Timing<'_> {
                 let (start, issued) = self.issue(core, seat, now, (1.0, self.costs.issue_sync));
                 Charge { start, queued: Some(Stall::Issue), end: issued + ticks(extra), ..Charge::default() }
             }
-            Did::Nothing => Charge { start: now, end: now, ..Charge::default() },
+            StepEffect::Nothing => Charge { start: now, end: now, ..Charge::default() },
         }
     }
 

@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 use crate::protocol::{AgentId, FlightId, Step};
 use crate::report::Outcome;
 use crate::schedule::{Misfit, Move, Order, Schedule, stuck};
-use crate::timeline::{Stall, What as Shown};
+use crate::timeline::{SpanKind, Stall};
 
-use super::queue::What;
+use super::queue::EventKind;
 use super::run::Engine;
 
 /// How far the schedule has come, and who waits for a turn.
@@ -88,7 +88,7 @@ impl Engine<'_> {
     pub(super) fn was_held(&mut self, s: usize, a: AgentId, now: u64) {
         if self.turns.is_some() {
             let pc = self.seats[s].world.as_ref().map_or(0, |w| w.pc(a).saturating_sub(1));
-            self.account(s, a, pc, now, Shown::Stall(Stall::Held), String::new());
+            self.account(s, a, pc, now, SpanKind::Stall(Stall::Held), String::new());
         }
     }
 
@@ -102,9 +102,9 @@ impl Engine<'_> {
         // Nothing moves before the launch.
         let w = self.seats[0].world.as_ref()?;
         match t.order.landing(w) {
-            Ok(Some(flight)) if t.held.remove(&flight) => self.queue.push(now, What::Land { seat: 0, flight }),
+            Ok(Some(flight)) if t.held.remove(&flight) => self.queue.push(now, EventKind::Land { seat: 0, flight }),
             Ok(None) if t.parked.remove(&next.agent) => {
-                self.queue.push(now, What::Go { seat: 0, agent: next.agent });
+                self.queue.push(now, EventKind::Go { seat: 0, agent: next.agent });
             }
             Ok(_) => {}
             Err(misfit) => {
@@ -160,7 +160,7 @@ impl Engine<'_> {
                 (None, Some((pc, stall, _))) => (pc, stall),
                 (None, None) => (at, Stall::Held),
             };
-            self.account(0, a, pc, self.end, Shown::Stall(stall), String::new());
+            self.account(0, a, pc, self.end, SpanKind::Stall(stall), String::new());
         }
         if let Some(r) = &mut self.recorder {
             r.cut(self.end);

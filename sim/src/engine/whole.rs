@@ -7,7 +7,7 @@ use super::run::Engine;
 
 /// What the whole grid does.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whole {
+pub(super) struct GridTotals {
     /// Floating-point operations of its matrix instructions.
     pub(super) flops: f64,
     /// Bytes that pass DRAM, as a run at core fidelity has them.
@@ -18,7 +18,7 @@ pub(super) struct Whole {
 
 impl Engine<'_> {
     /// Clusters that do unequal work are counted by their control flow; others do as those simulated.
-    pub(super) fn whole(&self, outcome: &Outcome) -> Whole {
+    pub(super) fn whole(&self, outcome: &Outcome) -> GridTotals {
         let prog = self.prog;
         let ctas = prog.grid.len() * prog.cluster as i64;
         // Units run the same number of clusters but for the tail. A tile that `clc` hands out stands for a cluster.
@@ -27,19 +27,19 @@ impl Engine<'_> {
         let dram = self.cores.iter().map(|c| c.dram.busy).sum::<u64>();
         let moved = dram as f64 / self.timing.costs.dram_byte.max(1e-12);
         let as_these =
-            Whole { flops: self.flops * ctas as f64 / done, moved: moved * ctas as f64 / done, scaled: false };
+            GridTotals { flops: self.flops * ctas as f64 / done, moved: moved * ctas as f64 / done, scaled: false };
         if clusters as i64 == prog.grid.len() {
             return as_these;
         }
         // A device's memory has counted every copy.
         match Tally::new(prog, self.rules, self.timing.memory.is_none()).grid() {
             Shares::Alike => as_these,
-            Shares::Differ(times) if *outcome == Outcome::Finished => Whole {
+            Shares::Differ(times) if *outcome == Outcome::Finished => GridTotals {
                 flops: flops(prog, &times),
                 moved: dram_bytes(prog, &times, &self.timing.misses),
                 scaled: false,
             },
-            _ => Whole { scaled: true, ..as_these },
+            _ => GridTotals { scaled: true, ..as_these },
         }
     }
 }

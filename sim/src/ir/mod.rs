@@ -22,11 +22,11 @@ pub use eval::Domain;
 pub use expr::{Binary, Env, Expr, Unary, apply};
 pub use num_integer::{gcd, lcm};
 pub use op::{
-    BarRef, CounterAct, CounterRef, Exact, Fence, How, MemOrder, MmaKind, Op, Order, Part, Per, Phase, Place, Queue,
-    Scope, Sel, Where,
+    ArrivalsPer, BarRef, BarrierCta, CounterAct, CounterRef, Exact, Fence, MemOrder, MmaKind, MoveKind, Op, Order,
+    Part, Phase, Place, Queue, Scope, Selection,
 };
 pub use symbols::{Forms, ParamId, Symbol};
-pub use uses::{Use, each, each_mut};
+pub use uses::{ExprUse, each, each_mut};
 
 /// Index into [`Program::objects`].
 pub type ObjId = u16;
@@ -211,12 +211,12 @@ pub struct TileRef {
     /// Block coordinates; for a register object, the member (`acc(self)`), if given.
     pub at: Vec<Expr>,
     /// The part of it.
-    pub sel: Sel,
+    pub sel: Selection,
 }
 
 /// Who executes a block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Who {
+pub enum Executors {
     /// These warps, as bits.
     Warps(u64),
     /// The CTA of this rank in its cluster.
@@ -254,7 +254,7 @@ pub enum Instr {
     /// Continues at `to` where the expression is zero.
     Unless(Expr, Pc),
     /// Continues at `to` where the agent is not among these.
-    Only(Who, Pc),
+    Only(Executors, Pc),
     /// The agent ends.
     End,
 }

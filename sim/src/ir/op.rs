@@ -14,7 +14,7 @@ pub struct Part {
 /// The part of a slot or tile that is named: successive cuts of its rows and of its columns.
 /// Empty means all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Sel {
+pub struct Selection {
     /// Cuts along the rows, outermost first.
     pub rows: Vec<Part>,
     /// Cuts along the columns, outermost first.
@@ -45,7 +45,7 @@ pub struct Place {
     /// `at` counts elements, not blocks (`C.at(row, col)`).
     pub elements: bool,
     /// The part of it.
-    pub sel: Sel,
+    pub sel: Selection,
     /// The CTA of the cluster whose memory is meant; the own one where left out.
     pub cta: Option<Expr>,
     /// On a read: the tile the program means to find there.
@@ -56,7 +56,7 @@ pub struct Place {
 
 /// Which CTA's copy of an mbarrier is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Where {
+pub enum BarrierCta {
     /// The own CTA's.
     Own,
     /// One CTA of the cluster, by rank (`@cta e`).
@@ -73,12 +73,12 @@ pub struct BarRef {
     /// Which of its stages.
     pub stage: Expr,
     /// In which CTA.
-    pub at: Where,
+    pub at: BarrierCta,
 }
 
 /// How data moves. Each variant is one kind of machine instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum How {
+pub enum MoveKind {
     /// Global to registers, then to shared, by the same threads: synchronous for the warp (`load`).
     Load,
     /// Global to registers, asynchronous until the register is used (`ldg`).
@@ -139,7 +139,7 @@ pub enum Queue {
 
 /// How many times a warp's threads arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Per {
+pub enum ArrivalsPer {
     /// Every executing thread: 32 (or 64) for a warp, 1 inside `elect:`.
     Thread,
     /// One thread of each warp.
@@ -257,7 +257,7 @@ pub enum Op {
     /// Moves data from one place to another.
     Move {
         /// By which instruction.
-        how: How,
+        how: MoveKind,
         /// From.
         src: Place,
         /// To.
@@ -321,7 +321,7 @@ pub enum Op {
         /// On which barrier.
         bar: BarRef,
         /// By whom.
-        per: Per,
+        per: ArrivalsPer,
         /// Arrivals of each.
         count: Expr,
         /// Bytes expected, posted before the arrival.

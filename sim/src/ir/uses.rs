@@ -1,10 +1,10 @@
 //! Every expression of an instruction, with what it is for.
 
-use super::{BarRef, Class, Expr, Instr, ObjId, Op, Phase, Place, Program, Sel, Where, Who};
+use super::{BarRef, BarrierCta, Class, Executors, Expr, Instr, ObjId, Op, Phase, Place, Program, Selection};
 
 /// What an expression is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum ExprUse {
     /// The new value of a variable.
     Set,
     /// Decides where an agent goes on.
@@ -16,62 +16,62 @@ pub enum Use {
 }
 
 /// Calls `f` on each.
-pub fn each(prog: &Program, i: &Instr, f: &mut impl FnMut(Use, &Expr)) {
+pub fn each(prog: &Program, i: &Instr, f: &mut impl FnMut(ExprUse, &Expr)) {
     each_mut(prog, &mut i.clone(), &mut |what, e| f(what, e));
 }
 
 /// Calls `f` on each, to change it; `prog` says what is global.
-pub fn each_mut(prog: &Program, i: &mut Instr, f: &mut impl FnMut(Use, &mut Expr)) {
+pub fn each_mut(prog: &Program, i: &mut Instr, f: &mut impl FnMut(ExprUse, &mut Expr)) {
     match i {
-        Instr::Set(_, e) => f(Use::Set, e),
-        Instr::Unless(e, _) | Instr::Only(Who::Cta(e), _) => f(Use::Guard, e),
+        Instr::Set(_, e) => f(ExprUse::Set, e),
+        Instr::Unless(e, _) | Instr::Only(Executors::Cta(e), _) => f(ExprUse::Guard, e),
         Instr::Op { op, .. } => of_op(prog, op, f),
         Instr::Jump(_) | Instr::Only(..) | Instr::End => {}
     }
 }
 
-fn of_op(prog: &Program, op: &mut Op, f: &mut impl FnMut(Use, &mut Expr)) {
+fn of_op(prog: &Program, op: &mut Op, f: &mut impl FnMut(ExprUse, &mut Expr)) {
     match op {
         Op::Move { src, dst, signals, multicast, .. } => {
             place(prog, src, f);
             place(prog, dst, f);
             signals.iter_mut().for_each(|b| bar(b, f));
-            multicast.iter_mut().for_each(|e| f(Use::Slot, e));
+            multicast.iter_mut().for_each(|e| f(ExprUse::Slot, e));
         }
         Op::Mma { a, b, acc, .. } => [a, b, acc].into_iter().for_each(|p| place(prog, p, f)),
         Op::Alu { reads, writes, count, .. } => {
             reads.iter_mut().chain(writes).for_each(|p| place(prog, p, f));
-            f(Use::Slot, count);
+            f(ExprUse::Slot, count);
         }
         Op::Zero(p) => place(prog, p, f),
         Op::CommitUmma(bars) => bars.iter_mut().for_each(|b| bar(b, f)),
-        Op::Wait(_, n) => f(Use::Guard, n),
+        Op::Wait(_, n) => f(ExprUse::Guard, n),
         Op::CpArrive { bar: b, .. } => bar(b, f),
         Op::Arrive { bar: b, count, expect, .. } => {
             bar(b, f);
-            f(Use::Slot, count);
-            expect.iter_mut().for_each(|e| f(Use::Slot, e));
+            f(ExprUse::Slot, count);
+            expect.iter_mut().for_each(|e| f(ExprUse::Slot, e));
         }
         Op::Expect { bar: b, bytes } => {
             bar(b, f);
-            f(Use::Slot, bytes);
+            f(ExprUse::Slot, bytes);
         }
         Op::MbarWait { bar: b, phase: Phase::Absolute(e) | Phase::Parity(e) } => {
             bar(b, f);
-            f(Use::Slot, e);
+            f(ExprUse::Slot, e);
         }
         Op::Named { index, threads, .. } => {
-            f(Use::Slot, index);
-            f(Use::Slot, threads);
+            f(ExprUse::Slot, index);
+            f(ExprUse::Slot, threads);
         }
         Op::Put { dst, value } => {
             place(prog, dst, f);
-            f(Use::Slot, value);
+            f(ExprUse::Slot, value);
         }
         Op::Get { src, .. } => place(prog, src, f),
         Op::Counter { at, value, .. } => {
-            f(Use::Slot, &mut at.index);
-            f(Use::Slot, value);
+            f(ExprUse::Slot, &mut at.index);
+            f(ExprUse::Slot, value);
         }
         Op::NextTile { dst, signals } => {
             place(prog, dst, f);
@@ -93,25 +93,25 @@ fn of_op(prog: &Program, op: &mut Op, f: &mut impl FnMut(Use, &mut Expr)) {
     }
 }
 
-fn place(prog: &Program, p: &mut Place, f: &mut impl FnMut(Use, &mut Expr)) {
+fn place(prog: &Program, p: &mut Place, f: &mut impl FnMut(ExprUse, &mut Expr)) {
     let global = prog.objects[p.obj as usize].class == Class::Global;
-    let own = |dim| if global { Use::Tile(p.obj, dim) } else { Use::Slot };
+    let own = |dim| if global { ExprUse::Tile(p.obj, dim) } else { ExprUse::Slot };
     p.at.iter_mut().enumerate().for_each(|(dim, e)| f(own(dim), e));
     sel(&mut p.sel, f);
-    p.cta.iter_mut().for_each(|e| f(Use::Slot, e));
+    p.cta.iter_mut().for_each(|e| f(ExprUse::Slot, e));
     if let Some(t) = &mut p.tile {
-        t.at.iter_mut().enumerate().for_each(|(dim, e)| f(Use::Tile(t.obj, dim), e));
+        t.at.iter_mut().enumerate().for_each(|(dim, e)| f(ExprUse::Tile(t.obj, dim), e));
         sel(&mut t.sel, f);
     }
 }
 
-fn sel(s: &mut Sel, f: &mut impl FnMut(Use, &mut Expr)) {
-    s.rows.iter_mut().chain(&mut s.cols).for_each(|p| f(Use::Slot, &mut p.index));
+fn sel(s: &mut Selection, f: &mut impl FnMut(ExprUse, &mut Expr)) {
+    s.rows.iter_mut().chain(&mut s.cols).for_each(|p| f(ExprUse::Slot, &mut p.index));
 }
 
-fn bar(b: &mut BarRef, f: &mut impl FnMut(Use, &mut Expr)) {
-    f(Use::Slot, &mut b.stage);
-    if let Where::Cta(e) | Where::Ctas(e) = &mut b.at {
-        f(Use::Slot, e);
+fn bar(b: &mut BarRef, f: &mut impl FnMut(ExprUse, &mut Expr)) {
+    f(ExprUse::Slot, &mut b.stage);
+    if let BarrierCta::Cta(e) | BarrierCta::Ctas(e) = &mut b.at {
+        f(ExprUse::Slot, e);
     }
 }

@@ -3,7 +3,7 @@
 //! Two lane classes are enough (docs/rules.md 1): what matters is whether a lane that signals can run ahead of
 //! lanes that only wait. A warp is split only where its lanes do something apart that is no collective.
 
-use crate::ir::{Instr, Op, Program, Who};
+use crate::ir::{Executors, Instr, Op, Program};
 use crate::timeline::Lanes;
 
 /// Index of an agent in its world.
@@ -63,9 +63,9 @@ pub(super) fn split_warps(prog: &Program) -> u64 {
             Instr::Only(who, to) => {
                 open.push((*to, warps, elected));
                 match who {
-                    Who::Warps(w) => warps &= w,
-                    Who::Cta(_) => {}
-                    Who::Elected => elected = true,
+                    Executors::Warps(w) => warps &= w,
+                    Executors::Cta(_) => {}
+                    Executors::Elected => elected = true,
                 }
             }
             Instr::Op { .. } if elected => inside |= warps,
@@ -80,7 +80,7 @@ pub(super) fn split_warps(prog: &Program) -> u64 {
 pub(super) fn warps_at(prog: &Program, pc: u32) -> u64 {
     let all = if prog.warps == 64 { u64::MAX } else { (1 << prog.warps) - 1 };
     prog.code[..pc as usize].iter().fold(all, |warps, i| match i {
-        Instr::Only(Who::Warps(named), to) if pc < *to => warps & named,
+        Instr::Only(Executors::Warps(named), to) if pc < *to => warps & named,
         _ => warps,
     })
 }

@@ -19,10 +19,10 @@ use crate::code::Code;
 use crate::ir::{Binary, CounterAct, CounterRef, Expr, Instr, MemOrder, Op, Program, Scope, apply};
 
 use super::AgentId;
-use super::eval::Judged;
+use super::eval::Decision;
 use super::order::{Epoch, RowId};
-use super::step::{Blocked, Did};
-use super::world::{Fault, On, World};
+use super::step::{Blocked, StepEffect};
+use super::world::{Fault, WaitTarget, World};
 
 /// Index of a counter of a world: every word of every declaration.
 pub(super) type CounterIx = u32;
@@ -36,7 +36,7 @@ pub(super) struct Counter {
     /// What was done to it that somebody may not know of yet, oldest first.
     pub(super) steps: Vec<Step>,
     /// Waits that passed and that a later step could have come before.
-    pub(super) waits: Vec<Waited>,
+    pub(super) waits: Vec<PassedWait>,
 }
 
 /// A change of a counter.
@@ -59,7 +59,7 @@ pub(super) struct Step {
 
 /// A wait or a load that passed.
 #[derive(Clone, Debug)]
-pub(super) struct Waited {
+pub(super) struct PassedWait {
     pub(super) epoch: Epoch,
     pub(super) pc: u32,
     /// Any later step must come after it.
@@ -128,7 +128,7 @@ impl World<'_> {
         pc: u32,
         (act, at, value): (CounterAct, &CounterRef, &Expr),
         (order, scope): (MemOrder, Scope),
-    ) -> Result<Did, Blocked> {
+    ) -> Result<StepEffect, Blocked> {
         let ix = self.counter_ix(a, at)?;
         match act {
             CounterAct::Add | CounterAct::Fetch(_) => {
@@ -155,18 +155,18 @@ impl World<'_> {
             CounterAct::Wait(cmp) => {
                 let v = self.number(a, value)?;
                 if !self.satisfies(self.counters[ix as usize].value, cmp, v) {
-                    return Err(Blocked::On(On::Counter(ix)));
+                    return Err(Blocked::On(WaitTarget::Counter(ix)));
                 }
                 let must = self.must_see(a, pc, ix, cmp, v);
                 self.see(a, pc, ix, must, (order, scope));
             }
         }
         self.forget_known(ix);
-        Ok(Did::Sync)
+        Ok(StepEffect::Sync)
     }
 
     fn satisfies(&self, value: i64, cmp: Binary, v: i64) -> bool {
-        self.judge(Judged::Op(cmp, value, v));
+        self.judge(Decision::Op(cmp, value, v));
         apply(cmp, value, v) == Some(1)
     }
 
@@ -179,7 +179,7 @@ impl World<'_> {
     fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
         let row = self.agent_row(a);
         if self.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
-            self.unordered.get_or_insert((a, pc, On::Counter(ix)));
+            self.unordered.get_or_insert((a, pc, WaitTarget::Counter(ix)));
         }
     }
 
@@ -206,7 +206,7 @@ impl World<'_> {
             self.knows_of(row, w.epoch) || !w.exact && !sets && delta >= 0 && behind()
         });
         if !behind_ordered || !behind_waits {
-            self.unordered.get_or_insert((a, pc, On::Counter(ix)));
+            self.unordered.get_or_insert((a, pc, WaitTarget::Counter(ix)));
         }
         if order.acquires() {
             let all = (0..self.counters[ix as usize].steps.len()).collect();
@@ -220,7 +220,7 @@ impl World<'_> {
         let c = &mut self.counters[ix as usize];
         c.value = new;
         c.steps.push(Step { delta, sets, ordered, epoch, agent: a, pc, knows, releases, scope });
-        self.touched.push(On::Counter(ix));
+        self.touched.push(WaitTarget::Counter(ix));
     }
 
     /// The steps that a wait for a value sees in every schedule, and whether a later step must come after it.
@@ -249,7 +249,7 @@ impl World<'_> {
         let start = c.steps[..first].iter().rposition(|s| s.sets).unwrap_or(0);
         let must = (start..first).collect();
         if !chain {
-            self.unordered.get_or_insert((a, pc, On::Counter(ix)));
+            self.unordered.get_or_insert((a, pc, WaitTarget::Counter(ix)));
         }
         (must, true)
     }
@@ -266,7 +266,7 @@ impl World<'_> {
         let epochs = must.iter().map(|i| self.counters[ix as usize].steps[*i].epoch).collect();
         self.join_steps(a, ix, must, (order, scope));
         let epoch = self.own_access(a, pc).epoch;
-        self.counters[ix as usize].waits.push(Waited { epoch, pc, exact, must: epochs });
+        self.counters[ix as usize].waits.push(PassedWait { epoch, pc, exact, must: epochs });
     }
 
     /// Joins what these steps release: now, or at the agent's next `fence gpu`.

@@ -5,12 +5,12 @@
 //! the end is none: it may be added only where its copies fill in zeros.
 
 use crate::code::Code;
-use crate::ir::{Binary, Class, Expr, How, Instr, ObjId, Object, Op, Place, Program};
+use crate::ir::{Binary, Class, Expr, Instr, MoveKind, ObjId, Object, Op, Place, Program};
 
 use super::AgentId;
-use super::eval::Judged;
+use super::eval::Decision;
 use super::global::Rect;
-use super::memory::{Foot, TileKey};
+use super::memory::{Footprint, TileKey};
 use super::place::FormId;
 use super::world::{Fault, World};
 
@@ -85,7 +85,7 @@ impl Sum {
 
 impl World<'_> {
     /// The contracted dimension of two operands, and the elements of it that each covers.
-    fn contraction(&self, (x, xf): (&TileKey, &Foot), (y, yf): (&TileKey, &Foot)) -> Option<Range> {
+    fn contraction(&self, (x, xf): (&TileKey, &Footprint), (y, yf): (&TileKey, &Footprint)) -> Option<Range> {
         let (a, b) = (&self.prog.objects[x.obj as usize], &self.prog.objects[y.obj as usize]);
         if a.class != Class::Global || b.class != Class::Global || x.obj == y.obj {
             return None;
@@ -117,7 +117,7 @@ impl World<'_> {
     }
 
     /// Adds the product of two operands to the pieces of an accumulator.
-    pub(super) fn accumulate(&mut self, a: AgentId, pc: u32, acc: &Foot, left: &Foot, right: &Foot) {
+    pub(super) fn accumulate(&mut self, a: AgentId, pc: u32, acc: &Footprint, left: &Footprint, right: &Footprint) {
         let (Some(x), Some(y)) = (self.held(a, left), self.held(a, right)) else { return };
         let Some(r) = self.contraction((&x, left), (&y, right)) else { return };
         // Which blocks are summed is counted for one CTA: where it depends on its place, each is looked at alone.
@@ -180,7 +180,7 @@ impl World<'_> {
                 r.left.0,
                 r.left.1,
                 self.dim_name(r.dim),
-                self.foot_name(acc)
+                self.footprint_name(acc)
             );
             self.find(Code::SumBlocks, a, pc, message, None);
         }
@@ -192,11 +192,11 @@ impl World<'_> {
             Instr::Op { op: Op::Move { how, src, .. }, .. } if src.obj == obj => Some(*how),
             _ => None,
         });
-        copies.next() == Some(How::TmaLoad) && copies.all(|how| how == How::TmaLoad)
+        copies.next() == Some(MoveKind::TmaLoad) && copies.all(|how| how == MoveKind::TmaLoad)
     }
 
     /// Clears an accumulator.
-    pub(super) fn clear_sum(&mut self, a: AgentId, acc: &Foot) {
+    pub(super) fn clear_sum(&mut self, a: AgentId, acc: &Footprint) {
         for p in self.each_piece(a, acc) {
             self.sums[p].granule = 0;
         }
@@ -204,7 +204,7 @@ impl World<'_> {
 
     /// Copies what was summed with the values, to other registers or through shared memory; of several pieces, what has the
     /// fewest blocks. What comes from global memory is no sum.
-    pub(super) fn carry_sum(&mut self, a: AgentId, from: &Foot, to: &Foot) {
+    pub(super) fn carry_sum(&mut self, a: AgentId, from: &Footprint, to: &Footprint) {
         let sums = self.each_piece(a, from).map(|p| &self.sums[p]);
         let sum = sums.filter(|s| s.granule > 0).min_by_key(|s| s.done()).cloned().unwrap_or_default();
         for p in self.each_piece(a, to) {
@@ -215,7 +215,7 @@ impl World<'_> {
     }
 
     /// What was summed goes with the values to a workspace in global memory, which the kernel reads again.
-    pub(super) fn store_sum(&mut self, a: AgentId, pc: u32, (from, to): (&Foot, &Foot), elements: bool) {
+    pub(super) fn store_sum(&mut self, a: AgentId, pc: u32, (from, to): (&Footprint, &Footprint), elements: bool) {
         if !self.followed.matrices.get(to.obj as usize).is_some_and(|followed| *followed) {
             return;
         }
@@ -230,7 +230,7 @@ impl World<'_> {
     }
 
     /// What was summed comes back from a workspace; of several sums, what has the fewest blocks.
-    pub(super) fn load_sum(&mut self, a: AgentId, from: &Foot, to: &Foot, elements: bool) {
+    pub(super) fn load_sum(&mut self, a: AgentId, from: &Footprint, to: &Footprint, elements: bool) {
         if self.kept_sums.is_empty() || !self.in_global(from.obj) {
             return;
         }
@@ -266,7 +266,7 @@ impl World<'_> {
     }
 
     /// Arithmetic adds a partial sum that came back from a workspace: its blocks are those of the result, too.
-    pub(super) fn add_sums(&mut self, a: AgentId, reads: &[Foot], writes: &[Foot]) {
+    pub(super) fn add_sums(&mut self, a: AgentId, reads: &[Footprint], writes: &[Footprint]) {
         let parts = reads.iter().flat_map(|f| self.each_piece(a, f)).map(|p| &self.sums[p]);
         let parts: Vec<Sum> = parts.filter(|s| s.partial && s.granule > 0).cloned().collect();
         for part in parts {
@@ -294,7 +294,7 @@ impl World<'_> {
 
     /// Holds an accumulator that is stored to having every block exactly once. What goes to a matrix for partial sums, or to
     /// one that the kernel reads again, is a part of the sum.
-    pub(super) fn check_sum(&mut self, a: AgentId, pc: u32, acc: &Foot, to: ObjId) {
+    pub(super) fn check_sum(&mut self, a: AgentId, pc: u32, acc: &Footprint, to: ObjId) {
         if self.followed.matrices.get(to as usize).is_some_and(|followed| *followed) {
             return;
         }
@@ -307,7 +307,7 @@ impl World<'_> {
                 if !self.met(Code::SumBlocks, pc, None) {
                     let message = format!(
                         "stores {} with {done} of {all} blocks of `{}` added: {} has room for several partial sums, and that together they have every block once is not looked at",
-                        self.foot_name(acc),
+                        self.footprint_name(acc),
                         self.dim_name(dim),
                         self.prog.objects[to as usize].name
                     );
@@ -315,15 +315,18 @@ impl World<'_> {
                 }
                 return;
             }
-            let message =
-                format!("stores {} with {done} of {all} blocks of `{}` added", self.foot_name(acc), self.dim_name(dim));
+            let message = format!(
+                "stores {} with {done} of {all} blocks of `{}` added",
+                self.footprint_name(acc),
+                self.dim_name(dim)
+            );
             self.find(Code::SumBlocks, a, pc, message, None);
         }
     }
 
     /// A block that threads read or write without a mask has a part in its matrix: the instruction does not look where that
     /// ends, as TMA and masked accesses do.
-    pub(super) fn inside(&mut self, a: AgentId, pc: u32, f: &Foot, place: &Place) -> Result<(), Fault> {
+    pub(super) fn inside(&mut self, a: AgentId, pc: u32, f: &Footprint, place: &Place) -> Result<(), Fault> {
         // A search gives numbers other values, and so does a proof over turns.
         if self.rows.is_off() || self.prog.loose || self.prog.opaque_globals {
             return Ok(());
@@ -354,14 +357,14 @@ impl World<'_> {
             }
         }
         for i in 0..2 {
-            self.judge(Judged::Op(Binary::Lt, f.at[i], 0));
-            self.judge(Judged::Op(Binary::Lt, first[i], ends[i]));
+            self.judge(Decision::Op(Binary::Lt, f.at[i], 0));
+            self.judge(Decision::Op(Binary::Lt, first[i], ends[i]));
         }
         let Some(i) = (0..2).find(|i| first[*i] >= ends[*i] || f.at[*i] < 0) else { return Ok(()) };
         if !self.met(Code::Outside, pc, None) {
             let message = format!(
                 "{} begins at {} {}, and {} has {}: memory that is not the matrix's",
-                self.foot_name(f),
+                self.footprint_name(f),
                 ["row", "column"][i],
                 first[i],
                 self.prog.objects[f.obj as usize].name,
@@ -373,7 +376,7 @@ impl World<'_> {
     }
 
     /// Remembers a store to a global matrix and looks for another of the same elements.
-    pub(super) fn store_once(&mut self, a: AgentId, pc: u32, f: &Foot, elements: bool) {
+    pub(super) fn store_once(&mut self, a: AgentId, pc: u32, f: &Footprint, elements: bool) {
         if self.prog.opaque_globals {
             return;
         }
@@ -477,7 +480,7 @@ impl World<'_> {
 }
 
 /// The elements of its matrix that an operand covers along an axis.
-fn along(axis: usize, block: i64, k: &TileKey, f: &Foot) -> (i64, i64) {
+fn along(axis: usize, block: i64, k: &TileKey, f: &Footprint) -> (i64, i64) {
     let (lo, hi) = if axis == 0 { f.rows } else { f.cols };
     let by = k.at[axis] * block + k.shift[axis] as i64;
     (lo + by, hi + by)

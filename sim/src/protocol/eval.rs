@@ -20,7 +20,7 @@ pub(super) struct Coords {
 /// A place in an evaluation where a number decides something. A verifier that compares two runs reads off these whether
 /// longer runs decide alike; sums and differences decide nothing and are not listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged {
+pub enum Decision {
     /// An operator other than a sum or a difference, and its operands; a product has one that is [`Expr::is_fixed`].
     Op(Binary, i64, i64),
     /// A number that says where, whether or how often: a slot, a stage, a count; a phase less the barrier's own; a
@@ -41,7 +41,7 @@ impl World<'_> {
     /// The value of an expression that says where, whether or how often.
     pub(super) fn eval(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
         let v = self.number(a, e)?;
-        self.judge(Judged::Fixed(v));
+        self.judge(Decision::Fixed(v));
         Ok(v)
     }
 
@@ -77,13 +77,13 @@ impl World<'_> {
             pc: self.agents[a as usize].pc,
             place: self.place.as_deref(),
             tape_index: Number::default(),
-            judged: self.judged.as_ref(),
+            decisions: self.decisions.as_ref(),
             launch: false,
         }
     }
 
-    pub(super) fn judge(&self, what: Judged) {
-        if let Some(list) = &self.judged {
+    pub(super) fn judge(&self, what: Decision) {
+        if let Some(list) = &self.decisions {
             list.borrow_mut().push(what);
         }
     }
@@ -91,8 +91,8 @@ impl World<'_> {
 
 /// What numbers decide where expressions over symbols are evaluated at launch, those that symbols are computed from
 /// included.
-pub fn judged_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item = &'e Expr>) -> Vec<Judged> {
-    let judged = RefCell::default();
+pub fn decisions_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item = &'e Expr>) -> Vec<Decision> {
+    let decisions = RefCell::default();
     let coords = Coords { id: 0, m: 0, n: 0, z: 0 };
     let who = AgentInfo { cta: 0, warp: 0, lanes: None };
     let numbers = Numbers {
@@ -104,7 +104,7 @@ pub fn judged_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item = &
         pc: 0,
         place: None,
         tape_index: Number::default(),
-        judged: Some(&judged),
+        decisions: Some(&decisions),
         launch: true,
     };
     let definitions = prog.symbols.iter().filter_map(|s| s.definition.as_ref());
@@ -112,7 +112,7 @@ pub fn judged_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item = &
         // Where it has no value, the kernel refuses its parameters before it runs.
         let _ = e.eval(&numbers);
     }
-    judged.into_inner()
+    decisions.into_inner()
 }
 
 /// Numbers as an agent evaluates them.
@@ -126,7 +126,7 @@ struct Numbers<'a> {
     pc: u32,
     place: Option<&'a Placement>,
     tape_index: Number,
-    judged: Option<&'a RefCell<Vec<Judged>>>,
+    decisions: Option<&'a RefCell<Vec<Decision>>>,
     /// Nothing runs yet.
     launch: bool,
 }
@@ -136,8 +136,8 @@ impl Numbers<'_> {
         e.eval(self).ok_or(Fault::Arithmetic)
     }
 
-    fn judge(&self, what: Judged) {
-        if let Some(list) = self.judged {
+    fn judge(&self, what: Decision) {
+        if let Some(list) = self.decisions {
             list.borrow_mut().push(what);
         }
     }
@@ -179,7 +179,7 @@ impl Domain for Numbers<'_> {
     }
 
     fn truth(&self, x: &Number) -> Option<bool> {
-        self.judge(Judged::Op(Binary::Ne, x.v, 0));
+        self.judge(Decision::Op(Binary::Ne, x.v, 0));
         if let Some(place) = self.place {
             place.sign(self.pc, x.v, x.form);
         }
@@ -195,10 +195,10 @@ impl Domain for Numbers<'_> {
             Binary::Add | Binary::Sub => {}
             // At launch there is no loop, so that each operand moves evenly with one parameter.
             Binary::Mul if !self.launch && !p.0.is_fixed() && !p.1.is_fixed() => {
-                self.judge(Judged::Fixed(x.v));
-                self.judge(Judged::Fixed(y.v));
+                self.judge(Decision::Fixed(x.v));
+                self.judge(Decision::Fixed(y.v));
             }
-            _ => self.judge(Judged::Op(op, x.v, y.v)),
+            _ => self.judge(Decision::Op(op, x.v, y.v)),
         }
         let v = apply(op, x.v, y.v)?;
         let form = match self.place {

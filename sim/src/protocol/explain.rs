@@ -5,26 +5,26 @@ use crate::ir::{BarRef, Binary, CounterAct, Instr, NamedId, Op, Phase};
 use crate::report::Waiting;
 
 use super::AgentId;
-use super::meet::MeetKind;
+use super::rendezvous::RendezvousKind;
 use super::stream::StreamKind;
-use super::world::{On, World};
+use super::world::{WaitTarget, World};
 
 impl World<'_> {
     /// For an agent blocked at `pc` in a hang: what it waits for and its state; what would have to happen. The time is
     /// the caller's to fill in.
-    pub fn waiting(&self, a: AgentId, pc: u32, on: On) -> Waiting {
+    pub fn waiting(&self, a: AgentId, pc: u32, on: WaitTarget) -> Waiting {
         let (waits_for, needs) = self.explain(a, pc, on);
         let code = if self.left_behind(on) { Code::TripCounts } else { Code::Hang };
         Waiting { code, agent: self.agent_name(a), site: self.prog.at[pc as usize], since: 0.0, waits_for, needs }
     }
 
-    fn explain(&self, a: AgentId, pc: u32, on: On) -> (String, String) {
+    fn explain(&self, a: AgentId, pc: u32, on: WaitTarget) -> (String, String) {
         match on {
-            On::Mbar(ix) => self.explain_mbar(a, pc, ix),
-            On::Meet(ix) => self.explain_meet(a, ix),
-            On::Own(_) => self.explain_own(a, pc),
-            On::Counter(ix) => self.explain_counter(a, pc, ix),
-            On::Pool(cta) => (
+            WaitTarget::Mbar(ix) => self.explain_mbar(a, pc, ix),
+            WaitTarget::Rendezvous(ix) => self.explain_rendezvous(a, ix),
+            WaitTarget::Own(_) => self.explain_own(a, pc),
+            WaitTarget::Counter(ix) => self.explain_counter(a, pc, ix),
+            WaitTarget::Pool(cta) => (
                 format!("registers: CTA {cta} has {} in its pool", self.registers[cta as usize].free),
                 "another warpgroup gives registers back with `regs dec`".into(),
             ),
@@ -32,7 +32,7 @@ impl World<'_> {
     }
 
     fn explain_mbar(&self, a: AgentId, pc: u32, ix: u32) -> (String, String) {
-        let m = &self.mbars[ix as usize];
+        let m = self.mbar(ix);
         let want = match &self.prog.code[pc as usize] {
             Instr::Op { op: Op::MbarWait { phase: Phase::Absolute(e), .. }, .. } => {
                 self.eval(a, e).map_or("a phase".into(), |v| format!("phase {v}"))
@@ -122,7 +122,7 @@ impl World<'_> {
 
     /// Whether a wait is for somebody who has ended, having done fewer steps: the roles disagree on their number. A phase
     /// that some began and nobody is left to end is a wrong count instead.
-    fn left_behind(&self, on: On) -> bool {
+    fn left_behind(&self, on: WaitTarget) -> bool {
         let of = |counts: &dyn Fn(&Op) -> bool, cta| {
             let mut all = (0, 0);
             for (pc, i) in self.prog.code.iter().enumerate() {
@@ -136,9 +136,9 @@ impl World<'_> {
             all
         };
         match on {
-            On::Mbar(ix) => {
+            WaitTarget::Mbar(ix) => {
                 let decl = self.mbar_decl(ix);
-                let m = &self.mbars[ix as usize];
+                let m = self.mbar(ix);
                 let (go, ended) = of(
                     &|op| match op {
                         Op::Arrive { bar, .. } | Op::CpArrive { bar, .. } => bar.bar == decl,
@@ -149,14 +149,14 @@ impl World<'_> {
                 );
                 m.live && m.pending > 0 && ended > 0 && (go > 0 || m.pending == m.expected)
             }
-            On::Meet(ix) => match self.meets[ix as usize].kind {
-                MeetKind::Named(bar, _, cta) => {
+            WaitTarget::Rendezvous(ix) => match self.meets[ix as usize].kind {
+                RendezvousKind::Named(bar, _, cta) => {
                     let uses = |op: &Op| matches!(op, Op::Named { bar: b, .. } if *b as NamedId == bar);
                     of(&uses, Some(cta)).1 > 0
                 }
                 _ => false,
             },
-            On::Own(_) | On::Pool(_) | On::Counter(_) => false,
+            WaitTarget::Own(_) | WaitTarget::Pool(_) | WaitTarget::Counter(_) => false,
         }
     }
 
@@ -168,20 +168,20 @@ impl World<'_> {
         })
     }
 
-    fn explain_meet(&self, a: AgentId, ix: u32) -> (String, String) {
+    fn explain_rendezvous(&self, a: AgentId, ix: u32) -> (String, String) {
         let m = &self.meets[ix as usize];
         let name = self.meet_name(ix);
         let what = match m.kind {
-            MeetKind::Named(..) => {
+            RendezvousKind::Named(..) => {
                 format!("{name}: {} of {} threads have arrived, {} times before", m.arrived, m.needed, m.generation)
             }
             _ => format!("{name}, the {}. time: {} have arrived", m.generation + 1, m.arrived),
         };
         let scope = |i: usize| match m.kind {
-            MeetKind::Cta(c) | MeetKind::Named(_, _, c) => self.info[i].cta == c,
-            MeetKind::Warp(c, w) => self.info[i].cta == c && self.info[i].warp == w,
-            MeetKind::Warpgroup(c, g) => self.info[i].cta == c && self.info[i].warp / 4 == g,
-            MeetKind::Cluster => true,
+            RendezvousKind::Cta(c) | RendezvousKind::Named(_, _, c) => self.info[i].cta == c,
+            RendezvousKind::Warp(c, w) => self.info[i].cta == c && self.info[i].warp == w,
+            RendezvousKind::Warpgroup(c, g) => self.info[i].cta == c && self.info[i].warp / 4 == g,
+            RendezvousKind::Cluster => true,
         };
         let missing: Vec<String> = (0..self.info.len())
             .filter(|&i| i as u32 != a && scope(i) && !m.who.contains(i as AgentId))

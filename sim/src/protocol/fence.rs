@@ -6,17 +6,17 @@
 
 use crate::code::Code;
 use crate::fences::{Cover, Level};
-use crate::ir::{Class, Fence, How};
+use crate::ir::{Class, Fence, MoveKind};
 
 use super::AgentId;
-use super::memory::Foot;
+use super::memory::Footprint;
 use super::order::{Access, RowId};
 use super::stream::StreamKind;
 use super::world::World;
 
 /// What touched a register piece since its warp's last `wgmma.fence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Touched {
+pub(super) enum LastTouch {
     /// Nothing.
     Not,
     /// An instruction other than `wgmma`, or nothing and there was no fence yet.
@@ -25,13 +25,13 @@ pub(super) enum Touched {
     Product(u32, u32),
 }
 
-impl Touched {
+impl LastTouch {
     /// For snapshots: different where they are.
     pub(super) fn number(self) -> u64 {
         match self {
-            Touched::Not => 0,
-            Touched::Other => 1,
-            Touched::Product(rows, cols) => 2 + ((rows as u64) << 32 | cols as u64),
+            LastTouch::Not => 0,
+            LastTouch::Other => 1,
+            LastTouch::Product(rows, cols) => 2 + ((rows as u64) << 32 | cols as u64),
         }
     }
 }
@@ -71,21 +71,21 @@ impl World<'_> {
         }
         if matches!(kind, Fence::Async | Fence::MbarrierInit) {
             for ix in 0..self.mbars.len() {
-                if self.mbar_init[ix].is_some_and(|x: Access| self.rows.has(row, x.epoch)) {
-                    self.init_fenced[ix] = true;
+                if self.mbars[ix].init().is_some_and(|x| self.rows.has(row, x.epoch)) {
+                    self.mbars[ix].fence_init();
                 }
             }
         }
     }
 
     /// The access of a tensor-memory move: open until its wait, or over at once where that rule is off.
-    pub(super) fn tensor_access(&self, a: AgentId, pc: u32, how: How, x: Access) -> Access {
-        let open = self.rules.fences.tmem_wait || !matches!(how, How::TmemLd | How::TmemSt);
+    pub(super) fn tensor_access(&self, a: AgentId, pc: u32, how: MoveKind, x: Access) -> Access {
+        let open = self.rules.fences.tmem_wait || !matches!(how, MoveKind::TmemLd | MoveKind::TmemSt);
         if open { x } else { self.own_access(a, pc) }
     }
 
     /// A read `x` that is ordered after the write `w` of the same place.
-    pub(super) fn fenced_read(&mut self, a: AgentId, row: RowId, f: &Foot, w: &Access, x: &Access) {
+    pub(super) fn fenced_read(&mut self, a: AgentId, row: RowId, f: &Footprint, w: &Access, x: &Access) {
         match self.prog.objects[f.obj as usize].class {
             Class::Shared if self.proxies && !x.generic && w.generic && !self.rows.fenced(row, w.epoch) => {
                 let between = match self.rules.fences.async_read {
@@ -94,7 +94,7 @@ impl World<'_> {
                 };
                 let message = format!(
                     "the asynchronous proxy reads {}, which ordinary stores or `cp` wrote, {between}",
-                    self.foot_name(f)
+                    self.footprint_name(f)
                 );
                 self.find(Code::ProxyRead, a, x.pc, message, Some((w.pc, "written here".into())));
             }
@@ -110,7 +110,7 @@ impl World<'_> {
                 };
                 let message = format!(
                     "the asynchronous proxy reads {}, which ordinary stores wrote, {between}",
-                    self.foot_name(f)
+                    self.footprint_name(f)
                 );
                 self.find(Code::ProxyRead, a, x.pc, message, Some((w.pc, "written here".into())));
             }
@@ -120,7 +120,7 @@ impl World<'_> {
     }
 
     /// A write `x` that is ordered after the access `e` of the same place.
-    pub(super) fn fenced_write(&mut self, a: AgentId, row: RowId, f: &Foot, e: &Access, x: &Access) {
+    pub(super) fn fenced_write(&mut self, a: AgentId, row: RowId, f: &Footprint, e: &Access, x: &Access) {
         match self.prog.objects[f.obj as usize].class {
             Class::Shared | Class::Mailbox | Class::Global
                 if !x.generic && e.generic && !self.covered(f.obj, row, e) =>
@@ -129,7 +129,7 @@ impl World<'_> {
                 if level != Level::Off && !self.met(Code::ProxyWrite, x.pc, Some(e.pc)) {
                     let message = format!(
                         "the asynchronous proxy overwrites {}, which ordinary instructions used, with no `{}` in between",
-                        self.foot_name(f),
+                        self.footprint_name(f),
                         if self.in_global(f.obj) { "fence async.global" } else { "fence async" }
                     );
                     self.report(level, Code::ProxyWrite, (a, x.pc), message, Some((e.pc, "used here".into())));
@@ -147,7 +147,7 @@ impl World<'_> {
 
     /// A use `x` of tensor memory that is ordered after another thread's use `e` (PTX, tcgen05 memory consistency:
     /// canonical patterns). A commit fences what it waits for; operations of one thread need no fence between them.
-    fn fenced_tensor(&mut self, a: AgentId, row: RowId, f: &Foot, e: &Access, x: &Access) {
+    fn fenced_tensor(&mut self, a: AgentId, row: RowId, f: &Footprint, e: &Access, x: &Access) {
         let in_order = e.epoch.comp == x.epoch.comp || (e.agent == x.agent && e.generic);
         if !self.tensor_fences || in_order {
             return;
@@ -163,7 +163,7 @@ impl World<'_> {
             (true, false) => "no `tmem.fence after` follows the wait for the other thread",
             _ => "neither `tmem.fence before` nor `tmem.fence after` is in between",
         };
-        let message = format!("uses {} after another thread; {what}", self.foot_name(f));
+        let message = format!("uses {} after another thread; {what}", self.footprint_name(f));
         let level = self.rules.fences.tcgen05;
         self.report(level, Code::TensorFence, (a, x.pc), message, Some((e.pc, "used here".into())));
     }
@@ -173,7 +173,7 @@ impl World<'_> {
         if x.generic
             && let Some(touched) = self.unfenced.get_mut(piece)
         {
-            *touched = Touched::Other;
+            *touched = LastTouch::Other;
         }
     }
 
@@ -188,7 +188,7 @@ impl World<'_> {
             let pieces = if n == 64 { u64::MAX } else { (1 << n) - 1 };
             let (rows, cols) = ((0, o.rows), (0, o.cols));
             for slot in 0..o.slots {
-                let f = Foot {
+                let f = Footprint {
                     obj: obj as u16,
                     cta: self.info[a as usize].cta,
                     slot,
@@ -200,7 +200,7 @@ impl World<'_> {
                     same: false,
                 };
                 for p in self.each_piece(a, &f) {
-                    self.unfenced[p] = Touched::Not;
+                    self.unfenced[p] = LastTouch::Not;
                 }
             }
         }
@@ -208,24 +208,24 @@ impl World<'_> {
 
     /// Holds the registers of a `wgmma` to a `wgmma.fence` before the first product and after their last other use. A
     /// product of another shape is another use of its accumulator.
-    pub(super) fn fenced_registers(&mut self, a: AgentId, pc: u32, left: &Foot, acc: &Foot) {
+    pub(super) fn fenced_registers(&mut self, a: AgentId, pc: u32, left: &Footprint, acc: &Footprint) {
         if self.unfenced.is_empty() {
             return;
         }
-        let shape = Touched::Product((acc.rows.1 - acc.rows.0) as u32, (acc.cols.1 - acc.cols.0) as u32);
+        let shape = LastTouch::Product((acc.rows.1 - acc.rows.0) as u32, (acc.cols.1 - acc.cols.0) as u32);
         for (f, allowed) in [(left, None), (acc, Some(shape))] {
             if self.prog.objects[f.obj as usize].class != Class::Reg {
                 continue;
             }
-            let bad = |t: Touched| t != Touched::Not && Some(t) != allowed;
+            let bad = |t: LastTouch| t != LastTouch::Not && Some(t) != allowed;
             if let Some(p) = self.each_piece(a, f).find(|p| bad(self.unfenced[*p])) {
                 let t = &self.pieces[p].trace;
                 // `zero` stands there as a write and is no use.
-                let product = matches!(self.unfenced[p], Touched::Product(..));
+                let product = matches!(self.unfenced[p], LastTouch::Product(..));
                 let used = t.reads.iter().chain(&t.write).rfind(|x| x.generic || product);
                 let used = used.map(|x| (x.pc, "used here".to_string()));
                 let since = if used.is_some() { "since it was last used" } else { "before the first product" };
-                let message = format!("uses {} with no `wgmma.fence` {since}", self.foot_name(f));
+                let message = format!("uses {} with no `wgmma.fence` {since}", self.footprint_name(f));
                 self.report(self.rules.fences.wgmma, Code::WgmmaFence, (a, pc), message, used);
             }
         }

@@ -5,11 +5,11 @@ use smallvec::SmallVec;
 use crate::code::Code;
 
 use super::AgentId;
-use super::mbarrier::MbarIx;
-use super::memory::Foot;
+use super::mbarrier::{MbarIx, Signal};
+use super::memory::Footprint;
 use super::order::{Epoch, RowId};
 use super::stream::StreamKind;
-use super::world::{On, Signal, World};
+use super::world::{WaitTarget, World};
 
 /// Index of a flight of a world; reused after it landed.
 pub type FlightId = u32;
@@ -39,7 +39,7 @@ pub struct Flight {
     /// The place in its stream that an arrival follows: whoever knows of that knows that it came.
     pub(super) follows: Option<Epoch>,
     /// Registers that become ready.
-    pub(super) fills: Option<Foot>,
+    pub(super) fills: Option<Footprint>,
     /// Bytes an arrival from another CTA expects.
     pub(super) expects: Option<i64>,
     /// Mailboxes that get a value.
@@ -150,15 +150,15 @@ impl World<'_> {
         let Some(f) = self.flights.get_mut(id as usize).and_then(Option::take) else { return };
         self.free_flights.push(id);
         self.in_flight -= 1;
-        if let Some(foot) = &f.fills {
-            for p in self.each_piece(f.agent, foot) {
+        if let Some(footprint) = &f.fills {
+            for p in self.each_piece(f.agent, footprint) {
                 self.filling[p] = self.filling[p].saturating_sub(1);
             }
             // The registers are the warp's: both its lane classes may wait for them.
             let rest = self.rest_of(f.agent);
-            self.touched.push(On::Own(rest));
+            self.touched.push(WaitTarget::Own(rest));
             if self.info[rest as usize].lanes.is_some() {
-                self.touched.push(On::Own(rest - 1));
+                self.touched.push(WaitTarget::Own(rest - 1));
             }
         }
         for &(p, v) in &f.posts {
@@ -171,7 +171,7 @@ impl World<'_> {
                 StreamKind::Wgmma => self.wake_group(owner),
                 // Both lane classes of a split warp wait for it.
                 StreamKind::TmemLd | StreamKind::TmemSt if self.info[owner as usize].lanes.is_some() => {
-                    self.touched.push(On::Own(owner - 1));
+                    self.touched.push(WaitTarget::Own(owner - 1));
                 }
                 _ => {}
             }
@@ -187,11 +187,11 @@ impl World<'_> {
         }
         for (i, &(bar, count)) in f.arrives.iter().enumerate() {
             // Two arrivals of one phase were under way, and this one came too late for it: their order decides.
-            if f.phases.get(i).is_some_and(|meant| *meant != self.mbars[bar as usize].phase) {
+            if f.phases.get(i).is_some_and(|meant| *meant != self.mbar(bar).phase) {
                 self.may_be_counted_elsewhere(f.agent, f.pc, bar);
             }
             if let Some(epoch) = f.epoch {
-                let phase = self.mbars[bar as usize].phase;
+                let phase = self.mbar(bar).phase;
                 self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
             }
             if let Some(n) = f.expects {
@@ -220,18 +220,14 @@ impl World<'_> {
             self.outlived(bar, cta, &s);
             return;
         }
-        let list = &mut self.signals[bar as usize];
-        match list.iter_mut().find(|x| x.epoch.comp == s.epoch.comp) {
-            Some(x) => *x = s,
-            None => list.push(s),
-        }
+        self.mbars[bar as usize].note_signal(s);
     }
 
     /// The last agent of a CTA has ended.
     pub(super) fn leave_mbars(&mut self, cta: u32) {
         for bar in 0..self.mbars.len() as MbarIx {
             if self.mbar_cta(bar) == cta {
-                for s in std::mem::take(&mut self.signals[bar as usize]) {
+                for s in self.mbars[bar as usize].take_signals() {
                     self.outlived(bar, cta, &s);
                 }
             }
@@ -271,7 +267,7 @@ impl World<'_> {
     fn wake_group(&mut self, lead: AgentId) {
         for i in 0..self.info.len() {
             if self.group_lead[i] == lead {
-                self.touched.push(On::Own(i as AgentId));
+                self.touched.push(WaitTarget::Own(i as AgentId));
             }
         }
     }

@@ -8,12 +8,12 @@
 //! A list of recent accesses stays short: a write replaces what it covers, a read replaces earlier reads of its component,
 //! and what every agent knows of is dropped.
 
-use crate::ir::{Binary, Class, How, Instr, ObjId, Op, Program};
+use crate::ir::{Binary, Class, Instr, MoveKind, ObjId, Op, Program};
 use crate::report::FindingKind;
 
 use super::AgentId;
-use super::eval::Judged;
-use super::memory::Foot;
+use super::eval::Decision;
+use super::memory::Footprint;
 use super::order::Access;
 use super::place::FormId;
 use super::walk::global;
@@ -52,16 +52,16 @@ pub(super) struct Region {
 
 /// How a program uses its global matrices, by object.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Followed {
+pub(super) struct GlobalMatrices {
     /// Read and written by the kernel, so that accesses to it can race.
     pub(super) matrices: Vec<bool>,
     /// Of those, the ones that the asynchronous proxy reads or writes.
     pub(super) by_proxy: Vec<bool>,
 }
 
-impl Followed {
+impl GlobalMatrices {
     /// Reads off which matrices need to be followed.
-    pub(super) fn of(prog: &Program) -> Followed {
+    pub(super) fn of(prog: &Program) -> GlobalMatrices {
         let n = prog.objects.len();
         let (mut read, mut written, mut by_proxy) = (vec![false; n], vec![false; n], vec![false; n]);
         for i in &prog.code {
@@ -73,11 +73,11 @@ impl Followed {
             } else {
                 read[obj] = true
             }
-            by_proxy[obj] |= matches!(op, Op::Move { how: How::TmaLoad | How::TmaStore, .. });
+            by_proxy[obj] |= matches!(op, Op::Move { how: MoveKind::TmaLoad | MoveKind::TmaStore, .. });
         }
         let matrices: Vec<bool> = (0..n).map(|i| read[i] && written[i] && !prog.opaque_globals).collect();
         by_proxy.iter_mut().zip(&matrices).for_each(|(proxy, followed)| *proxy &= followed);
-        Followed { matrices, by_proxy }
+        GlobalMatrices { matrices, by_proxy }
     }
 
     /// Whether proxy fences matter to any of them.
@@ -88,7 +88,7 @@ impl Followed {
 
 impl World<'_> {
     /// The elements that a footprint covers; `elements` as in [`crate::ir::Place`].
-    pub(super) fn rectangle(&self, f: &Foot, elements: bool) -> Rect {
+    pub(super) fn rectangle(&self, f: &Footprint, elements: bool) -> Rect {
         let o = &self.prog.objects[f.obj as usize];
         let by = if elements { [1, 1] } else { o.block };
         let along = |axis: usize, (lo, hi): (i64, i64)| {
@@ -100,7 +100,7 @@ impl World<'_> {
 
     /// A comparison that decides something, noted for proofs over trip counts.
     fn less(&self, a: i64, b: i64) -> bool {
-        self.judge(Judged::Op(Binary::Lt, a, b));
+        self.judge(Decision::Op(Binary::Lt, a, b));
         a < b
     }
 
@@ -116,7 +116,7 @@ impl World<'_> {
 
     /// Checks an access to a global matrix against those it is not ordered with, and remembers it. Whether it is another
     /// write of elements that nothing orders it with.
-    pub(super) fn touch_global(&mut self, a: AgentId, f: &Foot, elements: bool, x: Access, write: bool) -> bool {
+    pub(super) fn touch_global(&mut self, a: AgentId, f: &Footprint, elements: bool, x: Access, write: bool) -> bool {
         let obj = f.obj as usize;
         if !self.followed.matrices.get(obj).is_some_and(|followed| *followed) {
             return false;

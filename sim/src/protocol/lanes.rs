@@ -10,7 +10,7 @@
 
 use crate::code::Code;
 use crate::fences::Level;
-use crate::ir::{Fence, How, Instr, MbarId, MmaKind, Op, Per, Program, Queue};
+use crate::ir::{ArrivalsPer, Fence, Instr, MbarId, MmaKind, MoveKind, Op, Program, Queue};
 
 use super::AgentId;
 use super::world::{Agent, World};
@@ -24,7 +24,7 @@ fn together(op: &Op) -> Option<bool> {
         Op::TmemAlloc { .. } | Op::TmemDealloc { .. } | Op::Regs { .. } | Op::Fence(Fence::Wgmma) => true,
         Op::Commit(Queue::Wgmma) | Op::Wait(Queue::Wgmma | Queue::TmemLd | Queue::TmemSt, _) => true,
         Op::Mma { kind: MmaKind::Warp | MmaKind::Wgmma, .. } => true,
-        Op::Move { how: How::TmemLd | How::TmemSt, .. } => true,
+        Op::Move { how: MoveKind::TmemLd | MoveKind::TmemSt, .. } => true,
         Op::Move { .. } | Op::Put { .. } | Op::Get { .. } | Op::MbarWait { .. } | Op::Wait(..) => false,
         Op::Counter { .. } => false,
         _ => return None,
@@ -63,8 +63,10 @@ impl World<'_> {
         self.agents[a as usize].unmet = match op {
             // What joined lanes do together, the class with nearly all of them does. Waits are each class's own.
             Op::Mma { kind, .. } => *kind == MmaKind::Warp,
-            Op::Move { how, .. } => !(matches!(how, How::TmemLd | How::TmemSt) && self.rules.fences.tmem_wait),
-            Op::Arrive { per, .. } => *per == Per::Thread,
+            Op::Move { how, .. } => {
+                !(matches!(how, MoveKind::TmemLd | MoveKind::TmemSt) && self.rules.fences.tmem_wait)
+            }
+            Op::Arrive { per, .. } => *per == ArrivalsPer::Thread,
             Op::Wait(q, _) => !matches!(q, Queue::Wgmma | Queue::TmemLd | Queue::TmemSt),
             Op::MbarWait { bar, .. } => waits_again(self.prog, pc, bar.bar),
             Op::Put { .. } | Op::Get { .. } | Op::CpArrive { .. } | Op::Expect { .. } => true,
@@ -73,10 +75,10 @@ impl World<'_> {
     }
 
     /// Whether an agent is a lane class of a warp that is in step, one lane of which arrives for all here.
-    pub(super) fn arrives_in_step(&self, a: AgentId, pc: u32, per: Per) -> bool {
+    pub(super) fn arrives_in_step(&self, a: AgentId, pc: u32, per: ArrivalsPer) -> bool {
         let (me, agent) = (self.info[a as usize], &self.agents[a as usize]);
         let joined = me.lanes.is_some() && !agent.diverged && agent.unmet && !self.elected_at[pc as usize];
-        joined && (per == Per::Warp || (per == Per::Once && self.leads(me.warp)))
+        joined && (per == ArrivalsPer::Warp || (per == ArrivalsPer::Once && self.leads(me.warp)))
     }
 
     /// A whole warp performed an operation.
@@ -84,14 +86,14 @@ impl World<'_> {
         if self.rules.fences.warp_arrive != Level::Off
             && let Some(together) = together(op)
         {
-            self.agents[a as usize].apart = (!together).then_some(pc);
+            self.agents[a as usize].last_unjoined = (!together).then_some(pc);
         }
     }
 
     /// One lane arrives for its warp: the others have done what came before.
-    pub(super) fn speaks_for_all(&mut self, a: AgentId, pc: u32, per: Per) {
-        let Agent { apart: Some(last), diverged: false, .. } = self.agents[a as usize] else { return };
-        if per != Per::Thread && !self.elected_at[pc as usize] {
+    pub(super) fn speaks_for_all(&mut self, a: AgentId, pc: u32, per: ArrivalsPer) {
+        let Agent { last_unjoined: Some(last), diverged: false, .. } = self.agents[a as usize] else { return };
+        if per != ArrivalsPer::Thread && !self.elected_at[pc as usize] {
             let message = "arrives by one lane, and the others may still be at what came before: no `warp.sync`, nor anything \
                            else that lanes execute together, is in between";
             let level = self.rules.fences.warp_arrive;

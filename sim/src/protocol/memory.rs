@@ -4,7 +4,7 @@
 //! it holds (its version) and its accesses; a footprint is a slot and a set of pieces.
 
 use crate::code::Code;
-use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Sel, TileRef};
+use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Selection, TileRef};
 
 use super::AgentId;
 use super::eval::Number;
@@ -27,7 +27,7 @@ pub struct TileKey {
 
 /// What a place covers, evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Foot {
+pub struct Footprint {
     /// The object.
     pub obj: ObjId,
     /// The CTA whose copy it is.
@@ -48,14 +48,14 @@ pub struct Foot {
     pub same: bool,
 }
 
-impl Foot {
+impl Footprint {
     /// Elements covered.
     pub fn elements(&self) -> i64 {
         (self.rows.1 - self.rows.0) * (self.cols.1 - self.cols.0)
     }
 
     /// Rows and columns to the corner of another footprint.
-    fn shift_to(&self, to: &Foot) -> [i32; 2] {
+    fn shift_to(&self, to: &Footprint) -> [i32; 2] {
         [(self.rows.0 - to.rows.0) as i32, (self.cols.0 - to.cols.0) as i32]
     }
 }
@@ -126,7 +126,7 @@ impl World<'_> {
     }
 
     /// Evaluates a place for an agent; `crew` as in [`crate::ir::Op::Move`] narrows it to the warp's share.
-    pub(super) fn foot(&self, a: AgentId, place: &Place, crew: u64) -> Result<Foot, Fault> {
+    pub(super) fn footprint(&self, a: AgentId, place: &Place, crew: u64) -> Result<Footprint, Fault> {
         let o = &self.prog.objects[place.obj as usize];
         let who = self.info[a as usize];
         let cta = match &place.cta {
@@ -166,10 +166,10 @@ impl World<'_> {
             (rows, cols) = ((0, exact.elements as i64), (0, 1));
             pieces = if o.class == Class::Global { 0 } else { exact.pieces };
         }
-        Ok(Foot { obj: place.obj, cta, slot, at, forms, rows, cols, pieces, same: place.sel.same })
+        Ok(Footprint { obj: place.obj, cta, slot, at, forms, rows, cols, pieces, same: place.sel.same })
     }
 
-    fn narrow(&self, a: AgentId, sel: &Sel, rows: &mut (i64, i64), cols: &mut (i64, i64)) -> Result<(), Fault> {
+    fn narrow(&self, a: AgentId, sel: &Selection, rows: &mut (i64, i64), cols: &mut (i64, i64)) -> Result<(), Fault> {
         for (axis, parts) in [(rows, &sel.rows), (cols, &sel.cols)] {
             for p in parts {
                 let i = self.eval(a, &p.index)?;
@@ -187,7 +187,7 @@ impl World<'_> {
     }
 
     /// Indices of the pieces of a footprint.
-    pub(super) fn each_piece(&self, a: AgentId, f: &Foot) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn each_piece(&self, a: AgentId, f: &Footprint) -> impl Iterator<Item = usize> + use<> {
         let o = &self.prog.objects[f.obj as usize];
         let l = &self.layouts[f.obj as usize];
         let copy = if o.class == Class::Reg { f.cta * self.prog.warps + self.info[a as usize].warp } else { f.cta };
@@ -203,7 +203,7 @@ impl World<'_> {
     }
 
     /// What a place holds; of several pieces, what the first holds. Global places hold themselves.
-    pub(super) fn held(&self, a: AgentId, f: &Foot) -> Option<TileKey> {
+    pub(super) fn held(&self, a: AgentId, f: &Footprint) -> Option<TileKey> {
         if self.prog.objects[f.obj as usize].class == Class::Global {
             return Some(TileKey { obj: f.obj, at: f.at, shift: [0, 0], forms: f.forms });
         }
@@ -212,7 +212,7 @@ impl World<'_> {
 
     /// What a copy from one place puts into another. Registers and buffers pass on the global tile they hold; a result
     /// of arithmetic is named after the register and the member that owns it.
-    pub(super) fn copied(&self, a: AgentId, src: &Foot, dst: &Foot) -> TileKey {
+    pub(super) fn copied(&self, a: AgentId, src: &Footprint, dst: &Footprint) -> TileKey {
         let [r, c] = src.shift_to(dst);
         match self.held(a, src) {
             Some(k) if self.prog.objects[src.obj as usize].class != Class::Reg || self.is_global(k.obj) => {
@@ -240,7 +240,7 @@ impl World<'_> {
     }
 
     /// Holds a read to the tile its place expects.
-    pub(super) fn expect_tile(&mut self, a: AgentId, pc: u32, place: &Place, f: &Foot) -> Result<(), Fault> {
+    pub(super) fn expect_tile(&mut self, a: AgentId, pc: u32, place: &Place, f: &Footprint) -> Result<(), Fault> {
         self.reads.1 += 1;
         let Some(t) = &place.tile else { return Ok(()) };
         self.reads.0 += 1;
@@ -255,7 +255,7 @@ impl World<'_> {
         });
         if let Some((held, write)) = bad {
             let found = held.map_or("nothing written yet".to_string(), |k| self.tile_name(&k));
-            let message = format!("reads {} from {} and finds {found}", self.tile_name(&want), self.foot_name(f),);
+            let message = format!("reads {} from {} and finds {found}", self.tile_name(&want), self.footprint_name(f),);
             let other = write.map(|w| (w.pc, "what it finds was written here".to_string()));
             self.find(Code::Stale, a, pc, message, other);
         }
@@ -271,30 +271,30 @@ impl World<'_> {
         }
     }
 
-    fn wanted(&self, a: AgentId, t: &TileRef, f: &Foot) -> Result<TileKey, Fault> {
+    fn wanted(&self, a: AgentId, t: &TileRef, f: &Footprint) -> Result<TileKey, Fault> {
         let o = &self.prog.objects[t.obj as usize];
         let (mut at, mut forms) = ([0; 2], [0; 2]);
         for ((v, form), e) in at.iter_mut().zip(&mut forms).zip(&t.at) {
             Number { v: *v, form: *form } = self.placed(a, e)?;
         }
-        if t.sel == Sel::default() {
+        if t.sel == Selection::default() {
             return Ok(TileKey { obj: t.obj, at, shift: [0, 0], forms });
         }
         let (height, width) = size(o);
         let (mut rows, mut cols) = ((0, height), (0, width));
         self.narrow(a, &t.sel, &mut rows, &mut cols)?;
-        Ok(TileKey { obj: t.obj, at, shift: Foot { rows, cols, ..*f }.shift_to(f), forms })
+        Ok(TileKey { obj: t.obj, at, shift: Footprint { rows, cols, ..*f }.shift_to(f), forms })
     }
 
     /// The pieces of other objects that share a footprint's storage.
-    pub(super) fn aliased(&self, f: &Foot) -> Vec<(Foot, usize)> {
+    pub(super) fn aliased(&self, f: &Footprint) -> Vec<(Footprint, usize)> {
         let l = &self.layouts[f.obj as usize];
         let mut list = Vec::new();
         for &(obj, slot) in &l.aliases[f.slot as usize] {
             let o = &self.prog.objects[obj as usize];
             let n = o.pieces();
             let pieces = if n == 64 { u64::MAX } else { (1 << n) - 1 };
-            let g = Foot {
+            let g = Footprint {
                 obj,
                 cta: f.cta,
                 slot,
@@ -311,7 +311,7 @@ impl World<'_> {
     }
 
     /// Reads a constant or environment-free expression's name for messages.
-    pub(super) fn foot_name(&self, f: &Foot) -> String {
+    pub(super) fn footprint_name(&self, f: &Footprint) -> String {
         let o = &self.prog.objects[f.obj as usize];
         let mut s = o.name.clone();
         if o.class == Class::Global {

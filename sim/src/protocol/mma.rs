@@ -8,9 +8,9 @@ use crate::ir::{Class, Instr, MmaKind, ObjId, Object, Op, Place, Program};
 use super::AgentId;
 use super::agents::warps_at;
 use super::flight::Flight;
-use super::memory::{Foot, extent};
+use super::memory::{Footprint, extent};
 use super::order::Access;
-use super::step::{Blocked, Did, MmaDid};
+use super::step::{Blocked, MmaEffect, StepEffect};
 use super::stream::StreamKind;
 use super::world::World;
 
@@ -20,13 +20,13 @@ const LANES: i64 = 128;
 const QUARTER: i64 = 32;
 
 /// M, N, K of the executing unit, and the operand bytes one CTA reads from shared memory.
-pub(super) fn shape(prog: &Program, kind: MmaKind, left: &Place, right: &Place) -> MmaDid {
+pub(super) fn shape(prog: &Program, kind: MmaKind, left: &Place, right: &Place) -> MmaEffect {
     let (a, b) = (&prog.objects[left.obj as usize], &prog.objects[right.obj as usize]);
     let ((m, k), (rows, cols)) = (extent(prog, left), extent(prog, right));
     let n = rows * cols / k.max(1);
     let both = if kind == MmaKind::UmmaPair { 2 } else { 1 };
     let shared = |o: &Object, n: i64| if o.class == Class::Shared { o.bytes_of(n) } else { 0 };
-    MmaDid {
+    MmaEffect {
         kind,
         m: m * both,
         n: n * both,
@@ -47,14 +47,14 @@ impl World<'_> {
         pc: u32,
         kind: MmaKind,
         (left, right, acc): (&Place, &Place, &Place),
-    ) -> Result<Did, Blocked> {
-        let x = self.foot(a, left, 0)?;
-        let y = self.foot(a, right, 0)?;
-        let z = self.foot(a, acc, 0)?;
+    ) -> Result<StepEffect, Blocked> {
+        let x = self.footprint(a, left, 0)?;
+        let y = self.footprint(a, right, 0)?;
+        let z = self.footprint(a, acc, 0)?;
         self.ready(a, &x)?;
         self.ready(a, &y)?;
-        let mut did = shape(self.prog, kind, left, right);
-        did.tiles = (self.held(a, &x), self.held(a, &y));
+        let mut effect = shape(self.prog, kind, left, right);
+        effect.tiles = (self.held(a, &x), self.held(a, &y));
         match kind {
             MmaKind::Warp => {
                 self.expect_tile(a, pc, left, &x)?;
@@ -67,8 +67,8 @@ impl World<'_> {
             }
             MmaKind::Wgmma => {
                 if !self.join_warpgroup(a, pc)? {
-                    did.acts = false;
-                    return Ok(Did::Mma(did));
+                    effect.acts = false;
+                    return Ok(StepEffect::Mma(effect));
                 }
                 self.expect_tile(a, pc, left, &x)?;
                 self.expect_tile(a, pc, right, &y)?;
@@ -87,7 +87,7 @@ impl World<'_> {
                 }
                 let mut f = Flight::new(a, pc);
                 f.streams.push((StreamKind::Wgmma, epoch.clock));
-                did.flight = Some(self.launch(f));
+                effect.flight = Some(self.launch(f));
             }
             MmaKind::Umma | MmaKind::UmmaPair => {
                 let own = self.info[a as usize].cta;
@@ -96,7 +96,7 @@ impl World<'_> {
                 let epoch = self.start(a, StreamKind::Tensor, 1);
                 let access = Access { epoch, pc, agent: a, generic: false, in_order: true };
                 for &cta in &pair {
-                    let here = |f: Foot| Foot { cta, ..f };
+                    let here = |f: Footprint| Footprint { cta, ..f };
                     if self.prog.objects[x.obj as usize].class == Class::Tmem {
                         self.allocated(a, pc, &here(x));
                     }
@@ -110,10 +110,10 @@ impl World<'_> {
                 }
                 let mut f = Flight::new(a, pc);
                 f.streams.push((StreamKind::Tensor, epoch.clock));
-                did.flight = Some(self.launch(f));
+                effect.flight = Some(self.launch(f));
             }
         }
-        Ok(Did::Mma(did))
+        Ok(StepEffect::Mma(effect))
     }
 
     /// `tcgen05.alloc`.
@@ -135,7 +135,7 @@ impl World<'_> {
         let ctas: SmallVec<[u32; 2]> = if pair { smallvec![cta & !1, cta | 1] } else { smallvec![cta] };
         for slot in 0..slots {
             for &c in &ctas {
-                let f = Foot {
+                let f = Footprint {
                     obj,
                     cta: c,
                     slot,
@@ -167,7 +167,7 @@ impl World<'_> {
     /// Holds a move of tensor memory to the lanes that its warp reaches: those from 32 * (warp % 4) on, 32 of them (PTX ISA,
     /// tcgen05, access restrictions). Four warps that each name all 128 rows are taken to move a quarter each. Of an object
     /// with fewer rows the layout in the lanes is not known, so nothing is asked.
-    pub(super) fn reaches_lanes(&mut self, a: AgentId, pc: u32, f: &Foot) {
+    pub(super) fn reaches_lanes(&mut self, a: AgentId, pc: u32, f: &Footprint) {
         let warp = self.info[a as usize].warp;
         let first = QUARTER * (warp as i64 % 4);
         if self.prog.objects[f.obj as usize].rows != LANES || (first <= f.rows.0 && f.rows.1 <= first + QUARTER) {
@@ -187,7 +187,7 @@ impl World<'_> {
     }
 
     /// Holds a use of tensor memory to being after its allocation.
-    pub(super) fn allocated(&mut self, a: AgentId, pc: u32, f: &Foot) {
+    pub(super) fn allocated(&mut self, a: AgentId, pc: u32, f: &Footprint) {
         // Warps of both CTAs allocate together (`.cta_group::2`), so the own allocation tells of the other.
         let own = self.info[a as usize].cta;
         let mine = self.tmem.get(&(f.obj, own)).is_some_and(|x| self.rows.has(self.agent_row(a), x.epoch));

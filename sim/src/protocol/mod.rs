@@ -8,8 +8,8 @@
 //!              step(agent)                         land(flight)
 //!   agents ───────────────▶ World ◀───────────────────────────── flights
 //!                             │  agents      program counter, variables
-//!                             │  mbars       phase, pending, tx                       (mbarrier.rs)
-//!                             │  meets       CTA, named, warp, cluster barriers       (meet.rs)
+//!                             │  mbars       phase, pending, tx                       (mbarrier/)
+//!                             │  rendezvous  CTA, named, warp, cluster barriers       (rendezvous.rs)
 //!                             │  streams     groups and counters, in order            (stream.rs)
 //!                             │  memory      which tile version each piece holds      (memory.rs)
 //!                             │  counters    words of global memory that are waited for (counters.rs)
@@ -22,6 +22,7 @@
 //! rendezvous of agents.
 
 mod agents;
+mod cell;
 mod counters;
 mod coverage;
 mod eval;
@@ -30,10 +31,8 @@ mod fence;
 mod findings;
 mod flight;
 mod global;
-mod known;
 mod lanes;
 mod mbarrier;
-mod meet;
 mod memory;
 mod mma;
 mod moves;
@@ -48,6 +47,7 @@ mod place;
 mod races;
 mod recur;
 mod regs;
+mod rendezvous;
 mod setup;
 mod shift;
 mod snapshot;
@@ -60,23 +60,24 @@ mod who;
 mod world;
 
 pub use agents::{AgentId, AgentInfo, agents_of as agents};
-pub use eval::{Judged, judged_at_launch};
+pub use cell::{Axis, Cell};
+pub use eval::{Decision, decisions_at_launch};
 pub use flight::{Flight, FlightId};
 pub use lanes::waits_again;
 pub use mbarrier::Mbar;
-pub use meet::MeetKind;
-pub use memory::{Foot, TileKey};
+pub use memory::{Footprint, TileKey};
 pub use open::outstanding;
-pub use parts::{Held, Part};
-pub use place::{Axis, Cell, FormId, Obstacle, Placement};
+pub use parts::{PartState, StatePart};
+pub use place::{FormId, Obstacle, Placement};
 pub use recur::may_recur;
+pub use rendezvous::RendezvousKind;
 pub use setup::elected_code;
 pub use shift::Rates;
 pub use snapshot::{Entry, Family, Snapshot};
-pub use step::{Did, MmaDid, MoveDid, Step};
+pub use step::{MmaEffect, MoveEffect, Step, StepEffect};
 pub(crate) use stream::KINDS as STREAM_KINDS;
 pub use stream::StreamKind;
 pub use tally::{Shares, Tally, Times, dram_bytes, flops};
-pub use walk::{Tells, Traffic, Walker};
+pub use walk::{GridDependence, Traffic, Walker};
 pub use who::AgentSet;
-pub use world::{On, Rules, World};
+pub use world::{Rules, WaitTarget, World};

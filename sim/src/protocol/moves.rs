@@ -3,130 +3,130 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{BarRef, Class, Expr, How, Op, Place, Waits, Where};
+use crate::ir::{BarRef, BarrierCta, Class, Expr, MoveKind, Op, Place, Waits};
 
 use super::AgentId;
 use super::flight::{Flight, FlightId};
 use super::mbarrier::MbarIx;
-use super::memory::Foot;
+use super::memory::Footprint;
 use super::order::{Access, Epoch};
-use super::step::{Blocked, Did, MoveDid};
+use super::step::{Blocked, MoveEffect, StepEffect};
 use super::stream::StreamKind;
-use super::world::{On, World};
+use super::world::{WaitTarget, World};
 
 /// The operands of a move, evaluated.
 pub(super) struct Ends {
-    src: Foot,
-    dst: Foot,
+    src: Footprint,
+    dst: Footprint,
 }
 
 impl World<'_> {
     /// Performs a move, or starts it.
-    pub(super) fn do_move(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<Did, Blocked> {
+    pub(super) fn do_move(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<StepEffect, Blocked> {
         let Op::Move { how, src, dst, crew, batch, dequant, masked, signals, multicast } = op else {
-            return Ok(Did::Nothing);
+            return Ok(StepEffect::Nothing);
         };
-        let e = Ends { src: self.foot(a, src, *crew)?, dst: self.foot(a, dst, *crew)? };
-        let mut did = self.measure(*how, &e, *dequant, *batch);
+        let e = Ends { src: self.footprint(a, src, *crew)?, dst: self.footprint(a, dst, *crew)? };
+        let mut effect = self.measure(*how, &e, *dequant, *batch);
         let tile = self.copied(a, &e.src, &e.dst);
-        did.tile = Some(tile);
+        effect.tile = Some(tile);
         if self.prog.objects[e.dst.obj as usize].class != Class::Global {
             self.carry_sum(a, &e.src, &e.dst);
             self.load_sum(a, &e.src, &e.dst, src.elements);
         }
-        if matches!(how, How::Load | How::Ldg | How::CpAsync | How::LdsDma) && !masked {
+        if matches!(how, MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma) && !masked {
             self.inside(a, pc, &e.src, src)?;
         }
         let auto = self.prog.waits == Waits::Auto;
         match how {
-            How::Load => {
+            MoveKind::Load => {
                 let x = self.own_access(a, pc);
                 self.touch_global(a, &e.src, src.elements, x, false);
                 self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
             }
-            How::Ldg | How::Lds => {
-                if *how == How::Lds {
+            MoveKind::Ldg | MoveKind::Lds => {
+                if *how == MoveKind::Lds {
                     self.expect_tile(a, pc, src, &e.src)?;
                 }
                 let kind = match (auto, how) {
                     (true, _) => StreamKind::Scoreboard,
-                    (false, How::Ldg) => StreamKind::Vm,
+                    (false, MoveKind::Ldg) => StreamKind::Vm,
                     (false, _) => StreamKind::Lgkm,
                 };
-                let (x, f) = self.start_move(a, pc, kind, self.instructions(&did));
+                let (x, f) = self.start_move(a, pc, kind, self.instructions(&effect));
                 let own = self.own_access(a, pc);
-                if *how == How::Lds {
+                if *how == MoveKind::Lds {
                     self.check_read(a, self.agent_row(a), &e.src, if auto { own } else { x });
                 } else {
                     self.touch_global(a, &e.src, src.elements, if auto { own } else { x }, false);
                 }
                 self.check_write(a, self.agent_row(a), &e.dst, if auto { own } else { x }, Some(tile));
-                did.flights.push(self.fill(f, &e.dst));
+                effect.flights.push(self.fill(f, &e.dst));
             }
-            How::Sts | How::Store | How::TmemSt => {
+            MoveKind::Sts | MoveKind::Store | MoveKind::TmemSt => {
                 self.ready(a, &e.src)?;
                 self.check_read(a, self.agent_row(a), &e.src, self.own_access(a, pc));
-                if *how == How::TmemSt {
+                if *how == MoveKind::TmemSt {
                     self.reaches_lanes(a, pc, &e.dst);
                     self.allocated(a, pc, &e.dst);
                 }
                 match how {
-                    How::Store => {
+                    MoveKind::Store => {
                         if !masked {
                             self.inside(a, pc, &e.dst, dst)?;
                         }
-                        self.do_store(a, pc, &e, dst, auto, &mut did);
+                        self.do_store(a, pc, &e, dst, auto, &mut effect);
                     }
-                    How::Sts if auto => {
+                    MoveKind::Sts if auto => {
                         let x = self.own_access(a, pc);
                         self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
                     }
                     _ => {
-                        let kind = if *how == How::Sts { StreamKind::Lgkm } else { StreamKind::TmemSt };
-                        let (x, f) = self.start_move(a, pc, kind, self.instructions(&did));
+                        let kind = if *how == MoveKind::Sts { StreamKind::Lgkm } else { StreamKind::TmemSt };
+                        let (x, f) = self.start_move(a, pc, kind, self.instructions(&effect));
                         let x = self.tensor_access(a, pc, *how, x);
                         self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
-                        did.flights.push(self.launch(f));
+                        effect.flights.push(self.launch(f));
                     }
                 }
             }
-            How::CpAsync | How::LdsDma => {
-                let kind = if *how == How::CpAsync { StreamKind::Cp } else { StreamKind::Vm };
-                let (x, f) = self.start_move(a, pc, kind, self.instructions(&did));
+            MoveKind::CpAsync | MoveKind::LdsDma => {
+                let kind = if *how == MoveKind::CpAsync { StreamKind::Cp } else { StreamKind::Vm };
+                let (x, f) = self.start_move(a, pc, kind, self.instructions(&effect));
                 self.touch_global(a, &e.src, src.elements, x, false);
                 self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
-                did.flights.push(self.launch(f));
+                effect.flights.push(self.launch(f));
             }
-            How::TmaLoad => {
-                self.tma_load(a, pc, &e, (signals.as_ref(), multicast.as_ref(), src.elements), &mut did)?;
+            MoveKind::TmaLoad => {
+                self.tma_load(a, pc, &e, (signals.as_ref(), multicast.as_ref(), src.elements), &mut effect)?;
             }
-            How::TmaStore => self.tma_store(a, pc, src, (&e, dst.elements), &mut did)?,
-            How::TmemLd => {
+            MoveKind::TmaStore => self.tma_store(a, pc, src, (&e, dst.elements), &mut effect)?,
+            MoveKind::TmemLd => {
                 self.reaches_lanes(a, pc, &e.src);
                 self.allocated(a, pc, &e.src);
                 let (x, f) = self.start_move(a, pc, StreamKind::TmemLd, 1);
                 let x = self.tensor_access(a, pc, *how, x);
                 self.check_read(a, self.agent_row(a), &e.src, Access { generic: true, ..x });
                 self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
-                did.flights.push(self.launch(f));
+                effect.flights.push(self.launch(f));
             }
         }
-        if *how != How::Store {
-            did.fills = (self.prog.objects[e.dst.obj as usize].class == Class::Shared).then_some(e.dst);
+        if *how != MoveKind::Store {
+            effect.fills = (self.prog.objects[e.dst.obj as usize].class == Class::Shared).then_some(e.dst);
         }
-        Ok(Did::Move(did))
+        Ok(StepEffect::Move(effect))
     }
 
     /// Sizes of a move.
-    fn measure(&self, how: How, e: &Ends, dequant: bool, batch: Option<u32>) -> MoveDid {
+    fn measure(&self, how: MoveKind, e: &Ends, dequant: bool, batch: Option<u32>) -> MoveEffect {
         let (s, d) = (&self.prog.objects[e.src.obj as usize], &self.prog.objects[e.dst.obj as usize]);
         let global_bytes = match (s.class, d.class) {
             (Class::Global, _) => s.bytes_of(e.src.elements()),
             (_, Class::Global) => d.bytes_of(e.dst.elements()),
             _ => 0,
         };
-        let (chip, f) = if s.class == Class::Global || how == How::Sts { (d, &e.dst) } else { (s, &e.src) };
-        MoveDid {
+        let (chip, f) = if s.class == Class::Global || how == MoveKind::Sts { (d, &e.dst) } else { (s, &e.src) };
+        MoveEffect {
             how,
             elements: f.elements(),
             global_bytes,
@@ -142,12 +142,12 @@ impl World<'_> {
     }
 
     /// Machine instructions of one warp: what `vmcnt` and `lgkmcnt` count.
-    fn instructions(&self, did: &MoveDid) -> u32 {
-        let lane = match did.how {
-            How::LdsDma => self.rules.dma_bytes_per_lane.max(1),
+    fn instructions(&self, effect: &MoveEffect) -> u32 {
+        let lane = match effect.how {
+            MoveKind::LdsDma => self.rules.dma_bytes_per_lane.max(1),
             _ => self.rules.bytes_per_lane.max(1),
         };
-        let bytes = if did.global_bytes > 0 { did.global_bytes } else { did.chip_bytes };
+        let bytes = if effect.global_bytes > 0 { effect.global_bytes } else { effect.chip_bytes };
         (bytes as u64).div_ceil((lane * self.rules.warp_size) as u64).max(1) as u32
     }
 
@@ -160,7 +160,7 @@ impl World<'_> {
     }
 
     /// Launches a flight that makes registers ready when it lands.
-    fn fill(&mut self, mut f: Flight, regs: &Foot) -> FlightId {
+    fn fill(&mut self, mut f: Flight, regs: &Footprint) -> FlightId {
         if self.prog.waits == Waits::Auto {
             for p in self.each_piece(f.agent, regs) {
                 self.filling[p] += 1;
@@ -171,22 +171,22 @@ impl World<'_> {
     }
 
     /// The scoreboard: a use of a register waits until its load has landed.
-    pub(super) fn ready(&self, a: AgentId, f: &Foot) -> Result<(), Blocked> {
+    pub(super) fn ready(&self, a: AgentId, f: &Footprint) -> Result<(), Blocked> {
         if self.prog.objects[f.obj as usize].class == Class::Reg && self.each_piece(a, f).any(|p| self.filling[p] > 0) {
-            return Err(Blocked::On(On::Own(a)));
+            return Err(Blocked::On(WaitTarget::Own(a)));
         }
         Ok(())
     }
 
-    fn do_store(&mut self, a: AgentId, pc: u32, e: &Ends, dst: &Place, auto: bool, did: &mut MoveDid) {
+    fn do_store(&mut self, a: AgentId, pc: u32, e: &Ends, dst: &Place, auto: bool, effect: &mut MoveEffect) {
         self.check_sum(a, pc, &e.src, e.dst.obj);
         self.store_sum(a, pc, (&e.src, &e.dst), dst.elements);
         let x = if auto {
             self.own_access(a, pc)
         } else {
-            let n = self.instructions(did);
+            let n = self.instructions(effect);
             let (x, f) = self.start_move(a, pc, StreamKind::Vm, n);
-            did.flights.push(self.launch(f));
+            effect.flights.push(self.launch(f));
             x
         };
         if !self.touch_global(a, &e.dst, dst.elements, x, true) {
@@ -201,29 +201,29 @@ impl World<'_> {
         pc: u32,
         e: &Ends,
         (signals, multicast, elements): (Option<&BarRef>, Option<&Expr>, bool),
-        did: &mut MoveDid,
+        effect: &mut MoveEffect,
     ) -> Result<(), Blocked> {
         let Some(bar) = signals else { return Ok(()) };
         let ctas = self.copies_to(a, multicast, e.dst.cta)?;
-        did.copies = ctas.len() as u32;
+        effect.copies = ctas.len() as u32;
         let mut f = Flight::new(a, pc);
         for cta in ctas {
             let ix = self.signal_in(a, bar, cta, multicast.is_some())?;
             self.usable_remotely(a, pc, ix);
             self.arrives_in_order(a, pc, ix);
-            let phase = self.mbars[ix as usize].phase;
+            let phase = self.mbar(ix).phase;
             let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
             let x = Access { epoch, pc, agent: a, generic: false, in_order: false };
             if f.delivers.is_empty() {
                 // Whoever knows that the bytes came knows that they were read.
                 self.touch_global(a, &e.src, elements, x, false);
             }
-            let dst = Foot { cta, ..e.dst };
-            self.check_write(a, self.agent_row(a), &dst, x, did.tile);
-            f.delivers.push((ix, did.chip_bytes, phase));
+            let dst = Footprint { cta, ..e.dst };
+            self.check_write(a, self.agent_row(a), &dst, x, effect.tile);
+            f.delivers.push((ix, effect.chip_bytes, phase));
         }
         f.issued_after = self.issued(a);
-        did.flights.push(self.launch(f));
+        effect.flights.push(self.launch(f));
         Ok(())
     }
 
@@ -248,7 +248,7 @@ impl World<'_> {
         let named = self.bars(a, bar)?[0];
         let (at, stages) = (self.mbar_cta(named), self.prog.mbars[bar.bar as usize].stages);
         let to = match (&bar.at, multicast) {
-            (Where::Own, _) => cta,
+            (BarrierCta::Own, _) => cta,
             (_, true) => cta & !1 | at & 1,
             (_, false) if at >> 1 != cta >> 1 => return Err(super::world::Fault::Pair(at, cta).into()),
             _ => at,
@@ -259,12 +259,12 @@ impl World<'_> {
     /// A barrier that an engine or another CTA signals must have been initialised with a fence behind it.
     pub(super) fn usable_remotely(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         self.alive(a, pc, ix);
-        if self.mbars[ix as usize].live && !self.init_fenced[ix as usize] {
+        if self.mbar(ix).live && !self.mbars[ix as usize].init_fenced() {
             let message = format!(
                 "{} is signalled from outside its CTA's threads, and no `fence mbarrier_init` or `fence async` follows its `init`",
                 self.mbar_name(ix)
             );
-            let init = self.mbar_init[ix as usize].map(|x| (x.pc, "initialised here".to_string()));
+            let init = self.mbars[ix as usize].init().map(|x| (x.pc, "initialised here".to_string()));
             self.find(Code::InitFence, a, pc, message, init);
         }
     }
@@ -276,7 +276,7 @@ impl World<'_> {
         pc: u32,
         src: &Place,
         (e, elements): (&Ends, bool),
-        did: &mut MoveDid,
+        effect: &mut MoveEffect,
     ) -> Result<(), Blocked> {
         self.expect_tile(a, pc, src, &e.src)?;
         self.check_sum(a, pc, &e.src, e.dst.obj);
@@ -287,8 +287,8 @@ impl World<'_> {
         if !self.touch_global(a, &e.dst, elements, Access { generic: false, ..x }, true) {
             self.store_once(a, pc, &e.dst, elements);
         }
-        did.flights.push(self.launch(read));
-        did.flights.push(self.launch(write));
+        effect.flights.push(self.launch(read));
+        effect.flights.push(self.launch(write));
         Ok(())
     }
 }

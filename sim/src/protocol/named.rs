@@ -8,27 +8,27 @@ use crate::ir::{Instr, NamedId, Op};
 use crate::timeline::Lanes;
 
 use super::AgentId;
-use super::meet::{Meet, MeetIx, MeetKind};
 use super::order::Access;
+use super::rendezvous::{Rendezvous, RendezvousIx, RendezvousKind};
 use super::step::Blocked;
-use super::world::{Fault, On, World};
+use super::world::{Fault, WaitTarget, World};
 
 /// The arrivals of the generation under way of each numbered barrier and of the one before it, in order of their components.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Came {
+pub(super) struct RecentArrivals {
     /// The first numbered barrier among the rendezvous; they are the last of these.
-    first: MeetIx,
+    first: RendezvousIx,
     pub(super) lists: Vec<[Vec<Access>; 2]>,
 }
 
-impl Came {
-    pub(super) fn at(meets: &[Meet]) -> Came {
-        let numbered = meets.iter().filter(|m| matches!(m.kind, MeetKind::Named(..))).count();
-        Came { first: (meets.len() - numbered) as MeetIx, lists: vec![Default::default(); numbered] }
+impl RecentArrivals {
+    pub(super) fn at(meets: &[Rendezvous]) -> RecentArrivals {
+        let numbered = meets.iter().filter(|m| matches!(m.kind, RendezvousKind::Named(..))).count();
+        RecentArrivals { first: (meets.len() - numbered) as RendezvousIx, lists: vec![Default::default(); numbered] }
     }
 
     /// Of one rendezvous; nothing where that is no numbered barrier.
-    pub(super) fn of(&mut self, ix: MeetIx) -> Option<&mut [Vec<Access>; 2]> {
+    pub(super) fn of(&mut self, ix: RendezvousIx) -> Option<&mut [Vec<Access>; 2]> {
         self.lists.get_mut(ix.checked_sub(self.first)? as usize)
     }
 }
@@ -51,7 +51,7 @@ impl World<'_> {
         if threads <= 0 || threads % self.rules.warp_size as i64 != 0 {
             return Err(Fault::Threads(threads).into());
         }
-        let ix = self.meet_of(MeetKind::Named(bar, index as u32, self.info[a as usize].cta));
+        let ix = self.rendezvous_of(RendezvousKind::Named(bar, index as u32, self.info[a as usize].cta));
         let weight = self.threads_of(a);
         if sync {
             self.meet(a, pc, ix, weight, threads as u32, true)
@@ -71,18 +71,18 @@ impl World<'_> {
     }
 
     /// An arrival comes behind all of the generation before, in every schedule.
-    pub(super) fn comes_in_turn(&mut self, a: AgentId, pc: u32, ix: MeetIx) {
+    pub(super) fn comes_in_turn(&mut self, a: AgentId, pc: u32, ix: RendezvousIx) {
         if self.rows.is_off() {
             return;
         }
         let (row, generation) = (self.agent_row(a), self.meets[ix as usize].generation);
         let knows = self.rows.reached(row, self.meet_comp(ix)) >= generation;
         let new = self.own_access(a, pc);
-        let Some([now, before]) = self.came.of(ix) else { return };
+        let Some([now, before]) = self.recent_arrivals.of(ix) else { return };
         now.insert(now.partition_point(|x| x.epoch <= new.epoch), new);
         let unknown = before.iter().find(|x| !knows && self.rows.reached(row, x.epoch.comp) < x.epoch.clock);
         if let Some(x) = unknown.copied() {
-            self.unordered.get_or_insert((a, pc, On::Meet(ix)));
+            self.unordered.get_or_insert((a, pc, WaitTarget::Rendezvous(ix)));
             let message = format!(
                 "arrives at {}, and nothing orders it after {}, who came the time before: which of them meets the others \
                  depends on the schedule",
@@ -102,7 +102,8 @@ impl World<'_> {
         };
         let (index, threads) = (self.number(a, index).ok()?, self.number(a, threads).ok()?);
         let known = (0..self.prog.named[*bar as usize].len as i64).contains(&index) && threads > 0;
-        let ix = known.then(|| self.meet_of(MeetKind::Named(*bar, index as u32, self.info[a as usize].cta)))?;
+        let ix =
+            known.then(|| self.rendezvous_of(RendezvousKind::Named(*bar, index as u32, self.info[a as usize].cta)))?;
         (agent.waits_in.is_none()).then(|| (ix, self.threads_of(a), threads as u32))
     }
 }

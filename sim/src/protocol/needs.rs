@@ -1,14 +1,14 @@
 //! Which parts of a world an operation reads or changes.
 
-use crate::ir::{Class, How, Instr, MmaKind, Op, Place};
+use crate::ir::{Class, Instr, MmaKind, MoveKind, Op, Place};
 use crate::timeline::Lanes;
 
 use super::AgentId;
 use super::flight::FlightId;
-use super::meet::MeetKind;
-use super::parts::Part;
+use super::parts::StatePart;
 use super::perform::{Aligned, alignment};
 use super::regs::hands_registers;
+use super::rendezvous::RendezvousKind;
 use super::step::Blocked;
 use super::stream::StreamKind;
 use super::world::World;
@@ -16,70 +16,76 @@ use super::world::World;
 impl World<'_> {
     /// The parts that the operation an agent is at reads or changes, its own first, in order and each once. An agent's end
     /// counts as one. `None` where an operand has no meaning, or where the operation takes what the whole grid shares.
-    pub fn needs(&self, a: AgentId) -> Option<Vec<Part>> {
+    pub fn needs(&self, a: AgentId) -> Option<Vec<StatePart>> {
         let pc = self.agents[a as usize].pc;
         let mut list = Vec::new();
         match &self.prog.code[pc as usize] {
             Instr::Op { op, .. } => self.needs_of(a, pc, op, &mut list).ok()?,
             _ => {
                 let cta = self.info[a as usize].cta;
-                let meets = [MeetKind::Cta(cta), MeetKind::Cluster].map(|k| Part::Meet(self.meet_of(k)));
-                list.extend([Part::Ended, Part::Tensor].into_iter().chain(meets));
-                list.extend(hands_registers(self.prog).then_some(Part::Pool(cta)));
+                let meets = [RendezvousKind::Cta(cta), RendezvousKind::Cluster]
+                    .map(|k| StatePart::Rendezvous(self.rendezvous_of(k)));
+                list.extend([StatePart::Ended, StatePart::Tensor].into_iter().chain(meets));
+                list.extend(hands_registers(self.prog).then_some(StatePart::Pool(cta)));
             }
         }
         list.sort_unstable();
         list.dedup();
-        list.retain(|p| *p != Part::Agent(a));
-        list.insert(0, Part::Agent(a));
+        list.retain(|p| *p != StatePart::Agent(a));
+        list.insert(0, StatePart::Agent(a));
         Some(list)
     }
 
     /// The parts that a flight changes when it lands, the one it is in first.
-    pub fn landing_needs(&self, keeper: AgentId, id: FlightId) -> Vec<Part> {
+    pub fn landing_needs(&self, keeper: AgentId, id: FlightId) -> Vec<StatePart> {
         let Some(f) = self.flight(id) else { return Vec::new() };
-        let mut list: Vec<Part> = Vec::new();
-        list.extend(f.delivers.iter().map(|d| Part::Mbar(d.0)).chain(f.arrives.iter().map(|x| Part::Mbar(x.0))));
-        list.extend(f.posts.iter().map(|p| Part::Piece(p.0 as u32)));
-        if let Some(foot) = &f.fills {
-            list.extend(self.each_piece(f.agent, foot).map(|p| Part::Piece(p as u32)));
+        let mut list: Vec<StatePart> = Vec::new();
+        list.extend(
+            f.delivers.iter().map(|d| StatePart::Mbar(d.0)).chain(f.arrives.iter().map(|x| StatePart::Mbar(x.0))),
+        );
+        list.extend(f.posts.iter().map(|p| StatePart::Piece(p.0 as u32)));
+        if let Some(footprint) = &f.fills {
+            list.extend(self.each_piece(f.agent, footprint).map(|p| StatePart::Piece(p as u32)));
         }
         list.sort_unstable();
         list.dedup();
-        list.insert(0, Part::Agent(keeper));
+        list.insert(0, StatePart::Agent(keeper));
         list
     }
 
-    fn needs_of(&self, a: AgentId, pc: u32, op: &Op, list: &mut Vec<Part>) -> Result<(), Blocked> {
+    fn needs_of(&self, a: AgentId, pc: u32, op: &Op, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
         let me = self.info[a as usize];
         let mut by = a;
         if me.lanes.is_some() && !self.elected_at[pc as usize] {
             match alignment(op) {
                 Aligned::Warp => {
                     by = self.rest_of(a);
-                    list.extend([Part::Agent(by), Part::Meet(self.meet_of(MeetKind::Warp(me.cta, me.warp)))]);
+                    list.extend([
+                        StatePart::Agent(by),
+                        StatePart::Rendezvous(self.rendezvous_of(RendezvousKind::Warp(me.cta, me.warp))),
+                    ]);
                 }
                 Aligned::Lanes if me.lanes == Some(Lanes::Elected) => return Ok(()),
                 _ => {}
             }
         }
         self.needs_of_places(by, op, list)?;
-        let meet = |kind| Part::Meet(self.meet_of(kind));
-        let lanes = meet(MeetKind::Warp(me.cta, me.warp));
-        let bars = |bar| self.bars(by, bar).map(|all| all.into_iter().map(Part::Mbar));
+        let meet = |kind| StatePart::Rendezvous(self.rendezvous_of(kind));
+        let lanes = meet(RendezvousKind::Warp(me.cta, me.warp));
+        let bars = |bar| self.bars(by, bar).map(|all| all.into_iter().map(StatePart::Mbar));
         match op {
             Op::Move { signals: Some(bar), multicast, dst, crew, .. } => {
-                let own = self.foot(by, dst, *crew)?.cta;
+                let own = self.footprint(by, dst, *crew)?.cta;
                 for cta in self.copies_to(by, multicast.as_ref(), own)? {
-                    list.push(Part::Mbar(self.signal_in(by, bar, cta, multicast.is_some())?));
+                    list.push(StatePart::Mbar(self.signal_in(by, bar, cta, multicast.is_some())?));
                 }
             }
             Op::Mma { kind: MmaKind::Wgmma, .. } => {
-                list.push(Part::Agent(self.group_lead[by as usize]));
-                list.push(meet(MeetKind::Warpgroup(me.cta, me.warp / 4)));
+                list.push(StatePart::Agent(self.group_lead[by as usize]));
+                list.push(meet(RendezvousKind::Warpgroup(me.cta, me.warp / 4)));
             }
             Op::Commit(q) | Op::Wait(q, _) => {
-                list.push(Part::Agent(self.stream_owner(by, StreamKind::of(*q))));
+                list.push(StatePart::Agent(self.stream_owner(by, StreamKind::of(*q))));
             }
             Op::CommitUmma(all) => {
                 for b in all {
@@ -96,19 +102,21 @@ impl World<'_> {
             }
             Op::Init(all) | Op::Inval(all) => {
                 let stages = |b: u16| (0..self.prog.mbars[b as usize].stages).map(move |s| self.mbar_ix(b, s, me.cta));
-                list.extend(all.iter().copied().flat_map(stages).map(Part::Mbar));
+                list.extend(all.iter().copied().flat_map(stages).map(StatePart::Mbar));
             }
-            Op::Barrier(_) => list.extend([Part::Ended, meet(MeetKind::Cta(me.cta))]),
-            Op::ClusterArrive { .. } | Op::ClusterWait => list.extend([Part::Ended, meet(MeetKind::Cluster)]),
+            Op::Barrier(_) => list.extend([StatePart::Ended, meet(RendezvousKind::Cta(me.cta))]),
+            Op::ClusterArrive { .. } | Op::ClusterWait => {
+                list.extend([StatePart::Ended, meet(RendezvousKind::Cluster)])
+            }
             Op::Named { bar, index, .. } => {
                 let index = self.eval(by, index)?;
                 if (0..self.prog.named[*bar as usize].len as i64).contains(&index) {
-                    list.push(meet(MeetKind::Named(*bar, index as u32, me.cta)));
+                    list.push(meet(RendezvousKind::Named(*bar, index as u32, me.cta)));
                 }
             }
             Op::WarpSync | Op::Elect if me.lanes.is_some() => list.push(lanes),
-            Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => list.extend([Part::Tensor, lanes]),
-            Op::Regs { .. } => list.extend([Part::Ended, Part::Pool(me.cta)]),
+            Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => list.extend([StatePart::Tensor, lanes]),
+            Op::Regs { .. } => list.extend([StatePart::Ended, StatePart::Pool(me.cta)]),
             // What is handed out next, the whole grid shares; and so it does counters in global memory.
             Op::NextTile { .. } | Op::Counter { .. } => return Err(Blocked::Fault(super::world::Fault::Endless)),
             _ => {}
@@ -117,14 +125,14 @@ impl World<'_> {
     }
 
     /// The pieces that an operation's places cover.
-    fn needs_of_places(&self, a: AgentId, op: &Op, list: &mut Vec<Part>) -> Result<(), Blocked> {
+    fn needs_of_places(&self, a: AgentId, op: &Op, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
         let mut pieces = |who: AgentId, p: &Place, crew: u64, ctas: &[u32]| -> Result<(), Blocked> {
-            let foot = self.foot(who, p, crew)?;
-            let own = [foot.cta];
+            let footprint = self.footprint(who, p, crew)?;
+            let own = [footprint.cta];
             for cta in if ctas.is_empty() { &own } else { ctas } {
-                let foot = super::memory::Foot { cta: *cta, ..foot };
-                let shared = self.aliased(&foot).into_iter().map(|x| x.1);
-                list.extend(self.each_piece(who, &foot).chain(shared).map(|p| Part::Piece(p as u32)));
+                let footprint = super::memory::Footprint { cta: *cta, ..footprint };
+                let shared = self.aliased(&footprint).into_iter().map(|x| x.1);
+                list.extend(self.each_piece(who, &footprint).chain(shared).map(|p| StatePart::Piece(p as u32)));
             }
             Ok(())
         };
@@ -132,9 +140,9 @@ impl World<'_> {
         match op {
             Op::Move { how, src, dst, crew, multicast, .. } => {
                 pieces(a, src, *crew, &[])?;
-                let own = self.foot(a, dst, *crew)?.cta;
+                let own = self.footprint(a, dst, *crew)?.cta;
                 pieces(a, dst, *crew, &self.copies_to(a, multicast.as_ref(), own)?)?;
-                tensor = matches!(how, How::TmemLd | How::TmemSt);
+                tensor = matches!(how, MoveKind::TmemLd | MoveKind::TmemSt);
             }
             Op::Mma { kind, a: x, b: y, acc } => {
                 let own = self.info[a as usize].cta;
@@ -160,7 +168,7 @@ impl World<'_> {
             _ => {}
         }
         if tensor || self.prog.objects.iter().any(|o| o.class == Class::Tmem) && matches!(op, Op::Mma { .. }) {
-            list.push(Part::Tensor);
+            list.push(StatePart::Tensor);
         }
         Ok(())
     }

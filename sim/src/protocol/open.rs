@@ -7,19 +7,19 @@
 //! ```
 //!
 //! A row is only ever asked whether it has reached a clock: one that the state names, or a newer one that is still to come.
-//! So a row's clock may be rounded down to one that the state names ([`Named`]), except near the newest of a component, where
+//! So a row's clock may be rounded down to one that the state names ([`NamedClocks`]), except near the newest of a component, where
 //! clocks are subtracted. Rows only grow, so a record that waits for rows to reach it is closed once they have.
 //! A state recurs sooner without what is closed.
 
 use std::sync::Arc;
 
-use crate::ir::{BarRef, Instr, Op, Program, Where, Who};
+use crate::ir::{BarRef, BarrierCta, Executors, Instr, Op, Program};
 
 use super::AgentId;
-use super::mbarrier::MbarIx;
+use super::mbarrier::{MbarIx, Signal, Wait};
 use super::order::{Access, Epoch, RowId};
 use super::snapshot::{Entry, Family, Snapshot};
-use super::world::{Signal, Wait, World};
+use super::world::World;
 
 /// The largest number of operations that a wait of the program leaves outstanding; 2 at least.
 pub fn outstanding(prog: &Program) -> i64 {
@@ -32,7 +32,7 @@ pub fn outstanding(prog: &Program) -> i64 {
 
 /// What snapshots ask about a program.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct SnapshotFacts {
     /// The agents that may come to an operation on each barrier, by the heads around it.
     barrier_users: Vec<Vec<AgentId>>,
     /// How far back from its newest clock the clocks of each component are subtracted: those of a stream as many
@@ -41,13 +41,13 @@ pub(super) struct Asked {
     pub(super) windows: Arc<[i64]>,
 }
 
-impl Asked {
-    fn of(world: &World<'_>) -> Asked {
+impl SnapshotFacts {
+    fn of(world: &World<'_>) -> SnapshotFacts {
         let (agents, streams_end) = (world.info.len(), world.meet_comp(0) as usize);
         let mut windows = vec![0; world.rows.components() as usize];
         windows[agents..streams_end].fill(outstanding(world.prog) + 1);
         windows[world.mbar_comp(0) as usize..].fill(2);
-        Asked { barrier_users: barrier_users(world), windows: windows.into() }
+        SnapshotFacts { barrier_users: barrier_users(world), windows: windows.into() }
     }
 }
 
@@ -58,15 +58,15 @@ fn barrier_users(world: &World<'_>) -> Vec<Vec<AgentId>> {
         let mut pc = 0;
         while let Some(i) = prog.code.get(pc) {
             pc += 1;
-            let named = |head: &Who| match head {
+            let named = |head: &Executors| match head {
                 // A CTA that is no number of the text may be any.
-                Who::Cta(e) => e.constant().is_none_or(|cta| cta == who.cta as i64),
+                Executors::Cta(e) => e.constant().is_none_or(|cta| cta == who.cta as i64),
                 head => world.among(a, head).unwrap_or(true),
             };
             match i {
                 Instr::Only(head, to) if !named(head) => pc = *to as usize,
                 Instr::Op { op, .. } => each_barrier(op, &mut |bar, everywhere| {
-                    let all = everywhere || bar.at != Where::Own;
+                    let all = everywhere || bar.at != BarrierCta::Own;
                     let ctas = if all { 0..prog.cluster } else { who.cta..who.cta + 1 };
                     let stages = 0..prog.mbars[bar.bar as usize].stages;
                     for (cta, stage) in ctas.flat_map(|cta| stages.clone().map(move |stage| (cta, stage))) {
@@ -84,16 +84,16 @@ fn barrier_users(world: &World<'_>) -> Vec<Vec<AgentId>> {
 }
 
 /// The clocks of each component that a state names outside of rows, in order, and the newest that a row can have reached.
-pub(super) struct Named {
+pub(super) struct NamedClocks {
     clocks: Vec<Vec<i64>>,
     newest: Vec<i64>,
     /// The first component that is an mbarrier.
     mbars: u32,
 }
 
-impl Named {
+impl NamedClocks {
     /// Of a snapshot that lacks only rows.
-    pub(super) fn of(world: &World<'_>, s: &Snapshot) -> Named {
+    pub(super) fn of(world: &World<'_>, s: &Snapshot) -> NamedClocks {
         let mut clocks = vec![Vec::new(); world.rows.components() as usize];
         for entry in &s.entries {
             if let Entry::Count(Family::Clock(comp), clock) = *entry
@@ -116,8 +116,11 @@ impl Named {
         }
         // What a copy under way will have written has the clock behind the open phase.
         let mbars = world.mbar_comp(0);
-        newest[mbars as usize..].iter_mut().zip(&world.mbars).for_each(|(newest, m)| *newest = m.phase as i64);
-        Named { clocks, newest, mbars }
+        newest[mbars as usize..]
+            .iter_mut()
+            .zip(&world.mbars)
+            .for_each(|(newest, m)| *newest = m.hardware().phase as i64);
+        NamedClocks { clocks, newest, mbars }
     }
 
     /// The newest clock that the state names and a row has reached, or the row's own where that is subtracted; none where
@@ -156,8 +159,8 @@ fn each_barrier(op: &Op, f: &mut impl FnMut(&BarRef, bool)) {
 
 impl World<'_> {
     /// What snapshots ask about the program.
-    pub(super) fn asked(&self) -> &Asked {
-        self.asked.get_or_init(|| Asked::of(self))
+    pub(super) fn asked(&self) -> &SnapshotFacts {
+        self.asked.get_or_init(|| SnapshotFacts::of(self))
     }
 
     /// Whether arrivals that nobody can know of took part in the phase so many before the open one, and the arrivals of it
@@ -165,18 +168,18 @@ impl World<'_> {
     pub(super) fn open_arrivals(&self, ix: MbarIx, back: usize) -> (bool, Vec<Epoch>) {
         let users = || self.asked().barrier_users[ix as usize].iter().filter(|a| !self.agents[**a as usize].ended);
         let all = |comp: u32, clock: i64| users().all(|a| self.rows.reached(self.agent_row(*a), comp) as i64 >= clock);
-        let list = &self.arrived[ix as usize][back];
-        let complete = self.mbars[ix as usize].phase as i64 + 1 - back as i64;
+        let list = &self.mbars[ix as usize].arrivals()[back];
+        let complete = self.mbar(ix).phase as i64 + 1 - back as i64;
         if back > 0 && all(self.mbar_comp(ix), complete) {
             return (false, Vec::new());
         }
-        let open = list.by.iter().filter(|e| !list.unsure && !all(e.comp, e.clock as i64));
-        (list.unsure, open.copied().collect())
+        let open = list.epochs().iter().filter(|e| !list.unsure() && !all(e.comp, e.clock as i64));
+        (list.unsure(), open.copied().collect())
     }
 
     /// Signals of a barrier that no agent of its CTA knows of yet, as one must before the CTA ends.
     pub(super) fn open_signals(&self, ix: MbarIx) -> Vec<&Signal> {
-        self.signals[ix as usize].iter().filter(|s| !self.knows_signal(ix, s)).collect()
+        self.mbars[ix as usize].signals().iter().filter(|s| !self.knows_signal(ix, s)).collect()
     }
 
     /// Whether some agent of a barrier's CTA knows that a signal has come: of the signal itself, or that its phase is over.
@@ -215,8 +218,8 @@ mod tests {
     use super::*;
 
     /// Component 0 is an agent, component 1 an mbarrier.
-    fn named() -> Named {
-        Named { clocks: vec![vec![3, 9, 20], vec![2, 7]], newest: vec![21, 6], mbars: 1 }
+    fn named() -> NamedClocks {
+        NamedClocks { clocks: vec![vec![3, 9, 20], vec![2, 7]], newest: vec![21, 6], mbars: 1 }
     }
 
     #[test]
@@ -238,7 +241,7 @@ mod tests {
 
     #[test]
     fn nothing_is_known_of_a_phase_only_where_some_are_over() {
-        let early = Named { clocks: vec![Vec::new()], newest: vec![1], mbars: 0 };
+        let early = NamedClocks { clocks: vec![Vec::new()], newest: vec![1], mbars: 0 };
         assert_eq!([early.nothing(0), named().nothing(1)], [false, true]);
         assert_eq!(early.reached(0, 0), Some(0));
     }

@@ -18,7 +18,7 @@ use super::world::{Agent, Rules, World};
 
 /// A part of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum StatePart {
     /// Which agents have ended.
     Ended,
     /// An agent: where it is, its variables, its streams and what it has in flight.
@@ -26,7 +26,7 @@ pub enum Part {
     /// An mbarrier.
     Mbar(u32),
     /// A rendezvous.
-    Meet(u32),
+    Rendezvous(u32),
     /// A piece of a slot.
     Piece(u32),
     /// Registers that the warps of a CTA hand to each other.
@@ -47,7 +47,7 @@ pub struct AgentPart {
 
 /// What a part holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Held {
+pub enum PartState {
     /// The agents that have ended.
     Ended(AgentSet),
     /// An agent.
@@ -55,7 +55,7 @@ pub enum Held {
     /// An mbarrier.
     Mbar(Mbar),
     /// A rendezvous: generation, arrived, needed, and who arrived.
-    Meet(u32, u32, u32, AgentSet),
+    Rendezvous(u32, u32, u32, AgentSet),
     /// A piece: its tile, whether anything wrote it, loads under way into it, and a mailbox's value.
     Piece(Option<TileKey>, bool, u32, i64),
     /// Registers.
@@ -90,16 +90,9 @@ impl<'p> World<'p> {
             vars,
             mbars,
             mbar_base: _,
-            mbar_init,
-            init_fenced,
-            expected_at,
-            expects,
-            arrived,
-            signals,
             visits,
-            waits,
             meets,
-            came,
+            recent_arrivals,
             group_size: _,
             group_lead: _,
             streams,
@@ -133,7 +126,7 @@ impl<'p> World<'p> {
             asked: _,
             reads,
             accesses,
-            judged,
+            decisions,
             touched,
             unordered,
             findings,
@@ -142,16 +135,9 @@ impl<'p> World<'p> {
         self.agents.clone_from(agents);
         self.vars.clone_from(vars);
         self.mbars.clone_from(mbars);
-        self.mbar_init.clone_from(mbar_init);
-        self.init_fenced.clone_from(init_fenced);
-        self.expected_at.clone_from(expected_at);
-        self.expects.clone_from(expects);
-        self.arrived.clone_from(arrived);
-        self.signals.clone_from(signals);
         self.visits.clone_from(visits);
-        self.waits.clone_from(waits);
         self.meets.clone_from(meets);
-        self.came.lists.clone_from(&came.lists);
+        self.recent_arrivals.lists.clone_from(&recent_arrivals.lists);
         self.streams.clone_from(streams);
         self.groups_kept = *groups_kept;
         self.pieces.clone_from(pieces);
@@ -173,22 +159,22 @@ impl<'p> World<'p> {
         self.more_tiles.clone_from(more_tiles);
         self.reads = *reads;
         self.accesses.clone_from(accesses);
-        self.judged.clone_from(judged);
+        self.decisions.clone_from(decisions);
         self.touched.clone_from(touched);
         self.unordered = *unordered;
         self.findings.clone_from(findings);
     }
 
     /// All parts, in a fixed order.
-    pub fn parts(&self) -> Vec<Part> {
-        let list = |n: usize, part: fn(u32) -> Part| (0..n as u32).map(part);
-        std::iter::once(Part::Ended)
-            .chain(list(self.agents.len(), Part::Agent))
-            .chain(list(self.mbars.len(), Part::Mbar))
-            .chain(list(self.meets.len(), Part::Meet))
-            .chain(list(self.pieces.len(), Part::Piece))
-            .chain(list(self.registers.len(), Part::Pool))
-            .chain([Part::Tensor])
+    pub fn parts(&self) -> Vec<StatePart> {
+        let list = |n: usize, part: fn(u32) -> StatePart| (0..n as u32).map(part);
+        std::iter::once(StatePart::Ended)
+            .chain(list(self.agents.len(), StatePart::Agent))
+            .chain(list(self.mbars.len(), StatePart::Mbar))
+            .chain(list(self.meets.len(), StatePart::Rendezvous))
+            .chain(list(self.pieces.len(), StatePart::Piece))
+            .chain(list(self.registers.len(), StatePart::Pool))
+            .chain([StatePart::Tensor])
             .collect()
     }
 
@@ -217,13 +203,13 @@ impl<'p> World<'p> {
     }
 
     /// What a part holds. Of an agent's flights only what tells what they do.
-    pub fn part(&self, part: Part) -> Held {
+    pub fn part(&self, part: StatePart) -> PartState {
         match part {
-            Part::Ended => {
+            StatePart::Ended => {
                 let ended = self.agents.iter().enumerate().filter(|(_, a)| a.ended);
-                Held::Ended(ended.map(|(i, _)| i as AgentId).collect())
+                PartState::Ended(ended.map(|(i, _)| i as AgentId).collect())
             }
-            Part::Agent(a) => {
+            StatePart::Agent(a) => {
                 let i = a as usize;
                 let bare = |id: &FlightId| {
                     let f = self.flight(*id)?.clone();
@@ -231,41 +217,41 @@ impl<'p> World<'p> {
                     Some(Flight { releases: None, issued_after: None, epoch: None, follows: None, phases, ..f })
                 };
                 let used = ALL.iter().zip(&self.streams[i * KINDS..(i + 1) * KINDS]).filter(|(_, s)| !s.unused());
-                Held::Agent(Box::new(AgentPart {
+                PartState::Agent(Box::new(AgentPart {
                     agent: Agent { ended: false, ..self.agents[i].clone() },
                     vars: self.vars[i * self.frame..(i + 1) * self.frame].to_vec(),
                     streams: used.map(|(kind, s)| (*kind, s.clone())).collect(),
                     flights: self.flights_of(a).iter().filter_map(bare).collect(),
                 }))
             }
-            Part::Mbar(ix) => Held::Mbar(self.mbars[ix as usize].clone()),
-            Part::Meet(ix) => {
+            StatePart::Mbar(ix) => PartState::Mbar(self.mbar(ix).clone()),
+            StatePart::Rendezvous(ix) => {
                 let m = &self.meets[ix as usize];
-                Held::Meet(m.generation, m.arrived, m.needed, m.who.clone())
+                PartState::Rendezvous(m.generation, m.arrived, m.needed, m.who.clone())
             }
-            Part::Piece(p) => {
+            StatePart::Piece(p) => {
                 let p = p as usize;
                 let trace = &self.pieces[p].trace;
                 let written = trace.write.is_some() || !trace.over.is_empty();
-                Held::Piece(self.pieces[p].holds, written, self.filling[p], self.mail[p])
+                PartState::Piece(self.pieces[p].holds, written, self.filling[p], self.mail[p])
             }
-            Part::Pool(cta) => Held::Pool(self.registers[cta as usize].clone()),
-            Part::Tensor => {
+            StatePart::Pool(cta) => PartState::Pool(self.registers[cta as usize].clone()),
+            StatePart::Tensor => {
                 let mut list: Vec<_> = self.tmem.keys().copied().collect();
                 list.sort_unstable();
-                Held::Tensor(list)
+                PartState::Tensor(list)
             }
         }
     }
 
     /// Puts a part into a bare world that holds the part of a fresh one.
-    pub fn put(&mut self, part: Part, held: &Held) {
+    pub fn put(&mut self, part: StatePart, held: &PartState) {
         let some = Access { epoch: Epoch { comp: 0, clock: 0 }, pc: 0, agent: 0, generic: true, in_order: true };
         match (part, held) {
-            (Part::Ended, Held::Ended(set)) => {
+            (StatePart::Ended, PartState::Ended(set)) => {
                 self.agents.iter_mut().enumerate().for_each(|(i, a)| a.ended = set.contains(i as AgentId));
             }
-            (Part::Agent(a), Held::Agent(x)) => {
+            (StatePart::Agent(a), PartState::Agent(x)) => {
                 let i = a as usize;
                 let ended = self.agents[i].ended;
                 self.agents[i] = Agent { ended, ..x.agent.clone() };
@@ -277,27 +263,24 @@ impl<'p> World<'p> {
                     self.launch(f.clone());
                 }
             }
-            (Part::Mbar(ix), Held::Mbar(m)) => {
-                let ix = ix as usize;
-                self.mbars[ix] = m.clone();
+            (StatePart::Mbar(ix), PartState::Mbar(m)) => {
                 // In every order that a search makes, it is after its `init`.
-                self.mbar_init[ix] = m.live.then_some(some);
-                self.init_fenced[ix] = true;
+                self.mbars[ix as usize].restore(m, some);
             }
-            (Part::Meet(ix), Held::Meet(generation, arrived, needed, who)) => {
+            (StatePart::Rendezvous(ix), PartState::Rendezvous(generation, arrived, needed, who)) => {
                 let m = &mut self.meets[ix as usize];
                 (m.generation, m.arrived, m.needed) = (*generation, *arrived, *needed);
                 m.who.clone_from(who);
                 m.first = (*arrived > 0).then(|| (who.first().unwrap_or(0), 0));
             }
-            (Part::Piece(p), &Held::Piece(holds, written, filling, mail)) => {
+            (StatePart::Piece(p), &PartState::Piece(holds, written, filling, mail)) => {
                 let p = p as usize;
                 self.pieces[p].holds = holds;
                 self.pieces[p].trace.write = written.then_some(some);
                 (self.filling[p], self.mail[p]) = (filling, mail);
             }
-            (Part::Pool(cta), Held::Pool(x)) => self.registers[cta as usize].clone_from(x),
-            (Part::Tensor, Held::Tensor(list)) => self.tmem = list.iter().map(|x| (*x, some)).collect(),
+            (StatePart::Pool(cta), PartState::Pool(x)) => self.registers[cta as usize].clone_from(x),
+            (StatePart::Tensor, PartState::Tensor(list)) => self.tmem = list.iter().map(|x| (*x, some)).collect(),
             _ => debug_assert!(false, "{part:?} cannot hold {held:?}"),
         }
     }
@@ -324,11 +307,11 @@ impl<'p> World<'p> {
     }
 }
 
-impl Held {
+impl PartState {
     /// The instruction an agent is at.
     pub fn pc(&self) -> Option<u32> {
         match self {
-            Held::Agent(x) => Some(x.agent.pc),
+            PartState::Agent(x) => Some(x.agent.pc),
             _ => None,
         }
     }
@@ -336,7 +319,7 @@ impl Held {
     /// An mbarrier's completed phases; nothing for one that is not initialised.
     pub fn phase(&self) -> Option<u32> {
         match self {
-            Held::Mbar(m) if m.live => Some(m.phase),
+            PartState::Mbar(m) if m.live => Some(m.phase),
             _ => None,
         }
     }
@@ -344,12 +327,12 @@ impl Held {
     /// Whether one of an agent's flights will come to an mbarrier.
     pub fn comes_to(&self, bar: u32) -> bool {
         let to = |f: &Flight| f.delivers.iter().any(|d| d.0 == bar) || f.arrives.iter().any(|x| x.0 == bar);
-        matches!(self, Held::Agent(x) if x.flights.iter().any(to))
+        matches!(self, PartState::Agent(x) if x.flights.iter().any(to))
     }
 
     /// Whether a flight that others can notice is in a stream of an agent's flight of this place, and has to wait for it.
     pub fn holds_back(&self, place: usize) -> bool {
-        let Held::Agent(x) = self else { return false };
+        let PartState::Agent(x) = self else { return false };
         let Some(one) = x.flights.get(place) else { return false };
         let noticed = |f: &Flight| !(f.delivers.is_empty() && f.arrives.is_empty() && f.posts.is_empty());
         let shares = |f: &Flight| f.streams.iter().any(|s| one.streams.iter().any(|t| s.0 == t.0));
@@ -359,7 +342,7 @@ impl Held {
     /// An agent's flights, in the part's order: instruction, and the pieces it reads and writes until it lands.
     pub fn under_way(&self) -> impl Iterator<Item = (u32, &[(u32, bool)])> {
         let list = match self {
-            Held::Agent(x) => x.flights.as_slice(),
+            PartState::Agent(x) => x.flights.as_slice(),
             _ => &[],
         };
         list.iter().map(|f| (f.pc, f.touches.as_slice()))

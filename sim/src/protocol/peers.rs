@@ -7,14 +7,14 @@
 use crate::code::Code;
 use crate::ir::Class;
 
-use super::memory::Foot;
+use super::memory::Footprint;
 use super::order::{Access, RowId};
 use super::world::World;
 
 impl World<'_> {
     /// Holds an access to the life of the CTA whose memory it is. Copies that signal an mbarrier of that CTA are held to the
     /// life of the mbarrier.
-    pub(super) fn visit(&mut self, row: RowId, f: &Foot, x: &Access) {
+    pub(super) fn visit(&mut self, row: RowId, f: &Footprint, x: &Access) {
         let remote = f.cta != self.info[x.agent as usize].cta && x.in_order;
         if !remote || matches!(self.prog.objects[f.obj as usize].class, Class::Global | Class::Reg) {
             return;
@@ -22,7 +22,7 @@ impl World<'_> {
         if !self.knows_start(row, f.cta) && !self.met(Code::NotStarted, x.pc, None) {
             let message = format!(
                 "accesses {}; nothing orders it after the start of that CTA: a cluster barrier, or an arrival by that CTA, must come before",
-                self.foot_name(f)
+                self.footprint_name(f)
             );
             self.find(Code::NotStarted, x.agent, x.pc, message, None);
         }

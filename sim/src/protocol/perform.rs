@@ -1,13 +1,13 @@
 //! The table of operations: one arm each.
 
-use crate::ir::{BarRef, Binary, How, MmaKind, Op, Per, Where};
+use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Binary, MmaKind, MoveKind, Op};
 
 use super::AgentId;
-use super::eval::{Judged, Number};
+use super::eval::{Decision, Number};
 use super::flight::Flight;
 use super::memory::TileKey;
 use super::order::{Access, Epoch};
-use super::step::{Blocked, Did};
+use super::step::{Blocked, StepEffect};
 use super::stream::StreamKind;
 use super::world::{Fault, World};
 
@@ -23,10 +23,10 @@ pub(super) enum Aligned {
 
 pub(super) fn alignment(op: &Op) -> Aligned {
     match op {
-        Op::Move { how: How::TmemLd | How::TmemSt, .. } | Op::Mma { kind: MmaKind::Warp, .. } | Op::Regs { .. } => {
-            Aligned::Warp
-        }
-        Op::Move { how: How::TmaLoad | How::TmaStore, .. } => Aligned::Own,
+        Op::Move { how: MoveKind::TmemLd | MoveKind::TmemSt, .. }
+        | Op::Mma { kind: MmaKind::Warp, .. }
+        | Op::Regs { .. } => Aligned::Warp,
+        Op::Move { how: MoveKind::TmaLoad | MoveKind::TmaStore, .. } => Aligned::Own,
         Op::Move { .. } | Op::Alu { .. } | Op::Zero(_) | Op::Put { .. } => Aligned::Lanes,
         _ => Aligned::Own,
     }
@@ -35,24 +35,24 @@ pub(super) fn alignment(op: &Op) -> Aligned {
 impl World<'_> {
     /// Performs one operation for an agent, or says why it cannot yet. A blocked operation has changed nothing but the
     /// arrival it counted.
-    pub(super) fn perform(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<Did, Blocked> {
+    pub(super) fn perform(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<StepEffect, Blocked> {
         let me = self.info[a as usize].lanes;
         if me.is_none() || self.elected_at[pc as usize] {
-            let did = self.execute(a, pc, op)?;
+            let effect = self.execute(a, pc, op)?;
             if !self.elected_at[pc as usize] {
                 self.keeps_step(a, pc, op);
             }
-            return Ok(did);
+            return Ok(effect);
         }
         // A split warp. What its lanes do in step (`.sync.aligned`) joins them and is done once; what each lane does for
         // itself is done by the class that has nearly all of them, so that the elected lane's own order stays apart.
         match alignment(op) {
             Aligned::Warp => {
-                if !self.agents[a as usize].acts && !self.join_warp(a, pc)? {
+                if !self.agents[a as usize].performs_for_warp && !self.join_warp(a, pc)? {
                     self.passes(a, pc, op);
-                    return Ok(Did::Nothing);
+                    return Ok(StepEffect::Nothing);
                 }
-                self.agents[a as usize].acts = true;
+                self.agents[a as usize].performs_for_warp = true;
                 let rest = self.rest_of(a);
                 if rest != a {
                     let (mine, other) = (self.agent_row(a), self.agent_row(rest));
@@ -60,19 +60,19 @@ impl World<'_> {
                     // What the elected lane does next, the rest has not seen.
                     self.rows.tick(mine, a);
                 }
-                let did = self.execute(rest, pc, op)?;
-                self.agents[a as usize].acts = false;
+                let effect = self.execute(rest, pc, op)?;
+                self.agents[a as usize].performs_for_warp = false;
                 self.passes(a, pc, op);
-                Ok(did)
+                Ok(effect)
             }
             Aligned::Lanes if me == Some(crate::timeline::Lanes::Elected) => {
                 self.passes(a, pc, op);
-                Ok(Did::Nothing)
+                Ok(StepEffect::Nothing)
             }
             _ => {
-                let did = self.execute(a, pc, op)?;
+                let effect = self.execute(a, pc, op)?;
                 self.passes(a, pc, op);
-                Ok(did)
+                Ok(effect)
             }
         }
     }
@@ -83,7 +83,7 @@ impl World<'_> {
     }
 
     /// The table of operations.
-    fn execute(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<Did, Blocked> {
+    fn execute(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<StepEffect, Blocked> {
         match op {
             Op::Move { .. } => self.do_move(a, pc, op),
             Op::Mma { kind, a: x, b: y, acc } => self.do_mma(a, pc, *kind, (x, y, acc)),
@@ -91,14 +91,14 @@ impl World<'_> {
                 let (mut read, mut written) =
                     (smallvec::SmallVec::<[_; 2]>::new(), smallvec::SmallVec::<[_; 2]>::new());
                 for p in reads {
-                    let f = self.foot(a, p, 0)?;
+                    let f = self.footprint(a, p, 0)?;
                     self.ready(a, &f)?;
                     let x = self.own_access(a, pc);
                     self.check_read(a, self.agent_row(a), &f, x);
                     read.push(f);
                 }
                 for p in writes {
-                    let f = self.foot(a, p, 0)?;
+                    let f = self.footprint(a, p, 0)?;
                     self.ready(a, &f)?;
                     written.push(f);
                     let x = self.own_access(a, pc);
@@ -112,24 +112,24 @@ impl World<'_> {
                 if count < 0 {
                     return Err(Fault::Negative("a number of operations", count).into());
                 }
-                Ok(Did::Alu { count })
+                Ok(StepEffect::Alu { count })
             }
             Op::Zero(p) => {
-                let f = self.foot(a, p, 0)?;
+                let f = self.footprint(a, p, 0)?;
                 self.clear_sum(a, &f);
                 if f.pieces != 0 && !self.in_tmem(p.obj) {
                     // The next product ignores the old sum (`scale-d`): no instruction touches the registers.
                     let x = Access { generic: false, ..self.own_access(a, pc) };
                     self.check_write(a, self.agent_row(a), &f, x, None);
                 }
-                Ok(Did::Nothing)
+                Ok(StepEffect::Nothing)
             }
             Op::Commit(q) => {
                 self.commit(a, StreamKind::of(*q));
                 if *q == crate::ir::Queue::Bulk {
                     self.commit(a, StreamKind::BulkRead);
                 }
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::CommitUmma(bars) => {
                 let mut all = smallvec::SmallVec::new();
@@ -143,13 +143,13 @@ impl World<'_> {
                 let epoch = self.start(a, StreamKind::Tensor, 1);
                 let row = self.released(a, Some(epoch));
                 let mut f = Flight::new(a, pc);
-                all.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbars[ix as usize].phase));
+                all.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbar(ix).phase));
                 f.streams.push((StreamKind::Tensor, epoch.clock));
                 f.arrives = all;
                 f.releases = Some(row);
                 f.epoch = Some(epoch);
                 f.follows = Some(epoch);
-                Ok(Did::Signal { flight: self.launch(f), in_stream: true })
+                Ok(StepEffect::Signal { flight: self.launch(f), in_stream: true })
             }
             Op::Wait(q, n) => {
                 let n = self.eval(a, n)?;
@@ -157,7 +157,7 @@ impl World<'_> {
                     return Err(Fault::Negative("what may be outstanding", n).into());
                 }
                 self.wait_stream(a, *q, n)?;
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::CpArrive { bar, noinc } => {
                 let ix = self.bars(a, bar)?[0];
@@ -165,7 +165,7 @@ impl World<'_> {
                 self.arrives_in_order(a, pc, ix);
                 let lanes = self.lanes(a, pc);
                 if !noinc {
-                    self.mbars[ix as usize].pending += lanes;
+                    self.mbars[ix as usize].add_pending(lanes);
                 }
                 let epoch = self.start(a, StreamKind::Cp, 1);
                 let row = self.released(a, None);
@@ -176,27 +176,27 @@ impl World<'_> {
                     // What it adds to the count is in time only if another arrival of the phase comes behind it; its own,
                     // which `row` goes with, does not tell.
                     let access = self.own_access(a, pc);
-                    self.expects[ix as usize].push(access);
+                    self.mbars[ix as usize].note_expect(access);
                 }
                 let mut f = Flight::new(a, pc);
                 f.follows = Some(epoch);
                 f.streams.push((StreamKind::Cp, epoch.clock));
-                f.meant_for(self.mbars[ix as usize].phase);
+                f.meant_for(self.mbar(ix).phase);
                 f.arrives.push((ix, lanes));
                 f.releases = Some(row);
-                Ok(Did::Signal { flight: self.launch(f), in_stream: true })
+                Ok(StepEffect::Signal { flight: self.launch(f), in_stream: true })
             }
             Op::Init(bars) => {
                 for b in bars {
                     self.init(a, pc, *b);
                 }
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::Inval(bars) => {
                 for b in bars {
                     self.inval(a, pc, *b);
                 }
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::Arrive { bar, per, count, expect, relaxed, cluster } => {
                 if self.arrives_in_step(a, pc, *per) {
@@ -204,7 +204,7 @@ impl World<'_> {
                 }
                 let times = self.arrivals(a, pc, *per);
                 if times == 0 {
-                    return Ok(Did::Nothing);
+                    return Ok(StepEffect::Nothing);
                 }
                 self.speaks_for_all(a, pc, *per);
                 let count = self.eval(a, count)? * times as i64;
@@ -227,51 +227,51 @@ impl World<'_> {
                     if cta != self.info[a as usize].cta {
                         self.visit_cta(cta, access);
                     }
-                    self.expects[ix as usize].push(access);
+                    self.mbars[ix as usize].note_expect(access);
                     self.expect(a, pc, ix, bytes);
                 }
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::MbarWait { bar, phase } => {
                 let ix = self.bars(a, bar)?[0];
                 self.mbar_wait(a, pc, ix, phase)?;
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
-            Op::Barrier(order) => Ok(Did::Met { last: self.cta_barrier(a, pc, *order)? }),
+            Op::Barrier(order) => Ok(StepEffect::Rendezvous { last: self.cta_barrier(a, pc, *order)? }),
             Op::Named { bar, index, threads, sync } => {
                 let (index, threads) = (self.eval(a, index)?, self.eval(a, threads)?);
                 let last = self.named_barrier(a, pc, *bar, index, threads, *sync)?;
-                Ok(if *sync { Did::Met { last } } else { Did::Sync })
+                Ok(if *sync { StepEffect::Rendezvous { last } } else { StepEffect::Sync })
             }
-            Op::WarpSync => Ok(Did::Met { last: self.join_warp(a, pc)? }),
-            Op::Elect => Ok(Did::Met { last: self.elect(a, pc)? }),
+            Op::WarpSync => Ok(StepEffect::Rendezvous { last: self.join_warp(a, pc)? }),
+            Op::Elect => Ok(StepEffect::Rendezvous { last: self.elect(a, pc)? }),
             Op::ClusterArrive { relaxed } => {
                 self.cluster_arrive(a, pc, *relaxed)?;
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::ClusterWait => {
                 self.cluster_wait(a, pc)?;
-                Ok(Did::Met { last: false })
+                Ok(StepEffect::Rendezvous { last: false })
             }
             Op::Fence(kind) => {
                 self.fence(a, *kind);
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::TmemAlloc { obj, .. } => {
                 if self.join_warp(a, pc)? {
                     self.tmem_alloc(a, pc, *obj);
                 }
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::TmemDealloc { obj, pair } => {
                 if self.join_warp(a, pc)? {
                     self.tmem_dealloc(a, pc, *obj, *pair);
                 }
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::Regs { count, inc } => self.set_regs(a, pc, *count, *inc),
             Op::Put { dst, value } => {
-                let f = self.foot(a, dst, 0)?;
+                let f = self.footprint(a, dst, 0)?;
                 let v = self.placed(a, value)?;
                 let key = self.version(a, dst)?;
                 let x = self.own_access(a, pc);
@@ -279,10 +279,10 @@ impl World<'_> {
                 for p in self.each_piece(a, &f) {
                     self.set_mail(p, v);
                 }
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::Get { src, var } => {
-                let f = self.foot(a, src, 0)?;
+                let f = self.footprint(a, src, 0)?;
                 self.expect_tile(a, pc, src, &f)?;
                 let x = self.own_access(a, pc);
                 self.check_read(a, self.agent_row(a), &f, x);
@@ -290,11 +290,11 @@ impl World<'_> {
                     let form = self.mail_forms.get(p).copied().unwrap_or(0);
                     self.set_var(a, *var, Number { v: self.mail[p], form });
                 }
-                Ok(Did::Sync)
+                Ok(StepEffect::Sync)
             }
             Op::NextTile { dst, signals } => self.next_tile(a, pc, dst, signals),
             Op::Counter { act, at, value, order, scope } => self.do_counter(a, pc, (*act, at, value), (*order, *scope)),
-            Op::GridWait => Ok(Did::Sync),
+            Op::GridWait => Ok(StepEffect::Sync),
         }
     }
 
@@ -333,12 +333,12 @@ impl World<'_> {
     }
 
     /// How often an agent arrives; 0 where another agent does it for all.
-    fn arrivals(&self, a: AgentId, pc: u32, per: Per) -> u32 {
+    fn arrivals(&self, a: AgentId, pc: u32, per: ArrivalsPer) -> u32 {
         let who = self.info[a as usize];
         match per {
-            Per::Thread => self.lanes(a, pc),
-            Per::Warp => who.elected() as u32,
-            Per::Once => (self.leads(who.warp) && who.elected()) as u32,
+            ArrivalsPer::Thread => self.lanes(a, pc),
+            ArrivalsPer::Warp => who.elected() as u32,
+            ArrivalsPer::Once => (self.leads(who.warp) && who.elected()) as u32,
         }
     }
 
@@ -371,11 +371,11 @@ impl World<'_> {
         bar: &BarRef,
         (count, bytes): (u32, Option<i64>),
         (relaxed, cluster): (bool, bool),
-    ) -> Result<Did, Blocked> {
+    ) -> Result<StepEffect, Blocked> {
         let own = self.info[a as usize].cta;
         let mut remote = smallvec::SmallVec::new();
         for ix in self.bars(a, bar)? {
-            if self.mbar_cta(ix) == own && !matches!(bar.at, Where::Ctas(_)) {
+            if self.mbar_cta(ix) == own && !matches!(bar.at, BarrierCta::Ctas(_)) {
                 self.alive(a, pc, ix);
                 self.arrives_in_order(a, pc, ix);
                 if let Some(n) = bytes {
@@ -392,10 +392,10 @@ impl World<'_> {
         }
         if remote.is_empty() {
             self.rows.tick(self.agent_row(a), a);
-            return Ok(Did::Sync);
+            return Ok(StepEffect::Sync);
         }
         let mut f = Flight::new(a, pc);
-        remote.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbars[ix as usize].phase));
+        remote.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbar(ix).phase));
         // The bytes are expected with the arrival, when it gets there: delivered as a negative amount.
         if let Some(n) = bytes {
             f.expects = Some(n);
@@ -404,26 +404,32 @@ impl World<'_> {
         f.epoch = Some(self.own_access(a, pc).epoch);
         f.releases = if relaxed { None } else { Some(self.released(a, None)) };
         f.cta_scope = !cluster;
-        Ok(Did::Signal { flight: self.launch(f), in_stream: false })
+        Ok(StepEffect::Signal { flight: self.launch(f), in_stream: false })
     }
 
     /// `clusterlaunchcontrol.try_cancel`: 16 bytes on the barrier of every CTA of the cluster.
-    fn next_tile(&mut self, a: AgentId, pc: u32, dst: &crate::ir::Place, signals: &BarRef) -> Result<Did, Blocked> {
-        self.judge(Judged::Op(Binary::Gt, self.more_tiles.len() as i64, 0));
+    fn next_tile(
+        &mut self,
+        a: AgentId,
+        pc: u32,
+        dst: &crate::ir::Place,
+        signals: &BarRef,
+    ) -> Result<StepEffect, Blocked> {
+        self.judge(Decision::Op(Binary::Gt, self.more_tiles.len() as i64, 0));
         let value = self.more_tiles.pop().unwrap_or(-1);
         let key = self.version(a, dst)?;
         let own = self.info[a as usize].cta;
         let stages = self.prog.mbars[signals.bar as usize].stages;
         let here = self.bars(a, signals)?[0];
-        let f = self.foot(a, dst, 0)?;
+        let f = self.footprint(a, dst, 0)?;
         let mut flight = Flight::new(a, pc);
         for cta in 0..self.prog.cluster {
             let ix = here - own * stages + cta * stages;
             self.usable_remotely(a, pc, ix);
-            let phase = self.mbars[ix as usize].phase;
+            let phase = self.mbar(ix).phase;
             let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
             let x = Access { epoch, pc, agent: a, generic: false, in_order: false };
-            let there = super::memory::Foot { cta, ..f };
+            let there = super::memory::Footprint { cta, ..f };
             self.check_write(a, self.agent_row(a), &there, x, Some(key));
             for p in self.each_piece(a, &there) {
                 flight.posts.push((p, value));
@@ -431,6 +437,6 @@ impl World<'_> {
             flight.delivers.push((ix, 16, phase));
         }
         flight.issued_after = self.issued(a);
-        Ok(Did::Signal { flight: self.launch(flight), in_stream: false })
+        Ok(StepEffect::Signal { flight: self.launch(flight), in_stream: false })
     }
 }

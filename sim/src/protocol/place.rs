@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::{Binary, Env, Program};
 
+use super::cell::{Axis, Cell};
 use super::eval::Coords;
 
 /// Index of a form of a cell; 0 is the form of a number that is the same for all CTAs of it.
@@ -25,48 +26,6 @@ pub type FormId = u32;
 
 /// Larger than any number of a kernel: the end of an axis without end.
 const INFINITE: i64 = i64::MAX >> 2;
-
-/// The coordinates of one axis: `lo`, `lo + step`, ... .
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Axis {
-    /// The first coordinate.
-    pub lo: i64,
-    /// From one to the next.
-    pub step: i64,
-    /// How many there are.
-    pub count: i64,
-}
-
-impl Axis {
-    /// All coordinates below an extent.
-    pub fn below(extent: i64) -> Axis {
-        Axis { lo: 0, step: 1, count: extent }
-    }
-
-    /// The last coordinate.
-    pub fn last(&self) -> i64 {
-        self.lo + self.step * (self.count - 1)
-    }
-
-    /// The first `n` coordinates, and the others.
-    fn split(self, n: i64) -> [Axis; 2] {
-        [Axis { count: n, ..self }, Axis { lo: self.lo + n * self.step, count: self.count - n, ..self }]
-    }
-
-    /// Every `n`-th coordinate, from each of the first `n`.
-    fn stride(self, n: i64) -> Vec<Axis> {
-        let class =
-            |r: i64| Axis { lo: self.lo + r * self.step, step: self.step * n, count: (self.count - r + n - 1) / n };
-        (0..n.min(self.count)).map(class).collect()
-    }
-}
-
-/// A part of a grid, by the coordinates of its clusters: row, column, third dimension, launch index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Cell {
-    /// The coordinates along each axis.
-    pub axes: [Axis; 4],
-}
 
 /// Why a run is not that of every CTA of its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -508,22 +467,5 @@ impl Table {
 
     fn meets(&mut self, o: Obstacle) {
         self.obstacle.get_or_insert(o);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_axis_is_its_parts() {
-        let all = |a: &Axis| (0..a.count).map(|k| a.lo + k * a.step).collect::<Vec<_>>();
-        let axis = Axis { lo: 3, step: 2, count: 7 };
-        for n in 1..9 {
-            let mut parts: Vec<i64> = axis.stride(n).iter().flat_map(all).collect();
-            parts.sort_unstable();
-            assert_eq!(parts, all(&axis), "{n}");
-        }
-        assert_eq!(axis.split(3).iter().flat_map(all).collect::<Vec<_>>(), all(&axis));
     }
 }

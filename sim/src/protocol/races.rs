@@ -5,7 +5,7 @@ use crate::ir::{Class, ObjId};
 use crate::report::FindingKind;
 
 use super::AgentId;
-use super::memory::{Foot, TileKey};
+use super::memory::{Footprint, TileKey};
 use super::order::{Access, Epoch, RowId};
 use super::world::World;
 
@@ -26,12 +26,12 @@ impl World<'_> {
     }
 
     /// Checks a read against what is unordered with it, and remembers it. `row` is what happened before it.
-    pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access) {
+    pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access) {
         self.visit(row, f, &x);
         for p in self.each_piece(a, f) {
             self.log(p, false);
             if self.unwritten(f.obj, p) {
-                let message = format!("reads {}, which nothing has written", self.foot_name(f));
+                let message = format!("reads {}, which nothing has written", self.footprint_name(f));
                 self.find(Code::Unwritten, a, x.pc, message, None);
             }
             if let Some(w) = self.pieces[p].trace.write {
@@ -53,7 +53,7 @@ impl World<'_> {
     }
 
     /// Checks a write likewise, and puts `holds` into the pieces.
-    pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Foot, x: Access, holds: Option<TileKey>) {
+    pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access, holds: Option<TileKey>) {
         self.visit(row, f, &x);
         for p in self.each_piece(a, f) {
             self.log(p, true);
@@ -71,7 +71,7 @@ impl World<'_> {
     }
 
     /// Checks a write by object `by` against all accesses of a piece that it is not part of.
-    fn conflicts(&mut self, a: AgentId, row: RowId, f: &Foot, p: usize, x: &Access, by: ObjId) {
+    fn conflicts(&mut self, a: AgentId, row: RowId, f: &Footprint, p: usize, x: &Access, by: ObjId) {
         for i in 0..self.pieces[p].trace.over.len() {
             let (obj, w) = self.pieces[p].trace.over[i];
             if obj != by && !self.before(row, &w, x) {
@@ -102,8 +102,15 @@ impl World<'_> {
         (earlier.in_order && x.in_order && earlier.epoch.comp == x.epoch.comp) || self.rows.has(row, earlier.epoch)
     }
 
-    pub(super) fn race(&mut self, kind: FindingKind, a: AgentId, f: &Foot, pc: u32, (other, row): (Access, RowId)) {
-        let place = self.foot_name(f);
+    pub(super) fn race(
+        &mut self,
+        kind: FindingKind,
+        a: AgentId,
+        f: &Footprint,
+        pc: u32,
+        (other, row): (Access, RowId),
+    ) {
+        let place = self.footprint_name(f);
         let far = self.info[other.agent as usize].cta != self.info[a as usize].cta;
         let class = self.prog.objects[f.obj as usize].class;
         let (code, message, part) = match kind {

@@ -9,8 +9,8 @@ use crate::timeline::Lanes;
 
 use super::AgentId;
 use super::order::Access;
-use super::step::{Blocked, Did};
-use super::world::{On, World};
+use super::step::{Blocked, StepEffect};
+use super::world::{WaitTarget, World};
 
 /// Registers of one CTA: what is free, and what each warp has. No warps where the program hands out none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -45,7 +45,7 @@ pub(super) fn hands_registers(prog: &Program) -> bool {
 
 impl World<'_> {
     /// `setmaxnreg`: `dec` gives registers to the CTA's pool, `inc` waits until it has enough.
-    pub(super) fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<Did, Blocked> {
+    pub(super) fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<StepEffect, Blocked> {
         let who = self.info[a as usize];
         let (cta, warp) = (who.cta as usize, who.warp as usize);
         self.whole_group(a, pc);
@@ -54,7 +54,7 @@ impl World<'_> {
         let gets = if wrong { has } else { count };
         let change = (gets as i64 - has as i64) * self.rules.warp_size as i64;
         if inc && change > self.registers[cta].free {
-            return Err(Blocked::On(On::Pool(who.cta)));
+            return Err(Blocked::On(WaitTarget::Pool(who.cta)));
         }
         if wrong {
             let message = format!("`regs {way}` to {count} registers a thread, where it has {has}");
@@ -66,8 +66,8 @@ impl World<'_> {
         pool.free -= change;
         let held = &mut pool.warps[warp];
         *held = Owned { count: gets, times: held.times + 1, last: Some((access, (count, inc))) };
-        self.touched.push(On::Pool(who.cta));
-        Ok(Did::Sync)
+        self.touched.push(WaitTarget::Pool(who.cta));
+        Ok(StepEffect::Sync)
     }
 
     /// The agent that acts for each other warp of an agent's warpgroup.

@@ -1,6 +1,6 @@
 //! What is known of a program before its first step: which streams, proxies and groups it uses.
 
-use crate::ir::{BarRef, Class, Expr, Instr, Op, Per, Place, Program, Who};
+use crate::ir::{ArrivalsPer, BarRef, Class, Executors, Expr, Instr, Op, Place, Program};
 
 use super::agents::warps_at;
 use super::stream::{KINDS, StreamKind};
@@ -16,21 +16,21 @@ pub(super) fn groups_asked(prog: &Program) -> usize {
 
 /// The warps that use each kind of stream, as bits.
 pub(super) fn streams_used(prog: &Program) -> [u64; KINDS] {
-    use crate::ir::{How, MmaKind};
+    use crate::ir::{MmaKind, MoveKind};
     let mut used = [0; KINDS];
     let manual = prog.waits == crate::ir::Waits::Manual;
     for (pc, i) in (0..).zip(&prog.code) {
         let Instr::Op { op, .. } = i else { continue };
         let kinds: &[StreamKind] = match op {
             Op::Move { how, .. } => match how {
-                How::CpAsync => &[StreamKind::Cp],
-                How::LdsDma => &[StreamKind::Vm],
-                How::TmaStore => &[StreamKind::Bulk, StreamKind::BulkRead],
-                How::TmemLd => &[StreamKind::TmemLd],
-                How::TmemSt => &[StreamKind::TmemSt],
-                How::Ldg | How::Store if manual => &[StreamKind::Vm],
-                How::Lds | How::Sts if manual => &[StreamKind::Lgkm],
-                How::Ldg | How::Lds => &[StreamKind::Scoreboard],
+                MoveKind::CpAsync => &[StreamKind::Cp],
+                MoveKind::LdsDma => &[StreamKind::Vm],
+                MoveKind::TmaStore => &[StreamKind::Bulk, StreamKind::BulkRead],
+                MoveKind::TmemLd => &[StreamKind::TmemLd],
+                MoveKind::TmemSt => &[StreamKind::TmemSt],
+                MoveKind::Ldg | MoveKind::Store if manual => &[StreamKind::Vm],
+                MoveKind::Lds | MoveKind::Sts if manual => &[StreamKind::Lgkm],
+                MoveKind::Ldg | MoveKind::Lds => &[StreamKind::Scoreboard],
                 _ => &[],
             },
             Op::Mma { kind: MmaKind::Wgmma, .. } => &[StreamKind::Wgmma],
@@ -52,10 +52,10 @@ pub(super) fn streams_used(prog: &Program) -> [u64; KINDS] {
 
 /// Whether shared memory is read by the asynchronous proxy.
 pub(super) fn reads_by_async_proxy(prog: &Program) -> bool {
-    use crate::ir::{How, MmaKind};
+    use crate::ir::{MmaKind, MoveKind};
     let shared = |p: &crate::ir::Place| prog.objects[p.obj as usize].class == Class::Shared;
     prog.code.iter().any(|i| match i {
-        Instr::Op { op: Op::Move { how: How::TmaStore, .. }, .. } => true,
+        Instr::Op { op: Op::Move { how: MoveKind::TmaStore, .. }, .. } => true,
         Instr::Op { op: Op::Mma { kind, a, b, .. }, .. } => *kind != MmaKind::Warp && (shared(a) || shared(b)),
         _ => false,
     })
@@ -123,10 +123,18 @@ pub(super) fn uses_wgmma(prog: &Program) -> bool {
 pub fn elected_code(prog: &Program) -> Vec<bool> {
     let mut list = vec![false; prog.code.len()];
     for (pc, i) in prog.code.iter().enumerate() {
-        if let Instr::Only(Who::Elected, to) = i {
-            // A block that begins on the last lines of a role jumps behind them, or back where it is in a loop.
-            if let Some(block) = list.get_mut(pc..*to as usize) {
-                block.fill(true);
+        if let Instr::Only(Executors::Elected, to) = i {
+            // Up to where the other lanes go on: that is further back where the block ends an iteration.
+            let mut open = vec![pc + 1];
+            while let Some(at) = open.pop() {
+                if at == *to as usize || std::mem::replace(&mut list[at], true) {
+                    continue;
+                }
+                let next = &prog.code[at];
+                open.extend(next.target().map(|t| t as usize));
+                if !matches!(next, Instr::Jump(_) | Instr::End) {
+                    open.push(at + 1);
+                }
             }
         }
     }
@@ -146,7 +154,9 @@ pub(super) fn phases_matter(prog: &Program, elected: &[bool]) -> Vec<bool> {
             list[bar] |= n != first || n <= 0 || prog.mbars[bar].count as i64 % n != 0;
         };
         match op {
-            Op::Arrive { bar, per, count: Expr::Const(n), expect: None, .. } if *elected || *per != Per::Thread => {
+            Op::Arrive { bar, per, count: Expr::Const(n), expect: None, .. }
+                if *elected || *per != ArrivalsPer::Thread =>
+            {
                 counts(bar, *n);
             }
             Op::CommitUmma(bars) => bars.iter().for_each(|bar| counts(bar, 1)),

@@ -5,7 +5,7 @@ use crate::ir::{Class, Instr};
 use super::AgentId;
 use super::mbarrier::Mbar;
 use super::memory::TileKey;
-use super::parts::{Held, Part};
+use super::parts::{PartState, StatePart};
 use super::stream::KINDS;
 use super::world::World;
 
@@ -31,17 +31,22 @@ impl World<'_> {
         Rates {
             vars: self.vars.iter().zip(&earlier.vars).map(|(now, then)| now - then).collect(),
             streams: self.streams.iter().zip(&earlier.streams).map(|(s, t)| by(s.issued, t.issued)).collect(),
-            mbars: self.mbars.iter().zip(&earlier.mbars).map(|(m, l)| by(m.phase, l.phase)).collect(),
+            mbars: self
+                .mbars
+                .iter()
+                .zip(&earlier.mbars)
+                .map(|(m, l)| by(m.hardware().phase, l.hardware().phase))
+                .collect(),
             meets: self.meets.iter().zip(&earlier.meets).map(|(m, l)| by(m.generation, l.generation)).collect(),
             pieces: tiles.zip(self.mail.iter().zip(&earlier.mail).map(|(m, l)| m - l)).collect(),
         }
     }
 
     /// What a part holds `periods` later, if it holds this now.
-    pub fn moved(&self, part: Part, held: &Held, rates: &Rates, periods: i64) -> Held {
+    pub fn moved(&self, part: StatePart, held: &PartState, rates: &Rates, periods: i64) -> PartState {
         let add = |x: u32, by: i64| (x as i64 + by * periods) as u32;
         match (part, held) {
-            (Part::Agent(a), Held::Agent(x)) => {
+            (StatePart::Agent(a), PartState::Agent(x)) => {
                 let i = a as usize;
                 let mut x = x.clone();
                 for (v, by) in x.vars.iter_mut().zip(&rates.vars[i * self.frame..]) {
@@ -74,18 +79,18 @@ impl World<'_> {
                         *v += rates.pieces[*p].1 * periods;
                     }
                 }
-                Held::Agent(x)
+                PartState::Agent(x)
             }
-            (Part::Mbar(ix), Held::Mbar(m)) => {
-                Held::Mbar(Mbar { phase: add(m.phase, rates.mbars[ix as usize]), ..m.clone() })
+            (StatePart::Mbar(ix), PartState::Mbar(m)) => {
+                PartState::Mbar(Mbar { phase: add(m.phase, rates.mbars[ix as usize]), ..m.clone() })
             }
-            (Part::Meet(ix), Held::Meet(g, arrived, needed, who)) => {
-                Held::Meet(add(*g, rates.meets[ix as usize]), *arrived, *needed, who.clone())
+            (StatePart::Rendezvous(ix), PartState::Rendezvous(g, arrived, needed, who)) => {
+                PartState::Rendezvous(add(*g, rates.meets[ix as usize]), *arrived, *needed, who.clone())
             }
-            (Part::Piece(p), Held::Piece(holds, written, filling, mail)) => {
+            (StatePart::Piece(p), PartState::Piece(holds, written, filling, mail)) => {
                 let ([r, c], by) = rates.pieces[p as usize];
                 let at = |k: TileKey| TileKey { at: [k.at[0] + r * periods, k.at[1] + c * periods], ..k };
-                Held::Piece(holds.map(at), *written, *filling, mail + by * periods)
+                PartState::Piece(holds.map(at), *written, *filling, mail + by * periods)
             }
             _ => held.clone(),
         }
@@ -93,22 +98,22 @@ impl World<'_> {
 
     /// What a part of one agent holds, as it would be where another agent of the same text held it. `pieces` are their
     /// registers.
-    pub fn renamed(&self, held: &Held, (from, to): (AgentId, AgentId), pieces: (&[u32], &[u32])) -> Held {
+    pub fn renamed(&self, held: &PartState, (from, to): (AgentId, AgentId), pieces: (&[u32], &[u32])) -> PartState {
         let piece = |p: u32| pieces.0.iter().position(|q| *q == p).map_or(p, |i| pieces.1[i]);
         match held {
-            Held::Agent(x) => {
+            PartState::Agent(x) => {
                 let mut x = x.clone();
                 for f in &mut x.flights {
                     f.agent = if f.agent == from { to } else { f.agent };
                     f.touches.iter_mut().for_each(|t| t.0 = piece(t.0));
                 }
-                Held::Agent(x)
+                PartState::Agent(x)
             }
-            Held::Piece(Some(k), written, filling, mail)
+            PartState::Piece(Some(k), written, filling, mail)
                 if self.prog.objects[k.obj as usize].class == Class::Reg && k.at[0] == self.member(from) =>
             {
                 let k = TileKey { at: [self.member(to), k.at[1]], ..*k };
-                Held::Piece(Some(k), *written, *filling, *mail)
+                PartState::Piece(Some(k), *written, *filling, *mail)
             }
             _ => held.clone(),
         }
@@ -116,8 +121,8 @@ impl World<'_> {
 
     /// How many periods an agent's counters are past their start; `None` for one whose variables do not move or that is at
     /// its end.
-    pub fn periods_of(&self, a: AgentId, held: &Held, rates: &Rates) -> Option<i64> {
-        let Held::Agent(x) = held else { return None };
+    pub fn periods_of(&self, a: AgentId, held: &PartState, rates: &Rates) -> Option<i64> {
+        let PartState::Agent(x) = held else { return None };
         if matches!(self.prog.code[x.agent.pc as usize], Instr::End) {
             return None;
         }

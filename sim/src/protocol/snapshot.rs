@@ -5,13 +5,14 @@
 //! coordinates of tiles, a barrier's phase, a component's clock) that either stand still or all move by one amount.
 //!
 //! A row is only ever asked whether it has reached a clock: one that the state names, or a newer one. So the clocks of rows
-//! are rounded down to the clocks that the rest of the state names (`Named`), and what no agent can tell from less
+//! are rounded down to the clocks that the rest of the state names (`NamedClocks`), and what no agent can tell from less
 //! knowledge does not keep a state from recurring.
 
 use std::sync::Arc;
 
+use super::mbarrier::MbarState;
 use super::memory::TileKey;
-use super::open::Named;
+use super::open::NamedClocks;
 use super::order::{Access, Epoch, RowId};
 use super::who::AgentSet;
 use super::world::{Agent, World};
@@ -106,7 +107,7 @@ impl Snapshot {
 
 /// The yes-or-no parts of an agent's state, as bits.
 fn flags(a: &Agent) -> u64 {
-    [a.ended, a.acts, a.diverged, a.unmet].iter().fold(0, |bits, flag| bits << 1 | *flag as u64)
+    [a.ended, a.performs_for_warp, a.diverged, a.unmet].iter().fold(0, |bits, flag| bits << 1 | *flag as u64)
 }
 
 impl World<'_> {
@@ -119,7 +120,7 @@ impl World<'_> {
         };
         for a in &self.agents {
             s.same((a.pc as u64) << 4 | flags(a));
-            s.same(a.apart.map_or(0, |pc| pc as u64 + 1));
+            s.same(a.last_unjoined.map_or(0, |pc| pc as u64 + 1));
             for (tag, wait) in [(1u64, a.waits_in), (2, a.cluster_arrived.map(|g| (self.prog.cluster, g)))] {
                 match wait {
                     None => s.same(0u64),
@@ -132,14 +133,15 @@ impl World<'_> {
         }
         self.vars.iter().for_each(|v| s.count(Family::Variable, *v));
         self.var_forms.iter().chain(&self.mail_forms).for_each(|form| s.same(*form));
-        for (ix, m) in self.mbars.iter().enumerate() {
+        for (ix, mbar) in self.mbars.iter().enumerate() {
+            let m = mbar.hardware();
             s.same((m.live as u64) << 40 | m.pending as u64);
             s.same(m.tx as u64);
             s.clock(self.mbar_comp(ix as u32), m.phase);
-            s.accesses(&self.mbar_init[ix]);
-            s.same(self.init_fenced[ix]);
-            s.accesses(&self.expects[ix]);
-            for back in 0..self.arrived[ix].len() {
+            s.accesses(mbar.init());
+            s.same(mbar.init_fenced());
+            s.accesses(mbar.expects());
+            for back in 0..mbar.arrivals().len() {
                 let (unsure, open) = self.open_arrivals(ix as u32, back);
                 s.same((open.len() as u64) << 1 | unsure as u64);
                 open.into_iter().for_each(|e| s.epoch(e));
@@ -154,13 +156,15 @@ impl World<'_> {
             }
         }
         (0..self.prog.cluster).for_each(|cta| s.accesses(self.open_visits(cta)));
-        for (i, w) in self.waits.iter().enumerate() {
-            match w.as_ref().filter(|w| self.may_be_late((i / self.info.len()) as u32, w)) {
-                None => s.same(0u64),
-                Some(w) => {
-                    s.same(w.pc as u64 + 1);
-                    s.count(Family::Clock(self.mbar_comp((i / self.info.len()) as u32)), w.phase);
-                    s.epoch(w.epoch);
+        for (ix, mbar) in (0..).zip(&self.mbars) {
+            for w in mbar.waits() {
+                match w.as_ref().filter(|w| self.may_be_late(ix, w)) {
+                    None => s.same(0u64),
+                    Some(w) => {
+                        s.same(w.pc as u64 + 1);
+                        s.count(Family::Clock(self.mbar_comp(ix)), w.phase);
+                        s.epoch(w.epoch);
+                    }
                 }
             }
         }
@@ -169,7 +173,7 @@ impl World<'_> {
             s.same((m.arrived as u64) << 32 | m.needed as u64);
             s.set(&m.who);
         }
-        for list in self.came.lists.as_flattened() {
+        for list in self.recent_arrivals.lists.as_flattened() {
             s.same(list.len() as u64);
             list.iter().for_each(|x| s.clock(x.epoch.comp, x.epoch.clock));
         }
@@ -262,9 +266,9 @@ impl World<'_> {
             }
             s.same(f.expects.map_or(u64::MAX, |n| n as u64));
             s.accesses(&f.epoch.map(|epoch| Access { epoch, pc: f.pc, agent: f.agent, generic: true, in_order: true }));
-            if let Some(foot) = &f.fills {
-                s.same((foot.obj as u64) << 32 | foot.slot as u64);
-                s.same(foot.pieces);
+            if let Some(footprint) = &f.fills {
+                s.same((footprint.obj as u64) << 32 | footprint.slot as u64);
+                s.same(footprint.pieces);
             }
             for &(piece, value) in &f.posts {
                 s.same(piece as u64);
@@ -275,12 +279,12 @@ impl World<'_> {
         }
         self.unfenced.iter().for_each(|u| s.same(u.number()));
         rows.extend(0..self.fixed_rows());
-        let named = Named::of(self, &s);
+        let named = NamedClocks::of(self, &s);
         rows.into_iter().for_each(|r| self.row(&mut s, r, &named));
         s
     }
 
-    fn row(&self, s: &mut Snapshot, r: RowId, named: &Named) {
+    fn row(&self, s: &mut Snapshot, r: RowId, named: &NamedClocks) {
         let at = s.entries.len();
         s.same(0u64);
         let mut known = 0u64;
@@ -328,7 +332,7 @@ impl World<'_> {
             out.push(a.cluster_arrived.map_or(u64::MAX, u64::from));
         }
         out.extend(self.vars.iter().map(|v| *v as u64));
-        for m in &self.mbars {
+        for m in self.mbars.iter().map(MbarState::hardware) {
             out.extend([m.live as u64, m.phase as u64, m.pending as u64, m.tx as u64]);
         }
         for m in &self.meets {

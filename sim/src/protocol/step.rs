@@ -2,26 +2,26 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{How, Instr, MmaKind, Op, Program, Queue, VarId, Who};
+use crate::ir::{Executors, Instr, MmaKind, MoveKind, Op, Program, Queue, VarId};
 use crate::timeline::Work;
 
 use super::AgentId;
-use super::eval::{Judged, Number};
+use super::eval::{Decision, Number};
 use super::flight::FlightId;
-use super::memory::{Foot, TileKey};
-use super::world::{Fault, On, World};
+use super::memory::{Footprint, TileKey};
+use super::world::{Fault, WaitTarget, World};
 
 /// What [`World::step`] did.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Performed the operation at `pc`, after closing `loops` loop iterations on the way.
-    Did {
+    Performed {
         /// The operation's instruction.
         pc: u32,
         /// Loop iterations begun on the way to it.
         loops: u32,
         /// What it did.
-        did: Did,
+        effect: StepEffect,
     },
     /// Cannot proceed at `pc` until this changes.
     Blocked {
@@ -30,7 +30,7 @@ pub enum Step {
         /// Loop iterations begun on the way to it.
         loops: u32,
         /// What it waits for.
-        on: On,
+        on: WaitTarget,
     },
     /// The agent has ended.
     Ended,
@@ -40,11 +40,11 @@ pub enum Step {
 
 /// What an operation did, for the engine to give it a time.
 #[derive(Clone, Debug)]
-pub enum Did {
+pub enum StepEffect {
     /// Moved data.
-    Move(MoveDid),
+    Move(MoveEffect),
     /// Multiplied.
-    Mma(MmaDid),
+    Mma(MmaEffect),
     /// Vector arithmetic: index of the unit's operation in the code, lane operations of this warp.
     Alu {
         /// Lane operations.
@@ -58,7 +58,7 @@ pub enum Did {
         in_stream: bool,
     },
     /// Passed a rendezvous; `last` where this agent's arrival ended it.
-    Met {
+    Rendezvous {
         /// Whether it was the last to arrive.
         last: bool,
     },
@@ -68,13 +68,13 @@ pub enum Did {
     Nothing,
 }
 
-impl Did {
+impl StepEffect {
     /// The flights it started, in the order in which they land.
     pub fn flights(&self) -> SmallVec<[FlightId; 2]> {
         match self {
-            Did::Move(m) => m.flights.clone(),
-            Did::Mma(m) => m.flight.into_iter().collect(),
-            Did::Signal { flight, .. } => smallvec::smallvec![*flight],
+            StepEffect::Move(m) => m.flights.clone(),
+            StepEffect::Mma(m) => m.flight.into_iter().collect(),
+            StepEffect::Signal { flight, .. } => smallvec::smallvec![*flight],
             _ => SmallVec::new(),
         }
     }
@@ -82,9 +82,9 @@ impl Did {
 
 /// A move that was performed or started.
 #[derive(Clone, Debug)]
-pub struct MoveDid {
+pub struct MoveEffect {
     /// By which instruction.
-    pub how: How,
+    pub how: MoveKind,
     /// Elements this agent moves.
     pub elements: i64,
     /// Bytes on the global side, scales included; 0 where there is none.
@@ -102,14 +102,14 @@ pub struct MoveDid {
     /// The tile moved.
     pub tile: Option<TileKey>,
     /// The on-chip slot written, if any.
-    pub fills: Option<Foot>,
+    pub fills: Option<Footprint>,
     /// Copies delivered at once (`multicast`).
     pub copies: u32,
 }
 
 /// A matrix operation that was performed or started.
 #[derive(Clone, Debug)]
-pub struct MmaDid {
+pub struct MmaEffect {
     /// By which instruction.
     pub kind: MmaKind,
     /// Rows of the product, of the executing unit (warp, warpgroup, CTA or pair).
@@ -130,7 +130,7 @@ pub struct MmaDid {
     pub acts: bool,
 }
 
-impl MmaDid {
+impl MmaEffect {
     /// Floating-point operations: a product and a sum each.
     pub fn flops(&self) -> f64 {
         2.0 * self.m as f64 * self.n as f64 * self.k as f64
@@ -140,7 +140,7 @@ impl MmaDid {
 /// Why an operation was not performed.
 #[derive(Clone, Debug)]
 pub(super) enum Blocked {
-    On(On),
+    On(WaitTarget),
     Fault(Fault),
 }
 
@@ -155,9 +155,9 @@ impl Op {
     pub fn work(&self) -> Work {
         match self {
             Op::Move { how, .. } => match how {
-                How::Load | How::Ldg | How::CpAsync | How::LdsDma | How::TmaLoad => Work::Load,
-                How::Sts | How::Lds | How::TmemLd | How::TmemSt => Work::Shared,
-                How::Store | How::TmaStore => Work::Store,
+                MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma | MoveKind::TmaLoad => Work::Load,
+                MoveKind::Sts | MoveKind::Lds | MoveKind::TmemLd | MoveKind::TmemSt => Work::Shared,
+                MoveKind::Store | MoveKind::TmaStore => Work::Store,
             },
             Op::Mma { .. } => Work::Mma,
             Op::Alu { .. } | Op::Zero(_) => Work::Alu,
@@ -184,9 +184,9 @@ impl<'p> World<'p> {
             return Step::Ended;
         };
         match self.perform(a, pc, op) {
-            Ok(did) => {
+            Ok(effect) => {
                 self.agents[a as usize].pc = pc + 1;
-                Step::Did { pc, loops, did }
+                Step::Performed { pc, loops, effect }
             }
             Err(Blocked::On(on)) => Step::Blocked { pc, loops, on },
             Err(Blocked::Fault(f)) => self.broken(a, pc, &f),
@@ -212,7 +212,7 @@ impl<'p> World<'p> {
             let to = self.control(a, pc, instr)?;
             if matches!(instr, Instr::Jump(_)) && to <= pc {
                 loops += 1;
-                self.judge(Judged::Again);
+                self.judge(Decision::Again);
             }
             self.agents[a as usize].pc = to;
         }
@@ -282,7 +282,7 @@ impl<'p> World<'p> {
             Instr::Jump(to) => Ok(*to),
             Instr::Unless(e, to) => Ok(if self.holds(a, e)? { pc + 1 } else { *to }),
             Instr::Only(who, to) => {
-                if *who == Who::Elected {
+                if *who == Executors::Elected {
                     self.diverge(a);
                 }
                 Ok(if self.among(a, who)? { pc + 1 } else { *to })
@@ -292,12 +292,12 @@ impl<'p> World<'p> {
     }
 
     /// Whether the head of a block names an agent.
-    pub(super) fn among(&self, a: AgentId, who: &Who) -> Result<bool, Fault> {
+    pub(super) fn among(&self, a: AgentId, who: &Executors) -> Result<bool, Fault> {
         let me = self.info[a as usize];
         Ok(match who {
-            Who::Warps(w) => w >> me.warp & 1 == 1,
-            Who::Cta(e) => self.eval(a, e)? == me.cta as i64,
-            Who::Elected => me.elected(),
+            Executors::Warps(w) => w >> me.warp & 1 == 1,
+            Executors::Cta(e) => self.eval(a, e)? == me.cta as i64,
+            Executors::Elected => me.elected(),
         })
     }
 

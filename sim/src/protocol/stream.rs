@@ -11,7 +11,7 @@ use crate::ir::Queue;
 use super::AgentId;
 use super::order::Epoch;
 use super::step::Blocked;
-use super::world::{On, World};
+use super::world::{WaitTarget, World};
 
 /// The streams of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -138,7 +138,7 @@ impl World<'_> {
         while s.flying.front().is_some_and(|f| f.0 <= s.landed) {
             s.flying.pop_front();
         }
-        self.touched.push(On::Own(a));
+        self.touched.push(WaitTarget::Own(a));
     }
 
     /// Closes the open group.
@@ -183,7 +183,7 @@ impl World<'_> {
                 // The oldest operation may have returned all but its last instruction.
                 let slack = s.flying.front().map_or(0, |f| f.1 as usize - 1);
                 if outstanding.saturating_sub(slack) > n {
-                    return Err(Blocked::On(On::Own(a)));
+                    return Err(Blocked::On(WaitTarget::Own(a)));
                 }
                 s.issued.saturating_sub(n as u32)
             }
@@ -192,7 +192,7 @@ impl World<'_> {
                 let landed = self.stream_ref(owner, kind).landed;
                 let last = if s.groups.len() > n { s.groups[s.groups.len() - 1 - n] } else { 0 };
                 if last > landed {
-                    return Err(Blocked::On(On::Own(a)));
+                    return Err(Blocked::On(WaitTarget::Own(a)));
                 }
                 last
             }

@@ -15,9 +15,9 @@ impl World<'_> {
         let mut place = |verb: &str, p: &Place, crew: u64| {
             // What is beyond the kernel's own memory is named by the statement already.
             if self.prog.objects[p.obj as usize].class != Class::Global
-                && let Ok(f) = self.foot(a, p, crew)
+                && let Ok(f) = self.footprint(a, p, crew)
             {
-                list.push(format!("{verb} {}", self.foot_name(&f)));
+                list.push(format!("{verb} {}", self.footprint_name(&f)));
             }
         };
         match op {

@@ -4,11 +4,11 @@
 //! traffic of a whole grid is read off without running it. A kernel whose variables come from other agents (mailboxes, tiles
 //! that `clc` hands out) has no such list.
 
-use crate::ir::{Class, Env, Expr, How, Instr, Op, Place, Program};
+use crate::ir::{Class, Env, Expr, Instr, MoveKind, Op, Place, Program};
 use crate::timeline::Lanes;
 
 use super::eval::Coords;
-use super::memory::Foot;
+use super::memory::Footprint;
 use super::world::World;
 use super::{AgentId, Rules};
 
@@ -29,7 +29,7 @@ pub struct Traffic {
 
 /// Which clusters a place in global memory differs for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tells {
+pub enum GridDependence {
     /// All go to the same.
     None,
     /// Those of other rows of the grid.
@@ -40,26 +40,26 @@ pub enum Tells {
     All,
 }
 
-impl Tells {
-    fn and(self, other: Tells) -> Tells {
+impl GridDependence {
+    fn and(self, other: GridDependence) -> GridDependence {
         match (self, other) {
-            (Tells::None, x) | (x, Tells::None) => x,
+            (GridDependence::None, x) | (x, GridDependence::None) => x,
             (x, y) if x == y => x,
-            _ => Tells::All,
+            _ => GridDependence::All,
         }
     }
 }
 
 /// What an expression reads of the grid.
-fn mentions(e: &Expr) -> Tells {
-    let mut tells = Tells::None;
+fn mentions(e: &Expr) -> GridDependence {
+    let mut grid_dependence = GridDependence::None;
     e.visit(&mut |x| match x {
-        Expr::Env(Env::CtaM | Env::ClusterM) => tells = tells.and(Tells::Rows),
-        Expr::Env(Env::CtaN | Env::ClusterN) => tells = tells.and(Tells::Columns),
-        Expr::Env(Env::CtaZ | Env::CtaId | Env::ClusterId) | Expr::Tape(..) => tells = Tells::All,
+        Expr::Env(Env::CtaM | Env::ClusterM) => grid_dependence = grid_dependence.and(GridDependence::Rows),
+        Expr::Env(Env::CtaN | Env::ClusterN) => grid_dependence = grid_dependence.and(GridDependence::Columns),
+        Expr::Env(Env::CtaZ | Env::CtaId | Env::ClusterId) | Expr::Tape(..) => grid_dependence = GridDependence::All,
         _ => {}
     });
-    tells
+    grid_dependence
 }
 
 /// Instructions of one agent before its walk is given up.
@@ -115,7 +115,7 @@ impl<'p> Walker<'p> {
     }
 
     /// What a copy of the list touches where cluster `id` makes it. `None` where it is nothing the kernel may touch.
-    pub fn foot(&mut self, id: i64, t: &Traffic) -> Option<Foot> {
+    pub fn footprint(&mut self, id: i64, t: &Traffic) -> Option<Footprint> {
         let w = &mut self.world;
         let (m, n, z) = w.prog.grid.at(id);
         w.coords = Coords { id, m, n, z };
@@ -123,15 +123,15 @@ impl<'p> Walker<'p> {
         w.vars[at..at + w.frame].copy_from_slice(&t.vars);
         let Instr::Op { op, .. } = &w.prog.code[t.pc as usize] else { return None };
         let (place, _) = global(w.prog, op)?;
-        w.foot(t.agent, place, 0).ok()
+        w.footprint(t.agent, place, 0).ok()
     }
 
     /// Which clusters a copy of a common list can tell apart by where it goes.
-    pub fn tells(&self, t: &Traffic) -> Tells {
-        let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return Tells::All };
-        let Some((place, _)) = global(self.world.prog, op) else { return Tells::All };
+    pub fn grid_dependence(&self, t: &Traffic) -> GridDependence {
+        let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return GridDependence::All };
+        let Some((place, _)) = global(self.world.prog, op) else { return GridDependence::All };
         let parts = place.sel.rows.iter().chain(&place.sel.cols).map(|p| &p.index);
-        place.at.iter().chain(parts).map(mentions).fold(Tells::None, Tells::and)
+        place.at.iter().chain(parts).map(mentions).fold(GridDependence::None, GridDependence::and)
     }
 
     /// Whether a copy's place counts elements, not blocks.
@@ -145,8 +145,8 @@ impl<'p> Walker<'p> {
 pub(super) fn global<'o>(prog: &Program, op: &'o Op) -> Option<(&'o Place, bool)> {
     let Op::Move { how, src, dst, .. } = op else { return None };
     match how {
-        How::Load | How::Ldg | How::CpAsync | How::LdsDma | How::TmaLoad => Some((src, false)),
-        How::Store | How::TmaStore => Some((dst, true)),
+        MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma | MoveKind::TmaLoad => Some((src, false)),
+        MoveKind::Store | MoveKind::TmaStore => Some((dst, true)),
         _ => None,
     }
     .filter(|(p, _)| prog.objects[p.obj as usize].class == Class::Global)

@@ -13,18 +13,18 @@ use crate::report::Finding;
 use super::agents::{AgentId, AgentInfo, agents_of};
 use super::counters::{Counter, only_grow};
 use super::coverage::{KeptSum, Stored, Sum};
-use super::eval::{Coords, Judged};
-use super::fence::Touched;
+use super::eval::{Coords, Decision};
+use super::fence::LastTouch;
 use super::flight::{Flight, FlightId};
-use super::global::{Followed, Region};
-use super::mbarrier::{Mbar, MbarIx};
-use super::meet::{Meet, MeetIx};
+use super::global::{GlobalMatrices, Region};
+use super::mbarrier::{Mbar, MbarIx, MbarState};
 use super::memory::{Layout, Piece, layouts};
-use super::named::Came;
-use super::open::Asked;
-use super::order::{Access, Epoch, RowId, Rows};
+use super::named::RecentArrivals;
+use super::open::SnapshotFacts;
+use super::order::{Access, RowId, Rows};
 use super::place::{FormId, Placement};
 use super::regs::Registers;
+use super::rendezvous::{Rendezvous, RendezvousIx};
 use super::setup::{self, elected_code, groups_asked, streams_used, written};
 use super::stream::{KINDS, Stream};
 
@@ -47,11 +47,11 @@ pub struct Rules {
 
 /// Something whose change can let a blocked agent go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum On {
+pub enum WaitTarget {
     /// An mbarrier.
     Mbar(u32),
     /// A rendezvous.
-    Meet(u32),
+    Rendezvous(u32),
     /// The agent's own operations in flight.
     Own(AgentId),
     /// The registers of a CTA that `setmaxnreg` hands out.
@@ -77,38 +77,20 @@ pub(super) enum Fault {
     Endless,
 }
 
-/// A wait on an mbarrier that passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Wait {
-    pub(super) phase: i64,
-    pub(super) epoch: Epoch,
-    pub(super) pc: u32,
-}
-
-/// A signal that an engine or another CTA gave a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Signal {
-    /// What a row must have to know of it, or...
-    pub(super) epoch: Epoch,
-    /// ...the phase of the barrier it came in.
-    pub(super) phase: u32,
-    pub(super) agent: AgentId,
-    pub(super) pc: u32,
-}
-
 /// The changing state of an agent, beside its variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Agent {
     pub(super) pc: u32,
     pub(super) ended: bool,
     /// Arrived in this generation of this rendezvous, and waits for its end.
-    pub(super) waits_in: Option<(MeetIx, u32)>,
+    pub(super) waits_in: Option<(RendezvousIx, u32)>,
     /// Arrived at the cluster barrier in this generation, and has not waited yet.
     pub(super) cluster_arrived: Option<u32>,
-    /// What its lanes did last, each for itself, since they were in step; kept where the rule `warp-arrive` asks.
-    pub(super) apart: Option<u32>,
-    /// It joined the lanes of its warp for the operation at hand and is to perform it for all.
-    pub(super) acts: bool,
+    /// Instruction of the last operation that the warp's lanes performed one by one, since an operation that joined them;
+    /// kept where the rule `warp-arrive` asks.
+    pub(super) last_unjoined: Option<u32>,
+    /// Whether this agent joined the lanes of its warp for the current operation and performs the operation for all.
+    pub(super) performs_for_warp: bool,
     /// A lane class of a split warp that came to an `elect:` block since the classes last joined: they run apart.
     pub(super) diverged: bool,
     /// A lane class of a split warp that passed an operation which the other class does not know of, since they last joined.
@@ -128,24 +110,12 @@ pub struct World<'p> {
     /// The cell of CTAs that the run stands for, and how each variable depends on the place in it.
     pub(super) place: Option<Arc<Placement>>,
     pub(super) var_forms: Vec<FormId>,
-    pub(super) mbars: Vec<Mbar>,
+    pub(super) mbars: Vec<MbarState>,
     pub(super) mbar_base: Arc<[MbarIx]>,
-    /// Who initialised each barrier, and whether a fence followed.
-    pub(super) mbar_init: Vec<Option<Access>>,
-    pub(super) init_fenced: Vec<bool>,
-    /// Where bytes were last expected on each barrier.
-    pub(super) expected_at: Vec<Option<(AgentId, u32)>>,
-    /// Bytes expected without an arrival in the open phase: an arrival of that phase must come after each.
-    pub(super) expects: Vec<Vec<Access>>,
-    /// Who arrived in the open phase of each barrier, and in the two before it, newest first.
-    pub(super) arrived: Vec<[super::known::Arrivals; 3]>,
-    /// Signals by other CTAs and by engines that reached a barrier, the newest of each component.
-    pub(super) signals: Vec<Vec<Signal>>,
     /// Accesses to the memory of each CTA by agents of other CTAs, the newest of each component.
     pub(super) visits: Vec<Vec<Access>>,
-    pub(super) waits: Vec<Option<Wait>>,
-    pub(super) meets: Vec<Meet>,
-    pub(super) came: Came,
+    pub(super) meets: Vec<Rendezvous>,
+    pub(super) recent_arrivals: RecentArrivals,
     pub(super) group_size: Arc<[u32]>,
     pub(super) group_lead: Arc<[AgentId]>,
     pub(super) streams: Vec<Stream>,
@@ -182,12 +152,12 @@ pub struct World<'p> {
     /// Whether a counter only grows, by declaration.
     pub(super) grows: Arc<[bool]>,
     /// Global matrices whose accesses can race.
-    pub(super) followed: Arc<Followed>,
+    pub(super) followed: Arc<GlobalMatrices>,
     /// Accesses to those matrices that later ones can conflict with, oldest first, by object.
     pub(super) regions: Vec<Vec<Region>>,
     /// For each piece of a register object, by what it was touched since its warp's last `wgmma.fence`; empty where that
     /// rule is off or no `wgmma` is there.
-    pub(super) unfenced: Vec<Touched>,
+    pub(super) unfenced: Vec<LastTouch>,
     /// Tiles that `clc` hands out, last first.
     pub(super) more_tiles: Vec<i64>,
     /// Whether an instruction is inside an `elect:` block.
@@ -197,18 +167,18 @@ pub struct World<'p> {
     /// Barriers whose phases something hangs on, by declaration.
     pub(super) phases_matter: Arc<[bool]>,
     /// What snapshots ask about the program, found by the first.
-    pub(super) asked: Arc<OnceLock<Asked>>,
+    pub(super) asked: Arc<OnceLock<SnapshotFacts>>,
     /// Reads of tiles that state an expectation, and all.
     pub(super) reads: (u64, u64),
     /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
     pub accesses: Option<Vec<(u32, bool)>>,
     /// What numbers decided since the caller last took it; kept only where the caller put a list here.
-    pub judged: Option<RefCell<Vec<Judged>>>,
+    pub decisions: Option<RefCell<Vec<Decision>>>,
     /// What changed since the caller last took it.
-    pub touched: Vec<On>,
+    pub touched: Vec<WaitTarget>,
     /// The first arrival that nothing orders after the end of the phase or generation before: another schedule could
     /// count it there, so one run does not decide for all. Agent, instruction, and what it arrives at.
-    pub unordered: Option<(AgentId, u32, On)>,
+    pub unordered: Option<(AgentId, u32, WaitTarget)>,
     /// What was found, in order; the caller may take it. Cycles are the caller's to fill in.
     pub findings: Vec<Finding>,
 }
@@ -252,7 +222,7 @@ impl<'p> World<'p> {
             let lead = info.iter().position(|x| x.cta == who.cta && x.warp / 4 == who.warp / 4);
             group_lead[i] = lead.unwrap_or(i) as AgentId;
         }
-        let meets = Self::all_meets(prog);
+        let meets = Self::all_rendezvous(prog);
         // Components: agents, then the streams somebody uses, then rendezvous, then mbarriers.
         let used = streams_used(shape);
         let mut comps = n as u32;
@@ -276,7 +246,7 @@ impl<'p> World<'p> {
             || setup::arrives_behind_copies(shape)
             || setup::copies_without_arrivals(shape)
             || setup::elects(shape);
-        let followed = Followed::of(prog);
+        let followed = GlobalMatrices::of(prog);
         let mut rows = Rows::new(comps as usize, row_count, timed, tensor_fences, followed.proxies());
         for a in 0..n {
             rows.tick(a as RowId, a as u32);
@@ -294,17 +264,10 @@ impl<'p> World<'p> {
             vars: vec![0; n * prog.vars.len()],
             place: None,
             var_forms: Vec::new(),
-            mbars: vec![Mbar::default(); mbars as usize],
+            mbars: vec![MbarState::new(n); mbars as usize],
             mbar_base: mbar_base.into(),
-            mbar_init: vec![None; mbars as usize],
-            init_fenced: vec![false; mbars as usize],
-            expected_at: vec![None; mbars as usize],
-            expects: vec![Vec::new(); mbars as usize],
-            arrived: vec![Default::default(); mbars as usize],
-            signals: vec![Vec::new(); mbars as usize],
             visits: vec![Vec::new(); prog.cluster as usize],
-            waits: vec![None; mbars as usize * n],
-            came: Came::at(&meets),
+            recent_arrivals: RecentArrivals::at(&meets),
             meets,
             group_size: group_size.into(),
             group_lead: group_lead.into(),
@@ -332,7 +295,7 @@ impl<'p> World<'p> {
             grows: only_grow(prog).into(),
             followed: followed.into(),
             regions: vec![Vec::new(); prog.objects.len()],
-            unfenced: vec![Touched::Other; if wgmma { pieces } else { 0 }],
+            unfenced: vec![LastTouch::Other; if wgmma { pieces } else { 0 }],
             more_tiles: more_tiles.iter().rev().copied().collect(),
             phases_matter: setup::phases_matter(shape, &elected).into(),
             asked: Arc::default(),
@@ -340,7 +303,7 @@ impl<'p> World<'p> {
             written: written(shape).into(),
             reads: (0, 0),
             accesses: None,
-            judged: None,
+            decisions: None,
             touched: Vec::new(),
             unordered: None,
             findings: Vec::new(),
@@ -386,10 +349,9 @@ impl<'p> World<'p> {
     /// Bytes that a copy takes, about: happens-before, pieces and barriers.
     pub fn bytes(&self) -> u64 {
         let pieces = self.pieces.len() * (size_of::<Piece>() + size_of::<Sum>());
-        let mbars = self.mbars.len() * (size_of::<Mbar>() + 3 * size_of::<super::known::Arrivals>());
-        let waits = self.waits.len() * size_of::<Option<Wait>>();
+        let mbars = self.mbars.iter().map(MbarState::bytes).sum::<usize>();
         let streams = self.streams.len() * size_of::<Stream>();
-        (self.rows.bytes() + pieces + mbars + waits + streams) as u64
+        (self.rows.bytes() + pieces + mbars + streams) as u64
     }
 
     /// The value of an agent's variable.
@@ -404,10 +366,10 @@ impl<'p> World<'p> {
 
     /// The state of an mbarrier.
     pub fn mbar(&self, ix: u32) -> &Mbar {
-        &self.mbars[ix as usize]
+        self.mbars[ix as usize].hardware()
     }
 
-    /// Number of mbarriers, rendezvous and CTAs, for callers that keep waiters by [`On`].
+    /// Number of mbarriers, rendezvous and CTAs, for callers that keep waiters by [`WaitTarget`].
     pub fn objects(&self) -> (usize, usize, usize) {
         (self.mbars.len(), self.meets.len(), self.prog.cluster as usize)
     }
@@ -426,11 +388,11 @@ impl<'p> World<'p> {
         self.mbar_row(ix) + 1
     }
 
-    pub(super) fn meet_row(&self, ix: MeetIx) -> RowId {
+    pub(super) fn meet_row(&self, ix: RendezvousIx) -> RowId {
         (self.info.len() + 2 * self.mbars.len()) as u32 + 2 * ix
     }
 
-    pub(super) fn meet_done_row(&self, ix: MeetIx) -> RowId {
+    pub(super) fn meet_done_row(&self, ix: RendezvousIx) -> RowId {
         self.meet_row(ix) + 1
     }
 
@@ -466,7 +428,7 @@ impl<'p> World<'p> {
     }
 
     /// The component whose clock is a rendezvous' finished generations.
-    pub(super) fn meet_comp(&self, ix: MeetIx) -> u32 {
+    pub(super) fn meet_comp(&self, ix: RendezvousIx) -> u32 {
         self.rows.components() - (self.mbars.len() + self.meets.len()) as u32 + ix
     }
 
@@ -482,7 +444,7 @@ impl<'p> World<'p> {
     }
 
     /// Notes an arrival or delivery that does not know of the end of the phase or generation before.
-    pub(super) fn must_know(&mut self, a: AgentId, pc: u32, on: On, comp: u32, ended: u32) {
+    pub(super) fn must_know(&mut self, a: AgentId, pc: u32, on: WaitTarget, comp: u32, ended: u32) {
         if self.unordered.is_none() && self.rows.reached(self.agent_row(a), comp) < ended {
             self.unordered = Some((a, pc, on));
         }

@@ -18,7 +18,7 @@ use warpline_sim::Report;
 use warpline_sim::align::{operation, partners, turn};
 use warpline_sim::ir::Program;
 use warpline_sim::report::RoleTime;
-use warpline_sim::timeline::{RowKind, Stall, TICKS, Timeline, What};
+use warpline_sim::timeline::{RowKind, SpanKind, Stall, TICKS, Timeline};
 
 use crate::numbers::METRICS;
 use summary::Summary;
@@ -39,7 +39,7 @@ pub type Pair = [Option<f64>; 2];
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
     /// Work or wait.
-    pub what: What,
+    pub what: SpanKind,
     /// Text of the statement that waits; `None` for work, and where both wait at several statements.
     pub at: Option<String>,
     /// Cycles in each run.
@@ -73,7 +73,7 @@ pub struct Operation {
     /// Role or engine that executes it.
     pub who: String,
     /// Class of work or wait.
-    pub what: What,
+    pub what: SpanKind,
     /// Text of the statement.
     pub text: String,
     /// Number of matched pairs.
@@ -161,15 +161,15 @@ fn role(name: &str, summaries: [&Summary; 2], of: [Option<&RoleTime>; 2]) -> Rol
     for i in 0..2 {
         let Some(r) = of[i] else { continue };
         let cycles = summaries[i].cycles;
-        let work = r.work.iter().map(|(w, x)| ((0, *w as u8), What::Work(*w), *x));
-        let stalls = r.stalls.iter().map(|(s, x)| ((1, *s as u8), What::Stall(*s), *x));
+        let work = r.work.iter().map(|(w, x)| ((0, *w as u8), SpanKind::Work(*w), *x));
+        let stalls = r.stalls.iter().map(|(s, x)| ((1, *s as u8), SpanKind::Stall(*s), *x));
         for (key, what, x) in work.chain(stalls) {
             by_class.entry(key).or_insert(Cause { what, at: None, cycles: [0.0; 2] }).cycles[i] += x * cycles;
         }
         for (site, s, x) in &r.at {
             let Some(text) = summaries[i].texts.get(*site as usize) else { continue };
             let cause = by_place.entry((*s, text.to_string())).or_insert(Cause {
-                what: What::Stall(*s),
+                what: SpanKind::Stall(*s),
                 at: Some(text.to_string()),
                 cycles: [0.0; 2],
             });
@@ -201,7 +201,7 @@ struct Sums {
 }
 
 fn operations(t: [&Timeline; 2]) -> Vec<Operation> {
-    let mut sums: BTreeMap<Key, (What, Sums)> = BTreeMap::new();
+    let mut sums: BTreeMap<Key, (SpanKind, Sums)> = BTreeMap::new();
     let turns = turn(t[0]);
     let there = partners(t[0], t[1]);
     let mut met = vec![false; t[1].spans.len()];
@@ -214,9 +214,9 @@ fn operations(t: [&Timeline; 2]) -> Vec<Operation> {
             };
             let (what, text) = operation(t[i], s);
             let key = match what {
-                What::Work(w) => (0, w as u8),
-                What::Stall(Stall::Ended | Stall::Launch) | What::Hold { .. } => continue,
-                What::Stall(s) => (1, s as u8),
+                SpanKind::Work(w) => (0, w as u8),
+                SpanKind::Stall(Stall::Ended | Stall::Launch) | SpanKind::Hold { .. } => continue,
+                SpanKind::Stall(s) => (1, s as u8),
             };
             let text = text.unwrap_or("").to_string();
             let sum = &mut sums.entry((who, key, text)).or_insert((what, Sums::default())).1;
@@ -241,7 +241,7 @@ fn operations(t: [&Timeline; 2]) -> Vec<Operation> {
     let weight = |s: &Sums| s.ticks[0].abs_diff(s.ticks[1]);
     let mut list: Vec<_> = sums.into_iter().filter(|(_, (_, s))| weight(s) > 0 || s.alone != [0, 0]).collect();
     list.sort_by_key(|(_, (_, s))| std::cmp::Reverse((weight(s), s.alone[0].abs_diff(s.alone[1]))));
-    let operation = |((who, _, text), (what, s)): (Key, (What, Sums))| {
+    let operation = |((who, _, text), (what, s)): (Key, (SpanKind, Sums))| {
         let mean = |ticks: u64| ticks as f64 / TICKS as f64 / f64::from(s.pairs.max(1));
         Operation { who, what, text, pairs: s.pairs, alone: s.alone, cycles: s.ticks.map(mean), parts_at: s.parts_at }
     };

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpline_sim::Report;
 use warpline_sim::ir::Program;
 use warpline_sim::report::{Outcome, RoleTime};
-use warpline_sim::timeline::{RowKind, Span, Stall, TICKS, Timeline, What};
+use warpline_sim::timeline::{RowKind, Span, SpanKind, Stall, TICKS, Timeline};
 
 use super::Side;
 use crate::numbers::numbers;
@@ -60,7 +60,7 @@ struct Sums {
     life: u64,
     /// Warps, by CTA.
     warps: BTreeMap<u32, BTreeSet<u32>>,
-    what: BTreeMap<(u8, u8), (Option<What>, u64)>,
+    what: BTreeMap<(u8, u8), (Option<SpanKind>, u64)>,
     at: BTreeMap<(u32, Stall), u64>,
 }
 
@@ -80,13 +80,13 @@ fn roles(t: &Timeline) -> Vec<RoleTime> {
         sums.life += spans.iter().map(|s| s.end).max().unwrap_or(0) - first;
         for (span, ticks) in spans.iter().zip(own(spans)) {
             let key = match span.what {
-                What::Work(w) => (0, w as u8),
-                What::Stall(s) => (1, s as u8),
-                What::Hold { .. } => continue,
+                SpanKind::Work(w) => (0, w as u8),
+                SpanKind::Stall(s) => (1, s as u8),
+                SpanKind::Hold { .. } => continue,
             };
             let of = sums.what.entry(key).or_default();
             *of = (Some(span.what), of.1 + ticks);
-            if let (What::Stall(s), Some(site)) = (span.what, span.site)
+            if let (SpanKind::Stall(s), Some(site)) = (span.what, span.site)
                 && !matches!(s, Stall::Launch | Stall::Ended)
             {
                 *sums.at.entry((site, s)).or_default() += ticks;
@@ -130,8 +130,8 @@ impl Sums {
         };
         for (what, ticks) in self.what.into_values() {
             match what {
-                Some(What::Work(w)) => drop(role.work.insert(w, share(ticks))),
-                Some(What::Stall(s)) => drop(role.stalls.insert(s, share(ticks))),
+                Some(SpanKind::Work(w)) => drop(role.work.insert(w, share(ticks))),
+                Some(SpanKind::Stall(s)) => drop(role.stalls.insert(s, share(ticks))),
                 _ => {}
             }
         }
@@ -144,10 +144,10 @@ mod tests {
     use super::*;
     use warpline_sim::timeline::{Row, SourceLine, Work};
 
-    const MMA: What = What::Work(Work::Mma);
-    const WAIT: What = What::Stall(Stall::Mbarrier);
+    const MMA: SpanKind = SpanKind::Work(Work::Mma);
+    const WAIT: SpanKind = SpanKind::Stall(Stall::Mbarrier);
 
-    fn span(row: u32, times: (u64, u64), what: What) -> Span {
+    fn span(row: u32, times: (u64, u64), what: SpanKind) -> Span {
         Span { site: Some(0), ..Span::new(row, times, what) }
     }
 

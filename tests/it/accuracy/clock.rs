@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use rayon::prelude::*;
 use warpline_calibrate::accuracy::{cases, recorded};
 use warpline_sim::machine::Machine;
-use warpline_study::clock::{End, Line, settle, share};
+use warpline_study::clock::{ClockResult, Line, settle, share};
 
 use super::h200::{self, Asked};
 use crate::accuracy::table::Errors;
@@ -128,7 +128,7 @@ pub(super) static TIMES: LazyLock<Times> = LazyLock::new(|| {
             Ok::<_, ()>(r)
         });
         let (clock, r) = found.unwrap();
-        assert_eq!(clock.end, End::Settled, "{} {:?}: {clock:?}", k.scenario, k.values);
+        assert_eq!(clock.end, ClockResult::Settled, "{} {:?}: {clock:?}", k.scenario, k.values);
         let own = h200::at(&k.scenario, &k.values, k.mhz).time_us;
         [own, r.time_us, first.unwrap()].map(|us| us / k.us() - 1.0)
     };

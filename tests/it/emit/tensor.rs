@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpline_emit::cuda;
 use warpline_scenarios::{Inputs, compile, embedded_kernel, embedded_names};
-use warpline_sim::ir::{Class, How, Instr, Op};
+use warpline_sim::ir::{Class, Instr, MoveKind, Op};
 
 use super::{machine_of, program, small};
 
@@ -21,7 +21,7 @@ fn every_kernel_that_reads_tensor_memory_has_a_reference() {
     for name in embedded_names() {
         let p = program(name);
         let (Some(_), Ok(text)) = (p.objects.iter().find(|o| o.class == Class::Tmem), cuda(&p, &p)) else { continue };
-        let reads = |i: &Instr| matches!(i, Instr::Op { op: Op::Move { how: How::TmemLd, .. }, .. });
+        let reads = |i: &Instr| matches!(i, Instr::Op { op: Op::Move { how: MoveKind::TmemLd, .. }, .. });
         let passes = if p.code.iter().any(reads) { 3 } else { 1 };
         assert_eq!(machine_of(name).arch, "sm_100a", "{name}");
         assert!(text.contains("constexpr bool REFERENCE = true;"), "{name}");

@@ -5,7 +5,9 @@ use warpline_sim::engine::{rules, supported};
 use warpline_sim::ir::{Fence, Instr, Op, Program};
 use warpline_sim::machine::Machine;
 use warpline_sim::protocol::agents;
-use warpline_verify::{Change, Edit, Engine, Found, Options, Outcome, Settings, Trips, Verdict, search, verify, walk};
+use warpline_verify::{
+    Change, Edit, Engine, Options, Outcome, SearchResult, Settings, Trips, Verdict, search, verify, walk,
+};
 
 use super::fate::Fate;
 
@@ -75,7 +77,7 @@ impl Subject {
         match (&v.outcome, &v.violation) {
             (Outcome::Violated, Some(x)) if x.findings.is_empty() => Fate::Hangs,
             (Outcome::Violated, Some(x)) => Fate::Caught(x.findings[0].kind),
-            _ if v.as_far_as(whole) => Fate::Equivalent,
+            _ if v.covers(whole) => Fate::Equivalent,
             (Outcome::Bounded { .. }, _) => Fate::Bounded,
             _ if self.drawn(trips, edit, 64, &LONGER).is_some() => Fate::Drawn,
             _ if self.clean_in_every_order(trips, edit) => Fate::Searched,
@@ -122,10 +124,10 @@ impl Subject {
     }
 
     /// A fault that a search of every order finds within so many states, at the smallest trip count that has a loop.
-    pub(super) fn searched(&self, trips: Option<&Trips>, edit: &Edit, states: usize) -> Option<Found> {
+    pub(super) fn searched(&self, trips: Option<&Trips>, edit: &Edit, states: usize) -> Option<SearchResult> {
         let program = self.short(trips, edit, &SHORT).into_iter().next()?;
         let found = search(&program, rules(&self.machine), 0, Settings::of(states)).found;
-        (!matches!(found, Found::Clean | Found::TooMany)).then_some(found)
+        (!matches!(found, SearchResult::Clean | SearchResult::TooMany)).then_some(found)
     }
 
     /// Whether the search finds fault with the kernel as it is: it takes shares of a piece for the piece, where warps write
@@ -133,7 +135,7 @@ impl Subject {
     pub(super) fn search_errs(&self, trips: Option<&Trips>, states: usize) -> bool {
         let program = trips.and_then(|t| t.at(SHORT[0])).unwrap_or_else(|| self.program.clone());
         let found = search(&program, rules(&self.machine), 0, Settings::of(states)).found;
-        !matches!(found, Found::Clean | Found::TooMany)
+        !matches!(found, SearchResult::Clean | SearchResult::TooMany)
     }
 
     fn clean_in_every_order(&self, trips: Option<&Trips>, edit: &Edit) -> bool {
@@ -141,6 +143,8 @@ impl Subject {
         if programs.iter().any(|p| agents(p).len() > SEARCHED.2) {
             return false;
         }
-        programs.iter().all(|p| search(p, rules(&self.machine), 0, Settings::of(SEARCHED.1)).found == Found::Clean)
+        programs
+            .iter()
+            .all(|p| search(p, rules(&self.machine), 0, Settings::of(SEARCHED.1)).found == SearchResult::Clean)
     }
 }

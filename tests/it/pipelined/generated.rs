@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpline_scenarios::Inputs;
-use warpline_scenarios::pipeline::{Ask, Plan, Schedule, Via, expand};
+use warpline_scenarios::pipeline::{PassOptions, Plan, Schedule, Via, expand};
 
 use super::kernel;
 use super::oracle::{Row, in_order, rows};
@@ -78,7 +78,7 @@ fn text(row: &Row) -> String {
 fn plan(row: &Row, text: &str) -> Result<Plan, String> {
     let annotated = row.text("table") != "-";
     let via = if row.text("target") == "gfx950" { Via::Dma } else { Via::Cp };
-    let ask = Ask {
+    let ask = PassOptions {
         arch: Some(row.text("target")),
         via: Some(via),
         schedule: Some(if annotated { Schedule::Table } else { Schedule::NumStages }),

@@ -11,7 +11,7 @@ mod triton;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use warpline_scenarios::pipeline::{Ask, Expanded, expand};
+use warpline_scenarios::pipeline::{Expanded, PassOptions, expand};
 use warpline_scenarios::{Inputs, Text, compile};
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
@@ -28,7 +28,7 @@ fn kernel(path: &str) -> String {
 }
 
 /// Expands a kernel with some values.
-fn expanded(text: &str, set: &[(&str, i64)], ask: &Ask) -> Expanded {
+fn expanded(text: &str, set: &[(&str, i64)], ask: &PassOptions) -> Expanded {
     let set: BTreeMap<String, i64> = set.iter().map(|(n, v)| (n.to_string(), *v)).collect();
     expand("plain.pipe", text, &Inputs { set: &set, cores: None }, ask)
         .unwrap_or_else(|e| panic!("{ask:?}: {e:#?}\n{text}"))

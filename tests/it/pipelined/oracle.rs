@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use warpline_scenarios::pipeline::{Ask, Plan, Schedule, Via};
+use warpline_scenarios::pipeline::{PassOptions, Plan, Schedule, Via};
 
 use super::{expanded, folder, kernel};
 
@@ -38,7 +38,7 @@ fn plan(row: &Row) -> Plan {
         "gfx950" => Via::Dma,
         _ => Via::Cp,
     };
-    let ask = Ask {
+    let ask = PassOptions {
         arch: Some(row.text("target")),
         via: Some(via),
         schedule: Some(Schedule::NumStages),
@@ -81,7 +81,7 @@ fn plans_are_those_of_tilelang() {
 }
 
 /// Counts of waits as they come in the body.
-pub(super) fn in_order(plan: &Plan, waits: &[warpline_scenarios::pipeline::Waited]) -> Vec<i64> {
+pub(super) fn in_order(plan: &Plan, waits: &[warpline_scenarios::pipeline::GroupWait]) -> Vec<i64> {
     let mut all: Vec<(usize, i64)> = waits.iter().map(|w| (plan.statements[w.statement].order, w.open)).collect();
     all.sort_unstable();
     all.into_iter().map(|(_, open)| open).collect()

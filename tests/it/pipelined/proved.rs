@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
-use warpline_scenarios::pipeline::{Ask, Schedule, Via};
+use warpline_scenarios::pipeline::{PassOptions, Schedule, Via};
 use warpline_verify::Outcome;
 
 use super::{decided, expanded, holds, kernel, machine};
@@ -54,7 +54,7 @@ fn expansions_hold_for_every_trip_count() {
             let from = if name == "wgmma" { "triton" } else { "tilelang" };
             let text = kernel(&format!("oracles/{from}/{name}.pipe"));
             let (rules, arch) = machine(on);
-            let ask = Ask {
+            let ask = PassOptions {
                 arch: Some(&arch),
                 via: Some(via),
                 schedule: Some(schedule),
@@ -75,7 +75,7 @@ fn expansions_hold_for_every_trip_count() {
 fn reads_into_registers_that_nothing_uses_are_proved() {
     let text = kernel("oracles/tilelang/unread.pipe").replace("        alu fma 128 x 8 uses fa -> acc\n", "");
     let (rules, arch) = machine("m4-max");
-    let ask = Ask { arch: Some(&arch), via: Some(Via::Sync), stages: Some(1), ..Ask::default() };
+    let ask = PassOptions { arch: Some(&arch), via: Some(Via::Sync), stages: Some(1), ..PassOptions::default() };
     let e = expanded(&text, &[], &ask);
     let v = decided(&e.text, &[], rules);
     assert_eq!(v.outcome, Outcome::Proved);

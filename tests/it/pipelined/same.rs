@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use warpline_scenarios::Inputs;
-use warpline_scenarios::pipeline::{Ask, Schedule, Via, expand};
-use warpline_sim::ir::{Class, Expr, Instr, Op, Phase, Place, Program, Unary, Who, apply};
+use warpline_scenarios::pipeline::{PassOptions, Schedule, Via, expand};
+use warpline_sim::ir::{Class, Executors, Expr, Instr, Op, Phase, Place, Program, Unary, apply};
 
 use super::{decided, holds, machine, program};
 
@@ -190,7 +190,7 @@ impl Interpreter<'_> {
                     a.pc = *to as usize;
                     continue;
                 }
-                Instr::Only(Who::Warps(mask), to) if mask >> a.warp & 1 == 0 => {
+                Instr::Only(Executors::Warps(mask), to) if mask >> a.warp & 1 == 0 => {
                     a.pc = *to as usize;
                     continue;
                 }
@@ -305,7 +305,7 @@ fn check(
     let text = text(statements, table);
     let (rules, arch) = machine(on);
     let schedule = if table.is_some() { Schedule::Table } else { schedule };
-    let ask = Ask {
+    let ask = PassOptions {
         arch: Some(&arch),
         via: Some(via),
         schedule: Some(schedule),
@@ -336,8 +336,13 @@ fn check(
             return;
         }
     };
-    let plain_ask =
-        Ask { via: Some(Via::Sync), stages: Some(0), schedule: Some(Schedule::NumStages), producers: None, ..ask };
+    let plain_ask = PassOptions {
+        via: Some(Via::Sync),
+        stages: Some(0),
+        schedule: Some(Schedule::NumStages),
+        producers: None,
+        ..ask
+    };
     let plain = match table {
         Some(_) => self::text(statements, None),
         None => text.clone(),

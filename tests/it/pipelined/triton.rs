@@ -1,7 +1,7 @@
 //! What Triton 3.9 compiles of a matrix product, as read off its PTX and AMDGCN for S = 1 to 5: slots, groups of the
 //! prologue, what the loop's wait leaves outstanding, and the drain.
 
-use warpline_scenarios::pipeline::{Ask, Schedule, Via};
+use warpline_scenarios::pipeline::{PassOptions, Schedule, Via};
 use warpline_sim::ir::{Class, Instr, Op, Program, Queue};
 
 use super::{expanded, kernel, program};
@@ -28,7 +28,7 @@ fn slots(p: &Program) -> Vec<u32> {
 fn made(arch: &str, via: Via, stages: i64) -> (warpline_scenarios::pipeline::Plan, Program) {
     let name = if via == Via::Cp && arch == "sm_90a" || via == Via::TmaJoint { "wgmma" } else { "gemm" };
     let text = kernel(&format!("oracles/triton/{name}.pipe"));
-    let ask = Ask {
+    let ask = PassOptions {
         arch: Some(arch),
         via: Some(via),
         schedule: Some(Schedule::Triton),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpline_sim::Report;
 use warpline_sim::report::Outcome;
-use warpline_sim::timeline::{Engine, RowKind, Span, Timeline, What, Work};
+use warpline_sim::timeline::{Engine, RowKind, Span, SpanKind, Timeline, Work};
 
 use warpline_strategies::Protocol;
 
@@ -82,12 +82,12 @@ fn reads(t: &Timeline) -> Vec<Read> {
         let read = |buffer, tile, end| Read { who: row.name.clone(), buffer, tile, start: s.start, end };
         let labelled = tile_of(&s.label);
         match (&row.kind, s.what) {
-            (RowKind::Agent { .. }, What::Work(Work::Shared)) if line.starts_with("lds") => {
+            (RowKind::Agent { .. }, SpanKind::Work(Work::Shared)) if line.starts_with("lds") => {
                 if let Some((buffer, tile)) = labelled {
                     open.entry(s.row).or_default().push(read(buffer, tile, 0));
                 }
             }
-            (RowKind::Agent { .. }, What::Work(Work::Mma)) if line.starts_with("m") => {
+            (RowKind::Agent { .. }, SpanKind::Work(Work::Mma)) if line.starts_with("m") => {
                 for mut r in open.remove(&s.row).unwrap_or_default() {
                     r.end = s.start;
                     list.push(r);
@@ -98,13 +98,13 @@ fn reads(t: &Timeline) -> Vec<Read> {
                 }
             }
             // What a warp issues to the tensor core is read by the tensor core; its own row says how long.
-            (RowKind::Agent { .. }, What::Work(Work::Mma)) => {
+            (RowKind::Agent { .. }, SpanKind::Work(Work::Mma)) => {
                 if let Some((_, tile)) = labelled {
                     list.push(read('a', tile, s.start + 1));
                     list.push(read('b', tile, s.start + 1));
                 }
             }
-            (RowKind::Engine(Engine::Tensor), What::Work(Work::Mma)) => {
+            (RowKind::Engine(Engine::Tensor), SpanKind::Work(Work::Mma)) => {
                 if let Some((_, tile)) = labelled {
                     list.push(read('a', tile, s.end));
                     list.push(read('b', tile, s.end));
@@ -138,7 +138,7 @@ pub(super) fn modulo_stages(ring: &Protocol, report: &Report) -> Result<(), Stri
     for r in reads(t) {
         let spans = &held[&(r.buffer, r.tile)];
         let whole =
-            spans.iter().any(|s| s.what == What::Hold { filling: false } && s.start <= r.start && r.end <= s.end);
+            spans.iter().any(|s| s.what == SpanKind::Hold { filling: false } && s.start <= r.start && r.end <= s.end);
         if !whole {
             return Err(format!(
                 "{} reads tile {} of `{}` from {} to {}, which is there in {:?}",

@@ -7,7 +7,7 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::FindingKind;
 use warpline_strategies::{Bounds, Family, Mutant, Protocol};
-use warpline_verify::{Found, Options, Outcome, Settings, Verdict, search, verify, walk};
+use warpline_verify::{Options, Outcome, SearchResult, Settings, Verdict, search, verify, walk};
 
 use super::cases;
 
@@ -31,11 +31,13 @@ fn engines_agree(program: &Program, rules: Rules) -> Result<(), String> {
     let kinds: Vec<_> = v.violation.iter().flat_map(|x| x.findings.iter().map(|f| f.kind)).collect();
     let unseen = !kinds.is_empty() && kinds.iter().all(|k| UNSEEN.contains(k));
     match found {
-        Found::TooMany => Ok(()),
+        SearchResult::TooMany => Ok(()),
         _ if matches!(v.outcome, Outcome::GaveUp { .. }) => Ok(()),
-        Found::Clean if !wrong => Ok(()),
-        Found::Clean if unseen && (0..64).any(|seed| !walk(program, rules, 0, seed, 1_000_000).clean()) => Ok(()),
-        Found::Clean => Err(format!("one run finds {kinds:?}, no order does")),
+        SearchResult::Clean if !wrong => Ok(()),
+        SearchResult::Clean if unseen && (0..64).any(|seed| !walk(program, rules, 0, seed, 1_000_000).clean()) => {
+            Ok(())
+        }
+        SearchResult::Clean => Err(format!("one run finds {kinds:?}, no order does")),
         found if !wrong => Err(format!("one run finds nothing, some order {found:?}")),
         _ => Ok(()),
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use warpline_scenarios::{Inputs, compile};
 use warpline_sim::ir::Program;
-use warpline_verify::{Engine, Found, Options, Outcome, Settings, search, verify};
+use warpline_verify::{Engine, Options, Outcome, SearchResult, Settings, search, verify};
 
 use super::cases;
 
@@ -28,7 +28,7 @@ fn program(warps: &[Vec<usize>]) -> (String, Program) {
 }
 
 /// What one run says of a kernel, and what a search does, reduced or not.
-fn both(program: &Program) -> (Outcome, Found, Found) {
+fn both(program: &Program) -> (Outcome, SearchResult, SearchResult) {
     let rules = warpline_sim::engine::rules(&warpline_models::embedded("a100").unwrap());
     let every = |reduced| search(program, rules, 0, Settings { reduced, ..Settings::of(STATES) }).found;
     (verify(program, rules, Options::default()).outcome, every(true), every(false))
@@ -37,8 +37,22 @@ fn both(program: &Program) -> (Outcome, Found, Found) {
 fn agree(warps: &[Vec<usize>]) -> Result<Outcome, TestCaseError> {
     let (text, program) = program(warps);
     let (one, reduced, all) = both(&program);
-    prop_assert_eq!(reduced == Found::Clean, all == Found::Clean, "{:?} reduced, {:?}\n{}", reduced, all, &text);
-    prop_assert_eq!(one == Outcome::Violated, all != Found::Clean, "{:?}, every order {:?}\n{}", one, all, &text);
+    prop_assert_eq!(
+        reduced == SearchResult::Clean,
+        all == SearchResult::Clean,
+        "{:?} reduced, {:?}\n{}",
+        reduced,
+        all,
+        &text
+    );
+    prop_assert_eq!(
+        one == Outcome::Violated,
+        all != SearchResult::Clean,
+        "{:?}, every order {:?}\n{}",
+        one,
+        all,
+        &text
+    );
     prop_assert!(!matches!(one, Outcome::GaveUp { .. }), "{:?}\n{}", one, &text);
     Ok(one)
 }
@@ -107,7 +121,7 @@ fn meetings_are_right_and_wrong() {
 fn a_search_shows_a_schedule_of_a_mixed_generation() {
     let (_, program) = program(&[vec![0], vec![0], vec![0], vec![0]]);
     let (one, reduced, all) = both(&program);
-    let mixed = Found::Fault(warpline_sim::report::FindingKind::ArrivalCount);
+    let mixed = SearchResult::Fault(warpline_sim::report::FindingKind::ArrivalCount);
     assert_eq!((one, reduced, all), (Outcome::Violated, mixed.clone(), mixed));
     let rules = warpline_sim::engine::rules(&warpline_models::embedded("a100").unwrap());
     let options = Options { engine: Engine::Search, ..Options::default() };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpline_scenarios::{Inputs, compile};
 use warpline_sim::report::FindingKind;
 use warpline_strategies::{Family, Protocol};
-use warpline_verify::{Found, Options, Outcome, Settings, search, verify};
+use warpline_verify::{Options, Outcome, SearchResult, Settings, search, verify};
 
 use super::mutate::mutations;
 
@@ -13,14 +13,14 @@ use super::mutate::mutations;
 const STATES: usize = 3_000;
 
 /// What both say of a kernel: `None` where the search is too large or the kernel is refused.
-fn both(ring: &Protocol, text: &str) -> Option<(Outcome, Vec<FindingKind>, Found)> {
+fn both(ring: &Protocol, text: &str) -> Option<(Outcome, Vec<FindingKind>, SearchResult)> {
     let machine = warpline_models::embedded(ring.machine).unwrap();
     let program = compile("protocol.pipe", text, &Inputs { set: &BTreeMap::new(), cores: None }).ok()?;
     let rules = warpline_sim::engine::rules(&machine);
     let searched = search(&program, rules, 0, Settings::of(STATES));
     let verdict = verify(&program, rules, Options::default());
     let kinds = verdict.violation.iter().flat_map(|v| v.findings.iter().map(|f| f.kind)).collect();
-    (searched.found != Found::TooMany).then_some((verdict.outcome, kinds, searched.found))
+    (searched.found != SearchResult::TooMany).then_some((verdict.outcome, kinds, searched.found))
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn one_run_says_what_every_order_says() {
                 let only = [FindingKind::Fence, FindingKind::ParityAlias, FindingKind::LifeCycle];
                 let unseen = !kinds.is_empty() && kinds.iter().all(|k| only.contains(k));
                 let wrong = outcome == Outcome::Violated;
-                if decided && wrong != (found != Found::Clean) && !(wrong && unseen) {
+                if decided && wrong != (found != SearchResult::Clean) && !(wrong && unseen) {
                     println!("{ring:?} {name}: one run says {outcome:?} {kinds:?}, the search {found:?}\n{text}");
                     panic!("they differ");
                 }

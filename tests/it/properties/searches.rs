@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 use warpline_strategies::{Bounds, Mutant, Protocol};
-use warpline_verify::{Found, Settings, search, search_every};
+use warpline_verify::{SearchResult, Settings, search, search_every};
 
 use super::cases;
 
@@ -27,8 +27,10 @@ fn reductions_change_nothing(program: &Program, rules: Rules) -> Result<(), Stri
     let bare = search(program, rules, 0, Settings { reduced: false, ..Settings::of(STATES) });
     let less = search(program, rules, 0, Settings::of(STATES));
     match (&bare.found, &less.found) {
-        (Found::TooMany, _) => Ok(()),
-        (x, y) if (*x == Found::Clean) != (*y == Found::Clean) => Err(format!("{x:?} unreduced, {y:?} reduced")),
+        (SearchResult::TooMany, _) => Ok(()),
+        (x, y) if (*x == SearchResult::Clean) != (*y == SearchResult::Clean) => {
+            Err(format!("{x:?} unreduced, {y:?} reduced"))
+        }
         _ if less.states > bare.states => Err(format!("{} states unreduced, {} reduced", bare.states, less.states)),
         _ => Ok(()),
     }
@@ -37,15 +39,15 @@ fn reductions_change_nothing(program: &Program, rules: Rules) -> Result<(), Stri
 /// All trip counts at once, against each of the small ones.
 fn all_at_once(at: &(dyn Fn(i64) -> Option<Program> + Sync), stages: i64, rules: Rules) -> Result<(), String> {
     let all = search_every(at, rules, 0, Settings::of(STATES));
-    if matches!(all.found, Found::TooMany | Found::Unfit(_)) {
+    if matches!(all.found, SearchResult::TooMany | SearchResult::Unfit(_)) {
         return Ok(());
     }
-    let clean = all.found == Found::Clean;
+    let clean = all.found == SearchResult::Clean;
     for n in 0..=3 * stages + 2 {
         let Some(program) = at(n) else { continue };
         let one = search(&program, rules, 0, Settings::of(STATES)).found;
-        let wrong = !matches!(one, Found::Clean | Found::TooMany);
-        if clean && wrong || all.trips == Some(n) && one == Found::Clean {
+        let wrong = !matches!(one, SearchResult::Clean | SearchResult::TooMany);
+        if clean && wrong || all.trips == Some(n) && one == SearchResult::Clean {
             return Err(format!("{:?} (trips {:?}) for all trip counts, {one:?} for {n}", all.found, all.trips));
         }
     }

@@ -2,7 +2,7 @@
 
 use warpline_sim::protocol::Cell;
 
-use crate::cta::class::Run;
+use crate::cta::class::ClassRun;
 use crate::execution::canonical::Landing;
 use crate::induction::carry_over::{Proof, Region};
 use crate::induction::nested_loops::Nested;
@@ -10,22 +10,22 @@ use crate::induction::sequential_loops::Plane;
 
 /// A cell of the grid, and how its CTAs were decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decided {
+pub struct DecidedCell {
     /// The cell; none where the cluster stands for all by the assumption on tiles that are handed out.
     pub cell: Option<Cell>,
     /// Launch index of the cluster that was run.
     pub cluster: i64,
     /// What was decided.
-    pub what: What,
+    pub what: Conclusion,
 }
 
 /// What was decided of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Conclusion {
     /// The run with the values given; nothing is varied.
     Given,
     /// All trip counts of the main loop, region by region.
-    Trips(Vec<Part>),
+    Trips(Vec<TripRegion>),
     /// All trip counts of the main loop, and all turns of the loop around it.
     Turns {
         /// Of the trip counts.
@@ -58,7 +58,7 @@ pub struct Line {
 
 /// A region of trip counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct TripRegion {
     /// The smallest.
     pub from: i64,
     /// The largest; none where there is none.
@@ -108,36 +108,36 @@ impl From<Proof> for Line {
     }
 }
 
-impl Part {
-    pub(crate) fn cases(region: Region) -> Part {
-        Part { from: region.lo, to: region.hi, induction: None }
+impl TripRegion {
+    pub(crate) fn cases(region: Region) -> TripRegion {
+        TripRegion { from: region.lo, to: region.hi, induction: None }
     }
 
-    pub(crate) fn induction(region: Region, proof: Proof, landing: Landing) -> Part {
-        Part { induction: Some((proof.into(), landing.into())), ..Part::cases(region) }
+    pub(crate) fn induction(region: Region, proof: Proof, landing: Landing) -> TripRegion {
+        TripRegion { induction: Some((proof.into(), landing.into())), ..TripRegion::cases(region) }
     }
 }
 
-impl Decided {
-    fn of(run: &Run<'_>, what: What) -> Decided {
-        Decided { cell: run.place.as_ref().map(|place| place.cell), cluster: run.cluster, what }
+impl DecidedCell {
+    fn of(run: &ClassRun<'_>, what: Conclusion) -> DecidedCell {
+        DecidedCell { cell: run.place.as_ref().map(|place| place.cell), cluster: run.cluster, what }
     }
 
-    pub(crate) fn given(run: &Run<'_>) -> Decided {
-        Decided::of(run, What::Given)
+    pub(crate) fn given(run: &ClassRun<'_>) -> DecidedCell {
+        DecidedCell::of(run, Conclusion::Given)
     }
 
-    pub(crate) fn trips(run: &Run<'_>, parts: Vec<Part>) -> Decided {
-        Decided::of(run, What::Trips(parts))
+    pub(crate) fn trips(run: &ClassRun<'_>, parts: Vec<TripRegion>) -> DecidedCell {
+        DecidedCell::of(run, Conclusion::Trips(parts))
     }
 
-    pub(crate) fn turns(run: &Run<'_>, found: &Nested) -> Decided {
+    pub(crate) fn turns(run: &ClassRun<'_>, found: &Nested) -> DecidedCell {
         let lines = found.lines.iter().map(|line| line.map(Line::from)).collect();
-        Decided::of(run, What::Turns { steps: found.steps.into(), lines })
+        DecidedCell::of(run, Conclusion::Turns { steps: found.steps.into(), lines })
     }
 
-    pub(crate) fn sequential(run: &Run<'_>, plane: &Plane, landing: Landing) -> Decided {
+    pub(crate) fn sequential(run: &ClassRun<'_>, plane: &Plane, landing: Landing) -> DecidedCell {
         let (first, second) = (plane.first.into(), plane.second.into());
-        Decided::of(run, What::Sequential { first, second, order: landing.into() })
+        DecidedCell::of(run, Conclusion::Sequential { first, second, order: landing.into() })
     }
 }

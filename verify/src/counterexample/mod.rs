@@ -31,7 +31,7 @@ pub struct Witness {
     /// The moves.
     pub schedule: Schedule,
     /// The same in words, move by move.
-    pub told: Vec<Told>,
+    pub told: Vec<MoveDescription>,
     /// The two operations that nothing orders; `None` where the fault is not about two.
     pub pair: Option<Pair>,
     /// What the run meets that keeps to the schedule; the fault is among it.
@@ -66,7 +66,7 @@ pub enum Meeting {
 
 /// A move in words.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct MoveDescription {
     /// Who.
     pub agent: String,
     /// The statement, as an index into the program's sites.
@@ -92,7 +92,7 @@ pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u
     let fault = violation.findings.first();
     let goal = fault.map_or(Goal::Hang, Goal::Same);
     // A fault that this run does not meet was found in an order that holds a warp back, or by a search of every order.
-    let kept = |x: adversarial::Wrong| run::attempt(&set, &x.turns, &goal, true);
+    let kept = |x: adversarial::FailedRun| run::attempt(&set, &x.turns, &goal, true);
     let found = run::attempt(&set, &turns, &goal, true)
         .or_else(|| kept(adversarial::wrong(prog, rules, violation.cluster, max_steps)?))
         .or_else(|| kept(verdict::wrong(prog, rules, violation.cluster)?))?;

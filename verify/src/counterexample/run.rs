@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use warpline_sim::ir::{Instr, Op, Program};
-use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
+use warpline_sim::protocol::{AgentId, FlightId, Rules, Step, WaitTarget, World};
 use warpline_sim::report::{Finding, FindingKind};
 use warpline_sim::schedule::{Act, Move, Replay, Schedule, stuck};
 
@@ -90,7 +90,7 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
     let mut turns = Vec::new();
     let mut started: Vec<u32> = Vec::new();
     let mut name: Vec<(AgentId, u32)> = Vec::new();
-    let mut stood: Vec<Option<(u32, On)>> = Vec::new();
+    let mut stood: Vec<Option<(u32, WaitTarget)>> = Vec::new();
     let (prog, rules, cluster) = (set.prog, set.rules, set.cluster);
     let budget = &Budget::new(&Options { max_steps, ..Options::default() });
     let job = Job { prog, rules, cluster, place: None, landing: Landing::Late, budget };
@@ -106,8 +106,8 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
             }
             Event::Step(a, step) => {
                 stood[a as usize] = None;
-                if let Step::Did { did, .. } = step {
-                    for f in did.flights() {
+                if let Step::Performed { effect, .. } = step {
+                    for f in effect.flights() {
                         name.resize(name.len().max(f as usize + 1), (0, 0));
                         name[f as usize] = (a, started[a as usize]);
                         started[a as usize] += 1;
@@ -135,7 +135,7 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
     let mut world = World::alone(set.prog, set.rules, set.cluster);
     let n = world.agents().len();
     let mut started: Vec<Vec<Option<FlightId>>> = vec![Vec::new(); n];
-    let mut stood: Vec<Option<(u32, On)>> = vec![None; n];
+    let mut stood: Vec<Option<(u32, WaitTarget)>> = vec![None; n];
     let mut moves = Vec::new();
     if !free {
         // Each step may join the clocks of all agents, and each world begins with a row of clocks for each of them.
@@ -148,8 +148,8 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
             Turn::Agent(a) => {
                 let ended = world.agent_ended(a);
                 let act = match world.step(a) {
-                    Step::Did { did, .. } => {
-                        started[a as usize].extend(did.flights().into_iter().map(Some));
+                    Step::Performed { effect, .. } => {
+                        started[a as usize].extend(effect.flights().into_iter().map(Some));
                         stood[a as usize] = None;
                         Some(Act::Does)
                     }
@@ -192,9 +192,9 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
 }
 
 /// Whether a wait is also an arrival, which others count.
-fn arrives(prog: &Program, pc: u32, on: On) -> bool {
+fn arrives(prog: &Program, pc: u32, on: WaitTarget) -> bool {
     let waits = matches!(prog.code[pc as usize], Instr::Op { op: Op::ClusterWait, .. });
-    matches!(on, On::Meet(_)) && !waits
+    matches!(on, WaitTarget::Rendezvous(_)) && !waits
 }
 
 /// Whether a read finds another tile than it should on the way.

@@ -1,10 +1,10 @@
 //! A schedule in words.
 
-use warpline_sim::protocol::{On, World};
+use warpline_sim::protocol::{WaitTarget, World};
 use warpline_sim::schedule::{Act, Move, Replay, Schedule, stuck};
 
 use super::run::Setting;
-use super::{Meeting, Pair, Told, Witness};
+use super::{Meeting, MoveDescription, Pair, Witness};
 use crate::execution::canonical::diagnose;
 
 /// Makes the moves once more and says what each does.
@@ -26,7 +26,7 @@ pub(super) fn tell(set: &Setting<'_>, schedule: Schedule, mut pair: Option<Pair>
             Act::Lands(_) => brings.unwrap_or_default(),
         };
         touches.extend(completed(world));
-        told.push(Told { agent: world.agent_name(m.agent), site: m.site, act: m.act, touches });
+        told.push(MoveDescription { agent: world.agent_name(m.agent), site: m.site, act: m.act, touches });
     }
     if let Some(p) = &mut pair
         && p.how == Meeting::Unordered
@@ -53,7 +53,7 @@ pub(super) fn tell(set: &Setting<'_>, schedule: Schedule, mut pair: Option<Pair>
 fn completed(world: &World<'_>) -> Vec<String> {
     let mut list = Vec::new();
     for on in &world.touched {
-        if let On::Mbar(ix) = on
+        if let WaitTarget::Mbar(ix) = on
             && let Some(phase) = world.mbar(*ix).phase.checked_sub(1)
         {
             let (name, cta) = world.mbar_label(*ix);

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use warpline_sim::ir::{Binary, Expr, Instr, Op, Program, Use, each};
+use warpline_sim::ir::{Binary, Expr, ExprUse, Instr, Op, Program, each};
 use warpline_sim::protocol::{Axis, Cell, Placement};
 
 /// A cell and its representative.
@@ -128,8 +128,8 @@ fn told_apart(prog: &Program) -> bool {
                     }
                 });
                 match (what, i) {
-                    (Use::Set, Instr::Set(v, _)) => depends[*v as usize] |= reads,
-                    (Use::Tile(..), _) => {}
+                    (ExprUse::Set, Instr::Set(v, _)) => depends[*v as usize] |= reads,
+                    (ExprUse::Tile(..), _) => {}
                     _ => apart |= reads && !asks(e),
                 }
             });

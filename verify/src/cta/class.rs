@@ -7,20 +7,20 @@ use warpline_sim::ir::{Loop, Program};
 use warpline_sim::protocol::{Placement, Rules};
 
 use crate::budget::Budget;
-use crate::certificate::{Decided, Part};
+use crate::certificate::{DecidedCell, TripRegion};
 use crate::execution::canonical::{self, Job, Landing, RunResult};
 use crate::induction::carry_over::{Failure, Region};
 use crate::induction::loop_counter::grown;
 use crate::induction::trip_count::HANDED;
 use crate::prove::Stop;
 use crate::{
-    AtTrips, AtTurns, Options, Place, Reach, Varied, Verdict, execution::shared, induction::carry_over,
+    AtTrips, AtTurns, Options, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
     induction::nested_loops, induction::outer_turns, induction::row_classes, induction::sequential_loops, limits, take,
 };
 
 /// What is run, how, and for which CTA.
 #[derive(Clone)]
-pub(crate) struct Run<'a> {
+pub(crate) struct ClassRun<'a> {
     pub(crate) given: &'a Program,
     pub(crate) rules: Rules,
     pub(crate) cluster: i64,
@@ -35,7 +35,7 @@ pub(crate) struct Run<'a> {
     pub(crate) longer_periods: bool,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ClassRun<'a> {
     /// Runs of one cluster alone, whose flights land late.
     pub(crate) fn of_cluster(
         given: &'a Program,
@@ -43,8 +43,8 @@ impl<'a> Run<'a> {
         cluster: i64,
         options: Options,
         budget: &'a Budget,
-    ) -> Run<'a> {
-        Run { given, rules, cluster, place: None, options, landing: Landing::Late, budget, longer_periods: true }
+    ) -> ClassRun<'a> {
+        ClassRun { given, rules, cluster, place: None, options, landing: Landing::Late, budget, longer_periods: true }
     }
 
     /// A run of the representative alone, to be compared with another.
@@ -52,7 +52,7 @@ impl<'a> Run<'a> {
     where
         'a: 'p,
     {
-        let Run { rules, cluster, landing, budget, .. } = *self;
+        let ClassRun { rules, cluster, landing, budget, .. } = *self;
         Job { prog, rules, cluster, place: None, landing, budget }
     }
 
@@ -63,17 +63,17 @@ impl<'a> Run<'a> {
 
     /// The same with turns begun together.
     pub(crate) fn turning(&self) -> Self {
-        Run { landing: Landing::Turns, ..self.clone() }
+        ClassRun { landing: Landing::Turns, ..self.clone() }
     }
 
     /// The same with little in flight.
     pub(crate) fn early(&self) -> Self {
-        Run { landing: Landing::Early, ..self.clone() }
+        ClassRun { landing: Landing::Early, ..self.clone() }
     }
 
     /// The same with nothing in flight.
     pub(crate) fn at_once(&self) -> Self {
-        Run { landing: Landing::AtOnce, ..self.clone() }
+        ClassRun { landing: Landing::AtOnce, ..self.clone() }
     }
 
     pub(crate) fn once(&self, prog: &Program) -> RunResult {
@@ -106,8 +106,8 @@ const FARTHEST: i64 = 20_000;
 
 /// Decides one class.
 pub(crate) fn every_trip(
-    run: &Run<'_>,
-    (at, varied): (AtTrips<'_>, Varied<'_>),
+    run: &ClassRun<'_>,
+    (at, varied): (AtTrips<'_>, VariedLoops<'_>),
     class: &str,
     v: &mut Verdict,
 ) -> Result<Reach, Stop> {
@@ -147,12 +147,12 @@ pub(crate) fn every_trip(
 
 /// Decides all trip counts of two loops that follow each other.
 fn sequential_loops(
-    run: &Run<'_>,
+    run: &ClassRun<'_>,
     (at, both): (AtTrips<'_>, AtTurns<'_>),
     class: &str,
     v: &mut Verdict,
 ) -> Result<Reach, Stop> {
-    let find = |run: &Run<'_>| sequential_loops::find(run, both).map(|plane| (plane, run.landing));
+    let find = |run: &ClassRun<'_>| sequential_loops::find(run, both).map(|plane| (plane, run.landing));
     let found = find(run).or_else(|why| in_other_orders(run, find).map_err(|_| why));
     let (upto, found) = match found {
         Ok(found) => ((found.0.first.needs(), found.0.second.needs()), Ok(found)),
@@ -169,7 +169,7 @@ fn sequential_loops(
         Ok((plane, landing)) => {
             v.period = v.period.max(Some(plane.first.period));
             v.turns = v.turns.max(Some(plane.second.period));
-            v.basis.push(Decided::sequential(run, &plane, landing));
+            v.basis.push(DecidedCell::sequential(run, &plane, landing));
             None
         }
         Err(why) => Some(why),
@@ -186,7 +186,7 @@ fn sequential_loops(
 /// Decides all steps and turns at once for all CTAs of a kernel whose jobs are shared out evenly; an error without an outcome
 /// where that is not enough.
 pub(crate) fn evenly(
-    run: &Run<'_>,
+    run: &ClassRun<'_>,
     (at, turned): (AtTrips<'_>, AtTurns<'_>),
     class: &str,
     v: &mut Verdict,
@@ -195,7 +195,7 @@ pub(crate) fn evenly(
         return Err(Stop::Split);
     }
     // With the values given some CTAs may make a turn more than others: a fault of one of these runs is one of that CTA.
-    let alone = Run { place: None, ..run.clone() };
+    let alone = ClassRun { place: None, ..run.clone() };
     base_cases(&alone, (at, Some(turned)), class, v, 0..=run.options.max_trips.min(SHORT))?;
     match every_turn(run, turned, class, v)? {
         Ok(None) => Ok(()),
@@ -205,7 +205,7 @@ pub(crate) fn evenly(
 
 /// Runs trip counts one by one.
 fn base_cases(
-    run: &Run<'_>,
+    run: &ClassRun<'_>,
     (at, turned): (AtTrips<'_>, Option<AtTurns<'_>>),
     class: &str,
     v: &mut Verdict,
@@ -234,7 +234,7 @@ fn base_cases(
 ///
 /// A region without an end is decided by induction, or ends where a comparison comes out otherwise: then a new one begins.
 fn regions(
-    run: &Run<'_>,
+    run: &ClassRun<'_>,
     at: AtTrips<'_>,
     class: &str,
     v: &mut Verdict,
@@ -255,12 +255,12 @@ fn regions(
         let Region { lo, hi } = region;
         if let Some(hi) = hi.filter(|hi| hi - lo < SMALL) {
             cases(v, lo, hi)?;
-            parts.push(Part::cases(region));
+            parts.push(TripRegion::cases(region));
             continue;
         }
         match in_some_order(run, at, region) {
             Ok((proof, landing)) => {
-                parts.push(Part::induction(region, proof, landing));
+                parts.push(TripRegion::induction(region, proof, landing));
                 v.period = v.period.max(Some(proof.period));
                 let last = proof.needs() - 1;
                 cases(v, lo, hi.map_or(last, |hi| hi.min(last)))?;
@@ -291,23 +291,23 @@ fn regions(
             }
         }
     }
-    v.basis.push(Decided::trips(run, parts));
+    v.basis.push(DecidedCell::trips(run, parts));
     Ok(None)
 }
 
 /// Runs the values that were given, unless they are among those that an induction decides or that were run.
-fn given(run: &Run<'_>, v: &mut Verdict, class: &str, left: Option<&(i64, String)>) -> Result<(), Stop> {
+fn given(run: &ClassRun<'_>, v: &mut Verdict, class: &str, left: Option<&(i64, String)>) -> Result<(), Stop> {
     if left.is_some() || !run.given.loose { run.check(v, run.given, Place::default(), class) } else { Ok(()) }
 }
 
 /// What is found in one of the other orders that a run can be made in.
-fn in_other_orders<T, E>(run: &Run<'_>, find: impl Fn(&Run<'_>) -> Result<T, E>) -> Result<T, E> {
+fn in_other_orders<T, E>(run: &ClassRun<'_>, find: impl Fn(&ClassRun<'_>) -> Result<T, E>) -> Result<T, E> {
     find(&run.early()).or_else(|_| find(&run.at_once()))
 }
 
 /// The period and where it starts, and in which of the orders that a run can be made in; or why there is none in the first.
-fn in_some_order(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<(carry_over::Proof, Landing), Failure> {
-    let find = |run: &Run<'_>| carry_over::find(run, at, region).map(|proof| (proof, run.landing));
+fn in_some_order(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<(carry_over::Proof, Landing), Failure> {
+    let find = |run: &ClassRun<'_>| carry_over::find(run, at, region).map(|proof| (proof, run.landing));
     // In another order a comparison comes out otherwise, too.
     find(run).or_else(|failed| {
         let may = failed.crossings.is_empty() && failed.faults.is_empty();
@@ -317,7 +317,7 @@ fn in_some_order(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<(carr
 
 /// Decides all steps and turns of a class; what is still left out of them, or why it cannot.
 fn every_turn(
-    run: &Run<'_>,
+    run: &ClassRun<'_>,
     at: AtTurns<'_>,
     class: &str,
     v: &mut Verdict,
@@ -344,14 +344,14 @@ fn every_turn(
     }
     v.period = v.period.max(Some(found.steps.period));
     v.turns = v.turns.max(found.period);
-    v.basis.push(Decided::turns(run, &found));
+    v.basis.push(DecidedCell::turns(run, &found));
     let apart =
         at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1)).and_then(|(a, b)| row_classes::alike(&a, &b).err());
     Ok(Ok(apart.map(|line| format!("line {line} tells CTAs apart otherwise than by the turns that each makes"))))
 }
 
 /// Where turns do not carry on: runs of as many as it takes until all is back. A fault in one turn of many shows in no other.
-fn later_turns(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<(), Stop> {
+fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<(), Stop> {
     for n in 0..=SHORT {
         let line = |t| at(n, t);
         let Some(turns) = outer_turns::recurs(&run.turning(), &line).map(|recurs| 2 * recurs) else { continue };
@@ -372,7 +372,7 @@ fn later_turns(run: &Run<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> 
 const UNEVEN: (i64, i64) = (6, 2);
 
 /// A loop around the one that grows: it runs as often as the kernel's values say, and that is not varied.
-fn around(run: &Run<'_>, at: AtTrips<'_>) -> Option<String> {
+fn around(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<String> {
     let n = run.options.max_trips.min(SHORT);
     let (short, long) = (at(n)?, at(n + 1)?);
     for (inner, _) in grown(&short, &long) {

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
+use warpline_sim::protocol::{AgentId, FlightId, Rules, Step, WaitTarget, World};
 use warpline_sim::report::{Finding, Waiting};
 
 use crate::counterexample::Turn;
@@ -16,7 +16,7 @@ use crate::execution::canonical::{Trail, diagnose};
 
 /// A schedule that goes wrong.
 #[derive(Clone, Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct FailedRun {
     pub(crate) findings: Vec<Finding>,
     pub(crate) hang: Vec<Waiting>,
     /// The last operations before the fault: agent and site.
@@ -26,7 +26,7 @@ pub(crate) struct Wrong {
 }
 
 /// The first fault of any of these orders.
-pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) -> Option<Wrong> {
+pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) -> Option<FailedRun> {
     let first = World::alone(prog, rules, cluster);
     let agents = || 0..first.agents().len() as AgentId;
     let warps: BTreeSet<(u32, u32)> = first.agents().iter().map(|a| (a.cta, a.warp)).collect();
@@ -39,33 +39,33 @@ pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) 
     // Held back first: that is what such bugs need.
     let orders = warps.iter().map(|w| of(*w)).map(|(one, rest)| (rest, one));
     let orders = orders.chain(warps.iter().map(|w| of(*w)));
-    orders.into_iter().find_map(|(ahead, behind)| Run::new(first.clone(), max_steps).go(&ahead, &behind))
+    orders.into_iter().find_map(|(ahead, behind)| AdversarialRun::new(first.clone(), max_steps).go(&ahead, &behind))
 }
 
 /// A run in some order, with what it takes to make it again.
-pub(crate) struct Run<'p> {
+pub(crate) struct AdversarialRun<'p> {
     world: World<'p>,
     /// In flight, with the turn in which it lands.
     flying: VecDeque<(FlightId, Turn)>,
     /// By agent, how many operations in flight it started.
     started: Vec<u32>,
-    blocked: Vec<Option<(u32, On)>>,
+    blocked: Vec<Option<(u32, WaitTarget)>>,
     trail: Trail,
     turns: Vec<Turn>,
     steps: u64,
     max_steps: u64,
 }
 
-impl<'p> Run<'p> {
-    pub(crate) fn new(world: World<'p>, max_steps: u64) -> Run<'p> {
+impl<'p> AdversarialRun<'p> {
+    pub(crate) fn new(world: World<'p>, max_steps: u64) -> AdversarialRun<'p> {
         let n = world.agents().len();
         let (started, blocked) = (vec![0; n], vec![None; n]);
         let (flying, turns) = (VecDeque::new(), Vec::new());
-        Run { world, flying, started, blocked, trail: Trail::default(), turns, steps: 0, max_steps }
+        AdversarialRun { world, flying, started, blocked, trail: Trail::default(), turns, steps: 0, max_steps }
     }
 
     /// Those ahead as far as they can, then flights, oldest first, then one operation of those behind.
-    pub(crate) fn go(mut self, ahead: &[AgentId], behind: &[AgentId]) -> Option<Wrong> {
+    pub(crate) fn go(mut self, ahead: &[AgentId], behind: &[AgentId]) -> Option<FailedRun> {
         loop {
             let moved = ahead.iter().any(|a| self.step(*a)) || self.land() || behind.iter().any(|a| self.step(*a));
             if self.faulty() {
@@ -87,9 +87,9 @@ impl<'p> Run<'p> {
         self.steps += 1;
         let ended = self.world.agent_ended(a);
         let moved = match self.world.step(a) {
-            Step::Did { did, pc, .. } => {
+            Step::Performed { effect, pc, .. } => {
                 self.trail.push(a, pc);
-                for f in did.flights() {
+                for f in effect.flights() {
                     let n = &mut self.started[a as usize];
                     self.flying.push_back((f, Turn::Land(a, *n)));
                     *n += 1;
@@ -133,9 +133,9 @@ impl<'p> Run<'p> {
         self.world.findings.iter().any(|f| !f.note)
     }
 
-    pub(crate) fn wrong(self, hang: Vec<Waiting>) -> Wrong {
+    pub(crate) fn wrong(self, hang: Vec<Waiting>) -> FailedRun {
         let trail = self.trail.named(&self.world);
         let findings = self.world.findings.iter().filter(|f| !f.note).cloned().collect();
-        Wrong { findings, hang, trail, turns: self.turns }
+        FailedRun { findings, hang, trail, turns: self.turns }
     }
 }

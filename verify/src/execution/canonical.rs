@@ -9,7 +9,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{AgentId, Did, Entry, FlightId, Judged, On, Placement, Rules, Snapshot, Step, World};
+use warpline_sim::protocol::{
+    AgentId, Decision, Entry, FlightId, Placement, Rules, Snapshot, Step, StepEffect, WaitTarget, World,
+};
 use warpline_sim::report::{Finding, Waiting};
 
 use crate::budget::{Budget, Exceeded};
@@ -113,7 +115,7 @@ const TAKEN: u64 = 64;
 pub(crate) struct CanonicalRun<'p> {
     pub(crate) world: World<'p>,
     flying: VecDeque<FlightId>,
-    blocked: Vec<Option<(u32, On)>>,
+    blocked: Vec<Option<(u32, WaitTarget)>>,
     /// Agents at their end, and those whose wait nothing has touched since they were found blocked: a step of theirs would
     /// change nothing.
     asleep: Vec<bool>,
@@ -153,12 +155,12 @@ impl<'p> CanonicalRun<'p> {
 
     /// Keeps what numbers decide, from now on.
     pub(crate) fn record_decisions(&mut self, keep: bool) {
-        self.world.judged = keep.then(RefCell::default);
+        self.world.decisions = keep.then(RefCell::default);
     }
 
     /// What numbers decided in the last step.
-    pub(crate) fn decisions(&self) -> Option<Ref<'_, Vec<Judged>>> {
-        self.world.judged.as_ref().map(RefCell::borrow)
+    pub(crate) fn decisions(&self) -> Option<Ref<'_, Vec<Decision>>> {
+        self.world.decisions.as_ref().map(RefCell::borrow)
     }
 
     /// Makes the next step. After [`StepOutcome::RunEnded`] there is none.
@@ -168,7 +170,7 @@ impl<'p> CanonicalRun<'p> {
 
     /// What happens before an agent tries to go on, if anything does.
     pub(crate) fn before_agent_step(&mut self, observer: Observer<'_>) -> Option<StepOutcome> {
-        if let Some(list) = &mut self.world.judged {
+        if let Some(list) = &mut self.world.decisions {
             list.get_mut().clear();
         }
         loop {
@@ -257,14 +259,14 @@ impl<'p> CanonicalRun<'p> {
         let step = self.world.step(agent);
         observer(&self.world, Event::Step(agent, &step));
         match step {
-            Step::Did { did, pc, .. } => {
+            Step::Performed { effect, pc, .. } => {
                 self.moved = true;
                 let waited = self.blocked[agent as usize].take().is_some();
-                self.flying.extend(did.flights());
-                let last = matches!(did, Did::Met { last: true });
+                self.flying.extend(effect.flights());
+                let last = matches!(effect, StepEffect::Rendezvous { last: true });
                 // Who meets the others and need not wait yields, so that the same agent is the last in every round.
                 let begins = self.together.as_mut().is_some_and(|t| t.begins(&self.world, agent, pc));
-                self.turn += (begins || matches!(did, Did::Met { .. }) && !waited) as u32;
+                self.turn += (begins || matches!(effect, StepEffect::Rendezvous { .. }) && !waited) as u32;
                 StepOutcome::Performed { agent, pc, last }
             }
             Step::Blocked { pc, on, .. } => {
@@ -289,7 +291,7 @@ impl<'p> CanonicalRun<'p> {
     /// Wakes those who wait for what was touched.
     fn wake(&mut self) {
         for touched in self.world.touched.drain(..) {
-            let waits = |b: &Option<(u32, On)>| b.is_some_and(|(_, on)| on == touched);
+            let waits = |b: &Option<(u32, WaitTarget)>| b.is_some_and(|(_, on)| on == touched);
             self.blocked.iter().zip(&mut self.asleep).filter(|(b, _)| waits(b)).for_each(|(_, asleep)| *asleep = false);
         }
     }
@@ -337,7 +339,7 @@ impl<'p> CanonicalRun<'p> {
 }
 
 /// Who waits for what; agents of one kind stand once.
-pub(crate) fn diagnose(world: &World<'_>, blocked: &[Option<(u32, On)>]) -> Vec<Waiting> {
+pub(crate) fn diagnose(world: &World<'_>, blocked: &[Option<(u32, WaitTarget)>]) -> Vec<Waiting> {
     let mut list: Vec<Waiting> = Vec::new();
     for (a, b) in blocked.iter().enumerate() {
         let Some((pc, on)) = *b else { continue };

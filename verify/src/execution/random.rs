@@ -4,7 +4,7 @@
 //! schedule is a function of the seed alone, on every machine.
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{AgentId, FlightId, On, Rules, Step, World};
+use warpline_sim::protocol::{AgentId, FlightId, Rules, Step, WaitTarget, World};
 use warpline_sim::report::Finding;
 
 /// How a walk ended.
@@ -51,7 +51,7 @@ pub fn walk(prog: &Program, rules: Rules, cluster: i64, seed: u64, max_moves: u6
     let pace: Vec<u64> = (0..n).map(|_| 1 << dice.below(PACES)).collect();
     let landing = 1 << dice.below(PACES);
     // What an agent waits for; one that has ended waits for ever.
-    let mut waits: Vec<Option<On>> = vec![None; n];
+    let mut waits: Vec<Option<WaitTarget>> = vec![None; n];
     let mut ended = vec![false; n];
     let mut moves = 0;
     let end = loop {
@@ -75,7 +75,7 @@ pub fn walk(prog: &Program, rules: Rules, cluster: i64, seed: u64, max_moves: u6
         match pick(dice.below(total), ready.map(|a| (a, pace[a])), &flights, landing) {
             Move::Land(f) => world.land(f),
             Move::Step(a) => match world.step(a as AgentId) {
-                Step::Did { .. } => {}
+                Step::Performed { .. } => {}
                 Step::Blocked { on, .. } => waits[a] = Some(on),
                 Step::Ended => ended[a] = true,
                 Step::Broken => break WalkEnd::Broken,

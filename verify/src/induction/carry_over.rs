@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 use warpline_sim::ir::{Program, lcm};
 
-use crate::cta::class::Run;
+use crate::cta::class::ClassRun;
 use crate::induction::refined_indices::refine;
 use crate::{AtTrips, induction::refused, induction::self_composition};
 
@@ -85,7 +85,7 @@ const LONGER: i64 = 10;
 const PERIODS: i64 = 5;
 
 /// Looks for the period of the main loop in a region, and where it starts.
-pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
+pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
     let mut failed = match near(run, at, region) {
         Ok(found) => return Ok(found),
         Err(failed) if !run.longer_periods => return Err(failed),
@@ -124,7 +124,7 @@ pub(crate) fn find(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Pro
 pub(crate) const PARTS: [usize; 2] = [2, 3];
 
 /// Looks for a period that the longer runs make in parts.
-fn in_parts(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
+fn in_parts(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
     let mut failed = Failure::default();
     // Before a comparison comes out otherwise at a fraction of the longest run, states recur as they do behind it.
     let Some((start, period)) = repeats(run, at, region.lo + LONG[1]) else { return Err(failed) };
@@ -145,11 +145,11 @@ fn in_parts(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Fai
 const ROUNDS: usize = 4;
 
 /// Looks for the period of the main loop and where it starts, for all trip counts.
-pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
+pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
     near(run, at, Region::ALL).map_err(|failed| failed.why)
 }
 
-fn near(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
+fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
     let (max, lo) = (run.options.max_trips, region.lo);
     let mut failed = Failure::default();
     for long in LONG.into_iter().filter(|n| *n <= max) {
@@ -169,25 +169,25 @@ fn near(run: &Run<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure
 }
 
 /// From where and how often the states of a run of so many steps recur.
-fn repeats(run: &Run<'_>, at: AtTrips<'_>, long: i64) -> Option<(i64, i64)> {
+fn repeats(run: &ClassRun<'_>, at: AtTrips<'_>, long: i64) -> Option<(i64, i64)> {
     let (a, b) = (at(long)?, at(long - 1)?);
     self_composition::repeats(run.job(&refine(&b)), run.job(&refine(&a)))
 }
 
 /// After how many steps all that numbers decide can be back (`periods`).
-pub(crate) fn recurs(run: &Run<'_>, at: AtTrips<'_>) -> Option<i64> {
+pub(crate) fn recurs(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<i64> {
     let (a, b) = (at(LONG[0])?, at(LONG[0] - 1)?);
     self_composition::recurs(run.job(&b), run.job(&a), longest(run))
 }
 
 /// The longest period that is looked for.
-pub(crate) fn longest(run: &Run<'_>) -> i64 {
+pub(crate) fn longest(run: &ClassRun<'_>) -> i64 {
     LONGER * run.options.max_trips / PERIODS
 }
 
 /// Where states recur after so many steps, if they were seen to, and what numbers decide after others: the period that may
 /// be, and a run that it is seen in. None where it was tried already, or is too long.
-pub(crate) fn longer(run: &Run<'_>, states: Option<i64>, recurs: i64) -> Option<(i64, i64)> {
+pub(crate) fn longer(run: &ClassRun<'_>, states: Option<i64>, recurs: i64) -> Option<(i64, i64)> {
     let last = LONG[LONG.len() - 1];
     let period = lcm(states.unwrap_or(1), recurs);
     let short = PERIODS * period < last;
@@ -229,12 +229,12 @@ pub(crate) fn from(
 }
 
 /// Whether the trip counts carry on as those of another kernel do.
-pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
+pub(crate) fn holds(run: &ClassRun<'_>, at: AtTrips<'_>, like: Proof) -> bool {
     carries(run, at, like, 1, Region::ALL).is_ok()
 }
 
 /// The same period from as small a trip count on as shows it.
-pub(crate) fn least(run: &Run<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
+pub(crate) fn least(run: &ClassRun<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
     let Proof { first, period, .. } = found;
     let of = |first| carries(run, at, Proof { first, period }, 1, Region::ALL).is_ok();
     let sooner = (2 * period + 2..first).step_by(2).find(|first| of(*first));
@@ -253,7 +253,7 @@ pub(crate) fn either<const N: usize, E>(
 /// Whether each trip count of a period follows from the one a period before, as far as the region goes; the period is made in
 /// so many parts.
 fn carries(
-    run: &Run<'_>,
+    run: &ClassRun<'_>,
     at: AtTrips<'_>,
     Proof { first, period }: Proof,
     parts: usize,

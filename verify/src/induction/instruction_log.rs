@@ -6,7 +6,7 @@
 //! with what the agent's variables were, and asked of the other kernels.
 
 use warpline_sim::ir::{Binary, Program};
-use warpline_sim::protocol::{AgentId, Judged};
+use warpline_sim::protocol::{AgentId, Decision};
 
 use crate::execution::canonical::{CanonicalRun, StepOutcome};
 use crate::execution::shared::{differs, hands, told_apart, unlike};
@@ -56,7 +56,7 @@ struct AgentStep {
     /// Whether an instruction on its way is not the same in all.
     counts: bool,
     /// What its operation decided, behind what the way there did.
-    operation: Vec<Judged>,
+    operation: Vec<Decision>,
     /// Tiles that `clc` had left.
     left: usize,
 }
@@ -97,9 +97,9 @@ impl Log {
         }
         let (mut step, way) = self.before_step(walk, run);
         let made = walk.agent_step(&mut |_, _| {});
-        let judged = walk.decisions();
-        step.operation = judged.as_ref().and_then(|list| list.get(way..)).unwrap_or_default().to_vec();
-        drop(judged);
+        let decisions = walk.decisions();
+        step.operation = decisions.as_ref().and_then(|list| list.get(way..)).unwrap_or_default().to_vec();
+        drop(decisions);
         self.now.push(step);
         made
     }
@@ -143,13 +143,13 @@ impl Log {
             return SharedExtent { mark: 0, at: None };
         }
         let mut alike = |note: &LoggedStep| {
-            let mut lists: Vec<Vec<Judged>> = Vec::with_capacity(by.len());
+            let mut lists: Vec<Vec<Decision>> = Vec::with_capacity(by.len());
             for (run, prog) in by {
                 let Some(step) = note.steps.iter().find(|step| step.run == *run) else { continue };
-                let Some(judged) = step.made_by(&mut runs[*run], prog) else { return false };
-                lists.push(judged);
+                let Some(decisions) = step.made_by(&mut runs[*run], prog) else { return false };
+                lists.push(decisions);
             }
-            let lists: Vec<&[Judged]> = lists.iter().map(Vec::as_slice).collect();
+            let lists: Vec<&[Decision]> = lists.iter().map(Vec::as_slice).collect();
             !note.together
                 || lists.len() == by.len()
                     && shift_invariance::decided(&lists, &mut shift_invariance::Conditions::default())
@@ -163,7 +163,7 @@ impl Log {
 
 impl AgentStep {
     /// What numbers decide in this step by another kernel, if by that it is the same step.
-    fn made_by<'p>(&self, walk: &mut CanonicalRun<'p>, by: &'p Program) -> Option<Vec<Judged>> {
+    fn made_by<'p>(&self, walk: &mut CanonicalRun<'p>, by: &'p Program) -> Option<Vec<Decision>> {
         let own = walk.world.program();
         walk.record_decisions(true);
         let way = walk.world.way(self.agent, (self.from.0, &self.from.1), by, |_| {});
@@ -172,7 +172,7 @@ impl AgentStep {
         if differs(own, by, next) {
             return None;
         }
-        let mut judged = walk.decisions().map(|list| list.to_vec()).unwrap_or_default();
+        let mut decisions = walk.decisions().map(|list| list.to_vec()).unwrap_or_default();
         let mut operation = self.operation.clone();
         if hands(next) {
             // The grid ends sooner: fewer are left, one at least where there was one.
@@ -180,10 +180,10 @@ impl AgentStep {
             if (left > 0) != (self.left > 0) {
                 return None;
             }
-            let asked = Judged::Op(Binary::Gt, self.left as i64, 0);
-            operation.iter_mut().filter(|x| **x == asked).for_each(|x| *x = Judged::Op(Binary::Gt, left, 0));
+            let asked = Decision::Op(Binary::Gt, self.left as i64, 0);
+            operation.iter_mut().filter(|x| **x == asked).for_each(|x| *x = Decision::Op(Binary::Gt, left, 0));
         }
-        judged.extend(operation);
-        Some(judged)
+        decisions.extend(operation);
+        Some(decisions)
     }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{AgentId, Judged, Snapshot, judged_at_launch};
+use warpline_sim::protocol::{AgentId, Decision, Snapshot, decisions_at_launch};
 use warpline_sim::report::FindingKind;
 
 use crate::certificate::Insertion;
@@ -261,9 +261,9 @@ pub(crate) fn launch_values_agree(programs: &[&Program], conditions: &Mutex<Cond
     if !first.hands_out() && programs.iter().any(|prog| prog.grid != first.grid) {
         return Err("the grid grows as well".into());
     }
-    let lists: Vec<Vec<Judged>> =
-        programs.iter().map(|prog| judged_at_launch(prog, prog.forms.extents.iter().flatten().flatten())).collect();
-    let lists: Vec<&[Judged]> = lists.iter().map(Vec::as_slice).collect();
+    let lists: Vec<Vec<Decision>> =
+        programs.iter().map(|prog| decisions_at_launch(prog, prog.forms.extents.iter().flatten().flatten())).collect();
+    let lists: Vec<&[Decision]> = lists.iter().map(Vec::as_slice).collect();
     if shift_invariance::decided(&lists, &mut locked(conditions)) {
         Ok(())
     } else {
@@ -292,10 +292,11 @@ fn divergence(
     if runs.len() == 1 {
         return None;
     }
-    let judged: Vec<_> = runs.iter().map(CanonicalRun::decisions).collect();
-    let list = |i: usize| -> &[Judged] { judged[i].as_deref().map_or(&[], Vec::as_slice) };
+    let decisions: Vec<_> = runs.iter().map(CanonicalRun::decisions).collect();
+    let list = |i: usize| -> &[Decision] { decisions[i].as_deref().map_or(&[], Vec::as_slice) };
     let one = |is: &[usize]| {
-        let lists: [&[Judged]; shift_invariance::RUNS] = std::array::from_fn(|i| list(is.get(i).copied().unwrap_or(0)));
+        let lists: [&[Decision]; shift_invariance::RUNS] =
+            std::array::from_fn(|i| list(is.get(i).copied().unwrap_or(0)));
         is.iter().all(|i| made[*i] == made[is[0]])
             && shift_invariance::decided(&lists[..is.len()], &mut locked(conditions))
     };

@@ -25,7 +25,7 @@
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
 
-use crate::cta::class::Run;
+use crate::cta::class::ClassRun;
 use crate::execution::canonical::CanonicalRun;
 use crate::induction::carry_over::{Proof, either};
 use crate::induction::common_prefix::{SharedPrefix, TurnLoop};
@@ -54,7 +54,7 @@ pub(crate) struct Nested {
 const TURNS: i64 = 2;
 
 /// Looks for the periods, and where they begin.
-pub(crate) fn find(run: &Run<'_>, at: AtTurns<'_>) -> Result<Nested, String> {
+pub(crate) fn find(run: &ClassRun<'_>, at: AtTurns<'_>) -> Result<Nested, String> {
     let few = |n| at(n, TURNS);
     let last = carry_over::period(run, &few)?;
     let mut steps = carry_over::least(run, &few, last);
@@ -72,7 +72,7 @@ pub(crate) fn find(run: &Run<'_>, at: AtTurns<'_>) -> Result<Nested, String> {
 
 /// How turns carry on for each number of steps below the first that follows from fewer; none where the kernel cannot have
 /// that many.
-fn more_lines(run: &Run<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>>, steps: Proof) -> Result<(), String> {
+fn more_lines(run: &ClassRun<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>>, steps: Proof) -> Result<(), String> {
     let line = |(n, like): (i64, Option<Proof>)| -> Result<Option<Proof>, String> {
         let none = (1..=TURNS + 1).all(|t| at(n, t).is_none());
         let line = |t| at(n, t);
@@ -99,7 +99,7 @@ fn more_lines(run: &Run<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>>, st
 }
 
 /// How kernels of more steps carry on for all turns.
-fn plane(run: &Run<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<Nested, String> {
+fn plane(run: &ClassRun<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<Nested, String> {
     let (first, period) = (steps.first, steps.period);
     let of = |n: i64| lines[n as usize];
     let column = |n: i64| of(n - period).map_or(Ok(()), |turns| column(run, at, (n, period), turns));
@@ -112,7 +112,7 @@ fn plane(run: &Run<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) 
 }
 
 /// The pairs and squares of one number of steps: kernels of a period less beside it, for each number of turns.
-fn column(run: &Run<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: Proof) -> Result<(), String> {
+fn column(run: &ClassRun<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: Proof) -> Result<(), String> {
     let all = |n: i64| -> Vec<Option<Program>> { (0..turns.needs()).map(|t| Some(refine(&at(n, t)?))).collect() };
     let (fewer, more) = (all(n - period), all(n));
     let (Some(Some(a)), Some(Some(b))) = (fewer.last(), more.last()) else {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Program, lcm};
 
-use crate::cta::class::Run;
+use crate::cta::class::ClassRun;
 use crate::execution::canonical::CanonicalRun;
 use crate::induction::carry_over::{LONG, Proof, longer, longest};
 use crate::induction::common_prefix::{SharedPrefix, TurnLoop};
@@ -17,7 +17,7 @@ use crate::induction::self_composition::{SEEN, trips};
 use crate::{AtTrips, execution::shared, induction::carry_over, induction::periods};
 
 /// Looks for the period of a line and where it starts.
-pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
+pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
     let max = run.options.max_trips;
     let known = LONG.into_iter().rev().filter(|n| *n <= max).find(|n| at(*n).is_some() && at(n - 1).is_some());
     let found = known.and_then(|long| {
@@ -42,7 +42,7 @@ pub(crate) fn period(run: &Run<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
 }
 
 /// After how many turns all that numbers decide can be back (`periods`).
-pub(crate) fn recurs(run: &Run<'_>, at: AtTrips<'_>) -> Option<i64> {
+pub(crate) fn recurs(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<i64> {
     let (a, b) = (at(FEW)?, at(FEW - 1)?);
     let mut line = Line::of(run, at, (&a, &b))?;
     line.prefix.extend_to_mark(FEW as usize / 2);
@@ -53,7 +53,7 @@ pub(crate) fn recurs(run: &Run<'_>, at: AtTrips<'_>) -> Option<i64> {
 const FEW: i64 = 16;
 
 /// Whether the turns carry on as those of another line do.
-pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
+pub(crate) fn holds(run: &ClassRun<'_>, at: AtTrips<'_>, like: Proof) -> bool {
     let prefix = || {
         let (a, b) = (refine(&at(like.needs() - 1)?), refine(&at(like.needs() - 2)?));
         let mut line = Line::of(run, at, (&a, &b))?;
@@ -64,7 +64,7 @@ pub(crate) fn holds(run: &Run<'_>, at: AtTrips<'_>, like: Proof) -> bool {
 
 /// One number of steps.
 struct Line<'p, 'a> {
-    run: &'a Run<'a>,
+    run: &'a ClassRun<'a>,
     at: AtTrips<'a>,
     /// Turns in which every loop makes whole steps.
     whole: usize,
@@ -73,7 +73,7 @@ struct Line<'p, 'a> {
 
 impl<'p, 'a: 'p> Line<'p, 'a> {
     /// With the kernel of the most turns, and of one less.
-    fn of(run: &'a Run<'a>, at: AtTrips<'a>, (most, less): (&'p Program, &'p Program)) -> Option<Line<'p, 'a>> {
+    fn of(run: &'a ClassRun<'a>, at: AtTrips<'a>, (most, less): (&'p Program, &'p Program)) -> Option<Line<'p, 'a>> {
         if !shared::of_one(run.job(most))(less) {
             return None;
         }

@@ -8,7 +8,7 @@ use warpline_sim::ir::{Binary, Expr, Loop, Program, VarId};
 use warpline_sim::protocol::AgentId;
 
 use crate::execution::canonical::CanonicalRun;
-use warpline_sim::ir::{Use, each};
+use warpline_sim::ir::{ExprUse, each};
 use warpline_sim::ir::{gcd, lcm};
 
 /// Where each agent is, with which variables.
@@ -33,7 +33,7 @@ pub(crate) fn recurs(prog: &Program, places: &[Places], most: i64) -> Option<i64
         for i in &prog.code[l.head as usize..l.end as usize] {
             each(prog, i, &mut |what, e| {
                 // Those of a matrix are carried on otherwise (`refined_indices`).
-                if !matches!(what, Use::Tile(..)) {
+                if !matches!(what, ExprUse::Tile(..)) {
                     e.visit(&mut |e| all = lcm(all, back(prog, e, &gain).unwrap_or(1)).min(most + 1));
                 }
             });

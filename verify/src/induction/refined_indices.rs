@@ -5,7 +5,7 @@
 //! linear expression L is replaced by a number that only equal L and equal operators give: tiles that were different
 //! stay different, and what is read as expected still is so in the kernel itself.
 
-use warpline_sim::ir::{Binary, Expr, Instr, Op, Program, Unary, Use, each_mut};
+use warpline_sim::ir::{Binary, Expr, ExprUse, Instr, Op, Program, Unary, each_mut};
 
 /// Linear parts of the runs stay below this.
 const LINEAR: i64 = 1 << 28;
@@ -21,7 +21,7 @@ pub(crate) fn refine(prog: &Program) -> Program {
     let mut chains: Vec<Chain> = Vec::new();
     for i in &mut refined.code {
         each_mut(prog, i, &mut |what, e| {
-            if let Use::Tile(..) = what {
+            if let ExprUse::Tile(..) = what {
                 linearise(e, &mut chains);
             }
         });

@@ -4,7 +4,7 @@
 //! comes to a refused number, the form of what the kernel requires must say that the longer ones are refused as well.
 
 use warpline_sim::ir::{Expr, Program};
-use warpline_sim::protocol::judged_at_launch;
+use warpline_sim::protocol::decisions_at_launch;
 
 use crate::AtTrips;
 use crate::induction::shift_invariance::{self, Conditions};
@@ -24,11 +24,11 @@ fn for_ever(at: AtTrips<'_>, n: i64, period: i64) -> bool {
     let forms = &a.forms;
     let sizes: Vec<&Expr> = forms.grid.iter().flatten().chain(forms.extents.iter().flatten().flatten()).collect();
     let all: Vec<&Expr> = forms.requires.iter().chain(sizes.iter().copied()).collect();
-    let judged = [&short, &long].map(|prog| judged_at_launch(prog, all.iter().copied()));
+    let decisions = [&short, &long].map(|prog| decisions_at_launch(prog, all.iter().copied()));
     let both = |e: &Expr| Some((short.launch_value(e)?, long.launch_value(e)?));
     let fails = forms.requires.iter().any(|e| both(e) == Some((0, 0)));
     let empty = sizes.iter().any(|e| both(e).is_some_and(|(x, y)| x < 1 && y <= x));
-    (fails || empty) && shift_invariance::decided(&[&judged[0], &judged[1]], &mut Conditions::default())
+    (fails || empty) && shift_invariance::decided(&[&decisions[0], &decisions[1]], &mut Conditions::default())
 }
 
 /// Whether the kernel refuses all near `n`: without a job, or without a column of a matrix, whatever the other number is.

@@ -10,12 +10,12 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Binary, Env, Expr, Instr, Program, Unary};
-use warpline_sim::protocol::judged_at_launch;
+use warpline_sim::protocol::decisions_at_launch;
 
 use crate::induction::loop_counter::grown;
 use crate::induction::refined_indices::refine;
 use crate::induction::shift_invariance;
-use warpline_sim::ir::{Use, each};
+use warpline_sim::ir::{ExprUse, each};
 
 /// What a variable gains where an instruction reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) fn alike(prog: &Program, next: &Program) -> Result<(), u32> {
     let frames = row.frames();
     let mut tiles: BTreeMap<(u16, usize), i64> = BTreeMap::new();
     for (pc, (i, j)) in prog.code.iter().zip(&next.code).enumerate() {
-        let mut all: Vec<(Use, Expr)> = Vec::new();
+        let mut all: Vec<(ExprUse, Expr)> = Vec::new();
         each(prog, i, &mut |what, e| all.push((what, e.clone())));
         let mut others: Vec<Expr> = Vec::new();
         each(next, j, &mut |_, e| others.push(e.clone()));
@@ -59,9 +59,9 @@ pub(crate) fn alike(prog: &Program, next: &Program) -> Result<(), u32> {
         for ((what, e), f) in all.iter().zip(&others) {
             let by = row.gain(e, f, vars);
             let fine = match what {
-                Use::Set => true,
-                Use::Guard | Use::Slot => by == Some(0),
-                Use::Tile(obj, dim) => by.is_some_and(|by| *tiles.entry((*obj, *dim)).or_insert(by) == by),
+                ExprUse::Set => true,
+                ExprUse::Guard | ExprUse::Slot => by == Some(0),
+                ExprUse::Tile(obj, dim) => by.is_some_and(|by| *tiles.entry((*obj, *dim)).or_insert(by) == by),
             };
             if !fine {
                 return Err(prog.site(pc as u32).line);
@@ -115,7 +115,7 @@ impl Row<'_> {
     fn gain(&self, e: &Expr, f: &Expr, vars: &[Gain]) -> Option<i64> {
         if e.is_launch_constant() {
             let by = self.next.launch_value(f)?.checked_sub(self.prog.launch_value(e)?)?;
-            let lists = [judged_at_launch(self.prog, [e]), judged_at_launch(self.next, [f])];
+            let lists = [decisions_at_launch(self.prog, [e]), decisions_at_launch(self.next, [f])];
             let evenly =
                 shift_invariance::decided(&[&lists[0], &lists[1]], &mut shift_invariance::Conditions::default())
                     && by % self.step == 0;

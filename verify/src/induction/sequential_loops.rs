@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
 
-use crate::cta::class::Run;
+use crate::cta::class::ClassRun;
 use crate::execution::canonical::CanonicalRun;
 use crate::induction::carry_over::{self, Proof, Region};
 use crate::induction::lockstep::Reached;
@@ -24,7 +24,7 @@ pub(crate) struct Plane {
 const FEW: i64 = 2;
 
 /// Looks for the periods of both loops, and proves that base cases decide all.
-pub(crate) fn find(run: &Run<'_>, at: AtTurns<'_>) -> Result<Plane, String> {
+pub(crate) fn find(run: &ClassRun<'_>, at: AtTurns<'_>) -> Result<Plane, String> {
     let along = |line: &(dyn Fn(i64) -> Option<Program> + Sync)| {
         carry_over::find(run, line, Region::ALL).map_err(|failed| failed.why)
     };

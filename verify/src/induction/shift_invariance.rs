@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use warpline_sim::ir::{Binary, gcd, lcm};
-use warpline_sim::protocol::{Entry, Family, Judged, Snapshot};
+use warpline_sim::protocol::{Decision, Entry, Family, Snapshot};
 
 use crate::certificate::Insertion;
 
@@ -87,8 +87,8 @@ pub(crate) const RUNS: usize = 4;
 /// Whether the other runs decided in a step as the first one did, and those as far on will. An agent may go round a loop
 /// in one step where it has nothing to do there, some runs more often: then the first half of the turns is held to their
 /// first turns, the second half to their last.
-pub(crate) fn decided(runs: &[&[Judged]], conditions: &mut Conditions) -> bool {
-    let again = |list: &[Judged]| list.iter().filter(|x| **x == Judged::Again).count();
+pub(crate) fn decided(runs: &[&[Decision]], conditions: &mut Conditions) -> bool {
+    let again = |list: &[Decision]| list.iter().filter(|x| **x == Decision::Again).count();
     let few = again(runs[0]);
     if runs.iter().all(|list| again(list) == few) {
         return all(runs, conditions);
@@ -97,18 +97,18 @@ pub(crate) fn decided(runs: &[&[Judged]], conditions: &mut Conditions) -> bool {
         return false;
     }
     let half = few.div_ceil(2);
-    let ends = |list: &[Judged]| {
-        let turns: Vec<&[Judged]> = list.split(|x| *x == Judged::Again).collect();
+    let ends = |list: &[Decision]| {
+        let turns: Vec<&[Decision]> = list.split(|x| *x == Decision::Again).collect();
         let last = turns.len() - (few + 1 - half);
         turns.iter().enumerate().filter(|(i, _)| *i < half || *i >= last).map(|(_, t)| t.to_vec()).collect::<Vec<_>>()
     };
-    let runs: Vec<Vec<Vec<Judged>>> = runs.iter().map(|list| ends(list)).collect();
+    let runs: Vec<Vec<Vec<Decision>>> = runs.iter().map(|list| ends(list)).collect();
     (0..few + 1).all(|i| all(&runs.iter().map(|turns| turns[i].as_slice()).collect::<Vec<_>>(), conditions))
 }
 
-fn all(runs: &[&[Judged]], conditions: &mut Conditions) -> bool {
+fn all(runs: &[&[Decision]], conditions: &mut Conditions) -> bool {
     let len = runs[0].len();
-    let mut step = [Judged::Again; RUNS];
+    let mut step = [Decision::Again; RUNS];
     let step = &mut step[..runs.len()];
     runs.iter().all(|list| list.len() == len)
         && (0..len).all(|i| {
@@ -118,21 +118,21 @@ fn all(runs: &[&[Judged]], conditions: &mut Conditions) -> bool {
 }
 
 /// What each of the runs decided in one place.
-fn alike(step: &[Judged], conditions: &mut Conditions) -> bool {
+fn alike(step: &[Decision], conditions: &mut Conditions) -> bool {
     let mut x = [0; RUNS];
     let mut y = [0; RUNS];
-    for (i, judged) in step.iter().enumerate() {
-        (x[i], y[i]) = match (*judged, step[0]) {
-            (Judged::Fixed(a), Judged::Fixed(_)) => (a, 0),
-            (Judged::Again, Judged::Again) => (0, 0),
-            (Judged::Op(o, a, b), Judged::Op(p, ..)) if o == p => (a, b),
+    for (i, decisions) in step.iter().enumerate() {
+        (x[i], y[i]) = match (*decisions, step[0]) {
+            (Decision::Fixed(a), Decision::Fixed(_)) => (a, 0),
+            (Decision::Again, Decision::Again) => (0, 0),
+            (Decision::Op(o, a, b), Decision::Op(p, ..)) if o == p => (a, b),
             _ => return false,
         };
     }
     let (x, y) = (Number::of(&x[..step.len()]), Number::of(&y[..step.len()]));
     match step[0] {
-        Judged::Op(o, ..) => operands(o, x, y, conditions),
-        Judged::Fixed(_) | Judged::Again => x.is_constant(),
+        Decision::Op(o, ..) => operands(o, x, y, conditions),
+        Decision::Fixed(_) | Decision::Again => x.is_constant(),
     }
 }
 

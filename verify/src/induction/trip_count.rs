@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use warpline_sim::ir::{Binary, Expr, Loop, ParamId, Program, Unary, Use, each};
+use warpline_sim::ir::{Binary, Expr, ExprUse, Loop, ParamId, Program, Unary, each};
 
 use crate::induction::loop_counter::step_of;
 use crate::induction::while_loops;
@@ -253,7 +253,7 @@ fn counts(prog: &Program, p: ParamId) -> bool {
     let mut other = BTreeSet::new();
     for i in &prog.code {
         each(prog, i, &mut |what, e| {
-            if what != Use::Guard {
+            if what != ExprUse::Guard {
                 roots(prog, e, &mut other);
             }
         });

@@ -1,4 +1,4 @@
-//! The slips of the pen: every change that the table of mutants makes.
+//! The mutations: every change that the table of mutants makes.
 
 use warpline_sim::ir::{Class, Expr, Instr, MbarId, Op, Phase, Program, Site};
 

@@ -1,7 +1,7 @@
 //! Small changes to a kernel, as data: which statement, what about it, and the change in words.
 //!
 //! A change names its statement by its place in the text, so the same one is made at every trip count; where the statement
-//! was folded away there is nothing to change. [`edits`] lists those a slip of the pen makes: a synchronisation left out,
+//! was folded away there is nothing to change. [`edits`] lists the mutations: a synchronisation left out,
 //! written twice, on the next stage, a phase or a count off by one. Taking barriers out, suggesting repairs and measuring
 //! what the verifier catches all use these.
 //!
@@ -12,7 +12,9 @@
 mod list;
 pub(crate) mod splice;
 
-use warpline_sim::ir::{BarRef, Binary, Class, Expr, Instr, MbarId, Op, Order, Per, Phase, Place, Program, Site};
+use warpline_sim::ir::{
+    ArrivalsPer, BarRef, Binary, Class, Expr, Instr, MbarId, Op, Order, Phase, Place, Program, Site,
+};
 
 pub use list::{edits, synchronises};
 
@@ -54,7 +56,7 @@ pub enum Change {
     /// This operation stands behind it.
     Behind(Op),
     /// Its threads arrive by other rules: all of them, one of a warp, one of the role.
-    Per(Per),
+    Per(ArrivalsPer),
     /// It arrives with `.cluster` scope and releases what was done before it.
     Releases,
     /// The barrier orders this memory.
@@ -76,7 +78,7 @@ pub struct Edit {
 
 /// No kernel text says that: the compiler would refuse it. With the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused(pub String);
+pub struct Inapplicable(pub String);
 
 impl Edit {
     /// A change to the statement at this place.
@@ -93,7 +95,7 @@ impl Edit {
     ///
     /// # Errors
     /// A kernel that cannot be written.
-    pub fn apply(&self, prog: &Program) -> Result<Program, Refused> {
+    pub fn apply(&self, prog: &Program) -> Result<Program, Inapplicable> {
         let mut prog = prog.clone();
         let here: Vec<usize> = (0..prog.code.len()).filter(|&pc| self.is_at(&prog, pc)).collect();
         let (Some(&first), Some(&last)) = (here.first(), here.last()) else { return Ok(prog) };
@@ -106,12 +108,12 @@ impl Edit {
             }
             Change::Swap => {
                 let behind = splice::unit(&prog, last + 1).filter(|u| splice::closed(&prog, first, u.end));
-                let behind = behind.ok_or_else(|| Refused("nothing stands behind it in its block".into()))?;
+                let behind = behind.ok_or_else(|| Inapplicable("nothing stands behind it in its block".into()))?;
                 splice::swap(&mut prog, first, behind);
             }
             Change::Always => {
                 let guard = first.checked_sub(1).filter(|&pc| splice::guards(&prog.code[pc], last + 1));
-                let guard = guard.ok_or_else(|| Refused("no condition stands around it alone".into()))?;
+                let guard = guard.ok_or_else(|| Inapplicable("no condition stands around it alone".into()))?;
                 prog.code[guard] = Instr::Jump(first as u32);
             }
             Change::Before(op) => splice::insert(&mut prog, first, vec![plain(op)], false),
@@ -121,7 +123,7 @@ impl Edit {
                 b.count = u32::try_from(b.count as i64 + by)
                     .ok()
                     .filter(|n| (1..1 << 20).contains(n))
-                    .ok_or_else(|| Refused(format!("`{}` would need {} arrivals", b.name, b.count as i64 + by)))?;
+                    .ok_or_else(|| Inapplicable(format!("`{}` would need {} arrivals", b.name, b.count as i64 + by)))?;
             }
             _ => here.iter().try_for_each(|&pc| self.operand(&mut prog, pc))?,
         }
@@ -136,7 +138,7 @@ impl Edit {
     }
 
     /// A change to an operand.
-    fn operand(&self, prog: &mut Program, pc: usize) -> Result<(), Refused> {
+    fn operand(&self, prog: &mut Program, pc: usize) -> Result<(), Inapplicable> {
         let Program { code, mbars, named, objects, .. } = prog;
         let Instr::Op { op, .. } = &mut code[pc] else { return Ok(()) };
         match (&self.change, op) {
@@ -186,10 +188,10 @@ fn round(e: &mut Expr, by: i64, n: u32) {
 }
 
 /// Adds, and refuses a number below `least` where it is known.
-fn at_least(e: &mut Expr, by: i64, least: i64, what: &str) -> Result<(), Refused> {
+fn at_least(e: &mut Expr, by: i64, least: i64, what: &str) -> Result<(), Inapplicable> {
     add(e, by);
     match e.constant() {
-        Some(n) if n < least => Err(Refused(format!("{what} would be {n}"))),
+        Some(n) if n < least => Err(Inapplicable(format!("{what} would be {n}"))),
         _ => Ok(()),
     }
 }

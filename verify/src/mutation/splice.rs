@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use warpline_sim::ir::{Instr, Pc, Program, Who};
+use warpline_sim::ir::{Executors, Instr, Pc, Program};
 
 /// Calls `f` on every place that names an instruction.
 fn targets(prog: &mut Program, f: impl Fn(&mut Pc)) {
@@ -33,7 +33,7 @@ pub(crate) fn insert(prog: &mut Program, at: usize, code: Vec<Instr>, behind: bo
 pub(crate) fn guards(i: &Instr, end: usize) -> bool {
     let chooses = match i {
         Instr::Unless(..) => true,
-        Instr::Only(who, _) => *who != Who::Elected,
+        Instr::Only(who, _) => *who != Executors::Elected,
         _ => false,
     };
     chooses && i.target() == Some(end as Pc)

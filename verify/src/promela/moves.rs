@@ -1,6 +1,6 @@
 //! Moves and matrix instructions: what they touch, and the queue they end in.
 
-use warpline_sim::ir::{BarRef, Class, How, MmaKind, Op, Per, Place, Queue, Waits, Where};
+use warpline_sim::ir::{ArrivalsPer, BarRef, BarrierCta, Class, MmaKind, MoveKind, Op, Place, Queue, Waits};
 use warpline_sim::timeline::Lanes;
 
 use super::Inexpressible;
@@ -42,12 +42,12 @@ impl<'p> Steps<'p> {
     }
 
     /// How often an agent arrives.
-    pub(super) fn times(&self, a: usize, per: Per, lanes: i64) -> i64 {
+    pub(super) fn times(&self, a: usize, per: ArrivalsPer, lanes: i64) -> i64 {
         let me = self.who[a];
         match per {
-            Per::Thread => lanes,
-            Per::Warp => me.elected() as i64,
-            Per::Once => {
+            ArrivalsPer::Thread => lanes,
+            ArrivalsPer::Warp => me.elected() as i64,
+            ArrivalsPer::Once => {
                 let first = self.prog.role_of(me.warp).map_or(me.warp == 0, |r| {
                     let size = (r.warps.count_ones() / r.members.max(1)).max(1);
                     (r.warps & ((1u64 << me.warp) - 1)).count_ones().is_multiple_of(size)
@@ -63,11 +63,11 @@ impl<'p> Steps<'p> {
         let (stages, cluster) = (self.prog.mbars[r.bar as usize].stages as i64, self.prog.cluster as i64);
         let stage = w.value(&r.stage).filter(|s| (0..stages).contains(s)).ok_or_else(bad)?;
         let ctas: Vec<u32> = match &r.at {
-            Where::Own => vec![w.who.cta],
-            Where::Cta(e) => {
+            BarrierCta::Own => vec![w.who.cta],
+            BarrierCta::Cta(e) => {
                 vec![w.value(e).filter(|c| (0..cluster).contains(c)).ok_or_else(bad)? as u32]
             }
-            Where::Ctas(e) => self.mask(w.value(e)).ok_or_else(bad)?,
+            BarrierCta::Ctas(e) => self.mask(w.value(e)).ok_or_else(bad)?,
         };
         Ok(ctas.into_iter().map(|c| self.bar(r.bar, c, stage)).collect())
     }
@@ -100,12 +100,12 @@ impl<'p> Steps<'p> {
     }
 
     /// Machine instructions of one warp's move, as `vmcnt` and `lgkmcnt` count them.
-    fn instructions(&self, how: How, src: &Rect, dst: &Rect) -> i64 {
+    fn instructions(&self, how: MoveKind, src: &Rect, dst: &Rect) -> i64 {
         let object = |r: &Rect| &self.prog.objects[r.obj as usize];
         let global = [src, dst].into_iter().find(|r| object(r).class == Class::Global);
-        let chip = if how == How::Sts { dst } else { src };
+        let chip = if how == MoveKind::Sts { dst } else { src };
         let r = global.unwrap_or(chip);
-        let lane = if how == How::LdsDma { self.rules.dma_bytes_per_lane } else { self.rules.bytes_per_lane };
+        let lane = if how == MoveKind::LdsDma { self.rules.dma_bytes_per_lane } else { self.rules.bytes_per_lane };
         let warp = lane.max(1) as i64 * self.rules.warp_size as i64;
         object(r).bytes_of(r.elements()).max(1).div_euclid(warp) + (object(r).bytes_of(r.elements()) % warp != 0) as i64
     }
@@ -134,13 +134,13 @@ impl<'p> Steps<'p> {
         let both = Touch { reads: read.reads.clone(), writes: write.writes.clone() };
         let flight = |touch| Flight { touch, ..Flight::default() };
         let name = match how {
-            How::CpAsync => "cp",
-            How::LdsDma => "vm",
-            How::TmemLd => "tmem_ld",
-            How::TmemSt => "tmem_st",
-            How::Ldg | How::Store if !auto => "vm",
-            How::Lds | How::Sts if !auto => "lgkm",
-            How::TmaLoad => {
+            MoveKind::CpAsync => "cp",
+            MoveKind::LdsDma => "vm",
+            MoveKind::TmemLd => "tmem_ld",
+            MoveKind::TmemSt => "tmem_st",
+            MoveKind::Ldg | MoveKind::Store if !auto => "vm",
+            MoveKind::Lds | MoveKind::Sts if !auto => "lgkm",
+            MoveKind::TmaLoad => {
                 let Some(bar) = signals else { return Ok(()) };
                 let ctas = match multicast {
                     Some(m) => {
@@ -157,7 +157,7 @@ impl<'p> Steps<'p> {
                 let mut f = Flight::default();
                 for cta in ctas {
                     let signalled = match (&bar.at, multicast) {
-                        (Where::Own, _) => cta,
+                        (BarrierCta::Own, _) => cta,
                         (_, Some(_)) => cta & !1 | at & 1,
                         _ => at,
                     };
@@ -168,19 +168,19 @@ impl<'p> Steps<'p> {
                 self.start(a, pc, key, f);
                 return Ok(());
             }
-            How::TmaStore => {
+            MoveKind::TmaStore => {
                 self.start(a, pc, Key::Stream(a, "bulk_read"), flight(read));
                 self.start(a, pc, Key::Stream(a, "bulk"), Flight::default());
                 return Ok(());
             }
             // The scoreboard makes registers wait: nobody else sees them.
-            How::Load | How::Ldg | How::Lds | How::Sts | How::Store => {
+            MoveKind::Load | MoveKind::Ldg | MoveKind::Lds | MoveKind::Sts | MoveKind::Store => {
                 self.add(a, pc, Step::Touch(both));
                 return Ok(());
             }
         };
         // What a store takes from registers it takes when it is issued.
-        let from_registers = matches!(how, How::Sts | How::Store | How::TmemSt);
+        let from_registers = matches!(how, MoveKind::Sts | MoveKind::Store | MoveKind::TmemSt);
         if from_registers {
             self.add(a, pc, Step::Touch(read));
         }
@@ -219,7 +219,7 @@ impl<'p> Steps<'p> {
         match kind {
             MmaKind::Warp => {
                 if split {
-                    self.add(a, pc, Step::Meet(("warp", me.cta, me.warp), 1, 2, true));
+                    self.add(a, pc, Step::Rendezvous(("warp", me.cta, me.warp), 1, 2, true));
                 }
                 if !split || me.lanes == Some(Lanes::Rest) {
                     self.add(a, pc, Step::Touch(t));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Class, ObjId, Place, Program, Sel, TileRef};
+use warpline_sim::ir::{Class, ObjId, Place, Program, Selection, TileRef};
 
 use super::Inexpressible;
 use super::walk::Walker;
@@ -85,7 +85,7 @@ impl Walker<'_> {
         Ok(Rect { obj: place.obj, cta: cta as u32, slot, at, rows, cols })
     }
 
-    fn narrow(&self, pc: u32, sel: &Sel, rows: &mut [i64; 2], cols: &mut [i64; 2]) -> Result<(), Inexpressible> {
+    fn narrow(&self, pc: u32, sel: &Selection, rows: &mut [i64; 2], cols: &mut [i64; 2]) -> Result<(), Inexpressible> {
         for (axis, parts) in [(rows, &sel.rows), (cols, &sel.cols)] {
             for p in parts {
                 let i = self.value(&p.index).filter(|i| (0..p.of as i64).contains(i));
@@ -111,7 +111,7 @@ impl Walker<'_> {
         for (v, e) in at.iter_mut().zip(&t.at) {
             *v = self.value(e).ok_or_else(|| self.no(pc, "a tile has no value here"))?;
         }
-        if t.sel == Sel::default() {
+        if t.sel == Selection::default() {
             return Ok((t.obj, at, [0, 0]));
         }
         let o = &self.prog.objects[t.obj as usize];

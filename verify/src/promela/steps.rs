@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{How, Op, Phase, Program, Queue, Where};
+use warpline_sim::ir::{BarrierCta, MoveKind, Op, Phase, Program, Queue};
 use warpline_sim::protocol::{AgentInfo, Rules};
 use warpline_sim::timeline::Lanes;
 
@@ -41,7 +41,7 @@ pub(super) enum Key {
 }
 
 /// One rendezvous: what it is, and which.
-pub(super) type Meet = (&'static str, u32, u32);
+pub(super) type Rendezvous = (&'static str, u32, u32);
 
 /// A step of an agent.
 #[derive(Clone, Debug)]
@@ -61,10 +61,10 @@ pub(super) enum Step {
     Expect(usize, i64),
     Wait(usize, Phase, i64),
     /// Arrives with this weight of so many, and waits unless told not to.
-    Meet(Meet, u32, u32, bool),
+    Rendezvous(Rendezvous, u32, u32, bool),
     /// Arrives and starts the flight if it is the last.
-    Join(Meet, u32, Key, usize),
-    MeetWait(Meet),
+    Join(Rendezvous, u32, Key, usize),
+    RendezvousWait(Rendezvous),
 }
 
 /// All that agents do.
@@ -137,10 +137,10 @@ impl<'p> Steps<'p> {
         let warp = ("warp", me.cta, me.warp);
         match op {
             Op::Move { how, .. } => {
-                if split && matches!(how, How::TmemLd | How::TmemSt) {
-                    self.add(a, pc, Step::Meet(warp, 1, 2, true));
+                if split && matches!(how, MoveKind::TmemLd | MoveKind::TmemSt) {
+                    self.add(a, pc, Step::Rendezvous(warp, 1, 2, true));
                 }
-                let own = matches!(how, How::TmaLoad | How::TmaStore);
+                let own = matches!(how, MoveKind::TmaLoad | MoveKind::TmaStore);
                 if split && !rest && !own { Ok(()) } else { self.moved(a, w, pc, op) }
             }
             Op::Mma { kind, a: x, b: y, acc } => self.multiplied(a, w, pc, (*kind, x, y, acc), split),
@@ -213,7 +213,7 @@ impl<'p> Steps<'p> {
             }
             Op::Arrive { bar, per, count, expect, .. } => {
                 if split && w.in_step(*per) {
-                    self.add(a, pc, Step::Meet(warp, 1, 2, true));
+                    self.add(a, pc, Step::Rendezvous(warp, 1, 2, true));
                 }
                 let count = value(count)? * self.times(a, *per, lanes);
                 if count == 0 {
@@ -222,7 +222,7 @@ impl<'p> Steps<'p> {
                 let bytes = expect.as_ref().map_or(Ok(0), value)?;
                 let bars = self.bars(w, pc, bar)?;
                 let own = self.bar(bar.bar, me.cta, 0)..self.bar(bar.bar, me.cta + 1, 0);
-                let near = |b: &usize| own.contains(b) && !matches!(bar.at, Where::Ctas(_));
+                let near = |b: &usize| own.contains(b) && !matches!(bar.at, BarrierCta::Ctas(_));
                 let (near, far): (Vec<usize>, Vec<usize>) = bars.into_iter().partition(near);
                 near.into_iter().for_each(|b| self.add(a, pc, Step::Arrive(b, count, bytes)));
                 if !far.is_empty() {
@@ -245,7 +245,7 @@ impl<'p> Steps<'p> {
             }
             Op::Barrier(_) => {
                 let all = self.who.iter().filter(|x| x.cta == me.cta).count() as u32;
-                self.add(a, pc, Step::Meet(("cta", me.cta, 0), 1, all, true));
+                self.add(a, pc, Step::Rendezvous(("cta", me.cta, 0), 1, all, true));
                 Ok(())
             }
             Op::Named { bar, index, threads, sync } => {
@@ -256,22 +256,22 @@ impl<'p> Steps<'p> {
                 }
                 let weight = if split { lanes } else { size } as u32;
                 let ix = decl.first * 64 + index as u32;
-                self.add(a, pc, Step::Meet(("named", me.cta, ix), weight, threads as u32, *sync));
+                self.add(a, pc, Step::Rendezvous(("named", me.cta, ix), weight, threads as u32, *sync));
                 Ok(())
             }
             Op::WarpSync | Op::Elect | Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => {
                 if me.lanes.is_some() {
-                    self.add(a, pc, Step::Meet(warp, 1, 2, true));
+                    self.add(a, pc, Step::Rendezvous(warp, 1, 2, true));
                 }
                 Ok(())
             }
             Op::ClusterArrive { .. } => {
                 let all = self.who.len() as u32;
-                self.add(a, pc, Step::Meet(("cluster", 0, 0), 1, all, false));
+                self.add(a, pc, Step::Rendezvous(("cluster", 0, 0), 1, all, false));
                 Ok(())
             }
             Op::ClusterWait => {
-                self.add(a, pc, Step::MeetWait(("cluster", 0, 0)));
+                self.add(a, pc, Step::RendezvousWait(("cluster", 0, 0)));
                 Ok(())
             }
             Op::Put { .. } | Op::Get { .. } | Op::NextTile { .. } | Op::Counter { .. } => {

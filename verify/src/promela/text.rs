@@ -7,7 +7,7 @@ use warpline_sim::ir::{Phase, Program};
 use warpline_sim::timeline::Lanes;
 
 use super::place::{Piece, Tile};
-use super::steps::{Flight, Key, Meet, Step, Steps, Touch};
+use super::steps::{Flight, Key, Rendezvous, Step, Steps, Touch};
 
 /// Who accesses: agents count together, each queue for itself.
 type Maker = Option<usize>;
@@ -15,7 +15,7 @@ type Maker = Option<usize>;
 struct Names<'s, 'p> {
     steps: &'s Steps<'p>,
     queues: BTreeMap<&'s Key, usize>,
-    meets: BTreeMap<Meet, usize>,
+    meets: BTreeMap<Rendezvous, usize>,
     /// Pieces that more than one maker touches, or whose tile somebody asks for, and their makers.
     pieces: BTreeMap<Piece, (usize, BTreeSet<Maker>)>,
     tiles: BTreeMap<Tile, usize>,
@@ -41,7 +41,7 @@ impl<'s, 'p> Names<'s, 'p> {
             for (_, step) in list {
                 match step {
                     Step::Touch(t) => touch(t, (false, a)),
-                    Step::Meet(m, ..) | Step::Join(m, ..) | Step::MeetWait(m) => {
+                    Step::Rendezvous(m, ..) | Step::Join(m, ..) | Step::RendezvousWait(m) => {
                         let n = meets.len();
                         meets.entry(*m).or_insert(n);
                     }
@@ -149,13 +149,13 @@ impl<'s, 'p> Names<'s, 'p> {
             Step::Wait(b, _, h) => {
                 format!("atomic {{ (b[{b}].n & 1) != {}; assert(b[{b}].live && b[{b}].n == {}) }}", h & 1, h + 1)
             }
-            Step::Meet(m, weight, of, waits) => self.meet(m, *weight, *of, *waits, ""),
+            Step::Rendezvous(m, weight, of, waits) => self.meet(m, *weight, *of, *waits, ""),
             Step::Join(m, of, key, n) => self.meet(m, 1, *of, true, &self.start(key, *n)),
-            Step::MeetWait(m) => format!("round[{}] != entered;", self.meets[m]),
+            Step::RendezvousWait(m) => format!("round[{}] != entered;", self.meets[m]),
         }
     }
 
-    fn meet(&self, m: &Meet, weight: u32, of: u32, waits: bool, last: &str) -> String {
+    fn meet(&self, m: &Rendezvous, weight: u32, of: u32, waits: bool, last: &str) -> String {
         let i = self.meets[m];
         // At a cluster's arrival the round is remembered for its wait.
         let mine = match (waits, m.0) {

@@ -1,7 +1,9 @@
 //! What each agent does, one operation after the other: control flow and expressions are worked out here, so that the
 //! model has straight lines of steps.
 
-use warpline_sim::ir::{Binary, Env, Expr, How, Instr, MmaKind, Op, Per, Program, Queue, Unary, Who, apply};
+use warpline_sim::ir::{
+    ArrivalsPer, Binary, Env, Executors, Expr, Instr, MmaKind, MoveKind, Op, Program, Queue, Unary, apply,
+};
 use warpline_sim::protocol::{AgentInfo, agents, elected_code, waits_again};
 
 use super::Inexpressible;
@@ -60,11 +62,11 @@ impl<'p> Walker<'p> {
                 }
                 Instr::Only(set, to) => {
                     let among = match set {
-                        Who::Warps(bits) => bits >> who.warp & 1 == 1,
-                        Who::Cta(e) => at(w.value(e))? == who.cta as i64,
-                        Who::Elected => who.elected(),
+                        Executors::Warps(bits) => bits >> who.warp & 1 == 1,
+                        Executors::Cta(e) => at(w.value(e))? == who.cta as i64,
+                        Executors::Elected => who.elected(),
                     };
-                    w.diverged |= *set == Who::Elected;
+                    w.diverged |= *set == Executors::Elected;
                     if among { pc + 1 } else { *to as usize }
                 }
             };
@@ -78,7 +80,7 @@ impl<'p> Walker<'p> {
             Op::Barrier(_) | Op::WarpSync | Op::Elect | Op::ClusterWait | Op::Named { sync: true, .. } => true,
             Op::TmemAlloc { .. } | Op::TmemDealloc { .. } | Op::Regs { .. } => true,
             Op::Mma { kind, .. } => matches!(kind, MmaKind::Warp | MmaKind::Wgmma),
-            Op::Move { how, .. } => matches!(how, How::TmemLd | How::TmemSt),
+            Op::Move { how, .. } => matches!(how, MoveKind::TmemLd | MoveKind::TmemSt),
             Op::Arrive { per, .. } => self.in_step(*per),
             _ => false,
         };
@@ -87,9 +89,9 @@ impl<'p> Walker<'p> {
         }
         self.unmet |= match op {
             Op::Mma { kind, .. } => *kind == MmaKind::Warp,
-            Op::Move { how, .. } => !matches!(how, How::TmemLd | How::TmemSt),
+            Op::Move { how, .. } => !matches!(how, MoveKind::TmemLd | MoveKind::TmemSt),
             Op::Wait(q, _) => !matches!(q, Queue::Wgmma | Queue::TmemLd | Queue::TmemSt),
-            Op::Arrive { per, .. } => *per == Per::Thread,
+            Op::Arrive { per, .. } => *per == ArrivalsPer::Thread,
             Op::MbarWait { bar, .. } => waits_again(self.prog, pc, bar.bar),
             Op::Put { .. } | Op::Get { .. } | Op::CpArrive { .. } | Op::Expect { .. } => true,
             _ => false,
@@ -97,7 +99,7 @@ impl<'p> Walker<'p> {
     }
 
     /// Whether lanes that are in step come together here, because one of them arrives for all.
-    pub(super) fn in_step(&self, per: Per) -> bool {
+    pub(super) fn in_step(&self, per: ArrivalsPer) -> bool {
         let first = || {
             self.prog.role_of(self.who.warp).map_or(self.who.warp == 0, |r| {
                 let size = (r.warps.count_ones() / r.members.max(1)).max(1);
@@ -105,7 +107,7 @@ impl<'p> Walker<'p> {
             })
         };
         let joined = self.who.lanes.is_some() && !self.diverged && self.unmet;
-        joined && (per == Per::Warp || (per == Per::Once && first()))
+        joined && (per == ArrivalsPer::Warp || (per == ArrivalsPer::Once && first()))
     }
 
     /// A refusal at an instruction.

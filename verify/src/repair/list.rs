@@ -1,7 +1,7 @@
 //! The changes that are tried, smallest and nearest to the fault first.
 
 use warpline_sim::code::Code;
-use warpline_sim::ir::{Expr, Fence, Instr, Loop, Op, Order, Per, Phase, Program, Queue, Site};
+use warpline_sim::ir::{ArrivalsPer, Expr, Fence, Instr, Loop, Op, Order, Phase, Program, Queue, Site};
 
 use crate::Violation;
 use crate::mutation::{Change, Edit, edits, synchronises};
@@ -116,7 +116,7 @@ fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
             let (bar, count) = (bar.clone(), Expr::Const(1));
             let name = &prog.mbars[bar.bar as usize].name;
             let words = format!("after line {} (`{}`): `arrive {name}`", site.line, site.text);
-            let op = Op::Arrive { bar, per: Per::Thread, count, expect: None, relaxed: false, cluster: false };
+            let op = Op::Arrive { bar, per: ArrivalsPer::Thread, count, expect: None, relaxed: false, cluster: false };
             list.push(Edit { site: site.clone(), change: Change::Behind(op), words });
         }
         Op::Wait(_, e) => {
@@ -125,7 +125,9 @@ fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
             }
         }
         Op::Arrive { per, relaxed, cluster, .. } => {
-            for (new, words) in [(Per::Thread, "per thread"), (Per::Warp, "per warp"), (Per::Once, "once")] {
+            for (new, words) in
+                [(ArrivalsPer::Thread, "per thread"), (ArrivalsPer::Warp, "per warp"), (ArrivalsPer::Once, "once")]
+            {
                 if new != *per {
                     list.push(Edit::new(site, Change::Per(new), format!("`{}` {words}", bare(&site.text))));
                 }
@@ -250,15 +252,15 @@ const QUEUES: [(Queue, &str); 8] = [
 
 /// Whether an operation starts something that a wait on this queue waits for.
 fn starts(op: &Op, queue: Queue) -> bool {
-    use warpline_sim::ir::{How, MmaKind};
+    use warpline_sim::ir::{MmaKind, MoveKind};
     match op {
         Op::Move { how, .. } => match queue {
-            Queue::Cp => *how == How::CpAsync,
-            Queue::Bulk | Queue::BulkRead => *how == How::TmaStore,
-            Queue::Vm => matches!(how, How::LdsDma | How::Ldg),
-            Queue::Lgkm => matches!(how, How::Lds | How::Sts),
-            Queue::TmemLd => *how == How::TmemLd,
-            Queue::TmemSt => *how == How::TmemSt,
+            Queue::Cp => *how == MoveKind::CpAsync,
+            Queue::Bulk | Queue::BulkRead => *how == MoveKind::TmaStore,
+            Queue::Vm => matches!(how, MoveKind::LdsDma | MoveKind::Ldg),
+            Queue::Lgkm => matches!(how, MoveKind::Lds | MoveKind::Sts),
+            Queue::TmemLd => *how == MoveKind::TmemLd,
+            Queue::TmemSt => *how == MoveKind::TmemSt,
             Queue::Wgmma => false,
         },
         Op::Mma { kind: MmaKind::Wgmma, .. } => queue == Queue::Wgmma,

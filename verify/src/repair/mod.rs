@@ -16,7 +16,7 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 
 use crate::budget::Budget;
-use crate::cta::class::Run;
+use crate::cta::class::ClassRun;
 use crate::execution::canonical::{CanonicalRun, RunEnd, StepOutcome};
 use crate::{Edit, Options, Outcome, Trips, Violation, verify};
 
@@ -43,7 +43,7 @@ pub struct Suggestion {
 
 /// What trying came to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Suggested {
+pub struct RepairReport {
     /// The first change that holds.
     pub found: Option<Suggestion>,
     /// Changes tried.
@@ -73,7 +73,7 @@ pub fn suggest(
     violation: &Violation,
     values: &[Value],
     allowed: Allowed<'_>,
-) -> Suggested {
+) -> RepairReport {
     let mut all: Vec<Candidate<'_>> =
         list::candidates(given, broken, violation).into_iter().map(Candidate::Edits).collect();
     // Another number of stages is a larger change than another number in a statement, and smaller than a new barrier.
@@ -84,7 +84,7 @@ pub fn suggest(
     let tried = all.len();
     let once = |p: &Program| {
         let (cluster, budget) = (violation.cluster, &Budget::new(&options));
-        clean(CanonicalRun::new(Run::of_cluster(p, rules, cluster, options, budget).job(p)))
+        clean(CanonicalRun::new(ClassRun::of_cluster(p, rules, cluster, options, budget).job(p)))
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {
         Candidate::Edits(e) => apply(e, p).filter(|q| q != p),
@@ -112,7 +112,7 @@ pub fn suggest(
         let done: Vec<Option<Suggestion>> = some.par_iter().map(decided).collect();
         for s in done.into_iter().flatten() {
             match s.outcome {
-                Outcome::Proved => return Suggested { found: Some(s), tried, limited },
+                Outcome::Proved => return RepairReport { found: Some(s), tried, limited },
                 Outcome::Bounded { .. } => bounded = bounded.or(Some(s)),
                 _ => {}
             }
@@ -123,7 +123,7 @@ pub fn suggest(
         }
     }
     let limited = limited || left.len() > VERIFIED;
-    Suggested { found: bounded, tried, limited }
+    RepairReport { found: bounded, tried, limited }
 }
 
 /// The kernel with all of these changes.

@@ -65,7 +65,7 @@ pub fn redundancy(given: &Program, rules: Rules, options: Options, tick: &(dyn F
             let v = without(std::slice::from_ref(&site));
             let need = if v.outcome == Outcome::Violated {
                 Need::Needed(Box::new(v))
-            } else if v.as_far_as(&whole) {
+            } else if v.covers(&whole) {
                 Need::Redundant(Box::new(v))
             } else {
                 Need::Undecided(Box::new(v))
@@ -80,7 +80,7 @@ pub fn redundancy(given: &Program, rules: Rules, options: Options, tick: &(dyn F
         if let Need::Redundant(alone) = &r.need {
             gone.push(r.site.clone());
             let v = if gone.len() == 1 { (**alone).clone() } else { without(&gone) };
-            if v.as_far_as(&whole) {
+            if v.covers(&whole) {
                 spare.push(i);
                 minimal = v;
             } else {

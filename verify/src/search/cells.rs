@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use warpline_sim::protocol::{AgentId, AgentSet, Held, Part, Rules, Step, World};
+use warpline_sim::protocol::{AgentId, AgentSet, PartState, Rules, StatePart, Step, World};
 
 use super::Stop;
 use super::classes;
@@ -13,7 +13,7 @@ pub(super) type Id = u16;
 
 /// Which parts can change, and which agents are interchangeable.
 pub(super) struct Plan {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<StatePart>,
     /// Agents of one text, each class in order.
     pub(super) classes: Vec<Vec<AgentId>>,
     /// Agents whose part others read or change.
@@ -32,13 +32,14 @@ impl Plan {
         };
         let mut world = World::bare(prog, rules, cluster);
         let classes = if reduced { classes::classes(&world) } else { Vec::new() };
-        let mut parts: Vec<Part> = world.parts();
-        let before: Vec<Held> = parts.iter().map(|p| world.part(*p)).collect();
+        let mut parts: Vec<StatePart> = world.parts();
+        let before: Vec<PartState> = parts.iter().map(|p| world.part(*p)).collect();
         let mut changed = vec![false; parts.len()];
         let agents = world.agents().len() as AgentId;
         let mut look = |world: &World<'_>| {
             for (i, p) in parts.iter().enumerate() {
-                changed[i] = changed[i] || matches!(p, Part::Ended | Part::Agent(_)) || world.part(*p) != before[i];
+                changed[i] =
+                    changed[i] || matches!(p, StatePart::Ended | StatePart::Agent(_)) || world.part(*p) != before[i];
             }
         };
         let mut writers = Writers::of(&world);
@@ -69,20 +70,20 @@ impl Plan {
 
 /// Which mbarriers more than one agent changes once they are initialised, as far as one run shows it.
 struct Writers {
-    bars: Vec<(Held, Option<AgentId>)>,
+    bars: Vec<(PartState, Option<AgentId>)>,
     several: Vec<u32>,
 }
 
 impl Writers {
     fn of(world: &World<'_>) -> Writers {
-        let bars = world.parts().into_iter().filter(|p| matches!(p, Part::Mbar(_)));
+        let bars = world.parts().into_iter().filter(|p| matches!(p, StatePart::Mbar(_)));
         Writers { bars: bars.map(|p| (world.part(p), None)).collect(), several: Vec::new() }
     }
 
     /// Looks at them behind a step of an agent.
     fn look(&mut self, world: &World<'_>, a: AgentId) {
         for (bar, (was, writer)) in (0..).zip(&mut self.bars) {
-            let now = world.part(Part::Mbar(bar));
+            let now = world.part(StatePart::Mbar(bar));
             if now == *was {
                 continue;
             }
@@ -98,16 +99,16 @@ impl Writers {
 /// What parts of one kind have held.
 #[derive(Default)]
 struct Pool {
-    held: Vec<Held>,
-    ids: FxHashMap<Held, Id>,
+    held: Vec<PartState>,
+    ids: FxHashMap<PartState, Id>,
     /// A period back, once it was asked for.
     back: Vec<Option<Id>>,
 }
 
 /// The parts that a state is made of.
 pub(super) struct Cells {
-    pub(super) parts: Vec<Part>,
-    of: FxHashMap<Part, u16>,
+    pub(super) parts: Vec<StatePart>,
+    of: FxHashMap<StatePart, u16>,
     /// By cell: its pool. Those of interchangeable agents are in one, held as by the first of their class.
     pool: Vec<u16>,
     pools: Vec<Pool>,
@@ -137,7 +138,7 @@ impl Cells {
             class.iter().for_each(|a| first[*a as usize] = class[0]);
             // Of what one changes, all do.
             for (i, _) in registers[class[0] as usize].iter().enumerate() {
-                let each: Vec<Part> = class.iter().map(|b| Part::Piece(registers[*b as usize][i])).collect();
+                let each: Vec<StatePart> = class.iter().map(|b| StatePart::Piece(registers[*b as usize][i])).collect();
                 if each.iter().any(|p| parts.contains(p)) {
                     parts.extend(each);
                 }
@@ -145,12 +146,12 @@ impl Cells {
         }
         parts.sort_unstable();
         parts.dedup();
-        let of: FxHashMap<Part, u16> = parts.iter().enumerate().map(|(i, p)| (*p, i as u16)).collect();
+        let of: FxHashMap<StatePart, u16> = parts.iter().enumerate().map(|(i, p)| (*p, i as u16)).collect();
         let own: Vec<Vec<u16>> = (0..agents)
             .map(|a| {
                 let grouped = plan.classes.iter().any(|c| c.contains(&a));
-                let pieces = registers[a as usize].iter().filter(|_| grouped).map(|p| Part::Piece(*p));
-                std::iter::once(Part::Agent(a)).chain(pieces).filter_map(|p| of.get(&p).copied()).collect()
+                let pieces = registers[a as usize].iter().filter(|_| grouped).map(|p| StatePart::Piece(*p));
+                std::iter::once(StatePart::Agent(a)).chain(pieces).filter_map(|p| of.get(&p).copied()).collect()
             })
             .collect();
         let mut pool: Vec<u16> = (0..parts.len() as u16).collect();
@@ -162,7 +163,7 @@ impl Cells {
             }
         }
         let pools = parts.iter().map(|_| Pool::default()).collect();
-        let marks = |p: &&u16| matches!(parts[**p as usize], Part::Ended | Part::Meet(_));
+        let marks = |p: &&u16| matches!(parts[**p as usize], StatePart::Ended | StatePart::Rendezvous(_));
         let marked = (0..parts.len() as u16).collect::<Vec<_>>().iter().filter(marks).copied().collect();
         let agent = own.iter().map(|own| own[0]).collect();
         Cells { marked, parts, of, pool, pools, agent, own, first, registers, classes: plan.classes.clone() }
@@ -172,16 +173,16 @@ impl Cells {
         self.parts.len()
     }
 
-    pub(super) fn of(&self, part: Part) -> Option<u16> {
+    pub(super) fn of(&self, part: StatePart) -> Option<u16> {
         self.of.get(&part).copied()
     }
 
-    pub(super) fn held(&self, cell: u16, id: Id) -> &Held {
+    pub(super) fn held(&self, cell: u16, id: Id) -> &PartState {
         &self.pools[self.pool[cell as usize] as usize].held[id as usize]
     }
 
     /// The number of what a cell holds, as by the first of its class.
-    pub(super) fn id(&mut self, cell: u16, held: &Held) -> Result<Id, Stop> {
+    pub(super) fn id(&mut self, cell: u16, held: &PartState) -> Result<Id, Stop> {
         let pool = &mut self.pools[self.pool[cell as usize] as usize];
         if let Some(id) = pool.ids.get(held) {
             return Ok(*id);
@@ -194,12 +195,17 @@ impl Cells {
     }
 
     /// The part whose cell stands for those of its pool.
-    pub(super) fn part(&self, cell: u16) -> Part {
+    pub(super) fn part(&self, cell: u16) -> StatePart {
         self.parts[self.pool[cell as usize] as usize]
     }
 
     /// What a cell held a period before, by a rule that says so for what it holds.
-    pub(super) fn back(&mut self, cell: u16, id: Id, rule: impl Fn(Part, &Held) -> Held) -> Result<Id, Stop> {
+    pub(super) fn back(
+        &mut self,
+        cell: u16,
+        id: Id,
+        rule: impl Fn(StatePart, &PartState) -> PartState,
+    ) -> Result<Id, Stop> {
         let part = self.part(cell);
         let pool = &self.pools[self.pool[cell as usize] as usize];
         if let Some(back) = pool.back[id as usize] {
@@ -212,7 +218,7 @@ impl Cells {
     }
 
     /// By the first of an agent's class, where `held` is the agent's own; or the other way round.
-    pub(super) fn renamed(&self, world: &World<'_>, held: &Held, (from, to): (AgentId, AgentId)) -> Held {
+    pub(super) fn renamed(&self, world: &World<'_>, held: &PartState, (from, to): (AgentId, AgentId)) -> PartState {
         if from == to {
             return held.clone();
         }
@@ -254,7 +260,7 @@ impl Cells {
             for k in (0..marks.len()).filter(|k| marks[*k] != moved[*k]) {
                 let cell = self.marked[k];
                 let mut held = self.held(cell, row[1 + cell as usize]).clone();
-                if let Held::Ended(set) | Held::Meet(.., set) = &mut held {
+                if let PartState::Ended(set) | PartState::Rendezvous(.., set) = &mut held {
                     self.classes[c].iter().for_each(|a| set.set(*a, moved[k].contains(*a)));
                 }
                 row[1 + cell as usize] = self.id(cell, &held)?;
@@ -266,7 +272,9 @@ impl Cells {
     /// Those of a class whose marks a cell holds.
     fn marks(&self, cell: u16, id: Id, class: &[AgentId]) -> AgentSet {
         match self.held(cell, id) {
-            Held::Ended(set) | Held::Meet(.., set) => class.iter().copied().filter(|a| set.contains(*a)).collect(),
+            PartState::Ended(set) | PartState::Rendezvous(.., set) => {
+                class.iter().copied().filter(|a| set.contains(*a)).collect()
+            }
             _ => AgentSet::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! Warps of one text: whoever swaps what two of them hold has a state that goes on alike.
 
-use warpline_sim::ir::{Env, Expr, Instr, Op, Who};
+use warpline_sim::ir::{Env, Executors, Expr, Instr, Op};
 use warpline_sim::protocol::{AgentId, World};
 
 /// Agents that can be swapped, as far as the text tells: one role's warps in one CTA, each a whole agent, where no
@@ -28,7 +28,7 @@ pub(super) fn classes(world: &World<'_>) -> Vec<Vec<AgentId>> {
     let mut list: Vec<Vec<AgentId>> = Vec::new();
     for role in &prog.roles {
         let masks = prog.code.iter().filter_map(|i| match i {
-            Instr::Only(Who::Warps(w), _) => Some(*w),
+            Instr::Only(Executors::Warps(w), _) => Some(*w),
             _ => None,
         });
         let split = masks.into_iter().any(|w| w & role.warps != 0 && w & role.warps != role.warps);

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use warpline_sim::protocol::{AgentId, Held, Part};
+use warpline_sim::protocol::{AgentId, PartState, StatePart};
 
 use super::cells::Id;
 use super::replay::{End, replay};
 use super::store::{From, Store};
 use super::table::Tables;
 use super::turn::Turns;
-use super::{Found, Searched, Settings, Stop};
+use super::{SearchReport, SearchResult, Settings, Stop};
 
 /// A turn as one number: the agent and which of its actions.
 pub(super) fn packed(a: AgentId, action: usize) -> u32 {
@@ -30,7 +30,12 @@ struct Several {
 
 impl Several {
     /// Finds what follows the states; the first of them with something wrong, or from which nobody can go on.
-    fn follow(&mut self, tables: &mut Tables<'_>, rows: &[Id], reduced: bool) -> Result<Option<(End, Found)>, Stop> {
+    fn follow(
+        &mut self,
+        tables: &mut Tables<'_>,
+        rows: &[Id],
+        reduced: bool,
+    ) -> Result<Option<(End, SearchResult)>, Stop> {
         let width = 1 + tables.cells.len();
         let settles = reduced || tables.texts.every.is_some();
         self.turns.rows.clear();
@@ -40,13 +45,13 @@ impl Several {
             let turns = &mut self.turns;
             turns.of(tables, row, steady, reduced)?;
             if let Some((kind, _, tape)) = turns.fault.take() {
-                return Ok(Some((End::Fault(at, tape), Found::Fault(kind))));
+                return Ok(Some((End::Fault(at, tape), SearchResult::Fault(kind))));
             }
             if let Some((x, y)) = turns.race(tables) {
-                return Ok(Some((End::Race(at, x, y), Found::Race(x.pc.min(y.pc), x.pc.max(y.pc)))));
+                return Ok(Some((End::Race(at, x, y), SearchResult::Race(x.pc.min(y.pc), x.pc.max(y.pc)))));
             }
             if turns.list.is_empty() && !ended(tables, row) {
-                return Ok(Some((End::Here(at), Found::Deadlock(0))));
+                return Ok(Some((End::Here(at), SearchResult::Deadlock(0))));
             }
             if settles {
                 for next in turns.rows[first..].chunks_exact_mut(width) {
@@ -59,7 +64,7 @@ impl Several {
     }
 }
 
-pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Searched, Stop> {
+pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<SearchReport, Stop> {
     let mut store = Store::new(1 + tables.cells.len());
     for mut row in tables.start()? {
         settle(tables, &mut row, settings.reduced)?;
@@ -69,7 +74,12 @@ pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Sea
     let mut rows = Vec::new();
     loop {
         if store.len() > settings.states || store.bytes() > settings.memory {
-            return Ok(Searched { found: Found::TooMany, states: store.len(), moves: Vec::new(), trips: None });
+            return Ok(SearchReport {
+                found: SearchResult::TooMany,
+                states: store.len(),
+                moves: Vec::new(),
+                trips: None,
+            });
         }
         let next = before.states.end;
         // What comes of few states is found sooner than handed over.
@@ -79,7 +89,12 @@ pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Sea
         }
         now.states = next..store.len().min(next + TOGETHER);
         if now.states.is_empty() {
-            return Ok(Searched { found: Found::Clean, states: store.len(), moves: Vec::new(), trips: None });
+            return Ok(SearchReport {
+                found: SearchResult::Clean,
+                states: store.len(),
+                moves: Vec::new(),
+                trips: None,
+            });
         }
         rows.clear();
         rows.extend_from_slice(store.rows(now.states.clone()));
@@ -98,8 +113,8 @@ pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Sea
 
 /// Whether everybody is at its end.
 fn ended(tables: &Tables<'_>, row: &[Id]) -> bool {
-    let Some(cell) = tables.cells.of(Part::Ended) else { return false };
-    matches!(tables.cells.held(cell, row[1 + cell as usize]), Held::Ended(set) if set.len() == tables.agents() as usize)
+    let Some(cell) = tables.cells.of(StatePart::Ended) else { return false };
+    matches!(tables.cells.held(cell, row[1 + cell as usize]), PartState::Ended(set) if set.len() == tables.agents() as usize)
 }
 
 /// Whether all agents are at least so many periods past their start, as far as that says anything of them.

@@ -2,14 +2,14 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use warpline_sim::protocol::{AgentId, Held, Part, StreamKind};
+use warpline_sim::protocol::{AgentId, PartState, StatePart, StreamKind};
 use warpline_sim::report::FindingKind;
 
 use super::cells::Id;
 
 /// A step of an agent, or the landing of one of its flights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ActionKind {
     Step,
     Land(u16),
 }
@@ -63,7 +63,7 @@ pub(super) type Group = SmallVec<[(Id, Outcome); 1]>;
 
 /// What a move depends on.
 pub(super) struct Node {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<StatePart>,
     /// Cells among them behind the own one.
     pub(super) deps: SmallVec<[u16; 8]>,
     pub(super) asks: bool,
@@ -74,7 +74,7 @@ pub(super) struct Node {
 
 /// A move of an agent in a state of its own.
 pub(super) struct Action {
-    pub(super) what: What,
+    pub(super) what: ActionKind,
     /// By the agents it was looked at for; one for all of a class where no rendezvous tells them apart.
     pub(super) nodes: SmallVec<[(AgentId, Node); 1]>,
 }
@@ -116,7 +116,7 @@ impl Bits {
 pub(super) type Arrives = (u32, u32, u32);
 
 /// What is known of an agent's cell.
-pub(super) struct Known {
+pub(super) struct CellFacts {
     pub(super) actions: Vec<Action>,
     /// What is under way: who made it, pieces, instruction.
     pub(super) flights: SmallVec<[(Maker, u16, u32); 4]>,
@@ -130,8 +130,8 @@ pub(super) struct Known {
 
 /// A step made in a world.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Made {
-    pub(super) held: Vec<Held>,
+pub(super) struct Transition {
+    pub(super) held: Vec<PartState>,
     pub(super) touches: Vec<(u32, bool)>,
     /// Until it lands what was touched stays under way.
     pub(super) flies: bool,

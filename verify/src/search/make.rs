@@ -4,12 +4,12 @@ use std::cell::RefCell;
 
 use smallvec::SmallVec;
 use warpline_sim::ir::Instr;
-use warpline_sim::protocol::{AgentId, Held, Judged, Part, Step, StreamKind};
+use warpline_sim::protocol::{AgentId, Decision, PartState, StatePart, Step, StreamKind};
 use warpline_sim::report::FindingKind;
 
 use super::Stop;
 use super::cells::Id;
-use super::kinds::{Group, KEPT, Made, Maker, NOBODY, Node, OWN, Outcome, What, maker};
+use super::kinds::{ActionKind, Group, KEPT, Maker, NOBODY, Node, OWN, Outcome, Transition, maker};
 use super::table::Tables;
 use super::trips::alike;
 
@@ -24,20 +24,20 @@ impl Tables<'_> {
             let cell = me.cells.agent[a as usize];
             let held = me.cells.renamed(&me.any, me.cells.held(cell, id), (first, a));
             let pc = held.pc().unwrap_or(0);
-            let asks = what == What::Step && me.texts.asks(pc);
+            let asks = what == ActionKind::Step && me.texts.asks(pc);
             let any = me.texts.any();
             // What control flow asks behind the operation touches nothing.
             let texts = if asks && me.texts.names(pc) { 0..me.texts.len() } else { any..any + 1 };
-            let mut parts: Vec<Part> = Vec::new();
+            let mut parts: Vec<StatePart> = Vec::new();
             for text in texts {
                 let w = me.world(text);
-                w.put(Part::Agent(a), &held);
+                w.put(StatePart::Agent(a), &held);
                 let needs = match what {
-                    What::Step => w.needs(a),
-                    What::Land(i) => Some(w.landing_needs(a, w.flights_of(a)[i as usize])),
+                    ActionKind::Step => w.needs(a),
+                    ActionKind::Land(i) => Some(w.landing_needs(a, w.flights_of(a)[i as usize])),
                 };
                 // An operand without a meaning is a fault, which the step itself tells.
-                let needs = needs.unwrap_or(vec![Part::Agent(a)]);
+                let needs = needs.unwrap_or(vec![StatePart::Agent(a)]);
                 parts.extend(needs.into_iter().filter(|p| !parts.contains(p)).collect::<Vec<_>>());
             }
             let own = &me.cells.own[a as usize];
@@ -47,19 +47,23 @@ impl Tables<'_> {
             Ok(Node { parts, deps, asks, one, few, many })
         };
         let mine = node(self, a)?;
-        let meets = |n: &Node| n.parts.iter().any(|p| matches!(p, Part::Meet(_) | Part::Ended)) && what == What::Step;
+        let meets = |n: &Node| {
+            n.parts.iter().any(|p| matches!(p, StatePart::Rendezvous(_) | StatePart::Ended)) && what == ActionKind::Step
+        };
         let by = if grouped.is_some() && !meets(&mine) { AgentId::MAX } else { a };
         if let Some(class) = grouped.filter(|_| by == a) {
             // Who meets elsewhere cannot change places.
-            let met = |n: &Node| n.parts.iter().filter(|p| matches!(p, Part::Meet(_))).copied().collect::<Vec<_>>();
+            let met = |n: &Node| {
+                n.parts.iter().filter(|p| matches!(p, StatePart::Rendezvous(_))).copied().collect::<Vec<_>>()
+            };
             for b in self.cells.classes[class].clone() {
                 if met(&node(self, b)?) != met(&mine) {
                     return Err(Stop::Unlike(class));
                 }
             }
         }
-        let other = |p: &&Part| matches!(p, Part::Agent(b) if *b != a && !self.shared[*b as usize]);
-        if let Some(Part::Agent(b)) = mine.parts.iter().find(other) {
+        let other = |p: &&StatePart| matches!(p, StatePart::Agent(b) if *b != a && !self.shared[*b as usize]);
+        if let Some(StatePart::Agent(b)) = mine.parts.iter().find(other) {
             return Err(Stop::Shares(*b));
         }
         self.known[k].actions[action].nodes.push((by, mine));
@@ -105,15 +109,15 @@ impl Tables<'_> {
     }
 
     /// The parts a move meets in a state, as agent `a` holds them.
-    fn met(&self, a: AgentId, parts: &[Part], row: &[Id]) -> Vec<(Part, Held)> {
+    fn met(&self, a: AgentId, parts: &[StatePart], row: &[Id]) -> Vec<(StatePart, PartState)> {
         let own = &self.cells.own[a as usize];
-        let held = |p: &Part| {
+        let held = |p: &StatePart| {
             let cell = self.cells.of(*p)?;
             let held = self.cells.held(cell, row[1 + cell as usize]);
             let first = self.cells.first[a as usize];
             let held = if own.contains(&cell) {
                 self.cells.renamed(&self.any, held, (first, a))
-            } else if let Part::Agent(b) = *p {
+            } else if let StatePart::Agent(b) = *p {
                 self.cells.renamed(&self.any, held, (self.cells.first[b as usize], b))
             } else {
                 held.clone()
@@ -128,17 +132,17 @@ impl Tables<'_> {
         &mut self,
         text: usize,
         a: AgentId,
-        what: What,
-        (parts, before): (&[Part], &[(Part, Held)]),
-        judged: Option<&mut Vec<Judged>>,
-    ) -> Made {
+        what: ActionKind,
+        (parts, before): (&[StatePart], &[(StatePart, PartState)]),
+        decisions: Option<&mut Vec<Decision>>,
+    ) -> Transition {
         let (w, private) = self.world_and_private(text);
         before.iter().for_each(|(p, h)| w.put(*p, h));
         // What is no cell holds what it held at the start.
-        let put = |p: &Part| before.iter().find(|(q, _)| q == p).map(|(_, h)| h);
-        let start: Vec<Option<Held>> = parts.iter().map(|p| put(p).is_none().then(|| w.part(*p))).collect();
-        w.judged = judged.is_some().then(RefCell::default);
-        let mut made = Made {
+        let put = |p: &StatePart| before.iter().find(|(q, _)| q == p).map(|(_, h)| h);
+        let start: Vec<Option<PartState>> = parts.iter().map(|p| put(p).is_none().then(|| w.part(*p))).collect();
+        w.decisions = decisions.is_some().then(RefCell::default);
+        let mut made = Transition {
             held: Vec::new(),
             touches: Vec::new(),
             flies: false,
@@ -148,20 +152,20 @@ impl Tables<'_> {
             goes: true,
         };
         match what {
-            What::Land(i) => {
+            ActionKind::Land(i) => {
                 let f = w.flights_of(a)[i as usize];
                 made.pc = w.flight(f).map_or(0, |f| f.pc);
                 w.land(f);
             }
-            What::Step => {
+            ActionKind::Step => {
                 made.pc = w.pc(a);
                 match w.step(a) {
-                    Step::Did { did, .. } => {
+                    Step::Performed { effect, .. } => {
                         let mut touches = w.accesses.replace(Vec::new()).unwrap_or_default();
                         touches.retain(|(p, _)| !private[*p as usize]);
                         touches.sort_unstable();
                         touches.dedup();
-                        if let Some(f) = did.flights().first() {
+                        if let Some(f) = effect.flights().first() {
                             let stream = w.stream_of(*f);
                             made.maker = stream.map_or(NOBODY, |(owner, kind)| maker(owner, Some(kind)));
                             // What a flight touches, it touches until it lands; registers a scoreboard guards are its
@@ -183,7 +187,7 @@ impl Tables<'_> {
         made.held = parts.iter().map(|p| w.part(*p)).collect();
         let was = parts.iter().zip(&start).map(|(p, start)| start.as_ref().or_else(|| put(p)));
         made.goes = made.fault.is_some() || was.zip(&made.held).any(|(was, now)| was != Some(now));
-        if let (Some(list), Some(j)) = (judged, &w.judged) {
+        if let (Some(list), Some(j)) = (decisions, &w.decisions) {
             list.clone_from(&j.borrow());
         }
         made
@@ -200,7 +204,7 @@ impl Tables<'_> {
         let (parts, asks) = (node.parts.clone(), node.asks);
         let before = self.met(a, &parts, row);
         let (lo, hi) = self.tapes[row[0] as usize];
-        let mut list: Vec<((i64, i64), Made)> = Vec::new();
+        let mut list: Vec<((i64, i64), Transition)> = Vec::new();
         if asks {
             let Some(e) = &self.texts.every else { return Err(Stop::Unfit("no trip count is varied".into())) };
             let (period, window, far, start) = (e.period, e.window, e.far, e.start);
@@ -242,9 +246,9 @@ impl Tables<'_> {
     fn outcome(
         &mut self,
         a: AgentId,
-        what: What,
-        (parts, before): (&[Part], &[(Part, Held)]),
-        made: Made,
+        what: ActionKind,
+        (parts, before): (&[StatePart], &[(StatePart, PartState)]),
+        made: Transition,
     ) -> Result<Outcome, Stop> {
         let first = self.cells.first[a as usize];
         let mut writes = SmallVec::new();
@@ -263,7 +267,7 @@ impl Tables<'_> {
             let own = self.cells.own[a as usize].iter().position(|c| *c == cell);
             let held = match (own, *p) {
                 (Some(_), _) => self.cells.renamed(&self.any, held, (a, first)),
-                (None, Part::Agent(b)) => self.cells.renamed(&self.any, held, (b, self.cells.first[b as usize])),
+                (None, StatePart::Agent(b)) => self.cells.renamed(&self.any, held, (b, self.cells.first[b as usize])),
                 _ => held.clone(),
             };
             writes.push((own.map_or(cell, |i| i as u16 | OWN), self.cells.id(cell, &held)?));
@@ -297,7 +301,8 @@ impl Tables<'_> {
         let before = self.met(a, &parts, row);
         let Some(e) = &self.texts.every else { return Ok(()) };
         let texts = self.texts;
-        let later: Vec<(Part, Held)> = before.iter().map(|(p, h)| (*p, self.any.moved(*p, h, &e.rates, 1))).collect();
+        let later: Vec<(StatePart, PartState)> =
+            before.iter().map(|(p, h)| (*p, self.any.moved(*p, h, &e.rates, 1))).collect();
         for n in group_tapes {
             let (mut x, mut y) = (Vec::new(), Vec::new());
             let mut now = self.make(texts.at(n), a, what, (&parts, &before), Some(&mut x));
@@ -315,12 +320,19 @@ impl Tables<'_> {
     }
 
     /// Makes a move with the whole state put in, and compares.
-    fn check(&mut self, a: AgentId, what: What, parts: &[Part], row: &[Id], made: &Made) -> Result<(), Stop> {
+    fn check(
+        &mut self,
+        a: AgentId,
+        what: ActionKind,
+        parts: &[StatePart],
+        row: &[Id],
+        made: &Transition,
+    ) -> Result<(), Stop> {
         let all = self.cells.parts.clone();
         let whole = self.met(a, &all, row);
         let text = self.texts.at(self.tapes[row[0] as usize].0);
         let other = self.make(text, a, what, (parts, &whole), None);
-        let rest: Vec<Part> = all.iter().filter(|p| !parts.contains(p)).copied().collect();
+        let rest: Vec<StatePart> = all.iter().filter(|p| !parts.contains(p)).copied().collect();
         let after = self.make(text, a, what, (&rest, &whole), None);
         let quiet = rest.iter().zip(&after.held).all(|(p, h)| whole.iter().any(|(q, g)| p == q && g == h));
         assert!(other == *made && quiet, "{a} {what:?} {parts:?}: {made:?} in parts, {other:?} in the whole world");

@@ -46,7 +46,7 @@ use trips::Texts;
 
 /// What a search of all orders found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum SearchResult {
     /// Nothing wrong in any order.
     Clean,
     /// In this many moves of agents and flights, nobody can go on.
@@ -73,9 +73,9 @@ pub enum Move {
 
 /// The result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Searched {
+pub struct SearchReport {
     /// What was found first, in breadth-first order.
-    pub found: Found,
+    pub found: SearchResult,
     /// States looked at.
     pub states: usize,
     /// A shortest schedule to what was found; empty where nothing was.
@@ -109,7 +109,7 @@ impl Settings {
 const AGENTS: usize = 1024;
 
 /// Searches all orders of one cluster of a kernel as it is.
-pub fn search(prog: &Program, rules: Rules, cluster: i64, settings: Settings) -> Searched {
+pub fn search(prog: &Program, rules: Rules, cluster: i64, settings: Settings) -> SearchReport {
     if let Some(none) = too_many(prog) {
         return none;
     }
@@ -117,7 +117,7 @@ pub fn search(prog: &Program, rules: Rules, cluster: i64, settings: Settings) ->
 }
 
 /// Searches all orders for all trip counts of the main loop at once, or says why it cannot.
-pub fn search_every(at: AtTrips<'_>, rules: Rules, cluster: i64, settings: Settings) -> Searched {
+pub fn search_every(at: AtTrips<'_>, rules: Rules, cluster: i64, settings: Settings) -> SearchReport {
     if let Some(none) = (0..).take(16).find_map(at).and_then(|prog| too_many(&prog)) {
         return none;
     }
@@ -127,7 +127,7 @@ pub fn search_every(at: AtTrips<'_>, rules: Rules, cluster: i64, settings: Setti
             Ok((texts, last)) => {
                 let found = go(&texts, rules, cluster, settings);
                 // What repeats soon makes few states; each step taken for a repeated one is held to that.
-                if start >= last || !matches!(found.found, Found::Unfit(_)) {
+                if start >= last || !matches!(found.found, SearchResult::Unfit(_)) {
                     return found;
                 }
                 (start, begun) = (start + 1, Some(found));
@@ -137,11 +137,11 @@ pub fn search_every(at: AtTrips<'_>, rules: Rules, cluster: i64, settings: Setti
     }
 }
 
-fn unfit(why: String) -> Searched {
-    Searched { found: Found::Unfit(why), states: 0, moves: Vec::new(), trips: None }
+fn unfit(why: String) -> SearchReport {
+    SearchReport { found: SearchResult::Unfit(why), states: 0, moves: Vec::new(), trips: None }
 }
 
-fn too_many(prog: &Program) -> Option<Searched> {
+fn too_many(prog: &Program) -> Option<SearchReport> {
     if !prog.counters.is_empty() {
         return Some(unfit("a search does not follow counters in global memory".into()));
     }
@@ -152,7 +152,7 @@ fn too_many(prog: &Program) -> Option<Searched> {
 /// Why a search cannot go on as it is.
 enum Stop {
     /// This part changes and was taken for one that does not: begin again with it.
-    Changes(warpline_sim::protocol::Part),
+    Changes(warpline_sim::protocol::StatePart),
     /// Others read or change what was taken for this agent's own: begin again and let it be.
     Shares(AgentId),
     /// Another agent changes an mbarrier that one was taken to change alone: begin again.
@@ -165,7 +165,7 @@ enum Stop {
     TooMany,
 }
 
-fn go(texts: &Texts, rules: Rules, cluster: i64, settings: Settings) -> Searched {
+fn go(texts: &Texts, rules: Rules, cluster: i64, settings: Settings) -> SearchReport {
     let mut plan = cells::Plan::of(texts, rules, cluster, settings.reduced);
     loop {
         let tables = Tables::new(texts, (rules, cluster), &plan, settings.checked);
@@ -179,7 +179,12 @@ fn go(texts: &Texts, rules: Rules, cluster: i64, settings: Settings) -> Searched
             }
             Err(Stop::Unfit(why)) => return unfit(why),
             Err(Stop::TooMany) => {
-                return Searched { found: Found::TooMany, states: settings.states, moves: Vec::new(), trips: None };
+                return SearchReport {
+                    found: SearchResult::TooMany,
+                    states: settings.states,
+                    moves: Vec::new(),
+                    trips: None,
+                };
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Past which moves of others a move can be shifted.
 
 use warpline_sim::ir::{Instr, Op};
-use warpline_sim::protocol::{AgentId, Held, Part};
+use warpline_sim::protocol::{AgentId, PartState, StatePart};
 
 use super::Stop;
-use super::kinds::{Made, Mover, What, Writer};
+use super::kinds::{ActionKind, Mover, Transition, Writer};
 use super::table::Tables;
 
 impl Tables<'_> {
@@ -12,11 +12,11 @@ impl Tables<'_> {
     pub(super) fn sees_writes(
         &mut self,
         a: AgentId,
-        (parts, before): (&[Part], &[(Part, Held)]),
-        made: &Made,
+        (parts, before): (&[StatePart], &[(StatePart, PartState)]),
+        made: &Transition,
     ) -> Result<(), Stop> {
         for (p, now) in parts.iter().zip(&made.held) {
-            let Part::Mbar(bar) = *p else { continue };
+            let StatePart::Mbar(bar) = *p else { continue };
             let was = before.iter().find(|(q, _)| q == p).map(|(_, was)| was);
             let init = was.is_none_or(|was| was.phase().is_none()) && now.phase().is_some();
             if init || was == Some(now) {
@@ -35,38 +35,38 @@ impl Tables<'_> {
     pub(super) fn mover(
         &self,
         a: AgentId,
-        what: What,
-        (parts, before): (&[Part], &[(Part, Held)]),
-        made: &Made,
+        what: ActionKind,
+        (parts, before): (&[StatePart], &[(StatePart, PartState)]),
+        made: &Transition,
     ) -> Mover {
         let me = before.first().map(|(_, held)| held);
         let flight: Vec<(u32, bool)> = match (what, me) {
-            (What::Land(i), Some(held)) => {
+            (ActionKind::Land(i), Some(held)) => {
                 held.under_way().nth(i as usize).map_or(Vec::new(), |(_, touches)| touches.to_vec())
             }
             _ => Vec::new(),
         };
-        let touches = if what == What::Step { &made.touches } else { &flight };
-        let was = |p: &Part| before.iter().find(|(q, _)| q == p).map(|(_, was)| was);
+        let touches = if what == ActionKind::Step { &made.touches } else { &flight };
+        let was = |p: &StatePart| before.iter().find(|(q, _)| q == p).map(|(_, was)| was);
         let mut signals = false;
         // Its own, or what it touches, changed only where it writes.
-        let mut its = |(p, now): (&Part, &Held)| match p {
-            Part::Agent(b) => *b == a,
-            Part::Piece(x) => {
+        let mut its = |(p, now): (&StatePart, &PartState)| match p {
+            StatePart::Agent(b) => *b == a,
+            StatePart::Piece(x) => {
                 let written = was(p).is_some_and(|was| was != now);
                 self.private[*x as usize] || touches.iter().any(|(y, writes)| x == y && (*writes || !written))
             }
             // Of a barrier that it alone changes, others see the phase only.
-            Part::Mbar(bar) => {
+            StatePart::Mbar(bar) => {
                 signals = true;
                 let one = matches!(self.writer[*bar as usize], Writer::None | Writer::One(_));
-                let phase = was(p).and_then(Held::phase);
+                let phase = was(p).and_then(PartState::phase);
                 let coming = me.is_none_or(|me| me.comes_to(*bar));
-                what == What::Step && one && phase.is_some() && phase == now.phase() && !coming
+                what == ActionKind::Step && one && phase.is_some() && phase == now.phase() && !coming
             }
             _ => false,
         };
-        let held_back = matches!((what, me), (What::Land(i), Some(me)) if me.holds_back(i as usize));
+        let held_back = matches!((what, me), (ActionKind::Land(i), Some(me)) if me.holds_back(i as usize));
         if self.shared[a as usize] || held_back || made.fault.is_some() || !parts.iter().zip(&made.held).all(&mut its) {
             return Mover::Non;
         }
@@ -74,9 +74,9 @@ impl Tables<'_> {
             // A wait that passes cannot be put off or made before.
             _ if signals && self.waits(made.pc) => Mover::Non,
             // What is expected or has arrived may be needed by a landing: it does not wait for its agent's next step.
-            (true, What::Step, _) if signals => Mover::Left,
+            (true, ActionKind::Step, _) if signals => Mover::Left,
             (true, ..) => Mover::Both,
-            (false, What::Step, true) => Mover::Left,
+            (false, ActionKind::Step, true) => Mover::Left,
             _ if signals => Mover::Non,
             (false, ..) => Mover::Right,
         }

@@ -1,6 +1,6 @@
 //! Numbered barriers in a state: who of those that can come takes which place.
 
-use warpline_sim::protocol::{AgentId, Held, Part};
+use warpline_sim::protocol::{AgentId, PartState, StatePart};
 
 use super::cells::Id;
 use super::kinds::Arrives;
@@ -10,9 +10,9 @@ use super::table::Tables;
 /// depends on the schedule.
 pub(super) fn mixed(tables: &Tables<'_>, row: &[Id], coming: &[(AgentId, Arrives)]) -> Option<AgentId> {
     let arrived = |meet: u32| {
-        let cell = tables.cells.of(Part::Meet(meet))?;
+        let cell = tables.cells.of(StatePart::Rendezvous(meet))?;
         match *tables.cells.held(cell, row[1 + cell as usize]) {
-            Held::Meet(_, arrived, ..) => Some(arrived),
+            PartState::Rendezvous(_, arrived, ..) => Some(arrived),
             _ => None,
         }
     };

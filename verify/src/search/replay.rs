@@ -4,11 +4,11 @@ use warpline_sim::protocol::AgentId;
 
 use super::cells::Id;
 use super::explore::{packed, settle, steady};
-use super::kinds::What;
+use super::kinds::ActionKind;
 use super::store::Store;
 use super::table::Tables;
 use super::turn::{Access, Turns};
-use super::{Found, Move, Searched, Settings, Stop};
+use super::{Move, SearchReport, SearchResult, Settings, Stop};
 
 /// Where a search ended.
 pub(super) enum End {
@@ -29,11 +29,11 @@ struct Way {
 }
 
 impl Way {
-    fn tell(&mut self, a: AgentId, moves: &[What]) {
+    fn tell(&mut self, a: AgentId, moves: &[ActionKind]) {
         let a = self.who[a as usize];
         self.moves.extend(moves.iter().map(|what| match what {
-            What::Step => Move::Step(a),
-            What::Land(i) => Move::Land(a, *i as usize),
+            ActionKind::Step => Move::Step(a),
+            ActionKind::Land(i) => Move::Land(a, *i as usize),
         }));
     }
 }
@@ -44,8 +44,8 @@ pub(super) fn replay(
     store: &Store,
     settings: Settings,
     end: End,
-    found: Found,
-) -> Result<Searched, Stop> {
+    found: SearchResult,
+) -> Result<SearchReport, Stop> {
     let (End::Here(at) | End::Race(at, ..) | End::Fault(at, ..)) = end;
     let mut list = vec![at];
     while let (from, _) = store.from[list[list.len() - 1]]
@@ -101,7 +101,7 @@ pub(super) fn replay(
             }
         }
     }
-    let found = if let Found::Deadlock(_) = found { Found::Deadlock(way.moves.len()) } else { found };
+    let found = if let SearchResult::Deadlock(_) = found { SearchResult::Deadlock(way.moves.len()) } else { found };
     let trips = tables.texts.every.as_ref().map(|_| tables.tapes[tape as usize].0 + way.back * period);
-    Ok(Searched { found, states: store.len(), moves: way.moves, trips })
+    Ok(SearchReport { found, states: store.len(), moves: way.moves, trips })
 }

@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use warpline_sim::ir::{Class, How, Instr, MmaKind, Op, Program, Waits};
-use warpline_sim::protocol::{AgentId, Held, Part, Rules, World};
+use warpline_sim::ir::{Class, Instr, MmaKind, MoveKind, Op, Program, Waits};
+use warpline_sim::protocol::{AgentId, PartState, Rules, StatePart, World};
 
 use super::Stop;
 use super::cells::{Cells, Id, Plan};
-use super::kinds::{Action, Bits, Group, Known, Maker, NOBODY, OWN, Outcome, What, Writer, maker};
+use super::kinds::{Action, ActionKind, Bits, CellFacts, Group, Maker, NOBODY, OWN, Outcome, Writer, maker};
 use super::trips::Texts;
 
 pub(super) struct Tables<'t> {
@@ -23,7 +23,7 @@ pub(super) struct Tables<'t> {
     tape_ids: FxHashMap<(i64, i64), Id>,
     /// By the first of an agent's class and what its cell holds: one more than the place in `known`.
     places: Vec<Vec<u32>>,
-    pub(super) known: Vec<Known>,
+    pub(super) known: Vec<CellFacts>,
     groups: Vec<Group>,
     /// Whether it was seen to be the same a period later.
     carried: Vec<bool>,
@@ -50,14 +50,14 @@ impl<'t> Tables<'t> {
         let prog = texts.program(texts.any()).ok_or_else(none)?;
         let world = World::bare(prog, rules, cluster);
         let cells = Cells::new(plan, &world);
-        let mut private = vec![false; world.parts().iter().filter(|p| matches!(p, Part::Piece(_))).count()];
+        let mut private = vec![false; world.parts().iter().filter(|p| matches!(p, StatePart::Piece(_))).count()];
         for (a, who) in (0..).zip(world.agents()) {
             if who.lanes.is_none() && registers_are_private(prog) {
                 world.registers_of(a).iter().for_each(|p| private[*p as usize] = true);
             }
         }
         let places = cells.first.iter().map(|_| Vec::new()).collect();
-        let bars = world.parts().iter().filter(|p| matches!(p, Part::Mbar(_))).count();
+        let bars = world.parts().iter().filter(|p| matches!(p, StatePart::Mbar(_))).count();
         let writer =
             (0..bars).map(|bar| if plan.written.contains(&(bar as u32)) { Writer::Many } else { Writer::None });
         let writer = writer.collect();
@@ -124,7 +124,7 @@ impl<'t> Tables<'t> {
             Some(e) => (e.far, true),
             None => (0, false),
         };
-        let mut list: Vec<((i64, i64), Vec<Held>)> = Vec::new();
+        let mut list: Vec<((i64, i64), Vec<PartState>)> = Vec::new();
         for n in (0..=to).filter(|n| self.texts.takes(*n)).collect::<Vec<_>>() {
             let text = self.texts.at(n);
             let mut w = self.world(text).clone();
@@ -133,7 +133,7 @@ impl<'t> Tables<'t> {
                     return Err(Stop::Unfit("a number has no meaning before the first operation".into()));
                 }
             }
-            let held: Vec<Held> = self.cells.parts.iter().map(|p| w.part(*p)).collect();
+            let held: Vec<PartState> = self.cells.parts.iter().map(|p| w.part(*p)).collect();
             match list.last_mut() {
                 Some((tape, last)) if *last == held => tape.1 = n,
                 _ => list.push(((n, n), held)),
@@ -147,7 +147,7 @@ impl<'t> Tables<'t> {
             let mut row = vec![self.tape(tape)?];
             for (cell, h) in held.iter().enumerate() {
                 let h = match self.cells.parts[cell] {
-                    Part::Agent(a) => self.cells.renamed(&self.any, h, (a, self.cells.first[a as usize])),
+                    StatePart::Agent(a) => self.cells.renamed(&self.any, h, (a, self.cells.first[a as usize])),
                     _ => h.clone(),
                 };
                 row.push(self.cells.id(cell as u16, &h)?);
@@ -174,28 +174,29 @@ impl<'t> Tables<'t> {
         }
     }
 
-    fn know(&mut self, a: AgentId, id: Id) -> Result<Known, Stop> {
+    fn know(&mut self, a: AgentId, id: Id) -> Result<CellFacts, Stop> {
         let cell = self.cells.agent[a as usize];
         let held = self.cells.held(cell, id).clone();
         let any = self.texts.any();
         let w = self.world(any);
-        w.put(Part::Agent(a), &held);
+        w.put(StatePart::Agent(a), &held);
         let ids = w.flights_of(a);
         let arrives = w.arrives_next(a);
         let by = |f| w.stream_of(f).map_or(NOBODY, |(owner, kind)| maker(owner, Some(kind)));
         let makers: Vec<Maker> = ids.iter().map(|f| by(*f)).collect();
-        let may = |(i, f): (usize, &_)| w.may_land(*f).then_some(What::Land(i as u16));
-        let landings: Vec<What> = ids.iter().enumerate().filter_map(may).collect();
+        let may = |(i, f): (usize, &_)| w.may_land(*f).then_some(ActionKind::Land(i as u16));
+        let landings: Vec<ActionKind> = ids.iter().enumerate().filter_map(may).collect();
         let mut flights = SmallVec::new();
         for (by, (pc, touches)) in makers.into_iter().zip(held.under_way()) {
             if !touches.is_empty() {
                 flights.push((by, self.list(touches)?, pc));
             }
         }
-        let actions = std::iter::once(What::Step).chain(landings).map(|what| Action { what, nodes: SmallVec::new() });
+        let actions =
+            std::iter::once(ActionKind::Step).chain(landings).map(|what| Action { what, nodes: SmallVec::new() });
         let meets = self.texts.meets(held.pc().unwrap_or(0));
         let progress = self.texts.every.as_ref().and_then(|e| self.any.periods_of(a, &held, &e.rates));
-        Ok(Known { actions: actions.collect(), flights, meets, arrives, progress })
+        Ok(CellFacts { actions: actions.collect(), flights, meets, arrives, progress })
     }
 
     pub(super) fn list(&mut self, touches: &[(u32, bool)]) -> Result<u16, Stop> {
@@ -299,7 +300,7 @@ impl<'t> Tables<'t> {
 /// Whether only its warp ever touches a register, in order: no group instruction, no load that a count waits for.
 fn registers_are_private(prog: &Program) -> bool {
     let shared = |i: &Instr| match i {
-        Instr::Op { op: Op::Move { how: How::TmemLd, .. }, .. } => true,
+        Instr::Op { op: Op::Move { how: MoveKind::TmemLd, .. }, .. } => true,
         Instr::Op { op: Op::Mma { kind, .. }, .. } => *kind != MmaKind::Warp,
         _ => false,
     };

@@ -2,11 +2,11 @@
 
 use smallvec::{SmallVec, smallvec};
 use warpline_sim::ir::{Instr, Op, Program};
-use warpline_sim::protocol::{Judged, Rates, Rules, outstanding};
+use warpline_sim::protocol::{Decision, Rates, Rules, outstanding};
 
 use crate::AtTrips;
 use crate::budget::Budget;
-use crate::cta::class::Run;
+use crate::cta::class::ClassRun;
 use crate::execution::canonical::{CanonicalRun, Job, StepOutcome};
 use crate::induction::carry_over;
 use crate::induction::loop_counter::Watch;
@@ -19,7 +19,7 @@ pub(super) struct Texts {
     /// By trip count, none where the kernel refuses it; the last but one stands for all that are larger, and the last is a
     /// period further.
     list: Vec<Option<Program>>,
-    pub(super) every: Option<Every>,
+    pub(super) every: Option<VariedTrips>,
     /// By instruction: whether it, or control flow between it and the next operation, reads the trip count.
     asks: Vec<bool>,
     /// By instruction: whether it reads the trip count itself.
@@ -29,7 +29,7 @@ pub(super) struct Texts {
 }
 
 /// What is known of a kernel whose trip count is varied.
-pub(super) struct Every {
+pub(super) struct VariedTrips {
     /// Steps of the main loop after which all repeats.
     pub(super) period: i64,
     /// Periods past the start from which on it does.
@@ -59,7 +59,7 @@ impl Texts {
         let given = (0..).take(16).find_map(at).ok_or("the kernel refuses all small trip counts")?;
         let options = Options::default();
         let budget = &Budget::new(&options);
-        let run = Run::of_cluster(&given, rules, cluster, options, budget);
+        let run = ClassRun::of_cluster(&given, rules, cluster, options, budget);
         let found = carry_over::find(&run, at, carry_over::Region::ALL)
             .or_else(|failed| carry_over::find(&run.early(), at, carry_over::Region::ALL).map_err(|_| failed.why))?;
         let period = found.period;
@@ -83,7 +83,7 @@ impl Texts {
             names.iter_mut().zip(a.code.iter().zip(&b.code)).for_each(|(differs, (x, y))| *differs |= x != y);
         }
         let (asks, meets) = (asks(near, &names), meets(near));
-        Ok((Texts { list, asks, names, meets, every: Some(Every { period, start, far, rates, window }) }, last))
+        Ok((Texts { list, asks, names, meets, every: Some(VariedTrips { period, start, far, rates, window }) }, last))
     }
 
     /// The text at a trip count.
@@ -176,7 +176,7 @@ fn meets(prog: &Program) -> Vec<bool> {
 }
 
 /// How far the counters of a long run move in a period of its middle, and from which period on.
-fn moved(run: &Run<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), String> {
+fn moved(run: &ClassRun<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), String> {
     let long = 8 * period + 24;
     let why = || format!("no state recurs within {long} steps");
     let (Some(a), Some(b)) = (at(long), at(long - 1)) else { return Err(why()) };
@@ -206,7 +206,7 @@ fn moved(run: &Run<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), St
 }
 
 /// Whether a step a period later decides as this one, and so do all further ones.
-pub(super) fn alike(now: &[Judged], later: &[Judged]) -> bool {
+pub(super) fn alike(now: &[Decision], later: &[Decision]) -> bool {
     crate::induction::shift_invariance::decided(
         &[now, later],
         &mut crate::induction::shift_invariance::Conditions::default(),

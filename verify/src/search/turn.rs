@@ -15,7 +15,7 @@ use warpline_sim::report::FindingKind;
 
 use super::Stop;
 use super::cells::Id;
-use super::kinds::{Arrives, Bits, KEPT, Maker, Mover, NOBODY, What};
+use super::kinds::{ActionKind, Arrives, Bits, KEPT, Maker, Mover, NOBODY};
 use super::named::mixed;
 use super::table::Tables;
 
@@ -33,7 +33,7 @@ pub(super) struct Turn {
     pub(super) agent: AgentId,
     pub(super) action: usize,
     /// Its moves, where they are asked for.
-    pub(super) moves: Vec<What>,
+    pub(super) moves: Vec<ActionKind>,
 }
 
 /// All that can happen next in a state.
@@ -52,8 +52,8 @@ pub(super) struct Turns {
     race: Option<(Access, Access)>,
     /// Moves up to an access of this agent's instruction, where it is asked for.
     pub(super) until: Option<(AgentId, u32)>,
-    pub(super) before: Vec<What>,
-    moves: Vec<What>,
+    pub(super) before: Vec<ActionKind>,
+    moves: Vec<ActionKind>,
     /// Who is about to arrive at a numbered barrier, in the state itself or in its turn: see [`super::kinds::Known`].
     arrive: Vec<(AgentId, Arrives)>,
     /// By agent: where what its cell allows is known.
@@ -222,7 +222,7 @@ impl Turns {
             return Ok(On::Over);
         }
         if let Some(kind) = out.fault {
-            self.moves.push(What::Step);
+            self.moves.push(ActionKind::Step);
             let turn = Turn { agent: a, action: turn, moves: self.moves.clone() };
             self.fault.get_or_insert((kind, turn, kept(*tape, row[0])));
             return Ok(On::Over);
@@ -230,7 +230,7 @@ impl Turns {
         row[0] = kept(*tape, row[0]);
         tables.write(a, row, out);
         if self.told {
-            self.moves.push(What::Step);
+            self.moves.push(ActionKind::Step);
         }
         Ok(On::On)
     }
@@ -327,7 +327,7 @@ impl Turns {
         if tables.known[k].actions.len() == 1 {
             return Ok(false);
         }
-        let mut tried: Vec<(Vec<Id>, Vec<What>)> = vec![(row.to_vec(), Vec::new())];
+        let mut tried: Vec<(Vec<Id>, Vec<ActionKind>)> = vec![(row.to_vec(), Vec::new())];
         let mut at = 0;
         while at < tried.len() {
             let now = tried[at].0.clone();

@@ -5,8 +5,8 @@ use warpline_sim::protocol::{AgentId, Rules, World};
 use warpline_sim::report::Waiting;
 
 use crate::cta::cells::Class;
-use crate::execution::adversarial::{Run, Wrong};
-use crate::search::{Found, Move, Searched, Settings, search, search_every};
+use crate::execution::adversarial::{AdversarialRun, FailedRun};
+use crate::search::{Move, SearchReport, SearchResult, Settings, search, search_every};
 use crate::{AtTrips, Outcome, Verdict, Violation, limits};
 
 /// What no order of steps shows.
@@ -31,7 +31,7 @@ pub(crate) fn decide(
     for class in classes {
         let every = at.map(|at| search_every(at, rules, class.id, settings));
         let searched = match every {
-            Some(Searched { found: Found::Unfit(reason), .. }) => {
+            Some(SearchReport { found: SearchResult::Unfit(reason), .. }) => {
                 (trips, why) = (Some((0, Some(SHORT))), format!("{reason}; and {UNSEEN}"));
                 each(at, rules, class.id, settings)
             }
@@ -43,10 +43,10 @@ pub(crate) fn decide(
         };
         v.searched = v.searched.map(|n| n + searched.states);
         match &searched.found {
-            Found::Clean => {}
-            Found::TooMany => return Outcome::GaveUp { why: too_many(&searched, settings) },
-            Found::Unfit(reason) => return Outcome::GaveUp { why: reason.clone() },
-            Found::Deadlock(_) | Found::Race(..) | Found::Fault(_) => {
+            SearchResult::Clean => {}
+            SearchResult::TooMany => return Outcome::GaveUp { why: too_many(&searched, settings) },
+            SearchResult::Unfit(reason) => return Outcome::GaveUp { why: reason.clone() },
+            SearchResult::Deadlock(_) | SearchResult::Race(..) | SearchResult::Fault(_) => {
                 let prog = searched.trips.zip(at).and_then(|(n, at)| at(n)).unwrap_or_else(|| given.clone());
                 let Some(x) = made(&prog, rules, class.id, &searched) else {
                     let why = format!(
@@ -79,7 +79,7 @@ pub(crate) fn decide(
 }
 
 /// Which limit a search came to.
-fn too_many(searched: &Searched, settings: Settings) -> String {
+fn too_many(searched: &SearchReport, settings: Settings) -> String {
     let Settings { states, memory, .. } = settings;
     if searched.states < states {
         return format!("{} states take more than {} MB of memory (--max-memory)", searched.states, memory / 1_000_000);
@@ -91,13 +91,13 @@ fn too_many(searched: &Searched, settings: Settings) -> String {
 const SHORT: i64 = 8;
 
 /// Small trip counts one by one: the first that shows a fault or cannot be searched, or the last.
-fn each(at: Option<AtTrips<'_>>, rules: Rules, cluster: i64, settings: Settings) -> Searched {
-    let mut last = Searched { found: Found::Clean, states: 0, moves: Vec::new(), trips: None };
+fn each(at: Option<AtTrips<'_>>, rules: Rules, cluster: i64, settings: Settings) -> SearchReport {
+    let mut last = SearchReport { found: SearchResult::Clean, states: 0, moves: Vec::new(), trips: None };
     for (n, prog) in (0..=SHORT).filter_map(|n| Some((n, at?(n)?))) {
         let found = search(&prog, rules, cluster, settings);
         let states = last.states + found.states;
-        last = Searched { states, trips: Some(n), ..found };
-        if last.found != Found::Clean {
+        last = SearchReport { states, trips: Some(n), ..found };
+        if last.found != SearchResult::Clean {
             break;
         }
     }
@@ -105,20 +105,20 @@ fn each(at: Option<AtTrips<'_>>, rules: Rules, cluster: i64, settings: Settings)
 }
 
 /// A fault that a search of a kernel finds, and the order that shows it.
-pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64) -> Option<Wrong> {
+pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64) -> Option<FailedRun> {
     made(prog, rules, cluster, &search(prog, rules, cluster, Settings::of(AGAIN)))
 }
 
 /// The moves of a search, made in a world that keeps happens-before; or, where that answers a parity otherwise than the
 /// hardware does, in one that does not.
-fn made(prog: &Program, rules: Rules, cluster: i64, searched: &Searched) -> Option<Wrong> {
-    if matches!(searched.found, Found::Clean | Found::TooMany | Found::Unfit(_)) {
+fn made(prog: &Program, rules: Rules, cluster: i64, searched: &SearchReport) -> Option<FailedRun> {
+    if matches!(searched.found, SearchResult::Clean | SearchResult::TooMany | SearchResult::Unfit(_)) {
         return None;
     }
     let worlds = [World::alone(prog, rules, cluster), World::bare(prog, rules, cluster)];
     worlds.into_iter().find_map(|world| {
         let agents: Vec<AgentId> = (0..world.agents().len() as AgentId).collect();
-        let mut run = Run::new(world, searched.moves.len() as u64 * 4 + 10_000_000);
+        let mut run = AdversarialRun::new(world, searched.moves.len() as u64 * 4 + 10_000_000);
         for m in &searched.moves {
             match *m {
                 Move::Step(a) => {

@@ -140,10 +140,10 @@ fn columns(sums: BTreeMap<(usize, Class), u64>, edge: &impl Fn(usize) -> i32, sc
 mod tests {
     use super::super::select::ShownSpan;
     use super::*;
-    use warpline_sim::timeline::{What, Work};
+    use warpline_sim::timeline::{SpanKind, Work};
 
     fn drawing(spans: &[(u64, u64)], w: i32, to: u64) -> Drawing {
-        let spans: Vec<_> = spans.iter().map(|&times| Span::new(0, times, What::Work(Work::Mma))).collect();
+        let spans: Vec<_> = spans.iter().map(|&times| Span::new(0, times, SpanKind::Work(Work::Mma))).collect();
         let shown = (0..spans.len()).map(|i| ShownSpan { span: i as u32, nth: i }).collect();
         let lane = Lane { spans: shown, piled: false };
         let kind = RowKind::Slot("a".into());

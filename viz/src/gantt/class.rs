@@ -1,6 +1,6 @@
 //! Classes of what a row shows, each with one color, one pattern, and one entry in the legend.
 
-use warpline_sim::timeline::{RowKind, Stall, What, Work};
+use warpline_sim::timeline::{RowKind, SpanKind, Stall, Work};
 
 use super::hatch::{self, Pattern};
 use super::theme::{self, Rgb, Theme};
@@ -19,22 +19,22 @@ pub(crate) enum Class {
 
 impl Class {
     /// The class of the `nth` span of a row.
-    pub(crate) fn of(kind: &RowKind, what: What, nth: usize) -> Class {
+    pub(crate) fn of(kind: &RowKind, what: SpanKind, nth: usize) -> Class {
         match (what, kind) {
-            (What::Work(w), _) => Class::Work(w),
-            (What::Stall(s), _) => Class::Stall(s),
-            (What::Hold { .. }, RowKind::Barrier(_)) => Class::Phase(nth % 2 == 1),
-            (What::Hold { filling: true }, _) => Class::Filling,
-            (What::Hold { filling: false }, _) => Class::Full,
+            (SpanKind::Work(w), _) => Class::Work(w),
+            (SpanKind::Stall(s), _) => Class::Stall(s),
+            (SpanKind::Hold { .. }, RowKind::Barrier(_)) => Class::Phase(nth % 2 == 1),
+            (SpanKind::Hold { filling: true }, _) => Class::Filling,
+            (SpanKind::Hold { filling: false }, _) => Class::Full,
         }
     }
 
-    pub(crate) fn what(self) -> What {
+    pub(crate) fn what(self) -> SpanKind {
         match self {
-            Class::Work(w) => What::Work(w),
-            Class::Stall(s) => What::Stall(s),
-            Class::Filling => What::Hold { filling: true },
-            Class::Full | Class::Phase(_) => What::Hold { filling: false },
+            Class::Work(w) => SpanKind::Work(w),
+            Class::Stall(s) => SpanKind::Stall(s),
+            Class::Filling => SpanKind::Hold { filling: true },
+            Class::Full | Class::Phase(_) => SpanKind::Hold { filling: false },
         }
     }
 

@@ -1,6 +1,6 @@
 //! Hatching: a pattern for every cause of waiting, so that color is not the only difference.
 
-use warpline_sim::timeline::{Stall, What};
+use warpline_sim::timeline::{SpanKind, Stall};
 
 use super::scene::{Area, Layer, Scene};
 use super::theme::Rgb;
@@ -29,12 +29,12 @@ const TIGHT: u8 = 4;
 const WIDE: u8 = 8;
 
 /// The pattern of a class; `None` for work, which is solid.
-pub(crate) fn pattern(what: What) -> Option<Pattern> {
+pub(crate) fn pattern(what: SpanKind) -> Option<Pattern> {
     let p = |up, down, stand, level| Some(Pattern { up, down, stand, level });
     match what {
-        What::Work(_) | What::Stall(Stall::Ended) | What::Hold { filling: false } => None,
-        What::Hold { filling: true } => p(TIGHT, 0, 0, 0),
-        What::Stall(s) => match s {
+        SpanKind::Work(_) | SpanKind::Stall(Stall::Ended) | SpanKind::Hold { filling: false } => None,
+        SpanKind::Hold { filling: true } => p(TIGHT, 0, 0, 0),
+        SpanKind::Stall(s) => match s {
             Stall::Global => p(WIDE, 0, 0, 0),
             Stall::Mbarrier => p(TIGHT, 0, 0, 0),
             Stall::Shared => p(0, WIDE, 0, 0),
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn every_cause_has_its_own_pattern() {
-        let patterns: HashSet<_> = Stall::ALL.iter().map(|&s| pattern(What::Stall(s))).collect();
+        let patterns: HashSet<_> = Stall::ALL.iter().map(|&s| pattern(SpanKind::Stall(s))).collect();
         assert_eq!(patterns.len(), Stall::ALL.len());
     }
 

@@ -97,7 +97,7 @@ fn shorter(label: &str, step: Option<&str>) -> Vec<String> {
 mod tests {
     use super::super::select::{Lane, Section, ShownSpan};
     use super::*;
-    use warpline_sim::timeline::{Row, RowKind, Span, What, Work};
+    use warpline_sim::timeline::{Row, RowKind, Span, SpanKind, Work};
 
     #[test]
     fn labels_have_shorter_forms() {
@@ -112,7 +112,7 @@ mod tests {
     fn the_step_is_the_one_index_that_changes() {
         let labels = ["A[15, 0]", "A[15, 1]", "B[0, 7]", "B[1, 7]", "C[0, 0]", "C[1, 1]", "full[0]", "full[1]"];
         let row = Row { name: "w".into(), cta: 0, kind: RowKind::Slot("w".into()) };
-        let span = |l: &&str| Span { label: (*l).into(), ..Span::new(0, (0, 1), What::Work(Work::Mma)) };
+        let span = |l: &&str| Span { label: (*l).into(), ..Span::new(0, (0, 1), SpanKind::Work(Work::Mma)) };
         let t = Timeline { rows: vec![row], spans: labels.iter().map(span).collect(), ..Timeline::default() };
         let spans = (0..labels.len()).map(|i| ShownSpan { span: i as u32, nth: i }).collect();
         let lanes = vec![Lane { spans, piled: false }];

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_sim::timeline::{Stall, What};
+use warpline_sim::timeline::{SpanKind, Stall};
 
 use super::bars::Drawing;
 use super::layout::Frame;
@@ -48,7 +48,7 @@ fn stalls<'a>(
     tracks.iter().enumerate().flat_map(of).filter_map(|(i, index)| {
         let span = &frame.t.spans[index as usize];
         match span.what {
-            What::Stall(stall) if span.end <= frame.scale.window.to => Some((i, index, stall)),
+            SpanKind::Stall(stall) if span.end <= frame.scale.window.to => Some((i, index, stall)),
             _ => None,
         }
     })

@@ -1,6 +1,6 @@
 //! Colors: Okabe–Ito hues, which readers with any color vision can distinguish, on light or dark paper.
 
-use warpline_sim::timeline::{Stall, What, Work};
+use warpline_sim::timeline::{SpanKind, Stall, Work};
 
 /// Light or dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,9 +90,9 @@ impl Theme {
 }
 
 /// The hue of a class. A wait has the hue of what it waits for; its hatch distinguishes it.
-pub(crate) fn hue(what: What) -> Rgb {
+pub(crate) fn hue(what: SpanKind) -> Rgb {
     match what {
-        What::Work(w) => match w {
+        SpanKind::Work(w) => match w {
             Work::Load => SKY,
             Work::Shared => GREEN,
             Work::Mma => VERMILLION,
@@ -101,7 +101,7 @@ pub(crate) fn hue(what: What) -> Rgb {
             Work::Sync => BLUE,
             Work::Control => GREY,
         },
-        What::Stall(s) => match s {
+        SpanKind::Stall(s) => match s {
             Stall::Global | Stall::Counter => SKY,
             Stall::Shared => GREEN,
             Stall::Tensor => VERMILLION,
@@ -111,27 +111,27 @@ pub(crate) fn hue(what: What) -> Rgb {
             Stall::Pool => GREEN,
             Stall::Launch | Stall::Issue | Stall::Held | Stall::Ended => GREY,
         },
-        What::Hold { .. } => YELLOW,
+        SpanKind::Hold { .. } => YELLOW,
     }
 }
 
 /// The fill of a class; lighter under a hatch.
-pub(crate) fn fill(theme: Theme, what: What) -> Rgb {
+pub(crate) fn fill(theme: Theme, what: SpanKind) -> Rgb {
     let hue = hue(what);
     match what {
-        What::Work(_) => hue,
-        What::Stall(Stall::Ended) => theme.paper().mix(hue, 12),
-        What::Stall(_) => theme.paper().mix(hue, if theme == Theme::Light { 17 } else { 22 }),
-        What::Hold { filling: false } => theme.paper().mix(hue, if theme == Theme::Light { 70 } else { 62 }),
-        What::Hold { filling: true } => theme.paper().mix(hue, 22),
+        SpanKind::Work(_) => hue,
+        SpanKind::Stall(Stall::Ended) => theme.paper().mix(hue, 12),
+        SpanKind::Stall(_) => theme.paper().mix(hue, if theme == Theme::Light { 17 } else { 22 }),
+        SpanKind::Hold { filling: false } => theme.paper().mix(hue, if theme == Theme::Light { 70 } else { 62 }),
+        SpanKind::Hold { filling: true } => theme.paper().mix(hue, 22),
     }
 }
 
 /// The lines of a class's hatch, lighter on dark paper.
-pub(crate) fn hatch(theme: Theme, what: What) -> Rgb {
+pub(crate) fn hatch(theme: Theme, what: SpanKind) -> Rgb {
     let hue = hue(what);
     match (what, theme) {
-        (What::Hold { .. }, _) => theme.paper().mix(theme.ink(), 20).mix(hue, 72),
+        (SpanKind::Hold { .. }, _) => theme.paper().mix(theme.ink(), 20).mix(hue, 72),
         (_, Theme::Light) => theme.paper().mix(hue, 72),
         (_, Theme::Dark) => theme.paper().mix(hue.mix(theme.ink(), 30), 72),
     }

@@ -3,15 +3,15 @@
 //! Such a trace has nothing but names. Words of GPU kernels have a class here. A name without any of them is
 //! `control`, so that a slice counts as a wait or matrix work only if its name says so.
 
-use warpline_sim::timeline::{Stall, What, Work};
+use warpline_sim::timeline::{SpanKind, Stall, Work};
 
 /// Words with their classes; the first word of a name that is in the list decides.
-const WORDS: &[(&str, What)] = {
-    const fn work(w: Work) -> What {
-        What::Work(w)
+const WORDS: &[(&str, SpanKind)] = {
+    const fn work(w: Work) -> SpanKind {
+        SpanKind::Work(w)
     }
-    const fn wait(s: Stall) -> What {
-        What::Stall(s)
+    const fn wait(s: Stall) -> SpanKind {
+        SpanKind::Stall(s)
     }
     &[
         ("wait", wait(Stall::Mbarrier)),
@@ -54,11 +54,11 @@ const WORDS: &[(&str, What)] = {
 };
 
 /// The class of a slice with a name.
-pub(super) fn class(name: &str) -> What {
+pub(super) fn class(name: &str) -> SpanKind {
     let lower = name.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphabetic()).filter(|w| !w.is_empty());
     let known = |word: &str| WORDS.iter().find(|(w, _)| *w == word).map(|(_, what)| *what);
-    words.filter_map(known).next().unwrap_or(What::Work(Work::Control))
+    words.filter_map(known).next().unwrap_or(SpanKind::Work(Work::Control))
 }
 
 #[cfg(test)]
@@ -67,11 +67,11 @@ mod tests {
 
     #[test]
     fn words_decide() {
-        assert_eq!(class("tma_load_k"), What::Work(Work::Load));
-        assert_eq!(class("WGMMA 3"), What::Work(Work::Mma));
-        assert_eq!(class("wait full[2]"), What::Stall(Stall::Mbarrier));
-        assert_eq!(class("softmax"), What::Work(Work::Alu));
-        assert_eq!(class("loop body"), What::Work(Work::Control));
-        assert_eq!(class(""), What::Work(Work::Control));
+        assert_eq!(class("tma_load_k"), SpanKind::Work(Work::Load));
+        assert_eq!(class("WGMMA 3"), SpanKind::Work(Work::Mma));
+        assert_eq!(class("wait full[2]"), SpanKind::Stall(Stall::Mbarrier));
+        assert_eq!(class("softmax"), SpanKind::Work(Work::Alu));
+        assert_eq!(class("loop body"), SpanKind::Work(Work::Control));
+        assert_eq!(class(""), SpanKind::Work(Work::Control));
     }
 }

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use warpline_sim::timeline::{RowKind, TICKS, Timeline, What};
+use warpline_sim::timeline::{RowKind, SpanKind, TICKS, Timeline};
 
 use super::{TraceError, causes, row_name};
 use warpline_sim::words;
@@ -64,9 +64,9 @@ pub fn write(t: &Timeline) -> Result<String, TraceError> {
 
 /// Splits a warp's spans after each piece of work; having ended is no operation.
 fn operations(t: &Timeline, row: u32, spans: Vec<usize>) -> Vec<Op> {
-    let ended = |i: &usize| t.spans[*i].what == What::Stall(warpline_sim::timeline::Stall::Ended);
+    let ended = |i: &usize| t.spans[*i].what == SpanKind::Stall(warpline_sim::timeline::Stall::Ended);
     let spans: Vec<usize> = spans.into_iter().filter(|i| !ended(i)).collect();
-    let parts = spans.split_inclusive(|&i| matches!(t.spans[i].what, What::Work(_)));
+    let parts = spans.split_inclusive(|&i| matches!(t.spans[i].what, SpanKind::Work(_)));
     parts.map(|part| Op { row, spans: part.to_vec() }).collect()
 }
 
@@ -92,7 +92,7 @@ fn describe(t: &Timeline, n: usize, op: &Op, of_span: &[Option<usize>], lines: &
         let s = &t.spans[i];
         // Konata draws arrows between stages with an X in their name.
         let stage = match s.what {
-            What::Work(w) => format!("X {}", words::work(w)),
+            SpanKind::Work(w) => format!("X {}", words::work(w)),
             what => words::what(what).to_owned(),
         };
         lines.push((cycle(s.start), 2, n, format!("S\t{n}\t0\t{stage}\n")));

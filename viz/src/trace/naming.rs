@@ -1,15 +1,15 @@
 //! Names of slices, and the class of a name, so that a file states it once.
 
-use warpline_sim::timeline::{Span, Stall, What, Work};
+use warpline_sim::timeline::{Span, SpanKind, Stall, Work};
 
 use warpline_sim::words;
 
 /// Work, stall or state.
-pub(super) fn category(what: What) -> &'static str {
+pub(super) fn category(what: SpanKind) -> &'static str {
     match what {
-        What::Work(_) => "work",
-        What::Stall(_) => "stall",
-        What::Hold { .. } => "state",
+        SpanKind::Work(_) => "work",
+        SpanKind::Stall(_) => "stall",
+        SpanKind::Hold { .. } => "state",
     }
 }
 
@@ -17,9 +17,9 @@ pub(super) fn category(what: What) -> &'static str {
 pub(super) fn slice_name(span: &Span) -> String {
     let kind = words::what(span.what);
     match (span.what, span.label.as_str()) {
-        (What::Stall(_), "") => format!("wait {kind}"),
-        (What::Stall(_), label) => format!("wait {kind} {label}"),
-        (What::Hold { filling: false }, label) if !label.is_empty() => label.to_owned(),
+        (SpanKind::Stall(_), "") => format!("wait {kind}"),
+        (SpanKind::Stall(_), label) => format!("wait {kind} {label}"),
+        (SpanKind::Hold { filling: false }, label) if !label.is_empty() => label.to_owned(),
         (_, "") => kind.to_owned(),
         (_, label) => format!("{kind} {label}"),
     }
@@ -27,31 +27,31 @@ pub(super) fn slice_name(span: &Span) -> String {
 
 /// The class and label of a slice from its category and name: the inverse of [`slice_name`]. Two spans with one name
 /// may differ.
-pub(super) fn named<'n>(category: &str, name: &'n str) -> Option<(What, &'n str)> {
+pub(super) fn named<'n>(category: &str, name: &'n str) -> Option<(SpanKind, &'n str)> {
     match category {
         "work" => {
             let (word, label) = first(name)?;
-            Some((What::Work(work(word)?), label))
+            Some((SpanKind::Work(work(word)?), label))
         }
         "stall" => {
             let (word, label) = first(name.strip_prefix("wait ")?)?;
-            Some((What::Stall(stall(word)?), label))
+            Some((SpanKind::Stall(stall(word)?), label))
         }
         "state" => Some(match first(name) {
-            Some((FILLING, label)) => (What::Hold { filling: true }, label),
-            Some((HOLD, "")) => (What::Hold { filling: false }, ""),
-            _ => (What::Hold { filling: false }, name),
+            Some((FILLING, label)) => (SpanKind::Hold { filling: true }, label),
+            Some((HOLD, "")) => (SpanKind::Hold { filling: false }, ""),
+            _ => (SpanKind::Hold { filling: false }, name),
         }),
         _ => None,
     }
 }
 
 /// The class that one of our own slices states.
-pub(super) fn class(category: &str, kind: &str) -> Option<What> {
+pub(super) fn class(category: &str, kind: &str) -> Option<SpanKind> {
     match (category, short(kind)) {
-        ("work", Some(word)) => work(word).map(What::Work),
-        ("stall", Some(word)) => stall(word).map(What::Stall),
-        ("state", word) => Some(What::Hold { filling: word == Some(FILLING) }),
+        ("work", Some(word)) => work(word).map(SpanKind::Work),
+        ("stall", Some(word)) => stall(word).map(SpanKind::Stall),
+        ("state", word) => Some(SpanKind::Hold { filling: word == Some(FILLING) }),
         _ => None,
     }
 }
@@ -68,8 +68,8 @@ const fn key(word: &str) -> Key {
     Key::from_le_bytes(key)
 }
 
-const FILLING: Key = key(words::what(What::Hold { filling: true }));
-const HOLD: Key = key(words::what(What::Hold { filling: false }));
+const FILLING: Key = key(words::what(SpanKind::Hold { filling: true }));
+const HOLD: Key = key(words::what(SpanKind::Hold { filling: false }));
 
 /// The first word of a text, if it has at most eight bytes, and the text after the space.
 fn first(text: &str) -> Option<(Key, &str)> {
@@ -112,8 +112,9 @@ mod tests {
 
     #[test]
     fn every_class_has_a_name_that_says_it() {
-        let hold = [true, false].map(|filling| What::Hold { filling });
-        let all = Work::ALL.into_iter().map(What::Work).chain(Stall::ALL.into_iter().map(What::Stall)).chain(hold);
+        let hold = [true, false].map(|filling| SpanKind::Hold { filling });
+        let all =
+            Work::ALL.into_iter().map(SpanKind::Work).chain(Stall::ALL.into_iter().map(SpanKind::Stall)).chain(hold);
         for what in all {
             for label in ["", "A[0, 3]", "a b  c", " ", "φ2"] {
                 let span = Span { label: label.into(), ..Span::new(0, (0, 1), what) };
@@ -123,7 +124,7 @@ mod tests {
             }
         }
         // Arguments distinguish a label that reads like a class.
-        assert_eq!(named("state", "filling A"), Some((What::Hold { filling: true }, "A")));
+        assert_eq!(named("state", "filling A"), Some((SpanKind::Hold { filling: true }, "A")));
         assert_eq!(named("work", "idle"), None);
         assert_eq!(named("stall", "mbarrier"), None);
         assert_eq!(named("gpu", "load"), None);

@@ -2,7 +2,7 @@
 //! lie far apart, so that visiting them one by one waits for memory.
 
 use rayon::prelude::*;
-use warpline_sim::timeline::{Row, RowKind, Timeline, What};
+use warpline_sim::timeline::{Row, RowKind, SpanKind, Timeline};
 
 use super::class::{self, Class};
 use super::index::{BEGINS, Edge, edge};
@@ -15,7 +15,7 @@ pub(super) struct RowSpan {
     pub(super) end: u64,
     /// Its index in the timeline.
     pub(super) span: u32,
-    pub(super) what: What,
+    pub(super) what: SpanKind,
     /// Number of its class.
     pub(super) class: u8,
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use warpline_sim::align::operation;
-use warpline_sim::timeline::{RowKind, What};
+use warpline_sim::timeline::{RowKind, SpanKind};
 
 use super::model::{Model, Node, NodeKind};
 use super::state::Focus;
@@ -81,7 +81,7 @@ impl Runs {
 }
 
 /// Identity of an operation, without its time.
-fn key(m: &Model, span: u32) -> (What, Option<&str>) {
+fn key(m: &Model, span: u32) -> (SpanKind, Option<&str>) {
     operation(&m.t, m.span(span))
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
-use warpline_sim::timeline::{Mark, RowKind, SourceLine, Stall, TICKS, Timeline, What, Work};
+use warpline_sim::timeline::{Mark, RowKind, SourceLine, SpanKind, Stall, TICKS, Timeline, Work};
 use warpline_viz::gantt::{GanttError, GanttOptions, Item, Layer, Noted, Scene, Size, Theme, beside, layout, png, svg};
 
 use crate::{random, synth};
@@ -107,8 +107,8 @@ proptest! {
 fn the_axis_ends_with_the_ctas_on_show() {
     let mut b = synth::Builder::default();
     let (first, later) = (b.agent(0, "warp", 0), b.agent(1, "warp", 0));
-    b.span(first, 0, 1000, What::Stall(Stall::Mbarrier), "");
-    b.span(later, 1000, 4000, What::Stall(Stall::Mbarrier), "");
+    b.span(first, 0, 1000, SpanKind::Stall(Stall::Mbarrier), "");
+    b.span(later, 1000, 4000, SpanKind::Stall(Stall::Mbarrier), "");
     let t = b.done();
     let widest = |ctas, to| {
         let scene = layout(&t, &GanttOptions { ctas, to, ..GanttOptions::default() }).unwrap();
@@ -123,9 +123,9 @@ fn what_a_slot_holds_alone_has_its_whole_row() {
     // Two warps fill at once, then it is full.
     let mut b = synth::Builder::default();
     let slot = b.row(0, "s", RowKind::Slot("s".into()));
-    b.span(slot, 0, 100, What::Hold { filling: true }, "r(0)");
-    b.span(slot, 20, 120, What::Hold { filling: true }, "r(1)");
-    b.span(slot, 120, 400, What::Hold { filling: false }, "r(1)");
+    b.span(slot, 0, 100, SpanKind::Hold { filling: true }, "r(0)");
+    b.span(slot, 20, 120, SpanKind::Hold { filling: true }, "r(1)");
+    b.span(slot, 120, 400, SpanKind::Hold { filling: false }, "r(1)");
     let scene = layout(&b.done(), &GanttOptions::default()).unwrap();
     check(&scene);
     let bars = scene.items.iter().filter(|d| d.layer == Layer::Bars && scene.plot.holds(&d.item.area()));
@@ -277,7 +277,7 @@ fn what_room_there_is_is_shared_by_the_ctas_of_a_cluster() {
         for cta in 0..ctas {
             for warp in 0..60 {
                 let row = b.agent(cta, "warp", warp);
-                b.span(row, 0, 1000, What::Work(Work::Mma), "");
+                b.span(row, 0, 1000, SpanKind::Work(Work::Mma), "");
             }
         }
         let t = b.done();

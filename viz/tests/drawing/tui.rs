@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpline_sim::schedule::Act;
-use warpline_sim::timeline::{Made, Mark, Row, Span, TICKS, Timeline, What, Work};
+use warpline_sim::timeline::{Mark, Row, ScheduledMove, Span, SpanKind, TICKS, Timeline, Work};
 use warpline_viz::tui::commands::{TABLE, entries};
 use warpline_viz::tui::keys::{Code, Key};
 use warpline_viz::tui::script::{Step, script};
@@ -125,7 +125,7 @@ fn a_chart_leaves_out_the_ctas_that_do_nothing_in_its_window() {
     for cta in 1..40u32 {
         t.rows.push(Row { name: "w0".into(), cta, kind: t.rows[0].kind.clone() });
         let row = t.rows.len() as u32 - 1;
-        t.spans.push(Span::new(row, (end, end + 400 * TICKS), What::Work(Work::Mma)));
+        t.spans.push(Span::new(row, (end, end + 400 * TICKS), SpanKind::Work(Work::Mma)));
     }
     let runs = Runs::new(Model::new(t).unwrap(), None);
     let chart = |window| {
@@ -199,7 +199,7 @@ fn faults_and_the_moves_of_a_schedule_are_stepped_through() {
     let of = t.spans.iter().find(|s| s.row == row && s.site.is_some()).unwrap().clone();
     let site = of.site.unwrap();
     t.faults = vec![Mark { tick: of.end, label: "WAR race".into(), site }];
-    let made = |tick, act| Made { tick, row, site, act };
+    let made = |tick, act| ScheduledMove { tick, row, site, act };
     t.moves = vec![made(0, Act::Does), made(0, Act::Waits), made(of.end, Act::Breaks)];
     let runs = Runs::new(Model::new(t).unwrap(), None);
     let after = |commands| {

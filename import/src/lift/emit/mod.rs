@@ -6,7 +6,7 @@ mod products;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_sim::ir::{Binary, Cost, Exact, Expr, Instr, Loop, Op as IrOp, Pc, Site, SiteId, VarId, Who};
+use warpline_sim::ir::{Binary, Cost, Exact, Executors, Expr, Instr, Loop, Op as IrOp, Pc, Site, SiteId, VarId};
 
 use crate::ptx::Error;
 use crate::symbolic::{Atom, Term};
@@ -156,7 +156,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         let ranks = self.ranks(set);
         let warps = self.of_rank(set, ranks[0]);
         if ranks == self.ranks(now) && ranks.iter().all(|r| self.of_rank(set, *r) == warps) {
-            let b = self.put(at, Instr::Only(Who::Warps(warps), 0));
+            let b = self.put(at, Instr::Only(Executors::Warps(warps), 0));
             f(self, set)?;
             self.land(b);
             return Ok(());
@@ -165,8 +165,8 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         for r in ranks {
             let all = (Set::from(u64::MAX >> (64 - self.warps.min(64)))) << (r * self.warps);
             let (set, now) = (set & all, now & all);
-            let cta = several.then(|| self.put(at, Instr::Only(Who::Cta(Expr::Const(r as i64)), 0)));
-            let some = (set != now).then(|| self.put(at, Instr::Only(Who::Warps(self.of_rank(set, r)), 0)));
+            let cta = several.then(|| self.put(at, Instr::Only(Executors::Cta(Expr::Const(r as i64)), 0)));
+            let some = (set != now).then(|| self.put(at, Instr::Only(Executors::Warps(self.of_rank(set, r)), 0)));
             f(self, set)?;
             some.iter().chain(&cta).for_each(|b| self.land(*b));
         }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{
-    Binary, Exact, Expr, Fence as IrFence, How, Instr, ObjId, Op as IrOp, Order, Per, Phase, Queue, Where, Who,
+    ArrivalsPer, BarrierCta, Binary, Exact, Executors, Expr, Fence as IrFence, Instr, MoveKind, ObjId, Op as IrOp,
+    Order, Phase, Queue,
 };
 
 use crate::ptx::Error;
@@ -20,11 +21,11 @@ impl Emit<'_, '_, '_> {
     /// What warps do at one instruction.
     pub(super) fn ops(&mut self, at: usize, ops: &[(u32, u32, Effect)], now: Set) -> Result<(), Error> {
         let how = match &ops[0].2 {
-            Effect::Touch(Touch::Read, _) => Some(How::Lds),
-            Effect::Touch(Touch::Write, _) => Some(How::Sts),
-            Effect::Touch(Touch::Copy, _) => Some(How::CpAsync),
-            Effect::TensorLoad(_) => Some(How::TmemLd),
-            Effect::TensorStore(_) => Some(How::TmemSt),
+            Effect::Touch(Touch::Read, _) => Some(MoveKind::Lds),
+            Effect::Touch(Touch::Write, _) => Some(MoveKind::Sts),
+            Effect::Touch(Touch::Copy, _) => Some(MoveKind::CpAsync),
+            Effect::TensorLoad(_) => Some(MoveKind::TmemLd),
+            Effect::TensorStore(_) => Some(MoveKind::TmemSt),
             _ => None,
         };
         if let Some(how) = how {
@@ -71,13 +72,13 @@ impl Emit<'_, '_, '_> {
     }
 
     /// What threads of some CTAs touch at one instruction.
-    fn touch(&mut self, at: usize, how: How, ranks: &[u32], list: &[Touched<'_>], now: Set) -> Result<(), Error> {
+    fn touch(&mut self, at: usize, how: MoveKind, ranks: &[u32], list: &[Touched<'_>], now: Set) -> Result<(), Error> {
         let feet = self.feet(list.iter().map(|t| (t.warp, t.runs)));
         for ((object, slot, ring), by_warp) in feet {
             let mut place = self.place(at, object, slot, &ring, &by_warp)?;
             let mut pieces: Vec<u64> = by_warp.values().map(|e: &Exact| e.pieces).collect();
             pieces.sort_unstable();
-            if how == How::Sts && pieces.windows(2).any(|w| w[0] == w[1]) {
+            if how == MoveKind::Sts && pieces.windows(2).any(|w| w[0] == w[1]) {
                 place.sel.same = true;
                 let line = self.s.entry.code[at].line;
                 self.s.assume(line, "warps that store to the same bytes at one instruction store the same values");
@@ -88,13 +89,13 @@ impl Emit<'_, '_, '_> {
             }
             // What the one lane that acts for its warp touches is its own.
             let acts = |w: u32| ranks.iter().map(|r| self.lane.get(&(r * self.warps + w))).min().flatten().copied();
-            let one = !matches!(how, How::TmemLd | How::TmemSt)
+            let one = !matches!(how, MoveKind::TmemLd | MoveKind::TmemSt)
                 && list
                     .iter()
                     .all(|t| t.lanes.count_ones() == 1 && t.lanes.trailing_zeros() == acts(t.warp).unwrap_or(0));
             let op = self.threads_move(how, place, one);
             self.only(at, set, now, &mut |e, _| {
-                let b = one.then(|| e.put(at, Instr::Only(Who::Elected, 0)));
+                let b = one.then(|| e.put(at, Instr::Only(Executors::Elected, 0)));
                 e.op(at, op.clone());
                 b.iter().for_each(|b| e.land(*b));
                 Ok(())
@@ -122,7 +123,7 @@ impl Emit<'_, '_, '_> {
         if several {
             return Err(self.error(at, format!("{lanes} lanes of a warp do this, and not all"), "one lane, or all"));
         }
-        let b = self.put(at, Instr::Only(Who::Elected, 0));
+        let b = self.put(at, Instr::Only(Executors::Elected, 0));
         self.effect(at, lanes, e, set)?;
         self.land(b);
         Ok(())
@@ -148,7 +149,7 @@ impl Emit<'_, '_, '_> {
                 for ((object, slot, ring), by_warp) in feet {
                     let dst = self.place(at, object, slot, &ring, &by_warp)?;
                     let src = self.global(&dst);
-                    self.op(at, moved(How::TmaLoad, src, dst, Some(bar.clone()), mask.clone()));
+                    self.op(at, moved(MoveKind::TmaLoad, src, dst, Some(bar.clone()), mask.clone()));
                 }
                 return Ok(());
             }
@@ -159,7 +160,7 @@ impl Emit<'_, '_, '_> {
                 for ((object, slot, ring), by_warp) in feet {
                     let src = self.place(at, object, slot, &ring, &by_warp)?;
                     let dst = self.global(&src);
-                    self.op(at, moved(How::TmaStore, src, dst, None, None));
+                    self.op(at, moved(MoveKind::TmaStore, src, dst, None, None));
                 }
                 return Ok(());
             }
@@ -171,7 +172,7 @@ impl Emit<'_, '_, '_> {
                     count = Expr::binary(Binary::Mul, count, Expr::Const(lanes as i64));
                 }
                 let expect = expect.map(|t| self.expr(at, t)).transpose()?;
-                let per = if *in_step { Per::Warp } else { Per::Thread };
+                let per = if *in_step { ArrivalsPer::Warp } else { ArrivalsPer::Thread };
                 IrOp::Arrive { bar, per, count, expect, relaxed: *relaxed, cluster: *cluster }
             }
             Effect::Expect { bar, bytes, cta } => {
@@ -228,7 +229,7 @@ impl Emit<'_, '_, '_> {
             Effect::TensorCommit { bar, multicast, cta } => {
                 let mut bar = self.bar(at, *bar, *cta)?;
                 if let Some(mask) = multicast {
-                    bar.at = Where::Ctas(self.expr(at, *mask)?);
+                    bar.at = BarrierCta::Ctas(self.expr(at, *mask)?);
                 }
                 IrOp::CommitUmma(vec![bar])
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{BarRef, Exact, Expr, How, ObjId, Op as IrOp, Place, Sel, Where};
+use warpline_sim::ir::{BarRef, BarrierCta, Exact, Expr, MoveKind, ObjId, Op as IrOp, Place, Selection};
 
 use crate::ptx::Error;
 use crate::symbolic::Term;
@@ -52,8 +52,8 @@ impl Emit<'_, '_, '_> {
         let index = self.s.arena.sum((k - b.base) / b.stride, parts);
         let stage = self.expr(at, index)?;
         let to = match cta {
-            Some(t) => Where::Cta(self.expr(at, t)?),
-            None => Where::Own,
+            Some(t) => BarrierCta::Cta(self.expr(at, t)?),
+            None => BarrierCta::Own,
         };
         Ok(BarRef { bar: i as u16, stage, at: to })
     }
@@ -86,7 +86,7 @@ impl Emit<'_, '_, '_> {
         let slot = self.s.arena.sum(slot, ring.to_vec());
         let index = self.expr(at, slot)?;
         let exact = (0..self.warps).map(|w| by_warp.get(&w).copied().unwrap_or_default()).collect();
-        let sel = Sel { exact, ..Sel::default() };
+        let sel = Selection { exact, ..Selection::default() };
         let at = if many { vec![index] } else { Vec::new() };
         Ok(Place { at, sel, ..whole(FIRST + object as ObjId) })
     }
@@ -94,14 +94,14 @@ impl Emit<'_, '_, '_> {
     /// As many bytes of global memory as a place has.
     pub(super) fn global(&self, p: &Place) -> Place {
         let exact = p.sel.exact.iter().map(|e| Exact { pieces: 0, ..*e }).collect();
-        Place { at: vec![Expr::Const(0), Expr::Const(0)], sel: Sel { exact, ..Sel::default() }, ..whole(0) }
+        Place { at: vec![Expr::Const(0), Expr::Const(0)], sel: Selection { exact, ..Selection::default() }, ..whole(0) }
     }
 
-    pub(super) fn threads_move(&self, how: How, place: Place, one: bool) -> IrOp {
+    pub(super) fn threads_move(&self, how: MoveKind, place: Place, one: bool) -> IrOp {
         match how {
-            How::CpAsync => moved(how, self.global(&place), place, None, None),
-            How::TmemLd => moved(how, place, whole(ARRIVING), None, None),
-            How::Lds => moved(how, place, whole(if one { LOADED_BY_ONE } else { LOADED }), None, None),
+            MoveKind::CpAsync => moved(how, self.global(&place), place, None, None),
+            MoveKind::TmemLd => moved(how, place, whole(ARRIVING), None, None),
+            MoveKind::Lds => moved(how, place, whole(if one { LOADED_BY_ONE } else { LOADED }), None, None),
             _ => moved(how, whole(STORED), place, None, None),
         }
     }
@@ -114,10 +114,10 @@ pub(super) fn warp_list(warps: u64) -> impl Iterator<Item = u32> {
 
 /// All of an object.
 pub(super) fn whole(obj: ObjId) -> Place {
-    Place { obj, at: Vec::new(), elements: false, sel: Sel::default(), cta: None, tile: None, inside: None }
+    Place { obj, at: Vec::new(), elements: false, sel: Selection::default(), cta: None, tile: None, inside: None }
 }
 
 /// A move by one kind of instruction.
-pub(super) fn moved(how: How, src: Place, dst: Place, signals: Option<BarRef>, multicast: Option<Expr>) -> IrOp {
+pub(super) fn moved(how: MoveKind, src: Place, dst: Place, signals: Option<BarRef>, multicast: Option<Expr>) -> IrOp {
     IrOp::Move { how, src, dst, crew: 0, batch: None, dequant: false, masked: true, signals, multicast }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ir::Program;
-use crate::protocol::Tells;
+use crate::protocol::GridDependence;
 
 /// Clusters that ask for the same.
 #[derive(Clone, Debug, Default)]
@@ -23,26 +23,28 @@ pub(super) struct Groups {
 impl Groups {
     /// Of the clusters `ids`; `own` says which are the simulated unit's.
     pub(super) fn new(prog: &Program, ids: std::ops::Range<i64>, own: impl Fn(i64) -> bool) -> Self {
-        let key = |tells: Tells, id: i64| match tells {
-            Tells::None => 0,
-            Tells::Rows => prog.grid.at(id).0,
-            Tells::Columns => prog.grid.at(id).1,
-            Tells::All => id,
+        let key = |grid_dependence: GridDependence, id: i64| match grid_dependence {
+            GridDependence::None => 0,
+            GridDependence::Rows => prog.grid.at(id).0,
+            GridDependence::Columns => prog.grid.at(id).1,
+            GridDependence::All => id,
         };
-        let groups = |tells: Tells| {
+        let groups = |grid_dependence: GridDependence| {
             let mut by: BTreeMap<i64, Group> = BTreeMap::new();
             for id in ids.clone() {
-                let g = by.entry(key(tells, id)).or_default();
+                let g = by.entry(key(grid_dependence, id)).or_default();
                 g.ids.push(id);
                 g.own = g.own.or(own(id).then_some(id));
             }
             by.into_values().collect()
         };
-        Groups { by: [Tells::None, Tells::Rows, Tells::Columns, Tells::All].map(groups) }
+        Groups {
+            by: [GridDependence::None, GridDependence::Rows, GridDependence::Columns, GridDependence::All].map(groups),
+        }
     }
 
     /// The groups that a copy tells apart.
-    pub(super) fn told(&self, tells: Tells) -> &[Group] {
-        &self.by[tells as usize]
+    pub(super) fn groups_by(&self, grid_dependence: GridDependence) -> &[Group] {
+        &self.by[grid_dependence as usize]
     }
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::{Instr, Program};
 use crate::machine::Machine;
-use crate::protocol::{Foot, Rules, Tells, Walker};
+use crate::protocol::{Footprint, GridDependence, Rules, Walker};
 
 use super::cache::{Bytes, Caches, Level};
 use super::group::{Group, Groups};
@@ -15,9 +15,9 @@ use super::{Launch, Lists, Memory, Shares, Wave};
 /// A tile: object, coordinates, the part of it.
 type Key = (u16, [i64; 2], (i64, i64), (i64, i64));
 
-/// A wish of clusters that a copy cannot tell apart.
+/// A tile request shared by equivalent clusters: a copy cannot tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Wish {
+struct TileRequest {
     tile: u32,
     /// Their group, among those the copy tells apart.
     group: u32,
@@ -52,7 +52,7 @@ enum When {
     /// Neighbours at the same time: they are in their places, or wait for the same line.
     ByPairs,
     /// A later wave's, which began where and when others ended, for what is there.
-    Anyhow,
+    Unordered,
 }
 
 impl Merging {
@@ -75,7 +75,7 @@ impl Merging {
     /// and follow one another in their group.
     fn lookups(&self, ids: &[i64], units: i64, when: When) -> f64 {
         let near = if when == When::InStep { self.near } else { 0.0 };
-        let pairs = if when == When::Anyhow { self.later } else { self.pairs };
+        let pairs = if when == When::Unordered { self.later } else { self.pairs };
         let (mut last, mut groups) = (None, BTreeMap::<i64, f64>::new());
         for &id in ids {
             let pair = last.replace(id).is_some_and(|before: i64| before / 2 == id / 2);
@@ -130,35 +130,37 @@ impl<'p> Tiles<'p> {
         let mut per = vec![Bytes::default(); self.prog.objects.len()];
         let groups = Groups::new(self.prog, first..end, |id| id % units == unit);
         let steps = (first..end).map(|id| lists.of(id).len()).max().unwrap_or(0);
-        let mut wishes: Vec<Wish> = Vec::new();
+        let mut requests: Vec<TileRequest> = Vec::new();
         // The first wave begins as one, and stays so until its CTAs store results.
-        let mut when = if first == 0 { When::InStep } else { When::Anyhow };
+        let mut when = if first == 0 { When::InStep } else { When::Unordered };
         for step in 0..steps {
             // A list that all share is one copy, which tells some of them apart; with lists of their own each has another.
             let common = lists.common().and_then(|l| l.get(step));
-            let told = groups.told(common.map_or(Tells::All, |t| self.walker.tells(t)));
-            wishes.clear();
-            for (group, g) in told.iter().enumerate() {
+            let groups_by = groups.groups_by(common.map_or(GridDependence::All, |t| self.walker.grid_dependence(t)));
+            requests.clear();
+            for (group, g) in groups_by.iter().enumerate() {
                 let id = g.own.unwrap_or(g.ids[0]);
                 let Some(t) = lists.of(id).get(step) else { continue };
-                let Some(foot) = self.walker.foot(id, t) else { continue };
+                let Some(footprint) = self.walker.footprint(id, t) else { continue };
                 let apart = t.store || self.walker.by_elements(t);
-                let Some(wish) = self.wish(group as u32, &foot, (self.walker.by_elements(t), apart)) else { continue };
-                let sum = &mut per[foot.obj as usize];
+                let Some(request) = self.request(group as u32, &footprint, (self.walker.by_elements(t), apart)) else {
+                    continue;
+                };
+                let sum = &mut per[footprint.obj as usize];
                 if t.store {
-                    when = if first == 0 { When::ByPairs } else { When::Anyhow };
+                    when = if first == 0 { When::ByPairs } else { When::Unordered };
                     for id in &g.ids {
-                        self.caches.write(self.home(*id), wish.tile, wish.bytes, sum);
+                        self.caches.write(self.home(*id), request.tile, request.bytes, sum);
                     }
                     continue;
                 }
-                sum.asked += wish.bytes as u64 * g.ids.len() as u64;
-                wishes.push(wish);
+                sum.asked += request.bytes as u64 * g.ids.len() as u64;
+                requests.push(request);
             }
-            wishes.sort_unstable();
-            for same in wishes.chunk_by(|x, y| x.tile == y.tile) {
-                let level = self.read(same, told, when, &mut per[same[0].obj as usize]);
-                for w in same.iter().filter(|w| told[w.group as usize].own.is_some()) {
+            requests.sort_unstable();
+            for same in requests.chunk_by(|x, y| x.tile == y.tile) {
+                let level = self.read(same, groups_by, when, &mut per[same[0].obj as usize]);
+                for w in same.iter().filter(|w| groups_by[w.group as usize].own.is_some()) {
                     wave.signs.push(level);
                     let known = wave.levels.entry((w.obj, w.at)).or_insert(level);
                     *known = level.max(*known);
@@ -178,8 +180,8 @@ impl<'p> Tiles<'p> {
     }
 
     /// All of a wave that read one tile at one step: where it came from.
-    fn read(&mut self, same: &[Wish], told: &[Group], when: When, sum: &mut Bytes) -> Level {
-        let ids = |w: &Wish| told[w.group as usize].ids.iter().copied();
+    fn read(&mut self, same: &[TileRequest], groups_by: &[Group], when: When, sum: &mut Bytes) -> Level {
+        let ids = |w: &TileRequest| groups_by[w.group as usize].ids.iter().copied();
         let mut all: Vec<i64> = same.iter().flat_map(ids).collect();
         if same.len() > 1 {
             all.sort_unstable();
@@ -190,10 +192,10 @@ impl<'p> Tiles<'p> {
             if here.is_empty() {
                 continue;
             }
-            let Wish { tile, bytes, along, .. } = same[0];
+            let TileRequest { tile, bytes, along, .. } = same[0];
             let from = self.caches.read(cache, tile, bytes * along, sum);
             // Who misses waits, and those that come meanwhile wait with it.
-            let when = if when == When::Anyhow && from > Level::Far { When::ByPairs } else { when };
+            let when = if when == When::Unordered && from > Level::Far { When::ByPairs } else { when };
             sum.looked += (self.merging.lookups(&here, self.at.units, when) * bytes as f64) as u64;
             level = level.max(from);
         }
@@ -208,11 +210,11 @@ impl<'p> Tiles<'p> {
     }
 
     /// What of a tile lies inside its matrix; none where nothing does.
-    fn wish(&mut self, group: u32, foot: &Foot, (elements, apart): (bool, bool)) -> Option<Wish> {
-        let o = &self.prog.objects[foot.obj as usize];
-        let corner = if elements { foot.at } else { [foot.at[0] * o.block[0], foot.at[1] * o.block[1]] };
+    fn request(&mut self, group: u32, footprint: &Footprint, (elements, apart): (bool, bool)) -> Option<TileRequest> {
+        let o = &self.prog.objects[footprint.obj as usize];
+        let corner = if elements { footprint.at } else { [footprint.at[0] * o.block[0], footprint.at[1] * o.block[1]] };
         let along = |(from, to): (i64, i64), corner: i64, size: i64| (corner + to).min(size) - (corner + from);
-        let (rows, cols) = (along(foot.rows, corner[0], o.rows), along(foot.cols, corner[1], o.cols));
+        let (rows, cols) = (along(footprint.rows, corner[0], o.rows), along(footprint.cols, corner[1], o.cols));
         if rows <= 0 || cols <= 0 {
             return None;
         }
@@ -220,10 +222,10 @@ impl<'p> Tiles<'p> {
         // Rows shorter than what memory delivers at once: the neighbours along the row come with it, but for writes.
         let row = (bytes as i64 / rows).max(1);
         let along = if apart || row >= self.burst { 1 } else { self.burst / row };
-        let at = [foot.at[0], foot.at[1].div_euclid(along)];
+        let at = [footprint.at[0], footprint.at[1].div_euclid(along)];
         let next = self.names.len() as u32;
-        let tile = *self.names.entry((foot.obj, at, foot.rows, foot.cols)).or_insert(next);
-        Some(Wish { tile, group, bytes, along: along as u32, obj: foot.obj, at: foot.at })
+        let tile = *self.names.entry((footprint.obj, at, footprint.rows, footprint.cols)).or_insert(next);
+        Some(TileRequest { tile, group, bytes, along: along as u32, obj: footprint.obj, at: footprint.at })
     }
 }
 
@@ -233,12 +235,12 @@ mod tests {
 
     #[test]
     fn requests_of_a_group_meet_in_the_first_wave_four_at_most_and_those_of_neighbours_later_too() {
-        use When::{Anyhow, ByPairs, InStep};
+        use When::{ByPairs, InStep, Unordered};
         let merging = |near| Merging { pairs: 1.0, later: 0.25, group: 16, near, most: 4.0 };
         let lookups = |near, ids: &[i64], when| merging(near).lookups(ids, 132, when);
         // Neighbours, and two of different pairs; neighbours of a later wave.
         assert_eq!((lookups(0.0, &[0, 1], ByPairs), lookups(0.0, &[1, 2], ByPairs)), (1.0, 2.0));
-        assert_eq!((lookups(1.0, &[0, 1], Anyhow), lookups(1.0, &[1, 2], Anyhow)), (1.75, 2.0));
+        assert_eq!((lookups(1.0, &[0, 1], Unordered), lookups(1.0, &[1, 2], Unordered)), (1.75, 2.0));
         // Of one group half as often as without, of two groups as often; 132 is at home where 0 is.
         assert_eq!((lookups(1.0, &[0, 2], InStep), lookups(1.0, &[0, 2], ByPairs)), (1.0, 2.0));
         assert_eq!((lookups(1.0, &[0, 16], InStep), lookups(1.0, &[0, 132], InStep)), (2.0, 1.0));

@@ -8,7 +8,9 @@ use crate::engine::lags::{After, Prober};
 use crate::engine::server::Core;
 use crate::engine::timing::Timing;
 use crate::ir::{Cost, Instr, Op, Queue};
-use crate::protocol::{AgentId, AgentInfo, Did, FlightId, Judged, MeetKind, On, Step, StreamKind, TileKey, World};
+use crate::protocol::{
+    AgentId, AgentInfo, Decision, FlightId, RendezvousKind, Step, StepEffect, StreamKind, TileKey, WaitTarget, World,
+};
 
 use super::{Edge, Event, Graph, Kind};
 
@@ -21,7 +23,7 @@ struct Agent {
     /// Where it went on from its last operation.
     at: Option<u32>,
     loops: u32,
-    blocked: Option<On>,
+    blocked: Option<WaitTarget>,
     asleep: bool,
     /// The last landing of what is its own.
     own: Option<u32>,
@@ -57,7 +59,7 @@ pub(super) struct Walk<'w> {
 
 impl<'w> Walk<'w> {
     pub(super) fn new(timing: &'w Timing<'w>, mut world: World<'w>) -> Walk<'w> {
-        world.judged = Some(Default::default());
+        world.decisions = Some(Default::default());
         world.touched.clear();
         let (mbars, meets, _) = world.objects();
         Walk {
@@ -142,7 +144,7 @@ impl<'w> Walk<'w> {
             }
         }
         for on in std::mem::take(&mut self.world.touched) {
-            if let On::Meet(ix) = on
+            if let WaitTarget::Rendezvous(ix) = on
                 && !self.meeting[ix as usize].is_empty()
             {
                 self.meeting[ix as usize].push(by);
@@ -150,7 +152,7 @@ impl<'w> Walk<'w> {
             }
             for a in 0..self.agents.len() {
                 let agent = &mut self.agents[a];
-                if on == On::Own(a as AgentId) {
+                if on == WaitTarget::Own(a as AgentId) {
                     agent.own = Some(by);
                 }
                 if agent.blocked == Some(on) {
@@ -172,13 +174,13 @@ impl<'w> Walk<'w> {
 
     /// The numbers that decided in the last step.
     fn numbers(&self) -> Vec<i64> {
-        let fixed = |j: &Judged| if let Judged::Fixed(n) = j { Some(*n) } else { None };
-        self.world.judged.as_ref().map(|l| l.borrow().iter().filter_map(fixed).collect()).unwrap_or_default()
+        let fixed = |j: &Decision| if let Decision::Fixed(n) = j { Some(*n) } else { None };
+        self.world.decisions.as_ref().map(|l| l.borrow().iter().filter_map(fixed).collect()).unwrap_or_default()
     }
 
     /// An agent's next operation. False where the kernel broke.
     fn step(&mut self, a: AgentId) -> bool {
-        if let Some(list) = &mut self.world.judged {
+        if let Some(list) = &mut self.world.decisions {
             list.get_mut().clear();
         }
         let before = self.mbars();
@@ -189,14 +191,14 @@ impl<'w> Walk<'w> {
                 agent.asleep = true;
                 let first = agent.blocked.is_none();
                 agent.blocked = Some(on);
-                if let (true, On::Meet(ix)) = (first, on) {
+                if let (true, WaitTarget::Rendezvous(ix)) = (first, on) {
                     self.come(a, pc, ix);
                 }
                 true
             }
-            Step::Did { pc, loops, did } => {
+            Step::Performed { pc, loops, effect } => {
                 self.agents[a as usize].loops += loops;
-                self.did(a, pc, &did, &before);
+                self.effect(a, pc, &effect, &before);
                 true
             }
             Step::Ended => {
@@ -214,7 +216,7 @@ impl<'w> Walk<'w> {
     fn come(&mut self, a: AgentId, pc: u32, ix: u32) {
         let here = self.begin(a, Kind::Come, pc);
         self.agents[a as usize].at = Some(here);
-        if self.world.meet_kind(ix) != MeetKind::Cluster {
+        if self.world.rendezvous_kind(ix) != RendezvousKind::Cluster {
             self.meeting[ix as usize].push(here);
         }
     }
@@ -236,12 +238,13 @@ impl<'w> Walk<'w> {
         (self.agents[a as usize].loops as f64 * self.timing.costs.loop_).ceil() as u64
     }
 
-    fn did(&mut self, a: AgentId, pc: u32, did: &Did, before: &[(u32, u32, i64)]) {
+    fn effect(&mut self, a: AgentId, pc: u32, effect: &StepEffect, before: &[(u32, u32, i64)]) {
         let Instr::Op { op, cost } = &self.world.program().code[pc as usize] else { return };
         let blocked = self.agents[a as usize].blocked.take();
         let loops = self.loops(a);
         let waits = !matches!(op, Op::Named { sync: false, .. } | Op::ClusterArrive { .. });
-        let ended = self.world.touched.iter().find_map(|on| if let On::Meet(ix) = on { Some(*ix) } else { None });
+        let ended =
+            self.world.touched.iter().find_map(|on| if let WaitTarget::Rendezvous(ix) = on { Some(*ix) } else { None });
         let ended = ended.filter(|_| waits);
         if let Some(ix) = ended {
             // Who came last here need not be last in time.
@@ -254,14 +257,14 @@ impl<'w> Walk<'w> {
             self.edge(met, begin, 0);
         }
         match (blocked, op) {
-            (_, Op::ClusterWait) => self.released(self.meet(MeetKind::Cluster), begin, op, cost),
-            (Some(On::Meet(ix)), _) => self.released(Some(ix as usize), begin, op, cost),
+            (_, Op::ClusterWait) => self.released(self.meet(RendezvousKind::Cluster), begin, op, cost),
+            (Some(WaitTarget::Rendezvous(ix)), _) => self.released(Some(ix as usize), begin, op, cost),
             (_, Op::Wait(q, _)) => {
                 if let Some(land) = self.waited(a, *q) {
                     self.edge(land, begin, 0);
                 }
             }
-            (Some(On::Own(_)), _) => {
+            (Some(WaitTarget::Own(_)), _) => {
                 if let Some(land) = self.agents[a as usize].own {
                     self.edge(land, begin, 0);
                 }
@@ -283,13 +286,12 @@ impl<'w> Walk<'w> {
                 woken = Some(event);
             }
         }
-        let end = self.takes(a, pc, did, begin, woken);
+        let end = self.takes(a, pc, effect, begin, woken);
         let arrives = match op {
-            Op::Named { sync: false, bar, .. } => self
-                .numbers()
-                .first()
-                .and_then(|index| self.meet(MeetKind::Named(*bar, *index as u32, self.world.agents()[a as usize].cta))),
-            Op::ClusterArrive { .. } => self.meet(MeetKind::Cluster),
+            Op::Named { sync: false, bar, .. } => self.numbers().first().and_then(|index| {
+                self.meet(RendezvousKind::Named(*bar, *index as u32, self.world.agents()[a as usize].cta))
+            }),
+            Op::ClusterArrive { .. } => self.meet(RendezvousKind::Cluster),
             _ => None,
         };
         if let Some(ix) = arrives {
@@ -310,8 +312,8 @@ impl<'w> Walk<'w> {
         }
     }
 
-    fn meet(&self, kind: MeetKind) -> Option<usize> {
-        (0..self.met.len()).find(|ix| self.world.meet_kind(*ix as u32) == kind)
+    fn meet(&self, kind: RendezvousKind) -> Option<usize> {
+        (0..self.met.len()).find(|ix| self.world.rendezvous_kind(*ix as u32) == kind)
     }
 
     /// The landings of a queue of an agent.
@@ -345,10 +347,10 @@ impl<'w> Walk<'w> {
     }
 
     /// What the operation takes, and what it starts. Where the agent goes on.
-    fn takes(&mut self, a: AgentId, pc: u32, did: &Did, begin: u32, woken: Option<u32>) -> u32 {
-        let lags = self.prober.lags(pc, did, self.world.agents()[a as usize], false);
+    fn takes(&mut self, a: AgentId, pc: u32, effect: &StepEffect, begin: u32, woken: Option<u32>) -> u32 {
+        let lags = self.prober.lags(pc, effect, self.world.agents()[a as usize], false);
         let end = self.event(Kind::End, a, pc);
-        let flights = did.flights();
+        let flights = effect.flights();
         // The operations of a stream follow each other, whoever of its agents starts them.
         let stream = flights.first().and_then(|f| self.world.stream_of(*f)).map_or(a, |s| s.0);
         let cta = self.world.agents()[a as usize].cta as u16;
@@ -373,7 +375,7 @@ impl<'w> Walk<'w> {
             join(self.agents[stream as usize].served.get(n).copied(), &s.from);
         }
         if woken.is_some() {
-            join(woken, &self.prober.lags(pc, did, self.world.agents()[a as usize], true).from_begin);
+            join(woken, &self.prober.lags(pc, effect, self.world.agents()[a as usize], true).from_begin);
         }
         for (s, (number, event)) in lags.served.iter().zip(&served) {
             self.out.work.push((*event, *number, s.busy));
@@ -393,7 +395,7 @@ impl<'w> Walk<'w> {
             }
             self.flying.push_back((*f, *land));
         }
-        if let Did::Mma(m) = did
+        if let StepEffect::Mma(m) = effect
             && m.acts
         {
             let at = |t: Tiles| (t.0.map(|k| (k.obj, k.at)), t.1.map(|k| (k.obj, k.at)));

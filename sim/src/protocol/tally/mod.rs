@@ -11,14 +11,14 @@ mod slice;
 
 use rustc_hash::FxHashMap;
 
-use crate::ir::{Instr, MmaKind, Op, Pc, Program, Who};
+use crate::ir::{Executors, Instr, MmaKind, Op, Pc, Program};
 
 use super::memory::extent;
 use super::mma::shape;
 use super::walk::{first_to_move, global};
 use super::world::World;
 use super::{AgentId, Rules};
-use range::{Here, Part, Range, Stop};
+use range::{ClusterRange, EvalContext, Range, Stop};
 use slice::{Slice, Turns};
 
 /// Instructions walked through before it is given up, in about a quarter of a second.
@@ -41,7 +41,7 @@ pub enum Shares {
 }
 
 /// A loop, who runs it, its variables when it is begun, and for which clusters, if it looks at that.
-type Begun = (Pc, AgentId, Vec<Range>, Option<Part>);
+type Begun = (Pc, AgentId, Vec<Range>, Option<ClusterRange>);
 
 /// Counts for one program.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub struct Tally<'p> {
     counted: Vec<Pc>,
     slice: Slice,
     loops: Vec<Option<Turns>>,
-    part: Part,
+    part: ClusterRange,
     /// Variables of the agent that is walked.
     vars: Vec<Range>,
     /// Times of each instruction in one cluster of the part.
@@ -77,7 +77,7 @@ impl<'p> Tally<'p> {
             loops: (0..prog.code.len()).map(|pc| slice.turns(prog, pc)).collect(),
             counted,
             slice,
-            part: Part::Ids(0, 0),
+            part: ClusterRange::Ids(0, 0),
             vars: vec![Range::default(); prog.vars.len()],
             times: vec![0; prog.code.len()],
             seen: FxHashMap::default(),
@@ -98,8 +98,8 @@ impl<'p> Tally<'p> {
         // Those that differ in nothing that is looked at count alike.
         let axis = |looked: bool, len: i64| (0, if looked { len - 1 } else { 0 });
         let whole = match id {
-            true => Part::Ids(0, grid.len() - 1),
-            false => Part::Block([axis(m, grid.m), axis(n, grid.n), axis(z, grid.z)]),
+            true => ClusterRange::Ids(0, grid.len() - 1),
+            false => ClusterRange::Block([axis(m, grid.m), axis(n, grid.n), axis(z, grid.z)]),
         };
         let each = grid.len() / whole.len().max(1);
         let mut sum: Times = self.counted.iter().map(|pc| (*pc, 0)).collect();
@@ -187,16 +187,16 @@ impl<'p> Tally<'p> {
         Ok(end)
     }
 
-    fn here(&self, a: AgentId) -> Here<'_> {
-        Here { prog: self.prog, part: self.part, who: self.world.agents()[a as usize], vars: &self.vars }
+    fn here(&self, a: AgentId) -> EvalContext<'_> {
+        EvalContext { prog: self.prog, part: self.part, who: self.world.agents()[a as usize], vars: &self.vars }
     }
 
-    fn among(&self, a: AgentId, who: &Who) -> Result<bool, Stop> {
+    fn among(&self, a: AgentId, who: &Executors) -> Result<bool, Stop> {
         let me = self.world.agents()[a as usize];
         Ok(match who {
-            Who::Warps(w) => w >> me.warp & 1 == 1,
-            Who::Cta(e) => self.here(a).value(e, 0.into())?.number()? == me.cta as i64,
-            Who::Elected => me.elected(),
+            Executors::Warps(w) => w >> me.warp & 1 == 1,
+            Executors::Cta(e) => self.here(a).value(e, 0.into())?.number()? == me.cta as i64,
+            Executors::Elected => me.elected(),
         })
     }
 

@@ -24,50 +24,50 @@ pub(super) struct Range {
 
 /// Clusters of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Part {
+pub(super) enum ClusterRange {
     /// From one launch index to another.
     Ids(i64, i64),
     /// From one row, column and third coordinate to others, whatever the launch index.
     Block([(i64, i64); 3]),
 }
 
-impl Part {
+impl ClusterRange {
     /// How many clusters.
     pub(super) fn len(&self) -> i64 {
         match self {
-            Part::Ids(a, b) => b - a + 1,
-            Part::Block(axes) => axes.iter().map(|(a, b)| b - a + 1).product(),
+            ClusterRange::Ids(a, b) => b - a + 1,
+            ClusterRange::Block(axes) => axes.iter().map(|(a, b)| b - a + 1).product(),
         }
     }
 
     /// Two halves, along the longest of these coordinates.
-    pub(super) fn halves(&self, by: u8) -> [Part; 2] {
+    pub(super) fn halves(&self, by: u8) -> [ClusterRange; 2] {
         let half = |(a, b): (i64, i64)| (a + (b - a) / 2, a + (b - a) / 2 + 1);
         match *self {
-            Part::Ids(a, b) => {
+            ClusterRange::Ids(a, b) => {
                 let (end, next) = half((a, b));
-                [Part::Ids(a, end), Part::Ids(next, b)]
+                [ClusterRange::Ids(a, end), ClusterRange::Ids(next, b)]
             }
-            Part::Block(axes) => {
+            ClusterRange::Block(axes) => {
                 let long = |i: &usize| (axes[*i].1 - axes[*i].0) * (by >> *i & 1) as i64;
                 let i = (0..3).max_by_key(long).unwrap_or(0);
                 let (end, next) = half(axes[i]);
                 let (mut one, mut other) = (axes, axes);
                 (one[i].1, other[i].0) = (end, next);
-                [Part::Block(one), Part::Block(other)]
+                [ClusterRange::Block(one), ClusterRange::Block(other)]
             }
         }
     }
 
     fn coordinate(&self, prog: &Program, i: usize) -> Range {
         match *self {
-            Part::Ids(lo, hi) if i == 3 => Range { lo, hi, by: 8 },
-            Part::Ids(id, same) if id == same => {
+            ClusterRange::Ids(lo, hi) if i == 3 => Range { lo, hi, by: 8 },
+            ClusterRange::Ids(id, same) if id == same => {
                 let (m, n, z) = prog.grid.at(id);
                 Range::from([m, n, z][i])
             }
-            Part::Ids(..) => Range { lo: 0, hi: [prog.grid.m, prog.grid.n, prog.grid.z][i] - 1, by: 8 },
-            Part::Block(axes) => {
+            ClusterRange::Ids(..) => Range { lo: 0, hi: [prog.grid.m, prog.grid.n, prog.grid.z][i] - 1, by: 8 },
+            ClusterRange::Block(axes) => {
                 let (lo, hi) = axes[i.min(2)];
                 Range { lo, hi, by: 1 << i }
             }
@@ -123,14 +123,14 @@ impl Range {
 }
 
 /// Where an agent evaluates.
-pub(super) struct Here<'a> {
+pub(super) struct EvalContext<'a> {
     pub(super) prog: &'a Program,
-    pub(super) part: Part,
+    pub(super) part: ClusterRange,
     pub(super) who: AgentInfo,
     pub(super) vars: &'a [Range],
 }
 
-impl Here<'_> {
+impl EvalContext<'_> {
     /// The value of an expression, as `World` evaluates it for one cluster.
     pub(super) fn value(&self, e: &Expr, tape_index: Range) -> Result<Range, Stop> {
         let value = |e: &Expr| self.value(e, tape_index);
@@ -208,14 +208,17 @@ mod tests {
 
     #[test]
     fn halves_make_up_the_whole() {
-        let blocks = [Part::Block([(0, 4), (1, 9), (2, 2)]), Part::Ids(3, 9)];
+        let blocks = [ClusterRange::Block([(0, 4), (1, 9), (2, 2)]), ClusterRange::Ids(3, 9)];
         for whole in blocks {
             for by in 1..8 {
                 let [one, other] = whole.halves(by);
                 assert_eq!(one.len() + other.len(), whole.len(), "{whole:?} {by}");
             }
         }
-        assert_eq!(blocks[0].halves(1), [Part::Block([(0, 2), (1, 9), (2, 2)]), Part::Block([(3, 4), (1, 9), (2, 2)])]);
-        assert_eq!(blocks[1].halves(8), [Part::Ids(3, 6), Part::Ids(7, 9)]);
+        assert_eq!(
+            blocks[0].halves(1),
+            [ClusterRange::Block([(0, 2), (1, 9), (2, 2)]), ClusterRange::Block([(3, 4), (1, 9), (2, 2)])]
+        );
+        assert_eq!(blocks[1].halves(8), [ClusterRange::Ids(3, 6), ClusterRange::Ids(7, 9)]);
     }
 }

@@ -1,6 +1,6 @@
 //! What of a program decides how often its operations are executed: the branches around them, what these test, and so on.
 
-use crate::ir::{Expr, Instr, Op, Pc, Program, VarId, Who};
+use crate::ir::{Executors, Expr, Instr, Op, Pc, Program, VarId};
 
 use super::range::coordinate;
 
@@ -88,7 +88,7 @@ impl Slice {
 
 /// Everything in what an instruction of control flow evaluates, tapes included.
 fn each(prog: &Program, i: &Instr, f: &mut dyn FnMut(&Expr)) {
-    if let Instr::Set(_, e) | Instr::Unless(e, _) | Instr::Only(Who::Cta(e), _) = i {
+    if let Instr::Set(_, e) | Instr::Unless(e, _) | Instr::Only(Executors::Cta(e), _) = i {
         inside(prog, e, f);
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
-use warpline_sim::timeline::{Mark, SourceLine, Span, What};
+use warpline_sim::timeline::{Mark, SourceLine, Span, SpanKind};
 
 use super::super::naming;
 use super::cursor::LineEnd;
@@ -117,7 +117,7 @@ impl<'a> PartState<'a> {
         time(&e.ts, &e.dur)?;
         let (start, end) = time(&a.start_cycle, &a.cycles)?;
         let (cat, name) = (e.cat.text()?, e.name.text()?);
-        let (what, label): (What, &str) = match a.kind.text() {
+        let (what, label): (SpanKind, &str) = match a.kind.text() {
             Some(kind) => (naming::class(cat, kind)?, a.label.text().unwrap_or_default()),
             None => naming::named(cat, name)?,
         };

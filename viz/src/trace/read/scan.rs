@@ -1,14 +1,14 @@
 //! Scans lines exactly as [`super::super::chrome`] writes them, with fields in that order. A general JSON reader
 //! looks up each key, which for a million lines is most of the time.
 
-use warpline_sim::timeline::What;
+use warpline_sim::timeline::SpanKind;
 
 use super::super::naming;
 use super::cursor::{Cursor, LineEnd};
 
 /// A slice whose texts have no escapes and whose times are whole ticks.
 pub(super) struct Scanned<'a> {
-    pub(super) what: What,
+    pub(super) what: SpanKind,
     pub(super) label: &'a str,
     pub(super) pid: u64,
     pub(super) tid: u32,

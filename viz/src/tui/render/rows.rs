@@ -231,14 +231,14 @@ fn columns(state: &State, counter: &Counter, edges: &[u64], buffer: &mut Buffer,
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use warpline_sim::timeline::{Row, RowKind, Span, Stall, Timeline, What, Work};
+    use warpline_sim::timeline::{Row, RowKind, Span, SpanKind, Stall, Timeline, Work};
 
     fn model(spans: &[(u64, u64)]) -> Model {
         let kind = RowKind::Agent { role: "w".into(), warp: 0, lanes: None };
         let mut t = Timeline { rows: vec![Row { name: "w".into(), cta: 0, kind }], ..Timeline::default() };
         let mut at = 0;
         for (i, (gap, long)) in spans.iter().enumerate() {
-            let what = if i % 2 == 0 { What::Work(Work::Mma) } else { What::Stall(Stall::Tensor) };
+            let what = if i % 2 == 0 { SpanKind::Work(Work::Mma) } else { SpanKind::Stall(Stall::Tensor) };
             t.spans.push(Span::new(0, (at + gap, at + gap + long), what));
             at += gap + long;
         }

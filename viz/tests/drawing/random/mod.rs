@@ -31,7 +31,7 @@ fn kind() -> impl Strategy<Value = RowKind> {
     ]
 }
 
-fn what() -> impl Strategy<Value = What> {
+fn what() -> impl Strategy<Value = SpanKind> {
     use {Stall as S, Work as W};
     let stalls = vec![
         S::Launch,
@@ -53,9 +53,9 @@ fn what() -> impl Strategy<Value = What> {
     ];
     let works = vec![W::Load, W::Shared, W::Mma, W::Alu, W::Store, W::Sync, W::Control];
     prop_oneof![
-        proptest::sample::select(works).prop_map(What::Work),
-        proptest::sample::select(stalls).prop_map(What::Stall),
-        any::<bool>().prop_map(|filling| What::Hold { filling }),
+        proptest::sample::select(works).prop_map(SpanKind::Work),
+        proptest::sample::select(stalls).prop_map(SpanKind::Stall),
+        any::<bool>().prop_map(|filling| SpanKind::Hold { filling }),
     ]
 }
 
@@ -99,7 +99,7 @@ pub fn timeline() -> impl Strategy<Value = Timeline> {
                         .collect(),
                     moves: faults
                         .iter()
-                        .map(|(tick, _, site)| Made {
+                        .map(|(tick, _, site)| ScheduledMove {
                             tick: tick << shift,
                             row: *site,
                             site: *site,

@@ -24,7 +24,7 @@ impl Builder {
         self.row(cta, &format!("{role} w{warp}"), RowKind::Agent { role: role.into(), warp, lanes: None })
     }
 
-    pub fn span(&mut self, row: u32, start: u64, end: u64, what: What, label: impl Into<Label>) -> Option<u32> {
+    pub fn span(&mut self, row: u32, start: u64, end: u64, what: SpanKind, label: impl Into<Label>) -> Option<u32> {
         if start >= end {
             return None;
         }
@@ -85,7 +85,7 @@ pub fn pipeline(ctas: u32, tiles: u64) -> Timeline {
 }
 
 fn one(b: &mut Builder, cta: u32, tiles: u64, skew: u64) {
-    use What::{Hold, Stall as S, Work as W};
+    use SpanKind::{Hold, Stall as S, Work as W};
     let p = b.agent(cta, "producer", 0);
     let c = [b.agent(cta, "consumer", 4), b.agent(cta, "consumer", 8)];
     let copy = b.row(cta, "copy", RowKind::Engine(Engine::Copy));
@@ -183,15 +183,15 @@ pub fn barriers(warps: u32, steps: u64) -> Timeline {
                 let seed = step as usize * 5 + w * 3 + j;
                 let work = 40 + (seed * 37 % 60) as u64;
                 let wait = 20 + (seed * 53 % 70) as u64;
-                b.span(row, at[w], at[w] + work, What::Work(works[seed % works.len()]), format!("i{step}"));
-                b.span(row, at[w] + work, at[w] + work + wait, What::Stall(stalls[seed % stalls.len()]), "");
+                b.span(row, at[w], at[w] + work, SpanKind::Work(works[seed % works.len()]), format!("i{step}"));
+                b.span(row, at[w] + work, at[w] + work + wait, SpanKind::Stall(stalls[seed % stalls.len()]), "");
                 at[w] += work + wait;
             }
         }
         let meet = at.iter().copied().max().unwrap_or(now);
         let last = at.iter().position(|&t| t == meet);
         for (w, &row) in rows.iter().enumerate() {
-            let s = b.span(row, at[w], meet, What::Stall(Barrier), "");
+            let s = b.span(row, at[w], meet, SpanKind::Stall(Barrier), "");
             let by = last.map(|l| rows[l]).and_then(|r| b.t.spans.iter().rposition(|s| s.row == r)).map(|i| i as u32);
             b.wake(s, by);
         }
@@ -220,19 +220,19 @@ pub fn dense(n: u64) -> Timeline {
             let wait = [60, 25, 8][regime as usize] + (i * 17) % 9;
             let (a, s) = if r < 4 { (Work::Load, Stall::Mbarrier) } else { (Work::Mma, Stall::Global) };
             if row == slot {
-                b.span(row, t, t + wait, What::Hold { filling: true }, format!("A {i}"));
-                b.span(row, t + wait, t + wait + work, What::Hold { filling: false }, format!("A {i}"));
+                b.span(row, t, t + wait, SpanKind::Hold { filling: true }, format!("A {i}"));
+                b.span(row, t + wait, t + wait + work, SpanKind::Hold { filling: false }, format!("A {i}"));
             } else if r >= 20 {
                 b.span(
                     row,
                     t,
                     t + work + wait / 2,
-                    What::Work([Work::Load, Work::Load, Work::Mma][r - 20]),
+                    SpanKind::Work([Work::Load, Work::Load, Work::Mma][r - 20]),
                     format!("{i}"),
                 );
             } else {
-                b.span(row, t, t + work, What::Work(a), format!("k{i}"));
-                b.span(row, t + work, t + work + wait, What::Stall(s), "");
+                b.span(row, t, t + work, SpanKind::Work(a), format!("k{i}"));
+                b.span(row, t + work, t + work + wait, SpanKind::Stall(s), "");
             }
             t += work + wait;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use warpline_sim::timeline::{RowKind, Stall, Timeline, What, Work};
+use warpline_sim::timeline::{RowKind, SpanKind, Stall, Timeline, Work};
 use warpline_viz::trace::kanata::write;
 
 use crate::{random, synth};
@@ -63,7 +63,7 @@ fn check(t: &Timeline) -> Vec<Op> {
     let agent = |row| matches!(kind(row), RowKind::Agent { .. });
     let engine = |row| matches!(kind(row), RowKind::Engine(_));
     let stages =
-        t.spans.iter().filter(|s| engine(s.row) || agent(s.row) && s.what != What::Stall(Stall::Ended)).count();
+        t.spans.iter().filter(|s| engine(s.row) || agent(s.row) && s.what != SpanKind::Stall(Stall::Ended)).count();
     assert_eq!(ops.iter().map(|op| op.stages.len()).sum::<usize>(), stages);
     ops
 }
@@ -86,6 +86,6 @@ fn an_operation_is_its_waits_and_its_work() {
     assert!(ops.iter().any(|op| op.detail == "hopper/double_buffer.pipe:15 wait empty[i % 2]"));
     let waits = ops.iter().filter(|op| !op.needs.is_empty()).count();
     assert!(waits > 5, "{waits}");
-    let work = t.spans.iter().filter(|s| s.what == What::Work(Work::Mma)).count();
+    let work = t.spans.iter().filter(|s| s.what == SpanKind::Work(Work::Mma)).count();
     assert_eq!(ops.iter().filter(|op| op.label.contains(": mma")).count(), work);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use warpline_sim::timeline::{Mark, RowKind, SourceLine, Span, Stall, TICKS, Timeline, What, Work};
+use warpline_sim::timeline::{Mark, RowKind, SourceLine, Span, SpanKind, Stall, TICKS, Timeline, Work};
 use warpline_viz::trace::chrome::write;
 use warpline_viz::trace::read::read;
 use warpline_viz::tui::{Model, Runs};
@@ -170,7 +170,8 @@ fn the_class_and_the_label_may_be_among_the_arguments() {
     }
     // A file says it where it must.
     let mut t = synth::pipeline(1, 4);
-    t.spans[0] = Span { label: "filling A".into(), ..Span::new(t.spans[0].row, (0, 1), What::Hold { filling: false }) };
+    t.spans[0] =
+        Span { label: "filling A".into(), ..Span::new(t.spans[0].row, (0, 1), SpanKind::Hold { filling: false }) };
     let text = write(&t).unwrap();
     assert_eq!(text.matches(r#""kind":"hold","label":"filling A""#).count(), 1);
     assert_eq!(read(text.as_bytes()).unwrap().timeline.spans[0].label, "filling A");
@@ -196,8 +197,8 @@ fn a_proton_trace_has_warps_cycles_and_a_clock() {
     let rows: Vec<_> = t.rows.iter().map(|r| (r.cta, r.name.as_str())).collect();
     assert_eq!(rows, [(0, "warp 0"), (0, "warp 4"), (1, "warp 4")]);
     let spans: Vec<_> = t.spans.iter().map(|s| (s.row, s.start / TICKS, s.end / TICKS, s.what)).collect();
-    let (load, mma, control) = (What::Work(Work::Load), What::Work(Work::Mma), What::Work(Work::Control));
-    let wait = What::Stall(Stall::Mbarrier);
+    let (load, mma, control) = (SpanKind::Work(Work::Load), SpanKind::Work(Work::Mma), SpanKind::Work(Work::Control));
+    let wait = SpanKind::Stall(Stall::Mbarrier);
     assert_eq!(spans, [(0, 0, 200, load), (1, 0, 400, wait), (2, 100, 600, control), (1, 400, 528, mma)]);
     assert_eq!(t.end, 600 * TICKS);
     // Beside a simulated run its warps are the same warps.

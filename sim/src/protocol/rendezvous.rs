@@ -10,14 +10,14 @@ use super::AgentId;
 use super::order::RowId;
 use super::step::Blocked;
 use super::who::AgentSet;
-use super::world::{On, World};
+use super::world::{WaitTarget, World};
 
 /// Index of a rendezvous of a world.
-pub(super) type MeetIx = u32;
+pub(super) type RendezvousIx = u32;
 
 /// What kind of rendezvous it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MeetKind {
+pub enum RendezvousKind {
     /// Every live warp of a CTA.
     Cta(u32),
     /// A numbered barrier: declaration, index, CTA.
@@ -32,8 +32,8 @@ pub enum MeetKind {
 
 /// The state of one rendezvous.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Meet {
-    pub(super) kind: MeetKind,
+pub(super) struct Rendezvous {
+    pub(super) kind: RendezvousKind,
     /// Finished generations.
     pub(super) generation: u32,
     /// Arrived in this generation: agents, or threads for numbered barriers.
@@ -48,43 +48,43 @@ pub(super) struct Meet {
 
 impl World<'_> {
     /// All rendezvous of a world, in a fixed order.
-    pub(super) fn all_meets(prog: &crate::ir::Program) -> Vec<Meet> {
+    pub(super) fn all_rendezvous(prog: &crate::ir::Program) -> Vec<Rendezvous> {
         let mut list = Vec::new();
         let mut add = |kind| {
-            list.push(Meet { kind, generation: 0, arrived: 0, needed: 0, who: AgentSet::default(), first: None });
+            list.push(Rendezvous { kind, generation: 0, arrived: 0, needed: 0, who: AgentSet::default(), first: None });
         };
         for cta in 0..prog.cluster {
-            add(MeetKind::Cta(cta));
+            add(RendezvousKind::Cta(cta));
         }
-        add(MeetKind::Cluster);
+        add(RendezvousKind::Cluster);
         for cta in 0..prog.cluster {
             for w in 0..prog.warps {
-                add(MeetKind::Warp(cta, w));
+                add(RendezvousKind::Warp(cta, w));
             }
         }
         for cta in 0..prog.cluster {
             for g in 0..prog.warps.div_ceil(4) {
-                add(MeetKind::Warpgroup(cta, g));
+                add(RendezvousKind::Warpgroup(cta, g));
             }
         }
         for (d, n) in prog.named.iter().enumerate() {
             for i in 0..n.len {
                 for cta in 0..prog.cluster {
-                    add(MeetKind::Named(d as NamedId, i, cta));
+                    add(RendezvousKind::Named(d as NamedId, i, cta));
                 }
             }
         }
         list
     }
 
-    pub(super) fn meet_of(&self, kind: MeetKind) -> MeetIx {
+    pub(super) fn rendezvous_of(&self, kind: RendezvousKind) -> RendezvousIx {
         let (c, w) = (self.prog.cluster, self.prog.warps);
         match kind {
-            MeetKind::Cta(cta) => cta,
-            MeetKind::Cluster => c,
-            MeetKind::Warp(cta, warp) => c + 1 + cta * w + warp,
-            MeetKind::Warpgroup(cta, g) => c + 1 + c * w + cta * w.div_ceil(4) + g,
-            MeetKind::Named(d, i, cta) => {
+            RendezvousKind::Cta(cta) => cta,
+            RendezvousKind::Cluster => c,
+            RendezvousKind::Warp(cta, warp) => c + 1 + cta * w + warp,
+            RendezvousKind::Warpgroup(cta, g) => c + 1 + c * w + cta * w.div_ceil(4) + g,
+            RendezvousKind::Named(d, i, cta) => {
                 let before: u32 = self.prog.named[..d as usize].iter().map(|n| n.len).sum();
                 c + 1 + c * w + c * w.div_ceil(4) + (before + i) * c + cta
             }
@@ -92,13 +92,13 @@ impl World<'_> {
     }
 
     /// A name for messages.
-    pub(super) fn meet_name(&self, ix: MeetIx) -> String {
+    pub(super) fn meet_name(&self, ix: RendezvousIx) -> String {
         match self.meets[ix as usize].kind {
-            MeetKind::Cta(_) => "the CTA barrier".into(),
-            MeetKind::Cluster => "the cluster barrier".into(),
-            MeetKind::Warp(_, w) => format!("the lanes of warp {w}"),
-            MeetKind::Warpgroup(_, g) => format!("the warps of warpgroup {g}"),
-            MeetKind::Named(d, i, _) => {
+            RendezvousKind::Cta(_) => "the CTA barrier".into(),
+            RendezvousKind::Cluster => "the cluster barrier".into(),
+            RendezvousKind::Warp(_, w) => format!("the lanes of warp {w}"),
+            RendezvousKind::Warpgroup(_, g) => format!("the warps of warpgroup {g}"),
+            RendezvousKind::Named(d, i, _) => {
                 let n = &self.prog.named[d as usize];
                 if n.len > 1 { format!("barrier {}[{i}]", n.name) } else { format!("barrier {}", n.name) }
             }
@@ -110,7 +110,7 @@ impl World<'_> {
         &mut self,
         a: AgentId,
         pc: u32,
-        ix: MeetIx,
+        ix: RendezvousIx,
         weight: u32,
         needed: u32,
         orders: bool,
@@ -118,7 +118,7 @@ impl World<'_> {
         if let Some((at, generation)) = self.agents[a as usize].waits_in {
             debug_assert_eq!(at, ix);
             if self.meets[ix as usize].generation == generation {
-                return Err(Blocked::On(On::Meet(ix)));
+                return Err(Blocked::On(WaitTarget::Rendezvous(ix)));
             }
             self.agents[a as usize].waits_in = None;
             self.learn(a, ix, orders);
@@ -132,15 +132,15 @@ impl World<'_> {
             return Ok(true);
         }
         self.agents[a as usize].waits_in = Some((ix, generation));
-        Err(Blocked::On(On::Meet(ix)))
+        Err(Blocked::On(WaitTarget::Rendezvous(ix)))
     }
 
     /// What an agent knows once a generation is over: what the others did, or only that they did it.
-    fn learn(&mut self, a: AgentId, ix: MeetIx, orders: bool) {
+    fn learn(&mut self, a: AgentId, ix: RendezvousIx, orders: bool) {
         let (row, done) = (self.agent_row(a), self.meet_done_row(ix));
         if orders {
             self.rows.join(row, done);
-        } else if matches!(self.meets[ix as usize].kind, MeetKind::Warp(..)) {
+        } else if matches!(self.meets[ix as usize].kind, RendezvousKind::Warp(..)) {
             self.rows.follow(row, done);
         }
     }
@@ -150,33 +150,33 @@ impl World<'_> {
         &mut self,
         a: AgentId,
         pc: u32,
-        ix: MeetIx,
+        ix: RendezvousIx,
         weight: u32,
         needed: u32,
         orders: bool,
     ) -> bool {
         let (comp, generation) = (self.meet_comp(ix), self.meets[ix as usize].generation);
         match self.meets[ix as usize].kind {
-            MeetKind::Named(..) => self.comes_in_turn(a, pc, ix),
-            _ => self.must_know(a, pc, On::Meet(ix), comp, generation),
+            RendezvousKind::Named(..) => self.comes_in_turn(a, pc, ix),
+            _ => self.must_know(a, pc, WaitTarget::Rendezvous(ix), comp, generation),
         }
         let (row, acc) = (self.agent_row(a), self.meet_row(ix));
         if orders {
             self.rows.join(acc, row);
             self.rows.tick(row, a);
-        } else if matches!(self.meets[ix as usize].kind, MeetKind::Warp(..)) {
+        } else if matches!(self.meets[ix as usize].kind, RendezvousKind::Warp(..)) {
             self.rows.follow(acc, row);
             self.rows.tick(row, a);
         }
         let m = &mut self.meets[ix as usize];
-        if m.arrived > 0 && m.needed != needed && matches!(m.kind, MeetKind::Named(..)) {
+        if m.arrived > 0 && m.needed != needed && matches!(m.kind, RendezvousKind::Named(..)) {
             let (there, first) = (m.needed, m.first);
             let message = format!("{} is used with {needed} threads here and {there} there", self.meet_name(ix));
             self.find(Code::ThreadCounts, a, pc, message, first.map(|f| (f.1, "there".into())));
         }
         let m = &mut self.meets[ix as usize];
         // A warp may prime a numbered barrier it then waits at (FlashAttention-3's first turn): threads are counted there.
-        if m.who.contains(a) && !matches!(m.kind, MeetKind::Named(..)) {
+        if m.who.contains(a) && !matches!(m.kind, RendezvousKind::Named(..)) {
             let message = format!("arrives a second time at {} before the others did once", self.meet_name(ix));
             self.find(Code::ClusterTurns, a, pc, message, None);
         }
@@ -197,7 +197,7 @@ impl World<'_> {
         false
     }
 
-    fn finish(&mut self, ix: MeetIx) {
+    fn finish(&mut self, ix: RendezvousIx) {
         let comp = self.meet_comp(ix);
         let (acc, generation) = (self.meet_row(ix), self.meets[ix as usize].generation + 1);
         self.rows.raise(acc, comp, generation);
@@ -206,17 +206,17 @@ impl World<'_> {
         m.arrived = 0;
         m.who.clear();
         m.first = None;
-        if let Some(came) = self.came.of(ix) {
-            came.rotate_right(1);
-            came[0].clear();
+        if let Some(arrivals) = self.recent_arrivals.of(ix) {
+            arrivals.rotate_right(1);
+            arrivals[0].clear();
         }
         let (acc, done) = (self.meet_row(ix), self.meet_done_row(ix));
         self.rows.join(done, acc);
-        self.touched.push(On::Meet(ix));
+        self.touched.push(WaitTarget::Rendezvous(ix));
     }
 
     /// Agents a barrier of this scope is for: those that live, and those that arrived and left.
-    fn taking_part(&self, ix: MeetIx, cta: Option<u32>) -> u32 {
+    fn taking_part(&self, ix: RendezvousIx, cta: Option<u32>) -> u32 {
         let who = &self.meets[ix as usize].who;
         let in_cta = |i: usize| cta.is_none_or(|c| self.info[i].cta == c);
         (0..self.info.len()).filter(|&i| in_cta(i) && (!self.agents[i].ended || who.contains(i as AgentId))).count()
@@ -229,7 +229,7 @@ impl World<'_> {
     }
 
     /// The CTA barrier is met at `pc` and an agent has left the CTA: a fault where ended warps are not to be relied on.
-    fn divergent(&mut self, a: AgentId, pc: u32, ix: MeetIx, gone: AgentId) {
+    fn divergent(&mut self, a: AgentId, pc: u32, ix: RendezvousIx, gone: AgentId) {
         if self.rules.exit_releases {
             return;
         }
@@ -276,7 +276,7 @@ impl World<'_> {
         if who.lanes.is_none() {
             return Ok(true);
         }
-        let ix = self.meet_of(MeetKind::Warp(who.cta, who.warp));
+        let ix = self.rendezvous_of(RendezvousKind::Warp(who.cta, who.warp));
         self.meet(a, pc, ix, 1, 2, true)
     }
 
@@ -286,7 +286,7 @@ impl World<'_> {
         if who.lanes.is_none() {
             return Ok(true);
         }
-        let ix = self.meet_of(MeetKind::Warp(who.cta, who.warp));
+        let ix = self.rendezvous_of(RendezvousKind::Warp(who.cta, who.warp));
         self.meet(a, pc, ix, 1, 2, false)
     }
 
@@ -294,14 +294,14 @@ impl World<'_> {
     pub(super) fn join_warpgroup(&mut self, a: AgentId, pc: u32) -> Result<bool, Blocked> {
         let who = self.info[a as usize];
         let group = who.warp / 4;
-        let ix = self.meet_of(MeetKind::Warpgroup(who.cta, group));
+        let ix = self.rendezvous_of(RendezvousKind::Warpgroup(who.cta, group));
         let needed = self.group_size[(who.cta * self.prog.warps.div_ceil(4) + group) as usize];
         self.meet(a, pc, ix, 1, needed, true)
     }
 
     /// `barrier.cluster.arrive`.
     pub(super) fn cluster_arrive(&mut self, a: AgentId, pc: u32, relaxed: bool) -> Result<(), Blocked> {
-        let ix = self.meet_of(MeetKind::Cluster);
+        let ix = self.rendezvous_of(RendezvousKind::Cluster);
         if self.agents[a as usize].cluster_arrived.is_some() {
             let message = "arrives at the cluster barrier twice without waiting in between".to_string();
             self.find(Code::ClusterTurns, a, pc, message, None);
@@ -314,14 +314,14 @@ impl World<'_> {
 
     /// `barrier.cluster.wait`.
     pub(super) fn cluster_wait(&mut self, a: AgentId, pc: u32) -> Result<(), Blocked> {
-        let ix = self.meet_of(MeetKind::Cluster);
+        let ix = self.rendezvous_of(RendezvousKind::Cluster);
         let Some(generation) = self.agents[a as usize].cluster_arrived else {
             let message = "waits at the cluster barrier without having arrived".to_string();
             self.find(Code::ClusterTurns, a, pc, message, None);
             return Ok(());
         };
         if self.meets[ix as usize].generation == generation {
-            return Err(Blocked::On(On::Meet(ix)));
+            return Err(Blocked::On(WaitTarget::Rendezvous(ix)));
         }
         self.agents[a as usize].cluster_arrived = None;
         let (row, done): (RowId, RowId) = (self.agent_row(a), self.meet_done_row(ix));
@@ -331,7 +331,7 @@ impl World<'_> {
     }
 
     /// What kind of rendezvous an index is.
-    pub fn meet_kind(&self, ix: u32) -> MeetKind {
+    pub fn rendezvous_kind(&self, ix: u32) -> RendezvousKind {
         self.meets[ix as usize].kind
     }
 }

@@ -4,34 +4,25 @@
 //! at `expect`. The byte count may be negative while an arrival is pending: a copy may land before its `expect`.
 
 use crate::code::Code;
-use crate::ir::{BarRef, Binary, Instr, MbarId, Op, Phase, Where};
+use crate::ir::{BarRef, BarrierCta, Binary, Instr, MbarId, Op, Phase};
 
 use super::AgentId;
-use super::eval::Judged;
+use super::eval::Decision;
 use super::order::{Epoch, RowId};
 use super::step::Blocked;
-use super::world::{Fault, On, World};
+use super::world::{Fault, WaitTarget, World};
+
+mod arrivals;
+mod state;
+
+pub use state::Mbar;
+pub(super) use state::{MbarState, Signal, Wait};
 
 /// Largest count of arrivals and of bytes either way (PTX ISA, mbarrier contents: 2^20 − 1).
 const LIMIT: i64 = (1 << 20) - 1;
 
 /// Index of an mbarrier of a world: every stage of every declaration, for every CTA.
 pub(super) type MbarIx = u32;
-
-/// The state of one mbarrier.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Mbar {
-    /// Initialised and not yet invalidated.
-    pub live: bool,
-    /// Completed phases; the hardware shows the lowest bit.
-    pub phase: u32,
-    /// Arrivals a phase needs.
-    pub expected: u32,
-    /// Arrivals the current phase still needs.
-    pub pending: u32,
-    /// Bytes expected less bytes delivered in the current phase.
-    pub tx: i64,
-}
 
 impl World<'_> {
     pub(super) fn mbar_ix(&self, bar: MbarId, stage: u32, cta: u32) -> MbarIx {
@@ -77,9 +68,9 @@ impl World<'_> {
         let ix = |cta| self.mbar_ix(r.bar, stage as u32, cta);
         let own = self.info[a as usize].cta;
         Ok(match &r.at {
-            Where::Own => smallvec::smallvec![ix(own)],
-            Where::Cta(e) => smallvec::smallvec![ix(self.in_cluster(self.eval(a, e)?)?)],
-            Where::Ctas(e) => {
+            BarrierCta::Own => smallvec::smallvec![ix(own)],
+            BarrierCta::Cta(e) => smallvec::smallvec![ix(self.in_cluster(self.eval(a, e)?)?)],
+            BarrierCta::Ctas(e) => {
                 let mask = self.eval(a, e)?;
                 if mask <= 0 || mask >> self.prog.cluster != 0 {
                     return Err(Fault::Mask(mask));
@@ -101,15 +92,13 @@ impl World<'_> {
         let (count, cta) = (decl.count, self.info[a as usize].cta);
         for s in 0..decl.stages {
             let ix = self.mbar_ix(bar, s, cta);
-            if self.mbars[ix as usize].live {
+            if self.mbar(ix).live {
                 let message = format!("initialises {} again while it is live", self.mbar_name(ix));
                 self.find(Code::InitAgain, a, pc, message, None);
             }
-            self.arrived[ix as usize] = Default::default();
-            self.mbars[ix as usize] = Mbar { live: true, phase: 0, expected: count, pending: count, tx: 0 };
             let access = self.own_access(a, pc);
-            self.mbar_init[ix as usize] = Some(access);
-            self.touched.push(On::Mbar(ix));
+            self.mbars[ix as usize].initialize(count, access);
+            self.touched.push(WaitTarget::Mbar(ix));
         }
     }
 
@@ -119,20 +108,20 @@ impl World<'_> {
         for s in 0..self.prog.mbars[bar as usize].stages {
             let ix = self.mbar_ix(bar, s, cta);
             self.alive(a, pc, ix);
-            let m = &mut self.mbars[ix as usize];
+            let m = self.mbar(ix);
             if m.live && m.tx != 0 {
                 let message = format!("invalidates {} with copies in flight", self.mbar_name(ix));
                 self.find(Code::InvalInFlight, a, pc, message, None);
             }
-            self.mbars[ix as usize].live = false;
+            self.mbars[ix as usize].invalidate();
         }
     }
 
     /// Holds a use of a barrier to being after its `init`.
     pub(super) fn alive(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         let row = self.agent_row(a);
-        match self.mbar_init[ix as usize] {
-            Some(init) if self.mbars[ix as usize].live => {
+        match self.mbars[ix as usize].init() {
+            Some(&init) if self.mbar(ix).live => {
                 if !self.rows.has(row, init.epoch) {
                     let message = format!("uses {}; nothing orders it after the `init`", self.mbar_name(ix));
                     self.find(Code::NotLive, a, pc, message, Some((init.pc, "initialised here".into())));
@@ -147,12 +136,7 @@ impl World<'_> {
 
     /// `expect_tx`.
     pub(super) fn expect(&mut self, a: AgentId, pc: u32, ix: MbarIx, bytes: i64) {
-        self.expected_at[ix as usize] = Some((a, pc));
-        let m = &mut self.mbars[ix as usize];
-        m.tx += bytes;
-        self.arrived[ix as usize][0].unsure = true;
-        let m = &mut self.mbars[ix as usize];
-        if m.tx.abs() > LIMIT {
+        if self.mbars[ix as usize].expect_bytes(a, pc, bytes).abs() > LIMIT {
             let message = format!("{} is past its byte count of {LIMIT}", self.mbar_name(ix));
             self.find(Code::BytesField, a, pc, message, None);
         }
@@ -167,22 +151,18 @@ impl World<'_> {
         count: u32,
         (release, epoch): (Option<RowId>, Option<Epoch>),
     ) {
-        self.count_arrival(ix, epoch.filter(|_| release.is_some()));
+        self.mbars[ix as usize].count_arrival(epoch.filter(|_| release.is_some()));
         if let Some(row) = release {
             let acc = self.mbar_row(ix);
             self.rows.join(acc, row);
         }
-        let m = &mut self.mbars[ix as usize];
-        if count > m.pending {
-            let (pending, expected, phase) = (m.pending, m.expected, m.phase);
+        let Mbar { pending, expected, phase, .. } = *self.mbar(ix);
+        if !self.mbars[ix as usize].take_pending(count) {
             let message = format!(
                 "arrives {count} times on {}, whose phase {phase} needs {pending} more of {expected}",
                 self.mbar_name(ix)
             );
             self.find(Code::Arrivals, a, pc, message, None);
-            self.mbars[ix as usize].pending = 0;
-        } else {
-            m.pending -= count;
         }
         self.too_many(a, pc, ix);
         self.try_complete(a, pc, ix);
@@ -190,7 +170,7 @@ impl World<'_> {
 
     /// No arrival is pending and more bytes came than were expected: no delivery can bring the count back to zero.
     fn too_many(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
-        let m = &self.mbars[ix as usize];
+        let m = self.mbar(ix);
         if m.pending == 0 && m.tx < 0 {
             let message = format!(
                 "phase {} of {} gets {} bytes more than expected, with no arrival pending: the phase cannot complete",
@@ -205,8 +185,8 @@ impl World<'_> {
     /// Nobody can go on: phases that wait for nothing but bytes which no copy brings.
     pub fn missing_bytes(&mut self) {
         for ix in 0..self.mbars.len() {
-            let m = &self.mbars[ix];
-            if let (true, 0, 1.., Some((a, pc))) = (m.live, m.pending, m.tx, self.expected_at[ix]) {
+            let m = self.mbars[ix].hardware();
+            if let (true, 0, 1.., Some((a, pc))) = (m.live, m.pending, m.tx, self.mbars[ix].expected_at()) {
                 let message = format!(
                     "phase {} of {} is to get {} bytes more than the copies deliver",
                     m.phase,
@@ -220,44 +200,36 @@ impl World<'_> {
 
     /// A copy delivers bytes that were meant for `phase`.
     pub(super) fn deliver(&mut self, a: AgentId, pc: u32, ix: MbarIx, bytes: i64, phase: u32) {
-        let m = &mut self.mbars[ix as usize];
-        if m.phase != phase {
-            let now = m.phase;
+        let now = self.mbar(ix).phase;
+        if now != phase {
             let message = format!(
                 "{bytes} bytes meant for phase {phase} of {} arrive in phase {now}: fewer bytes were expected than the copies deliver",
                 self.mbar_name(ix)
             );
             self.find(Code::BytesTooMany, a, pc, message, None);
         }
-        let m = &mut self.mbars[ix as usize];
-        m.tx -= bytes;
+        self.mbars[ix as usize].deliver_bytes(bytes);
         self.too_many(a, pc, ix);
         self.try_complete(a, pc, ix);
     }
 
     fn try_complete(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
-        let m = &mut self.mbars[ix as usize];
-        if m.pending != 0 || m.tx != 0 || !m.live {
-            return;
-        }
-        let done = m.phase;
-        m.phase += 1;
-        m.pending = m.expected;
+        let Some(done) = self.mbars[ix as usize].complete_phase() else { return };
         let row = self.mbar_row(ix);
         self.rows.raise(row, self.mbar_comp(ix), done + 1);
-        self.close_arrivals(ix);
+        self.mbars[ix as usize].close_arrivals();
         self.check_expects(a, ix, done);
         // What completed is what later waiters learn; arrivals of the next phase gather on top of it.
         let shown = self.mbar_done_row(ix);
         self.rows.join(shown, row);
         self.check_lag(a, pc, ix, done);
-        self.touched.push(On::Mbar(ix));
+        self.touched.push(WaitTarget::Mbar(ix));
     }
 
     /// Bytes are expected before the phase can complete only if an arrival of that phase comes after the `expect`.
     fn check_expects(&mut self, a: AgentId, ix: MbarIx, done: u32) {
         let row = self.mbar_row(ix);
-        for x in std::mem::take(&mut self.expects[ix as usize]) {
+        for x in self.mbars[ix as usize].take_expects() {
             if !self.rows.has(row, x.epoch) {
                 let what = match &self.prog.code[x.pc as usize] {
                     Instr::Op { op: Op::CpArrive { .. }, .. } => "adds an arrival to",
@@ -275,9 +247,8 @@ impl World<'_> {
     /// A waiter for phase h must have passed before phase h + 1 completes, else it sees the parity flip back. Each wait
     /// that passed is held to being *ordered* before the completion, not only earlier in this run.
     fn check_lag(&mut self, a: AgentId, pc: u32, ix: MbarIx, done: u32) {
-        let n = self.info.len();
-        for w in 0..n {
-            let Some(wait) = self.waits[ix as usize * n + w] else { continue };
+        for w in 0..self.info.len() {
+            let Some(wait) = self.mbars[ix as usize].waits()[w] else { continue };
             if wait.phase < done as i64 && self.may_be_late(ix, &wait) {
                 let message = format!(
                     "completes phase {done} of {}; nothing orders {}'s wait for phase {} before it, which would then see its parity flip back and wait for a phase that has passed",
@@ -292,7 +263,7 @@ impl World<'_> {
 
     /// `try_wait` until the phase is complete.
     pub(super) fn mbar_wait(&mut self, a: AgentId, pc: u32, ix: MbarIx, want: &Phase) -> Result<(), Blocked> {
-        let m = &self.mbars[ix as usize];
+        let m = self.mbar(ix);
         let (phase, live) = (m.phase as i64, m.live);
         let target = match want {
             Phase::Absolute(e) => self.number(a, e)?,
@@ -303,12 +274,12 @@ impl World<'_> {
                 // Where every order is made, the bit answers as the hardware's does: for the phase that is open or the last.
                 let known = self.rows.clock(self.agent_row(a), self.mbar_comp(ix)) as i64;
                 let h = if self.rows.is_off() { phase } else { known };
-                self.judge(Judged::Op(Binary::Rem, v, 2));
-                self.judge(Judged::Op(Binary::Rem, h, 2));
+                self.judge(Decision::Op(Binary::Rem, v, 2));
+                self.judge(Decision::Op(Binary::Rem, h, 2));
                 if h & 1 == v & 1 { h } else { h - 1 }
             }
         };
-        self.judge(Judged::Fixed(target - phase));
+        self.judge(Decision::Fixed(target - phase));
         if target < 0 {
             return Ok(());
         }
@@ -333,7 +304,7 @@ impl World<'_> {
                 );
                 self.find(Code::EarlyWait, a, pc, message, None);
             }
-            return Err(Blocked::On(On::Mbar(ix)));
+            return Err(Blocked::On(WaitTarget::Mbar(ix)));
         }
         if phase - target >= 2 {
             let message = format!(
@@ -346,8 +317,7 @@ impl World<'_> {
         let (row, done) = (self.agent_row(a), self.mbar_done_row(ix));
         self.rows.join(row, done);
         let access = self.own_access(a, pc);
-        let n = self.info.len();
-        self.waits[ix as usize * n + a as usize] = Some(super::world::Wait { phase: target, epoch: access.epoch, pc });
+        self.mbars[ix as usize].note_wait(a, Wait { phase: target, epoch: access.epoch, pc });
         Ok(())
     }
 }

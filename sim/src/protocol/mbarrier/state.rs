@@ -1,0 +1,246 @@
+//! The state of one mbarrier: what the hardware keeps, and what the checks keep beside it.
+
+use super::arrivals::Arrivals;
+use crate::protocol::AgentId;
+use crate::protocol::order::{Access, Epoch};
+
+/// The numbers that the hardware keeps in one mbarrier.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mbar {
+    /// Initialised and not yet invalidated.
+    pub live: bool,
+    /// Completed phases; the hardware shows the lowest bit.
+    pub phase: u32,
+    /// Arrivals that each phase needs.
+    pub expected: u32,
+    /// Arrivals that the open phase still needs.
+    pub pending: u32,
+    /// Bytes expected less bytes delivered in the open phase.
+    pub tx: i64,
+}
+
+/// A wait on an mbarrier that passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::protocol) struct Wait {
+    pub(in crate::protocol) phase: i64,
+    pub(in crate::protocol) epoch: Epoch,
+    pub(in crate::protocol) pc: u32,
+}
+
+/// A signal that an engine or another CTA gave a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::protocol) struct Signal {
+    /// The clock a row must have reached to be ordered after this signal, or...
+    pub(in crate::protocol) epoch: Epoch,
+    /// ...the barrier phase that the signal arrived in.
+    pub(in crate::protocol) phase: u32,
+    pub(in crate::protocol) agent: AgentId,
+    pub(in crate::protocol) pc: u32,
+}
+
+/// One mbarrier of a world.
+#[derive(Debug)]
+pub(in crate::protocol) struct MbarState {
+    hardware: Mbar,
+    /// The newest `init`.
+    init: Option<Access>,
+    /// Whether a fence followed the `init`.
+    init_fenced: bool,
+    /// The agent and instruction that last expected bytes.
+    expected_at: Option<(AgentId, u32)>,
+    /// Bytes expected without an arrival in the open phase: an arrival of that phase must come after each.
+    expects: Vec<Access>,
+    /// The arrivals of the open phase and of the two phases before it, newest first.
+    arrivals: [Arrivals; 3],
+    /// Signals by other CTAs and by engines, the newest of each component.
+    signals: Vec<Signal>,
+    /// The last wait of each agent that passed.
+    waits: Vec<Option<Wait>>,
+}
+
+impl MbarState {
+    /// An mbarrier before its `init`, in a cluster of this many agents.
+    pub(in crate::protocol) fn new(agents: usize) -> MbarState {
+        MbarState {
+            hardware: Mbar::default(),
+            init: None,
+            init_fenced: false,
+            expected_at: None,
+            expects: Vec::new(),
+            arrivals: Default::default(),
+            signals: Vec::new(),
+            waits: vec![None; agents],
+        }
+    }
+
+    /// Bytes that a copy takes, about: lists that are usually empty are left out.
+    pub(in crate::protocol) fn bytes(&self) -> usize {
+        size_of::<Mbar>() + size_of_val(&self.arrivals) + size_of_val(&self.waits[..])
+    }
+
+    /// The numbers that the hardware keeps.
+    pub(in crate::protocol) fn hardware(&self) -> &Mbar {
+        &self.hardware
+    }
+
+    /// The newest `init`; none before the first.
+    pub(in crate::protocol) fn init(&self) -> Option<&Access> {
+        self.init.as_ref()
+    }
+
+    /// Whether a fence followed an `init`.
+    pub(in crate::protocol) fn init_fenced(&self) -> bool {
+        self.init_fenced
+    }
+
+    /// Records that a fence followed the `init`.
+    pub(in crate::protocol) fn fence_init(&mut self) {
+        self.init_fenced = true;
+    }
+
+    /// The agent and instruction that last expected bytes.
+    pub(in crate::protocol) fn expected_at(&self) -> Option<(AgentId, u32)> {
+        self.expected_at
+    }
+
+    /// `mbarrier.init` with a count of arrivals.
+    pub(super) fn initialize(&mut self, count: u32, access: Access) {
+        self.hardware = Mbar { live: true, phase: 0, expected: count, pending: count, tx: 0 };
+        self.arrivals = Default::default();
+        self.init = Some(access);
+    }
+
+    /// `mbarrier.inval`.
+    pub(super) fn invalidate(&mut self) {
+        self.hardware.live = false;
+    }
+
+    /// Makes the hardware's numbers these, after an `init` that everything is ordered after.
+    pub(in crate::protocol) fn restore(&mut self, hardware: &Mbar, init: Access) {
+        self.hardware = hardware.clone();
+        self.init = hardware.live.then_some(init);
+        self.init_fenced = true;
+    }
+
+    /// Expects bytes in the open phase. Returns the byte count.
+    pub(super) fn expect_bytes(&mut self, a: AgentId, pc: u32, bytes: i64) -> i64 {
+        self.expected_at = Some((a, pc));
+        self.hardware.tx += bytes;
+        self.arrivals[0].make_unsure();
+        self.hardware.tx
+    }
+
+    /// Delivers bytes to the open phase.
+    pub(super) fn deliver_bytes(&mut self, bytes: i64) {
+        self.hardware.tx -= bytes;
+    }
+
+    /// Adds arrivals to those that the open phase needs.
+    pub(in crate::protocol) fn add_pending(&mut self, arrivals: u32) {
+        self.hardware.pending += arrivals;
+    }
+
+    /// Takes arrivals off those that the open phase needs, down to zero. Returns whether the phase needed that many.
+    pub(super) fn take_pending(&mut self, arrivals: u32) -> bool {
+        let enough = arrivals <= self.hardware.pending;
+        self.hardware.pending = self.hardware.pending.saturating_sub(arrivals);
+        enough
+    }
+
+    /// Completes the open phase if nothing is missing. Returns the phase.
+    pub(super) fn complete_phase(&mut self) -> Option<u32> {
+        let m = &mut self.hardware;
+        if m.pending != 0 || m.tx != 0 || !m.live {
+            return None;
+        }
+        let done = m.phase;
+        m.phase += 1;
+        m.pending = m.expected;
+        Some(done)
+    }
+
+    /// Bytes expected without an arrival in the open phase.
+    pub(in crate::protocol) fn expects(&self) -> &[Access] {
+        &self.expects
+    }
+
+    /// Notes an access that an arrival of the open phase must come after.
+    pub(in crate::protocol) fn note_expect(&mut self, access: Access) {
+        self.expects.push(access);
+    }
+
+    /// Takes the accesses that an arrival of the completed phase must have come after.
+    pub(super) fn take_expects(&mut self) -> Vec<Access> {
+        std::mem::take(&mut self.expects)
+    }
+
+    /// The arrivals of the open phase and of the two phases before it, newest first.
+    pub(in crate::protocol) fn arrivals(&self) -> &[Arrivals] {
+        &self.arrivals
+    }
+
+    /// Counts an arrival in the open phase.
+    pub(super) fn count_arrival(&mut self, epoch: Option<Epoch>) {
+        self.arrivals[0].count(epoch);
+    }
+
+    /// Begins the list of arrivals of the next phase.
+    pub(super) fn close_arrivals(&mut self) {
+        self.arrivals.rotate_right(1);
+        self.arrivals[0] = Arrivals::default();
+    }
+
+    /// Signals by other CTAs and by engines, the newest of each component.
+    pub(in crate::protocol) fn signals(&self) -> &[Signal] {
+        &self.signals
+    }
+
+    /// Remembers a signal, in the place of an earlier one of its component.
+    pub(in crate::protocol) fn note_signal(&mut self, s: Signal) {
+        match self.signals.iter_mut().find(|x| x.epoch.comp == s.epoch.comp) {
+            Some(x) => *x = s,
+            None => self.signals.push(s),
+        }
+    }
+
+    /// Takes the signals that the end of a CTA must come after.
+    pub(in crate::protocol) fn take_signals(&mut self) -> Vec<Signal> {
+        std::mem::take(&mut self.signals)
+    }
+
+    /// The last wait of each agent that passed.
+    pub(in crate::protocol) fn waits(&self) -> &[Option<Wait>] {
+        &self.waits
+    }
+
+    /// Remembers a wait that passed.
+    pub(super) fn note_wait(&mut self, a: AgentId, wait: Wait) {
+        self.waits[a as usize] = Some(wait);
+    }
+}
+
+/// Written by hand, so that copying into a state of the same program allocates nothing.
+impl Clone for MbarState {
+    fn clone(&self) -> MbarState {
+        MbarState {
+            hardware: self.hardware.clone(),
+            init: self.init,
+            init_fenced: self.init_fenced,
+            expected_at: self.expected_at,
+            expects: self.expects.clone(),
+            arrivals: self.arrivals.clone(),
+            signals: self.signals.clone(),
+            waits: self.waits.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, from: &MbarState) {
+        let MbarState { hardware, init, init_fenced, expected_at, expects, arrivals, signals, waits } = from;
+        self.hardware.clone_from(hardware);
+        (self.init, self.init_fenced, self.expected_at) = (*init, *init_fenced, *expected_at);
+        self.expects.clone_from(expects);
+        self.arrivals.clone_from(arrivals);
+        self.signals.clone_from(signals);
+        self.waits.clone_from(waits);
+    }
+}
