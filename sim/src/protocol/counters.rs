@@ -1,19 +1,19 @@
 //! Counters in global memory: `red`, `atom`, `st`, `ld` and waits that poll for a value.
 //!
-//! A counter keeps what was done to it in order, each step with what its agent knew. In another schedule the steps come in
-//! another order, so a wait may rely only on those that it sees in every one:
+//! A counter keeps its steps in order, each with what its agent knew. In another schedule the steps come in another
+//! order, so a wait may rely only on steps that the wait sees in every schedule:
 //!
-//! * A wait for `>= v` of a counter that only grows sees a step if the others, without those that come after that step,
-//!   do not reach v.
-//! * A wait on a counter that is also set sees the steps up to the first value that lets it pass; then every step must know
-//!   of the one before.
+//! * A wait for `>= v` of a counter that only grows sees a step if the other steps, without those that come after that
+//!   step, do not reach v.
+//! * A wait on a counter that is also set sees the steps up to the first value that lets the wait pass. Then every step
+//!   must know of the step before.
 //!
-//! A later step that could come before a wait in another schedule, and a value (`atom`, `ld`) that depends on the order, make
-//! one run decide nothing ([`World::unordered`]).
+//! Two things make one run undecided ([`World::unordered`]): a later step that could come before a wait in another
+//! schedule, and a value (`atom`, `ld`) that depends on the order.
 //!
-//! What is released becomes known to whoever acquires it. A relaxed step releases what its agent had done at its last
-//! `fence gpu`, and what a relaxed wait saw is acquired at the next one (PTX, release and acquire patterns). Scopes must
-//! include both agents.
+//! Released accesses become known to the agent that acquires them. A relaxed step releases what its agent had done at
+//! its last `fence gpu`. What a relaxed wait saw is acquired at the agent's next `fence gpu` (PTX, release and acquire
+//! patterns). Scopes must include both agents.
 
 use crate::code::Code;
 use crate::ir::{Binary, CounterAct, CounterRef, Expr, Instr, MemOrder, Op, Program, Scope, apply};
@@ -24,18 +24,18 @@ use super::order::{Epoch, RowId};
 use super::step::{Blocked, StepEffect};
 use super::world::{Fault, WaitTarget, World};
 
-/// Index of a counter of a world: every word of every declaration.
+/// Index of a counter of a world: one for every word of every declaration.
 pub(super) type CounterIx = u32;
 
-/// One word of global memory that counts.
+/// One word of global memory that is used as a counter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter {
     pub(super) value: i64,
     /// The value before the steps that are kept.
     pub(super) base: i64,
-    /// What was done to it that somebody may not know of yet, oldest first.
+    /// Steps that some agent may not know of yet, oldest first.
     pub(super) steps: Vec<Step>,
-    /// Waits that passed and that a later step could have come before.
+    /// Waits that passed, and that a later step could have come before.
     pub(super) waits: Vec<PassedWait>,
 }
 
@@ -43,16 +43,16 @@ pub(super) struct Counter {
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) delta: i64,
-    /// It replaced the value (`st`).
+    /// Whether the step replaced the value (`st`).
     pub(super) sets: bool,
-    /// Its outcome depends on what came before it (`st`, `atom`).
+    /// Whether the step's outcome depends on earlier steps (`st`, `atom`).
     pub(super) ordered: bool,
     pub(super) epoch: Epoch,
     pub(super) agent: AgentId,
     pub(super) pc: u32,
-    /// What its agent knew, itself included.
+    /// What the step's agent knew, the step included.
     pub(super) knows: RowId,
-    /// What it releases.
+    /// The row that the step releases.
     pub(super) releases: RowId,
     pub(super) scope: Scope,
 }
@@ -62,13 +62,13 @@ pub(super) struct Step {
 pub(super) struct PassedWait {
     pub(super) epoch: Epoch,
     pub(super) pc: u32,
-    /// Any later step must come after it.
+    /// Whether any later step must come after the wait.
     pub(super) exact: bool,
-    /// The steps it saw.
+    /// The steps that the wait saw.
     pub(super) must: Vec<Epoch>,
 }
 
-/// Whether every statement on a counter leaves its value or adds to it, by declaration.
+/// For each declaration, whether every statement on the counter leaves its value or adds to the value.
 pub(super) fn only_grow(prog: &Program) -> Vec<bool> {
     let mut list = vec![true; prog.counters.len()];
     for i in &prog.code {
@@ -170,12 +170,12 @@ impl World<'_> {
         apply(cmp, value, v) == Some(1)
     }
 
-    /// Whether an agent knows that something was done.
+    /// Whether an agent knows of a step.
     fn knows_of(&self, row: RowId, e: Epoch) -> bool {
         self.rows.reached(row, e.comp) >= e.clock
     }
 
-    /// The outcome of what an agent does now depends on which steps came before: it must know of them all.
+    /// The outcome of an agent's operation depends on which steps came before, so the agent must know of all steps.
     fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
         let row = self.agent_row(a);
         if self.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
@@ -201,7 +201,7 @@ impl World<'_> {
         let delta = new - c.value;
         let behind_ordered = c.steps.iter().all(|s| !s.ordered || self.knows_of(row, s.epoch));
         let behind_waits = c.waits.iter().all(|w| {
-            // Behind what the wait relies on, it cannot stand in for that.
+            // A step that comes after what the wait relies on cannot replace that.
             let behind = || w.must.iter().all(|e| self.knows_of(row, *e));
             self.knows_of(row, w.epoch) || !w.exact && !sets && delta >= 0 && behind()
         });
@@ -223,7 +223,7 @@ impl World<'_> {
         self.touched.push(WaitTarget::Counter(ix));
     }
 
-    /// The steps that a wait for a value sees in every schedule, and whether a later step must come after it.
+    /// The steps that a wait for a value sees in every schedule, and whether a later step must come after the wait.
     fn must_see(&mut self, a: AgentId, pc: u32, ix: CounterIx, cmp: Binary, v: i64) -> (Vec<usize>, bool) {
         let c = &self.counters[ix as usize];
         let grows = c.steps.iter().all(|s| !s.sets && s.delta >= 0);
@@ -237,13 +237,13 @@ impl World<'_> {
             });
             return (must.collect(), cmp == Binary::Eq);
         }
-        // Every step knows of the one before: the values follow each other in every schedule.
+        // Every step knows of the step before, so the values follow each other in every schedule.
         let chain = c.steps.windows(2).all(|w| after(&w[1], &w[0]));
         let row = self.agent_row(a);
         let known = c.steps.iter().take_while(|s| self.knows_of(row, s.epoch)).count();
         let value = |i: usize| c.base + c.steps[..i].iter().map(|s| s.delta).sum::<i64>();
         let passes = |i: &usize| self.satisfies(value(*i), cmp, v);
-        // Where the order is open, what this very order shows.
+        // Where the order is open, the steps of this very order.
         let first = (known..=c.steps.len()).find(|i| chain && passes(i)).unwrap_or(c.steps.len());
         // A value that was set shows what its own step released.
         let start = c.steps[..first].iter().rposition(|s| s.sets).unwrap_or(0);
@@ -254,7 +254,7 @@ impl World<'_> {
         (must, true)
     }
 
-    /// A wait or load passes: what it saw is acquired.
+    /// Completes a wait or load: the agent acquires what the operation saw.
     fn see(
         &mut self,
         a: AgentId,
@@ -293,7 +293,7 @@ impl World<'_> {
         }
     }
 
-    /// `fence gpu`: what the agent did is released by what it does next, and what it saw is acquired.
+    /// `fence gpu`: the agent's next step releases what the agent did, and the agent acquires what it saw.
     pub(super) fn fence_gpu(&mut self, a: AgentId) {
         if self.counters.is_empty() {
             return;
@@ -304,7 +304,7 @@ impl World<'_> {
         self.rows.tick(row, a);
     }
 
-    /// Drops steps and waits that every agent that goes on knows of.
+    /// Drops steps and waits that every running agent knows of.
     fn forget_known(&mut self, ix: CounterIx) {
         if self.rows.is_off() {
             return;
@@ -318,7 +318,7 @@ impl World<'_> {
         let grows = self.grows[self.counter_decl(ix) as usize];
         let old = c.steps.iter().take_while(|s| known(s.epoch)).count();
         c.waits.retain(|w| {
-            // Somebody who sets it must still come after the wait.
+            // An agent that sets the counter must still come after the wait.
             let saw = grows && !w.exact && w.must.iter().all(|e| known(*e));
             !(saw || live.iter().all(|r| self.knows_of(*r, w.epoch)))
         });
@@ -330,7 +330,7 @@ impl World<'_> {
         self.counters[ix as usize] = c;
     }
 
-    /// An access to global memory that is ordered in time only: what is missing on the way.
+    /// An access to global memory that is ordered in time only, with the missing step on the way.
     pub(super) fn flag_missing(&self) -> (Code, &'static str) {
         (
             Code::Scope,

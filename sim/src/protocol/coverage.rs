@@ -1,8 +1,8 @@
 //! Coverage: every K-tile is accumulated exactly once in every piece, every output piece is stored once.
 //!
-//! Two operands are contracted over the dimension whose name both have (`A: [m, k]` and `B: [k, n]`: `k`). Where an
-//! operand is no tile of a global matrix (attention's probabilities) only repetitions of the other are checked. A K-tile past
-//! the end is none: it may be added only where its copies fill in zeros.
+//! Two operands are contracted over the dimension whose name both have (`A: [m, k]` and `B: [k, n]`: `k`). Where one
+//! operand is not a tile of a global matrix (attention's probabilities), only repetitions of the other operand are
+//! checked. A K-tile past the end may be added only where its copies fill in zeros.
 
 use crate::code::Code;
 use crate::ir::{Binary, Class, Expr, Instr, MoveKind, ObjId, Object, Op, Place, Program};
@@ -14,20 +14,20 @@ use super::memory::{Footprint, TileKey};
 use super::place::FormId;
 use super::world::{Fault, World};
 
-/// What a piece of an accumulator has summed since it was cleared.
+/// The sum in a piece of an accumulator since the piece was cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Sum {
-    /// Elements of the contracted dimension one product covers; 0 before the first.
+    /// Elements of the contracted dimension that one product covers; 0 before the first product.
     granule: i64,
     /// Granules added, as bits.
     seen: Vec<u64>,
-    /// How many granules the dimension has; 0 where it is not known.
+    /// Number of granules of the dimension; 0 where the number is not known.
     granules: u32,
     /// The left operand's matrix and axis, which name the dimension.
     dim: (ObjId, u8),
     /// Rows and columns of the whole product.
     product: [i64; 2],
-    /// Read back from global memory: what it is added to has its blocks, too.
+    /// Whether the sum was read back from global memory. A sum that it is added to has its blocks too.
     partial: bool,
 }
 
@@ -37,7 +37,7 @@ struct Range {
     dim: (ObjId, u8),
     left: (i64, i64),
     right: (i64, i64),
-    /// How these depend on the place of the CTA.
+    /// How these elements depend on the place of the CTA.
     forms: [FormId; 2],
     extent: i64,
     product: [i64; 2],
@@ -49,7 +49,7 @@ pub(super) struct KeptSum {
     obj: ObjId,
     rect: Rect,
     sum: Sum,
-    /// The kernel has read some of it since.
+    /// Whether the kernel has read some of the sum since.
     read: bool,
     agent: AgentId,
     pc: u32,
@@ -61,13 +61,13 @@ pub(super) struct Stored {
     pub(super) obj: u16,
     /// Block coordinates, or −1 where the place was given in elements.
     pub(super) block: [i64; 2],
-    /// How its first row and column depend on the place of the CTA.
+    /// How the rectangle's first row and column depend on the place of the CTA.
     pub(super) forms: [FormId; 2],
     pub(super) rows: (i64, i64),
     pub(super) cols: (i64, i64),
     pub(super) agent: AgentId,
     pub(super) pc: u32,
-    /// The kernel has read some of it since.
+    /// Whether the kernel has read some of the rectangle since.
     pub(super) read: bool,
 }
 
@@ -77,7 +77,7 @@ impl Sum {
         self.seen.iter().map(|w| w.count_ones()).sum()
     }
 
-    /// What repeats while it grows: the depth of a step, and the dimension summed over.
+    /// The part of a sum that repeats while the sum grows: the depth of a step, and the contracted dimension.
     pub(super) fn kind(&self) -> [u64; 2] {
         [self.granule as u64, (self.dim.0 as u64) << 8 | self.dim.1 as u64]
     }
@@ -90,8 +90,8 @@ impl World<'_> {
         if a.class != Class::Global || b.class != Class::Global || x.obj == y.obj {
             return None;
         }
-        // The left operand is [M, K], so its columns are looked at first. Where several dimensions have the same name
-        // (square matrices), those are meant of which both operands cover the same elements.
+        // The left operand is [M, K], so its columns are tried first. Where several dimensions have the same name
+        // (square matrices), the contracted dimension is the one of which both operands cover the same elements.
         let mut first = None;
         for i in [1, 0] {
             for j in [1, 0] {
@@ -120,7 +120,7 @@ impl World<'_> {
     pub(super) fn accumulate(&mut self, a: AgentId, pc: u32, acc: &Footprint, left: &Footprint, right: &Footprint) {
         let (Some(x), Some(y)) = (self.held(a, left), self.held(a, right)) else { return };
         let Some(r) = self.contraction((&x, left), (&y, right)) else { return };
-        // Which blocks are summed is counted for one CTA: where it depends on its place, each is looked at alone.
+        // Blocks are counted for one CTA. Where a block depends on the CTA's place, each CTA is run alone.
         if let Some(place) = &self.place {
             place.fixed(pc, r.left.0, r.forms[0]);
             place.fixed(pc, r.right.0, r.forms[1]);
@@ -164,7 +164,7 @@ impl World<'_> {
                 };
             }
             if sum.granule != granule || sum.dim != r.dim {
-                // Products of different depth or of several matrices: what is complete cannot be said here.
+                // Products of different depth or of several matrices: the complete sum is not defined here.
                 sum.granules = 0;
                 continue;
             }
@@ -186,7 +186,8 @@ impl World<'_> {
         }
     }
 
-    /// Whether what is loaded past the end of a matrix is zeros: only TMA looks where it ends (PTX, tensor maps: out of bounds).
+    /// Whether loads past the end of a matrix give zeros. Only TMA checks where the matrix ends (PTX, tensor maps: out
+    /// of bounds).
     fn zero_filled(&self, obj: ObjId) -> bool {
         let mut copies = self.prog.code.iter().filter_map(|i| match i {
             Instr::Op { op: Op::Move { how, src, .. }, .. } if src.obj == obj => Some(*how),
@@ -202,8 +203,8 @@ impl World<'_> {
         }
     }
 
-    /// Copies what was summed with the values, to other registers or through shared memory; of several pieces, what has the
-    /// fewest blocks. What comes from global memory is no sum.
+    /// Copies the sums along with the values, to other registers or through shared memory. Of several pieces, the sum
+    /// with the fewest blocks is copied. A value from global memory is not a sum.
     pub(super) fn carry_sum(&mut self, a: AgentId, from: &Footprint, to: &Footprint) {
         let sums = self.each_piece(a, from).map(|p| &self.sums[p]);
         let sum = sums.filter(|s| s.granule > 0).min_by_key(|s| s.done()).cloned().unwrap_or_default();
@@ -214,7 +215,7 @@ impl World<'_> {
         }
     }
 
-    /// What was summed goes with the values to a workspace in global memory, which the kernel reads again.
+    /// Copies the sums along with the values to a workspace in global memory, which the kernel reads again.
     pub(super) fn store_sum(&mut self, a: AgentId, pc: u32, (from, to): (&Footprint, &Footprint), elements: bool) {
         if !self.followed.matrices.get(to.obj as usize).is_some_and(|followed| *followed) {
             return;
@@ -229,7 +230,7 @@ impl World<'_> {
         }
     }
 
-    /// What was summed comes back from a workspace; of several sums, what has the fewest blocks.
+    /// Copies the sums back from a workspace; of several sums, the one with the fewest blocks.
     pub(super) fn load_sum(&mut self, a: AgentId, from: &Footprint, to: &Footprint, elements: bool) {
         if self.kept_sums.is_empty() || !self.in_global(from.obj) {
             return;
@@ -246,7 +247,8 @@ impl World<'_> {
         }
     }
 
-    /// At the end: what stays in a workspace, and nobody read back, is a whole sum, unless there is room for several.
+    /// At the end: a sum in a workspace that no agent read back must be complete, unless the workspace has room for
+    /// several sums.
     pub(super) fn check_kept_sums(&mut self) {
         for k in std::mem::take(&mut self.kept_sums) {
             let (done, all) = (k.sum.done(), k.sum.granules);
@@ -265,7 +267,7 @@ impl World<'_> {
         }
     }
 
-    /// Arithmetic adds a partial sum that came back from a workspace: its blocks are those of the result, too.
+    /// Arithmetic adds a partial sum that came back from a workspace: the result has the blocks of that sum too.
     pub(super) fn add_sums(&mut self, a: AgentId, reads: &[Footprint], writes: &[Footprint]) {
         let parts = reads.iter().flat_map(|f| self.each_piece(a, f)).map(|p| &self.sums[p]);
         let parts: Vec<Sum> = parts.filter(|s| s.partial && s.granule > 0).cloned().collect();
@@ -284,7 +286,7 @@ impl World<'_> {
         }
     }
 
-    /// Whether a matrix has several times the elements of a product along one of its axes: rows or planes of partial sums.
+    /// Whether a matrix has several times the elements of a product along one axis, as rows or planes of partial sums.
     fn for_partial_sums(&self, obj: ObjId, [m, n]: [i64; 2]) -> bool {
         let o = &self.prog.objects[obj as usize];
         let times = |end: i64, part: i64| part > 0 && end % part == 0 && end / part > 1;
@@ -292,8 +294,8 @@ impl World<'_> {
         of(m, n) || of(n, m)
     }
 
-    /// Holds an accumulator that is stored to having every block exactly once. What goes to a matrix for partial sums, or to
-    /// one that the kernel reads again, is a part of the sum.
+    /// Holds an accumulator that is stored to having every block exactly once. A store to a matrix for partial sums, or
+    /// to a matrix that the kernel reads again, is a part of the sum.
     pub(super) fn check_sum(&mut self, a: AgentId, pc: u32, acc: &Footprint, to: ObjId) {
         if self.followed.matrices.get(to as usize).is_some_and(|followed| *followed) {
             return;
@@ -324,8 +326,8 @@ impl World<'_> {
         }
     }
 
-    /// A block that threads read or write without a mask has a part in its matrix: the instruction does not look where that
-    /// ends, as TMA and masked accesses do.
+    /// Holds a block that threads access without a mask to having a part inside its matrix. These instructions do not
+    /// check where the matrix ends, as TMA and masked accesses do.
     pub(super) fn inside(&mut self, a: AgentId, pc: u32, f: &Footprint, place: &Place) -> Result<(), Fault> {
         // A search gives numbers other values, and so does a proof over turns.
         if self.rows.is_off() || self.prog.loose || self.prog.opaque_globals {
@@ -335,7 +337,7 @@ impl World<'_> {
         let (by, ends) = (if place.elements { [1, 1] } else { o.block }, [o.rows, o.cols]);
         let mut f = *f;
         for (i, e) in place.inside.iter().flatten().enumerate() {
-            // A remainder is inside where the largest one is.
+            // A remainder is inside where the largest remainder is.
             let largest = match e {
                 Expr::Binary(Binary::Rem, p) => self.prog.launch_value(&p.1).filter(|n| *n > 0).map(|n| n - 1),
                 _ => None,
@@ -408,7 +410,7 @@ impl World<'_> {
                 self.agent_name(s.agent),
             );
             let other = Some((s.pc, "the other store".to_string()));
-            // The same statement in another CTA stores the same values: twice the work, and no fault.
+            // The same statement in another CTA stores the same values: twice the work, but no fault.
             if s.pc == pc && self.info[s.agent as usize].cta != self.info[a as usize].cta {
                 self.note(Code::Redundant, a, pc, format!("{what}, from the same statement: redundant work"), other);
             } else {
@@ -418,7 +420,8 @@ impl World<'_> {
         self.stored.push(new);
     }
 
-    /// Whether another store meets this one is seen in the representative of a cell: it must be so in all its CTAs.
+    /// Whether another store overlaps this store is decided in the representative of a cell, so the answer must hold in
+    /// all its CTAs.
     fn stores_apart(&self, pc: u32, new: &Stored) {
         let Some(place) = &self.place else { return };
         let block = self.prog.objects[new.obj as usize].block;
@@ -440,8 +443,8 @@ impl World<'_> {
         }
     }
 
-    /// Whether what was stored so far is the same by another program, whose matrices may end elsewhere, and what was accessed
-    /// is inside of them.
+    /// Whether another program, whose matrices may end elsewhere, stores the same so far, with all accesses inside its
+    /// matrices.
     pub fn stored_as_by(&self, prog: &Program) -> bool {
         let ends = |end: i64, own: i64, other: i64| end <= other && (other <= own || end < own);
         let inside = |(first, o): (&[i64; 2], &Object)| first[0] < o.rows && first[1] < o.cols;
@@ -453,7 +456,7 @@ impl World<'_> {
             })
     }
 
-    /// At the end: of every block that was stored, all of it was.
+    /// At the end: every block that was stored in part must be stored completely.
     pub(super) fn check_stores(&mut self) {
         let mut list = std::mem::take(&mut self.stored);
         list.sort();

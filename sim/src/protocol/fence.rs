@@ -1,8 +1,8 @@
-//! Fences: what each covers, and the accesses that are held to them. The levels are [`crate::fences`]; what each of them
-//! accepts, and why, is in `docs/fences.md`.
+//! Fences: what each fence covers, and the accesses that need a fence. The levels are in [`crate::fences`]. The reasons
+//! for what each level accepts are in `docs/fences.md`.
 //!
-//! Each check comes after the question whether the accesses are ordered at all: an access that is not ordered is a race,
-//! and its fence is not asked about.
+//! Each check comes after the check that the accesses are ordered at all. An unordered access is a race, and then no
+//! fence is checked.
 
 use crate::code::Code;
 use crate::fences::{Cover, Level};
@@ -14,19 +14,19 @@ use super::order::{Access, RowId};
 use super::stream::StreamKind;
 use super::world::World;
 
-/// What touched a register piece since its warp's last `wgmma.fence`.
+/// The last use of a register piece since its warp's last `wgmma.fence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum LastTouch {
-    /// Nothing.
+    /// No use.
     Not,
-    /// An instruction other than `wgmma`, or nothing and there was no fence yet.
+    /// An instruction other than `wgmma`, or no use and no fence yet.
     Other,
     /// A product with this many rows and columns.
     Product(u32, u32),
 }
 
 impl LastTouch {
-    /// For snapshots: different where they are.
+    /// A number for snapshots: different for different uses.
     pub(super) fn number(self) -> u64 {
         match self {
             LastTouch::Not => 0,
@@ -43,13 +43,14 @@ impl World<'_> {
         match kind {
             Fence::Async => {
                 if self.rules.fences.async_read == Cover::Strict {
-                    // Its own stores, and its copies where it makes any (streams come behind the agents).
+                    // The agent's own stores, and its copies where the agent makes any (streams come behind the
+                    // agents).
                     let copies = self.stream_comp(a, StreamKind::Cp);
                     self.rows.fence(row, |comp| comp == a || (comp == copies && copies > 0));
                 } else {
                     self.rows.fence(row, |_| true);
                 }
-                // What the agent does from here on, the fence does not cover.
+                // The fence does not cover the agent's later accesses.
                 self.rows.tick(row, a);
             }
             Fence::AsyncGlobal if self.followed.proxies() => {
@@ -78,13 +79,13 @@ impl World<'_> {
         }
     }
 
-    /// The access of a tensor-memory move: open until its wait, or over at once where that rule is off.
+    /// The access of a tensor-memory move: open until its wait, or complete at once where that rule is off.
     pub(super) fn tensor_access(&self, a: AgentId, pc: u32, how: MoveKind, x: Access) -> Access {
         let open = self.rules.fences.tmem_wait || !matches!(how, MoveKind::TmemLd | MoveKind::TmemSt);
         if open { x } else { self.own_access(a, pc) }
     }
 
-    /// A read `x` that is ordered after the write `w` of the same place.
+    /// Checks a read `x` that is ordered after the write `w` of the same place.
     pub(super) fn fenced_read(&mut self, a: AgentId, row: RowId, f: &Footprint, w: &Access, x: &Access) {
         match self.prog.objects[f.obj as usize].class {
             Class::Shared if self.proxies && !x.generic && w.generic && !self.rows.fenced(row, w.epoch) => {
@@ -119,7 +120,7 @@ impl World<'_> {
         }
     }
 
-    /// A write `x` that is ordered after the access `e` of the same place.
+    /// Checks a write `x` that is ordered after the access `e` of the same place.
     pub(super) fn fenced_write(&mut self, a: AgentId, row: RowId, f: &Footprint, e: &Access, x: &Access) {
         match self.prog.objects[f.obj as usize].class {
             Class::Shared | Class::Mailbox | Class::Global
@@ -145,14 +146,15 @@ impl World<'_> {
         if self.in_global(obj) { self.rows.fenced_global(row, e.epoch) } else { self.rows.fenced(row, e.epoch) }
     }
 
-    /// A use `x` of tensor memory that is ordered after another thread's use `e` (PTX, tcgen05 memory consistency:
-    /// canonical patterns). A commit fences what it waits for; operations of one thread need no fence between them.
+    /// Checks a use `x` of tensor memory that is ordered after another thread's use `e` (PTX, tcgen05 memory
+    /// consistency: canonical patterns). A commit fences the operations that the commit waits for. Operations of one
+    /// thread need no fence between them.
     fn fenced_tensor(&mut self, a: AgentId, row: RowId, f: &Footprint, e: &Access, x: &Access) {
         let in_order = e.epoch.comp == x.epoch.comp || (e.agent == x.agent && e.generic);
         if !self.tensor_fences || in_order {
             return;
         }
-        // Multiplications are by the asynchronous proxy, moves of tensor memory by the threads themselves.
+        // Multiplications use the asynchronous proxy; the threads themselves move tensor memory.
         let before = !e.generic || self.rows.sealed(row, e.epoch);
         let after = self.rows.has(self.opened_row(x.agent), e.epoch);
         if (before && after) || self.met(Code::TensorFence, x.pc, Some(e.pc)) {
@@ -168,7 +170,7 @@ impl World<'_> {
         self.report(level, Code::TensorFence, (a, x.pc), message, Some((e.pc, "used here".into())));
     }
 
-    /// An instruction other than `wgmma` touched a register piece.
+    /// Records that an instruction other than `wgmma` used a register piece.
     pub(super) fn touch_register(&mut self, piece: usize, x: &Access) {
         if x.generic
             && let Some(touched) = self.unfenced.get_mut(piece)
@@ -220,7 +222,7 @@ impl World<'_> {
             let bad = |t: LastTouch| t != LastTouch::Not && Some(t) != allowed;
             if let Some(p) = self.each_piece(a, f).find(|p| bad(self.unfenced[*p])) {
                 let t = &self.pieces[p].trace;
-                // `zero` stands there as a write and is no use.
+                // An accumulator that `zero` clears is listed as a write and is not a use.
                 let product = matches!(self.unfenced[p], LastTouch::Product(..));
                 let used = t.reads.iter().chain(&t.write).rfind(|x| x.generic || product);
                 let used = used.map(|x| (x.pc, "used here".to_string()));

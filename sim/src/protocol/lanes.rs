@@ -1,12 +1,13 @@
-//! The lanes of a warp: whether all have come as far as the one that arrives for them.
+//! The lanes of a warp: whether all lanes have come as far as the lane that arrives for them.
 //!
-//! The lanes of a warp that is one agent are taken to be in step. PTX promises it only behind an instruction that they
-//! execute together (`__syncwarp`, whatever is `.aligned`); the rule `warp-arrive` asks for one.
+//! The lanes of a warp that is one agent are taken to be in step. PTX promises that only after an instruction that the
+//! lanes execute together (`__syncwarp`, any `.aligned` instruction). The rule `warp-arrive` asks for such an
+//! instruction.
 //!
-//! A warp that is two agents, elected lane and rest, is split from an `elect:` block to the next operation that joins its
-//! lanes: `warp.sync`, a barrier, a collective. In between, what one class does is not known to the other. From the join on
-//! the classes are in step again, like the lanes of any other warp: where one lane arrives for the warp, it does so once
-//! both classes have come there.
+//! A warp that is two agents, elected lane and rest, is split from an `elect:` block to the next operation that joins
+//! its lanes: `warp.sync`, a barrier, a collective. In between, neither class knows the accesses of the other. After
+//! the join the classes are in step, like the lanes of any other warp. Where one lane arrives for the warp, the lane
+//! arrives once both classes have come there.
 
 use crate::code::Code;
 use crate::fences::Level;
@@ -15,8 +16,8 @@ use crate::ir::{ArrivalsPer, Fence, Instr, MbarId, MmaKind, MoveKind, Op, Progra
 use super::AgentId;
 use super::world::{Agent, World};
 
-/// Whether lanes execute an operation together, or each reads, writes or waits for itself; neither where it does nothing
-/// that an arrival speaks for.
+/// Whether lanes execute an operation together, or each lane reads, writes or waits for itself. Neither, where the
+/// operation does nothing that an arrival speaks for.
 fn together(op: &Op) -> Option<bool> {
     Some(match op {
         Op::Barrier(_) | Op::Named { .. } | Op::WarpSync | Op::Elect => true,
@@ -31,8 +32,8 @@ fn together(op: &Op) -> Option<bool> {
     })
 }
 
-/// Whether an agent that waits for an mbarrier at an instruction can wait for it again: then a lane that is late with the
-/// first wait can miss its phase.
+/// Whether an agent that waits for an mbarrier at an instruction can wait for that mbarrier again. A lane that is late
+/// with the first wait can then miss its phase.
 pub fn waits_again(prog: &Program, pc: u32, bar: MbarId) -> bool {
     let waits = |i: &Instr| matches!(i, Instr::Op { op: Op::MbarWait { bar: b, .. }, .. } if b.bar == bar);
     let looped = prog.loops.iter().any(|l| (l.head..l.end).contains(&pc));
@@ -47,7 +48,7 @@ impl World<'_> {
         }
     }
 
-    /// An agent went through a rendezvous that joins the lanes of its warp. `orders`: each class knows what the other did.
+    /// An agent passed a rendezvous that joins the lanes of its warp. `orders`: each class knows what the other did.
     pub(super) fn converge(&mut self, a: AgentId, orders: bool) {
         let agent = &mut self.agents[a as usize];
         agent.diverged = false;
@@ -61,7 +62,7 @@ impl World<'_> {
             return;
         }
         self.agents[a as usize].unmet = match op {
-            // What joined lanes do together, the class with nearly all of them does. Waits are each class's own.
+            // The class with nearly all lanes performs what joined lanes do together. Each class waits for itself.
             Op::Mma { kind, .. } => *kind == MmaKind::Warp,
             Op::Move { how, .. } => {
                 !(matches!(how, MoveKind::TmemLd | MoveKind::TmemSt) && self.rules.fences.tmem_wait)
@@ -74,14 +75,14 @@ impl World<'_> {
         };
     }
 
-    /// Whether an agent is a lane class of a warp that is in step, one lane of which arrives for all here.
+    /// Whether an agent is a lane class of a warp in step, one lane of which arrives for all lanes here.
     pub(super) fn arrives_in_step(&self, a: AgentId, pc: u32, per: ArrivalsPer) -> bool {
         let (me, agent) = (self.info[a as usize], &self.agents[a as usize]);
         let joined = me.lanes.is_some() && !agent.diverged && agent.unmet && !self.elected_at[pc as usize];
         joined && (per == ArrivalsPer::Warp || (per == ArrivalsPer::Once && self.leads(me.warp)))
     }
 
-    /// A whole warp performed an operation.
+    /// Records that a whole warp performed an operation.
     pub(super) fn keeps_step(&mut self, a: AgentId, pc: u32, op: &Op) {
         if self.rules.fences.warp_arrive != Level::Off
             && let Some(together) = together(op)
@@ -90,7 +91,7 @@ impl World<'_> {
         }
     }
 
-    /// One lane arrives for its warp: the others have done what came before.
+    /// One lane arrives for its warp: the other lanes must have done what came before.
     pub(super) fn speaks_for_all(&mut self, a: AgentId, pc: u32, per: ArrivalsPer) {
         let Agent { last_unjoined: Some(last), diverged: false, .. } = self.agents[a as usize] else { return };
         if per != ArrivalsPer::Thread && !self.elected_at[pc as usize] {

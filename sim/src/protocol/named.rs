@@ -1,7 +1,8 @@
-//! Numbered barriers: `bar.sync` and `bar.arrive`, which count threads and take whoever comes.
+//! Numbered barriers: `bar.sync` and `bar.arrive`, which count threads of any warps.
 //!
-//! Which warps meet in a generation must not depend on the schedule (Weft's safe recycling): each arrival knows of all those
-//! of the generation before. One that does not can come before one of them, and take its place.
+//! The warps that meet in one generation must not depend on the schedule (Weft's safe recycling). So each arrival must
+//! know of all arrivals of the generation before. An arrival that does not could come before one of those and take its
+//! place.
 
 use crate::code::Code;
 use crate::ir::{Instr, NamedId, Op};
@@ -13,10 +14,11 @@ use super::rendezvous::{Rendezvous, RendezvousIx, RendezvousKind};
 use super::step::Blocked;
 use super::world::{Fault, WaitTarget, World};
 
-/// The arrivals of the generation under way of each numbered barrier and of the one before it, in order of their components.
+/// The arrivals of each numbered barrier in the open generation and in the generation before, in order of their
+/// components.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecentArrivals {
-    /// The first numbered barrier among the rendezvous; they are the last of these.
+    /// Index of the first numbered barrier among the rendezvous; numbered barriers are the last rendezvous.
     first: RendezvousIx,
     pub(super) lists: Vec<[Vec<Access>; 2]>,
 }
@@ -27,7 +29,7 @@ impl RecentArrivals {
         RecentArrivals { first: (meets.len() - numbered) as RendezvousIx, lists: vec![Default::default(); numbered] }
     }
 
-    /// Of one rendezvous; nothing where that is no numbered barrier.
+    /// The arrivals of one rendezvous; `None` where the rendezvous is not a numbered barrier.
     pub(super) fn of(&mut self, ix: RendezvousIx) -> Option<&mut [Vec<Access>; 2]> {
         self.lists.get_mut(ix.checked_sub(self.first)? as usize)
     }
@@ -60,7 +62,7 @@ impl World<'_> {
         }
     }
 
-    /// Threads that an agent brings: a warp arrives as a whole, a split warp's classes bring their lanes.
+    /// Threads that an agent brings: all threads of a whole warp, or the lanes of a split warp's class.
     fn threads_of(&self, a: AgentId) -> u32 {
         let size = self.rules.warp_size;
         match self.info[a as usize].lanes {
@@ -70,7 +72,7 @@ impl World<'_> {
         }
     }
 
-    /// An arrival comes behind all of the generation before, in every schedule.
+    /// Holds an arrival to being after all arrivals of the generation before, in every schedule.
     pub(super) fn comes_in_turn(&mut self, a: AgentId, pc: u32, ix: RendezvousIx) {
         if self.rows.is_off() {
             return;
@@ -93,8 +95,8 @@ impl World<'_> {
         }
     }
 
-    /// Where an agent is about to arrive at a numbered barrier: which rendezvous, and the threads that it brings and that it
-    /// gives as those of the barrier. For a search, in which an arrival is one of several that could come next.
+    /// The numbered barrier that an agent is about to arrive at: the rendezvous, the threads that the agent brings, and
+    /// the threads that the barrier is for. Used by a search, where several arrivals could come next.
     pub fn arrives_next(&self, a: AgentId) -> Option<(u32, u32, u32)> {
         let agent = &self.agents[a as usize];
         let Instr::Op { op: Op::Named { bar, index, threads, .. }, .. } = &self.prog.code[agent.pc as usize] else {

@@ -1,4 +1,4 @@
-//! What of a state is still open: the records and clocks that an answer can depend on in a further step.
+//! The open part of a state: records and clocks that a further step can depend on.
 //!
 //! ```text
 //!   clocks of a component that the state names    3 ──────── 9 ───────────── 20   21 the newest
@@ -6,10 +6,10 @@
 //!   as the snapshot has them                   0    3    3      9     9        20    21
 //! ```
 //!
-//! A row is only ever asked whether it has reached a clock: one that the state names, or a newer one that is still to come.
-//! So a row's clock may be rounded down to one that the state names ([`NamedClocks`]), except near the newest of a component, where
-//! clocks are subtracted. Rows only grow, so a record that waits for rows to reach it is closed once they have.
-//! A state recurs sooner without what is closed.
+//! The only question about a row is whether the row has reached a clock: a clock that the state names, or a newer clock
+//! still to come. So a row's clock may be rounded down to a clock that the state names ([`NamedClocks`]). Near the
+//! newest clock of a component there is no rounding, since clocks are subtracted there. Rows only grow, so a record
+//! that waits for rows to reach a clock is closed once the rows have. A state without closed records recurs sooner.
 
 use std::sync::Arc;
 
@@ -30,14 +30,14 @@ pub fn outstanding(prog: &Program) -> i64 {
     left.max().unwrap_or(0).max(2)
 }
 
-/// What snapshots ask about a program.
+/// The facts about a program that snapshots need.
 #[derive(Debug)]
 pub(super) struct SnapshotFacts {
-    /// The agents that may come to an operation on each barrier, by the heads around it.
+    /// For each barrier, the agents that may come to an operation on that barrier, by the heads around the operation.
     barrier_users: Vec<Vec<AgentId>>,
-    /// How far back from its newest clock the clocks of each component are subtracted: those of a stream as many
-    /// operations as a wait leaves outstanding, those of an mbarrier from the one that a copy under way will have to the
-    /// phase before the open one.
+    /// For each component, the distance from its newest clock within which clocks are subtracted. For a stream: the
+    /// number of operations that a wait leaves outstanding. For an mbarrier: from the clock that a copy in flight will
+    /// have, to the phase before the open phase.
     pub(super) windows: Arc<[i64]>,
 }
 
@@ -59,7 +59,7 @@ fn barrier_users(world: &World<'_>) -> Vec<Vec<AgentId>> {
         while let Some(i) = prog.code.get(pc) {
             pc += 1;
             let named = |head: &Executors| match head {
-                // A CTA that is no number of the text may be any.
+                // A CTA that is not a constant of the text may be any CTA.
                 Executors::Cta(e) => e.constant().is_none_or(|cta| cta == who.cta as i64),
                 head => world.among(a, head).unwrap_or(true),
             };
@@ -83,7 +83,8 @@ fn barrier_users(world: &World<'_>) -> Vec<Vec<AgentId>> {
     users
 }
 
-/// The clocks of each component that a state names outside of rows, in order, and the newest that a row can have reached.
+/// For each component, the clocks that a state names outside of rows, in order, and the newest clock that a row can
+/// have reached.
 pub(super) struct NamedClocks {
     clocks: Vec<Vec<i64>>,
     newest: Vec<i64>,
@@ -92,7 +93,7 @@ pub(super) struct NamedClocks {
 }
 
 impl NamedClocks {
-    /// Of a snapshot that lacks only rows.
+    /// The clocks that a snapshot names. The snapshot lacks only its rows.
     pub(super) fn of(world: &World<'_>, s: &Snapshot) -> NamedClocks {
         let mut clocks = vec![Vec::new(); world.rows.components() as usize];
         for entry in &s.entries {
@@ -114,7 +115,7 @@ impl NamedClocks {
         for a in 0..world.info.len() as AgentId {
             newest[a as usize] = world.rows.reached(world.agent_row(a), a) as i64;
         }
-        // What a copy under way will have written has the clock behind the open phase.
+        // A copy in flight will have written with the clock behind the open phase.
         let mbars = world.mbar_comp(0);
         newest[mbars as usize..]
             .iter_mut()
@@ -123,16 +124,17 @@ impl NamedClocks {
         NamedClocks { clocks, newest, mbars }
     }
 
-    /// The newest clock that the state names and a row has reached, or the row's own where that is subtracted; none where
-    /// it has reached none.
+    /// The newest clock that the state names and a row has reached, or the row's own clock where clocks are subtracted.
+    /// `None` where the row has reached no such clock.
     pub(super) fn reached(&self, comp: u32, clock: u32) -> Option<i64> {
         let (clock, newest) = (clock as i64, self.newest[comp as usize]);
-        // Phases are told from the one before (`mbar_wait`); what an agent is yet to do has its newest clock.
+        // Phases are compared with the phase before (`mbar_wait`). An agent's next operation has the agent's newest
+        // clock.
         let exact = if comp >= self.mbars { newest - clock <= 1 } else { newest == clock && clock > 0 };
         if exact { Some(clock) } else { self.rounded(comp, clock) }
     }
 
-    /// Whether a row that is at the start of a component has reached no clock of it.
+    /// Whether a row at the start of a component has reached no clock of that component.
     pub(super) fn nothing(&self, comp: u32) -> bool {
         comp < self.mbars || self.newest[comp as usize] > 1
     }
@@ -143,7 +145,8 @@ impl NamedClocks {
     }
 }
 
-/// Calls `f` on each barrier of an operation, and whether it is one in each CTA that a copy goes to.
+/// Calls `f` on each barrier of an operation, and whether the operation uses that barrier in each CTA that a copy goes
+/// to.
 fn each_barrier(op: &Op, f: &mut impl FnMut(&BarRef, bool)) {
     match op {
         Op::Move { signals: Some(bar), multicast, .. } => f(bar, multicast.is_some()),
@@ -158,13 +161,14 @@ fn each_barrier(op: &Op, f: &mut impl FnMut(&BarRef, bool)) {
 }
 
 impl World<'_> {
-    /// What snapshots ask about the program.
+    /// The facts about the program that snapshots need.
     pub(super) fn asked(&self) -> &SnapshotFacts {
         self.asked.get_or_init(|| SnapshotFacts::of(self))
     }
 
-    /// Whether arrivals that nobody can know of took part in the phase so many before the open one, and the arrivals of it
-    /// that a user of the barrier does not know of. Neither counts where all users know that the phase is complete.
+    /// The open arrivals of the phase `back` phases before the open one. First, whether arrivals took part that no
+    /// agent can know of. Second, the arrivals that some user of the barrier does not know of. Both are empty where all
+    /// users know that the phase is complete.
     pub(super) fn open_arrivals(&self, ix: MbarIx, back: usize) -> (bool, Vec<Epoch>) {
         let users = || self.asked().barrier_users[ix as usize].iter().filter(|a| !self.agents[**a as usize].ended);
         let all = |comp: u32, clock: i64| users().all(|a| self.rows.reached(self.agent_row(*a), comp) as i64 >= clock);
@@ -177,13 +181,13 @@ impl World<'_> {
         (list.unsure(), open.copied().collect())
     }
 
-    /// Signals of a barrier that no agent of its CTA knows of yet, as one must before the CTA ends.
+    /// Signals of a barrier that no agent of its CTA knows of yet. One agent must know each signal before the CTA ends.
     pub(super) fn open_signals(&self, ix: MbarIx) -> Vec<&Signal> {
         self.mbars[ix as usize].signals().iter().filter(|s| !self.knows_signal(ix, s)).collect()
     }
 
-    /// Whether some agent of a barrier's CTA knows that a signal has come: of the signal itself, or that its phase is over.
-    /// This is a question of time: nothing of the signaller has to be seen.
+    /// Whether some agent of a barrier's CTA knows that a signal has come. The agent knows the signal itself, or that
+    /// the signal's phase is complete. Order in time is enough here: no data of the signaling agent is read.
     pub(super) fn knows_signal(&self, ix: MbarIx, s: &Signal) -> bool {
         let knows = |row| {
             let reached = |comp| self.rows.reached(row, comp);
@@ -192,7 +196,8 @@ impl World<'_> {
         self.rows_of(self.mbar_cta(ix)).any(knows)
     }
 
-    /// Accesses to the memory of a CTA that none of its agents knows of yet, as one must before the CTA ends.
+    /// Accesses to the memory of a CTA that none of its agents knows of yet. One agent must know each access before the
+    /// CTA ends.
     pub(super) fn open_visits(&self, cta: u32) -> Vec<&Access> {
         self.visits[cta as usize].iter().filter(|x| !self.knows_visit(cta, x)).collect()
     }
@@ -207,7 +212,8 @@ impl World<'_> {
         here.map(|(a, _)| self.agent_row(a))
     }
 
-    /// Whether a phase of a barrier may complete before a wait for an earlier one has passed: no arrival told of the wait.
+    /// Whether a phase of a barrier can complete before a wait for an earlier phase has passed: no arrival is ordered
+    /// after that wait.
     pub(super) fn may_be_late(&self, ix: MbarIx, wait: &Wait) -> bool {
         self.rows.reached(self.mbar_row(ix), wait.epoch.comp) < wait.epoch.clock
     }

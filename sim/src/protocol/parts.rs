@@ -1,8 +1,9 @@
 //! The state of a world in parts, for a search that meets the same parts in millions of states.
 //!
-//! An operation reads and changes a few parts only: its agent, the barriers and slots it names ([`World::needs`]). So what it
-//! does to those is found out once, by taking a fresh world, putting these parts in and stepping it, and holds wherever they
-//! come together again. A bare world ([`World::bare`]) keeps no happens-before: a search makes every order itself.
+//! An operation reads and changes only a few parts: its agent, and the barriers and slots that the operation names
+//! ([`World::needs`]). A search finds the effect on these parts once: it puts the parts into a fresh world and steps
+//! that world. The effect holds wherever the same parts come together again. A bare world ([`World::bare`]) keeps no
+//! happens-before, since a search makes every order itself.
 
 use crate::ir::{Class, Program};
 
@@ -19,9 +20,9 @@ use super::world::{Agent, Rules, World};
 /// A part of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StatePart {
-    /// Which agents have ended.
+    /// The set of agents that have ended.
     Ended,
-    /// An agent: where it is, its variables, its streams and what it has in flight.
+    /// An agent: its position, its variables, its streams and its operations in flight.
     Agent(AgentId),
     /// An mbarrier.
     Mbar(u32),
@@ -29,23 +30,23 @@ pub enum StatePart {
     Rendezvous(u32),
     /// A piece of a slot.
     Piece(u32),
-    /// Registers that the warps of a CTA hand to each other.
+    /// The register pool of a CTA.
     Pool(u32),
-    /// Which objects are allocated in tensor memory.
+    /// The objects that are allocated in tensor memory.
     Tensor,
 }
 
-/// What an agent's part holds.
+/// The state of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgentPart {
     pub(super) agent: Agent,
     pub(super) vars: Vec<i64>,
-    /// Those that something is in or was.
+    /// The streams that something is or was in.
     pub(super) streams: Vec<(StreamKind, Stream)>,
     pub(super) flights: Vec<Flight>,
 }
 
-/// What a part holds.
+/// The state of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PartState {
     /// The agents that have ended.
@@ -54,19 +55,19 @@ pub enum PartState {
     Agent(Box<AgentPart>),
     /// An mbarrier.
     Mbar(Mbar),
-    /// A rendezvous: generation, arrived, needed, and who arrived.
+    /// A rendezvous: generation, threads arrived, threads needed, and the agents that arrived.
     Rendezvous(u32, u32, u32, AgentSet),
     /// A piece: its tile, whether anything wrote it, loads under way into it, and a mailbox's value.
     Piece(Option<TileKey>, bool, u32, i64),
-    /// Registers.
+    /// The register pool of a CTA.
     Pool(Registers),
-    /// Objects by CTA.
+    /// Allocated objects, each with its CTA.
     Tensor(Vec<(u16, u32)>),
 }
 
 impl<'p> World<'p> {
-    /// A world without happens-before: every access is in order, a parity answers as the hardware's, and only what goes
-    /// wrong in this very order is found.
+    /// A world without happens-before. Every access is in order, and a parity test answers as the hardware does.
+    /// Findings are only the faults of this very order.
     pub fn bare(prog: &'p Program, rules: Rules, cluster: i64) -> World<'p> {
         let mut w = World::new(prog, rules, cluster, &[]);
         w.rows.turn_off();
@@ -75,7 +76,8 @@ impl<'p> World<'p> {
         w
     }
 
-    /// Makes a world what another world of the same program is. Much faster than a new copy, as it keeps what is allocated.
+    /// Copies the state of another world of the same program into this world. Faster than a new copy, since existing
+    /// allocations are reused.
     pub fn refresh(&mut self, from: &World<'p>) {
         let World {
             prog,
@@ -178,7 +180,8 @@ impl<'p> World<'p> {
             .collect()
     }
 
-    /// Control flow of an agent up to its next operation or its end; false where a number on the way has no meaning.
+    /// Runs an agent's control flow up to its next operation or its end. False where a number on the way has no
+    /// meaning.
     pub fn settle(&mut self, a: AgentId) -> bool {
         match self.go_on(a) {
             Ok(_) => true,
@@ -189,7 +192,8 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Whose part a flight is in: the agent that keeps its stream, or its own.
+    /// The agent whose part a flight belongs to: the owner of the flight's stream, or the agent that started the
+    /// flight.
     fn keeper(&self, f: &Flight) -> AgentId {
         f.streams.first().map_or(f.agent, |&(kind, _)| self.stream_owner(f.agent, kind))
     }
@@ -202,7 +206,7 @@ impl<'p> World<'p> {
         list
     }
 
-    /// What a part holds. Of an agent's flights only what tells what they do.
+    /// The state of a part. Of an agent's flights, only the fields that decide their effect.
     pub fn part(&self, part: StatePart) -> PartState {
         match part {
             StatePart::Ended => {
@@ -244,7 +248,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Puts a part into a bare world that holds the part of a fresh one.
+    /// Sets a part of a bare world. The part must have the state that it has in a fresh world.
     pub fn put(&mut self, part: StatePart, held: &PartState) {
         let some = Access { epoch: Epoch { comp: 0, clock: 0 }, pc: 0, agent: 0, generic: true, in_order: true };
         match (part, held) {
@@ -264,7 +268,7 @@ impl<'p> World<'p> {
                 }
             }
             (StatePart::Mbar(ix), PartState::Mbar(m)) => {
-                // In every order that a search makes, it is after its `init`.
+                // A search makes every order, so every use is after the `init`.
                 self.mbars[ix as usize].restore(m, some);
             }
             (StatePart::Rendezvous(ix), PartState::Rendezvous(generation, arrived, needed, who)) => {
@@ -285,7 +289,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Remembers what a flight reads and writes until it lands.
+    /// Records the pieces that a flight reads and writes until the flight lands.
     pub fn under_way(&mut self, id: FlightId, touches: Vec<(u32, bool)>) {
         if let Some(f) = &mut self.flights[id as usize] {
             f.touches = touches;
@@ -330,7 +334,8 @@ impl PartState {
         matches!(self, PartState::Agent(x) if x.flights.iter().any(to))
     }
 
-    /// Whether a flight that others can notice is in a stream of an agent's flight of this place, and has to wait for it.
+    /// Whether a flight that other agents can notice shares a stream with the agent's flight at this index, and so
+    /// waits for that flight.
     pub fn holds_back(&self, place: usize) -> bool {
         let PartState::Agent(x) = self else { return false };
         let Some(one) = x.flights.get(place) else { return false };
@@ -339,7 +344,8 @@ impl PartState {
         x.flights.iter().enumerate().any(|(i, f)| i != place && noticed(f) && shares(f))
     }
 
-    /// An agent's flights, in the part's order: instruction, and the pieces it reads and writes until it lands.
+    /// An agent's flights in the part's order: instruction, and the pieces that the flight reads and writes until it
+    /// lands.
     pub fn under_way(&self) -> impl Iterator<Item = (u32, &[(u32, bool)])> {
         let list = match self {
             PartState::Agent(x) => x.flights.as_slice(),
@@ -349,7 +355,7 @@ impl PartState {
     }
 }
 
-/// A key that depends on what flights are, not on where they are kept.
+/// A sort key by the content of a flight, not by its index.
 fn order_of(f: &Flight) -> impl Ord + use<> {
     (f.agent, f.pc, f.streams.clone(), f.delivers.clone(), f.arrives.clone())
 }

@@ -12,8 +12,8 @@ use super::order::{Access, RowId};
 use super::world::World;
 
 impl World<'_> {
-    /// Holds an access to the life of the CTA whose memory it is. Copies that signal an mbarrier of that CTA are held to the
-    /// life of the mbarrier.
+    /// Holds an access to the life of the CTA that owns the memory. Copies that signal an mbarrier of that CTA are held
+    /// to the life of the mbarrier.
     pub(super) fn visit(&mut self, row: RowId, f: &Footprint, x: &Access) {
         let remote = f.cta != self.info[x.agent as usize].cta && x.in_order;
         if !remote || matches!(self.prog.objects[f.obj as usize].class, Class::Global | Class::Reg) {
@@ -29,7 +29,8 @@ impl World<'_> {
         self.visit_cta(f.cta, *x);
     }
 
-    /// Remembers an access to a CTA until the CTA ends; of each component the newest stands for the earlier ones.
+    /// Remembers an access to a CTA until the CTA ends. The newest access of each component stands for the earlier
+    /// ones.
     pub(super) fn visit_cta(&mut self, cta: u32, x: Access) {
         if self.cta_ended(cta) {
             self.outlasts(cta, &x);
@@ -42,15 +43,16 @@ impl World<'_> {
         }
     }
 
-    /// The last agent of a CTA has ended: every access of other CTAs to its memory must be known to one of its agents.
+    /// The last agent of a CTA has ended: one of the CTA's agents must know of every access by other CTAs to its
+    /// memory.
     pub(super) fn leave_visits(&mut self, cta: u32) {
         for x in std::mem::take(&mut self.visits[cta as usize]) {
             self.outlasts(cta, &x);
         }
     }
 
-    /// Whether whoever has this row knows that a CTA has started: it heard of one of the CTA's agents, or a generation of the
-    /// cluster barrier, at which every thread arrives, is over. Visibility of data is not needed.
+    /// Whether this row knows that a CTA has started. The row knows one of the CTA's agents, or a completed generation
+    /// of the cluster barrier, where every thread arrives. Visibility of data is not needed.
     fn knows_start(&self, row: RowId, cta: u32) -> bool {
         let met = self.meet_comp(self.prog.cluster);
         let heard = |i: usize| self.info[i].cta == cta && self.rows.reached(row, i as u32) > 0;

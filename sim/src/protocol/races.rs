@@ -1,4 +1,4 @@
-//! Who may touch a piece when: each access against those it is not ordered with.
+//! Races: each access to a piece against the accesses that it is not ordered with.
 
 use crate::code::Code;
 use crate::ir::{Class, ObjId};
@@ -10,11 +10,11 @@ use super::order::{Access, Epoch, RowId};
 use super::world::World;
 
 impl World<'_> {
-    /// Whether nothing has written a piece of a ring of slots that the kernel does write. What no statement writes, and an
-    /// object of one slot, may hold an input.
+    /// Whether a piece of a ring of slots has not been written yet, although the kernel writes the ring. An object that
+    /// no statement writes, or that has one slot, may hold an input.
     pub(super) fn unwritten(&self, obj: ObjId, piece: usize) -> bool {
         let trace = &self.pieces[piece].trace;
-        // An imported kernel may read what it does not use.
+        // An imported kernel may read values that it does not use.
         let ring = self.written[obj as usize] && self.prog.objects[obj as usize].slots > 1 && !self.prog.opaque_globals;
         ring && trace.write.is_none() && trace.over.is_empty()
     }
@@ -25,7 +25,8 @@ impl World<'_> {
         }
     }
 
-    /// Checks a read against what is unordered with it, and remembers it. `row` is what happened before it.
+    /// Checks a read against the writes that are unordered with it, and remembers the read. `row` is what happened
+    /// before the read.
     pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access) {
         self.visit(row, f, &x);
         for p in self.each_piece(a, f) {
@@ -52,7 +53,7 @@ impl World<'_> {
         }
     }
 
-    /// Checks a write likewise, and puts `holds` into the pieces.
+    /// Checks a write against all accesses that are unordered with it, and puts `holds` into the pieces.
     pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access, holds: Option<TileKey>) {
         self.visit(row, f, &x);
         for p in self.each_piece(a, f) {
@@ -70,7 +71,7 @@ impl World<'_> {
         }
     }
 
-    /// Checks a write by object `by` against all accesses of a piece that it is not part of.
+    /// Checks a write by object `by` against all accesses of a piece of another object.
     fn conflicts(&mut self, a: AgentId, row: RowId, f: &Footprint, p: usize, x: &Access, by: ObjId) {
         for i in 0..self.pieces[p].trace.over.len() {
             let (obj, w) = self.pieces[p].trace.over[i];
@@ -120,7 +121,7 @@ impl World<'_> {
                     format!("what was done to {place} before is not visible here: only {missing} comes in between");
                 (code, message, "done here")
             }
-            // Later in time, and yet not ordered.
+            // Later in time, but not ordered.
             _ if far && self.rows.reached(row, other.epoch.comp) >= other.epoch.clock => {
                 let message = format!(
                     "what another CTA did to {place} is not visible here: only an arrival of CTA scope, or a copy, comes in between; `cluster` scope is needed"
@@ -146,7 +147,7 @@ impl World<'_> {
         self.find(code, a, pc, message, Some((other.pc, part.to_string())));
     }
 
-    /// An access by the agent itself, at its own clock.
+    /// An access by the agent itself, at the agent's own clock.
     pub(super) fn own_access(&self, a: AgentId, pc: u32) -> Access {
         let comp = a;
         let epoch = Epoch { comp, clock: self.rows.clock(self.agent_row(a), comp) };
@@ -154,7 +155,7 @@ impl World<'_> {
     }
 }
 
-/// The code for shared memory (mailboxes are words of it), registers, tensor memory, global memory.
+/// The code of a race by memory: shared memory (mailboxes are words of it), registers, tensor memory, global memory.
 fn by_class(class: Class, [shared, register, tensor, global]: [Code; 4]) -> Code {
     match class {
         Class::Reg => register,

@@ -1,4 +1,4 @@
-//! Whether a run is where it was before, so that it goes on for ever.
+//! Recurrence of a run's state: a run that reaches the same state again never ends.
 
 use rustc_hash::FxHashMap;
 
@@ -9,16 +9,16 @@ use super::AgentId;
 use super::snapshot::{Entry, Family, Snapshot};
 use super::world::World;
 
-/// Whether a program has a loop that no counter ends. Only such a loop can repeat a state.
+/// Whether a program has a loop without a counter. Only such a loop can repeat a state.
 pub fn may_recur(prog: &Program) -> bool {
     prog.loops.iter().any(|l| l.var.is_none())
 }
 
 impl World<'_> {
-    /// Whether two snapshots of this world, the second one taken later, are one state: every agent is at the same place with
-    /// the same variables and tiles, and all that moved are clocks, each by one amount wherever it is known. Phases of an
-    /// mbarrier may move where every wait names a parity, by an even number. What is decided from here on is then what was
-    /// decided before.
+    /// Whether two snapshots of this world, the second taken later, are one state. Every agent is at the same
+    /// instruction with the same variables and tiles. Only clocks have moved, each by one amount wherever the clock is
+    /// known. Phases of an mbarrier may move by an even number where every wait names a parity. All further decisions
+    /// are then the same as before.
     pub fn recurs(&self, earlier: &Snapshot, now: &Snapshot) -> bool {
         let mut moved: FxHashMap<u32, i64> = FxHashMap::default();
         let one = |(x, y): (&Entry, &Entry)| match (x, y) {
@@ -38,13 +38,14 @@ impl World<'_> {
             })
     }
 
-    /// All numbers that stand still where a state recurs: variables, what mailboxes hold, counters, tiles to hand out.
+    /// All numbers that stand still where a state recurs: variables, values of mailboxes, counters, tiles still to hand
+    /// out.
     pub fn variables(&self) -> impl Iterator<Item = i64> {
         let counters = self.counters.iter().map(|c| c.value);
         self.vars.iter().chain(&self.mail).copied().chain(counters).chain([self.more_tiles.len() as i64])
     }
 
-    /// Whether a wait for an mbarrier names a phase by its number.
+    /// Whether some wait for an mbarrier names a phase by its number.
     fn names_phases(&self, ix: u32) -> bool {
         let decl = self.mbar_decl(ix);
         self.prog.code.iter().any(|i| match i {
@@ -53,7 +54,8 @@ impl World<'_> {
         })
     }
 
-    /// Records that a run repeats itself for ever, at the innermost loop without a counter around an agent's instruction.
+    /// Records that a run repeats its state without end, at the innermost loop without a counter around an agent's
+    /// instruction.
     pub fn livelock(&mut self, a: AgentId) {
         let pc = self.agents[a as usize].pc;
         let around = self.prog.loops.iter().filter(|l| l.var.is_none() && (l.head..l.end).contains(&pc));

@@ -1,7 +1,8 @@
 //! `setmaxnreg`: registers that the warpgroups of a CTA hand to each other.
 //!
-//! A warpgroup executes it as a whole: its four warps, each as often as the others and each time the same, and they meet
-//! between one and the next (PTX ISA, setmaxnreg). Anything else is undefined, and a finding; here each warp changes its own.
+//! All four warps of a warpgroup execute `setmaxnreg` alike and equally often, and the warps meet between two
+//! executions (PTX ISA, setmaxnreg). Anything else is undefined, and a finding. In this model each warp changes its own
+//! count.
 
 use crate::code::Code;
 use crate::ir::{Instr, Op, Program};
@@ -12,10 +13,10 @@ use super::order::Access;
 use super::step::{Blocked, StepEffect};
 use super::world::{WaitTarget, World};
 
-/// Registers of one CTA: what is free, and what each warp has. No warps where the program hands out none.
+/// Registers of one CTA: the free ones, and those of each warp. No warps where the program never changes registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Registers {
-    /// To hand out, of all lanes.
+    /// Free registers, of all lanes.
     pub(super) free: i64,
     pub(super) warps: Vec<Owned>,
 }
@@ -23,15 +24,16 @@ pub struct Registers {
 /// Registers of one warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Owned {
-    /// A thread's.
+    /// Registers of one thread.
     pub(super) count: u32,
-    /// How often the warp changed them, and the last time: where, the count asked for, and whether that was `inc`.
+    /// The number of changes by the warp, and the last change: the instruction, the count, and whether the change was
+    /// `inc`.
     pub(super) times: u32,
     pub(super) last: Option<(Access, (u32, bool))>,
 }
 
 impl Registers {
-    /// What the CTAs of a program start with.
+    /// The registers that the CTAs of a program start with.
     pub(super) fn of(prog: &Program) -> Registers {
         let first = Owned { count: prog.regs.unwrap_or(0), ..Owned::default() };
         Registers { free: 0, warps: vec![first; if hands_registers(prog) { prog.warps as usize } else { 0 }] }
@@ -44,7 +46,7 @@ pub(super) fn hands_registers(prog: &Program) -> bool {
 }
 
 impl World<'_> {
-    /// `setmaxnreg`: `dec` gives registers to the CTA's pool, `inc` waits until it has enough.
+    /// `setmaxnreg`: `dec` gives registers to the CTA's pool; `inc` waits until the pool has enough.
     pub(super) fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<StepEffect, Blocked> {
         let who = self.info[a as usize];
         let (cta, warp) = (who.cta as usize, who.warp as usize);
@@ -85,8 +87,8 @@ impl World<'_> {
         &self.registers[who.cta as usize].warps[who.warp as usize]
     }
 
-    /// Whether all of the warpgroup come to an instruction of this kind. Asked before the operation waits for registers,
-    /// which a part of a warpgroup can do for ever; told once a place.
+    /// Whether all warps of the warpgroup come to an instruction of this kind. Checked before the operation waits for
+    /// registers, since a part of a warpgroup can wait without end. Reported once per place.
     fn whole_group(&mut self, a: AgentId, pc: u32) {
         let warp = self.info[a as usize].warp;
         let group = warp / 4;
@@ -120,7 +122,8 @@ impl World<'_> {
         format!("changes the registers of a part of warpgroup {group}: {} ended without", self.agent_name(gone))
     }
 
-    /// The others of the warpgroup did this for the last time, and what orders that before this; or they do the same now.
+    /// The other warps of the warpgroup must have changed their registers as often, ordered before this change, or make
+    /// the same change now.
     fn in_turn(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) {
         let times = self.registers_of_warp(a).times;
         for v in self.others_of_group(a) {
@@ -146,7 +149,7 @@ impl World<'_> {
         }
     }
 
-    /// An agent ended: what others of its warpgroup did with their registers, it has done.
+    /// An agent ended: its last change of registers counts for the other warps of its warpgroup.
     pub(super) fn leave_registers(&mut self, a: AgentId) {
         if self.registers[self.info[a as usize].cta as usize].warps.is_empty() {
             return;

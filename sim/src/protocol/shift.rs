@@ -1,4 +1,4 @@
-//! A part as it would be periods later, or in the hands of another agent.
+//! Shifts of parts: by a number of periods, or from one agent to another.
 
 use crate::ir::{Class, Instr};
 
@@ -9,7 +9,7 @@ use super::parts::{PartState, StatePart};
 use super::stream::KINDS;
 use super::world::World;
 
-/// By how much each counter of a world moves in a period of its main loop.
+/// The change of each counter of a world in one period of its main loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rates {
     vars: Vec<i64>,
@@ -20,7 +20,7 @@ pub struct Rates {
 }
 
 impl World<'_> {
-    /// How far each counter has moved since an earlier state of the same program.
+    /// The change of each counter since an earlier state of the same program.
     pub fn rates(&self, earlier: &World<'_>) -> Rates {
         let by = |now: u32, then: u32| now as i64 - then as i64;
         let each = self.pieces.iter().zip(&earlier.pieces);
@@ -42,7 +42,7 @@ impl World<'_> {
         }
     }
 
-    /// What a part holds `periods` later, if it holds this now.
+    /// The state of a part `periods` periods later.
     pub fn moved(&self, part: StatePart, held: &PartState, rates: &Rates, periods: i64) -> PartState {
         let add = |x: u32, by: i64| (x as i64 + by * periods) as u32;
         match (part, held) {
@@ -52,7 +52,7 @@ impl World<'_> {
                 for (v, by) in x.vars.iter_mut().zip(&rates.vars[i * self.frame..]) {
                     *v += by * periods;
                 }
-                // Groups are numbered by the stream they are in, whoever keeps it.
+                // Groups are numbered by their stream, whichever agent owns the stream.
                 let rate = |kind| rates.streams[self.stream_owner(a, kind) as usize * KINDS + kind as usize];
                 for (kind, s) in x.streams.iter_mut().map(|(kind, s)| (*kind, s)) {
                     let by = rate(kind);
@@ -96,8 +96,8 @@ impl World<'_> {
         }
     }
 
-    /// What a part of one agent holds, as it would be where another agent of the same text held it. `pieces` are their
-    /// registers.
+    /// The state of an agent's part as another agent of the same text would have it. `pieces` are the registers of the
+    /// two agents.
     pub fn renamed(&self, held: &PartState, (from, to): (AgentId, AgentId), pieces: (&[u32], &[u32])) -> PartState {
         let piece = |p: u32| pieces.0.iter().position(|q| *q == p).map_or(p, |i| pieces.1[i]);
         match held {
@@ -119,8 +119,8 @@ impl World<'_> {
         }
     }
 
-    /// How many periods an agent's counters are past their start; `None` for one whose variables do not move or that is at
-    /// its end.
+    /// The number of periods that an agent's counters are past their start. `None` for an agent whose variables do not
+    /// move or that is at its end.
     pub fn periods_of(&self, a: AgentId, held: &PartState, rates: &Rates) -> Option<i64> {
         let PartState::Agent(x) = held else { return None };
         if matches!(self.prog.code[x.agent.pc as usize], Instr::End) {

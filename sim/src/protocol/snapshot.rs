@@ -1,12 +1,13 @@
 //! The state of a world up to a shift of its loops, for proofs over all trip counts.
 //!
-//! In the steady state of a pipeline everything repeats but what counts: iteration numbers, phases, generations, clocks.
-//! A snapshot lists the state as entries that must be equal when it repeats, and counters of families (a variable, the
-//! coordinates of tiles, a barrier's phase, a component's clock) that either stand still or all move by one amount.
+//! In the steady state of a pipeline, everything repeats except counters: iteration numbers, phases, generations,
+//! clocks. A snapshot lists the state as entries. Some entries must be equal when the state repeats. The others are
+//! counters of a family: a variable, the coordinates of tiles, a barrier's phase, a component's clock. The counters of
+//! one family either stand still or all move by one amount.
 //!
-//! A row is only ever asked whether it has reached a clock: one that the state names, or a newer one. So the clocks of rows
-//! are rounded down to the clocks that the rest of the state names (`NamedClocks`), and what no agent can tell from less
-//! knowledge does not keep a state from recurring.
+//! The only question about a row is whether the row has reached a clock: a clock that the state names, or a newer one.
+//! So the clocks of rows are rounded down to the clocks that the rest of the state names (`NamedClocks`). Differences
+//! that no agent can observe then do not keep a state from recurring.
 
 use std::sync::Arc;
 
@@ -17,36 +18,36 @@ use super::order::{Access, Epoch, RowId};
 use super::who::AgentSet;
 use super::world::{Agent, World};
 
-/// What a counter counts. Counters of one family that move, move together.
+/// The family of a counter. Counters of one family move together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     /// Loop indices and other variables.
     Variable,
-    /// Block coordinates of tiles, versions of mailboxes.
+    /// Block coordinates of tiles, and versions of mailboxes.
     Tile,
     /// A component of happens-before: an agent, a stream, a rendezvous' generations, an mbarrier's phases.
     Clock(u32),
 }
 
-/// One number of a state.
+/// One number of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entry {
-    /// Equal whenever the state repeats.
+    /// A number that is equal whenever the state repeats.
     Same(u64),
-    /// Stands still, or moves with its family.
+    /// A counter that stands still or moves with its family.
     Count(Family, i64),
 }
 
-/// A state.
+/// The state of a world as a list of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Everything the further steps depend on, in a fixed order.
+    /// Every number that further steps depend on, in a fixed order.
     pub entries: Vec<Entry>,
-    /// How far back from its newest clock the clocks of each component are subtracted, not only compared.
+    /// For each component, the distance from its newest clock within which clocks are subtracted and not only compared.
     pub windows: Arc<[i64]>,
 }
 
-/// An odd number with bits all over.
+/// An odd multiplier with bits all over its width.
 const MIX: u64 = 0x517c_c1b7_2722_0a95;
 /// Parts of a row, at most.
 const PARTS: usize = 5;
@@ -111,7 +112,7 @@ fn flags(a: &Agent) -> u64 {
 }
 
 impl World<'_> {
-    /// The state, without what is only kept for reports.
+    /// The state, without the fields that only reports use.
     pub fn snapshot(&self) -> Snapshot {
         // Each row knows of some components.
         let mut s = Snapshot {
@@ -150,7 +151,7 @@ impl World<'_> {
             s.same(open.len() as u64);
             for x in open {
                 s.epoch(x.epoch);
-                // Who waited for it has reached the clock behind its phase.
+                // A row that waited for the signal has reached the clock behind its phase.
                 s.clock(self.mbar_comp(ix as u32), x.phase + 1);
                 s.same((x.pc as u64) << 32 | x.agent as u64);
             }
@@ -244,7 +245,7 @@ impl World<'_> {
             s.same((*obj as u64) << 32 | *cta as u64);
             s.access(x);
         }
-        // Flights by what they are, not by where they are kept.
+        // Flights in an order given by their content, not by their index.
         let mut flights: Vec<_> = self.flights.iter().flatten().collect();
         let phases =
             |f: &super::flight::Flight| (f.streams.clone(), f.delivers.clone(), f.phases.clone(), f.arrives.clone());
@@ -295,8 +296,9 @@ impl World<'_> {
             (0..parts).for_each(|part| clocks[part] = row[part * components + comp]);
             let clocks = &clocks[..parts];
             let comp = comp as u32;
-            // Of most, nothing is known; of others, most parts of the row know as much. Which do is one number, and each
-            // clock stands once. A row has five parts at most (`Rows::new`), of four bits each here.
+            // Nothing is known of most components; of others, most parts of the row have the same clock. One number
+            // says which parts those are, and each clock is listed once. A row has at most five parts (`Rows::new`),
+            // with four bits each here.
             if clocks.iter().all(|clock| *clock == 0) && named.nothing(comp) {
                 continue;
             }
@@ -324,7 +326,7 @@ impl World<'_> {
 }
 
 impl World<'_> {
-    /// Everything the world's further steps depend on, as numbers; tile coordinates and happens-before are left out.
+    /// Every number that further steps depend on, without tile coordinates and happens-before.
     pub fn fingerprint(&self, out: &mut Vec<u64>) {
         for a in &self.agents {
             out.extend([a.pc as u64, flags(a)]);

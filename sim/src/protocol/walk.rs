@@ -1,8 +1,9 @@
-//! What a CTA loads and stores, in the order of its text: its agents' control flow, without the operations.
+//! The loads and stores of a CTA in the order of its text, found by its agents' control flow without performing
+//! operations.
 //!
-//! Which tile a copy brings follows from variables and coordinates alone; nothing an operation waits for changes it. So the
-//! traffic of a whole grid is read off without running it. A kernel whose variables come from other agents (mailboxes, tiles
-//! that `clc` hands out) has no such list.
+//! The tile of a copy follows from variables and coordinates alone, since a wait changes neither. So the traffic of a
+//! whole grid is known without a run. A kernel whose variables come from other agents (mailboxes, tiles that `clc`
+//! hands out) has no such list.
 
 use crate::ir::{Class, Env, Expr, Instr, MoveKind, Op, Place, Program};
 use crate::timeline::Lanes;
@@ -12,31 +13,31 @@ use super::memory::Footprint;
 use super::world::World;
 use super::{AgentId, Rules};
 
-/// One copy from or to global memory, of all warps that share it.
+/// One copy from or to global memory, of all warps that share the copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traffic {
     /// Instruction.
     pub pc: u32,
-    /// Who issues it: the first of its warps.
+    /// The agent that issues the copy: the first of its warps.
     pub agent: AgentId,
-    /// That agent's variables.
+    /// The variables of that agent.
     pub vars: Box<[i64]>,
     /// Whether it writes global memory.
     pub store: bool,
-    /// How far its agent had got by then, of its whole way, in 1/65536.
+    /// Progress of that agent at the copy, in 1/65536 of its whole way.
     pub progress: u32,
 }
 
-/// Which clusters a place in global memory differs for.
+/// Dependence of a place in global memory on the cluster's coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GridDependence {
-    /// All go to the same.
+    /// All clusters use the same place.
     None,
-    /// Those of other rows of the grid.
+    /// Clusters of different rows of the grid use different places.
     Rows,
-    /// Those of other columns.
+    /// Clusters of different columns use different places.
     Columns,
-    /// Perhaps all.
+    /// Every cluster may use a different place.
     All,
 }
 
@@ -50,7 +51,7 @@ impl GridDependence {
     }
 }
 
-/// What an expression reads of the grid.
+/// The coordinates of the grid that an expression reads.
 fn mentions(e: &Expr) -> GridDependence {
     let mut grid_dependence = GridDependence::None;
     e.visit(&mut |x| match x {
@@ -62,10 +63,10 @@ fn mentions(e: &Expr) -> GridDependence {
     grid_dependence
 }
 
-/// Instructions of one agent before its walk is given up.
+/// Instructions of one agent after which its walk is given up.
 const LIMIT: u64 = 1 << 24;
 
-/// The clusters of a grid, to ask where their copies go.
+/// The clusters of a grid, as a source of the places of their copies.
 #[derive(Clone, Debug)]
 pub struct Walker<'p> {
     world: World<'p>,
@@ -77,8 +78,8 @@ impl<'p> Walker<'p> {
         Walker { world: World::new(prog, rules, id, &[]) }
     }
 
-    /// Every copy of the cluster, by progress, then agent. `None` where it depends on more than control flow, or where the
-    /// text has no end.
+    /// Every copy of the cluster, by progress, then agent. `None` where the copies depend on more than control flow, or
+    /// where the control flow has no end.
     pub fn traffic(&mut self) -> Option<Vec<Traffic>> {
         let mut list = Vec::new();
         for a in 0..self.world.info.len() as AgentId {
@@ -114,7 +115,7 @@ impl<'p> Walker<'p> {
         None
     }
 
-    /// What a copy of the list touches where cluster `id` makes it. `None` where it is nothing the kernel may touch.
+    /// The footprint of a listed copy in cluster `id`. `None` where the place is outside of what the kernel may touch.
     pub fn footprint(&mut self, id: i64, t: &Traffic) -> Option<Footprint> {
         let w = &mut self.world;
         let (m, n, z) = w.prog.grid.at(id);
@@ -126,7 +127,7 @@ impl<'p> Walker<'p> {
         w.footprint(t.agent, place, 0).ok()
     }
 
-    /// Which clusters a copy of a common list can tell apart by where it goes.
+    /// Dependence of a listed copy's place on the cluster's coordinates.
     pub fn grid_dependence(&self, t: &Traffic) -> GridDependence {
         let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return GridDependence::All };
         let Some((place, _)) = global(self.world.prog, op) else { return GridDependence::All };
@@ -134,7 +135,7 @@ impl<'p> Walker<'p> {
         place.at.iter().chain(parts).map(mentions).fold(GridDependence::None, GridDependence::and)
     }
 
-    /// Whether a copy's place counts elements, not blocks.
+    /// Whether a copy's place counts elements instead of blocks.
     pub fn by_elements(&self, t: &Traffic) -> bool {
         let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return false };
         global(self.world.prog, op).is_some_and(|(p, _)| p.elements)
@@ -152,15 +153,15 @@ pub(super) fn global<'o>(prog: &Program, op: &'o Op) -> Option<(&'o Place, bool)
     .filter(|(p, _)| prog.objects[p.obj as usize].class == Class::Global)
 }
 
-/// Whether an agent is the first of those that share a copy.
+/// Whether an agent is the first agent of those that share a copy.
 pub(super) fn first_to_move(w: &World<'_>, a: AgentId, pc: u32, op: &Op) -> bool {
     let Op::Move { crew, .. } = op else { return false };
     w.does_lanes(a, pc) && (*crew == 0 || crew.trailing_zeros() == w.info[a as usize].warp)
 }
 
 impl World<'_> {
-    /// Whether an agent does what lanes do for themselves: an operation of all lanes is done by the class that has nearly all
-    /// of them.
+    /// Whether an agent performs operations of single lanes. An operation of all lanes is performed by the class that
+    /// has nearly all lanes.
     pub(super) fn does_lanes(&self, a: AgentId, pc: u32) -> bool {
         let me = self.info[a as usize];
         if self.elected_at[pc as usize] { me.elected() } else { me.lanes != Some(Lanes::Elected) }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::AgentId;
 
-/// Agents of a word.
+/// Agents in one word.
 const WORD: u32 = u64::BITS;
 
 /// A set of agents. Equal sets are equal values: the last word is never zero.
