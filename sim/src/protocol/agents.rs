@@ -1,7 +1,7 @@
 //! Agents: one for each warp, two for a warp whose elected lane runs apart from the rest.
 //!
-//! Two lane classes are enough (docs/rules.md 1): what matters is whether a lane that signals can run ahead of
-//! lanes that only wait. A warp is split only where its lanes do something apart that is no collective.
+//! Two lane classes are enough (docs/rules.md 1): the question is whether a lane that signals can run ahead of lanes
+//! that only wait. A warp is split only where its lanes perform an operation apart that is not a collective.
 
 use crate::ir::{Executors, Instr, Op, Program};
 use crate::timeline::Lanes;
@@ -9,14 +9,14 @@ use crate::timeline::Lanes;
 /// Index of an agent in its world.
 pub type AgentId = u32;
 
-/// Who an agent is.
+/// The position of an agent: its CTA, its warp and its lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AgentInfo {
     /// Rank of its CTA in the cluster.
     pub cta: u32,
     /// Warp in the CTA.
     pub warp: u32,
-    /// Which lanes, where the warp is split.
+    /// The lane class, where the warp is split.
     pub lanes: Option<Lanes>,
 }
 
@@ -27,7 +27,7 @@ impl AgentInfo {
     }
 }
 
-/// Whether lanes that meet here do so as a warp, so that the unelected ones do nothing of their own.
+/// Whether lanes that meet at this operation do so as a warp, so that the other lanes perform nothing of their own.
 fn joins_lanes(op: &Op) -> bool {
     matches!(
         op,
@@ -44,8 +44,8 @@ fn joins_lanes(op: &Op) -> bool {
     )
 }
 
-/// Bits of the warps that are split into elected lane and rest: those that execute both an `elect:` block and,
-/// outside of any, an operation that lanes perform one by one.
+/// Bits of the warps that are split into elected lane and rest. These warps execute an `elect:` block and, outside of
+/// any such block, an operation that lanes perform one by one.
 pub(super) fn split_warps(prog: &Program) -> u64 {
     let all = if prog.warps == 64 { u64::MAX } else { (1 << prog.warps) - 1 };
     let (mut inside, mut outside) = (0u64, 0u64);

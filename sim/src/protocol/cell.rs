@@ -5,9 +5,9 @@
 pub struct Axis {
     /// The first coordinate.
     pub lo: i64,
-    /// From one to the next.
+    /// The distance from one coordinate to the next.
     pub step: i64,
-    /// How many there are.
+    /// The number of coordinates.
     pub count: i64,
 }
 
@@ -22,7 +22,7 @@ impl Axis {
         self.lo + self.step * (self.count - 1)
     }
 
-    /// The first `n` coordinates, and the others.
+    /// The first `n` coordinates, and the remaining ones.
     pub(super) fn split(self, n: i64) -> [Axis; 2] {
         [Axis { count: n, ..self }, Axis { lo: self.lo + n * self.step, count: self.count - n, ..self }]
     }

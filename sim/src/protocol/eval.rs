@@ -1,4 +1,4 @@
-//! Evaluating expressions for an agent.
+//! Evaluation of expressions for an agent.
 
 use std::cell::RefCell;
 
@@ -8,7 +8,7 @@ use super::place::{FormId, Placement};
 use super::world::{Fault, World};
 use super::{AgentId, AgentInfo};
 
-/// Where a cluster sits in the grid.
+/// The coordinates of a cluster in the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Coords {
     pub(super) id: i64,
@@ -17,20 +17,21 @@ pub(super) struct Coords {
     pub(super) z: i64,
 }
 
-/// A place in an evaluation where a number decides something. A verifier that compares two runs reads off these whether
-/// longer runs decide alike; sums and differences decide nothing and are not listed.
+/// A place in an evaluation where a number decides something. A verifier compares the decisions of two runs, to see
+/// whether longer runs decide alike. Sums and differences decide nothing and are not listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// An operator other than a sum or a difference, and its operands; a product has one that is [`Expr::is_fixed`].
+    /// An operator other than a sum or a difference, with its operands. A product has one operand that is
+    /// [`Expr::is_fixed`].
     Op(Binary, i64, i64),
-    /// A number that says where, whether or how often: a slot, a stage, a count; a phase less the barrier's own; a
-    /// factor of a product of two numbers that may change.
+    /// A number that selects a place, a branch or a count: a slot, a stage, a count of arrivals; a phase less the
+    /// barrier's own phase; a factor of a product of two numbers that may change.
     Fixed(i64),
     /// A loop begins again.
     Again,
 }
 
-/// A number with how it depends on the place of the CTA.
+/// A number, with its dependence on the place of the CTA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Number {
     pub(super) v: i64,
@@ -38,14 +39,15 @@ pub(super) struct Number {
 }
 
 impl World<'_> {
-    /// The value of an expression that says where, whether or how often.
+    /// The value of an expression that selects a place, a branch or a count.
     pub(super) fn eval(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
         let v = self.number(a, e)?;
         self.judge(Decision::Fixed(v));
         Ok(v)
     }
 
-    /// The value of an expression that may grow with a trip count, and is the same for all CTAs of a cell: a phase.
+    /// The value of an expression that may grow with a trip count and is the same for all CTAs of a cell, such as a
+    /// phase.
     pub(super) fn number(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
         let Number { v, form } = self.placed(a, e)?;
         if let Some(place) = &self.place {
@@ -54,7 +56,7 @@ impl World<'_> {
         Ok(v)
     }
 
-    /// The value of an expression that may depend on the place of the CTA as well: a variable, a tile's coordinate.
+    /// The value of an expression that may also depend on the place of the CTA: a variable, a tile's coordinate.
     pub(super) fn placed(&self, a: AgentId, e: &Expr) -> Result<Number, Fault> {
         self.numbers(a).of(e)
     }
@@ -89,8 +91,8 @@ impl World<'_> {
     }
 }
 
-/// What numbers decide where expressions over symbols are evaluated at launch, those that symbols are computed from
-/// included.
+/// The decisions of expressions over symbols that are evaluated at launch, with the expressions that symbols are
+/// computed from.
 pub fn decisions_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item = &'e Expr>) -> Vec<Decision> {
     let decisions = RefCell::default();
     let coords = Coords { id: 0, m: 0, n: 0, z: 0 };
@@ -109,13 +111,13 @@ pub fn decisions_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item 
     };
     let definitions = prog.symbols.iter().filter_map(|s| s.definition.as_ref());
     for e in definitions.chain(exprs) {
-        // Where it has no value, the kernel refuses its parameters before it runs.
+        // An expression without a value makes the kernel refuse its parameters before the run.
         let _ = e.eval(&numbers);
     }
     decisions.into_inner()
 }
 
-/// Numbers as an agent evaluates them.
+/// The environment in which an agent evaluates expressions.
 #[derive(Clone, Copy)]
 struct Numbers<'a> {
     prog: &'a Program,
@@ -193,7 +195,7 @@ impl Domain for Numbers<'_> {
     fn binary(&self, op: Binary, p: &(Expr, Expr), x: Number, y: Number) -> Option<Number> {
         match op {
             Binary::Add | Binary::Sub => {}
-            // At launch there is no loop, so that each operand moves evenly with one parameter.
+            // No loop runs at launch, so each operand is linear in one parameter.
             Binary::Mul if !self.launch && !p.0.is_fixed() && !p.1.is_fixed() => {
                 self.judge(Decision::Fixed(x.v));
                 self.judge(Decision::Fixed(y.v));
@@ -203,7 +205,7 @@ impl Domain for Numbers<'_> {
         let v = apply(op, x.v, y.v)?;
         let form = match self.place {
             Some(_) if x.form == 0 && y.form == 0 => 0,
-            // A factor that may be another number in a longer run makes no linear form.
+            // A factor that may differ in a longer run makes no linear form.
             Some(place) if op == Binary::Mul && p.0.constant().or(p.1.constant()).is_none() => {
                 place.opaque(op, (x.v, x.form), (y.v, y.form))
             }

@@ -1,4 +1,4 @@
-//! Saying what a blocked agent waits for, in which state that is, and what would have to happen.
+//! Explanations of a blocked agent: what the agent waits for, the state of that, and what would have to happen.
 
 use crate::code::Code;
 use crate::ir::{BarRef, Binary, CounterAct, Instr, NamedId, Op, Phase};
@@ -10,8 +10,8 @@ use super::stream::StreamKind;
 use super::world::{WaitTarget, World};
 
 impl World<'_> {
-    /// For an agent blocked at `pc` in a hang: what it waits for and its state; what would have to happen. The time is
-    /// the caller's to fill in.
+    /// For an agent blocked at `pc` in a hang: what the agent waits for with its state, and what would have to happen.
+    /// The caller fills in the time.
     pub fn waiting(&self, a: AgentId, pc: u32, on: WaitTarget) -> Waiting {
         let (waits_for, needs) = self.explain(a, pc, on);
         let code = if self.left_behind(on) { Code::TripCounts } else { Code::Hang };
@@ -83,7 +83,7 @@ impl World<'_> {
         (format!("{} {want}: it is {}", self.counter_name(ix), self.counter_value(ix)), needs)
     }
 
-    /// The statements that signal a barrier, and what holds up those who would execute them.
+    /// The statements that signal a barrier, and what blocks the agents that would execute them.
     fn who_signals(&self, ix: u32) -> String {
         let decl = self.mbar_decl(ix);
         let names = |r: &BarRef| r.bar == decl;
@@ -105,7 +105,7 @@ impl World<'_> {
         if parts.is_empty() { "nobody signals it".into() } else { parts.join("; ") }
     }
 
-    /// Agents that could still come to an instruction, or that none can.
+    /// Agents that could still come to an instruction, or a note that none can.
     fn holders(&self, pc: u32) -> String {
         match self.executors(pc, None) {
             (0, 1..) => " (whoever executes it has ended)".into(),
@@ -113,15 +113,15 @@ impl World<'_> {
         }
     }
 
-    /// How many agents that an instruction is for go on, and how many have ended; of one CTA, or of all.
+    /// The number of running agents that an instruction is for, and the number of ended ones; in one CTA, or in all.
     fn executors(&self, pc: u32, cta: Option<u32>) -> (usize, usize) {
         let here = |i: &usize| cta.is_none_or(|c| self.info[*i].cta == c) && self.may_reach(*i as AgentId, pc);
         let ended = (0..self.info.len()).filter(here).filter(|i| self.agents[*i].ended).count();
         ((0..self.info.len()).filter(here).count() - ended, ended)
     }
 
-    /// Whether a wait is for somebody who has ended, having done fewer steps: the roles disagree on their number. A phase
-    /// that some began and nobody is left to end is a wrong count instead.
+    /// Whether a wait is for an agent that ended after fewer steps: the roles disagree on the number of steps. A phase
+    /// that some agents began and no agent is left to end is a wrong count instead.
     fn left_behind(&self, on: WaitTarget) -> bool {
         let of = |counts: &dyn Fn(&Op) -> bool, cta| {
             let mut all = (0, 0);

@@ -1,4 +1,4 @@
-//! Recording what is found, in words.
+//! Findings in words, and their record.
 
 use crate::code::Code;
 use crate::fences::Level;
@@ -11,7 +11,7 @@ use super::step::Step;
 use super::world::{Fault, World};
 
 impl World<'_> {
-    /// `math w4`, with lanes and CTA where they matter.
+    /// An agent's name, such as `math w4`, with lanes and CTA where these matter.
     pub fn agent_name(&self, a: AgentId) -> String {
         let who = self.info[a as usize];
         let role = self.prog.role_of(who.warp).map_or("", |r| r.name.as_str());
@@ -27,8 +27,8 @@ impl World<'_> {
         s
     }
 
-    /// Counts a finding that these two places met before; false where they did not. For checks whose words take long to
-    /// find and which a clean kernel can meet at every step.
+    /// Counts a finding that these two places showed before; false where they did not. For checks whose message is slow
+    /// to build and that a clean kernel can reach at every step.
     pub(super) fn met(&mut self, code: Code, pc: u32, other: Option<u32>) -> bool {
         let (site, other) = (self.prog.at[pc as usize], other.map(|pc| self.prog.at[pc as usize]));
         let same = |f: &&mut Finding| f.code == code && f.site == site && f.other.as_ref().map(|o| o.0) == other;
@@ -39,7 +39,7 @@ impl World<'_> {
         })
     }
 
-    /// Records a finding; one that the same two places met before is counted.
+    /// Records a finding. A finding that the same two places showed before is only counted.
     pub(super) fn find(&mut self, code: Code, a: AgentId, pc: u32, message: String, other: Option<(u32, String)>) {
         let site = self.prog.at[pc as usize];
         let other = other.map(|(pc, text)| (self.prog.at[pc as usize], text));
@@ -53,7 +53,7 @@ impl World<'_> {
         self.findings.push(Finding { agent, ..new });
     }
 
-    /// Records something worth knowing that is no fault.
+    /// Records a note: worth knowing, but not a fault.
     pub(super) fn note(&mut self, code: Code, a: AgentId, pc: u32, message: String, other: Option<(u32, String)>) {
         let before = self.findings.len();
         self.find(code, a, pc, message, other);
@@ -62,7 +62,7 @@ impl World<'_> {
         }
     }
 
-    /// Records what a fence rule's level makes of it.
+    /// Records a finding at the severity that a fence rule's level gives.
     pub(super) fn report(
         &mut self,
         level: Level,

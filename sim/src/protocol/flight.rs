@@ -11,40 +11,40 @@ use super::order::{Epoch, RowId};
 use super::stream::StreamKind;
 use super::world::{WaitTarget, World};
 
-/// Index of a flight of a world; reused after it landed.
+/// Index of a flight of a world; reused after the flight has landed.
 pub type FlightId = u32;
 
 /// An asynchronous operation that has been started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Flight {
-    /// Who started it.
+    /// The agent that started the flight.
     pub agent: AgentId,
-    /// At which instruction.
+    /// The instruction that started the flight.
     pub pc: u32,
-    /// Its streams, with its last instruction's number in each; operations of a stream land in order.
+    /// The flight's streams, with the number of its last instruction in each. Operations of a stream land in order.
     pub(super) streams: SmallVec<[(StreamKind, u32); 2]>,
-    /// Bytes it delivers: barrier, bytes, the phase they are meant for.
+    /// Bytes that the flight delivers: barrier, bytes, and the phase that the bytes are meant for.
     pub(super) delivers: SmallVec<[(MbarIx, i64, u32); 2]>,
-    /// Arrivals it performs: barrier, count, what they release.
+    /// Arrivals that the flight performs: barrier and count.
     pub(super) arrives: SmallVec<[(MbarIx, u32); 2]>,
-    /// The phases those arrivals are meant for.
+    /// The phases that these arrivals are meant for.
     pub(super) phases: SmallVec<[u32; 2]>,
     pub(super) releases: Option<RowId>,
     /// ...to threads of the issuer's CTA only.
     pub(super) cta_scope: bool,
-    /// What its issuer had done, for those who wait for a copy from another CTA.
+    /// What the issuer had done, for agents that wait for a copy from another CTA.
     pub(super) issued_after: Option<RowId>,
-    /// The clock of whoever arrives, for telling who knows of it.
+    /// The clock of the arriving agent, to decide who knows of the arrival.
     pub(super) epoch: Option<Epoch>,
-    /// The place in its stream that an arrival follows: whoever knows of that knows that it came.
+    /// The place in a stream that the arrival follows: a row that knows of that place knows of the arrival.
     pub(super) follows: Option<Epoch>,
     /// Registers that become ready.
     pub(super) fills: Option<Footprint>,
-    /// Bytes an arrival from another CTA expects.
+    /// Bytes that an arrival from another CTA expects.
     pub(super) expects: Option<i64>,
     /// Mailboxes that get a value.
     pub(super) posts: SmallVec<[(usize, i64); 2]>,
-    /// Pieces it reads and writes until it lands, where the caller keeps that.
+    /// Pieces that the flight reads and writes until it lands, where the caller records these.
     pub(super) touches: Vec<(u32, bool)>,
 }
 
@@ -69,15 +69,15 @@ impl Flight {
         }
     }
 
-    /// Remembers the phase an arrival is meant for, in the order of `arrives`.
+    /// Remembers the phase that an arrival is meant for, in the order of `arrives`.
     pub(super) fn meant_for(&mut self, phase: u32) {
         self.phases.push(phase);
     }
 }
 
 impl World<'_> {
-    /// What an agent has done, for whoever will wait for a copy it issues now; nothing where order in time is not kept apart.
-    /// The agent's clock moves on: of what it does next the copy tells nothing.
+    /// What an agent has done, for agents that will wait for a copy issued now; nothing where order in time is not kept
+    /// apart. The agent's clock advances, since the copy says nothing of later operations.
     pub(super) fn issued(&mut self, a: AgentId) -> Option<RowId> {
         self.rows.keeps_time().then(|| {
             let row = self.rows.snapshot(self.agent_row(a));
@@ -97,12 +97,12 @@ impl World<'_> {
         }
     }
 
-    /// The flight of that index, if it has not landed.
+    /// The flight of this index, if the flight has not landed.
     pub fn flight(&self, id: FlightId) -> Option<&Flight> {
         self.flights.get(id as usize).and_then(Option::as_ref)
     }
 
-    /// The agent that keeps a flight's stream, and which stream; none for copies that only signal a barrier.
+    /// The agent that owns a flight's stream, and the stream; `None` for copies that only signal a barrier.
     pub fn stream_of(&self, id: FlightId) -> Option<(AgentId, StreamKind)> {
         let f = self.flight(id)?;
         f.streams.first().map(|&(kind, _)| (self.stream_owner(f.agent, kind), kind))
@@ -113,26 +113,26 @@ impl World<'_> {
         (0..self.flights.len() as FlightId).filter(|id| self.flights[*id as usize].is_some())
     }
 
-    /// A flight's stream and its last instruction's number there; the least lands first.
+    /// A flight's stream and the number of its last instruction there; the least number lands first.
     pub fn stream_place(&self, id: FlightId) -> Option<(AgentId, StreamKind, u32)> {
         let f = self.flight(id)?;
         f.streams.first().map(|&(kind, seq)| (self.stream_owner(f.agent, kind), kind, seq))
     }
 
-    /// Flights that may land next: of each ordered stream the oldest, and every one that belongs to none. In order of their
-    /// indices.
+    /// Flights that may land next, in order of their indices: the oldest flight of each ordered stream, and every
+    /// flight without a stream.
     pub fn landable(&self) -> Vec<FlightId> {
         self.flight_ids().filter(|id| self.may_land(*id)).collect()
     }
 
-    /// Whether nothing of a flight's stream is under way before it.
+    /// Whether no earlier flight of a flight's stream is still in flight.
     pub fn may_land(&self, id: FlightId) -> bool {
         let Some((owner, kind, seq)) = self.stream_place(id) else { return self.flight(id).is_some() };
         let mut rivals = self.flight_ids().filter_map(|g| self.stream_place(g));
         rivals.all(|(o, k, s)| (o, k) != (owner, kind) || s >= seq)
     }
 
-    /// What the flights will do, as numbers, in an order that does not depend on where they are kept.
+    /// The effects of the flights as numbers, in an order that does not depend on their indices.
     pub fn flights_fingerprint(&self, out: &mut Vec<u64>) {
         let mut list: Vec<_> = self.flights.iter().flatten().collect();
         list.sort_by_key(|f| (f.agent, f.pc, f.streams.clone(), f.delivers.clone(), f.arrives.clone()));
@@ -144,8 +144,8 @@ impl World<'_> {
         }
     }
 
-    /// Ends an operation in flight: its stream advances, its barriers hear of it, its registers are ready.
-    /// The caller keeps the order within each stream.
+    /// Ends an operation in flight: its stream advances, its barriers are signaled, its registers are ready. The caller
+    /// keeps the order within each stream.
     pub fn land(&mut self, id: FlightId) {
         let Some(f) = self.flights.get_mut(id as usize).and_then(Option::take) else { return };
         self.free_flights.push(id);
@@ -169,7 +169,7 @@ impl World<'_> {
             self.end_stream(owner, kind, seq);
             match kind {
                 StreamKind::Wgmma => self.wake_group(owner),
-                // Both lane classes of a split warp wait for it.
+                // Both lane classes of a split warp wait for the flight.
                 StreamKind::TmemLd | StreamKind::TmemSt if self.info[owner as usize].lanes.is_some() => {
                     self.touched.push(WaitTarget::Own(owner - 1));
                 }
@@ -186,7 +186,8 @@ impl World<'_> {
             self.deliver(f.agent, f.pc, bar, bytes, phase);
         }
         for (i, &(bar, count)) in f.arrives.iter().enumerate() {
-            // Two arrivals of one phase were under way, and this one came too late for it: their order decides.
+            // Two arrivals of one phase were in flight, and this arrival came too late for that phase: their order
+            // decides.
             if f.phases.get(i).is_some_and(|meant| *meant != self.mbar(bar).phase) {
                 self.may_be_counted_elsewhere(f.agent, f.pc, bar);
             }
@@ -213,7 +214,8 @@ impl World<'_> {
         (0..self.info.len()).all(|i| self.info[i].cta != cta || self.agents[i].ended)
     }
 
-    /// Remembers a signal until its CTA ends; a CTA may not end before what signals its barriers (docs/rules.md 13).
+    /// Remembers a signal until its CTA ends. A CTA may not end before the operations that signal its barriers
+    /// (docs/rules.md 13).
     fn signalled(&mut self, bar: MbarIx, s: Signal) {
         let cta = self.mbar_cta(bar);
         if self.cta_ended(cta) {
@@ -223,7 +225,7 @@ impl World<'_> {
         self.mbars[bar as usize].note_signal(s);
     }
 
-    /// The last agent of a CTA has ended.
+    /// The last agent of a CTA has ended: checks the signals of the CTA's barriers.
     pub(super) fn leave_mbars(&mut self, cta: u32) {
         for bar in 0..self.mbars.len() as MbarIx {
             if self.mbar_cta(bar) == cta {
@@ -234,19 +236,19 @@ impl World<'_> {
         }
     }
 
-    /// Holds the end of a CTA to being after a signal: one of its agents must know of it.
+    /// Holds the end of a CTA to being after a signal: one of the CTA's agents must know of the signal.
     fn outlived(&mut self, bar: MbarIx, cta: u32, s: &Signal) {
         if !self.knows_signal(bar, s) {
             let message =
                 format!("signals {}, and nothing in CTA {cta} waits for it before it ends", self.mbar_name(bar));
-            // Bytes stand on the barrier's own clock.
+            // A signal of bytes has the barrier's own clock.
             let code = if s.epoch.comp == self.mbar_comp(bar) { Code::ExitBytes } else { Code::ExitSignal };
             self.find(code, s.agent, s.pc, message, None);
         }
     }
 
-    /// The last agent of a CTA has ended: what bulk stores of it may still read is gone (PTX, cp.async.bulk). Kernels that
-    /// work leave the wait out (ThunderKittens), so it is a note.
+    /// The last agent of a CTA has ended: shared memory that the CTA's bulk stores may still read is gone (PTX,
+    /// cp.async.bulk). Working kernels leave this wait out (ThunderKittens), so the finding is a note.
     pub(super) fn leave_stores(&mut self, cta: u32) {
         let here = |i: &AgentId| self.info[*i as usize].cta == cta;
         let comps: Vec<u32> = (0..self.info.len() as AgentId)

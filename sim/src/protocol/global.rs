@@ -1,12 +1,13 @@
-//! Global matrices that a kernel both reads and writes: which rectangles were accessed, and who may touch them when.
+//! Global matrices that a kernel both reads and writes: the rectangles accessed, and the order that conflicting
+//! accesses need.
 //!
-//! An access to a global matrix covers a rectangle of elements. Two accesses conflict where their rectangles overlap and one
-//! of them writes; they are held to happens-before like accesses to a piece of shared memory (`races`). A matrix that the
-//! kernel only reads cannot race, and one that it only writes is held to storing each element once (`coverage`), so neither
-//! is followed here.
+//! An access to a global matrix covers a rectangle of elements. Two accesses conflict where their rectangles overlap
+//! and one of them writes. Conflicting accesses need an order by happens-before, like accesses to a piece of shared
+//! memory (`races`). A matrix that the kernel only reads cannot race. A matrix that the kernel only writes must store
+//! each element once (`coverage`). So neither is followed here.
 //!
-//! A list of recent accesses stays short: a write replaces what it covers, a read replaces earlier reads of its component,
-//! and what every agent knows of is dropped.
+//! The list of recent accesses stays short. A write replaces the accesses that it covers, a read replaces earlier reads
+//! of its component, and an access that every agent knows of is dropped.
 
 use crate::ir::{Binary, Class, Instr, MoveKind, ObjId, Op, Program};
 use crate::report::FindingKind;
@@ -19,7 +20,7 @@ use super::place::FormId;
 use super::walk::global;
 use super::world::World;
 
-/// A rectangle of elements: first row and column, and one past the last of each.
+/// A rectangle of elements: the first row and column, and one past the last of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Rect {
     pub(super) rows: (i64, i64),
@@ -27,40 +28,40 @@ pub(super) struct Rect {
 }
 
 impl Rect {
-    /// Whether all of it is in another one.
+    /// Whether all of the rectangle is in another one.
     pub(super) fn inside(&self, other: &Rect) -> bool {
         let axis = |x: (i64, i64), y: (i64, i64)| y.0 <= x.0 && x.1 <= y.1;
         axis(self.rows, other.rows) && axis(self.cols, other.cols)
     }
 
-    /// Whether some of it is in another one.
+    /// Whether some of the rectangle is in another one.
     pub(super) fn meets(&self, other: &Rect) -> bool {
         let axis = |x: (i64, i64), y: (i64, i64)| x.0 < y.1 && y.0 < x.1;
         axis(self.rows, other.rows) && axis(self.cols, other.cols)
     }
 }
 
-/// An access to a global matrix that a later one can conflict with.
+/// An access to a global matrix that a later access can conflict with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Region {
     pub(super) rect: Rect,
-    /// How its first row and column depend on the place of the CTA.
+    /// Dependence of the first row and column on the place of the CTA.
     pub(super) forms: [FormId; 2],
     pub(super) write: bool,
     pub(super) access: Access,
 }
 
-/// How a program uses its global matrices, by object.
+/// The use of each global matrix of a program, by object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GlobalMatrices {
-    /// Read and written by the kernel, so that accesses to it can race.
+    /// Whether the kernel reads and writes the matrix, so that accesses to the matrix can race.
     pub(super) matrices: Vec<bool>,
-    /// Of those, the ones that the asynchronous proxy reads or writes.
+    /// Whether, in addition, the asynchronous proxy reads or writes the matrix.
     pub(super) by_proxy: Vec<bool>,
 }
 
 impl GlobalMatrices {
-    /// Reads off which matrices need to be followed.
+    /// Finds the matrices that need to be followed.
     pub(super) fn of(prog: &Program) -> GlobalMatrices {
         let n = prog.objects.len();
         let (mut read, mut written, mut by_proxy) = (vec![false; n], vec![false; n], vec![false; n]);
@@ -80,7 +81,7 @@ impl GlobalMatrices {
         GlobalMatrices { matrices, by_proxy }
     }
 
-    /// Whether proxy fences matter to any of them.
+    /// Whether proxy fences matter to any of the matrices.
     pub(super) fn proxies(&self) -> bool {
         self.by_proxy.contains(&true)
     }
@@ -98,7 +99,7 @@ impl World<'_> {
         Rect { rows: along(0, f.rows), cols: along(1, f.cols) }
     }
 
-    /// A comparison that decides something, noted for proofs over trip counts.
+    /// Records a comparison that decides something, for proofs over trip counts.
     fn less(&self, a: i64, b: i64) -> bool {
         self.judge(Decision::Op(Binary::Lt, a, b));
         a < b
@@ -114,8 +115,8 @@ impl World<'_> {
         axis(a.rows, b.rows) && axis(a.cols, b.cols)
     }
 
-    /// Checks an access to a global matrix against those it is not ordered with, and remembers it. Whether it is another
-    /// write of elements that nothing orders it with.
+    /// Checks an access to a global matrix against accesses that are unordered with it, and remembers the access.
+    /// Returns whether the access is an unordered second write of the same elements.
     pub(super) fn touch_global(&mut self, a: AgentId, f: &Footprint, elements: bool, x: Access, write: bool) -> bool {
         let obj = f.obj as usize;
         if !self.followed.matrices.get(obj).is_some_and(|followed| *followed) {
@@ -133,7 +134,7 @@ impl World<'_> {
         let mut list = std::mem::take(&mut self.regions[obj]);
         for r in list.iter().filter(|r| write || r.write) {
             if let Some(place) = &self.place {
-                // Whether they meet is seen in the representative of a cell.
+                // The representative of a cell decides whether the rectangles overlap.
                 let apart = |i: usize| place.fixed(x.pc, 0, place.minus(f.forms[i], r.forms[i]));
                 (0..2).filter(|i| f.forms[*i] != r.forms[*i]).for_each(apart);
             }
@@ -160,8 +161,8 @@ impl World<'_> {
         twice
     }
 
-    /// Whether every agent that goes on is ordered after an access, and past the fence it may need: no later access can
-    /// conflict with it.
+    /// Whether every running agent is ordered after an access, and past the fence that the access may need. No later
+    /// access can then conflict with it.
     fn known_to_all(&self, obj: ObjId, x: &Access) -> bool {
         let fences = x.generic && self.followed.by_proxy[obj as usize];
         (0..self.info.len()).filter(|i| !self.agents[*i].ended).all(|i| {
@@ -170,7 +171,7 @@ impl World<'_> {
         })
     }
 
-    /// Stored elements that are read again may be stored again: the matrix is a workspace.
+    /// Elements that are stored and read again may be stored once more: the matrix is a workspace.
     fn stored_is_read(&mut self, obj: ObjId, rect: &Rect) {
         for s in self.stored.iter_mut().filter(|s| s.obj == obj) {
             s.read |= rect.meets(&Rect { rows: s.rows, cols: s.cols });

@@ -1,7 +1,7 @@
-//! Slots, their pieces, and which of them a place covers. Who may touch them when: `races`.
+//! Slots, their pieces, and the pieces that a place covers. The order of accesses is checked in `races`.
 //!
-//! A slot is a partition into pieces, the coarsest that every access of the kernel respects. Each piece knows which tile
-//! it holds (its version) and its accesses; a footprint is a slot and a set of pieces.
+//! A slot is partitioned into pieces: the coarsest partition that every access of the kernel respects. Each piece has
+//! the tile that it holds (its version) and its accesses. A footprint is a slot and a set of pieces.
 
 use crate::code::Code;
 use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Selection, TileRef};
@@ -12,39 +12,40 @@ use super::order::Trace;
 use super::place::FormId;
 use super::world::{Fault, World};
 
-/// Which tile a piece holds.
+/// The identity of the tile that a piece holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TileKey {
-    /// The global object it comes from, the register object that was stored, or the mailbox.
+    /// The object of the tile: the global object that it comes from, the register object that was stored, or the
+    /// mailbox.
     pub obj: ObjId,
     /// Block coordinates; member of the role for registers; version for mailboxes.
     pub at: [i64; 2],
-    /// Rows and columns from a position in the slot to the position in the tile: zero where they agree.
+    /// Rows and columns from a position in the slot to the position in the tile; zero where the two agree.
     pub shift: [i32; 2],
-    /// How its coordinates depend on the place of the CTA; zero where that is not followed.
+    /// Dependence of the coordinates on the place of the CTA; zero where this is not followed.
     pub forms: [FormId; 2],
 }
 
-/// What a place covers, evaluated.
+/// The memory that a place covers, evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Footprint {
     /// The object.
     pub obj: ObjId,
-    /// The CTA whose copy it is.
+    /// The CTA whose copy of the object it is.
     pub cta: u32,
     /// Slot; 0 for global objects.
     pub slot: u32,
     /// Block coordinates of a global tile, or element coordinates of its corner.
     pub at: [i64; 2],
-    /// How these coordinates depend on the place of the CTA; zero where that is not followed.
+    /// Dependence of these coordinates on the place of the CTA; zero where this is not followed.
     pub forms: [FormId; 2],
-    /// Rows and columns inside the slot or block: first, and one past the last.
+    /// First row inside the slot or block, and one past the last.
     pub rows: (i64, i64),
-    /// See `rows`.
+    /// First column, and one past the last.
     pub cols: (i64, i64),
     /// The pieces, as bits; empty for global objects.
     pub pieces: u64,
-    /// Agents that write it at one instruction write the same values.
+    /// Whether agents that write the footprint at one instruction write the same values.
     pub same: bool,
 }
 
@@ -60,8 +61,8 @@ impl Footprint {
     }
 }
 
-/// The pieces of one object in one world: `base + ((copy * slots) + slot) * pieces + piece`, where a copy is a CTA's, or
-/// for registers a warp's.
+/// Layout of the pieces of one object in a world: `base + ((copy * slots) + slot) * pieces + piece`. A copy is a CTA's,
+/// or for registers a warp's.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) base: u32,
@@ -71,7 +72,7 @@ pub(super) struct Layout {
     pub(super) aliases: Vec<Vec<(ObjId, u32)>>,
 }
 
-/// What a piece holds and who touched it.
+/// The tile of a piece, and its accesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Piece {
     pub(super) holds: Option<TileKey>,
@@ -98,7 +99,7 @@ pub(super) fn layouts(prog: &Program) -> (Vec<Layout>, usize) {
         next += copies * o.slots as usize * pieces;
     }
     for (x, o) in prog.objects.iter().enumerate() {
-        // Everything laid over one base starts where it starts; slots meet where their bytes do.
+        // Objects laid over one base start where the base starts. Slots share storage where their bytes overlap.
         let root = |i: usize| prog.objects[i].overlay.map_or(i, |b| b as usize);
         for (y, p) in prog.objects.iter().enumerate() {
             if x == y || root(x) != root(y) || o.class == Class::Global || o.class != p.class {
@@ -121,7 +122,7 @@ pub(super) fn layouts(prog: &Program) -> (Vec<Layout>, usize) {
 impl World<'_> {
     /// The object that a piece is part of.
     pub fn object_of(&self, piece: u32) -> ObjId {
-        // Objects without pieces begin where the next one does.
+        // Objects without pieces begin where the next object does.
         self.layouts.iter().rposition(|l| l.base <= piece).unwrap_or(0) as ObjId
     }
 
@@ -202,7 +203,7 @@ impl World<'_> {
         })
     }
 
-    /// What a place holds; of several pieces, what the first holds. Global places hold themselves.
+    /// The tile that a place holds; of several pieces, the tile of the first. A global place holds its own tile.
     pub(super) fn held(&self, a: AgentId, f: &Footprint) -> Option<TileKey> {
         if self.prog.objects[f.obj as usize].class == Class::Global {
             return Some(TileKey { obj: f.obj, at: f.at, shift: [0, 0], forms: f.forms });
@@ -210,8 +211,8 @@ impl World<'_> {
         self.each_piece(a, f).next().and_then(|p| self.pieces[p].holds)
     }
 
-    /// What a copy from one place puts into another. Registers and buffers pass on the global tile they hold; a result
-    /// of arithmetic is named after the register and the member that owns it.
+    /// The tile that a copy from one place puts into another. Registers and buffers pass on the global tile that they
+    /// hold. A result of arithmetic is named after the register and the member that owns it.
     pub(super) fn copied(&self, a: AgentId, src: &Footprint, dst: &Footprint) -> TileKey {
         let [r, c] = src.shift_to(dst);
         match self.held(a, src) {
@@ -226,7 +227,7 @@ impl World<'_> {
         self.prog.objects[obj as usize].class == Class::Global
     }
 
-    /// Index of an agent's role member; its warp where the role has no members.
+    /// Index of an agent's role member; the agent's warp where the role has no members.
     pub(super) fn member(&self, a: AgentId) -> i64 {
         let warp = self.info[a as usize].warp;
         match self.prog.role_of(warp) {
@@ -239,7 +240,7 @@ impl World<'_> {
         }
     }
 
-    /// Holds a read to the tile its place expects.
+    /// Holds a read to finding the tile that its place expects.
     pub(super) fn expect_tile(&mut self, a: AgentId, pc: u32, place: &Place, f: &Footprint) -> Result<(), Fault> {
         self.reads.1 += 1;
         let Some(t) = &place.tile else { return Ok(()) };
@@ -262,7 +263,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Tiles that are one in the representative of a cell must be one in all its CTAs.
+    /// Holds tiles that are equal in the representative of a cell to being equal in all its CTAs.
     fn same_forms(&self, pc: u32, held: Option<TileKey>, want: &TileKey) {
         if let (Some(place), Some(held)) = (&self.place, held) {
             for i in (0..2).filter(|i| held.forms[*i] != want.forms[*i]) {
@@ -310,7 +311,7 @@ impl World<'_> {
         list
     }
 
-    /// Reads a constant or environment-free expression's name for messages.
+    /// A footprint's name for messages.
     pub(super) fn footprint_name(&self, f: &Footprint) -> String {
         let o = &self.prog.objects[f.obj as usize];
         let mut s = o.name.clone();
@@ -348,14 +349,14 @@ impl World<'_> {
     }
 }
 
-/// Rows and columns of the part of an object that a place names: as many whichever of the parts it is.
+/// Rows and columns of the part of an object that a place names; all parts of an object have the same size.
 pub(super) fn extent(prog: &Program, place: &Place) -> (i64, i64) {
     let (rows, cols) = size(&prog.objects[place.obj as usize]);
     let cut = |len, parts: &[Part]| parts.iter().fold(len, |len, p| len / p.of as i64);
     (cut(rows, &place.sel.rows), cut(cols, &place.sel.cols))
 }
 
-/// Rows and columns of a block in global memory, of a slot on the chip.
+/// Rows and columns of a block in global memory, or of a slot on the chip.
 fn size(o: &Object) -> (i64, i64) {
     if o.class == Class::Global { (o.block[0], o.block[1]) } else { (o.rows, o.cols) }
 }
@@ -366,7 +367,7 @@ fn cut(axis: &mut (i64, i64), i: i64, n: i64) {
     *axis = (axis.0 + i * len, axis.0 + (i + 1) * len);
 }
 
-/// The pieces a rectangle meets.
+/// The pieces that a rectangle overlaps, as bits.
 fn pieces_of(row_cuts: &[u32], col_cuts: &[u32], rows: (i64, i64), cols: (i64, i64)) -> u64 {
     if row_cuts.len() == 2 && col_cuts.len() == 2 {
         return 1;
@@ -383,7 +384,7 @@ fn pieces_of(row_cuts: &[u32], col_cuts: &[u32], rows: (i64, i64), cols: (i64, i
     (r0..r1).fold(0, |bits, r| bits | line << (r * width))
 }
 
-/// Whether an expression mentions the place a CTA has in the grid, so that CTAs may behave differently.
+/// Whether an expression depends on the place of the CTA in the grid, so that CTAs may behave differently.
 pub(super) fn mentions_grid(e: &Expr) -> bool {
     let mut found = false;
     e.visit(&mut |x| {

@@ -16,10 +16,10 @@ use super::world::World;
 
 /// Lanes of tensor memory.
 const LANES: i64 = 128;
-/// Lanes that a warp reaches.
+/// Lanes of tensor memory that one warp can access.
 const QUARTER: i64 = 32;
 
-/// M, N, K of the executing unit, and the operand bytes one CTA reads from shared memory.
+/// M, N, K of the executing unit, and the operand bytes that one CTA reads from shared memory.
 pub(super) fn shape(prog: &Program, kind: MmaKind, left: &Place, right: &Place) -> MmaEffect {
     let (a, b) = (&prog.objects[left.obj as usize], &prog.objects[right.obj as usize]);
     let ((m, k), (rows, cols)) = (extent(prog, left), extent(prog, right));
@@ -126,7 +126,7 @@ impl World<'_> {
         }
     }
 
-    /// `tcgen05.dealloc`: everything that used the columns must be over, in both CTAs of a pair.
+    /// `tcgen05.dealloc`: every use of the columns must be complete, in both CTAs of a pair.
     pub(super) fn tmem_dealloc(&mut self, a: AgentId, pc: u32, obj: ObjId, pair: bool) {
         let cta = self.info[a as usize].cta;
         let o = &self.prog.objects[obj as usize];
@@ -148,7 +148,7 @@ impl World<'_> {
                 };
                 for p in self.each_piece(a, &f) {
                     let t = &self.pieces[p].trace;
-                    // That a use is over is a question of time: nothing of it has to be seen.
+                    // Order in time is enough for the end of a use: no data of it is read.
                     let over = |x: &&Access| self.rows.reached(self.agent_row(a), x.epoch.comp) < x.epoch.clock;
                     let open = t.reads.iter().chain(&t.write).find(over);
                     if let Some(x) = open.copied() {
@@ -164,9 +164,9 @@ impl World<'_> {
         }
     }
 
-    /// Holds a move of tensor memory to the lanes that its warp reaches: those from 32 * (warp % 4) on, 32 of them (PTX ISA,
-    /// tcgen05, access restrictions). Four warps that each name all 128 rows are taken to move a quarter each. Of an object
-    /// with fewer rows the layout in the lanes is not known, so nothing is asked.
+    /// Holds a move of tensor memory to the lanes that its warp can access: the 32 lanes from 32 * (warp % 4) on (PTX
+    /// ISA, tcgen05, access restrictions). Four warps that each name all 128 rows are taken to move a quarter each. The
+    /// lanes of an object with fewer rows are not known, so such an object is not checked.
     pub(super) fn reaches_lanes(&mut self, a: AgentId, pc: u32, f: &Footprint) {
         let warp = self.info[a as usize].warp;
         let first = QUARTER * (warp as i64 % 4);
@@ -188,7 +188,7 @@ impl World<'_> {
 
     /// Holds a use of tensor memory to being after its allocation.
     pub(super) fn allocated(&mut self, a: AgentId, pc: u32, f: &Footprint) {
-        // Warps of both CTAs allocate together (`.cta_group::2`), so the own allocation tells of the other.
+        // Warps of both CTAs allocate together (`.cta_group::2`), so the own allocation implies the other's.
         let own = self.info[a as usize].cta;
         let mine = self.tmem.get(&(f.obj, own)).is_some_and(|x| self.rows.has(self.agent_row(a), x.epoch));
         let together =

@@ -1,8 +1,8 @@
 //! The semantics: what each operation does to the state of one cluster.
 //!
-//! [`World::step`] performs an agent's next operation or says what it waits for; [`World::land`] ends an
-//! asynchronous operation in flight. Who steps next, and when a flight lands, is the caller's choice: the engine
-//! chooses by time, a verifier in every order. Neither has its own idea of what an operation means.
+//! [`World::step`] performs an agent's next operation or says what the operation waits for. [`World::land`] ends an
+//! asynchronous operation in flight. The caller chooses the next step or landing: the engine by time, a verifier in
+//! every order. Both use these semantics.
 //!
 //! ```text
 //!              step(agent)                         land(flight)
@@ -17,9 +17,9 @@
 //!                             └─ order       happens-before; races show here          (order.rs, races.rs)
 //! ```
 //!
-//! Asynchronous operations complete by one of three mechanisms, and every wait is a wait on one of them: an ordered
-//! stream of the agent's own (`cp.async`, `wgmma` and bulk groups, `vmcnt`, the scoreboard), a phase of an mbarrier, or a
-//! rendezvous of agents.
+//! Asynchronous operations complete by one of three mechanisms, and every wait is a wait on one of them. The mechanisms
+//! are an ordered stream of the agent's own (`cp.async`, `wgmma` and bulk groups, `vmcnt`, the scoreboard), a phase of
+//! an mbarrier, and a rendezvous of agents.
 
 mod agents;
 mod cell;

@@ -1,4 +1,4 @@
-//! Moves: what each of them reads and writes, when that is over, and who is told.
+//! Moves: what each move reads and writes, when the move is complete, and whom its completion signals.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -151,7 +151,7 @@ impl World<'_> {
         (bytes as u64).div_ceil((lane * self.rules.warp_size) as u64).max(1) as u32
     }
 
-    /// Starts `n` instructions in a stream: the access they are, and the flight.
+    /// Starts `n` instructions in a stream. Returns their access and their flight.
     fn start_move(&mut self, a: AgentId, pc: u32, kind: StreamKind, n: u32) -> (Access, Flight) {
         let epoch = self.start(a, kind, n);
         let mut f = Flight::new(a, pc);
@@ -170,7 +170,7 @@ impl World<'_> {
         self.launch(f)
     }
 
-    /// The scoreboard: a use of a register waits until its load has landed.
+    /// The scoreboard: a use of a register waits until the register's load has landed.
     pub(super) fn ready(&self, a: AgentId, f: &Footprint) -> Result<(), Blocked> {
         if self.prog.objects[f.obj as usize].class == Class::Reg && self.each_piece(a, f).any(|p| self.filling[p] > 0) {
             return Err(Blocked::On(WaitTarget::Own(a)));
@@ -215,7 +215,7 @@ impl World<'_> {
             let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
             let x = Access { epoch, pc, agent: a, generic: false, in_order: false };
             if f.delivers.is_empty() {
-                // Whoever knows that the bytes came knows that they were read.
+                // A row that knows that the bytes came knows that the source was read.
                 self.touch_global(a, &e.src, elements, x, false);
             }
             let dst = Footprint { cta, ..e.dst };
@@ -227,7 +227,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The CTAs that a copy goes to: those of its mask, or the one its place names.
+    /// The CTAs that a copy goes to: those of its mask, or the CTA that its place names.
     pub(super) fn copies_to(
         &self,
         a: AgentId,
@@ -242,8 +242,8 @@ impl World<'_> {
         Ok((0..self.prog.cluster).filter(|c| mask >> c & 1 == 1).collect())
     }
 
-    /// The barrier a copy into one CTA signals: that CTA's own, or with `@cta` (`.cta_group::2`) the one of its pair whose
-    /// rank has the parity of the CTA named.
+    /// The barrier that a copy into one CTA signals: that CTA's own barrier. With `@cta` (`.cta_group::2`) it is the
+    /// barrier of the pair's CTA whose rank has the parity of the CTA named.
     pub(super) fn signal_in(&self, a: AgentId, bar: &BarRef, cta: u32, multicast: bool) -> Result<MbarIx, Blocked> {
         let named = self.bars(a, bar)?[0];
         let (at, stages) = (self.mbar_cta(named), self.prog.mbars[bar.bar as usize].stages);
@@ -256,7 +256,7 @@ impl World<'_> {
         Ok(named - at * stages + to * stages)
     }
 
-    /// A barrier that an engine or another CTA signals must have been initialised with a fence behind it.
+    /// A barrier that an engine or another CTA signals must have been initialized, with a fence after its `init`.
     pub(super) fn usable_remotely(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         self.alive(a, pc, ix);
         if self.mbar(ix).live && !self.mbars[ix as usize].init_fenced() {

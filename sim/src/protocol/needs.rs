@@ -1,4 +1,4 @@
-//! Which parts of a world an operation reads or changes.
+//! The parts of a world that an operation reads or changes.
 
 use crate::ir::{Class, Instr, MmaKind, MoveKind, Op, Place};
 use crate::timeline::Lanes;
@@ -14,8 +14,9 @@ use super::stream::StreamKind;
 use super::world::World;
 
 impl World<'_> {
-    /// The parts that the operation an agent is at reads or changes, its own first, in order and each once. An agent's end
-    /// counts as one. `None` where an operand has no meaning, or where the operation takes what the whole grid shares.
+    /// The parts that an agent's current operation reads or changes, in order and each once; the agent's own part
+    /// first. The end of an agent counts as an operation. `None` where an operand has no meaning, or where the
+    /// operation uses something that the whole grid shares.
     pub fn needs(&self, a: AgentId) -> Option<Vec<StatePart>> {
         let pc = self.agents[a as usize].pc;
         let mut list = Vec::new();
@@ -36,7 +37,7 @@ impl World<'_> {
         Some(list)
     }
 
-    /// The parts that a flight changes when it lands, the one it is in first.
+    /// The parts that a flight changes when it lands; the part that the flight is in comes first.
     pub fn landing_needs(&self, keeper: AgentId, id: FlightId) -> Vec<StatePart> {
         let Some(f) = self.flight(id) else { return Vec::new() };
         let mut list: Vec<StatePart> = Vec::new();
@@ -117,7 +118,7 @@ impl World<'_> {
             Op::WarpSync | Op::Elect if me.lanes.is_some() => list.push(lanes),
             Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => list.extend([StatePart::Tensor, lanes]),
             Op::Regs { .. } => list.extend([StatePart::Ended, StatePart::Pool(me.cta)]),
-            // What is handed out next, the whole grid shares; and so it does counters in global memory.
+            // The whole grid shares the tiles still to be handed out and the counters in global memory.
             Op::NextTile { .. } | Op::Counter { .. } => return Err(Blocked::Fault(super::world::Fault::Endless)),
             _ => {}
         }
