@@ -1,18 +1,20 @@
 //! Happens-before, kept as vector clocks while the world steps.
 //!
-//! A *component* is something that acts in one order: an agent, one of its streams (`cp.async`, `wgmma`, bulk, counters,
-//! tensor core), or an mbarrier, whose clock is its completed phases and stands for the copies that signal it.
-//! An access is an epoch, a component with a clock; it is ordered before an agent's next operation if the agent's row
-//! has that clock. Races found this way are races of the program, not of the one schedule that showed them.
+//! A *component* is a source of accesses that happen in one order: an agent, one of its streams (`cp.async`, `wgmma`,
+//! bulk, counters, tensor core), or an mbarrier. An mbarrier's clock is its number of completed phases and stands for
+//! the copies that signal it. An access is an epoch: a component with a clock. The access is ordered before an agent's
+//! next operation if the agent's row has that clock. Races found this way are races of the program, not only of the
+//! schedule that was run.
 //!
-//! A row has two halves: what happened before, and of that, what a proxy fence on the way covers (`fence async` copies
-//! the first into the second; at the level `strict` only what its own agent did, so that the writer itself must fence
-//! before it lets others know). In a cluster, with counters, with `cp.arrive`, and where a copy signals a barrier that its issuer
-//! does not arrive on, it has another part: what came before in time, visible or not. A copy tells its reader how far the
-//! issuer had got, and shows none of the issuer's own data. An arrival that follows copies shows only the copies.
-//! The phase that an arrival counts in, and whether a waiter can be late, are questions about time alone. With tensor memory
-//! it has one more: what a `tcgen05.fence::before_thread_sync` on the way covers; and one where the asynchronous proxy uses
-//! a global matrix that the kernel also writes: what a `fence async.global` on the way covers. Joining rows joins all parts.
+//! A row has two halves: what happened before, and the part of it that a proxy fence on the way covers. `fence async`
+//! copies the first half into the second; at the level `strict`, only what its own agent did, so that the writer itself
+//! must fence. Some programs need a further part for order in time, visible or not: clusters, counters, `cp.arrive`,
+//! and copies that signal a barrier on which their issuer does not arrive. A copy tells its reader how far the issuer
+//! had come, and shows none of the issuer's own data. An arrival that follows copies shows only the copies. Two
+//! questions are about time alone: the phase that an arrival counts in, and whether a waiter can be late. Tensor memory
+//! needs one more part: what a `tcgen05.fence::before_thread_sync` on the way covers. A global matrix that the kernel
+//! writes and the asynchronous proxy uses needs another: what a `fence async.global` on the way covers. A join of rows
+//! joins all parts.
 
 /// A component's clock at an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,25 +23,26 @@ pub(super) struct Epoch {
     pub(super) clock: u32,
 }
 
-/// Index of a row: of an agent, a barrier, a flight.
+/// Index of a row: the row of an agent, a barrier or a flight.
 pub(super) type RowId = u32;
 
 /// All rows, in one array.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
-    /// Components.
+    /// Number of components.
     n: usize,
-    /// Parts of a row: 2, and those that follow.
+    /// Number of parts of a row: 2, and the optional ones below.
     parts: usize,
-    /// The part of order in time, where it is kept apart.
+    /// The part for order in time, where it is separate.
     timed: Option<usize>,
-    /// The part of what `tcgen05.fence` covers, where that is asked for.
+    /// The part that `tcgen05.fence` covers, where those fences are needed.
     sealed: Option<usize>,
-    /// The part of what a proxy fence on global memory covers, where that is asked for.
+    /// The part that a proxy fence on global memory covers, where those fences are needed.
     global: Option<usize>,
     cells: Vec<u32>,
     free: Vec<RowId>,
-    /// Nothing is kept, and whatever is asked is in order: for a search that makes every order itself.
+    /// Whether no order is recorded and every question is answered with yes: for a search, which makes every order
+    /// itself.
     off: bool,
 }
 
@@ -52,13 +55,13 @@ impl Rows {
         Rows { n: components, parts, timed, sealed, global, cells, free: Vec::new(), off: false }
     }
 
-    /// Keeps no order from now on.
+    /// Records no order from now on.
     pub(super) fn turn_off(&mut self) {
         (self.cells, self.free, self.timed, self.sealed, self.off) = (Vec::new(), Vec::new(), None, None, true);
         self.global = None;
     }
 
-    /// Whether order in time is kept apart from what is visible.
+    /// Whether order in time is separate from visibility.
     pub(super) fn keeps_time(&self) -> bool {
         self.timed.is_some()
     }
@@ -81,7 +84,7 @@ impl Rows {
         r as usize * w..(r as usize + 1) * w
     }
 
-    /// A row for a flight, with the contents of another.
+    /// A new row for a flight, with the contents of another row.
     pub(super) fn snapshot(&mut self, of: RowId) -> RowId {
         if self.off {
             return of;
@@ -104,13 +107,13 @@ impl Rows {
         }
     }
 
-    /// Everything before `from` is now also before `into`.
+    /// Orders everything before `from` before `into` as well.
     pub(super) fn join(&mut self, into: RowId, from: RowId) {
         if self.off {
             return;
         }
         let (i, f) = (self.range(into), self.range(from));
-        // Whichever lies first in the array.
+        // Splits the array at the row that lies second.
         let (into, from) = if i.start < f.start {
             let (low, high) = self.cells.split_at_mut(f.start);
             (&mut low[i], &high[..f.len()])
@@ -130,7 +133,7 @@ impl Rows {
         self.cells[self.range(r).start + comp as usize]
     }
 
-    /// Everything that came before `from` came before `into`, which sees none of it.
+    /// Orders everything before `from` before `into` in time, with nothing visible.
     pub(super) fn follow(&mut self, into: RowId, from: RowId) {
         let (i, f) = (self.range(into).start, self.range(from).start);
         if let Some(part) = self.timed {
@@ -140,7 +143,7 @@ impl Rows {
         }
     }
 
-    /// Of what came before, only that it did is known.
+    /// Reduces a row to order in time: nothing of what came before is visible.
     pub(super) fn forget(&mut self, r: RowId) {
         if self.off {
             return;
@@ -151,7 +154,7 @@ impl Rows {
         }
     }
 
-    /// A component's clock of which it is known that it has been reached.
+    /// The clock of a component that a row knows to be reached.
     pub(super) fn reached(&self, r: RowId, comp: u32) -> u32 {
         if self.off {
             return u32::MAX;
@@ -159,7 +162,7 @@ impl Rows {
         self.cells[self.range(r).start + self.timed.unwrap_or(0) * self.n + comp as usize]
     }
 
-    /// Raises one clock: that component's accesses up to it are before this row.
+    /// Raises one clock: the component's accesses up to that clock are before this row.
     pub(super) fn raise(&mut self, r: RowId, comp: u32, clock: u32) {
         for i in self.clocks(r, comp) {
             self.cells[i] = self.cells[i].max(clock);
@@ -172,7 +175,7 @@ impl Rows {
         }
     }
 
-    /// Where a row keeps a component's clock: as seen, and as reached.
+    /// The positions of a component's clock in a row: as visible, and as reached.
     fn clocks(&self, r: RowId, comp: u32) -> impl Iterator<Item = usize> + use<> {
         let first = self.range(r).start + comp as usize;
         let n = self.n;
@@ -189,12 +192,12 @@ impl Rows {
         &self.cells[self.range(r)]
     }
 
-    /// Whether a proxy fence on the way covers it.
+    /// Whether a proxy fence on the way covers an epoch.
     pub(super) fn fenced(&self, r: RowId, e: Epoch) -> bool {
         self.off || self.cells[self.range(r).start + self.n + e.comp as usize] >= e.clock
     }
 
-    /// A proxy fence: what happened before is covered from here on, of the components named.
+    /// A proxy fence: covers what happened before, of the components named.
     pub(super) fn fence(&mut self, r: RowId, covers: impl Fn(u32) -> bool) {
         if self.off {
             return;
@@ -205,7 +208,7 @@ impl Rows {
         }
     }
 
-    /// A proxy fence on global memory, likewise.
+    /// A proxy fence on global memory: covers what happened before, of the components named.
     pub(super) fn fence_global(&mut self, r: RowId, covers: impl Fn(u32) -> bool) {
         let s = self.range(r).start;
         if let Some(part) = self.global {
@@ -216,13 +219,13 @@ impl Rows {
         }
     }
 
-    /// Whether a proxy fence on global memory on the way covers it; true where those fences are not asked for.
+    /// Whether a proxy fence on global memory on the way covers an epoch; true where those fences are not needed.
     pub(super) fn fenced_global(&self, r: RowId, e: Epoch) -> bool {
         let s = self.range(r).start;
         self.global.is_none_or(|part| self.cells[s + part * self.n + e.comp as usize] >= e.clock)
     }
 
-    /// `tcgen05.fence::before_thread_sync`: all that happened before is covered from here on.
+    /// `tcgen05.fence::before_thread_sync`: covers all that happened before.
     pub(super) fn seal(&mut self, r: RowId) {
         let s = self.range(r).start;
         if let Some(part) = self.sealed {
@@ -233,7 +236,7 @@ impl Rows {
         }
     }
 
-    /// Whether a `before_thread_sync` on the way covers it; true where those fences are not asked for.
+    /// Whether a `before_thread_sync` on the way covers an epoch; true where those fences are not needed.
     pub(super) fn sealed(&self, r: RowId, e: Epoch) -> bool {
         let s = self.range(r).start;
         self.sealed.is_none_or(|part| self.cells[s + part * self.n + e.comp as usize] >= e.clock)
@@ -246,15 +249,15 @@ pub(super) struct Access {
     pub(super) epoch: Epoch,
     /// Instruction.
     pub(super) pc: u32,
-    /// Agent that issued it.
+    /// The agent that issued the access.
     pub(super) agent: u32,
-    /// By the generic proxy, so that an asynchronous read of it needs a fence.
+    /// Whether the access is by the generic proxy, so that an asynchronous read of the data needs a fence.
     pub(super) generic: bool,
-    /// Accesses of one in-order component never race with each other.
+    /// Whether the component is in order: accesses of one such component never race with each other.
     pub(super) in_order: bool,
 }
 
-/// Who accessed a piece: the last write, the reads since, and writes of overlaid objects to the same storage.
+/// The accesses of a piece: the last write, the reads since, and writes of overlaid objects to the same storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Trace {
     pub(super) write: Option<Access>,
@@ -264,7 +267,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Remembers a read; a later read of one component stands for its earlier ones.
+    /// Remembers a read; a later read of one component stands for the earlier ones.
     pub(super) fn read(&mut self, x: Access) {
         for r in &mut self.reads {
             if r.epoch.comp == x.epoch.comp {
@@ -281,7 +284,8 @@ impl Trace {
         self.over.clear();
     }
 
-    /// An overlaid object was written. The piece's own accesses stay: other warps may write other parts of that object.
+    /// Remembers a write of an overlaid object. The piece's own accesses stay, since other warps may write other parts
+    /// of that object.
     pub(super) fn overwritten(&mut self, by: u16, x: Access) {
         match self.over.iter_mut().find(|(obj, o)| *obj == by && o.epoch.comp == x.epoch.comp) {
             Some(o) => o.1 = x,

@@ -1,4 +1,4 @@
-//! The table of operations: one arm each.
+//! The table of operations, with one arm each.
 
 use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Binary, MmaKind, MoveKind, Op};
 
@@ -11,13 +11,13 @@ use super::step::{Blocked, StepEffect};
 use super::stream::StreamKind;
 use super::world::{Fault, World};
 
-/// How the lanes of a warp execute an operation.
+/// The way in which the lanes of a warp execute an operation.
 pub(super) enum Aligned {
-    /// All together, once.
+    /// All lanes together, once.
     Warp,
-    /// Each for itself: loads, stores, arithmetic.
+    /// Each lane for itself: loads, stores, arithmetic.
     Lanes,
-    /// As the operation's own rule says: synchronisation.
+    /// By the operation's own rule: synchronization.
     Own,
 }
 
@@ -33,8 +33,8 @@ pub(super) fn alignment(op: &Op) -> Aligned {
 }
 
 impl World<'_> {
-    /// Performs one operation for an agent, or says why it cannot yet. A blocked operation has changed nothing but the
-    /// arrival it counted.
+    /// Performs one operation for an agent, or returns why the operation cannot be performed yet. A blocked operation
+    /// changes nothing but the arrival that it counted.
     pub(super) fn perform(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<StepEffect, Blocked> {
         let me = self.info[a as usize].lanes;
         if me.is_none() || self.elected_at[pc as usize] {
@@ -44,8 +44,9 @@ impl World<'_> {
             }
             return Ok(effect);
         }
-        // A split warp. What its lanes do in step (`.sync.aligned`) joins them and is done once; what each lane does for
-        // itself is done by the class that has nearly all of them, so that the elected lane's own order stays apart.
+        // A split warp. Operations in step (`.sync.aligned`) join its lanes and are performed once. Operations of
+        // single lanes are performed by the class that has nearly all lanes, so that the elected lane's own order stays
+        // separate.
         match alignment(op) {
             Aligned::Warp => {
                 if !self.agents[a as usize].performs_for_warp && !self.join_warp(a, pc)? {
@@ -57,7 +58,7 @@ impl World<'_> {
                 if rest != a {
                     let (mine, other) = (self.agent_row(a), self.agent_row(rest));
                     self.rows.join(other, mine);
-                    // What the elected lane does next, the rest has not seen.
+                    // The rest has not seen the elected lane's next operations.
                     self.rows.tick(mine, a);
                 }
                 let effect = self.execute(rest, pc, op)?;
@@ -77,7 +78,7 @@ impl World<'_> {
         }
     }
 
-    /// The agent of a warp that holds all lanes, or all but the elected one.
+    /// The agent of a warp that holds all lanes, or all lanes but the elected one.
     pub(super) fn rest_of(&self, a: AgentId) -> AgentId {
         if self.info[a as usize].lanes == Some(crate::timeline::Lanes::Elected) { a + 1 } else { a }
     }
@@ -118,7 +119,7 @@ impl World<'_> {
                 let f = self.footprint(a, p, 0)?;
                 self.clear_sum(a, &f);
                 if f.pieces != 0 && !self.in_tmem(p.obj) {
-                    // The next product ignores the old sum (`scale-d`): no instruction touches the registers.
+                    // The next product ignores the old sum (`scale-d`): no instruction writes the registers.
                     let x = Access { generic: false, ..self.own_access(a, pc) };
                     self.check_write(a, self.agent_row(a), &f, x, None);
                 }
@@ -169,12 +170,12 @@ impl World<'_> {
                 }
                 let epoch = self.start(a, StreamKind::Cp, 1);
                 let row = self.released(a, None);
-                // It tracks the thread's copies and nothing else (PTX, cp.async.mbarrier.arrive).
+                // The arrival tracks the thread's copies and nothing else (PTX, cp.async.mbarrier.arrive).
                 self.rows.forget(row);
                 self.rows.raise(row, epoch.comp, epoch.clock);
                 if !noinc {
-                    // What it adds to the count is in time only if another arrival of the phase comes behind it; its own,
-                    // which `row` goes with, does not tell.
+                    // The added pending count is in time only if another arrival of the phase comes behind it. The
+                    // operation's own arrival, which has `row`, does not show that.
                     let access = self.own_access(a, pc);
                     self.mbars[ix as usize].note_expect(access);
                 }
@@ -298,7 +299,7 @@ impl World<'_> {
         }
     }
 
-    /// The key of what a mailbox slot holds once it was written.
+    /// The key of a mailbox slot's content after a write.
     fn version(&self, a: AgentId, dst: &crate::ir::Place) -> Result<TileKey, Fault> {
         let version = match &dst.tile {
             Some(t) => self.placed(a, &t.at[0])?,
@@ -319,7 +320,7 @@ impl World<'_> {
         self.prog.objects[obj as usize].class == crate::ir::Class::Tmem
     }
 
-    /// Threads that execute an instruction one by one.
+    /// Number of threads that execute an instruction one by one.
     pub(super) fn lanes(&self, a: AgentId, pc: u32) -> u32 {
         use crate::timeline::Lanes::*;
         if self.elected_at[pc as usize] {
@@ -332,7 +333,7 @@ impl World<'_> {
         }
     }
 
-    /// How often an agent arrives; 0 where another agent does it for all.
+    /// Number of arrivals by an agent; 0 where another agent arrives for all.
     fn arrivals(&self, a: AgentId, pc: u32, per: ArrivalsPer) -> u32 {
         let who = self.info[a as usize];
         match per {
@@ -353,7 +354,7 @@ impl World<'_> {
         }
     }
 
-    /// What an agent has done so far, as a row for a signal that arrives later; the agent's clock moves on.
+    /// What an agent has done so far, as a row for a signal that arrives later. The agent's clock advances.
     fn released(&mut self, a: AgentId, with: Option<Epoch>) -> u32 {
         let row = self.rows.snapshot(self.agent_row(a));
         if let Some(e) = with {
@@ -363,7 +364,7 @@ impl World<'_> {
         row
     }
 
-    /// An arrival, on the own CTA's barrier at once, on another's by a flight that crosses the cluster.
+    /// An arrival: on the own CTA's barrier at once, on another CTA's barrier by a flight that crosses the cluster.
     fn do_arrive(
         &mut self,
         a: AgentId,
@@ -396,7 +397,7 @@ impl World<'_> {
         }
         let mut f = Flight::new(a, pc);
         remote.iter().for_each(|&(ix, _): &(u32, u32)| f.meant_for(self.mbar(ix).phase));
-        // The bytes are expected with the arrival, when it gets there: delivered as a negative amount.
+        // The bytes are expected when the arrival reaches the barrier.
         if let Some(n) = bytes {
             f.expects = Some(n);
         }

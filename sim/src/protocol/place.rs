@@ -1,10 +1,10 @@
 //! Cells of CTAs: one run for all CTAs of a part of the grid.
 //!
-//! A run with a [`Cell`] is the run of one CTA of it, its representative. Each number carries a *form*: how it depends on the
-//! place of the CTA, as a linear combination of the cell's axes. A quotient or remainder that has no such form is a symbol
-//! of its own (*opaque*), equal wherever the same operator meets the same operand. Where a number decides something, its
-//! form must decide alike for the whole cell, by the range that the form has over it. Where it does not, the run is the
-//! representative's alone, and the cell keeps an [`Obstacle`]: it says how to split the cell.
+//! A run with a [`Cell`] is the run of one CTA of the cell, its representative. Each number has a *form*: its
+//! dependence on the place of the CTA, as a linear combination of the cell's axes. A quotient or remainder without such
+//! a form is a symbol of its own (*opaque*), equal wherever the same operator has the same operands. Where a number
+//! decides something, its form must decide alike over the whole cell, by the range of the form. Otherwise the run is
+//! the representative's alone, and the cell keeps an [`Obstacle`], from which the cell can be split.
 //!
 //! ```text
 //!   cell ──▶ run of its representative ──▶ no obstacle: every CTA of the cell makes this run
@@ -21,20 +21,20 @@ use crate::ir::{Binary, Env, Program};
 use super::cell::{Axis, Cell};
 use super::eval::Coords;
 
-/// Index of a form of a cell; 0 is the form of a number that is the same for all CTAs of it.
+/// Index of a form of a cell; 0 is the form of a number that is the same for all CTAs of the cell.
 pub type FormId = u32;
 
-/// Larger than any number of a kernel: the end of an axis without end.
+/// The bound of an axis without end: larger than any number of a kernel.
 const INFINITE: i64 = i64::MAX >> 2;
 
-/// Why a run is not that of every CTA of its cell.
+/// The reason why a run is not the run of every CTA of its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Obstacle {
     /// The instruction that decides.
     pub pc: u32,
     value: i64,
     form: FormId,
-    /// The number must be on one side of zero, not one number.
+    /// Whether the number must only stay on one side of zero; else the number must be constant.
     sign: bool,
 }
 
@@ -57,13 +57,13 @@ struct Table {
     obstacle: Option<Obstacle>,
 }
 
-/// A cell with what runs in it learn; shared by all of them.
+/// A cell, with the facts that runs in it learn. All copies share these facts.
 #[derive(Clone, Debug)]
 pub struct Placement {
     /// The cell.
     pub cell: Cell,
     pub(super) coords: Coords,
-    /// Rows or columns and launch indices are one axis.
+    /// The axis that launch indices also count along, if any.
     line: Option<usize>,
     cluster: i64,
     table: Arc<Mutex<Table>>,
@@ -73,7 +73,7 @@ pub struct Placement {
 const AXES: u32 = 4;
 
 impl Placement {
-    /// The first cluster of a cell as its representative; `None` where the grid has no cluster in it.
+    /// The first cluster of a cell as its representative; `None` where no cluster of the grid is in the cell.
     pub fn of(prog: &Program, cell: Cell) -> Option<Placement> {
         let grid = &prog.grid;
         let line = match (grid.m, grid.n, grid.z) {
@@ -101,7 +101,7 @@ impl Placement {
     pub fn whole(prog: &Program) -> Cell {
         let g = &prog.grid;
         let ids = Axis::below(g.len());
-        // Where launch indices count along one dimension, they are its axis.
+        // Where launch indices count along one dimension, they are the axis of that dimension.
         let axes = match (g.m, g.n, g.z) {
             (m, 1, 1) => [Axis::below(m), Axis::below(1), Axis::below(1), ids],
             _ => [Axis::below(g.m), Axis::below(g.n), Axis::below(g.z), ids],
@@ -118,7 +118,7 @@ impl Placement {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first obstacle that a run of the cell met.
+    /// The first obstacle that a run of the cell reached.
     pub fn obstacle(&self) -> Option<Obstacle> {
         self.lock().obstacle
     }
@@ -154,14 +154,14 @@ impl Placement {
         self.lock().sum(x, y, -1)
     }
 
-    /// Holds a number to being one for the whole cell.
+    /// Holds a number to being constant over the whole cell.
     pub(super) fn fixed(&self, pc: u32, v: i64, form: FormId) {
         if form != 0 {
             self.lock().meets(Obstacle { pc, value: v, form, sign: false });
         }
     }
 
-    /// Holds a number to being on one side of zero, or zero, in the whole cell.
+    /// Holds a number to one sign, or to zero, over the whole cell.
     pub(super) fn sign(&self, pc: u32, v: i64, form: FormId) {
         if form != 0 {
             let mut table = self.lock();
@@ -172,7 +172,7 @@ impl Placement {
         }
     }
 
-    /// Smallest and largest value in the cell of a number with a form.
+    /// Smallest and largest value of a number with a form, over the cell.
     pub fn bounds(&self, v: i64, form: FormId) -> (i64, i64) {
         if form == 0 { (v, v) } else { self.range(&self.lock(), v, form) }
     }
@@ -213,10 +213,10 @@ impl Placement {
         self.sign(pc, x.0.saturating_sub(y.0), form);
     }
 
-    /// A comparison: of both sides of it, one must be there in the whole cell.
+    /// A comparison: its outcome must be the same over the whole cell.
     fn compared(&self, pc: u32, op: Binary, x: (i64, FormId), y: (i64, FormId)) {
         let form = self.lock().sum(x.1, y.1, -1);
-        // `x < y` and `x >= y` part below zero, `x <= y` and `x > y` above it.
+        // `x < y` and `x >= y` change below zero, `x <= y` and `x > y` above it.
         let v = x.0.saturating_sub(y.0);
         let v = match op {
             Binary::Lt | Binary::Ge => v.saturating_mul(2).saturating_add(1),
@@ -227,7 +227,7 @@ impl Placement {
         self.sign(pc, v, form);
     }
 
-    /// A quotient or remainder by a positive number.
+    /// The form of a quotient or remainder by a positive number.
     fn divided(&self, op: Binary, x: (i64, FormId), y: i64) -> FormId {
         let mut table = self.lock();
         let form = &table.forms[x.1 as usize];
@@ -252,7 +252,7 @@ impl Placement {
         self.opaque(op, x, (y, 0))
     }
 
-    /// A term of its own: the same wherever the same operator meets the same operands.
+    /// The form of an opaque term: the same wherever the same operator has the same operands.
     pub(super) fn opaque(&self, op: Binary, x: (i64, FormId), y: (i64, FormId)) -> FormId {
         let mut table = self.lock();
         let key = Opaque { op, x, y };
@@ -270,7 +270,7 @@ impl Placement {
         table.intern(vec![(id, 1)])
     }
 
-    /// By how much an opaque term is less and more than in the representative, at most.
+    /// Bounds of the deviation of an opaque term from its value in the representative.
     fn deviation(&self, table: &Table, o: &Opaque) -> (i64, i64) {
         let all = (-INFINITE, INFINITE);
         let Some(v) = crate::ir::apply(o.op, o.x.0, o.y.0) else { return all };
@@ -289,7 +289,7 @@ impl Placement {
         (first - v, last - v)
     }
 
-    /// Smallest and largest value of a number in the cell; infinite where it is not known.
+    /// Smallest and largest value of a number over the cell; infinite where a bound is not known.
     fn range(&self, table: &Table, v: i64, form: FormId) -> (i64, i64) {
         let mut range = (v as i128, v as i128);
         for (symbol, c) in &table.forms[form as usize] {
@@ -304,7 +304,7 @@ impl Placement {
         (clamp(range.0), clamp(range.1))
     }
 
-    /// How many steps an axis goes below and above the representative.
+    /// Number of steps that an axis goes below and above the representative.
     fn reach(&self, axis: usize) -> (i64, i64) {
         let a = self.cell.axes[axis];
         let at = [self.coords.m, self.coords.n, self.coords.z, self.coords.id][axis];
@@ -312,7 +312,7 @@ impl Placement {
         (-k, a.count - 1 - k)
     }
 
-    /// The cells that this one is split into where a run met an obstacle.
+    /// The cells that this cell is split into where a run reached an obstacle.
     pub fn split(&self, o: &Obstacle) -> Vec<Cell> {
         let table = self.lock();
         let form = &table.forms[o.form as usize];
@@ -343,11 +343,11 @@ impl Placement {
         parts.into_iter().filter(|a| a.count > 0).map(cell).collect()
     }
 
-    /// Cut where a number that changes by `c` from step to step of an axis passes zero.
+    /// Cuts an axis where a number that changes by `c` from step to step passes zero.
     fn crossing(&self, axis: usize, v: i64, c: i64) -> Vec<Cell> {
         let a = self.cell.axes[axis];
         let first = v + self.reach(axis).0 * c;
-        // Steps at which it is before zero, and where it is zero.
+        // Number of steps before zero, and number of steps at zero.
         let (x, c) = if c > 0 { (first, c) } else { (-first, -c) };
         let before = (-x).div_euclid(c) + i64::from((-x).rem_euclid(c) != 0);
         let at_zero = i64::from((-x).rem_euclid(c) == 0);
@@ -358,7 +358,7 @@ impl Placement {
         self.with(axis, [low, zero, high])
     }
 
-    /// Cut by what the only opaque term divides by, where its operand has one axis.
+    /// Cuts by the divisor of the only opaque term, where its operand has one axis.
     fn periodic(&self, table: &Table, form: &[(u32, i64)]) -> Option<Vec<Cell>> {
         let opaque = form.iter().find(|(symbol, _)| *symbol >= AXES)?.0;
         let Opaque { op, x, y } = table.opaque[(opaque - AXES) as usize];
@@ -378,7 +378,7 @@ impl Placement {
         if classes <= quotients {
             return Some(self.with(axis as usize, a.stride(classes)));
         }
-        // The first step at which the quotient is another.
+        // The first step at which the quotient changes.
         let at = |k: i64| (x.0 + (k + self.reach(axis as usize).0) * c).div_euclid(y.0);
         let (mut low, mut high) = (0, a.count - 1);
         while low + 1 < high {
@@ -388,8 +388,8 @@ impl Placement {
         Some(self.with(axis as usize, a.split(high)))
     }
 
-    /// Whether two blocks are different in every CTA, because their coordinates are made of quotient and remainder of two
-    /// numbers by one divisor, and the numbers differ by a constant: `job / rows, job % rows` of two jobs.
+    /// Whether two blocks are different in every CTA. That is so where the coordinates are the quotient and remainder
+    /// of two numbers by one divisor, and the numbers differ by a constant: `job / rows, job % rows` of two jobs.
     pub(super) fn different(&self, a: ([i64; 2], [FormId; 2]), b: ([i64; 2], [FormId; 2])) -> bool {
         let table = self.lock();
         // A coordinate as a multiple of one opaque term and a constant.

@@ -1,7 +1,7 @@
 //! Rendezvous: CTA barriers, numbered barriers, joins of lanes and warpgroups, cluster barriers.
 //!
-//! An agent arrives once in a generation and, if it waits, goes on when the generation is over. Anonymous barriers pair by
-//! count, not by source line (docs/rules.md 29).
+//! An agent arrives once in a generation. If the agent waits, it continues when the generation is complete. Anonymous
+//! barriers pair by count, not by source line (docs/rules.md 29).
 
 use crate::code::Code;
 use crate::ir::{NamedId, Order};
@@ -15,7 +15,7 @@ use super::world::{WaitTarget, World};
 /// Index of a rendezvous of a world.
 pub(super) type RendezvousIx = u32;
 
-/// What kind of rendezvous it is.
+/// The kind of a rendezvous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RendezvousKind {
     /// Every live warp of a CTA.
@@ -34,15 +34,15 @@ pub enum RendezvousKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Rendezvous {
     pub(super) kind: RendezvousKind,
-    /// Finished generations.
+    /// Number of completed generations.
     pub(super) generation: u32,
-    /// Arrived in this generation: agents, or threads for numbered barriers.
+    /// Arrivals in the open generation: agents, or threads for numbered barriers.
     pub(super) arrived: u32,
-    /// How many it takes; set by each arrival for numbered barriers.
+    /// Arrivals that a generation needs; set by each arrival for numbered barriers.
     pub(super) needed: u32,
-    /// Who arrived in this generation.
+    /// The agents that arrived in the open generation.
     pub(super) who: AgentSet,
-    /// Where the first of this generation arrived.
+    /// Agent and instruction of the first arrival of the open generation.
     pub(super) first: Option<(AgentId, u32)>,
 }
 
@@ -105,7 +105,7 @@ impl World<'_> {
         }
     }
 
-    /// Arrives, and waits for the others. `Ok(true)` for the one whose arrival ends the generation.
+    /// Arrives, and waits for the others. `Ok(true)` for the agent whose arrival ends the generation.
     pub(super) fn meet(
         &mut self,
         a: AgentId,
@@ -135,7 +135,7 @@ impl World<'_> {
         Err(Blocked::On(WaitTarget::Rendezvous(ix)))
     }
 
-    /// What an agent knows once a generation is over: what the others did, or only that they did it.
+    /// What an agent knows once a generation is complete: the accesses of the others, or only their order in time.
     fn learn(&mut self, a: AgentId, ix: RendezvousIx, orders: bool) {
         let (row, done) = (self.agent_row(a), self.meet_done_row(ix));
         if orders {
@@ -175,7 +175,8 @@ impl World<'_> {
             self.find(Code::ThreadCounts, a, pc, message, first.map(|f| (f.1, "there".into())));
         }
         let m = &mut self.meets[ix as usize];
-        // A warp may prime a numbered barrier it then waits at (FlashAttention-3's first turn): threads are counted there.
+        // A warp may prime a numbered barrier that the warp then waits at (FlashAttention-3's first turn): threads are
+        // counted there.
         if m.who.contains(a) && !matches!(m.kind, RendezvousKind::Named(..)) {
             let message = format!("arrives a second time at {} before the others did once", self.meet_name(ix));
             self.find(Code::ClusterTurns, a, pc, message, None);
@@ -215,7 +216,7 @@ impl World<'_> {
         self.touched.push(WaitTarget::Rendezvous(ix));
     }
 
-    /// Agents a barrier of this scope is for: those that live, and those that arrived and left.
+    /// Number of agents that a barrier of this scope is for: running agents, and agents that arrived and ended.
     fn taking_part(&self, ix: RendezvousIx, cta: Option<u32>) -> u32 {
         let who = &self.meets[ix as usize].who;
         let in_cta = |i: usize| cta.is_none_or(|c| self.info[i].cta == c);
@@ -223,12 +224,13 @@ impl World<'_> {
             as u32
     }
 
-    /// An agent of the CTA that has ended.
+    /// An agent of the CTA that has ended, if any.
     fn left(&self, cta: u32) -> Option<AgentId> {
         (0..self.info.len()).find(|&i| self.info[i].cta == cta && self.agents[i].ended).map(|i| i as AgentId)
     }
 
-    /// The CTA barrier is met at `pc` and an agent has left the CTA: a fault where ended warps are not to be relied on.
+    /// Reports that the CTA barrier at `pc` is reached after an agent has left the CTA, where a kernel may not rely on
+    /// ended warps.
     fn divergent(&mut self, a: AgentId, pc: u32, ix: RendezvousIx, gone: AgentId) {
         if self.rules.exit_releases {
             return;
@@ -241,7 +243,7 @@ impl World<'_> {
         self.find(Code::Divergent, a, pc, message, None);
     }
 
-    /// The CTA barrier. Ended warps do not block it; where that is no rule to rely on, it is a finding.
+    /// The CTA barrier. Ended warps do not block the barrier; where a kernel may not rely on that, it is a finding.
     pub(super) fn cta_barrier(&mut self, a: AgentId, pc: u32, order: Order) -> Result<bool, Blocked> {
         let cta = self.info[a as usize].cta;
         let needed = self.taking_part(cta, Some(cta));
@@ -253,7 +255,7 @@ impl World<'_> {
         self.meet(a, pc, cta, 1, needed, order != Order::None || self.rules.bare_barrier_orders)
     }
 
-    /// An agent ended: barriers that only waited for it are released.
+    /// An agent ended: releases barriers that only waited for that agent.
     pub(super) fn leave_meets(&mut self, a: AgentId) {
         let cta = self.info[a as usize].cta;
         let cluster = self.prog.cluster;
@@ -262,7 +264,7 @@ impl World<'_> {
             if m.arrived == 0 || m.arrived < self.taking_part(ix, scope) {
                 continue;
             }
-            // Of a cluster's barrier only threads that have not ended are part (PTX ISA, barrier.cluster).
+            // Only threads that have not ended take part in the cluster barrier (PTX ISA, barrier.cluster).
             if let (Some((b, pc)), Some(_)) = (m.first, scope) {
                 self.divergent(b, pc, ix, a);
             }
@@ -270,7 +272,8 @@ impl World<'_> {
         }
     }
 
-    /// Joins the lane classes of a warp; nothing to do where it is not split. `Ok(true)` for the one that acts for all.
+    /// Joins the lane classes of a warp; no effect where the warp is not split. `Ok(true)` for the agent that acts for
+    /// both.
     pub(super) fn join_warp(&mut self, a: AgentId, pc: u32) -> Result<bool, Blocked> {
         let who = self.info[a as usize];
         if who.lanes.is_none() {
@@ -280,7 +283,7 @@ impl World<'_> {
         self.meet(a, pc, ix, 1, 2, true)
     }
 
-    /// `elect.sync`: the lane classes of a warp wait for each other, and neither sees what the other did.
+    /// `elect.sync`: the lane classes of a warp wait for each other, and neither class sees the accesses of the other.
     pub(super) fn elect(&mut self, a: AgentId, pc: u32) -> Result<bool, Blocked> {
         let who = self.info[a as usize];
         if who.lanes.is_none() {
@@ -330,7 +333,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What kind of rendezvous an index is.
+    /// The kind of the rendezvous of this index.
     pub fn rendezvous_kind(&self, ix: u32) -> RendezvousKind {
         self.meets[ix as usize].kind
     }

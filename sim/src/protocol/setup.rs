@@ -1,11 +1,11 @@
-//! What is known of a program before its first step: which streams, proxies and groups it uses.
+//! Facts about a program before its first step: the streams, proxies and groups that the program uses.
 
 use crate::ir::{ArrivalsPer, BarRef, Class, Executors, Expr, Instr, Op, Place, Program};
 
 use super::agents::warps_at;
 use super::stream::{KINDS, StreamKind};
 
-/// How many of the newest groups the waits of a program can ask about.
+/// Number of the newest groups that the waits of a program can ask about.
 pub(super) fn groups_asked(prog: &Program) -> usize {
     let most = prog.code.iter().filter_map(|i| match i {
         Instr::Op { op: Op::Wait(_, n), .. } => Some(n.constant().map_or(64, |n| n.clamp(0, 64) as usize)),
@@ -44,13 +44,13 @@ pub(super) fn streams_used(prog: &Program) -> [u64; KINDS] {
             used[*k as usize] |= warps_at(prog, pc);
         }
     }
-    // The first agent of a warpgroup keeps its stream of products.
+    // The first agent of a warpgroup owns the warpgroup's stream of products.
     let products = &mut used[StreamKind::Wgmma as usize];
     *products = (0..16).filter(|g| *products >> (4 * g) & 0xf != 0).fold(0, |warps, g| warps | 0xf << (4 * g));
     used
 }
 
-/// Whether shared memory is read by the asynchronous proxy.
+/// Whether the asynchronous proxy reads shared memory.
 pub(super) fn reads_by_async_proxy(prog: &Program) -> bool {
     use crate::ir::{MmaKind, MoveKind};
     let shared = |p: &crate::ir::Place| prog.objects[p.obj as usize].class == Class::Shared;
@@ -61,13 +61,14 @@ pub(super) fn reads_by_async_proxy(prog: &Program) -> bool {
     })
 }
 
-/// Whether a barrier counts copies (`cp.arrive`): who waits for it learns how far their thread had got, and sees only them.
+/// Whether a barrier counts copies (`cp.arrive`). A waiter then learns how far the copying thread had come, and sees
+/// only the copies.
 pub(super) fn arrives_behind_copies(prog: &Program) -> bool {
     prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::CpArrive { .. }, .. }))
 }
 
-/// Whether a copy signals a barrier with no arrival of its own warp beside it in the text, before or behind, and nothing that
-/// can wait in between. Then only the copy tells who waits for the barrier how far its issuer had got.
+/// Whether a copy signals a barrier with no arrival of its own warp beside the copy in the text, before or behind, and
+/// no possible wait in between. Then only the copy tells a waiter of the barrier how far its issuer had come.
 pub(super) fn copies_without_arrivals(prog: &Program) -> bool {
     let waits = |i: &Instr| {
         let Instr::Op { op, .. } = i else { return false };
@@ -103,17 +104,17 @@ pub(super) fn copies_without_arrivals(prog: &Program) -> bool {
     prog.code.iter().enumerate().any(alone)
 }
 
-/// Whether lanes wait for each other without seeing what the others did (`elect.sync`).
+/// Whether lanes wait for each other without seeing each other's accesses (`elect.sync`).
 pub(super) fn elects(prog: &Program) -> bool {
     prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Elect, .. }))
 }
 
-/// Whether anything uses tensor memory.
+/// Whether the program uses tensor memory.
 pub(super) fn uses_tensor_memory(prog: &Program) -> bool {
     prog.objects.iter().any(|o| o.class == Class::Tmem)
 }
 
-/// Whether a `wgmma` is there.
+/// Whether the program has a `wgmma`.
 pub(super) fn uses_wgmma(prog: &Program) -> bool {
     use crate::ir::MmaKind;
     prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Mma { kind: MmaKind::Wgmma, .. }, .. }))
@@ -141,9 +142,9 @@ pub fn elected_code(prog: &Program) -> Vec<bool> {
     list
 }
 
-/// Whether anything hangs on the phase in which an arrival on a barrier is counted, by declaration. Nothing does where nobody
-/// waits for the barrier, no bytes are counted on it, and all arrive as many at a time, by which its count can be divided, so
-/// that no phase gets too many. `elected` is [`elected_code`].
+/// For each declaration of barriers, whether some outcome depends on the phase in which an arrival is counted. No
+/// outcome does where three conditions hold: no agent waits for the barrier, no bytes are counted on it, and all
+/// arrivals have the same count, which divides the barrier's count. `elected` is [`elected_code`].
 pub(super) fn phases_matter(prog: &Program, elected: &[bool]) -> Vec<bool> {
     let (mut list, mut times) = (vec![false; prog.mbars.len()], vec![None; prog.mbars.len()]);
     for (i, elected) in prog.code.iter().zip(elected) {

@@ -11,65 +11,65 @@ use super::flight::FlightId;
 use super::memory::{Footprint, TileKey};
 use super::world::{Fault, WaitTarget, World};
 
-/// What [`World::step`] did.
+/// The result of [`World::step`].
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Performed the operation at `pc`, after closing `loops` loop iterations on the way.
     Performed {
         /// The operation's instruction.
         pc: u32,
-        /// Loop iterations begun on the way to it.
+        /// Loop iterations begun on the way to the operation.
         loops: u32,
-        /// What it did.
+        /// The effect of the operation.
         effect: StepEffect,
     },
-    /// Cannot proceed at `pc` until this changes.
+    /// Cannot proceed at `pc` until the wait target changes.
     Blocked {
         /// The operation's instruction.
         pc: u32,
-        /// Loop iterations begun on the way to it.
+        /// Loop iterations begun on the way to the operation.
         loops: u32,
-        /// What it waits for.
+        /// The target of the wait.
         on: WaitTarget,
     },
     /// The agent has ended.
     Ended,
-    /// The kernel did something that has no meaning; a finding tells what.
+    /// The operation has no meaning; a finding says why.
     Broken,
 }
 
-/// What an operation did, for the engine to give it a time.
+/// The effect of an operation, from which the engine computes its time.
 #[derive(Clone, Debug)]
 pub enum StepEffect {
-    /// Moved data.
+    /// A move.
     Move(MoveEffect),
-    /// Multiplied.
+    /// A matrix operation.
     Mma(MmaEffect),
-    /// Vector arithmetic: index of the unit's operation in the code, lane operations of this warp.
+    /// Vector arithmetic.
     Alu {
-        /// Lane operations.
+        /// Lane operations of this warp.
         count: i64,
     },
     /// A flight that arrives on barriers was started: `commit umma`, `cp.arrive`, a remote arrive.
     Signal {
         /// The flight.
         flight: FlightId,
-        /// It follows the agent's stream; else it only crosses the cluster.
+        /// Whether the flight follows the agent's stream; else the flight only crosses the cluster.
         in_stream: bool,
     },
-    /// Passed a rendezvous; `last` where this agent's arrival ended it.
+    /// Passed a rendezvous.
     Rendezvous {
-        /// Whether it was the last to arrive.
+        /// Whether this agent's arrival ended the generation.
         last: bool,
     },
     /// Another synchronisation or bookkeeping instruction that takes an issue slot.
     Sync,
-    /// Nothing that takes time.
+    /// An operation that takes no time.
     Nothing,
 }
 
 impl StepEffect {
-    /// The flights it started, in the order in which they land.
+    /// The flights that the operation started, in the order in which they land.
     pub fn flights(&self) -> SmallVec<[FlightId; 2]> {
         match self {
             StepEffect::Move(m) => m.flights.clone(),
@@ -80,20 +80,20 @@ impl StepEffect {
     }
 }
 
-/// A move that was performed or started.
+/// The effect of a move that was performed or started.
 #[derive(Clone, Debug)]
 pub struct MoveEffect {
-    /// By which instruction.
+    /// The kind of move instruction.
     pub how: MoveKind,
-    /// Elements this agent moves.
+    /// Elements that this agent moves.
     pub elements: i64,
     /// Bytes on the global side, scales included; 0 where there is none.
     pub global_bytes: i64,
     /// Bytes on the on-chip side.
     pub chip_bytes: i64,
-    /// Rows of the on-chip side, and bytes of one: what a copy engine writes line by line.
+    /// Rows of the on-chip side. A copy engine writes row by row.
     pub chip_rows: i64,
-    /// Unpacked on the way.
+    /// Whether the values are unpacked on the way.
     pub dequant: bool,
     /// Device loads in flight before the first store (`load`).
     pub batch: Option<u32>,
@@ -107,16 +107,16 @@ pub struct MoveEffect {
     pub copies: u32,
 }
 
-/// A matrix operation that was performed or started.
+/// The effect of a matrix operation that was performed or started.
 #[derive(Clone, Debug)]
 pub struct MmaEffect {
-    /// By which instruction.
+    /// The kind of matrix instruction.
     pub kind: MmaKind,
-    /// Rows of the product, of the executing unit (warp, warpgroup, CTA or pair).
+    /// Rows of the product, for the executing unit (warp, warpgroup, CTA or pair).
     pub m: i64,
-    /// Columns.
+    /// Columns of the product.
     pub n: i64,
-    /// Depth.
+    /// Depth of the product.
     pub k: i64,
     /// Bits of an operand element.
     pub bits: u32,
@@ -124,14 +124,15 @@ pub struct MmaEffect {
     pub shared_bytes: i64,
     /// The tiles multiplied, where the operands hold any.
     pub tiles: (Option<TileKey>, Option<TileKey>),
-    /// The flight started, by the agent that acts for a warpgroup; none for the others and for synchronous ones.
+    /// The flight that the acting agent of a warpgroup started; `None` for the other agents and for synchronous
+    /// instructions.
     pub flight: Option<FlightId>,
-    /// Whether this agent acts for all (else it only takes part).
+    /// Whether this agent acts for the whole unit; else the agent only takes part.
     pub acts: bool,
 }
 
 impl MmaEffect {
-    /// Floating-point operations: a product and a sum each.
+    /// Floating-point operations: two for each multiply-add.
     pub fn flops(&self) -> f64 {
         2.0 * self.m as f64 * self.n as f64 * self.k as f64
     }
@@ -151,7 +152,7 @@ impl From<Fault> for Blocked {
 }
 
 impl Op {
-    /// The class of work an operation is shown as.
+    /// The class of work that displays show for an operation.
     pub fn work(&self) -> Work {
         match self {
             Op::Move { how, .. } => match how {
@@ -166,11 +167,11 @@ impl Op {
     }
 }
 
-/// Control-flow instructions an agent may execute without an operation before the kernel is said to hang.
+/// Control-flow instructions that an agent may execute without an operation before the kernel counts as hanging.
 const CONTROL_LIMIT: u32 = 1 << 22;
 
 impl<'p> World<'p> {
-    /// Performs an agent's next operation, or says what it waits for.
+    /// Performs an agent's next operation, or returns what the operation waits for.
     pub fn step(&mut self, a: AgentId) -> Step {
         if self.agents[a as usize].ended {
             return Step::Ended;
@@ -193,12 +194,13 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Control flow up to an agent's next operation or its end: where that is, and loop iterations begun on the way.
+    /// Runs control flow up to an agent's next operation or its end. Returns that instruction and the loop iterations
+    /// begun.
     pub(super) fn go_on(&mut self, a: AgentId) -> Result<(u32, u32), Fault> {
         self.go_on_by_way_of(a, |_| {})
     }
 
-    /// The same; also says which instructions it comes to.
+    /// Runs control flow likewise, and reports each instruction on the way.
     fn go_on_by_way_of(&mut self, a: AgentId, mut comes_to: impl FnMut(u32)) -> Result<(u32, u32), Fault> {
         let mut loops = 0;
         let prog = self.prog;
@@ -219,9 +221,10 @@ impl<'p> World<'p> {
         Err(Fault::Endless)
     }
 
-    /// Where an agent's next operation (or its end) is, and its variables there, if it went on from this place with these
-    /// variables by this program: its own, or another of the same text. `None` where that has no meaning. Also says which
-    /// instructions it comes to; what numbers decide on the way is kept where the caller put a list for it.
+    /// The next operation (or the end) of an agent that continues from this place with these variables, and its
+    /// variables there. The program is the world's own or another of the same text. `None` where a number on the way
+    /// has no meaning. Each instruction on the way is reported; decisions are recorded where the caller put a list for
+    /// them.
     pub fn way(
         &mut self,
         a: AgentId,
@@ -260,18 +263,18 @@ impl<'p> World<'p> {
         &self.vars[a as usize * self.frame..(a as usize + 1) * self.frame]
     }
 
-    /// From here on it is a world of another program of the same text, which would have come here as well.
+    /// Replaces the program by another of the same text, which must have come to the same state.
     pub fn go_on_by(&mut self, prog: &'p Program) {
         self.prog = prog;
         self.more_tiles.retain(|id| *id < prog.grid.len());
     }
 
-    /// Whether the next tile that is handed out is one by another program, too, whose grid is as large or smaller.
+    /// Whether the next tile that is handed out is also a tile of another program, whose grid is as large or smaller.
     pub fn hands_as_by(&self, prog: &Program) -> bool {
         self.more_tiles.last().is_none_or(|id| *id < prog.grid.len())
     }
 
-    /// Where an agent goes on behind an instruction of control flow.
+    /// The instruction behind an instruction of control flow, for an agent.
     pub(super) fn control(&mut self, a: AgentId, pc: u32, instr: &Instr) -> Result<u32, Fault> {
         match instr {
             Instr::Set(v, e) => {
@@ -291,7 +294,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Whether the head of a block names an agent.
+    /// Whether the head of a block includes an agent.
     pub(super) fn among(&self, a: AgentId, who: &Executors) -> Result<bool, Fault> {
         let me = self.info[a as usize];
         Ok(match who {
@@ -301,7 +304,7 @@ impl<'p> World<'p> {
         })
     }
 
-    /// How many groups or instructions of a queue an agent has outstanding.
+    /// Number of groups or instructions of a queue that an agent has outstanding.
     pub fn outstanding(&self, a: AgentId, q: Queue) -> usize {
         let kind = super::StreamKind::of(q);
         match q {

@@ -74,13 +74,15 @@ impl StreamKind {
 /// One stream of one agent.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Stream {
-    /// Instructions started.
+    /// Number of instructions started.
     pub(super) issued: u32,
-    /// Instructions ended, all those before included.
+    /// Number of instructions ended. All earlier instructions have ended too.
     pub(super) landed: u32,
-    /// For each committed group not known to have ended: the last instruction in it or before it.
+    /// For each committed group that may not have ended: the number of its last instruction, or of the last one before
+    /// it.
     pub(super) groups: VecDeque<u32>,
-    /// Instructions of each operation in flight, oldest first (its last one's number, how many).
+    /// For each operation in flight, oldest first: the number of its last instruction, and how many instructions it
+    /// has.
     pub(super) flying: VecDeque<(u32, u32)>,
 }
 
@@ -89,7 +91,7 @@ impl Clone for Stream {
         Stream { groups: self.groups.clone(), flying: self.flying.clone(), ..*self }
     }
 
-    // Derived, it would allocate anew; and of the streams of a world hardly any is used.
+    // A derived copy would allocate anew, and hardly any stream of a world is used.
     fn clone_from(&mut self, from: &Stream) {
         if from.unused() && self.unused() {
             return;
@@ -101,7 +103,7 @@ impl Clone for Stream {
 }
 
 impl Stream {
-    /// Whether nothing ever was in it.
+    /// Whether no operation was ever in the stream.
     pub(super) fn unused(&self) -> bool {
         self.issued == 0 && self.landed == 0 && self.groups.is_empty() && self.flying.is_empty()
     }
@@ -121,7 +123,7 @@ impl World<'_> {
         self.stream_comps[a as usize * KINDS + kind as usize]
     }
 
-    /// Starts an operation of `n` instructions: the epoch its accesses have.
+    /// Starts an operation of `n` instructions. Returns the epoch of its accesses.
     pub(super) fn start(&mut self, a: AgentId, kind: StreamKind, n: u32) -> Epoch {
         let s = self.stream(a, kind);
         s.issued += n;
@@ -131,7 +133,7 @@ impl World<'_> {
         Epoch { comp: self.stream_comp(a, kind), clock }
     }
 
-    /// The oldest operations up to instruction `seq` end.
+    /// Ends the oldest operations up to instruction `seq`.
     pub(super) fn end_stream(&mut self, a: AgentId, kind: StreamKind, seq: u32) {
         let s = self.stream(a, kind);
         s.landed = s.landed.max(seq);
@@ -154,7 +156,8 @@ impl World<'_> {
         }
     }
 
-    /// Who keeps an agent's stream: for `wgmma` the first agent of the warpgroup, for tensor-memory moves one of the warp.
+    /// The owner of an agent's stream: for `wgmma` the first agent of the warpgroup, for tensor-memory moves one of the
+    /// warp.
     pub(super) fn stream_owner(&self, a: AgentId, kind: StreamKind) -> AgentId {
         match kind {
             StreamKind::Wgmma => self.group_lead[a as usize],
@@ -163,15 +166,16 @@ impl World<'_> {
         }
     }
 
-    /// Groups committed and not ended.
+    /// Number of groups committed and not ended.
     pub(super) fn groups_in_flight(&self, a: AgentId, kind: StreamKind) -> usize {
         let landed = self.stream_ref(self.stream_owner(a, kind), kind).landed;
         let s = self.stream_ref(a, kind);
-        // A group ends with its last instruction; an empty one with the group before it.
+        // A group ends with its last instruction; an empty group ends with the group before it.
         s.groups.iter().rev().take_while(|&&last| last > landed).count()
     }
 
-    /// Waits until at most `n` groups or instructions are outstanding; then what is older is ordered before the agent.
+    /// Waits until at most `n` groups or instructions are outstanding. Older operations are then ordered before the
+    /// agent.
     pub(super) fn wait_stream(&mut self, a: AgentId, q: Queue, n: i64) -> Result<(), Blocked> {
         let kind = StreamKind::of(q);
         let owner = self.stream_owner(a, kind);

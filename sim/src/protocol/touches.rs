@@ -1,4 +1,4 @@
-//! What an operation touches, in words: places with their slots, barriers with their phases.
+//! The memory and barriers that an operation uses, in words: places with their slots, barriers with their phases.
 
 use crate::ir::{BarRef, Class, Op, Phase, Place};
 
@@ -13,7 +13,7 @@ impl World<'_> {
         let crate::ir::Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return Vec::new() };
         let mut list = Vec::new();
         let mut place = |verb: &str, p: &Place, crew: u64| {
-            // What is beyond the kernel's own memory is named by the statement already.
+            // The statement itself names memory outside of the kernel's own objects.
             if self.prog.objects[p.obj as usize].class != Class::Global
                 && let Ok(f) = self.footprint(a, p, crew)
             {
@@ -60,7 +60,7 @@ impl World<'_> {
         bars.iter().map(|ix| format!("signals {}", self.mbar_name(*ix))).collect()
     }
 
-    /// What a flight brings when it lands: `16384 bytes for phase 0 of full[1]`.
+    /// The effect of a flight's landing: `16384 bytes for phase 0 of full[1]`.
     pub fn brings(&self, id: FlightId) -> Vec<String> {
         let Some(f) = self.flight(id) else { return Vec::new() };
         let bytes = f.delivers.iter().map(|(bar, n, phase)| {

@@ -1,4 +1,4 @@
-//! The state of one cluster: its agents, barriers, streams, memory, and what happened before what.
+//! The state of one cluster: its agents, barriers, streams, memory, and happens-before.
 
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -28,24 +28,26 @@ use super::rendezvous::{Rendezvous, RendezvousIx};
 use super::setup::{self, elected_code, groups_asked, streams_used, written};
 use super::stream::{KINDS, Stream};
 
-/// What differs between vendors in the meaning of an operation, and how strictly fences are asked for.
+/// The rules that differ between vendors, and the strictness of fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Threads of a warp.
     pub warp_size: u32,
-    /// Warps that ended are not waited for, and a kernel may rely on it (AMD `s_barrier`, docs/rules.md 37).
+    /// Whether a barrier does not wait for ended warps, and a kernel may rely on that (AMD `s_barrier`, docs/rules.md
+    /// 37).
     pub exit_releases: bool,
-    /// A barrier without memory flags still orders what program order completed (AMD: `s_waitcnt` does that part).
+    /// Whether a barrier without memory flags still orders what program order completed (AMD: `s_waitcnt` does that
+    /// part).
     pub bare_barrier_orders: bool,
-    /// Bytes a lane moves with one vector-memory instruction.
+    /// Bytes that a lane moves with one vector-memory instruction.
     pub bytes_per_lane: u32,
-    /// Bytes a lane moves with one direct load to LDS; 0 where there is none.
+    /// Bytes that a lane moves with one direct load to LDS; 0 where the vendor has no such load.
     pub dma_bytes_per_lane: u32,
-    /// How strictly fences are asked for.
+    /// The strictness of each fence rule.
     pub fences: Fences,
 }
 
-/// Something whose change can let a blocked agent go on.
+/// The target of a wait: an object whose change can unblock an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WaitTarget {
     /// An mbarrier.
@@ -54,13 +56,13 @@ pub enum WaitTarget {
     Rendezvous(u32),
     /// The agent's own operations in flight.
     Own(AgentId),
-    /// The registers of a CTA that `setmaxnreg` hands out.
+    /// The register pool of a CTA, which `setmaxnreg` changes.
     Pool(u32),
     /// A counter in global memory.
     Counter(u32),
 }
 
-/// An operation that has no meaning in the state it is met in.
+/// An operation that has no meaning in the current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Arithmetic,
@@ -77,27 +79,29 @@ pub(super) enum Fault {
     Endless,
 }
 
-/// The changing state of an agent, beside its variables.
+/// The changing state of an agent, without its variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Agent {
     pub(super) pc: u32,
     pub(super) ended: bool,
-    /// Arrived in this generation of this rendezvous, and waits for its end.
+    /// The rendezvous and generation that the agent arrived in and waits for.
     pub(super) waits_in: Option<(RendezvousIx, u32)>,
-    /// Arrived at the cluster barrier in this generation, and has not waited yet.
+    /// The generation of the cluster barrier that the agent arrived in and has not waited for yet.
     pub(super) cluster_arrived: Option<u32>,
     /// Instruction of the last operation that the warp's lanes performed one by one, since an operation that joined them;
     /// kept where the rule `warp-arrive` asks.
     pub(super) last_unjoined: Option<u32>,
     /// Whether this agent joined the lanes of its warp for the current operation and performs the operation for all.
     pub(super) performs_for_warp: bool,
-    /// A lane class of a split warp that came to an `elect:` block since the classes last joined: they run apart.
+    /// Whether this lane class of a split warp came to an `elect:` block since the classes last joined. The classes
+    /// then run apart.
     pub(super) diverged: bool,
-    /// A lane class of a split warp that passed an operation which the other class does not know of, since they last joined.
+    /// Whether this lane class of a split warp passed an operation that the other class does not know of, since the
+    /// classes last joined.
     pub(super) unmet: bool,
 }
 
-/// One cluster. What its steps do not change is shared between its copies.
+/// One cluster. Copies of a world share the parts that steps do not change.
 #[derive(Clone, Debug)]
 pub struct World<'p> {
     pub(super) prog: &'p Program,
@@ -107,7 +111,7 @@ pub struct World<'p> {
     pub(super) agents: Vec<Agent>,
     pub(super) frame: usize,
     pub(super) vars: Vec<i64>,
-    /// The cell of CTAs that the run stands for, and how each variable depends on the place in it.
+    /// The cell of CTAs that the run stands for, with its table of forms.
     pub(super) place: Option<Arc<Placement>>,
     pub(super) var_forms: Vec<FormId>,
     pub(super) mbars: Vec<MbarState>,
@@ -119,16 +123,16 @@ pub struct World<'p> {
     pub(super) group_size: Arc<[u32]>,
     pub(super) group_lead: Arc<[AgentId]>,
     pub(super) streams: Vec<Stream>,
-    /// Committed groups that a wait can ask about.
+    /// Number of committed groups that a wait can ask about.
     pub(super) groups_kept: usize,
     pub(super) stream_comps: Arc<[u32]>,
     pub(super) layouts: Arc<[Layout]>,
     pub(super) pieces: Vec<Piece>,
-    /// Loads under way into a register piece.
+    /// Number of loads in flight into a register piece.
     pub(super) filling: Vec<u32>,
     pub(super) sums: Vec<Sum>,
     pub(super) stored: Vec<Stored>,
-    /// What was summed and then stored to a global matrix that the kernel reads again.
+    /// Sums that were stored to a global matrix that the kernel reads again.
     pub(super) kept_sums: Vec<KeptSum>,
     /// The largest first row and column of a block that was accessed without a mask, by object.
     pub(super) reached: Vec<[i64; 2]>,
@@ -142,21 +146,21 @@ pub struct World<'p> {
     pub(super) free_flights: Vec<FlightId>,
     pub(super) in_flight: u32,
     pub(super) rows: Rows,
-    /// Asynchronous reads of shared memory are held to proxy fences.
+    /// Whether asynchronous reads of shared memory need proxy fences.
     pub(super) proxies: bool,
-    /// Tensor memory that passes between threads is held to `tcgen05.fence`; then each agent has a row of what it knew
-    /// at its last `after_thread_sync`.
+    /// Whether tensor memory that passes between threads needs `tcgen05.fence`. Each agent then has a row of what the
+    /// agent knew at its last `after_thread_sync`.
     pub(super) tensor_fences: bool,
-    /// Words of global memory that count.
+    /// Words of global memory that are used as counters.
     pub(super) counters: Vec<Counter>,
     /// Whether a counter only grows, by declaration.
     pub(super) grows: Arc<[bool]>,
     /// Global matrices whose accesses can race.
     pub(super) followed: Arc<GlobalMatrices>,
-    /// Accesses to those matrices that later ones can conflict with, oldest first, by object.
+    /// Accesses to these matrices that later accesses can conflict with, oldest first, by object.
     pub(super) regions: Vec<Vec<Region>>,
-    /// For each piece of a register object, by what it was touched since its warp's last `wgmma.fence`; empty where that
-    /// rule is off or no `wgmma` is there.
+    /// For each piece of a register object, its last use since its warp's last `wgmma.fence`. Empty where that rule is
+    /// off or the program has no `wgmma`.
     pub(super) unfenced: Vec<LastTouch>,
     /// Tiles that `clc` hands out, last first.
     pub(super) more_tiles: Vec<i64>,
@@ -164,34 +168,36 @@ pub struct World<'p> {
     pub(super) elected_at: Arc<[bool]>,
     /// Objects that some statement writes.
     pub(super) written: Arc<[bool]>,
-    /// Barriers whose phases something hangs on, by declaration.
+    /// For each declaration of barriers, whether some outcome depends on the phase of an arrival.
     pub(super) phases_matter: Arc<[bool]>,
-    /// What snapshots ask about the program, found by the first.
+    /// The facts about the program that snapshots need, found by the first snapshot.
     pub(super) asked: Arc<OnceLock<SnapshotFacts>>,
-    /// Reads of tiles that state an expectation, and all.
+    /// Number of reads of tiles that state an expectation, and of all reads of tiles.
     pub(super) reads: (u64, u64),
-    /// Pieces accessed since the caller last took it, and whether written; kept only where the caller put a list here.
+    /// Pieces accessed since the caller last took the list, and whether written; recorded only where the caller put a
+    /// list here.
     pub accesses: Option<Vec<(u32, bool)>>,
-    /// What numbers decided since the caller last took it; kept only where the caller put a list here.
+    /// Decisions since the caller last took the list; recorded only where the caller put a list here.
     pub decisions: Option<RefCell<Vec<Decision>>>,
-    /// What changed since the caller last took it.
+    /// Wait targets that changed since the caller last took the list.
     pub touched: Vec<WaitTarget>,
-    /// The first arrival that nothing orders after the end of the phase or generation before: another schedule could
-    /// count it there, so one run does not decide for all. Agent, instruction, and what it arrives at.
+    /// The first arrival that nothing orders after the end of the phase or generation before: agent, instruction,
+    /// target. Another schedule could count the arrival there, so one run does not decide for all.
     pub unordered: Option<(AgentId, u32, WaitTarget)>,
-    /// What was found, in order; the caller may take it. Cycles are the caller's to fill in.
+    /// Findings in order; the caller may take them. The caller fills in cycles.
     pub findings: Vec<Finding>,
 }
 
 impl<'p> World<'p> {
-    /// The cluster of this launch index as the only one on the machine: `clc` hands it all later ones, in order.
+    /// The cluster of this launch index as the only one on the machine: `clc` hands out all later tiles to it, in
+    /// order.
     pub fn alone(prog: &'p Program, rules: Rules, cluster: i64) -> World<'p> {
         let later: Vec<i64> = if prog.hands_out() { (cluster + 1..prog.grid.len()).collect() } else { Vec::new() };
         World::new(prog, rules, cluster, &later)
     }
 
-    /// The representative of a cell of CTAs as the only cluster on the machine, with forms for how numbers depend on the
-    /// place in the cell.
+    /// The representative of a cell of CTAs as the only cluster on the machine, with forms for how numbers depend on
+    /// the place in the cell.
     pub fn placed_at(prog: &'p Program, rules: Rules, place: &Arc<Placement>) -> World<'p> {
         let mut world = World::alone(prog, rules, place.cluster());
         world.coords = place.coords;
@@ -201,9 +207,10 @@ impl<'p> World<'p> {
         world
     }
 
-    /// The cluster of this launch index, before its first step. `more_tiles` is what `clc` will hand out to it.
+    /// The cluster of this launch index, before its first step. `more_tiles` are the tiles that `clc` will hand out to
+    /// the cluster.
     pub fn new(prog: &'p Program, rules: Rules, cluster: i64, more_tiles: &[i64]) -> World<'p> {
-        // What is read off the code, is read off the code that these values come to.
+        // Facts of the program text are facts of the code that these values leave alive.
         let shape = (!prog.symbols.is_empty()).then(|| prog.without_dead_code());
         let shape = shape.as_ref().unwrap_or(prog);
         let info = agents_of(shape);
@@ -223,7 +230,7 @@ impl<'p> World<'p> {
             group_lead[i] = lead.unwrap_or(i) as AgentId;
         }
         let meets = Self::all_rendezvous(prog);
-        // Components: agents, then the streams somebody uses, then rendezvous, then mbarriers.
+        // Components: agents, then the streams in use, then rendezvous, then mbarriers.
         let used = streams_used(shape);
         let mut comps = n as u32;
         let mut stream_comps = vec![0; n * KINDS];
@@ -316,12 +323,12 @@ impl<'p> World<'p> {
         &self.info
     }
 
-    /// Tiles that `clc` has left for it.
+    /// Number of tiles that `clc` has left for the cluster.
     pub fn tiles_left(&self) -> usize {
         self.more_tiles.len()
     }
 
-    /// The program it runs.
+    /// The program that the cluster runs.
     pub fn program(&self) -> &'p Program {
         self.prog
     }
@@ -336,12 +343,12 @@ impl<'p> World<'p> {
         self.agents[a as usize].ended
     }
 
-    /// Operations in flight.
+    /// Number of operations in flight.
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Reads of tiles that state what they expect, and all reads of tiles.
+    /// Number of reads of tiles that state an expectation, and of all reads of tiles.
     pub fn reads(&self) -> (u64, u64) {
         self.reads
     }
@@ -359,7 +366,7 @@ impl<'p> World<'p> {
         self.vars[a as usize * self.frame + v as usize]
     }
 
-    /// The instruction an agent is at.
+    /// The next instruction of an agent.
     pub fn pc(&self, a: AgentId) -> u32 {
         self.agents[a as usize].pc
     }
@@ -378,12 +385,12 @@ impl<'p> World<'p> {
         a
     }
 
-    /// Arrivals gather here.
+    /// The row that joins the arrivals of the open phase.
     pub(super) fn mbar_row(&self, ix: MbarIx) -> RowId {
         self.info.len() as u32 + 2 * ix
     }
 
-    /// What a completed phase shows to waiters.
+    /// The row that waiters join: what completed phases released.
     pub(super) fn mbar_done_row(&self, ix: MbarIx) -> RowId {
         self.mbar_row(ix) + 1
     }
@@ -396,28 +403,29 @@ impl<'p> World<'p> {
         self.meet_row(ix) + 1
     }
 
-    /// What an agent knew at its last `tcgen05.fence::after_thread_sync`; only where those fences are asked for.
+    /// The row of what an agent knew at its last `tcgen05.fence::after_thread_sync`; only where those fences are
+    /// needed.
     pub(super) fn opened_row(&self, a: AgentId) -> RowId {
         (self.info.len() + 2 * self.mbars.len() + 2 * self.meets.len()) as u32 + a
     }
 
-    /// What an agent had done at its last `fence gpu`; only where there are counters in global memory.
+    /// The row of what an agent had done at its last `fence gpu`; only where there are counters in global memory.
     pub(super) fn released_row(&self, a: AgentId) -> RowId {
         self.opened_row(if self.tensor_fences { self.info.len() as AgentId } else { 0 }) + a
     }
 
-    /// What an agent saw of counters since its last `fence gpu`; likewise.
+    /// The row of what an agent saw of counters since its last `fence gpu`; only where there are counters.
     pub(super) fn pending_row(&self, a: AgentId) -> RowId {
         self.released_row(self.info.len() as AgentId) + a
     }
 
-    /// Rows that are there from the start, those of agents, barriers and rendezvous.
+    /// Number of rows that exist from the start: those of agents, barriers and rendezvous.
     pub(super) fn fixed_rows(&self) -> u32 {
         let n = self.info.len() as AgentId;
         if self.counters.is_empty() { self.released_row(0) } else { self.pending_row(n) }
     }
 
-    /// Words of global memory that count.
+    /// Number of words of global memory that are used as counters.
     pub fn counters(&self) -> usize {
         self.counters.len()
     }
@@ -427,12 +435,12 @@ impl<'p> World<'p> {
         self.rows.components() - self.mbars.len() as u32 + ix
     }
 
-    /// The component whose clock is a rendezvous' finished generations.
+    /// The component whose clock is the number of completed generations of a rendezvous.
     pub(super) fn meet_comp(&self, ix: RendezvousIx) -> u32 {
         self.rows.components() - (self.mbars.len() + self.meets.len()) as u32 + ix
     }
 
-    /// The component whose clock is an mbarrier's completed phases, as snapshots name it.
+    /// The component whose clock is the number of completed phases of an mbarrier, as snapshots name it.
     pub fn phase_clock(&self, ix: u32) -> u32 {
         self.mbar_comp(ix)
     }
@@ -443,14 +451,14 @@ impl<'p> World<'p> {
         first..first + self.prog.mbars[bar as usize].stages * self.prog.cluster
     }
 
-    /// Notes an arrival or delivery that does not know of the end of the phase or generation before.
+    /// Records an arrival or delivery that does not know of the end of the phase or generation before.
     pub(super) fn must_know(&mut self, a: AgentId, pc: u32, on: WaitTarget, comp: u32, ended: u32) {
         if self.unordered.is_none() && self.rows.reached(self.agent_row(a), comp) < ended {
             self.unordered = Some((a, pc, on));
         }
     }
 
-    /// An agent reaches its end.
+    /// Ends an agent: barriers, registers and checks that depend on its end.
     pub(super) fn end(&mut self, a: AgentId, pc: u32) {
         self.agents[a as usize].ended = true;
         self.leave_meets(a);

@@ -53,12 +53,12 @@ impl World<'_> {
         (name, self.mbar_cta(ix))
     }
 
-    /// The declaration an index belongs to.
+    /// The declaration that an index belongs to.
     pub(super) fn mbar_decl(&self, ix: MbarIx) -> MbarId {
         (self.mbar_base.partition_point(|&b| b <= ix) - 1) as MbarId
     }
 
-    /// The barriers a reference names: one, or one in each CTA of a mask.
+    /// The barriers that a reference names: one, or one in each CTA of a mask.
     pub(super) fn bars(&self, a: AgentId, r: &BarRef) -> Result<smallvec::SmallVec<[MbarIx; 2]>, Fault> {
         let stage = self.eval(a, &r.stage)?;
         let stages = self.prog.mbars[r.bar as usize].stages;
@@ -102,7 +102,7 @@ impl World<'_> {
         }
     }
 
-    /// `mbarrier.inval` likewise.
+    /// `mbarrier.inval` of every stage of a declaration, in the agent's CTA.
     pub(super) fn inval(&mut self, a: AgentId, pc: u32, bar: MbarId) {
         let cta = self.info[a as usize].cta;
         for s in 0..self.prog.mbars[bar as usize].stages {
@@ -142,7 +142,7 @@ impl World<'_> {
         }
     }
 
-    /// `count` arrivals, releasing what is before `row`.
+    /// Performs `count` arrivals, which release what is before `row`.
     pub(super) fn arrive(
         &mut self,
         a: AgentId,
@@ -168,7 +168,7 @@ impl World<'_> {
         self.try_complete(a, pc, ix);
     }
 
-    /// No arrival is pending and more bytes came than were expected: no delivery can bring the count back to zero.
+    /// Reports more bytes than expected with no arrival pending: no delivery can bring the count back to zero.
     fn too_many(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         let m = self.mbar(ix);
         if m.pending == 0 && m.tx < 0 {
@@ -182,7 +182,7 @@ impl World<'_> {
         }
     }
 
-    /// Nobody can go on: phases that wait for nothing but bytes which no copy brings.
+    /// In a hang: reports phases that only wait for bytes which no copy delivers.
     pub fn missing_bytes(&mut self) {
         for ix in 0..self.mbars.len() {
             let m = self.mbars[ix].hardware();
@@ -198,7 +198,7 @@ impl World<'_> {
         }
     }
 
-    /// A copy delivers bytes that were meant for `phase`.
+    /// A copy delivers bytes that are meant for `phase`.
     pub(super) fn deliver(&mut self, a: AgentId, pc: u32, ix: MbarIx, bytes: i64, phase: u32) {
         let now = self.mbar(ix).phase;
         if now != phase {
@@ -219,7 +219,7 @@ impl World<'_> {
         self.rows.raise(row, self.mbar_comp(ix), done + 1);
         self.mbars[ix as usize].close_arrivals();
         self.check_expects(a, ix, done);
-        // What completed is what later waiters learn; arrivals of the next phase gather on top of it.
+        // Later waiters learn what completed; arrivals of the next phase are joined on top of it.
         let shown = self.mbar_done_row(ix);
         self.rows.join(shown, row);
         self.check_lag(a, pc, ix, done);
@@ -244,8 +244,8 @@ impl World<'_> {
         }
     }
 
-    /// A waiter for phase h must have passed before phase h + 1 completes, else it sees the parity flip back. Each wait
-    /// that passed is held to being *ordered* before the completion, not only earlier in this run.
+    /// A waiter for phase h must have passed before phase h + 1 completes, else the waiter sees the parity flip back.
+    /// Each wait that passed must be *ordered* before the completion, and not only be earlier in this run.
     fn check_lag(&mut self, a: AgentId, pc: u32, ix: MbarIx, done: u32) {
         for w in 0..self.info.len() {
             let Some(wait) = self.mbars[ix as usize].waits()[w] else { continue };
@@ -268,10 +268,12 @@ impl World<'_> {
         let target = match want {
             Phase::Absolute(e) => self.number(a, e)?,
             Phase::Parity(e) => {
-                // The bit stands for the newest phase of that parity the waiter can know to be complete, or the next:
-                // with h completed phases known to it, phase h if its parity fits, else h − 1 (docs/rules.md 9).
+                // The bit stands for the newest phase of that parity that the waiter can know to be complete, or the
+                // next one. With h completed phases known to the waiter, that is phase h if its parity fits, else h − 1
+                // (docs/rules.md 9).
                 let v = self.number(a, e)?;
-                // Where every order is made, the bit answers as the hardware's does: for the phase that is open or the last.
+                // Where a search makes every order, the bit answers as the hardware's does: for the open phase or the
+                // last one.
                 let known = self.rows.clock(self.agent_row(a), self.mbar_comp(ix)) as i64;
                 let h = if self.rows.is_off() { phase } else { known };
                 self.judge(Decision::Op(Binary::Rem, v, 2));

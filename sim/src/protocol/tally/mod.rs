@@ -1,10 +1,11 @@
-//! How often a grid executes the operations that a rate is made of: matrix instructions, and copies to and from global memory.
+//! Counts of the operations of a grid that rates are made of: matrix instructions, and copies to and from global
+//! memory.
 //!
-//! Clusters of one grid can do unequal work: a persistent kernel's take turns at jobs that do not divide evenly, a guard lets
-//! some do more. What decides that is walked through for all clusters at once, without time and without memory: branches around
-//! what is counted, and the variables that these test, as ranges (`range`). Where a branch goes one way for some clusters and
-//! another for others, each half of them is walked through for itself. Where nothing that decides (`slice`) is looked up in the
-//! grid, clusters are alike. Values that other agents hand over (mailboxes, `clc`) are not known to a walk.
+//! Clusters of one grid can do unequal work: jobs of a persistent kernel may not divide evenly, and guards may differ.
+//! A walk finds the counts of all clusters at once, without time and without memory. The walk follows branches around
+//! counted operations and the variables that the branches test, as ranges (`range`). Where a branch differs between
+//! clusters, the walk visits each half of the clusters. Where no deciding value (`slice`) depends on the grid, all
+//! clusters are alike. A walk does not know values that other agents hand over (mailboxes, `clc`).
 
 mod range;
 mod slice;
@@ -21,49 +22,49 @@ use super::{AgentId, Rules};
 use range::{ClusterRange, EvalContext, Range, Stop};
 use slice::{Slice, Turns};
 
-/// Instructions walked through before it is given up, in about a quarter of a second.
+/// Instructions after which a walk is given up: about a quarter of a second.
 const LIMIT: u64 = 1 << 22;
-/// Loops whose outcome is kept.
+/// Loops whose result is kept, at most.
 const KEPT: usize = 1 << 14;
 
-/// How often each counted instruction is executed, by those who act for the others of an operation.
+/// Number of executions of each counted instruction, by the agents that act for the others of an operation.
 pub type Times = Vec<(Pc, u64)>;
 
-/// How the clusters of a grid share its operations.
+/// The distribution of a grid's operations over its clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shares {
-    /// Every cluster executes as many.
+    /// Every cluster executes the same number.
     Alike,
-    /// They do not; these are executed in the whole grid.
+    /// Clusters differ; these are the counts of the whole grid.
     Differ(Times),
-    /// It follows from more than control flow, or takes too long to say.
+    /// The counts depend on more than control flow, or take too long to find.
     Unknown,
 }
 
-/// A loop, who runs it, its variables when it is begun, and for which clusters, if it looks at that.
+/// A loop with its agent, its variables at the start, and the clusters, if the loop depends on them.
 type Begun = (Pc, AgentId, Vec<Range>, Option<ClusterRange>);
 
 /// Counts for one program.
 #[derive(Clone, Debug)]
 pub struct Tally<'p> {
     prog: &'p Program,
-    /// Who is in a cluster.
+    /// The agents of a cluster.
     world: World<'p>,
     counted: Vec<Pc>,
     slice: Slice,
     loops: Vec<Option<Turns>>,
     part: ClusterRange,
-    /// Variables of the agent that is walked.
+    /// Variables of the walking agent.
     vars: Vec<Range>,
-    /// Times of each instruction in one cluster of the part.
+    /// Executions of each instruction in one cluster of the part.
     times: Vec<u64>,
-    /// What a loop adds, and its variables behind it.
+    /// The counts that a loop adds, and the variables behind the loop.
     seen: FxHashMap<Begun, (Vec<u64>, Vec<Range>)>,
     left: u64,
 }
 
 impl<'p> Tally<'p> {
-    /// For counting matrix instructions, and copies too or not.
+    /// A tally of matrix instructions, and of copies where asked.
     pub fn new(prog: &'p Program, rules: Rules, copies: bool) -> Self {
         let counts = |pc: &Pc| match &prog.code[*pc as usize] {
             Instr::Op { op, .. } => matches!(op, Op::Mma { .. }) || copies && global(prog, op).is_some(),
@@ -95,7 +96,7 @@ impl<'p> Tally<'p> {
         if [m, n, z, id] == [false; 4] {
             return Shares::Alike;
         }
-        // Those that differ in nothing that is looked at count alike.
+        // Clusters that differ in no deciding coordinate count alike.
         let axis = |looked: bool, len: i64| (0, if looked { len - 1 } else { 0 });
         let whole = match id {
             true => ClusterRange::Ids(0, grid.len() - 1),
@@ -126,7 +127,7 @@ impl<'p> Tally<'p> {
         self.walk(a, 0, None)
     }
 
-    /// Walks an agent from an instruction to its end, or that of a loop to the loop's.
+    /// Walks an agent from an instruction to its end, or through one iteration of a loop to the loop's end.
     fn walk(&mut self, a: AgentId, from: Pc, end: Option<Pc>) -> Result<(), Stop> {
         let own = end.map(|_| from);
         let mut pc = from;
@@ -168,7 +169,8 @@ impl<'p> Tally<'p> {
         Ok(())
     }
 
-    /// All turns of a loop, by what they did when it was begun with the same values; where the agent goes on.
+    /// Walks all iterations of a loop, reusing the result of a start with the same values. Returns the next
+    /// instruction.
     fn turns(&mut self, a: AgentId, pc: Pc) -> Result<Pc, Stop> {
         let Some(Turns { end, vars, coords }) = self.loops[pc as usize].clone() else { return Err(Stop::Never) };
         let values = |t: &Self| -> Vec<Range> { vars.iter().map(|v| t.vars[*v as usize]).collect() };
@@ -200,7 +202,7 @@ impl<'p> Tally<'p> {
         })
     }
 
-    /// Whether the agent does it for all that take part.
+    /// Whether the agent acts for all agents that take part.
     fn acts(&self, a: AgentId, pc: Pc, op: &Op) -> bool {
         match op {
             Op::Mma { kind: MmaKind::Wgmma, .. } => self.world.group_lead[a as usize] == a,
@@ -211,7 +213,7 @@ impl<'p> Tally<'p> {
     }
 }
 
-/// Floating-point operations of matrix instructions executed so often.
+/// Floating-point operations of matrix instructions, from their counts.
 pub fn flops(prog: &Program, times: &Times) -> f64 {
     let of = |(pc, n): &(Pc, u64)| match &prog.code[*pc as usize] {
         Instr::Op { op: Op::Mma { kind, a, b, .. }, .. } => shape(prog, *kind, a, b).flops() * *n as f64,
@@ -220,7 +222,8 @@ pub fn flops(prog: &Program, times: &Times) -> f64 {
     times.iter().map(of).sum()
 }
 
-/// Bytes from and to DRAM of copies executed so often: those stored, and of those loaded the share of each object that misses.
+/// Bytes from and to DRAM of copies, from their counts: all bytes stored, and the missing share of bytes loaded, by
+/// object.
 pub fn dram_bytes(prog: &Program, times: &Times, misses: &[f64]) -> f64 {
     let of = |(pc, n): &(Pc, u64)| {
         let Instr::Op { op, .. } = &prog.code[*pc as usize] else { return 0.0 };

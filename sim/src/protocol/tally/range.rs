@@ -1,38 +1,38 @@
-//! Numbers of many clusters at once: from the smallest to the largest, and by which coordinates they differ.
+//! Ranges of the numbers of many clusters: smallest and largest value, and the coordinates that the value depends on.
 
 use crate::ir::{Binary, Env, Expr, Program, Unary, apply};
 
 use super::super::AgentInfo;
 
-/// Why an expression has no value for the clusters looked at.
+/// The reason why an expression has no value for the given clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// These coordinates, as bits, tell clusters apart: look at fewer.
+    /// The value depends on these coordinates, as bits: fewer clusters may have a value.
     Split(u8),
-    /// It has none for any, or the walk is too long.
+    /// The value is not known for any cluster, or the walk is too long.
     Never,
 }
 
-/// Every cluster's number is one of these.
+/// A range that contains every cluster's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Range {
     lo: i64,
     hi: i64,
-    /// Coordinates it comes from, as bits: row, column, third, launch index.
+    /// Coordinates that the number depends on, as bits: row, column, third, launch index.
     by: u8,
 }
 
-/// Clusters of a grid.
+/// A set of clusters of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ClusterRange {
-    /// From one launch index to another.
+    /// A range of launch indices.
     Ids(i64, i64),
-    /// From one row, column and third coordinate to others, whatever the launch index.
+    /// A box of rows, columns and third coordinates, for any launch index.
     Block([(i64, i64); 3]),
 }
 
 impl ClusterRange {
-    /// How many clusters.
+    /// Number of clusters.
     pub(super) fn len(&self) -> i64 {
         match self {
             ClusterRange::Ids(a, b) => b - a + 1,
@@ -40,7 +40,7 @@ impl ClusterRange {
         }
     }
 
-    /// Two halves, along the longest of these coordinates.
+    /// The two halves of the set along the longest of these coordinates.
     pub(super) fn halves(&self, by: u8) -> [ClusterRange; 2] {
         let half = |(a, b): (i64, i64)| (a + (b - a) / 2, a + (b - a) / 2 + 1);
         match *self {
@@ -82,7 +82,7 @@ impl From<i64> for Range {
 }
 
 impl Range {
-    /// Whether it is other than 0, if that is the same for all.
+    /// Whether the number is not 0, if that is the same for all clusters.
     pub(super) fn truth(self) -> Result<bool, Stop> {
         match (self.lo, self.hi) {
             (0, 0) => Ok(false),
@@ -91,7 +91,7 @@ impl Range {
         }
     }
 
-    /// The one number it is.
+    /// The number, if it is the same for all clusters.
     pub(super) fn number(self) -> Result<i64, Stop> {
         if self.lo == self.hi { Ok(self.lo) } else { Err(Stop::Split(self.by)) }
     }
@@ -112,7 +112,7 @@ impl Range {
         if !grows && !alone {
             return Err(stop);
         }
-        // What grows or falls with each operand is least and most at their ends.
+        // A result that is monotonic in each operand has its extremes at the ends of the operands.
         let mut ends = [(x.lo, y.lo), (x.lo, y.hi), (x.hi, y.lo), (x.hi, y.hi)].into_iter();
         let all = ends.try_fold((i64::MAX, i64::MIN), |(lo, hi), (x, y)| {
             let v = apply(op, x, y)?;
@@ -122,7 +122,7 @@ impl Range {
     }
 }
 
-/// Where an agent evaluates.
+/// The environment in which an agent evaluates expressions.
 pub(super) struct EvalContext<'a> {
     pub(super) prog: &'a Program,
     pub(super) part: ClusterRange,
@@ -151,7 +151,7 @@ impl EvalContext<'_> {
 
     fn env(&self, env: Env, tape_index: Range) -> Result<Range, Stop> {
         let at = |i| self.part.coordinate(self.prog, i);
-        // That of the CTA, from that of its cluster.
+        // The coordinate of the CTA follows from that of its cluster.
         let of_cta = |i| {
             let first = Range::binary(Binary::Mul, at(i), (self.prog.cluster as i64).into())?;
             Range::binary(Binary::Add, first, (self.who.cta as i64).into())
@@ -170,7 +170,7 @@ impl EvalContext<'_> {
     }
 }
 
-/// The coordinate that an expression is, if it is one.
+/// The coordinate that an expression is, if it is a coordinate.
 pub(super) fn coordinate(e: &Expr) -> Option<usize> {
     match e {
         Expr::Env(Env::CtaM | Env::ClusterM) => Some(0),
@@ -185,7 +185,7 @@ pub(super) fn coordinate(e: &Expr) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// What is said of a range holds for every number in it, and is said where ends tell.
+    /// The range of a result contains the result of every pair of operands.
     #[test]
     fn every_number_of_a_range_is_between_its_ends() {
         use Binary::*;

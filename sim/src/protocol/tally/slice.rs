@@ -1,35 +1,36 @@
-//! What of a program decides how often its operations are executed: the branches around them, what these test, and so on.
+//! The slice of a program that decides how often its operations are executed: branches around them, and the variables
+//! tested.
 
 use crate::ir::{Executors, Expr, Instr, Op, Pc, Program, VarId};
 
 use super::range::coordinate;
 
-/// What a walk has to look at.
+/// The slice of a program that a walk follows.
 #[derive(Clone, Debug)]
 pub(super) struct Slice {
-    /// Whether an instruction is counted, or decides how often one is.
+    /// For each instruction, whether it is counted or decides how often a counted instruction is executed.
     pub(super) decides: Vec<bool>,
-    /// For each branch the end of what it decides about.
+    /// For each branch, the end of the code that depends on it.
     pub(super) end: Vec<Pc>,
-    /// Coordinates that are looked at: row, column, third, launch index.
+    /// The coordinates that the slice depends on: row, column, third, launch index.
     pub(super) coords: [bool; 4],
-    /// Whether a value that is handed over is.
+    /// Whether the slice depends on a value that another agent hands over.
     pub(super) handed: bool,
 }
 
-/// A loop that decides, and what it works with.
+/// A loop of the slice, with the values that the loop uses.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     pub(super) end: Pc,
     pub(super) vars: Vec<VarId>,
-    /// Whether it looks at coordinates itself.
+    /// Whether the loop itself depends on coordinates.
     pub(super) coords: bool,
 }
 
 impl Slice {
-    /// Where these instructions are counted.
+    /// The slice of a program in which these instructions are counted.
     pub(super) fn of(prog: &Program, counted: &[Pc]) -> Slice {
-        // An agent that ends early does nothing of what follows.
+        // An agent that ends early performs nothing of what follows.
         let mut decides: Vec<bool> = prog.code.iter().map(|i| *i == Instr::End).collect();
         counted.iter().for_each(|pc| decides[*pc as usize] = true);
         let end = (0..prog.code.len()).map(|pc| end_of(prog, pc)).collect();
@@ -39,7 +40,7 @@ impl Slice {
         s
     }
 
-    /// Goes through the code once; whether more was found to decide.
+    /// Goes through the code once. Returns whether more instructions were found to decide.
     fn grow(&mut self, prog: &Program, vars: &mut [bool]) -> bool {
         let mut more = false;
         for (pc, i) in prog.code.iter().enumerate() {
@@ -62,7 +63,7 @@ impl Slice {
         more
     }
 
-    /// The loop that an instruction is the test of, if its turns can be counted at once: nobody ends inside.
+    /// The loop whose test is this instruction, if its iterations can be counted at once: no agent ends inside.
     pub(super) fn turns(&self, prog: &Program, pc: usize) -> Option<Turns> {
         let Instr::Unless(_, end) = &prog.code[pc] else { return None };
         let body = pc..*end as usize;
@@ -86,7 +87,7 @@ impl Slice {
     }
 }
 
-/// Everything in what an instruction of control flow evaluates, tapes included.
+/// Every expression that an instruction of control flow evaluates, tapes included.
 fn each(prog: &Program, i: &Instr, f: &mut dyn FnMut(&Expr)) {
     if let Instr::Set(_, e) | Instr::Unless(e, _) | Instr::Only(Executors::Cta(e), _) = i {
         inside(prog, e, f);
@@ -102,7 +103,7 @@ fn inside(prog: &Program, e: &Expr, f: &mut dyn FnMut(&Expr)) {
     });
 }
 
-/// Where the paths from a branch meet again: behind its body, and behind what is done else.
+/// The instruction where the paths from a branch meet again: behind its body and its alternative.
 fn end_of(prog: &Program, pc: usize) -> Pc {
     let (Instr::Unless(_, to) | Instr::Only(_, to)) = &prog.code[pc] else { return pc as Pc };
     match &prog.code[*to as usize - 1] {
