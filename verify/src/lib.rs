@@ -13,19 +13,21 @@
 //! ```
 //!
 //! `docs/proof.md` has the argument as numbered lemmas.
-//!
 //! *Every schedule.* The protocol's phase structure must not depend on the schedule: every arrival knows that the phase
-//! before its own is complete. Then one run has the events of every other run, and happens-before decides. Where an arrival
+//! before its own is complete. Then one run has the events of every other run, and happens-before decides. Where an
+//! arrival does not know, schedules that hold one warp back are tried (`adversarial`), and a search of every order may
+//! decide (`search`).
 //! does not know, schedules that hold one warp back are tried (`adversarial`), and a search of every order may decide (`search`).
-//!
-//! *Every CTA.* Numbers of a run carry how they depend on the place of the CTA. A cell of the grid without a decision that
+//! *Every CTA.* Each number of a run has a form: its dependence on the place of the CTA. A cell of the grid is decided
+//! by one run if every decision comes out alike in the whole cell (`cells`).
 //! comes out both ways in it is one run (`cells`).
-//!
-//! *Every trip count.* Two runs that differ by a period are laid beside each other (`self_composition`, `lockstep`). Each decision must
-//! come out alike however many periods are inserted (`shift_invariance`). A comparison that changes after some periods ends the
+//! *Every trip count.* Two runs that differ by a period run in lockstep (`self_composition`, `lockstep`). Each decision
+//! must come out alike for any number of inserted periods (`shift_invariance`). A comparison that changes after some
+//! periods ends the region of trip counts, and a new region begins there (`carry_over`, `class`).
 //! region of trip counts, and a new region begins there (`carry_over`, `class`).
-//!
-//! *Two varied loops.* Trip counts of nested loops (`nested_loops`), or of loops that follow each other (`sequential_loops`), are varied
+//! *Two varied loops.* Four runs in lockstep vary the trip counts of nested loops (`nested_loops`), or of loops that
+//! follow each other (`sequential_loops`), together. Runs with a common prefix make that prefix once (`common_prefix`,
+//! `shared`).
 //! together by four runs in lockstep. Runs that begin alike are made once (`common_prefix`, `shared`).
 //!
 //! ```
@@ -98,25 +100,25 @@ pub use search::{Move, SearchReport, SearchResult, Settings, search, search_ever
 pub struct Options {
     /// Trip counts tried one by one, at most; some times as many where the text says that less does not show a period.
     pub max_trips: i64,
-    /// Steps of agents in all runs together, at most.
+    /// Largest number of steps of agents in all runs together.
     pub max_steps: u64,
-    /// Bytes of memory that the process has resident, at most.
+    /// Largest resident memory of the process, in bytes.
     pub max_memory: u64,
-    /// How to decide.
+    /// The method of the decision.
     pub engine: Engine,
-    /// States of a search of every order, at most.
+    /// Largest number of states of a search of every order.
     pub max_states: usize,
 }
 
-/// How a verdict is reached.
+/// The method by which a verdict is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
     /// By happens-before over one run.
     #[default]
     Graph,
-    /// The same; where that does not decide, by a search of every order.
+    /// Happens-before; where it does not decide, a search of every order.
     Auto,
-    /// By a search of every order ([`search_every`]).
+    /// A search of every order ([`search_every`]).
     Search,
 }
 
@@ -133,41 +135,41 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Trip counts tried one by one, unless the caller says otherwise: more than three times the stages of any ring there is.
+    /// Default number of trip counts tried one by one: more than three times the stages of any known ring.
     pub const MAX_TRIPS: i64 = 160;
-    /// Steps of agents, unless the caller says otherwise: a minute of work.
+    /// Default number of steps of agents: a minute of work.
     pub const MAX_STEPS: u64 = 100_000_000;
-    /// Bytes of memory, unless the caller says otherwise.
+    /// Default memory, in bytes.
     pub const MAX_MEMORY: u64 = 4_000_000_000;
-    /// States of a search, unless the caller says otherwise: seconds of work.
+    /// Default number of states of a search: seconds of work.
     pub const MAX_STATES: usize = 1_000_000;
-    /// States of a search that nobody asked for, at most.
+    /// Largest number of states of a search that the caller did not ask for.
     const UNASKED: usize = 200_000;
 
-    /// A search of so many states within the memory allowed.
+    /// Settings of a search of this many states, within the memory allowed.
     fn search(&self, states: usize) -> Settings {
         Settings { memory: self.max_memory, ..Settings::of(states) }
     }
 }
 
-/// What was decided.
+/// The outcome of a verification.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Holds in every schedule, for every trip count.
     Proved,
     /// Holds in every schedule for these trip counts (or for the kernel as given, where none is varied).
     Bounded {
-        /// Smallest and largest trip count, if any was varied; no largest where it holds for every one, and something
-        /// else is as given.
+        /// Smallest and largest trip count, if any was varied. No largest where the outcome holds for every trip count
+        /// and something else is fixed at its given value.
         trips: Option<(i64, Option<i64>)>,
-        /// Why not for all.
+        /// The reason why the outcome does not hold for all.
         why: String,
     },
-    /// A fault.
+    /// A fault was found.
     Violated,
     /// Nothing is decided.
     GaveUp {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -183,45 +185,45 @@ pub struct Violation {
     pub class: String,
     /// Launch index of the cluster that shows it.
     pub cluster: i64,
-    /// Faults of that run as they were met; stale tiles and coverage, which often follow from a race, last.
+    /// Faults of that run in order. Stale tiles and coverage, which often follow from a race, come last.
     pub findings: Vec<Finding>,
-    /// Who waits for what, where the run hangs.
+    /// The waits of each agent, where the run hangs.
     pub hang: Vec<Waiting>,
-    /// The last operations before it showed: who, and the site.
+    /// The last operations before the fault: agent, and index of the statement.
     pub steps: Vec<(String, u32)>,
-    /// The places of that kernel's statements.
+    /// The statements of that kernel.
     pub sites: Vec<Site>,
 }
 
 /// A verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// What was decided.
+    /// The outcome.
     pub outcome: Outcome,
     /// The fault, if there is one.
     pub violation: Option<Violation>,
-    /// Worth knowing: notes met in the runs.
+    /// Notes of the runs: worth knowing, but not faults.
     pub notes: Vec<Finding>,
-    /// CTA classes looked at.
+    /// CTA classes that were decided.
     pub classes: Vec<String>,
     /// Steps of agents performed.
     pub steps: u64,
     /// The period in steps of the main loop, where one was found.
     pub period: Option<i64>,
-    /// The period in turns of the loop around it, where they were varied.
+    /// The period in iterations of the loop around the main loop, where they were varied.
     pub turns: Option<i64>,
     /// Reads that state the tile they expect, of all reads, in the longest run.
     pub reads: (u64, u64),
-    /// States looked at, where a search of every order reached the verdict.
+    /// Number of states, where a search of every order reached the verdict.
     pub searched: Option<usize>,
-    /// Another schedule can count an arrival elsewhere, so one run does not decide.
+    /// Whether another schedule can count an arrival elsewhere, so that one run does not decide.
     pub(crate) open: bool,
-    /// What was decided of each cell, and by what.
+    /// The conclusion for each cell, and its basis.
     pub basis: Vec<certificate::DecidedCell>,
 }
 
 impl Verdict {
-    /// Whether no fault was found and something is decided.
+    /// Whether the outcome is decided without a fault.
     pub fn holds(&self) -> bool {
         matches!(self.outcome, Outcome::Proved | Outcome::Bounded { .. })
     }
@@ -245,17 +247,17 @@ impl Verdict {
 /// A kernel at any trip count: `None` where the kernel itself refuses it.
 pub type AtTrips<'a> = &'a (dyn Fn(i64) -> Option<Program> + Sync);
 
-/// A kernel at any trip count of its main loop and any number of turns of the loop around it.
+/// A kernel at any trip count of its main loop and any number of iterations of the loop around it.
 pub(crate) type AtTurns<'a> = &'a (dyn Fn(i64, i64) -> Option<Program> + Sync);
 
-/// Which of a kernel's loops are varied, and the kernel at each.
+/// The loops of a kernel that are varied, with the kernel at each count.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct VariedLoops<'a> {
     /// Steps of the main loop, where a parameter sets them.
     pub(crate) steps: Option<AtTrips<'a>>,
-    /// And turns of the loop around it, where there is one and a value of the kernel sets them.
+    /// Iterations of the loop around the main loop, where there is one and a value of the kernel sets them.
     pub(crate) turns: Option<AtTurns<'a>>,
-    /// And iterations of a loop before or behind it, where another parameter sets them.
+    /// Iterations of a loop before or behind the main loop, where another parameter sets them.
     pub(crate) sequential: Option<AtTurns<'a>>,
 }
 
@@ -265,7 +267,7 @@ impl std::fmt::Debug for VariedLoops<'_> {
     }
 }
 
-/// Decides a kernel for all that its symbols allow to be varied; a bound program is decided as it is.
+/// Decides a kernel for all values of its symbols that can be varied. A bound program is decided as given.
 pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
     let program = &induction::normal_form(program);
     let trips = Trips::find(program);
@@ -289,19 +291,19 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
         let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
         v.outcome = Outcome::Bounded { trips: None, why };
     }
-    // Loops that run as often as the values given say.
+    // Loops whose trip count the given values fix.
     if let (Outcome::Proved, Some((line, values))) = (&v.outcome, fixed.first()) {
         let why = format!("the loop at line {line} runs as often as the values given say ({values})");
         v.outcome = Outcome::Bounded { trips: trips.as_ref().map(|_| (0, None)), why };
     }
-    // What is not decided for every number of turns is said of those given.
+    // A result that is not decided for every number of iterations is stated for the given number.
     if let Outcome::Bounded { .. } = v.outcome {
         v.turns = None;
     }
     v
 }
 
-/// Decides a kernel for all that is varied.
+/// Decides a kernel for all loops that are varied.
 fn verify_varied(given: &Program, at: VariedLoops<'_>, rules: Rules, options: Options) -> Verdict {
     let mut v = Verdict {
         outcome: Outcome::Proved,
@@ -328,13 +330,13 @@ fn verify_varied(given: &Program, at: VariedLoops<'_>, rules: Rules, options: Op
     }
     let decided = decide(given, at, (rules, budget), options, &mut classes, &mut v);
     v.classes.dedup();
-    // What could not be looked at for a limit is not held against the kernel, and nothing is said for it.
+    // A part that a limit left undecided is neither a fault of the kernel nor a proof.
     if let (Ok(_) | Err(Outcome::GaveUp { .. }), Err(over)) = (&decided, budget.check()) {
         v.outcome = Outcome::GaveUp { why: over.to_string() };
         return v;
     }
     if let Err(Outcome::GaveUp { .. }) = &decided {
-        // What follows looks at all classes anew.
+        // The following fallback needs all classes again.
         classes = prove::short_runs(given, at, (rules, budget), options);
         v.classes = classes.iter().map(|c| c.name.clone()).collect();
         v.classes.dedup();
@@ -363,7 +365,7 @@ fn verify_varied(given: &Program, at: VariedLoops<'_>, rules: Rules, options: Op
         },
         Err(outcome) => outcome,
     };
-    // A fault with the values given is one, whatever else is open.
+    // A fault with the given values is a fault, whatever else is undecided.
     if v.open
         && v.violation.is_none()
         && prove::every_cta(given, (rules, budget), options, Place::default(), &mut v).is_err()
