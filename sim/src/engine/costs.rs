@@ -1,4 +1,4 @@
-//! The machine's numbers that a kernel's operations need, in ticks.
+//! The numbers of a machine that a kernel's operations need, in ticks.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::ir::{Class, Fence, Instr, MmaKind, MoveKind, Op, Program};
 use crate::machine::{Kind, Machine, MissingParam};
 use crate::timeline::TICKS;
 
-/// Costs in ticks, rates in ticks a byte (or element). Fields of operations the kernel does not use are zero.
+/// Costs in ticks, and rates in ticks per byte (or element). A field is zero if no operation of the kernel uses it.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Costs {
@@ -33,21 +33,23 @@ pub struct Costs {
     /// Ticks per byte on the core's request port, for copies to shared memory; `None` where the machine does not say.
     pub request_byte: Option<f64>,
     pub dram_byte: f64,
-    /// Further than a hit in the near half: the far half, the cache behind, DRAM for the last line of a tile.
+    /// Ticks of a hit in the far half of L2, beyond a hit in the near half.
     pub far_extra: f64,
+    /// Ticks of a hit in the cache behind L2, beyond a hit in the near half of L2.
     pub last_extra: f64,
+    /// Ticks of DRAM for the last line of a tile, beyond a hit in the near half of L2.
     pub dram_extra: f64,
-    /// A core's share of the slices, of all that run.
+    /// Ticks per byte of a core's share of the L2 slices, where all cores run.
     pub slice_byte: f64,
-    /// Of what is stored, a byte takes so much of the way of requests.
+    /// Ticks per stored byte on the core's request port.
     pub store_byte: f64,
-    /// And of a core's share of what the slices take; 0 where that is not known.
+    /// Ticks per stored byte of a core's share of the L2 slices; 0 where the machine does not say.
     pub write_byte: f64,
-    /// A line of the caches; 0 where it is not known to matter.
+    /// Bytes of a cache line; 0 where the machine does not say.
     pub line: f64,
-    /// Ticks that a line of a load to registers takes shared memory's port; 0 where it does not pass there.
+    /// Ticks of shared memory's port for each line of a load to registers; 0 where such loads do not use that port.
     pub load_line: f64,
-    /// Cores that share DRAM and the slices.
+    /// Number of cores that share DRAM and the L2 slices.
     pub sharers: i64,
     pub tma_latency: f64,
     pub tma_row: f64,
@@ -58,9 +60,10 @@ pub struct Costs {
     pub warp_k_bytes: i64,
     pub warp_interval: f64,
     pub warp_latency: f64,
-    /// Ticks of the matrix unit of warps that another instruction of its scheduler takes; 0 where it is not known to.
+    /// Ticks of the warps' matrix unit that another instruction of its scheduler takes; 0 where the machine does not
+    /// say.
     pub beside: f64,
-    /// Ticks a floating-point operation of the tensor pipe at 16 bits.
+    /// Ticks per floating-point operation of the tensor pipe at 16 bits.
     pub tensor_flop: f64,
     pub wgmma_latency: f64,
     pub umma_latency: f64,
@@ -87,17 +90,17 @@ pub struct Costs {
     pub int: f64,
     pub dequant_ops: f64,
     pub cta_launch: f64,
-    /// Parameters read, by kind.
+    /// Number of parameters read, by kind.
     pub used: [u32; 3],
 }
 
-/// Which operations a kernel has.
+/// The operations of a kernel.
 struct Uses<'a> {
     ops: Vec<(&'a Op, bool)>,
 }
 
 impl Uses<'_> {
-    /// Whether an operation of this sort has no cost of its own in the kernel.
+    /// Whether an operation of this kind has no cost of its own in the kernel.
     fn any(&self, f: impl Fn(&Op) -> bool) -> bool {
         self.ops.iter().any(|(op, priced)| !priced && f(op))
     }
@@ -107,7 +110,7 @@ impl Uses<'_> {
     }
 }
 
-/// Reads machine parameters and remembers which.
+/// A reader of machine parameters that records which it read.
 struct Reader<'a> {
     m: &'a Machine,
     used: BTreeSet<&'static str>,
@@ -126,7 +129,7 @@ impl Reader<'_> {
         self.m.need(key, who)
     }
 
-    /// Ticks for one unit of something that passes at a rate per cycle.
+    /// Ticks for one unit of a quantity whose rate is per cycle.
     fn per(&mut self, yes: bool, key: &'static str, who: &str) -> Result<f64, MissingParam> {
         let rate = self.number(yes, key, who)?;
         Ok(if rate > 0.0 { TICKS as f64 / rate } else { 0.0 })
@@ -142,10 +145,10 @@ impl Reader<'_> {
 }
 
 impl Costs {
-    /// Looks up what the kernel's operations need. `cores` share DRAM.
+    /// The costs that the kernel's operations need. `cores` is the number of cores that share DRAM.
     ///
     /// # Errors
-    /// A parameter that is needed and missing.
+    /// A needed parameter is missing.
     pub fn new(prog: &Program, m: &Machine, cores: i64) -> Result<Costs, MissingParam> {
         let priced = |c: &crate::ir::Cost| c.takes.is_some() || c.lands.is_some();
         let ops = prog
@@ -285,7 +288,8 @@ impl Costs {
         if global {
             let mhz = r.number(true, "clock.mhz", "global memory traffic")?;
             let l2_clock = r.optional("clock.l2_mhz").map_or(1.0, |at| at / mhz);
-            // What is behind L2 has a clock of its own: at another clock of the cores its latency is other cycles.
+            // Memory behind L2 has its own clock: at another clock of the cores, its latency is another number of
+            // cycles.
             let scale = r.optional("clock.latency_mhz").map_or(1.0, |at| mhz / at);
             let extra = |v: Option<f64>| v.map(|v| (v * TICKS as f64 - c.l2_latency).max(0.0) * scale);
             let near = extra(r.optional("memory.dram_latency")).unwrap_or(0.0);

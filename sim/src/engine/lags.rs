@@ -1,7 +1,7 @@
-//! How long after what it follows from each thing comes that an operation brings about: asked of the engine's timing.
+//! Lags: the ticks from each input of an operation to each of its outcomes, found by probing the engine's timing.
 //!
-//! Every time that the timing gives is the largest of sums, each of one of its inputs and a number. So an input that is far
-//! behind all others shows its own numbers.
+//! Every time that the timing returns is a maximum of sums, each of one input and a number. So an input that is far
+//! later than all others shows its own numbers.
 
 use crate::protocol::{AgentInfo, StepEffect};
 
@@ -9,8 +9,8 @@ use super::movement::Parts;
 use super::server::Core;
 use super::timing::{AgentTiming, Timing};
 
-/// Ticks after one input, of each outcome: the agent goes on, two landings, matrix results, then resources. None where the
-/// outcome does not follow from it.
+/// Ticks after one input, for each outcome: the agent continues, two landings, matrix results, then resources. `None`
+/// where the outcome does not follow from the input.
 #[derive(Clone, Debug, Default)]
 pub(super) struct After {
     pub(super) end: Option<u64>,
@@ -19,23 +19,23 @@ pub(super) struct After {
     pub(super) served: Vec<Option<u64>>,
 }
 
-/// A resource that an operation crosses.
+/// A resource that an operation uses.
 #[derive(Clone, Debug)]
 pub(super) struct Served {
     pub(super) number: u16,
-    /// Ticks it works for this.
+    /// Ticks of the resource that the operation takes.
     pub(super) busy: u64,
-    /// What comes after it is free.
+    /// Lags after the resource becomes free.
     pub(super) from: After,
 }
 
-/// An operation's lags.
+/// The lags of an operation.
 #[derive(Clone, Debug)]
 pub(super) struct Lags {
     pub(super) from_begin: After,
     pub(super) from_ready: After,
     pub(super) served: Vec<Served>,
-    /// It leaves matrix results in registers.
+    /// Whether the operation leaves matrix results in registers.
     pub(super) ready: bool,
 }
 
@@ -47,10 +47,10 @@ struct Times {
     cores: [Core; 2],
 }
 
-/// An input far behind all others.
+/// An offset that makes an input far later than all others.
 const LATE: u64 = 1 << 40;
 
-/// Which input is late.
+/// The input that is late.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Late {
     None,
@@ -68,7 +68,7 @@ impl<'t> Prober<'t> {
         Prober { timing }
     }
 
-    /// The lags of what an agent did; `woken` where it had to wait for it.
+    /// The lags of an operation's effect; `woken` where the agent had to wait for the operation.
     pub(super) fn lags(&self, pc: u32, effect: &StepEffect, who: AgentInfo, woken: bool) -> Lags {
         let ask = |late| self.ask(pc, effect, who, woken, late);
         let mut idle = ask(Late::None);
@@ -129,7 +129,7 @@ impl<'t> Prober<'t> {
     }
 }
 
-/// Of every resource, when it is free and how long it worked.
+/// For every resource, the tick at which it is free and the ticks that it has worked.
 fn servers(cores: &mut [Core; 2]) -> impl Iterator<Item = (u64, u64)> {
     cores.iter_mut().flat_map(Core::servers).map(|s| (s.free, s.busy))
 }

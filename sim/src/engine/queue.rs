@@ -1,9 +1,9 @@
-//! The event queue: events come out by time, then by content, never by order of insertion.
+//! The event queue: events are ordered by time, then by content, never by order of insertion.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is to happen.
+/// The content of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventKind {
     /// A flight of a seat lands.
@@ -13,15 +13,15 @@ pub enum EventKind {
         /// Flight of the seat's world.
         flight: u32,
     },
-    /// An agent goes on.
+    /// An agent continues.
     Go {
         /// Seat.
         seat: u32,
         /// Agent of the seat's world.
         agent: u32,
     },
-    /// An agent tries again to get the issue slot of its scheduler: behind all that go on at that tick, so that who has the slot
-    /// keeps it.
+    /// An agent tries again to get the issue slot of its scheduler. The event comes behind all agents that continue at
+    /// that tick, so that the holder of the slot keeps it.
     Again {
         /// Seat.
         seat: u32,
@@ -40,17 +40,17 @@ pub enum EventKind {
 pub struct Queue {
     /// Time, class, seat and index in one number, so that one comparison orders them by content.
     heap: BinaryHeap<Reverse<u128>>,
-    /// What was asked of it, if somebody wants to know, and the time of the last pop.
+    /// The recorded operations, if recording is on, and the time of the last pop.
     record: Option<(Vec<Option<u64>>, u64)>,
 }
 
 impl Queue {
-    /// An empty queue that writes down what is asked of it, if there is a list for it.
+    /// An empty queue that records its operations in this list, if there is one.
     pub(super) fn recorded(list: Option<Vec<Option<u64>>>) -> Queue {
         Queue { heap: BinaryHeap::new(), record: list.map(|l| (l, 0)) }
     }
 
-    /// What was asked of it: for each push the ticks until the event, for each pop nothing.
+    /// The recorded operations: for each push the ticks until the event, for each pop nothing.
     pub(super) fn take_record(&mut self) -> Option<Vec<Option<u64>>> {
         self.record.take().map(|(list, _)| list)
     }

@@ -1,4 +1,4 @@
-//! How long an operation takes: which servers it crosses, and the latency behind them.
+//! The time of an operation: the servers that the operation uses, and the latency behind them.
 
 use crate::ir::{CounterAct, Fence, Instr, Op, Program};
 use crate::protocol::StepEffect;
@@ -12,34 +12,34 @@ use super::server::Core;
 /// The time of one operation of an agent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Charge {
-    /// Tick the work starts; before it the agent queues.
+    /// Tick at which the work starts; until then the agent queues.
     pub(super) start: u64,
-    /// What it queues for.
+    /// The cause of the queueing.
     pub(super) queued: Option<Stall>,
-    /// Tick the agent goes on.
+    /// Tick at which the agent continues.
     pub(super) end: u64,
-    /// When each flight lands, in order of the operation's flights.
+    /// Tick at which each flight lands, in order of the operation's flights.
     pub(super) lands: [u64; 2],
-    /// When the engine that carries the flight (copy, tensor) starts and ends its own part.
+    /// Ticks at which the engine that carries the flight (copy, tensor) starts and ends its own part.
     pub(super) engine: Option<(u64, u64)>,
-    /// What it goes on with: a synchronous load's batches, a store's instructions.
+    /// The remainder that the agent continues with: a synchronous load's batches, a store's instructions.
     pub(super) parts: Option<Parts>,
 }
 
-/// What timing needs to know of an agent.
+/// The state of an agent that timing needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AgentTiming {
     /// Scheduler of its warp.
     pub(super) scheduler: usize,
-    /// Tick at which its matrix results are there.
+    /// Tick at which the agent's matrix results are ready.
     pub(super) matrix_ready: u64,
-    /// The operation had to wait.
+    /// Whether the operation had to wait.
     pub(super) woken: bool,
-    /// Wave of its CTA.
+    /// Wave of the agent's CTA.
     pub(super) wave: u32,
 }
 
-/// Rounds a cost to ticks, up, so that nothing is free.
+/// Rounds a cost up to ticks, so that no cost is free.
 pub(super) fn ticks(x: f64) -> u64 {
     x.ceil() as u64
 }
@@ -55,7 +55,8 @@ pub(super) struct Timing<'a> {
 }
 
 impl Timing<'_> {
-    /// Issues so many instructions of so many ticks each. What a scheduler issues beside its `mma.sync` takes their time.
+    /// Issues a number of instructions of equal ticks. Instructions beside an `mma.sync` take time of its scheduler's
+    /// matrix unit.
     pub(super) fn issue(&self, core: &mut Core, seat: AgentTiming, at: u64, (n, each): (f64, f64)) -> (u64, u64) {
         core.matrix[seat.scheduler].hold(at, ticks(n * self.costs.beside));
         core.issue[seat.scheduler].serve(at, ticks(n * each))
@@ -127,7 +128,7 @@ impl Timing<'_> {
         cost.takes.map_or_else(|| self.release(op), |t| ticks(t * TICKS as f64))
     }
 
-    /// From the last arrival at a rendezvous until its agents go on.
+    /// Ticks from the last arrival at a rendezvous until its agents continue.
     pub(super) fn release(&self, op: &Op) -> u64 {
         let c = &self.costs;
         ticks(match op {

@@ -1,23 +1,24 @@
-//! From the clusters simulated to the whole grid.
+//! Totals of the whole grid, from the clusters that were simulated.
 
 use crate::protocol::{Shares, Tally, dram_bytes, flops};
 use crate::report::Outcome;
 
 use super::run::Engine;
 
-/// What the whole grid does.
+/// Work of the whole grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GridTotals {
-    /// Floating-point operations of its matrix instructions.
+    /// Floating-point operations of the grid's matrix instructions.
     pub(super) flops: f64,
-    /// Bytes that pass DRAM, as a run at core fidelity has them.
+    /// Bytes that pass DRAM, as a run at core fidelity counts them.
     pub(super) moved: f64,
-    /// Those are of the clusters simulated, as if the others did as much on average, which was not counted.
+    /// Whether the totals are scaled from the simulated clusters, since the work of the others was not counted.
     pub(super) scaled: bool,
 }
 
 impl Engine<'_> {
-    /// Clusters that do unequal work are counted by their control flow; others do as those simulated.
+    /// Totals of the grid. Clusters with unequal work are counted by their control flow; other clusters are taken to be
+    /// like the simulated ones.
     pub(super) fn whole(&self, outcome: &Outcome) -> GridTotals {
         let prog = self.prog;
         let ctas = prog.grid.len() * prog.cluster as i64;
@@ -31,7 +32,7 @@ impl Engine<'_> {
         if clusters as i64 == prog.grid.len() {
             return as_these;
         }
-        // A device's memory has counted every copy.
+        // At device fidelity, the memory has counted every copy.
         match Tally::new(prog, self.rules, self.timing.memory.is_none()).grid() {
             Shares::Alike => as_these,
             Shares::Differ(times) if *outcome == Outcome::Finished => GridTotals {
