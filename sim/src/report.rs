@@ -1,4 +1,4 @@
-//! What a run found out: times, stalls, occupancy, findings.
+//! The results of a run: times, stalls, occupancy, findings.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,23 @@ use crate::machine::{Machine, MissingParam, Vendor};
 use crate::schedule::Schedule;
 use crate::timeline::{Stall, Timeline, Work};
 
-/// What to simulate, and what to keep of it.
+/// Options of a run: what to simulate and what to record.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// Record a timeline of at most this many spans.
     pub timeline: Option<usize>,
-    /// Stop after this many events and say so.
+    /// Stop after this many events, with an outcome that says so.
     pub max_events: u64,
     /// Skip repetitions of whole CTAs where the core's state recurs exactly.
     pub skip_repeats: bool,
-    /// Everything that is loaded is in the second-level cache already (a benchmark that repeats its kernel on a small set).
+    /// Whether all loaded data is in the second-level cache already (a benchmark that repeats its kernel on a small
+    /// set).
     pub warm_l2: bool,
-    /// How much of the machine.
+    /// The part of the machine to simulate.
     pub fidelity: Fidelity,
-    /// How strictly fences are asked for.
+    /// The strictness of each fence rule.
     pub fences: Fences,
-    /// Keep to this order of moves: one cluster, alone on its cores, up to the last of them.
+    /// Follow this order of moves: one cluster, alone on its cores, up to the last move.
     pub schedule: Option<Schedule>,
 }
 
@@ -41,13 +42,14 @@ impl Default for RunOptions {
     }
 }
 
-/// How much of the machine a run looks at.
+/// The part of the machine that a run simulates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fidelity {
     /// The cores of one cluster, with a fair share of the caches and of DRAM.
     #[default]
     Core,
-    /// The launch: which tile is in which cache when, all cores at the slices and at DRAM, every wave and the tail.
+    /// The whole launch: the tiles in each cache over time, all cores at the slices and at DRAM, every wave and the
+    /// tail.
     Device,
 }
 
@@ -60,54 +62,54 @@ impl Fidelity {
         }
     }
 
-    /// What to look at where nobody says: the launch, on machines where it is known what one takes. A design on paper has none.
+    /// The default fidelity: the launch, on machines whose launch cost is known. A design on paper has none.
     pub fn usual(m: &Machine) -> Fidelity {
         let known = m.get("launch.device_us").is_some() && m.vendor != Vendor::Paper;
         if known { Fidelity::Device } else { Fidelity::Core }
     }
 }
 
-/// Why a kernel cannot be run on a machine. Nothing was simulated.
+/// The reason why a kernel cannot run on a machine. Nothing was simulated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
-    /// A number is missing.
+    /// A machine parameter is missing.
     #[error(transparent)]
     Missing(#[from] MissingParam),
-    /// The machine lacks what an operation or a `needs` asks for.
+    /// The machine lacks a feature that an operation or a `needs` asks for.
     #[error("{message}")]
     Unsupported {
         /// One sentence, with the machine's name.
         message: String,
-        /// Where, as an index into the program's sites.
+        /// Index into the program's sites.
         site: Option<u32>,
     },
-    /// A statement starts more than it can mean, on any machine.
+    /// A statement is invalid on any machine.
     #[error("{message}")]
     Misplaced {
-        /// One sentence that ends in what to write.
+        /// One sentence that ends with the correct statement.
         message: String,
-        /// Where, as an index into the program's sites.
+        /// Index into the program's sites.
         site: u32,
     },
     /// The schedule has a move that the kernel does not make.
     #[error("{message}")]
     Order {
-        /// Which move, from 0.
+        /// Index of the move, from 0.
         at: usize,
-        /// What the schedule says and what the kernel does.
+        /// The move of the schedule and the move of the kernel.
         message: String,
     },
-    /// Nothing would be launched.
+    /// The grid has no CTA.
     #[error("the grid of {m} x {n} x {z} has no CTA: nothing runs")]
     EmptyGrid {
-        /// Extent of the grid.
+        /// Rows of the grid.
         m: i64,
-        /// See `m`.
+        /// Columns of the grid.
         n: i64,
-        /// See `m`.
+        /// Third extent of the grid.
         z: i64,
     },
-    /// A resource limit forbids even one CTA on a core.
+    /// A resource limit does not allow even one CTA on a core.
     #[error("{message}")]
     DoesNotFit {
         /// The limit: `shared memory`, `registers`, `threads`, `warps`, `tensor memory`, `cluster`, ...
@@ -117,16 +119,16 @@ pub enum RunError {
     },
 }
 
-/// The kinds of fault a run can meet. The same list serves the verifier.
+/// The kind of a fault. A run and the verifier share this list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FindingKind {
-    /// Agents wait for each other for ever.
+    /// Agents wait for each other without end.
     Deadlock,
     /// A read not ordered after the write it needs.
     Raw,
-    /// A write not ordered after a read of what it overwrites.
+    /// A write not ordered after a read of the data that it overwrites.
     War,
-    /// Two writes that nothing orders.
+    /// Two writes without an order.
     Waw,
     /// A read finds another tile version than the program says.
     Stale,
@@ -146,7 +148,7 @@ pub enum FindingKind {
     Scope,
     /// A tile not accumulated once, an output piece not stored once.
     Coverage,
-    /// A count outside what the machine has (`vmcnt` of 64).
+    /// A count outside of the machine's range (`vmcnt` of 64).
     Range,
 }
 
@@ -190,26 +192,26 @@ impl FindingKind {
     }
 }
 
-/// Something wrong that a run met. A run goes on after a finding where it can.
+/// A fault or note of a run. A run continues after a finding where it can.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What exactly: `warpline explain` has a page on it.
+    /// The code; `warpline explain` has a page on it.
     pub code: Code,
-    /// What kind; the code's.
+    /// The kind of the code.
     pub kind: FindingKind,
     /// One or two sentences with names, slots, phases and numbers.
     pub message: String,
-    /// Index into the program's sites: where it showed.
+    /// Index into the program's sites of the statement that showed the finding.
     pub site: u32,
     /// The other place involved, with a few words on its part (`written here`).
     pub other: Option<(u32, String)>,
-    /// Who met it (`math w4 of CTA 0`).
+    /// The agent that showed the finding (`math w4 of CTA 0`).
     pub agent: String,
-    /// When, in cycles.
+    /// Time of the finding, in cycles.
     pub cycle: f64,
-    /// How often the same two places met it again.
+    /// Number of repetitions at the same two places.
     pub times: u64,
-    /// Worth knowing, and no fault: what is wasteful or relies on an assumption.
+    /// Whether the finding is a note, not a fault: wasteful, or dependent on an assumption.
     pub note: bool,
 }
 
@@ -219,42 +221,42 @@ impl Finding {
         self.code.id()
     }
 
-    /// Whether another finding is this one met again: of the same code, at the same two places.
+    /// Whether another finding repeats this one: the same code at the same two places.
     pub fn same_places(&self, other: &Finding) -> bool {
         let places = |f: &Finding| (f.code, f.site, f.other.as_ref().map(|o| o.0));
         places(self) == places(other)
     }
 }
 
-/// One agent that does not proceed, in a hang.
+/// An agent that does not proceed, in a hang.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
-    /// What hang this is: a cycle of waits, or roles that disagree on the number of steps.
+    /// The kind of the hang: a cycle of waits, or roles that disagree on the number of steps.
     pub code: Code,
-    /// Who.
+    /// The agent's name.
     pub agent: String,
-    /// Where, as an index into the program's sites.
+    /// Index into the program's sites of the waiting statement.
     pub site: u32,
-    /// Since when, in cycles.
+    /// Start of the wait, in cycles.
     pub since: f64,
-    /// For what (`phase 3 of full[1]`), with the state of it (`1 of 2 arrivals pending, 16384 bytes missing`).
+    /// The target of the wait (`phase 3 of full[1]`), with its state (`1 of 2 arrivals pending, 16384 bytes missing`).
     pub waits_for: String,
-    /// What would have to happen (`line 14: load arrives`), and why it does not.
+    /// The event that would end the wait (`line 14: load arrives`), and why it does not happen.
     pub needs: String,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Every agent ended.
     Finished,
-    /// Nobody can proceed.
+    /// No agent can proceed.
     Hung(Vec<Waiting>),
     /// A fault after which the state has no meaning (undefined behaviour); see the findings.
     Broken,
     /// The event limit was reached.
     Limit,
-    /// The end of the schedule that the run kept to; agents could go on.
+    /// The end of the schedule that the run followed; agents could proceed.
     Stopped,
 }
 
@@ -265,28 +267,28 @@ pub struct RoleTime {
     pub name: String,
     /// Warps of a CTA.
     pub warps: u32,
-    /// Busy, by class of work.
+    /// Fractions of work, by class.
     pub work: BTreeMap<Work, f64>,
-    /// Stalled, by cause. Work and stalls sum to 1.
+    /// Fractions of stalls, by cause. Work and stalls sum to 1.
     pub stalls: BTreeMap<Stall, f64>,
-    /// Stalled, by statement (site index) and cause, largest first.
+    /// Fractions of stalls, by statement (site index) and cause, largest first.
     pub at: Vec<(u32, Stall, f64)>,
 }
 
-/// How full a core is.
+/// Occupancy of a core.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Occupancy {
     /// Resident CTAs of a core.
     pub ctas_per_core: u32,
     /// Resident warps of a core.
     pub warps_per_core: u32,
-    /// What limits it (`shared memory`, `registers`, `warps`, `CTA slots`, `tensor memory`, `grid`).
+    /// The limiting resource (`shared memory`, `registers`, `warps`, `CTA slots`, `tensor memory`, `grid`).
     pub limit: String,
-    /// CTAs each limit alone would allow, in a fixed order.
+    /// CTAs that each limit alone would allow, in a fixed order.
     pub by: Vec<(String, u32)>,
 }
 
-/// How much of the time a shared resource was in use.
+/// The use of a shared resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Utilization {
     /// `tensor pipe`, `L2 port`, `DRAM share`, `shared memory`, `copy engine`, `issue slots`, `vector unit`.
@@ -298,53 +300,55 @@ pub struct Utilization {
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// How it ended.
+    /// The end of the run.
     pub outcome: Outcome,
-    /// Cycles from the first CTA's launch to the last one's end, on the cores simulated.
+    /// Cycles from the launch of the first CTA to the end of the last one, on the simulated cores.
     pub cycles: f64,
-    /// The same in microseconds; 0 for a design on paper.
+    /// `cycles` in microseconds; 0 for a design on paper.
     pub time_us: f64,
     /// Launch of the kernel, in microseconds, not part of `time_us`; `None` where the machine does not say.
     pub launch_us: Option<f64>,
     /// Floating-point operations of the whole grid's matrix instructions, as executed.
     pub flops: f64,
-    /// `flops` over `time_us`, in 10^12 a second.
+    /// `flops` over `time_us`, in 10^12 per second.
     pub tflops: f64,
-    /// Of the machine's dense matrix rate at the same clock; `None` without matrix work.
+    /// Fraction of the machine's dense matrix rate at the same clock; `None` without matrix work.
     pub of_peak: Option<f64>,
-    /// `flops`, and at core fidelity the bytes from and to DRAM, are those of the CTAs simulated times the CTAs (tiles, where `clc`
-    /// hands them out), though others may do more or less: it follows from what is handed over at run time, or would take too
-    /// long to count.
+    /// Whether `flops`, and at core fidelity the DRAM bytes, are scaled from the simulated CTAs (tiles, where `clc`
+    /// hands them out). Other CTAs may do more or less: their work depends on values known only at run time, or takes
+    /// too long to count.
     pub scaled: bool,
-    /// Cycles from one step of the main loop to the next, in the steady state of one CTA; `None` for fewer than three steps.
+    /// Cycles from one step of the main loop to the next, in the steady state of one CTA. `None` for fewer than three
+    /// steps.
     pub cycles_per_tile: Option<f64>,
-    /// CTAs of the grid.
+    /// Number of CTAs of the grid.
     pub ctas: i64,
-    /// CTAs one core runs, one after the other or together.
+    /// Number of CTAs that one core runs, one after the other or together.
     pub ctas_of_core: i64,
     /// `ctas_of_core` over the resident ones, rounded up.
     pub waves: i64,
-    /// Shared memory of a CTA.
+    /// Bytes of shared memory of a CTA.
     pub shared_bytes: i64,
-    /// What a CTA could still have.
+    /// Bytes of shared memory that a CTA could still have.
     pub shared_free_bytes: i64,
     /// Occupancy.
     pub occupancy: Occupancy,
-    /// How much of the machine it looked at.
+    /// The part of the machine that was simulated.
     pub fidelity: Fidelity,
     /// Cycles of the launch itself, part of `cycles`; 0 at core fidelity.
     pub launch_cycles: f64,
-    /// Share of the bytes loaded from global memory that the second-level cache serves: assumed for the cores simulated, or at
-    /// device fidelity counted as hardware counts, by lookups, those between the halves of the cache included.
+    /// Share of the bytes loaded from global memory that the second-level cache serves. At core fidelity the share is
+    /// assumed. At device fidelity the share is counted as hardware counts, by lookups, with those between the halves
+    /// of the cache.
     pub l2_hit_rate: f64,
-    /// Bytes that the second-level cache looks up for each byte loaded by cores, counted likewise: less than one where requests of
-    /// several cores are merged on the way. `None` at core fidelity, and where nothing is loaded.
+    /// Bytes that the second-level cache looks up for each byte loaded by cores, counted likewise. Less than one where
+    /// requests of several cores are merged. `None` at core fidelity, and where nothing is loaded.
     pub l2_looked_up: Option<f64>,
     /// Bytes read from DRAM by the whole grid.
     pub dram_read_bytes: f64,
     /// Bytes written by the whole grid.
     pub dram_write_bytes: f64,
-    /// Events the engine handled.
+    /// Number of events that the engine handled.
     pub events: u64,
     /// CTAs simulated one by one; the rest of `ctas_of_core` repeats them exactly.
     pub ctas_simulated: i64,
@@ -352,15 +356,15 @@ pub struct Report {
     pub roles: Vec<RoleTime>,
     /// Use of resources, largest first.
     pub uses: Vec<Utilization>,
-    /// What bounds the kernel, in one sentence.
+    /// The bottleneck of the kernel, in one sentence.
     pub bottleneck: String,
-    /// Faults met, in order of time.
+    /// Findings, in order of time.
     pub findings: Vec<Finding>,
-    /// Reads of tiles that state what they expect, of all reads.
+    /// Number of reads of tiles that state an expectation, and of all reads.
     pub reads_checked: (u64, u64),
     /// Machine parameters the run used, by kind: documented, measured, estimated.
     pub params_used: [u32; 3],
-    /// The record, if asked for.
+    /// The timeline, if asked for.
     pub timeline: Option<Timeline>,
 }
 
@@ -370,7 +374,7 @@ impl Report {
         self.findings.iter().filter(|f| !f.note)
     }
 
-    /// Whether it ended and met no fault.
+    /// Whether the run ended without a fault.
     pub fn clean(&self) -> bool {
         self.outcome == Outcome::Finished && self.faults().next().is_none()
     }

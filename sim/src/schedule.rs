@@ -1,29 +1,30 @@
-//! An order of moves: who goes on after whom, and when what is in flight lands.
+//! Schedules: an order of the moves of one cluster, steps of agents and landings of flights.
 //!
-//! A schedule names each move by its agent and its statement, so that it can be held against a kernel: [`Order`] says whose
-//! turn it is and refuses a move that the kernel does not make there. The engine keeps to one beside time; [`Replay`] makes
-//! the moves without time. Both go through the one transition function.
+//! A schedule names each move by its agent and its statement, so that the schedule can be compared with a kernel.
+//! [`Order`] says which move is next and refuses a move that the kernel does not make there. The engine follows an
+//! order in addition to time; [`Replay`] makes the moves without time. Both use the one transition function.
 
 use crate::ir::{Program, Site, SiteId};
 use crate::protocol::{AgentId, FlightId, Rules, Step, WaitTarget, World};
 
-/// What happens in a move.
+/// The event of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum Act {
     /// The agent performs the operation.
     Does,
-    /// The agent comes to the operation and waits: it arrives at a rendezvous before the others, or its wait is the fault.
+    /// The agent reaches the operation and waits. It arrives at a rendezvous before the others, or its wait is the
+    /// fault.
     Waits,
     /// The agent ends.
     Ends,
     /// The operation has no meaning there, and the run stops.
     Breaks,
-    /// What the agent started lands: its n-th operation in flight, from 0.
+    /// An operation in flight of the agent lands: the n-th one that the agent started, from 0.
     Lands(u32),
 }
 
 impl Act {
-    /// A word: `does`.
+    /// One word for the event: `does`.
     pub fn name(self) -> &'static str {
         match self {
             Act::Does => "does",
@@ -38,11 +39,11 @@ impl Act {
 /// One move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Move {
-    /// Who, or who started what lands.
+    /// The agent that moves, or that started the operation that lands.
     pub agent: AgentId,
     /// The statement.
     pub site: SiteId,
-    /// What of it.
+    /// The event.
     pub act: Act,
 }
 
@@ -58,46 +59,46 @@ pub struct Schedule {
 /// A move that the kernel does not make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Which move, from 0.
+    /// Index of the move, from 0.
     pub at: usize,
-    /// What the schedule says and what the kernel does, in one sentence.
+    /// The move of the schedule and the move of the kernel, in one sentence.
     pub message: String,
 }
 
-/// How far a run has kept to a schedule.
+/// The progress of a run along a schedule.
 #[derive(Clone, Debug)]
 pub struct Order {
     moves: Vec<Move>,
     at: usize,
-    /// By agent, what it started, in order; nothing where it has landed.
+    /// For each agent, the flights that it started, in order; `None` for a flight that has landed.
     started: Vec<Vec<Option<FlightId>>>,
 }
 
 impl Order {
-    /// Before the first move of a cluster with this many agents.
+    /// The order before the first move of a cluster with this many agents.
     pub fn new(schedule: &Schedule, agents: usize) -> Order {
         Order { moves: schedule.moves.clone(), at: 0, started: vec![Vec::new(); agents] }
     }
 
-    /// The move whose turn it is; nothing at the end.
+    /// The next move; `None` at the end.
     pub fn next(&self) -> Option<Move> {
         self.moves.get(self.at).copied()
     }
 
-    /// Moves made so far.
+    /// Number of moves made.
     pub fn made(&self) -> usize {
         self.at
     }
 
-    /// Whether it is this agent's turn to go on.
+    /// Whether the next move is a step of this agent.
     pub fn turn_of(&self, a: AgentId) -> bool {
         self.next().is_some_and(|m| m.agent == a && !matches!(m.act, Act::Lands(_)))
     }
 
-    /// The flight whose turn it is to land, if one's is and it is under way and the first of its stream.
+    /// The flight whose landing is the next move, if it is in flight and the first of its stream.
     ///
     /// # Errors
-    /// Where the kernel has not started it, or it has landed, or another of its stream is before it.
+    /// The kernel has not started the flight, the flight has landed, or another flight of its stream is before it.
     pub fn landing(&self, world: &World<'_>) -> Result<Option<FlightId>, Misfit> {
         let Some(Move { agent, act: Act::Lands(n), .. }) = self.next() else { return Ok(None) };
         let flight = self.started.get(agent as usize).and_then(|l| l.get(n as usize).copied().flatten());
@@ -108,7 +109,7 @@ impl Order {
         }
     }
 
-    /// That flight has landed.
+    /// Records that this flight has landed.
     pub fn landed(&mut self) {
         if let Some(Move { agent, act: Act::Lands(n), .. }) = self.next() {
             self.started[agent as usize][n as usize] = None;
@@ -116,10 +117,10 @@ impl Order {
         }
     }
 
-    /// An agent went on, at its turn.
+    /// Records the step of an agent at its turn.
     ///
     /// # Errors
-    /// Where it did something else than the schedule says.
+    /// The agent did something else than the schedule says.
     pub fn stepped(&mut self, world: &World<'_>, a: AgentId, step: &Step) -> Result<(), Misfit> {
         let Some(m) = self.next() else { return Ok(()) };
         let prog = world.program();
@@ -176,28 +177,28 @@ fn place(s: &Site) -> (u32, u32) {
     (s.line, s.col)
 }
 
-/// The moves of a schedule made one by one, without time.
+/// A replay: the moves of a schedule, made one by one without time.
 #[derive(Clone, Debug)]
 pub struct Replay<'p> {
-    /// The state so far; its findings are those met.
+    /// The current state, with the findings so far.
     pub world: World<'p>,
     order: Order,
 }
 
 impl<'p> Replay<'p> {
-    /// Before the first move.
+    /// The replay before the first move.
     pub fn new(prog: &'p Program, rules: Rules, schedule: &Schedule) -> Replay<'p> {
         let world = World::alone(prog, rules, schedule.cluster);
         let order = Order::new(schedule, world.agents().len());
         Replay { world, order }
     }
 
-    /// The flight whose turn it is to land, where one's is.
+    /// The flight whose landing is the next move, if the next move is a landing.
     pub fn landing(&self) -> Option<FlightId> {
         self.order.landing(&self.world).ok().flatten()
     }
 
-    /// How many operations in flight an agent has started.
+    /// Number of operations in flight that an agent has started.
     pub fn started(&self, a: AgentId) -> u32 {
         self.order.started.get(a as usize).map_or(0, Vec::len) as u32
     }
@@ -222,7 +223,7 @@ impl<'p> Replay<'p> {
         Ok(Some(m))
     }
 
-    /// Makes all moves; where nobody can go on then, who waits.
+    /// Makes all moves. Returns the waits of all agents, if no agent can proceed then.
     ///
     /// # Errors
     /// A move that the kernel does not make.
@@ -236,15 +237,15 @@ impl<'p> Replay<'p> {
     }
 }
 
-/// An agent, the instruction it waits at, and for what.
+/// A waiting agent: the instruction that it waits at, and the target of its wait.
 pub type Stuck = (AgentId, u32, WaitTarget);
 
-/// Who waits for what, where nobody can go on and nothing is in flight; `None` where somebody can.
+/// The waits of all agents, where no agent can proceed and nothing is in flight; `None` where one can.
 pub fn stuck(world: &World<'_>) -> Option<Vec<Stuck>> {
     if world.in_flight() > 0 || world.ended() {
         return None;
     }
-    // A step that can be made changes the state, and this only looks.
+    // A step that succeeds changes the state, so the question needs a copy.
     let mut ahead = world.clone();
     let mut list = Vec::new();
     for a in 0..world.agents().len() as AgentId {

@@ -1,7 +1,7 @@
-//! What happened when: the record of a run that displays read.
+//! The timeline of a run: the record that displays read.
 //!
-//! A timeline is finished when it is handed over; nothing here runs anything.
-//! Times are ticks, [`TICKS`] to the cycle, from the first CTA's launch.
+//! A timeline is complete when it is handed over; this module runs nothing. Times are ticks, [`TICKS`] to the cycle,
+//! from the launch of the first CTA.
 
 use serde::Serialize;
 
@@ -10,23 +10,23 @@ use crate::schedule::Act;
 /// Ticks in a cycle: times are exact to this fraction.
 pub const TICKS: u64 = 256;
 
-/// What a row of the timeline stands for.
+/// The kind of a row of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum RowKind {
-    /// A warp (or one lane class of it). Its spans tile its life without gap.
+    /// A warp, or one lane class of a warp. Its spans cover its life without gaps.
     Agent {
         /// Role name, or "warp".
         role: String,
         /// Warp index in the CTA.
         warp: u32,
-        /// The elected lane only, or the rest only, where the warp is split.
+        /// The lane class, where the warp is split.
         lanes: Option<Lanes>,
     },
-    /// An engine that works beside the warps.
+    /// An engine that works asynchronously to the warps.
     Engine(Engine),
     /// Phases of one mbarrier, by name and stage.
     Barrier(String),
-    /// The tiles one slot of a buffer holds.
+    /// The tiles that one slot of a buffer holds.
     Slot(String),
 }
 
@@ -39,7 +39,7 @@ pub enum Lanes {
     Rest,
 }
 
-/// Engines.
+/// An asynchronous engine of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum Engine {
     /// Global loads in flight (`ldg`, `cp`, `dma`).
@@ -55,32 +55,32 @@ pub enum Engine {
 pub struct Row {
     /// Short label: `load w0`, `tensor`, `full[1]`, `a[2]`.
     pub name: String,
-    /// The CTA it belongs to, by order of launch on the simulated cores.
+    /// Index of the row's CTA, by order of launch on the simulated cores.
     pub cta: u32,
-    /// What it is.
+    /// The kind of the row.
     pub kind: RowKind,
 }
 
-/// Classes of work, one colour each.
+/// A class of work; each class has one color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum Work {
-    /// Global to shared or registers.
+    /// Moves from global memory to shared memory or registers.
     Load,
-    /// Registers or shared to shared.
+    /// Moves between registers and shared memory.
     Shared,
-    /// Matrix.
+    /// Matrix operations.
     Mma,
     /// Vector arithmetic.
     Alu,
-    /// To global.
+    /// Moves to global memory.
     Store,
-    /// Issue of synchronisation: arrive, commit, fence.
+    /// Issue of synchronization: arrive, commit, fence.
     Sync,
     /// Loop and index arithmetic, launch.
     Control,
 }
 
-/// Why an agent does not proceed. Each cycle of an agent is work or exactly one of these.
+/// The cause of a stall. Each cycle of an agent is work or has exactly one of these causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum Stall {
     /// Not yet launched, or launching.
@@ -109,15 +109,15 @@ pub enum Stall {
     Group,
     /// `vmcnt`, `lgkmcnt`, tmem waits.
     Counter,
-    /// Registers or tensor memory to be given.
+    /// Waiting for registers or tensor memory to be freed.
     Pool,
-    /// Held back: the schedule that the run keeps to has others go first.
+    /// Waiting for its turn in the schedule that the run follows.
     Held,
     /// Ended; the CTA's other warps still run.
     Ended,
 }
 
-/// What a span shows.
+/// The content of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum SpanKind {
     /// Busy with this.
@@ -126,41 +126,41 @@ pub enum SpanKind {
     Stall(Stall),
     /// A slot holds a tile, or is being filled (`filling`); a barrier is in a phase.
     Hold {
-        /// Being written; not yet readable.
+        /// Whether the slot is being written and is not readable yet.
         filling: bool,
     },
 }
 
-/// A few words. Most are short, and a run has millions: those stand in the span itself.
+/// A label of a few words. Short labels, which most are, are stored in the span itself, since a run has millions.
 pub type Label = compact_str::CompactString;
 
-/// A stretch of time on one row.
+/// An interval of time on one row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Span {
     /// Index of the row.
     pub row: u32,
     /// First tick.
     pub start: u64,
-    /// Tick after the last.
+    /// One past the last tick.
     pub end: u64,
-    /// What.
+    /// The content.
     pub what: SpanKind,
     /// Index into [`Timeline::sites`], if it comes from a statement.
     pub site: Option<u32>,
     /// Short label: tile (`A 0,3`), phase (`φ2`), loop index; may be empty.
     pub label: Label,
-    /// For stalls: the span (by index) whose end let it go on.
+    /// For stalls: index of the span whose end ended the stall.
     pub woken_by: Option<u32>,
-    /// For the work of an engine: the span (by index) of the operation that started it.
+    /// For the work of an engine: index of the span of the operation that started the work.
     pub started_by: Option<u32>,
-    /// For waits on an mbarrier: the row of its phases.
+    /// For waits on an mbarrier: index of the row of its phases.
     pub on: Option<u32>,
-    /// For the work of an engine that copies: the bytes that are on the way.
+    /// For copies by an engine: bytes in flight.
     pub bytes: u64,
 }
 
 impl Span {
-    /// A span of a row that says no more than what it is.
+    /// A span of a row with its content only.
     pub fn new(row: u32, (start, end): (u64, u64), what: SpanKind) -> Span {
         Span {
             row,
@@ -188,27 +188,27 @@ pub struct SourceLine {
     pub text: String,
 }
 
-/// A point in time that a picture points out.
+/// A point in time that a picture marks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mark {
-    /// When.
+    /// Tick of the mark.
     pub tick: u64,
     /// A word or two: `WAR race`.
     pub label: String,
-    /// Index into [`Timeline::sites`], where it showed.
+    /// Index into [`Timeline::sites`] of the statement that showed the fault.
     pub site: u32,
 }
 
-/// A move of the schedule that a run kept to.
+/// A move of the schedule that a run followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScheduledMove {
-    /// When.
+    /// Tick of the move.
     pub tick: u64,
-    /// The row of the agent whose move it is.
+    /// Index of the row of the agent that moves.
     pub row: u32,
     /// Index into [`Timeline::sites`].
     pub site: u32,
-    /// What of it.
+    /// The event of the move.
     pub act: Act,
 }
 
@@ -225,18 +225,19 @@ pub struct Timeline {
     pub rows: Vec<Row>,
     /// Spans, ordered by (start, row).
     pub spans: Vec<Span>,
-    /// Faults, by time, and of a run that hangs the waits that nothing ends.
+    /// Faults, by time; for a run that hangs, also the waits that never end.
     pub faults: Vec<Mark>,
-    /// The moves of the schedule that the run kept to, first to last; none where it kept to none.
+    /// The moves of the schedule that the run followed, in order; empty without a schedule.
     pub moves: Vec<ScheduledMove>,
     /// Statements.
     pub sites: Vec<SourceLine>,
-    /// Last tick. Of a run that hangs somewhat later than the last event, so that waits that nothing ends can be seen.
+    /// Last tick. For a run that hangs, somewhat later than the last event, so that the waits that never end are
+    /// visible.
     pub end: u64,
-    /// Ticks that the run takes, as its report says: with the launch itself, which has no spans, and without what was
-    /// under way still when the run stopped. None of a record that has no report.
+    /// Ticks of the run as its report states them: with the launch itself, which has no spans, and without operations
+    /// still in flight when the run stopped. `None` for a record without a report.
     pub took: Option<u64>,
-    /// Spans were left out after this tick, because there were too many to record.
+    /// The tick after which spans were left out, because there were too many to record.
     pub truncated_at: Option<u64>,
 }
 
