@@ -1,4 +1,4 @@
-//! What was decided of one cell of the grid, as plain data.
+//! The conclusion for one cell of the grid, as plain data.
 
 use warpline_sim::protocol::Cell;
 
@@ -8,73 +8,75 @@ use crate::induction::carry_over::{Proof, Region};
 use crate::induction::nested_loops::Nested;
 use crate::induction::sequential_loops::Plane;
 
-/// A cell of the grid, and how its CTAs were decided.
+/// A cell of the grid, and the conclusion for its CTAs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecidedCell {
-    /// The cell; none where the cluster stands for all by the assumption on tiles that are handed out.
+    /// The cell. `None` where the cluster stands for all clusters, by the assumption on tiles that are handed out.
     pub cell: Option<Cell>,
     /// Launch index of the cluster that was run.
     pub cluster: i64,
-    /// What was decided.
+    /// The conclusion.
     pub what: Conclusion,
 }
 
-/// What was decided of a cell.
+/// The conclusion for a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conclusion {
-    /// The run with the values given; nothing is varied.
+    /// The run with the given values holds; nothing is varied.
     Given,
-    /// All trip counts of the main loop, region by region.
+    /// All trip counts of the main loop hold, region by region.
     Trips(Vec<TripRegion>),
-    /// All trip counts of the main loop, and all turns of the loop around it.
+    /// All trip counts of the main loop hold, with all iterations of the loop around it.
     Turns {
-        /// Of the trip counts.
+        /// The induction over trip counts.
         steps: Induction,
-        /// Of the turns, for each trip count below `steps.first`; none where the kernel refuses that trip count.
+        /// The inductions over outer iterations, one for each trip count below `steps.first`; `None` where the kernel
+        /// refuses that trip count.
         lines: Vec<Option<Line>>,
     },
-    /// All trip counts of two loops that follow each other.
+    /// All trip counts of two loops that follow each other hold.
     Sequential {
-        /// Of the main loop.
+        /// The induction over the main loop.
         first: Induction,
-        /// Of the other one.
+        /// The induction over the other loop.
         second: Induction,
         /// The order of the compared runs.
         order: Order,
     },
 }
 
-/// An induction: numbers below `first + period` are base cases, each larger one follows from the one a period before.
+/// An induction. Numbers below `first + period` are base cases; each larger number follows from the one a period
+/// before.
 pub type Induction = Line;
 
-/// The first number that follows from a smaller one, and by how much they differ.
+/// The first number that follows from a smaller one, and the distance between the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The first number that follows.
     pub first: i64,
-    /// By how much numbers differ.
+    /// The distance between a number and the one that it follows from.
     pub period: i64,
 }
 
 /// A region of trip counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TripRegion {
-    /// The smallest.
+    /// The smallest trip count.
     pub from: i64,
-    /// The largest; none where there is none.
+    /// The largest trip count; `None` where the region has no end.
     pub to: Option<i64>,
-    /// The induction and the order of its runs; none where each trip count is a base case.
+    /// The induction and the order of its runs; `None` where each trip count is a base case.
     pub induction: Option<(Induction, Order)>,
 }
 
-/// The order in which agents and operations in flight go on in the compared runs.
+/// The order of steps and landings in the compared runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// An operation lands when nobody can go on.
+    /// An operation lands when no agent can proceed.
     Late,
-    /// All operations land before agents go on.
+    /// All operations land before agents proceed.
     Early,
-    /// The same; agents begin turns of outer loops together.
+    /// All operations land before agents proceed, and agents begin iterations of outer loops together.
     Turns,
     /// Each operation lands at once.
     AtOnce,

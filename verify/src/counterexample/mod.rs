@@ -1,14 +1,15 @@
-//! A fault as a schedule: the fewest moves from the start to it, told in words, that any run which keeps to them meets.
+//! Counterexamples: the shortest schedule from the start to a fault, in words, that any run which follows it
+//! reproduces.
 //!
 //! ```text
 //!   Violation ── the run that met it ──▶ turns ── shorten ──▶ no turn can be left out ── turn round ──▶ Witness
 //! ```
 //!
-//! What is left are the predecessors of the two operations that nothing orders, and the two (docs/proof.md, lemma 1): an
-//! agent goes only as far as it must, a flight lands only where somebody waits for it. Then the two change places where
-//! the kernel lets them, so that the fault is seen: the read comes after the write that overtakes it and finds another
-//! tile, the waiter comes after its parity has flipped back. Where the first is a copy under way, the order as found shows
-//! it: it has not landed.
+//! The remaining moves are the two operations that nothing orders and their predecessors (docs/proof.md, lemma 1). An
+//! agent moves only as far as needed, and a flight lands only where an agent waits for it. Then the two operations
+//! change places where the kernel allows it, so that the fault is visible. The read comes after the write that
+//! overtakes it and finds another tile; the waiter comes after its parity has flipped back. Where the first operation
+//! is a copy in flight, the order as found already shows the fault: the copy has not landed.
 
 mod run;
 mod shorten;
@@ -30,60 +31,61 @@ pub(crate) use run::Turn;
 pub struct Witness {
     /// The moves.
     pub schedule: Schedule,
-    /// The same in words, move by move.
+    /// The moves in words.
     pub told: Vec<MoveDescription>,
-    /// The two operations that nothing orders; `None` where the fault is not about two.
+    /// The two operations that nothing orders; `None` where the fault does not have two operations.
     pub pair: Option<Pair>,
-    /// What the run meets that keeps to the schedule; the fault is among it.
+    /// The findings of a run that follows the schedule; the fault is one of them.
     pub findings: Vec<Finding>,
-    /// Who waits for what, where nobody can go on then.
+    /// The waits of all agents, where no agent can proceed at the end.
     pub hang: Vec<Waiting>,
-    /// No single agent's last move, and no landing, can be left out. False where the search for less reached its limit.
+    /// Whether no agent's last move and no landing can be left out. False where the search for a shorter schedule
+    /// reached its limit.
     pub shortest: bool,
 }
 
 /// Two operations that nothing orders, as indices of moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The one that comes first.
+    /// The operation that comes first.
     pub first: usize,
-    /// The other, which is the last move.
+    /// The other operation, which is the last move.
     pub second: usize,
-    /// How they meet here.
+    /// The relation of the two operations in the schedule.
     pub how: Meeting,
 }
 
-/// How the two operations of a fault meet in its schedule.
+/// The relation of the two operations of a fault in its schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meeting {
-    /// The second is meant to come before the first: it is too late, or finds what it should not.
+    /// The second operation should come before the first: the second is too late, or finds wrong data.
     Reversed,
-    /// The first is a copy or a multiplication that has not landed when the second comes.
+    /// The first operation is a copy or a multiplication that has not landed when the second comes.
     UnderWay,
-    /// One behind the other, with nothing that orders them.
+    /// The first operation is complete before the second, but nothing orders them.
     Unordered,
 }
 
 /// A move in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveDescription {
-    /// Who.
+    /// The agent.
     pub agent: String,
     /// The statement, as an index into the program's sites.
     pub site: u32,
-    /// What happens.
+    /// The event.
     pub act: Act,
-    /// What it touches: `reads a[1]`, `phase 2 of full[1]`, `completes phase 0 of empty[1]`.
+    /// The places and barriers of the move: `reads a[1]`, `phase 2 of full[1]`, `completes phase 0 of empty[1]`.
     pub touches: Vec<String>,
 }
 
-/// Steps spent on making a schedule shorter, at most.
+/// Largest number of steps spent on a shorter schedule.
 const EFFORT: u64 = 3_000_000;
 
-/// The schedule of a violation of this kernel (the one of the violation's trip count); `None` where the run that met it
-/// cannot be made again within `max_steps`.
+/// The schedule of a violation of this kernel, at the violation's trip count. `None` where the run with the fault
+/// cannot be repeated within `max_steps`.
 pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u64) -> Option<Witness> {
-    // A livelock is met in every order, and at no move in particular.
+    // A livelock occurs in every order, and at no single move.
     if violation.findings.first().is_some_and(|f| f.code == Code::Livelock) {
         return None;
     }
@@ -91,12 +93,12 @@ pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u
     let turns = run::turns(&set, max_steps);
     let fault = violation.findings.first();
     let goal = fault.map_or(Goal::Hang, Goal::Same);
-    // A fault that this run does not meet was found in an order that holds a warp back, or by a search of every order.
+    // A fault that this run does not show was found in an adversarial order, or by a search of every order.
     let kept = |x: adversarial::FailedRun| run::attempt(&set, &x.turns, &goal, true);
     let found = run::attempt(&set, &turns, &goal, true)
         .or_else(|| kept(adversarial::wrong(prog, rules, violation.cluster, max_steps)?))
         .or_else(|| kept(verdict::wrong(prog, rules, violation.cluster)?))?;
-    // Where all have to stand still, nobody can be left out.
+    // Where all agents are blocked, no agent's moves can be left out.
     let found = if fault.is_some() { shorten::shorten(&set, found, &goal) } else { found };
     let turned = fault.filter(|f| turnable(f)).and_then(|f| turn(&set, &found, f));
     let turned = turned.filter(|t| fault.is_some_and(|f| clearer(&set, f, &found, &t.0)));
@@ -115,13 +117,13 @@ pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u
     tell::tell(&set, schedule, pair, shortest)
 }
 
-/// Whether the two operations of a fault could come the other way round and still show it.
+/// Whether the two operations of a fault could come in the other order and still show the fault.
 fn turnable(f: &Finding) -> bool {
     use FindingKind::*;
     f.other.is_some() && matches!(f.kind, Raw | War | Waw | ParityAlias | LifeCycle)
 }
 
-/// Whether the other order shows the fault better: a wrong tile does, and so does what comes too late to be in time.
+/// Whether the other order shows the fault better, as a wrong tile or a late wait does.
 fn clearer(set: &Setting<'_>, fault: &Finding, found: &[Move], turned: &[Move]) -> bool {
     match fault.kind {
         FindingKind::Raw => !run::stale(set, found) && run::stale(set, turned),
@@ -130,7 +132,7 @@ fn clearer(set: &Setting<'_>, fault: &Finding, found: &[Move], turned: &[Move]) 
     }
 }
 
-/// The moves with the two operations in the other order, if some run goes so and meets the fault.
+/// The moves with the two operations in the other order, if some run follows them and shows the fault.
 fn turn(set: &Setting<'_>, found: &[Move], fault: &Finding) -> Option<(Vec<Move>, Pair)> {
     let last = *found.last()?;
     for x in earlier(set, found, fault) {
@@ -138,7 +140,7 @@ fn turn(set: &Setting<'_>, found: &[Move], fault: &Finding) -> Option<(Vec<Move>
         if who == last.agent {
             continue;
         }
-        // Whoever made the first stays in front of it until the second is over.
+        // The agent of the first operation stays in front of it until the second is complete.
         let kept = found.iter().enumerate().filter(|(i, m)| m.agent != who || *i < x || matches!(m.act, Act::Lands(_)));
         let mut turns: Vec<_> = kept.map(|(_, m)| run::turn_of(m)).collect();
         turns.push(run::turn_of(&found[x]));

@@ -1,12 +1,12 @@
-//! What would mend a kernel: the smallest change with which it is proved, found by trying.
+//! Repair: the smallest change with which a kernel is proved, found by trials.
 //!
 //! ```text
 //!   fault ──▶ candidates, by size and nearness ── one run at the fault's trip count ──▶ those it is clean with
 //!                                                            └── verify ──▶ the first that is proved
 //! ```
 //!
-//! Nothing is suggested that was not verified as a whole, for every trip count and class of CTA. A change that holds is one
-//! way to mend the kernel, not the only one: which order was meant is the author's to know.
+//! Each suggestion was verified as a whole, for every trip count and class of CTA. A suggestion is one way to repair
+//! the kernel, not the only one: only the author knows the intended order.
 
 mod list;
 pub(crate) mod redundancy;
@@ -20,7 +20,7 @@ use crate::cta::class::ClassRun;
 use crate::execution::canonical::{CanonicalRun, RunEnd, StepOutcome};
 use crate::{Edit, Options, Outcome, Trips, Violation, verify};
 
-/// Whether a machine can run a program: what it lacks is not suggested.
+/// A test whether a machine can run a program. Programs that the machine cannot run are not suggested.
 pub type Allowed<'a> = &'a (dyn Fn(&Program) -> bool + Sync);
 
 /// The kernel with another value of a parameter, as a suggestion to try: one stage more.
@@ -28,38 +28,39 @@ pub type Allowed<'a> = &'a (dyn Fn(&Program) -> bool + Sync);
 pub struct Value {
     /// The change in words: `stages = 3 instead of 2`.
     pub words: String,
-    /// The kernel with it.
+    /// The kernel with the change.
     pub given: Program,
 }
 
 /// A change that was checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suggestion {
-    /// In words: `line 31: arrivals of \`empty\` 2 instead of 1`.
+    /// The change in words: `line 31: arrivals of \`empty\` 2 instead of 1`.
     pub words: String,
-    /// With it the kernel is this: proved, or bounded.
+    /// The outcome for the changed kernel: proved, or bounded.
     pub outcome: Outcome,
 }
 
-/// What trying came to.
+/// The report of a search for repairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RepairReport {
     /// The first change that holds.
     pub found: Option<Suggestion>,
-    /// Changes tried.
+    /// Number of changes tried.
     pub tried: usize,
-    /// There were more than are tried.
+    /// Whether more changes exist than were tried.
     pub limited: bool,
 }
 
-/// Changes tried in one short run each.
+/// Largest number of changes tried, in one short run each.
 const TRIED: usize = 1500;
-/// Of those that were clean, how many are verified.
+/// Largest number of clean changes that are verified.
 const VERIFIED: usize = 32;
-/// Verified at a time; a fixed number, so that the same ones are verified on any number of threads.
+/// Number of changes verified at a time. The number is fixed, so that the result does not depend on the number of
+/// threads.
 const AT_ONCE: usize = 4;
 
-/// One change and what it makes.
+/// One change and the kernel that it makes.
 enum Candidate<'a> {
     Value(&'a Value),
     Edits(Vec<Edit>),
@@ -117,7 +118,7 @@ pub fn suggest(
                 _ => {}
             }
         }
-        // Where nothing could be proved before, nothing will: the kernel has a part that is not.
+        // Where nothing could be proved before, nothing will be: the kernel has a part that is not proved.
         if bounded.is_some() && given.symbols.is_empty() {
             break;
         }
@@ -131,7 +132,7 @@ fn apply(edits: &[Edit], prog: &Program) -> Option<Program> {
     edits.iter().try_fold(prog.clone(), |p, e| e.apply(&p).ok())
 }
 
-/// Whether a run meets nothing; the first fault ends it, as what is changed may go round for ever.
+/// Whether a run has no finding. The first fault ends the run, since a changed kernel may run without end.
 fn clean(mut walk: CanonicalRun<'_>) -> bool {
     let mut notes = 0;
     loop {

@@ -1,4 +1,4 @@
-//! What a search knows of moves: what they are, what comes of them, and past whose they can be shifted.
+//! Moves of a search: their kinds, their outcomes, and the moves of other agents past which they can be shifted.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -14,13 +14,13 @@ pub(super) enum ActionKind {
     Land(u16),
 }
 
-/// A cell, or with this bit the place of one among its agent's own.
+/// The bit of a cell number that marks an index among the agent's own cells.
 pub(super) const OWN: u16 = 1 << 15;
 
-/// Stands for: as many trip counts as before are possible.
+/// The marker for an unchanged set of possible trip counts.
 pub(super) const KEPT: Id = Id::MAX;
 
-/// Who makes accesses: the agent with the stream they are in; nobody in particular for copies without one.
+/// The owner of accesses: an agent with the stream of the accesses, or nobody for copies without a stream.
 pub(super) type Maker = u16;
 pub(super) const NOBODY: Maker = Maker::MAX;
 
@@ -28,43 +28,43 @@ pub(super) fn maker(a: AgentId, kind: Option<StreamKind>) -> Maker {
     (a as Maker) << 4 | kind.map_or(0, |k| k as Maker + 1)
 }
 
-/// Past which moves of other agents a move can be shifted without a difference, unless the two conflict in a piece of
-/// memory: then a state before shows the race (Lipton, "Reduction", 1975).
+/// The directions in which a move can be shifted past moves of other agents without a difference, unless the two
+/// conflict in a piece of memory. In that case, an earlier state shows the race (Lipton, "Reduction", 1975).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mover {
-    /// To either side: nobody else can notice it.
+    /// In both directions: no other agent can observe the move.
     Both,
-    /// To the right: an access that is over at once, or the end of one, can wait until its agent's next step.
+    /// To the right: an access that is complete at once, or the end of an access, can wait until its agent's next step.
     Right,
-    /// To the left: an access that stays under way behind it can begin at once.
+    /// To the left: an access that stays in flight after the move can begin at once.
     Left,
-    /// Not at all: a synchronisation.
+    /// In no direction: a synchronization.
     Non,
 }
 
-/// What a move does.
+/// The outcome of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) writes: SmallVec<[(u16, Id); 6]>,
-    /// A list of pieces it touches, by number, and by whom.
+    /// The number of the list of pieces that the move accesses.
     pub(super) touches: u16,
     pub(super) maker: Maker,
     pub(super) pc: u32,
     pub(super) fault: Option<FindingKind>,
-    /// Whether anything changes.
+    /// Whether the move changes anything.
     pub(super) goes: bool,
     pub(super) mover: Mover,
-    /// The agent ends: nobody else can notice that who meets nobody any more.
+    /// Whether the agent ends: no other agent can then observe whom it meets.
     pub(super) ends: bool,
 }
 
-/// A move's outcomes, by what is left of the possible trip counts.
+/// The outcomes of a move, by the set of trip counts that remain possible.
 pub(super) type Group = SmallVec<[(Id, Outcome); 1]>;
 
-/// What a move depends on.
+/// The parts that a move depends on.
 pub(super) struct Node {
     pub(super) parts: Vec<StatePart>,
-    /// Cells among them behind the own one.
+    /// The cells of these parts, without the agent's own cell.
     pub(super) deps: SmallVec<[u16; 8]>,
     pub(super) asks: bool,
     pub(super) one: Vec<u32>,
@@ -75,22 +75,22 @@ pub(super) struct Node {
 /// A move of an agent in a state of its own.
 pub(super) struct Action {
     pub(super) what: ActionKind,
-    /// By the agents it was looked at for; one for all of a class where no rendezvous tells them apart.
+    /// Nodes by agent; one node for all agents of a class where no rendezvous distinguishes them.
     pub(super) nodes: SmallVec<[(AgentId, Node); 1]>,
 }
 
-/// Who changes an mbarrier once it is initialised.
+/// The agents that change an mbarrier after its initialization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Writer {
-    /// Nobody, so far.
+    /// No agent so far.
     None,
-    /// One agent and its flights, so far.
+    /// One agent and its flights so far.
     One(AgentId),
-    /// More.
+    /// Several agents.
     Many,
 }
 
-/// A list of pieces as bits, to see quickly that two have nothing in common: pieces 128 apart share one.
+/// A list of pieces as bits, for a quick test that two lists are disjoint. Pieces 128 apart share one bit.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Bits {
     pub(super) reads: u128,
@@ -112,28 +112,28 @@ impl Bits {
     }
 }
 
-/// An arrival at a numbered barrier: the rendezvous, threads that come, threads that it is for.
+/// An arrival at a numbered barrier: the rendezvous, the threads that arrive, and the threads that it is for.
 pub(super) type Arrives = (u32, u32, u32);
 
-/// What is known of an agent's cell.
+/// Facts about an agent's cell.
 pub(super) struct CellFacts {
     pub(super) actions: Vec<Action>,
-    /// What is under way: who made it, pieces, instruction.
+    /// Operations in flight: owner, list of pieces, instruction.
     pub(super) flights: SmallVec<[(Maker, u16, u32); 4]>,
-    /// Whether it may still come to a barrier of its CTA or cluster.
+    /// Whether the agent may still come to a barrier of its CTA or cluster.
     pub(super) meets: bool,
-    /// The numbered barrier it is about to arrive at.
+    /// The numbered barrier that the agent is about to arrive at.
     pub(super) arrives: Option<Arrives>,
-    /// How many periods it is past its start, if that says anything.
+    /// Number of periods that the agent is past its start, where that is defined.
     pub(super) progress: Option<i64>,
 }
 
-/// A step made in a world.
+/// A transition: one step, made in a world.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Transition {
     pub(super) held: Vec<PartState>,
     pub(super) touches: Vec<(u32, bool)>,
-    /// Until it lands what was touched stays under way.
+    /// Whether the accesses stay in flight until a landing.
     pub(super) flies: bool,
     pub(super) maker: Maker,
     pub(super) pc: u32,

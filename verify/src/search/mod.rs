@@ -15,11 +15,11 @@
 //!   a schedule of the kernel itself, at its own trip count                                          (replay)
 //! ```
 //!
-//! It knows nothing of happens-before. A race is two conflicting accesses that can be made, or are under way, in one
-//! reachable state; a deadlock is a state in which nobody can go on; a numbered barrier is misused where more can come next than
-//! it has places left; a parity answers as the hardware's does. That makes it
-//! an independent judge of the verifier that decides from one run, and the only one where one run decides nothing. What no
-//! order of steps shows (fences, scopes, sums over a whole loop) it does not see.
+//! The search does not use happens-before. A race is a reachable state with two conflicting accesses that can be made,
+//! or are in flight. A deadlock is a state in which no agent can proceed. A numbered barrier is misused where more
+//! arrivals can come next than it has places left. A parity answers as the hardware's does. So the search is an
+//! independent check of the verifier that decides from one run, and the only check where one run decides nothing.
+//! Faults that no order of steps shows (fences, scopes, sums over a whole loop) are outside of the search.
 
 mod cells;
 mod classes;
@@ -44,20 +44,20 @@ use explore::explore;
 use table::Tables;
 use trips::Texts;
 
-/// What a search of all orders found.
+/// The result of a search of all orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchResult {
-    /// Nothing wrong in any order.
+    /// No order has a fault.
     Clean,
-    /// In this many moves of agents and flights, nobody can go on.
+    /// After this many moves of agents and flights, no agent can proceed.
     Deadlock(usize),
     /// Two accesses to one place, at least one a write, can coincide: their instructions.
     Race(u32, u32),
-    /// Some order meets a fault of this kind that is no race.
+    /// Some order has a fault of this kind other than a race.
     Fault(FindingKind),
     /// More states than allowed.
     TooMany,
-    /// The search does not apply, and why.
+    /// The search does not apply, with the reason.
     Unfit(String),
 }
 
@@ -66,46 +66,46 @@ pub enum SearchResult {
 pub enum Move {
     /// An agent steps.
     Step(AgentId),
-    /// A flight lands: the agent that keeps it, and its place among that agent's flights, as
-    /// [`warpline_sim::protocol::World::flights_of`] lists them.
+    /// A flight lands: the agent whose part the flight is in, and the flight's index in
+    /// [`warpline_sim::protocol::World::flights_of`].
     Land(AgentId, usize),
 }
 
-/// The result.
+/// The report of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchReport {
-    /// What was found first, in breadth-first order.
+    /// The first result, in breadth-first order.
     pub found: SearchResult,
-    /// States looked at.
+    /// Number of states visited.
     pub states: usize,
-    /// A shortest schedule to what was found; empty where nothing was.
+    /// A shortest schedule to the result; empty where no fault was found.
     pub moves: Vec<Move>,
-    /// The trip count of that schedule, where they were varied.
+    /// The trip count of that schedule, where trip counts were varied.
     pub trips: Option<i64>,
 }
 
-/// How to search.
+/// The settings of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// States to look at, at most.
+    /// Largest number of states.
     pub states: usize,
-    /// Bytes that the states take, at most.
+    /// Largest memory of the states, in bytes.
     pub memory: u64,
-    /// Steps that nobody else can notice go first and alone, and interchangeable warps are sorted. Without it every order
-    /// of everything is a state of its own.
+    /// Whether the search uses partial-order reduction and symmetry reduction. Steps that no other agent can observe
+    /// then go first and alone, and interchangeable warps are sorted.
     pub reduced: bool,
-    /// Every step is made in the whole world as well, and the two compared. For tests: it is slow.
+    /// Whether every step is also made in the whole world and the two are compared. For tests, since it is slow.
     pub checked: bool,
 }
 
 impl Settings {
-    /// Reduced, with so many states.
+    /// Settings with reduction and this many states.
     pub fn of(states: usize) -> Settings {
         Settings { states, memory: u64::MAX, reduced: true, checked: false }
     }
 }
 
-/// Agents of a cluster, at most: 16 CTAs of 32 warps, each of two lane classes.
+/// Largest number of agents of a cluster: 16 CTAs of 32 warps, each of two lane classes.
 const AGENTS: usize = 1024;
 
 /// Searches all orders of one cluster of a kernel as it is.
@@ -116,7 +116,7 @@ pub fn search(prog: &Program, rules: Rules, cluster: i64, settings: Settings) ->
     go(&Texts::one(prog), rules, cluster, settings)
 }
 
-/// Searches all orders for all trip counts of the main loop at once, or says why it cannot.
+/// Searches all orders for all trip counts of the main loop at once, or returns why the search does not apply.
 pub fn search_every(at: AtTrips<'_>, rules: Rules, cluster: i64, settings: Settings) -> SearchReport {
     if let Some(none) = (0..).take(16).find_map(at).and_then(|prog| too_many(&prog)) {
         return none;
@@ -126,7 +126,8 @@ pub fn search_every(at: AtTrips<'_>, rules: Rules, cluster: i64, settings: Setti
         match Texts::every(at, rules, cluster, start) {
             Ok((texts, last)) => {
                 let found = go(&texts, rules, cluster, settings);
-                // What repeats soon makes few states; each step taken for a repeated one is held to that.
+                // An early start of repetition makes few states. Each repeated step is checked against the step that it
+                // repeats.
                 if start >= last || !matches!(found.found, SearchResult::Unfit(_)) {
                     return found;
                 }
@@ -149,19 +150,19 @@ fn too_many(prog: &Program) -> Option<SearchReport> {
     (n > AGENTS).then(|| unfit(format!("{n} warps and elected lanes are more than the {AGENTS} that can be searched")))
 }
 
-/// Why a search cannot go on as it is.
+/// The reason why a search must begin again or end.
 enum Stop {
-    /// This part changes and was taken for one that does not: begin again with it.
+    /// This part changes but was assumed constant: begin again with the part.
     Changes(warpline_sim::protocol::StatePart),
-    /// Others read or change what was taken for this agent's own: begin again and let it be.
+    /// Other agents read or change a part that was assumed to be this agent's own: begin again without the assumption.
     Shares(AgentId),
-    /// Another agent changes an mbarrier that one was taken to change alone: begin again.
+    /// Another agent changes an mbarrier that one agent was assumed to change alone: begin again.
     Written(u32),
-    /// Warps that were taken for interchangeable are not: begin again without that class.
+    /// Warps that were assumed interchangeable are not: begin again without that class.
     Unlike(usize),
-    /// It does not apply.
+    /// The search does not apply.
     Unfit(String),
-    /// More kinds of something than numbers.
+    /// There are more values of one kind than numbers for them.
     TooMany,
 }
 
