@@ -13,6 +13,7 @@ use super::barriers::{Barriers, addresses, arrays};
 use super::effects_of::map_effect;
 use super::emit::Emit;
 use super::exprs::Names;
+use super::launch::Binder;
 use super::merge::{Merged, MergedKind, Set, each_op, merge, single};
 use super::regions::Regions;
 use super::sizes::{Sizes, loads, stores};
@@ -149,7 +150,19 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
     };
     let named = |l: Vec<i64>| names.order.iter().zip(l).map(|((_, n), v)| (n.clone(), v)).collect();
     let launches = launches.into_iter().map(named).collect();
-    Ok(Lifted { related, launches, program, assumptions: s.assumed.into_iter().collect(), free, meaning })
+    let cluster = s.cluster;
+    let mut binder = Binder { arena: &mut s.arena, launch, cluster, original: &stands_for };
+    let bound = names.order.iter().map(|(t, name)| binder.symbol(name, *t)).collect();
+    Ok(Lifted {
+        bound,
+        cluster,
+        related,
+        launches,
+        program,
+        assumptions: s.assumed.into_iter().collect(),
+        free,
+        meaning,
+    })
 }
 
 fn objects(plan: &Plan) -> Vec<Object> {
@@ -169,10 +182,11 @@ fn objects(plan: &Plan) -> Vec<Object> {
         scale_group: None,
     };
     let mut list = vec![
-        object("global", Class::Global, Dtype::I8, 1, 1),
+        // A line of memory: copies bring whole ones.
+        object("global", Class::Global, Dtype::I8, 1, 128),
         object("loaded", Class::Reg, Dtype::I8, 1, 1),
         object("stored", Class::Reg, Dtype::I8, 1, 1),
-        object("left", Class::Reg, Dtype::F16, 64, 16),
+        object("left", Class::Reg, Dtype::I8, 64, 32),
         object("arriving", Class::Reg, Dtype::I8, 1, 1),
         object("loaded_by_one", Class::Reg, Dtype::I8, 1, 1),
     ];
