@@ -13,7 +13,7 @@ use super::barriers::{Barriers, addresses, arrays};
 use super::effects_of::map_effect;
 use super::emit::Emit;
 use super::exprs::Names;
-use super::launch::Binder;
+use super::launch::{Binder, registers};
 use super::merge::{Merged, MergedKind, Set, each_op, merge, single};
 use super::regions::Regions;
 use super::sizes::{Sizes, loads, stores};
@@ -151,8 +151,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
     let named = |l: Vec<i64>| names.order.iter().zip(l).map(|((_, n), v)| (n.clone(), v)).collect();
     let launches = launches.into_iter().map(named).collect();
     let cluster = s.cluster;
-    let mut binder = Binder { arena: &mut s.arena, launch, cluster, original: &stands_for };
-    let bound = names.order.iter().map(|(t, name)| binder.symbol(name, *t)).collect();
+    let bound = Binder { arena: &mut s.arena, launch, cluster, original: &stands_for }.symbols(&names.order);
     Ok(Lifted {
         bound,
         cluster,
@@ -182,7 +181,6 @@ fn objects(plan: &Plan) -> Vec<Object> {
         scale_group: None,
     };
     let mut list = vec![
-        // A line of memory: copies bring whole ones.
         object("global", Class::Global, Dtype::I8, 1, 128),
         object("loaded", Class::Reg, Dtype::I8, 1, 1),
         object("stored", Class::Reg, Dtype::I8, 1, 1),
@@ -496,16 +494,4 @@ fn divide(
         }
     }
     Ok(())
-}
-
-/// Registers a thread at launch, where warps change them: as many as all of them have afterwards, on average.
-fn registers(tree: &[Merged], warps: u32) -> Option<u32> {
-    let mut last: BTreeMap<u32, u32> = BTreeMap::new();
-    each_op(tree, &mut |_, (w, _, e)| {
-        if let Effect::Regs(n, _) = e {
-            last.entry(*w).and_modify(|m| *m = (*m).max(*n)).or_insert(*n);
-        }
-    });
-    let sum: u32 = last.values().sum();
-    (!last.is_empty()).then(|| (sum / warps.max(1)).next_multiple_of(8).clamp(24, 248))
 }

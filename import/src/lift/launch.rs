@@ -9,6 +9,8 @@ use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
 
 use super::Lifted;
 use super::exprs::{operator, sum, table};
+use super::merge::{Merged, each_op};
+use super::tree::Effect;
 
 /// What a launch says and the text need not.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -97,8 +99,13 @@ pub(super) struct Binder<'b> {
 }
 
 impl Binder<'_> {
+    /// Symbols, of terms and names.
+    pub(super) fn symbols(mut self, order: &[(Term, String)]) -> Vec<BoundSymbol> {
+        order.iter().map(|(t, name)| self.symbol(name, *t)).collect()
+    }
+
     /// The symbol of a term.
-    pub(super) fn symbol(&mut self, name: &str, t: Term) -> BoundSymbol {
+    fn symbol(&mut self, name: &str, t: Term) -> BoundSymbol {
         let shown = self.arena.show(self.original.get(&t).copied().unwrap_or(t));
         let value = match self.given(t) {
             Ok(t) => self.expression(t).ok_or_else(|| Need::Symbol(name.to_string(), shown)),
@@ -221,4 +228,16 @@ impl Lifted {
 fn values(program: &Program, images: &[Expr]) -> Vec<(String, i64)> {
     let value = |(s, e): (&Symbol, &Expr)| Some((s.name.clone(), e.constant()?));
     program.symbols.iter().zip(images).filter_map(value).collect()
+}
+
+/// Registers a thread at launch, where warps change them: as many as all of them have afterwards, on average.
+pub(super) fn registers(tree: &[Merged], warps: u32) -> Option<u32> {
+    let mut last: BTreeMap<u32, u32> = BTreeMap::new();
+    each_op(tree, &mut |_, (w, _, e)| {
+        if let Effect::Regs(n, _) = e {
+            last.entry(*w).and_modify(|m| *m = (*m).max(*n)).or_insert(*n);
+        }
+    });
+    let sum: u32 = last.values().sum();
+    (!last.is_empty()).then(|| (sum / warps.max(1)).next_multiple_of(8).clamp(24, 248))
 }
