@@ -113,8 +113,9 @@ pub use error::{Error, Position, Sources};
 pub use files::{files_below, short_path};
 pub use load::{
     BuiltinScenario, CompiledKernel, Expectation, Imported, MachineFile, Second, Subject, beside_name,
-    builtin_scenarios, describe, finding_label, finding_message, formatted, hint, is_ptx, lifted, load, load_on,
-    load_second, load_text, machine_file, machine_named, machine_names, read, set_machine, short_name, titles,
+    builtin_scenarios, describe, finding_label, finding_message, formatted, hint, is_ptx, kernel_text, lifted, load,
+    load_on, load_second, load_text, machine_file, machine_named, machine_names, parse_argument, parse_grid, read,
+    set_machine, short_name, titles,
 };
 pub use output::{create_all, replace_file};
 pub use plan::{PlanOptions, no_pipelined_loop, plan};

@@ -17,8 +17,14 @@ pub struct Request {
     pub machine: Option<String>,
     /// Values above those of the scenario; the last of a name counts.
     pub settings: Vec<Setting>,
-    /// The launch of a compiled kernel, where its text does not give it.
+    /// The kernel of a module of compiled kernels; `None` for the only one, or where the name says it.
+    pub entry: Option<String>,
+    /// The launch of a compiled kernel. Its values stand above those of `launch_file`.
     pub launch: Launch,
+    /// A launch file (.json) of a compiled kernel.
+    pub launch_file: Option<PathBuf>,
+    /// Give a compiled kernel the values of its launch: a run needs them, and a proof is for every launch.
+    pub bind_launch: bool,
     /// Fence rules with other levels than the scenario's.
     pub fences: Vec<FenceLevel>,
     /// The part of the machine that a run looks at; the machine's usual one where absent.
@@ -42,7 +48,10 @@ impl Request {
             scenario: scenario.to_string(),
             machine: None,
             settings: Vec::new(),
+            entry: None,
             launch: Launch::default(),
+            launch_file: None,
+            bind_launch: false,
             fences: Vec::new(),
             fidelity: None,
             clock: Clock::Given,
@@ -64,7 +73,9 @@ impl Request {
         Request {
             machine: self.machine.clone(),
             settings: self.settings.clone(),
+            entry: self.entry.clone(),
             launch: self.launch.clone(),
+            launch_file: self.launch_file.clone(),
             fences: self.fences.clone(),
             ..Request::named(&self.scenario)
         }

@@ -41,17 +41,17 @@ impl Simulation {
 /// Runs a kernel.
 ///
 /// # Errors
-/// A kernel that the simulator refuses, and a compiled kernel: its launch and the addresses it reads are not known.
+/// A kernel that the simulator refuses, and a compiled kernel without the values of a launch.
 pub fn run(subject: &Subject) -> Result<Simulation, Error> {
     run_with_record(subject, None)
 }
 
 /// Runs a kernel, with a record of at most `spans` spans if asked for.
 pub(crate) fn run_with_record(subject: &Subject, spans: Option<usize>) -> Result<Simulation, Error> {
-    if subject.imported.is_some() {
+    if subject.imported.as_ref().is_some_and(|i| !i.launched) {
         return Err(Error::with_help(
-            format!("`{}`: a compiled kernel is not timed yet", subject.name),
-            "`warpline verify` proves it or shows its fault, `warpline import` shows what was understood",
+            format!("`{}`: a compiled kernel is timed with the values of a launch", subject.name),
+            "load it with `Request::bind_launch`, and its launch or launch file",
         ));
     }
     let start = Instant::now();

@@ -121,6 +121,7 @@ impl Carried {
                 cols: parts(&p.sel.cols),
                 exact: p.sel.exact.clone(),
                 same: p.sel.same,
+                operand: p.sel.operand,
             },
             ..p.clone()
         }

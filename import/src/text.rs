@@ -39,8 +39,14 @@ pub fn kernel(l: &Lifted) -> String {
 /// The code, with blocks by indentation.
 fn body(p: &Program, s: &mut String) {
     let mut ends: Vec<u32> = Vec::new();
-    for (pc, i) in p.code.iter().enumerate() {
+    let mut skipped = None;
+    // A kernel ends where its text does.
+    let last = p.code.iter().rposition(|i| *i != Instr::End).map_or(0, |pc| pc + 1);
+    for (pc, i) in p.code[..last].iter().enumerate() {
         let pc = pc as u32;
+        if skipped == Some(pc) {
+            continue;
+        }
         while ends.last().is_some_and(|e| *e <= pc) {
             ends.pop();
         }
@@ -49,16 +55,26 @@ fn body(p: &Program, s: &mut String) {
         let site = p.site(pc);
         let words = match i {
             _ if tail && matches!(i, Instr::Jump(_) | Instr::Set(..)) => continue,
+            // `for` says where its index begins and ends.
+            Instr::Set(v, _) if is_of_loop(p, pc, *v) => continue,
             Instr::Set(v, e) => format!("{} = {}", p.vars[*v as usize], expr(p, e)),
             Instr::Unless(_, to) if looped.is_some() => {
                 let l = looped.and_then(|l| Some((l.var?, l.bound.as_ref()?)));
                 ends.push(*to);
                 l.map_or("while true:".into(), |(v, b)| format!("for {} in 0..{}:", p.vars[v as usize], expr(p, b)))
             }
-            Instr::Unless(e, to) => {
-                ends.push(*to);
-                format!("if {}:", expr(p, e))
-            }
+            Instr::Unless(e, to) => match p.code.get(pc as usize + 1) {
+                // Nothing happens where the condition holds.
+                Some(Instr::Jump(end)) if *to == pc + 2 => {
+                    ends.push(*end);
+                    skipped = Some(pc + 1);
+                    format!("if not {}:", expr(p, e))
+                }
+                _ => {
+                    ends.push(*to);
+                    format!("if {}:", expr(p, e))
+                }
+            },
             Instr::Jump(to) => {
                 while ends.last() == Some(&(pc + 1)) {
                     ends.pop();
@@ -86,9 +102,43 @@ fn body(p: &Program, s: &mut String) {
     }
 }
 
+/// Whether an instruction sets the index or the hidden bound of the loop that begins behind it.
+fn is_of_loop(p: &Program, pc: u32, v: u16) -> bool {
+    let begins = |l: &warpline_sim::ir::Loop| l.var == Some(v) && (l.head == pc + 1 || l.head == pc + 2);
+    p.vars[v as usize].starts_with('.') || p.loops.iter().any(begins)
+}
+
 fn line(s: &mut String, depth: usize, words: &str, from: &str) {
     let pad = "  ".repeat(depth + 1);
     let _ = if from.is_empty() { writeln!(s, "{pad}{words}") } else { writeln!(s, "{pad}{words}   // {from}") };
+}
+
+/// Why the kernel's text has no words for it yet: the first thing that the kernel language lacks, with its line.
+pub fn beyond_the_language(l: &Lifted) -> Option<(String, u32)> {
+    let p = &l.program;
+    if let Some(o) = p.objects.iter().find(|o| matches!(o.class, Class::Shared | Class::Tmem)) {
+        let uses = |i: &Instr| match i {
+            Instr::Op { op: Op::Move { src, dst, .. }, .. } => [src, dst].iter().any(|x| !x.sel.exact.is_empty()),
+            Instr::Op { op: Op::Mma { a, b, .. }, .. } => [a, b].iter().any(|x| !x.sel.exact.is_empty()),
+            _ => false,
+        };
+        let line = p.code.iter().position(uses).map_or(0, |pc| p.site(pc as u32).line);
+        return Some((
+            format!("each warp accesses a set of bytes of `{}`, and the language has rows and columns", o.name),
+            line,
+        ));
+    }
+    let set = |i: &Instr| matches!(i, Instr::Only(Executors::Warps(w), _) if runs(*w) > 1);
+    let at = p.code.iter().position(set)?;
+    Some((
+        "a statement is for several ranges of warps, and a block of the language has one".into(),
+        p.site(at as u32).line,
+    ))
+}
+
+/// How many ranges of warps a set is.
+fn runs(mask: u64) -> u32 {
+    (mask & !(mask << 1)).count_ones()
 }
 
 /// Warps of a set: `0..4, 7`.

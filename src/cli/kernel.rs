@@ -33,7 +33,8 @@ pub struct Import {
     #[arg(long, conflicts_with = "output")]
     pub explain: bool,
 
-    /// Write the kernel here instead of printing it
+    /// Write the kernel here instead of printing it. A .pipe file loads again and has the same verdict: a kernel that the
+    /// language has no words for yet is refused
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

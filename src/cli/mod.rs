@@ -22,9 +22,9 @@ use std::path::PathBuf;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpline_api::{FenceLevel, Request, Setting};
-use warpline_import::lift::Launch;
+use warpline_import::lift::{Argument, Launch};
 
-use values::{Three, three};
+use values::{Three, grid, three};
 
 pub use draw::{Colors, Gantt, Report, Second, Theme, Trace, TraceFormat, View};
 pub use hardware::{Calibrate, Emit, Target, Validate};
@@ -104,30 +104,54 @@ pub enum Command {
     Man,
 }
 
-/// The launch of a compiled kernel, where its text does not give it.
+/// The kernel and the launch of a compiled kernel (.ptx).
 #[derive(Clone, Debug, Default, Args)]
 pub struct LaunchArgs {
-    /// Threads of a block of a compiled kernel (128, 32x4x1), where its text gives none or a largest number
-    #[arg(long, value_name = "N", value_parser = three, help_heading = "Input")]
+    /// The kernel of a PTX file with several
+    #[arg(long, value_name = "NAME", help_heading = "Compiled kernels")]
+    pub entry: Option<String>,
+
+    /// Threads of a block (128, 32x4x1), where the PTX gives none or a largest number
+    #[arg(long, value_name = "N", value_parser = three, help_heading = "Compiled kernels")]
     pub block: Option<Three>,
 
-    /// CTAs of a cluster of a compiled kernel (2, 2x1x1), where its text gives none
-    #[arg(long, value_name = "XxYxZ", value_parser = three, help_heading = "Input")]
+    /// CTAs of a cluster (2, 2x1x1), where the PTX gives none
+    #[arg(long, value_name = "XxYxZ", value_parser = three, help_heading = "Compiled kernels")]
     pub cluster: Option<Three>,
+
+    /// The launch: a file (.json) with grid, args, shared and regs (docs/import.md). A run needs it or --grid and --arg; a
+    /// proof is for every launch
+    #[arg(long, value_name = "FILE", help_heading = "Compiled kernels")]
+    pub launch: Option<PathBuf>,
+
+    /// CTAs of the grid (132, 64x64, 8x8x16)
+    #[arg(long, value_name = "XxYxZ", value_parser = grid, help_heading = "Compiled kernels")]
+    pub grid: Option<Three>,
+
+    /// The value of a parameter (5=4096) by its position, from 0; repeatable, the last value of a position counts
+    #[arg(long, value_name = "N=VALUE", value_parser = warpline_api::parse_argument, help_heading = "Compiled kernels")]
+    pub arg: Vec<(u16, Argument)>,
 }
 
 impl LaunchArgs {
-    /// The launch for the library.
-    pub(crate) fn launch(&self) -> Launch {
-        Launch { block: self.block.map(|b| b.0), cluster: self.cluster.map(|c| c.0) }
+    /// A request with the launch.
+    pub(crate) fn of(&self, request: Request) -> Request {
+        let launch = Launch {
+            block: self.block.map(|b| b.0),
+            cluster: self.cluster.map(|c| c.0),
+            grid: self.grid.map(|g| g.0),
+            args: self.arg.iter().cloned().collect(),
+            ..Launch::default()
+        };
+        Request { entry: self.entry.clone(), launch, launch_file: self.launch.clone(), ..request }
     }
 }
 
 /// The kernel, the machine and the values of a run.
 #[derive(Clone, Debug, Args)]
 pub struct Input {
-    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml) or a kernel (.pipe). Commands that draw or
-    /// compare timelines also take a saved trace (.json, Chrome's format)
+    /// A built-in scenario (`metal/triple_buffer`), a scenario file (.toml), a kernel (.pipe) or a compiled kernel (.ptx).
+    /// Commands that draw or compare timelines also take a saved trace (.json, Chrome's format)
     #[arg(value_name = "SCENARIO")]
     pub scenario: String,
 
@@ -138,6 +162,10 @@ pub struct Input {
     /// Set a kernel parameter or a machine number (machine.memory.dram_gbps=4000); repeatable, the last value of a name counts
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
+
+    /// The launch of a compiled kernel
+    #[command(flatten)]
+    pub launch: LaunchArgs,
 
     /// Set a fence rule to a level (async-read=strict); repeatable. docs/fences.md lists the rules and levels
     #[arg(long, value_name = "RULE=LEVEL", value_parser = FenceLevel::parse, help_heading = "Input")]
@@ -168,9 +196,10 @@ pub struct Input {
 impl Input {
     /// The request to the library.
     pub(crate) fn request(&self) -> Request {
-        Request {
+        let request = Request {
             machine: self.machine.clone(),
             settings: self.set.clone(),
+            bind_launch: true,
             fences: self.fence.clone(),
             fidelity: self.fidelity.map(Into::into),
             clock: self.clock.into(),
@@ -178,7 +207,8 @@ impl Input {
             max_events: self.max_events,
             schedule: self.schedule.clone(),
             ..Request::named(&self.scenario)
-        }
+        };
+        self.launch.of(request)
     }
 }
 

@@ -84,13 +84,12 @@ impl From<Decide> for Engine {
 impl Proof {
     /// The request to the library for a scenario.
     pub(crate) fn request(&self, scenario: &str) -> Request {
-        Request {
+        self.launch.of(Request {
             machine: self.machine.clone(),
             settings: self.set.clone(),
-            launch: self.launch.launch(),
             fences: self.fence.clone(),
             ..Request::named(scenario)
-        }
+        })
     }
 
     /// The limits of the proof, with the means of [`Orders`].

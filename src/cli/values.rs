@@ -33,6 +33,11 @@ pub(super) fn three(text: &str) -> Result<Three, String> {
     Ok(Three(list))
 }
 
+/// The sizes of a grid: `132`, `64x64`, `8x8x16`.
+pub(super) fn grid(text: &str) -> Result<Three, String> {
+    warpline_api::parse_grid(text).map(Three)
+}
+
 /// The size of a chart in pixels: `page`, `slide`, `800`, `1600x900`.
 pub(super) fn size(text: &str) -> Result<Size, String> {
     let side = |s: &str| s.trim().parse::<u32>().ok();

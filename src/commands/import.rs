@@ -5,7 +5,7 @@ use warpline_import::text;
 use crate::cli::Import;
 use crate::console::Console;
 use crate::output;
-use warpline_api::{Error, Status};
+use warpline_api::{Error, Request, Status};
 
 pub(super) fn import(args: &Import, console: &mut Console) -> Result<Status, Error> {
     if !warpline_api::is_ptx(&args.kernel) {
@@ -14,7 +14,13 @@ pub(super) fn import(args: &Import, console: &mut Console) -> Result<Status, Err
             "name a file that ends in `.ptx`, or `k.ptx:name` for one of its kernels",
         ));
     }
-    let lifted = warpline_api::lifted(&args.kernel, &args.launch.launch())?.lifted;
+    let request = args.launch.of(Request::named(&args.kernel));
+    // The ending of a kernel file is a promise that it loads.
+    if let Some(path) = args.output.as_ref().filter(|p| p.extension().is_some_and(|e| e == "pipe")) {
+        output::write(console, path, warpline_api::kernel_text(&request)?.as_bytes())?;
+        return Ok(Status::Holds);
+    }
+    let lifted = warpline_api::lifted(&request)?.lifted;
     if args.explain {
         console.print(&text::explain(&lifted))?;
         return Ok(Status::Holds);

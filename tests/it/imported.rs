@@ -22,14 +22,14 @@ $L1:
 }
 ";
 
-/// `verify` decides both outcomes of the condition. `barriers` would look at one of them, and the times would be of none.
+/// `verify` decides both outcomes of the condition. `barriers` would look at one of them, and a run has one only.
 #[test]
 fn commands_that_cannot_answer_for_a_compiled_kernel_say_so() {
     let dir = TempDir::new();
     let file = dir.write("k.ptx", KERNEL);
     let verified = warpline(&["verify", &file]);
     assert_eq!(verified.status, Status::Holds, "{}{}", verified.out, verified.err);
-    for (command, why) in [("barriers", "conditions over the launch"), ("run", "not timed yet")] {
+    for (command, why) in [("barriers", "conditions over the launch"), ("run", "--arg 0=VALUE")] {
         let said = warpline(&[command, &file]);
         assert_eq!((said.status, said.out.as_str()), (Status::BadInput, ""), "{command}");
         assert!(said.err.contains(why), "{command}: {}", said.err);
@@ -98,4 +98,26 @@ fn a_cluster_that_the_text_does_not_give_is_an_option() {
     let file = dir.write("hang.ptx", &text);
     let hangs = warpline(&["verify", &file, "--cluster", "2x1"]);
     assert_eq!(hangs.status, Status::Violated, "{}{}", hangs.out, hangs.err);
+}
+
+/// A `.pipe` file that `import` writes loads and has the verdict of the PTX. What the language lacks is a reason to write none.
+#[test]
+fn text_that_is_written_as_a_kernel_loads_again() {
+    let dir = TempDir::new();
+    let file = dir.write("k.ptx", KERNEL);
+    let out = dir.path().join("out.pipe").display().to_string();
+    let said = warpline(&["import", &file, "-o", &out]);
+    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+    let verified = warpline(&["verify", &out, "--machine", "a100"]);
+    assert_eq!(verified.status, Status::Holds, "{}{}", verified.out, verified.err);
+    let accesses = KERNEL.replace("\tbar.sync 0;\n", "\tst.shared.b32 [tile], %r1;\n\tbar.sync 0;\n");
+    let accesses = accesses.replace("\t.reg .pred", "\t.shared .align 4 .b8 tile[4];\n\t.reg .pred");
+    let file = dir.write("bytes.ptx", accesses);
+    let out = dir.path().join("bytes.pipe");
+    let said = warpline(&["import", &file, "-o", &out.display().to_string()]);
+    assert_eq!(said.status, Status::BadInput, "{}", said.out);
+    assert!(said.err.contains("set of bytes") && said.err.contains("line 13"), "{}", said.err);
+    assert!(!out.exists());
+    let read = warpline(&["import", &file, "-o", &dir.path().join("bytes.txt").display().to_string()]);
+    assert_eq!(read.status, Status::Holds, "{}", read.err);
 }

@@ -22,6 +22,7 @@ mod faults;
 mod gate;
 mod hardware;
 mod imported;
+mod launched;
 mod links;
 mod museum;
 mod mutation;

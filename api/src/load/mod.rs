@@ -9,6 +9,7 @@
 //! A request names a built-in scenario, a scenario file, a kernel file or a compiled kernel. Its machine and settings
 //! stand above those of the scenario.
 
+mod launch;
 mod library;
 mod names;
 mod nearest;
@@ -29,13 +30,14 @@ use crate::request::{Clock, Request, Setting};
 use crate::schedule::{self, ScheduleFile};
 use library::{Library, Place, Values};
 
+pub use launch::{parse_argument, parse_grid};
 pub use names::{
     BuiltinScenario, MachineFile, builtin_scenarios, describe, formatted, machine_file, machine_named, machine_names,
     read, set_machine, titles,
 };
 pub(crate) use names::{evaluate, is_scenario, kernel_of};
 pub use nearest::hint;
-pub use ptx::{CompiledKernel, Imported, is_ptx, lifted};
+pub use ptx::{CompiledKernel, Imported, is_ptx, kernel_text, lifted};
 pub use second::{Second, beside_name, load_second, short_name};
 pub(crate) use second::{load_at_point, load_beside};
 pub use subject::{Expectation, Subject, finding_label, finding_message};

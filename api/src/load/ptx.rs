@@ -1,18 +1,22 @@
 //! Compiled kernels: `k.ptx`, or `k.ptx:name` for one of several entries.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use warpline_import::lift::{self, Launch, Lifted};
-use warpline_import::ptx;
+use warpline_import::lift::launch::Need;
+use warpline_import::lift::{self, Argument, Launch, Lifted};
+use warpline_import::ptx::{self, Entry, Module, Param};
+use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::Program;
+use warpline_sim::ir::{Class, Dtype, Instr, MmaKind, Object, Op, Program};
 use warpline_sim::report::Fidelity;
 
 use super::library::{Library, Place, Values};
-use super::{Subject, hint, read, set_machine};
+use super::{Subject, hint, launch, read, set_machine};
 use crate::error::{Error, Sources};
 use crate::request::{Request, Setting};
+use crate::verify::{ProofOptions, outcome_word, verify};
 
 /// The assumptions about a compiled kernel beside those of every verdict.
 #[derive(Clone, Debug)]
@@ -27,6 +31,16 @@ pub struct Imported {
     pub variants: Vec<Program>,
     /// Names of the conditions of which `variants` has both outcomes.
     pub conditions: Vec<String>,
+    /// The program has the values of a launch, so that it can be timed.
+    pub launched: bool,
+}
+
+impl Imported {
+    /// A kernel with the values of one launch.
+    fn launched(assumptions: Vec<(String, u32)>) -> Imported {
+        let (possible, variants, conditions) = (Vec::new(), Vec::new(), Vec::new());
+        Imported { assumptions, related: None, possible, variants, conditions, launched: true }
+    }
 }
 
 /// Whether a name is that of a compiled kernel: `k.ptx` or `k.ptx:name`.
@@ -52,14 +66,22 @@ pub struct CompiledKernel {
     pub sources: Sources,
     /// The target that the file names (`sm_90a`).
     pub target: String,
+    /// The launch, with the values of its file.
+    pub launch: Launch,
+    /// The parameters, in order.
+    pub params: Vec<Param>,
+    /// Bytes of shared memory that the text declares.
+    pub declared_shared: u64,
 }
 
-/// Lifts a compiled kernel to a program.
+/// Lifts the compiled kernel that a request names to a program.
 ///
 /// # Errors
-/// A file that cannot be read, text that is not understood, or an entry that is not there.
-pub fn lifted(name: &str, launch: &Launch) -> Result<CompiledKernel, Error> {
-    let (file, entry) = split(name).unwrap_or((name, None));
+/// A file that cannot be read, text that is not understood, an entry that is not there, and a launch that the kernel
+/// cannot have.
+pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
+    let (file, entry) = split(&request.scenario).unwrap_or((&request.scenario, None));
+    let entry = request.entry.as_deref().or(entry);
     let text = read(Path::new(file))?;
     let sources = Sources::from([(file.to_string(), text.clone())]);
     let bad = |e: ptx::Error| {
@@ -69,23 +91,29 @@ pub fn lifted(name: &str, launch: &Launch) -> Result<CompiledKernel, Error> {
         Error::Input { diagnostics: vec![d], sources: Sources::from([(file.to_string(), text.clone())]) }
     };
     let module = ptx::read(&text).map_err(bad)?;
+    let found = entry_of(&module, file, entry)?;
+    let launch = launch::launch(request.launch_file.as_deref(), &request.launch, found, &found.name)?;
+    let lifted = lift::lift(&module, found, file, &text, &launch).map_err(bad)?;
+    let params = found.params.clone();
+    let declared_shared = module.shared.iter().chain(&found.shared).map(|v| v.bytes).sum();
+    Ok(CompiledKernel { lifted, sources, target: module.target, launch, params, declared_shared })
+}
+
+/// The entry of a name, or the only one.
+fn entry_of<'m>(module: &'m Module, file: &str, name: Option<&str>) -> Result<&'m Entry, Error> {
     let names: Vec<&str> = module.entries.iter().map(|e| e.name.as_str()).collect();
-    let found = match (entry, module.entries.as_slice()) {
-        (None, [one]) => one,
-        (None, []) => return Err(Error::new(format!("`{file}` has no kernel"))),
-        (None, _) => {
-            return Err(Error::with_help(
-                format!("`{file}` has {} kernels", names.len()),
-                format!("name one, as in `{file}:{}`; it has {}", names[0], names.join(", ")),
-            ));
-        }
-        (Some(entry), list) => list.iter().find(|e| e.name == entry).ok_or_else(|| {
-            let hint = hint(entry, names.iter().copied());
-            Error::with_help(format!("`{file}` has no kernel `{entry}`"), format!("{hint}it has {}", names.join(", ")))
-        })?,
-    };
-    let lifted = lift::lift(&module, found, file, &text, launch).map_err(bad)?;
-    Ok(CompiledKernel { lifted, sources, target: module.target })
+    match (name, module.entries.as_slice()) {
+        (None, [one]) => Ok(one),
+        (None, []) => Err(Error::new(format!("`{file}` has no kernel"))),
+        (None, _) => Err(Error::with_help(
+            format!("`{file}` has {} kernels", names.len()),
+            format!("name one, as in `--entry {}`; it has {}", names[0], names.join(", ")),
+        )),
+        (Some(name), list) => list.iter().find(|e| e.name == name).ok_or_else(|| {
+            let hint = hint(name, names.iter().copied());
+            Error::with_help(format!("`{file}` has no kernel `{name}`"), format!("{hint}it has {}", names.join(", ")))
+        }),
+    }
 }
 
 fn line_span(text: &str, line: u32) -> std::ops::Range<usize> {
@@ -123,33 +151,182 @@ fn machine_of(target: &str) -> &'static str {
 
 /// Loads a compiled kernel, for a machine of its target where none is named.
 pub(super) fn load(request: &Request) -> Result<Subject, Error> {
-    let (name, machine, sets) = (request.scenario.as_str(), request.machine.as_deref(), &request.settings);
-    let CompiledKernel { mut lifted, mut sources, target } = lifted(name, &request.launch)?;
-    sources.values_mut().for_each(|text| *text = shortened(text));
+    let request = &if request.bind_launch { with_arguments(request) } else { request.clone() };
+    let (name, machine) = (request.scenario.as_str(), request.machine.as_deref());
+    let mut kernel = lifted(request)?;
+    kernel.sources.values_mut().for_each(|text| *text = shortened(text));
     let mut library = Library::default();
-    let mut model = library.machine(&Place::WorkingFolder, machine.unwrap_or(machine_of(&target)))?;
-    for s in sets {
+    let of_target = machine_of(&kernel.target);
+    let mut model = library.machine(&Place::WorkingFolder, machine.unwrap_or(of_target))?;
+    let mut set = BTreeMap::new();
+    for s in &request.settings {
         match s {
             Setting::MachineNumber { key, value } => set_machine(&mut model, key, *value)?,
             Setting::Parameter { name, value } => {
-                lifted.program = lifted.program.with(&[(name, *value)]).ok_or_else(|| {
-                    let names: Vec<&str> = lifted.meaning.iter().map(|(n, _)| n.as_str()).collect();
-                    Error::with_help(
-                        format!("the kernel has no symbol `{name}`"),
-                        format!("it has {}", names.join(", ")),
-                    )
-                })?;
+                if kernel.lifted.program.symbol(name).is_none() {
+                    let names: Vec<&str> = kernel.lifted.meaning.iter().map(|(n, _)| n.as_str()).collect();
+                    let help = match names.as_slice() {
+                        [] => "no value of it is open: it has no symbols".to_string(),
+                        names => format!("it has {}", names.join(", ")),
+                    };
+                    return Err(Error::with_help(format!("the kernel has no symbol `{name}`"), help));
+                }
+                set.insert(name.clone(), *value);
             }
         }
     }
+    if request.bind_launch {
+        let program = launched(&kernel, request, &set)?;
+        let chosen =
+            if machine.is_some() { "--machine named the machine" } else { "the machine is one of that target" };
+        let note = format!("the PTX is for {}, and {chosen}. {NOT_CHARGED}", kernel.target);
+        let imported = Imported::launched(kernel.lifted.assumptions);
+        let fidelity = Fidelity::usual(&model);
+        let values: Values = program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
+        let loaded = Subject::new(name, program.clone(), model, kernel.sources);
+        let symbolic = OnceLock::from(program);
+        return Ok(Subject { symbolic, imported: Some(imported), note: Some(note), fidelity, values, ..loaded });
+    }
+    let CompiledKernel { mut lifted, sources, .. } = kernel;
+    let values: Vec<(&str, i64)> = set.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+    lifted.program = lifted.program.with(&values).unwrap_or(lifted.program);
     let values: Values = lifted.program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
     let fidelity = Fidelity::usual(&model);
     let variants = lifted.variants();
     let conditions = lifted.free.iter().map(|f| lifted.program.symbols[f.symbol as usize].name.clone()).collect();
     let symbolic = variants.first().unwrap_or(&lifted.program).clone();
     let possible = lifted.possible();
-    let imported =
-        Imported { assumptions: lifted.assumptions, related: lifted.related, possible, variants, conditions };
+    let imported = Imported {
+        assumptions: lifted.assumptions,
+        related: lifted.related,
+        possible,
+        variants,
+        conditions,
+        launched: false,
+    };
     let loaded = Subject::new(name, lifted.program.bind(), model, sources);
     Ok(Subject { symbolic: OnceLock::from(symbolic), imported: Some(imported), fidelity, values, ..loaded })
+}
+
+/// The request with settings such as `arg5` as values of parameters, so that a sweep can vary them.
+fn with_arguments(request: &Request) -> Request {
+    let mut request = request.clone();
+    let position = |name: &str| name.strip_prefix("arg")?.parse::<u16>().ok();
+    for s in std::mem::take(&mut request.settings) {
+        match s {
+            Setting::Parameter { name, value } if position(&name).is_some() => {
+                let p = position(&name).unwrap_or_default();
+                request.launch.args.insert(p, Argument::Number(value));
+            }
+            s => request.settings.push(s),
+        }
+    }
+    request
+}
+
+/// A compiled kernel as text of the kernel language that loads again and has the same verdict.
+///
+/// # Errors
+/// As for [`lifted`], and a kernel that the language has no words for yet: the first thing it lacks, and its line.
+pub fn kernel_text(request: &Request) -> Result<String, Error> {
+    let kernel = lifted(request)?;
+    let refused = |why: String| {
+        Error::with_help(
+            format!("`{}` is not a kernel of the kernel language: {why}", request.scenario),
+            "a file with another ending, such as `.txt`, gets the text to read; `warpline verify` takes the `.ptx` itself",
+        )
+    };
+    if let Some((why, line)) = text::beyond_the_language(&kernel.lifted) {
+        return Err(refused(format!("at line {line} {why}")));
+    }
+    let text = text::kernel(&kernel.lifted);
+    let proof = Request { bind_launch: false, ..request.clone() };
+    let subject = load(&proof)?;
+    let again = super::load_text("imported.pipe", &text, &subject.machine, &[]).map_err(|e| refused(e.to_string()))?;
+    let word = |s: &Subject| verify(s, &ProofOptions::default()).map(|v| outcome_word(&v.verdict.outcome));
+    let (ptx, pipe) = (word(&subject)?, word(&again).map_err(|e| refused(e.to_string()))?);
+    if ptx != pipe {
+        return Err(refused(format!("the PTX is {ptx}, and its text would be {pipe}")));
+    }
+    Ok(text)
+}
+
+/// What the time of a compiled kernel leaves out.
+const NOT_CHARGED: &str = "Only copies, waits, barriers, accesses to shared memory and `wgmma` have a time: instructions \
+                           between them (arithmetic, `mma.sync`, loads and stores of global memory) are not charged yet, and \
+                           addresses in global memory are not followed, so that every copy reads one place";
+
+/// The program of a launch.
+fn launched(kernel: &CompiledKernel, request: &Request, set: &BTreeMap<String, i64>) -> Result<Program, Error> {
+    let (lifted, launch) = (&kernel.lifted, &kernel.launch);
+    if let Some(grid) = launch.grid
+        && (0..3).any(|d| grid[d] % lifted.cluster[d].max(1) != 0)
+    {
+        let x = |s: [u32; 3]| s.map(|n| n.to_string()).join("x");
+        let message = format!("a grid of {} CTAs is no whole number of clusters of {}", x(grid), x(lifted.cluster));
+        return Err(Error::with_help(message, "name a grid of whole clusters with `--grid`"));
+    }
+    let mut program = lifted.launched(launch, set).map_err(|needs| needed(kernel, request, &needs))?;
+    let untimed =
+        |i: &Instr| matches!(i, Instr::Op { op: Op::Mma { kind: MmaKind::Umma | MmaKind::UmmaPair, .. }, .. });
+    if let Some(pc) = program.code.iter().position(untimed) {
+        let line = program.site(pc as u32).line;
+        let (file, text) = kernel.sources.first_key_value().map_or(("", ""), |(f, t)| (f, t));
+        let d =
+            Diagnostic::new(file, line_span(text, line), "products of `tcgen05` are not timed yet", "this instruction")
+                .help("`warpline verify` proves the kernel or shows its fault");
+        return Err(Error::Input { diagnostics: vec![d], sources: kernel.sources.clone() });
+    }
+    // The last of 256 is one that no instruction can name.
+    program.regs = program.regs.map(|n| n.min(255));
+    if let Some(bytes) = launch.shared {
+        reserve(&mut program, kernel.declared_shared as i64 + i64::from(bytes));
+    }
+    Ok(program)
+}
+
+/// Makes shared memory as large as the launch has it: it bounds how many CTAs a core has.
+fn reserve(program: &mut Program, bytes: i64) {
+    let unused = bytes - program.shared_bytes();
+    if unused > 0 {
+        program.objects.push(Object {
+            name: "unused".into(),
+            class: Class::Shared,
+            dtype: Dtype::I8,
+            rows: unused,
+            cols: 1,
+            dims: [String::new(), String::new()],
+            block: [unused, 1],
+            slots: 1,
+            row_cuts: vec![0, unused as u32],
+            col_cuts: vec![0, 1],
+            overlay: None,
+            swizzle: 128,
+            scale_group: None,
+        });
+    }
+}
+
+/// The error for a launch that does not give enough.
+fn needed(kernel: &CompiledKernel, request: &Request, needs: &[Need]) -> Error {
+    let (mut what, mut options) = (Vec::new(), Vec::new());
+    for need in needs {
+        match need {
+            Need::Argument(p) => {
+                let named = kernel.params.get(usize::from(*p)).map(|param| launch::parameter(*p, param));
+                what.push(format!("the value of {}", named.unwrap_or_else(|| format!("parameter {p}"))));
+                options.push(format!("--arg {p}=VALUE"));
+            }
+            Need::Grid => {
+                what.push("the size of the grid".to_string());
+                options.push("--grid XxYxZ".to_string());
+            }
+            Need::Symbol(name, meaning) => {
+                what.push(format!("the value of `{name}`, which stands for {meaning}"));
+                options.push(format!("--set {name}=VALUE"));
+            }
+        }
+    }
+    let message = format!("`{}`: a run needs {}", request.scenario, what.join("; "));
+    Error::with_help(message, format!("give `{}`, or a launch file with `--launch FILE`", options.join(" ")))
 }

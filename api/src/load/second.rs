@@ -5,7 +5,7 @@ use std::path::Path;
 use warpline_scenarios::Beside;
 
 use super::library::Library;
-use super::{Found, MachineChoice, Subject, assemble, options, scheduled};
+use super::{Found, MachineChoice, Subject, assemble, is_ptx, load, options, scheduled};
 use crate::error::Error;
 use crate::request::{Request, Setting};
 use crate::schedule;
@@ -52,6 +52,9 @@ pub struct Second<'a> {
 /// # Errors
 /// As for `load`.
 pub fn load_second(this: &Subject, second: Second<'_>, request: &Request) -> Result<Subject, Error> {
+    if is_ptx(second.scenario) {
+        return load_compiled(second.scenario, second.settings, request);
+    }
     let mut library = Library::default();
     let found = library.find(second.scenario)?;
     let mut beside = Beside::default();
@@ -81,6 +84,9 @@ pub(crate) fn load_at_point(
     varied: &[Setting],
     request: &Request,
 ) -> Result<Subject, Error> {
+    if is_ptx(scenario) {
+        return load_compiled(scenario, varied, request);
+    }
     let mut library = Library::default();
     let found = library.find(scenario)?;
     let values = library.values(&found)?;
@@ -88,6 +94,13 @@ pub(crate) fn load_at_point(
     let settings: Vec<Setting> = varied.iter().filter(has).cloned().collect();
     let own = Own { beside: &Beside::default(), settings: &settings };
     carried_over(this, library, scenario, found, own, request)
+}
+
+/// Loads a compiled kernel beside another run, with the launch and the machine of the request.
+fn load_compiled(name: &str, settings: &[Setting], request: &Request) -> Result<Subject, Error> {
+    let machine = request.settings.iter().filter(|s| matches!(s, Setting::MachineNumber { .. }));
+    let settings = machine.chain(settings).cloned().collect();
+    load(&Request { scenario: name.to_string(), settings, ..request.clone() })
 }
 
 /// The values of a second run that are not carried over from the first.

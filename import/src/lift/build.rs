@@ -13,6 +13,7 @@ use super::barriers::{Barriers, addresses, arrays};
 use super::effects_of::map_effect;
 use super::emit::Emit;
 use super::exprs::Names;
+use super::launch::{Binder, registers};
 use super::merge::{Merged, MergedKind, Set, each_op, merge, single};
 use super::regions::Regions;
 use super::sizes::{Sizes, loads, stores};
@@ -149,7 +150,18 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
     };
     let named = |l: Vec<i64>| names.order.iter().zip(l).map(|((_, n), v)| (n.clone(), v)).collect();
     let launches = launches.into_iter().map(named).collect();
-    Ok(Lifted { related, launches, program, assumptions: s.assumed.into_iter().collect(), free, meaning })
+    let cluster = s.cluster;
+    let bound = Binder { arena: &mut s.arena, launch, cluster, original: &stands_for }.symbols(&names.order);
+    Ok(Lifted {
+        bound,
+        cluster,
+        related,
+        launches,
+        program,
+        assumptions: s.assumed.into_iter().collect(),
+        free,
+        meaning,
+    })
 }
 
 fn objects(plan: &Plan) -> Vec<Object> {
@@ -169,10 +181,10 @@ fn objects(plan: &Plan) -> Vec<Object> {
         scale_group: None,
     };
     let mut list = vec![
-        object("global", Class::Global, Dtype::I8, 1, 1),
+        object("global", Class::Global, Dtype::I8, 1, 128),
         object("loaded", Class::Reg, Dtype::I8, 1, 1),
         object("stored", Class::Reg, Dtype::I8, 1, 1),
-        object("left", Class::Reg, Dtype::F16, 64, 16),
+        object("left", Class::Reg, Dtype::I8, 64, 32),
         object("arriving", Class::Reg, Dtype::I8, 1, 1),
         object("loaded_by_one", Class::Reg, Dtype::I8, 1, 1),
     ];
@@ -482,16 +494,4 @@ fn divide(
         }
     }
     Ok(())
-}
-
-/// Registers a thread at launch, where warps change them: as many as all of them have afterwards, on average.
-fn registers(tree: &[Merged], warps: u32) -> Option<u32> {
-    let mut last: BTreeMap<u32, u32> = BTreeMap::new();
-    each_op(tree, &mut |_, (w, _, e)| {
-        if let Effect::Regs(n, _) = e {
-            last.entry(*w).and_modify(|m| *m = (*m).max(*n)).or_insert(*n);
-        }
-    });
-    let sum: u32 = last.values().sum();
-    (!last.is_empty()).then(|| (sum / warps.max(1)).next_multiple_of(8).clamp(24, 248))
 }

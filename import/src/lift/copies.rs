@@ -197,7 +197,7 @@ fn shape(m: &str) -> Option<(u32, u32, u32)> {
 }
 
 /// Bits of an element type of a product.
-fn width(m: &str) -> Option<u32> {
+pub(super) fn width(m: &str) -> Option<u32> {
     Some(match m {
         "f32" | "tf32" | "s32" => 32,
         "f16" | "bf16" => 16,

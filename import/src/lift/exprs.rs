@@ -59,7 +59,6 @@ impl Names {
 
     /// An expression for a term; none where it holds something that is not followed.
     pub(super) fn expr(&mut self, a: &mut Arena, t: Term) -> Option<Expr> {
-        let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
         if let Some(v) = a.constant(t) {
             return Some(Expr::Const(v));
         }
@@ -77,24 +76,11 @@ impl Names {
             Node::Atom(Atom::Var(v)) => self.vars.get(&v).map(|v| Expr::Var(*v)),
             Node::Atom(_) => None,
             Node::Sum(k, parts) => {
-                let mut sum: Option<Expr> = None;
+                let mut list = Vec::new();
                 for (x, c) in parts.iter() {
-                    let x = self.expr(a, *x)?;
-                    let negative = *c < 0 && sum.is_some();
-                    let c = if negative { -c } else { *c };
-                    let x = if c == 1 { x } else { b(Binary::Mul, x, Expr::Const(c)) };
-                    sum = Some(match sum {
-                        None => x,
-                        Some(s) if negative => b(Binary::Sub, s, x),
-                        Some(s) => b(Binary::Add, s, x),
-                    });
+                    list.push((self.expr(a, *x)?, *c));
                 }
-                let sum = sum?;
-                Some(match k {
-                    0 => sum,
-                    k if k < 0 => b(Binary::Sub, sum, Expr::Const(-k)),
-                    k => b(Binary::Add, sum, Expr::Const(k)),
-                })
+                sum(k, list)
             }
             Node::Table(index, first, cycle) => {
                 let i = self.expr(a, index)?;
@@ -108,33 +94,7 @@ impl Names {
                 for t in args.iter() {
                     x.push(self.expr(a, *t)?);
                 }
-                let mut x = x.into_iter();
-                let (p, q, r) = (x.next()?, x.next(), x.next());
-                Some(match op {
-                    Op::Div => b(Binary::Div, p, q?),
-                    Op::Rem => b(Binary::Rem, p, q?),
-                    Op::Min => b(Binary::Min, p, q?),
-                    Op::Max => b(Binary::Max, p, q?),
-                    Op::Mul => b(Binary::Mul, p, q?),
-                    Op::And => b(Binary::BitAnd, p, q?),
-                    Op::Or => b(Binary::BitOr, p, q?),
-                    Op::Shl => b(Binary::Shl, p, q?),
-                    Op::Ge => b(Binary::Ge, p, Expr::Const(0)),
-                    Op::Eq => b(Binary::Eq, p, Expr::Const(0)),
-                    Op::Not => Expr::unary(Unary::Not, p),
-                    Op::Both => b(Binary::And, p, q?),
-                    Op::Either => b(Binary::Or, p, q?),
-                    Op::If => Expr::cond(p, q?, r?),
-                    // Bits of booleans and of a phase.
-                    Op::Xor => b(Binary::Rem, b(Binary::Add, p, q?), Expr::Const(2)),
-                    Op::IfNegative => Expr::cond(b(Binary::Lt, p, Expr::Const(0)), q?, Expr::Const(0)),
-                    Op::DivZero => {
-                        let q = q?;
-                        let up = Expr::unary(Unary::Neg, b(Binary::Div, Expr::unary(Unary::Neg, p.clone()), q.clone()));
-                        Expr::cond(b(Binary::Lt, p.clone(), Expr::Const(0)), up, b(Binary::Div, p, q))
-                    }
-                    Op::MulHigh | Op::Load | Op::Trips => return None,
-                })
+                operator(op, x)
             }
         }
     }
@@ -174,6 +134,60 @@ impl Names {
             _ => launch && any,
         }
     }
+}
+
+/// A number and multiples of expressions; none where there is no expression.
+pub(super) fn sum(k: i64, parts: Vec<(Expr, i64)>) -> Option<Expr> {
+    let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
+    let mut sum: Option<Expr> = None;
+    for (x, c) in parts {
+        let negative = c < 0 && sum.is_some();
+        let c = if negative { -c } else { c };
+        let x = if c == 1 { x } else { b(Binary::Mul, x, Expr::Const(c)) };
+        sum = Some(match sum {
+            None => x,
+            Some(s) if negative => b(Binary::Sub, s, x),
+            Some(s) => b(Binary::Add, s, x),
+        });
+    }
+    let sum = sum?;
+    Some(match k {
+        0 => sum,
+        k if k < 0 => b(Binary::Sub, sum, Expr::Const(-k)),
+        k => b(Binary::Add, sum, Expr::Const(k)),
+    })
+}
+
+/// An operator on operands. None for those that the program has no operator for.
+pub(super) fn operator(op: Op, operands: Vec<Expr>) -> Option<Expr> {
+    let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
+    let mut x = operands.into_iter();
+    let (p, q, r) = (x.next()?, x.next(), x.next());
+    Some(match op {
+        Op::Div => b(Binary::Div, p, q?),
+        Op::Rem => b(Binary::Rem, p, q?),
+        Op::Min => b(Binary::Min, p, q?),
+        Op::Max => b(Binary::Max, p, q?),
+        Op::Mul => b(Binary::Mul, p, q?),
+        Op::And => b(Binary::BitAnd, p, q?),
+        Op::Or => b(Binary::BitOr, p, q?),
+        Op::Shl => b(Binary::Shl, p, q?),
+        Op::Ge => b(Binary::Ge, p, Expr::Const(0)),
+        Op::Eq => b(Binary::Eq, p, Expr::Const(0)),
+        Op::Not => Expr::unary(Unary::Not, p),
+        Op::Both => b(Binary::And, p, q?),
+        Op::Either => b(Binary::Or, p, q?),
+        Op::If => Expr::cond(p, q?, r?),
+        // Bits of booleans and of a phase.
+        Op::Xor => b(Binary::Rem, b(Binary::Add, p, q?), Expr::Const(2)),
+        Op::IfNegative => Expr::cond(b(Binary::Lt, p, Expr::Const(0)), q?, Expr::Const(0)),
+        Op::DivZero => {
+            let q = q?;
+            let up = Expr::unary(Unary::Neg, b(Binary::Div, Expr::unary(Unary::Neg, p.clone()), q.clone()));
+            Expr::cond(b(Binary::Lt, p.clone(), Expr::Const(0)), up, b(Binary::Div, p, q))
+        }
+        Op::MulHigh | Op::Load | Op::Trips => return None,
+    })
 }
 
 /// A quotient that rounds to zero as one that rounds down. They differ where one is 0 and the other -1, which no loop and
@@ -216,7 +230,7 @@ fn turns(i: &Expr, first: &[i64], last: i64) -> Option<Expr> {
 }
 
 /// An expression for a sequence at an index.
-fn table(i: Expr, first: &[i64], cycle: &[i64]) -> Expr {
+pub(super) fn table(i: Expr, first: &[i64], cycle: &[i64]) -> Expr {
     let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
     let n = cycle.len() as i64;
     if !first.is_empty() {

@@ -10,6 +10,7 @@ mod effects_of;
 mod emit;
 mod exits;
 mod exprs;
+pub mod launch;
 mod loops;
 mod masks;
 mod merge;
@@ -35,6 +36,7 @@ use crate::ptx::{Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Facts};
 
 pub use build::lift;
+pub use launch::{Argument, Launch};
 use tree::{Kind, Node};
 pub use walk::Shared;
 use walk::Walk;
@@ -55,15 +57,6 @@ pub struct Free {
 /// The most free conditions of a kernel: every combination of their outcomes is decided.
 const MOST_FREE: usize = 8;
 
-/// What a launch says and the text need not.
-#[derive(Clone, Debug, Default)]
-pub struct Launch {
-    /// Threads of a block.
-    pub block: Option<[u32; 3]>,
-    /// CTAs of a cluster.
-    pub cluster: Option<[u32; 3]>,
-}
-
 /// The most warps of a cluster: sets of them are bits of a `u128`.
 const MOST_WARPS: u32 = 128;
 
@@ -83,6 +76,10 @@ pub struct Lifted {
     pub related: Option<String>,
     /// Values of all symbols together that some launches have, where symbols are related.
     pub launches: Vec<Vec<(String, i64)>>,
+    /// The symbols under the launch, in order.
+    pub bound: Vec<launch::BoundSymbol>,
+    /// CTAs of a cluster.
+    pub cluster: [u32; 3],
 }
 
 impl Lifted {

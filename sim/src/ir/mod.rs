@@ -22,8 +22,8 @@ pub use eval::Domain;
 pub use expr::{Binary, Env, Expr, Unary, apply};
 pub use num_integer::{gcd, lcm};
 pub use op::{
-    ArrivalsPer, BarRef, BarrierCta, CounterAct, CounterRef, Exact, Fence, MemOrder, MmaKind, MoveKind, Op, Order,
-    Part, Phase, Place, Queue, Scope, Selection,
+    ArrivalsPer, BarRef, BarrierCta, CounterAct, CounterRef, Exact, Fence, MemOrder, MmaKind, MoveKind, Op, Operand,
+    Order, Part, Phase, Place, Queue, Scope, Selection,
 };
 pub use symbols::{Forms, ParamId, Symbol};
 pub use uses::{ExprUse, each, each_mut};

@@ -23,6 +23,19 @@ pub struct Selection {
     pub exact: Vec<Exact>,
     /// Warps that store there at one instruction store the same values, so that they do not race with each other.
     pub same: bool,
+    /// The shape of an operand of a product, where `exact` says which bytes it is and no rows and columns.
+    pub operand: Option<Operand>,
+}
+
+/// The shape of an operand of a product: rows of the result, and the depth of the sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operand {
+    /// Rows of the left operand, columns of the right one.
+    pub rows: u16,
+    /// Elements of a row.
+    pub depth: u16,
+    /// Bits of an element.
+    pub bits: u8,
 }
 
 /// What one warp touches of a slot: imported kernels address bytes, not rows and columns.

@@ -193,22 +193,37 @@ impl Program {
                 Expr::Const(symbol.value)
             });
         }
-        let fold = |e: &Expr| folded(e, &images);
-        let mut code = std::mem::take(&mut bound.code);
+        bound.replace_symbols(self, &images);
+        bound
+    }
+
+    /// The program with an expression in place of each of its symbols, in their order: coordinates of the launch may be
+    /// read in it. A program without symbols.
+    pub fn with_expressions(&self, images: &[Expr]) -> Program {
+        let mut bound = self.clone();
+        bound.symbols.clear();
+        bound.forms = Forms::default();
+        bound.replace_symbols(self, images);
+        bound
+    }
+
+    /// Writes expressions in place of symbols of the program that this one is a copy of, and leaves out dead code.
+    fn replace_symbols(&mut self, of: &Program, images: &[Expr]) {
+        let fold = |e: &Expr| folded(e, images);
+        let mut code = std::mem::take(&mut self.code);
         for i in &mut code {
-            each_mut(self, i, &mut |_, e| *e = fold(e));
+            each_mut(of, i, &mut |_, e| *e = fold(e));
         }
-        for l in &mut bound.loops {
+        for l in &mut self.loops {
             l.bound = l.bound.as_ref().map(fold);
         }
-        bound.tapes.iter_mut().for_each(|t| t.run = fold(&t.run));
-        let forms = &mut bound.forms;
+        self.tapes.iter_mut().for_each(|t| t.run = fold(&t.run));
+        let forms = &mut self.forms;
         forms.grid.iter_mut().flatten().for_each(|e| *e = fold(e));
         forms.extents.iter_mut().flatten().flatten().for_each(|e| *e = fold(e));
         forms.requires.iter_mut().for_each(|e| *e = fold(e));
-        bound.code = code;
-        bound.drop_dead();
-        bound
+        self.code = code;
+        self.drop_dead();
     }
 
     /// Takes out instructions that no agent comes to, loops that are never entered, and branches that go on behind

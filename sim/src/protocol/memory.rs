@@ -12,6 +12,9 @@ use super::order::Trace;
 use super::place::FormId;
 use super::world::{Fault, World};
 
+/// Bytes of a line of memory.
+const LINE: i64 = 128;
+
 /// The identity of the tile that a piece holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TileKey {
@@ -164,7 +167,8 @@ impl World<'_> {
         let mut pieces = if o.class == Class::Global { 0 } else { pieces_of(&o.row_cuts, &o.col_cuts, rows, cols) };
         if let [all, ..] = place.sel.exact.as_slice() {
             let exact = place.sel.exact.get(who.warp as usize).unwrap_or(all);
-            (rows, cols) = ((0, exact.elements as i64), (0, 1));
+            let (height, width) = lines(o, exact.elements as i64);
+            (rows, cols) = ((0, height), (0, width));
             pieces = if o.class == Class::Global { 0 } else { exact.pieces };
         }
         Ok(Footprint { obj: place.obj, cta, slot, at, forms, rows, cols, pieces, same: place.sel.same })
@@ -354,6 +358,16 @@ pub(super) fn extent(prog: &Program, place: &Place) -> (i64, i64) {
     let (rows, cols) = size(&prog.objects[place.obj as usize]);
     let cut = |len, parts: &[Part]| parts.iter().fold(len, |len, p| len / p.of as i64);
     (cut(rows, &place.sel.rows), cut(cols, &place.sel.cols))
+}
+
+/// Rows and columns of elements that no shape is known of: whole lines of memory, where they are some.
+fn lines(o: &Object, elements: i64) -> (i64, i64) {
+    let line = LINE * 8 / i64::from(o.dtype.bits());
+    match o.class {
+        Class::Global | Class::Shared if elements % line == 0 => (elements / line, line),
+        Class::Global | Class::Shared => (1, elements),
+        _ => (elements, 1),
+    }
 }
 
 /// Rows and columns of a block in global memory, or of a slot on the chip.

@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{Class, Instr, MmaKind, ObjId, Object, Op, Place, Program};
+use crate::ir::{Class, Instr, MmaKind, ObjId, Object, Op, Operand, Place, Program};
 
 use super::AgentId;
 use super::agents::warps_at;
@@ -26,6 +26,22 @@ pub(super) fn shape(prog: &Program, kind: MmaKind, left: &Place, right: &Place) 
     let n = rows * cols / k.max(1);
     let both = if kind == MmaKind::UmmaPair { 2 } else { 1 };
     let shared = |o: &Object, n: i64| if o.class == Class::Shared { o.bytes_of(n) } else { 0 };
+    if let (Some(x), Some(y)) = (left.sel.operand, right.sel.operand) {
+        let bytes = |o: &Object, x: Operand| {
+            if o.class == Class::Shared { i64::from(x.rows) * i64::from(x.depth) * i64::from(x.bits) / 8 } else { 0 }
+        };
+        return MmaEffect {
+            kind,
+            m: i64::from(x.rows) * both,
+            n: i64::from(y.rows) * both,
+            k: x.depth.into(),
+            bits: x.bits.max(y.bits).into(),
+            shared_bytes: bytes(a, x) + bytes(b, y),
+            tiles: (None, None),
+            flight: None,
+            acts: true,
+        };
+    }
     MmaEffect {
         kind,
         m: m * both,

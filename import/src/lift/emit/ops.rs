@@ -236,7 +236,7 @@ impl Emit<'_, '_, '_> {
             Effect::TensorProduct { a, at: reads, b, d, pair } => {
                 return self.tensor_product(at, [a, reads, b, d], *pair, warps);
             }
-            Effect::Wgmma { a, b, acc, n, .. } => return self.product(at, a.as_deref(), b, (*acc, *n), warps),
+            Effect::Wgmma { a, b, acc, n, k } => return self.product(at, a.as_deref(), b, (*acc, *n, *k), warps),
         };
         self.op(at, op);
         Ok(())

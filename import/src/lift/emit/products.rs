@@ -1,11 +1,12 @@
 //! Matrix instructions.
 
-use warpline_sim::ir::{MmaKind, Op as IrOp, Place};
+use warpline_sim::ir::{MmaKind, Op as IrOp, Operand, Place};
 
 use crate::ptx::Error;
 use crate::symbolic::Term;
 
 use super::super::build::LEFT;
+use super::super::copies::width;
 use super::Emit;
 use super::places::{warp_list, whole};
 
@@ -45,7 +46,7 @@ impl Emit<'_, '_, '_> {
         at: usize,
         a: Option<&[(Term, u32)]>,
         b: &[(Term, u32)],
-        acc: (u32, u32),
+        (acc, columns, depth_bytes): (u32, u32, u32),
         warps: u64,
     ) -> Result<(), Error> {
         let mut places = Vec::new();
@@ -62,10 +63,17 @@ impl Emit<'_, '_, '_> {
             places.push(list);
         }
         let n = places[0].len().max(places[1].len());
-        let acc = whole(self.plan.accumulators.get(&acc).copied().unwrap_or(LEFT));
+        let acc = whole(self.plan.accumulators.get(&(acc, columns)).copied().unwrap_or(LEFT));
+        // Operands that meet several slots share the depth.
+        let bits = self.s.entry.code[at].mods.iter().filter_map(|m| width(m)).nth(1).unwrap_or(16);
+        let depth = (depth_bytes * 8 / bits).div_ceil(n.max(1) as u32);
         for i in 0..n {
-            let pick = |list: &Vec<Place>| list[i.min(list.len() - 1)].clone();
-            let (x, y) = (pick(&places[0]), pick(&places[1]));
+            let pick = |list: &Vec<Place>, rows: u32| {
+                let mut place = list[i.min(list.len() - 1)].clone();
+                place.sel.operand = Some(Operand { rows: rows as u16, depth: depth as u16, bits: bits as u8 });
+                place
+            };
+            let (x, y) = (pick(&places[0], 64), pick(&places[1], columns));
             self.op(at, IrOp::Mma { kind: MmaKind::Wgmma, a: x, b: y, acc: acc.clone() });
         }
         Ok(())

@@ -1,0 +1,262 @@
+//! The launch of a compiled kernel: its file, and what a kernel's parameters allow.
+//!
+//! ```json
+//! {"grid": [64, 64, 1], "args": [{"ptr": [8192, 2048], "dtype": "float16"}, 8192, null], "shared": 98304, "regs": 168}
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use warpline_import::lift::Launch;
+use warpline_import::lift::launch::{Argument, Array, TensorMap};
+use warpline_import::ptx::{Entry, Param};
+use warpline_sim::diag::Diagnostic;
+
+use super::read;
+use crate::error::{Error, Position, Sources};
+
+/// Largest grid along each dimension.
+const LARGEST_GRID: [i64; 3] = [(1 << 31) - 1, 65_535, 65_535];
+/// Most bytes of shared memory of a launch.
+const MOST_SHARED: i64 = 1 << 20;
+/// Most registers of a thread, rounded up as they are handed out.
+const MOST_REGISTERS: i64 = 256;
+/// Element types, as frameworks name them.
+const DTYPES: [&str; 17] = [
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float4_e2m1",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint64",
+    "uint32",
+    "uint16",
+    "uint8",
+    "bool",
+    "tfloat32",
+];
+
+/// A launch file as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LaunchFile {
+    #[serde(default, deserialize_with = "grid")]
+    grid: Option<[u32; 3]>,
+    #[serde(default, deserialize_with = "arguments")]
+    args: Option<Vec<Argument>>,
+    #[serde(default, deserialize_with = "shared")]
+    shared: Option<u32>,
+    #[serde(default, deserialize_with = "registers")]
+    regs: Option<u32>,
+}
+
+fn grid<'de, D: Deserializer<'de>>(d: D) -> Result<Option<[u32; 3]>, D::Error> {
+    let list = Vec::<i64>::deserialize(d)?;
+    sizes(&list).map(Some).map_err(serde::de::Error::custom)
+}
+
+/// One to three sizes of a grid.
+pub(super) fn sizes(list: &[i64]) -> Result<[u32; 3], String> {
+    if list.is_empty() || list.len() > 3 {
+        return Err(format!("a grid has one to three sizes, not {}", list.len()));
+    }
+    let mut grid = [1; 3];
+    for (d, n) in list.iter().enumerate() {
+        if *n < 1 || *n > LARGEST_GRID[d] {
+            let axis = ["x", "y", "z"][d];
+            return Err(format!("the grid is {n} along {axis}; it has 1 to {} CTAs there", LARGEST_GRID[d]));
+        }
+        grid[d] = *n as u32;
+    }
+    Ok(grid)
+}
+
+fn shared<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u32>, D::Error> {
+    ranged(d, "bytes of shared memory", 0, MOST_SHARED)
+}
+
+fn registers<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u32>, D::Error> {
+    ranged(d, "registers of a thread", 1, MOST_REGISTERS)
+}
+
+fn ranged<'de, D: Deserializer<'de>>(d: D, what: &str, from: i64, to: i64) -> Result<Option<u32>, D::Error> {
+    let n = i64::deserialize(d)?;
+    if (from..=to).contains(&n) {
+        return Ok(Some(n as u32));
+    }
+    Err(serde::de::Error::custom(format!("{n} {what}; a launch has {from} to {to}")))
+}
+
+fn arguments<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<Argument>>, D::Error> {
+    /// One argument, so that an error has its place.
+    struct One(Argument);
+    impl<'de> Deserialize<'de> for One {
+        fn deserialize<D: Deserializer<'de>>(d: D) -> Result<One, D::Error> {
+            argument(&Value::deserialize(d)?).map(One).map_err(serde::de::Error::custom)
+        }
+    }
+    Ok(Some(Vec::<One>::deserialize(d)?.into_iter().map(|a| a.0).collect()))
+}
+
+fn argument(v: &Value) -> Result<Argument, String> {
+    let forms = r#"a number, `{"ptr": [..], "dtype": ..}`, `{"desc": [..], "strides": [..], "box": [..], "dtype": .., "swizzle": ..}` or null"#;
+    let fields = match v {
+        Value::Null => return Ok(Argument::Unused),
+        Value::Number(n) => return number(n),
+        Value::Object(fields) => fields,
+        _ => return Err(format!("an argument is {forms}")),
+    };
+    let known: &[&str] = match () {
+        () if fields.contains_key("ptr") => &["ptr", "dtype"],
+        () if fields.contains_key("desc") => &["desc", "strides", "box", "dtype", "swizzle"],
+        () => return Err(format!("an argument is {forms}")),
+    };
+    if let Some(other) = fields.keys().find(|k| !known.contains(&k.as_str())) {
+        return Err(format!("`{other}` is no field of this argument; it has {}", known.join(", ")));
+    }
+    let list = |name: &str, most: u64| -> Result<Vec<u64>, String> {
+        let items = fields.get(name).and_then(Value::as_array).ok_or(format!("`{name}` is a list of whole numbers"))?;
+        let number = |v: &Value| v.as_u64().filter(|n| *n <= most);
+        let wrong = format!("`{name}` has whole numbers from 0 to {most}");
+        items.iter().map(|v| number(v).ok_or(wrong.clone())).collect()
+    };
+    let dtype = fields.get("dtype").and_then(Value::as_str).ok_or("`dtype` names the element type")?;
+    if !DTYPES.contains(&dtype) {
+        return Err(format!("`{dtype}` is no element type; there are {}", DTYPES.join(", ")));
+    }
+    let array = |name| Ok::<_, String>(Array { shape: list(name, 1 << 40)?, dtype: dtype.to_string() });
+    if fields.contains_key("ptr") {
+        return Ok(Argument::Array(array("ptr")?));
+    }
+    let array = array("desc")?;
+    let (strides, tile) = (list("strides", 1 << 40)?, list("box", 256)?);
+    if strides.len() != array.shape.len() || tile.len() != array.shape.len() {
+        return Err("`desc`, `strides` and `box` have one number a dimension".into());
+    }
+    let swizzle = fields.get("swizzle").map_or(Some(0), Value::as_u64).filter(|s| [0, 32, 64, 128].contains(s));
+    let swizzle = swizzle.ok_or("`swizzle` is 0, 32, 64 or 128")?;
+    let tile = tile.into_iter().map(|n| n as u32).collect();
+    Ok(Argument::Map(TensorMap { array, strides, tile, swizzle: swizzle as u32 }))
+}
+
+fn number(n: &serde_json::Number) -> Result<Argument, String> {
+    match (n.as_i64(), n.as_u64(), n.as_f64()) {
+        (Some(v), ..) => Ok(Argument::Number(v)),
+        (_, None, Some(v)) => Ok(Argument::Real(v)),
+        _ => Err(format!("{n} is more than 64 bits hold")),
+    }
+}
+
+/// The short form of an argument: `5=4096`.
+///
+/// # Errors
+/// Text of another form.
+pub fn parse_argument(text: &str) -> Result<(u16, Argument), String> {
+    let wrong = "expected POSITION=NUMBER, as in `5=4096`; positions count from 0";
+    let (position, value) = text.split_once('=').ok_or(wrong)?;
+    let position = position.trim().parse().map_err(|_| wrong)?;
+    let value = value.trim();
+    if let Ok(v) = value.parse::<i64>() {
+        return Ok((position, Argument::Number(v)));
+    }
+    let real = value.parse::<f64>().ok().filter(|v| v.is_finite() && value.contains(['.', 'e']));
+    Ok((position, Argument::Real(real.ok_or(wrong)?)))
+}
+
+/// The short form of a grid: `32x32`.
+///
+/// # Errors
+/// Text of another form, and a size out of range.
+pub fn parse_grid(text: &str) -> Result<[u32; 3], String> {
+    let list: Option<Vec<i64>> = text.split('x').map(|n| n.trim().parse().ok()).collect();
+    sizes(&list.ok_or("expected one to three numbers, as in `132`, `64x64` or `8x8x16`")?)
+}
+
+/// The launch of a file, with values of options above those of the file.
+pub(super) fn launch(file: Option<&Path>, given: &Launch, entry: &Entry, kernel: &str) -> Result<Launch, Error> {
+    let mut launch = given.clone();
+    if let Some(path) = file {
+        let text = read(path)?;
+        let name = path.display().to_string();
+        let from_file = parsed(&name, &text)?;
+        let at = |key: &str, message: String, label: &str| {
+            let span = text.find(&format!("\"{key}\"")).map_or(0..1, |at| at..at + key.len() + 2);
+            let d = Diagnostic::new(&name, span, message, label);
+            Error::Input { diagnostics: vec![d], sources: Sources::from([(name.clone(), text.clone())]) }
+        };
+        if let Some(args) = from_file.args {
+            let (n, m) = (args.len(), entry.params.len());
+            if n != m {
+                let message = format!("`{kernel}` has {m} parameters, and the launch has {n} arguments");
+                return Err(at("args", message, "one for each parameter; null where it is not used"));
+            }
+            let args: BTreeMap<u16, Argument> = (0..).zip(args).collect();
+            args.iter().try_for_each(|(p, a)| fits(entry, *p, a)).map_err(|m| at("args", m, "of this list"))?;
+            for (p, a) in args {
+                launch.args.entry(p).or_insert(a);
+            }
+        }
+        launch.grid = launch.grid.or(from_file.grid);
+        launch.shared = launch.shared.or(from_file.shared);
+        launch.regs = launch.regs.or(from_file.regs);
+    }
+    given.args.iter().try_for_each(|(p, a)| fits(entry, *p, a)).map_err(Error::new)?;
+    Ok(launch)
+}
+
+fn parsed(name: &str, text: &str) -> Result<LaunchFile, Error> {
+    serde_json::from_str(text).map_err(|e| {
+        // The message ends in the place, which the caret shows.
+        let message = e.to_string();
+        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(m, _)| m);
+        let offset = offset(text, Position { line: e.line(), column: e.column() });
+        let d = Diagnostic::new(name, offset..(offset + 1).min(text.len()), message, "read up to here")
+            .help("docs/import.md describes launch files");
+        Error::Input { diagnostics: vec![d], sources: Sources::from([(name.to_string(), text.to_string())]) }
+    })
+}
+
+/// The byte before a place of a JSON text: columns there count bytes.
+fn offset(text: &str, at: Position) -> usize {
+    let start: usize = text.split_inclusive('\n').take(at.line.saturating_sub(1)).map(str::len).sum();
+    let mut offset = (start + at.column.saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+/// Whether a parameter can have a value.
+fn fits(entry: &Entry, position: u16, a: &Argument) -> Result<(), String> {
+    let Some(p) = entry.params.get(usize::from(position)) else {
+        let n = entry.params.len();
+        return Err(format!("there is no parameter {position}; `{}` has {n}, counted from 0", entry.name));
+    };
+    let what = parameter(position, p);
+    let float = p.ty.starts_with('f');
+    let (least, most): (i128, i128) = (-(1 << (p.bytes.min(8) * 8 - 1)), (1 << (p.bytes.min(8) * 8)) - 1);
+    match a {
+        Argument::Number(_) | Argument::Real(_) if p.bytes > 8 => Err(format!("{what} is no number: give null")),
+        Argument::Number(v) if !float && !(least..=most).contains(&i128::from(*v)) => {
+            Err(format!("{v} is out of range for {what}: {least} to {most}"))
+        }
+        Argument::Real(v) if !float => Err(format!("{v} is no whole number, and {what} is one")),
+        Argument::Array(_) if p.bytes != 8 => Err(format!("{what} is no pointer")),
+        Argument::Map(_) if p.bytes != 8 && p.bytes != 128 => Err(format!("{what} is no tensor map")),
+        _ => Ok(()),
+    }
+}
+
+/// A parameter in words: ``parameter 5, `k_param_5` (u32)``.
+pub(super) fn parameter(position: u16, p: &Param) -> String {
+    let ty = if p.bytes > 8 { format!("{} bytes", p.bytes) } else { p.ty.clone() };
+    format!("parameter {position}, `{}` ({ty})", p.name)
+}

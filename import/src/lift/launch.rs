@@ -1,0 +1,243 @@
+//! What a launch says, and the symbols of a kernel as expressions of it.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use warpline_sim::ir::{Env, Expr, Grid, Program, Symbol};
+
+use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
+
+use super::Lifted;
+use super::exprs::{operator, sum, table};
+use super::merge::{Merged, each_op};
+use super::tree::Effect;
+
+/// What a launch says and the text need not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Launch {
+    /// Threads of a block.
+    pub block: Option<[u32; 3]>,
+    /// CTAs of a cluster.
+    pub cluster: Option<[u32; 3]>,
+    /// CTAs of the grid.
+    pub grid: Option<[u32; 3]>,
+    /// Values of parameters, by position.
+    pub args: BTreeMap<u16, Argument>,
+    /// Bytes of shared memory that the launch adds to those of the text.
+    pub shared: Option<u32>,
+    /// Registers of a thread.
+    pub regs: Option<u32>,
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// A whole number.
+    Number(i64),
+    /// Any other number; no protocol is followed through it.
+    Real(f64),
+    /// An array in global memory.
+    Array(Array),
+    /// A tensor map.
+    Map(TensorMap),
+    /// Not used by the kernel.
+    Unused,
+}
+
+/// An array in global memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Elements along each dimension, outermost first.
+    pub shape: Vec<u64>,
+    /// Name of the element type.
+    pub dtype: String,
+}
+
+/// A tensor map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorMap {
+    /// The array that it describes.
+    pub array: Array,
+    /// Elements from one index to the next, along each dimension.
+    pub strides: Vec<u64>,
+    /// Elements of a box along each dimension.
+    pub tile: Vec<u32>,
+    /// Bytes of the swizzle atom; 0 for none.
+    pub swizzle: u32,
+}
+
+/// A value that a symbol needs and the launch does not give.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// The value of a parameter, by position.
+    Argument(u16),
+    /// The size of the grid.
+    Grid,
+    /// The value of a symbol: its name and what it stands for.
+    Symbol(String, String),
+}
+
+/// A symbol of a program under a launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundSymbol {
+    /// Its name.
+    pub name: String,
+    /// Its value, which may read the coordinates of the CTA; or what it needs.
+    pub value: Result<Expr, Need>,
+}
+
+/// The most iterations of a loop whose condition is tried one by one.
+const MOST_TRIPS: i64 = 1 << 16;
+
+/// The symbols of a kernel under a launch.
+pub(super) struct Binder<'b> {
+    pub(super) arena: &'b mut Arena,
+    pub(super) launch: &'b Launch,
+    pub(super) cluster: [u32; 3],
+    /// What symbols of sums stand for.
+    pub(super) original: &'b FxHashMap<Term, Term>,
+}
+
+impl Binder<'_> {
+    /// Symbols, of terms and names.
+    pub(super) fn symbols(mut self, order: &[(Term, String)]) -> Vec<BoundSymbol> {
+        order.iter().map(|(t, name)| self.symbol(name, *t)).collect()
+    }
+
+    /// The symbol of a term.
+    fn symbol(&mut self, name: &str, t: Term) -> BoundSymbol {
+        let shown = self.arena.show(self.original.get(&t).copied().unwrap_or(t));
+        let value = match self.given(t) {
+            Ok(t) => self.expression(t).ok_or_else(|| Need::Symbol(name.to_string(), shown)),
+            Err(need) => Err(need),
+        };
+        BoundSymbol { name: name.to_string(), value }
+    }
+
+    /// A term with the numbers of the launch in place of arguments and sizes of the grid.
+    fn given(&mut self, t: Term) -> Result<Term, Need> {
+        let t = self.arena.replace(t, self.original, &mut FxHashMap::default());
+        let mut atoms = Vec::new();
+        self.arena.each_atom(t, &mut |a| atoms.push(a));
+        let mut with = FxHashMap::default();
+        for atom in atoms {
+            let value = match atom {
+                Atom::Param(p, offset) => match (self.launch.args.get(&p), offset) {
+                    (Some(Argument::Number(v)), 0) => *v,
+                    (Some(Argument::Number(v)), 4) => v >> 32,
+                    _ => return Err(Need::Argument(p)),
+                },
+                Atom::Place(place) => {
+                    let grid = self.launch.grid.ok_or(Need::Grid)?;
+                    match place {
+                        Place::Ctas(d) | Place::Clusters(d) => {
+                            let d = usize::from(d);
+                            i64::from(grid[d] / self.cluster[d].max(1))
+                        }
+                        Place::Cta(_) | Place::Cluster(_) => continue,
+                    }
+                }
+                _ => continue,
+            };
+            let (atom, value) = (self.arena.atom(atom), self.arena.int(value));
+            with.insert(atom, value);
+        }
+        Ok(self.arena.replace(t, &with, &mut FxHashMap::default()))
+    }
+
+    /// An expression over the coordinates of the CTA; none where a term reads memory or what is not followed.
+    fn expression(&mut self, t: Term) -> Option<Expr> {
+        Some(match self.arena.node(t).clone() {
+            Node::Const(v) => Expr::Const(v),
+            // The rank in the cluster is a number already.
+            Node::Atom(Atom::Place(Place::Cta(d) | Place::Cluster(d))) => Expr::Env(match d {
+                0 => Env::ClusterM,
+                1 => Env::ClusterN,
+                _ => Env::CtaZ,
+            }),
+            Node::Atom(_) => return None,
+            Node::Sum(k, parts) => {
+                let mut list = Vec::new();
+                for (x, c) in parts.iter() {
+                    list.push((self.expression(*x)?, *c));
+                }
+                sum(k, list)?
+            }
+            Node::Op(Op::Trips, args) => Expr::Const(self.trips(args[0])?),
+            Node::Op(op, args) => {
+                let mut list = Vec::new();
+                for x in args.iter() {
+                    list.push(self.expression(*x)?);
+                }
+                operator(op, list)?
+            }
+            Node::Table(i, first, cycle) => table(self.expression(i)?, &first, &cycle),
+        })
+    }
+
+    /// How often a loop goes on, by trying: its condition is one over the index of no loop.
+    fn trips(&mut self, stays: Term) -> Option<i64> {
+        let index = self.arena.atom(Atom::Counter(u32::MAX));
+        for n in 0..MOST_TRIPS {
+            let i = self.arena.int(n);
+            let now = self.arena.replace(stays, &FxHashMap::from_iter([(index, i)]), &mut FxHashMap::default());
+            if self.arena.constant(now)? == 0 {
+                return Some(n);
+            }
+        }
+        None
+    }
+}
+
+impl Lifted {
+    /// The program of the launch: symbols have their values, and the grid its size. `set` gives values of symbols that
+    /// stand above those of the launch.
+    ///
+    /// # Errors
+    /// Everything that is needed and not given.
+    pub fn launched(&self, launch: &Launch, set: &BTreeMap<String, i64>) -> Result<Program, Vec<Need>> {
+        let (mut images, mut needs) = (Vec::new(), Vec::new());
+        for s in &self.bound {
+            match (set.get(&s.name), &s.value) {
+                (Some(v), _) => images.push(Expr::Const(*v)),
+                (None, Ok(e)) => images.push(e.clone()),
+                (None, Err(need)) => needs.push(need.clone()),
+            }
+        }
+        let Some(grid) = launch.grid else {
+            needs.push(Need::Grid);
+            needs.sort();
+            needs.dedup();
+            return Err(needs);
+        };
+        if !needs.is_empty() {
+            needs.sort();
+            needs.dedup();
+            return Err(needs);
+        }
+        let mut program = self.program.with_expressions(&images);
+        let along = |d: usize| i64::from(grid[d] / self.cluster[d].max(1));
+        program.grid = Grid { m: along(0), n: along(1), z: along(2), group: 0 };
+        program.params = values(&self.program, &images);
+        program.regs = launch.regs.or(program.regs);
+        Ok(program)
+    }
+}
+
+/// Symbols that are one number in the launch, with the number.
+fn values(program: &Program, images: &[Expr]) -> Vec<(String, i64)> {
+    let value = |(s, e): (&Symbol, &Expr)| Some((s.name.clone(), e.constant()?));
+    program.symbols.iter().zip(images).filter_map(value).collect()
+}
+
+/// Registers a thread at launch, where warps change them: as many as all of them have afterwards, on average.
+pub(super) fn registers(tree: &[Merged], warps: u32) -> Option<u32> {
+    let mut last: BTreeMap<u32, u32> = BTreeMap::new();
+    each_op(tree, &mut |_, (w, _, e)| {
+        if let Effect::Regs(n, _) = e {
+            last.entry(*w).and_modify(|m| *m = (*m).max(*n)).or_insert(*n);
+        }
+    });
+    let sum: u32 = last.values().sum();
+    (!last.is_empty()).then(|| (sum / warps.max(1)).next_multiple_of(8).clamp(24, 248))
+}
