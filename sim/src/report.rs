@@ -306,10 +306,15 @@ pub struct Report {
     pub time_us: f64,
     /// Launch of the kernel, in microseconds, not part of `time_us`; `None` where the machine does not say.
     pub launch_us: Option<f64>,
-    /// Floating-point operations of the whole grid's matrix instructions, as executed.
+    /// Floating-point operations of the whole grid's matrix instructions, as executed, padding of tiles included. Of a run
+    /// that did not end, those until then.
     pub flops: f64,
-    /// `flops` over `time_us`, in 10^12 a second.
+    /// `flops` over `time_us`, in 10^12 a second; 0 for a run that did not end.
     pub tflops: f64,
+    /// Of `flops`, those that multiply elements inside the matrices.
+    pub useful_flops: f64,
+    /// `useful_flops` over `time_us`, in 10^12 a second; 0 for a run that did not end.
+    pub useful_tflops: f64,
     /// Of the machine's dense matrix rate at the same clock; `None` without matrix work.
     pub of_peak: Option<f64>,
     /// `flops`, and at core fidelity the bytes from and to DRAM, are those of the CTAs simulated times the CTAs (tiles, where `clc`
@@ -340,9 +345,9 @@ pub struct Report {
     /// Bytes that the second-level cache looks up for each byte loaded by cores, counted likewise: less than one where requests of
     /// several cores are merged on the way. `None` at core fidelity, and where nothing is loaded.
     pub l2_looked_up: Option<f64>,
-    /// Bytes read from DRAM by the whole grid.
+    /// Bytes read from DRAM by the whole grid; of a run that did not end, until then.
     pub dram_read_bytes: f64,
-    /// Bytes written by the whole grid.
+    /// Bytes written by the whole grid; of a run that did not end, by the CTAs that ended.
     pub dram_write_bytes: f64,
     /// Events the engine handled.
     pub events: u64,

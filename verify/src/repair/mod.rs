@@ -39,6 +39,8 @@ pub struct Suggestion {
     pub words: String,
     /// With it the kernel is this: proved, or bounded.
     pub outcome: Outcome,
+    /// The change to each statement; none for another value of a parameter.
+    pub edits: Vec<Edit>,
 }
 
 /// What trying came to.
@@ -105,7 +107,11 @@ pub fn suggest(
             Candidate::Value(v) => v.words.clone(),
             Candidate::Edits(e) => e.iter().map(|e| e.words.as_str()).collect::<Vec<_>>().join("; and "),
         };
-        Some(Suggestion { words, outcome: verdict.outcome })
+        let edits = match c {
+            Candidate::Value(_) => Vec::new(),
+            Candidate::Edits(e) => e.clone(),
+        };
+        Some(Suggestion { words, outcome: verdict.outcome, edits })
     };
     let mut bounded = None;
     for some in left.chunks(AT_ONCE).take(VERIFIED / AT_ONCE) {
