@@ -10,6 +10,9 @@ use warpline_sim::diag::Diagnostic;
 use crate::console::Paint;
 use crate::show::{self, wrap};
 
+/// The longest line of a file that a frame shows; of a longer line, the part around the caret.
+const LONGEST: usize = 300;
+
 /// Columns of a frame; fixed, so that the same input gives the same bytes on every terminal.
 const WIDTH: usize = 80;
 
@@ -43,6 +46,9 @@ pub(crate) fn one(d: &Diagnostic, sources: &Sources, color: bool) -> String {
         let help = d.help.as_ref().map_or(String::new(), |h| format!("help: {h}\n"));
         return format!("error: {}: {}\n{help}", d.file, d.message);
     };
+    if let Some((near, cut)) = shortened(d, source) {
+        return one(&cut, &Sources::from([(d.file.clone(), near)]), color);
+    }
     // A caret past the end needs a character to point to.
     let source = if source.ends_with('\n') { source.clone() } else { format!("{source}\n") };
     let span = |r: &Range<usize>| clamp(&source, r);
@@ -58,6 +64,50 @@ pub(crate) fn one(d: &Diagnostic, sources: &Sources, color: bool) -> String {
         text = format!("error: {}: {}\n", d.file, d.message);
     }
     text
+}
+
+/// The part of a text around a caret, where the frame would show a very long line: the same number of lines, so that the
+/// line's number stays, and the diagnostic with its places moved.
+fn shortened(d: &Diagnostic, source: &str) -> Option<(String, Diagnostic)> {
+    if source.lines().all(|l| l.len() <= LONGEST) {
+        return None;
+    }
+    let at = clamp(source, &d.span);
+    let mut text = String::new();
+    let (mut span, mut start) = (0..0, 0);
+    for line in source.split_inclusive('\n') {
+        let end = start + line.len();
+        let here = (start..end).contains(&at.start) || at.start >= end && end == source.len();
+        // Of the line with the caret, what is just before and behind it; of other long lines their beginning.
+        let first = if here { floor(line, (at.start - start).saturating_sub(LONGEST / 4)) } else { 0 };
+        let last = floor(line, (first + LONGEST / 2).min(line.len()));
+        let cut = if line.len() <= LONGEST { line } else { line[first..last].trim_end_matches('\n') };
+        let first = if line.len() <= LONGEST { 0 } else { first };
+        if here {
+            let from = text.len() + (at.start - start - first).min(cut.len().saturating_sub(1));
+            span = from..(from + at.len()).min(text.len() + cut.len()).max(from + 1);
+        }
+        text += cut;
+        if !cut.ends_with('\n') {
+            text.push('\n');
+        }
+        start = end;
+    }
+    let message = if d.message.len() > LONGEST {
+        format!("{}...", &d.message[..floor(&d.message, LONGEST)])
+    } else {
+        d.message.clone()
+    };
+    let cut = Diagnostic { span, message, related: Vec::new(), ..d.clone() };
+    Some((text, cut))
+}
+
+/// The last character boundary at or before a byte.
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 /// The nearest range inside the text that is not empty and lies on character boundaries.
@@ -89,6 +139,17 @@ mod tests {
         for part in ["nobody arrives at `full`", "k.pipe:2:8", "wait full[0]", "waits here", "add an arrive"] {
             assert!(shown.contains(part), "{part} is missing in\n{shown}");
         }
+    }
+
+    #[test]
+    fn a_very_long_line_is_not_echoed() {
+        let text = format!("kernel x()\n  {}wait ä {}\n  barrier\n", "a".repeat(200_000), "ö".repeat(200_000));
+        let at = text.find("wait").expect("it is there");
+        let shown = all(&[Diagnostic::new("k.pipe", at..at + 4, "wrong", "here")], &sources(&text), false);
+        assert!(shown.len() < 2_000 && shown.contains("wait") && shown.contains("k.pipe:2:"), "{shown}");
+        let message = "x".repeat(400_000);
+        let shown = all(&[Diagnostic::new("k.pipe", at..at + 200_000, message, "here")], &sources(&text), false);
+        assert!(shown.len() < 3_000, "{}", shown.len());
     }
 
     #[test]

@@ -89,6 +89,7 @@ struct FaultObject<'a> {
 struct SuggestionObject<'a> {
     change: &'a str,
     verdict: &'static str,
+    diff: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -175,11 +176,11 @@ pub(crate) fn object(v: &Verification) -> VerifyObject<'_> {
         violation: x.map(|x| FaultObject {
             violation: violation(x),
             schedule: schedule_of(v),
-            suggestion: v
-                .suggested
-                .as_ref()
-                .and_then(|s| s.found.as_ref())
-                .map(|s| SuggestionObject { change: &s.words, verdict: outcome_word(&s.outcome) }),
+            suggestion: v.suggested.as_ref().and_then(|s| s.found.as_ref()).map(|s| SuggestionObject {
+                change: &s.words,
+                verdict: outcome_word(&s.outcome),
+                diff: v.repair.as_ref().map(|r| r.diff.as_str()),
+            }),
             suggestions_tried: v.suggested.as_ref().map_or(0, |s| s.tried),
             suggestions_limited: v.suggested.as_ref().is_some_and(|s| s.limited),
         }),

@@ -17,6 +17,7 @@ mod diagnose;
 mod gate;
 pub mod json;
 pub mod json_compare;
+mod json_error;
 pub mod json_models;
 mod json_plan;
 pub mod json_sweep;
@@ -35,7 +36,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use console::Console;
 pub use console::Look;
@@ -65,7 +66,10 @@ pub fn main_with(
     look: Look,
 ) -> Status {
     let mut console = Console::new(out, err, look);
-    let cli = match cli::Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let json = args.iter().any(|a| a == "--json");
+    let parsed = cli::command().try_get_matches_from(args).and_then(|m| cli::Cli::from_arg_matches(&m));
+    let cli = match parsed {
         Ok(cli) => cli,
         // `--help` and `--version` arrive here too; clap knows the stream of each.
         Err(e) => {
@@ -81,6 +85,10 @@ pub fn main_with(
     match commands::dispatch(&cli, &mut console) {
         Ok(status) => status,
         Err(error) => {
+            if json {
+                // A reader of JSON gets JSON; the text for people is on the error stream all the same.
+                let _ = json_error::error(&error).and_then(|text| console.print(&text));
+            }
             // Without an error stream, only the exit status is left.
             let _ = console.error(&diagnose::error(&error, console.look.color_err));
             Status::BadInput

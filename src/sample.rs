@@ -77,6 +77,8 @@ pub(crate) fn ran(name: &str) -> Simulation {
         launch_us: Some(3.0),
         flops: 2e6,
         tflops: 1.0,
+        useful_flops: 1.0,
+        useful_tflops: 1.0,
         of_peak: Some(0.5),
         scaled: false,
         cycles_per_tile: Some(400.5),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use warpline_sim::timeline::Timeline;
+use warpline_sim::timeline::{TICKS, Timeline};
 use warpline_study::sweep::{Axis, Outcome, Part, Value, best};
 use warpline_study::whatif::{self, Change};
 use warpline_viz::gantt::{self, GanttOptions, Noted};
@@ -133,6 +133,46 @@ fn drawn(timeline: &Timeline, options: &GanttOptions, format: Format) -> Result<
         Format::Svg => gantt::svg(timeline, options).map(String::into_bytes),
     };
     drawn.map_err(|e| Error::new(e.to_string()))
+}
+
+/// The part of a run that a trace has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Window {
+    /// The first cycle.
+    pub from: Option<u64>,
+    /// The last cycle.
+    pub to: Option<u64>,
+    /// All of it. Without it, `from` and `to`, a trace has the first [`TRACED`] spans.
+    pub whole: bool,
+}
+
+/// Spans of a trace where nobody says which part of the run it has: a few megabytes.
+pub const TRACED: usize = 60_000;
+
+/// A part of a timeline.
+#[derive(Clone, Debug)]
+pub struct TracePart {
+    /// Its spans.
+    pub timeline: Timeline,
+    /// The cycle after which spans were left out because there are too many.
+    pub cut: Option<u64>,
+}
+
+/// The part of a timeline that a trace has.
+///
+/// # Errors
+/// A window without a cycle.
+pub fn trace_part(t: &Timeline, window: Window) -> Result<TracePart, Error> {
+    let asked = window.from.is_some() || window.to.is_some();
+    let many = if asked || window.whole { None } else { trace::after(t, TRACED) };
+    let from = window.from.unwrap_or(0).saturating_mul(TICKS);
+    let to = window.to.map_or(many.unwrap_or(t.end), |to| to.saturating_mul(TICKS)).min(t.end);
+    if asked && from >= to {
+        let end = t.end.div_ceil(TICKS);
+        return Err(Error::new(format!("the window is empty; the timeline ends at cycle {end}")));
+    }
+    let timeline = if asked || many.is_some() { trace::window(t, from, to) } else { t.clone() };
+    Ok(TracePart { timeline, cut: many.map(|tick| tick / TICKS) })
 }
 
 /// Draws one number of a sweep: a line over one varied name, a heat map over two.

@@ -10,6 +10,7 @@ use warpline_verify::{Engine, Options, Outcome, RepairReport, Trips, Value, Verd
 
 use crate::error::Error;
 use crate::load::Subject;
+use crate::repair::{self, Repair};
 use crate::status::Status;
 
 /// How far to look for a verdict, and by which means.
@@ -71,6 +72,8 @@ pub struct Verification {
     pub witness: Option<Witness>,
     /// A change that repairs the fault, where one was looked for.
     pub suggested: Option<RepairReport>,
+    /// The kernel's text with that change, verified as written.
+    pub repair: Option<Repair>,
     /// Seconds that the decision took.
     pub wall_s: f64,
 }
@@ -212,7 +215,7 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     let verdict = decide(&mut subject, options.verifier());
     let verdict = without_impossible_fault(&mut subject, verdict, options.limits());
     let trips = trips(&subject);
-    let (faulty, witness, suggested) = {
+    let (faulty, witness, suggested, repair) = {
         let x = verdict.violation.as_ref();
         let faulty = x.and_then(|x| match (x.trips, x.turns) {
             (Some(n), Some(t)) => trips.as_ref()?.turned(n, t).map(|p| p.bind()),
@@ -222,14 +225,34 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
         let fault = x.zip(faulty.as_ref());
         let witness = fault.and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
         let allowed = |p: &Program| warpline_sim::engine::admit(p, &subject.machine).is_ok();
-        let suggested = fault.filter(|_| options.suggest).map(|(x, p)| {
-            let values = one_stage_more(&subject);
-            warpline_verify::suggest((subject.symbolic(), p), rules, options.limits(), x, &values, &allowed)
-        });
-        (faulty, witness, suggested)
+        let (suggested, repair) = match fault.filter(|_| options.suggest) {
+            Some((x, p)) => {
+                let missing = repair::add_missing(&subject, p, x, options.limits());
+                let (suggested, repair) = missing.map_or((None, None), |(s, r)| (Some(s), Some(r)));
+                let suggested = suggested.unwrap_or_else(|| {
+                    let values = one_stage_more(&subject);
+                    warpline_verify::suggest((subject.symbolic(), p), rules, options.limits(), x, &values, &allowed)
+                });
+                let found = suggested.found.as_ref();
+                let spelled = || repair::spelled(&subject, p, found?, options.limits());
+                let repair = repair.or_else(spelled);
+                (Some(suggested), repair)
+            }
+            None => (None, None),
+        };
+        (faulty, witness, suggested, repair)
     };
     let varied = trips.as_ref().map(Varied::of);
-    Ok(Verification { subject, verdict, varied, faulty, witness, suggested, wall_s: start.elapsed().as_secs_f64() })
+    Ok(Verification {
+        subject,
+        verdict,
+        varied,
+        faulty,
+        witness,
+        suggested,
+        repair,
+        wall_s: start.elapsed().as_secs_f64(),
+    })
 }
 
 /// Turns a fault of a compiled kernel into no verdict where its values may not be possible together.

@@ -12,8 +12,9 @@ pub const SET: &str = "set on the command line";
 /// for underscores (`dram.gbps`) if only one key reads so. A missing number is added. The number loses its spread.
 pub fn apply(machine: &mut Machine, key: &str, value: f64) -> Result<(), String> {
     let found = find(key)?;
-    if !value.is_finite() || value < 0.0 {
-        return Err(format!("`{}` cannot be {value}: a number of {} from 0 up is needed", found.key, found.unit));
+    let range = found.range();
+    if !range.contains(value) {
+        return Err(format!("`{}` cannot be {value}: its range is {range}", found.key));
     }
     let param =
         Param { value, unit: found.unit.to_string(), kind: Kind::Estimated, source: SET.to_string(), spread: None };

@@ -37,7 +37,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, key: &Key, written: &Spanned<DeValue
             reader.error(written.span(), format!("`{name}` has no `{needed}`"), label);
         }
     }
-    let value = fields.get("value").and_then(|v| value(reader, name, v));
+    let value = fields.get("value").and_then(|v| value(reader, key, v));
     let unit = fields.get("unit").and_then(|u| unit(reader, key, u));
     let kind = fields.get("kind").and_then(|k| kind(reader, name, k));
     let source = fields.get("source").and_then(|s| source(reader, name, s));
@@ -80,8 +80,14 @@ fn fit(reader: &mut Reader<'_>, what: &str, written: &Spanned<DeValue<'_>>) -> O
     }
 }
 
-fn value(reader: &mut Reader<'_>, name: &str, written: &Spanned<DeValue<'_>>) -> Option<f64> {
-    fit(reader, &format!("the value of `{name}`"), written)
+fn value(reader: &mut Reader<'_>, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<f64> {
+    let value = fit(reader, &format!("the value of `{}`", key.key), written)?;
+    let range = key.range();
+    if !range.contains(value) {
+        reader.error(written.span(), format!("`{}` cannot be {value}", key.key), format!("its range is {range}"));
+        return None;
+    }
+    Some(value)
 }
 
 fn unit(reader: &mut Reader<'_>, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<String> {

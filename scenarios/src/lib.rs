@@ -38,6 +38,7 @@ mod fmt;
 mod lex;
 mod library;
 mod lower;
+pub mod mnemonics;
 mod parse;
 pub mod pipeline;
 mod scenario;

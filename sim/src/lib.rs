@@ -135,6 +135,7 @@
 //! ```
 
 pub mod align;
+pub mod alu;
 pub mod chain;
 pub mod code;
 pub mod diag;
@@ -143,6 +144,7 @@ pub mod fences;
 pub mod ir;
 pub mod machine;
 pub mod protocol;
+pub mod range;
 pub mod report;
 pub mod schedule;
 pub mod timeline;

@@ -308,10 +308,15 @@ pub struct Report {
     pub time_us: f64,
     /// Launch of the kernel, in microseconds, not part of `time_us`; `None` where the machine does not say.
     pub launch_us: Option<f64>,
-    /// Floating-point operations of the whole grid's matrix instructions, as executed.
+    /// Floating-point operations of the whole grid's matrix instructions, as executed, padding of tiles included. Of a run
+    /// that did not end, those until then.
     pub flops: f64,
-    /// `flops` over `time_us`, in 10^12 per second.
+    /// `flops` over `time_us`, in 10^12 per second; 0 for a run that did not end.
     pub tflops: f64,
+    /// Operations of `flops` that multiply elements inside the matrices.
+    pub useful_flops: f64,
+    /// `useful_flops` over `time_us`, in 10^12 per second; 0 for a run that did not end.
+    pub useful_tflops: f64,
     /// Fraction of the machine's dense matrix rate at the same clock; `None` without matrix work.
     pub of_peak: Option<f64>,
     /// Whether `flops`, and at core fidelity the DRAM bytes, are scaled from the simulated CTAs (tiles, where `clc`
@@ -344,9 +349,9 @@ pub struct Report {
     /// Bytes that the second-level cache looks up for each byte loaded by cores, counted likewise. Less than one where
     /// requests of several cores are merged. `None` at core fidelity, and where nothing is loaded.
     pub l2_looked_up: Option<f64>,
-    /// Bytes read from DRAM by the whole grid.
+    /// Bytes read from DRAM by the whole grid; of a run that did not end, until then.
     pub dram_read_bytes: f64,
-    /// Bytes written by the whole grid.
+    /// Bytes written by the whole grid; of a run that did not end, by the CTAs that ended.
     pub dram_write_bytes: f64,
     /// Number of events that the engine handled.
     pub events: u64,

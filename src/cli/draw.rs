@@ -186,6 +186,18 @@ pub struct Trace {
     /// The format, for any file name
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<TraceFormat>,
+
+    /// The first cycle to write
+    #[arg(long, value_name = "CYCLE")]
+    pub from: Option<u64>,
+
+    /// The last cycle to write
+    #[arg(long, value_name = "CYCLE")]
+    pub to: Option<u64>,
+
+    /// Write the whole run. The default is the first 60,000 operations and waits, a few megabytes
+    #[arg(long, conflicts_with_all = ["from", "to"])]
+    pub whole: bool,
 }
 
 /// Formats of a trace.

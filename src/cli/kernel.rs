@@ -16,6 +16,10 @@ pub struct List {
     /// List the names with this prefix. Without it, the museum of bugs is one line
     #[arg(value_name = "PREFIX")]
     pub prefix: Option<String>,
+
+    /// Print one JSON object (schema `warpline.list/1`)
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `warpline import`.

@@ -11,6 +11,7 @@
 //! ```
 
 mod draw;
+mod groups;
 mod hardware;
 mod kernel;
 mod proof;
@@ -27,6 +28,7 @@ use warpline_import::lift::{Argument, Launch};
 use values::{Three, grid, three};
 
 pub use draw::{Colors, Gantt, Report, Second, Theme, Trace, TraceFormat, View};
+pub use groups::command;
 pub use hardware::{Calibrate, Emit, Target, Validate};
 pub use kernel::{Completions, Expand, Fmt, Import, List, Models, New, Plan};
 pub use proof::{Barriers, Explain, Export, Format, Language, Orders, Proof, Recheck, Verify};

@@ -136,6 +136,10 @@ pub struct Verify {
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
 
+    /// Write the repaired kernel in the place of the kernel's file, where a repair was found and verified
+    #[arg(long, conflicts_with_all = ["no_suggestion", "certificate"])]
+    pub fix: bool,
+
     /// Do not look for a change that repairs the fault
     #[arg(long)]
     pub no_suggestion: bool,
@@ -203,9 +207,14 @@ pub struct Barriers {
 /// `warpline explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// The code of a finding (`WL0104`). Without it, all codes are listed
-    #[arg(value_name = "CODE")]
-    pub code: Option<String>,
+    /// The code of a finding (`WL0104`), a name that `verify` prints (`stale tile`), an instruction of PTX, CUDA, HIP, Metal
+    /// or AMD (`cp.async`), or `alu`. Without it, all codes are listed
+    #[arg(value_name = "WHAT")]
+    pub words: Vec<String>,
+
+    /// Print one JSON object (schema `warpline.explain/1`)
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `warpline export`.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use warpline_api::{Error, Status, SweepRequest, draw, listed_points};
 use warpline_study::numbers::metric_named;
-use warpline_study::sweep::{self, Outcome, Part, Shard};
+use warpline_study::sweep::{self, Outcome, Part, Row, Shard};
 
 use crate::cli::{Sweep, SweepOutput};
 use crate::console::Console;
@@ -58,7 +58,7 @@ pub(super) fn report(
     Ok(part.rows.values().fold(Status::Holds, |s, row| s.and(status(row.outcome))))
 }
 
-/// The numbers to show: those asked for, or the time. Each is a number of some point, or of every run.
+/// The numbers to show: those asked for, or the time; of problems of several sizes, the rate or the time over the ideal. Each is a number of some point, or of every run.
 fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Error> {
     let has = |name: &str| part.rows.values().any(|r| r.numbers.contains_key(name));
     for name in asked {
@@ -72,8 +72,19 @@ fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Error> {
     }
     // A machine on paper has no microseconds.
     let timed = part.rows.values().any(|r| r.number("time_us").is_some_and(|t| t > 0.0));
+    // Points that do different work are compared by their rate, not by their time.
+    let rows = || part.rows.values().filter(|r| r.outcome == Outcome::Fine);
+    let multiply = rows().all(|r| r.number("useful_tflops").is_some_and(|f| f > 0.0));
+    let work = |r: &Row| {
+        let name = if multiply { "useful_tflops" } else { "dram_write_bytes" };
+        r.number(name).unwrap_or(0.0) * if multiply { r.number("time_us").unwrap_or(0.0) } else { 1.0 }
+    };
+    let first = rows().next().map_or(0.0, work);
+    let sizes = rows().any(|r| (work(r) - first).abs() > 1e-6 * first);
     let first = match (part.subject.against.is_some(), timed) {
         (true, _) => "speedup",
+        (false, true) if sizes && multiply => "useful_tflops",
+        (false, _) if sizes => "over_ideal",
         (false, true) => "time_us",
         (false, false) => "cycles",
     };
@@ -84,11 +95,12 @@ fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Error> {
         "clock_mhz",
         "cycles",
         "tflops",
+        "over_ideal",
         "cycles_per_tile",
         "ctas_per_core",
         "shared_bytes",
     ];
     names.extend(more.into_iter().filter(|m| *m != first && has(m)).map(str::to_string));
-    names.retain(|n| timed || !["time_us", "tflops", "against_time_us"].contains(&n.as_str()));
+    names.retain(|n| timed || !["time_us", "tflops", "useful_tflops", "against_time_us"].contains(&n.as_str()));
     Ok(names)
 }

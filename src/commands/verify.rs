@@ -1,5 +1,7 @@
 //! `warpline verify`.
 
+use std::path::Path;
+
 use warpline_verify::Outcome;
 
 use crate::cli::{Format, Verify};
@@ -23,6 +25,12 @@ pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Err
             return Err(Error::with_help(
                 "--certificate is for one scenario, printed as text or JSON",
                 "verify the scenario alone: `warpline verify S --certificate FILE`",
+            ));
+        }
+        if args.fix {
+            return Err(Error::with_help(
+                "--fix is for one scenario, printed as text or JSON",
+                "verify the scenario alone: `warpline verify S --fix`",
             ));
         }
         let bar = Bar::pieces(console.look.progress, 0, "verifying".to_string());
@@ -62,7 +70,30 @@ pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Err
     } else if !args.quiet {
         console.print(&show::verdict(&verified, console.paint()))?;
     }
+    if args.fix && verified.verdict.outcome == Outcome::Violated {
+        return fix(&verified, console, status);
+    }
     Ok(status)
+}
+
+/// Writes the repaired text in the place of the kernel's file. The status is then that of the repaired kernel.
+fn fix(verified: &Verification, console: &mut Console, status: Status) -> Result<Status, Error> {
+    let Some(repair) = &verified.repair else {
+        console.error("note: no repair was found that can be written; no file was changed\n")?;
+        return Ok(status);
+    };
+    let path = Path::new(&repair.file);
+    let old = verified.subject.sources.get(&repair.file);
+    // A built-in kernel and an expanded one have no file; a file that changed meanwhile stays.
+    if warpline_api::read(path).ok().as_ref() != old || old.is_none() {
+        return Err(Error::with_help(
+            format!("`{}` is no file that this text was read from, so nothing was changed", repair.file),
+            "write the kernel to a file first, or apply the difference by hand",
+        ));
+    }
+    warpline_api::replace_file(path, repair.text.as_bytes())?;
+    console.error(&format!("note: wrote the repaired kernel to {}\n", repair.file))?;
+    Ok(Status::Holds)
 }
 
 /// Verifies one scenario or kernel with a progress bar.

@@ -45,7 +45,7 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
     rows.push(("Time", format!("{} cycles{us}", plain(r.cycles))));
     if r.tflops > 0.0 {
         let share = r.of_peak.map_or(String::new(), |s| format!(", {} % of the matrix peak at this clock", percent(s)));
-        rows.push(("Rate", format!("{} TFLOPS{share}", short(r.tflops))));
+        rows.push(("Rate", format!("{} TFLOPS{share}{}", short(r.tflops), show::padding(r))));
     }
     if let Some(s) = show::scaled(r) {
         rows.push(("Counted", s.to_string()));

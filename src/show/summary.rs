@@ -67,7 +67,7 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
     text += &field("Time", &format!("{} cycles{us}{so_far}{launch}", plain(r.cycles)));
     if r.tflops > 0.0 {
         let share = r.of_peak.map_or(String::new(), |p| format!(", {} % of the matrix peak at this clock", percent(p)));
-        text += &field("Rate", &format!("{} TFLOPS{share}", short(r.tflops)));
+        text += &field("Rate", &format!("{} TFLOPS{share}{}", short(r.tflops), padding(r)));
     }
     if let Some(c) = r.cycles_per_tile {
         text += &field("Per K-tile", &format!("{} cycles in the steady state of one CTA", plain(c)));
@@ -86,11 +86,12 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
     if r.dram_read_bytes + r.dram_write_bytes > 0.0 {
         let hits = percent(r.l2_hit_rate);
         let l2 = match r.fidelity {
-            Fidelity::Device => format!("L2 has {hits} % of what is looked up"),
-            Fidelity::Core => format!("L2 serves {hits} % of the loads"),
+            _ if r.outcome != Outcome::Finished => " until it stopped".to_string(),
+            Fidelity::Device => format!("; L2 has {hits} % of what is looked up"),
+            Fidelity::Core => format!("; L2 serves {hits} % of the loads"),
         };
         text +=
-            &field("DRAM", &format!("{} read, {} written; {l2}", bytes(r.dram_read_bytes), bytes(r.dram_write_bytes),));
+            &field("DRAM", &format!("{} read, {} written{l2}", bytes(r.dram_read_bytes), bytes(r.dram_write_bytes)));
     }
     if !r.uses.is_empty() {
         let uses: Vec<String> = r.uses.iter().map(|u| format!("{} {} %", u.resource, percent(u.fraction))).collect();
@@ -100,6 +101,15 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
         text += &paint.head(&field("Bottleneck", &r.bottleneck));
     }
     text + "\n"
+}
+
+/// Useful operations, where some of those executed multiply the padding of tiles.
+pub(crate) fn padding(r: &Report) -> String {
+    if r.useful_flops >= r.flops {
+        return String::new();
+    }
+    let padding = percent(1.0 - r.useful_flops / r.flops);
+    format!("; {} TFLOPS useful: {padding} % of the products are padding of tiles", short(r.useful_tflops))
 }
 
 /// A remark on operations that are scaled and not counted, where there are any.

@@ -28,11 +28,6 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Whether the table has no row.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// Adds a line that belongs to no column.
     pub(crate) fn line(&mut self, text: &str) {
         self.lines.push((self.rows.len(), text.to_string()));

@@ -26,6 +26,7 @@ pub(crate) fn verdict(v: &Verification, paint: Paint) -> String {
             None => last(x, paint),
         };
         text += &v.suggested.as_ref().map_or(String::new(), |s| suggestion(s, paint));
+        text += &v.repair.as_ref().map_or(String::new(), |r| format!("{}\n", r.diff));
     }
     if !v.verdict.notes.is_empty() {
         text += &format!("{}\n", paint.head("Worth knowing"));

@@ -32,13 +32,15 @@ const fn metric(name: &'static str, better: Better, doc: &'static str) -> Metric
 }
 
 /// Numbers of a whole run, in display order. Numbers of roles and resources are not in this list.
-pub const METRICS: [Metric; 28] = [
+pub const METRICS: [Metric; 30] = [
     metric("cycles", Better::Less, "cycles from the first CTA's launch to the last one's end"),
     metric("time_us", Better::Less, "the same in microseconds"),
     metric("tflops", Better::More, "matrix operations a second, in 10^12"),
+    metric("useful_tflops", Better::More, "the same without the padding of tiles"),
     metric("of_peak", Better::More, "share of the machine's matrix rate"),
     metric("cycles_per_tile", Better::Less, "cycles from one step of the main loop to the next, in the steady state"),
     metric("us_per_tile", Better::Less, "the same in microseconds"),
+    metric("over_ideal", Better::Less, "the time over that of the busiest resource alone, 1 at best"),
     metric("flops", Better::Neither, "matrix operations of the whole grid"),
     metric("ctas", Better::Neither, "CTAs of the grid"),
     metric("ctas_of_core", Better::Neither, "CTAs one core runs"),
@@ -101,9 +103,11 @@ pub fn numbers(program: &Program, r: &Report) -> Vec<(String, f64)> {
         ("cycles", Some(r.cycles)),
         ("time_us", Some(r.time_us)),
         ("tflops", Some(r.tflops)),
+        ("useful_tflops", Some(r.useful_tflops)),
         ("of_peak", r.of_peak),
         ("cycles_per_tile", r.cycles_per_tile),
         ("us_per_tile", r.cycles_per_tile.filter(|_| per_us > 0.0).map(|c| c / per_us)),
+        ("over_ideal", r.uses.first().map(|u| 1.0 / u.fraction)),
         ("l2_hit_rate", Some(r.l2_hit_rate)),
         ("dram_read_bytes", Some(r.dram_read_bytes)),
         ("dram_write_bytes", Some(r.dram_write_bytes)),

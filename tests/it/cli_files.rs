@@ -66,7 +66,7 @@ fn inputs_that_are_no_text_or_no_file() {
     let binary = dir.write("x.pipe", b"kernel x\n\xff\xfe");
     refuses(&["run", &binary, "--machine", "h200"], &["line 2 is not valid UTF-8"]);
     fs::create_dir(dir.path().join("d.pipe")).unwrap();
-    refuses(&["run", &dir.file("d.pipe"), "--machine", "h200"], &["cannot read"]);
+    refuses(&["run", &dir.file("d.pipe"), "--machine", "h200"], &["is a folder, and one file is needed"]);
     let empty = dir.write("e.pipe", "");
     refuses(&["run", &empty, "--machine", "h200"], &["e.pipe"]);
     let scenario = dir.write("s.toml", "title = 3\nkernell = \"x.pipe\"\n");

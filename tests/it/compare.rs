@@ -40,7 +40,7 @@ fn a_run_beside_itself_differs_in_nothing() {
 /// Saves a run as a trace; what to call it.
 fn saved(dir: &TempDir, name: &str, run: &[&str]) -> String {
     let file = dir.file(name);
-    let said = warpline(&[&["trace"], run, &["-o", &file]].concat());
+    let said = warpline(&[&["trace"], run, &["-o", &file, "--whole"]].concat());
     assert_eq!((said.status, said.err.as_str()), (Status::Holds, ""));
     file
 }

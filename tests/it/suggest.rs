@@ -16,7 +16,6 @@ const NONE: &[&str] = &[
     "m13_barrier_counts",
     "m18_mask_outside_the_cluster",
     "m22_packed_columns",
-    "m36_threads_that_return_early",
     "m45_one_staging_block",
     "m46_shares_past_the_tile",
     "m49_half_of_c",

@@ -177,7 +177,7 @@ fn pictures() {
     let svg = dir.path().join("p.svg");
     warpline(&["sweep", "metal/triple_buffer", "--vary", "k=64..512*2", "--plot", svg.to_str().unwrap(), "-q"]);
     let text = std::fs::read_to_string(&svg).unwrap();
-    assert!(text.contains("time_us") && text.contains("512"), "{text}");
+    assert!(text.contains("useful_tflops") && text.contains("512"), "{text}");
     let three = swept(&["--vary", "k=512", "--plot", "x.png"]);
     assert_eq!(three.status, Status::BadInput);
     assert!(three.err.contains("room for one or two"), "{}", three.err);

@@ -228,6 +228,20 @@ fn no_scenario(name: &str) -> Error {
     let names = builtin_scenarios();
     let hint = hint(name, names.iter().map(String::as_str));
     let path = Path::new(name);
+    match std::fs::metadata(path) {
+        Ok(about) if about.is_dir() => {
+            let families = names.iter().filter_map(|n| n.split_once('/')).any(|(family, _)| family == name);
+            let message = if families { "a family of scenarios" } else { "a folder" };
+            return Error::with_help(
+                format!("`{name}` is {message}, and this command takes one scenario or kernel"),
+                format!("name one of its files; `warpline verify {name}` takes all of them"),
+            );
+        }
+        Ok(about) if !about.is_file() => {
+            return Error::new(format!("`{name}` is a device or a pipe, not a scenario or kernel file"));
+        }
+        _ => {}
+    }
     if let Some(ending) = path.extension() {
         let kinds = "scenarios end in .toml, kernels in .pipe, saved traces (of Chrome's format, as `warpline trace` \
                      writes it) in .json";

@@ -131,7 +131,19 @@ pub fn set_machine(machine: &mut Machine, key: &str, value: f64) -> Result<(), E
 /// # Errors
 /// A file that cannot be read or is not UTF-8.
 pub fn read(path: &Path) -> Result<String, Error> {
-    let bytes = std::fs::read(path).map_err(|e| Error::new(format!("cannot read `{}`: {e}", path.display())))?;
+    let failed = |e| Error::new(format!("cannot read `{}`: {e}", path.display()));
+    let about = std::fs::metadata(path).map_err(failed)?;
+    if about.is_dir() {
+        return Err(Error::with_help(
+            format!("`{}` is a folder, and one file is needed", path.display()),
+            "name a file in it; `warpline verify FOLDER` takes a whole folder",
+        ));
+    }
+    // Devices and pipes may never end, and say nothing about a kernel.
+    if !about.is_file() {
+        return Err(Error::new(format!("`{}` is a device or a pipe, not a file", path.display())));
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
     String::from_utf8(bytes).map_err(|e| {
         let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
         Error::new(format!("`{}` is not text: line {line} is not valid UTF-8", path.display()))

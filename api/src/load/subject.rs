@@ -183,6 +183,24 @@ impl Subject {
         self.symbolic.get_or_init(|| self.symbolic_with(&[]).unwrap_or_else(|| self.program.clone()))
     }
 
+    /// The text that the program was compiled from; `None` for a compiled kernel.
+    pub(crate) fn kernel_text(&self) -> Option<&str> {
+        self.sources.get(&self.program.file).map(String::as_str)
+    }
+
+    /// The same subject with another text of the kernel; `None` where the text does not compile.
+    pub(crate) fn with_text(&self, text: &str) -> Option<Subject> {
+        let set: BTreeMap<String, i64> = self.program.params.iter().cloned().collect();
+        let file = &self.program.file;
+        let cores = self.machine.get("core.count").map(|c| c as i64);
+        let read = Text::read(file, text);
+        let program = read.compile(&Inputs { set: &set, cores }).ok()?;
+        let mut new = self.clone();
+        new.sources.insert(file.clone(), text.to_string());
+        (new.program, new.text, new.symbolic) = (program, OnceLock::from(read), OnceLock::new());
+        Some(new)
+    }
+
     /// Replaces the symbolic program, and the bound one with its binding.
     pub(crate) fn replace_symbolic(&mut self, symbolic: Program) {
         self.program = symbolic.bind();

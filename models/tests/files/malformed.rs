@@ -259,8 +259,8 @@ fn names_that_cannot_be_set_are_explained() {
         ("machine.dram_gpbs", 1.0, "no machine has a parameter `dram_gpbs`; did you mean `memory.dram_gbps`?"),
         ("flux", 1.0, "no machine has a parameter `flux`"),
         ("latency", 1.0, "`latency` could be one of `tma.latency`, `wgmma.latency` and `umma.latency`"),
-        ("clock.mhz", -1.0, "`clock.mhz` cannot be -1: a number of MHz from 0 up is needed"),
-        ("clock.mhz", f64::NAN, "`clock.mhz` cannot be NaN: a number of MHz from 0 up is needed"),
+        ("clock.mhz", -1.0, "`clock.mhz` cannot be -1: its range is 1 to 100000 MHz"),
+        ("clock.mhz", f64::NAN, "`clock.mhz` cannot be NaN: its range is 1 to 100000 MHz"),
     ];
     for (key, value, message) in cases {
         let mut m = embedded("h200").unwrap();

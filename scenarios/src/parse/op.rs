@@ -1,5 +1,6 @@
 //! Operations.
 
+use warpline_sim::alu::ALU_UNITS;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::{Cost, Fence, MmaKind, MoveKind, Order};
 
@@ -7,6 +8,7 @@ use super::decl::DECLARATIONS;
 use super::{Parse, Parser};
 use crate::ast::{Move, Operation, Place};
 use crate::lex::Kind;
+use crate::mnemonics::{Mnemonic, mnemonic};
 use crate::suggest::did_you_mean;
 
 /// Every operation's name, for suggestions.
@@ -248,7 +250,7 @@ impl Parser<'_> {
                 format!("`{word}` is no statement"),
                 "an operation, a block or `let` was expected here",
             );
-            d.help = did_you_mean(word, OPERATIONS).or_else(|| {
+            d.help = mnemonic(word).map(Mnemonic::sentence).or_else(|| did_you_mean(word, OPERATIONS)).or_else(|| {
                 self.at_sym("[").then(|| "a move reads `load source -> destination`, an assignment `x = e`".into())
             });
             d
@@ -312,7 +314,15 @@ impl Parser<'_> {
     }
 
     fn alu(&mut self) -> Parse<Operation> {
+        let at = self.span();
         let unit = self.ident("a unit, such as `fma` or `exp`,")?;
+        if ALU_UNITS.iter().all(|u| u.name != unit.text) {
+            let units: Vec<String> = ALU_UNITS.iter().map(|u| format!("`{}` ({})", u.name, u.doc)).collect();
+            let near = did_you_mean(&unit.text, ALU_UNITS.map(|u| u.name)).map_or(String::new(), |d| d + " ");
+            let message = format!("there is no unit `{}`", unit.text);
+            let d = Diagnostic::new(self.file, at, message, "the unit is one of `fma`, `exp` and `int`");
+            return self.fail(d.help(format!("{near}The units are {}", units.join(", "))));
+        }
         let count = self.expr()?;
         let times = if self.eat_word("x") { Some(self.expr()?) } else { None };
         let mut uses: Vec<Place> = Vec::new();

@@ -83,7 +83,11 @@ impl Engine<'_> {
             WaitTarget::Mbar(ix) if stall != Stall::Issue => Some(ix),
             _ => None,
         };
-        self.account(s, a, pc, now, SpanKind::Stall(stall), String::new());
+        let label = match (&self.recorder, &self.seats[s].world) {
+            (Some(_), Some(w)) if stall != Stall::Issue => w.wait_label(a, pc, on),
+            _ => String::new(),
+        };
+        self.account(s, a, pc, now, SpanKind::Stall(stall), label);
         true
     }
 

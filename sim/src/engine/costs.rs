@@ -145,6 +145,15 @@ impl Reader<'_> {
 }
 
 impl Costs {
+    /// Operations a cycle of a core's warp-level matrix instructions; 0 where the kernel has none.
+    pub(super) fn warp_flop_per_clk(&self, bits: u32) -> f64 {
+        if self.warp_interval <= 0.0 {
+            return 0.0;
+        }
+        let each = self.warp_m * self.warp_n * (self.warp_k_bytes * 8 / i64::from(bits.max(1)));
+        2.0 * each as f64 * self.schedulers as f64 * TICKS as f64 / self.warp_interval
+    }
+
     /// The costs that the kernel's operations need. `cores` is the number of cores that share DRAM.
     ///
     /// # Errors

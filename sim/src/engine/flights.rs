@@ -55,6 +55,7 @@ impl Engine<'_> {
             StepEffect::Mma(m) => {
                 if m.acts {
                     self.flops += m.flops();
+                    self.useful += m.flops() * super::whole::inside(self.prog, m.tiles);
                     self.steps.note(self.seats[s].number, a, pc, m.tiles, now);
                 }
                 if m.flight.is_some() {

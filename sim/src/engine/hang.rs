@@ -61,8 +61,9 @@ impl Engine<'_> {
                 let barrier =
                     if let Some((_, WaitTarget::Mbar(ix))) = wait { Some((ix, w.mbar_label(ix))) } else { None };
                 let on = barrier.map(|(ix, (name, at))| r.barrier(seat.number * self.prog.cluster + at, ix, &name));
+                let label = run.waits.map_or(String::new(), |(pc, _, on)| w.wait_label(a as u32, pc, on));
                 let (site, links) = (wait.map(|(site, _)| site), Links { on, ..Links::default() });
-                r.span(row, (run.upto, end), SpanKind::Stall(stall), site, String::new(), links);
+                r.span(row, (run.upto, end), SpanKind::Stall(stall), site, label, links);
                 if let Some(site) = site {
                     // One mark a statement, where the last came.
                     let last = since.entry(site).or_default();

@@ -17,6 +17,7 @@ struct LaunchState {
     ledger: super::ledger::Ledger,
     busy: Vec<u64>,
     flops: f64,
+    useful: f64,
     reads: (u64, u64),
 }
 
@@ -48,6 +49,7 @@ impl Repeats {
                 e.ledger.repeat(&old.ledger, n);
                 e.retired += periods as u32 * (e.retired - old.retired);
                 e.flops += n as f64 * (e.flops - old.flops);
+                e.useful += n as f64 * (e.useful - old.useful);
                 e.reads.0 += n * (e.reads.0 - old.reads.0);
                 e.reads.1 += n * (e.reads.1 - old.reads.1);
                 for (s, was) in e.servers().zip(&old.busy) {
@@ -69,6 +71,7 @@ impl Repeats {
             ledger: e.ledger.clone(),
             busy,
             flops: e.flops,
+            useful: e.useful,
             reads: e.reads,
         });
     }

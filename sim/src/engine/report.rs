@@ -68,21 +68,31 @@ impl Engine<'_> {
         let cycles = end as f64 / TICKS as f64 + launch_cycles;
         let paper = m.vendor == crate::machine::Vendor::Paper;
         let time_us = if paper || mhz == 0.0 { 0.0 } else { cycles / mhz };
-        let GridTotals { flops, moved, scaled } = self.whole(&outcome);
-        let tflops = if time_us > 0.0 { flops / time_us / 1e6 } else { 0.0 };
+        let finished = outcome == Outcome::Finished;
+        let GridTotals { flops, useful, moved, scaled } = self.whole(&outcome, share);
+        // A run that did not end has no rate: what it would have done is not known.
+        let rate = |flops: f64| if time_us > 0.0 && finished { flops / time_us / 1e6 } else { 0.0 };
+        let (tflops, useful_tflops) = (rate(flops), rate(useful));
         let of_peak = self.of_peak(m, tflops, mhz);
         let roles = self.roles();
         let uses = self.uses(end);
         let loaded = self.loaded();
         let missed: f64 = loaded.iter().map(|(bytes, miss)| bytes * miss).sum();
         let all: f64 = loaded.iter().map(|(bytes, _)| bytes).sum();
-        let hits = |missed: f64, all: f64| if all > 0.0 { 1.0 - missed / all } else { 0.0 };
+        // A miss fetches what memory delivers at once, which can be more than was asked for.
+        let hits = |missed: f64, all: f64| if all > 0.0 { (1.0 - missed / all).max(0.0) } else { 0.0 };
         let l2_hit_rate = device.map_or(hits(missed, all), |d| hits(d.missed as f64, d.looked as f64));
         let l2_looked_up = device.filter(|d| d.asked > 0).map(|d| d.looked as f64 / d.asked as f64);
-        let written = self.stored_bytes();
+        let stored = self.stored_bytes();
         let (read, written) = match device {
-            Some(d) => (d.read as f64, d.written as f64),
-            None => ((moved - written).max(0.0), written),
+            Some(d) if finished => (d.read as f64, d.written as f64),
+            None if finished => ((moved - stored).max(0.0), stored),
+            _ => {
+                // Of the results, those of the CTAs that ended are written.
+                let ended = (self.retired + self.handed) as f64 / (share as f64).max(1.0);
+                let written = (stored * ended.min(1.0)).min(moved);
+                (moved - written, written)
+            }
         };
         let bottleneck = self.bottleneck(&uses, &roles, &outcome);
         let shared_bytes = prog.shared_bytes();
@@ -112,6 +122,8 @@ impl Engine<'_> {
             launch_us: m.get("launch.kernel_us"),
             flops,
             tflops,
+            useful_flops: useful,
+            useful_tflops,
             of_peak,
             scaled,
             cycles_per_tile: self.steps.cadence(),
@@ -149,12 +161,16 @@ impl Engine<'_> {
             }
             _ => None,
         });
-        let key = match bits.max()? {
+        let bits = bits.max()?;
+        let key = match bits {
             0..=8 => "mma.fp8_flop_per_clk",
             9..=16 => "mma.f16_flop_per_clk",
             _ => "mma.tf32_flop_per_clk",
         };
-        let peak = m.get(key).or_else(|| m.get("mma.f16_flop_per_clk"))? * m.get("core.count")? * mhz / 1e6;
+        let rate = m.get(key).or_else(|| m.get("mma.f16_flop_per_clk"))?;
+        // A machine file may say less than what its warp-level instructions come to.
+        let rate = rate.max(self.timing.costs.warp_flop_per_clk(bits));
+        let peak = rate * m.get("core.count")? * mhz / 1e6;
         (peak > 0.0 && tflops > 0.0).then(|| tflops / peak)
     }
 
@@ -253,21 +269,24 @@ impl Engine<'_> {
         let of = |ticks: u64, servers: f64| ticks as f64 / (end.max(1) as f64 * n * servers);
         let sum = |f: &dyn Fn(&super::Core) -> u64| self.cores.iter().map(f).sum::<u64>();
         let lists = |f: &dyn Fn(&super::Core) -> &Vec<super::Server>| {
-            let ticks = self.cores.iter().map(|c| f(c).iter().map(|s| s.busy).sum::<u64>()).sum();
+            let ticks = self.cores.iter().map(|c| f(c).iter().map(|s| s.busy_until(self.end)).sum::<u64>()).sum();
             of(ticks, self.timing.costs.schedulers.max(1) as f64)
         };
-        let tensor = of(sum(&|c| c.tensor.busy), 1.0).max(lists(&|c| &c.matrix));
+        let tensor = of(sum(&|c| c.tensor.busy_until(self.end)), 1.0).max(lists(&|c| &c.matrix));
         let mut list = vec![
             ("tensor pipe", tensor),
-            ("copy engine", of(sum(&|c| c.copy.busy), 1.0)),
-            ("shared memory", of(sum(&|c| c.shared.busy), 1.0)),
+            ("copy engine", of(sum(&|c| c.copy.busy_until(self.end)), 1.0)),
+            ("shared memory", of(sum(&|c| c.shared.busy_until(self.end)), 1.0)),
             // The busier one of two ways each.
-            ("L2 port", of(sum(&|c| c.l2.busy).max(sum(&|c| c.requests.busy)), 1.0)),
-            ("L2 slices", of(sum(&|c| c.slices.busy).max(sum(&|c| c.writes.busy)), 1.0)),
-            ("DRAM share", of(sum(&|c| c.dram.busy), 1.0)),
+            ("L2 port", of(sum(&|c| c.l2.busy_until(self.end)).max(sum(&|c| c.requests.busy_until(self.end))), 1.0)),
+            (
+                "L2 slices",
+                of(sum(&|c| c.slices.busy_until(self.end)).max(sum(&|c| c.writes.busy_until(self.end))), 1.0),
+            ),
+            ("DRAM share", of(sum(&|c| c.dram.busy_until(self.end)), 1.0)),
             ("issue slots", lists(&|c| &c.issue)),
             ("vector unit", lists(&|c| &c.vector)),
-            ("tensor memory", of(sum(&|c| c.tmem.busy), 1.0)),
+            ("tensor memory", of(sum(&|c| c.tmem.busy_until(self.end)), 1.0)),
         ];
         list.retain(|(_, f)| *f > 0.0);
         list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));

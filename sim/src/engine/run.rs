@@ -105,6 +105,8 @@ pub(super) struct Engine<'p> {
     pub(super) events: u64,
     pub(super) end: u64,
     pub(super) flops: f64,
+    /// Of `flops`, those that multiply elements inside the matrices.
+    pub(super) useful: f64,
     pub(super) steps: super::report::Steps,
     /// Ticks by which everything from here on is late, because repetitions were skipped.
     pub(super) skipped: u64,
@@ -210,6 +212,7 @@ fn run_unit(
         events: 0,
         end: 0,
         flops: 0.0,
+        useful: 0.0,
         steps: super::report::Steps::default(),
         skipped: 0,
     };
@@ -267,6 +270,7 @@ impl<'p> Engine<'p> {
         while let Some((now, what)) = self.queue.pop() {
             self.events += 1;
             if self.events > max_events {
+                self.end = self.end.max(now);
                 return Outcome::Limit;
             }
             match what {

@@ -18,6 +18,11 @@ impl Server {
         (start, self.free)
     }
 
+    /// Ticks it has worked until a tick. Requests that it has taken and not begun by then are behind that tick.
+    pub fn busy_until(&self, tick: u64) -> u64 {
+        self.busy.saturating_sub(self.free.saturating_sub(tick)).min(self.busy)
+    }
+
     /// Keeps it from what it is at work on at `at` for so many ticks; nothing where it is idle then.
     pub fn hold(&mut self, at: u64, ticks: u64) {
         if self.free > at {
@@ -136,6 +141,14 @@ mod tests {
         assert_eq!((names[at], &names[..2]), ("the port to L2", &["an issue slot"; 2][..]));
         assert!(!names.contains(&"nothing") && core.name_of(names.len()) == "nothing");
         assert_eq!(core.ahead(0).len(), names.len() + 1);
+    }
+
+    #[test]
+    fn work_behind_the_end_of_a_run_is_not_done() {
+        let mut s = Server::default();
+        s.serve(0, 10);
+        s.serve(0, 30);
+        assert_eq!([s.busy_until(5), s.busy_until(15), s.busy_until(40), s.busy_until(99)], [5, 15, 40, 40]);
     }
 
     #[test]

@@ -18,6 +18,28 @@ impl World<'_> {
         Waiting { code, agent: self.agent_name(a), site: self.prog.at[pc as usize], since: 0.0, waits_for, needs }
     }
 
+    /// What an agent waits for at `pc`, in a few words: `full[2] phase 3`, `cp <= 1`. Empty where the cause of the stall
+    /// says all there is.
+    pub fn wait_label(&self, a: AgentId, pc: u32, on: WaitTarget) -> String {
+        let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return String::new() };
+        match (on, op) {
+            (WaitTarget::Mbar(ix), Op::MbarWait { phase, .. }) => {
+                let (Phase::Absolute(e) | Phase::Parity(e)) = phase;
+                let name = self.mbar_label(ix).0;
+                match (self.eval(a, e), phase) {
+                    (Ok(v), Phase::Absolute(_)) => format!("{name} phase {v}"),
+                    (Ok(v), Phase::Parity(_)) => format!("{name} parity {}", v & 1),
+                    (Err(_), _) => name,
+                }
+            }
+            (_, Op::Wait(..) | Op::Named { .. } | Op::Counter { .. }) => {
+                let text = self.prog.site(pc).text.as_str();
+                text.strip_prefix("wait ").unwrap_or(text).to_string()
+            }
+            _ => String::new(),
+        }
+    }
+
     fn explain(&self, a: AgentId, pc: u32, on: WaitTarget) -> (String, String) {
         match on {
             WaitTarget::Mbar(ix) => self.explain_mbar(a, pc, ix),

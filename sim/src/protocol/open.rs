@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{BarRef, BarrierCta, Executors, Instr, Op, Program};
+use crate::ir::{BarRef, BarrierCta, Executors, Instr, Op, Phase, Program};
 
 use super::AgentId;
 use super::mbarrier::{MbarIx, Signal, Wait};
@@ -39,6 +39,8 @@ pub(super) struct SnapshotFacts {
     /// number of operations that a wait leaves outstanding. For an mbarrier: from the clock that a copy in flight will
     /// have, to the phase before the open phase.
     pub(super) windows: Arc<[i64]>,
+    /// Whether a wait names its phase by a number since the newest `init`.
+    pub(super) numbers_phases: bool,
 }
 
 impl SnapshotFacts {
@@ -47,7 +49,9 @@ impl SnapshotFacts {
         let mut windows = vec![0; world.rows.components() as usize];
         windows[agents..streams_end].fill(outstanding(world.prog) + 1);
         windows[world.mbar_comp(0) as usize..].fill(2);
-        SnapshotFacts { barrier_users: barrier_users(world), windows: windows.into() }
+        let by_number = |i: &Instr| matches!(i, Instr::Op { op: Op::MbarWait { phase: Phase::Absolute(_), .. }, .. });
+        let numbers_phases = world.prog.code.iter().any(by_number);
+        SnapshotFacts { barrier_users: barrier_users(world), windows: windows.into(), numbers_phases }
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Rates {
     vars: Vec<i64>,
     streams: Vec<i64>,
     mbars: Vec<i64>,
+    /// Of the first phase since the newest `init`.
+    firsts: Vec<i64>,
     meets: Vec<i64>,
     pieces: Vec<([i64; 2], i64)>,
 }
@@ -36,6 +38,12 @@ impl World<'_> {
                 .iter()
                 .zip(&earlier.mbars)
                 .map(|(m, l)| by(m.hardware().phase, l.hardware().phase))
+                .collect(),
+            firsts: self
+                .mbars
+                .iter()
+                .zip(&earlier.mbars)
+                .map(|(m, l)| by(m.hardware().first, l.hardware().first))
                 .collect(),
             meets: self.meets.iter().zip(&earlier.meets).map(|(m, l)| by(m.generation, l.generation)).collect(),
             pieces: tiles.zip(self.mail.iter().zip(&earlier.mail).map(|(m, l)| m - l)).collect(),
@@ -82,7 +90,8 @@ impl World<'_> {
                 PartState::Agent(x)
             }
             (StatePart::Mbar(ix), PartState::Mbar(m)) => {
-                PartState::Mbar(Mbar { phase: add(m.phase, rates.mbars[ix as usize]), ..m.clone() })
+                let (phase, first) = (add(m.phase, rates.mbars[ix as usize]), add(m.first, rates.firsts[ix as usize]));
+                PartState::Mbar(Mbar { phase, first, ..m.clone() })
             }
             (StatePart::Rendezvous(ix), PartState::Rendezvous(g, arrived, needed, who)) => {
                 PartState::Rendezvous(add(*g, rates.meets[ix as usize]), *arrived, *needed, who.clone())

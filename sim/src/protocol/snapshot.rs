@@ -139,6 +139,9 @@ impl World<'_> {
             s.same((m.live as u64) << 40 | m.pending as u64);
             s.same(m.tx as u64);
             s.clock(self.mbar_comp(ix as u32), m.phase);
+            if m.first > 0 && self.asked().numbers_phases {
+                s.clock(self.mbar_comp(ix as u32), m.first);
+            }
             s.accesses(mbar.init());
             s.same(mbar.init_fenced());
             s.accesses(mbar.expects());

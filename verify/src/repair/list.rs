@@ -1,7 +1,7 @@
 //! The changes that are tried, smallest and nearest to the fault first.
 
 use warpline_sim::code::Code;
-use warpline_sim::ir::{ArrivalsPer, Expr, Fence, Instr, Loop, Op, Order, Phase, Program, Queue, Site};
+use warpline_sim::ir::{ArrivalsPer, Expr, Fence, Instr, Loop, MbarId, Op, Order, Phase, Program, Queue, Site};
 
 use crate::Violation;
 use crate::mutation::{Change, Edit, edits, synchronises};
@@ -52,7 +52,11 @@ pub(super) fn candidates(given: &Program, prog: &Program, x: &Violation) -> Vec<
     let near = places(prog, x);
     let far = |s: &Site| near.iter().map(|l| l.abs_diff(s.line)).min().unwrap_or(0);
     // Stable: of equals the first in the text.
-    list.sort_by_key(|e| (size(&e.change), far(&e.site)));
+    // Somebody who writes no count means one arrival.
+    let implied = |e: &Edit| {
+        matches!(e.change, Change::Count(_)) && e.site.text.starts_with("arrive ") && !e.site.text.contains(" count ")
+    };
+    list.sort_by_key(|e| (size(&e.change) + u32::from(implied(e)), far(&e.site)));
     let both = together(prog, &list);
     list.into_iter().map(|e| vec![e]).chain(both).collect()
 }
@@ -124,6 +128,11 @@ fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
                 list.push(Edit::new(site, Change::Outstanding(-n), format!("outstanding 0 instead of {n}")));
             }
         }
+        Op::Arrive { bar, expect: Some(bytes), .. } if delivered(prog, bar.bar) != bytes.constant() => {
+            if let (Some(new), Some(now)) = (delivered(prog, bar.bar), bytes.constant()) {
+                list.push(Edit::new(site, Change::Bytes(new - now), format!("bytes {new} instead of {now}")));
+            }
+        }
         Op::Arrive { per, relaxed, cluster, .. } => {
             for (new, words) in
                 [(ArrivalsPer::Thread, "per thread"), (ArrivalsPer::Warp, "per warp"), (ArrivalsPer::Once, "once")]
@@ -158,6 +167,20 @@ fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
     }
 }
 
+/// Bytes of one copy by each statement that signals a barrier; `None` without one.
+fn delivered(prog: &Program, bar: MbarId) -> Option<i64> {
+    let mut sites: Vec<(&Site, i64)> = Vec::new();
+    for (pc, i) in prog.code.iter().enumerate() {
+        if let Instr::Op { op: Op::Move { dst, signals: Some(b), .. }, .. } = i
+            && b.bar == bar
+            && !sites.iter().any(|(s, _)| *s == prog.site(pc as u32))
+        {
+            sites.push((prog.site(pc as u32), prog.objects[dst.obj as usize].slot_bytes()));
+        }
+    }
+    (!sites.is_empty()).then(|| sites.iter().map(|(_, bytes)| bytes).sum())
+}
+
 /// A statement without the words that say who arrives and how.
 fn bare(text: &str) -> String {
     let words = [" per warp", " per thread", " once", " relaxed", " cluster"];
@@ -168,7 +191,9 @@ fn bare(text: &str) -> String {
 fn counts(prog: &Program) -> Vec<i64> {
     let warps = prog.roles.iter().map(|r| r.warps.count_ones() as i64);
     let members = prog.roles.iter().map(|r| r.members as i64);
-    let mut list: Vec<i64> = [1, 2, prog.warps as i64].into_iter().chain(warps).chain(members).collect();
+    let of_member = prog.roles.iter().map(|r| r.warps.count_ones() as i64 / (r.members as i64).max(1));
+    let mut list: Vec<i64> =
+        [1, 2, prog.warps as i64].into_iter().chain(warps).chain(members).chain(of_member).collect();
     let own = list.clone();
     list.extend(own.iter().map(|n| n * 32));
     list.extend(own.iter().map(|n| n * prog.cluster as i64));
@@ -190,8 +215,9 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
         list.push(edit(Change::Before(op.clone()), "before"));
         list.push(edit(Change::Behind(op), "after"));
     };
-    put(Op::Fence(Fence::Async), "fence async");
+    // The narrower one first: it orders `init` and nothing else.
     put(Op::Fence(Fence::MbarrierInit), "fence mbarrier_init");
+    put(Op::Fence(Fence::Async), "fence async");
     // It orders registers of `wgmma` and nothing else.
     if x.findings.iter().any(|f| f.code == Code::WgmmaFence) {
         put(Op::Fence(Fence::Wgmma), "wgmma.fence");
@@ -209,7 +235,15 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
         if let Instr::Op { op, .. } = i
             && synchronises(op)
             && copied(given, prog, op, (pc as u32, at))
-            && matches!(op, Op::Named { .. } | Op::Arrive { expect: None, .. } | Op::MbarWait { .. } | Op::Commit(_))
+            && matches!(
+                op,
+                Op::Named { .. }
+                    | Op::Arrive { expect: None, .. }
+                    | Op::CpArrive { .. }
+                    | Op::MbarWait { .. }
+                    | Op::Commit(_)
+                    | Op::CommitUmma(_)
+            )
         {
             let text = prog.site(pc as u32).text.as_str();
             if !others.contains(&(op, text)) {

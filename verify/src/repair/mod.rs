@@ -39,6 +39,8 @@ pub struct Suggestion {
     pub words: String,
     /// The outcome for the changed kernel: proved, or bounded.
     pub outcome: Outcome,
+    /// The change to each statement; none for another value of a parameter.
+    pub edits: Vec<Edit>,
 }
 
 /// The report of a search for repairs.
@@ -106,7 +108,11 @@ pub fn suggest(
             Candidate::Value(v) => v.words.clone(),
             Candidate::Edits(e) => e.iter().map(|e| e.words.as_str()).collect::<Vec<_>>().join("; and "),
         };
-        Some(Suggestion { words, outcome: verdict.outcome })
+        let edits = match c {
+            Candidate::Value(_) => Vec::new(),
+            Candidate::Edits(e) => e.clone(),
+        };
+        Some(Suggestion { words, outcome: verdict.outcome, edits })
     };
     let mut bounded = None;
     for some in left.chunks(AT_ONCE).take(VERIFIED / AT_ONCE) {

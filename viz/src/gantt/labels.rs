@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::timeline::Timeline;
+use warpline_sim::timeline::{Stall, Timeline};
 
 use super::bars::Bar;
+use super::class::Class;
 use super::layout::Frame;
 use super::scene::{Align, Area, Layer, Scene};
 use super::select::Track;
@@ -66,10 +67,34 @@ pub(crate) fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area,
     }
     let own = frame.t.spans[bar.span as usize].label.trim();
     let word = bar.class.word();
+    if let Class::Stall(stall) = bar.class
+        && stall != Stall::Ended
+    {
+        // A wait says so, and names what it waits for: `tensor` alone would read like work.
+        let of = if own.is_empty() { word } else { own };
+        let mut forms = vec![format!("wait {of}")];
+        if let Some((barrier, _)) = own.split_once(" phase ") {
+            forms.extend([format!("wait {barrier}"), barrier.to_string()]);
+        }
+        forms.push("wait".to_string());
+        return write(frame, scene, bar, (area, room, pad, em), &forms);
+    }
     // A label that leaves its bar half empty names its class too.
     let long = if own.is_empty() { word.to_owned() } else { format!("{word} {own}") };
     let roomy = !word.is_empty() && scene.measure().width(&long, em) * 2 <= room.w;
     let forms = if own.is_empty() || roomy { vec![long] } else { shorter(own, frame.steps.of(own)) };
+    write(frame, scene, bar, (area, room, pad, em), &forms);
+}
+
+/// Writes the first form that fits, on a plate where the bar is hatched.
+fn write(
+    frame: &Frame<'_>,
+    scene: &mut Scene,
+    bar: &Bar,
+    (area, room, pad, em): (Area, Area, i32, i32),
+    forms: &[String],
+) {
+    let hatched = bar.class.hatch(frame.theme);
     let ground = bar.class.fill(frame.theme);
     let color = if hatched.is_some() { frame.theme.ink().mix(ground, 12) } else { ground.text_on() };
     let taken = forms.iter().find_map(|text| scene.text(room, text, em, Align::Center, color, usize::MAX));

@@ -17,6 +17,9 @@ pub mod kanata;
 mod naming;
 pub mod perfetto;
 pub mod read;
+mod window;
+
+pub use window::{after, window};
 
 use warpline_sim::timeline::{Row, RowKind, Span, TICKS, Timeline};
 use warpline_sim::words;

@@ -98,6 +98,17 @@ impl World<'_> {
             }
             let access = self.own_access(a, pc);
             self.mbars[ix as usize].initialize(count, access);
+            // Whoever is ordered after this `init` knows that the phases before it are over; nothing else of an earlier
+            // life is passed on.
+            let first = self.mbar(ix).first;
+            if first > 0 {
+                let (gathers, done, comp) = (self.mbar_row(ix), self.mbar_done_row(ix), self.mbar_comp(ix));
+                for row in [gathers, done] {
+                    self.rows.forget(row);
+                    self.rows.raise(row, comp, first);
+                }
+                self.rows.raise(self.agent_row(a), comp, first);
+            }
             self.touched.push(WaitTarget::Mbar(ix));
         }
     }
@@ -264,9 +275,9 @@ impl World<'_> {
     /// `try_wait` until the phase is complete.
     pub(super) fn mbar_wait(&mut self, a: AgentId, pc: u32, ix: MbarIx, want: &Phase) -> Result<(), Blocked> {
         let m = self.mbar(ix);
-        let (phase, live) = (m.phase as i64, m.live);
+        let (phase, first, live) = (m.phase as i64, m.first as i64, m.live);
         let target = match want {
-            Phase::Absolute(e) => self.number(a, e)?,
+            Phase::Absolute(e) => self.number(a, e)? + first,
             Phase::Parity(e) => {
                 // The bit stands for the newest phase of that parity that the waiter can know to be complete, or the
                 // next one. With h completed phases known to the waiter, that is phase h if its parity fits, else h − 1

@@ -9,8 +9,11 @@ use crate::protocol::order::{Access, Epoch};
 pub struct Mbar {
     /// Initialised and not yet invalidated.
     pub live: bool,
-    /// Completed phases; the hardware shows the lowest bit.
+    /// Number of the open phase; the hardware shows the lowest bit. Numbers go on after an `inval` and another `init`,
+    /// so that clocks of the barrier's component never go back.
     pub phase: u32,
+    /// Number of the first phase since the newest `init`, which is even.
+    pub first: u32,
     /// Arrivals that each phase needs.
     pub expected: u32,
     /// Arrivals that the open phase still needs.
@@ -105,9 +108,11 @@ impl MbarState {
 
     /// `mbarrier.init` with a count of arrivals.
     pub(super) fn initialize(&mut self, count: u32, access: Access) {
-        self.hardware = Mbar { live: true, phase: 0, expected: count, pending: count, tx: 0 };
+        let first = self.hardware.phase.next_multiple_of(2);
+        self.hardware = Mbar { live: true, phase: first, first, expected: count, pending: count, tx: 0 };
         self.arrivals = Default::default();
         self.init = Some(access);
+        self.init_fenced = false;
     }
 
     /// `mbarrier.inval`.

@@ -95,7 +95,8 @@ fn of_span(m: &Model, span: u32) -> Vec<String> {
     let class = class::ALL[usize::from(m.class[span as usize])];
     let what = match class {
         Class::Stall(warpline_sim::timeline::Stall::Ended) => "ended".to_string(),
-        Class::Stall(_) => format!("waits for {}", class.legend()),
+        Class::Stall(_) if s.label.is_empty() => format!("waits for {}", class.legend()),
+        Class::Stall(_) => format!("waits for {} ({})", s.label, class.legend()),
         Class::Phase(odd) => format!("phase {}, parity {}", s.label.trim_start_matches('φ'), u8::from(odd)),
         Class::Full => format!("holds {}", s.label),
         Class::Filling => format!("is filled with {}", s.label),

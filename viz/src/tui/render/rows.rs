@@ -8,6 +8,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
+use warpline_sim::timeline::Stall;
+
 use super::super::class::{self, CLASSES, Class};
 use super::super::index::Sums;
 use super::super::layout::cell;
@@ -145,7 +147,12 @@ fn fitting(m: &Model, span: u32, cells: usize) -> Option<String> {
     let names = match class {
         Class::Full => vec![word, tight, step],
         Class::Filling | Class::Work(_) => vec![word, format!("{} {tight}", class.word()), class.word().to_string()],
-        _ => vec![word],
+        // The barrier without its phase, if there is no room for both.
+        Class::Stall(_) => {
+            let short = word.split(" phase ").next().unwrap_or_default().to_string();
+            vec![word, short, "wait".to_string()]
+        }
+        Class::Phase(_) => vec![word],
     };
     names.into_iter().find(|n| !n.is_empty() && n.chars().count() < cells)
 }
@@ -156,6 +163,9 @@ pub(super) fn word(m: &Model, span: u32) -> String {
     let class = class::ALL[usize::from(m.class[span as usize])];
     match (class, s.label.as_str()) {
         (Class::Full | Class::Phase(_), label) => label.to_string(),
+        (Class::Stall(Stall::Ended), _) => class.word().to_string(),
+        (Class::Stall(_), "") => format!("wait {}", class.word()),
+        (Class::Stall(_), label) => format!("wait {label}"),
         (class, "") => class.word().to_string(),
         (class, label) => format!("{} {label}", class.word()),
     }

@@ -1,0 +1,89 @@
+//! Repairs as text: the change that the verifier found, written into the kernel, compiled and verified again.
+//!
+//! ```text
+//!   fault ─▶ statements that are missing altogether (missing)  ─┐
+//!      └───▶ the verifier's smallest change (spelled)          ─┴─▶ new text ─ compile, verify ─▶ Repair
+//! ```
+//!
+//! The verifier changes operations, and can copy only what the kernel says somewhere. A statement that the kernel says
+//! nowhere, such as its only `arrive full expect bytes(a)`, is written here.
+
+mod missing;
+mod spelled;
+
+use warpline_sim::ir::Program;
+use warpline_verify::{Options, Outcome, RepairReport, Suggestion, Violation};
+
+use crate::load::Subject;
+
+/// A kernel text with which the kernel holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repair {
+    /// The kernel's file.
+    pub file: String,
+    /// The new text.
+    pub text: String,
+    /// The difference to the old text, as a unified diff.
+    pub diff: String,
+    /// The new text was verified, with this outcome: proved or bounded.
+    pub outcome: Outcome,
+}
+
+/// A text to try, and the change in words.
+struct Attempt {
+    words: String,
+    text: String,
+}
+
+/// The most texts that are verified.
+const TRIED: usize = 96;
+
+/// A statement that the kernel says nowhere and needs, if adding one repairs the fault.
+pub(crate) fn add_missing(
+    subject: &Subject,
+    broken: &Program,
+    x: &Violation,
+    options: Options,
+) -> Option<(RepairReport, Repair)> {
+    if subject.imported.is_some() {
+        return None;
+    }
+    let attempts = missing::attempts(subject.kernel_text()?, broken, x);
+    let mut bounded = None;
+    for (i, attempt) in attempts.into_iter().take(TRIED).enumerate() {
+        let Some(repair) = tried(subject, attempt.text, options) else { continue };
+        let found = Suggestion { words: attempt.words, outcome: repair.outcome.clone(), edits: Vec::new() };
+        let suggested = RepairReport { found: Some(found), tried: i + 1, limited: false };
+        if repair.outcome == Outcome::Proved {
+            return Some((suggested, repair));
+        }
+        bounded = bounded.or(Some((suggested, repair)));
+    }
+    bounded
+}
+
+/// The verifier's change in the text of the kernel; `None` where it cannot be written by changing single statements.
+pub(crate) fn spelled(subject: &Subject, broken: &Program, found: &Suggestion, options: Options) -> Option<Repair> {
+    if subject.imported.is_some() {
+        return None;
+    }
+    let attempts = spelled::attempts(subject.kernel_text()?, broken, found);
+    attempts.into_iter().take(TRIED).find_map(|text| tried(subject, text, options))
+}
+
+/// The repair with a new text, if the kernel then holds.
+fn tried(subject: &Subject, text: String, options: Options) -> Option<Repair> {
+    let old = subject.kernel_text()?;
+    let new = subject.with_text(&text)?;
+    if warpline_sim::engine::admit(&new.program, &new.machine).is_err() {
+        return None;
+    }
+    let verdict = warpline_verify::verify(new.symbolic(), new.rules(), options);
+    if !verdict.holds() {
+        return None;
+    }
+    let file = subject.program.file.clone();
+    let diff =
+        similar::TextDiff::from_lines(old, &text).unified_diff().context_radius(1).header(&file, &file).to_string();
+    Some(Repair { file, text, diff, outcome: verdict.outcome })
+}

@@ -1,0 +1,264 @@
+//! Names of instructions elsewhere, and what they are called here.
+//!
+//! The table serves the parser's help and `warpline explain`. A name stands for every longer one that continues it with a
+//! dot: `cp.async` covers `cp.async.ca.shared.global`, unless a longer row fits.
+
+/// An instruction of another language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mnemonic {
+    /// Its name there.
+    pub name: &'static str,
+    /// The language: `PTX`, `CUDA`, `HIP`, `Metal`, `AMD ISA`, `C++`.
+    pub of: &'static str,
+    /// How it is written here; `None` where it is not supported.
+    pub here: Option<&'static str>,
+    /// A remark, or why it is not supported.
+    pub note: &'static str,
+}
+
+const fn is(of: &'static str, name: &'static str, here: &'static str, note: &'static str) -> Mnemonic {
+    Mnemonic { name, of, here: Some(here), note }
+}
+
+const fn no(of: &'static str, name: &'static str, note: &'static str) -> Mnemonic {
+    Mnemonic { name, of, here: None, note }
+}
+
+const RENDEZVOUS: &str = "n counts the threads of all participants";
+const SHUFFLE: &str = "data that lanes exchange is not modeled; state the cost as `alu int N` or `takes N`";
+const VALUES: &str = "values of elements are not modeled";
+
+/// Every known name, by language.
+pub const MNEMONICS: &[Mnemonic] = &[
+    is("PTX", "cp.async", "cp g -> s", "one copy by the executing threads"),
+    is("PTX", "cp.async.commit_group", "commit cp", ""),
+    is("PTX", "cp.async.wait_group", "wait cp <= n", ""),
+    is("PTX", "cp.async.wait_all", "wait cp <= 0", ""),
+    is("PTX", "cp.async.mbarrier.arrive", "cp.arrive b", "`noinc` at the end is `.noinc`"),
+    is("PTX", "cp.async.bulk.tensor", "tma g -> s signals b", "a store is `tma.store s -> g`"),
+    is("PTX", "cp.async.bulk", "tma g -> s signals b", "a store is `tma.store s -> g`"),
+    is("PTX", "cp.async.bulk.commit_group", "commit bulk", ""),
+    is("PTX", "cp.async.bulk.wait_group", "wait bulk <= n", ""),
+    is("PTX", "cp.async.bulk.wait_group.read", "wait bulk.read <= n", ""),
+    is("PTX", "cp.async.bulk.prefetch", "nothing", "a prefetch changes no data; leave it out"),
+    no("PTX", "cp.reduce.async.bulk", "reductions by the copy engine are not modeled; `red.add` adds to a counter"),
+    is("PTX", "ldmatrix", "lds s -> r", "the layout of fragments is not modeled"),
+    is("PTX", "stmatrix", "sts r -> s", "the layout of fragments is not modeled"),
+    is("PTX", "ld.global", "ldg g -> r", ""),
+    is("PTX", "ld.shared", "lds s -> r", ""),
+    is("PTX", "st.shared", "sts r -> s", ""),
+    is("PTX", "st.global", "store r -> g", ""),
+    is("PTX", "ld.acquire", "ld x[e] -> v acquire gpu", "of a counter in global memory"),
+    is("PTX", "st.release", "st x[e], v release gpu", "of a counter in global memory"),
+    no(
+        "PTX",
+        "st.async",
+        "stores that signal an mbarrier of another CTA are not modeled; `tma ... multicast` copies are",
+    ),
+    no("PTX", "red.async", "reductions that signal an mbarrier are not modeled; `red.add` adds to a counter"),
+    is("PTX", "red.global.add", "red.add x[e], v", ""),
+    is("PTX", "atom.global.add", "atom.add x[e], v -> old", ""),
+    no("PTX", "atom", "only additions are modeled: `atom.add x[e], v -> old`"),
+    no("PTX", "red", "only additions are modeled: `red.add x[e], v`"),
+    is("PTX", "bar.sync", "bar sync x (n)", RENDEZVOUS),
+    is("PTX", "bar.arrive", "bar arrive x (n)", RENDEZVOUS),
+    is("PTX", "barrier.sync", "bar sync x (n)", RENDEZVOUS),
+    is("PTX", "barrier.arrive", "bar arrive x (n)", RENDEZVOUS),
+    is("PTX", "bar.warp.sync", "warp.sync", ""),
+    is("PTX", "barrier.cluster.arrive", "cluster.arrive", "`relaxed` at the end is `.relaxed`"),
+    is("PTX", "barrier.cluster.wait", "cluster.wait", ""),
+    no("PTX", "bar.red", "votes at a barrier are not modeled; `bar sync x (n)` is the barrier"),
+    is(
+        "PTX",
+        "mbarrier.init",
+        "init b",
+        "the number of arrivals stands in the declaration: `mbarrier b[stages] count n`",
+    ),
+    is("PTX", "mbarrier.inval", "inval b", ""),
+    is("PTX", "mbarrier.arrive", "arrive b", "one arrival by every executing thread; `per warp` and `once` make fewer"),
+    is("PTX", "mbarrier.arrive.expect_tx", "arrive b expect bytes(x)", ""),
+    is("PTX", "mbarrier.expect_tx", "expect b bytes(x)", ""),
+    is("PTX", "mbarrier.try_wait", "wait b for p", "p is the absolute phase; `wait b parity e` has the raw bit"),
+    is("PTX", "mbarrier.test_wait", "wait b for p", "p is the absolute phase; `wait b parity e` has the raw bit"),
+    no("PTX", "mbarrier.complete_tx", "bytes are completed by copies: `tma g -> s signals b`"),
+    is("PTX", "fence.proxy.async", "fence async", ""),
+    is("PTX", "fence.mbarrier_init", "fence mbarrier_init", ""),
+    is("PTX", "fence.acq_rel", "fence gpu", ""),
+    is("PTX", "fence.sc", "fence gpu", "it is treated as `fence.acq_rel`"),
+    is("PTX", "membar", "fence gpu", ""),
+    is("PTX", "wgmma.mma_async", "wgmma a, b -> acc", ""),
+    is("PTX", "wgmma.commit_group", "commit wgmma", ""),
+    is("PTX", "wgmma.wait_group", "wait wgmma <= n", ""),
+    is("PTX", "wgmma.fence.sync", "wgmma.fence", ""),
+    is("PTX", "mma.sync", "mma a, b -> acc", ""),
+    is("PTX", "wmma", "mma a, b -> acc", ""),
+    is("PTX", "tcgen05.mma", "umma a, b -> acc", "`umma.pair` is `.cta_group::2`"),
+    is("PTX", "tcgen05.commit", "commit umma -> b", ""),
+    is("PTX", "tcgen05.alloc", "tmem.alloc x", ""),
+    is("PTX", "tcgen05.dealloc", "tmem.dealloc x", ""),
+    is("PTX", "tcgen05.ld", "tmem.ld x -> r", ""),
+    is("PTX", "tcgen05.st", "tmem.st r -> x", ""),
+    is("PTX", "tcgen05.wait", "wait tmem.ld <= 0", "or `wait tmem.st <= 0`"),
+    is("PTX", "tcgen05.fence", "tmem.fence before", "or `tmem.fence after`"),
+    no("PTX", "tcgen05.cp", "copies from shared to tensor memory are not modeled"),
+    no("PTX", "tcgen05.shift", "shifts of tensor memory are not modeled"),
+    is("PTX", "setmaxnreg.inc", "regs inc n", ""),
+    is("PTX", "setmaxnreg.dec", "regs dec n", ""),
+    is("PTX", "setmaxnreg", "regs inc n", "or `regs dec n`"),
+    is("PTX", "griddepcontrol.wait", "grid.wait", "waits for the kernel before, where launches overlap"),
+    no("PTX", "griddepcontrol.launch_dependents", "the kernel that follows is not part of the program; leave it out"),
+    is("PTX", "clusterlaunchcontrol.try_cancel", "clc -> box[i] signals b", ""),
+    is("PTX", "elect.sync", "elect:", "the block runs on one lane"),
+    is("PTX", "exit", "exit", ""),
+    is("PTX", "ret", "exit", ""),
+    no("PTX", "shfl", SHUFFLE),
+    no("PTX", "redux", SHUFFLE),
+    no("PTX", "vote", SHUFFLE),
+    no("PTX", "match", SHUFFLE),
+    no("PTX", "prmt", VALUES),
+    is("PTX", "ex2", "alu exp N", "the number of operations of all executing warps"),
+    is("PTX", "fma", "alu fma N", "the number of operations of all executing warps"),
+    is("PTX", "mad", "alu int N", "the number of operations of all executing warps"),
+    is("PTX", "cvt", "alu int N", "the number of operations of all executing warps"),
+    no("PTX", "nanosleep", "a wait for a time proves nothing; wait for a barrier or a counter"),
+    no("PTX", "bra", "control flow is `for`, `while` and `if`"),
+    no("PTX", "mapa", "write the CTA behind the place: `full[i] @cta e`"),
+    is("CUDA", "__syncthreads", "barrier", ""),
+    is("CUDA", "__syncwarp", "warp.sync", ""),
+    no("CUDA", "__syncthreads_count", "votes at a barrier are not modeled; `barrier` is the barrier"),
+    no("CUDA", "__syncthreads_and", "votes at a barrier are not modeled; `barrier` is the barrier"),
+    no("CUDA", "__syncthreads_or", "votes at a barrier are not modeled; `barrier` is the barrier"),
+    is("CUDA", "__threadfence", "fence gpu", ""),
+    no("CUDA", "__threadfence_block", "a barrier orders memory among the threads of a CTA: `barrier`"),
+    no("CUDA", "__threadfence_system", "other devices are not modeled; `fence gpu` is for one device"),
+    no("CUDA", "__shfl_sync", SHUFFLE),
+    no("CUDA", "__shfl_down_sync", SHUFFLE),
+    no("CUDA", "__shfl_up_sync", SHUFFLE),
+    no("CUDA", "__shfl_xor_sync", SHUFFLE),
+    no("CUDA", "__ballot_sync", SHUFFLE),
+    no("CUDA", "__reduce_add_sync", SHUFFLE),
+    is("CUDA", "atomicAdd", "atom.add x[e], v -> old", "`red.add x[e], v` where the old value is not used"),
+    no("CUDA", "atomicCAS", "only additions are modeled: `atom.add x[e], v -> old`"),
+    no("CUDA", "atomicExch", "only additions are modeled; `st x[e], v` replaces a counter"),
+    no("CUDA", "atomicMax", "only additions are modeled: `atom.add x[e], v -> old`"),
+    no("CUDA", "atomicMin", "only additions are modeled: `atom.add x[e], v -> old`"),
+    is("CUDA", "__pipeline_memcpy_async", "cp g -> s", ""),
+    is("CUDA", "__pipeline_commit", "commit cp", ""),
+    is("CUDA", "__pipeline_wait_prior", "wait cp <= n", ""),
+    is("CUDA", "cudaGridDependencySynchronize", "grid.wait", ""),
+    is("CUDA", "__expf", "alu exp N", "the number of operations of all executing warps"),
+    is("CUDA", "printf", "nothing", "output changes no data; leave it out"),
+    is("HIP", "__builtin_amdgcn_s_barrier", "barrier none", "it orders no memory and waits for no counter"),
+    is("HIP", "__builtin_amdgcn_s_waitcnt", "wait vm <= n", "or `wait lgkm <= n`"),
+    is("HIP", "__builtin_amdgcn_sched_barrier", "nothing", "it orders instructions of the compiler only; leave it out"),
+    is("HIP", "__builtin_amdgcn_s_setprio", "nothing", "priorities of waves are not modeled; leave it out"),
+    no("HIP", "__builtin_amdgcn_ds_bpermute", SHUFFLE),
+    is("Metal", "threadgroup_barrier", "barrier", "`barrier none` is `mem_none`, `barrier device` is `mem_device`"),
+    is("Metal", "simdgroup_barrier", "simd.barrier", ""),
+    is("Metal", "simdgroup_load", "lds s -> r", ""),
+    is("Metal", "simdgroup_store", "sts r -> s", "or `store r -> g`"),
+    is("Metal", "simdgroup_multiply_accumulate", "mma a, b -> acc", ""),
+    is(
+        "Metal",
+        "simdgroup_async_copy",
+        "load g -> s",
+        "asynchronous copies are not part of Metal's documented language",
+    ),
+    is("Metal", "atomic_fetch_add_explicit", "atom.add x[e], v -> old", ""),
+    is("Metal", "atomic_thread_fence", "fence gpu", ""),
+    no("Metal", "simd_shuffle", SHUFFLE),
+    no("Metal", "simd_shuffle_down", SHUFFLE),
+    no("Metal", "simd_shuffle_xor", SHUFFLE),
+    no("Metal", "simd_sum", SHUFFLE),
+    no("Metal", "simd_max", SHUFFLE),
+    is("AMD ISA", "s_waitcnt", "wait vm <= n", "or `wait lgkm <= n`; `vmcnt(0) lgkmcnt(0)` is one line each"),
+    is("AMD ISA", "s_wait_loadcnt", "wait vm <= n", ""),
+    is("AMD ISA", "s_wait_dscnt", "wait lgkm <= n", ""),
+    is("AMD ISA", "s_barrier", "barrier none", "it orders no memory and waits for no counter"),
+    is("AMD ISA", "s_endpgm", "exit", ""),
+    is("AMD ISA", "s_setprio", "nothing", "priorities of waves are not modeled; leave it out"),
+    is("AMD ISA", "s_nop", "nothing", "leave it out, or state its cost with `takes N`"),
+    no("AMD ISA", "s_sleep", "a wait for a time proves nothing; wait for a barrier or a counter"),
+    is("AMD ISA", "buffer_load", "ldg g -> r", "with `lds` it is `dma g -> s`"),
+    is("AMD ISA", "buffer_load_dword", "ldg g -> r", "with `lds` it is `dma g -> s`"),
+    is("AMD ISA", "buffer_load_dwordx4", "ldg g -> r", "with `lds` it is `dma g -> s`"),
+    is("AMD ISA", "global_load_lds_dword", "dma g -> s", ""),
+    is("AMD ISA", "global_load_lds_dwordx4", "dma g -> s", ""),
+    is("AMD ISA", "global_load_dwordx4", "ldg g -> r", ""),
+    is("AMD ISA", "global_store_dwordx4", "store r -> g", ""),
+    is("AMD ISA", "buffer_store_dwordx4", "store r -> g", ""),
+    is("AMD ISA", "ds_read_b128", "lds s -> r", ""),
+    is("AMD ISA", "ds_read_b64", "lds s -> r", ""),
+    is("AMD ISA", "ds_write_b128", "sts r -> s", ""),
+    is("AMD ISA", "ds_write_b64", "sts r -> s", ""),
+    no("AMD ISA", "ds_bpermute_b32", SHUFFLE),
+    no("AMD ISA", "v_readlane_b32", SHUFFLE),
+    is("AMD ISA", "v_mfma", "mfma a, b -> acc", ""),
+    is("AMD ISA", "v_mfma_f32_32x32x8_f16", "mfma a, b -> acc", "shapes follow from the operands"),
+    is("AMD ISA", "v_mfma_f32_16x16x16_f16", "mfma a, b -> acc", "shapes follow from the operands"),
+    is("AMD ISA", "v_exp_f32", "alu exp N", "the number of operations of all executing warps"),
+    is("AMD ISA", "v_fma_f32", "alu fma N", "the number of operations of all executing warps"),
+    no(
+        "C++",
+        "break",
+        "a loop's trip count is fixed by its head; write `while` with the condition, or `if` around the rest",
+    ),
+    no("C++", "continue", "write `if` with the opposite condition around the rest of the loop"),
+    is("C++", "return", "exit", "the executing agents end; barriers count them no more only where the hardware does"),
+    no("C++", "goto", "control flow is `for`, `while` and `if`"),
+    no("C++", "switch", "write `if` and `else`"),
+    no("C++", "do", "write `while`, with the first iteration before it where it always runs"),
+    is("C++", "int", "let x = e", "`var x = e` declares a variable that changes"),
+    is("C++", "auto", "let x = e", "`var x = e` declares a variable that changes"),
+    is("C++", "__shared__", "shared a[stages]: f16[64, 32]", "a declaration, before the first statement"),
+];
+
+/// The row of a name: its own, or that of its longest part before a dot.
+pub fn mnemonic(name: &str) -> Option<&'static Mnemonic> {
+    let mut part = name.trim_end_matches("()");
+    loop {
+        if let Some(found) = MNEMONICS.iter().find(|m| m.name == part) {
+            return Some(found);
+        }
+        part = &part[..part.rfind('.')?];
+    }
+}
+
+impl Mnemonic {
+    /// One sentence: `cp.async` of PTX is written `cp g -> s` here.
+    pub fn sentence(&self) -> String {
+        let Mnemonic { name, of, here, note } = self;
+        let also = if note.is_empty() { String::new() } else { format!("; {note}") };
+        match here {
+            Some("nothing") => format!("`{name}` of {of} has no counterpart here: {note}"),
+            Some(here) => format!("`{name}` of {of} is written `{here}` here{also}"),
+            None => format!("`{name}` of {of} is not supported: {note}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_part_of_a_name_that_is_known_decides() {
+        let here = |name: &str| mnemonic(name).and_then(|m| m.here);
+        assert_eq!(here("cp.async.ca.shared.global"), Some("cp g -> s"));
+        assert_eq!(here("cp.async.wait_group"), Some("wait cp <= n"));
+        assert_eq!(here("cp.async.bulk.tensor.2d.shared"), Some("tma g -> s signals b"));
+        assert_eq!(here("mbarrier.arrive.expect_tx.shared"), Some("arrive b expect bytes(x)"));
+        assert_eq!(here("bar.sync"), Some("bar sync x (n)"));
+        assert_eq!(mnemonic("shfl.sync").map(|m| m.here), Some(None));
+        assert_eq!(mnemonic("barier"), None);
+        assert_eq!(mnemonic("cp"), None);
+    }
+
+    #[test]
+    fn names_are_listed_once_and_say_something() {
+        for (i, m) in MNEMONICS.iter().enumerate() {
+            assert!(MNEMONICS[..i].iter().all(|other| other.name != m.name), "{} twice", m.name);
+            assert!(m.here.is_some() || !m.note.is_empty(), "{} says nothing", m.name);
+        }
+    }
+}
