@@ -35,7 +35,7 @@ fn point(name: &str, seed: u64) -> Option<Request> {
     let mut request = Request::named(name);
     let subject = load(&request).ok()?;
     let mut dice = Dice(seed);
-    for (parameter, value) in subject.program.params.iter().filter(|_| seed % POINTS > 0) {
+    for (parameter, value) in subject.program.params.iter().filter(|_| !seed.is_multiple_of(POINTS)) {
         if dice.next().is_multiple_of(3) {
             let other = dice.of(&[1, value / 2, value - 1, value + 1, value * 2]).min(8192);
             request.settings.push(Setting::Parameter { name: parameter.clone(), value: other });

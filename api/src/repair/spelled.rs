@@ -140,10 +140,10 @@ fn bytes(prog: &Program, statement: &str, by: i64) -> Vec<String> {
 /// The declaration of an mbarrier with another count.
 fn declared(lines: &[&str], name: &str, by: i64) -> Option<String> {
     let word = format!("mbar {name}");
-    let here = |l: &&str| l.find(&word).filter(|i| l[i + word.len()..].starts_with(['[', ' ', '(']));
-    let at = lines.iter().position(|l| here(&l).is_some())?;
+    let here = |l: &str| l.find(&word).filter(|i| l[i + word.len()..].starts_with(['[', ' ', '(']));
+    let at = lines.iter().position(|l| here(l).is_some())?;
     let line = lines[at];
-    let from = here(&line)? + word.len();
+    let from = here(line)? + word.len();
     // The stages stand in brackets, the count in parentheses behind them.
     let from = if line[from..].starts_with('[') { from + line[from..].find(']')? } else { from };
     let open = from + line[from..].find('(')?;

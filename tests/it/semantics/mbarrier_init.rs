@@ -150,3 +150,54 @@ fn arrivals_of_the_own_threads_need_no_fence() {
         ",
     );
 }
+
+/// A barrier that begins a second life behind a barrier of the CTA; `wait` is what the second life waits for.
+fn second_life(wait: &str, fault: &str) -> String {
+    format!(
+        "
+          grid 1  warps 2
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          mbar full (1)
+          warp 0: elect:
+            init full;  fence mbarrier_init
+          barrier
+          warp 0: elect:
+            arrive full expect bytes(a)
+            tma A[0, 0] -> a signals full
+          wait full parity 0
+          read a : A[0, 0]
+          barrier
+          warp 0: elect:
+            arrive full expect bytes(a)
+            tma A[0, 0] -> a signals full
+          wait full parity 1
+          read a : A[0, 0]
+          barrier
+          warp 0: elect:
+            inval full
+            init full;  fence mbarrier_init
+          barrier
+          warp 0: elect:
+            arrive full expect bytes(a)
+            tma A[0, 0] -> a signals full
+          {wait}
+          read a : A[0, 0]    {fault}
+        "
+    )
+}
+
+#[test]
+fn a_second_life_begins_at_parity_0() {
+    check("h200", &second_life("wait full parity 0", ""));
+}
+
+#[test]
+fn a_second_life_numbers_its_phases_from_0() {
+    check("h200", &second_life("wait full for 0", ""));
+}
+
+#[test]
+fn a_copy_of_a_second_life_is_not_known_from_the_first() {
+    check("h200", &second_life("barrier", "//~ RAW race"));
+}
