@@ -19,9 +19,9 @@
 //! `probes/gemm.py` times matrix products that Triton compiled; `data/h200_gemm.csv` has those of one H200.
 //!
 //! ```
-//! use warpline_calibrate::{Deaf, Device, Recorded, fit};
+//! use warpline_calibrate::{Device, NoListener, Recorded, fit};
 //!
-//! let measured = Recorded.probes(&Deaf)?;
+//! let measured = Recorded.probes(&NoListener)?;
 //! let h200 = warpline_models::embedded("h200").expect("a built-in machine");
 //! for number in fit(&h200, &measured) {
 //!     println!("{} = {} ({})", number.key, number.value, number.source);

@@ -166,13 +166,13 @@ fn second_life(wait: &str, fault: &str) -> String {
             arrive full expect bytes(a)
             tma A[0, 0] -> a signals full
           wait full parity 0
-          read a : A[0, 0]
+          lds a : A[0, 0] -> r
           barrier
           warp 0: elect:
             arrive full expect bytes(a)
             tma A[0, 0] -> a signals full
           wait full parity 1
-          read a : A[0, 0]
+          lds a : A[0, 0] -> r
           barrier
           warp 0: elect:
             inval full
@@ -182,7 +182,8 @@ fn second_life(wait: &str, fault: &str) -> String {
             arrive full expect bytes(a)
             tma A[0, 0] -> a signals full
           {wait}
-          read a : A[0, 0]    {fault}
+          lds a : A[0, 0] -> r    {fault}
+          wait full parity 0
         "
     )
 }
