@@ -388,6 +388,13 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
     let mut regions = Regions::of(a, &runs).map_err(|t| {
         at_inst(s, places[&t], format!("the address {} has no bounds", a.show(t)), "an address inside of shared memory")
     })?;
+    if let Some((low, high)) = s.mail.span()
+        && let Some(r) = regions.list.iter().find(|r| r.base < high && low < r.end)
+    {
+        let at = runs.iter().find(|(t, _)| a.range(*t).0 >= r.base).map_or(0, |(t, _)| places[t]);
+        let message = format!("bytes {low}..{high} of shared memory tell warps what to do, and are used for data, too");
+        return Err(at_inst(s, at, message, "bytes of their own"));
+    }
     if let Some(r) = regions.list.iter().find(|r| r.slots > 512) {
         let at = runs.iter().find(|(t, _)| a.range(*t).0 >= r.base).map_or(0, |(t, _)| places[t]);
         return Err(at_inst(

@@ -13,6 +13,12 @@ impl Walk<'_, '_> {
             "ld" => {
                 let v = self.address(i.arg(1))?;
                 if self.is_shared(i, &v) {
+                    if let Some((value, runs)) = self.mail(i, &v)? {
+                        self.push(at, 0, Effect::Touch(Touch::Read, runs))?;
+                        let value = self.s.arena.int(value);
+                        self.set_arg(i.arg(0), Val::Uni(value));
+                        return Ok(true);
+                    }
                     self.touches(at, i, Touch::Read)?;
                 }
                 return Ok(false);
@@ -23,7 +29,10 @@ impl Walk<'_, '_> {
                 }
                 let v = self.address(i.arg(0))?;
                 if self.is_shared(i, &v) {
-                    self.touches(at, i, Touch::Write)?;
+                    match self.mails(i, super::step::bytes_of(i))? {
+                        Some(runs) => self.push(at, 0, Effect::Touch(Touch::Write, runs))?,
+                        None => self.touches(at, i, Touch::Write)?,
+                    }
                 }
             }
             "ldmatrix" => {
@@ -164,6 +173,7 @@ impl Walk<'_, '_> {
             Some(a) if !red || i.args.len() > 3 => self.number(i, a, "threads")?,
             _ => self.s.block.iter().map(|n| *n as i64).product(),
         };
+        self.passes(id, threads, !i.has("arrive"));
         self.push(at, 0, Effect::Bar(id, threads, !i.has("arrive")))?;
         Ok(!red)
     }

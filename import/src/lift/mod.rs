@@ -12,6 +12,7 @@ mod exits;
 mod exprs;
 pub mod launch;
 mod loops;
+mod mailbox;
 mod masks;
 mod merge;
 mod peek;
@@ -167,6 +168,7 @@ pub fn warps<'a>(
         tensors: Default::default(),
         columns: 0,
         assumed: BTreeMap::new(),
+        mail: Default::default(),
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
     shared.cluster = cluster(&mut shared, launch)?;
@@ -188,9 +190,12 @@ pub fn warps<'a>(
         shared.assume(entry.line, what);
     }
     let mut list = Vec::new();
-    // Twice: the first time finds quotients that comparisons are made of, and where allocations of tensor memory are kept.
+    // Twice: the first time finds quotients that comparisons are made of, where allocations of tensor memory are kept, and
+    // what is stored into mailboxes.
     let mut kept = BTreeMap::new();
-    for round in 0..2 {
+    for round in 0..3 {
+        let last = round == 2 || round == 1 && !shared.mail.is_used();
+        shared.mail.begin();
         list.clear();
         kept.clear();
         for (rank, warp) in (0..ctas).flat_map(|r| (0..warps).map(move |w| (r, w))) {
@@ -202,6 +207,7 @@ pub fn warps<'a>(
             let mut w = Walk {
                 warp,
                 lanes,
+                all_lanes: lanes,
                 group: lanes,
                 regs: vec![None; entry.regs.len()],
                 facts: Facts::default(),
@@ -214,16 +220,26 @@ pub fn warps<'a>(
                 dry: 0,
                 apart: false,
                 loading: Vec::new(),
+                passed: BTreeMap::new(),
                 s: &mut shared,
             };
             let end = w.run(0, &[]);
-            if round > 0 {
+            if last {
                 end?;
             }
             let mut nodes = w.nodes;
             shared.keep_vars(&mut kept);
             nodes.push(Node { at: entry.code.len(), part: 0, kind: Kind::End });
             list.push(nodes);
+        }
+        if last {
+            if !shared.mail.holds() {
+                return Err(here(
+                    "which code the warps run that a table dispatches is not known",
+                    "constants that are stored before a barrier of all threads",
+                ));
+            }
+            break;
         }
     }
     kept.into_iter().for_each(|(v, bounds)| shared.arena.bound_var(v, bounds));

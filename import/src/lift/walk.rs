@@ -7,10 +7,13 @@ use crate::ptx::{Arg, Entry, Error, Inst, Module, Reg};
 use crate::symbolic::{Arena, Facts, Term};
 
 use super::exits::{Exit, Side};
+use super::mailbox::Mail;
 use super::tree::{Node, Val};
 
 /// Instructions of one warp walked at most.
 const WORK: u64 = 40_000;
+/// Branches around one that is walked, at most.
+const MOST_NESTED: usize = 100;
 
 /// Where a walk stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub struct Shared<'a> {
     pub(super) tensors: FxHashMap<Term, i64>,
     /// Columns allocated.
     pub(super) columns: i64,
+    /// Mailboxes of worker warps.
+    pub(super) mail: Mail,
     /// The text has `tcgen05.wait::ld`.
     pub(super) waits_for_loads: bool,
     /// Assumptions made, with the line of the first instruction that needed each.
@@ -70,6 +75,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) s: &'s mut Shared<'a>,
     pub(super) warp: u32,
     pub(super) lanes: u32,
+    /// Its lanes at the start.
+    pub(super) all_lanes: u32,
     /// Lanes that branches have left together; `lanes` are fewer under a guard.
     pub(super) group: u32,
     pub(super) regs: Vec<Option<Val>>,
@@ -90,6 +97,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) apart: bool,
     /// Registers of each `tcgen05.ld` that nothing has waited for, where the text never waits.
     pub(super) loading: Vec<Vec<Reg>>,
+    /// How often the warp has passed each barrier of all threads outside of loops and conditions.
+    pub(super) passed: std::collections::BTreeMap<i64, usize>,
 }
 
 impl Shared<'_> {
@@ -130,6 +139,7 @@ impl<'a> Walk<'_, 'a> {
             }
             if let Some(l) = flow.header_of[b]
                 && !self.frames.iter().any(|f| f.index == l)
+                && !self.dispatches(l)
             {
                 match self.walk_loop(l, stops)? {
                     Stop::At(to) => {
@@ -325,6 +335,9 @@ impl<'a> Walk<'_, 'a> {
         stops: &[BlockId],
     ) -> Result<Stop, Error> {
         let inst = self.inst(at);
+        if self.outer.len() > MOST_NESTED {
+            return Err(self.s.error(inst, "conditions are nested too deeply to follow", "ways that meet again"));
+        }
         if let Some(end) = self.leaves(at, cond, taken, falls)? {
             return Ok(end);
         }

@@ -1,0 +1,207 @@
+//! Mailboxes: bytes of shared memory that tell waiting warps which code to run.
+//!
+//! A compiler that specializes warps (Triton's `warp_specialize`) lets the worker warps wait in a loop: pass a barrier of
+//! all threads, load a byte, branch by a table (`brx.idx`). Another warp stores a constant there before it passes the
+//! barrier. So the byte that a worker loads is the last one stored before a barrier that both have passed, provided that
+//! no store races with the load. The verifier checks the proviso: the accesses stay in the program.
+//!
+//! The stores of several warps by one instruction have one value, which is no race. Each warp therefore stores into bytes
+//! of its own beyond shared memory, and a load reads the bytes of every such warp.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ptx::{Arg, Error, Inst};
+
+use super::step::bytes_of;
+use super::tree::{Run, Val};
+use super::walk::Walk;
+
+/// First of the addresses that stand for mailboxes, behind all shared memory that a CTA can have.
+const COPIES: i64 = 1 << 18;
+/// Most bytes of all mailboxes of a CTA.
+const MOST: i64 = 64;
+
+/// A CTA of the cluster and a warp of it.
+type Warp = (u32, u32);
+
+/// What the value in a mailbox depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// A constant is stored: address, bytes, value.
+    Store(i64, u32, i64),
+    /// The warp passes a barrier of all threads, by number.
+    Barrier(i64),
+}
+
+/// Mailboxes, and what warps do that concerns them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mail {
+    /// What each warp did outside of loops and conditions when all were walked last, in order.
+    events: BTreeMap<Warp, Vec<Event>>,
+    /// The same of the walk that is under way.
+    next: BTreeMap<Warp, Vec<Event>>,
+    /// Addresses of bytes that tables are indexed by.
+    read: BTreeSet<i64>,
+    /// Barriers that some warp uses under a condition, in a loop, or not for all threads to wait.
+    irregular: BTreeSet<i64>,
+    /// Those of them that the walk before found.
+    found: BTreeSet<i64>,
+}
+
+impl Mail {
+    /// Whether a warp loads from a mailbox.
+    pub(super) fn is_used(&self) -> bool {
+        !self.read.is_empty()
+    }
+
+    /// Begins a walk of all warps that knows what the walk before it found.
+    pub(super) fn begin(&mut self) {
+        self.events = std::mem::take(&mut self.next);
+        self.found = self.irregular.clone();
+    }
+
+    /// Whether the walk of all warps found what it took for granted.
+    pub(super) fn holds(&self) -> bool {
+        self.read.is_empty() || (self.events == self.next && self.irregular == self.found)
+    }
+
+    fn is_mailbox(&self, address: i64, bytes: u32) -> bool {
+        self.read.range(address..address + bytes as i64).next().is_some()
+    }
+
+    /// First and one past the last byte of stores into mailboxes.
+    pub(super) fn span(&self) -> Option<(i64, i64)> {
+        let stores = self.events.values().flatten().filter_map(|e| match e {
+            Event::Store(a, n, _) if self.is_mailbox(*a, *n) => Some((*a, *a + *n as i64)),
+            _ => None,
+        });
+        stores.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))
+    }
+
+    /// The last value that one warp stored before a barrier that a reader has passed.
+    fn last(&self, events: &[Event], address: i64, bytes: u32, passed: &BTreeMap<i64, usize>) -> Option<i64> {
+        let mut count: BTreeMap<i64, usize> = BTreeMap::new();
+        let (mut open, mut known) = (None, None);
+        for e in events {
+            match e {
+                Event::Store(a, n, v) if *a < address + bytes as i64 && address < *a + *n as i64 => {
+                    // Two stores without a barrier in between, or one that covers a part.
+                    if open.is_some() || *a > address || address + bytes as i64 > *a + *n as i64 {
+                        return None;
+                    }
+                    let all = 1i64.checked_shl(8 * bytes).unwrap_or(0).wrapping_sub(1);
+                    open = Some(v >> (8 * (address - a)) & all);
+                }
+                Event::Store(..) => {}
+                Event::Barrier(id) => {
+                    let n = count.entry(*id).or_default();
+                    *n += 1;
+                    if !self.irregular.contains(id) && open.is_some() {
+                        if passed.get(id).is_some_and(|p| *p >= *n) {
+                            known = open;
+                        }
+                        open = None;
+                    }
+                }
+            }
+        }
+        let passes = |(id, n): (&i64, &usize)| self.irregular.contains(id) || count.get(id).is_some_and(|c| c >= n);
+        known.filter(|_| passed.iter().all(passes))
+    }
+
+    /// Bytes that stand for those of a mailbox, as one warp stores them.
+    fn copy(&self, warp: u32, address: i64) -> Option<i64> {
+        let (low, high) = self.span()?;
+        (high - low <= MOST).then(|| COPIES + warp as i64 * MOST + address - low)
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Every run of the kernel comes here, once.
+    fn once(&self) -> bool {
+        self.frames.is_empty() && self.path.is_empty() && self.unsure == 0
+    }
+
+    /// Notes a barrier of the CTA.
+    pub(super) fn passes(&mut self, id: i64, threads: i64, waits: bool) {
+        let all: i64 = self.s.block.iter().map(|n| *n as i64).product();
+        let whole = self.lanes == self.all_lanes;
+        if !(self.once() && whole && waits && threads == all) {
+            self.s.mail.irregular.insert(id);
+            return;
+        }
+        *self.passed.entry(id).or_default() += 1;
+        self.s.mail.next.entry((self.s.rank, self.warp)).or_default().push(Event::Barrier(id));
+    }
+
+    /// Notes a store, and returns the bytes that it stores to if it stores into a mailbox.
+    pub(super) fn mails(&mut self, i: &Inst, bytes: u32) -> Result<Option<Vec<Run>>, Error> {
+        let (to, value) = (self.operand(i.arg(0))?, self.operand(i.arg(1))?);
+        let known = |s: &Self, v: &Val| v.uniform(s.lanes).and_then(|t| s.s.arena.constant(t));
+        let (Some(address), Some(value)) = (known(self, &to), known(self, &value)) else { return Ok(None) };
+        if self.dry > 0 || !self.once() || bytes > 8 {
+            return Ok(None);
+        }
+        let event = Event::Store(address, bytes, value);
+        self.s.mail.next.entry((self.s.rank, self.warp)).or_default().push(event);
+        if !self.s.mail.is_mailbox(address, bytes) {
+            return Ok(None);
+        }
+        let copy = self.s.mail.copy(self.warp, address);
+        Ok(copy.map(|c| vec![(self.s.arena.int(c), bytes)]))
+    }
+
+    /// The value that a load finds in a mailbox, and the bytes that it reads for that; none where it loads no index of a
+    /// table.
+    pub(super) fn mail(&mut self, i: &Inst, from: &Val) -> Result<Option<(i64, Vec<Run>)>, Error> {
+        let bytes = bytes_of(i);
+        let index = |table: &Inst| table.op == "brx" && matches!(i.arg(0), Arg::Reg(_)) && table.arg(0) == i.arg(0);
+        if !self.s.entry.code.iter().any(index) {
+            return Ok(None);
+        }
+        let address = from.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
+        let signed = i.mods.iter().any(|m| matches!(m.as_str(), "s8" | "s16"));
+        let found = match address {
+            Some(address) if self.dry == 0 && self.once() && bytes <= 4 && !signed => self.found(address, bytes),
+            _ => None,
+        };
+        let error = || {
+            self.s.error(
+                i,
+                "the value that this load finds is not known, and a table is indexed by it",
+                "a constant that warps store before a barrier of all threads",
+            )
+        };
+        found.map(Some).ok_or_else(error)
+    }
+
+    fn found(&mut self, address: i64, bytes: u32) -> Option<(i64, Vec<Run>)> {
+        self.s.mail.read.extend(address..address + bytes as i64);
+        let rank = self.s.rank;
+        let meets =
+            |e: &Event| matches!(e, Event::Store(a, n, _) if *a < address + bytes as i64 && address < *a + *n as i64);
+        let (mut value, mut copies) = (None, Vec::new());
+        for ((r, warp), events) in &self.s.mail.events {
+            if *r != rank || !events.iter().any(meets) {
+                continue;
+            }
+            let here = self.s.mail.last(events, address, bytes, &self.passed)?;
+            if value.is_some_and(|v| v != here) {
+                return None;
+            }
+            value = Some(here);
+            copies.push(self.s.mail.copy(*warp, address)?);
+        }
+        let runs = copies.into_iter().map(|c| (self.s.arena.int(c), bytes)).collect();
+        value.map(|v| (v, runs))
+    }
+
+    /// Whether a loop hands out work by a table, so that each iteration has its own way.
+    pub(super) fn dispatches(&self, l: usize) -> bool {
+        let flow = self.s.flow;
+        let blocks = || flow.loops[l].body.iter().zip(&flow.blocks).filter(|(inside, _)| **inside).map(|(_, b)| b);
+        let code = || blocks().flat_map(|b| &self.s.entry.code[b.first..b.end]);
+        let loaded = |index: &Arg| code().any(|i| i.op == "ld" && i.has("shared") && i.arg(0) == index);
+        code().any(|i| i.op == "brx" && loaded(i.arg(0)))
+    }
+}
