@@ -96,7 +96,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
         cluster: s.ctas(),
         cooperative: false,
         warps: n,
-        regs: registers(&tree, n * s.ctas()),
+        regs: registers(&tree, n * s.ctas(), s.entry.registers),
         waits: Waits::Auto,
         objects: objects(&plan),
         mbars: plan

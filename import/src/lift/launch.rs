@@ -230,8 +230,9 @@ fn values(program: &Program, images: &[Expr]) -> Vec<(String, i64)> {
     program.symbols.iter().zip(images).filter_map(value).collect()
 }
 
-/// Registers a thread at launch, where warps change them: as many as all of them have afterwards, on average.
-pub(super) fn registers(tree: &[Merged], warps: u32) -> Option<u32> {
+/// Registers a thread at launch, where warps change them: those that the text gives to each thread, or as many as all
+/// warps have afterwards, on average.
+pub(super) fn registers(tree: &[Merged], warps: u32, given: Option<u32>) -> Option<u32> {
     let mut last: BTreeMap<u32, u32> = BTreeMap::new();
     each_op(tree, &mut |_, (w, _, e)| {
         if let Effect::Regs(n, _) = e {
@@ -239,5 +240,6 @@ pub(super) fn registers(tree: &[Merged], warps: u32) -> Option<u32> {
         }
     });
     let sum: u32 = last.values().sum();
-    (!last.is_empty()).then(|| (sum / warps.max(1)).next_multiple_of(8).clamp(24, 248))
+    let average = || (sum / warps.max(1)).next_multiple_of(8).clamp(24, 248);
+    (!last.is_empty()).then(|| given.map_or_else(average, |n| n.next_multiple_of(8)))
 }

@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::flow::Block;
 use crate::ptx::{Arg, Error, Inst};
 
 use super::step::bytes_of;
@@ -40,7 +41,7 @@ pub(super) struct Mail {
     events: BTreeMap<Warp, Vec<Event>>,
     /// The same of the walk that is under way.
     next: BTreeMap<Warp, Vec<Event>>,
-    /// Addresses of bytes that tables are indexed by.
+    /// Addresses of bytes that tell warps what to do.
     read: BTreeSet<i64>,
     /// Barriers that some warp uses under a condition, in a loop, or not for all threads to wait.
     irregular: BTreeSet<i64>,
@@ -135,15 +136,25 @@ impl Walk<'_, '_> {
     }
 
     /// Notes a store, and returns the bytes that it stores to if it stores into a mailbox.
-    pub(super) fn mails(&mut self, i: &Inst, bytes: u32) -> Result<Option<Vec<Run>>, Error> {
-        let (to, value) = (self.operand(i.arg(0))?, self.operand(i.arg(1))?);
-        let known = |s: &Self, v: &Val| v.uniform(s.lanes).and_then(|t| s.s.arena.constant(t));
-        let (Some(address), Some(value)) = (known(self, &to), known(self, &value)) else { return Ok(None) };
-        if self.dry > 0 || !self.once() || bytes > 8 {
+    pub(super) fn mails(&mut self, i: &Inst) -> Result<Option<Vec<Run>>, Error> {
+        let bytes = bytes_of(i);
+        let values = match i.arg(1) {
+            Arg::List(list) => list.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let each = bytes / values.len().max(1) as u32;
+        let to = self.operand(i.arg(0))?;
+        let Some(address) = to.uniform(self.lanes).and_then(|t| self.s.arena.constant(t)) else { return Ok(None) };
+        if self.dry > 0 || !self.once() || each > 8 {
             return Ok(None);
         }
-        let event = Event::Store(address, bytes, value);
-        self.s.mail.next.entry((self.s.rank, self.warp)).or_default().push(event);
+        let mut events = Vec::new();
+        for (n, value) in values.iter().enumerate() {
+            let value = self.operand(value)?.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
+            let Some(value) = value else { return Ok(None) };
+            events.push(Event::Store(address + n as i64 * each as i64, each, value));
+        }
+        self.s.mail.next.entry((self.s.rank, self.warp)).or_default().extend(events);
         if !self.s.mail.is_mailbox(address, bytes) {
             return Ok(None);
         }
@@ -151,12 +162,11 @@ impl Walk<'_, '_> {
         Ok(copy.map(|c| vec![(self.s.arena.int(c), bytes)]))
     }
 
-    /// The value that a load finds in a mailbox, and the bytes that it reads for that; none where it loads no index of a
-    /// table.
+    /// The value that a load finds in a mailbox, and the bytes that it reads for that; none where it loads from none.
     pub(super) fn mail(&mut self, i: &Inst, from: &Val) -> Result<Option<(i64, Vec<Run>)>, Error> {
         let bytes = bytes_of(i);
-        let index = |table: &Inst| table.op == "brx" && matches!(i.arg(0), Arg::Reg(_)) && table.arg(0) == i.arg(0);
-        if !self.s.entry.code.iter().any(index) {
+        let flow = self.s.flow;
+        if !(0..flow.loops.len()).any(|l| self.handed(l).any(|x| std::ptr::eq(x, i))) {
             return Ok(None);
         }
         let address = from.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
@@ -168,7 +178,7 @@ impl Walk<'_, '_> {
         let error = || {
             self.s.error(
                 i,
-                "the value that this load finds is not known, and a table is indexed by it",
+                "the value that this load finds is not known, and tells warps what to do",
                 "a constant that warps store before a barrier of all threads",
             )
         };
@@ -196,12 +206,32 @@ impl Walk<'_, '_> {
         value.map(|v| (v, runs))
     }
 
-    /// Whether a loop hands out work by a table, so that each iteration has its own way.
+    /// Whether a loop hands out work, so that each iteration has its own way.
     pub(super) fn dispatches(&self, l: usize) -> bool {
-        let flow = self.s.flow;
-        let blocks = || flow.loops[l].body.iter().zip(&flow.blocks).filter(|(inside, _)| **inside).map(|(_, b)| b);
-        let code = || blocks().flat_map(|b| &self.s.entry.code[b.first..b.end]);
-        let loaded = |index: &Arg| code().any(|i| i.op == "ld" && i.has("shared") && i.arg(0) == index);
-        code().any(|i| i.op == "brx" && loaded(i.arg(0)))
+        self.handed(l).next().is_some()
     }
+
+    /// Loads of a byte behind a barrier, in one block of a loop, where branches of the loop depend on the byte.
+    fn handed(&self, l: usize) -> impl Iterator<Item = &Inst> {
+        let (flow, code) = (self.s.flow, &self.s.entry.code);
+        let blocks = move || flow.loops[l].body.iter().zip(&flow.blocks).filter(|(inside, _)| **inside).map(|(_, b)| b);
+        let decides = move |byte: &Arg| {
+            blocks().any(|b| {
+                let branch = &code[b.end - 1];
+                let here = &code[b.first..b.end];
+                let compared = |i: &Inst| i.op == "setp" && i.args[1..].contains(byte) && guards(branch, i.arg(0));
+                branch.op == "brx" && branch.arg(0) == byte || here.iter().any(compared)
+            })
+        };
+        let loads = move |b: &Block| {
+            let here = &code[b.first..b.end];
+            let barrier = here.iter().position(|i| matches!(i.op.as_str(), "bar" | "barrier") && !i.has("warp"));
+            here[barrier.unwrap_or(here.len())..].iter().filter(|i| i.op == "ld" && i.has("shared") && bytes_of(i) == 1)
+        };
+        blocks().flat_map(loads).filter(move |i| decides(i.arg(0)))
+    }
+}
+
+fn guards(branch: &Inst, predicate: &Arg) -> bool {
+    branch.op == "bra" && branch.guard.is_some_and(|(p, _)| *predicate == Arg::Reg(p))
 }

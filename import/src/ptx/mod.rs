@@ -83,6 +83,8 @@ pub struct Entry {
     pub block_is_bound: bool,
     /// CTAs of a cluster (`.reqnctapercluster`).
     pub cluster: Option<[u32; 3]>,
+    /// Registers of a thread at launch, where the text limits them (`.maxnreg`).
+    pub registers: Option<u32>,
     /// Shared variables of this entry.
     pub shared: Vec<Variable>,
     /// Local variables, by name.

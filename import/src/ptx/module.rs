@@ -106,7 +106,8 @@ fn entry(c: &mut Cursor<'_>, m: &mut Module) -> Result<Entry, Error> {
                 e.block.get_or_insert(v);
             }
             "reqnctapercluster" => e.cluster = Some(three()),
-            "maxclusterrank" | "minnctapersm" | "maxnctapersm" | "maxnreg" => drop(three()),
+            "maxnreg" => e.registers = Some(three()[0]),
+            "maxclusterrank" | "minnctapersm" | "maxnctapersm" => drop(three()),
             "explicitcluster" | "noreturn" | "blocksareclusters" => {}
             "pragma" => c.skip_statement(),
             _ => return Err(c.expected("this directive is not known before a body", "a performance directive")),
