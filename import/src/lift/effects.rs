@@ -3,6 +3,7 @@
 use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::Term;
 
+use super::sizes::TENSOR_MAP;
 use super::tree::{Effect, Fence, Kind, Node, Stream, Touch, Val};
 use super::walk::Walk;
 
@@ -95,7 +96,7 @@ impl Walk<'_, '_> {
                 if i.mods.iter().any(|m| m.starts_with("shared")) {
                     let (what, n) = if i.has("cp_fenceproxy") { (Touch::Read, 1) } else { (Touch::Write, 0) };
                     let v = self.address(i.arg(n))?;
-                    let runs = self.runs(i, &v, 128, 32)?;
+                    let runs = self.runs(i, &v, TENSOR_MAP, 32)?;
                     if i.has("aligned") && self.lanes == u32::MAX {
                         self.push(at, 1, Effect::WarpSync)?;
                     }

@@ -147,6 +147,9 @@ fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut S
     ))
 }
 
+/// Bytes of a tensor map, which no other access of threads has.
+pub(super) const TENSOR_MAP: u32 = 128;
+
 /// Bytes of stores by tensor map: what threads have written from their address on, up to the next such address.
 pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term), u32>, (usize, String)> {
     let mut written: Vec<(i64, i64)> = Vec::new();
@@ -157,6 +160,10 @@ pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term
         Effect::Touch(Touch::Write | Touch::Copy, runs) => {
             for (t, n) in runs {
                 let (low, high) = a.range(*t);
+                // A tensor map that is made here: data of a store ends before it.
+                if *n == TENSOR_MAP {
+                    starts.insert(low);
+                }
                 written.push((low, high + *n as i64));
             }
         }

@@ -56,7 +56,9 @@ pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, R
     }
     if let Some(regs) = prog.regs {
         let most = m.need("limit.regs_per_thread", who)?;
-        if regs as f64 > most {
+        // Registers are allocated by the granule: `setmaxnreg` may ask for 256 where code can name 255.
+        let granule = m.get("limit.reg_granule").unwrap_or(1.0);
+        if regs as f64 > (most / granule).ceil() * granule {
             return too_big("registers", format!("{regs} registers a thread are more than {}'s {most}", m.name));
         }
         // Apple's registers come out of one dynamic pool: there the kernel's number limits nothing by itself.

@@ -62,7 +62,7 @@ impl World<'_> {
             let message = format!("`regs {way}` to {count} registers a thread, where it has {has}");
             self.find(Code::Number, a, pc, message, None);
         }
-        self.in_turn(a, pc, count, inc);
+        self.in_turn(a, pc, (count, inc), count == has);
         let access = self.own_access(a, pc);
         let pool = &mut self.registers[cta];
         pool.free -= change;
@@ -123,8 +123,10 @@ impl World<'_> {
     }
 
     /// The other warps of the warpgroup must have changed their registers as often, ordered before this change, or make
-    /// the same change now.
-    fn in_turn(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) {
+    /// the same change now. A warp that asks for what it has changes nothing: that the warps do not meet before is a note
+    /// (Triton's worker warps do so).
+    fn in_turn(&mut self, a: AgentId, pc: u32, (count, inc): (u32, bool), keeps: bool) {
+        let again = if keeps { Self::note } else { Self::find };
         let times = self.registers_of_warp(a).times;
         for v in self.others_of_group(a) {
             let there = self.registers_of_warp(v);
@@ -137,12 +139,12 @@ impl World<'_> {
                 }
                 Some((x, _)) if more == times && self.rows.reached(self.agent_row(a), x.epoch.comp) < x.epoch.clock => {
                     let message = format!("follows another `regs`, and nothing orders it after that of {name}");
-                    self.find(Code::RegsAgain, a, pc, message, Some((x.pc, "that one".into())));
+                    again(self, Code::RegsAgain, a, pc, message, Some((x.pc, "that one".into())));
                 }
                 _ if more < times => {
                     let message = format!("follows another `regs`, which {name} has not come to");
                     let last = self.registers_of_warp(a).last.map(|(x, _)| (x.pc, "the one before".into()));
-                    self.find(Code::RegsAgain, a, pc, message, last);
+                    again(self, Code::RegsAgain, a, pc, message, last);
                 }
                 _ => {}
             }
