@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use warpline_scenarios::Expect;
+use warpline_sim::code::Code;
+use warpline_sim::fences::Level;
 use warpline_sim::ir::Program;
 use warpline_sim::report::FindingKind;
-use warpline_verify::{Engine, Options, Outcome, RepairReport, Trips, Value, Verdict, Witness};
+use warpline_verify::{Engine, Options, Outcome, RepairReport, Trips, Value, Verdict, Violation, Witness};
 
 use crate::error::Error;
 use crate::load::Subject;
@@ -66,6 +68,8 @@ pub struct Verification {
     pub verdict: Verdict,
     /// The parameter that was varied; `None` where no parameter sets a trip count.
     pub varied: Option<Varied>,
+    /// The verdict on a compiled kernel with the fence rule `init` as a note, where nothing but that rule is violated.
+    pub without_init: Option<Verdict>,
     /// The kernel at the trip count of its fault.
     pub faulty: Option<Program>,
     /// A schedule that leads to the fault.
@@ -212,8 +216,13 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     let mut subject = subject.clone();
     let start = Instant::now();
     let rules = subject.rules();
-    let verdict = decide(&mut subject, options.verifier());
-    let verdict = without_impossible_fault(&mut subject, verdict, options.limits());
+    let whole = subject.imported.is_some().then(|| subject.clone());
+    let verdict = verdict(&mut subject, options);
+    let only_init = verdict.violation.as_ref().is_some_and(only_init_fences);
+    let without_init = whole.filter(|s| only_init && s.fences.init == Level::Error).map(|mut s| {
+        s.fences.init = Level::Note;
+        self::verdict(&mut s, options)
+    });
     let trips = trips(&subject);
     let (faulty, witness, suggested, repair) = {
         let x = verdict.violation.as_ref();
@@ -246,6 +255,7 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     Ok(Verification {
         subject,
         verdict,
+        without_init,
         varied,
         faulty,
         witness,
@@ -253,6 +263,18 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
         repair,
         wall_s: start.elapsed().as_secs_f64(),
     })
+}
+
+/// The verdict on a kernel; the subject keeps the program that it is for.
+fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict {
+    let verdict = decide(subject, options.verifier());
+    without_impossible_fault(subject, verdict, options.limits())
+}
+
+/// Whether all that is wrong is that no fence follows the `init` of an mbarrier. Compilers that leave this fence out
+/// leave it out everywhere, and the kernels work: what else could be wrong is the question.
+fn only_init_fences(x: &Violation) -> bool {
+    x.hang.is_empty() && x.findings.iter().all(|f| f.note || f.code == Code::InitFence)
 }
 
 /// Turns a fault of a compiled kernel into no verdict where its values may not be possible together.

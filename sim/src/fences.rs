@@ -41,6 +41,8 @@ pub struct Fences {
     pub wgmma: Level,
     /// `warp-arrive`: lanes that are in step before one of them arrives for their warp.
     pub warp_arrive: Level,
+    /// `init`: a fence between the `init` of an mbarrier and a signal by an engine or another CTA.
+    pub init: Level,
 }
 
 impl Default for Fences {
@@ -53,18 +55,20 @@ impl Default for Fences {
             // PTX calls the product undefined without it, and compilers give it up with a warning at best.
             wgmma: Level::Error,
             warp_arrive: Level::Off,
+            init: Level::Error,
         }
     }
 }
 
 /// The rules with their levels, strictest first.
-pub const RULES: [(&str, &[&str]); 6] = [
+pub const RULES: [(&str, &[&str]); 7] = [
     ("async-read", &["strict", "path", "off"]),
     ("async-write", &["error", "note", "off"]),
     ("tmem-wait", &["error", "off"]),
     ("tcgen05", &["error", "note", "off"]),
     ("wgmma", &["error", "note", "off"]),
     ("warp-arrive", &["error", "note", "off"]),
+    ("init", &["error", "note", "off"]),
 ];
 
 /// Why a switch is not one.
@@ -110,13 +114,14 @@ impl Fences {
             2 => self.tmem_wait = named == Level::Error,
             3 => self.tcgen05 = named,
             4 => self.wgmma = named,
-            _ => self.warp_arrive = named,
+            5 => self.warp_arrive = named,
+            _ => self.init = named,
         }
         Ok(())
     }
 
     /// Every rule with its level, in the order of [`RULES`].
-    pub fn list(&self) -> [(&'static str, &'static str); 6] {
+    pub fn list(&self) -> [(&'static str, &'static str); 7] {
         let word = |l: Level| match l {
             Level::Error => "error",
             Level::Note => "note",
@@ -128,8 +133,9 @@ impl Fences {
             Cover::Off => "off",
         };
         let wait = if self.tmem_wait { "error" } else { "off" };
+        let tensor = [word(self.tcgen05), word(self.wgmma)];
         let levels =
-            [cover, word(self.async_write), wait, word(self.tcgen05), word(self.wgmma), word(self.warp_arrive)];
+            [cover, word(self.async_write), wait, tensor[0], tensor[1], word(self.warp_arrive), word(self.init)];
         std::array::from_fn(|i| (RULES[i].0, levels[i]))
     }
 }

@@ -17,6 +17,10 @@ use warpline_sim::words::{count, of};
 pub(crate) fn verdict(v: &Verification, paint: Paint) -> String {
     let mut text = head(&v.subject, paint);
     text += &format!("{}\n\n", sentence(&v.verdict, v.varied.as_ref(), paint));
+    if let Some(other) = &v.without_init {
+        let other = sentence(other, v.varied.as_ref(), paint);
+        text += &format!("With `--fence init=note`:\n{other}\n\n");
+    }
     text += &scope(v);
     text += &table(&v.verdict, paint);
     if let Some(x) = &v.verdict.violation {

@@ -265,7 +265,7 @@ impl World<'_> {
                 self.mbar_name(ix)
             );
             let init = self.mbars[ix as usize].init().map(|x| (x.pc, "initialised here".to_string()));
-            self.find(Code::InitFence, a, pc, message, init);
+            self.report(self.rules.fences.init, Code::InitFence, (a, pc), message, init);
         }
     }
 
