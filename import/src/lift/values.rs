@@ -40,7 +40,30 @@ fn unsigned(a: &mut Arena, t: Term, bits: u32) -> Term {
 }
 
 fn as_type(a: &mut Arena, t: Term, (bits, signed): (u32, bool)) -> Term {
-    if signed { fit(a, t, bits) } else { unsigned(a, t, bits) }
+    let t = if signed { fit(a, t, bits) } else { unsigned(a, t, bits) };
+    wrapped(a, t, (bits, signed))
+}
+
+/// Bits of a number above the lowest one that a term can set, below which the number is taken to wrap.
+const FEW_HIGH_BITS: u32 = 8;
+
+/// A number of which only some of the highest bits vary, as the number that is left once it has wrapped: a counter in the
+/// highest bits is how compilers keep `i / 2 % 2`.
+fn wrapped(a: &mut Arena, t: Term, (bits, signed): (u32, bool)) -> Term {
+    let (k, parts) = a.parts(t);
+    let Some(low) = parts.iter().map(|(_, c)| c.trailing_zeros()).min() else { return t };
+    if low + FEW_HIGH_BITS < bits || low >= bits {
+        return t;
+    }
+    let below = k & ((1i64 << low) - 1);
+    let inner = a.sum(k >> low, parts.iter().map(|(t, c)| (*t, c >> low)).collect());
+    let size = 1i64 << (bits - low);
+    let half = if signed { size / 2 } else { 0 };
+    let (shifted, all) = (a.plus(inner, half), a.int(size));
+    let high = a.rem(shifted, all);
+    let high = a.plus(high, -half);
+    let high = a.scale(high, 1i64 << low);
+    a.plus(high, below)
 }
 
 /// The result of an instruction that computes one number; none where it is not followed.
