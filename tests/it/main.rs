@@ -13,6 +13,7 @@ mod cli_files;
 mod compare;
 mod credible;
 mod device;
+mod dispatched;
 mod docs;
 mod emit;
 mod engine;

@@ -71,6 +71,7 @@ mod mutation;
 mod promela;
 mod properties;
 mod prove;
+mod registers;
 mod repair;
 mod search;
 

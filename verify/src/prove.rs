@@ -8,7 +8,9 @@ use crate::budget::Budget;
 use crate::cta::cells::{self, Cells, Class};
 use crate::cta::class::{ClassRun, evenly, every_trip};
 use crate::execution::canonical::{RunEnd, RunResult};
-use crate::{AtTrips, Options, Outcome, VariedLoops, Verdict, Violation, certificate, execution::adversarial, limits};
+use crate::{
+    AtTrips, Options, Outcome, VariedLoops, Verdict, Violation, certificate, execution::adversarial, limits, registers,
+};
 
 /// What one class or all of them together can be said about.
 pub(crate) enum Reach {
@@ -183,7 +185,7 @@ pub(crate) fn decide(
             }
         }
     }
-    if let Some(why) = limits::registers(given) {
+    if let Some(why) = registers::order_matters(given) {
         return Err(Outcome::GaveUp { why });
     }
     let trips = match &decided.bounded {

@@ -13,6 +13,7 @@ mod language;
 mod limits;
 mod mislead;
 mod peers;
+mod registers;
 mod rows;
 mod scenarios;
 mod spin;

@@ -7,7 +7,7 @@ use warpline_sim::report::Waiting;
 use crate::cta::cells::Class;
 use crate::execution::adversarial::{AdversarialRun, FailedRun};
 use crate::search::{Move, SearchReport, SearchResult, Settings, search, search_every};
-use crate::{AtTrips, Outcome, Verdict, Violation, limits};
+use crate::{AtTrips, Outcome, Verdict, Violation, registers};
 
 /// What no order of steps shows.
 const UNSEEN: &str = "a search of every order does not see missing fences, scopes, life cycles, what a barrier leaves unordered in memory, \
@@ -69,7 +69,7 @@ pub(crate) fn decide(
             }
         }
     }
-    if let Some(reason) = limits::registers(given) {
+    if let Some(reason) = registers::order_matters(given) {
         return Outcome::GaveUp { why: reason };
     }
     if given.hands_out() {

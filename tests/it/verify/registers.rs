@@ -1,0 +1,56 @@
+//! Registers that change hands more than once: proved where the pool has enough in every order.
+
+use super::kernel;
+
+/// Registers change hands three times, between barriers of all warps; `KEPT` is what the workers keep in between.
+fn handed(kept: u32) -> String {
+    format!(
+        "
+kernel handed()
+  grid 1  warps 8  regs 128
+  warps 0..4:
+    regs inc 216
+    barrier
+    regs dec 40
+    barrier
+  warps 4..8:
+    regs dec {kept}
+    barrier
+    regs inc 216
+    barrier
+"
+    )
+}
+
+#[test]
+fn registers_that_suffice_in_every_order_are_proved() {
+    assert_eq!(kernel("h200", &handed(40)).word(), "proved");
+}
+
+#[test]
+fn registers_that_never_suffice_are_a_fault() {
+    assert_eq!(kernel("h200", &handed(48)).word(), "violated");
+}
+
+/// Both warpgroups ask while the other one may hold: who is first matters.
+#[test]
+fn registers_that_may_not_suffice_are_not_proved() {
+    let group = "
+    regs dec 40
+    barrier
+    regs inc 240
+    lds a -> r
+    regs dec 40
+    barrier
+";
+    let text = format!(
+        "
+kernel asked()
+  grid 1  warps 8  regs 128
+  shared a: f16[64, 64]
+  reg r: f16[64, 64]
+  warps 0..4:{group}  warps 4..8:{group}"
+    );
+    let v = kernel("h200", &text);
+    assert!(v.word() != "proved" && v.why().contains("who gets them first"), "{:#}", v.json);
+}

@@ -1,0 +1,166 @@
+//! Registers that warps hand to each other (`setmaxnreg`): whether who gets them first can matter.
+//!
+//! `regs inc` waits until the pool has enough. A run has one order of the changes, and other schedules have others. The
+//! order does not matter where the pool always has enough in the end:
+//!
+//! Barriers of all threads divide the run of every warp into the same phases. Where nobody can go on, every warp stands
+//! at an operation of one phase. If the registers that the other warps then hold leave enough for an `inc`, the `inc`
+//! does not wait for registers. So no schedule ends at an `inc`, and all others end as the one that was run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpline_sim::ir::{Executors, Instr, Op, Program};
+
+/// An operation of a warp.
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    /// A change of registers: instruction, registers, whether it may wait.
+    Change(usize, u32, bool),
+    /// A barrier of all threads.
+    Barrier(Barrier),
+    /// Anything else, at which a warp may stop.
+    Other,
+}
+
+/// A barrier of a CTA: the declaration and its index, or the one without a number.
+type Barrier = Option<(u16, i64)>;
+
+/// Why one run does not decide, in a kernel whose registers change hands in an order that the schedule chooses.
+pub(crate) fn order_matters(prog: &Program) -> Option<String> {
+    let mut grown = false;
+    let mut again = None;
+    for (pc, i) in prog.code.iter().enumerate() {
+        let Instr::Op { op: Op::Regs { inc, .. }, .. } = i else { continue };
+        if in_loop(prog, pc) || (!inc && grown) {
+            again = again.or(Some(pc));
+        }
+        grown |= inc;
+    }
+    let reason = |pc: usize| {
+        let line = prog.site(pc as u32).line;
+        format!("line {line}: registers change hands more than once, and who gets them first can matter")
+    };
+    again.and_then(|_| waits_in_some_order(prog)).map(reason)
+}
+
+fn in_loop(prog: &Program, pc: usize) -> bool {
+    prog.loops.iter().any(|l| (l.head..l.end).contains(&(pc as u32)))
+}
+
+/// An `inc` for which the pool may not have enough in some order; a change that is not followed is one, too.
+fn waits_in_some_order(prog: &Program) -> Option<usize> {
+    let items: Vec<Vec<Item>> = match (0..prog.warps).map(|w| items(prog, w)).collect() {
+        Ok(items) => items,
+        Err(pc) => return Some(pc),
+    };
+    let phases = common_barriers(&items);
+    let first = prog.regs.unwrap_or(0);
+    let all = first as u64 * prog.warps as u64;
+    let runs: Vec<Vec<Phase>> = items.iter().map(|list| run(list, &phases, first)).collect();
+    for (w, mine) in runs.iter().enumerate() {
+        for (p, phase) in mine.iter().enumerate() {
+            let others = runs.iter().enumerate().filter(|(v, _)| *v != w);
+            let held: u64 = others.map(|(_, theirs)| theirs.get(p).map_or(0, |x| x.held as u64)).sum();
+            if let Some((pc, _)) = phase.asked.iter().find(|(_, n)| *n as u64 + held > all) {
+                return Some(*pc);
+            }
+        }
+    }
+    None
+}
+
+/// A phase of a warp: the most registers that it holds where it can stop, and those it asks for.
+#[derive(Clone, Debug, Default)]
+struct Phase {
+    held: u32,
+    asked: Vec<(usize, u32)>,
+}
+
+fn run(items: &[Item], phases: &BTreeSet<Barrier>, first: u32) -> Vec<Phase> {
+    let mut list = vec![Phase::default()];
+    let mut now = first;
+    for item in items.iter().chain([&Item::Other]) {
+        let here = list.len() - 1;
+        let phase = &mut list[here];
+        match item {
+            Item::Change(_, n, false) => now = *n,
+            Item::Change(pc, n, true) => {
+                phase.held = phase.held.max(now);
+                phase.asked.push((*pc, *n));
+                now = *n;
+            }
+            Item::Barrier(_) | Item::Other => phase.held = phase.held.max(now),
+        }
+        if matches!(item, Item::Barrier(b) if phases.contains(b)) {
+            list.push(Phase::default());
+        }
+    }
+    list
+}
+
+/// Barriers that every warp passes equally often.
+fn common_barriers(items: &[Vec<Item>]) -> BTreeSet<Barrier> {
+    let counts = |list: &Vec<Item>| {
+        let mut counts: BTreeMap<Barrier, usize> = BTreeMap::new();
+        for item in list {
+            if let Item::Barrier(b) = item {
+                *counts.entry(*b).or_default() += 1;
+            }
+        }
+        counts
+    };
+    let all: Vec<BTreeMap<Barrier, usize>> = items.iter().map(counts).collect();
+    let Some(first) = all.first() else { return BTreeSet::new() };
+    first.iter().filter(|(b, n)| all.iter().all(|c| c.get(b) == Some(n))).map(|(b, _)| *b).collect()
+}
+
+/// What a warp executes, in order; an error is a change of registers under a condition or in a loop.
+fn items(prog: &Program, warp: u32) -> Result<Vec<Item>, usize> {
+    let threads = prog.warps as i64 * 32;
+    let mut list = Vec::new();
+    let mut irregular: BTreeSet<Option<u16>> = BTreeSet::new();
+    // Where the innermost condition and the farthest jump end.
+    let (mut pc, mut sure) = (0, 0);
+    while let Some(i) = prog.code.get(pc) {
+        let here = pc;
+        pc += 1;
+        let may_miss = here < sure || in_loop(prog, here);
+        match i {
+            Instr::Only(Executors::Warps(who), to) if who >> warp & 1 == 0 && *to as usize > here => pc = *to as usize,
+            Instr::Only(Executors::Warps(_), _) => {}
+            Instr::Only(_, to) | Instr::Unless(_, to) | Instr::Jump(to) => sure = sure.max(*to as usize),
+            Instr::End if !may_miss => break,
+            Instr::End => sure = prog.code.len(),
+            Instr::Op { op: Op::Regs { count, inc }, .. } => {
+                if may_miss {
+                    return Err(here);
+                }
+                list.push(Item::Change(here, *count, *inc));
+            }
+            Instr::Op { op: Op::Barrier(_), .. } if !may_miss => list.push(Item::Barrier(None)),
+            Instr::Op { op: Op::Barrier(_), .. } => {
+                irregular.insert(None);
+                list.push(Item::Other);
+            }
+            Instr::Op { op: Op::Named { bar, index, threads: n, sync }, .. } => {
+                match (index.constant(), may_miss || !sync || n.constant() != Some(threads)) {
+                    (Some(index), false) => list.push(Item::Barrier(Some((*bar, index)))),
+                    _ => {
+                        irregular.insert(Some(*bar));
+                        list.push(Item::Other);
+                    }
+                }
+            }
+            // The lanes of a warp change its registers together. Where some wait here, the others stand at another
+            // operation behind the same change.
+            Instr::Op { op: Op::WarpSync | Op::Elect, .. } | Instr::Set(..) => {}
+            Instr::Op { .. } => list.push(Item::Other),
+        }
+    }
+    for item in &mut list {
+        if matches!(item, Item::Barrier(b) if irregular.contains(&b.map(|(bar, _)| bar))) {
+            *item = Item::Other;
+        }
+    }
+    Ok(list)
+}
