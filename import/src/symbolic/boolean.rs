@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use warpline_sim::ir::gcd;
 
-use super::{Arena, Node, Op, Term};
+use super::{Arena, Atom, Node, Op, Term};
 
 /// What branches on the way have decided.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +61,41 @@ impl Arena {
                 return if up { t } else { self.not(t) };
             }
         }
+        if let Some(t) = self.steps_below(k, &parts) {
+            return t;
+        }
         self.intern(Node::Op(Op::Ge, Rc::new([x])))
+    }
+
+    /// `n + k >= d * i`, with a quotient of `n` by `d` in use, as a comparison of that quotient with `i`: how a loop that
+    /// counts in steps of `d` asks whether a later step is one.
+    fn steps_below(&mut self, k: i64, parts: &[(Term, i64)]) -> Option<Term> {
+        let of_launch = |t: Term| !self.mentions(t, |a| !matches!(a, Atom::Param(..) | Atom::Place(_)));
+        let (size, count): (Vec<_>, Vec<_>) = parts.iter().partition(|(t, _)| of_launch(*t));
+        if size.is_empty() || count.is_empty() {
+            return None;
+        }
+        for up in [true, false] {
+            let (sign, k) = if up { (1, k) } else { (-1, -k - 1) };
+            let key: Rc<[(Term, i64)]> = size.iter().map(|(t, c)| (*t, c * sign)).collect::<Vec<_>>().into();
+            for (y, d, op) in self.divisors.get(&key).cloned().unwrap_or_default() {
+                if (k - y) % d != 0 || count.iter().any(|(_, c)| c % d != 0) {
+                    continue;
+                }
+                let steps = count.iter().map(|(t, c)| (*t, c / d * sign)).collect();
+                let least = self.sum((k - y) / d, steps);
+                // Both kinds of division agree where the quotient must be at least one.
+                if op == Op::DivZero && self.range(least).1 > -1 {
+                    continue;
+                }
+                let (inner, by) = (self.sum(y, key.to_vec()), self.int(d));
+                let q = self.op(op, &[inner, by]);
+                let q = self.add(q, least);
+                let t = self.ge(q);
+                return Some(if up { t } else { self.not(t) });
+            }
+        }
+        None
     }
 
     /// `q - m` or `m - 1 - q` with a quotient that rounds to zero and m >= 1, as one that rounds down: both have the same sign.

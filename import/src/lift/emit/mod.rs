@@ -35,6 +35,8 @@ pub(super) struct Emit<'e, 's, 'a> {
     site_of: BTreeMap<usize, SiteId>,
     loops: Vec<Loop>,
     free: Vec<Free>,
+    /// The instruction that reads each symbol first.
+    read_at: BTreeMap<Term, usize>,
     inits: BTreeMap<(usize, bool, Set), BTreeSet<i64>>,
     /// The lane that acts for each warp of the cluster.
     lane: BTreeMap<u32, u32>,
@@ -58,6 +60,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
             site_of: BTreeMap::new(),
             loops: Vec::new(),
             free: Vec::new(),
+            read_at: BTreeMap::new(),
             inits: BTreeMap::new(),
             lane: BTreeMap::new(),
         }
@@ -73,7 +76,8 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
                     "`{name}` ({}) is compared with a loop counter and sets no trip count",
                     self.s.arena.show(*t)
                 );
-                return Err(self.error(0, message, "conditions over trip counts"));
+                let at = self.read_at.get(t).copied().unwrap_or(0);
+                return Err(self.error(at, message, "conditions over trip counts"));
             }
         }
         Ok((self.code, self.at, self.sites, self.loops, self.names, self.free))
@@ -174,8 +178,14 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
     }
 
     fn expr(&mut self, at: usize, t: Term) -> Result<Expr, Error> {
+        let before = self.names.order.len();
         match self.names.expr(&mut self.s.arena, t) {
-            Some(e) => Ok(e),
+            Some(e) => {
+                for (symbol, _) in &self.names.order[before..] {
+                    self.read_at.entry(*symbol).or_insert(at);
+                }
+                Ok(e)
+            }
             None => {
                 let message = format!("{} is not followed", self.s.arena.show(t));
                 Err(self.error(at, message, "a value over arguments, coordinates and loop counters"))
