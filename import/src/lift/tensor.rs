@@ -48,7 +48,20 @@ impl Walk<'_, '_> {
                 let mem = i.args.iter().find(|a| matches!(a, Arg::Mem { .. })).cloned().unwrap_or(Arg::Sink);
                 let t = self.same(i, &mem, "address")?;
                 let columns = columns_of(i).ok_or_else(|| self.unknown(i))?;
-                let runs = self.columns(i, t, columns, Some(self.warp % 4))?;
+                let half = self.half(i, t);
+                let quarter = Some((self.warp % 4, half));
+                let mut runs = Vec::new();
+                if i.has("16x32bx2") {
+                    // Two accesses, the second so many columns behind the first.
+                    let Some(Arg::Int(split)) = i.args.iter().find(|a| matches!(a, Arg::Int(_))) else {
+                        return Err(self.unknown(i));
+                    };
+                    let second = self.s.arena.plus(t, *split);
+                    runs.extend(self.columns(i, t, columns / 2, quarter)?);
+                    runs.extend(self.columns(i, second, columns / 2, quarter)?);
+                } else {
+                    runs.extend(self.columns(i, t, columns, quarter)?);
+                }
                 self.push(at, 0, if load { Effect::TensorLoad(runs) } else { Effect::TensorStore(runs) })?;
                 if load && !self.s.waits_for_loads {
                     let mut regs = Vec::new();
@@ -155,8 +168,20 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The addresses of columns: of one group of lanes, or of all.
-    fn columns(&mut self, i: &Inst, t: Term, n: u32, quarter: Option<u32>) -> Result<Vec<Run>, Error> {
+    /// Which of the 16 lanes of its group a warp accesses, where an instruction accesses 16.
+    fn half(&self, i: &Inst, t: Term) -> Option<u32> {
+        let halves = i.mods.iter().any(|m| m.starts_with("16x"));
+        halves.then(|| (self.s.arena.parts(t).0 >> 20 & 1) as u32)
+    }
+
+    /// The addresses of columns: of all lanes, or of one group of lanes or its first or second half.
+    fn columns(
+        &mut self,
+        i: &Inst,
+        t: Term,
+        n: u32,
+        quarter: Option<(u32, Option<u32>)>,
+    ) -> Result<Vec<Run>, Error> {
         if self.dry > 0 {
             return Ok(Vec::new());
         }
@@ -172,9 +197,12 @@ impl Walk<'_, '_> {
         let first = TENSOR + (k & 0xffff) * COLUMN;
         Ok(match quarter {
             None => vec![(self.s.arena.sum(first, columns), n * COLUMN as u32)],
-            Some(q) => (0..n as i64)
-                .map(|c| (self.s.arena.sum(first + c * COLUMN + (q * LANES) as i64, columns.clone()), LANES))
-                .collect(),
+            Some((q, half)) => {
+                let lanes = if half.is_some() { LANES / 2 } else { LANES };
+                let from = (q * LANES + half.unwrap_or(0) * lanes) as i64;
+                let one = |c: i64| (self.s.arena.sum(first + c * COLUMN + from, columns.clone()), lanes);
+                (0..n as i64).map(one).collect()
+            }
         })
     }
 
