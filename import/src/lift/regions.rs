@@ -9,6 +9,8 @@ use warpline_sim::ir::gcd;
 
 use crate::symbolic::{Arena, Term};
 
+use super::tensor::{COLUMN, TENSOR};
+
 /// A piece of an access: the object, the slot as a term over what is symbolic, and first and last byte in the slot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Part {
@@ -62,7 +64,8 @@ impl Regions {
         let mut list: Vec<(i64, i64, i64, Option<i64>)> = Vec::new();
         for (low, high, strides, k) in spans {
             let g = strides.iter().fold(0, |g, s| gcd(g, *s));
-            let first = (!strides.is_empty()).then_some(k);
+            // A slot of tensor memory begins with the first lane of a column.
+            let first = (!strides.is_empty()).then(|| if k >= TENSOR { k - (k - TENSOR) % COLUMN } else { k });
             match list.last_mut() {
                 Some((_, end, stride, from)) if low < *end => {
                     *end = (*end).max(high);

@@ -15,7 +15,7 @@ use super::walk::Walk;
 /// Where tensor memory begins among addresses.
 pub(super) const TENSOR: i64 = 1 << 19;
 /// Addresses of a column.
-const COLUMN: i64 = 64;
+pub(super) const COLUMN: i64 = 64;
 /// Addresses of 32 lanes of a column.
 const LANES: u32 = 16;
 
@@ -132,11 +132,13 @@ impl Walk<'_, '_> {
         // right operand's rows.
         let pair = i.has("cta_group::2");
         let half = |n: u32| if pair { n / 2 } else { n };
-        let d = self.columns(i, d, if pair && m == 128 && !scaled { n / 2 } else { n }, None)?;
+        // 64 rows are 16 lanes of each group.
+        let packed = m == 64 && !pair;
+        let d = self.rows(i, d, if pair && m == 128 && !scaled { n / 2 } else { n }, packed)?;
         let (a, mut reads) = match i.arg(1) {
             mem @ Arg::Mem { .. } => {
                 let t = self.same(i, mem, "address")?;
-                (Vec::new(), self.columns(i, t, 32 / 4, None)?)
+                (Vec::new(), self.rows(i, t, 32 / 4, packed)?)
             }
             a => (self.described(i, a, if scaled { 128 } else { half(m) }, 32, bits, trans_a, k)?, Vec::new()),
         };
@@ -168,10 +170,28 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// Which of the 16 lanes of its group a warp accesses, where an instruction accesses 16.
+    /// The addresses of columns of a product's operand: of all lanes, or of 16 of each group.
+    fn rows(&mut self, i: &Inst, t: Term, n: u32, packed: bool) -> Result<Vec<Run>, Error> {
+        if !packed {
+            return self.columns(i, t, n, None);
+        }
+        let half = Some(self.upper(t));
+        let mut runs = Vec::new();
+        for group in 0..4 {
+            runs.extend(self.columns(i, t, n, Some((group, half)))?);
+        }
+        Ok(runs)
+    }
+
+    /// Whether an address names the second 16 lanes of a group.
+    fn upper(&self, t: Term) -> u32 {
+        (self.s.arena.parts(t).0 >> 20 & 1) as u32
+    }
+
+    /// Which half of its group of lanes a warp accesses, where an instruction accesses 16 lanes.
     fn half(&self, i: &Inst, t: Term) -> Option<u32> {
         let halves = i.mods.iter().any(|m| m.starts_with("16x"));
-        halves.then(|| (self.s.arena.parts(t).0 >> 20 & 1) as u32)
+        halves.then(|| self.upper(t))
     }
 
     /// The addresses of columns: of all lanes, or of one group of lanes or its first or second half.
