@@ -28,6 +28,7 @@ pub mod tree;
 mod values;
 mod vars;
 mod walk;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -167,6 +168,8 @@ pub fn warps<'a>(
         tensors: Default::default(),
         columns: 0,
         assumed: BTreeMap::new(),
+        histories: Default::default(),
+        words: Default::default(),
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
     shared.cluster = cluster(&mut shared, launch)?;
@@ -213,6 +216,7 @@ pub fn warps<'a>(
                 peeked_terms: Vec::new(),
                 dry: 0,
                 apart: false,
+                history: 0,
                 loading: Vec::new(),
                 s: &mut shared,
             };

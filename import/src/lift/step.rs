@@ -95,6 +95,7 @@ impl Walk<'_, '_> {
 
     /// Writes an operation down.
     pub(super) fn push(&mut self, at: usize, part: u8, e: Effect) -> Result<(), Error> {
+        self.waited(at, &e);
         match &e {
             Effect::Touch(..) | Effect::Commit(Stream::Copy) => self.apart = true,
             Effect::WarpSync | Effect::Bar(..) | Effect::ClusterArrive(_) | Effect::ClusterWait => self.apart = false,
@@ -125,11 +126,11 @@ impl Walk<'_, '_> {
         if acts(i) && self.effect(at, i)? {
             return Ok(());
         }
-        self.compute(i)
+        self.compute(at, i)
     }
 
     /// Sets the registers of an instruction that only computes.
-    fn compute(&mut self, i: &Inst) -> Result<(), Error> {
+    fn compute(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         let Some(to) = i.args.first() else { return Ok(()) };
         match i.op.as_str() {
             "setp" => {
@@ -155,7 +156,11 @@ impl Walk<'_, '_> {
                     to => self.set_arg(to, v),
                 }
             }
-            "ld" => self.load(i)?,
+            "ld" => self.load(at, i)?,
+            "atom" => {
+                let v = self.own_word(at, 0, i, false);
+                self.set_arg(to, v);
+            }
             "mapa" => {
                 let (addr, cta) = (self.operand(i.arg(1))?, self.operand(i.arg(2))?);
                 let v = self.each(
@@ -226,7 +231,7 @@ impl Walk<'_, '_> {
                 let why = format!("`{}` at line {}", i.name(), i.line);
                 let v = if known {
                     self.each(&args, |a, x| apply(a, i, x), &why)
-                } else if args.iter().all(|v| matches!(v, Val::Uni(_))) && i.op != "atom" {
+                } else if args.iter().all(|v| matches!(v, Val::Uni(_))) {
                     Val::Uni(self.s.arena.opaque(why.clone()))
                 } else {
                     self.opaque_lanes(why.clone())
@@ -305,7 +310,7 @@ impl Walk<'_, '_> {
     }
 
     /// Loads of parameters, global and constant memory.
-    fn load(&mut self, i: &Inst) -> Result<(), Error> {
+    fn load(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         let (to, from) = (i.arg(0), i.arg(1));
         let why = format!("the load at line {}", i.line);
         let list: Vec<&Arg> = if let Arg::List(l) = to { l.iter().collect() } else { vec![to] };
@@ -326,7 +331,8 @@ impl Walk<'_, '_> {
             return Ok(());
         }
         let address = self.address(from)?;
-        if i.has("volatile") || self.is_shared(i, &address) {
+        let shared = self.is_shared(i, &address);
+        if i.has("volatile") || shared {
             // The address of tensor memory, which `alloc` has written there.
             if let (Some(base), [a]) = (self.allocated_at(&address), list.as_slice()) {
                 self.set_arg(a, Val::Uni(base));
@@ -346,6 +352,8 @@ impl Walk<'_, '_> {
                     let t = self.s.arena.plus(*t, offset);
                     Val::Uni(self.s.arena.op(Op::Load, &[t]))
                 }
+                (Val::Uni(t), _) if shared && !self.opaque(*t) => self.shared_word(at, n, *t),
+                (Val::Uni(_), _) if !shared => self.own_word(at, n, i, true),
                 (Val::Uni(_), _) => Val::Uni(self.s.arena.opaque(why.clone())),
                 _ => self.opaque_lanes(why.clone()),
             };

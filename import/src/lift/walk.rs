@@ -59,6 +59,10 @@ pub struct Shared<'a> {
     pub(super) tensors: FxHashMap<Term, i64>,
     /// Columns allocated.
     pub(super) columns: i64,
+    /// What warps have waited for: the history before, the operation and its operands.
+    pub(super) histories: FxHashMap<(u32, (usize, Term, Term)), u32>,
+    /// Reads of words that the kernel may change.
+    pub(super) words: FxHashMap<super::words::Word, i64>,
     /// The text has `tcgen05.wait::ld`.
     pub(super) waits_for_loads: bool,
     /// Assumptions made, with the line of the first instruction that needed each.
@@ -88,6 +92,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) dry: u32,
     /// Lanes may have done something each for itself since they met.
     pub(super) apart: bool,
+    /// What the warp has waited for, as a number of [`Shared::histories`].
+    pub(super) history: u32,
     /// Registers of each `tcgen05.ld` that nothing has waited for, where the text never waits.
     pub(super) loading: Vec<Vec<Reg>>,
 }
@@ -330,8 +336,8 @@ impl<'a> Walk<'_, 'a> {
         }
         let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
         let (facts, regs, lanes) = (self.facts.clone(), self.regs.clone(), self.lanes);
-        let loading = std::mem::take(&mut self.loading);
-        let (mut sides, mut left) = (Vec::new(), Vec::new());
+        let (loading, history) = (std::mem::take(&mut self.loading), self.history);
+        let (mut sides, mut left, mut histories) = (Vec::new(), Vec::new(), Vec::new());
         for (to, holds) in [(taken, true), (falls, false)] {
             let mut known = facts.clone();
             self.s.arena.learn(cond, holds, &mut known);
@@ -339,6 +345,7 @@ impl<'a> Walk<'_, 'a> {
             self.regs = regs.clone();
             self.lanes = lanes;
             self.loading = loading.clone();
+            self.history = history;
             let outer = std::mem::take(&mut self.nodes);
             self.outer.push(outer);
             let holds = if holds { cond } else { self.s.arena.not(cond) };
@@ -350,7 +357,9 @@ impl<'a> Walk<'_, 'a> {
             let regs = std::mem::take(&mut self.regs);
             sides.push(Side { end, nodes, regs, facts: self.facts.clone(), lanes: self.lanes });
             left.extend(std::mem::take(&mut self.loading));
+            histories.push(self.history);
         }
+        self.remember_either(at, cond, &histories);
         left.dedup();
         self.loading = left;
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
