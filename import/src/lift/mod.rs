@@ -213,6 +213,7 @@ pub fn warps<'a>(
                 outer: Vec::new(),
                 frames: Vec::new(),
                 unsure: 0,
+                lane_conditions: Vec::new(),
                 peeked_terms: Vec::new(),
                 dry: 0,
                 apart: false,

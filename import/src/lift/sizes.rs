@@ -154,7 +154,7 @@ pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term
     let mut list = Vec::new();
     let mut sizes = BTreeMap::new();
     each_op(tree, &mut |at, (_, _, e)| match e {
-        Effect::Touch(Touch::Write | Touch::Copy, runs) => {
+        Effect::Touch(Touch::Write | Touch::Copy | Touch::Atomic, runs) => {
             for (t, n) in runs {
                 let (low, high) = a.range(*t);
                 written.push((low, high + *n as i64));

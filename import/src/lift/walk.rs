@@ -86,6 +86,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) outer: Vec<Vec<Node>>,
     /// Branches whose condition differs by lane in a way that is not followed: operations under them must not synchronise.
     pub(super) unsure: u32,
+    /// Conditions that each executing lane has met for itself, and whether they hold.
+    pub(super) lane_conditions: Vec<(Val, bool)>,
     /// Results of polling outside of a loop.
     pub(super) peeked_terms: Vec<Term>,
     /// Loops that are being solved: nothing is written down.
@@ -267,7 +269,7 @@ impl<'a> Walk<'_, 'a> {
                     .iter()
                     .any(|(t, m)| self.s.arena.constant(*t).is_none() && self.opaque(*t) && m.count_ones() < 32))
         {
-            return self.unsure(at, (taken, falls), join, stops);
+            return self.unsure(at, &cond, (taken, falls), join, stops);
         }
         // Each group goes alone until the ways meet.
         let all = self.lanes;
@@ -388,6 +390,7 @@ impl<'a> Walk<'_, 'a> {
     fn unsure(
         &mut self,
         at: usize,
+        cond: &Val,
         (taken, falls): (BlockId, BlockId),
         join: BlockId,
         stops: &[BlockId],
@@ -398,9 +401,12 @@ impl<'a> Walk<'_, 'a> {
         let regs = self.regs.clone();
         let lanes = self.lanes;
         self.unsure += 1;
-        for to in [taken, falls] {
+        for (to, holds) in [(taken, true), (falls, false)] {
             self.regs = regs.clone();
-            let end = if to == join { Stop::At(join) } else { self.run(to, &inner)? };
+            self.lane_conditions.push((cond.clone(), holds));
+            let end = if to == join { Ok(Stop::At(join)) } else { self.run(to, &inner) };
+            self.lane_conditions.pop();
+            let end = end?;
             if end != Stop::At(join) && !(end == Stop::End && join == self.s.flow.exit()) {
                 return Err(self.s.error(
                     inst,
