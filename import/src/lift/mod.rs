@@ -5,6 +5,7 @@ mod build;
 mod choice;
 mod close;
 mod copies;
+mod data;
 mod effects;
 mod effects_of;
 mod emit;
@@ -17,6 +18,7 @@ mod merge;
 mod peek;
 mod possible;
 mod regions;
+mod reset;
 mod sizes;
 mod slice;
 mod solve;
@@ -79,6 +81,8 @@ pub struct Lifted {
     pub launches: Vec<Vec<(String, i64)>>,
     /// The symbols under the launch, in order.
     pub bound: Vec<launch::BoundSymbol>,
+    /// Line of a loop that stands for any number of iterations, as data decide: the program is one to prove and not to run.
+    pub cut: Option<u32>,
     /// CTAs of a cluster.
     pub cluster: [u32; 3],
 }
@@ -168,6 +172,7 @@ pub fn warps<'a>(
         tensors: Default::default(),
         columns: 0,
         assumed: BTreeMap::new(),
+        data: 0,
         histories: Default::default(),
         words: Default::default(),
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),

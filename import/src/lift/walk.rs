@@ -59,6 +59,8 @@ pub struct Shared<'a> {
     pub(super) tensors: FxHashMap<Term, i64>,
     /// Columns allocated.
     pub(super) columns: i64,
+    /// Values of one iteration that data decide.
+    pub(super) data: u32,
     /// What warps have waited for: the history before, the operation and its operands.
     pub(super) histories: FxHashMap<(u32, (usize, Term, Term)), u32>,
     /// Reads of words that the kernel may change.

@@ -33,6 +33,8 @@ pub enum Atom {
     Var(u32),
     /// A sum that the bound of a loop is computed from.
     Symbol(u32),
+    /// A value of one iteration, which data decide.
+    Data(u32),
     /// A value that is not followed.
     Opaque(u32),
 }
@@ -306,6 +308,7 @@ impl Arena {
                 Atom::Counter(h) => format!("i{h}"),
                 Atom::Var(v) => format!("v{v}"),
                 Atom::Symbol(n) => format!("s{n}"),
+                Atom::Data(n) => format!("d{n}"),
                 Atom::Opaque(n) => format!("?{n}"),
                 Atom::Carried(_, r, _) => format!("carried{r}"),
                 Atom::Place(p) => format!("{p:?}"),
