@@ -120,7 +120,7 @@ impl Carried {
                 rows: parts(&p.sel.rows),
                 cols: parts(&p.sel.cols),
                 exact: p.sel.exact.clone(),
-                same: p.sel.same,
+                writes: p.sel.writes,
                 operand: p.sel.operand,
             },
             ..p.clone()

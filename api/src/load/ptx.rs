@@ -309,6 +309,10 @@ fn reserve(program: &mut Program, bytes: i64) {
 
 /// The error for a launch that does not give enough.
 fn needed(kernel: &CompiledKernel, request: &Request, needs: &[Need]) -> Error {
+    if let Some(line) = needs.iter().find_map(|n| if let Need::Iterations(line) = n { Some(line) } else { None }) {
+        let message = format!("`{}`: data decide what the loop at line {line} does", request.scenario);
+        return Error::with_help(message, "`verify` decides it for all data; a run cannot know the data".to_string());
+    }
     let (mut what, mut options) = (Vec::new(), Vec::new());
     for need in needs {
         match need {
@@ -325,6 +329,7 @@ fn needed(kernel: &CompiledKernel, request: &Request, needs: &[Need]) -> Error {
                 what.push(format!("the value of `{name}`, which stands for {meaning}"));
                 options.push(format!("--set {name}=VALUE"));
             }
+            Need::Iterations(_) => {}
         }
     }
     let message = format!("`{}`: a run needs {}", request.scenario, what.join("; "));

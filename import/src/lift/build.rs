@@ -58,6 +58,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
         tree = if w == 0 { one } else { merge(tree, one) };
     }
     let tree = unrolled(&mut s, tree);
+    let (tree, cut) = super::data::cut(&mut s, tree, everyone)?;
     let mut names = Names::default();
     let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
     let tree = without_unread(&s, tree);
@@ -157,6 +158,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
         cluster,
         related,
         launches,
+        cut,
         program,
         assumptions: s.assumed.into_iter().collect(),
         free,

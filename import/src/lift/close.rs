@@ -66,7 +66,12 @@ impl Walk<'_, '_> {
                 }
                 self.s.arena.opaque(format!("how often the loop at line {} goes on", inst.line))
             }
-            None => self.trips(counter, exit.stay),
+            None => {
+                if self.s.arena.reads_memory(exit.stay) {
+                    self.s.assume(inst.line, "a loop that a value in memory ends is left at some time");
+                }
+                self.trips(counter, exit.stay)
+            }
         };
         let stays = self.s.arena.under(stays, &self.facts);
         // A count of none is as good as one below.
@@ -201,6 +206,7 @@ impl Walk<'_, '_> {
             let learnt = !mentions_own(self, left) && self.s.arena.constant(left).is_none();
             sides.push(Left { at: e.at, to: e.to, tail, regs, left: learnt.then_some(left) });
         }
+        self.remember((at, stays, 1));
         self.left(l, sides, counts, stops)
     }
 

@@ -44,8 +44,11 @@ impl Walk<'_, '_> {
             "red" | "atom" | "multimem" => {
                 let n = if i.op == "red" { 0 } else { 1 };
                 let v = self.address(i.args.get(n).unwrap_or(&Arg::Sink))?;
-                if i.has("async") || self.is_shared(i, &v) {
+                if i.has("async") || i.op == "multimem" {
                     return Err(self.unknown(i));
+                }
+                if self.is_shared(i, &v) {
+                    self.atomic(at, i, n)?;
                 }
                 return Ok(i.op == "red");
             }

@@ -117,7 +117,7 @@ impl Names {
         let mut launch = true;
         let mut any = false;
         a.each_atom(t, &mut |x| match x {
-            Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_) => any = true,
+            Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_) | Atom::Data(_) => any = true,
             _ => launch = false,
         });
         if self.covered(a, t) && !self.trips.contains(&t) {

@@ -75,6 +75,8 @@ pub enum Need {
     Grid,
     /// The value of a symbol: its name and what it stands for.
     Symbol(String, String),
+    /// Words of memory that decide what the iterations of the loop at this line do: no option gives them.
+    Iterations(u32),
 }
 
 /// A symbol of a program under a launch.
@@ -204,6 +206,7 @@ impl Lifted {
                 (None, Err(need)) => needs.push(need.clone()),
             }
         }
+        needs.extend(self.cut.map(Need::Iterations));
         let Some(grid) = launch.grid else {
             needs.push(Need::Grid);
             needs.sort();

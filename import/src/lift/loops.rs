@@ -28,6 +28,7 @@ impl Walk<'_, '_> {
         }
         let flow = self.s.flow;
         let header = flow.loops[l].header;
+        let first_at = flow.blocks[header].first;
         let changed = self.changed(l);
         let entry_regs = self.regs.clone();
         // Variables may change in the loop.
@@ -46,7 +47,13 @@ impl Walk<'_, '_> {
         }
         let lanes = self.lanes;
         let peeked = self.peeked_terms.clone();
+        let before = self.history;
+        self.remember((first_at, 0, 0));
         let (stop, _, exits) = self.iteration(l, true)?;
+        // An iteration begins behind all those before it.
+        let ending = self.history;
+        self.history = before;
+        self.remember((first_at, ending, 0));
         let back = std::mem::take(&mut self.regs);
         if stop != Stop::At(header) && exits.is_empty() {
             // It is left in its first iteration, whatever happens.

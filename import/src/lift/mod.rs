@@ -5,6 +5,7 @@ mod build;
 mod choice;
 mod close;
 mod copies;
+mod data;
 mod effects;
 mod effects_of;
 mod emit;
@@ -18,6 +19,7 @@ mod merge;
 mod peek;
 mod possible;
 mod regions;
+mod reset;
 mod sizes;
 mod slice;
 mod solve;
@@ -29,6 +31,7 @@ pub mod tree;
 mod values;
 mod vars;
 mod walk;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -79,6 +82,8 @@ pub struct Lifted {
     pub launches: Vec<Vec<(String, i64)>>,
     /// The symbols under the launch, in order.
     pub bound: Vec<launch::BoundSymbol>,
+    /// Line of a loop that stands for any number of iterations, as data decide: the program is one to prove and not to run.
+    pub cut: Option<u32>,
     /// CTAs of a cluster.
     pub cluster: [u32; 3],
 }
@@ -169,6 +174,9 @@ pub fn warps<'a>(
         columns: 0,
         assumed: BTreeMap::new(),
         mail: Default::default(),
+        data: 0,
+        histories: Default::default(),
+        words: Default::default(),
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
     shared.cluster = cluster(&mut shared, launch)?;
@@ -216,9 +224,11 @@ pub fn warps<'a>(
                 outer: Vec::new(),
                 frames: Vec::new(),
                 unsure: 0,
+                lane_conditions: Vec::new(),
                 peeked_terms: Vec::new(),
                 dry: 0,
                 apart: false,
+                history: 0,
                 loading: Vec::new(),
                 passed: BTreeMap::new(),
                 s: &mut shared,

@@ -59,7 +59,7 @@ impl Launch<'_> {
         }
         let v = match a.node(t).clone() {
             Node::Const(v) => v,
-            Node::Atom(Atom::Param(..)) => VALUES[self.next(VALUES.len() as u64) as usize],
+            Node::Atom(Atom::Param(..) | Atom::Data(_)) => VALUES[self.next(VALUES.len() as u64) as usize],
             Node::Atom(Atom::Place(Place::Ctas(_) | Place::Clusters(_))) => 1 + self.next(8) as i64,
             Node::Atom(Atom::Place(_)) => self.next(8) as i64,
             Node::Atom(Atom::Symbol(_)) => self.value(a, *self.original.get(&t)?)?,

@@ -84,9 +84,16 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
     if let Some(bad) = bad {
         return Err(bad);
     }
-    for ((bar, _), list) in &groups {
-        for g in list.iter().filter(|g| !g.copies.is_empty()) {
-            settle(a, *bar, g, &starts, &mut sizes)?;
+    let groups = || groups.iter().flat_map(|((bar, _), list)| list.iter().map(move |g| (*bar, g)));
+    let mut left = Vec::new();
+    for (bar, g) in groups().filter(|(_, g)| !g.copies.is_empty()) {
+        if settle(a, bar, g, &starts, &mut sizes).is_err() {
+            left.push((bar, g));
+        }
+    }
+    for (bar, g) in left {
+        if !alike(a, bar, g, &mut sizes) {
+            settle(a, bar, g, &starts, &mut sizes)?;
         }
     }
     Ok(sizes)
@@ -124,6 +131,17 @@ fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut S
         return Err((first.0, "no `expect_tx` with a constant says how many bytes this copy brings".into()));
     };
     let left = expect - known;
+    // Copies of one instruction are of one tensor map.
+    let times: i64 = open.iter().map(|o| o.times).sum();
+    let apart = open.windows(2).map(|w| w[1].first - w[0].first).min();
+    if open.iter().all(|o| o.at == last.at)
+        && apart.is_some_and(|d| left == times * (left / times) && left / times <= d)
+    {
+        for o in &open {
+            sizes.insert((o.at, o.to, bar), (left / times) as u32);
+        }
+        return Ok(());
+    }
     let before: i64 = open[..open.len() - 1].iter().filter_map(|o| Some(o.gap? * o.times)).sum();
     let fits = |size: i64, gap: Option<i64>| size > 0 && size % 16 == 0 && gap.is_none_or(|g| size <= g);
     let rest = (left - before) / last.times;
@@ -134,7 +152,6 @@ fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut S
         }
         return Ok(());
     }
-    let times: i64 = open.iter().map(|o| o.times).sum();
     if left % times == 0 && open.iter().all(|o| fits(left / times, o.gap)) {
         for o in &open {
             sizes.insert((o.at, o.to, bar), (left / times) as u32);
@@ -149,6 +166,26 @@ fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut S
 
 /// Bytes of a tensor map, which no other access of threads has.
 pub(super) const TENSOR_MAP: u32 = 128;
+/// Copies that go where others go bring as many bytes, where that adds up to what their barrier expects.
+fn alike(a: &Arena, bar: Term, g: &Group, sizes: &mut Sizes) -> bool {
+    let mut at_address: BTreeMap<i64, u32> = BTreeMap::new();
+    for ((_, to, _), n) in sizes.iter() {
+        at_address.extend(addresses(a, *to).unwrap_or_default().into_iter().map(|x| (x, *n)));
+    }
+    let mut found = Vec::new();
+    let mut sum = 0;
+    for ((at, to), issued) in &g.copies {
+        let here = || addresses(a, *to)?.into_iter().find_map(|x| at_address.get(&x).copied());
+        let Some(n) = sizes.get(&(*at, *to, bar)).copied().or_else(here) else { return false };
+        sum += n as i64 * issued.len() as i64;
+        found.push(((*at, *to, bar), n));
+    }
+    let adds_up = g.expect == Some(sum);
+    if adds_up {
+        sizes.extend(found);
+    }
+    adds_up
+}
 
 /// Bytes of stores by tensor map: what threads have written from their address on, up to the next such address.
 pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term), u32>, (usize, String)> {
@@ -157,7 +194,7 @@ pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term
     let mut list = Vec::new();
     let mut sizes = BTreeMap::new();
     each_op(tree, &mut |at, (_, _, e)| match e {
-        Effect::Touch(Touch::Write | Touch::Copy, runs) => {
+        Effect::Touch(Touch::Write | Touch::Copy | Touch::Atomic, runs) => {
             for (t, n) in runs {
                 let (low, high) = a.range(*t);
                 // A tensor map that is made here: data of a store ends before it.

@@ -51,7 +51,10 @@ impl Walk<'_, '_> {
         for (cond, mask) in open {
             self.lanes = mask;
             self.unsure += unsure as u32;
-            self.execute(at, i)?;
+            self.lane_conditions.push((Val::Uni(cond), true));
+            let done = self.execute(at, i);
+            self.lane_conditions.pop();
+            done?;
             self.unsure -= unsure as u32;
             self.lanes = all;
             let mut changed = Vec::new();
@@ -95,6 +98,7 @@ impl Walk<'_, '_> {
 
     /// Writes an operation down.
     pub(super) fn push(&mut self, at: usize, part: u8, e: Effect) -> Result<(), Error> {
+        self.waited(at, &e);
         match &e {
             Effect::Touch(..) | Effect::Commit(Stream::Copy) => self.apart = true,
             Effect::WarpSync | Effect::Bar(..) | Effect::ClusterArrive(_) | Effect::ClusterWait => self.apart = false,
@@ -125,11 +129,11 @@ impl Walk<'_, '_> {
         if acts(i) && self.effect(at, i)? {
             return Ok(());
         }
-        self.compute(i)
+        self.compute(at, i)
     }
 
     /// Sets the registers of an instruction that only computes.
-    fn compute(&mut self, i: &Inst) -> Result<(), Error> {
+    fn compute(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         let Some(to) = i.args.first() else { return Ok(()) };
         match i.op.as_str() {
             "setp" => {
@@ -155,7 +159,11 @@ impl Walk<'_, '_> {
                     to => self.set_arg(to, v),
                 }
             }
-            "ld" => self.load(i)?,
+            "ld" => self.load(at, i)?,
+            "atom" => {
+                let v = self.own_word(at, 0, i, false);
+                self.set_arg(to, v);
+            }
             "mapa" => {
                 let (addr, cta) = (self.operand(i.arg(1))?, self.operand(i.arg(2))?);
                 let v = self.each(
@@ -226,7 +234,7 @@ impl Walk<'_, '_> {
                 let why = format!("`{}` at line {}", i.name(), i.line);
                 let v = if known {
                     self.each(&args, |a, x| apply(a, i, x), &why)
-                } else if args.iter().all(|v| matches!(v, Val::Uni(_))) && i.op != "atom" {
+                } else if args.iter().all(|v| matches!(v, Val::Uni(_))) {
                     Val::Uni(self.s.arena.opaque(why.clone()))
                 } else {
                     self.opaque_lanes(why.clone())
@@ -305,7 +313,7 @@ impl Walk<'_, '_> {
     }
 
     /// Loads of parameters, global and constant memory.
-    fn load(&mut self, i: &Inst) -> Result<(), Error> {
+    fn load(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         let (to, from) = (i.arg(0), i.arg(1));
         let why = format!("the load at line {}", i.line);
         let list: Vec<&Arg> = if let Arg::List(l) = to { l.iter().collect() } else { vec![to] };
@@ -326,7 +334,8 @@ impl Walk<'_, '_> {
             return Ok(());
         }
         let address = self.address(from)?;
-        if i.has("volatile") || self.is_shared(i, &address) {
+        let shared = self.is_shared(i, &address);
+        if i.has("volatile") || shared {
             // The address of tensor memory, which `alloc` has written there.
             if let (Some(base), [a]) = (self.allocated_at(&address), list.as_slice()) {
                 self.set_arg(a, Val::Uni(base));
@@ -346,6 +355,8 @@ impl Walk<'_, '_> {
                     let t = self.s.arena.plus(*t, offset);
                     Val::Uni(self.s.arena.op(Op::Load, &[t]))
                 }
+                (Val::Uni(t), _) if shared && !self.opaque(*t) => self.shared_word(at, n, *t),
+                (Val::Uni(_), _) if !shared => self.own_word(at, n, i, true),
                 (Val::Uni(_), _) => Val::Uni(self.s.arena.opaque(why.clone())),
                 _ => self.opaque_lanes(why.clone()),
             };
@@ -374,6 +385,49 @@ impl Walk<'_, '_> {
         };
         let runs = self.runs(i, &v, bytes, lanes)?;
         self.push(at, 0, Effect::Touch(what, runs))
+    }
+
+    /// An atomic access to shared memory, by the `n`-th operand. Data may say where it goes, as in a histogram.
+    pub(super) fn atomic(&mut self, at: usize, i: &Inst, n: usize) -> Result<(), Error> {
+        let mut decides = false;
+        writes(i, &mut |r| decides |= self.s.need[r as usize]);
+        if decides && n > 0 {
+            let message = format!("the result of `{}` decides operations or addresses", i.name());
+            return Err(self.s.error(i, message, "an atomic access whose result is data"));
+        }
+        let v = self.address(i.arg(n))?;
+        let bytes = bytes_of(i);
+        let mut somewhere: Vec<Run> = Vec::new();
+        let mut known = self.lanes;
+        for l in (0..32).filter(|l| self.lanes >> l & 1 == 1) {
+            let t = v.at(l);
+            if !self.opaque(t) && !self.s.arena.reads_memory(t) {
+                continue;
+            }
+            let mut facts = self.facts.clone();
+            for (cond, holds) in self.lane_conditions.clone() {
+                self.s.arena.learn(cond.at(l), holds, &mut facts);
+            }
+            let (low, high) = self.s.arena.bounded(t, &facts);
+            if (0..=high).contains(&low) && high < 1 << 20 {
+                somewhere.push((self.s.arena.int(low), (high - low) as u32 + bytes));
+                known &= !(1 << l);
+            }
+        }
+        let all = std::mem::replace(&mut self.lanes, known);
+        let runs = self.runs(i, &v, bytes, 32);
+        self.lanes = all;
+        let mut runs = runs?;
+        if !somewhere.is_empty() {
+            self.s.assume(
+                i.line,
+                "a word that says where an atomic access goes is any that the branches around it allow",
+            );
+        }
+        runs.extend(somewhere);
+        runs.sort_unstable();
+        runs.dedup();
+        self.push(at, 0, Effect::Touch(Touch::Atomic, runs))
     }
 
     /// The bytes that each executing lane touches.

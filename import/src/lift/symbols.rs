@@ -119,7 +119,7 @@ fn counts(tree: &[Merged], list: &mut Vec<Term>) {
 /// Sums of several values of the launch that a count is computed from, with numbers alone beside them, with the sign with
 /// which the count grows.
 fn sums_in(a: &mut Arena, t: Term, sign: i64, list: &mut Vec<Term>) {
-    let varies = |a| !matches!(a, Atom::Param(..) | Atom::Place(_));
+    let varies = |a| !matches!(a, Atom::Param(..) | Atom::Place(_) | Atom::Data(_));
     let (_, parts) = a.parts(t);
     let before = list.len();
     for (x, c) in parts.iter() {

@@ -195,13 +195,7 @@ impl Walk<'_, '_> {
     }
 
     /// The addresses of columns: of all lanes, or of one group of lanes or its first or second half.
-    fn columns(
-        &mut self,
-        i: &Inst,
-        t: Term,
-        n: u32,
-        quarter: Option<(u32, Option<u32>)>,
-    ) -> Result<Vec<Run>, Error> {
+    fn columns(&mut self, i: &Inst, t: Term, n: u32, quarter: Option<(u32, Option<u32>)>) -> Result<Vec<Run>, Error> {
         if self.dry > 0 {
             return Ok(Vec::new());
         }

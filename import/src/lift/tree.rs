@@ -47,6 +47,8 @@ pub enum Touch {
     Write,
     /// `cp.async`.
     Copy,
+    /// `atom`, `red`.
+    Atomic,
 }
 
 /// A run of bytes of shared memory that one lane touches: address and length.

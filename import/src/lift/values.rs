@@ -227,11 +227,18 @@ fn high(a: &mut Arena, p: Term, q: Term, (bits, signed): (u32, bool)) -> Option<
         (Some(m), None) => (q, m),
         _ => return None,
     };
-    if bits != 32 {
+    if !matches!(bits, 32 | 64) {
         return None;
     }
-    let (m, b) = (a.int(m), a.int(bits as i64));
-    Some(a.intern(crate::symbolic::Node::Op(Op::MulHigh, std::rc::Rc::new([x, m, b]))))
+    // A signed product with a negative number is one with the number as unsigned, less x.
+    let (m, less) = match (signed, m < 0, bits) {
+        (true, true, 32) => (m + (1 << 32), true),
+        (true, true, _) => return None,
+        _ => (m, false),
+    };
+    let (m, b) = (a.int(m), a.int(if signed { -(bits as i64) } else { bits as i64 }));
+    let t = a.intern(crate::symbolic::Node::Op(Op::MulHigh, std::rc::Rc::new([x, m, b])));
+    Some(if less { a.sub(t, x) } else { t })
 }
 
 /// A shift to the right.
@@ -248,8 +255,20 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
     }
     // High half of a product with a magic number.
     if let Node::Op(Op::MulHigh, args) = a.node(v).clone() {
-        let (x, m) = (args[0], a.constant(args[1])?);
-        return a.magic_of(x, m as i128, 1i128 << (32 + s));
+        let (x, m, wide) = (args[0], a.constant(args[1])?, a.constant(args[2])?);
+        let negative = a.range(x).0 < 0;
+        if negative && wide > 0 {
+            return None;
+        }
+        if negative && s == bits - 1 {
+            let sign = a.int(if signed { -1 } else { 1 });
+            return Some(a.op(Op::IfNegative, &[x, sign]));
+        }
+        if negative && !signed {
+            return None;
+        }
+        let m = if wide.abs() == 64 { m as u64 as i128 } else { m as i128 };
+        return a.magic_of(x, m, 1i128.checked_shl(wide.unsigned_abs() as u32 + s).filter(|p| *p > 0)?);
     }
     // All sign bits: of a number that may be negative, kept for the division that it belongs to.
     if signed && s == bits - 1 {

@@ -64,6 +64,12 @@ pub struct Shared<'a> {
     pub(super) columns: i64,
     /// Mailboxes of worker warps.
     pub(super) mail: Mail,
+    /// Values of one iteration that data decide.
+    pub(super) data: u32,
+    /// What warps have waited for: the history before, the operation and its operands.
+    pub(super) histories: FxHashMap<(u32, (usize, Term, Term)), u32>,
+    /// Reads of words that the kernel may change.
+    pub(super) words: FxHashMap<super::words::Word, i64>,
     /// The text has `tcgen05.wait::ld`.
     pub(super) waits_for_loads: bool,
     /// Assumptions made, with the line of the first instruction that needed each.
@@ -89,12 +95,16 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) outer: Vec<Vec<Node>>,
     /// Branches whose condition differs by lane in a way that is not followed: operations under them must not synchronise.
     pub(super) unsure: u32,
+    /// Conditions that each executing lane has met for itself, and whether they hold.
+    pub(super) lane_conditions: Vec<(Val, bool)>,
     /// Results of polling outside of a loop.
     pub(super) peeked_terms: Vec<Term>,
     /// Loops that are being solved: nothing is written down.
     pub(super) dry: u32,
     /// Lanes may have done something each for itself since they met.
     pub(super) apart: bool,
+    /// What the warp has waited for, as a number of [`Shared::histories`].
+    pub(super) history: u32,
     /// Registers of each `tcgen05.ld` that nothing has waited for, where the text never waits.
     pub(super) loading: Vec<Vec<Reg>>,
     /// How often the warp has passed each barrier of all threads outside of loops and conditions.
@@ -271,7 +281,7 @@ impl<'a> Walk<'_, 'a> {
                     .iter()
                     .any(|(t, m)| self.s.arena.constant(*t).is_none() && self.opaque(*t) && m.count_ones() < 32))
         {
-            return self.unsure(at, (taken, falls), join, stops);
+            return self.unsure(at, &cond, (taken, falls), join, stops);
         }
         // Each group goes alone until the ways meet.
         let all = self.lanes;
@@ -343,8 +353,8 @@ impl<'a> Walk<'_, 'a> {
         }
         let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
         let (facts, regs, lanes) = (self.facts.clone(), self.regs.clone(), self.lanes);
-        let loading = std::mem::take(&mut self.loading);
-        let (mut sides, mut left) = (Vec::new(), Vec::new());
+        let (loading, history) = (std::mem::take(&mut self.loading), self.history);
+        let (mut sides, mut left, mut histories) = (Vec::new(), Vec::new(), Vec::new());
         for (to, holds) in [(taken, true), (falls, false)] {
             let mut known = facts.clone();
             self.s.arena.learn(cond, holds, &mut known);
@@ -352,6 +362,7 @@ impl<'a> Walk<'_, 'a> {
             self.regs = regs.clone();
             self.lanes = lanes;
             self.loading = loading.clone();
+            self.history = history;
             let outer = std::mem::take(&mut self.nodes);
             self.outer.push(outer);
             let holds = if holds { cond } else { self.s.arena.not(cond) };
@@ -363,7 +374,9 @@ impl<'a> Walk<'_, 'a> {
             let regs = std::mem::take(&mut self.regs);
             sides.push(Side { end, nodes, regs, facts: self.facts.clone(), lanes: self.lanes });
             left.extend(std::mem::take(&mut self.loading));
+            histories.push(self.history);
         }
+        self.remember_either(at, cond, &histories);
         left.dedup();
         self.loading = left;
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
@@ -392,6 +405,7 @@ impl<'a> Walk<'_, 'a> {
     fn unsure(
         &mut self,
         at: usize,
+        cond: &Val,
         (taken, falls): (BlockId, BlockId),
         join: BlockId,
         stops: &[BlockId],
@@ -402,9 +416,12 @@ impl<'a> Walk<'_, 'a> {
         let regs = self.regs.clone();
         let lanes = self.lanes;
         self.unsure += 1;
-        for to in [taken, falls] {
+        for (to, holds) in [(taken, true), (falls, false)] {
             self.regs = regs.clone();
-            let end = if to == join { Stop::At(join) } else { self.run(to, &inner)? };
+            self.lane_conditions.push((cond.clone(), holds));
+            let end = if to == join { Ok(Stop::At(join)) } else { self.run(to, &inner) };
+            self.lane_conditions.pop();
+            let end = end?;
             if end != Stop::At(join) && !(end == Stop::End && join == self.s.flow.exit()) {
                 return Err(self.s.error(
                     inst,

@@ -153,16 +153,31 @@ impl Arena {
         self.magic_of(x, m as i128, c as i128)
     }
 
-    /// `x * m / p` where it is a division by a small number for every x of 31 bits.
+    /// `x * m / p`, rounded down, where it is a division by a small number for every x of 31 bits. Of a negative x it is the
+    /// quotient that rounds to zero, less one.
     pub fn magic_of(&mut self, x: Term, m: i128, p: i128) -> Option<Term> {
+        if m <= 0 {
+            return None;
+        }
         let d = (p + m / 2) / m;
         let error = m * d - p;
         let (low, high) = self.range(x);
-        let high = high.min((1 << 31) - 1);
-        (d > 1 && error >= 0 && low >= 0 && error * (high as i128) < p).then(|| {
-            let by = self.int(d as i64);
-            self.div(x, by)
-        })
+        let most = if low >= 0 { high.min((1 << 31) - 1) } else { 1 << 31 };
+        if d <= 1 || error < 0 || error * (most as i128) >= p {
+            return None;
+        }
+        let by = self.int(i64::try_from(d).ok()?);
+        if low >= 0 {
+            return Some(self.div(x, by));
+        }
+        // Without an error, a multiple of d would be its own quotient.
+        if error == 0 {
+            return None;
+        }
+        let quotient = self.div_zero(x, by);
+        let minus = self.int(-1);
+        let sign = self.op(Op::IfNegative, &[x, minus]);
+        Some(self.add(quotient, sign))
     }
 
     /// Remainder of floor division.

@@ -284,7 +284,7 @@ impl Arena {
     }
 
     /// Bounds of a term, by what is known of its sum.
-    fn bounded(&self, x: Term, facts: &Facts) -> (i64, i64) {
+    pub fn bounded(&self, x: Term, facts: &Facts) -> (i64, i64) {
         let (k, parts) = self.parts(x);
         let (mut low, mut high) = self.range(x);
         let (key, negative) = keyed(&parts);

@@ -33,6 +33,8 @@ pub enum Atom {
     Var(u32),
     /// A sum that the bound of a loop is computed from.
     Symbol(u32),
+    /// A value of one iteration, which data decide.
+    Data(u32),
     /// A value that is not followed.
     Opaque(u32),
 }
@@ -75,7 +77,7 @@ pub enum Op {
     Shl,
     /// `x < 0 ? c : 0`.
     IfNegative,
-    /// High half of a product with a constant: operand, constant, bits.
+    /// High half of a product with a constant: operand, constant, bits (negative where the product is signed).
     MulHigh,
     /// `x >= 0`.
     Ge,
@@ -306,6 +308,7 @@ impl Arena {
                 Atom::Counter(h) => format!("i{h}"),
                 Atom::Var(v) => format!("v{v}"),
                 Atom::Symbol(n) => format!("s{n}"),
+                Atom::Data(n) => format!("d{n}"),
                 Atom::Opaque(n) => format!("?{n}"),
                 Atom::Carried(_, r, _) => format!("carried{r}"),
                 Atom::Place(p) => format!("{p:?}"),
@@ -334,6 +337,16 @@ impl Arena {
     /// Whether an atom that `f` holds of is in a term.
     pub fn mentions(&self, t: Term, f: impl Fn(Atom) -> bool) -> bool {
         self.atoms[t as usize].iter().any(|a| f(*a))
+    }
+
+    /// Whether a term is computed from a word of memory.
+    pub fn reads_memory(&self, t: Term) -> bool {
+        match self.node(t) {
+            Node::Const(_) | Node::Atom(_) => false,
+            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.reads_memory(*x)),
+            Node::Op(op, args) => *op == Op::Load || args.iter().any(|x| self.reads_memory(*x)),
+            Node::Table(i, ..) => self.reads_memory(*i),
+        }
     }
 
     /// A term with others in place of atoms.

@@ -21,10 +21,22 @@ pub struct Selection {
     pub cols: Vec<Part>,
     /// An exact set of pieces for each warp, in place of cuts; one entry is for all warps. Empty: the cuts say it.
     pub exact: Vec<Exact>,
-    /// Warps that store there at one instruction store the same values, so that they do not race with each other.
-    pub same: bool,
+    /// Which writes of the place do not race with each other.
+    pub writes: Writes,
     /// The shape of an operand of a product, where `exact` says which bytes it is and no rows and columns.
     pub operand: Option<Operand>,
+}
+
+/// Writes that do not race with each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Writes {
+    /// None: two writes that nothing orders are a race.
+    #[default]
+    Exclusive,
+    /// Those of one instruction, by which all warps store the same values.
+    SameValues,
+    /// Atomic ones (`atom`, `red`).
+    Atomic,
 }
 
 /// The shape of an operand of a product: rows of the result, and the depth of the sum.

@@ -6,7 +6,7 @@
 
 use crate::code::Code;
 use crate::fences::{Cover, Level};
-use crate::ir::{Class, Fence, MoveKind};
+use crate::ir::{Class, Fence, MoveKind, Writes};
 
 use super::AgentId;
 use super::memory::Footprint;
@@ -199,7 +199,7 @@ impl World<'_> {
                     rows,
                     cols,
                     pieces,
-                    same: false,
+                    writes: Writes::Exclusive,
                 };
                 for p in self.each_piece(a, &f) {
                     self.unfenced[p] = LastTouch::Not;

@@ -4,7 +4,7 @@
 //! the tile that it holds (its version) and its accesses. A footprint is a slot and a set of pieces.
 
 use crate::code::Code;
-use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Selection, TileRef};
+use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Selection, TileRef, Writes};
 
 use super::AgentId;
 use super::eval::Number;
@@ -48,8 +48,8 @@ pub struct Footprint {
     pub cols: (i64, i64),
     /// The pieces, as bits; empty for global objects.
     pub pieces: u64,
-    /// Whether agents that write the footprint at one instruction write the same values.
-    pub same: bool,
+    /// Which writes of the footprint do not race with each other.
+    pub writes: Writes,
 }
 
 impl Footprint {
@@ -171,7 +171,7 @@ impl World<'_> {
             (rows, cols) = ((0, height), (0, width));
             pieces = if o.class == Class::Global { 0 } else { exact.pieces };
         }
-        Ok(Footprint { obj: place.obj, cta, slot, at, forms, rows, cols, pieces, same: place.sel.same })
+        Ok(Footprint { obj: place.obj, cta, slot, at, forms, rows, cols, pieces, writes: place.sel.writes })
     }
 
     fn narrow(&self, a: AgentId, sel: &Selection, rows: &mut (i64, i64), cols: &mut (i64, i64)) -> Result<(), Fault> {
@@ -308,7 +308,7 @@ impl World<'_> {
                 rows: (0, o.rows),
                 cols: (0, o.cols),
                 pieces,
-                same: false,
+                writes: Writes::Exclusive,
             };
             list.extend(self.each_piece(0, &g).map(|p| (g, p)));
         }

@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{Class, Instr, MmaKind, ObjId, Object, Op, Operand, Place, Program};
+use crate::ir::{Class, Instr, MmaKind, ObjId, Object, Op, Operand, Place, Program, Writes};
 
 use super::AgentId;
 use super::agents::warps_at;
@@ -160,7 +160,7 @@ impl World<'_> {
                     rows: (0, rows),
                     cols: (0, cols),
                     pieces: all,
-                    same: false,
+                    writes: Writes::Exclusive,
                 };
                 for p in self.each_piece(a, &f) {
                     let t = &self.pieces[p].trace;

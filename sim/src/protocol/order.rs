@@ -264,24 +264,26 @@ pub(super) struct Trace {
     pub(super) reads: Vec<Access>,
     /// Writes since by objects that share the storage, with the object.
     pub(super) over: Vec<(u16, Access)>,
+    /// Atomic writes since the last write that is not atomic, one for each component.
+    pub(super) atomics: Vec<Access>,
 }
 
 impl Trace {
     /// Remembers a read; a later read of one component stands for the earlier ones.
     pub(super) fn read(&mut self, x: Access) {
-        for r in &mut self.reads {
-            if r.epoch.comp == x.epoch.comp {
-                *r = x;
-                return;
-            }
-        }
-        self.reads.push(x);
+        latest(&mut self.reads, x);
+    }
+
+    /// Remembers an atomic write. Earlier accesses stay, since another atomic write need not be ordered after this one.
+    pub(super) fn wrote_atomically(&mut self, x: Access) {
+        latest(&mut self.atomics, x);
     }
 
     pub(super) fn wrote(&mut self, x: Access) {
         self.write = Some(x);
         self.reads.clear();
         self.over.clear();
+        self.atomics.clear();
     }
 
     /// Remembers a write of an overlaid object. The piece's own accesses stay, since other warps may write other parts
@@ -291,5 +293,13 @@ impl Trace {
             Some(o) => o.1 = x,
             None => self.over.push((by, x)),
         }
+    }
+}
+
+/// Adds an access in place of the earlier one of its component.
+fn latest(list: &mut Vec<Access>, x: Access) {
+    match list.iter_mut().find(|r| r.epoch.comp == x.epoch.comp) {
+        Some(r) => *r = x,
+        None => list.push(x),
     }
 }

@@ -236,7 +236,7 @@ impl<'p> World<'p> {
             StatePart::Piece(p) => {
                 let p = p as usize;
                 let trace = &self.pieces[p].trace;
-                let written = trace.write.is_some() || !trace.over.is_empty();
+                let written = trace.write.is_some() || !trace.over.is_empty() || !trace.atomics.is_empty();
                 PartState::Piece(self.pieces[p].holds, written, self.filling[p], self.mail[p])
             }
             StatePart::Pool(cta) => PartState::Pool(self.registers[cta as usize].clone()),

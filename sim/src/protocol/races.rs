@@ -1,7 +1,7 @@
 //! Races: each access to a piece against the accesses that it is not ordered with.
 
 use crate::code::Code;
-use crate::ir::{Class, ObjId};
+use crate::ir::{Class, ObjId, Writes};
 use crate::report::FindingKind;
 
 use super::AgentId;
@@ -16,7 +16,7 @@ impl World<'_> {
         let trace = &self.pieces[piece].trace;
         // An imported kernel may read values that it does not use.
         let ring = self.written[obj as usize] && self.prog.objects[obj as usize].slots > 1 && !self.prog.opaque_globals;
-        ring && trace.write.is_none() && trace.over.is_empty()
+        ring && trace.write.is_none() && trace.over.is_empty() && trace.atomics.is_empty()
     }
 
     fn log(&mut self, piece: usize, write: bool) {
@@ -48,6 +48,14 @@ impl World<'_> {
                     self.race(FindingKind::Raw, a, f, x.pc, (w, row));
                 }
             }
+            for i in 0..self.pieces[p].trace.atomics.len() {
+                let w = self.pieces[p].trace.atomics[i];
+                if !self.before(row, &w, &x) {
+                    self.race(FindingKind::Raw, a, f, x.pc, (w, row));
+                } else {
+                    self.fenced_read(a, row, f, &w, &x);
+                }
+            }
             self.pieces[p].trace.read(x);
             self.touch_register(p, &x);
         }
@@ -59,7 +67,10 @@ impl World<'_> {
         for p in self.each_piece(a, f) {
             self.log(p, true);
             self.conflicts(a, row, f, p, &x, f.obj);
-            self.pieces[p].trace.wrote(x);
+            match f.writes {
+                Writes::Atomic => self.pieces[p].trace.wrote_atomically(x),
+                _ => self.pieces[p].trace.wrote(x),
+            }
             self.touch_register(p, &x);
             self.pieces[p].holds = holds;
         }
@@ -80,8 +91,18 @@ impl World<'_> {
             }
         }
         if let Some(w) = self.pieces[p].trace.write {
-            if f.same && w.pc == x.pc {
+            if f.writes == Writes::SameValues && w.pc == x.pc {
                 // The same values at the same instruction.
+            } else if self.before(row, &w, x) {
+                self.fenced_write(a, row, f, &w, x);
+            } else {
+                self.race(FindingKind::Waw, a, f, x.pc, (w, row));
+            }
+        }
+        for i in 0..self.pieces[p].trace.atomics.len() {
+            let w = self.pieces[p].trace.atomics[i];
+            if f.writes == Writes::Atomic {
+                // Atomic with respect to each other.
             } else if self.before(row, &w, x) {
                 self.fenced_write(a, row, f, &w, x);
             } else {

@@ -198,6 +198,7 @@ impl World<'_> {
             s.tile(p.holds);
             s.accesses(&p.trace.write);
             s.accesses(&p.trace.reads);
+            s.accesses(&p.trace.atomics);
             s.accesses(p.trace.over.iter().map(|(_, x)| x));
             p.trace.over.iter().for_each(|(by, _)| s.same(*by));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpline_sim::ir::{
     ArrivalsPer, BarrierCta, Binary, Exact, Executors, Expr, Fence as IrFence, Instr, MoveKind, ObjId, Op as IrOp,
-    Order, Phase, Queue,
+    Order, Phase, Queue, Writes,
 };
 
 use crate::ptx::Error;
@@ -22,7 +22,7 @@ impl Emit<'_, '_, '_> {
     pub(super) fn ops(&mut self, at: usize, ops: &[(u32, u32, Effect)], now: Set) -> Result<(), Error> {
         let how = match &ops[0].2 {
             Effect::Touch(Touch::Read, _) => Some(MoveKind::Lds),
-            Effect::Touch(Touch::Write, _) => Some(MoveKind::Sts),
+            Effect::Touch(Touch::Write | Touch::Atomic, _) => Some(MoveKind::Sts),
             Effect::Touch(Touch::Copy, _) => Some(MoveKind::CpAsync),
             Effect::TensorLoad(_) => Some(MoveKind::TmemLd),
             Effect::TensorStore(_) => Some(MoveKind::TmemSt),
@@ -32,7 +32,12 @@ impl Emit<'_, '_, '_> {
             // CTAs whose warps touch the same bytes are one group.
             let mut by_rank: BTreeMap<u32, Vec<Touched<'_>>> = BTreeMap::new();
             for (w, lanes, e) in ops.iter().filter(|(w, ..)| now >> w & 1 == 1) {
-                let one = Touched { warp: w % self.warps, lanes: *lanes, runs: runs(e) };
+                let one = Touched {
+                    warp: w % self.warps,
+                    lanes: *lanes,
+                    runs: runs(e),
+                    atomic: matches!(e, Effect::Touch(Touch::Atomic, _)),
+                };
                 by_rank.entry(w / self.warps).or_default().push(one);
             }
             let mut groups: Vec<(Vec<u32>, Vec<Touched<'_>>)> = Vec::new();
@@ -78,8 +83,10 @@ impl Emit<'_, '_, '_> {
             let mut place = self.place(at, object, slot, &ring, &by_warp)?;
             let mut pieces: Vec<u64> = by_warp.values().map(|e: &Exact| e.pieces).collect();
             pieces.sort_unstable();
-            if how == MoveKind::Sts && pieces.windows(2).any(|w| w[0] == w[1]) {
-                place.sel.same = true;
+            if list.iter().any(|t| t.atomic) {
+                place.sel.writes = Writes::Atomic;
+            } else if how == MoveKind::Sts && pieces.windows(2).any(|w| w[0] == w[1]) {
+                place.sel.writes = Writes::SameValues;
                 let line = self.s.entry.code[at].line;
                 self.s.assume(line, "warps that store to the same bytes at one instruction store the same values");
             }
@@ -289,4 +296,5 @@ struct Touched<'r> {
     warp: u32,
     lanes: u32,
     runs: &'r [(Term, u32)],
+    atomic: bool,
 }

@@ -1,0 +1,332 @@
+//! Loops of which data decide anew how often they go on, or what an iteration does: groups of products, lists of tiles.
+//!
+//! Such a loop is decided as none or two of its iterations, one behind the other, with values of their own for everything
+//! that differs by iteration. That is enough where each iteration has a barrier of all threads at which nothing is in
+//! flight (`reset.rs`): accesses on both sides of it are ordered, so that a race is between two barriers that follow each
+//! other, and any two iterations that follow each other are these two for some values.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
+use crate::ptx::Error;
+use crate::symbolic::{Atom, Node, Op, Term};
+
+use super::effects_of::map_effect;
+use super::merge::{Merged, MergedKind, Set};
+use super::reset::Resets;
+use super::walk::Shared;
+
+/// The most copies of iterations: loops in loops double them.
+const MOST_COPIES: usize = 16;
+
+/// Cuts the loops of a tree that data decide. Also, the line of the first one.
+pub(super) fn cut(s: &mut Shared<'_>, tree: Vec<Merged>, everyone: Set) -> Result<(Vec<Merged>, Option<u32>), Error> {
+    let data_vars = data_vars(s, &tree);
+    let resets = Resets::of(s, &tree, everyone);
+    let mut cuts = Cuts { s, data_vars, resets, copies: 0, first: None, read: BTreeMap::new() };
+    let mut vars = BTreeSet::new();
+    each_set(&tree, &mut |v, _| vars.extend([v]));
+    cuts.read = vars.into_iter().map(|v| (v, cuts.reads_of(&tree, v))).collect();
+    let tree = cuts.list(tree, &mut Values::default())?;
+    Ok((tree, cuts.first))
+}
+
+/// What stands for variables and counters.
+#[derive(Clone, Debug, Default)]
+struct Values {
+    vars: BTreeMap<u32, Term>,
+    counters: BTreeMap<u32, Term>,
+    /// Variables that are set in straight code are replaced by what they are set to.
+    folds: bool,
+    /// The list is a way of a branch or the body of a loop that stays.
+    nested: bool,
+}
+
+struct Cuts<'c, 'a> {
+    s: &'c mut Shared<'a>,
+    data_vars: BTreeSet<u32>,
+    resets: Resets,
+    copies: usize,
+    /// Line of the first loop that was cut.
+    first: Option<u32>,
+    /// How often each variable is read.
+    read: BTreeMap<u32, usize>,
+}
+
+/// Whether a term differs by iteration.
+fn varies(s: &Shared<'_>, t: Term) -> bool {
+    s.arena.mentions(t, |a| matches!(a, Atom::Counter(h) if h != u32::MAX) || matches!(a, Atom::Var(_)))
+}
+
+/// Whether a term is computed from a word of memory that differs by iteration.
+fn is_data(s: &Shared<'_>, t: Term, vars: &BTreeSet<u32>) -> bool {
+    if s.arena.mentions(t, |a| matches!(a, Atom::Var(v) if vars.contains(&v))) {
+        return true;
+    }
+    match s.arena.node(t) {
+        Node::Const(_) | Node::Atom(_) => false,
+        Node::Sum(_, parts) => parts.iter().any(|(x, _)| is_data(s, *x, vars)),
+        Node::Op(Op::Load | Op::Trips | Op::MulHigh, _) => varies(s, t),
+        Node::Op(_, args) => args.iter().any(|x| is_data(s, *x, vars)),
+        Node::Table(i, ..) => is_data(s, *i, vars),
+    }
+}
+
+/// Calls `f` on what each variable is set to.
+fn each_set(list: &[Merged], f: &mut dyn FnMut(u32, Term)) {
+    for n in list {
+        match &n.kind {
+            MergedKind::Set(v, t) => f(*v, *t),
+            MergedKind::If(_, a, b) => {
+                each_set(a, f);
+                each_set(b, f);
+            }
+            MergedKind::For(_, _, body) => each_set(body, f),
+            MergedKind::Op(_) | MergedKind::End => {}
+        }
+    }
+}
+
+/// Variables that are computed from words that differ by iteration.
+fn data_vars(s: &Shared<'_>, tree: &[Merged]) -> BTreeSet<u32> {
+    let mut vars = BTreeSet::new();
+    loop {
+        let before = vars.len();
+        let mut found = Vec::new();
+        each_set(tree, &mut |v, t| found.extend(is_data(s, t, &vars).then_some(v)));
+        vars.extend(found);
+        if vars.len() == before {
+            return vars;
+        }
+    }
+}
+
+/// Variables that are set in a node.
+fn sets_of(n: &Merged) -> BTreeSet<u32> {
+    let mut vars = BTreeSet::new();
+    each_set(std::slice::from_ref(n), &mut |v, _| vars.extend([v]));
+    vars
+}
+
+/// Whether a list does anything but set variables.
+fn acts(list: &[Merged]) -> bool {
+    list.iter().any(|n| match &n.kind {
+        MergedKind::Op(_) | MergedKind::End => true,
+        MergedKind::If(_, a, b) => acts(a) || acts(b),
+        MergedKind::For(_, _, body) => acts(body),
+        MergedKind::Set(..) => false,
+    })
+}
+
+impl Cuts<'_, '_> {
+    /// Whether data decide something in a list that acts.
+    fn decided_by_data(&self, list: &[Merged]) -> bool {
+        list.iter().any(|n| match &n.kind {
+            MergedKind::If(c, a, b) => {
+                (is_data(self.s, *c, &self.data_vars) && (acts(a) || acts(b)))
+                    || self.decided_by_data(a)
+                    || self.decided_by_data(b)
+            }
+            MergedKind::For(_, count, body) => (varies(self.s, *count) && acts(body)) || self.decided_by_data(body),
+            _ => false,
+        })
+    }
+
+    fn data(&mut self) -> Term {
+        self.s.data += 1;
+        self.s.arena.atom(Atom::Data(self.s.data))
+    }
+
+    fn value(&mut self, t: Term, values: &Values) -> Term {
+        let mut with = FxHashMap::default();
+        let mut atoms = Vec::new();
+        self.s.arena.each_atom(t, &mut |a| atoms.push(a));
+        for a in atoms {
+            let value = match a {
+                Atom::Var(v) => values.vars.get(&v),
+                Atom::Counter(h) => values.counters.get(&h),
+                _ => None,
+            };
+            if let Some(x) = value {
+                with.insert(self.s.arena.atom(a), *x);
+            }
+        }
+        if with.is_empty() { t } else { self.s.arena.replace(t, &with, &mut FxHashMap::default()) }
+    }
+
+    /// A list with its loops cut, and values in place of variables.
+    fn list(&mut self, list: Vec<Merged>, values: &mut Values) -> Result<Vec<Merged>, Error> {
+        let mut out = Vec::new();
+        for i in 0..list.len() {
+            let n = list[i].clone();
+            if matches!(n.kind, MergedKind::If(..) | MergedKind::For(..)) {
+                // What a node sets is a variable again from here on.
+                for v in sets_of(&n) {
+                    let Some(t) = values.vars.remove(&v) else { continue };
+                    if self.reads(&list[i..], v) {
+                        out.push(Merged { at: n.at, part: 200, warps: n.warps, kind: MergedKind::Set(v, t) });
+                    }
+                }
+            }
+            let kind = match n.kind {
+                MergedKind::Op(ops) => {
+                    let mut f = |e| map_effect(e, &mut |t| self.value(t, values));
+                    MergedKind::Op(ops.into_iter().map(|(w, l, e)| (w, l, f(e))).collect())
+                }
+                MergedKind::Set(v, t) => {
+                    let t = self.value(t, values);
+                    if values.folds {
+                        values.vars.insert(v, t);
+                        continue;
+                    }
+                    values.vars.remove(&v);
+                    MergedKind::Set(v, t)
+                }
+                MergedKind::If(c, a, b) => {
+                    let c = self.value(c, values);
+                    let mut inner = Values { folds: false, nested: true, ..values.clone() };
+                    let a = self.list(a, &mut inner)?;
+                    let mut inner = Values { folds: false, nested: true, ..values.clone() };
+                    MergedKind::If(c, a, self.list(b, &mut inner)?)
+                }
+                MergedKind::For(h, count, body) => {
+                    let count = self.value(count, values);
+                    if self.decided_by_data(&body) || varies(self.s, count) && acts(&body) {
+                        let whole = Merged { kind: MergedKind::For(h, count, body), ..n };
+                        out.extend(self.cut(whole, values)?);
+                        continue;
+                    }
+                    let mut inner = Values { folds: false, nested: true, ..values.clone() };
+                    MergedKind::For(h, count, self.list(body, &mut inner)?)
+                }
+                MergedKind::End => MergedKind::End,
+            };
+            out.push(Merged { kind, ..n });
+        }
+        Ok(out)
+    }
+
+    /// How many places of a list read a variable.
+    fn reads_of(&self, list: &[Merged], v: u32) -> usize {
+        let of = |t: Term| self.s.arena.mentions(t, |a| a == Atom::Var(v)) as usize;
+        let one = |n: &Merged| match &n.kind {
+            MergedKind::Op(ops) => {
+                let mut sum = 0;
+                for (_, _, e) in ops {
+                    map_effect(e.clone(), &mut |t| {
+                        sum += of(t);
+                        t
+                    });
+                }
+                sum
+            }
+            MergedKind::Set(_, t) => of(*t),
+            MergedKind::If(c, a, b) => of(*c) + self.reads_of(a, v) + self.reads_of(b, v),
+            MergedKind::For(_, count, body) => of(*count) + self.reads_of(body, v),
+            MergedKind::End => 0,
+        };
+        list.iter().map(one).sum()
+    }
+
+    /// Whether a list may read a variable before it sets it.
+    fn reads(&self, list: &[Merged], v: u32) -> bool {
+        let of = |t: Term| self.s.arena.mentions(t, |a| a == Atom::Var(v));
+        for n in list {
+            match &n.kind {
+                MergedKind::Op(ops) => {
+                    let mut any = false;
+                    for (_, _, e) in ops {
+                        map_effect(e.clone(), &mut |t| {
+                            any |= of(t);
+                            t
+                        });
+                    }
+                    if any {
+                        return true;
+                    }
+                }
+                MergedKind::Set(x, t) => {
+                    if of(*t) {
+                        return true;
+                    }
+                    if *x == v {
+                        return false;
+                    }
+                }
+                MergedKind::If(c, a, b) if of(*c) || self.reads(a, v) || self.reads(b, v) => return true,
+                MergedKind::For(_, count, body) if of(*count) || self.reads(body, v) => return true,
+                MergedKind::If(..) | MergedKind::For(..) | MergedKind::End => {}
+            }
+        }
+        false
+    }
+
+    /// None or two iterations of a loop.
+    fn cut(&mut self, n: Merged, values: &mut Values) -> Result<Vec<Merged>, Error> {
+        let set = sets_of(&n);
+        let MergedKind::For(header, _, body) = &n.kind else { return Ok(vec![n]) };
+        let mut counters = vec![*header];
+        let mut body = body.clone();
+        // The part of an iteration that acts, where that is one loop or one way of a branch alone.
+        while !self.resets.within(&body) {
+            let mut acting = body.iter().filter(|n| acts(std::slice::from_ref(n)));
+            let (Some(one), None) = (acting.next(), acting.next()) else { return Err(self.error(&n)) };
+            body = match &one.kind {
+                MergedKind::For(h, _, inner) => {
+                    counters.push(*h);
+                    inner.clone()
+                }
+                MergedKind::If(_, a, b) if !acts(b) => a.clone(),
+                MergedKind::If(_, a, b) if !acts(a) => b.clone(),
+                _ => return Err(self.error(&n)),
+            };
+        }
+        let mut copies = Vec::new();
+        for _ in 0..2 {
+            self.copies += 1;
+            if self.copies > MOST_COPIES {
+                return Err(self.error(&n));
+            }
+            let mut inner = Values { folds: true, nested: false, ..values.clone() };
+            for v in &set {
+                inner.vars.insert(*v, self.data());
+            }
+            for h in &counters {
+                inner.counters.insert(*h, self.data());
+            }
+            copies.extend(self.list(body.clone(), &mut inner)?);
+        }
+        let line = self.s.entry.code[n.at].line;
+        self.first.get_or_insert(line);
+        self.s.assume(
+            line,
+            "a loop that data decide is none or two of its iterations: at a barrier in each nothing is in flight",
+        );
+        let any = self.data();
+        let any = self.s.arena.ge(any);
+        let (at, warps) = (n.at, n.warps);
+        let mut out = vec![Merged { at, part: 210, warps, kind: MergedKind::If(any, copies, Vec::new()) }];
+        // Nothing is known of variables behind the loop.
+        for v in set {
+            let t = self.data();
+            values.vars.insert(v, t);
+            if values.nested && self.reads_of(std::slice::from_ref(&n), v) < self.read.get(&v).copied().unwrap_or(0) {
+                out.push(Merged { at, part: 211, warps, kind: MergedKind::Set(v, t) });
+            }
+        }
+        Ok(out)
+    }
+
+    fn error(&self, n: &Merged) -> Error {
+        let i = &self.s.entry.code[n.at.min(self.s.entry.code.len() - 1)];
+        Error {
+            line: i.line,
+            span: i.span,
+            message: "data decide how often this loop goes on or what an iteration does, and what it starts may be in \
+                      flight when the next begins"
+                .into(),
+            expected: "a barrier of all threads in each iteration at which nothing is in flight".into(),
+        }
+    }
+}
