@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
-use warpline_sim::ir::{Class, Dtype, Grid, MbarDecl, NamedDecl, Object, Program, Role, Symbol, Waits};
+use warpline_sim::ir::{Grid, MbarDecl, NamedDecl, Program, Role, Symbol, Waits};
 
 use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module};
@@ -15,12 +15,12 @@ use super::emit::Emit;
 use super::exprs::Names;
 use super::launch::{Binder, registers};
 use super::merge::{Merged, MergedKind, Set, each_op, merge, single};
+use super::objects::objects;
 use super::regions::Regions;
+use super::shared::Shared;
 use super::sizes::{Sizes, loads, stores};
 use super::symbols::{replaced, trip_symbols};
-use super::tensor::TENSOR;
 use super::tree::{Effect, Touch};
-use super::walk::Shared;
 use super::{Free, Launch, Lifted, warps};
 
 /// Registers of the program that loads fill.
@@ -164,60 +164,6 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
         free,
         meaning,
     })
-}
-
-fn objects(plan: &Plan) -> Vec<Object> {
-    let object = |name: &str, class, dtype, rows: i64, cols: i64| Object {
-        name: name.into(),
-        class,
-        dtype,
-        rows,
-        cols,
-        dims: [String::new(), String::new()],
-        block: [rows, cols],
-        slots: 1,
-        row_cuts: vec![0, rows as u32],
-        col_cuts: vec![0, cols as u32],
-        overlay: None,
-        swizzle: 128,
-        scale_group: None,
-    };
-    let mut list = vec![
-        object("global", Class::Global, Dtype::I8, 1, 128),
-        object("loaded", Class::Reg, Dtype::I8, 1, 1),
-        object("stored", Class::Reg, Dtype::I8, 1, 1),
-        object("left", Class::Reg, Dtype::I8, 64, 32),
-        object("arriving", Class::Reg, Dtype::I8, 1, 1),
-        object("loaded_by_one", Class::Reg, Dtype::I8, 1, 1),
-    ];
-    for r in &plan.regions.list {
-        let tensor = r.base >= TENSOR;
-        let (name, class) = if tensor {
-            (format!("tmem_{}", (r.base - TENSOR) / 64), Class::Tmem)
-        } else {
-            (format!("smem_{:x}", r.base), Class::Shared)
-        };
-        let mut o = object(&name, class, Dtype::I8, r.slot, 1);
-        o.slots = r.slots as u32;
-        o.row_cuts = vec![0];
-        let mut at = 0;
-        for n in &r.sizes {
-            at += n;
-            o.row_cuts.push(at);
-        }
-        // Bytes that nothing touches are one piece, or left out where there is none left for them.
-        if (at as i64) < r.slot && r.sizes.len() < 64 {
-            o.row_cuts.push(r.slot as u32);
-        } else {
-            o.rows = at as i64;
-        }
-        o.block = [o.rows, 1];
-        list.push(o);
-    }
-    for (reg, n) in plan.accumulators.keys() {
-        list.push(object(&format!("acc_r{reg}"), Class::Reg, Dtype::F32, 64, *n as i64));
-    }
-    list
 }
 
 fn at_inst(s: &Shared<'_>, at: usize, message: String, expected: &str) -> Error {

@@ -207,7 +207,7 @@ pub(super) fn width(m: &str) -> Option<u32> {
     })
 }
 
-impl super::walk::Shared<'_> {
+impl super::shared::Shared<'_> {
     /// An address split into that in its own CTA, and the CTA where it is in another one.
     pub(super) fn remote(&mut self, t: Term) -> (Term, Option<Term>) {
         let (k, parts) = self.arena.parts(t);

@@ -15,7 +15,7 @@ use crate::symbolic::{Atom, Node, Op, Term};
 use super::effects_of::map_effect;
 use super::merge::{Merged, MergedKind, Set};
 use super::reset::Resets;
-use super::walk::Shared;
+use super::shared::Shared;
 
 /// The most copies of iterations: loops in loops double them.
 const MOST_COPIES: usize = 16;

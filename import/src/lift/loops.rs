@@ -222,7 +222,7 @@ impl Walk<'_, '_> {
     }
 }
 
-impl super::walk::Shared<'_> {
+impl super::shared::Shared<'_> {
     /// A variable of the program for a register of a loop.
     pub(super) fn var(&mut self, header: u32, reg: Reg, kind: u32) -> u32 {
         if let Some(v) = self.var_ids.get(&(header, reg, kind)) {

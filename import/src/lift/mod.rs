@@ -16,10 +16,12 @@ mod loops;
 mod mailbox;
 mod masks;
 mod merge;
+mod objects;
 mod peek;
 mod possible;
 mod regions;
 mod reset;
+mod shared;
 mod sizes;
 mod slice;
 mod solve;
@@ -41,8 +43,8 @@ use crate::symbolic::{Arena, Facts};
 
 pub use build::lift;
 pub use launch::{Argument, Launch};
+pub use shared::Shared;
 use tree::{Kind, Node};
-pub use walk::Shared;
 use walk::Walk;
 use warpline_sim::ir::{ParamId, Program};
 

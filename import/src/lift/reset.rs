@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::symbolic::Term;
 
 use super::merge::{Merged, MergedKind, Set, each_op};
+use super::shared::Shared;
 use super::tree::{Effect, Stream, Touch};
-use super::walk::Shared;
 
 /// What may be in flight, as bits.
 type Open = u8;

@@ -10,7 +10,7 @@ use crate::symbolic::{Arena, Atom, Node, Op, Term};
 use super::effects_of::map_effect;
 use super::exprs::{Names, rounded_down};
 use super::merge::{Merged, MergedKind};
-use super::walk::Shared;
+use super::shared::Shared;
 
 /// The parts of a sum, and the atom that stands for it.
 type Sum = (Rc<[(Term, i64)]>, Term);

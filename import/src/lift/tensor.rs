@@ -227,7 +227,7 @@ impl Walk<'_, '_> {
     }
 }
 
-impl super::walk::Shared<'_> {
+impl super::shared::Shared<'_> {
     /// The first column that an allocation gets: behind those before it.
     fn tensor_at(&mut self, to: Term, columns: i64) -> i64 {
         if let Some(base) = self.tensors.get(&to) {

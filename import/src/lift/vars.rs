@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::symbolic::{Atom, Node, Op, Term};
 
-use super::walk::Shared;
+use super::shared::Shared;
 
 /// Values of one variable, at most.
 const VALUES: usize = 128;

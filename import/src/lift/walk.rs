@@ -1,13 +1,11 @@
 //! Walks the control flow of one warp and writes down what it does.
 
-use rustc_hash::FxHashMap;
-
-use crate::flow::{BlockId, Ending, Flow, ending};
-use crate::ptx::{Arg, Entry, Error, Inst, Module, Reg};
+use crate::flow::{BlockId, Ending, ending};
+use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Arena, Facts, Term};
 
 use super::exits::{Exit, Side};
-use super::mailbox::Mail;
+use super::shared::Shared;
 use super::tree::{Node, Val};
 
 /// Instructions of one warp walked at most.
@@ -36,44 +34,6 @@ pub(super) struct Frame {
     pub(super) levels: usize,
     /// Lanes that walk it.
     pub(super) group: u32,
-}
-
-/// What all warps share.
-pub struct Shared<'a> {
-    pub(super) module: &'a Module,
-    pub(super) entry: &'a Entry,
-    pub(super) flow: &'a Flow,
-    pub(super) need: Vec<bool>,
-    /// All terms.
-    pub arena: Arena,
-    pub(super) addresses: FxHashMap<String, i64>,
-    pub(super) block: [u32; 3],
-    /// CTAs of a cluster, by dimension.
-    pub(super) cluster: [u32; 3],
-    /// The CTA of the cluster whose warps are walked.
-    pub(super) rank: u32,
-    pub(super) work: u64,
-    /// Variables of the program: name and the loop header they belong to.
-    pub(super) vars: Vec<String>,
-    pub(super) var_ids: FxHashMap<(u32, Reg, u32), u32>,
-    /// What each variable is set to.
-    pub(super) var_sets: std::collections::BTreeMap<u32, Vec<Term>>,
-    /// First columns of allocations of tensor memory, by the address that gets it.
-    pub(super) tensors: FxHashMap<Term, i64>,
-    /// Columns allocated.
-    pub(super) columns: i64,
-    /// Mailboxes of worker warps.
-    pub(super) mail: Mail,
-    /// Values of one iteration that data decide.
-    pub(super) data: u32,
-    /// What warps have waited for: the history before, the operation and its operands.
-    pub(super) histories: FxHashMap<(u32, (usize, Term, Term)), u32>,
-    /// Reads of words that the kernel may change.
-    pub(super) words: FxHashMap<super::words::Word, i64>,
-    /// The text has `tcgen05.wait::ld`.
-    pub(super) waits_for_loads: bool,
-    /// Assumptions made, with the line of the first instruction that needed each.
-    pub(super) assumed: std::collections::BTreeMap<String, u32>,
 }
 
 /// One warp on its way.
@@ -109,26 +69,6 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) loading: Vec<Vec<Reg>>,
     /// How often the warp has passed each barrier of all threads outside of loops and conditions.
     pub(super) passed: std::collections::BTreeMap<i64, usize>,
-}
-
-impl Shared<'_> {
-    /// CTAs of a cluster.
-    pub(super) fn ctas(&self) -> u32 {
-        self.cluster.iter().product()
-    }
-
-    /// Instructions walked.
-    pub fn work(&self) -> u64 {
-        self.work
-    }
-
-    pub(super) fn assume(&mut self, line: u32, what: impl Into<String>) {
-        self.assumed.entry(what.into()).or_insert(line);
-    }
-
-    pub(super) fn error(&self, i: &Inst, message: impl Into<String>, expected: impl Into<String>) -> Error {
-        Error { line: i.line, span: i.span, message: message.into(), expected: expected.into() }
-    }
 }
 
 impl<'a> Walk<'_, 'a> {

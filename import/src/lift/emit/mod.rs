@@ -15,7 +15,7 @@ use super::Free;
 use super::build::Plan;
 use super::exprs::{Names, rounded_down};
 use super::merge::{Merged, MergedKind, Set};
-use super::walk::Shared;
+use super::shared::Shared;
 
 /// Slots of an object that an access meets, and what each warp touches there: pieces and bytes.
 type Feet = BTreeMap<(usize, i64, Vec<(Term, i64)>), BTreeMap<u32, Exact>>;
