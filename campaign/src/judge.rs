@@ -1,59 +1,59 @@
-//! Holds a verdict against brute force.
+//! Comparison of a verdict with brute force.
 
 use std::time::Instant;
 
 use crate::oracle::{Fault, Subject};
 use crate::verdict::{Verdict, Word};
 
-/// What is wrong about a verdict.
+/// The error of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wrong {
-    /// Proved, and there is a fault that the verdict speaks of.
+    /// Proved, with a fault that the verdict covers.
     Proved,
-    /// Violated, and there is no fault anywhere.
+    /// Violated, without a fault anywhere.
     Violated,
-    /// Violated, and there is a fault, but none at the point that the verdict names.
+    /// Violated, with a fault, but not at the point that the verdict names.
     Point,
-    /// Bounded, and there is a fault at the values given.
+    /// Bounded, with a fault at the given values.
     BoundedGiven,
-    /// Bounded, and there is a fault at other values of its range.
+    /// Bounded, with a fault at other values of its range.
     BoundedRange,
-    /// The kernel lowered once does not do at some values what the kernel lowered with them does.
+    /// The kernel lowered once behaves differently, at some values, from the kernel lowered with these values.
     Binding,
 }
 
 impl Wrong {
-    /// All of them.
+    /// All errors.
     pub const ALL: [Wrong; 6] =
         [Wrong::Proved, Wrong::Violated, Wrong::Point, Wrong::BoundedGiven, Wrong::BoundedRange, Wrong::Binding];
 }
 
-/// A verdict and what brute force says about it.
+/// A verdict with its comparison to brute force.
 #[derive(Clone, Debug)]
-pub struct Judgement {
+pub struct Judgment {
     /// The verdict.
     pub verdict: Verdict,
-    /// What is wrong about it.
+    /// The error of the verdict.
     pub wrong: Option<Wrong>,
-    /// A fault of the kernel, within the verdict's claim where there is one there.
+    /// A fault of the kernel; one that the verdict covers, if there is one.
     pub fault: Option<Fault>,
-    /// Brute force did not look at every point.
+    /// Whether brute force did not check every point.
     pub partial: bool,
     /// Seconds that brute force took.
     pub seconds: f64,
-    /// Why the kernel could not be judged.
+    /// The reason why the kernel could not be judged.
     pub error: Option<String>,
 }
 
 /// Judges the verdict on a text.
-pub fn judge(text: &str, verdict: Verdict) -> Judgement {
+pub fn judge(text: &str, verdict: Verdict) -> Judgment {
     let start = Instant::now();
     let judged = held_against(text, verdict);
-    Judgement { seconds: start.elapsed().as_secs_f64(), ..judged }
+    Judgment { seconds: start.elapsed().as_secs_f64(), ..judged }
 }
 
-fn held_against(text: &str, verdict: Verdict) -> Judgement {
-    let blank = |verdict, error| Judgement { verdict, wrong: None, fault: None, partial: false, seconds: 0.0, error };
+fn held_against(text: &str, verdict: Verdict) -> Judgment {
+    let blank = |verdict, error| Judgment { verdict, wrong: None, fault: None, partial: false, seconds: 0.0, error };
     let subject = match Subject::read(text) {
         Ok(subject) => subject,
         Err(e) => return blank(verdict, Some(e)),
@@ -64,16 +64,16 @@ fn held_against(text: &str, verdict: Verdict) -> Judgement {
     }
     if let Some(values) = subject.bound_otherwise() {
         let fault = Fault { values, cluster: 0, what: "bound otherwise than compiled".to_string() };
-        return Judgement { wrong: Some(Wrong::Binding), fault: Some(fault), ..blank(verdict, None) };
+        return Judgment { wrong: Some(Wrong::Binding), fault: Some(fault), ..blank(verdict, None) };
     }
     if verdict.word == Word::Violated {
         let (values, cluster) = verdict.named(&subject);
         if let Some(fault) = subject.replay(&values, cluster) {
-            return Judgement { fault: Some(fault), ..blank(verdict, None) };
+            return Judgment { fault: Some(fault), ..blank(verdict, None) };
         }
         let truth = subject.truth(&|_| true);
         let wrong = if truth.inside.is_some() { Wrong::Point } else { Wrong::Violated };
-        return Judgement { wrong: Some(wrong), fault: truth.inside, partial: truth.partial, ..blank(verdict, None) };
+        return Judgment { wrong: Some(wrong), fault: truth.inside, partial: truth.partial, ..blank(verdict, None) };
     }
     let truth = match verdict.word {
         Word::Proved | Word::Bounded => subject.truth(&|values| verdict.claims(&subject, values)),
@@ -86,5 +86,5 @@ fn held_against(text: &str, verdict: Verdict) -> Judgement {
         _ => None,
     });
     let fault = truth.inside.or(truth.outside);
-    Judgement { wrong, fault, partial: truth.partial, ..blank(verdict, None) }
+    Judgment { wrong, fault, partial: truth.partial, ..blank(verdict, None) }
 }

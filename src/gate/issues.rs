@@ -19,7 +19,7 @@ pub(super) enum Level {
     Error,
     /// A fault that the scenario expects.
     Expected,
-    /// Worth knowing.
+    /// A note.
     Note,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Issue {
     pub(super) rule: String,
     /// The title in a line (`WL0104 WAR race`).
     pub(super) title: String,
-    /// The subject of the rule, in a line.
+    /// The subject of the rule, in one line.
     pub(super) about: &'static str,
     pub(super) message: String,
     pub(super) at: Option<At>,
@@ -140,7 +140,7 @@ fn hang(x: &Violation, level: Level) -> Option<Issue> {
         format!("{} waits for {}{needs}", w.agent, w.waits_for)
     };
     let (first, others) = x.hang.split_first()?;
-    let mut issue = Issue::of_code(level, first.code, format!("nobody can go on: {}", says(first)));
+    let mut issue = Issue::of_code(level, first.code, format!("no agent can proceed: {}", says(first)));
     issue.at = x.sites.get(first.site as usize).map(At::site);
     issue.also = others.iter().filter_map(|w| Some((At::site(x.sites.get(w.site as usize)?), says(w)))).collect();
     Some(issue)

@@ -1,11 +1,12 @@
-//! What a verdict on a kernel takes for granted of global memory, beside what every verdict does.
+//! The assumptions of a verdict about global memory, beside those of every verdict.
 
 use warpline_sim::ir::{Class, Instr, MoveKind, Op, Program};
 use warpline_sim::protocol::Rules;
 
 use crate::global_stores::{StoredBy, global_stores};
 
-/// One sentence each; empty for a kernel that only reads its inputs and stores each block of its outputs once.
+/// One sentence for each assumption; empty for a kernel that only reads its inputs and stores each block of its outputs
+/// once.
 pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
     let mut list = Vec::new();
     let counters: Vec<&str> = prog.counters.iter().map(|c| c.name.as_str()).collect();
@@ -14,13 +15,11 @@ pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
     }
     if prog.cooperative {
         list.push(format!(
-            "the {} CTAs of the grid all run at the same time (a cooperative launch); grids of other sizes are not looked at",
+            "the {} CTAs of the grid all run at the same time (a cooperative launch); grids of other sizes are not checked",
             prog.cluster
         ));
     } else if !counters.is_empty() && prog.grid.len() > 1 {
-        list.push(
-            "each cluster counts on counters of its own: no other cluster changes those that it waits for".into(),
-        );
+        list.push("each cluster has its own counters: no other cluster changes a counter that it waits for".into());
     }
     let mut unordered = Vec::new();
     for (obj, o) in prog.objects.iter().enumerate().filter(|(_, o)| o.class == Class::Global) {

@@ -14,7 +14,7 @@ pub struct Shared<'a> {
     pub(super) entry: &'a Entry,
     pub(super) flow: &'a Flow,
     pub(super) need: Vec<bool>,
-    /// All terms.
+    /// The arena of all terms.
     pub arena: Arena,
     pub(super) addresses: FxHashMap<String, i64>,
     pub(super) block: [u32; 3],

@@ -1,4 +1,4 @@
-//! One instruction: the registers it sets, and what it does to shared memory and barriers.
+//! One instruction: the registers it sets, and its effect on shared memory and barriers.
 
 use crate::flow::{Ending, ending};
 use crate::ptx::{Arg, Error, Inst, Reg};
@@ -11,7 +11,7 @@ use super::values::{apply, compare};
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
-    /// Executes an instruction that ends no block.
+    /// Executes an instruction that does not end its block.
     pub(super) fn instruction(&mut self, at: usize) -> Result<(), Error> {
         let i = self.inst(at);
         if !self.loading.is_empty() {
@@ -96,7 +96,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Writes an operation down.
+    /// Adds an operation to the nodes.
     pub(super) fn push(&mut self, at: usize, part: u8, e: Effect) -> Result<(), Error> {
         self.waited(at, &e);
         match &e {
@@ -336,7 +336,7 @@ impl Walk<'_, '_> {
         let address = self.address(from)?;
         let shared = self.is_shared(i, &address);
         if i.has("volatile") || shared {
-            // The address of tensor memory, which `alloc` has written there.
+            // The address of tensor memory, which `alloc` wrote there.
             if let (Some(base), [a]) = (self.allocated_at(&address), list.as_slice()) {
                 self.set_arg(a, Val::Uni(base));
                 return Ok(());
@@ -387,7 +387,7 @@ impl Walk<'_, '_> {
         self.push(at, 0, Effect::Touch(what, runs))
     }
 
-    /// An atomic access to shared memory, by the `n`-th operand. Data may say where it goes, as in a histogram.
+    /// An atomic access to shared memory at the `n`-th operand. The address may depend on data, as in a histogram.
     pub(super) fn atomic(&mut self, at: usize, i: &Inst, n: usize) -> Result<(), Error> {
         let mut decides = false;
         writes(i, &mut |r| decides |= self.s.need[r as usize]);
@@ -430,7 +430,7 @@ impl Walk<'_, '_> {
         self.push(at, 0, Effect::Touch(Touch::Atomic, runs))
     }
 
-    /// The bytes that each executing lane touches.
+    /// The bytes that each executing lane accesses.
     pub(super) fn runs(&mut self, i: &Inst, v: &Val, bytes: u32, lanes: usize) -> Result<Vec<Run>, Error> {
         let mut runs: Vec<Run> = Vec::new();
         for lane in (0..lanes).filter(|l| self.lanes >> l & 1 == 1) {
@@ -452,7 +452,7 @@ impl Walk<'_, '_> {
         Ok(runs)
     }
 
-    /// Whether an address without a space is one of shared memory.
+    /// Whether a generic address is in shared memory.
     pub(super) fn is_shared(&mut self, i: &Inst, v: &Val) -> bool {
         if i.mods.iter().any(|m| m.starts_with("shared")) {
             return true;

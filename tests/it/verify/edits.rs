@@ -81,14 +81,14 @@ fn numbers_and_repetitions_are_those_of_the_text() {
 }
 
 #[test]
-fn neighbours_change_places_with_all_that_belongs_to_them() {
+fn neighbors_change_places_with_all_that_belongs_to_them() {
     let swapped = |a: &str, b: &str| (format!("      {a}\n      {b}\n"), format!("      {b}\n      {a}\n"));
     let (from, to) = swapped("wait full[i % 2] for i / 2", "lds a[i % 2] : A[0, i] -> r");
     is(&Change::Swap, "wait full", &from, &to);
     let (from, to) = swapped("arrive full[i % 2] expect bytes(a)", "tma A[0, i] -> a[i % 2] signals full[i % 2]");
     is(&Change::Swap, "arrive full", &from, &to);
     is(&Change::Swap, "init", "init full, empty;  fence mbarrier_init", "fence mbarrier_init;  init full, empty");
-    // A block goes as a whole; a loop is no neighbour, and the end of a block has none.
+    // A block goes as a whole; a loop is no neighbor, and the end of a block has none.
     let guarded = TEXT.replace("      lds a[i % 2] : A[0, i] -> r\n", "");
     let prog = program(&guarded, 4);
     let edit = at(&prog, "wait full").into_iter().find(|e| e.change == Change::Swap).unwrap();
@@ -129,7 +129,7 @@ fn what_no_kernel_can_say_is_refused_and_the_rest_is_told_in_words() {
         [
             "line 14: `arrive full[i % 2] expect bytes(a)` left out",
             "line 14: `arrive full[i % 2] expect bytes(a)` twice",
-            "line 14: `arrive full[i % 2] expect bytes(a)` and the statement behind it change places",
+            "line 14: `arrive full[i % 2] expect bytes(a)` and the next statement swapped",
             "line 14: the `full` one further",
             "line 14: arrivals 0 instead of 1",
             "line 14: arrivals 2 instead of 1",

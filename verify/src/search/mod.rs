@@ -8,7 +8,7 @@
 //!     all trip counts at once: how many are still possible is a part of the state, split where an   (trips)
 //!       agent asks; what is a period past the start is the same state, moved back
 //!     warps of one text are interchangeable: what they hold is sorted                               (classes)
-//!     an agent goes on to its next synchronisation at once: what others cannot notice, or would     (turn, mover)
+//!     an agent goes on to its next synchronization at once: what others cannot notice, or would     (turn, mover)
 //!       notice only as a race, is no state of its own
 //!            │
 //!            ▼
@@ -144,7 +144,7 @@ fn unfit(why: String) -> SearchReport {
 
 fn too_many(prog: &Program) -> Option<SearchReport> {
     if !prog.counters.is_empty() {
-        return Some(unfit("a search does not follow counters in global memory".into()));
+        return Some(unfit("a search does not model counters in global memory".into()));
     }
     let n = agents(prog).len();
     (n > AGENTS).then(|| unfit(format!("{n} warps and elected lanes are more than the {AGENTS} that can be searched")))
