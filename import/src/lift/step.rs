@@ -5,7 +5,7 @@ use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Atom, Op, Term};
 
 use super::masks::positive_mask;
-use super::slice::{acts, writes};
+use super::slice::{acts, unread, writes};
 use super::tree::{Effect, Kind, Node, Run, Stream, Touch, Val};
 use super::values::{apply, compare};
 use super::walk::Walk;
@@ -21,6 +21,9 @@ impl Walk<'_, '_> {
             return Ok(());
         }
         if !acts(i) {
+            if unread(i) {
+                return Err(self.unknown(i));
+            }
             let mut any = false;
             writes(i, &mut |r| any |= self.s.need[r as usize]);
             if !any && i.op != "call" {
