@@ -4,8 +4,9 @@
 //! iteration. That is enough where each iteration has a barrier of all threads at which nothing is in flight (`reset.rs`):
 //! accesses on both sides of it are ordered, so that a race is between two such barriers that follow each other. What is
 //! between them is the end of one iteration and the beginning of another, whichever these are. So the program has the
-//! barrier and the end of one iteration, which may be left out, and then a whole one. Where engines read shared memory, both
-//! are whole: a fence can be missing between accesses that barriers order.
+//! barrier and the end of one iteration, which may be left out, and then a whole one. Both are whole
+//! where engines read shared memory, as a fence can be missing between accesses that barriers order, and where it matters
+//! which iteration is the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,6 +112,28 @@ fn sets_of(n: &Merged) -> BTreeSet<u32> {
     let mut vars = BTreeSet::new();
     each_set(std::slice::from_ref(n), &mut |v, _| vars.extend([v]));
     vars
+}
+
+/// Conditions of branches and counts of loops.
+fn conditions(list: &[Merged]) -> Vec<Term> {
+    let of = |n: &Merged| match &n.kind {
+        MergedKind::If(c, a, b) => [vec![*c], conditions(a), conditions(b)].concat(),
+        MergedKind::For(_, count, body) => [vec![*count], conditions(body)].concat(),
+        _ => Vec::new(),
+    };
+    list.iter().flat_map(of).collect()
+}
+
+/// Whether a term reads the number of an iteration, and not only in the address of a word.
+fn reads_number(s: &Shared<'_>, t: Term, counters: &[u32]) -> bool {
+    match s.arena.node(t) {
+        Node::Const(_) => false,
+        Node::Atom(a) => matches!(a, Atom::Counter(h) if counters.contains(h)),
+        Node::Sum(_, parts) => parts.iter().any(|(x, _)| reads_number(s, *x, counters)),
+        Node::Op(Op::Load, _) => false,
+        Node::Op(_, args) => args.iter().any(|x| reads_number(s, *x, counters)),
+        Node::Table(i, ..) => reads_number(s, *i, counters),
+    }
 }
 
 /// How many operations a list has.
@@ -297,18 +320,35 @@ impl Cuts<'_, '_> {
             };
         };
         let (at, warps) = (n.at, n.warps);
-        let (head, tail) = self.iteration(&n, &set, &counters, &body, reset, values)?;
-        let before = if self.resets.need_fences() { [head, tail].concat() } else { tail };
-        let (last, whole) = self.iteration(&n, &set, &counters, &body, reset, values)?;
+        // Iterations of one loop that follow each other; of loops in loops nothing is known but that none is negative.
+        let (zero, one) = (self.s.arena.int(0), self.s.arena.int(1));
+        let numbers = |s: &mut Self| {
+            let number = |s: &mut Self| {
+                let d = s.data();
+                s.s.arena.op(Op::Max, &[d, zero])
+            };
+            counters.iter().map(|h| (*h, number(s))).collect::<BTreeMap<_, _>>()
+        };
+        let these = numbers(self);
+        let mut next = numbers(self);
+        if let ([h], [t]) = (counters.as_slice(), these.values().collect::<Vec<_>>().as_slice()) {
+            next.insert(*h, self.s.arena.add(**t, one));
+        }
+        let whole = self.resets.need_fences()
+            || self.resets.starts_beside(std::slice::from_ref(&n))
+            || conditions(&body).into_iter().any(|t| reads_number(self.s, t, &counters));
+        let (head, tail) = self.iteration(&n, &set, these, &body, reset, values)?;
+        let before = if whole { [head, tail].concat() } else { tail };
+        let (last, rest) = self.iteration(&n, &set, next, &body, reset, values)?;
         let mut copies = before;
         // Whatever is before the loop meets a whole iteration, also where the end of another one would stand between.
-        if !self.resets.need_fences() && ops_of(std::slice::from_ref(&n)) < self.ops {
+        if !whole && ops_of(std::slice::from_ref(&n)) < self.ops {
             let again = self.data();
             let again = self.s.arena.ge(again);
             copies = vec![Merged { at, part: 209, warps, kind: MergedKind::If(again, copies, Vec::new()) }];
         }
         copies.extend(last);
-        copies.extend(whole);
+        copies.extend(rest);
         let line = self.s.entry.code[n.at].line;
         self.first.get_or_insert(line);
         self.s.assume(
@@ -334,7 +374,7 @@ impl Cuts<'_, '_> {
         &mut self,
         n: &Merged,
         set: &BTreeSet<u32>,
-        counters: &[u32],
+        counters: BTreeMap<u32, Term>,
         body: &[Merged],
         reset: usize,
         values: &Values,
@@ -347,9 +387,7 @@ impl Cuts<'_, '_> {
         for v in set {
             inner.vars.insert(*v, self.data());
         }
-        for h in counters {
-            inner.counters.insert(*h, self.data());
-        }
+        inner.counters.extend(counters);
         let head = self.list(body[..reset].to_vec(), &mut inner)?;
         // Variables that keep their place are set where they stand.
         let mut kept = Vec::new();

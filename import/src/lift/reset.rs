@@ -93,6 +93,17 @@ impl Resets {
         all
     }
 
+    /// Whether code beside a list starts something that may be in flight.
+    pub(super) fn starts_beside(&self, list: &[Merged]) -> bool {
+        self.outside(list) != 0
+    }
+
+    fn outside(&self, list: &[Merged]) -> Open {
+        let mut inside = [0; 8];
+        each_op(list, &mut |_, (_, _, e)| count(&mut inside, starts(e)));
+        (0..8).filter(|i| self.started[*i] > inside[*i]).fold(0, |all, i| all | 1 << i)
+    }
+
     /// Whether a fence may be missing between an access before a barrier and one behind it: engines read shared memory.
     pub(super) fn need_fences(&self) -> bool {
         (0..8).any(|i| (WGMMA | STORES | SIGNALS) >> i & 1 == 1 && self.started[i] > 0)
@@ -103,20 +114,16 @@ impl Resets {
     pub(super) fn within(&self, list: &[Merged]) -> Option<usize> {
         let mut begins = BTreeSet::new();
         let mut odd = false;
-        let mut inside = [0; 8];
-        each_op(list, &mut |_, (_, _, e)| {
-            count(&mut inside, starts(e));
-            match e {
-                Effect::Init(bar, _) => drop(begins.insert(*bar)),
-                Effect::Regs(..) | Effect::GridWait | Effect::Tensor { .. } => odd = true,
-                _ => {}
-            }
+        each_op(list, &mut |_, (_, _, e)| match e {
+            Effect::Init(bar, _) => drop(begins.insert(*bar)),
+            Effect::Regs(..) | Effect::GridWait | Effect::Tensor { .. } => odd = true,
+            _ => {}
         });
         if self.never || odd || ends(list) || begins != self.barriers || !committed(list) {
             return None;
         }
         // What other code starts may be in flight when the first execution begins, and what the list leaves when another does.
-        let outside = (0..8).filter(|i| self.started[*i] > inside[*i]).fold(0, |all, i| all | 1 << i);
+        let outside = self.outside(list);
         let mut now = State { open: outside, loose: outside, live: BTreeSet::new() };
         loop {
             let before = now.clone();

@@ -163,6 +163,12 @@ impl Walk<'_, '_> {
                 }
             }
             "ld" => self.load(at, i)?,
+            // A reduction over all threads of a barrier.
+            "bar" | "barrier" if i.has("red") => {
+                let zero = self.s.arena.int(0);
+                let v = self.shared_word(at, 0, zero);
+                self.set_arg(to, v);
+            }
             "atom" => {
                 let v = self.own_word(at, 0, i, false);
                 self.set_arg(to, v);

@@ -14,7 +14,7 @@ fn machine(target: &str) -> &'static str {
 }
 
 /// The verdict on a kernel of a file, or why there is none.
-pub fn decided(module: &ptx::Module, entry: &ptx::Entry, name: &str, text: &str) -> String {
+pub(crate) fn decided(module: &ptx::Module, entry: &ptx::Entry, name: &str, text: &str) -> String {
     let lifted = match lift::lift(module, entry, name, text, &lift::Launch::default()) {
         Ok(l) => l,
         Err(e) => return format!("rejected\tline {}: {}", e.line, e.message),
