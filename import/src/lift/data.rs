@@ -1,9 +1,12 @@
 //! Loops of which data decide anew how often they go on, or what an iteration does: groups of products, lists of tiles.
 //!
-//! Such a loop is decided as none or two of its iterations, one behind the other, with values of their own for everything
-//! that differs by iteration. That is enough where each iteration has a barrier of all threads at which nothing is in
-//! flight (`reset.rs`): accesses on both sides of it are ordered, so that a race is between two barriers that follow each
-//! other, and any two iterations that follow each other are these two for some values.
+//! Such a loop is decided as none or two of its iterations, with values of their own for everything that differs by
+//! iteration. That is enough where each iteration has a barrier of all threads at which nothing is in flight (`reset.rs`):
+//! accesses on both sides of it are ordered, so that a race is between two such barriers that follow each other. What is
+//! between them is the end of one iteration and the beginning of another, whichever these are. So the program has the
+//! barrier and the end of one iteration, which may be left out, and then a whole one. Both are whole
+//! where engines read shared memory, as a fence can be missing between accesses that barriers order, and where it matters
+//! which iteration is the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +16,7 @@ use crate::ptx::Error;
 use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::effects_of::map_effect;
-use super::merge::{Merged, MergedKind, Set};
+use super::merge::{Merged, MergedKind, Set, each_op};
 use super::reset::Resets;
 use super::shared::Shared;
 
@@ -24,7 +27,7 @@ const MOST_COPIES: usize = 16;
 pub(super) fn cut(s: &mut Shared<'_>, tree: Vec<Merged>, everyone: Set) -> Result<(Vec<Merged>, Option<u32>), Error> {
     let data_vars = data_vars(s, &tree);
     let resets = Resets::of(s, &tree, everyone);
-    let mut cuts = Cuts { s, data_vars, resets, copies: 0, first: None, read: BTreeMap::new() };
+    let mut cuts = Cuts { s, data_vars, resets, copies: 0, first: None, ops: ops_of(&tree), read: BTreeMap::new() };
     let mut vars = BTreeSet::new();
     each_set(&tree, &mut |v, _| vars.extend([v]));
     cuts.read = vars.into_iter().map(|v| (v, cuts.reads_of(&tree, v))).collect();
@@ -50,6 +53,8 @@ struct Cuts<'c, 'a> {
     copies: usize,
     /// Line of the first loop that was cut.
     first: Option<u32>,
+    /// Operations of the kernel.
+    ops: usize,
     /// How often each variable is read.
     read: BTreeMap<u32, usize>,
 }
@@ -107,6 +112,35 @@ fn sets_of(n: &Merged) -> BTreeSet<u32> {
     let mut vars = BTreeSet::new();
     each_set(std::slice::from_ref(n), &mut |v, _| vars.extend([v]));
     vars
+}
+
+/// Conditions of branches and counts of loops.
+fn conditions(list: &[Merged]) -> Vec<Term> {
+    let of = |n: &Merged| match &n.kind {
+        MergedKind::If(c, a, b) => [vec![*c], conditions(a), conditions(b)].concat(),
+        MergedKind::For(_, count, body) => [vec![*count], conditions(body)].concat(),
+        _ => Vec::new(),
+    };
+    list.iter().flat_map(of).collect()
+}
+
+/// Whether a term reads the number of an iteration, and not only in the address of a word.
+fn reads_number(s: &Shared<'_>, t: Term, counters: &[u32]) -> bool {
+    match s.arena.node(t) {
+        Node::Const(_) => false,
+        Node::Atom(a) => matches!(a, Atom::Counter(h) if counters.contains(h)),
+        Node::Sum(_, parts) => parts.iter().any(|(x, _)| reads_number(s, *x, counters)),
+        Node::Op(Op::Load, _) => false,
+        Node::Op(_, args) => args.iter().any(|x| reads_number(s, *x, counters)),
+        Node::Table(i, ..) => reads_number(s, *i, counters),
+    }
+}
+
+/// How many operations a list has.
+fn ops_of(list: &[Merged]) -> usize {
+    let mut n = 0;
+    each_op(list, &mut |_, _| n += 1);
+    n
 }
 
 /// Whether a list does anything but set variables.
@@ -269,7 +303,10 @@ impl Cuts<'_, '_> {
         let mut counters = vec![*header];
         let mut body = body.clone();
         // The part of an iteration that acts, where that is one loop or one way of a branch alone.
-        while !self.resets.within(&body) {
+        let reset = loop {
+            if let Some(found) = self.resets.within(&body) {
+                break found;
+            }
             let mut acting = body.iter().filter(|n| acts(std::slice::from_ref(n)));
             let (Some(one), None) = (acting.next(), acting.next()) else { return Err(self.error(&n)) };
             body = match &one.kind {
@@ -281,31 +318,45 @@ impl Cuts<'_, '_> {
                 MergedKind::If(_, a, b) if !acts(a) => b.clone(),
                 _ => return Err(self.error(&n)),
             };
+        };
+        let (at, warps) = (n.at, n.warps);
+        // Iterations of one loop that follow each other; of loops in loops nothing is known but that none is negative.
+        let (zero, one) = (self.s.arena.int(0), self.s.arena.int(1));
+        let numbers = |s: &mut Self| {
+            let number = |s: &mut Self| {
+                let d = s.data();
+                s.s.arena.op(Op::Max, &[d, zero])
+            };
+            counters.iter().map(|h| (*h, number(s))).collect::<BTreeMap<_, _>>()
+        };
+        let these = numbers(self);
+        let mut next = numbers(self);
+        if let ([h], [t]) = (counters.as_slice(), these.values().collect::<Vec<_>>().as_slice()) {
+            next.insert(*h, self.s.arena.add(**t, one));
         }
-        let mut copies = Vec::new();
-        for _ in 0..2 {
-            self.copies += 1;
-            if self.copies > MOST_COPIES {
-                return Err(self.error(&n));
-            }
-            let mut inner = Values { folds: true, nested: false, ..values.clone() };
-            for v in &set {
-                inner.vars.insert(*v, self.data());
-            }
-            for h in &counters {
-                inner.counters.insert(*h, self.data());
-            }
-            copies.extend(self.list(body.clone(), &mut inner)?);
+        let whole = self.resets.need_fences()
+            || self.resets.starts_beside(std::slice::from_ref(&n))
+            || conditions(&body).into_iter().any(|t| reads_number(self.s, t, &counters));
+        let (head, tail) = self.iteration(&n, &set, these, &body, reset, values)?;
+        let before = if whole { [head, tail].concat() } else { tail };
+        let (last, rest) = self.iteration(&n, &set, next, &body, reset, values)?;
+        let mut copies = before;
+        // Whatever is before the loop meets a whole iteration, also where the end of another one would stand between.
+        if !whole && ops_of(std::slice::from_ref(&n)) < self.ops {
+            let again = self.data();
+            let again = self.s.arena.ge(again);
+            copies = vec![Merged { at, part: 209, warps, kind: MergedKind::If(again, copies, Vec::new()) }];
         }
+        copies.extend(last);
+        copies.extend(rest);
         let line = self.s.entry.code[n.at].line;
         self.first.get_or_insert(line);
         self.s.assume(
             line,
-            "a loop that data decide is none or two of its iterations: at a barrier in each nothing is in flight",
+            "a loop that data decide is decided for any two iterations that follow each other: at a barrier in each nothing is in flight",
         );
         let any = self.data();
         let any = self.s.arena.ge(any);
-        let (at, warps) = (n.at, n.warps);
         let mut out = vec![Merged { at, part: 210, warps, kind: MergedKind::If(any, copies, Vec::new()) }];
         // Nothing is known of variables behind the loop.
         for v in set {
@@ -316,6 +367,36 @@ impl Cuts<'_, '_> {
             }
         }
         Ok(out)
+    }
+
+    /// An iteration of a loop with values of its own: what comes before its barrier, and the barrier and what is behind it.
+    fn iteration(
+        &mut self,
+        n: &Merged,
+        set: &BTreeSet<u32>,
+        counters: BTreeMap<u32, Term>,
+        body: &[Merged],
+        reset: usize,
+        values: &Values,
+    ) -> Result<(Vec<Merged>, Vec<Merged>), Error> {
+        self.copies += 1;
+        if self.copies > MOST_COPIES {
+            return Err(self.error(n));
+        }
+        let mut inner = Values { folds: true, nested: false, ..values.clone() };
+        for v in set {
+            inner.vars.insert(*v, self.data());
+        }
+        inner.counters.extend(counters);
+        let head = self.list(body[..reset].to_vec(), &mut inner)?;
+        // Variables that keep their place are set where they stand.
+        let mut kept = Vec::new();
+        each_set(&head, &mut |v, _| kept.push(v));
+        let tail = self.list(body[reset..].to_vec(), &mut inner)?;
+        if kept.iter().any(|v| self.reads(&tail, *v)) {
+            return Err(self.error(n));
+        }
+        Ok((head, tail))
     }
 
     fn error(&self, n: &Merged) -> Error {

@@ -44,10 +44,11 @@ impl Walk<'_, '_> {
             "red" | "atom" | "multimem" => {
                 let n = if i.op == "red" { 0 } else { 1 };
                 let v = self.address(i.args.get(n).unwrap_or(&Arg::Sink))?;
-                if i.has("async") || i.op == "multimem" {
+                let shared = self.is_shared(i, &v);
+                if i.has("async") || (shared && i.op == "multimem") {
                     return Err(self.unknown(i));
                 }
-                if self.is_shared(i, &v) {
+                if shared {
                     self.atomic(at, i, n)?;
                 }
                 return Ok(i.op == "red");
@@ -245,6 +246,8 @@ impl Walk<'_, '_> {
                 let (bar, cta) = self.s.remote(bar);
                 self.push(at, 0, Effect::Expect { bar, bytes, cta })?;
             }
+            // It must not complete the phase, which nothing here would hold it to.
+            "arrive" if i.has("noComplete") => return Err(self.unknown(i)),
             "arrive" => {
                 let one = self.s.arena.int(1);
                 let extra = match i.args.get(mem + 1) {
@@ -287,6 +290,7 @@ impl Walk<'_, '_> {
                     self.set_arg(i.arg(0), Val::Uni(v));
                 }
             }
+            "try_wait" | "test_wait" if !i.has("parity") => return Err(self.state_wait(i)),
             "try_wait" | "test_wait" => {
                 // Outside of a loop that repeats it, the poll may fail: the code after it must wait.
                 let p = self.s.arena.opaque(format!("whether the barrier polled at line {} was complete", i.line));
@@ -311,10 +315,14 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
+    fn state_wait(&self, i: &Inst) -> Error {
+        self.s.error(i, "waits for a state are not supported yet", "waits for a parity")
+    }
+
     /// The wait that a polling loop implements.
     pub(super) fn wait(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         if !i.has("parity") {
-            return Err(self.s.error(i, "waits for a state are not supported yet", "waits for a parity"));
+            return Err(self.state_wait(i));
         }
         let (bar, parity) = (self.same(i, i.arg(1), "address")?, self.same(i, i.arg(2), "parity")?);
         let two = self.s.arena.int(2);

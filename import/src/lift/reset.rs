@@ -24,8 +24,8 @@ const SIGNALS: Open = 32;
 pub(super) struct Resets {
     everyone: Set,
     threads: i64,
-    /// What operations of the kernel start.
-    started: Open,
+    /// How many operations of the kernel start each.
+    started: [usize; 8],
     /// All mbarriers that are initialised.
     barriers: BTreeSet<Term>,
     /// Something that no barrier of all threads ends.
@@ -64,6 +64,10 @@ fn starts(e: &Effect) -> Open {
     }
 }
 
+fn count(all: &mut [usize; 8], started: Open) {
+    all.iter_mut().enumerate().for_each(|(i, n)| *n += usize::from(started >> i & 1));
+}
+
 fn stream(s: Stream) -> Open {
     match s {
         Stream::Copy => COPIES,
@@ -75,9 +79,9 @@ fn stream(s: Stream) -> Open {
 impl Resets {
     pub(super) fn of(s: &Shared<'_>, tree: &[Merged], everyone: Set) -> Resets {
         let threads = s.block.iter().map(|n| *n as i64).product();
-        let mut all = Resets { everyone, threads, started: 0, barriers: BTreeSet::new(), never: s.ctas() > 1 };
+        let mut all = Resets { everyone, threads, started: [0; 8], barriers: BTreeSet::new(), never: s.ctas() > 1 };
         each_op(tree, &mut |_, (_, _, e)| {
-            all.started |= starts(e);
+            count(&mut all.started, starts(e));
             match e {
                 Effect::Init(bar, _) => drop(all.barriers.insert(*bar)),
                 // Arrivals that a barrier of some threads keeps.
@@ -89,8 +93,25 @@ impl Resets {
         all
     }
 
-    /// Whether each execution of a list comes to a barrier of all threads at which nothing is in flight.
-    pub(super) fn within(&self, list: &[Merged]) -> bool {
+    /// Whether code beside a list starts something that may be in flight.
+    pub(super) fn starts_beside(&self, list: &[Merged]) -> bool {
+        self.outside(list) != 0
+    }
+
+    fn outside(&self, list: &[Merged]) -> Open {
+        let mut inside = [0; 8];
+        each_op(list, &mut |_, (_, _, e)| count(&mut inside, starts(e)));
+        (0..8).filter(|i| self.started[*i] > inside[*i]).fold(0, |all, i| all | 1 << i)
+    }
+
+    /// Whether a fence may be missing between an access before a barrier and one behind it: engines read shared memory.
+    pub(super) fn need_fences(&self) -> bool {
+        (0..8).any(|i| (WGMMA | STORES | SIGNALS) >> i & 1 == 1 && self.started[i] > 0)
+    }
+
+    /// A barrier of all threads at which nothing is in flight, and that each execution of a list comes to: its place in the
+    /// list.
+    pub(super) fn within(&self, list: &[Merged]) -> Option<usize> {
         let mut begins = BTreeSet::new();
         let mut odd = false;
         each_op(list, &mut |_, (_, _, e)| match e {
@@ -99,10 +120,20 @@ impl Resets {
             _ => {}
         });
         if self.never || odd || ends(list) || begins != self.barriers || !committed(list) {
-            return false;
+            return None;
         }
-        let mut now = State { open: self.started, loose: self.started, live: self.barriers.clone() };
-        list.iter().any(|n| {
+        // What other code starts may be in flight when the first execution begins, and what the list leaves when another does.
+        let outside = self.outside(list);
+        let mut now = State { open: outside, loose: outside, live: BTreeSet::new() };
+        loop {
+            let before = now.clone();
+            list.iter().for_each(|n| self.step(n, &mut now));
+            now.join(&before);
+            if now == before {
+                break;
+            }
+        }
+        list.iter().position(|n| {
             let met = matches!(self.by_all(n), Some(Effect::Bar(..))) && now.open == 0 && now.live.is_empty();
             self.step(n, &mut now);
             met

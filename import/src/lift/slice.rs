@@ -54,6 +54,23 @@ pub(super) fn acts(i: &Inst) -> bool {
     }
 }
 
+/// Whether an instruction that is not known to act could touch memory or synchronize: it has an address, or says so.
+pub(super) fn unread(i: &Inst) -> bool {
+    // Of global, constant, parameter and texture memory.
+    let harmless = match i.op.as_str() {
+        "ld" | "ldu" | "prefetch" | "prefetchu" | "discard" | "applypriority" | "createpolicy" | "isspacep"
+        | "cvta" | "mapa" | "getctarank" | "tex" | "tld4" | "suld" | "sust" | "sured" | "txq" | "suq" | "cp"
+        | "call" => true,
+        // Matrices of registers.
+        "mma" | "movmatrix" | "shfl" | "vote" | "redux" | "match" | "activemask" => true,
+        "wmma" => i.has("mma") || i.has("global"),
+        _ => false,
+    };
+    let says =
+        |m: &String| matches!(m.as_str(), "sync" | "async") || m.starts_with("shared") || m.starts_with("mbarrier");
+    !harmless && (i.args.iter().any(|a| matches!(a, Arg::Mem { .. })) || i.mods.iter().any(says))
+}
+
 /// Registers that operations, branches and addresses depend on.
 pub(super) fn needed(code: &[Inst], regs: usize) -> Vec<bool> {
     let mut need = vec![false; regs];
@@ -86,8 +103,9 @@ pub(super) fn needed(code: &[Inst], regs: usize) -> Vec<bool> {
             }
             let skip = match a {
                 Arg::Mem { .. } => false,
+                _ if only_addresses => true,
                 Arg::List(l) => data && l.len() > 4,
-                _ => only_addresses,
+                _ => false,
             };
             if !skip {
                 a.each_reg(&mut |r| open.push(r));

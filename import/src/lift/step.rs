@@ -5,7 +5,7 @@ use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Atom, Op, Term};
 
 use super::masks::positive_mask;
-use super::slice::{acts, writes};
+use super::slice::{acts, unread, writes};
 use super::tree::{Effect, Kind, Node, Run, Stream, Touch, Val};
 use super::values::{apply, compare};
 use super::walk::Walk;
@@ -21,6 +21,9 @@ impl Walk<'_, '_> {
             return Ok(());
         }
         if !acts(i) {
+            if unread(i) {
+                return Err(self.unknown(i));
+            }
             let mut any = false;
             writes(i, &mut |r| any |= self.s.need[r as usize]);
             if !any && i.op != "call" {
@@ -160,6 +163,12 @@ impl Walk<'_, '_> {
                 }
             }
             "ld" => self.load(at, i)?,
+            // A reduction over all threads of a barrier.
+            "bar" | "barrier" if i.has("red") => {
+                let zero = self.s.arena.int(0);
+                let v = self.shared_word(at, 0, zero);
+                self.set_arg(to, v);
+            }
             "atom" => {
                 let v = self.own_word(at, 0, i, false);
                 self.set_arg(to, v);

@@ -35,6 +35,10 @@ impl Arena {
         if first.is_empty() && cycle.len() == 1 {
             return self.int(cycle[0]);
         }
+        // Behind the first values of a sequence that ends in one number.
+        if cycle.len() == 1 && self.range(index).0 >= first.len() as i64 {
+            return self.int(cycle[0]);
+        }
         // The sequence becomes a multiple of a simpler one, whose values begin at 0 and have no common divisor.
         let all = || first.iter().chain(cycle.iter());
         let least = all().min().copied().unwrap_or(0);
