@@ -54,6 +54,11 @@ pub(super) fn acts(i: &Inst) -> bool {
     }
 }
 
+/// Whether an instruction only writes global memory, which is not followed.
+pub(super) fn only_global(i: &Inst) -> bool {
+    matches!(i.op.as_str(), "st" | "red") && i.has("global") && !i.has("async")
+}
+
 /// Registers that operations, branches and addresses are computed from.
 pub(super) fn needed(code: &[Inst], regs: usize) -> Vec<bool> {
     let mut need = vec![false; regs];
