@@ -20,10 +20,10 @@ const SEEDS: u64 = 10_000;
 const FEW: u64 = 200;
 
 /// The longest text that is damaged: longer ones take long to read and to lift, and have nothing else in them.
-const LONGEST: usize = 40_000;
+const LONGEST: usize = 24_000;
 
 /// Steps of a verification: enough for most kernels, few enough for ten thousand.
-const STEPS: u64 = 20_000;
+const STEPS: u64 = 10_000;
 
 /// What became of a damaged text.
 struct Outcome {
