@@ -11,7 +11,7 @@ pub(super) fn import(args: &Import, console: &mut Console) -> Result<Status, Err
     if !warpline_api::is_ptx(&args.kernel) {
         return Err(Error::with_help(
             format!("`{}` is not a PTX file", args.kernel),
-            "name a file that ends in `.ptx`, or `k.ptx:name` for one of its kernels",
+            "name a file that ends in `.ptx` or `.ptx.gz`, or `k.ptx:name` for one of its kernels",
         ));
     }
     let request = args.launch.of(Request::named(&args.kernel));

@@ -50,6 +50,85 @@ fn a_block_that_the_text_does_not_give_is_an_option() {
     assert_eq!(wrong.status, Status::BadInput, "{}", wrong.out);
 }
 
+/// A wait that counts its polls in global memory, for a barrier at which nobody arrives.
+const LATE: &str = "\
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global k_param_0)
+.reqntid 32
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<5>;
+	.reg .b64 %rd<2>;
+	.shared .align 8 .b64 bar;
+	ld.param.u64 %rd1, [k_param_0];
+	mov.u32 %r1, %tid.x;
+	setp.ne.s32 %p1, %r1, 0;
+	mov.b32 %r2, bar;
+	@%p1 bra $L1;
+	mbarrier.init.shared.b64 [%r2], 1;
+$L1:
+	bar.sync 0;
+	mov.b32 %r3, 0;
+$L2:
+	mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;
+	@%p2 bra $L3;
+	add.s32 %r3, %r3, 1;
+	st.global.b32 [%rd1], %r3;
+	bra.uni $L2;
+$L3:
+	ret;
+}
+";
+
+/// What a wait does while it polls is either nothing that is followed, or an error: the wait itself is never lost.
+#[test]
+fn a_wait_that_does_something_else_stays_a_wait() {
+    let dir = TempDir::new();
+    let hangs = warpline(&["verify", &dir.write("hangs.ptx", LATE)]);
+    assert_eq!(hangs.status, Status::Violated, "{}{}", hangs.out, hangs.err);
+    assert!(hangs.out.contains("deadlock           violated"), "{}", hangs.out);
+    let arrives =
+        LATE.replace("\tmov.b32 %r3, 0;\n", "\tmov.b32 %r3, 0;\n\t@!%p1 mbarrier.arrive.shared.b64 _, [%r2];\n");
+    let holds = warpline(&["verify", &dir.write("holds.ptx", arrives)]);
+    assert_eq!(holds.status, Status::Holds, "{}{}", holds.out, holds.err);
+    let meets = LATE.replace("st.global.b32 [%rd1], %r3", "bar.sync 1");
+    let said = warpline(&["verify", &dir.write("meets.ptx", meets)]);
+    assert_eq!(said.status, Status::BadInput, "{}", said.out);
+    assert!(said.err.contains("does something else too"), "{}", said.err);
+}
+
+/// A CTA has sixteen barriers.
+#[test]
+fn a_barrier_beyond_the_last_is_bad_input() {
+    let dir = TempDir::new();
+    let said = warpline(&["verify", &dir.write("k.ptx", KERNEL.replace("bar.sync 0", "bar.sync 16"))]);
+    assert_eq!(said.status, Status::BadInput, "{}", said.out);
+    assert!(said.err.contains("barrier 16 does not exist"), "{}", said.err);
+}
+
+/// A compressed file is read as the text in it; one that is damaged is bad input.
+#[test]
+fn compressed_kernels_are_read() {
+    let recorded = std::fs::read(oracle("tilelang.gemm_ns3_sm80.ptx.gz")).expect("a recorded kernel");
+    let dir = TempDir::new();
+    let file = dir.write("k.ptx.gz", &recorded);
+    let verified = warpline(&["verify", &file]);
+    assert_eq!(verified.status, Status::Holds, "{}{}", verified.out, verified.err);
+    let named = warpline(&["verify", &format!("{file}:f_kernel")]);
+    assert_eq!(named.out.lines().next(), verified.out.lines().next());
+    let cut = dir.write("cut.ptx.gz", &recorded[..recorded.len() / 2]);
+    let said = warpline(&["verify", &cut]);
+    assert_eq!(said.status, Status::BadInput, "{}", said.out);
+    assert!(said.err.contains("cut.ptx.gz"), "{}", said.err);
+}
+
+/// A file of `oracles/ptx`.
+fn oracle(name: &str) -> String {
+    format!("{}/../oracles/ptx/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
 /// Two CTAs of a cluster: each arrives on the other's barrier and waits for its own.
 const PAIR: &str = "\
 .version 8.0

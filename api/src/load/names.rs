@@ -1,5 +1,6 @@
 //! Built-in scenarios and machines, files by name, and their contents.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use warpline_sim::diag::Diagnostic;
@@ -126,10 +127,10 @@ pub fn set_machine(machine: &mut Machine, key: &str, value: f64) -> Result<(), E
         .map_err(|e| Error::with_help(e, format!("`warpline models {}` lists its numbers", machine.name)))
 }
 
-/// The text of a file.
+/// The text of a file, inflated if its name ends in `.gz`.
 ///
 /// # Errors
-/// A file that cannot be read or is not UTF-8.
+/// A file that cannot be read or inflated, or is not UTF-8.
 pub fn read(path: &Path) -> Result<String, Error> {
     let failed = |e| Error::new(format!("cannot read `{}`: {e}", path.display()));
     let about = std::fs::metadata(path).map_err(failed)?;
@@ -143,9 +144,26 @@ pub fn read(path: &Path) -> Result<String, Error> {
     if !about.is_file() {
         return Err(Error::new(format!("`{}` is a device or a pipe, not a file", path.display())));
     }
-    let bytes = std::fs::read(path).map_err(failed)?;
+    let bytes = match path.extension().is_some_and(|e| e == "gz") {
+        true => inflated(path).map_err(failed)?,
+        false => std::fs::read(path).map_err(failed)?,
+    };
     String::from_utf8(bytes).map_err(|e| {
         let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
         Error::new(format!("`{}` is not text: line {line} is not valid UTF-8", path.display()))
     })
+}
+
+/// The most bytes of a compressed text: a small file may claim to hold more than memory has.
+const MOST_INFLATED: u64 = 1 << 28;
+
+/// The contents of a gzip file.
+fn inflated(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut reader = flate2::read::GzDecoder::new(std::fs::File::open(path)?).take(MOST_INFLATED + 1);
+    reader.read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_INFLATED {
+        return Err(std::io::Error::other("it holds more than 256 MiB"));
+    }
+    Ok(bytes)
 }

@@ -1,4 +1,4 @@
-//! Compiled kernels: `k.ptx`, or `k.ptx:name` for one of several entries.
+//! Compiled kernels: `k.ptx` or `k.ptx.gz`, and `k.ptx:name` for one of several entries.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,18 +43,19 @@ impl Imported {
     }
 }
 
-/// Whether a name is that of a compiled kernel: `k.ptx` or `k.ptx:name`.
+/// Whether a name is that of a compiled kernel: `k.ptx`, `k.ptx.gz` or one of them with `:name`.
 pub fn is_ptx(name: &str) -> bool {
     split(name).is_some()
 }
 
 /// The file and the entry of a name.
 fn split(name: &str) -> Option<(&str, Option<&str>)> {
-    if name.ends_with(".ptx") {
+    let of_kernel = |file: &str| file.ends_with(".ptx") || file.ends_with(".ptx.gz");
+    if of_kernel(name) {
         return Some((name, None));
     }
     let (file, entry) = name.rsplit_once(':')?;
-    file.ends_with(".ptx").then_some((file, Some(entry)))
+    of_kernel(file).then_some((file, Some(entry)))
 }
 
 /// A compiled kernel as a program.

@@ -157,5 +157,6 @@ pub fn beside_name(this: &Subject, beside: &Beside) -> String {
 /// The last part of a scenario's name, without its ending.
 pub fn short_name(name: &str) -> &str {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let name = name.strip_suffix(".gz").unwrap_or(name);
     name.strip_suffix(".toml").or(name.strip_suffix(".pipe")).or(name.strip_suffix(".ptx")).unwrap_or(name)
 }

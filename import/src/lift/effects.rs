@@ -174,6 +174,9 @@ impl Walk<'_, '_> {
             Some(a) => self.number(i, a, "number")?,
             None => 0,
         };
+        if !(0..16).contains(&id) {
+            return Err(self.s.error(i, format!("barrier {id} does not exist"), "a number from 0 to 15"));
+        }
         let threads = match i.args.get(first + 1) {
             Some(a) if !red || i.args.len() > 3 => self.number(i, a, "threads")?,
             _ => self.s.block.iter().map(|n| *n as i64).product(),

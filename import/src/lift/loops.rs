@@ -7,7 +7,7 @@ use crate::ptx::{Error, Inst, Reg};
 use crate::symbolic::{Atom, Term};
 
 use super::exits::Exit;
-use super::slice::{acts, writes};
+use super::slice::{acts, only_global, writes};
 use super::tree::{Node, Val};
 use super::walk::{Frame, Stop, Walk};
 
@@ -68,6 +68,13 @@ impl Walk<'_, '_> {
         let first = self.inst(flow.blocks[header].first);
         if exits.is_empty() {
             return Err(self.s.error(first, "this loop has no exit", "a loop that ends"));
+        }
+        if let Some(e) = exits.iter().find(|e| self.peekish(e.stay)) {
+            return Err(self.s.error(
+                self.inst(e.at),
+                "a loop that is left once a barrier is complete does something else too",
+                "a loop that only waits",
+            ));
         }
         let back = if stop == Stop::At(header) { back } else { entry_regs.clone() };
         let solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
@@ -189,7 +196,7 @@ impl Walk<'_, '_> {
                 let i = self.inst(at);
                 if i.op == "mbarrier" && (i.has("try_wait") || i.has("test_wait")) && wait.is_none() {
                     wait = Some(at);
-                } else if acts(i) || i.op == "call" {
+                } else if acts(i) && !only_global(i) || i.op == "call" {
                     return Ok(None);
                 }
             }
@@ -212,13 +219,35 @@ impl Walk<'_, '_> {
         debug_assert!(dry == self.dry && nodes == self.nodes.len());
         let i: &Inst = self.inst(at);
         self.wait(at, i)?;
-        for r in self.changed(l) {
-            let yes = self.s.arena.opaque("what a polling loop leaves");
-            if self.regs[r as usize].is_none() || self.s.entry.widths[r as usize] == 1 {
-                self.set(r, Val::Uni(yes));
-            }
+        let changed = self.changed(l);
+        let constant = self.constant(l, &changed, block.first..block.end.min(at));
+        for r in changed.into_iter().filter(|r| !constant.contains(r)) {
+            let any = self.s.arena.opaque("what a polling loop leaves");
+            self.set(r, Val::Uni(any));
         }
         Ok(Some(out))
+    }
+
+    /// Registers that some instructions of a loop compute from what the loop does not change, and that no other writes.
+    fn constant(&self, l: usize, changed: &[Reg], code: std::ops::Range<usize>) -> Vec<Reg> {
+        let flow = self.s.flow;
+        let blocks = flow.blocks.iter().enumerate().filter(|(b, _)| flow.loops[l].body[*b]);
+        let mut writers: Vec<Reg> = Vec::new();
+        for n in blocks.flat_map(|(_, b)| b.first..b.end) {
+            writes(self.inst(n), &mut |r| writers.push(r));
+        }
+        let once = |r: &Reg| writers.iter().filter(|w| *w == r).count() == 1;
+        let mut constant = Vec::new();
+        for i in code.map(|n| self.inst(n)) {
+            let (mut written, mut same) = (Vec::new(), i.guard.is_none());
+            writes(i, &mut |r| written.push(r));
+            let mut reads = |r: Reg| same &= !changed.contains(&r) || constant.contains(&r);
+            i.args_from(1).iter().for_each(|a| a.each_reg(&mut reads));
+            if same {
+                constant.extend(written.into_iter().filter(once));
+            }
+        }
+        constant
     }
 }
 

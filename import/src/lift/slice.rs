@@ -71,6 +71,11 @@ pub(super) fn unread(i: &Inst) -> bool {
     !harmless && (i.args.iter().any(|a| matches!(a, Arg::Mem { .. })) || i.mods.iter().any(says))
 }
 
+/// Whether an instruction only writes global memory, which is not followed.
+pub(super) fn only_global(i: &Inst) -> bool {
+    matches!(i.op.as_str(), "st" | "red") && i.has("global") && !i.has("async")
+}
+
 /// Registers that operations, branches and addresses depend on.
 pub(super) fn needed(code: &[Inst], regs: usize) -> Vec<bool> {
     let mut need = vec![false; regs];

@@ -1,0 +1,127 @@
+//! What is read, lifted and decided of each recorded kernel, held to `verdicts.tsv`.
+//!
+//! `WARPLINE_PTX=write` writes the table, and `WARPLINE_PTX=all` also checks the kernels that take long.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use warpline_import::ptx;
+
+use crate::kernels::{Decision, corpus, decided, folder, table};
+
+const HEAD: &str = "file\tkernel\tchecked\tverdict\treason\n";
+
+/// A new kernel that takes longer is checked on request.
+const LONG: Duration = Duration::from_millis(1500);
+
+/// One line of the table.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    file: String,
+    kernel: String,
+    /// `always`, or `on request` where it takes long.
+    checked: &'static str,
+    decision: Decision,
+}
+
+impl Row {
+    fn text(&self) -> String {
+        let Row { file, kernel, checked, decision } = self;
+        format!("{file}\t{kernel}\t{checked}\t{}\t{}\n", decision.word, decision.reason)
+    }
+}
+
+/// The name of a kernel in the table: mangled names are long.
+fn short(kernel: &str) -> String {
+    kernel.chars().take(40).collect()
+}
+
+#[test]
+fn every_recorded_kernel_is_read() {
+    let corpus = corpus();
+    assert!(corpus.len() >= 120);
+    corpus.par_iter().for_each(|(name, text)| {
+        let module = ptx::read(text).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        assert!(!module.entries.is_empty(), "{name} has no kernel");
+    });
+}
+
+#[test]
+fn verdicts_are_those_recorded() {
+    let request = std::env::var("WARPLINE_PTX").unwrap_or_default();
+    let recorded: BTreeMap<(String, String), Vec<String>> =
+        table("verdicts.tsv").into_iter().map(|r| ((r[0].clone(), r[1].clone()), r)).collect();
+    let all = matches!(request.as_str(), "write" | "all");
+    let skipped = |file: &str, kernel: &str| {
+        let row = recorded.get(&(file.to_string(), kernel.to_string()));
+        !all && row.is_some_and(|r| r[2] == "on request")
+    };
+    let rows: Vec<Option<Row>> = corpus()
+        .par_iter()
+        .flat_map_iter(|(file, text)| {
+            let module = ptx::read(text).expect("a recorded kernel");
+            let each = module.entries.iter().map(|entry| {
+                let kernel = short(&entry.name);
+                if skipped(file, &kernel) {
+                    return None;
+                }
+                let start = Instant::now();
+                let decision = decided(&module, entry, file, text);
+                let old = recorded.get(&(file.clone(), kernel.clone())).map(|r| r[2] == "on request");
+                let checked = if old.unwrap_or(start.elapsed() > LONG) { "on request" } else { "always" };
+                Some(Row { file: file.clone(), kernel, checked, decision })
+            });
+            each.collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(rows.len(), if request == "write" { rows.len() } else { recorded.len() });
+    let left = rows.iter().filter(|r| r.is_none()).count();
+    if left > 0 {
+        println!("skipped: {left} kernels that take long (WARPLINE_PTX=all)");
+    }
+    let rows: Vec<Row> = rows.into_iter().flatten().collect();
+    if request == "write" {
+        let text: String = rows.iter().map(Row::text).collect();
+        std::fs::write(folder().join("verdicts.tsv"), format!("{HEAD}{text}")).expect("the table");
+        return;
+    }
+    for row in rows {
+        let old = &recorded[&(row.file.clone(), row.kernel.clone())];
+        assert_eq!([row.decision.word, &row.decision.reason], [&old[3], &old[4]], "{} {}", row.file, row.kernel);
+    }
+}
+
+/// Each published bug that the museum rebuilds is found in its PTX, and its repair is proved.
+#[test]
+fn bugs_of_the_museum_are_found_in_their_ptx() {
+    let verdicts: BTreeMap<String, String> =
+        table("verdicts.tsv").into_iter().map(|r| (r[0].clone(), r[3].clone())).collect();
+    let bugs: Vec<&String> = verdicts.keys().filter(|f| f.starts_with("emit.museum") && f.contains("-bug")).collect();
+    assert_eq!(bugs.len(), 25);
+    for bug in bugs {
+        // A barrier's number beyond the last is an error, before anything is decided.
+        let found = if bug.contains("m37_barrier_number") { "rejected" } else { "violated" };
+        assert_eq!(verdicts[bug], found, "{bug}");
+        let fix = bug.replace("-bug", "-fix");
+        if !FALSE_ALARMS.contains(&fix.as_str()) {
+            assert_eq!(verdicts[&fix], "proved", "{fix}");
+        }
+    }
+}
+
+/// Kernels that are proved from their kernel text, and whose PTX gets a fault that is none.
+const FALSE_ALARMS: [&str; 3] = [
+    "emit.attention-fa3_uniform.ptx",
+    "emit.correct-deepgemm_sm100.ptx",
+    "emit.museum-m18_mask_outside_the_cluster-fix.ptx",
+];
+
+/// DEVIATIONS.md: an alarm on each of them is wrong.
+#[test]
+fn fixme_correct_kernels_with_a_false_alarm() {
+    let rows = table("verdicts.tsv");
+    for name in FALSE_ALARMS {
+        assert!(rows.iter().any(|r| r[0] == name && r[3] == "violated"), "{name}");
+    }
+}

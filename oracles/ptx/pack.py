@@ -1,0 +1,49 @@
+"""Compresses PTX files into this folder, without their debug sections.
+
+    python3 oracles/ptx/pack.py --producer triton FOLDER/*.ptx
+    python3 oracles/ptx/pack.py --producer emit --entry kernel FOLDER/*.ptx
+
+The same text gives the same bytes. `--entry` keeps only kernels whose (mangled) names match.
+"""
+
+import argparse
+import gzip
+import pathlib
+import re
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def packed(text):
+    """Without debug sections; `.file` names keep their last part, and no path of the machine that compiled."""
+    text = re.sub(r"^\s*\.section\s+\.debug_\w+\s*\{[^}]*\}[ \t]*\n?", "", text, flags=re.M)
+    text = re.sub(r'^(\s*\.file\s+\d+\s+)"[^"]*?([^"/]*)".*$', r'\1"\2"', text, flags=re.M)
+    return gzip.compress(text.encode(), 9, mtime=0)
+
+
+def only(text, entry):
+    """Without kernels whose names do not match."""
+    for start in reversed(list(re.finditer(r"^(\.visible )?\.entry (\w+)", text, flags=re.M))):
+        if not re.search(entry, start[2]):
+            at, depth = text.index("{", start.end()) + 1, 1
+            while depth:
+                depth += {"{": 1, "}": -1}.get(text[at], 0)
+                at += 1
+            text = text[:start.start()] + text[at:]
+    return text
+
+
+def main():
+    parse = argparse.ArgumentParser()
+    parse.add_argument("--producer", required=True)
+    parse.add_argument("--entry", default="", help="a regular expression")
+    parse.add_argument("--folder", type=pathlib.Path, default=HERE)
+    parse.add_argument("files", nargs="+", type=pathlib.Path)
+    args = parse.parse_args()
+    for path in args.files:
+        text = only(path.read_text(), args.entry)
+        (args.folder / f"{args.producer}.{path.stem}.ptx.gz").write_bytes(packed(text))
+
+
+if __name__ == "__main__":
+    main()
