@@ -20,6 +20,15 @@ struct Group {
     /// The instruction that expects them.
     at: Option<usize>,
     copies: BTreeMap<(usize, Term), BTreeSet<(u32, u32)>>,
+    /// Its copies come before the `expect_tx`.
+    copies_first: bool,
+}
+
+impl Group {
+    /// Whether a copy by an instruction belongs to a later phase.
+    fn is_closed_to(&self, at: usize) -> bool {
+        self.copies_first && self.expect.is_some() && self.copies.keys().all(|(i, _)| *i != at)
+    }
 }
 
 /// A barrier of one CTA.
@@ -56,8 +65,8 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
                 }
                 for (dest, signalled) in deliveries(a, rank, *multicast, *cta) {
                     let list = groups.entry((*bar, signalled)).or_default();
-                    if list.is_empty() {
-                        list.push(Group::default());
+                    if list.last().is_none_or(|g| g.is_closed_to(at)) {
+                        list.push(Group { copies_first: true, ..Group::default() });
                     }
                     if let Some(g) = list.last_mut() {
                         g.copies.entry((at, *to)).or_default().insert((rank, dest));
@@ -84,6 +93,15 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
     });
     if let Some(bad) = bad {
         return Err(bad);
+    }
+    // Copies that no `expect_tx` follows are of the phase before.
+    for list in groups.values_mut() {
+        if list.len() > 1
+            && let Some(last) = list.pop_if(|g| g.expect.is_none())
+            && let Some(g) = list.last_mut()
+        {
+            last.copies.into_iter().for_each(|(copy, by)| g.copies.entry(copy).or_default().extend(by));
+        }
     }
     let groups = || groups.iter().flat_map(|((bar, _), list)| list.iter().map(move |g| (*bar, g)));
     let mut left = Vec::new();
