@@ -14,6 +14,16 @@ use super::walk::{Stop, Walk};
 impl Walk<'_, '_> {
     /// The number of iterations until a condition over the iteration fails for the first time.
     pub(super) fn stays(&mut self, header: u32, stay: Term) -> Option<Term> {
+        self.stays_linear(header, stay).or_else(|| {
+            let mut only = true;
+            self.s.arena.each_atom(stay, &mut |x| only &= x == Atom::Counter(header));
+            let holds = |s: &mut Self, n: i64| s.s.arena.value(stay, &|_| Some(n));
+            only.then(|| (0..4096).find(|n| holds(self, *n) == Some(0))).flatten().map(|n| self.s.arena.int(n))
+        })
+    }
+
+    /// The same for a comparison of multiples of the iteration.
+    fn stays_linear(&mut self, header: u32, stay: Term) -> Option<Term> {
         let i = self.s.arena.atom(Atom::Counter(header));
         let a = &mut self.s.arena;
         let linear = |a: &crate::symbolic::Arena, x: Term| {
@@ -46,12 +56,6 @@ impl Walk<'_, '_> {
             },
             _ => None,
         }
-        .or_else(|| {
-            let mut only = true;
-            self.s.arena.each_atom(stay, &mut |x| only &= x == Atom::Counter(header));
-            let holds = |s: &mut Self, n: i64| s.s.arena.value(stay, &|_| Some(n));
-            only.then(|| (0..4096).find(|n| holds(self, *n) == Some(0))).flatten().map(|n| self.s.arena.int(n))
-        })
     }
 
     /// The number of iterations before a loop takes one of its exits.
