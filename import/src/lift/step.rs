@@ -248,6 +248,8 @@ impl Walk<'_, '_> {
                 } else {
                     self.opaque_lanes(why.clone())
                 };
+                let facts = self.facts.clone();
+                let v = if i.op == "shr" { self.each(&[v], |a, x| Some(a.sign_under(x[0], &facts)), &why) } else { v };
                 match to {
                     Arg::Reg(r) => self.set(*r, v),
                     to => {

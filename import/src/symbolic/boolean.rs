@@ -307,6 +307,17 @@ impl Arena {
         (low.max(clip(l)), high.min(clip(h)))
     }
 
+    /// A choice by the sign of a number, where facts decide the sign.
+    pub fn sign_under(&mut self, t: Term, facts: &Facts) -> Term {
+        let Node::Op(Op::IfNegative, args) = self.node(t).clone() else { return t };
+        let positive = self.ge(args[0]);
+        match self.decide(positive, facts) {
+            Some(true) => self.int(0),
+            Some(false) => args[1],
+            None => t,
+        }
+    }
+
     /// A sum in which facts decide the smaller and larger of two terms.
     pub fn under(&mut self, t: Term, facts: &Facts) -> Term {
         let (k, parts) = self.parts(t);
@@ -361,6 +372,15 @@ impl Arena {
             Node::Op(Op::Eq, args) if holds => {
                 let (k, parts) = self.parts(args[0]);
                 facts.bound(&parts, -k, -k);
+            }
+            // What is at least 0 and not 0 is at least 1.
+            Node::Op(Op::Eq, args) => {
+                let (k, parts) = self.parts(args[0]);
+                match self.bounded(args[0], facts) {
+                    (0, _) => facts.bound(&parts, 1 - k, FAR),
+                    (_, 0) => facts.bound(&parts, -FAR, -1 - k),
+                    _ => {}
+                }
             }
             _ => {}
         }
