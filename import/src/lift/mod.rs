@@ -38,7 +38,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use crate::flow::Flow;
-use crate::ptx::{Entry, Error, Inst, Module};
+use crate::ptx::{Arg, Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Facts};
 
 pub use build::lift;
@@ -121,7 +121,17 @@ fn cluster(s: &mut Shared<'_>, launch: &Launch) -> Result<[u32; 3], Error> {
     if let Some(size) = s.entry.cluster.or(launch.cluster) {
         return Ok(size);
     }
-    let pairs = |i: &&Inst| i.has("cta_group::2") || i.has("multicast::cluster");
+    let code = &s.entry.code;
+    // A mask of the first CTA alone needs no second one.
+    let alone = |i: &Inst| match i.args.last() {
+        Some(Arg::Int(1)) => true,
+        Some(mask @ Arg::Reg(_)) => {
+            let mut sets = code.iter().filter(|i| i.args.first() == Some(mask)).peekable();
+            sets.peek().is_some() && sets.all(|i| i.op == "mov" && i.args.get(1) == Some(&Arg::Int(1)))
+        }
+        _ => false,
+    };
+    let pairs = |i: &&Inst| i.has("cta_group::2") || i.has("multicast::cluster") && !alone(i);
     let Some(first) = s.entry.code.iter().find(pairs) else { return Ok([1; 3]) };
     s.assume(first.line, "a cluster has 2x1x1 CTAs, as the text does not say (`--cluster`)");
     Ok([2, 1, 1])
