@@ -193,6 +193,16 @@ mod tests {
     }
 
     #[test]
+    fn texts_stand_in_the_place_of_files() {
+        let text = "kernel k(n = 2)\n  grid n\n  warps 1\n  flops 0\n  wait nothing\n";
+        let request = Request { texts: Sources::from([("k.pipe".into(), text.into())]), ..Request::named("k.pipe") };
+        let Err(Error::Input { diagnostics, sources }) = crate::load(&request.on("paper")) else {
+            panic!("the last line is wrong");
+        };
+        assert_eq!((diagnostics[0].file.as_str(), sources["k.pipe"].as_str()), ("k.pipe", text));
+    }
+
+    #[test]
     fn settings() {
         assert_eq!(Setting::parse("m=4096"), Ok(Setting::Parameter { name: "m".into(), value: 4096 }));
         let number = Setting::MachineNumber { key: "memory.dram_gbps".into(), value: 1.5 };

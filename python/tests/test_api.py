@@ -93,7 +93,9 @@ def test_sweep_with_progress():
 
 def test_barriers_compare_and_whatif():
     barriers = warpline.barriers("cdna/two_step_ahead")
-    assert barriers.verdict == "proved" and barriers.statements and len(barriers.to_pandas()) == len(barriers.statements)
+    assert (
+        barriers.verdict == "proved" and barriers.statements and len(barriers.to_pandas()) == len(barriers.statements)
+    )
     two = warpline.compare("metal/triple_buffer", "metal/double_buffer")
     assert two.a["cycles"] > two.b["cycles"] and two._repr_svg_().startswith("<svg")
     whatif = warpline.whatif("metal/triple_buffer", values={"k": 1024})
@@ -196,7 +198,9 @@ def test_names():
 
 
 def test_the_command_line():
-    ask = lambda *args: subprocess.run([sys.executable, "-m", "warpline", *args], capture_output=True, text=True)
+    def ask(*args):
+        return subprocess.run([sys.executable, "-m", "warpline", *args], capture_output=True, text=True)
+
     assert ask("verify", "museum/m40_missing_vmcnt/fix").returncode == 0
     wrong = ask("run", "nothing")
     assert wrong.returncode == 2 and "no built-in scenario" in wrong.stderr

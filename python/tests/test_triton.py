@@ -39,7 +39,17 @@ def gemm_tma(da, db, dc, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
     dc.store([pm * BM, pn * BN], acc.to(tl.float16))
 
 
-ARGS = {"a": "*fp16", "b": "*fp16", "c": "*fp16", "M": 4096, "N": 4096, "K": 4096, "sam": 4096, "sbk": 4096, "scm": 4096}
+ARGS = {
+    "a": "*fp16",
+    "b": "*fp16",
+    "c": "*fp16",
+    "M": 4096,
+    "N": 4096,
+    "K": 4096,
+    "sam": 4096,
+    "sbk": 4096,
+    "scm": 4096,
+}
 
 
 def config(bm, bn, bk, warps, stages):
@@ -93,7 +103,9 @@ def installed(request):
 
 @pytest.mark.parametrize("installed", ["warn"], indirect=True)
 def test_install_warns_once_for_a_kernel_that_is_not_proved(installed):
-    compile_tma = lambda: wt.compile_config(gemm_tma, config(128, 128, 64, 8, 3), tma_args)
+    def compile_tma():
+        return wt.compile_config(gemm_tma, config(128, 128, 64, 8, 3), tma_args)
+
     with pytest.warns(wt.ProtocolWarning, match="gemm_tma"):
         compile_tma()
     with warnings.catch_warnings():

@@ -128,7 +128,9 @@ def sweep(
     return _answer(Sweep, question("sweep", kernel, *more, **options), progress)
 
 
-def compare(a: Kernel, b: Kernel, *, values_b: Optional[Mapping[str, Union[int, float]]] = None, **options: Any) -> Comparison:
+def compare(
+    a: Kernel, b: Kernel, *, values_b: Optional[Mapping[str, Union[int, float]]] = None, **options: Any
+) -> Comparison:
     """Run two kernels, or one with other values, and return which numbers differ and at which line.
 
     `values_b` are values of the second run alone. Options as for `run`; they are for both where both had the same value.
@@ -176,7 +178,9 @@ def chart_of(
 ) -> Chart:
     """The chart of a question that names a run."""
     more = ["--output=chart.svg", f"--theme={theme}"]
-    more += [f"--{word}={value}" for word, value in (("from", first), ("to", last), ("size", size)) if value is not None]
+    more += [
+        f"--{word}={value}" for word, value in (("from", first), ("to", last), ("size", size)) if value is not None
+    ]
     more += ["--whole"] if whole else []
     more += [f"--roles={','.join(rows)}"] if rows else []
     asked = asked.asked("gantt", *more)

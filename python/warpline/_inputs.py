@@ -36,7 +36,7 @@ class _Named(NamedTuple):
 
 def is_ptx(text: str) -> bool:
     """Whether a text is PTX: it has a version and a target."""
-    return re.search(r"^\s*\.version\s", text, re.M) is not None and re.search(r"^\s*\.target\s", text, re.M) is not None
+    return all(re.search(rf"^\s*\.{word}\s", text, re.M) for word in ("version", "target"))
 
 
 def _named(kernel: Kernel, name: Optional[str]) -> _Named:
@@ -53,11 +53,11 @@ def _named(kernel: Kernel, name: Optional[str]) -> _Named:
     if asm is not None and "ptx" in asm:
         text, metadata = asm["ptx"], getattr(kernel, "metadata", None)
         own = getattr(kernel, "name", None) or getattr(metadata, "name", None) or "kernel"
-        return _Named(name or f"{own}.ptx", text.decode() if isinstance(text, bytes) else text, getattr(metadata, "shared", None))
+        text = text.decode() if isinstance(text, bytes) else text
+        return _Named(name or f"{own}.ptx", text, getattr(metadata, "shared", None))
     what = f"{type(kernel).__module__}.{type(kernel).__qualname__}"
-    raise TypeError(
-        f"{what} is no kernel: expected a scenario name, a path, the text of a kernel or of PTX, or a compiled kernel with asm['ptx']"
-    )
+    expected = "a scenario name, a path, the text of a kernel or of PTX, or a compiled kernel with asm['ptx']"
+    raise TypeError(f"{what} is no kernel: expected {expected}")
 
 
 def sizes(value: Sizes) -> str:
@@ -121,9 +121,10 @@ def question(
     if second is not None:
         other = _named(second, None)
         if other.text is not None:
+            # Two texts may have one name.
             stem, ending = os.path.splitext(other.name)
             other = other._replace(name=f"{stem}_b{ending}" if other.name in texts else other.name)
-            texts[other.name] = other.text
+            texts[other.name] = str(other.text)
         if command == "compare":
             kernels.append(other.name)
         else:

@@ -9,7 +9,7 @@ from typing import Any, Iterator
 
 import pytest
 
-_VERDICTS = pytest.StashKey[list]()
+_VERDICTS = pytest.StashKey[list[Any]]()
 
 
 def _is_proved(obj: Any) -> bool:
@@ -19,7 +19,8 @@ def _is_proved(obj: Any) -> bool:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> Any:
     """A decorated function is a test under any name, in the module that defines it."""
-    if _is_proved(obj) and not collector.funcnamefilter(name) and getattr(obj, "__module__", "") == collector.obj.__name__:
+    own = getattr(obj, "__module__", "") == getattr(collector.obj, "__name__", None)
+    if _is_proved(obj) and own and not collector.funcnamefilter(name):
         return list(collector._genfunctions(name, obj))
     return None
 
@@ -39,7 +40,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Keep the verdicts of a test that are not proofs."""
     import warpline._api as api
 
-    found: list = []
+    found: list[Any] = []
     item.stash[_VERDICTS] = found
 
     def hear(verdict: Any) -> None:

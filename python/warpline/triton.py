@@ -160,8 +160,8 @@ class Ranking(Sequence[Ranked]):
         """A row for each ranked configuration. Needs pandas."""
         import pandas
 
-        row = lambda r: {**r.config.all_kwargs(), "time_us": r.time_us, "cycles": r.run.cycles, "verdict": r.verdict.verdict}
-        return pandas.DataFrame([row(r) for r in self])
+        found = [{"time_us": r.time_us, "cycles": r.run.cycles, "verdict": r.verdict.verdict} for r in self]
+        return pandas.DataFrame([{**r.config.all_kwargs(), **row} for r, row in zip(self, found)])
 
 
 Arguments = Union[Mapping[str, Any], Callable[[Mapping[str, Any]], Mapping[str, Any]]]
@@ -188,7 +188,9 @@ def rank(
     A configuration whose protocol is refuted is not in the ranking: it is in `rejected`. `fences` are levels of fence
     rules for the verdict and the run. Options as for `warpline.run`.
     """
-    ranked, rejected, compile_s, model_s = [], [], 0.0, 0.0
+    ranked: list[Ranked] = []
+    rejected: list[Rejected] = []
+    compile_s, model_s = 0.0, 0.0
     for config in configs:
         start = time.perf_counter()
         try:
@@ -201,12 +203,20 @@ def rank(
         start = time.perf_counter()
         placed = _timed(compiled, config, machine, grid, fences, options)
         model_s += time.perf_counter() - start
-        (ranked if isinstance(placed, Ranked) else rejected).append(placed)  # type: ignore[arg-type]
+        if isinstance(placed, Ranked):
+            ranked.append(placed)
+        else:
+            rejected.append(placed)
     return Ranking(ranked, rejected, compile_s, model_s)
 
 
 def _timed(
-    compiled: "Compiled", config: Any, machine: str, grid: Grid, fences: Optional[Mapping[str, str]], options: Mapping[str, Any]
+    compiled: "Compiled",
+    config: Any,
+    machine: str,
+    grid: Grid,
+    fences: Optional[Mapping[str, str]],
+    options: Mapping[str, Any],
 ) -> Union[Ranked, Rejected]:
     """The place of a compiled configuration, or the reason why it has none."""
     verdict = check(compiled.kernel, machine=machine, fences=fences, suggest=False)
@@ -296,8 +306,8 @@ def _argument(value: Any) -> tuple[str, list[Union[None, int, float]]]:
     """Triton's type of an argument, and the numbers of its PTX parameters; `None` for a pointer or a tensor map."""
     if isinstance(value, str):
         # A tensor map is followed by the sizes and the strides of its tensor.
-        box = re.match(r"tensordesc<\w+\[([^\]]*)\]", value)
-        return value, [None] * (1 + 2 * len(box[1].split(","))) if box else [None]
+        tile = re.match(r"tensordesc<\w+\[([^\]]*)\]", value)
+        return value, [None] * (1 + 2 * len(tile[1].split(","))) if tile else [None]
     if isinstance(value, bool):
         return "i1", [int(value)]
     if isinstance(value, int):
