@@ -26,6 +26,7 @@
 //! assert!(out.starts_with(b"WL0201"));
 //! ```
 
+mod answer;
 pub mod cli;
 mod commands;
 mod console;
@@ -55,12 +56,18 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
+pub use answer::{Answer, answer, error_json, error_text};
 use console::Console;
 pub use console::Look;
 pub use warpline_api::Status;
 
 /// Runs the process's own command line, with its streams and environment.
 pub fn main() -> ExitCode {
+    ExitCode::from(main_of(std::env::args_os()).code())
+}
+
+/// Runs a command line with the process's streams and environment. `args` starts with the program's name.
+pub fn main_of(args: impl IntoIterator<Item = OsString>) -> Status {
     let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
     let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
     let color = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && !dumb;
@@ -71,8 +78,7 @@ pub fn main() -> ExitCode {
         interactive: stdout.is_terminal() && std::io::stdin().is_terminal() && !dumb,
     };
     // Not locked: the progress bar writes to the error stream from its own thread.
-    let status = main_with(std::env::args_os(), &mut stdout, &mut stderr, look);
-    ExitCode::from(status.code())
+    main_with(args, &mut stdout, &mut stderr, look)
 }
 
 /// Runs one command line. `args` starts with the program's name.

@@ -1,11 +1,13 @@
 //! A request: what to load, and with which changes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use warpline_import::lift::Launch;
 use warpline_scenarios::pipeline::PassOptions;
 use warpline_sim::fences::Fences;
 use warpline_sim::report::Fidelity;
+
+use crate::error::{Error, Sources};
 
 /// A request to load: scenario, machine and values.
 #[derive(Clone, Debug)]
@@ -13,6 +15,8 @@ pub struct Request {
     /// A built-in scenario (`metal/triple_buffer`), a scenario file (`.toml`), a kernel (`.pipe`) or a compiled kernel
     /// (`k.ptx`, `k.ptx:name`).
     pub scenario: String,
+    /// Texts that stand in the place of files, by the name that the request gives the file.
+    pub texts: Sources,
     /// The machine: a built-in name (`h200`) or a machine file (`.toml`); by default the scenario's.
     pub machine: Option<String>,
     /// Values that override those of the scenario; the last value of a name counts.
@@ -46,6 +50,7 @@ impl Request {
     pub fn named(scenario: &str) -> Request {
         Request {
             scenario: scenario.to_string(),
+            texts: Sources::new(),
             machine: None,
             settings: Vec::new(),
             entry: None,
@@ -71,6 +76,7 @@ impl Request {
     /// The request for a proof of the same kernel: machine, settings and fences, without the options of a run.
     pub fn for_proof(&self) -> Request {
         Request {
+            texts: self.texts.clone(),
             machine: self.machine.clone(),
             settings: self.settings.clone(),
             entry: self.entry.clone(),
@@ -81,11 +87,22 @@ impl Request {
         }
     }
 
+    /// The text of a file: the request's own, or the text on the disk.
+    pub(crate) fn read(&self, path: &Path) -> Result<String, Error> {
+        text_of(&self.texts, path)
+    }
+
     /// The same request on a machine: a built-in name or a machine file.
     pub fn on(mut self, machine: &str) -> Request {
         self.machine = Some(machine.to_string());
         self
     }
+}
+
+/// The text in the place of a file, or the text of the file on the disk.
+pub(crate) fn text_of(texts: &Sources, path: &Path) -> Result<String, Error> {
+    let own = path.to_str().and_then(|name| texts.get(name));
+    own.map_or_else(|| crate::load::read(path), |text| Ok(text.clone()))
 }
 
 /// The source of a run's clock.
@@ -173,6 +190,16 @@ mod tests {
         for bad in ["async-read", "async-read=", "async=off", "tmem-wait=note"] {
             assert!(FenceLevel::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn texts_stand_in_the_place_of_files() {
+        let text = "kernel k(n = 2)\n  grid n\n  warps 1\n  flops 0\n  wait nothing\n";
+        let request = Request { texts: Sources::from([("k.pipe".into(), text.into())]), ..Request::named("k.pipe") };
+        let Err(Error::Input { diagnostics, sources }) = crate::load(&request.on("paper")) else {
+            panic!("the last line is wrong");
+        };
+        assert_eq!((diagnostics[0].file.as_str(), sources["k.pipe"].as_str()), ("k.pipe", text));
     }
 
     #[test]

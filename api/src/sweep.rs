@@ -1,7 +1,8 @@
 //! Sweeps: one run for each combination of values.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use warpline_sim::RunError;
@@ -36,12 +37,14 @@ pub struct SweepRequest {
     pub state: Option<PathBuf>,
     /// The share of the points to run.
     pub shard: Shard,
+    /// Set by another thread to stop: points that have not begun are then not run, and the sweep is an error.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl SweepRequest {
     /// A sweep of a scenario or kernel over axes, all points in one process.
     pub fn new(request: Request, axes: Vec<Axis>) -> SweepRequest {
-        SweepRequest { request, axes, against: None, metrics: Vec::new(), state: None, shard: Shard::WHOLE }
+        SweepRequest { request, axes, against: None, metrics: Vec::new(), state: None, shard: Shard::WHOLE, stop: None }
     }
 }
 
@@ -91,7 +94,13 @@ pub fn sweep(sweep: &SweepRequest, progress: OnProgress<'_>) -> Result<Part, Err
             saved.at = Instant::now();
         }
     };
-    let rows = sweep::run(&todo, &|i| point(sweep, &part.plan, i), &done);
+    let one = |i| {
+        if sweep.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(Error::new("the sweep was stopped"));
+        }
+        point(sweep, &part.plan, i)
+    };
+    let rows = sweep::run(&todo, &one, &done);
     // Finished points are kept even if a later point is an error.
     if let Some(path) = &sweep.state {
         let saved = saved.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! `warpline gantt`.
 
-use warpline_api::draw::{self, ChartOptions};
+use warpline_api::draw::{self, ChartOptions, Format};
 use warpline_api::{Error, Recording, Status};
 
 use crate::cli::Gantt;
@@ -13,9 +13,16 @@ pub(super) fn gantt(args: &Gantt, console: &mut Console) -> Result<Status, Error
     if let Some(path) = &args.measured {
         a.add_measured(path)?;
     }
-    let remarks = match &b {
-        Some(b) => [claims(args, "A: ", &a)?, claims(args, "B: ", b)?].concat(),
-        None => claims(args, "", &a)?,
+    let chart = chart(args, &a, b.as_ref(), format)?;
+    output::write(console, &args.output, &chart)?;
+    Ok(b.map_or(a.status, |b| a.status.and(b.status)))
+}
+
+/// The chart that a command line asks for, of finished runs.
+pub(crate) fn chart(args: &Gantt, a: &Recording, b: Option<&Recording>, format: Format) -> Result<Vec<u8>, Error> {
+    let remarks = match b {
+        Some(b) => [claims(args, "A: ", a)?, claims(args, "B: ", b)?].concat(),
+        None => claims(args, "", a)?,
     };
     let options = ChartOptions {
         size: args.size,
@@ -29,9 +36,7 @@ pub(super) fn gantt(args: &Gantt, console: &mut Console) -> Result<Status, Error
         remarks,
         theme: args.theme.into(),
     };
-    let chart = draw::chart(&a, b.as_ref(), &options, format)?;
-    output::write(console, &args.output, &chart)?;
-    Ok(b.map_or(a.status, |b| a.status.and(b.status)))
+    draw::chart(a, b, &options, format)
 }
 
 /// The results of the scenario's claims, if asked for, each with the run's name before it.

@@ -1,6 +1,6 @@
 //! `warpline report`.
 
-use warpline_api::{Error, Status, Verification};
+use warpline_api::{Error, Recording, Request, Status, Verification};
 
 use crate::cli::Report;
 use crate::console::Console;
@@ -15,22 +15,26 @@ pub(super) fn report(args: &Report, console: &mut Console) -> Result<Status, Err
         true => None,
         false => Some(super::verify::one(&request.for_proof(), &Default::default(), console)?),
     };
-    let counterexample = verification.as_ref().map_or(Ok(None), |v| replayed(args, v, console))?;
-    let claims = recording.claims(&request)?;
-    let text = page(&recording, &claims, verification.as_ref(), counterexample.as_ref())?;
+    let bar = Bar::spinner(console.look.progress, format!("writing the page of {}", recording.name));
+    let text = page_of(&request, &recording, verification.as_ref())?;
+    drop(bar);
     output::write(console, &args.output, text.as_bytes())?;
     Ok(verification.map_or(recording.status, |v| recording.status.and(v.status())))
 }
 
+/// The page of a run, with its claims, and with its verdict and counterexample where there is a verification.
+pub(crate) fn page_of(request: &Request, run: &Recording, verified: Option<&Verification>) -> Result<String, Error> {
+    let counterexample = verified.map_or(Ok(None), |v| replayed(request, v))?;
+    page(run, &run.claims(request)?, verified, counterexample.as_ref())
+}
+
 /// The fault in time: a run of the kernel at the faulty trip count, which follows the schedule to the fault.
-fn replayed(args: &Report, v: &Verification, console: &Console) -> Result<Option<Counterexample>, Error> {
+fn replayed(request: &Request, v: &Verification) -> Result<Option<Counterexample>, Error> {
     let (Some(witness), Some(program)) = (&v.witness, &v.faulty) else { return Ok(None) };
-    let mut subject = warpline_api::load(&args.input.request())?;
+    let mut subject = warpline_api::load(request)?;
     subject.program = program.clone();
     subject.schedule = Some(witness.schedule.clone());
-    let bar = Bar::spinner(console.look.progress, format!("running {}", subject.name));
     let recording = warpline_api::record(&subject)?;
-    drop(bar);
     let cluster = subject.program.cluster;
     Ok(Some(Counterexample { timeline: recording.timeline, cluster }))
 }

@@ -13,21 +13,26 @@ use crate::{json_sweep, output, show};
 
 pub(super) fn sweep(args: &Sweep, console: &mut Console) -> Result<Status, Error> {
     let format = args.output.plot.as_deref().map(draw::format).transpose()?;
+    let request = request(args)?;
+    let bar = Bar::pieces(console.look.progress, 0, format!("sweeping {}", args.input.scenario));
+    let part = warpline_api::sweep(&request, &|p| bar.set(p))?;
+    drop(bar);
+    report(&part, &args.output, format, console)
+}
+
+/// The sweep that a command line asks for.
+pub(crate) fn request(args: &Sweep) -> Result<SweepRequest, Error> {
     let mut axes = args.vary.clone();
     if let Some(path) = &args.points {
         axes.insert(0, listed_points(path)?);
     }
-    let request = SweepRequest {
+    Ok(SweepRequest {
         against: args.against.clone(),
         metrics: args.output.metric.clone(),
         state: args.state.clone(),
         shard: args.shard.unwrap_or(Shard::WHOLE),
         ..SweepRequest::new(args.input.request(), axes)
-    };
-    let bar = Bar::pieces(console.look.progress, 0, format!("sweeping {}", args.input.scenario));
-    let part = warpline_api::sweep(&request, &|p| bar.set(p))?;
-    drop(bar);
-    report(&part, &args.output, format, console)
+    })
 }
 
 /// Writes and prints the result of a sweep. The status is the most serious of its points.
@@ -50,17 +55,22 @@ pub(super) fn report(
     } else if !output.quiet && output.csv.as_deref() != Some(Path::new("-")) {
         console.print(&show::sweep(part, &metrics, output.metric.len() > 1, console.paint()))?;
     }
+    Ok(status(part))
+}
+
+/// The most serious status of a sweep's points.
+pub(crate) fn status(part: &Part) -> Status {
     let status = |o: Outcome| match o {
         Outcome::Fine | Outcome::Infeasible => Status::Holds,
         Outcome::Faulty | Outcome::Hung => Status::Violated,
         Outcome::GaveUp => Status::GaveUp,
     };
-    Ok(part.rows.values().fold(Status::Holds, |s, row| s.and(status(row.outcome))))
+    part.rows.values().fold(Status::Holds, |s, row| s.and(status(row.outcome)))
 }
 
 /// The metrics to show: the requested ones, or the time. For problems of several sizes, the rate or the time over the
 /// ideal. Each is a metric of some point, or of every run.
-fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Error> {
+pub(crate) fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Error> {
     let has = |name: &str| part.rows.values().any(|r| r.numbers.contains_key(name));
     for name in asked {
         if !has(name) && metric_named(name).is_none() {

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of this workspace that a crate may depend on; `.` is the command line.
-const DEPENDENCIES: [(&str, &[&str]); 16] = [
+const DEPENDENCIES: [(&str, &[&str]); 17] = [
     (".", &["api", "calibrate", "emit", "import", "plan", "recheck", "scenarios", "sim", "study", "verify", "viz"]),
     ("api", &["calibrate", "import", "models", "plan", "recheck", "scenarios", "sim", "study", "verify", "viz"]),
     ("benches", &["models", "scenarios", "sim", "verify", "viz"]),
@@ -18,6 +18,7 @@ const DEPENDENCIES: [(&str, &[&str]); 16] = [
     ("import", &["sim"]),
     ("models", &["sim"]),
     ("plan", &["scenarios", "sim", "verify"]),
+    ("python", &["api"]),
     ("recheck", &["scenarios", "sim"]),
     ("scenarios", &["sim"]),
     ("sim", &[]),

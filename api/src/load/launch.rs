@@ -5,7 +5,6 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -14,8 +13,8 @@ use warpline_import::lift::launch::{Argument, Array, TensorMap};
 use warpline_import::ptx::{Entry, Param};
 use warpline_sim::diag::Diagnostic;
 
-use super::read;
 use crate::error::{Error, Position, Sources};
+use crate::request::Request;
 
 /// Largest grid along each dimension.
 const LARGEST_GRID: [i64; 3] = [(1 << 31) - 1, 65_535, 65_535];
@@ -181,10 +180,11 @@ pub fn parse_grid(text: &str) -> Result<[u32; 3], String> {
 }
 
 /// The launch of a file, with values of options above those of the file.
-pub(super) fn launch(file: Option<&Path>, given: &Launch, entry: &Entry, kernel: &str) -> Result<Launch, Error> {
+pub(super) fn launch(request: &Request, entry: &Entry) -> Result<Launch, Error> {
+    let (given, kernel) = (&request.launch, &entry.name);
     let mut launch = given.clone();
-    if let Some(path) = file {
-        let text = read(path)?;
+    if let Some(path) = &request.launch_file {
+        let text = request.read(path)?;
         let name = path.display().to_string();
         let from_file = parsed(&name, &text)?;
         let at = |key: &str, message: String, label: &str| {

@@ -9,8 +9,9 @@ use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
 
-use super::{Found, builtin_scenarios, hint, machine_named, machine_names, read};
+use super::{Found, builtin_scenarios, hint, machine_named, machine_names};
 use crate::error::{Error, Sources};
+use crate::request::{Request, text_of};
 
 /// Values of a kernel's parameters, by name; `None` where the request must give the value.
 pub(super) type Values = BTreeMap<String, Option<i64>>;
@@ -29,6 +30,8 @@ pub(super) enum Place {
 /// The texts read so far, and the pipelining pass.
 #[derive(Default)]
 pub(super) struct Library {
+    /// Texts that stand in the place of files.
+    pub(super) texts: Sources,
     pub(super) sources: Sources,
     /// Choices for `pipelined` loops above the kernel's own.
     pub(super) ask: PassOptions<'static>,
@@ -37,9 +40,14 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// A library with choices for `pipelined` loops.
-    pub(super) fn new(ask: PassOptions<'static>) -> Library {
-        Library { ask, ..Library::default() }
+    /// A library with the request's texts and choices for `pipelined` loops.
+    pub(super) fn of(request: &Request) -> Library {
+        Library { ask: request.pipeline, ..Library::with_texts(request) }
+    }
+
+    /// A library with the request's texts, for a run that stands beside another.
+    pub(super) fn with_texts(request: &Request) -> Library {
+        Library { texts: request.texts.clone(), ..Library::default() }
     }
 
     /// The scenario or kernel that the request names.
@@ -113,10 +121,10 @@ impl Library {
                 let (file, text) = built_in.ok_or_else(|| Error::new(format!("there is no built-in `{path}`")))?;
                 (file.to_string(), text.to_string())
             }
-            Place::WorkingFolder => (name.to_string(), read(Path::new(name))?),
+            Place::WorkingFolder => (name.to_string(), text_of(&self.texts, Path::new(name))?),
             Place::Folder(dir) => {
                 let path = dir.join(name);
-                (path.display().to_string(), read(&path)?)
+                (path.display().to_string(), text_of(&self.texts, &path)?)
             }
         };
         self.sources.insert(file.clone(), text.clone());

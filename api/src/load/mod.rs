@@ -51,7 +51,7 @@ pub fn load(request: &Request) -> Result<Subject, Error> {
         let subject = ptx::load(request)?;
         return options(subject, request);
     }
-    let mut library = Library::new(request.pipeline);
+    let mut library = Library::of(request);
     let found = library.find(&request.scenario)?;
     let file = request.schedule.as_deref().map(schedule::read).transpose()?;
     let settings = file.as_ref().map_or(Ok(request.settings.clone()), |f| f.settings(&request.settings))?;
@@ -89,7 +89,7 @@ pub fn load_text(name: &str, text: &str, machine: &Machine, settings: &[Setting]
 /// # Errors
 /// As for [`load`].
 pub fn load_on(request: &Request, machine: &Machine) -> Result<Subject, Error> {
-    let mut library = Library::new(request.pipeline);
+    let mut library = Library::of(request);
     let found = library.find(&request.scenario)?;
     let subject = assemble(library, &request.scenario, found, MachineChoice::Given(machine), &request.settings)?;
     options(subject, request)

@@ -13,7 +13,7 @@ use warpline_sim::ir::{Class, Dtype, Instr, MmaKind, Object, Op, Program};
 use warpline_sim::report::Fidelity;
 
 use super::library::{Library, Place, Values};
-use super::{Subject, hint, launch, read, set_machine};
+use super::{Subject, hint, launch, set_machine};
 use crate::error::{Error, Sources};
 use crate::request::{Request, Setting};
 use crate::verify::{ProofOptions, outcome_word, verify};
@@ -83,7 +83,7 @@ pub struct CompiledKernel {
 pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     let (file, entry) = split(&request.scenario).unwrap_or((&request.scenario, None));
     let entry = request.entry.as_deref().or(entry);
-    let text = read(Path::new(file))?;
+    let text = request.read(Path::new(file))?;
     let sources = Sources::from([(file.to_string(), text.clone())]);
     let bad = |e: ptx::Error| {
         let span = if e.span == (0, 0) { line_span(&text, e.line) } else { e.span.0..e.span.1 };
@@ -93,7 +93,7 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     };
     let module = ptx::read(&text).map_err(bad)?;
     let found = entry_of(&module, file, entry)?;
-    let launch = launch::launch(request.launch_file.as_deref(), &request.launch, found, &found.name)?;
+    let launch = launch::launch(request, found)?;
     let lifted = lift::lift(&module, found, file, &text, &launch).map_err(bad)?;
     let params = found.params.clone();
     let declared_shared = module.shared.iter().chain(&found.shared).map(|v| v.bytes).sum();

@@ -18,7 +18,7 @@ use crate::schedule;
 /// # Errors
 /// As for [`load`].
 pub(crate) fn load_beside(this: &Subject, beside: &Beside, request: &Request) -> Result<Subject, Error> {
-    let mut library = Library::default();
+    let mut library = Library::with_texts(request);
     let mut found = match &beside.scenario {
         Some(other) => library.find_from(&this.place, other)?,
         None => library.find(&this.name)?,
@@ -55,7 +55,7 @@ pub fn load_second(this: &Subject, second: Second<'_>, request: &Request) -> Res
     if is_ptx(second.scenario) {
         return load_compiled(second.scenario, second.settings, request);
     }
-    let mut library = Library::default();
+    let mut library = Library::with_texts(request);
     let found = library.find(second.scenario)?;
     let mut beside = Beside::default();
     let file = second.schedule.map(schedule::read).transpose()?;
@@ -87,7 +87,7 @@ pub(crate) fn load_at_point(
     if is_ptx(scenario) {
         return load_compiled(scenario, varied, request);
     }
-    let mut library = Library::default();
+    let mut library = Library::with_texts(request);
     let found = library.find(scenario)?;
     let values = library.values(&found)?;
     let has = |s: &&Setting| !matches!(s, Setting::Parameter { name, .. } if !values.contains_key(name));

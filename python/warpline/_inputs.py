@@ -1,0 +1,140 @@
+"""From what a caller has to a command line: scenario names, texts, paths and compiled kernels."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import re
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
+
+Kernel = Union[str, "os.PathLike[str]", Any]
+"""A scenario name, a path, the text of a kernel (.pipe) or of PTX, or an object with `asm["ptx"]`."""
+
+Numbers = Mapping[str, Union[int, float]]
+Sizes = Union[int, Sequence[int]]
+
+
+class Question(NamedTuple):
+    """A command line, and texts that stand in the place of files."""
+
+    args: list[str]
+    texts: dict[str, str]
+
+    def asked(self, command: str, *more: str) -> "Question":
+        """The same question to another command."""
+        return Question([command, *more, *self.args[1:]], self.texts)
+
+
+class _Named(NamedTuple):
+    """A kernel as a command line names it."""
+
+    name: str
+    text: Optional[str] = None
+    shared: Optional[int] = None
+
+
+def is_ptx(text: str) -> bool:
+    """Whether a text is PTX: it has a version and a target."""
+    return all(re.search(rf"^\s*\.{word}\s", text, re.M) for word in ("version", "target"))
+
+
+def _named(kernel: Kernel, name: Optional[str]) -> _Named:
+    """The kernel by name, with its text where it is no file."""
+    if isinstance(kernel, os.PathLike):
+        return _Named(os.fspath(kernel))
+    if isinstance(kernel, str):
+        if "\n" not in kernel:
+            return _Named(kernel)
+        ending = ".ptx" if is_ptx(kernel) else ".pipe"
+        return _Named(name or f"kernel{ending}", kernel)
+    asm = getattr(kernel, "asm", None)
+    # Triton's own mapping answers `in` by keys alone.
+    if asm is not None and "ptx" in asm:
+        text, metadata = asm["ptx"], getattr(kernel, "metadata", None)
+        own = getattr(kernel, "name", None) or getattr(metadata, "name", None) or "kernel"
+        text = text.decode() if isinstance(text, bytes) else text
+        return _Named(name or f"{own}.ptx", text, getattr(metadata, "shared", None))
+    what = f"{type(kernel).__module__}.{type(kernel).__qualname__}"
+    expected = "a scenario name, a path, the text of a kernel or of PTX, or a compiled kernel with asm['ptx']"
+    raise TypeError(f"{what} is no kernel: expected {expected}")
+
+
+def sizes(value: Sizes) -> str:
+    """One to three sizes as the command line has them: `64x64`."""
+    return "x".join(str(int(n)) for n in ([value] if isinstance(value, int) else value))
+
+
+def question(
+    command: str,
+    kernel: Kernel,
+    *more: str,
+    name: Optional[str] = None,
+    machine: Optional[str] = None,
+    values: Optional[Numbers] = None,
+    fences: Optional[Mapping[str, str]] = None,
+    entry: Optional[str] = None,
+    block: Optional[Sizes] = None,
+    cluster: Optional[Sizes] = None,
+    grid: Optional[Sizes] = None,
+    args: Union[None, Mapping[int, Union[int, float]], Sequence[Any]] = None,
+    shared: Optional[int] = None,
+    registers: Optional[int] = None,
+    fidelity: Optional[str] = None,
+    clock: Optional[str] = None,
+    max_events: Optional[int] = None,
+    second: Optional[Kernel] = None,
+) -> Question:
+    """The command line of a question about a kernel."""
+    this, texts, line = _named(kernel, name), {}, [command, *more]
+    if this.text is not None:
+        texts[this.name] = this.text
+
+    def option(flag: str, value: Any) -> None:
+        if value is not None:
+            # One word, so that a value may begin with a dash.
+            line.append(f"{flag}={value}")
+
+    option("--machine", machine)
+    for key, number in (values or {}).items():
+        option("--set", f"{key}={_number(number)}")
+    for rule, level in (fences or {}).items():
+        option("--fence", f"{rule}={level}")
+    option("--entry", entry)
+    option("--block", block and sizes(block))
+    option("--cluster", cluster and sizes(cluster))
+    option("--grid", grid and sizes(grid))
+    option("--fidelity", fidelity)
+    option("--clock", clock)
+    option("--max-events", max_events)
+    launch: dict[str, Any] = {"shared": this.shared if shared is None else shared, "regs": registers}
+    if isinstance(args, Mapping):
+        for position, number in args.items():
+            option("--arg", f"{position}={_number(number)}")
+    elif args is not None:
+        launch["args"] = list(args)
+    launch = {key: value for key, value in launch.items() if value is not None}
+    if launch:
+        texts["launch.json"] = json.dumps(launch, indent=1)
+        option("--launch", "launch.json")
+    kernels = [this.name]
+    if second is not None:
+        other = _named(second, None)
+        if other.text is not None:
+            # Two texts may have one name.
+            stem, ending = os.path.splitext(other.name)
+            other = other._replace(name=f"{stem}_b{ending}" if other.name in texts else other.name)
+            texts[other.name] = str(other.text)
+        if command == "compare":
+            kernels.append(other.name)
+        else:
+            option("--with", other.name)
+    return Question([*line, "--", *kernels], texts)
+
+
+def _number(value: Any) -> Union[int, float]:
+    """A plain number: numpy's integers become Python's."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return float(value)
