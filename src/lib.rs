@@ -61,6 +61,7 @@ pub use warpline_api::Status;
 
 /// Runs the process's own command line, with its streams and environment.
 pub fn main() -> ExitCode {
+    cli::complete::answer();
     let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
     let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
     let color = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && !dumb;

@@ -25,6 +25,7 @@ mod first_hour;
 mod gate;
 mod hardware;
 mod imported;
+mod integration;
 mod launched;
 mod links;
 mod museum;
