@@ -26,6 +26,7 @@ mod gate;
 mod hardware;
 mod imported;
 mod integration;
+mod kernels;
 mod launched;
 mod links;
 mod museum;
