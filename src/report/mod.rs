@@ -13,6 +13,7 @@
 mod html;
 mod proof;
 mod run;
+mod source;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -51,6 +52,7 @@ pub(crate) fn page(
         ("run", "The run", run::numbers(simulation)),
         ("timeline", "Timeline", drawn("run", timeline, s.program.cluster, recording.opening.clone())?),
         ("time", "Where the time goes", run::roles(simulation)),
+        ("source", "The kernel", source::source(simulation)),
         ("path", "Critical path", run::path(timeline)),
         ("claims", "Claims", run::claims(claims)),
     ];
@@ -72,8 +74,13 @@ pub(crate) fn page(
         escape(&title),
         include_str!("page.css"),
     );
-    out += &format!("<header>\n<h1>{}</h1>\n{}<nav>{nav}</nav>\n</header>\n", escape(&title), run::head(simulation));
+    out += &format!(
+        "<header>\n<h1>{}</h1>\n{}<nav aria-label=\"parts of the page\">{nav}</nav>\n</header>\n<main>\n",
+        escape(&title),
+        run::head(simulation)
+    );
     parts.iter().for_each(|(id, name, inside)| out += &section(id, name, inside));
+    out += "</main>\n";
     out +=
         &format!("<footer class=\"small\"><p>Made by warpline {}.</p></footer>\n", escape(env!("CARGO_PKG_VERSION")));
     Ok(out + &format!("<script>\n{}</script>\n</body>\n</html>\n", include_str!("timeline.js")))
