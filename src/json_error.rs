@@ -60,3 +60,30 @@ pub(crate) fn error(error: &Error) -> Result<String, Error> {
     };
     json::text(&ErrorObject { schema: ERROR, errors })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::json::tests::{documented, paths};
+    use crate::{Look, main_with};
+
+    /// All fields that these command lines print.
+    fn printed(lines: &[&str]) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for line in lines {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let args = std::iter::once("warpline").chain(line.split(' ')).map(Into::into);
+            main_with(args, &mut out, &mut err, Look::default());
+            paths(&serde_json::from_slice(&out).expect("JSON"), "", &mut found);
+        }
+        found
+    }
+
+    #[test]
+    fn the_document_has_every_field_of_lists_explanations_and_errors_and_no_other() {
+        assert_eq!(printed(&["list metal --json"]), documented("warpline.list/1"));
+        assert_eq!(printed(&["explain WL0104 --json", "explain cp.async --json"]), documented("warpline.explain/1"));
+        assert_eq!(printed(&["run no/such --json"]), documented("warpline.error/1"));
+    }
+}

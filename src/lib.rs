@@ -63,6 +63,7 @@ pub use warpline_api::Status;
 
 /// Runs the process's own command line, with its streams and environment.
 pub fn main() -> ExitCode {
+    cli::complete::answer();
     ExitCode::from(main_of(std::env::args_os()).code())
 }
 

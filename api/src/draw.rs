@@ -52,8 +52,7 @@ pub struct ChartOptions {
     pub from: Option<u64>,
     /// The last cycle.
     pub to: Option<u64>,
-    /// Whether to draw the whole run. If not, and without `from` and `to`, a chart shows the first steps of the main
-    /// loop.
+    /// Whether to draw the whole run. If not, and without `from` and `to`, a chart shows some steps of the main loop with all warps at work.
     pub whole: bool,
     /// Only these rows: roles, `agents`, `engines`, `barriers`, `slots`, `cta 2`, or part of a name; all where empty.
     pub rows: Vec<String>,
@@ -109,13 +108,18 @@ pub fn chart(
         Some((both, headings)) => (both, headings.clone()),
         None => (&recording.timeline, Vec::new()),
     };
-    let opening = second.map_or(recording.opening, |b| Some(recording.opening?.max(b.opening?)));
-    let opening = opening.filter(|_| !options.whole && options.from.is_none() && !recording.scheduled);
+    let opening = match second {
+        // Two runs are compared from their start.
+        Some(b) => recording.opening.as_ref().zip(b.opening.as_ref()).map(|(a, b)| 0..a.end.max(b.end)),
+        None => recording.opening.clone(),
+    };
+    let asked = options.whole || options.from.is_some() || options.to.is_some();
+    let opening = opening.filter(|_| !asked && !recording.scheduled);
     let options = GanttOptions {
         size: options.size,
         scale: options.scale,
-        from: options.from,
-        to: options.to.or(opening),
+        from: options.from.or(opening.as_ref().map(|o| o.start)),
+        to: options.to.or(opening.map(|o| o.end)),
         rows: options.rows.clone(),
         ctas: if both.is_some() { None } else { ctas(recording) },
         marks: options.marks.iter().map(|m| Noted { cycle: m.cycle, text: m.text.clone() }).collect(),

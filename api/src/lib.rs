@@ -103,6 +103,7 @@ mod status;
 mod sweep;
 mod verify;
 mod whatif;
+mod window;
 
 pub use barriers::{Barriers, barriers};
 pub use certificate::{certificate, refusal_words};

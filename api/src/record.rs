@@ -5,7 +5,6 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-use warpline_sim::Report;
 use warpline_sim::timeline::Timeline;
 use warpline_study::compare::Side;
 use warpline_viz::trace::read;
@@ -16,6 +15,7 @@ use crate::load::{self, Subject};
 use crate::request::{Clock, Request};
 use crate::simulate::{Simulation, run_with_record};
 use crate::status::Status;
+use crate::window::default_window;
 
 /// Largest number of spans of a record: more than a readable chart shows, and few enough for memory.
 pub const SPANS: usize = 2_000_000;
@@ -27,9 +27,8 @@ pub struct Recording {
     pub name: String,
     /// The record.
     pub timeline: Timeline,
-    /// The cycle at which a chart of a longer run ends by default: it shows the prologue and the first steps of the
-    /// main loop.
-    pub opening: Option<u64>,
+    /// The cycles that a chart shows first: steps of the main loop with all warps at work, where the run is longer.
+    pub opening: Option<Range<u64>>,
     /// CTAs per cluster; `None` for a saved trace.
     pub cluster: Option<u32>,
     /// Whether the run follows a schedule, so that its times are not its own.
@@ -114,7 +113,7 @@ pub fn record(subject: &Subject) -> Result<Recording, Error> {
     }
     Ok(Recording {
         name: simulation.subject.name.clone(),
-        opening: opening(&simulation.report),
+        opening: default_window(&simulation.report, &timeline, simulation.subject.program.cluster),
         cluster: Some(simulation.subject.program.cluster),
         scheduled: simulation.subject.schedule.is_some(),
         status: simulation.status(),
@@ -122,12 +121,6 @@ pub fn record(subject: &Subject) -> Result<Recording, Error> {
         simulation: Some(simulation),
         left_out: 0,
     })
-}
-
-/// The cycle at which a chart of a longer run ends by default, after the prologue and about ten steps of the main loop.
-fn opening(report: &Report) -> Option<u64> {
-    let to = report.cycles_per_tile? * 14.0;
-    (to < report.cycles).then_some(to.ceil() as u64)
 }
 
 /// Reads a saved trace in Chrome's format.

@@ -28,7 +28,7 @@ pub struct Gantt {
     #[arg(long, value_name = "CYCLE")]
     pub to: Option<u64>,
 
-    /// Draw the whole run. The default is the first steps of the main loop
+    /// Draw the whole run. The default is some steps of the main loop, with all warps at work
     #[arg(long, conflicts_with_all = ["from", "to"])]
     pub whole: bool,
 
@@ -110,7 +110,7 @@ pub struct View {
     #[arg(long, value_name = "CYCLE")]
     pub from: Option<u64>,
 
-    /// The last cycle to show. The default without --from is the end of the first steps of the main loop
+    /// The last cycle to show. The default without --from is that of `gantt`
     #[arg(long, value_name = "CYCLE")]
     pub to: Option<u64>,
 

@@ -128,6 +128,7 @@ pub struct Plan {
 #[derive(Debug, Args)]
 pub struct Models {
     /// A machine, or a machine file (.toml)
+    #[arg(value_name = "NAME|FILE")]
     pub name: Option<String>,
 
     /// Print one JSON object (schema `warpline.models/1`)

@@ -7,9 +7,11 @@
 //!   draw      gantt, view, trace, report
 //!   kernel    list, expand, plan, models, new, fmt, completions
 //!   hardware  emit, calibrate, validate
+//!   complete  what a shell offers behind each argument
 //!   values    values of flags, as text
 //! ```
 
+pub(crate) mod complete;
 mod draw;
 mod groups;
 mod hardware;

@@ -2,13 +2,12 @@
 
 use clap::CommandFactory;
 
-use crate::cli::{Cli, Completions};
+use crate::cli::{Cli, Completions, complete};
 use crate::console::Console;
 use warpline_api::{Error, Status};
 
 pub(super) fn completions(args: &Completions, console: &mut Console) -> Result<Status, Error> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "warpline", &mut script);
+    let script = complete::script(args.shell).map_err(|e| Error::new(format!("cannot write the script: {e}")))?;
     console.print_bytes(&script)?;
     Ok(Status::Holds)
 }

@@ -69,12 +69,13 @@ fn from_file<T>(path: &Path, read: fn(&str) -> Result<T, (usize, String)>) -> Re
     read(&text).map_err(|(line, what)| Error::new(format!("{}:{line}: {what}", path.display())))
 }
 
-/// The first window, in ticks: the requested one, or the first steps of the main loop.
+/// The first window, in ticks: the requested one, or some steps of the main loop.
 fn window(args: &View, recorded: &Recording) -> Result<(u64, u64), Error> {
     let end = recorded.timeline.end.div_ceil(TICKS);
-    let from = args.from.unwrap_or(0);
-    let to = args.to.or_else(|| if args.from.is_some() { None } else { recorded.opening });
-    let to = to.unwrap_or(end).min(end.max(1));
+    let asked = args.from.is_some() || args.to.is_some();
+    let opening = recorded.opening.clone().filter(|_| !asked).unwrap_or(0..end);
+    let from = args.from.unwrap_or(opening.start);
+    let to = args.to.unwrap_or(opening.end).min(end.max(1));
     if from >= to {
         return Err(Error::new(format!("no cycle lies between {from} and {to}; the run ends at cycle {end}")));
     }

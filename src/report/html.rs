@@ -24,7 +24,7 @@ pub(super) fn section(id: &str, heading: &str, inside: &str) -> String {
 /// A table. Each heading says whether its column holds numbers; the cells are HTML.
 pub(super) fn table(head: &[(&str, bool)], rows: impl IntoIterator<Item = (bool, Vec<String>)>) -> String {
     let class = |number: bool| if number { " class=\"n\"" } else { "" };
-    let mut out = "<div class=\"wide\"><table>\n".to_string();
+    let mut out = "<div class=\"wide\" tabindex=\"0\"><table>\n".to_string();
     if head.iter().any(|h| !h.0.is_empty()) {
         let cells: String = head.iter().map(|(h, n)| format!("<th{}>{}</th>", class(*n), escape(h))).collect();
         out += &format!("<thead><tr>{cells}</tr></thead>\n");

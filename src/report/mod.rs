@@ -13,8 +13,10 @@
 mod html;
 mod proof;
 mod run;
+mod source;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use warpline_sim::timeline::{TICKS, Timeline};
 use warpline_viz::gantt::{GanttOptions, svg};
@@ -48,8 +50,9 @@ pub(crate) fn page(
     let title = s.title.as_ref().map_or(s.name.clone(), |t| format!("{}: {t}", s.name));
     let mut parts = vec![
         ("run", "The run", run::numbers(simulation)),
-        ("timeline", "Timeline", drawn("run", timeline, s.program.cluster, recording.opening)?),
+        ("timeline", "Timeline", drawn("run", timeline, s.program.cluster, recording.opening.clone())?),
         ("time", "Where the time goes", run::roles(simulation)),
+        ("source", "The kernel", source::source(simulation)),
         ("path", "Critical path", run::path(timeline)),
         ("claims", "Claims", run::claims(claims)),
     ];
@@ -71,17 +74,28 @@ pub(crate) fn page(
         escape(&title),
         include_str!("page.css"),
     );
-    out += &format!("<header>\n<h1>{}</h1>\n{}<nav>{nav}</nav>\n</header>\n", escape(&title), run::head(simulation));
+    out += &format!(
+        "<header>\n<h1>{}</h1>\n{}<nav aria-label=\"parts of the page\">{nav}</nav>\n</header>\n<main>\n",
+        escape(&title),
+        run::head(simulation)
+    );
     parts.iter().for_each(|(id, name, inside)| out += &section(id, name, inside));
+    out += "</main>\n";
     out +=
         &format!("<footer class=\"small\"><p>Made by warpline {}.</p></footer>\n", escape(env!("CARGO_PKG_VERSION")));
     Ok(out + &format!("<script>\n{}</script>\n</body>\n</html>\n", include_str!("timeline.js")))
 }
 
 /// A timeline: data for the script, and a picture for browsers without scripts.
-fn drawn(id: &str, t: &Timeline, ctas: u32, opening: Option<u64>) -> Result<String, Error> {
-    let (data, cut) = web::data(t, ctas, SPANS, opening);
-    let options = GanttOptions { to: opening, ctas: Some(ctas), title: false, ..GanttOptions::default() };
+fn drawn(id: &str, t: &Timeline, ctas: u32, opening: Option<Range<u64>>) -> Result<String, Error> {
+    let (data, cut) = web::data(t, ctas, SPANS, opening.clone());
+    let options = GanttOptions {
+        from: opening.as_ref().map(|o| o.start),
+        to: opening.map(|o| o.end),
+        ctas: Some(ctas),
+        title: false,
+        ..GanttOptions::default()
+    };
     let picture = svg(t, &options).map_err(|e| Error::new(e.to_string()))?;
     let hint = "Drag to move; ctrl and wheel, + and - or the buttons zoom; arrows and a work on the keys too. An arrow \
                 leads to the operation under the pointer from what woke or started it.";

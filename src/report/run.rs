@@ -7,6 +7,7 @@ use warpline_study::critical::critical;
 use warpline_viz::web;
 
 use super::html::{code, escape, p, table};
+use super::source::link;
 use crate::show::{self, bytes, count, of, percent, plain, short};
 use warpline_api::ClaimResult;
 use warpline_api::Simulation;
@@ -92,7 +93,7 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
 
 fn finding_row(simulation: &Simulation, f: &Finding) -> (bool, Vec<String>) {
     let site = simulation.subject.program.sites.get(f.site as usize);
-    let at = site.map_or(String::new(), |s| code(&format!("{}  {}", s.line, s.text)));
+    let at = site.map_or(String::new(), link);
     let kind = if f.note { "note" } else { f.kind.name() };
     let cycle = if f.cycle < 0.0 { String::new() } else { plain(f.cycle) };
     (!f.note, vec![escape(f.code()), escape(&format!("{kind}: {}", f.message)), at, cycle])
@@ -142,7 +143,7 @@ pub(super) fn roles(simulation: &Simulation) -> String {
     for r in roles {
         for (site, stall, share) in r.at.iter().filter(|w| w.2 >= 0.01) {
             let Some(s) = simulation.subject.program.sites.get(*site as usize) else { continue };
-            let at = code(&format!("{}  {}", s.line, s.text));
+            let at = link(s);
             waits.push((*share, vec![escape(&r.name), percent(*share), escape(words::stall_long(*stall)), at]));
         }
     }

@@ -48,7 +48,7 @@
     canvas.setAttribute("aria-label", "timeline of " + d.title);
     const ctx = canvas.getContext("2d");
     const detail = el("div", { className: "detail", textContent: "Point at an operation; click to keep it." });
-    let from = 0, to = d.opening || d.end, over = -1, kept = -1, path = false;
+    let [from, to] = d.opening || [0, d.end], over = -1, kept = -1, path = false;
     const button = (text, title, act) => el("button", { textContent: text, title, onclick: () => { act(); draw(); } });
     const zoom = (factor, at = (from + to) / 2) => {
       const w = Math.min(d.end, Math.max(8 * d.ticks, (to - from) * factor));
@@ -59,7 +59,7 @@
     const bar = el("div", { className: "bar" },
       button("+", "zoom in (+)", () => zoom(0.5)), button("−", "zoom out (-)", () => zoom(2)),
       button("all", "the whole run (a)", () => { from = 0; to = d.end; }),
-      button("start", "the first steps (home)", () => { from = 0; to = d.opening || d.end; }),
+      button("steps", "steps of the main loop (home)", () => { [from, to] = d.opening || [0, d.end]; }),
       button("◂", "to the left", () => pan((from - to) / 4)), button("▸", "to the right", () => pan((to - from) / 4)));
     if (d.path.length) {
       const box = el("input", { type: "checkbox", onchange: e => { path = e.target.checked; draw(); } });
@@ -265,7 +265,7 @@
     };
     canvas.onkeydown = e => {
       const keys = { "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), a: () => { from = 0; to = d.end; },
-        Home: () => { from = 0; to = d.opening || d.end; }, ArrowLeft: () => pan((from - to) / 8), ArrowRight: () => pan((to - from) / 8),
+        Home: () => { [from, to] = d.opening || [0, d.end]; }, ArrowLeft: () => pan((from - to) / 8), ArrowRight: () => pan((to - from) / 8),
         Escape: () => { kept = -1; tell(-1); } };
       if (keys[e.key] && !e.ctrlKey && !e.metaKey) { e.preventDefault(); keys[e.key](); draw(); }
     };

@@ -52,7 +52,10 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
     let name = varied.map_or(String::new(), |p| format!(" of `{}`", p.name));
     let text = match &v.outcome {
         Outcome::Proved if varied.is_none() => {
-            format!("{} It holds in every schedule; the kernel has no loop.", paint.head("PROVED."))
+            format!(
+                "{} It holds in every schedule with the values given; no trip count is varied.",
+                paint.head("PROVED.")
+            )
         }
         Outcome::Proved => {
             let turns = if v.turns.is_some() { ", and every trip count of the loop around its main loop" } else { "" };
@@ -85,6 +88,17 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
     wrap(&text, WIDTH, 0)
 }
 
+/// Classes of CTAs; of many, the ends of the list.
+fn classes(all: &[String]) -> String {
+    const MOST: usize = 8;
+    match all {
+        [first, second, .., last] if all.len() > MOST => {
+            format!("{first}, {second}, ..., {last} ({} classes)", all.len())
+        }
+        _ => all.join(", "),
+    }
+}
+
 fn scope(v: &Verification) -> String {
     let r = &v.verdict;
     let period = match r.period {
@@ -101,7 +115,7 @@ fn scope(v: &Verification) -> String {
         };
         text += &field("Expected", &format!("{}: {met}", e.what.name()));
     }
-    text += &field("CTAs", &r.classes.join(", "));
+    text += &field("CTAs", &classes(&r.classes));
     text += &field(
         "Varied",
         &v.varied

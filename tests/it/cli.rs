@@ -83,15 +83,49 @@ fn a_model_is_written_or_refused_whole() {
 }
 
 #[test]
-fn completions_and_manual_come_from_the_definition() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = fine(&["completions", shell]);
-        assert!(script.contains("triple") || script.contains("gantt"), "{shell}");
-    }
+fn the_manual_comes_from_the_definition() {
     let man = fine(&["man"]);
     for part in [".TH warpline", "WARPLINE GANTT", "no\\-skip", "max\\-events"] {
         assert!(man.contains(part), "{part} is missing in the manual");
     }
+}
+
+#[test]
+fn every_shell_has_a_script_that_asks_the_program() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = fine(&["completions", shell]);
+        assert!(script.contains("warpline") && script.contains("COMPLETE"), "{shell}: {script}");
+    }
+}
+
+/// What bash offers for the last of these words.
+fn offered(words: &[&str]) -> Vec<String> {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_warpline-under-test"))
+        .args(["--", "warpline"])
+        .args(words)
+        .env("COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
+        .env("_CLAP_IFS", "\n")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_string).collect()
+}
+
+#[test]
+fn a_shell_offers_commands_scenarios_machines_and_findings() {
+    let has = |words: &[&str], name: &str| {
+        let all = offered(words);
+        assert!(all.iter().any(|o| o == name), "{words:?}: {all:?}");
+    };
+    has(&["ver"], "verify");
+    has(&["run", "metal/tri"], "metal/triple_buffer");
+    has(&["verify", "museum/m40"], "museum/m40_missing_vmcnt/bug");
+    has(&["gantt", "hopper/tma_wgmma", "--with", "hopper/ping"], "hopper/pingpong");
+    has(&["run", "metal/triple_buffer", "--machine", "m4"], "m4-max");
+    has(&["explain", "WL01"], "WL0104");
+    has(&["explain", "sta"], "stale tile");
+    assert!(offered(&["run", ""]).iter().all(|o| !o.starts_with("museum/")), "the museum waits for its prefix");
 }
 
 #[test]

@@ -25,6 +25,8 @@ mod first_hour;
 mod gate;
 mod hardware;
 mod imported;
+mod integration;
+mod kernels;
 mod launched;
 mod links;
 mod museum;

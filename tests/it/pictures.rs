@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use warpline::Status;
+use warpline_api::Request;
+use warpline_sim::timeline::{RowKind, Span, SpanKind, TICKS, Work};
 use warpline_tests::{TempDir, warpline};
 
 fn root() -> PathBuf {
@@ -48,6 +50,25 @@ fn every_scenario_is_drawn() {
             s.spawn(draw);
         }
     });
+}
+
+/// The second warpgroup of a ping-pong kernel works long after the start of the run.
+#[test]
+fn a_chart_begins_with_all_warps_at_work() {
+    for name in ["hopper/pingpong", "hopper/tma_warp_specialized", "cdna/ping_pong"] {
+        let subject = warpline_api::load(&Request::named(name)).unwrap();
+        let recording = warpline_api::record(&subject).unwrap();
+        let shown = recording.opening.unwrap();
+        let multiplies = |s: &&Span| {
+            let row = &recording.timeline.rows[s.row as usize];
+            s.what == SpanKind::Work(Work::Mma) && row.cta == 0 && matches!(row.kind, RowKind::Agent { .. })
+        };
+        let work = || recording.timeline.spans.iter().filter(multiplies);
+        let inside = |s: &&Span| s.start < shown.end * TICKS && s.end > shown.start * TICKS;
+        let all: BTreeSet<u32> = work().map(|s| s.row).collect();
+        let seen: BTreeSet<u32> = work().filter(inside).map(|s| s.row).collect();
+        assert_eq!(seen, all, "{name}: cycles {shown:?}");
+    }
 }
 
 #[test]

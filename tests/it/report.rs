@@ -49,9 +49,17 @@ fn a_page_has_every_part_and_asks_for_nothing() {
     let args = ["metal/triple_buffer", "--set", "k=512"];
     let page = page(&args, Status::Holds);
     well_formed(&page);
-    for part in
-        ["The run", "Timeline", "Where the time goes", "Critical path", "Claims", "Verification", "PROVED.", "k = 512"]
-    {
+    for part in [
+        "The run",
+        "Timeline",
+        "Where the time goes",
+        "The kernel",
+        "Critical path",
+        "Claims",
+        "Verification",
+        "PROVED.",
+        "k = 512",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("src=") && !page.contains("@import") && page.contains("default-src 'none'"));
@@ -99,4 +107,17 @@ fn a_page_says_that_it_carries_the_first_ctas_only() {
     assert!(recorded > 1);
     let data = data(&page, "run");
     assert!(data["rows"].as_array().unwrap().iter().all(|row| row["cta"] == 0));
+}
+
+#[test]
+fn a_page_lists_the_kernel_with_its_waits() {
+    let page = page(&["metal/triple_buffer", "--set", "k=512", "--no-verify"], Status::Holds);
+    let kernel = include_str!("../../scenarios/metal/triple_buffer.pipe");
+    for n in 1..=kernel.lines().count() {
+        assert_eq!(page.matches(&format!("<tr id=\"L{n}\"")).count(), 1, "line {n}");
+    }
+    let barrier = 1 + kernel.lines().position(|l| l.trim().starts_with("barrier")).unwrap();
+    let row = page.lines().find(|l| l.contains(&format!("id=\"L{barrier}\""))).unwrap();
+    assert!(row.contains("loader ") && row.contains("CTA barrier"), "{row}");
+    assert!(page.contains(&format!("href=\"#L{barrier}\"")), "a wait leads to its line");
 }

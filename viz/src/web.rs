@@ -1,5 +1,7 @@
 //! A timeline as data for a page, from which a script draws the same picture as the charts.
 
+use std::ops::Range;
+
 use serde::Serialize;
 use serde_json::json;
 use warpline_sim::timeline::{RowKind, Timeline};
@@ -20,9 +22,9 @@ struct Row<'t> {
 }
 
 /// The first CTAs of a timeline as JSON, with at most a number of spans, those that start first. Also returns the
-/// cycle up to which the page shows it at first, and the tick from which spans are left out.
+/// cycles that the page shows at first, and the tick from which spans are left out.
 #[must_use]
-pub fn data(t: &Timeline, ctas: u32, most: usize, opening: Option<u64>) -> (String, Option<u64>) {
+pub fn data(t: &Timeline, ctas: u32, most: usize, opening: Option<Range<u64>>) -> (String, Option<u64>) {
     let mut order: Vec<usize> = (0..t.rows.len()).filter(|&i| t.rows[i].cta < ctas).collect();
     order.sort_by_key(|&i| (t.rows[i].cta, Section::of(&t.rows[i].kind)));
     let mut place: Vec<Option<usize>> = vec![None; t.rows.len()];
@@ -86,7 +88,7 @@ pub fn data(t: &Timeline, ctas: u32, most: usize, opening: Option<u64>) -> (Stri
     // The page contains only these CTAs, so it ends with them.
     let end = kept.iter().map(|&(i, ..)| t.spans[i].end).max().unwrap_or(t.end).min(cut.unwrap_or(u64::MAX));
     let data = json!({
-        "title": t.title, "ticks": ticks, "end": end.max(1), "opening": opening.map(|c| c * ticks).filter(|o| *o < end),
+        "title": t.title, "ticks": ticks, "end": end.max(1), "opening": opening.map(|o| [o.start * ticks, o.end * ticks]).filter(|o| o[1] < end),
         "width": WIDTH, "rows": heads, "classes": classes(), "labels": labels, "sites": sites, "spans": spans,
         "faults": faults, "path": path,
     });

@@ -72,11 +72,11 @@ const TURNS: u32 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Driver {
     /// Index of the device.
-    pub(super) index: u32,
+    index: u32,
     /// Name of the device.
-    pub(super) name: String,
+    name: String,
     /// `90a`.
-    pub(super) arch: String,
+    arch: String,
     /// CUDA version of the driver: 13000.
     version: i32,
 }
@@ -106,6 +106,21 @@ impl Driver {
         // SAFETY: writes one integer through a pointer to it.
         unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(failed)?;
         Ok(Driver { index, name: device.name().map_err(failed)?, arch, version })
+    }
+
+    /// Index of the device.
+    pub(super) fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Name of the device.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its architecture, as in `sm_90a`: `90a`.
+    pub(super) fn arch(&self) -> &str {
+        &self.arch
     }
 
     /// Attributes of the device, launch time, and the clock under load.

@@ -2,11 +2,13 @@
 //! `nvcc`.
 //!
 //! ```text
-//! driver.rs   identity and attributes of the device, launches and clock under load
+//! driver.rs   identity and attributes of the device, launches and clock under load, with the feature `cuda`
+//! absent.rs   its replacement without the feature: cudarc is a large crate that most builds do not need
 //! counters.rs counters of Nsight Compute
 //! ```
 
 mod counters;
+#[cfg_attr(not(feature = "cuda"), path = "absent.rs")]
 mod driver;
 
 use std::path::{Path, PathBuf};
@@ -48,7 +50,7 @@ impl Cuda {
                 format!("install the CUDA toolkit, or set CUDA_HOME to where it is; {RECORDED}"),
             ));
         };
-        let code = format!("arch=compute_{0},code=sm_{0}", driver.arch);
+        let code = format!("arch=compute_{0},code=sm_{0}", driver.arch());
         let visible = Some(("CUDA_VISIBLE_DEVICES", index.to_string()));
         let programs = Programs::new(folder, nvcc, &["-O2", "-std=c++17", "-gencode", &code], "cu", visible)?;
         Ok(Cuda { driver, programs, ncu: program("ncu") })
@@ -67,7 +69,7 @@ impl Cuda {
 
 impl Device for Cuda {
     fn name(&self) -> String {
-        format!("cuda:{}, {}", self.driver.index, self.driver.name)
+        format!("cuda:{}, {}", self.driver.index(), self.driver.name())
     }
 
     fn vendor(&self) -> Vendor {
@@ -75,9 +77,9 @@ impl Device for Cuda {
     }
 
     fn probes(&self, listener: &dyn Listener) -> Result<Measurements, DeviceError> {
-        if self.driver.arch != "90a" {
+        if self.driver.arch() != "90a" {
             return Err(DeviceError::Missing(
-                format!("the probes are written for sm_90a; {} is sm_{}", self.driver.name, self.driver.arch),
+                format!("the probes are written for sm_90a; {} is sm_{}", self.driver.name(), self.driver.arch()),
                 "its number can be set in a machine file by hand; `--device recorded` replays those of an H200"
                     .to_string(),
             ));

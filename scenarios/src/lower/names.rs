@@ -97,7 +97,8 @@ impl Lower<'_> {
         let help = did_you_mean(name, known.iter().copied())
             .or_else(|| (!known.is_empty() && known.len() <= 8).then(|| format!("declared are: {}", known.join(", "))));
         let mut d = self.diag(span, format!("unknown name `{name}`"), format!("{wanted} was expected here"));
-        d.help = help.or_else(|| Some("declare it before the first statement of the kernel".into()));
+        d.help =
+            help.or_else(|| Some("declare it above this line, and before the first statement of the kernel".into()));
         self.error(d);
     }
 

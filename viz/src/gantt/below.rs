@@ -29,7 +29,13 @@ pub(crate) fn total(frame: &Frame<'_>) -> String {
 const NAMED: usize = 4;
 
 /// Sentences on what the picture does not show.
-pub(crate) fn notes(frame: &Frame<'_>, strip: &Strip, shown: usize, (asked, idle): (usize, usize)) -> Vec<String> {
+pub(crate) fn notes(
+    frame: &Frame<'_>,
+    strip: &Strip,
+    ctas: Option<u32>,
+    shown: usize,
+    (asked, idle): (usize, usize),
+) -> Vec<String> {
     let (t, window) = (frame.t, frame.scale.window);
     let end = t.end.max(TICKS);
     let cycles = |ticks: u64| grouped(ticks.div_ceil(TICKS));
@@ -52,8 +58,16 @@ pub(crate) fn notes(frame: &Frame<'_>, strip: &Strip, shown: usize, (asked, idle
         }
         _ => {}
     }
-    if asked + idle < t.rows.len() {
-        notes.push(format!("{} of {} rows chosen.", grouped((asked + idle) as u64), grouped(t.rows.len() as u64)));
+    let drawn = |cta: u32| ctas.is_none_or(|n| cta < n);
+    let recorded = t.rows.iter().map(|r| r.cta + 1).max().unwrap_or(0);
+    match ctas {
+        Some(1) if recorded > 1 => notes.push(format!("CTA 0 of the {recorded} that were recorded.")),
+        Some(n) if recorded > n => notes.push(format!("CTAs 0 to {} of the {recorded} that were recorded.", n - 1)),
+        _ => {}
+    }
+    let rows = t.rows.iter().filter(|r| drawn(r.cta)).count();
+    if asked + idle < rows {
+        notes.push(format!("{} of {} rows chosen.", grouped((asked + idle) as u64), grouped(rows as u64)));
     }
     if idle > 0 {
         let rows = if idle == 1 { "row" } else { "rows" };

@@ -178,7 +178,7 @@ impl Plan {
             title: options.title && !t.title.is_empty(),
             subtitle: options.title && !t.subtitle.is_empty(),
             legend: legend::Legend::new(&classes, dense, &marks, measure, em, width - 2 * em),
-            notes: lines(&notes(frame, &strip, tracks.len(), asked), options, |sentences| {
+            notes: lines(&notes(frame, &strip, options.ctas, tracks.len(), asked), options, |sentences| {
                 wrap(sentences, measure, em * 8 / 10, width - 2 * em)
             }),
             axis_lines: if t.mhz > 0.0 { 2 } else { 1 },
