@@ -1,18 +1,18 @@
-//! Which operation of one run is which of another: of the same row, the n-th of its kind.
+//! Pairing of the operations of two runs: same row, same kind, same number of predecessors of that kind.
 
 use std::collections::BTreeMap;
 
 use crate::timeline::{Span, SpanKind, Timeline};
 
-/// What an operation is, but for when: what it does and the text of its statement. Two texts of one kernel may differ in
-/// their lines; what is said there is the same.
+/// The identity of an operation without its time: its kind and the text of its statement. Two versions of a kernel may
+/// differ in their line numbers, so the text identifies a statement.
 pub fn operation<'t>(t: &'t Timeline, s: &Span) -> (SpanKind, Option<&'t str>) {
     let site = s.site.and_then(|i| t.sites.get(i as usize));
     (s.what, site.map(|s| s.text.as_str()))
 }
 
-/// The operations of `a` with their partners in `b`, as indices of spans, in the order of `a`: on the row of the same CTA
-/// and name, as often after others of the same kind. Those without one have none.
+/// For each operation of `a`, the index of its partner span in `b`; `None` for an operation without a partner. Partners
+/// are on rows with the same CTA and name, and as many operations of their kind precede each on its row.
 pub fn partners(a: &Timeline, b: &Timeline) -> Vec<Option<u32>> {
     let mut theirs: BTreeMap<Key<'_>, u32> = BTreeMap::new();
     for (i, key) in numbered(b).enumerate() {
@@ -21,15 +21,15 @@ pub fn partners(a: &Timeline, b: &Timeline) -> Vec<Option<u32>> {
     numbered(a).map(|key| theirs.get(&key).copied()).collect()
 }
 
-/// How often an operation's like came before on its row, in the order of the spans.
+/// For each span, the number of earlier spans of the same kind on its row.
 pub fn turn(t: &Timeline) -> Vec<u32> {
     numbered(t).map(|key| key.4).collect()
 }
 
-/// CTA, row, kind, text, and how many such came before.
+/// CTA, row, kind, text, and the number of earlier spans that have all of these in common.
 type Key<'t> = (u32, &'t str, Rank, Option<&'t str>, u32);
 
-/// An order of what spans show.
+/// A rank that orders kinds of spans.
 type Rank = (u8, u8);
 
 fn rank(what: SpanKind) -> Rank {
@@ -73,7 +73,7 @@ mod tests {
     fn the_nth_of_a_kind_is_the_nth_of_the_other_run() {
         let (mma, wait) = (SpanKind::Work(Work::Mma), SpanKind::Stall(Stall::Barrier));
         let a = run(&[(1, "mma"), (2, "barrier")], &[(0, 5, mma, 0), (5, 9, wait, 1), (9, 14, mma, 0)]);
-        // A line more, in another order, and no wait.
+        // The second run has one line more, its operations in another order, and no wait.
         let b = run(&[(7, "new"), (9, "mma")], &[(0, 1, mma, 0), (1, 4, mma, 1), (4, 8, mma, 1), (8, 9, mma, 1)]);
         assert_eq!(partners(&a, &b), [Some(1), None, Some(2)]);
         assert_eq!(turn(&b), [0, 0, 1, 2]);

@@ -3,7 +3,7 @@
 /// A unit of vector arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub struct AluUnit {
-    /// The word behind `alu`.
+    /// The word after `alu`.
     pub name: &'static str,
     /// The machine parameter with the rate of a core.
     pub key: &'static str,

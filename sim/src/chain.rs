@@ -1,10 +1,10 @@
-//! What a run's end rests on: the chain of causes back to its start, read off a finished record.
+//! The critical path of a run: the chain of causes from its end back to its start, read off a finished record.
 
 use std::cmp::Reverse;
 
 use crate::timeline::{RowKind, SpanKind, Stall, Timeline};
 
-/// What woke or started an operation: recorded, never guessed.
+/// The recorded cause that woke or started an operation; never a guess.
 pub fn cause(t: &Timeline, span: u32) -> Option<u32> {
     let s = t.spans.get(span as usize)?;
     s.woken_by.or(s.started_by).filter(|w| (*w as usize) < t.spans.len())
@@ -12,10 +12,10 @@ pub fn cause(t: &Timeline, span: u32) -> Option<u32> {
 
 /// The chain of causes from the end of the record back to its start, in order of time, as indices of spans.
 ///
-/// From a wait it goes to what woke it; from an engine's work to the work before it where that is what it queued behind,
-/// else to what started it; from anything else to what the row did just before. Where a wait has no recorded waker, as
-/// one for an issue slot has none, the chain stays on its row. Causes end no later than what they cause; a record that
-/// says otherwise ends the chain.
+/// A wait leads to the span that woke it. An engine's work leads to the work before it if the work queued behind that,
+/// else to the span that started it. Any other span leads to the span before it on its row. A wait without a recorded
+/// waker, such as a wait for an issue slot, stays on its row. A cause ends no later than its effect; a record that says
+/// otherwise ends the chain.
 pub fn chain(t: &Timeline) -> Vec<u32> {
     let mut rows: Vec<Vec<(u64, u32)>> = vec![Vec::new(); t.rows.len()];
     for (i, s) in t.spans.iter().enumerate().filter(|(_, s)| s.start < s.end) {
@@ -26,8 +26,8 @@ pub fn chain(t: &Timeline) -> Vec<u32> {
     chain_in(t, |row| std::mem::take(&mut rows[row as usize]))
 }
 
-/// The same, for whoever has the spans of each row: `ends` gives the ends of those of a row that last, each with its
-/// span's index. It is asked once of a row, and not of all.
+/// [`chain`] for a caller that has the spans of each row. `ends` gives, for a row, the ends of the spans that last,
+/// each with its index. It is called once for each row on the chain, not for all rows.
 pub fn chain_in(t: &Timeline, ends: impl FnMut(u32) -> Vec<(u64, u32)>) -> Vec<u32> {
     let mut ends = Ends { t, of: ends, rows: vec![None; t.rows.len()] };
     let Some(last) = ends.last() else { return Vec::new() };
@@ -44,7 +44,7 @@ pub fn chain_in(t: &Timeline, ends: impl FnMut(u32) -> Vec<(u64, u32)>) -> Vec<u
     chain
 }
 
-/// The spans of each row by their end.
+/// The spans of each row by end.
 struct Ends<'t, F> {
     t: &'t Timeline,
     of: F,
@@ -56,7 +56,7 @@ impl<F: FnMut(u32) -> Vec<(u64, u32)>> Ends<'_, F> {
         let Some(place) = self.rows.get_mut(row as usize) else { return &[] };
         place.get_or_insert_with(|| {
             let mut ends = (self.of)(row);
-            // Of those that end together the last counts.
+            // Of spans with equal ends, the last one counts.
             if !ends.is_sorted() {
                 ends.sort_unstable();
             }
@@ -64,7 +64,7 @@ impl<F: FnMut(u32) -> Vec<(u64, u32)>> Ends<'_, F> {
         })
     }
 
-    /// The first of the agents' spans that end last, but for those of agents that have ended.
+    /// The first of the agents' spans that end last, without the spans of agents that have ended.
     fn last(&mut self) -> Option<u32> {
         let t = self.t;
         let agents = (0..t.rows.len()).filter(|row| matches!(t.rows[*row].kind, RowKind::Agent { .. }));
@@ -113,11 +113,11 @@ mod tests {
         t.spans[1].woken_by = Some(4);
         t.spans[4].started_by = Some(2);
         assert_eq!(chain(&t), [0, 2, 4, 1, 5]);
-        // Work that queued behind other work of its engine goes back to that.
+        // Work that queued behind other work of its engine leads to that work.
         t.spans.push(Span::new(2, (15, 20), SpanKind::Work(Work::Load)));
         assert_eq!(chain(&t), [6, 4, 1, 5]);
         t.spans.pop();
-        // Without the record, nothing is guessed: it stays on its row.
+        // Without a recorded waker the chain stays on its row.
         t.spans[1].woken_by = None;
         assert_eq!(chain(&t), [1, 5]);
     }

@@ -1,17 +1,17 @@
-//! The stable code of every kind of finding: what a page (`warpline explain WL0104`), a suppression or a CI report names.
+//! The stable code of every kind of finding, as pages (`warpline explain WL0104`), suppressions and CI reports cite it.
 //!
-//! One table. A code keeps its meaning for ever: a finding that is split gets new codes, one that goes leaves a gap. The
-//! first two digits group by what goes wrong, in the order of the table; the kind is the property that the code violates.
+//! One table. A code keeps its meaning for ever: a finding that is split gets new codes, and a removed one leaves a
+//! gap. The first two digits are the group, in the order of the table. The kind is the property that the code violates.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::report::FindingKind;
 
-/// One line a code: variant, code, kind, title.
+/// Each line has variant, code, kind and title.
 macro_rules! codes {
     ($($name:ident $id:literal $kind:ident $title:literal)*) => {
-        /// What a finding is, finer than its kind. Its variants' documentation is the title that `explain` shows.
+        /// A kind of finding, finer than [`FindingKind`]. A variant's documentation is the title that `explain` shows.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Code {
             $(#[doc = $title] $name,)*
@@ -28,14 +28,14 @@ macro_rules! codes {
                 }
             }
 
-            /// The property it violates.
+            /// The property that the finding violates.
             pub fn kind(self) -> FindingKind {
                 match self {
                     $(Code::$name => FindingKind::$kind,)*
                 }
             }
 
-            /// A line on what it is.
+            /// The title, one line.
             pub fn title(self) -> &'static str {
                 match self {
                     $(Code::$name => $title,)*
@@ -61,7 +61,7 @@ codes! {
     RawGlobal      "WL0112" Raw          "global memory is read, and nothing orders the read after the write"
     WarGlobal      "WL0113" War          "global memory is overwritten, and nothing orders the write after a read"
     WawGlobal      "WL0114" Waw          "global memory is written twice, and nothing orders the writes"
-    // 02: who can go on.
+    // 02: who can proceed.
     Hang           "WL0201" Deadlock     "agents wait for each other for ever"
     TripCounts     "WL0202" Deadlock     "an agent waits for a role that has ended: the roles disagree on the number of steps"
     Divergent      "WL0203" Divergent    "a barrier is met by some of its participants only"
@@ -121,7 +121,7 @@ impl fmt::Display for Code {
 impl FromStr for Code {
     type Err = ();
 
-    /// `WL0104`, in either case.
+    /// Parses `WL0104`, in upper or lower case.
     fn from_str(s: &str) -> Result<Code, ()> {
         Code::ALL.iter().copied().find(|c| c.id().eq_ignore_ascii_case(s)).ok_or(())
     }

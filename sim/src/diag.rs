@@ -1,23 +1,23 @@
-//! A message about an input file: where, what, what was expected, what to write instead.
+//! A message about an input file: the place, the problem, what was expected, and what to write instead.
 //!
-//! Every loader reports all it finds in one go; the command line draws them with file, line and caret.
+//! Every loader reports all problems that it finds at once. The command line draws them with file, line and caret.
 
 use std::ops::Range;
 
 /// One problem of an input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The file, as the user named it.
+    /// The file, as the user wrote its name.
     pub file: String,
-    /// Bytes of the file's text it is about; empty ranges point between characters.
+    /// Range of bytes in the file's text; an empty range points between two characters.
     pub span: Range<usize>,
-    /// One sentence: what is wrong. Names stand in backticks.
+    /// One sentence that states the problem, with names in backticks.
     pub message: String,
-    /// A few words under the caret: what was expected here.
+    /// A few words under the caret: what was expected at this place.
     pub label: String,
-    /// What to write instead, or where to look, where there is something to say.
+    /// What to write instead, or where to look.
     pub help: Option<String>,
-    /// Other places of the same file that matter, with a few words each.
+    /// Other relevant places of the same file, with a few words each.
     pub related: Vec<(Range<usize>, String)>,
 }
 
@@ -34,13 +34,13 @@ impl Diagnostic {
         }
     }
 
-    /// Adds what to do about it.
+    /// Adds a help text.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Adds another place that matters.
+    /// Adds another relevant place.
     pub fn also(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
         self.related.push((span, label.into()));
         self

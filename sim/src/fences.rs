@@ -1,41 +1,41 @@
-//! How strictly each fence rule is held to: one switch a rule (`docs/fences.md` says what each level accepts, and why).
+//! The strictness of each fence rule: one switch for each rule. `docs/fences.md` says what each level accepts, and why.
 
 use std::fmt;
 
-/// Which fences cover an ordinary write that the asynchronous proxy reads.
+/// The fences that make an ordinary write safe for a read by the asynchronous proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Cover {
-    /// None is asked for.
+    /// No fence is needed.
     Off,
-    /// A fence anywhere between the write and the read, whoever executes it (PTX's causality order).
+    /// A fence anywhere between the write and the read, by any thread (PTX's causality order).
     #[default]
     Path,
-    /// A fence of the thread that wrote, before it lets others know (the order the CUDA programming guide writes).
+    /// A fence of the writing thread, before it signals others (the order in the CUDA programming guide).
     Strict,
 }
 
-/// What a missing fence is.
+/// The severity of a missing fence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// Nothing.
+    /// Not reported.
     Off,
-    /// Worth knowing.
+    /// A note.
     #[default]
     Note,
     /// A fault.
     Error,
 }
 
-/// The level of each rule. The default is what correct kernels do in practice.
+/// The level of each rule. The default accepts what correct kernels do in practice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fences {
     /// `async-read`: an ordinary write, then an asynchronous read.
     pub async_read: Cover,
     /// `async-write`: an ordinary access, then an asynchronous write.
     pub async_write: Level,
-    /// `tmem-wait`: `tcgen05.ld` and `tcgen05.st` are open until `wait::ld` and `wait::st`.
+    /// `tmem-wait`: whether `tcgen05.ld` and `tcgen05.st` stay open until `wait::ld` and `wait::st`.
     pub tmem_wait: bool,
-    /// `tcgen05`: `tcgen05.fence` on both sides where tensor memory passes from thread to thread.
+    /// `tcgen05`: `tcgen05.fence` on both sides where tensor memory passes between threads.
     pub tcgen05: Level,
     /// `wgmma`: `wgmma.fence` between other uses of a register and a `wgmma` that uses it.
     pub wgmma: Level,
@@ -52,7 +52,8 @@ impl Default for Fences {
             async_write: Level::Note,
             tmem_wait: true,
             tcgen05: Level::Note,
-            // PTX calls the product undefined without it, and compilers give it up with a warning at best.
+            // PTX calls the product undefined without the fence, and compilers then serialize it, with a warning at
+            // best.
             wgmma: Level::Error,
             warp_arrive: Level::Off,
             init: Level::Error,
@@ -71,10 +72,10 @@ pub const RULES: [(&str, &[&str]); 7] = [
     ("init", &["error", "note", "off"]),
 ];
 
-/// Why a switch is not one.
+/// The reason why a setting is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadFence {
-    /// There is no such rule.
+    /// No rule has this name.
     #[error("`{0}` is no fence rule; the rules are {names}", names = RULES.map(|r| r.0).join(", "))]
     Rule(String),
     /// The rule has no such level.
@@ -82,9 +83,9 @@ pub enum BadFence {
     Level {
         /// The rule.
         rule: &'static str,
-        /// What was given.
+        /// The level that was given.
         level: String,
-        /// What there is.
+        /// The levels of the rule.
         levels: &'static [&'static str],
     },
 }

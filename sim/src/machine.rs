@@ -1,18 +1,18 @@
 //! A machine: a table of numbers, each with unit, kind and source.
 //!
-//! There are no defaults. A number that is needed and missing is an error
-//! ([`MissingParam`]) that names the machine, the parameter and who asked.
+//! There are no defaults. A missing number that is needed is an error ([`MissingParam`]) that names the machine, the
+//! parameter and what needs it.
 
 use std::collections::BTreeMap;
 
-/// How a number is known.
+/// How the value of a number is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// By the vendor's documents, headers or compiler.
+    /// From the vendor's documents, headers or compiler.
     Documented,
-    /// By a measurement, published or our own.
+    /// From a measurement, published or our own.
     Measured,
-    /// By inference, arithmetic or a stand-in machine.
+    /// From inference, arithmetic or a stand-in machine.
     Estimated,
 }
 
@@ -34,15 +34,15 @@ pub struct Param {
     pub value: f64,
     /// Unit, as in [`KEYS`].
     pub unit: String,
-    /// How it is known.
+    /// How the value is known.
     pub kind: Kind,
-    /// Where it is from, and what disagrees.
+    /// The source, and sources that disagree.
     pub source: String,
     /// Plausible range as (low, high), where one is known.
     pub spread: Option<(f64, f64)>,
 }
 
-/// A machine's architecture line, for `needs`.
+/// The vendor of a machine, for `needs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Vendor {
     /// Apple GPU families: `apple7`, `apple8`, `apple9`.
@@ -70,7 +70,7 @@ pub struct Machine {
     pub params: BTreeMap<String, Param>,
 }
 
-/// A number that was needed and is not there.
+/// A parameter that was needed and is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("machine `{machine}` has no `{key}`, which {needed_by} needs ({doc})")]
 pub struct MissingParam {
@@ -78,9 +78,9 @@ pub struct MissingParam {
     pub machine: String,
     /// The parameter.
     pub key: String,
-    /// What it is.
+    /// The parameter's description.
     pub doc: String,
-    /// Who asked.
+    /// What needs the parameter.
     pub needed_by: String,
 }
 
@@ -91,7 +91,7 @@ pub struct Key {
     pub key: &'static str,
     /// Unit of the value.
     pub unit: &'static str,
-    /// What it is.
+    /// Description.
     pub doc: &'static str,
 }
 
@@ -99,71 +99,67 @@ const fn key(key: &'static str, unit: &'static str, doc: &'static str) -> Key {
     Key { key, unit, doc }
 }
 
-/// Every parameter there is. A machine file may leave any out, and may have no other.
+/// Every parameter. A machine file may omit any of them and may have no other.
 pub const KEYS: &[Key] = &[
-    key("clock.mhz", "MHz", "clock the simulation converts cycles with"),
+    key("clock.mhz", "MHz", "clock that converts cycles to time"),
     key(
         "clock.latency_mhz",
         "MHz",
-        "clock at which the latencies behind L2 are what they say; at another they take the same time",
+        "clock in which latencies behind L2 are given in cycles; at another clock they take the same time",
     ),
-    key("clock.l2_mhz", "MHz", "clock of the L2 slices, where it is not the cores'"),
+    key("clock.l2_mhz", "MHz", "clock of the L2 slices, where it differs from the cores' clock"),
     key("clock.peak_mhz", "MHz", "clock behind the vendor's peak figure"),
-    key("clock.sustained_idle_mhz", "MHz", "clock that a long kernel keeps whose tensor cores idle"),
+    key("clock.sustained_idle_mhz", "MHz", "clock that a long kernel sustains while its tensor cores idle"),
     key(
         "clock.sustained_full_mhz",
         "MHz",
-        "clock that a long kernel keeps at the tensor cores' full rate; in between the clock is in proportion",
+        "clock that a long kernel sustains at the full tensor rate; linear in between",
     ),
     key("core.count", "cores", "cores: SM, CU, GPU core"),
-    key("core.schedulers", "schedulers", "warp schedulers of a core, one instruction a cycle each"),
+    key("core.schedulers", "schedulers", "warp schedulers of a core; each issues one instruction per cycle"),
     key("core.warp_size", "threads", "threads of a warp, simdgroup or wave"),
     key("limit.warps_per_core", "warps", "resident warps of a core"),
     key("limit.ctas_per_core", "CTAs", "resident CTAs of a core"),
     key("limit.threads_per_cta", "threads", "threads of a CTA"),
     key("limit.regs_per_core", "registers", "32-bit registers of a core, all lanes"),
-    key("limit.regs_per_thread", "registers", "32-bit registers a thread may have"),
-    key("limit.reg_granule", "registers", "registers are given to a warp in multiples of this many per thread"),
-    key("limit.shared_per_core", "bytes", "shared memory of a core that resident CTAs divide"),
-    key("limit.shared_per_cta", "bytes", "shared memory one CTA may have"),
-    key("limit.shared_reserved", "bytes", "shared memory the system takes for each CTA"),
+    key("limit.regs_per_thread", "registers", "largest number of 32-bit registers of a thread"),
+    key("limit.reg_granule", "registers", "granule of register allocation, per thread of a warp"),
+    key("limit.shared_per_core", "bytes", "shared memory of a core, for all resident CTAs"),
+    key("limit.shared_per_cta", "bytes", "largest shared memory of one CTA"),
+    key("limit.shared_reserved", "bytes", "shared memory that the system reserves for each CTA"),
     key("limit.cluster", "CTAs", "largest cluster"),
     key("limit.named_barriers", "barriers", "numbered barriers of a CTA"),
     key("limit.tmem_columns", "columns", "columns of tensor memory of a core"),
     key("limit.tmem_lanes", "lanes", "lanes (rows) of tensor memory"),
     key("limit.vmcnt", "instructions", "largest vmcnt"),
     key("limit.lgkmcnt", "instructions", "largest lgkmcnt"),
-    key("limit.dma_bytes_per_lane", "bytes", "widest direct load to LDS, a lane"),
-    key("issue.global_load", "cycles", "issue of one warp-wide global load of `memory.bytes_per_lane` a lane"),
+    key("limit.dma_bytes_per_lane", "bytes", "widest direct load to LDS of a lane"),
+    key("issue.global_load", "cycles", "issue of one warp-wide global load of `memory.bytes_per_lane` for each lane"),
     key("issue.global_store", "cycles", "issue of one warp-wide global store"),
     key("issue.shared_load", "cycles", "issue of one warp-wide shared load"),
     key("issue.shared_store", "cycles", "issue of one warp-wide shared store"),
-    key("issue.cp_async", "cycles", "issue of one warp-wide cp.async of 16 bytes a thread"),
+    key("issue.cp_async", "cycles", "issue of one warp-wide cp.async of 16 bytes for each thread"),
     key("issue.tma", "cycles", "issue of one TMA operation by one thread"),
     key("issue.mma", "cycles", "issue of one matrix instruction"),
     key("issue.umma", "cycles", "issue of one tcgen05.mma"),
-    key("issue.sync", "cycles", "issue of one synchronisation instruction: arrive, wait, commit, fence"),
+    key("issue.sync", "cycles", "issue of one synchronization instruction: arrive, wait, commit, fence"),
     key("issue.loop", "cycles", "index arithmetic and branch of one loop iteration"),
     key("memory.bytes_per_lane", "bytes", "widest load or store of a lane"),
     key("memory.shared_latency", "cycles", "shared load to use"),
     key("memory.shared_bytes_per_clk", "bytes/cycle", "shared memory bandwidth of a core"),
-    key("memory.shared_conflict_ways", "ways", "bank conflict of an unswizzled tile access"),
+    key("memory.shared_conflict_ways", "ways", "slowdown by bank conflicts of an unswizzled tile access"),
     key(
         "memory.load_lines_per_clk",
         "lines/cycle",
-        "lines of loads to registers that pass shared memory's port a cycle, where the first-level cache is the same memory",
+        "rate of shared memory's port for lines of register loads, where the first-level cache is the same memory",
     ),
     key("memory.l1_latency", "cycles", "global load to use, first-level hit"),
     key("memory.l2_latency", "cycles", "global load to use, second-level hit"),
     key("memory.cp_async_extra", "cycles", "latency of a cp.async beyond that of a global load"),
-    key("memory.l2_far_latency", "cycles", "the same from the far partition"),
-    key("memory.l2_bytes", "bytes", "second-level cache, all of it"),
-    key("memory.l2_kept", "fraction", "share of the second-level cache in which data that was read is found again"),
-    key(
-        "memory.l2_dirty",
-        "fraction",
-        "share of the second-level cache in which data may stay that memory does not have",
-    ),
+    key("memory.l2_far_latency", "cycles", "global load to use, second-level hit in the far half"),
+    key("memory.l2_bytes", "bytes", "size of the whole second-level cache"),
+    key("memory.l2_kept", "fraction", "share of the second-level cache that holds data that was read"),
+    key("memory.l2_dirty", "fraction", "largest share of the second-level cache that may be dirty"),
     key(
         "memory.l2_domains",
         "domains",
@@ -172,68 +168,72 @@ pub const KEYS: &[Key] = &[
     key(
         "memory.l2_half_cores",
         "cores",
-        "cores at one half of the second-level cache that CTAs are launched on before those at the other half",
+        "number of cores at one half of the second-level cache that receive CTAs before cores at the other half",
     ),
     key("memory.l2_bytes_per_clk", "bytes/cycle", "second-level bandwidth of one core's port"),
     key(
         "memory.copy_bytes_per_clk",
         "bytes/cycle",
-        "lines that a core can ask for, in bytes: what copies to shared memory get at most; stores go the same way",
+        "rate of a core's requests for lines, in bytes: the limit of copies to shared memory; stores share this port",
     ),
     key(
         "memory.l2_slices_bytes_per_clk",
         "bytes/cycle",
-        "second-level bandwidth of all slices together, a cycle of their clock",
+        "second-level bandwidth of all slices together, per cycle of their clock",
     ),
     key(
         "memory.l2_stored_bytes_per_clk",
         "bytes/cycle",
-        "what all slices together take of stores, a cycle of their clock, whatever they look up meanwhile",
+        "store bandwidth of all slices together, per cycle of their clock, independent of lookups",
     ),
-    key("memory.l2_merged", "fraction", "share of equal requests by two neighbouring cores that reach a slice as one"),
+    key("memory.l2_merged", "fraction", "share of equal requests by two neighboring cores that reach a slice as one"),
     key(
         "memory.l2_merged_later",
         "fraction",
-        "the same after a launch's first wave, of lines that the cache has: where CTAs go then and when, nothing settles",
+        "`memory.l2_merged` after the first wave of a launch, for lines in the cache, when CTAs are no longer in step",
     ),
     key(
         "memory.l2_group_cores",
         "cores",
-        "cores of a group (GPC), whose equal requests can be merged on their way to a slice",
+        "cores of a group (GPC) whose equal requests can merge on their way to a slice",
     ),
     key(
         "memory.l2_group_window",
         "cycles",
-        "how much later than another an equal request of a group comes that is merged with it",
+        "largest delay at which an equal request of a group merges with an earlier one",
     ),
     key(
         "memory.l2_group_apart",
         "cycles",
-        "how far apart a first wave's CTAs ask for a line that they share, beyond what their prologues differ by",
+        "spread of the requests of a first wave's CTAs for a shared line, beyond the spread of their prologues",
     ),
-    key("memory.l2_group_most", "requests", "equal requests of a group that are merged into one, at most"),
+    key("memory.l2_group_most", "requests", "largest number of a group's equal requests that merge into one"),
     key(
         "memory.store_bytes_per_clk",
         "bytes/cycle",
-        "what a core can store, with requests for lines to copy going the same way",
+        "store bandwidth of a core; requests for copied lines share this port",
     ),
-    key("memory.llc_latency", "cycles", "hit in the last-level cache behind L2 (SLC, Infinity Cache)"),
-    key("memory.llc_bytes", "bytes", "last-level cache"),
+    key(
+        "memory.llc_latency",
+        "cycles",
+        "global load to use, hit in the last-level cache behind L2 (SLC, Infinity Cache)",
+    ),
+    key("memory.llc_bytes", "bytes", "size of the last-level cache"),
     key("memory.dram_latency", "cycles", "global load to use from DRAM"),
     key("memory.dram_far_latency", "cycles", "global load to use from DRAM: the last line of a tile"),
     key("memory.dram_gbps", "GB/s", "DRAM bandwidth, peak"),
     key("memory.dram_efficiency", "fraction", "share of the peak that streaming reads reach"),
-    key("memory.line_bytes", "bytes", "cache line: what is contiguous costs whole lines at a core's port to L2"),
+    key("memory.line_bytes", "bytes", "cache line; contiguous accesses take whole lines at a core's port to L2"),
     key("memory.sector_bytes", "bytes", "granule of traffic between L2 and core"),
-    key("memory.outstanding_per_core", "bytes", "bytes of global loads one core can have in flight"),
-    key("tma.latency", "cycles", "TMA load from L2 to the mbarrier, without its bytes"),
-    key("tma.rows_per_clk", "rows/cycle", "shared-memory rows of at most 128 bytes the engine writes a cycle"),
+    key("memory.outstanding_per_core", "bytes", "bytes of global loads that one core can have in flight"),
+    key("tma.latency", "cycles", "TMA load from L2, issue to mbarrier, without the time of its bytes"),
+    key("tma.rows_per_clk", "rows/cycle", "shared-memory rows of at most 128 bytes that the engine writes per cycle"),
     key(
         "tma.request",
         "cycles",
-        "the engine's time for one box, where its rows take less; a row longer than the swizzle is several",
+        "least time of the engine for one box; a row longer than the swizzle is several boxes",
     ),
-    key("tma.store_latency", "cycles", "TMA store, issue to completion, without its bytes"),
+    key("tma.store_latency", "cycles", "TMA store, issue to completion, without the time of its bytes"),
     key("mma.f16_flop_per_clk", "FLOP/cycle", "dense f16/bf16 matrix rate of a core"),
     key("mma.fp8_flop_per_clk", "FLOP/cycle", "dense fp8/int8 matrix rate of a core"),
     key("mma.tf32_flop_per_clk", "FLOP/cycle", "dense tf32 matrix rate of a core"),
@@ -243,14 +243,10 @@ pub const KEYS: &[Key] = &[
     key("mma.warp_k_bytes", "bytes", "depth of one warp-level matrix instruction, in bytes of its operands"),
     key("mma.warp_interval", "cycles", "interval of one warp-level matrix instruction on one scheduler"),
     key("mma.warp_latency", "cycles", "latency of one warp-level matrix instruction"),
-    key(
-        "mma.warp_beside",
-        "cycles",
-        "time of warp-level matrix instructions that another instruction of their scheduler takes",
-    ),
+    key("mma.warp_beside", "cycles", "time of the matrix unit that another instruction of its scheduler takes"),
     key("wgmma.latency", "cycles", "wgmma.commit to the wait's return, beyond the last interval"),
     key("umma.latency", "cycles", "tcgen05: commit to the mbarrier, beyond the last interval, one CTA"),
-    key("umma.pair_latency", "cycles", "the same for a pair of CTAs"),
+    key("umma.pair_latency", "cycles", "tcgen05: commit to the mbarrier, beyond the last interval, a pair of CTAs"),
     key("tmem.ld_bytes_per_clk", "bytes/cycle", "tcgen05.ld bandwidth of a core"),
     key("tmem.ld_latency", "cycles", "tcgen05.ld to wait::ld"),
     key("tmem.alloc", "cycles", "tcgen05.alloc or dealloc"),
@@ -261,7 +257,7 @@ pub const KEYS: &[Key] = &[
     key("sync.cluster", "cycles", "cluster barrier, arrive to release"),
     key("sync.mbarrier_arrive", "cycles", "mbarrier arrive, issue to effect"),
     key("sync.mbarrier_wake", "cycles", "phase completion to the waiter's next instruction"),
-    key("sync.mbarrier_wait", "cycles", "wait on an mbarrier phase that is complete already"),
+    key("sync.mbarrier_wait", "cycles", "wait on an mbarrier phase that is already complete"),
     key("sync.mbarrier_remote", "cycles", "extra latency of an arrive on another CTA of the cluster"),
     key("sync.mbarrier_init", "cycles", "mbarrier init"),
     key("sync.fence_async", "cycles", "proxy fence"),
@@ -275,13 +271,13 @@ pub const KEYS: &[Key] = &[
     key("launch.cta", "cycles", "CTA launch, slot free to first instruction"),
 ];
 
-/// The registered parameter of that name.
+/// The parameter with this name.
 pub fn key_named(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|k| k.key == name)
 }
 
 impl Machine {
-    /// A number that `needed_by` cannot do without.
+    /// The value of a parameter that `needed_by` requires.
     pub fn need(&self, key: &str, needed_by: &str) -> Result<f64, MissingParam> {
         debug_assert!(key_named(key).is_some(), "{key} is not registered");
         self.params.get(key).map(|p| p.value).ok_or_else(|| MissingParam {
@@ -292,7 +288,8 @@ impl Machine {
         })
     }
 
-    /// A number some machines do not have (`None` is then a fact, not an unknown).
+    /// The value of a parameter that some machines lack; `None` means that the machine lacks it, not that the value is
+    /// unknown.
     pub fn get(&self, key: &str) -> Option<f64> {
         debug_assert!(key_named(key).is_some(), "{key} is not registered");
         self.params.get(key).map(|p| p.value)

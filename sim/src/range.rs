@@ -1,7 +1,7 @@
 //! The range of each machine parameter.
 //!
-//! A value outside its range has no meaning for the simulation: nothing has a rate of zero, and no latency is negative
-//! or as long as a day. The ranges are wide, so that studies of machines that do not exist stay possible.
+//! A value outside its range has no meaning for the simulation: no rate is zero, and no latency is negative or as long
+//! as a day. The ranges are wide, so that studies of hypothetical machines stay possible.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct Range {
     pub low: f64,
     /// The largest value.
     pub high: f64,
-    /// Unit of both.
+    /// Unit of both values.
     pub unit: &'static str,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Range {
 }
 
 impl Key {
-    /// The values that the parameter may have. The unit decides, but for counts that cannot be zero.
+    /// The values that the parameter may have. They follow from its unit, except for counts that cannot be zero.
     pub fn range(&self) -> Range {
         let (low, high) = match (self.key, self.unit) {
             ("memory.dram_efficiency", _) => (0.001, 1.0),
@@ -48,7 +48,7 @@ impl Key {
                 (0.001, 1e9)
             }
             (_, "elements" | "ways" | "requests") => (1.0, 1e9),
-            // Limits, sizes of caches, and operations for an element.
+            // Limits, sizes of caches, and operations per element.
             _ => (0.0, 1e15),
         };
         Range { low, high, unit: self.unit }

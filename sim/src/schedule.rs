@@ -104,8 +104,8 @@ impl Order {
         let flight = self.started.get(agent as usize).and_then(|l| l.get(n as usize).copied().flatten());
         match flight {
             Some(f) if world.may_land(f) => Ok(Some(f)),
-            Some(_) => Err(self.misfit(world, "and what it started before that is still under way")),
-            None => Err(self.misfit(world, "and it is not under way")),
+            Some(_) => Err(self.misfit(world, "and an earlier operation of its stream is still in flight")),
+            None => Err(self.misfit(world, "and it is not in flight")),
         }
     }
 
@@ -150,7 +150,7 @@ impl Order {
             Step::Performed { pc, .. } => comes_to(*pc, "performs"),
             Step::Blocked { pc, .. } => comes_to(*pc, "has to wait at"),
             Step::Ended => "and it has ended".to_string(),
-            Step::Broken => comes_to(world.pc(a), "cannot go on at"),
+            Step::Broken => comes_to(world.pc(a), "cannot proceed at"),
         };
         Err(self.misfit(world, &found))
     }
@@ -160,14 +160,14 @@ impl Order {
         let name = world.agent_name(m.agent);
         let what = match world.program().sites.get(m.site as usize) {
             Some(s) => format!("line {}: `{}`", s.line, s.text),
-            None => "a statement that is not there".to_string(),
+            None => "a statement that the kernel does not have".to_string(),
         };
         let does = match m.act {
             Act::Does => format!("{name} is to perform {what}"),
             Act::Waits => format!("{name} is to wait at {what}"),
             Act::Ends => format!("{name} is to end"),
             Act::Breaks => format!("{name} is to fail at {what}"),
-            Act::Lands(n) => format!("number {} of what {name} started, {what}, is to land", n + 1),
+            Act::Lands(n) => format!("operation {} that {name} started, {what}, is to land", n + 1),
         };
         Misfit { at: self.at, message: format!("move {}: {does}, {found}", self.at + 1) }
     }

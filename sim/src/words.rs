@@ -2,12 +2,12 @@
 
 use crate::timeline::{Engine, SpanKind, Stall, Work};
 
-/// A class of work, in a word.
+/// The word for a class of work.
 pub const fn work(w: Work) -> &'static str {
     w.name()
 }
 
-/// A class of work, for a legend.
+/// The words for a class of work in a legend.
 pub fn work_long(w: Work) -> &'static str {
     match w {
         Work::Load => "load from global",
@@ -20,17 +20,17 @@ pub fn work_long(w: Work) -> &'static str {
     }
 }
 
-/// What a stalled agent waits for, in a word.
+/// The word for the target of a stall.
 pub const fn stall(s: Stall) -> &'static str {
     s.word()
 }
 
-/// What a stalled agent waits for, for a legend.
+/// The words for the target of a stall in a legend.
 pub fn stall_long(s: Stall) -> &'static str {
     s.name()
 }
 
-/// What a span shows, in a word.
+/// The word for the content of a span.
 pub const fn what(w: SpanKind) -> &'static str {
     match w {
         SpanKind::Work(w) => work(w),
@@ -40,7 +40,7 @@ pub const fn what(w: SpanKind) -> &'static str {
     }
 }
 
-/// An engine.
+/// The words for an engine.
 pub fn engine(e: Engine) -> &'static str {
     match e {
         Engine::Loads => "loads",

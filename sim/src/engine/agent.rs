@@ -1,4 +1,4 @@
-//! One agent going on: its next operation gets its time, and every tick of its own is accounted for.
+//! The progress of one agent: the engine times its next operation and accounts for each of its ticks.
 
 use crate::ir::{Instr, Op, Queue as Group};
 use crate::protocol::{AgentId, RendezvousKind, Step, StepEffect, WaitTarget};
@@ -26,7 +26,7 @@ impl Engine<'_> {
         let run = &mut seat.runs[a as usize];
         debug_assert!(until >= run.upto, "time of an agent goes back");
         let (start, ticks) = (run.upto, until - run.upto);
-        // What ended a wait ended that one, also where it took no time.
+        // The span that ended a wait also ended a wait that took no time.
         let stalls = matches!(what, SpanKind::Stall(_));
         let woken_by = if stalls { run.waker.take() } else { None };
         let waited = run.mbar.take().filter(|_| stalls);
@@ -43,7 +43,7 @@ impl Engine<'_> {
         let who = seat.world.as_ref()?.agents()[a as usize];
         let cta = seat.number * self.prog.cluster + who.cta;
         let row = r.agent(cta, a, who);
-        // Launching and having ended belong to no statement.
+        // The launch and the time after an agent's end belong to no statement.
         let site = match what {
             SpanKind::Stall(Stall::Launch | Stall::Ended) => None,
             _ => Some(self.prog.at[pc as usize]),
@@ -57,16 +57,17 @@ impl Engine<'_> {
         span
     }
 
-    /// Whether another warp has the issue slot of an agent's scheduler; then the agent tries again when it is free. Who has the
-    /// slot keeps it as long as it goes on at once, and then the oldest that waits gets it: greedy, then oldest.
-    /// calibrate/probes/turns.cu shows the first on an H200; of those that wait it takes the youngest there (DEVIATIONS.md 49).
+    /// Whether another warp holds the issue slot of an agent's scheduler; the agent then tries again when the slot is
+    /// free. The policy is greedy, then oldest: the holder keeps the slot while it has instructions to issue, then the
+    /// oldest waiter gets it. calibrate/probes/turns.cu shows the first half on an H200; among waiters an H200 takes
+    /// the youngest (DEVIATIONS.md 49).
     fn waits_for_slot(&mut self, s: usize, a: AgentId, now: u64) -> bool {
         let Some((cta, place)) = self.place(s, a) else { return false };
         let free = self.cores[cta].issue[place.scheduler].free;
         if free <= now {
             return false;
         }
-        // What it waited for has come. The rest of its wait is for the slot.
+        // The event that the agent waited for has happened. From here on the agent waits for the slot.
         self.wait_over(s, a, now);
         if let Some((_, stall, _)) = &mut self.seats[s].runs[a as usize].waits {
             *stall = Stall::Issue;
@@ -75,7 +76,7 @@ impl Engine<'_> {
         true
     }
 
-    /// Accounts for what an agent waited for, if it did.
+    /// Accounts for the time of an agent's wait, if the agent waited.
     fn wait_over(&mut self, s: usize, a: AgentId, now: u64) -> bool {
         let run = &mut self.seats[s].runs[a as usize];
         let Some((pc, stall, on)) = run.waits else { return false };
@@ -91,14 +92,14 @@ impl Engine<'_> {
         true
     }
 
-    /// Accounts for the time that an agent waited for its scheduler before it came to this instruction.
+    /// Accounts for the time that an agent waited for its scheduler before it reached this instruction.
     fn was_queued(&mut self, s: usize, a: AgentId, pc: u32, now: u64) {
         if self.turns.is_none() {
             self.account(s, a, pc, now, SpanKind::Stall(Stall::Issue), String::new());
         }
     }
 
-    /// An agent goes on: with its load, or with its next operations, until one takes time or waits.
+    /// Advances an agent: the rest of its load or store, or its next operations, until one takes time or waits.
     pub(super) fn proceed(&mut self, s: usize, a: AgentId, now: u64) {
         if self.waits_for_slot(s, a, now) {
             return;
@@ -171,7 +172,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Gives an operation its time, accounts for it, and schedules what it started. The tick the agent goes on.
+    /// Times an operation, accounts for it, and schedules what it started. Returns the tick at which the agent
+    /// continues.
     pub(super) fn charge(&mut self, s: usize, a: AgentId, pc: u32, effect: &StepEffect, now: u64) -> u64 {
         let Some((cta, place)) = self.place(s, a) else { return now };
         let (core, peer) = two(&mut self.cores, cta);
@@ -204,8 +206,8 @@ impl Engine<'_> {
         c.end
     }
 
-    /// When an agent that comes to the cluster barrier's wait goes on: a release after all had arrived, whoever came last.
-    /// What it did since then is time it does not wait.
+    /// The tick at which an agent continues that reaches the wait of the cluster barrier: a release latency after the
+    /// last arrival, whoever arrived last. The time since that arrival counts towards the latency.
     fn released(&mut self, s: usize, a: AgentId, release: u64, now: u64) -> u64 {
         let seat = &mut self.seats[s];
         match seat.met {
@@ -217,7 +219,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The CTA whose core an agent is on, and what timing needs to know of the agent.
+    /// The CTA whose core an agent runs on, and the state of the agent that timing needs.
     fn place(&self, s: usize, a: AgentId) -> Option<(usize, Place)> {
         let who = self.seats[s].world.as_ref()?.agents()[a as usize];
         let run = &self.seats[s].runs[a as usize];
@@ -228,7 +230,7 @@ impl Engine<'_> {
         ))
     }
 
-    /// The next part of a synchronous load: its next batch, or the store of the one that has come.
+    /// The next part of a synchronous load: its next batch, or the store of the batch that has arrived.
     fn go_on_loading(&mut self, s: usize, a: AgentId, (mut load, pc): (Load, u32), now: u64) {
         let Some((cta, place)) = self.place(s, a) else { return };
         let core = &mut self.cores[cta];
@@ -255,7 +257,8 @@ impl Engine<'_> {
         self.queue.push(there, EventKind::Go { seat: s as u32, agent: a });
     }
 
-    /// The next instruction of a store. All of it is one piece of work, from the first one's issue on.
+    /// The next instruction of a store. The whole store is one span of work, from the issue of its first instruction
+    /// on.
     fn go_on_storing(&mut self, s: usize, a: AgentId, (mut store, pc): (Store, u32), now: u64) {
         let Some((cta, place)) = self.place(s, a) else { return };
         let (start, done) = self.timing.store_part(&mut store, now, place, &mut self.cores[cta]);
@@ -273,7 +276,7 @@ impl Engine<'_> {
         self.queue.push(done, EventKind::Go { seat: s as u32, agent: a });
     }
 
-    /// The stall a meeting is.
+    /// The stall cause of a rendezvous.
     pub(super) fn meeting(&self, op: &Op) -> Stall {
         match op {
             Op::Barrier(_) => Stall::Barrier,
@@ -283,7 +286,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Why an agent is blocked.
+    /// The cause of an agent's wait.
     pub(super) fn cause(&self, s: usize, a: AgentId, pc: u32, on: WaitTarget) -> Stall {
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return Stall::Issue };
         match on {
@@ -307,7 +310,7 @@ impl Engine<'_> {
     }
 }
 
-/// A core and the other one of its pair, if it has one.
+/// A core and the other core of its pair, if there is one.
 fn two(cores: &mut [Core], i: usize) -> (&mut Core, Option<&mut Core>) {
     let j = i ^ 1;
     if j >= cores.len() {

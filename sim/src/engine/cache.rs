@@ -1,18 +1,18 @@
-//! How much of what a core loads the second-level cache has, at `core` fidelity.
+//! The share of a core's loads that misses the second-level cache, at `core` fidelity.
 //!
-//! The CTAs resident at one time walk the depth of the product together, so a tile that several of them load comes from
-//! DRAM once. Of a matrix, the share that misses is the number of different blocks those CTAs ask for, over their number.
-//! (The cache itself, with its size and its evictions, belongs to `device` fidelity.)
+//! The CTAs resident at one time walk the depth of the product together, so DRAM delivers a tile once for all that load
+//! it. The miss rate of a matrix is the number of different blocks that these CTAs request, divided by the number of
+//! CTAs. Size and evictions of the cache are simulated at `device` fidelity only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::{Class, Env, Expr, Instr, MoveKind, Op, Program, VarId, apply};
 
-/// Share of the loaded bytes of each object that comes from DRAM; `resident` launch units (CTAs or clusters) run at a
-/// time on the whole machine.
+/// Share of the loaded bytes of each object that comes from DRAM. `resident` is the number of launch units (CTAs or
+/// clusters) that run at a time on the whole machine.
 pub(super) fn misses(prog: &Program, resident: i64) -> Vec<f64> {
     let mut share = vec![1.0; prog.objects.len()];
-    // A sample this large has the ratio of the whole to well under a per cent.
+    // A sample of this size has the ratio of the whole to well under one percent.
     let sample = resident.clamp(1, prog.grid.len().max(1)).min(4096);
     let first = first_values(prog);
     for (obj, share) in share.iter_mut().enumerate() {
@@ -37,7 +37,8 @@ pub(super) fn misses(prog: &Program, resident: i64) -> Vec<f64> {
             let (m, n, z) = prog.grid.at(id);
             for cta in 0..prog.cluster as i64 {
                 let at = GridPoint { id, m, n, z, cta, size: prog.cluster as i64, first: &first, prog };
-                // What one CTA asks for at one step: the blocks of all its places, at the first step of every loop.
+                // The blocks that one CTA requests at one step: the blocks of all its places, at the first iteration of
+                // every loop.
                 let own: BTreeSet<Vec<i64>> =
                     places.iter().map(|p| p.at.iter().map(|e| at.value(e, 0)).collect()).collect();
                 asked += own.len();
@@ -49,10 +50,10 @@ pub(super) fn misses(prog: &Program, resident: i64) -> Vec<f64> {
     share
 }
 
-/// Variables that are followed from one to the next.
+/// Longest chain of variables that is followed from definition to definition.
 const DEEPEST: usize = 8;
 
-/// What each variable is set to first, in the order of the code: where a loop over the CTA's own tiles begins.
+/// The first value of each variable, in code order. For a loop over the CTA's own tiles, this is where the loop begins.
 fn first_values(prog: &Program) -> BTreeMap<VarId, &Expr> {
     let mut first = BTreeMap::new();
     for i in &prog.code {
@@ -63,7 +64,7 @@ fn first_values(prog: &Program) -> BTreeMap<VarId, &Expr> {
     first
 }
 
-/// A place in the grid, to evaluate coordinates at with every variable as it is set first.
+/// A place in the grid at which coordinates are evaluated; each variable has its first value.
 struct GridPoint<'p> {
     id: i64,
     m: i64,
@@ -76,7 +77,8 @@ struct GridPoint<'p> {
 }
 
 impl GridPoint<'_> {
-    /// `deep` variables were looked up on the way here. One that is set to what it is itself has no end, and is zero.
+    /// The value of an expression after `deep` definitions of variables were followed. A variable defined by itself has
+    /// no end of this chain, and counts as zero.
     fn value(&self, e: &Expr, deep: usize) -> i64 {
         match e {
             Expr::Const(v) => *v,

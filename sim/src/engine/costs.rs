@@ -90,17 +90,17 @@ pub struct Costs {
     pub int: f64,
     pub dequant_ops: f64,
     pub cta_launch: f64,
-    /// Number of parameters read, by kind.
+    /// Number of parameters read, by kind of source.
     pub used: [u32; 3],
 }
 
-/// The operations of a kernel.
+/// The operations of a kernel, for questions about which it has.
 struct Uses<'a> {
     ops: Vec<(&'a Op, bool)>,
 }
 
 impl Uses<'_> {
-    /// Whether an operation of this kind has no cost of its own in the kernel.
+    /// Whether an operation of this kind has no cost stated in the kernel.
     fn any(&self, f: impl Fn(&Op) -> bool) -> bool {
         self.ops.iter().any(|(op, priced)| !priced && f(op))
     }
@@ -110,7 +110,7 @@ impl Uses<'_> {
     }
 }
 
-/// A reader of machine parameters that records which it read.
+/// A reader of machine parameters that records each parameter that it reads.
 struct Reader<'a> {
     m: &'a Machine,
     used: BTreeSet<&'static str>,
@@ -145,7 +145,7 @@ impl Reader<'_> {
 }
 
 impl Costs {
-    /// Operations a cycle of a core's warp-level matrix instructions; 0 where the kernel has none.
+    /// Operations per cycle of a core's warp-level matrix instructions; 0 where the kernel has none.
     pub(super) fn warp_flop_per_clk(&self, bits: u32) -> f64 {
         if self.warp_interval <= 0.0 {
             return 0.0;
@@ -297,8 +297,7 @@ impl Costs {
         if global {
             let mhz = r.number(true, "clock.mhz", "global memory traffic")?;
             let l2_clock = r.optional("clock.l2_mhz").map_or(1.0, |at| at / mhz);
-            // Memory behind L2 has its own clock: at another clock of the cores, its latency is another number of
-            // cycles.
+            // Memory behind L2 has its own clock. So its latency in core cycles scales with the clock of the cores.
             let scale = r.optional("clock.latency_mhz").map_or(1.0, |at| mhz / at);
             let extra = |v: Option<f64>| v.map(|v| (v * TICKS as f64 - c.l2_latency).max(0.0) * scale);
             let near = extra(r.optional("memory.dram_latency")).unwrap_or(0.0);

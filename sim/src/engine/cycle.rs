@@ -1,14 +1,14 @@
-//! Livelock: a run that repeats itself for ever.
+//! Livelock: a run whose state recurs.
 //!
-//! The engine is deterministic, so a state that recurs in full, relative to now, recurs for ever. States are kept at event
-//! numbers that are powers of two (Brent's algorithm).
+//! The engine is deterministic, so a state that recurs in full, relative to the current time, recurs for ever. States
+//! are kept at event numbers that are powers of two (Brent's algorithm).
 
 use crate::ir::Program;
 use crate::protocol::{AgentId, Snapshot, may_recur};
 
 use super::run::Engine;
 
-/// The newest state that was kept, before an agent's step.
+/// The newest kept state, taken before a step of an agent.
 struct Kept {
     seat: usize,
     agent: AgentId,
@@ -18,21 +18,22 @@ struct Kept {
     worlds: Vec<Option<Snapshot>>,
 }
 
-/// A detector for one run.
+/// The detector of a run.
 pub(super) struct Cycle {
     on: bool,
-    /// The event at which the next state is kept.
+    /// Number of the event at which the next state is kept.
     next: u64,
     kept: Option<Kept>,
 }
 
 impl Cycle {
-    /// A detector, at work where a run of the program can repeat itself at all.
+    /// The detector for a program; inactive where a run cannot repeat itself.
     pub(super) fn of(prog: &Program) -> Cycle {
         Cycle { on: may_recur(prog), next: 1, kept: None }
     }
 
-    /// Records a livelock if the state, before an agent's step, is one that was kept. Says whether it is.
+    /// Compares the state before an agent's step with the kept one. Records a livelock if they are equal, and returns
+    /// whether they are.
     pub(super) fn closes(&mut self, e: &mut Engine<'_>, (s, agent): (usize, AgentId), now: u64) -> bool {
         if !self.on {
             return false;

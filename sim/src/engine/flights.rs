@@ -1,4 +1,4 @@
-//! What an operation started: when it lands, and what of it is drawn.
+//! The operations in flight that an operation starts: when each lands, and what is drawn of each.
 
 use crate::ir::{MmaKind, MoveKind};
 use crate::protocol::{AgentId, Footprint, StepEffect, StreamKind};
@@ -22,8 +22,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Schedules the landings of what an operation started, draws engines and slots, and counts matrix work. With the tile
-    /// it is about, and the span that shows its issue.
+    /// Schedules the landings of what an operation started, draws engines and slots, and counts matrix work. `tile`
+    /// labels the operation; the span shows its issue.
     pub(super) fn started(
         &mut self,
         s: usize,
@@ -72,7 +72,7 @@ impl Engine<'_> {
         for (i, (f, at)) in effect.flights().into_iter().zip(c.lands).enumerate() {
             let seat = &mut self.seats[s];
             let Some(w) = seat.world.as_ref() else { return };
-            // Operations of one stream land in the order they were started.
+            // Operations of one stream land in the order in which they started.
             let stream = w.stream_of(f);
             let land = match stream {
                 Some((owner, kind)) if kind != StreamKind::Scoreboard => {
@@ -90,7 +90,8 @@ impl Engine<'_> {
                     let links = Links { started_by, bytes, ..Links::default() };
                     r.span(row, (from, to.max(from + 1)), SpanKind::Work(work), Some(site), label.clone(), links)
                 }
-                // A signal behind a stream comes when what is before it in the stream has landed; another, when it was sent.
+                // A signal behind a stream arrives when all earlier operations of the stream have landed. Any other
+                // signal arrives when it was sent.
                 _ => match (effect, stream) {
                     (StepEffect::Signal { in_stream: true, .. }, Some((owner, kind))) => {
                         seat.drawn[owner as usize][kind as usize]
@@ -131,7 +132,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The tile a synchronous load is about, where it is drawn.
+    /// The label of a synchronous load's tile; empty without a timeline.
     pub(super) fn loading(&self, s: usize, a: AgentId) -> String {
         self.seats[s].runs[a as usize].filling.as_ref().map_or(String::new(), |(_, tile, _)| tile.clone())
     }

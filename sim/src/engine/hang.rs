@@ -1,4 +1,4 @@
-//! The diagnosis of a run in which nobody can go on.
+//! The diagnosis of a run in which no agent can proceed.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,11 @@ use super::record::Links;
 use super::run::Engine;
 
 impl Engine<'_> {
-    /// Who waits for what, since when, and what would have to happen; agents of one kind stand once.
+    /// The waiting agents, with target, start of the wait, and the event that would end it. Agents of one kind are
+    /// listed once.
     pub(super) fn diagnose(&mut self) -> Vec<Waiting> {
         let mut list: Vec<Waiting> = Vec::new();
-        // What is missing shows when the last has done what it could.
+        // The hang is complete when the last agent has done everything that it could.
         let at = self.seats.iter().flat_map(|s| &s.runs).map(|run| run.upto).fold(self.end, u64::max);
         for s in 0..self.seats.len() {
             if let Some(w) = self.seats[s].world.as_mut() {
@@ -30,7 +31,7 @@ impl Engine<'_> {
                 self.end = self.end.max(run.upto);
                 let since = (run.upto + self.skipped) as f64 / TICKS as f64;
                 let new = Waiting { since, ..w.waiting(a as u32, pc, on) };
-                // The same wait of several warps, or of other resident CTAs, is one line.
+                // Equal waits of several warps or of other resident CTAs share one line.
                 if !list.iter().any(|x| x.site == new.site && x.waits_for == new.waits_for) {
                     list.push(new);
                 }
@@ -39,9 +40,9 @@ impl Engine<'_> {
         list
     }
 
-    /// Draws the waits that nothing ended, and marks them where nobody can go on (`hung`): the end of what is drawn, and the marks.
-    /// Of a run that hangs some more is drawn, so that there is something to see of who came last. They are no part of anybody's
-    /// accounted time.
+    /// Draws the waits that never ended; in a hang (`hung`), also marks them. Returns the end of the drawn time, and
+    /// the marks. A hang is drawn some time longer, so that the wait of the last agent is visible. This time is not
+    /// part of any agent's accounted time.
     pub(super) fn draw_waits_for_ever(&mut self, hung: bool) -> (u64, Vec<Mark>) {
         let last = self.seats.iter().flat_map(|s| &s.runs).map(|run| run.upto).fold(self.end, u64::max);
         let end = if hung { last + last / 16 } else { last };
@@ -53,7 +54,7 @@ impl Engine<'_> {
                 let who = w.agents()[a];
                 let (stall, wait) = match run.waits {
                     Some((pc, stall, on)) => (stall, Some((self.prog.at[pc as usize], on))),
-                    // Where nobody can go on, who waits for nothing has ended.
+                    // In a hang, an agent that waits for nothing has ended.
                     None if hung => (Stall::Ended, None),
                     None => continue,
                 };
@@ -65,7 +66,7 @@ impl Engine<'_> {
                 let (site, links) = (wait.map(|(site, _)| site), Links { on, ..Links::default() });
                 r.span(row, (run.upto, end), SpanKind::Stall(stall), site, label, links);
                 if let Some(site) = site {
-                    // One mark a statement, where the last came.
+                    // One mark for each statement, at its latest wait.
                     let last = since.entry(site).or_default();
                     *last = run.upto.max(*last);
                 }

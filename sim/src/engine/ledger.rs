@@ -1,12 +1,12 @@
-//! Where the time of every agent went: each tick is work or exactly one stall.
+//! The account of every agent's time: each tick is work or exactly one stall.
 
 use crate::timeline::{Stall, Work};
 
-/// Number of kinds of work and of stall.
+/// Number of kinds of work, and of stalls.
 const WORK: usize = Work::ALL.len();
 const STALL: usize = Stall::ALL.len();
 
-/// Ticks by kind, for each agent of a cluster (all clusters that ran add up), and by instruction.
+/// Ticks by kind, for each agent of a cluster and for each instruction. Clusters that ran are added up.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     work: Vec<[u64; WORK]>,
@@ -27,33 +27,33 @@ impl Ledger {
         }
     }
 
-    /// Adds work.
+    /// Adds ticks of work.
     pub(super) fn work(&mut self, agent: usize, kind: Work, ticks: u64) {
         self.work[agent][kind as usize] += ticks;
     }
 
-    /// Adds a stall at an instruction.
+    /// Adds ticks of a stall at an instruction.
     pub(super) fn stall(&mut self, agent: usize, pc: u32, kind: Stall, ticks: u64) {
         self.stall[agent][kind as usize] += ticks;
         self.at[(agent * self.code + pc as usize) * STALL + kind as usize] += ticks;
     }
 
-    /// Everything an agent's ticks add up to.
+    /// The sum of all ticks of an agent.
     pub(super) fn total(&self, agent: usize) -> u64 {
         self.work[agent].iter().sum::<u64>() + self.stall[agent].iter().sum::<u64>()
     }
 
-    /// Work of an agent.
+    /// Ticks of an agent's work, by kind.
     pub(super) fn work_of(&self, agent: usize) -> [u64; WORK] {
         self.work[agent]
     }
 
-    /// Stalls of an agent.
+    /// Ticks of an agent's stalls, by cause.
     pub(super) fn stall_of(&self, agent: usize) -> [u64; STALL] {
         self.stall[agent]
     }
 
-    /// Stalls of an agent at an instruction.
+    /// Ticks of an agent's stalls at an instruction, by cause.
     pub(super) fn stall_at(&self, agent: usize, pc: usize) -> &[u64] {
         let i = (agent * self.code + pc) * STALL;
         &self.at[i..i + STALL]
@@ -61,7 +61,7 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// Adds what came since `old` another `n` times.
+    /// Adds the difference to an older ledger another `n` times.
     pub(super) fn repeat(&mut self, old: &Ledger, n: u64) {
         let add = |now: &mut u64, then: &u64| *now += n * (*now - then);
         self.work.as_flattened_mut().iter_mut().zip(old.work.as_flattened()).for_each(|(x, y)| add(x, y));

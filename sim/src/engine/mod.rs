@@ -10,8 +10,9 @@
 //!                     ledger: every tick of every agent is work or one stall; spans of the timeline
 //! ```
 //!
-//! Time is in ticks of 1/256 cycle. Events are ordered by time, then content. An operation takes effect when it starts;
-//! the agent goes on when its time is over. Resources are servers with a rate: contention is queueing, not a factor.
+//! Time is in ticks of 1/256 cycle. Events are ordered by time, then by content. An operation takes effect when it
+//! starts, and its agent continues when its time is over. Resources are servers with a rate, so contention shows as
+//! queueing, not as a factor.
 
 mod agent;
 mod cache;

@@ -1,4 +1,4 @@
-//! How long copies take: to and from shared memory, registers, tensor memory, the caches and memory behind them.
+//! The time of copies: to and from shared memory, registers, tensor memory, the caches and memory behind them.
 
 use crate::ir::{Class, MoveKind, Op};
 use crate::protocol::MoveEffect;
@@ -8,7 +8,7 @@ use super::device::{Level, Wave};
 use super::server::Core;
 use super::timing::{AgentTiming, Charge, Timing, ticks};
 
-/// What a warp is in the middle of and moves part by part, between which others have their turns.
+/// An operation that a warp performs part by part; other warps issue between the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Parts {
     Load(Load),
@@ -20,52 +20,52 @@ pub(super) enum Parts {
 pub(super) struct Store {
     /// Machine instructions still to issue.
     pub(super) left: u32,
-    /// The first has been issued.
+    /// Whether the first instruction has been issued.
     pub(super) begun: bool,
-    /// Bytes of one, in 1/256.
+    /// Bytes of one instruction, in units of 1/256.
     bytes: u64,
 }
 
-/// A synchronous load (global to shared by the same threads), batch by batch.
+/// A synchronous load (global to shared memory by the same threads), batch by batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Load {
     /// Machine instructions still to issue.
     pub(super) left: u32,
     /// Instructions of a batch.
     batch: u32,
-    /// Bytes an instruction brings, in 1/256.
+    /// Bytes that one instruction loads, in units of 1/256.
     bytes: u64,
-    /// Where it comes from.
+    /// The source of the data.
     source: Source,
-    /// Elements an instruction brings, for unpacking; 0 where nothing is unpacked.
+    /// Elements that one instruction loads, for unpacking; 0 where nothing is unpacked.
     elements: u64,
-    /// Bytes an instruction stores to shared memory, in 1/256.
+    /// Bytes that one instruction stores to shared memory, in units of 1/256.
     chip: u64,
-    /// Ticks that an instruction's data takes shared memory's port on its way to registers.
+    /// Ticks of shared memory's port for the data of one instruction, on its way to registers.
     port: u64,
-    /// Instructions of the batch whose data is under way.
+    /// Instructions of the batch whose data is in flight.
     pub(super) flying: u32,
 }
 
-/// Where a copy's bytes come from, and what they pass on the way.
+/// The source of a copy's bytes, and the resources on their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Source {
-    /// Share that crosses DRAM, in 1/65536 of a core's fair share of it.
+    /// Share that crosses DRAM, in 1/65536 of a core's fair share of DRAM.
     dram: u64,
-    /// Share that is looked up in the slices, likewise.
+    /// Share that is looked up in the slices, in the same unit.
     looked: u64,
-    /// Latency beyond that of a hit.
+    /// Latency beyond that of a hit, in ticks.
     extra: u64,
 }
 
-/// When a load's data has passed shared memory's port; nothing waits where it does not pass there.
+/// The tick at which a load's data has passed shared memory's port; `at` where the data does not pass this port.
 fn through_port(core: &mut Core, at: u64, port: u64) -> u64 {
     if port == 0 { at } else { core.shared.serve(at, port).1 }
 }
 
 impl Timing<'_> {
-    /// Time on the path from L2 and DRAM: when the last byte is there. A line takes its time, however little of it is asked for. Whole
-    /// lines that are copied to shared memory come as fast as they are asked for, where that rate is known.
+    /// The tick at which the last byte has come from L2 and DRAM. Each line takes its full time, even if only part of
+    /// it is requested. Whole lines copied to shared memory arrive at the rate of requests, where this rate is known.
     fn fetch(&self, core: &mut Core, at: u64, (bytes, lines): (f64, f64), from: Source, copied: bool) -> u64 {
         let c = &self.costs;
         let (_, port) = match c.request_byte {
@@ -77,7 +77,7 @@ impl Timing<'_> {
         port.max(slices).max(dram)
     }
 
-    /// Bytes of a copy, and those of the lines they are in.
+    /// Bytes of a copy, and bytes of the lines that contain them.
     fn lines(&self, m: &MoveEffect, obj: u16) -> (f64, f64) {
         let (bytes, rows) = (m.global_bytes as f64, m.chip_rows.max(1) as f64);
         let line = self.costs.line;
@@ -85,37 +85,38 @@ impl Timing<'_> {
             return (bytes, bytes);
         }
         let wide = bytes / rows;
-        // Rows that do not all start with a line reach into one more, but for the last sector's length.
+        // Rows that do not all start at a line boundary touch one more line, less the length of one sector.
         let o = &self.prog.objects[obj as usize];
         let aligned = (o.bytes_of(o.cols) as f64) % line == 0.0;
         let lines = if aligned { (wide / line).ceil() } else { wide / line + 0.75 };
         (bytes, rows * lines * line)
     }
 
-    /// Ticks that the copy engine takes for a tile: rows of at most 128 bytes, one after the other.
+    /// Ticks of the copy engine for a tile: rows of at most 128 bytes, one after the other.
     fn copied(&self, m: &MoveEffect) -> u64 {
         let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
         ticks(m.chip_rows as f64 * row.max(1.0) * self.costs.tma_row)
     }
 
-    /// Ticks that a load's data takes shared memory's port on its way to registers: one line at a time, however little of it is
-    /// asked for. None where it does not pass there.
+    /// Ticks of shared memory's port for a load's data on its way to registers. Each line takes its full time, even if
+    /// only part of it is requested. 0 where the data does not pass this port.
     fn load_port(&self, m: &MoveEffect, obj: u16) -> f64 {
         let c = &self.costs;
         if c.line == 0.0 || c.load_line == 0.0 { 0.0 } else { self.lines(m, obj).1 / c.line * c.load_line }
     }
 
-    /// The wave of a CTA, where the device is simulated.
+    /// The wave of a CTA, at device fidelity.
     fn device_wave(&self, wave: u32) -> Option<&Wave> {
         self.memory.as_ref()?.waves.get(wave as usize)
     }
 
-    /// Cores that a wave has at work as this one is, of all: where others have less to do or nothing, it has more of what all share.
+    /// The fraction of cores that work in this wave like this one. Where others have less work or none, this core has a
+    /// larger part of the shared resources.
     fn share(&self, w: &Wave) -> f64 {
         w.peers * self.prog.cluster as f64 / self.costs.sharers as f64
     }
 
-    /// Where a copy's bytes come from.
+    /// The source of a copy's bytes.
     fn source(&self, m: &MoveEffect, obj: u16, wave: u32) -> Source {
         let c = &self.costs;
         let part = |x: f64| (x * 65536.0) as u64;
@@ -165,8 +166,8 @@ impl Timing<'_> {
                     if m.how == MoveKind::LdsDma { c.dma_bytes_per_lane.max(1) as f64 * lanes as f64 } else { per };
                 let n = (m.global_bytes as f64 / wide).ceil().max(1.0);
                 let (start, end) = issue(core, now, n, each);
-                // Requests leave one by one while the instructions issue. A copy's lines are looked up in order with what is
-                // read from shared memory; a load's take the port itself.
+                // Requests leave one by one while the instructions issue. Lines of an asynchronous copy are looked up
+                // in order with reads of shared memory; a register load uses the port itself.
                 let port = ticks(self.load_port(m, src.obj));
                 if copied {
                     core.front.serve(start, port);
@@ -189,15 +190,15 @@ impl Timing<'_> {
                 let n = (m.chip_bytes as f64 / per).ceil().max(1.0);
                 let each = if m.how == MoveKind::Lds { c.issue_lds } else { c.issue_sts };
                 let shared = if m.how == MoveKind::Lds { src } else { dst };
-                // Rows are stored as they come; it is reading fragments across rows that meets in the banks.
+                // Stores write whole rows; only reads of fragments across rows conflict in the banks.
                 let ways = if m.how == MoveKind::Lds { self.conflict(shared.obj) } else { 1.0 };
                 let ready = now.max(if m.how == MoveKind::Sts { seat.matrix_ready } else { 0 });
                 let (start, issued) = issue(core, ready, n, each);
                 let unpacked = if m.dequant { self.unpack(core, seat, issued, m.elements as f64) } else { issued };
-                // Behind the copies that were issued before; an instruction passes there as a line of theirs does.
+                // The instruction queues behind earlier copies; it passes there at the rate of one line of a copy.
                 let at = if c.load_line > 0.0 { core.front.serve(start, ticks(n * c.load_line)).0 } else { start };
                 let (_, port) = core.shared.serve(at, ticks(m.chip_bytes as f64 * c.shared_byte * ways));
-                // A store goes on when the port has taken it; a load's data comes a latency later.
+                // A store continues when the port has taken its data. The data of a load arrives one latency later.
                 let end = if m.how == MoveKind::Sts { unpacked.max(port) } else { issued };
                 let land = port.max(issued) + ticks(c.shared_latency);
                 Charge { start, queued: Some(Stall::Issue), end, lands: [land, land], ..Charge::default() }
@@ -253,7 +254,8 @@ impl Timing<'_> {
         }
     }
 
-    /// Starts the next batch of a synchronous load: issued at `.1`, its data there at `.2`.
+    /// Starts the next batch of a synchronous load. Returns its start, the end of its issue, and the arrival of its
+    /// data.
     pub(super) fn load_batch(&self, load: &mut Load, now: u64, seat: AgentTiming, core: &mut Core) -> (u64, u64, u64) {
         let c = &self.costs;
         let n = load.batch.min(load.left);
@@ -267,7 +269,7 @@ impl Timing<'_> {
         (start, issued, there)
     }
 
-    /// Stores the batch whose data has come: started, done.
+    /// Stores the batch whose data has arrived. Returns start and end.
     pub(super) fn load_store(&self, load: &mut Load, now: u64, seat: AgentTiming, core: &mut Core) -> (u64, u64) {
         let c = &self.costs;
         let n = load.flying as f64;
@@ -278,10 +280,10 @@ impl Timing<'_> {
         (now, issued.max(port))
     }
 
-    /// The next instruction of a store: started, and taken by the port.
+    /// Issues the next instruction of a store. Returns its start, and the tick at which the port has taken it.
     pub(super) fn store_part(&self, store: &mut Store, now: u64, seat: AgentTiming, core: &mut Core) -> (u64, u64) {
         let bytes = store.bytes as f64 / 256.0;
-        // Rounded once for all of the store: bytes to DRAM are counted by its ticks.
+        // Rounded once for the whole store, because the ticks of DRAM count the bytes.
         let dram = |left: u32| ticks(bytes * left as f64 * self.costs.dram_byte);
         let before = store.left;
         store.left -= 1;
@@ -290,7 +292,7 @@ impl Timing<'_> {
         (start, issued.max(taken))
     }
 
-    /// When L2 has taken the bytes that are stored; DRAM gets them some time, in so many ticks.
+    /// The tick at which L2 has taken the stored bytes. DRAM receives the bytes later, in `dram` ticks.
     fn stored(&self, core: &mut Core, at: u64, (bytes, dram): (f64, u64), seat: AgentTiming) -> u64 {
         let c = &self.costs;
         let (_, sent) = core.requests.serve(at, ticks(bytes * c.store_byte));
@@ -305,7 +307,7 @@ impl Timing<'_> {
         self.compute(core, seat, at, elements * c.dequant_ops, c.int).1
     }
 
-    /// Bank conflicts of a tile that is not swizzled.
+    /// The slowdown of a tile without swizzle by bank conflicts.
     fn conflict(&self, obj: u16) -> f64 {
         let o = &self.prog.objects[obj as usize];
         if o.class == Class::Shared && o.swizzle == 0 { self.costs.conflict } else { 1.0 }

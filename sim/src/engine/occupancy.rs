@@ -1,4 +1,4 @@
-//! How many CTAs a core holds at a time.
+//! The number of CTAs that a core holds at a time.
 
 use crate::ir::{Class, Program};
 use crate::machine::{Machine, Vendor};
@@ -6,11 +6,11 @@ use crate::report::{Occupancy, RunError};
 
 use super::support::supported;
 
-/// Checks that a machine can run a kernel: every operation, the cluster, and what one CTA takes. [`super::run()`] makes the same
-/// checks with the same functions, so whoever decides something else about a kernel rejects what a run rejects.
+/// Checks that a machine can run a kernel: every operation, the cluster, and the needs of one CTA. [`super::run()`]
+/// calls the same functions, so a caller that decides something else about a kernel rejects what a run rejects.
 ///
 /// # Errors
-/// The first thing that the machine lacks or has too little of.
+/// The first feature that the machine lacks, or the first limit that the kernel exceeds.
 pub fn admit(prog: &Program, m: &Machine) -> Result<(), RunError> {
     supported(prog, m)?;
     not_empty(prog)?;
@@ -20,16 +20,17 @@ pub fn admit(prog: &Program, m: &Machine) -> Result<(), RunError> {
 /// Checks that a grid has CTAs.
 ///
 /// # Errors
-/// When an extent of the grid is not positive.
+/// An extent of the grid is not positive.
 pub(super) fn not_empty(prog: &Program) -> Result<(), RunError> {
     let grid = &prog.grid;
     if grid.is_empty() { Err(RunError::EmptyGrid { m: grid.m, n: grid.n, z: grid.z }) } else { Ok(()) }
 }
 
-/// Resident CTAs of a core, by each limit and by all together. `share` is how many CTAs the grid has for a core.
+/// Resident CTAs of a core, by each limit alone and by all limits. `share` is the number of the grid's CTAs for one
+/// core.
 ///
 /// # Errors
-/// When not even one fits, or a limit is not known.
+/// Not even one CTA fits, or a limit is unknown.
 pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, RunError> {
     let who = "occupancy";
     let warp = m.need("core.warp_size", who)?;
@@ -61,7 +62,7 @@ pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, R
         if regs as f64 > (most / granule).ceil() * granule {
             return too_big("registers", format!("{regs} registers a thread are more than {}'s {most}", m.name));
         }
-        // Apple's registers come out of one dynamic pool: there the kernel's number limits nothing by itself.
+        // Registers of Apple cores come from one dynamic pool, so the kernel's register count alone limits nothing.
         if m.vendor != Vendor::Apple {
             let granule = m.need("limit.reg_granule", who)?;
             let per_thread = (regs as f64 / granule).ceil() * granule;
@@ -99,13 +100,14 @@ pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, R
     Ok(Occupancy { ctas_per_core: n, warps_per_core: n * prog.warps, limit, by })
 }
 
-/// Columns of tensor memory a CTA allocates: each object a power of two of at least 32 (PTX ISA, tcgen05.alloc).
+/// Columns of tensor memory that a CTA allocates: for each object a power of two of at least 32 (PTX ISA,
+/// tcgen05.alloc).
 pub fn tmem_columns(prog: &Program) -> i64 {
     prog.objects
         .iter()
         .filter(|o| o.class == Class::Tmem && o.overlay.is_none())
         .map(|o| {
-            // 128 lanes of 32 bits a column; narrower elements are packed.
+            // A column has 128 lanes of 32 bits; narrower elements are packed.
             let bits = o.cols * o.slots as i64 * o.dtype.bits() as i64;
             ((bits + 31) / 32).max(32) as u64
         })

@@ -1,4 +1,4 @@
-//! How long products and vector arithmetic take.
+//! The time of matrix products and vector arithmetic.
 
 use crate::ir::{MmaKind, Op};
 use crate::protocol::MmaEffect;
@@ -8,7 +8,7 @@ use super::server::Core;
 use super::timing::{AgentTiming, Charge, Timing, ticks};
 
 impl Timing<'_> {
-    /// So many operations of one lane, at a rate of the core, of which a scheduler has its share.
+    /// Performs `lanes` single-lane operations at the core's rate, of which a scheduler has its share.
     pub(super) fn compute(&self, core: &mut Core, seat: AgentTiming, at: u64, lane_ops: f64, each: f64) -> (u64, u64) {
         let c = &self.costs;
         core.matrix[seat.scheduler].hold(at, ticks(lane_ops / c.warp_size.max(1) as f64 * c.beside));
@@ -45,7 +45,7 @@ impl Timing<'_> {
                 let (wm, wn, wk) = (c.warp_m.max(1), c.warp_n.max(1), c.warp_k_bytes.max(1));
                 let up = |x: i64, y: i64| (x + y - 1) / y;
                 let n = (up(m.m, wm) * up(m.n, wn) * up(m.k * m.bits as i64 / 8, wk)) as f64;
-                // Operands in shared memory come through its port; the first fragment's latency is exposed.
+                // Operands in shared memory pass its port; the latency of the first fragment is exposed.
                 let (ready, port) = if m.shared_bytes > 0 {
                     let (_, done) = core.shared.serve(now, ticks(m.shared_bytes as f64 * c.shared_byte));
                     (now + ticks(c.shared_latency), done)
@@ -75,8 +75,8 @@ impl Timing<'_> {
             }
             MmaKind::Umma | MmaKind::UmmaPair => {
                 let (start, end) = core.issue[seat.scheduler].serve(now, ticks(steps.ceil().max(1.0) * c.issue_umma));
-                // docs/rules.md 45: cN cycles a step, c = 1/2, or 1/4 for a pair of 64 rows each; or the operand bytes a CTA
-                // reads, 128 a cycle.
+                // docs/rules.md 45: cN cycles for each step, with c = 1/2, or c = 1/4 for a pair with 64 rows each. The
+                // operand bytes that a CTA reads, 128 per cycle, are another bound.
                 let pair = m.kind == MmaKind::UmmaPair;
                 let rows = (m.m as f64 / 128.0).max(1.0);
                 let c_n = if pair && m.m <= 128 {
@@ -86,7 +86,7 @@ impl Timing<'_> {
                 } else {
                     0.5 * rows.ceil()
                 };
-                // The rule is for 8192 FLOP a cycle; another rate scales it.
+                // The rule holds for 8192 FLOP per cycle and scales with the rate.
                 let scale = c.tensor_flop * 8192.0 / TICKS as f64;
                 let cycles = (c_n * m.n as f64 * steps * scale).max(m.shared_bytes as f64 / 128.0);
                 let at = start;
@@ -95,7 +95,8 @@ impl Timing<'_> {
                     let (b, d) = peer.tensor.serve(begun, ticks(cycles * TICKS as f64));
                     (begun, done) = (begun.max(b), done.max(d));
                 }
-                // The measured latency ends when a waiter has seen the commit; its wake is charged to the waiter.
+                // The measured latency ends when a waiter has seen the commit. The wait's wake latency is charged to
+                // the waiter, so it is subtracted here.
                 let behind = (if pair { c.umma_pair_latency } else { c.umma_latency } - c.mbar_wake).max(0.0);
                 Charge {
                     start,
@@ -109,7 +110,7 @@ impl Timing<'_> {
         }
     }
 
-    /// Operand bytes of a warpgroup's instruction: B is read again for every 64 rows.
+    /// Operand bytes of one warpgroup instruction: B is read again for every 64 rows.
     fn group_bytes(&self, m: &MmaEffect, steps: f64) -> f64 {
         let depth = steps * 32.0;
         let groups = (m.m as f64 / 64.0).ceil();

@@ -8,29 +8,29 @@ use std::collections::BinaryHeap;
 pub enum EventKind {
     /// A flight of a seat lands.
     Land {
-        /// Seat.
+        /// Index of the seat.
         seat: u32,
-        /// Flight of the seat's world.
+        /// Index of the flight in the seat's world.
         flight: u32,
     },
     /// An agent continues.
     Go {
-        /// Seat.
+        /// Index of the seat.
         seat: u32,
-        /// Agent of the seat's world.
+        /// Index of the agent in the seat's world.
         agent: u32,
     },
-    /// An agent tries again to get the issue slot of its scheduler. The event comes behind all agents that continue at
-    /// that tick, so that the holder of the slot keeps it.
+    /// An agent tries again to get the issue slot of its scheduler. The event follows all agents that continue at that
+    /// tick, so the holder of the slot keeps it.
     Again {
-        /// Seat.
+        /// Index of the seat.
         seat: u32,
-        /// Agent of the seat's world.
+        /// Index of the agent in the seat's world.
         agent: u32,
     },
     /// A seat gets its next cluster.
     Seat {
-        /// Seat.
+        /// Index of the seat.
         seat: u32,
     },
 }
@@ -38,19 +38,19 @@ pub enum EventKind {
 /// Pending events.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
-    /// Time, class, seat and index in one number, so that one comparison orders them by content.
+    /// Time, class, seat and index in one number, so that one comparison orders events by time and content.
     heap: BinaryHeap<Reverse<u128>>,
     /// The recorded operations, if recording is on, and the time of the last pop.
     record: Option<(Vec<Option<u64>>, u64)>,
 }
 
 impl Queue {
-    /// An empty queue that records its operations in this list, if there is one.
+    /// An empty queue that appends its operations to this list, if there is one.
     pub(super) fn recorded(list: Option<Vec<Option<u64>>>) -> Queue {
         Queue { heap: BinaryHeap::new(), record: list.map(|l| (l, 0)) }
     }
 
-    /// The recorded operations: for each push the ticks until the event, for each pop nothing.
+    /// The recorded operations: for each push the ticks until the event, for each pop `None`.
     pub(super) fn take_record(&mut self) -> Option<Vec<Option<u64>>> {
         self.record.take().map(|(list, _)| list)
     }
@@ -69,7 +69,7 @@ impl Queue {
         self.heap.push(Reverse((at as u128) << 64 | class << 56 | (seat as u128) << 32 | index as u128));
     }
 
-    /// Takes the first event.
+    /// Removes and returns the first event.
     pub fn pop(&mut self) -> Option<(u64, EventKind)> {
         let Reverse(key) = self.heap.pop()?;
         if let Some((list, now)) = &mut self.record {
@@ -86,7 +86,7 @@ impl Queue {
         Some((at, what))
     }
 
-    /// Pending events as (time, content), in order, for comparing states.
+    /// Pending events as (time, content), in order, for the comparison of states.
     pub fn sorted(&self) -> Vec<u128> {
         let mut list: Vec<u128> = self.heap.iter().map(|r| r.0).collect();
         list.sort_unstable();

@@ -1,4 +1,4 @@
-//! Writing the timeline while a run goes on.
+//! The timeline of a run, written while the run proceeds.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use crate::protocol::{AgentInfo, Footprint};
 use crate::schedule::Move;
 use crate::timeline::{Engine, Row, RowKind, ScheduledMove, SourceLine, Span, SpanKind, Timeline};
 
-/// A row before it has its final place: rows are ordered by CTA, then sort, then index.
+/// Identity of a row before it has its final place: rows are ordered by CTA, then kind, then index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RowKey {
-    /// Agent of the cluster's list.
+    /// Index of an agent in the cluster.
     Agent(u32),
-    /// Copy engine, tensor pipe, loads.
+    /// An asynchronous engine.
     Engine(Engine),
-    /// Slot of a buffer.
+    /// A slot of a buffer.
     Slot(u16, u32),
-    /// mbarrier of the world.
+    /// Index of an mbarrier in the world.
     Barrier(u32),
 }
 
-/// What a span has to do with others.
+/// The relations of a span to other spans.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Links {
     pub(super) woken_by: Option<u32>,
@@ -29,7 +29,7 @@ pub(super) struct Links {
     pub(super) bytes: u64,
 }
 
-/// The timeline in the making.
+/// A timeline under construction.
 pub(super) struct Recorder<'p> {
     prog: &'p Program,
     limit: usize,
@@ -78,7 +78,7 @@ impl<'p> Recorder<'p> {
         self.row(cta, RowKey::Agent(index), || (name, RowKind::Agent { role, warp: who.warp, lanes: who.lanes }))
     }
 
-    /// A move of the schedule was made.
+    /// Records a move of the schedule that the run follows.
     pub(super) fn made(&mut self, cta: u32, who: AgentInfo, m: Move, tick: u64) {
         let row = self.agent(cta, m.agent, who);
         self.moves.push(ScheduledMove { tick, row, site: m.site, act: m.act });
@@ -94,7 +94,7 @@ impl<'p> Recorder<'p> {
         self.row(cta, RowKey::Engine(engine), || (name.to_string(), RowKind::Engine(engine)))
     }
 
-    /// Adds a span; its index, or none where the limit is reached.
+    /// Adds a span. Returns its index, or `None` at the limit.
     pub(super) fn span(
         &mut self,
         row: u32,
@@ -121,12 +121,12 @@ impl<'p> Recorder<'p> {
         of.flatten().max_by_key(|i| (self.spans[*i as usize].end, std::cmp::Reverse(*i)))
     }
 
-    /// A slot begins to be filled with a tile and holds it from `full` on.
+    /// A slot starts to receive a tile, and holds it from tick `full` on.
     pub(super) fn fill(&mut self, cta: u32, footprint: &Footprint, tile: String, now: u64, full: u64, site: u32) {
         let o = &self.prog.objects[footprint.obj as usize];
         let name = if o.slots > 1 { format!("{}[{}]", o.name, footprint.slot) } else { o.name.clone() };
         let row = self.row(cta, RowKey::Slot(footprint.obj, footprint.slot), || (name.clone(), RowKind::Slot(name)));
-        // Warps that share a tile fill it together: the first opens the row's span, the last makes it full.
+        // Warps that share a tile fill it together: the first warp opens the span, the last warp ends the filling.
         if let Some(&last) = self.open.get(&row) {
             let s = &mut self.spans[last as usize];
             if s.label == tile && s.start >= now {
@@ -150,12 +150,12 @@ impl<'p> Recorder<'p> {
         }
     }
 
-    /// The row of a barrier's phases.
+    /// The row of an mbarrier's phases.
     pub(super) fn barrier(&mut self, cta: u32, index: u32, name: &str) -> u32 {
         self.row(cta, RowKey::Barrier(index), || (name.to_string(), RowKind::Barrier(name.to_string())))
     }
 
-    /// A barrier's phase begins.
+    /// A phase of an mbarrier starts.
     pub(super) fn phase(&mut self, cta: u32, index: u32, name: &str, phase: u32, now: u64) {
         let row = self.barrier(cta, index, name);
         if let Some(last) = self.open.remove(&row) {
@@ -184,14 +184,14 @@ impl<'p> Recorder<'p> {
         }
     }
 
-    /// The run stops here: what is under way is shown up to now.
+    /// Ends the record at this tick: open spans are drawn up to it.
     pub(super) fn cut(&mut self, end: u64) {
         for s in &mut self.spans {
             s.end = s.end.min(end).max(s.start);
         }
     }
 
-    /// The finished timeline; titles are the caller's.
+    /// The finished timeline; the caller sets its titles.
     pub(super) fn finish(mut self, end: u64) -> Timeline {
         for i in std::mem::take(&mut self.open).into_values() {
             let s = &mut self.spans[i as usize];

@@ -1,12 +1,13 @@
-//! Repetition: when the state of the cores recurs at a CTA launch, what follows recurs too.
+//! Repetition: when the state of the cores recurs at a launch of a CTA, everything after it recurs too.
 //!
-//! The clusters of a unit run the same program. At each launch the whole state relative to now (agents, barriers, flights,
-//! servers, pending events) is compared with those of earlier launches; where it is equal, as many whole periods as fit
-//! are added to the ledger instead of being run. Nothing is approximated: the state is compared in full.
+//! The clusters of a unit run the same program. At each launch, the whole state relative to the current time (agents,
+//! barriers, flights, servers, pending events) is compared with the states of earlier launches. Where two are equal,
+//! the ledger gains as many whole periods as fit, without running them. Nothing is approximated, because the comparison
+//! covers the whole state.
 
 use super::run::Engine;
 
-/// States kept; a period longer than this many launches is not found.
+/// Number of kept states; a period of more launches is not found.
 const KEEP: usize = 48;
 
 struct LaunchState {
@@ -21,19 +22,19 @@ struct LaunchState {
     reads: (u64, u64),
 }
 
-/// The states at earlier launches.
+/// The kept states of earlier launches.
 pub(super) struct Repeats {
     on: bool,
     seen: Vec<LaunchState>,
 }
 
 impl Repeats {
-    /// Looks for repetitions if `on`.
+    /// A detector that is active if `on`.
     pub(super) fn new(on: bool) -> Self {
         Repeats { on, seen: Vec::new() }
     }
 
-    /// Called when a seat is free, before its next cluster is launched.
+    /// Compares states when a seat is free, before its next cluster is launched.
     pub(super) fn look(&mut self, e: &mut Engine<'_>, now: u64) {
         if !self.on || e.todo.len() < 2 * e.seats.len() || e.launched == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Turning a finished run into its report.
+//! The report of a finished run.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::timeline::{Mark, Stall, TICKS, Work};
 use super::run::Engine;
 use super::whole::GridTotals;
 
-/// When the main loop of the first cluster took its steps: the times at which a matrix instruction met new tiles.
+/// The steps of the first cluster's main loop: the times at which a matrix instruction had new tiles.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     by: BTreeMap<(u32, u32), (Option<Tiles>, Vec<u64>)>,
@@ -21,7 +21,7 @@ pub(super) struct Steps {
 type Tiles = (Option<TileKey>, Option<TileKey>);
 
 impl Steps {
-    /// A matrix instruction of a cluster's agent.
+    /// Records a matrix instruction of a cluster's agent.
     pub(super) fn note(&mut self, cluster: u32, agent: u32, pc: u32, tiles: Tiles, now: u64) {
         if cluster != 0 {
             return;
@@ -34,17 +34,17 @@ impl Steps {
         }
     }
 
-    /// A vector operation, the step of kernels without matrix work.
+    /// Records a vector operation, the step of kernels without matrix work.
     pub(super) fn note_alu(&mut self, cluster: u32, agent: u32, pc: u32, now: u64) {
         if cluster == 0 {
             self.alu.entry((agent, pc)).or_default().push(now);
         }
     }
 
-    /// Cycles from step to step, away from the first quarter and the last eighth.
+    /// Mean cycles between steps, without the first quarter and the last eighth of the steps.
     fn cadence(&self) -> Option<f64> {
         let of = |lists: Vec<&Vec<u64>>| {
-            // The first of the longest.
+            // The first of the longest lists.
             let t = lists.into_iter().rev().max_by_key(|t| t.len())?;
             let n = t.len();
             if n < 3 {
@@ -70,7 +70,7 @@ impl Engine<'_> {
         let time_us = if paper || mhz == 0.0 { 0.0 } else { cycles / mhz };
         let finished = outcome == Outcome::Finished;
         let GridTotals { flops, useful, moved, scaled } = self.whole(&outcome, share);
-        // A run that did not end has no rate: what it would have done is not known.
+        // A run that did not finish has no rate, because the rest of its work is unknown.
         let rate = |flops: f64| if time_us > 0.0 && finished { flops / time_us / 1e6 } else { 0.0 };
         let (tflops, useful_tflops) = (rate(flops), rate(useful));
         let of_peak = self.of_peak(m, tflops, mhz);
@@ -79,7 +79,7 @@ impl Engine<'_> {
         let loaded = self.loaded();
         let missed: f64 = loaded.iter().map(|(bytes, miss)| bytes * miss).sum();
         let all: f64 = loaded.iter().map(|(bytes, _)| bytes).sum();
-        // A miss fetches what memory delivers at once, which can be more than was asked for.
+        // A miss fetches one whole DRAM access, which can be more than the request.
         let hits = |missed: f64, all: f64| if all > 0.0 { (1.0 - missed / all).max(0.0) } else { 0.0 };
         let l2_hit_rate = device.map_or(hits(missed, all), |d| hits(d.missed as f64, d.looked as f64));
         let l2_looked_up = device.filter(|d| d.asked > 0).map(|d| d.looked as f64 / d.asked as f64);
@@ -88,7 +88,7 @@ impl Engine<'_> {
             Some(d) if finished => (d.read as f64, d.written as f64),
             None if finished => ((moved - stored).max(0.0), stored),
             _ => {
-                // Of the results, those of the CTAs that ended are written.
+                // Only the results of CTAs that ended are written.
                 let ended = (self.retired + self.handed) as f64 / (share as f64).max(1.0);
                 let written = (stored * ended.min(1.0)).min(moved);
                 (moved - written, written)
@@ -152,7 +152,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Share of the dense matrix rate at the clock of the run, by the widest operands of the kernel.
+    /// Share of the dense matrix rate at the clock of the run, for the widest operands of the kernel.
     fn of_peak(&self, m: &Machine, tflops: f64, mhz: f64) -> Option<f64> {
         let bits = self.prog.code.iter().filter_map(|i| match i {
             Instr::Op { op: Op::Mma { a, b, .. }, .. } => {
@@ -168,13 +168,13 @@ impl Engine<'_> {
             _ => "mma.tf32_flop_per_clk",
         };
         let rate = m.get(key).or_else(|| m.get("mma.f16_flop_per_clk"))?;
-        // A machine file may say less than what its warp-level instructions come to.
+        // The rate in the machine file can be lower than the sum of the warp-level instructions.
         let rate = rate.max(self.timing.costs.warp_flop_per_clk(bits));
         let peak = rate * m.get("core.count")? * mhz / 1e6;
         (peak > 0.0 && tflops > 0.0).then(|| tflops / peak)
     }
 
-    /// Bytes of each kind of load in the code, with the share that misses; weights for the hit rate.
+    /// For each kind of load in the code, its bytes and its miss rate; the bytes weight the hit rate.
     fn loaded(&self) -> Vec<(f64, f64)> {
         self.prog
             .code
@@ -194,7 +194,7 @@ impl Engine<'_> {
             .collect()
     }
 
-    /// Bytes of the matrices that are stored.
+    /// Bytes of the matrices that the kernel stores.
     fn stored_bytes(&self) -> f64 {
         let mut objs: Vec<u16> = self
             .prog
@@ -222,7 +222,7 @@ impl Engine<'_> {
         names.push("rest");
         for name in names {
             let mine = |w: u32| self.prog.role_of(w).map_or("rest", |r| r.name.as_str()) == name;
-            // A split warp is shown by its elected lane where that does the work, so every class counts.
+            // A split warp is shown by its elected lane where that lane does the work, so every lane class counts.
             let who: Vec<usize> = (0..agents.len()).filter(|&i| mine(agents[i].warp)).collect();
             let total: u64 = who.iter().map(|&i| self.ledger.total(i)).sum();
             if total == 0 {
@@ -277,7 +277,7 @@ impl Engine<'_> {
             ("tensor pipe", tensor),
             ("copy engine", of(sum(&|c| c.copy.busy_until(self.end)), 1.0)),
             ("shared memory", of(sum(&|c| c.shared.busy_until(self.end)), 1.0)),
-            // The busier one of two ways each.
+            // The larger utilization of the two directions.
             ("L2 port", of(sum(&|c| c.l2.busy_until(self.end)).max(sum(&|c| c.requests.busy_until(self.end))), 1.0)),
             (
                 "L2 slices",
@@ -293,7 +293,8 @@ impl Engine<'_> {
         list.into_iter().map(|(r, fraction)| Utilization { resource: r.to_string(), fraction }).collect()
     }
 
-    /// One sentence: a resource in use most of the time, else what the busiest role waits for.
+    /// The bottleneck in one sentence: a resource that is in use most of the time, else the longest wait of the busiest
+    /// role.
     fn bottleneck(&self, uses: &[Utilization], roles: &[RoleTime], outcome: &Outcome) -> String {
         if *outcome != Outcome::Finished {
             return "the kernel did not finish".into();
@@ -303,7 +304,7 @@ impl Engine<'_> {
         {
             return format!("{} is in use {:.0} % of the time", u.resource, u.fraction * 100.0);
         }
-        // The role that multiplies, else the one that works most.
+        // The role that multiplies, else the role that works most.
         let main = roles.iter().max_by(|a, b| {
             let work = |r: &RoleTime| r.work.values().sum::<f64>();
             let mma = |r: &RoleTime| r.work.get(&crate::timeline::Work::Mma).copied().unwrap_or(0.0);

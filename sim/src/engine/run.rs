@@ -23,64 +23,64 @@ use super::support::{rules, supported};
 use super::timing::Timing;
 use super::turns::Turns;
 
-/// What the engine keeps of an agent.
+/// The engine's state of an agent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AgentRun {
-    /// Tick up to which its time is accounted for.
+    /// Tick up to which the agent's time is accounted for.
     pub(super) upto: u64,
-    /// It waits: at which instruction, why.
+    /// The agent's wait, if it waits: instruction, stall cause, target.
     pub(super) waits: Option<(u32, Stall, WaitTarget)>,
-    /// Loop iterations begun and not charged yet.
+    /// Loop iterations that began and were not charged yet.
     pub(super) loops: u32,
-    /// Tick at which its last matrix results are there.
+    /// Tick at which the agent's last matrix results are ready.
     pub(super) matrix_ready: u64,
-    /// What it moves part by part and is in the middle of, and its instruction.
+    /// The operation that the agent performs part by part, and its instruction.
     pub(super) parts: Option<(Parts, u32)>,
-    /// The tile of a store that it is in the middle of, where it is drawn.
+    /// The tile of the store in progress; empty without a timeline.
     pub(super) storing: String,
-    /// What a load that it is in the middle of fills, with which tile and since when, likewise.
+    /// The slot that the load in progress fills, with tile and start; `None` without a timeline.
     pub(super) filling: Option<(Footprint, String, u64)>,
-    /// Tick it ended.
+    /// Tick at which the agent ended.
     pub(super) ended: Option<u64>,
-    /// Global loads into registers on the way, for naming scoreboard stalls.
+    /// Global loads into registers in flight; they decide the cause of a scoreboard stall.
     pub(super) fetching: u32,
-    /// The operation at hand had to wait.
+    /// Whether the current operation had to wait.
     pub(super) woken: bool,
-    /// Span that let it go on.
+    /// The span that ended the agent's wait.
     pub(super) waker: Option<u32>,
-    /// The mbarrier it waited for, until that wait is drawn.
+    /// The mbarrier of the agent's wait, until this wait is drawn.
     pub(super) mbar: Option<u32>,
-    /// The last span drawn of it.
+    /// The last span drawn of the agent.
     pub(super) last: Option<u32>,
 }
 
-/// One place for a cluster on the simulated cores.
+/// A place for one cluster on the simulated cores.
 pub(super) struct Seat<'p> {
     pub(super) world: Option<World<'p>>,
     pub(super) runs: Vec<AgentRun>,
-    /// Who waits for what: mbarriers, then rendezvous, then agents' own, then pools.
+    /// The waiting agents by target: mbarriers, then rendezvous, then own flights of each agent, then pools.
     pub(super) waiters: Vec<SmallVec<[AgentId; 4]>>,
-    /// Landing times so far, by agent and stream, which land in order.
+    /// The latest landing so far, by agent and stream; a stream lands in order.
     pub(super) landed: Vec<[u64; STREAM_KINDS]>,
     /// The last span drawn of each stream, by agent.
     pub(super) drawn: Vec<[Option<u32>; STREAM_KINDS]>,
-    /// Tiles that `clc` has for its cluster beside its own.
+    /// Tiles that `clc` still hands to this cluster.
     pub(super) tiles: u32,
-    /// Wave of the launch its cluster belongs to; 0 at core fidelity.
+    /// Wave of the launch that the cluster belongs to; 0 at core fidelity.
     pub(super) wave: u32,
     /// Number of the cluster in this run.
     pub(super) number: u32,
-    /// For each flight, the span that shows it, and whether it fills registers from global memory.
+    /// For each flight, the span that shows it, and whether the flight fills registers from global memory.
     pub(super) flights: Vec<(Option<u32>, bool)>,
-    /// Phases of the barriers when last looked at.
+    /// Phases of the barriers at the last check.
     pub(super) phases: Vec<u32>,
-    /// The span whose end gave the seat up.
+    /// The span whose end freed the seat.
     pub(super) freed: Option<u32>,
-    /// When all had last come to the cluster's barrier, and the span drawn before of who came last.
+    /// The tick of the last arrival at the cluster barrier, and the span that the last agent had drawn before.
     pub(super) met: Option<(u64, Option<u32>)>,
 }
 
-/// The engine in the middle of a run.
+/// The engine during a run.
 pub(super) struct Engine<'p> {
     pub(super) prog: &'p Program,
     pub(super) timing: Timing<'p>,
@@ -92,38 +92,39 @@ pub(super) struct Engine<'p> {
     pub(super) recorder: Option<Recorder<'p>>,
     pub(super) findings: Vec<Finding>,
     pub(super) reads: (u64, u64),
-    /// Launch indices of the clusters this unit runs, last first.
+    /// Launch indices of the clusters that this unit runs, last first.
     pub(super) todo: Vec<i64>,
     pub(super) more_tiles: Vec<i64>,
     pub(super) launched: u32,
     pub(super) retired: u32,
-    /// Tiles that `clc` handed out to clusters that ended.
+    /// Tiles that `clc` handed to clusters that ended.
     pub(super) handed: u32,
     pub(super) broken: bool,
-    /// The schedule it keeps to, if there is one.
+    /// The schedule that the run follows, if there is one.
     pub(super) turns: Option<Turns>,
     pub(super) events: u64,
     pub(super) end: u64,
     pub(super) flops: f64,
-    /// Of `flops`, those that multiply elements inside the matrices.
+    /// Operations of `flops` that multiply elements inside the matrices.
     pub(super) useful: f64,
     pub(super) steps: super::report::Steps,
-    /// Ticks by which everything from here on is late, because repetitions were skipped.
+    /// Ticks that later times are behind, because repetitions were skipped.
     pub(super) skipped: u64,
 }
 
-/// Runs a kernel on a machine at `core` fidelity: the cores of one cluster, with all their resident CTAs and a fair share
-/// of the caches and of DRAM. Of the clusters, those one such unit gets are run: every n-th of the launch order, up to the
-/// grid's last corner; where the grid is one wave of clusters that differ, those of the first unit too, and the longer counts.
+/// Runs a kernel on a machine at `core` fidelity: the cores of one cluster, with all their resident CTAs and a fair
+/// share of the caches and of DRAM. The simulated clusters are those of one unit: every n-th of the launch order, up to
+/// the last corner of the grid. If the grid is one wave of unequal clusters, the first unit is simulated too, and the
+/// longer run counts.
 ///
 /// # Errors
-/// When the machine lacks a number or a feature the kernel needs, or no CTA fits.
+/// The machine lacks a number or a feature that the kernel needs, or no CTA fits.
 pub fn run(prog: &Program, machine: &Machine, options: &RunOptions) -> Result<Report, RunError> {
     run_recorded(prog, machine, options, &mut None)
 }
 
-/// [`run`], and what the run asked of its event queue, if there is a list for it: for each push the ticks until the event,
-/// for each pop `None`. For measuring queues with the mix of events that kernels make.
+/// [`run`], with a record of the requests to its event queue, if there is a list for it: for each push the ticks until
+/// the event, for each pop `None`. Benchmarks of queues use this mix of events.
 ///
 /// # Errors
 /// As [`run`].
@@ -136,11 +137,11 @@ pub fn run_recorded(
     supported(prog, machine)?;
     let units = units(prog, machine)?;
     let clusters = prog.grid.len();
-    // The unit that runs the grid's last cluster: edges and corners are where guards bite.
+    // The unit that runs the grid's last cluster, because guards take effect at edges and corners.
     let last = (clusters - 1).rem_euclid(units);
     let report = run_unit(prog, machine, options, mix, last)?;
-    // In one wave, clusters that walk over the work by their index may get less of it the higher the index is: the first
-    // then ends last. Persistent kernels are like this where the output tiles do not divide evenly.
+    // In one wave, clusters that divide the work by index may get less work at a higher index, so the first cluster
+    // ends last. Persistent kernels do this where the number of output tiles is not a multiple of the clusters.
     let uneven = last > 0 && clusters <= units && options.schedule.is_none() && World::depends_on_grid(prog);
     let wrong = |r: &Report| r.outcome != Outcome::Finished || r.faults().next().is_some();
     if !uneven || wrong(&report) {
@@ -150,12 +151,12 @@ pub fn run_recorded(
     Ok(if first.cycles > report.cycles || wrong(&first) { first } else { report })
 }
 
-/// Units that run side by side: cores, or sets of them as large as a cluster.
+/// Number of units that run side by side: cores, or groups of cores for one cluster.
 fn units(prog: &Program, machine: &Machine) -> Result<i64, RunError> {
     Ok((machine.need("core.count", "every kernel")? as i64 / prog.cluster as i64).max(1))
 }
 
-/// Runs what one unit gets: every n-th cluster from `unit` on.
+/// Runs the clusters of one unit: every n-th cluster from `unit` on.
 fn run_unit(
     prog: &Program,
     machine: &Machine,
@@ -170,7 +171,7 @@ fn run_unit(
     let occupancy = occupancy(prog, machine, share)?;
     let active = (clusters * prog.cluster as i64).clamp(1, units * prog.cluster as i64);
     let costs = Costs::new(prog, machine, active)?;
-    // A schedule is of one cluster, alone.
+    // A schedule is for one cluster alone.
     let only = options.schedule.as_ref().map(|s| s.cluster);
     if let Some(cluster) = only.filter(|c| !(0..clusters).contains(c)) {
         let message = format!("the schedule is of cluster {cluster} of the grid, which has {clusters}");
@@ -250,7 +251,7 @@ impl<'p> Seat<'p> {
         }
     }
 
-    /// Where the waiters of something are kept.
+    /// The index in `waiters` of a wait's target.
     pub(super) fn waiting_for(&self, on: WaitTarget) -> usize {
         let Some(w) = &self.world else { return 0 };
         let (mbars, meets, ctas) = w.objects();
@@ -308,7 +309,7 @@ impl<'p> Engine<'p> {
     fn launch(&mut self, s: usize, now: u64) {
         let Some(id) = self.todo.pop() else { return };
         let mut world = match self.turns {
-            // A schedule was found so.
+            // Schedules are found on one cluster alone.
             Some(_) => World::alone(self.prog, self.rules, id),
             None => {
                 // Tiles that `clc` hands out are dealt to the resident clusters in turn.
@@ -322,8 +323,9 @@ impl<'p> Engine<'p> {
         let (mbars, meets, ctas) = world.objects();
         let counters = world.counters();
         let start = now + self.timing.costs.cta_launch.ceil() as u64;
-        // Cores that hold one CTA at a time are apart by more than the time between two (calibrate/data/h200_places.csv): what
-        // one does not ask of the slices meanwhile others do, and the other way round.
+        // Cores that hold one CTA at a time drift apart by more than the gap between two CTAs
+        // (calibrate/data/h200_places.csv). So in this gap other cores use this core's share of the slices, and this
+        // core uses theirs later.
         if self.seats.len() == 1 && self.launched > 0 {
             self.cores.iter_mut().for_each(|core| core.lent = None);
         }
@@ -332,7 +334,7 @@ impl<'p> Engine<'p> {
         seat.wave = self.timing.memory.as_ref().map_or(0, |m| (id / m.resident) as u32);
         seat.number = self.launched;
         self.launched += 1;
-        // What a launch waited for is the end of the cluster that had the seat before.
+        // The launch waited for the end of the seat's previous cluster.
         seat.runs = vec![AgentRun { upto: now, waker: seat.freed, ..AgentRun::default() }; n];
         seat.waiters = vec![SmallVec::new(); mbars + meets + n + ctas + counters];
         seat.landed = vec![[0; STREAM_KINDS]; n];
@@ -360,8 +362,8 @@ impl<'p> Engine<'p> {
         self.retire(s, now);
     }
 
-    /// Deals with what a step or a landing changed: findings get their time, waiters are woken, phases are drawn. `by` is the
-    /// span that shows what acted; who met the actor was kept by what it did before, `last`.
+    /// Handles the consequences of a step or a landing: findings get their time, waiters are woken, phases are drawn.
+    /// `by` is the span of the event. Agents that met the actor were held by its earlier work, `last`.
     pub(super) fn settle(&mut self, s: usize, now: u64, by: Option<u32>, last: Option<u32>) {
         let at = (now + self.skipped) as f64 / crate::timeline::TICKS as f64;
         let seat = &mut self.seats[s];
@@ -392,7 +394,7 @@ impl<'p> Engine<'p> {
                         Instr::Op { op, cost } => self.timing.release_of(op, cost),
                         _ => 0,
                     },
-                    // It polls: the value that lets it pass takes a round trip to L2.
+                    // The agent polls: the value that ends its wait takes a round trip to L2.
                     WaitTarget::Counter(_) => self.timing.costs.counter.ceil() as u64,
                     WaitTarget::Own(_) | WaitTarget::Pool(_) => 0,
                 };
@@ -405,7 +407,7 @@ impl<'p> Engine<'p> {
         }
     }
 
-    /// When all agents have ended and nothing is in flight: the seat is free.
+    /// Frees the seat when all agents have ended and nothing is in flight.
     pub(super) fn retire(&mut self, s: usize, now: u64) {
         let seat = &self.seats[s];
         let Some(w) = &seat.world else { return };
@@ -434,7 +436,8 @@ impl<'p> Engine<'p> {
         self.queue.push(now, EventKind::Seat { seat: s as u32 });
     }
 
-    /// Takes what a cluster's world found; the same two places in another cluster count as a repetition.
+    /// Takes the findings of a cluster's world. A finding at the same two places in another cluster counts as a
+    /// repetition.
     pub(super) fn keep_findings(&mut self, s: usize) {
         let Some(w) = self.seats[s].world.as_mut() else { return };
         let r = w.reads();

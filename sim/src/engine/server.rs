@@ -1,16 +1,16 @@
-//! A resource with a rate: one request after the other, in the order in which they come.
+//! A resource with a rate, which serves requests one by one in order of arrival.
 
 /// A server.
 #[derive(Clone, Debug, Default)]
 pub struct Server {
-    /// Tick from which it is free.
+    /// Tick from which the server is free.
     pub free: u64,
-    /// Ticks it has worked.
+    /// Ticks of work so far.
     pub busy: u64,
 }
 
 impl Server {
-    /// Serves a request that comes at `at` and takes `ticks`: when it starts and when it is done.
+    /// Serves a request that arrives at `at` and takes `ticks`. Returns start and end.
     pub fn serve(&mut self, at: u64, ticks: u64) -> (u64, u64) {
         let start = self.free.max(at);
         self.free = start + ticks;
@@ -18,12 +18,12 @@ impl Server {
         (start, self.free)
     }
 
-    /// Ticks it has worked until a tick. Requests that it has taken and not begun by then are behind that tick.
+    /// Ticks of work until a tick, without requests that start later.
     pub fn busy_until(&self, tick: u64) -> u64 {
         self.busy.saturating_sub(self.free.saturating_sub(tick)).min(self.busy)
     }
 
-    /// Keeps it from what it is at work on at `at` for so many ticks; nothing where it is idle then.
+    /// Delays the request in progress at `at` by this many ticks; an idle server is not delayed.
     pub fn hold(&mut self, at: u64, ticks: u64) {
         if self.free > at {
             self.free += ticks;
@@ -44,21 +44,22 @@ pub struct Core {
     pub vector: Vec<Server>,
     /// Shared memory.
     pub shared: Server,
-    /// The way to it: lines that copies of threads look up, and instructions that read, in the order of their issue.
+    /// The front of shared memory: lines that copies of threads look up, and instructions that read, in order of issue.
     pub front: Server,
-    /// The copy engine: rows it writes.
+    /// The copy engine, by rows written.
     pub copy: Server,
-    /// Its front: boxes it takes.
+    /// The front of the copy engine, by boxes.
     pub boxes: Server,
-    /// The port to the second-level cache: what comes from there.
+    /// The port from the second-level cache, by bytes received.
     pub l2: Server,
-    /// The way there: requests for lines that are copied, and what is stored. Replies have a network of their own.
+    /// The port to the second-level cache: requests for copied lines, and stored bytes. Replies have their own network.
     pub requests: Server,
-    /// This core's share of the second-level cache's slices: what they look up.
+    /// This core's share of the slices of the second-level cache, for lookups.
     pub slices: Server,
-    /// Ticks of that share that others had while the core went from one CTA to the next, and return now; none until it asks again.
+    /// Ticks of the slices that other cores used while this core changed from one CTA to the next, available until the
+    /// next lookup. `None` outside such a gap.
     pub lent: Option<u64>,
-    /// And of what they take of stores; they do both at once.
+    /// This core's share of the slices, for stores. A slice does lookups and stores at the same time.
     pub writes: Server,
     /// This core's share of DRAM.
     pub dram: Server,
@@ -66,7 +67,7 @@ pub struct Core {
     pub tmem: Server,
 }
 
-/// The servers of which a core has one, in a fixed order, with what they are; `mut` to change them.
+/// The servers of which a core has one, in a fixed order, with their names; `mut` gives mutable references.
 macro_rules! singles {
     ($core:expr $(, $mutable:tt)?) => {
         [
@@ -86,7 +87,7 @@ macro_rules! singles {
 }
 
 impl Core {
-    /// A core with this many schedulers, all idle.
+    /// An idle core with this many schedulers.
     pub fn new(schedulers: usize) -> Self {
         Core {
             issue: vec![Server::default(); schedulers],
@@ -97,7 +98,7 @@ impl Core {
         }
     }
 
-    /// Looks up what takes so many ticks of the core's share of the slices: when that is done.
+    /// Looks up in the core's share of the slices for this many ticks. Returns the end.
     pub fn look_up(&mut self, at: u64, ticks: u64) -> u64 {
         let lent = self.lent.unwrap_or_else(|| at.saturating_sub(self.slices.free));
         let returned = lent.min(ticks);
@@ -106,7 +107,7 @@ impl Core {
         self.slices.serve(at, ticks - returned).1
     }
 
-    /// Free times relative to `now` and what was lent, for comparing states.
+    /// Free times relative to `now`, and the lent ticks, for the comparison of states.
     pub fn ahead(&self, now: u64) -> Vec<u64> {
         let lists = [&self.issue, &self.matrix, &self.vector];
         let singles = singles!(self).map(|s| s.0);
@@ -120,7 +121,7 @@ impl Core {
         lists.into_iter().flatten().chain(singles!(self, mut).map(|s| s.0))
     }
 
-    /// What the server is that is so many behind the first in [`Self::servers`].
+    /// The name of the server at this position of [`Self::servers`].
     pub fn name_of(&self, number: usize) -> &'static str {
         let lists = [(&self.issue, "an issue slot"), (&self.matrix, "a matrix unit"), (&self.vector, "a vector unit")];
         let each = lists.into_iter().flat_map(|(list, name)| list.iter().map(move |_| name));
@@ -155,11 +156,11 @@ mod tests {
     fn what_was_lent_between_ctas_is_returned() {
         let mut core = Core::new(1);
         assert_eq!((core.look_up(10, 5), core.look_up(10, 5)), (15, 20));
-        // 30 ticks until the next CTA asks: so much of what it asks for is done at once.
+        // 30 ticks pass until the next CTA asks, so its first 30 ticks of lookups are done at once.
         core.lent = None;
         assert_eq!((core.look_up(50, 20), core.look_up(50, 20), core.look_up(50, 5)), (50, 60, 65));
         assert_eq!(core.slices.busy, 55);
-        // Where no CTA ended, idle time is lost.
+        // Without the end of a CTA, idle time is lost.
         assert_eq!(core.look_up(100, 5), 105);
     }
 }

@@ -1,4 +1,4 @@
-//! The whole state of a run as numbers, for finding repetitions.
+//! The whole state of a run as numbers, for the detection of repetitions.
 
 use super::movement::Parts;
 use super::run::Engine;
@@ -10,12 +10,13 @@ impl Engine<'_> {
         self.cores.iter_mut().flat_map(Core::servers)
     }
 
-    /// What a wave looks like to the unit; all are alike at core fidelity.
+    /// The class of a wave, as it looks to the unit; 0 at core fidelity.
     fn kind(&self, wave: u32) -> u64 {
         self.timing.memory.as_ref().map_or(0, |m| m.kinds[wave as usize] as u64)
     }
 
-    /// How many times the next `step` clusters can be taken for the last ones: as many as there are, and whose waves look alike.
+    /// How many times the next `step` clusters can repeat the last ones: limited by the remaining clusters and by waves
+    /// that look different.
     pub(super) fn alike(&self, step: usize) -> usize {
         let (step, left) = (step.max(1) as i64, self.todo.len() as i64);
         let (Some(m), Some(next)) = (&self.timing.memory, self.todo.last()) else { return (left / step) as usize };
@@ -25,7 +26,7 @@ impl Engine<'_> {
         same / step as usize
     }
 
-    /// The whole state relative to `now`, without what it does not act on (tile coordinates, happens-before).
+    /// The whole state relative to `now`, without the parts that no step depends on (tile coordinates, happens-before).
     pub(super) fn state(&self, now: u64) -> Vec<u64> {
         let mut out = self.times(now);
         for seat in &self.seats {
@@ -37,7 +38,7 @@ impl Engine<'_> {
         out
     }
 
-    /// What further events depend on beside the clusters' own states: times relative to `now`, and who waits for what.
+    /// The state that events depend on beside the clusters' own: times relative to `now`, and who waits for what.
     pub(super) fn times(&self, now: u64) -> Vec<u64> {
         let mut out = Vec::new();
         for c in &self.cores {

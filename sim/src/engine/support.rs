@@ -1,4 +1,4 @@
-//! What a machine must have for a kernel: an operation it lacks is an error before anything runs.
+//! The features that a kernel needs of a machine. A missing feature is an error before anything runs.
 
 use crate::fences::Fences;
 use crate::ir::{CounterAct, Expr, Fence, Instr, MmaKind, MoveKind, Op, Order, Program, Queue, SiteId};
@@ -6,7 +6,7 @@ use crate::machine::{Machine, Vendor};
 use crate::protocol::Rules;
 use crate::report::RunError;
 
-/// An architecture as vendor and age, for comparisons within a vendor's line.
+/// An architecture as vendor and position, for comparisons within a vendor's line.
 fn age(arch: &str) -> Option<(Vendor, u32)> {
     if let Some(n) = arch.strip_prefix("sm_") {
         return n.trim_end_matches(['a', 'f']).parse().ok().map(|n| (Vendor::Nvidia, n));
@@ -14,14 +14,14 @@ fn age(arch: &str) -> Option<(Vendor, u32)> {
     if let Some(n) = arch.strip_prefix("apple") {
         return n.parse().ok().map(|n| (Vendor::Apple, n));
     }
-    // CDNA 2, 3, 4 in order of age; the names are hexadecimal steppings.
+    // CDNA 2, 3 and 4, from old to new; the names are hexadecimal steppings.
     let order = ["gfx90a", "gfx942", "gfx950"];
     order.iter().position(|g| *g == arch).map(|i| (Vendor::Amd, i as u32))
 }
 
-/// Whether a machine of architecture `has` runs what is written for `wants`.
+/// Whether a machine of architecture `has` runs code for `wants`.
 pub fn satisfies(has: &str, wants: &str) -> bool {
-    // A suffix `a` is architecture-specific: sm_90a is not part of sm_100a.
+    // The suffix `a` means architecture-specific: code for sm_90a does not run on sm_100a.
     if wants.ends_with('a') && wants.starts_with("sm_") {
         return has == wants;
     }
@@ -31,7 +31,7 @@ pub fn satisfies(has: &str, wants: &str) -> bool {
     }
 }
 
-/// What an operation needs: words for the message, and whether an architecture has it.
+/// The need of an operation: words for the message, and whether an architecture has the feature.
 struct Need {
     what: &'static str,
     needs: &'static str,
@@ -46,12 +46,12 @@ fn nvidia(v: Vendor, n: u32, from: u32) -> bool {
     v == Vendor::Nvidia && n >= from
 }
 
-/// tcgen05 and tensor memory: sm_100 to sm_110; sm_120, the workstation's and later in number, has `mma.sync` only.
+/// tcgen05 and tensor memory: sm_100 to sm_110. sm_120, for workstations, has a higher number and only `mma.sync`.
 fn tcgen05(v: Vendor, n: u32) -> bool {
     v == Vendor::Nvidia && (100..120).contains(&n)
 }
 
-/// The need of each operation, where it has one.
+/// The need of an operation; `None` where every machine has it.
 fn need_of(op: &Op) -> Option<Need> {
     Some(match op {
         Op::Move { how, .. } => match how {
@@ -101,7 +101,7 @@ fn need_of(op: &Op) -> Option<Need> {
     })
 }
 
-/// What each executing thread starts for itself, so that it belongs under `elect:`.
+/// Operations that each executing thread starts for itself, so they belong under `elect:`.
 fn by_thread(op: &Op) -> Option<&'static str> {
     match op {
         Op::Move { how: MoveKind::TmaLoad, .. } => Some("tma"),
@@ -120,14 +120,14 @@ fn by_thread(op: &Op) -> Option<&'static str> {
 /// Checks every operation and every `needs` of a kernel against a machine.
 ///
 /// # Errors
-/// The first that the machine lacks, with its place.
+/// The first feature that the machine lacks, with its place.
 pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
     if m.vendor == Vendor::Paper {
         return Ok(());
     }
     for (wants, site) in &prog.needs {
         if age(wants).is_none() {
-            return Err(unsupported(format!("`needs {wants}` names no machine line I know"), *site));
+            return Err(unsupported(format!("`needs {wants}` names no known machine line"), *site));
         }
         if !satisfies(&m.arch, wants) {
             let why = if wants.ends_with('a') { " (features with an `a` are of that one generation)" } else { "" };
@@ -136,7 +136,7 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
     }
     let Some((vendor, n)) = age(&m.arch) else {
         return Err(RunError::Unsupported {
-            message: format!("machine `{}` has an architecture I do not know: {}", m.name, m.arch),
+            message: format!("machine `{}` has an unknown architecture: {}", m.name, m.arch),
             site: None,
         });
     };
@@ -196,7 +196,7 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
     Ok(())
 }
 
-/// What the machine's vendor makes of the operations whose meaning differs.
+/// The meaning of operations that differ between vendors, for this machine.
 pub fn rules(m: &Machine) -> Rules {
     let whole = |key| m.get(key).unwrap_or(0.0) as u32;
     Rules {
@@ -213,7 +213,7 @@ fn unsupported(message: String, site: SiteId) -> RunError {
     RunError::Unsupported { message, site: Some(site) }
 }
 
-/// The largest constant a count can be, where it is one or a choice of them.
+/// The largest value of a count that is a constant or a choice of constants.
 fn largest(e: &Expr) -> Option<i64> {
     match e {
         Expr::If(parts) => largest(&parts.1).max(largest(&parts.2)),

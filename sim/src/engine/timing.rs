@@ -76,12 +76,12 @@ impl Timing<'_> {
             return Charge { start: now, end: now, ..Charge::default() };
         };
         if let StepEffect::Rendezvous { last: false } = effect {
-            // Its wait was its time: it was woken a release after the last arrival. At the cluster barrier whoever comes to
-            // wait later has the rest of that, which the engine knows.
+            // The wait already contained the time: a rendezvous wakes its agents one release latency after the last
+            // arrival. The engine charges the rest to an agent that reaches the cluster barrier's wait later.
             return Charge { start: now, end: now, ..Charge::default() };
         }
         if cost.takes.is_some() || cost.lands.is_some() {
-            // A design on paper: the kernel's own numbers, and no queueing.
+            // A design on paper has the kernel's own numbers, and no queueing.
             let end = now + ticks(cost.takes.unwrap_or(0.0) * TICKS as f64);
             let land = now + ticks(cost.lands.or(cost.takes).unwrap_or(0.0) * TICKS as f64);
             return Charge { start: now, end, lands: [land, land], engine: Some((now, land)), ..Charge::default() };
@@ -109,9 +109,9 @@ impl Timing<'_> {
                     }
                     Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => self.costs.tmem_alloc,
                     Op::Regs { .. } => self.costs.setmaxnreg,
-                    // One that had to wait was woken with this included.
+                    // For an agent that had to wait, the wake included this latency.
                     Op::MbarWait { .. } if !seat.woken => (self.costs.mbar_wait - self.costs.issue_sync).max(0.0),
-                    // Adding and storing wait for nothing; whoever had to wait was woken with this included.
+                    // Adding and storing do not wait. For an agent that had to wait, the wake included this latency.
                     Op::Counter { act: CounterAct::Fetch(_) | CounterAct::Load(_), .. } => self.costs.counter,
                     Op::Counter { act: CounterAct::Wait(_), .. } if !seat.woken => self.costs.counter,
                     _ => 0.0,
@@ -123,7 +123,7 @@ impl Timing<'_> {
         }
     }
 
-    /// The same, with the kernel's own number where it states one.
+    /// [`Self::release`], with the kernel's own number where it states one.
     pub(super) fn release_of(&self, op: &Op, cost: &crate::ir::Cost) -> u64 {
         cost.takes.map_or_else(|| self.release(op), |t| ticks(t * TICKS as f64))
     }

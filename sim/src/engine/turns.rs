@@ -1,12 +1,12 @@
-//! Keeping to a schedule: beside its time, a move needs its turn.
+//! Runs that follow a schedule: a move needs its turn in addition to its time.
 //!
 //! ```text
 //!   event ──▶ its turn? ── yes ──▶ the move is made, the next one's owner may go on
 //!                  └────── no ───▶ parked (agent) or held (flight) until it is
 //! ```
 //!
-//! A move starts at its own time or when the one before it has started, whichever is later. What a move does is the
-//! world's business here as everywhere; a kernel that makes another move than the schedule says ends the run.
+//! A move starts at its own time or at the start of the move before it, whichever is later. The world decides what a
+//! move does, as in every run. A kernel that makes another move than the schedule's ends the run.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::timeline::{SpanKind, Stall};
 use super::queue::EventKind;
 use super::run::Engine;
 
-/// How far the schedule has come, and who waits for a turn.
+/// The progress along a schedule, and the agents and flights that wait for a turn.
 pub(super) struct Turns {
     order: Order,
     parked: BTreeSet<AgentId>,
@@ -28,14 +28,14 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Before the first move.
+    /// The state before the first move.
     pub(super) fn new(schedule: &Schedule, agents: usize) -> Turns {
         Turns { order: Order::new(schedule, agents), parked: BTreeSet::new(), held: BTreeSet::new(), misfit: None }
     }
 }
 
 impl Engine<'_> {
-    /// Whether an agent may go on now; else it is parked until its turn.
+    /// Whether an agent may proceed now; if not, it is parked until its turn.
     pub(super) fn may_go(&mut self, a: AgentId) -> bool {
         let Some(t) = &mut self.turns else { return true };
         let turn = t.order.turn_of(a);
@@ -45,7 +45,7 @@ impl Engine<'_> {
         turn
     }
 
-    /// Whether a flight may land now; else it is held until its turn.
+    /// Whether a flight may land now; if not, it is held until its turn.
     pub(super) fn may_land(&mut self, s: usize, f: FlightId, now: u64) -> bool {
         let (Some(t), Some(w)) = (&mut self.turns, &self.seats[s].world) else { return true };
         let turn = matches!(t.order.landing(w), Ok(Some(g)) if g == f);
@@ -59,7 +59,7 @@ impl Engine<'_> {
         turn
     }
 
-    /// Records a move that was made.
+    /// Records a move.
     fn note(&mut self, s: usize, made: Option<Move>, now: u64) {
         let seat = &self.seats[s];
         if let (Some(r), Some(w), Some(made)) = (&mut self.recorder, &seat.world, made) {
@@ -68,7 +68,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Holds what an agent did to the schedule; false where it is something else.
+    /// Compares an agent's step with the schedule. Returns false where they differ.
     pub(super) fn kept(&mut self, s: usize, a: AgentId, step: &Step, now: u64) -> bool {
         let (Some(t), Some(w)) = (&mut self.turns, &self.seats[s].world) else { return true };
         let made = t.order.next();
@@ -84,7 +84,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Accounts for the time an agent was parked.
+    /// Accounts for the time that an agent was parked.
     pub(super) fn was_held(&mut self, s: usize, a: AgentId, now: u64) {
         if self.turns.is_some() {
             let pc = self.seats[s].world.as_ref().map_or(0, |w| w.pc(a).saturating_sub(1));
@@ -92,14 +92,15 @@ impl Engine<'_> {
         }
     }
 
-    /// After an event: whoever's turn it is goes on. Says how the run ends, where the schedule does.
+    /// After an event, the agent or flight whose turn it is proceeds. Returns the run's outcome at the end of the
+    /// schedule.
     pub(super) fn next_turn(&mut self, now: u64) -> Option<Outcome> {
         let t = self.turns.as_mut()?;
         if t.misfit.is_some() {
             return Some(Outcome::Stopped);
         }
         let Some(next) = t.order.next() else { return Some(self.stop(now)) };
-        // Nothing moves before the launch.
+        // No agent moves before the launch.
         let w = self.seats[0].world.as_ref()?;
         match t.order.landing(w) {
             Ok(Some(flight)) if t.held.remove(&flight) => self.queue.push(now, EventKind::Land { seat: 0, flight }),
@@ -115,18 +116,17 @@ impl Engine<'_> {
         None
     }
 
-    /// The queue is empty and moves are left.
+    /// Records a misfit: the event queue is empty and moves are left.
     pub(super) fn starved(&mut self) {
         if let Some(t) = &mut self.turns
             && t.misfit.is_none()
         {
-            let message =
-                format!("move {} never gets its turn: nothing is left to happen before it", t.order.made() + 1);
+            let message = format!("move {} never happens: no event is left before it", t.order.made() + 1);
             t.misfit = Some(Misfit { at: t.order.made(), message });
         }
     }
 
-    /// The schedule is over: everybody stays where they are.
+    /// Ends the run at the end of the schedule; every agent stays where it is.
     fn stop(&mut self, now: u64) -> Outcome {
         self.end = self.end.max(now);
         let Some(w) = &self.seats[0].world else { return Outcome::Finished };
@@ -145,7 +145,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Where a run that keeps to a schedule stops before its agents end: every cycle up to there gets its reason.
+    /// Accounts for the remaining time of agents, for a run that stops at the end of its schedule.
     pub(super) fn close(&mut self) {
         if self.turns.is_none() || self.seats[0].world.is_none() {
             return;

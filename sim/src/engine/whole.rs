@@ -20,9 +20,9 @@ pub(super) struct GridTotals {
 }
 
 impl Engine<'_> {
-    /// Totals of the grid. Clusters with unequal work are counted by their control flow; other clusters are taken to be
-    /// like the simulated ones. A run that did not end counts what happened until then, on every core as on those
-    /// simulated. `share` is the number of CTAs of one core.
+    /// Totals of the grid. Clusters with unequal work are counted by their control flow; other clusters are assumed to
+    /// equal the simulated ones. A run that did not end counts its work so far, on every core like on the simulated
+    /// ones. `share` is the number of CTAs of one core.
     pub(super) fn whole(&self, outcome: &Outcome, share: i64) -> GridTotals {
         let prog = self.prog;
         let ctas = prog.grid.len() * prog.cluster as i64;
@@ -34,12 +34,12 @@ impl Engine<'_> {
             GridTotals { flops, useful: flops * inside, moved: moved * factor, scaled: false }
         };
         if *outcome != Outcome::Finished {
-            // A schedule is of one cluster, alone.
+            // A schedule is for one cluster alone.
             let alone = self.turns.is_some();
             let cores = (share.max(1) * self.cores.len() as i64) as f64;
             return times(if alone { 1.0 } else { ctas as f64 / cores });
         }
-        // Units run the same number of clusters but for the tail. A tile that `clc` hands out stands for a cluster.
+        // Units run the same number of clusters, except in the tail. A tile that `clc` hands out stands for a cluster.
         let clusters = self.retired.max(1) + self.handed;
         let as_these = times(ctas as f64 / (clusters * prog.cluster) as f64);
         if clusters as i64 == prog.grid.len() {
@@ -58,8 +58,8 @@ impl Engine<'_> {
     }
 }
 
-/// The share of a matrix instruction's operations that multiply elements inside the matrices, over the whole grid. The
-/// tiles say which matrices the operands are of; an operand that was computed has no padding of its own.
+/// The share of a matrix instruction's operations on elements inside the matrices, over the whole grid. The tiles name
+/// the operands' matrices; a computed operand has no padding of its own.
 pub(super) fn inside(prog: &Program, tiles: (Option<TileKey>, Option<TileKey>)) -> f64 {
     let global = |t: Option<TileKey>| t.map(|k| &prog.objects[k.obj as usize]).filter(|o| o.class == Class::Global);
     let part = |size: i64, block: i64| match (size, block) {
@@ -69,7 +69,7 @@ pub(super) fn inside(prog: &Program, tiles: (Option<TileKey>, Option<TileKey>)) 
     let parts = |o: &Object| [part(o.rows, o.block[0]), part(o.cols, o.block[1])];
     match (global(tiles.0), global(tiles.1)) {
         (None, None) => 1.0,
-        // The depth is one extent of each operand, and counts once.
+        // The depth is an extent of both operands and counts once.
         (Some(a), Some(b)) => {
             let [m, k] = parts(a);
             let n = if b.rows == a.cols { parts(b)[1] } else { parts(b)[0] };

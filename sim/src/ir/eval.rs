@@ -1,12 +1,12 @@
 //! Evaluation of expressions, over any domain of values.
 //!
-//! There is one walk over an expression, with the order of evaluation that the language has: the right side of `and` and
-//! `or` is not evaluated where the left side decides. What a value is, is the domain's: a number for the engine, a number
-//! with its dependence on the place of the CTA for the verifier.
+//! One function walks an expression, in the order of evaluation of the language: the right side of `and` and `or` is
+//! evaluated only where the left side does not decide. The domain says what a value is. For the engine, a value is a
+//! number. For the verifier, a value is a number with its dependence on the CTA's coordinates.
 
 use super::{Binary, Env, Expr, ParamId, TapeId, Unary, VarId, apply};
 
-/// Values and where they come from. `None` anywhere means that an expression has no value there.
+/// A domain of values, and the sources of its values. `None` means that an expression has no value.
 pub trait Domain {
     /// A value.
     type Value;

@@ -1,11 +1,11 @@
 //! Integer expressions of a kernel, evaluated by one agent.
 //!
-//! `/` floors and `%` is non-negative, so that phase `i / S - 1` is −1 for the
-//! first use of every stage and slot `(i - 1) % S` is in range.
+//! `/` rounds down and `%` is never negative. So phase `i / S - 1` is −1 for the first use of every stage, and slot `(i
+//! - 1) % S` is in range.
 
 use super::{ParamId, TapeId, VarId};
 
-/// What an expression can read beside the agent's own variables.
+/// A value that an expression can read beside the agent's own variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Env {
     /// The warp's index in its CTA.
@@ -26,7 +26,7 @@ pub enum Env {
     ClusterN,
     /// The cluster's launch index (`cluster.id`).
     ClusterId,
-    /// The index a tape is asked at, inside the tape's own `run` expression.
+    /// The index at which a tape is read, inside the tape's own `run` expression.
     TapeIndex,
 }
 
@@ -46,7 +46,7 @@ pub enum Binary {
     Add,
     Sub,
     Mul,
-    /// Floors.
+    /// Rounds down.
     Div,
     /// Non-negative for a positive divisor.
     Rem,
@@ -69,7 +69,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// How the kernel language writes it.
+    /// The operator in the kernel language.
     pub fn word(self) -> &'static str {
         match self {
             Binary::Or => "or",
@@ -100,7 +100,7 @@ impl Binary {
 pub enum Expr {
     /// A number known at load.
     Const(i64),
-    /// A parameter or header `let` that only counts; [`Program::symbols`](super::Program::symbols) has its value.
+    /// A parameter or header `let` that stays symbolic; [`Program::symbols`](super::Program::symbols) has its value.
     Param(ParamId),
     /// A variable of the agent (loop index, `let` inside a body, `var`).
     Var(VarId),
@@ -112,7 +112,7 @@ pub enum Expr {
     Binary(Binary, Box<(Expr, Expr)>),
     /// `c ? a : b`.
     If(Box<(Expr, Expr, Expr)>),
-    /// The value a shared tape (`trips`) has at an index: the same for every role that asks.
+    /// The value of a shared tape (`trips`) at an index: the same for every role that reads the tape.
     Tape(TapeId, Box<Expr>),
 }
 
@@ -150,14 +150,14 @@ impl Expr {
         if let Expr::Const(v) = self { Some(*v) } else { None }
     }
 
-    /// Whether it is one number for every agent of a launch: made of constants and symbols only.
+    /// Whether the expression has one value for every agent of a launch: it consists of constants and symbols only.
     pub fn is_launch_constant(&self) -> bool {
         let mut only = true;
         self.visit(&mut |x| only &= !matches!(x, Expr::Var(_) | Expr::Env(_) | Expr::Tape(..)));
         only
     }
 
-    /// Whether it is one number for an agent at every time.
+    /// Whether the expression has one value for an agent at all times.
     pub fn is_fixed(&self) -> bool {
         match self {
             Expr::Const(_) => true,
@@ -168,7 +168,8 @@ impl Expr {
         }
     }
 
-    /// How much is added to the value where each variable gains `of` it, if that is one number whatever the variables are.
+    /// The increment of the value when each variable increases by `of` it; `None` where the increment depends on the
+    /// variables.
     pub fn gain(&self, of: &impl Fn(VarId) -> Option<i64>) -> Option<i64> {
         let still = |e: &Expr| (e.gain(of)? == 0).then_some(0);
         match self {
@@ -195,7 +196,7 @@ impl Expr {
         self.operands().for_each(|x| x.visit(f));
     }
 
-    /// The operands of its outermost operator, in the order of the text.
+    /// The operands of the outermost operator, in source order.
     pub fn operands(&self) -> impl Iterator<Item = &Expr> {
         let of = match self {
             Expr::Const(_) | Expr::Param(_) | Expr::Var(_) | Expr::Env(_) => [None; 3],

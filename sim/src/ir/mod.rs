@@ -8,9 +8,8 @@
 //!                                          sites     the source line of each instruction
 //! ```
 //!
-//! All agents walk the same code. Blocks that belong to a role are skipped by
-//! the others ([`Instr::Only`]), so a block common to several roles is its
-//! projection on each of them.
+//! All agents share one code. An agent skips the blocks of other roles ([`Instr::Only`]), so a block common to several
+//! roles is projected on each of them.
 
 mod eval;
 mod expr;
@@ -72,7 +71,7 @@ impl Dtype {
         }
     }
 
-    /// The name in the kernel language.
+    /// Name in the kernel language.
     pub fn name(self) -> &'static str {
         match self {
             Dtype::F64 => "f64",
@@ -88,27 +87,27 @@ impl Dtype {
     }
 }
 
-/// Where an object lives.
+/// The memory that holds an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// Device memory, shared by the grid.
     Global,
-    /// Shared memory, threadgroup memory, LDS: one copy a CTA.
+    /// Shared memory, threadgroup memory, LDS: one copy for each CTA.
     Shared,
-    /// Tensor memory: one copy a CTA.
+    /// Tensor memory: one copy for each CTA.
     Tmem,
-    /// Registers: one copy an agent's warp.
+    /// Registers: one copy for each warp of an agent.
     Reg,
-    /// A word of shared memory that carries a value the roles act on.
+    /// A word of shared memory with a value that roles act on.
     Mailbox,
 }
 
-/// Something that holds data.
+/// An object that holds data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
     /// Name in the source.
     pub name: String,
-    /// Where it lives.
+    /// The memory that holds the object.
     pub class: Class,
     /// Element type.
     pub dtype: Dtype,
@@ -116,19 +115,19 @@ pub struct Object {
     pub rows: i64,
     /// See `rows`; 1 for vectors.
     pub cols: i64,
-    /// Names of the two dimensions as the source has them (`m`, `k`), for global objects.
+    /// Names of the two dimensions in the source (`m`, `k`), for global objects.
     pub dims: [String; 2],
     /// Global: elements of one block along each dimension, inferred from the first use.
     pub block: [i64; 2],
     /// Number of slots (stages); 1 for global objects.
     pub slots: u32,
-    /// Row boundaries of the pieces, from 0 to `rows`, ascending: the coarsest cut that every access respects.
+    /// Row boundaries of the pieces, from 0 to `rows`, ascending: the coarsest partition that every access respects.
     pub row_cuts: Vec<u32>,
     /// Column boundaries of the pieces.
     pub col_cuts: Vec<u32>,
-    /// Shares its storage with this object (`overlay`).
+    /// The object whose storage this one shares (`overlay`).
     pub overlay: Option<ObjId>,
-    /// Bytes of a swizzle atom (0: none). Unswizzled tiles conflict in the banks.
+    /// Bytes of a swizzle atom; 0 for none. Tiles without a swizzle have bank conflicts.
     pub swizzle: u32,
     /// Elements that share one 16-bit scale (`group 32`), for packed global objects.
     pub scale_group: Option<u32>,
@@ -146,7 +145,7 @@ impl Object {
         self.bytes_of(self.rows * self.cols)
     }
 
-    /// Number of pieces a slot is partitioned into; at most 64.
+    /// Number of pieces of a slot; at most 64.
     pub fn pieces(&self) -> usize {
         (self.row_cuts.len() - 1) * (self.col_cuts.len() - 1)
     }
@@ -159,7 +158,7 @@ pub struct MbarDecl {
     pub name: String,
     /// Length of the array.
     pub stages: u32,
-    /// Arrivals a phase needs.
+    /// Arrivals that complete a phase.
     pub count: u32,
 }
 
@@ -170,7 +169,7 @@ pub struct NamedDecl {
     pub name: String,
     /// Length of the array.
     pub len: u32,
-    /// Hardware number of the first.
+    /// Hardware number of the first barrier.
     pub first: u32,
 }
 
@@ -183,18 +182,18 @@ pub struct CounterDecl {
     pub len: u32,
 }
 
-/// A role, or a set used like one.
+/// A role, or a set of warps used like a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     /// Name in the source.
     pub name: String,
     /// Its warps, as bits.
     pub warps: u64,
-    /// Members (`role math[2]`); 1 where it has none.
+    /// Members (`role math[2]`); 1 for a role without members.
     pub members: u32,
 }
 
-/// A number of trips that the kernel learns at run time, the same for every role that asks.
+/// A trip count that the kernel learns at run time; every role reads the same value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tape {
     /// Name in the source.
@@ -203,18 +202,18 @@ pub struct Tape {
     pub run: Expr,
 }
 
-/// A tile, as an expectation on a read.
+/// The tile that a read expects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TileRef {
-    /// The global object it comes from, or the register object that was stored.
+    /// The global object of the tile, or the register object that was stored.
     pub obj: ObjId,
     /// Block coordinates; for a register object, the member (`acc(self)`), if given.
     pub at: Vec<Expr>,
-    /// The part of it.
+    /// The part of the tile.
     pub sel: Selection,
 }
 
-/// Who executes a block.
+/// The agents that execute a block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Executors {
     /// These warps, as bits.
@@ -225,14 +224,15 @@ pub enum Executors {
     Elected,
 }
 
-/// What an operation costs when the kernel says so itself (`takes`, `lands`), for designs on paper.
+/// Costs that the kernel states itself (`takes`, `lands`), for designs on paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Cycles the agent is busy; the middle, where it is more in one CTA than in another.
+    /// Cycles that the agent is busy; the middle value where `spread` is not 0.
     pub takes: Option<f64>,
-    /// Cycles by which it may be less or more than that. An emitted kernel draws for each CTA; simulated time has the middle.
+    /// Largest deviation from `takes`, in cycles. An emitted kernel draws a value for each CTA; simulated time uses the
+    /// middle.
     pub spread: f64,
-    /// Cycles from the start until the result is there, for asynchronous operations.
+    /// Cycles from the start until the result is available, for asynchronous operations.
     pub lands: Option<f64>,
 }
 
@@ -242,25 +242,25 @@ pub struct Cost {
 pub enum Instr {
     /// An operation.
     Op {
-        /// Which.
+        /// The operation.
         op: Op,
-        /// Costs the kernel states itself.
+        /// Costs that the kernel states itself.
         cost: Cost,
     },
     /// Evaluates into a variable.
     Set(VarId, Expr),
-    /// Continues at `to`.
+    /// Continues at this address.
     Jump(Pc),
-    /// Continues at `to` where the expression is zero.
+    /// Continues at this address where the expression is zero.
     Unless(Expr, Pc),
-    /// Continues at `to` where the agent is not among these.
+    /// Continues at this address where the agent is not one of the executors.
     Only(Executors, Pc),
     /// The agent ends.
     End,
 }
 
 impl Instr {
-    /// Where it may go on otherwise than behind itself.
+    /// The address where an agent may continue, other than the next instruction.
     pub fn target(&self) -> Option<Pc> {
         match self {
             Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) => Some(*to),
@@ -268,7 +268,7 @@ impl Instr {
         }
     }
 
-    /// The same, to change it.
+    /// The target of the instruction, mutable.
     pub fn target_mut(&mut self) -> Option<&mut Pc> {
         match self {
             Instr::Jump(to) | Instr::Unless(_, to) | Instr::Only(_, to) => Some(to),
@@ -286,27 +286,27 @@ pub struct Site {
     pub line: u32,
     /// Column, from 1.
     pub col: u32,
-    /// The statement's text, one line.
+    /// The text of the statement, on one line.
     pub text: String,
 }
 
-/// A loop of the code, outermost first, for displays and for the verifier.
+/// A loop of the code, for displays and for the verifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// The index variable; none for `while`.
     pub var: Option<VarId>,
     /// First instruction of the loop (its test).
     pub head: Pc,
-    /// First instruction after it.
+    /// First instruction after the loop.
     pub end: Pc,
-    /// The upper bound, if it is a `for`.
+    /// The upper bound of a `for`.
     pub bound: Option<Expr>,
-    /// The variable that a mailbox's word is read into for the next turn, if it is a `while` over tiles that are passed on.
+    /// The variable that receives a mailbox's word for the next iteration, for a `while` over tiles that are handed on.
     pub passed: Option<VarId>,
 }
 
 impl Loop {
-    /// The variable that is another one in each turn.
+    /// The variable whose value is different in each iteration.
     pub fn index(&self) -> Option<VarId> {
         self.var.or(self.passed)
     }
@@ -321,8 +321,8 @@ pub struct Grid {
     pub n: i64,
     /// Third dimension.
     pub z: i64,
-    /// Rows that are walked together before the next column (`group 8`); 0: column by column along m,
-    /// that is launch index `id` is row `id % m`, column `id / m`.
+    /// Rows that are walked together before the next column (`group 8`). 0 means column by column along m: launch index
+    /// `id` is row `id % m`, column `id / m`.
     pub group: i64,
 }
 
@@ -350,12 +350,12 @@ impl Grid {
     }
 }
 
-/// Who makes an operation wait for its registers.
+/// Who makes an operation wait until its registers are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// Hardware scoreboard or compiler: a use waits for exactly its registers.
+    /// Hardware scoreboard or compiler: a use waits exactly for its own registers.
     Auto,
-    /// The kernel's own `wait vm` / `wait lgkm`: a use before the count is a race.
+    /// The kernel's own `wait vm` and `wait lgkm`: a use before the wait is a race.
     Manual,
 }
 
@@ -368,25 +368,26 @@ pub struct Program {
     pub file: String,
     /// Parameters with their values, in order of declaration.
     pub params: Vec<(String, i64)>,
-    /// Parameters and header `let`s that the code keeps as symbols; none in a bound program.
+    /// Parameters and header `let`s that stay symbolic in the code; none in a bound program.
     pub symbols: Vec<Symbol>,
-    /// How numbers of the program follow from its symbols.
+    /// Expressions over symbols for the numbers that the program keeps as numbers.
     pub forms: Forms,
-    /// What the kernel needs of the machine (`sm_90a`, `apple7`, `gfx950`), with its place.
+    /// Features that the kernel needs of the machine (`sm_90a`, `apple7`, `gfx950`), each with its place.
     pub needs: Vec<(String, SiteId)>,
     /// The grid, in CTAs or clusters.
     pub grid: Grid,
-    /// CTAs in a cluster; 1 where there are none. Of a cooperative launch, the CTAs of the whole grid.
+    /// CTAs of a cluster; 1 without clusters. For a cooperative launch, the CTAs of the whole grid.
     pub cluster: u32,
-    /// All CTAs of the grid run at the same time and see each other's counters; then [`Program::grid`] is one unit.
+    /// Whether all CTAs of the grid run at the same time and see each other's counters. [`Program::grid`] is then one
+    /// unit.
     pub cooperative: bool,
     /// Warps in a CTA; at most 64.
     pub warps: u32,
-    /// Registers a thread at launch, where the kernel states them.
+    /// Registers of a thread at launch, if the kernel states them.
     pub regs: Option<u32>,
-    /// Who waits for registers.
+    /// Who makes a use wait for its registers.
     pub waits: Waits,
-    /// What holds data.
+    /// Objects that hold data.
     pub objects: Vec<Object>,
     /// mbarriers.
     pub mbars: Vec<MbarDecl>,
@@ -408,12 +409,14 @@ pub struct Program {
     pub sites: Vec<Site>,
     /// Loops, outermost first, in order of their heads.
     pub loops: Vec<Loop>,
-    /// The numbers a user would call the kernel's own: `tile_m`, `tiles`, ... (header `let`s), in order.
+    /// Header `let`s with their values, in order: `tile_m`, `tiles`, ... These are the numbers that a user sees as the
+    /// kernel's own.
     pub lets: Vec<(String, i64)>,
-    /// Some of them have other values than the text computes, as proofs over turns ask for: matrices need not reach as far.
+    /// Whether some `let` has another value than its text computes, as a proof over trip counts may ask. Extents of
+    /// matrices then need not cover every access.
     pub loose: bool,
-    /// Global matrices stand for memory whose addresses are not followed: accesses to them are neither held to extents nor
-    /// to each other. So it is with imported kernels.
+    /// Whether accesses to global matrices are unchecked: neither for extents nor for races. Imported kernels are like
+    /// this, because their global addresses are not followed.
     pub opaque_globals: bool,
 }
 
@@ -423,12 +426,13 @@ impl Program {
         self.params.iter().chain(&self.lets).find(|(n, _)| n == name).map(|(_, v)| *v)
     }
 
-    /// Whether `clc` hands tiles out.
+    /// Whether the kernel has a `clc`, which hands out tiles.
     pub fn hands_out(&self) -> bool {
         self.code.iter().any(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }))
     }
 
-    /// Shared memory of one CTA in bytes: every object that is no overlay, mailboxes, and 8 bytes an mbarrier.
+    /// Shared memory of one CTA in bytes: every object that is not an overlay, mailboxes, and 8 bytes for each
+    /// mbarrier.
     pub fn shared_bytes(&self) -> i64 {
         let data: i64 = self
             .objects
@@ -444,7 +448,7 @@ impl Program {
         &self.sites[self.at[pc as usize] as usize]
     }
 
-    /// The role whose warps contain this one; the first declared where several do.
+    /// The role of a warp; the first declared where several roles have the warp.
     pub fn role_of(&self, warp: u32) -> Option<&Role> {
         self.roles.iter().find(|r| r.warps >> warp & 1 == 1)
     }

@@ -5,21 +5,22 @@ use super::{Binary, CounterId, Expr, MbarId, NamedId, ObjId, TileRef, VarId};
 /// One of several equal parts of a place along one axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
-    /// Which part, from 0.
+    /// Index of the part, from 0.
     pub index: Expr,
-    /// How many equal parts there are.
+    /// Number of equal parts.
     pub of: u32,
 }
 
-/// The part of a slot or tile that is named: successive cuts of its rows and of its columns.
-/// Empty means all of it.
+/// The named part of a slot or tile: successive cuts of its rows and of its columns. Empty means all of the slot or
+/// tile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Selection {
     /// Cuts along the rows, outermost first.
     pub rows: Vec<Part>,
     /// Cuts along the columns, outermost first.
     pub cols: Vec<Part>,
-    /// An exact set of pieces for each warp, in place of cuts; one entry is for all warps. Empty: the cuts say it.
+    /// An exact set of pieces for each warp, in place of cuts; one entry is for all warps. Empty where cuts describe
+    /// the selection.
     pub exact: Vec<Exact>,
     /// Which writes of the place do not race with each other.
     pub writes: Writes,
@@ -50,16 +51,16 @@ pub struct Operand {
     pub bits: u8,
 }
 
-/// What one warp touches of a slot: imported kernels address bytes, not rows and columns.
+/// The part of a slot that one warp touches. Imported kernels address bytes, not rows and columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Exact {
     /// The pieces of the slot, as bits.
     pub pieces: u64,
-    /// Elements touched in them.
+    /// Elements touched in these pieces.
     pub elements: u32,
 }
 
-/// A place data is read from or written to.
+/// A place that data is read from or written to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The object.
@@ -69,17 +70,17 @@ pub struct Place {
     pub at: Vec<Expr>,
     /// `at` counts elements, not blocks (`C.at(row, col)`).
     pub elements: bool,
-    /// The part of it.
+    /// The part of the object.
     pub sel: Selection,
-    /// The CTA of the cluster whose memory is meant; the own one where left out.
+    /// The CTA of the cluster whose memory is meant; `None` for the own CTA.
     pub cta: Option<Expr>,
-    /// On a read: the tile the program means to find there.
+    /// On a read: the tile that the program expects there.
     pub tile: Option<TileRef>,
-    /// The coordinates to hold to the matrix's extents, where a proof has other numbers in their place.
+    /// The coordinates to compare with the extents of the matrix, where a proof uses other numbers in `at`.
     pub inside: Option<Vec<Expr>>,
 }
 
-/// Which CTA's copy of an mbarrier is meant.
+/// The CTA whose copy of an mbarrier is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierCta {
     /// The own CTA's.
@@ -90,23 +91,23 @@ pub enum BarrierCta {
     Ctas(Expr),
 }
 
-/// An mbarrier of an array of them.
+/// One mbarrier of an array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BarRef {
     /// The declaration.
     pub bar: MbarId,
-    /// Which of its stages.
+    /// Index in the array.
     pub stage: Expr,
-    /// In which CTA.
+    /// The CTA that has the mbarrier.
     pub at: BarrierCta,
 }
 
-/// How data moves. Each variant is one kind of machine instruction.
+/// The kind of machine instruction that moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MoveKind {
-    /// Global to registers, then to shared, by the same threads: synchronous for the warp (`load`).
+    /// Global to registers, then to shared memory, by the same threads: synchronous for the warp (`load`).
     Load,
-    /// Global to registers, asynchronous until the register is used (`ldg`).
+    /// Global to registers, asynchronous until a use of the registers (`ldg`).
     Ldg,
     /// Registers to shared (`sts`).
     Sts,
@@ -114,13 +115,13 @@ pub enum MoveKind {
     Lds,
     /// Registers to global (`store`).
     Store,
-    /// `cp.async`: global to shared past the registers, by thread, in commit groups (`cp`).
+    /// `cp.async`: global to shared memory past the registers, by thread, in commit groups (`cp`).
     CpAsync,
     /// `buffer_load ... lds`: global to LDS, counted by `vmcnt` (`dma`).
     LdsDma,
-    /// `cp.async.bulk.tensor` global to shared, completes bytes on an mbarrier (`tma`).
+    /// `cp.async.bulk.tensor` from global to shared memory; completes bytes on an mbarrier (`tma`).
     TmaLoad,
-    /// `cp.async.bulk.tensor` shared to global, in bulk groups (`tma.store`).
+    /// `cp.async.bulk.tensor` from shared to global memory, in bulk groups (`tma.store`).
     TmaStore,
     /// `tcgen05.ld`: tensor memory to registers (`tmem.ld`).
     TmemLd,
@@ -128,7 +129,7 @@ pub enum MoveKind {
     TmemSt,
 }
 
-/// The matrix instructions.
+/// The kind of matrix instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MmaKind {
     /// `mma.sync`, `simdgroup_multiply_accumulate`, `v_mfma`: one warp, in order (`mma`, `mfma`).
@@ -141,16 +142,16 @@ pub enum MmaKind {
     UmmaPair,
 }
 
-/// Where operations wait in order until somebody asks for "at most n outstanding".
+/// A queue of asynchronous operations, which a wait reduces to at most n outstanding ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Queue {
     /// `cp.async` groups, per thread.
     Cp,
     /// `wgmma` groups, per warpgroup.
     Wgmma,
-    /// Bulk store groups, per thread: written and visible.
+    /// Bulk store groups, per thread, complete once written and visible.
     Bulk,
-    /// The same groups: sources read (`.read`).
+    /// Bulk store groups, per thread, complete once their sources are read (`.read`).
     BulkRead,
     /// `vmcnt`: vector-memory instructions, per wave.
     Vm,
@@ -162,7 +163,7 @@ pub enum Queue {
     TmemSt,
 }
 
-/// How many times a warp's threads arrive.
+/// The number of arrivals of a warp's threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArrivalsPer {
     /// Every executing thread: 32 (or 64) for a warp, 1 inside `elect:`.
@@ -173,7 +174,7 @@ pub enum ArrivalsPer {
     Once,
 }
 
-/// Fences.
+/// The kind of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fence {
     /// `fence.proxy.async` between generic and asynchronous accesses to shared memory.
@@ -194,16 +195,16 @@ pub enum Fence {
     Gpu,
 }
 
-/// What a wait on an mbarrier asks for.
+/// The phase that a wait on an mbarrier is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// The absolute phase, from 0; a negative phase is complete from the start. Parity is derived.
     Absolute(Expr),
-    /// The raw parity bit, as the hardware has it.
+    /// The raw parity bit, as hardware takes it.
     Parity(Expr),
 }
 
-/// Which memory a CTA barrier orders (Metal's flags; elsewhere `Shared`).
+/// The memory that a CTA barrier orders (Metal's flags; `Shared` on other machines).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Execution only (`mem_none`, a bare `s_barrier`).
@@ -219,36 +220,36 @@ pub enum Order {
 pub struct CounterRef {
     /// The declaration.
     pub counter: CounterId,
-    /// Which of its words.
+    /// Index in the array.
     pub index: Expr,
 }
 
-/// What is done to a counter in global memory.
+/// The access to a counter in global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CounterAct {
     /// `red.add`: adds and returns nothing.
     Add,
-    /// `atom.add`: adds; the variable gets the value before.
+    /// `atom.add`: adds; the variable receives the value before.
     Fetch(VarId),
     /// `st`: replaces the value.
     Set,
-    /// `ld`: the variable gets the value.
+    /// `ld`: the variable receives the value.
     Load(VarId),
-    /// A loop of `ld` until the value compares so (`Ge`, `Eq`).
+    /// A loop of `ld` until the comparison with the value holds (`Ge`, `Eq`).
     Wait(Binary),
 }
 
-/// What an operation on a counter orders.
+/// The memory order of an operation on a counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MemOrder {
-    /// Nothing.
+    /// Orders nothing.
     #[default]
     Relaxed,
-    /// What follows comes after what it sees.
+    /// What follows happens after the release whose value this operation reads.
     Acquire,
-    /// What is before it is seen by whoever acquires it.
+    /// What precedes happens before every acquire that reads this value.
     Release,
-    /// Both.
+    /// Acquire and release.
     AcqRel,
 }
 
@@ -264,14 +265,14 @@ impl MemOrder {
     }
 }
 
-/// The threads among which an operation on a counter orders.
+/// The threads among which an operation on a counter orders memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// Those of the CTA.
+    /// Threads of the CTA.
     Cta,
-    /// Those of the cluster.
+    /// Threads of the cluster.
     Cluster,
-    /// Those of the device.
+    /// Threads of the device.
     #[default]
     Gpu,
 }
@@ -281,28 +282,28 @@ pub enum Scope {
 pub enum Op {
     /// Moves data from one place to another.
     Move {
-        /// By which instruction.
+        /// The instruction.
         how: MoveKind,
-        /// From.
+        /// The source.
         src: Place,
-        /// To.
+        /// The destination.
         dst: Place,
-        /// The warps that share the work, as bits; each moves an equal part. 0: each executing warp moves all of it.
+        /// The warps that share the work, as bits; each moves an equal part. 0: each executing warp moves everything.
         crew: u64,
         /// Device loads in flight before the first store to shared (`load` only).
         batch: Option<u32>,
-        /// Unpacked and scaled on the way, in the vector unit (`via dequant`).
+        /// Whether the vector unit unpacks and scales the data on the way (`via dequant`).
         dequant: bool,
-        /// Elements outside the matrix are masked off; the instruction still counts.
+        /// Whether elements outside the matrix are masked off; the instruction still counts.
         masked: bool,
-        /// The mbarrier that gets the bytes (`tma`).
+        /// The mbarrier on which the bytes complete (`tma`).
         signals: Option<BarRef>,
-        /// CTAs that get the data and the signal, as bits (`multicast`).
+        /// CTAs that receive the data and the signal, as bits (`multicast`).
         multicast: Option<Expr>,
     },
     /// Multiplies and accumulates.
     Mma {
-        /// By which instruction.
+        /// The instruction.
         kind: MmaKind,
         /// Left operand, `[M, K]`.
         a: Place,
@@ -315,14 +316,14 @@ pub enum Op {
     Alu {
         /// `fma`, `exp`, `int`, ...; the machine has a rate for each.
         unit: String,
-        /// Operations by the whole warp.
+        /// Operations of the whole warp.
         count: Expr,
-        /// Registers read, so that the scoreboard makes it wait.
+        /// Registers read; the scoreboard makes the operation wait for these.
         reads: Vec<Place>,
         /// Registers written.
         writes: Vec<Place>,
     },
-    /// Clears an accumulator: its products start afresh.
+    /// Clears an accumulator; its sums start again from zero.
     Zero(Place),
     /// Closes the open group of a queue.
     Commit(Queue),
@@ -332,7 +333,7 @@ pub enum Op {
     Wait(Queue, Expr),
     /// `cp.async.mbarrier.arrive`: arrives when this thread's earlier `cp` are done.
     CpArrive {
-        /// On which barrier.
+        /// The mbarrier.
         bar: BarRef,
         /// `.noinc`: consumes an expected arrival; without it the pending count is raised first.
         noinc: bool,
@@ -343,11 +344,11 @@ pub enum Op {
     Inval(Vec<MbarId>),
     /// `mbarrier.arrive`, with `expect_tx` where bytes are given.
     Arrive {
-        /// On which barrier.
+        /// The mbarrier.
         bar: BarRef,
-        /// By whom.
+        /// The threads that arrive.
         per: ArrivalsPer,
-        /// Arrivals of each.
+        /// Arrivals of each of these threads.
         count: Expr,
         /// Bytes expected, posted before the arrival.
         expect: Option<Expr>,
@@ -358,16 +359,16 @@ pub enum Op {
     },
     /// `mbarrier.expect_tx` without an arrival.
     Expect {
-        /// On which barrier.
+        /// The mbarrier.
         bar: BarRef,
         /// Bytes.
         bytes: Expr,
     },
     /// `mbarrier.try_wait` in a loop.
     MbarWait {
-        /// On which barrier; own CTA's only.
+        /// The mbarrier, of the own CTA.
         bar: BarRef,
-        /// For what.
+        /// The phase.
         phase: Phase,
     },
     /// Every thread of the CTA: `__syncthreads`, `threadgroup_barrier`, `s_barrier`.
@@ -376,16 +377,16 @@ pub enum Op {
     Named {
         /// The declaration.
         bar: NamedId,
-        /// Which of its array.
+        /// Index in the array.
         index: Expr,
-        /// Threads.
+        /// Number of threads.
         threads: Expr,
-        /// Whether it also waits.
+        /// Whether the agent also waits (`bar.sync`).
         sync: bool,
     },
     /// `__syncwarp`, `simdgroup_barrier`: the lanes of one warp.
     WarpSync,
-    /// `elect.sync`: the lanes of one warp wait for each other. No memory is ordered by it.
+    /// `elect.sync`: the lanes of one warp wait for each other. This orders no memory.
     Elect,
     /// `barrier.cluster.arrive`.
     ClusterArrive {
@@ -410,23 +411,23 @@ pub enum Op {
         /// `.cta_group::2`.
         pair: bool,
     },
-    /// `setmaxnreg`: the registers a thread of this warpgroup holds from here on.
+    /// `setmaxnreg`: changes the number of registers that a thread of this warpgroup holds.
     Regs {
         /// Registers a thread.
         count: u32,
         /// `inc`, which may wait, or `dec`.
         inc: bool,
     },
-    /// Writes a value other roles read (`put`).
+    /// Writes a value that other roles read (`put`).
     Put {
         /// The mailbox slot.
         dst: Place,
         /// The value.
         value: Expr,
     },
-    /// Reads it into a variable (`get`).
+    /// Reads a value into a variable (`get`).
     Get {
-        /// The mailbox slot, with the version it should hold.
+        /// The mailbox slot, with the version that it should hold.
         src: Place,
         /// The variable.
         var: super::VarId,
@@ -435,22 +436,22 @@ pub enum Op {
     NextTile {
         /// The mailbox slot.
         dst: Place,
-        /// The barrier that gets the bytes, in every CTA of the cluster.
+        /// The mbarrier on which the bytes complete, in every CTA of the cluster.
         signals: BarRef,
     },
     /// `red`, `atom`, `st`, `ld` of a counter in global memory, or a wait that polls it.
     Counter {
-        /// Which of these.
+        /// The access.
         act: CounterAct,
         /// The counter.
         at: CounterRef,
-        /// What is added, stored or waited for; 0 for a load.
+        /// The number that is added, stored or compared; 0 for a load.
         value: Expr,
-        /// What it orders.
+        /// The memory order.
         order: MemOrder,
-        /// Among whom.
+        /// The scope of the memory order.
         scope: Scope,
     },
-    /// `griddepcontrol.wait`; nothing is modelled behind it, and verdicts say so.
+    /// `griddepcontrol.wait`. Nothing behind the wait is modeled, and verdicts say so.
     GridWait,
 }

@@ -1,8 +1,8 @@
-//! Symbols: parameters and header `let`s that only count, and programs with other values of them.
+//! Symbols: parameters and header `let`s that stay symbolic, and programs with other values for these.
 //!
-//! A kernel is lowered once. What shapes the program (slots, tiles, warps, roles) is a number in it. What only counts
-//! (matrix sizes, trip counts, jobs) stays an [`Expr::Param`], and [`Program::with`] gives it another value.
-//! [`Program::bind`] makes the numbers of a program's own values of them: the form that the engine runs.
+//! A kernel is lowered once. Values that shape the program (slots, tiles, warps, roles) become numbers. Values that
+//! only count (matrix sizes, trip counts, jobs) stay an [`Expr::Param`], and [`Program::with`] gives a symbol another
+//! value. [`Program::bind`] puts the program's own values in place of all symbols; the engine runs this form.
 
 use std::collections::BTreeSet;
 
@@ -20,18 +20,18 @@ pub struct Symbol {
     pub name: String,
     /// Value in this program.
     pub value: i64,
-    /// How a `let` is computed, over symbols before it; none for a parameter.
+    /// Definition of a `let`, over symbols before it; `None` for a parameter.
     pub definition: Option<Expr>,
-    /// The run-time trip count (`trips t = any`) that it stands for, if it is one.
+    /// The run-time trip count (`trips t = any`) that the symbol stands for.
     pub tape: Option<TapeId>,
 }
 
-/// Expressions over symbols behind numbers that a program keeps as numbers.
+/// Expressions over symbols for the numbers that a program keeps as numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forms {
     /// Rows, columns and third dimension of the grid.
     pub grid: Option<[Expr; 3]>,
-    /// Rows and columns of each object; none for those on the chip.
+    /// Rows and columns of each object; `None` for objects on the chip.
     pub extents: Vec<Option<[Expr; 2]>>,
     /// Conditions that the kernel requires.
     pub requires: Vec<Expr>,
@@ -48,14 +48,14 @@ impl Program {
         e.eval(&Launch(&self.symbols))
     }
 
-    /// The symbol of a name.
+    /// The symbol with this name.
     pub fn symbol(&self, name: &str) -> Option<ParamId> {
         self.symbols.iter().position(|s| s.name == name).map(|i| i as ParamId)
     }
 
-    /// The same kernel with other values of some symbols; `None` where a name is no symbol, or where the kernel refuses
-    /// the values (`require`, extents out of range, arithmetic). A `let` that is given a value keeps it whatever it is
-    /// computed from, and the program is marked [`Program::loose`].
+    /// The same kernel with other values of some symbols. `None` where a name is no symbol, or where the kernel refuses
+    /// the values (`require`, extents out of range, arithmetic). A `let` that is given a value keeps this value
+    /// whatever its definition computes, and the program is marked [`Program::loose`].
     pub fn with(&self, values: &[(&str, i64)]) -> Option<Program> {
         let mut next = self.clone();
         let mut given = vec![None; next.symbols.len()];
@@ -79,7 +79,7 @@ impl Program {
         Some(next)
     }
 
-    /// Computes what follows from the values of the symbols.
+    /// Recomputes the numbers that depend on the values of symbols.
     fn settle(&mut self) -> Option<()> {
         let forms = std::mem::take(&mut self.forms);
         let settled = self.settle_by(&forms);
@@ -116,8 +116,8 @@ impl Program {
         Some(())
     }
 
-    /// For each instruction, whether an agent can come to it with the values of the symbols: branches that these decide go
-    /// one way.
+    /// For each instruction, whether an agent can reach it with the current values of the symbols. A branch that these
+    /// values decide goes one way only.
     pub fn live(&self) -> Vec<bool> {
         let mut live = vec![false; self.code.len()];
         let mut open = vec![0usize];
@@ -145,7 +145,7 @@ impl Program {
         live
     }
 
-    /// The end of the loop whose test an instruction is, where the values of the symbols leave it no iteration.
+    /// The end of the loop whose test is at `pc`, if the values of the symbols leave this loop no iteration.
     fn empty_loop(&self, pc: usize) -> Option<Pc> {
         let l = self.loops.iter().find(|l| l.head as usize == pc && l.var.is_some())?;
         let Instr::Set(_, from) = &self.code[pc.checked_sub(1)?] else { return None };
@@ -153,7 +153,7 @@ impl Program {
         (from >= to).then_some(l.end)
     }
 
-    /// The same program where only the code counts that an agent can come to: each other instruction goes on to the next.
+    /// The same program without its unreachable code: each unreachable instruction becomes a jump to the next one.
     pub fn without_dead_code(&self) -> Program {
         let mut shape = self.clone();
         for ((pc, i), live) in (1..).zip(&mut shape.code).zip(self.live()) {
@@ -164,15 +164,15 @@ impl Program {
         shape
     }
 
-    /// The program with the number of each symbol in its place, expressions folded, and code that is never reached left
-    /// out. It is what lowering makes of the same values.
+    /// The program with the value of each symbol in its place, expressions folded, and unreachable code removed.
+    /// Lowering with the same values gives the same program.
     pub fn bind(&self) -> Program {
         let mut bound = self.bind_all_but(&BTreeSet::new());
         bound.forms = Forms::default();
         bound
     }
 
-    /// The program with numbers in place of all symbols but these and the `let`s that are computed from them.
+    /// The program with numbers in place of all symbols, except the kept ones and the `let`s computed from these.
     pub fn bind_all_but(&self, kept: &BTreeSet<ParamId>) -> Program {
         let mut bound = self.clone();
         bound.symbols.clear();
@@ -197,8 +197,8 @@ impl Program {
         bound
     }
 
-    /// The program with an expression in place of each of its symbols, in their order: coordinates of the launch may be
-    /// read in it. A program without symbols.
+    /// The program with an expression in place of each of its symbols, in their order; the result has no symbols. The
+    /// expressions may read coordinates of the launch.
     pub fn with_expressions(&self, images: &[Expr]) -> Program {
         let mut bound = self.clone();
         bound.symbols.clear();
@@ -207,7 +207,7 @@ impl Program {
         bound
     }
 
-    /// Writes expressions in place of symbols of the program that this one is a copy of, and leaves out dead code.
+    /// Replaces the symbols of the program `of`, which `self` is a copy of, by expressions, and removes dead code.
     fn replace_symbols(&mut self, of: &Program, images: &[Expr]) {
         let fold = |e: &Expr| folded(e, images);
         let mut code = std::mem::take(&mut self.code);
@@ -226,13 +226,12 @@ impl Program {
         self.drop_dead();
     }
 
-    /// Takes out instructions that no agent comes to, loops that are never entered, and branches that go on behind
-    /// themselves.
+    /// Removes unreachable instructions, loops that are never entered, and branches to the next instruction.
     fn drop_dead(&mut self) {
         let len = self.code.len();
         let mut keep = vec![false; len];
         let mut open = vec![0usize];
-        // A loop without a trip: lowering writes neither its test nor the setting of its index.
+        // Lowering emits neither the test nor the index of a loop without iterations.
         let mut never: Vec<usize> = Vec::new();
         for l in self.loops.iter().filter(|l| l.var.is_some()) {
             let head = l.head as usize;
@@ -261,7 +260,8 @@ impl Program {
         never.iter().for_each(|head| keep[head - 1] = false);
         let decided = |i: &Instr| matches!(i, Instr::Unless(Expr::Const(_), _));
         keep.iter_mut().zip(&self.code).for_each(|(keep, i)| *keep &= !decided(i));
-        // The end of an arm jumps over the other arms, unless its condition is a number: then there are none.
+        // The end of an arm jumps over the other arms. An arm with a constant condition has no other arms, so its jump
+        // goes too.
         for pc in 0..len {
             let arm = |i: usize| keep[i] && matches!(self.code[i], Instr::Unless(_, to) if to as usize == pc + 1);
             if matches!(self.code[pc], Instr::Jump(to) if to as usize > pc) && !(0..pc).any(arm) {
@@ -295,7 +295,7 @@ impl Program {
     }
 }
 
-/// An expression with other expressions in place of its symbols, folded.
+/// An expression with its symbols replaced, folded.
 fn folded(e: &Expr, images: &[Expr]) -> Expr {
     let fold = |e: &Expr| folded(e, images);
     match e {

@@ -1,26 +1,26 @@
-//! Every expression of an instruction, with what it is for.
+//! Every expression of an instruction, with its purpose.
 
 use super::{BarRef, BarrierCta, Class, Executors, Expr, Instr, ObjId, Op, Phase, Place, Program, Selection};
 
-/// What an expression is for.
+/// The purpose of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExprUse {
     /// The new value of a variable.
     Set,
-    /// Decides where an agent goes on.
+    /// A condition or count that decides where an agent continues.
     Guard,
-    /// Which slot, part, barrier, phase, CTA.
+    /// A slot, part, barrier, phase or CTA.
     Slot,
-    /// Which tile of an object, usually a global one, along a dimension; also the expectation of one.
+    /// A tile of an object along a dimension, usually of a global one; also the tile that a read expects.
     Tile(ObjId, usize),
 }
 
-/// Calls `f` on each.
+/// Calls `f` on each expression of an instruction.
 pub fn each(prog: &Program, i: &Instr, f: &mut impl FnMut(ExprUse, &Expr)) {
     each_mut(prog, &mut i.clone(), &mut |what, e| f(what, e));
 }
 
-/// Calls `f` on each, to change it; `prog` says what is global.
+/// Calls `f` on each expression of an instruction, mutable; `prog` says which objects are global.
 pub fn each_mut(prog: &Program, i: &mut Instr, f: &mut impl FnMut(ExprUse, &mut Expr)) {
     match i {
         Instr::Set(_, e) => f(ExprUse::Set, e),

@@ -1,18 +1,18 @@
-//! The caches of the whole device, and what passes between them, in bytes.
+//! The caches of the whole device, and the traffic between them, in bytes.
 //!
-//! A tile's lines are spread over all slices. Where the second-level cache is one cache in two halves (`memory.l2_far_latency`),
-//! half of every tile has its home in either; a core asks the half it is at, which keeps a copy of what it had to fetch from
-//! the other. So a tile that all cores read is in the cache twice. Where each group of cores has a cache of its own
-//! (`memory.l2_domains`), a miss goes on to the cache behind it, if there is one.
+//! The lines of a tile are spread over all slices. Some second-level caches have two halves (`memory.l2_far_latency`);
+//! then half of every tile has its home in each. A core asks its own half, which keeps a copy of what it fetches from
+//! the other half. So a tile that all cores read is in the cache twice. Where each group of cores has its own cache
+//! (`memory.l2_domains`), a miss goes to the cache behind it, if there is one.
 
 use crate::machine::{Machine, MissingParam};
 
 use super::lru::Lru;
 
-/// Where the last byte of a tile came from; further is slower.
+/// Where the last byte of a tile came from, from the fastest to the slowest level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::engine) enum Level {
-    /// The half of the second-level cache the core is at, or the only one.
+    /// The core's half of the second-level cache, or the only cache.
     Near,
     /// The other half.
     Far,
@@ -22,14 +22,14 @@ pub(in crate::engine) enum Level {
     Dram,
 }
 
-/// Bytes of a launch, or of a part of it.
+/// Byte counts of a launch or of a part of a launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::engine) struct Bytes {
-    /// Asked for by cores.
+    /// Requested by cores.
     pub(in crate::engine) asked: u64,
-    /// Looked up in a slice: what cores ask for, less what was merged on the way, and what one half asks the other for.
+    /// Looked up in a slice: requests of cores, minus merged requests, plus requests from one half to the other.
     pub(in crate::engine) looked: u64,
-    /// Looked up and not there.
+    /// Looked up and missed.
     pub(in crate::engine) missed: u64,
     /// Written by cores.
     pub(in crate::engine) stored: u64,
@@ -56,18 +56,18 @@ impl Bytes {
 pub(super) struct Caches {
     second: Vec<Lru>,
     last: Option<Lru>,
-    /// The second level is one cache in two halves.
+    /// Whether the second level is one cache in two halves.
     halves: bool,
-    /// Units that are launched on at one half before the other's turn, where that is known.
+    /// Number of consecutive units at one half before the other half's turn; `None` where unknown.
     run: Option<i64>,
-    /// Bytes that memory delivers at once.
+    /// Bytes of one DRAM access.
     burst: i64,
 }
 
 impl Caches {
-    /// The caches of a machine, empty, for clusters of some size.
+    /// The empty caches of a machine, for clusters of this size.
     pub(super) fn new(m: &Machine, cluster: i64) -> Result<Self, MissingParam> {
-        // Without a measurement all of it holds data, whether memory has it or not.
+        // Without a measurement, the whole cache holds data, whether clean or dirty.
         let share = |key| m.get(key).unwrap_or(1.0);
         let (kept, dirty) = (share("memory.l2_kept"), share("memory.l2_dirty"));
         let all = m.need("memory.l2_bytes", "device fidelity")?;
@@ -77,7 +77,7 @@ impl Caches {
         let part = |share: f64| (all * share / n as f64) as u64;
         let second = vec![Lru::new(part(kept), part(dirty)); n];
         let last = m.get("memory.llc_bytes").map(|b| Lru::new(b as u64, b as u64));
-        // Two of the smallest sectors; all of a larger one.
+        // Two of the smallest sectors, or one larger sector.
         let burst = m.get("memory.sector_bytes").map_or(64, |s| (s as i64).max(64));
         let run = m.get("memory.l2_half_cores").map(|cores| (cores as i64 / cluster.max(1)).max(1));
         Ok(Caches { second, last, halves, run, burst })
@@ -88,25 +88,25 @@ impl Caches {
         self.halves
     }
 
-    /// The half that a cluster's unit is at, of `units`. The halves take turns, `run` units each, and share what is left in the
-    /// end; by pairs of neighbours where it is not known.
+    /// The half that a cluster's unit is at, of `units`. The halves alternate, `run` units each, and share the
+    /// remaining units. Where `run` is unknown, the halves alternate by pairs of neighbors.
     pub(super) fn half(&self, id: i64, units: i64) -> i64 {
         let Some(run) = self.run else { return id / 2 };
         let (unit, whole) = (id % units, units / (2 * run) * 2 * run);
         if unit < whole { unit / run } else { (2 * (unit - whole) >= units - whole) as i64 }
     }
 
-    /// Bytes that memory delivers at once.
+    /// Bytes of one DRAM access.
     pub(super) fn burst(&self) -> i64 {
         self.burst
     }
 
-    /// Caches with cores of their own.
+    /// Number of caches that have their own cores.
     pub(super) fn count(&self) -> usize {
         self.second.len()
     }
 
-    /// Cores at cache `at` read a tile: where its last byte came from. What they look up for it depends on that.
+    /// Reads a tile for cores at cache `at`. Returns the level of its last byte and adds the traffic to `sum`.
     pub(super) fn read(&mut self, at: usize, tile: u32, bytes: u32, sum: &mut Bytes) -> Level {
         let mut level = Level::Near;
         if !self.halves {
@@ -140,7 +140,8 @@ impl Caches {
         level
     }
 
-    /// A core at cache `at` writes a tile: it stays where it has its home, until it has to leave, and a copy at the core's half.
+    /// Writes a tile for a core at cache `at`. The tile stays at its home until it is evicted, with a copy at the
+    /// core's half.
     pub(super) fn write(&mut self, at: usize, tile: u32, bytes: u32, sum: &mut Bytes) {
         sum.stored += bytes as u64;
         sum.looked += bytes as u64;

@@ -1,27 +1,27 @@
-//! The clusters of a wave, in groups that a copy cannot tell apart: they ask for the same tile.
+//! The clusters of a wave, in groups that request the same tiles.
 
 use std::collections::BTreeMap;
 
 use crate::ir::Program;
 use crate::protocol::GridDependence;
 
-/// Clusters that ask for the same.
+/// Clusters that request the same tile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     /// Launch indices, ascending.
     pub(super) ids: Vec<i64>,
-    /// The one of the simulated unit, if it is among them.
+    /// The launch index of the simulated unit's cluster, if the group has it.
     pub(super) own: Option<i64>,
 }
 
-/// The groups of a wave, by what a copy tells apart.
+/// The groups of a wave, by the grid coordinates that a copy depends on.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
     by: [Vec<Group>; 4],
 }
 
 impl Groups {
-    /// Of the clusters `ids`; `own` says which are the simulated unit's.
+    /// Groups the clusters `ids`; `own` says which belong to the simulated unit.
     pub(super) fn new(prog: &Program, ids: std::ops::Range<i64>, own: impl Fn(i64) -> bool) -> Self {
         let key = |grid_dependence: GridDependence, id: i64| match grid_dependence {
             GridDependence::None => 0,
@@ -43,7 +43,7 @@ impl Groups {
         }
     }
 
-    /// The groups that a copy tells apart.
+    /// The groups for a copy that depends on these grid coordinates.
     pub(super) fn groups_by(&self, grid_dependence: GridDependence) -> &[Group] {
         &self.by[grid_dependence as usize]
     }

@@ -1,17 +1,17 @@
-//! A cache of tiles: least recently used first out, and so much of what was written as it holds.
+//! A cache of tiles with least-recently-used eviction and a limit on dirty data.
 
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-/// What of which tile: an index of the caller's.
+/// Identifier of a tile, chosen by the caller.
 pub(super) type Line = u32;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
     line: Line,
     bytes: u32,
-    /// Which of the writes it was whose bytes memory does not have yet; 0: it has them all.
+    /// Sequence number of the newest write that memory does not have yet; 0 for a clean line.
     written: u64,
     newer: u32,
     older: u32,
@@ -24,11 +24,11 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Lru {
     capacity: u64,
     used: u64,
-    /// Bytes that memory may not have yet, at most, and how many it has not.
+    /// Largest number of dirty bytes, and the current number.
     dirty_most: u64,
     dirty: u64,
     writes: u64,
-    /// What was written, in that order. An entry counts as long as it is its line's.
+    /// Dirty lines, in order of their writes. An entry is valid while its number is the line's `written`.
     waiting: VecDeque<(u64, Line)>,
     at: FxHashMap<Line, u32>,
     nodes: Vec<Node>,
@@ -38,13 +38,13 @@ pub(super) struct Lru {
 }
 
 impl Lru {
-    /// An empty cache of this many bytes, of which memory may lack so many.
+    /// An empty cache of `capacity` bytes, of which at most `dirty_most` may be dirty.
     pub(super) fn new(capacity: u64, dirty_most: u64) -> Self {
         let (waiting, at, nodes, free) = (VecDeque::new(), FxHashMap::default(), Vec::new(), Vec::new());
         Lru { capacity, used: 0, dirty_most, dirty: 0, writes: 0, waiting, at, nodes, free, newest: NONE, oldest: NONE }
     }
 
-    /// Whether a line is there; it is then the newest.
+    /// Whether a line is present; a present line becomes the newest.
     pub(super) fn touch(&mut self, line: Line) -> bool {
         let Some(&i) = self.at.get(&line) else { return false };
         self.unlink(i);
@@ -52,8 +52,8 @@ impl Lru {
         true
     }
 
-    /// Puts a line in, or marks it written. The bytes that memory gets for it: what was written and had to leave, and what was
-    /// written first of more than may stay.
+    /// Inserts a line, or marks it dirty. Returns the bytes written back to memory: evicted dirty lines, and the oldest
+    /// writes beyond the limit.
     pub(super) fn insert(&mut self, line: Line, bytes: u32, dirty: bool) -> u64 {
         let mut out = 0;
         if !self.touch(line) {
@@ -98,7 +98,7 @@ impl Lru {
         out
     }
 
-    /// Memory gets what it lacks of a line: how many bytes.
+    /// Writes a line back. Returns the number of bytes that memory receives.
     fn clean(&mut self, i: u32) -> u64 {
         let n = &mut self.nodes[i as usize];
         if n.written == 0 {

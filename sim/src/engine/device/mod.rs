@@ -1,10 +1,10 @@
 //! The memory of the whole device during a launch.
 //!
-//! CTAs are launched in order, as many at a time as fit the cores (a wave); those of a wave walk through their copies side
-//! by side. Their tiles decide what hits: one tile read by two CTAs is the same lines. A tile that a wave reads for the first
-//! time comes from far away for everyone in it, since who asks first waits for the memory and who asks later catches up with
-//! it: a wave goes at the pace of its first. What the engine asks is where a tile of its own CTA comes from, and what share of
-//! the bytes crosses the slices and the memory, which all cores of the wave divide.
+//! CTAs launch in order. A wave is the CTAs that fit on the cores at a time; they walk through their copies side by
+//! side. Tiles decide what hits: two CTAs that read one tile read the same lines. The first read of a tile in a wave is
+//! slow for every CTA that reads it, because later readers catch up with the first, which waits for memory. The engine
+//! asks where a tile of its own CTA comes from, and which share of the bytes crosses the slices and the memory that all
+//! cores of the wave divide.
 
 mod cache;
 mod group;
@@ -21,26 +21,26 @@ use cache::Caches;
 pub(super) use cache::{Bytes, Level};
 use wave::{Merging, Tiles};
 
-/// Traffic of one matrix in one wave, as shares of the bytes that cores ask for, in steps of 1/256.
+/// Traffic of one matrix in one wave, as shares of the bytes that cores request, in steps of 1/256.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Shares {
     /// From memory.
     pub(super) dram: f64,
-    /// Looked up in the slices, those between the halves included.
+    /// Looked up in the slices, including lookups from one half to the other.
     pub(super) looked: f64,
 }
 
-/// What one wave of CTAs does to the memory, as the simulated unit sees it.
+/// The load of one wave of CTAs on the memory, as the simulated unit sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Wave {
     /// By object of the program.
     pub(super) shares: Vec<Shares>,
-    /// As many units with as many clusters as the simulated one share what is shared: fewer than there are where others have
-    /// fewer clusters, or none.
+    /// Number of units, each with as many clusters as the simulated one, that would share the memory equally. It is
+    /// less than the number of units where others have fewer clusters.
     pub(super) peers: f64,
     /// Where the unit's own tiles come from.
     levels: FxHashMap<(u16, [i64; 2]), Level>,
-    /// The same, copy by copy.
+    /// Levels of the unit's tiles, copy by copy.
     signs: Vec<Level>,
 }
 
@@ -50,43 +50,44 @@ impl Wave {
         self.levels.get(&(obj, at)).copied().unwrap_or(Level::Near)
     }
 
-    /// Whether it takes the unit's time as another does: other tiles, but from as far and at the same rates.
+    /// Whether the unit takes the same time in both waves: other tiles, but from the same levels and at the same rates.
     fn looks_like(&self, other: &Wave) -> bool {
         (self.peers, &self.signs, &self.shares) == (other.peers, &other.signs, &other.shares)
     }
 }
 
-/// The memory during a launch.
+/// The memory of the device during a launch.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
-    /// In order of launch.
+    /// Waves, in order of launch.
     pub(super) waves: Vec<Wave>,
-    /// For each wave the first that looks like it to the unit.
+    /// For each wave, the index of the first wave that looks the same to the unit.
     pub(super) kinds: Vec<u32>,
-    /// Of the whole launch.
+    /// Traffic of the whole launch.
     pub(super) total: Bytes,
     /// Clusters of a wave.
     pub(super) resident: i64,
 }
 
-/// What of a grid runs where.
+/// The place of the simulated unit in a launch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Launch {
-    /// Places for clusters at a time on one unit.
+    /// Clusters that one unit holds at a time.
     pub(super) seats: i64,
     /// Units: cores, or groups of cores that hold a cluster.
     pub(super) units: i64,
     /// The unit that is simulated.
     pub(super) unit: i64,
-    /// What is read is in the cache already, as far as it fits: an equal launch went before.
+    /// Whether the data that is read is in the cache already, as far as it fits, because an equal launch preceded.
     pub(super) warm: bool,
 }
 
 impl Memory {
-    /// Runs a launch's traffic through the caches. `None` where the kernel's copies follow from more than its control flow.
+    /// Runs the traffic of a launch through the caches. `None` where the kernel's copies depend on more than its
+    /// control flow.
     ///
     /// # Errors
-    /// When the machine does not say how large its caches are.
+    /// The machine does not state the sizes of its caches.
     pub(super) fn new(prog: &Program, m: &Machine, rules: Rules, at: Launch) -> Result<Option<Self>, MissingParam> {
         let Some(lists) = Lists::new(prog, rules) else { return Ok(None) };
         let mut tiles = Tiles::new(prog, rules, Caches::new(m, prog.cluster as i64)?, Merging::new(m, prog), at);
@@ -97,9 +98,9 @@ impl Memory {
     }
 }
 
-/// The copies of each cluster.
+/// The list of copies of each cluster.
 struct Lists {
-    /// One list for all, or one each.
+    /// One list for all clusters, or one for each.
     lists: Vec<Vec<Traffic>>,
 }
 
@@ -111,7 +112,7 @@ impl Lists {
         Some(Lists { lists: lists? })
     }
 
-    /// The list, where all have the same.
+    /// The list that all clusters share, if they do.
     fn common(&self) -> Option<&[Traffic]> {
         if let [one] = self.lists.as_slice() { Some(one) } else { None }
     }

@@ -1,4 +1,4 @@
-//! One wave after the other through the caches.
+//! The traffic of a launch, wave by wave through the caches.
 
 use std::collections::BTreeMap;
 
@@ -12,46 +12,46 @@ use super::cache::{Bytes, Caches, Level};
 use super::group::{Group, Groups};
 use super::{Launch, Lists, Memory, Shares, Wave};
 
-/// A tile: object, coordinates, the part of it.
+/// A tile: object, coordinates, and its part.
 type Key = (u16, [i64; 2], (i64, i64), (i64, i64));
 
-/// A tile request shared by equivalent clusters: a copy cannot tell them apart.
+/// A tile request shared by equivalent clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TileRequest {
     tile: u32,
-    /// Their group, among those the copy tells apart.
+    /// Index of the group of these clusters.
     group: u32,
-    /// Bytes it asks for.
+    /// Bytes of the request.
     bytes: u32,
-    /// Times these that the tile has.
+    /// The tile's size as a multiple of `bytes`.
     along: u32,
     obj: u16,
     at: [i64; 2],
 }
 
-/// Which requests for one line, of those that come at the same step, reach a slice as one.
+/// The rules for merging requests of the same step for one line before they reach a slice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Merging {
-    /// Share of the second of two neighbours' equal requests that is merged with the first.
+    /// Share of second requests in a pair of neighbors that merges with the first.
     pairs: f64,
-    /// The same after the first wave, of lines that are there.
+    /// `pairs` after the first wave, for lines that are in the cache.
     later: f64,
     /// Cores of a group whose requests meet on the way.
     group: i64,
-    /// Share of each further one's requests that are near enough in time to be merged with others of the group.
+    /// Share of each further request that is near enough in time to merge with others of the group.
     near: f64,
-    /// As many are merged into one at most.
+    /// Largest number of requests merged into one.
     most: f64,
 }
 
-/// How near in time equal requests of a wave's clusters come, and how near their cores are.
+/// How close in time equal requests of a wave's clusters are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
-    /// At about the same time: they began together, and have stored nothing yet.
+    /// At about the same time: the clusters started together, and none has stored a result yet.
     InStep,
-    /// Neighbours at the same time: they are in their places, or wait for the same line.
+    /// Neighbors at the same time: pairs of cores are still in step, or wait for the same line.
     ByPairs,
-    /// A later wave's, which began where and when others ended, for what is there.
+    /// Requests of a later wave for lines in the cache. Its clusters started at different times, where others ended.
     Unordered,
 }
 
@@ -59,7 +59,7 @@ impl Merging {
     pub(super) fn new(m: &Machine, prog: &Program) -> Self {
         let is = |key: &'static str, absent: f64| m.get(key).unwrap_or(absent);
         let pairs = is("memory.l2_merged", 0.0);
-        // CTAs whose prologues differ are as much further apart.
+        // Prologues of random length spread the CTAs further in time.
         let drawn = prog.code.iter().map(|i| if let Instr::Op { cost, .. } = i { 2.0 * cost.spread } else { 0.0 });
         let apart = is("memory.l2_group_apart", 1.0) + drawn.fold(0.0, f64::max);
         Merging {
@@ -71,8 +71,8 @@ impl Merging {
         }
     }
 
-    /// Lookups for one line by these clusters, in order, on so many units. Neighbours in launch order are neighbours on the chip,
-    /// and follow one another in their group.
+    /// Lookups for one line by these clusters, ascending, on this many units. Neighbors in launch order are neighbors
+    /// on the chip and in their group.
     fn lookups(&self, ids: &[i64], units: i64, when: When) -> f64 {
         let near = if when == When::InStep { self.near } else { 0.0 };
         let pairs = if when == When::Unordered { self.later } else { self.pairs };
@@ -95,7 +95,7 @@ pub(super) struct Tiles<'p> {
     names: FxHashMap<Key, u32>,
     merging: Merging,
     at: Launch,
-    /// Bytes that memory delivers at once.
+    /// Bytes of one DRAM access.
     burst: i64,
 }
 
@@ -105,7 +105,7 @@ impl<'p> Tiles<'p> {
         Tiles { prog, walker: Walker::new(prog, rules, 0), caches, names: FxHashMap::default(), merging, at, burst }
     }
 
-    /// All waves of a launch.
+    /// Runs all waves of a launch.
     pub(super) fn launch(&mut self, lists: &Lists) -> Memory {
         let grid = self.prog.grid.len();
         let resident = (self.at.units * self.at.seats).max(1);
@@ -122,7 +122,7 @@ impl<'p> Tiles<'p> {
         Memory { waves, kinds, total, resident }
     }
 
-    /// The clusters from `first` up to `end`, copy by copy, side by side.
+    /// Runs the clusters from `first` up to `end`, copy by copy, side by side.
     fn wave(&mut self, first: i64, end: i64, lists: &Lists, total: &mut Bytes) -> Wave {
         let (units, unit) = (self.at.units, self.at.unit);
         let own = (first..end).filter(|id| id % units == unit).count().max(1);
@@ -131,10 +131,11 @@ impl<'p> Tiles<'p> {
         let groups = Groups::new(self.prog, first..end, |id| id % units == unit);
         let steps = (first..end).map(|id| lists.of(id).len()).max().unwrap_or(0);
         let mut requests: Vec<TileRequest> = Vec::new();
-        // The first wave begins as one, and stays so until its CTAs store results.
+        // The first wave starts in step, and stays so until its CTAs store results.
         let mut when = if first == 0 { When::InStep } else { When::Unordered };
         for step in 0..steps {
-            // A list that all share is one copy, which tells some of them apart; with lists of their own each has another.
+            // A shared list has one copy at this step, which depends on some coordinates. Separate lists may depend on
+            // all of them.
             let common = lists.common().and_then(|l| l.get(step));
             let groups_by = groups.groups_by(common.map_or(GridDependence::All, |t| self.walker.grid_dependence(t)));
             requests.clear();
@@ -179,7 +180,7 @@ impl<'p> Tiles<'p> {
         wave
     }
 
-    /// All of a wave that read one tile at one step: where it came from.
+    /// One read of a tile by all clusters of a wave at one step. Returns the level that the tile came from.
     fn read(&mut self, same: &[TileRequest], groups_by: &[Group], when: When, sum: &mut Bytes) -> Level {
         let ids = |w: &TileRequest| groups_by[w.group as usize].ids.iter().copied();
         let mut all: Vec<i64> = same.iter().flat_map(ids).collect();
@@ -194,7 +195,7 @@ impl<'p> Tiles<'p> {
             }
             let TileRequest { tile, bytes, along, .. } = same[0];
             let from = self.caches.read(cache, tile, bytes * along, sum);
-            // Who misses waits, and those that come meanwhile wait with it.
+            // A miss waits for memory, and later requests for the line wait with it.
             let when = if when == When::Unordered && from > Level::Far { When::ByPairs } else { when };
             sum.looked += (self.merging.lookups(&here, self.at.units, when) * bytes as f64) as u64;
             level = level.max(from);
@@ -202,14 +203,14 @@ impl<'p> Tiles<'p> {
         level
     }
 
-    /// The cache a cluster's core is at. Launch goes round the caches; where they are halves of one, group of cores by group of
-    /// cores (`memory.l2_half_cores`), or by pairs of neighbours.
+    /// The cache at a cluster's core. Consecutive units alternate between the caches. For two halves of one cache,
+    /// groups of cores alternate (`memory.l2_half_cores`), or pairs of neighbors.
     fn home(&self, id: i64) -> usize {
         let turn = if self.caches.halves() { self.caches.half(id, self.at.units.max(1)) } else { id };
         (turn % self.caches.count() as i64) as usize
     }
 
-    /// What of a tile lies inside its matrix; none where nothing does.
+    /// The part of a tile inside its matrix; `None` where nothing is inside.
     fn request(&mut self, group: u32, footprint: &Footprint, (elements, apart): (bool, bool)) -> Option<TileRequest> {
         let o = &self.prog.objects[footprint.obj as usize];
         let corner = if elements { footprint.at } else { [footprint.at[0] * o.block[0], footprint.at[1] * o.block[1]] };
@@ -219,7 +220,8 @@ impl<'p> Tiles<'p> {
             return None;
         }
         let bytes = o.bytes_of(rows * cols) as u32;
-        // Rows shorter than what memory delivers at once: the neighbours along the row come with it, but for writes.
+        // A row can be shorter than one DRAM access. A read then also fetches its neighbors along the row; a write does
+        // not.
         let row = (bytes as i64 / rows).max(1);
         let along = if apart || row >= self.burst { 1 } else { self.burst / row };
         let at = [footprint.at[0], footprint.at[1].div_euclid(along)];
@@ -238,13 +240,14 @@ mod tests {
         use When::{ByPairs, InStep, Unordered};
         let merging = |near| Merging { pairs: 1.0, later: 0.25, group: 16, near, most: 4.0 };
         let lookups = |near, ids: &[i64], when| merging(near).lookups(ids, 132, when);
-        // Neighbours, and two of different pairs; neighbours of a later wave.
+        // Neighbors of one pair, neighbors of two pairs, and neighbors of a later wave.
         assert_eq!((lookups(0.0, &[0, 1], ByPairs), lookups(0.0, &[1, 2], ByPairs)), (1.0, 2.0));
         assert_eq!((lookups(1.0, &[0, 1], Unordered), lookups(1.0, &[1, 2], Unordered)), (1.75, 2.0));
-        // Of one group half as often as without, of two groups as often; 132 is at home where 0 is.
+        // In one group the lookups are halved; in two groups they are not. Core 132 is the same core as core 0.
         assert_eq!((lookups(1.0, &[0, 2], InStep), lookups(1.0, &[0, 2], ByPairs)), (1.0, 2.0));
         assert_eq!((lookups(1.0, &[0, 16], InStep), lookups(1.0, &[0, 132], InStep)), (2.0, 1.0));
-        // Six pairs at once: four are one lookup, six are one and a half. The later they are, the fewer are merged.
+        // Six pairs at once: four pairs are one lookup, six are one and a half. The further apart in time, the fewer
+        // merge.
         let pairs: Vec<i64> = (0..12).collect();
         assert_eq!((lookups(1.0, &pairs, InStep), lookups(0.2, &pairs, InStep)), (1.5, 3.0));
     }

@@ -1,14 +1,14 @@
-//! What the events of one cluster follow from, and how long after: a run's dependences without a run's times.
+//! The event graph of one cluster: which events depend on which, and the delays between them, without simulated times.
 //!
 //! ```text
 //!   Begin ─▶ End ─▶ Begin ...                     an agent, operation after operation
 //!     └────▶ Land ─▶ Phase ─▶ Woken ─▶ End        a copy, the barrier it signals, who waits there
 //! ```
 //!
-//! Agents step in turn, in any order that the semantics allow: where every arrival belongs to one phase in every schedule,
-//! what waits for what is the same in all. How long an operation takes is asked of the timing of the engine, on resources
-//! that are idle but for what the same agent asked of them before. What several agents ask of one resource is kept as
-//! work, for nothing here says who of them comes first.
+//! Agents step in any order that the semantics allow. Every arrival belongs to one phase in every schedule, so all
+//! orders give the same dependences. The engine's timing gives the delay of an operation on resources that are idle,
+//! except for earlier requests of the same agent. Requests of several agents to one resource are recorded as work,
+//! because the graph does not order them.
 
 use crate::ir::Program;
 use crate::machine::Machine;
@@ -26,78 +26,79 @@ mod walk;
 
 use walk::Walk;
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// An agent comes to a rendezvous.
+    /// An agent reaches a rendezvous.
     Come,
-    /// An agent gets to an operation.
+    /// An agent reaches an operation.
     Begin,
-    /// It was woken for it.
+    /// An agent is woken at an operation.
     Woken,
-    /// It goes on.
+    /// An agent continues after an operation.
     End,
-    /// What the operation started ends; the number is that of several.
+    /// A flight of the operation lands; the number is its index among several.
     Land(u8),
-    /// The operation's matrix results are there.
+    /// The matrix results of the operation are ready.
     Ready,
-    /// A resource has done its part of the operation.
+    /// A resource has finished its part of the operation.
     Served(u16),
-    /// A phase of an mbarrier, whose number stands for the agent, is complete.
+    /// A phase of an mbarrier is complete; the event's agent is the barrier's number.
     Phase,
-    /// A generation of a rendezvous, whose number stands for the agent, is complete.
+    /// A generation of a rendezvous is complete; the event's agent is the number of the rendezvous.
     Met,
 }
 
-/// An event; the same comes again in every step of a loop.
+/// An event. Every iteration of a loop has equal events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Event {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// The agent, or the barrier.
+    /// The agent or the barrier.
     pub agent: u32,
     /// The instruction.
     pub pc: u32,
 }
 
-/// One event comes no earlier than so many ticks after another.
+/// A dependence: an event happens at least this many ticks after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Edge {
-    /// The earlier one.
+    /// The earlier event.
     pub from: u32,
-    /// The later one.
+    /// The later event.
     pub to: u32,
-    /// Ticks between them at least.
+    /// The least number of ticks between the two.
     pub ticks: u64,
 }
 
 /// The events of one cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// All, as they came; an edge goes from an earlier to a later one.
+    /// All events, in the order in which they were found; an edge leads from an earlier to a later one.
     pub events: Vec<Event>,
-    /// What follows from what.
+    /// The dependences.
     pub edges: Vec<Edge>,
-    /// The steps of the main loop: for the agent, or its warpgroup, and the matrix instruction with the most, where each begins.
+    /// The starts of the main loop's steps, for the agent (or warpgroup) and the matrix instruction with the most
+    /// steps.
     pub steps: Vec<u32>,
-    /// Ticks of work that an event asks of a resource: the event, the resource, the ticks.
+    /// Ticks of work that an event requests of a resource, as event, resource, ticks.
     pub work: Vec<(u32, u16, u64)>,
     /// Clusters that share the cores' resources.
     pub resident: i64,
 }
 
-/// The name of a resource of a core with so many schedulers, by the number that [`Kind::Served`] gives; those of a
-/// cluster's next core come behind.
+/// The name of a resource by the number in [`Kind::Served`], for a core with this many schedulers. The numbers of the
+/// cluster's next core follow.
 pub fn resource_name(schedulers: usize, number: u16) -> &'static str {
     let mut core = Core::new(schedulers.max(1));
     let n = core.servers().count();
     core.name_of(number as usize % n)
 }
 
-/// The events of the launch's first cluster, at `core` fidelity. `None` where they do not end well.
+/// The event graph of the launch's first cluster, at `core` fidelity. `None` where the run does not finish.
 ///
 /// # Errors
-/// When the machine lacks a number or a feature the kernel needs, or no CTA fits.
+/// The machine lacks a number or a feature that the kernel needs, or no CTA fits.
 pub fn graph(prog: &Program, machine: &Machine, options: &RunOptions) -> Result<Option<Graph>, RunError> {
     supported(prog, machine)?;
     let units = (machine.need("core.count", "every kernel")? as i64 / prog.cluster as i64).max(1);

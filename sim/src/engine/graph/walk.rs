@@ -1,4 +1,4 @@
-//! The walk of a cluster's agents that a graph is read off.
+//! The walk of a cluster's agents that builds an event graph.
 
 use std::collections::VecDeque;
 
@@ -14,44 +14,45 @@ use crate::protocol::{
 
 use super::{Edge, Event, Graph, Kind};
 
-/// Steps of agents before the walk is given up.
+/// Steps of agents after which the walk is given up.
 const LIMIT: u64 = 4_000_000;
 
-/// What the walk keeps of an agent.
+/// The state of an agent in the walk.
 #[derive(Clone, Debug, Default)]
 struct Agent {
-    /// Where it went on from its last operation.
+    /// The event at which the agent continued after its last operation.
     at: Option<u32>,
     loops: u32,
     blocked: Option<WaitTarget>,
     asleep: bool,
-    /// The last landing of what is its own.
+    /// The last landing among the agent's own flights.
     own: Option<u32>,
-    /// The last use of each resource.
+    /// The last use of each resource, by its number.
     served: FxHashMap<u16, u32>,
     ready: Option<u32>,
-    /// Commits of each queue: the place in its stream up to which they wait.
+    /// Commits of each queue, as positions in the queue's stream: a wait for a commit waits for the landings before its
+    /// position.
     groups: FxHashMap<Queue, Vec<u32>>,
 }
 
 type Tiles = (Option<TileKey>, Option<TileKey>);
 
-/// A walk, and what it found so far.
+/// A walk, with the part of the graph found so far.
 pub(super) struct Walk<'w> {
     prober: Prober<'w>,
     timing: &'w Timing<'w>,
     world: World<'w>,
-    /// Of a core.
+    /// Number of resources of a core.
     resources: u16,
     out: Graph,
     agents: Vec<Agent>,
     flying: VecDeque<(FlightId, u32)>,
-    /// Landings of each stream: place and event.
+    /// Landings of each stream, as position and event.
     streams: FxHashMap<(AgentId, StreamKind), Vec<(u32, u32)>>,
-    /// Of each mbarrier, what came in the open phase, and when the others were complete.
+    /// For each mbarrier: the arrivals in its open phase, and the ends of earlier phases.
     arrivals: Vec<Vec<u32>>,
     phases: Vec<Vec<u32>>,
-    /// The same of rendezvous.
+    /// For each rendezvous: the agents' arrivals in its open generation, and the ends of earlier ones.
     meeting: Vec<Vec<u32>>,
     met: Vec<Option<u32>>,
     steps: FxHashMap<(AgentId, u32), (Option<Tiles>, Vec<u32>)>,
@@ -119,7 +120,7 @@ impl<'w> Walk<'w> {
         self.out.edges.push(Edge { from, to, ticks });
     }
 
-    /// Phase and counts of each mbarrier.
+    /// Phase and pending counts of each mbarrier.
     fn mbars(&self) -> Vec<(u32, u32, i64)> {
         let of = |ix| {
             let m = self.world.mbar(ix as u32);
@@ -128,7 +129,7 @@ impl<'w> Walk<'w> {
         (0..self.phases.len()).map(of).collect()
     }
 
-    /// What an event changed: arrivals and ends of phases and generations.
+    /// Records the consequences of an event: arrivals, and ends of phases and generations.
     fn changed(&mut self, before: &[(u32, u32, i64)], by: u32) {
         let now = self.mbars();
         for (ix, (was, is)) in before.iter().zip(&now).enumerate() {
@@ -162,7 +163,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// A generation of a rendezvous is complete with all who came.
+    /// Completes a generation of a rendezvous with all agents that arrived.
     fn end_meeting(&mut self, ix: u32) {
         let met = self.event(Kind::Met, ix, 0);
         let came = std::mem::take(&mut self.meeting[ix as usize]);
@@ -172,13 +173,13 @@ impl<'w> Walk<'w> {
         self.met[ix as usize] = Some(met);
     }
 
-    /// The numbers that decided in the last step.
+    /// The numbers that decided a branch, slot or phase in the last step.
     fn numbers(&self) -> Vec<i64> {
         let fixed = |j: &Decision| if let Decision::Fixed(n) = j { Some(*n) } else { None };
         self.world.decisions.as_ref().map(|l| l.borrow().iter().filter_map(fixed).collect()).unwrap_or_default()
     }
 
-    /// An agent's next operation. False where the kernel broke.
+    /// Performs an agent's next operation. Returns false where the kernel broke.
     fn step(&mut self, a: AgentId) -> bool {
         if let Some(list) = &mut self.world.decisions {
             list.get_mut().clear();
@@ -212,7 +213,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// An agent comes to a rendezvous, or to the wait of the cluster's, where it has arrived before.
+    /// An agent reaches a rendezvous, or the wait of the cluster barrier, where it has arrived before.
     fn come(&mut self, a: AgentId, pc: u32, ix: u32) {
         let here = self.begin(a, Kind::Come, pc);
         self.agents[a as usize].at = Some(here);
@@ -221,7 +222,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// An agent gets to an operation, loops on the way included.
+    /// An agent reaches an operation, after the loop iterations on the way.
     fn begin(&mut self, a: AgentId, kind: Kind, pc: u32) -> u32 {
         let begin = self.event(kind, a, pc);
         let loops = self.loops(a);
@@ -233,7 +234,7 @@ impl<'w> Walk<'w> {
         begin
     }
 
-    /// Ticks of the loop iterations on the way to an agent's operation.
+    /// Ticks of the loop iterations before an agent's operation.
     fn loops(&self, a: AgentId) -> u64 {
         (self.agents[a as usize].loops as f64 * self.timing.costs.loop_).ceil() as u64
     }
@@ -247,7 +248,7 @@ impl<'w> Walk<'w> {
             self.world.touched.iter().find_map(|on| if let WaitTarget::Rendezvous(ix) = on { Some(*ix) } else { None });
         let ended = ended.filter(|_| waits);
         if let Some(ix) = ended {
-            // Who came last here need not be last in time.
+            // The last agent in this order need not be the last in time.
             self.come(a, pc, ix);
             self.end_meeting(ix);
         }
@@ -281,7 +282,7 @@ impl<'w> Walk<'w> {
             let done = usize::try_from(phase).ok().and_then(|p| self.phases[ix as usize].get(p).copied());
             if let Some(done) = done {
                 let event = self.event(Kind::Woken, a, pc);
-                // Who is woken pays for the loops on the way then.
+                // An agent that is woken pays for its loop iterations after it wakes.
                 self.edge(done, event, self.timing.costs.mbar_wake.ceil() as u64 + loops);
                 woken = Some(event);
             }
@@ -305,7 +306,7 @@ impl<'w> Walk<'w> {
         self.agents[a as usize].at = Some(end);
     }
 
-    /// Agents go on from a rendezvous a release after all had come.
+    /// Agents continue from a rendezvous a release latency after the last arrival.
     fn released(&mut self, ix: Option<usize>, begin: u32, op: &Op, cost: &Cost) {
         if let Some(met) = ix.and_then(|ix| self.met[ix]) {
             self.edge(met, begin, self.timing.release_of(op, cost));
@@ -316,7 +317,7 @@ impl<'w> Walk<'w> {
         (0..self.met.len()).find(|ix| self.world.rendezvous_kind(*ix as u32) == kind)
     }
 
-    /// The landings of a queue of an agent.
+    /// The landings of an agent's queue.
     fn stream(&self, a: AgentId, q: Queue) -> &[(u32, u32)] {
         let all = self.world.agents();
         let who = all[a as usize];
@@ -331,7 +332,7 @@ impl<'w> Walk<'w> {
         self.streams.get(&(owner, StreamKind::of(q))).map_or(&[], Vec::as_slice)
     }
 
-    /// The landing that a wait with as many left outstanding as it says was for.
+    /// The landing that a wait was for, given the number of operations that may stay outstanding.
     fn waited(&self, a: AgentId, q: Queue) -> Option<u32> {
         let left = usize::try_from(*self.numbers().first()?).ok()?;
         let list = self.stream(a, q);
@@ -346,12 +347,12 @@ impl<'w> Walk<'w> {
         list.get(at).filter(|_| place > 0).map(|l| l.1)
     }
 
-    /// What the operation takes, and what it starts. Where the agent goes on.
+    /// Adds the delays of an operation, and the flights that it starts. Returns the event at which the agent continues.
     fn takes(&mut self, a: AgentId, pc: u32, effect: &StepEffect, begin: u32, woken: Option<u32>) -> u32 {
         let lags = self.prober.lags(pc, effect, self.world.agents()[a as usize], false);
         let end = self.event(Kind::End, a, pc);
         let flights = effect.flights();
-        // The operations of a stream follow each other, whoever of its agents starts them.
+        // Operations of a stream follow each other, whichever agent starts them.
         let stream = flights.first().and_then(|f| self.world.stream_of(*f)).map_or(a, |s| s.0);
         let cta = self.world.agents()[a as usize].cta as u16;
         let number = |n: u16| {
