@@ -1,27 +1,27 @@
-//! The tree of a kernel text. Every node knows its bytes, so that every message can point.
+//! The syntax tree of a kernel. Every node has a byte range, so that every message can point at its source.
 
 use std::ops::Range;
 
 use warpline_sim::ir;
 
-/// Bytes of the text.
+/// A byte range of the text.
 pub(crate) type Span = Range<usize>;
 
-/// A name and where it stands.
+/// A name and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ident {
     /// The name.
     pub text: String,
-    /// Its bytes.
+    /// Byte range.
     pub span: Span,
 }
 
 /// An integer expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expr {
-    /// What it is.
+    /// The form.
     pub kind: ExprKind,
-    /// Its bytes, parentheses included.
+    /// Byte range, with parentheses.
     pub span: Span,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum ExprKind {
 }
 
 impl Expr {
-    /// The names it reads, in order.
+    /// The names that the expression reads, in order.
     pub(crate) fn names<'e>(&'e self, out: &mut Vec<&'e str>) {
         match &self.kind {
             ExprKind::Int(_) | ExprKind::Dotted(..) => {}
@@ -61,31 +61,31 @@ impl Expr {
 /// A whole kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Kernel {
-    /// Its name.
+    /// Name.
     pub name: Ident,
-    /// Its parameters.
+    /// Parameters.
     pub params: Vec<Param>,
-    /// What it declares, in order.
+    /// Declarations, in order.
     pub decls: Vec<Decl>,
-    /// What it does.
+    /// Statements.
     pub body: Vec<Stmt>,
 }
 
 /// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Param {
-    /// Its name.
+    /// Name.
     pub name: Ident,
-    /// Its value where none is given.
+    /// Default value.
     pub default: Option<Expr>,
 }
 
 /// A declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Decl {
-    /// What it declares.
+    /// The form.
     pub kind: DeclKind,
-    /// Its bytes.
+    /// Byte range.
     pub span: Span,
 }
 
@@ -126,11 +126,11 @@ pub(crate) enum DeclKind {
     SetCta(Ident, Expr),
     /// `trips n = any per t run 8`.
     Trips {
-        /// The tape.
+        /// The name.
         name: Ident,
-        /// Name of its index, readable in `run`.
+        /// The name of the index, readable in `run`.
         per: Option<Ident>,
-        /// The value when the kernel is run.
+        /// The value in a run.
         run: Expr,
     },
 }
@@ -138,13 +138,13 @@ pub(crate) enum DeclKind {
 /// An object that holds data.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Memory {
-    /// Where it lives; a mailbox is written `shared` without a shape.
+    /// The memory that holds it; a mailbox is written `shared` without a shape.
     pub class: ir::Class,
-    /// Its name.
+    /// Name.
     pub name: Ident,
     /// Number of slots.
     pub slots: Option<Expr>,
-    /// Element type and shape; registers may leave both out.
+    /// Element type and shape; optional for registers.
     pub ty: Option<Type>,
     /// `swizzle 128`.
     pub swizzle: Option<Expr>,
@@ -161,13 +161,13 @@ pub(crate) struct Memory {
 pub(crate) struct Type {
     /// Element type.
     pub dtype: TypeName,
-    /// Extents, as many as written.
+    /// Extents that are written: one or two.
     pub shape: Vec<Expr>,
-    /// Its bytes.
+    /// Byte range.
     pub span: Span,
 }
 
-/// An element type, or one of two by a condition known at load.
+/// An element type, or a choice of two by a condition that is known at load.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TypeName {
     /// `bf16`.
@@ -190,20 +190,20 @@ pub(crate) enum Axis {
 pub(crate) struct WarpSet {
     /// First warp or warpgroup.
     pub from: Expr,
-    /// One past the last; absent for `warp e`, `warpgroup e`.
+    /// One past the last; `None` for `warp e` and `warpgroup e`.
     pub to: Option<Expr>,
-    /// Counted in warpgroups of four.
+    /// Whether `from` and `to` count warpgroups of four warps.
     pub groups: bool,
-    /// Its bytes.
+    /// Byte range.
     pub span: Span,
 }
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stmt {
-    /// What it does.
+    /// The form.
     pub kind: StmtKind,
-    /// Its bytes; of a block, its head's.
+    /// Byte range; for a block, the range of its head.
     pub span: Span,
 }
 
@@ -222,9 +222,9 @@ pub(crate) enum StmtKind {
     Let(Vec<(Ident, Expr)>),
     /// `var p = 0`.
     Var(Ident, Expr),
-    /// `p += 1`; `None` is plain assignment.
+    /// `p += 1`; without an operator, plain assignment.
     Assign(Ident, Option<ir::Binary>, Expr),
-    /// An operation with the cost the kernel states.
+    /// An operation, with the cost that the kernel states.
     Op(Box<Operation>, ir::Cost),
     /// `pipelined i in 0..tiles stages 3:`.
     Pipelined(Box<Pipelined>),
@@ -247,22 +247,22 @@ pub(crate) struct Pipelined {
     pub producers: Option<Expr>,
     /// `unrolled` or `guarded`.
     pub form: Option<Ident>,
-    /// What a step does, without any synchronisation.
+    /// The operations of a step, without synchronization.
     pub body: Vec<Stmt>,
-    /// Bytes of the whole statement, its body included.
+    /// Byte range of the whole statement, with its body.
     pub extent: Span,
 }
 
 /// A statement of a `pipelined` loop with its place in the schedule.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Staged {
-    /// How many steps behind the loop's newest it runs.
+    /// Number of steps behind the newest at which the statement runs.
     pub stage: Expr,
-    /// Its place in the body; where it is written, if absent.
+    /// Position in the body; the written position if absent.
     pub order: Option<Expr>,
-    /// Started here, awaited by its readers.
+    /// Whether the statement starts an asynchronous operation that its readers wait for.
     pub asynchronous: bool,
-    /// What is scheduled together.
+    /// Statements that are scheduled together.
     pub body: Vec<Stmt>,
 }
 
@@ -271,9 +271,9 @@ pub(crate) struct Staged {
 pub(crate) struct Arm {
     /// The condition.
     pub cond: Expr,
-    /// What it guards.
+    /// The guarded statements.
     pub body: Vec<Stmt>,
-    /// Bytes of its head.
+    /// Byte range of the head.
     pub span: Span,
 }
 
@@ -284,13 +284,13 @@ pub(crate) struct Range1 {
     pub var: Ident,
     /// First value.
     pub from: Expr,
-    /// One past the last.
+    /// One past the last value.
     pub to: Expr,
     /// Increment; 1 where absent.
     pub step: Option<Expr>,
 }
 
-/// Who executes a block.
+/// The executors of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Head {
     /// Every warp.
@@ -301,7 +301,7 @@ pub(crate) enum Head {
     Warps(WarpSet),
     /// One lane of each warp.
     Elect,
-    /// A head that could not be read.
+    /// A head with a syntax error.
     Broken,
 }
 
@@ -312,7 +312,7 @@ pub(crate) struct Place {
     pub name: Ident,
     /// Slot or block coordinates.
     pub at: Vec<Expr>,
-    /// `.at(row, col)`: coordinates count elements.
+    /// `.at(row, col)`: whether coordinates count elements.
     pub elements: bool,
     /// A second bracket: the piece, as an expression.
     pub piece: Option<Expr>,
@@ -322,31 +322,31 @@ pub(crate) struct Place {
     pub cta: Option<Expr>,
     /// `: A[cta.m, i]`.
     pub tile: Option<Tile>,
-    /// Its bytes, the tile excluded.
+    /// Byte range, without the tile.
     pub span: Span,
 }
 
-/// The tile a read expects.
+/// The tile that a read expects.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tile {
-    /// The object it comes from.
+    /// The object of the tile.
     pub name: Ident,
-    /// `acc(self)`: whose registers.
+    /// `acc(self)`: the member whose registers are meant.
     pub member: Option<Expr>,
     /// Block coordinates.
     pub at: Vec<Expr>,
     /// Parts.
     pub sels: Vec<Selector>,
-    /// Its bytes.
+    /// Byte range.
     pub span: Span,
 }
 
 /// A part of a place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Selector {
-    /// Which.
+    /// The form.
     pub kind: SelKind,
-    /// Its bytes.
+    /// Byte range.
     pub span: Span,
 }
 
@@ -368,18 +368,18 @@ pub(crate) enum SelKind {
 pub(crate) struct Bar {
     /// The array.
     pub name: Ident,
-    /// Which of it.
+    /// Index in the array.
     pub index: Option<Expr>,
-    /// In which CTA.
+    /// The CTA that has the mbarrier.
     pub at: BarAt,
-    /// Its bytes.
+    /// Byte range.
     pub span: Span,
 }
 
-/// Which CTA's mbarrier.
+/// The CTA whose mbarrier is meant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BarAt {
-    /// The own one's.
+    /// The own CTA.
     Own,
     /// `@cta e`.
     Cta(Expr),
@@ -387,7 +387,7 @@ pub(crate) enum BarAt {
     Ctas(Expr),
 }
 
-/// An operation; the operands of [`ir::Op`] before names are known.
+/// An operation: [`ir::Op`] with unresolved names.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 #[allow(clippy::large_enum_variant, reason = "always boxed")]
@@ -423,7 +423,7 @@ pub(crate) enum Operation {
     Exit,
 }
 
-/// What is done to a counter in global memory.
+/// The access to a counter in global memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CounterVerb {
     /// `red.add x, v`.
@@ -441,28 +441,28 @@ pub(crate) enum CounterVerb {
 /// An operation on a counter in global memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Counter {
-    /// What is done.
+    /// The access.
     pub verb: CounterVerb,
     /// The array.
     pub name: Ident,
-    /// Which of it.
+    /// Index in the array.
     pub index: Option<Expr>,
-    /// What it orders; relaxed where absent.
+    /// The memory order; relaxed if absent.
     pub order: ir::MemOrder,
-    /// Among whom; the device where absent.
+    /// The scope; the device if absent.
     pub scope: ir::Scope,
 }
 
 /// A move of data.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Move {
-    /// By which instruction.
+    /// The instruction.
     pub how: ir::MoveKind,
-    /// From.
+    /// The source.
     pub src: Place,
-    /// To.
+    /// The destination.
     pub dst: Place,
-    /// Loads in flight.
+    /// Number of loads in flight.
     pub batch: Option<Expr>,
     /// `via dequant`.
     pub dequant: bool,
@@ -477,16 +477,16 @@ pub(crate) struct Move {
 /// An arrival.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Arrive {
-    /// Where.
+    /// The mbarrier.
     pub bar: Bar,
-    /// By whom; every executing thread where absent.
+    /// The threads that arrive; every executing thread if absent.
     pub per: Option<ir::ArrivalsPer>,
-    /// How many; 1 where absent.
+    /// Number of arrivals; 1 if absent.
     pub count: Option<Expr>,
-    /// Bytes expected.
+    /// Expected bytes.
     pub expect: Option<Expr>,
-    /// Orders nothing.
+    /// Whether the arrival orders nothing.
     pub relaxed: bool,
-    /// Cluster scope.
+    /// Whether the arrival has cluster scope.
     pub cluster: bool,
 }

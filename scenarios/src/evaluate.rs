@@ -1,4 +1,4 @@
-//! Expressions of claims: the kernel language's own grammar, over the numbers of a run.
+//! Expressions of claims: the grammar of the kernel language, over the numbers of a run.
 
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::{Binary, Unary};
@@ -6,16 +6,16 @@ use warpline_sim::ir::{Binary, Unary};
 use crate::ast::{Expr, ExprKind};
 use crate::parse::expression;
 
-/// The value of an expression; truth is 1 and 0. `/` floors and `%` is not negative, as in a kernel.
+/// The value of an expression; true is 1 and false is 0. `/` rounds down and `%` is never negative, as in a kernel.
 ///
-/// Numbers of a run have fractions (10.5 cycles), so this computes in floating point; whole numbers below
-/// 2^53 stay exact. Places of a diagnostic are bytes of `text`.
+/// Numbers of a run can have fractions (10.5 cycles), so evaluation uses floating point. Whole numbers below 2^53 stay
+/// exact. Places of a diagnostic are byte ranges of `text`.
 pub fn evaluate(file: &str, text: &str, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Vec<Diagnostic>> {
     let expr = expression(file, text)?;
     Scope { file, value }.eval(&expr).map_err(|d| vec![*d])
 }
 
-/// Boxed: the way down an expression should not carry the room for a message.
+/// Boxed, so that stack frames of the recursive evaluation stay small.
 type Failed = Box<Diagnostic>;
 
 struct Scope<'a> {
@@ -48,7 +48,7 @@ impl Scope<'_> {
             ExprKind::Binary(op, p) => self.binary(*op, self.eval(&p.0)?, self.eval(&p.1)?, e)?,
             ExprKind::Call(f, args) => match (f.text.as_str(), args.as_slice()) {
                 ("cdiv", [a, b]) => self.binary(Binary::CeilDiv, self.eval(a)?, self.eval(b)?, e)?,
-                // `/` floors, as in a kernel; a share of one number in another is this.
+                // `/` rounds down, as in a kernel; `ratio` divides without rounding.
                 ("ratio", [a, b]) => match self.eval(b)? {
                     0.0 => return Err(self.error(e, "division by zero", "the divisor is 0 here")),
                     b => self.eval(a)? / b,
@@ -91,7 +91,7 @@ impl Scope<'_> {
             Binary::Ne => truth(a != b),
             Binary::And => truth(a != 0.0 && b != 0.0),
             Binary::Or => truth(a != 0.0 || b != 0.0),
-            // Masks: the same bits as in a kernel, for whole numbers only.
+            // Masks: the same bit operations as in a kernel, for whole numbers only.
             Binary::BitOr | Binary::BitAnd | Binary::Shl => {
                 let whole = |x: f64| (x.fract() == 0.0 && x.abs() < 9e15).then_some(x as i64);
                 let bits = whole(a).zip(whole(b)).and_then(|(a, b)| warpline_sim::ir::apply(op, a, b));

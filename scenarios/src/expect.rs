@@ -1,15 +1,16 @@
-//! What a scenario expects `verify` to say.
+//! The verdict that a scenario expects of `verify`.
 
 use warpline_sim::report::FindingKind;
 
-/// The verdict a scenario expects (`expect = "WAR race"`). Without one it is to hold, in whatever range.
+/// The expected verdict of a scenario (`expect = "WAR race"`). A scenario without one must hold: proved, or bounded
+/// without a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// Proved for every trip count; less is not enough.
+    /// Proved for every trip count; a bounded verdict is not enough.
     Proved,
-    /// Violated, in whatever way.
+    /// Violated by any fault.
     Violated,
-    /// Violated, with a fault of this kind among those of the first run that shows any.
+    /// Violated, with a fault of this kind in the first run that has faults.
     Fault(FindingKind),
 }
 
@@ -28,7 +29,7 @@ impl Expect {
         }
     }
 
-    /// All that a scenario can expect.
+    /// Every expectation that a scenario can have.
     pub fn all() -> impl Iterator<Item = Expect> {
         [Expect::Proved, Expect::Violated].into_iter().chain(FindingKind::ALL.map(Expect::Fault))
     }

@@ -1,15 +1,14 @@
-//! The formatter: two spaces a level, one spacing, comments and lines kept.
+//! The formatter: two spaces for each level, uniform spacing, comments and line breaks kept.
 //!
-//! Works on tokens: lines stay lines, so that a block written behind its head stays there, and only the
-//! space between tokens changes. The parser's marks say what a `:`, `-` or `(` is where the token alone
-//! does not tell.
+//! The formatter works on tokens. Only the space between tokens changes, and a block behind its head stays on that
+//! line. Marks of the parser tell the uses of `:`, `-` and `(` apart.
 
 use warpline_sim::diag::Diagnostic;
 
 use crate::lex::{Comment, Kind, Token};
 use crate::parse::{Mark, parse};
 
-/// Formats a kernel; on failure every error of syntax.
+/// Formats a kernel.
 pub fn format(file: &str, text: &str) -> Result<String, Vec<Diagnostic>> {
     let parsed = parse(file, text);
     if !parsed.errors.is_empty() {
@@ -19,15 +18,15 @@ pub fn format(file: &str, text: &str) -> Result<String, Vec<Diagnostic>> {
     Ok(print(&lines))
 }
 
-/// A line: its level, its code and its comment.
+/// A line with its level, code and comment.
 #[derive(Debug, Default)]
 struct Line {
     level: usize,
     code: String,
     comment: Option<String>,
-    /// Original column of a comment that stands alone.
+    /// Original column of a comment without code.
     column: usize,
-    /// Blank lines before it.
+    /// Whether blank lines precede.
     blank: bool,
 }
 
@@ -86,8 +85,8 @@ fn lines(text: &str, tokens: &[Token], marks: &[Mark], comments: &[Comment]) -> 
     out
 }
 
-/// The level of comments that stand alone: that of a deeper line that follows, else of the deepest open
-/// block they reach into, but not less than the line that follows.
+/// Sets the level of comments without code. It is the level of the next line if that is deeper, else the deepest open
+/// block that the comment's indentation reaches, but at least the level of the next line.
 fn place_comments(all: &mut [Option<Line>], opens: &[Vec<usize>]) {
     let mut next = 0;
     let mut follows = vec![0; all.len()];
@@ -130,13 +129,13 @@ fn space(tokens: &[Token], marks: &[Mark], text: &str, left: usize, right: usize
         (Kind::Sym("(" | "[" | "." | ".." | "@"), _) => "",
         (_, Kind::Sym("[")) => "",
         (_, Kind::Sym("(")) if marks[right] == Mark::Apart => " ",
-        // An argument list; behind a word of the grammar or an operator it is a parenthesis.
+        // An argument list; after a word of the grammar or an operator, `(` starts a parenthesized expression.
         (Kind::Name, Kind::Sym("(")) if !BEFORE_EXPR.contains(&word(left)) => "",
         _ => " ",
     }
 }
 
-/// Words that an expression may follow; every other name before `(` is called.
+/// Words that an expression may follow. Any other name before `(` is a call.
 const BEFORE_EXPR: [&str; 33] = [
     "and",
     "or",
@@ -173,7 +172,8 @@ const BEFORE_EXPR: [&str; 33] = [
     "lands",
 ];
 
-/// Comments behind code stand in one column over consecutive lines; a line that reaches further than this moves its own only.
+/// Column limit for aligned comments. Comments behind code on consecutive lines share one column; a longer line moves
+/// only its own comment.
 const COLUMN: usize = 80;
 
 fn print(lines: &[Line]) -> String {

@@ -1,14 +1,14 @@
-//! Tokens of a kernel text, with indentation turned into [`Kind::Indent`] and [`Kind::Dedent`].
+//! The tokens of a kernel text, with indentation as [`Kind::Indent`] and [`Kind::Dedent`].
 //!
-//! Written by hand: layout needs the column of every line and a stack, comments must be kept for the
-//! formatter, and a bad character must not end the scan. What is left for a combinator library is
-//! one `match` on the first character of a token.
+//! The lexer is written by hand, for three reasons: layout needs each line's column and a stack, the formatter needs
+//! the comments, and a bad character must not end the scan. Only one `match` on a token's first character would remain
+//! for a library.
 
 use std::ops::Range;
 
 use warpline_sim::diag::Diagnostic;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A name or a word of the grammar; words are not reserved.
@@ -19,50 +19,50 @@ pub(crate) enum Kind {
     Str,
     /// Punctuation.
     Sym(&'static str),
-    /// End of a line that has tokens.
+    /// The end of a line that has tokens.
     Newline,
-    /// The next line stands deeper.
+    /// The next line is indented deeper.
     Indent,
-    /// The next line stands less deep; one for each block that ends.
+    /// The next line is indented less; one token for each block that ends.
     Dedent,
     /// End of the text.
     End,
 }
 
-/// A token and its bytes.
+/// A token and its byte range.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Its bytes in the text.
+    /// Byte range.
     pub span: Range<usize>,
 }
 
 /// A comment, for the formatter.
 #[derive(Clone, Debug)]
 pub(crate) struct Comment {
-    /// Its bytes, `//` included, trailing space excluded.
+    /// Byte range, with `//` and without trailing space.
     pub span: Range<usize>,
 }
 
-/// The tokens of a text.
+/// The result of lexing a text.
 #[derive(Debug, Default)]
 pub(crate) struct Lexed {
-    /// Tokens, ending in [`Kind::End`].
+    /// Tokens; the last one is [`Kind::End`].
     pub tokens: Vec<Token>,
-    /// Comments in order.
+    /// Comments, in order.
     pub comments: Vec<Comment>,
-    /// What could not be read.
+    /// Errors.
     pub errors: Vec<Diagnostic>,
 }
 
-/// Longest first, so that `<=` is not read as `<`.
+/// Symbols, longest first, so that `<=` is not read as `<`.
 const SYMBOLS: [&str; 31] = [
     "->", "<=", ">=", "==", "!=", "<<", "+=", "-=", "..", "(", ")", "[", "]", ",", ":", ";", ".", "@", "=", "<", ">",
     "+", "-", "*", "/", "%", "|", "&", "?", "{", "}",
 ];
 
-/// Splits a text into tokens; never fails, errors are collected.
+/// Splits a text into tokens. Errors are collected; lexing never fails.
 pub(crate) fn lex(file: &str, text: &str) -> Lexed {
     let mut out = Lexed::default();
     let mut levels = vec![0usize];
@@ -79,7 +79,7 @@ pub(crate) fn lex(file: &str, text: &str) -> Lexed {
                         .help("indent with two spaces a level"),
                 );
             }
-            // A tab counts as eight, so that it opens a block where one was meant.
+            // A tab counts as eight columns, so that it opens a block where one was meant.
             let tabs = body[..indent].matches('\t').count();
             layout(file, &mut out, &mut levels, (indent, indent + 7 * tabs), start);
         }
@@ -93,7 +93,7 @@ pub(crate) fn lex(file: &str, text: &str) -> Lexed {
     out
 }
 
-/// Opens or closes blocks for a line of `bytes` bytes of indentation, `indent` columns.
+/// Opens or closes blocks for a line indented by `bytes` bytes and `indent` columns.
 fn layout(file: &str, out: &mut Lexed, levels: &mut Vec<usize>, (bytes, indent): (usize, usize), start: usize) {
     let at = start + bytes;
     let top = levels.last().copied().unwrap_or(0);
@@ -120,7 +120,7 @@ fn layout(file: &str, out: &mut Lexed, levels: &mut Vec<usize>, (bytes, indent):
     }
 }
 
-/// The tokens of one line, its newline included where it has any token.
+/// The tokens of one line, with its newline if it has any token.
 fn tokens(file: &str, body: &str, start: usize, indent: usize, out: &mut Lexed) {
     let mut at = indent;
     let mut any = false;

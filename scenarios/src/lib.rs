@@ -7,10 +7,10 @@
 //!  x.toml ──scenario──▶ Scenario: kernel, machine, values, claims
 //! ```
 //!
-//! [`compile`] makes a [`Program`] of a kernel and values for its parameters, [`format()`] writes it in the one
-//! spacing, [`parameters`] lists what can be set, [`scenario`] reads a scenario, [`evaluate`] computes the
-//! expression of a claim, and [`embedded`] finds those that come with the program. Nothing here touches a file. Each loader reports every error of its text at
-//! once, as [`Diagnostic`]s with places. The language is described in `docs/language.md`.
+//! [`compile`] lowers a kernel with values for its parameters to a [`Program`]. [`format()`] formats a kernel and
+//! [`parameters`] lists its parameters. [`scenario`] reads a scenario, [`evaluate`] computes the expression of a claim,
+//! and [`embedded`] finds the scenarios that come with the program. The crate reads no file. Each loader reports every
+//! error of its text at once, as [`Diagnostic`]s with places. `docs/language.md` describes the language.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -58,16 +58,16 @@ pub use library::{embedded, embedded_kernel, embedded_kernel_names, embedded_ker
 pub use lower::{Parameter, parameters};
 pub use scenario::{Beside, Claim, Scenario, Verdict, is_scenario, scenario};
 
-/// Values a kernel is compiled with.
+/// The values that a kernel is compiled with.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
-    /// Values of parameters; those left out take their defaults.
+    /// Values of parameters; a missing parameter takes its default.
     pub set: &'a BTreeMap<String, i64>,
-    /// Cores of the machine, for kernels that ask (`cores`).
+    /// Number of cores of the machine, for kernels that read `cores`.
     pub cores: Option<i64>,
 }
 
-/// A kernel's text, read once; made a program of as often as somebody asks for other values.
+/// A parsed kernel, which can be compiled many times with different values.
 ///
 /// ```
 /// # use std::collections::BTreeMap;
@@ -86,37 +86,38 @@ pub struct Text {
 }
 
 impl Text {
-    /// Reads a kernel; what is wrong with it is said when it is compiled.
+    /// Parses a kernel; compilation reports its errors.
     pub fn read(file: &str, text: &str) -> Text {
         Text { file: file.to_string(), text: text.to_string(), parsed: parse::parse(file, text) }
     }
 
-    /// Checks a kernel and binds its parameters; on failure every error of the file.
+    /// Checks a kernel and binds its parameters.
     ///
     /// `pipelined` loops are expanded for the machine that the kernel needs; see [`Text::compile_for`].
     pub fn compile(&self, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
         self.compiled(inputs, None, &BTreeMap::new())
     }
 
-    /// The same for a machine of an architecture (`sm_90a`): `pipelined` loops become what is usual there.
+    /// [`Text::compile`] for a machine of an architecture (`sm_90a`): `pipelined` loops use the best mechanism of that
+    /// architecture.
     pub fn compile_for(&self, arch: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
         self.compiled(inputs, Some(arch), &BTreeMap::new())
     }
 
-    /// The same with other values of some header `let`s than the text gives them: as if the kernel had them as
-    /// parameters. A verifier asks so for any number of turns of a loop that runs as often as such a value says.
+    /// [`Text::compile`] with other values of some header `let`s than the text gives, as if these were parameters. A
+    /// verifier uses this for loops whose trip count is such a value.
     pub fn compile_given(&self, inputs: &Inputs, given: &BTreeMap<String, i64>) -> Result<Program, Vec<Diagnostic>> {
         self.compiled(inputs, None, given)
     }
 
-    /// The kernel for all values of the parameters that only count: they stay symbols
-    /// ([`Program::symbols`](warpline_sim::ir::Program::symbols)), with these values. `pipelined` loops are expanded as in
-    /// [`Text::compile`].
+    /// The kernel for all values of the parameters that only count. These stay symbols
+    /// ([`Program::symbols`](warpline_sim::ir::Program::symbols)) with the given values. `pipelined` loops are expanded
+    /// as in [`Text::compile`].
     pub fn compile_symbolic(&self, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
         self.symbolic(inputs, None)
     }
 
-    /// The same for a machine of an architecture, as [`Text::compile_for`].
+    /// [`Text::compile_symbolic`] for a machine of an architecture, as in [`Text::compile_for`].
     pub fn compile_symbolic_for(&self, arch: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
         self.symbolic(inputs, Some(arch))
     }
@@ -158,12 +159,12 @@ impl Text {
     }
 }
 
-/// [`Text::compile`] of a text that is compiled once.
+/// [`Text::compile`] for a text that is compiled once.
 pub fn compile(file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
     Text::read(file, text).compile(inputs)
 }
 
-/// [`Text::compile_for`] of a text that is compiled once.
+/// [`Text::compile_for`] for a text that is compiled once.
 pub fn compile_for(arch: &str, file: &str, text: &str, inputs: &Inputs) -> Result<Program, Vec<Diagnostic>> {
     Text::read(file, text).compile_for(arch, inputs)
 }

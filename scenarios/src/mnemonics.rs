@@ -1,18 +1,18 @@
-//! Names of instructions elsewhere, and what they are called here.
+//! Names of instructions in other languages, and their forms in the kernel language.
 //!
-//! The table serves the parser's help and `warpline explain`. A name stands for every longer one that continues it with a
-//! dot: `cp.async` covers `cp.async.ca.shared.global`, unless a longer row fits.
+//! The table serves the parser's help and `warpline explain`. A name also stands for every longer name that continues
+//! it with a dot: `cp.async` covers `cp.async.ca.shared.global`, unless a longer row matches.
 
 /// An instruction of another language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mnemonic {
-    /// Its name there.
+    /// Its name in that language.
     pub name: &'static str,
     /// The language: `PTX`, `CUDA`, `HIP`, `Metal`, `AMD ISA`, `C++`.
     pub of: &'static str,
-    /// How it is written here; `None` where it is not supported.
+    /// Its form in the kernel language; `None` where it is not supported.
     pub here: Option<&'static str>,
-    /// A remark, or why it is not supported.
+    /// A remark, or the reason why it is not supported.
     pub note: &'static str,
 }
 
@@ -213,7 +213,7 @@ pub const MNEMONICS: &[Mnemonic] = &[
     is("C++", "__shared__", "shared a[stages]: f16[64, 32]", "a declaration, before the first statement"),
 ];
 
-/// The row of a name: its own, or that of its longest part before a dot.
+/// The row of a name: an exact match, or the row of its longest prefix before a dot.
 pub fn mnemonic(name: &str) -> Option<&'static Mnemonic> {
     let mut part = name.trim_end_matches("()");
     loop {

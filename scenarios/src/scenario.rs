@@ -1,7 +1,7 @@
-//! Scenario files: a kernel, a machine, values, what to show beside it, and claims.
+//! Scenario files: a kernel, a machine, values, runs for comparison, and claims.
 //!
-//! Read from the spanned table of the TOML parser, by hand: every key and value keeps its place, and all
-//! mistakes of a file are reported at once (derived deserialisation stops at the first).
+//! The reader walks the spanned table of the TOML parser by hand. So every key and value keeps its place, and all
+//! mistakes of a file are reported at once; derived deserialization stops at the first.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,79 +17,80 @@ use crate::suggest::did_you_mean;
 /// A scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scenario {
-    /// Its name: the file's path without `.toml`.
+    /// Name: the path of the file without `.toml`.
     pub name: String,
-    /// One line that says what it shows; the name where the file has none.
+    /// Title of one line; the name if the file has none.
     pub title: String,
-    /// The kernel's file, relative to the scenario's folder.
+    /// The kernel's file, relative to the folder of the scenario.
     pub kernel: String,
     /// The machine's name.
     pub machine: String,
     /// Values of the kernel's parameters.
     pub set: BTreeMap<String, i64>,
-    /// Numbers that replace the machine's, by their key without `machine.`.
+    /// Replacements for numbers of the machine, by key without `machine.`.
     pub machine_set: BTreeMap<String, f64>,
-    /// Everything loaded is in the second-level cache already (`l2 = "warm"`), as in a benchmark that repeats its kernel.
+    /// Whether all loaded data is in the second-level cache already (`l2 = "warm"`), as in a benchmark that repeats its
+    /// kernel.
     pub warm_l2: bool,
-    /// How strictly fences are asked for (`[fences]`).
+    /// The strictness of fence rules (`[fences]`).
     pub fences: Fences,
-    /// What to look at, for readers.
+    /// A note for readers on what to look at.
     pub note: Option<String>,
-    /// What `verify` is to say of it; that it holds, where absent.
+    /// The expected verdict; `None` means that the scenario must hold.
     pub expect: Option<Expect>,
-    /// Runs to show beside it.
+    /// Runs for comparison.
     pub beside: Vec<Beside>,
-    /// Statements that the tool holds or refutes.
+    /// Claims that a run decides.
     pub claims: Vec<Claim>,
-    /// Where values stand in the file: `kernel`, `machine`, `expect`, and the keys of `[set]`.
+    /// Places of values in the file: `kernel`, `machine`, `expect`, and the keys of `[set]`.
     pub spans: BTreeMap<String, Range<usize>>,
 }
 
-/// A run to show beside a scenario.
+/// A run for comparison with a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Beside {
-    /// What to call it; empty where the file gives no name.
+    /// Title; empty if the file gives none.
     pub name: String,
-    /// The name that claims use for it: `two` in `two.cycles`.
+    /// The name that claims use for the run: `two` in `two.cycles`.
     pub alias: Option<String>,
-    /// It is for claims only and not shown beside the scenario (`show = false`).
+    /// Whether the run is for claims only and not shown (`show = false`).
     pub hidden: bool,
-    /// Another scenario; the same one where absent.
+    /// Another scenario; the same one if absent.
     pub scenario: Option<String>,
     /// Another machine.
     pub machine: Option<String>,
-    /// Values that differ.
+    /// Parameter values that differ.
     pub set: BTreeMap<String, i64>,
-    /// Machine numbers that differ.
+    /// Numbers of the machine that differ.
     pub machine_set: BTreeMap<String, f64>,
 }
 
-/// A statement about a run, and what the tool says of it.
+/// A statement about a run, with its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// The statement.
     pub text: String,
-    /// Who says so, and where.
+    /// The source of the statement.
     pub from: String,
     /// The expression that decides it.
     pub check: String,
-    /// What the tool finds; a test fails when that stops being true.
+    /// The expected verdict; a test fails when the check gives another one.
     pub verdict: Verdict,
-    /// The number that the statement is about, as an expression, and its unit.
+    /// The number that the statement is about, as an expression, with its unit.
     pub value: Option<(String, String)>,
-    /// What is so instead, or why, in words.
+    /// What is true instead, or why, in words.
     pub instead: Option<String>,
-    /// Where the expression stands in the file.
+    /// Place of the expression in the file.
     pub span: Range<usize>,
 }
 
-/// What the tool finds of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
     /// The check holds.
     #[default]
     Held,
-    /// It does not.
+    /// The check does not hold.
     Refuted,
 }
 
@@ -123,7 +124,7 @@ pub fn scenario(file: &str, text: &str) -> Result<Scenario, Vec<Diagnostic>> {
     Err(r.errors)
 }
 
-/// Whether a TOML file is meant for a scenario: it names a kernel or a machine, or cannot be read.
+/// Whether a TOML file is meant as a scenario: it names a kernel or a machine, or is not valid TOML.
 pub fn is_scenario(text: &str) -> bool {
     let (table, errors) = DeTable::parse_recoverable(text);
     let has = |key: &str| table.get_ref().keys().any(|k| k.get_ref() == key);
@@ -336,7 +337,7 @@ impl Reader<'_> {
         spans
     }
 
-    /// A number, or a table of numbers whose keys are joined by dots.
+    /// Adds a number, or a table of numbers with keys joined by dots.
     fn numbers(&mut self, prefix: &str, value: &Value, out: &mut BTreeMap<String, f64>) {
         if let Some(table) = value.get_ref().as_table() {
             for (key, value) in table {

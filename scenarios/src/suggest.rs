@@ -1,6 +1,6 @@
-//! "Did you mean": the nearest of the known names.
+//! "Did you mean": the nearest known name.
 
-/// The known name that a wrong one is most likely a slip of.
+/// The known name that a wrong name most likely stands for.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = match wrong.len() {
         0..=4 => 1,
@@ -11,11 +11,11 @@ pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>)
         .into_iter()
         .map(|k| (strsim::osa_distance(wrong, k), k))
         .filter(|(d, k)| *d > 0 && *d <= limit && *d < k.len().max(wrong.len()));
-    // The first of several equally near ones, so that the order of declaration decides.
+    // The first of several equally near names, so that the order of declaration decides.
     close.min_by_key(|(d, _)| *d).map(|(_, k)| k)
 }
 
-/// `` did you mean `x`? `` where something is near.
+/// `` did you mean `x`? ``, if a name is near.
 pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(wrong, known).map(|k| format!("did you mean `{k}`?"))
 }

@@ -56,7 +56,7 @@ impl Lower<'_> {
         Some(BarRef { bar: id, stage, at })
     }
 
-    /// An array of mbarriers by its name.
+    /// The array of mbarriers with this name.
     pub(super) fn mbar(&mut self, name: &Ident) -> Option<u16> {
         if !self.names.contains_key(&name.text) && !self.skipped.contains(&name.text) {
             let bars = self.program.mbars.iter().map(|b| b.name.clone()).collect::<Vec<_>>();

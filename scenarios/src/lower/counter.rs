@@ -7,10 +7,10 @@ use warpline_sim::ir::{
 use super::{Lower, Meaning};
 use crate::ast::{self, CounterVerb, DeclKind, Ident, Kernel};
 
-/// Counters of an array.
+/// Largest number of counters in an array.
 const WORDS: i64 = 1 << 12;
 
-/// Warps of all CTAs of a cooperative launch, at most: they are followed together.
+/// Largest number of warps in a cooperative launch, because all of them are simulated together.
 const WARPS: i64 = 64;
 
 impl Lower<'_> {
@@ -39,7 +39,7 @@ impl Lower<'_> {
         Some(Op::Counter { act: act?, at: at?, value: value?, order: c.order, scope: c.scope })
     }
 
-    /// The variable that gets a value from memory.
+    /// The variable that receives a value from memory.
     fn result(&mut self, var: &Ident) -> Option<u16> {
         match self.find_local(&var.text) {
             Some(l) => Some(l.var),
@@ -71,7 +71,7 @@ impl Lower<'_> {
         Some(CounterRef { counter, index: value })
     }
 
-    /// Makes the whole grid of a cooperative launch one unit. `grid` and `cluster` may stand before or behind it.
+    /// Makes the whole grid of a cooperative launch one unit. `grid` and `cluster` may precede or follow `cooperative`.
     pub(super) fn launch_together(&mut self, kernel: &Kernel) {
         let Some(d) = kernel.decls.iter().find(|d| matches!(d.kind, DeclKind::Cooperative)) else { return };
         let grid = self.program.grid;
@@ -101,7 +101,7 @@ impl Lower<'_> {
             refuse(self, message, "all CTAs run together here", "make the grid smaller, for example with a parameter");
             return;
         }
-        // The grid shapes the program: each of its CTAs is followed.
+        // The grid shapes the program, because each of its CTAs is simulated.
         for d in &kernel.decls {
             if let DeclKind::Grid(dims, _) = &d.kind {
                 for e in dims {
@@ -137,7 +137,8 @@ impl Lower<'_> {
         }
     }
 
-    /// CTAs of a cooperative launch are in no cluster: nothing names another one's shared memory or barriers.
+    /// Checks that no operand names another CTA's shared memory or barriers: CTAs of a cooperative launch form no
+    /// cluster.
     pub(super) fn check_together(&mut self, kernel: &Kernel) {
         if !self.program.cooperative {
             return;

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::ObjId;
 
-/// Into how many equal parts each axis of each object is cut, all ways together.
+/// For each axis of each object, the numbers of equal parts that accesses cut it into.
 #[derive(Debug, Default)]
 pub(super) struct Cuts {
     ways: BTreeMap<(ObjId, usize), BTreeSet<i64>>,
 }
 
 impl Cuts {
-    /// Notes that an axis (0 rows, 1 columns) is cut into `n` equal parts.
+    /// Records that an axis (0 rows, 1 columns) is cut into `n` equal parts.
     pub(super) fn cut(&mut self, obj: ObjId, axis: usize, n: i64) {
         self.ways.entry((obj, axis)).or_default().insert(n);
     }
 
-    /// The boundaries on an axis of this extent: the union of the boundaries of every way.
+    /// The boundaries on an axis of this extent: the union of the boundaries of all cuts.
     pub(super) fn of(&self, obj: ObjId, axis: usize, extent: i64) -> Vec<u32> {
         let mut points: BTreeSet<u32> = uniform_ends(extent).into_iter().collect();
         for n in self.ways.get(&(obj, axis)).into_iter().flatten() {
@@ -27,7 +27,7 @@ impl Cuts {
     }
 }
 
-/// No cut: from 0 to the extent.
+/// The boundaries without a cut: 0 and the extent.
 pub(super) fn uniform_ends(extent: i64) -> Vec<u32> {
     vec![0, extent.clamp(1, u32::MAX as i64) as u32]
 }

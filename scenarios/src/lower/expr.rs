@@ -1,4 +1,4 @@
-//! Expressions: names resolved, constants folded.
+//! Expressions: name resolution and constant folding.
 
 use warpline_sim::ir::{Binary, Class, Env, Expr, Unary, apply};
 
@@ -35,7 +35,7 @@ impl Lower<'_> {
             }
             ExprKind::Binary(op, pair) => {
                 let left = self.expr(&pair.0);
-                // `and`, `or`: a right side that is never read is judged for its names only.
+                // For a decided `and` or `or`, the right side is never evaluated, so only its names are checked.
                 let decided = match (op, left.as_ref().and_then(Expr::constant)) {
                     (Binary::And, Some(0)) => Some(0),
                     (Binary::Or, Some(v)) if v != 0 => Some(1),
@@ -169,7 +169,7 @@ impl Lower<'_> {
         }
     }
 
-    /// `self`: which member of the enclosing role this warp belongs to.
+    /// `self`: the index of this warp's member in the enclosing role.
     fn member(&mut self, span: &Span) -> Option<Expr> {
         let Some(m) = self.ctx.members else {
             let d = self
@@ -272,7 +272,7 @@ impl Lower<'_> {
         self.binary(op, a?, b?, span)
     }
 
-    /// `bytes(a)`: bytes of one slot.
+    /// `bytes(a)`: the bytes of one slot.
     fn bytes(&mut self, arg: &ast::Expr) -> Option<Expr> {
         let ExprKind::Name(name) = &arg.kind else {
             let d = self.diag(&arg.span, "`bytes` takes the name of a buffer", "a buffer's name was expected");
@@ -295,7 +295,7 @@ impl Lower<'_> {
         shape.map(|[r, c]| Expr::Const(self.program.objects[id as usize].bytes_of(r * c)))
     }
 
-    /// A value known at load that shapes the program: symbols in it become numbers everywhere.
+    /// A value that is known at load and shapes the program: its symbols become numbers everywhere.
     pub(super) fn constant(&mut self, e: &ast::Expr, what: &str) -> Option<i64> {
         self.launch_constant(e, what).map(|(value, form)| {
             self.shapes(&form);
@@ -303,7 +303,7 @@ impl Lower<'_> {
         })
     }
 
-    /// A value known at load that only counts, with its form over symbols.
+    /// A value that is known at load and only counts, with its expression over symbols.
     pub(super) fn launch_constant(&mut self, e: &ast::Expr, what: &str) -> Option<(i64, Expr)> {
         let form = self.expr(e)?;
         let value = self.program.launch_value(&form);
@@ -316,7 +316,7 @@ impl Lower<'_> {
         Some((value?, form))
     }
 
-    /// Notes that the symbols of an expression shape the program.
+    /// Records that the symbols of an expression shape the program.
     pub(super) fn shapes(&mut self, form: &Expr) {
         form.visit(&mut |x| {
             if let Expr::Param(p) = x {
@@ -337,14 +337,14 @@ impl Lower<'_> {
         }
     }
 
-    /// A value known at load within bounds, which shapes the program.
+    /// A value that is known at load, lies in a range, and shapes the program.
     pub(super) fn bounded(&mut self, e: &ast::Expr, what: &str, low: i64, high: i64) -> Option<i64> {
         let (v, form) = self.launch_bounded(e, what, low, high)?;
         self.shapes(&form);
         Some(v)
     }
 
-    /// A value known at load within bounds, which only counts.
+    /// A value that is known at load, lies in a range, and only counts.
     pub(super) fn launch_bounded(&mut self, e: &ast::Expr, what: &str, low: i64, high: i64) -> Option<(i64, Expr)> {
         let (v, form) = self.launch_constant(e, what)?;
         if (low..=high).contains(&v) {
@@ -357,8 +357,8 @@ impl Lower<'_> {
         None
     }
 
-    /// What an expression reads of the agent's own coordinates, before folding: `x ? self : 0` mentions
-    /// `self` whatever `x` is, because who shares a move must not depend on a parameter.
+    /// The agent's own coordinates that an expression reads, before folding. `x ? self : 0` mentions `self` whatever
+    /// `x` is, because the crew of a move must not depend on a parameter.
     pub(super) fn mentions(&self, e: &ast::Expr) -> Mentions {
         match &e.kind {
             ExprKind::Int(_) => Mentions::default(),

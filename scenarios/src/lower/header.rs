@@ -6,10 +6,10 @@ use super::{Context, Facts, Lower, Meaning, Mentions};
 use crate::ast::{Axis, DeclKind, Ident, Kernel, Memory, Param, Span, Type, TypeName, WarpSet};
 use crate::suggest::did_you_mean;
 
-/// Extents and counts stay below this, so that no product of two of them and an element's bits overflows.
+/// Exclusive limit of extents and counts, so that the product of two of them and an element's bits does not overflow.
 const EXTENT: i64 = 1 << 27;
 
-/// Slots of a buffer, barriers of an array.
+/// Largest number of slots of a buffer, or of barriers of an array.
 const LENGTH: i64 = 1 << 12;
 
 impl Lower<'_> {
@@ -35,7 +35,7 @@ impl Lower<'_> {
         self.launch_together(kernel);
     }
 
-    /// Values given for parameters that the kernel does not have.
+    /// Reports values for parameters that the kernel does not have.
     fn check_inputs(&mut self, kernel: &Kernel) {
         for name in self.inputs.set.keys() {
             if kernel.params.iter().any(|p| p.name.text == *name) {
@@ -119,7 +119,7 @@ impl Lower<'_> {
             DeclKind::Cluster(e) => {
                 self.program.cluster = self.bounded(e, "the number of CTAs in a cluster", 1, 16).unwrap_or(1) as u32;
             }
-            // Once all is declared.
+            // Handled once everything is declared.
             DeclKind::Cooperative => {}
             DeclKind::Counter(name, len) => self.declare_counter(name, len.as_ref()),
             DeclKind::Warps(e) => {
@@ -160,7 +160,7 @@ impl Lower<'_> {
             DeclKind::Role(name, members, set) => self.role(name, members.as_ref(), set),
             DeclKind::Set(name, set) => self.role(name, None, set),
             DeclKind::SetCta(name, e) => {
-                // The cluster size may be declared below; a rank is not checked against it here.
+                // The size of the cluster may be declared later, so the rank is not checked here.
                 let rank = self.expr(e).unwrap_or(Expr::Const(0));
                 self.define(&name.text, &name.span, Meaning::Cta(rank));
             }
@@ -171,7 +171,7 @@ impl Lower<'_> {
                 let id = self.program.tapes.len() as u16;
                 let value = self.program.launch_value(&run).filter(|_| per.is_none());
                 self.program.tapes.push(Tape { name: name.text.clone(), run });
-                // One that is the same for every role at every time is a parameter that is known late.
+                // A tape with the same value for every role at all times is a parameter that becomes known late.
                 if let Some(symbol) = self.symbol(&name.text, value, None) {
                     self.program.symbols[symbol as usize].tape = Some(id);
                     self.define(&name.text, &name.span, Meaning::Value(value, Some(symbol)));
@@ -182,7 +182,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Keeps a value as a symbol, where it is to be one.
+    /// Keeps a value as a symbol, if it may stay symbolic.
     fn symbol(&mut self, name: &str, value: Option<i64>, definition: Option<Expr>) -> Option<ParamId> {
         if matches!(definition, Some(Expr::Const(_))) || !self.symbolic?.contains(name) {
             return None;
@@ -239,7 +239,7 @@ impl Lower<'_> {
         Some(below(to) & !below(from))
     }
 
-    /// Roles must lie inside the CTA.
+    /// Checks that roles lie inside the CTA.
     fn check_roles(&mut self, kernel: &Kernel) {
         let warps = self.program.warps;
         for d in &kernel.decls {
@@ -254,7 +254,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The element type; a conditional one is decided at load.
+    /// The element type; a conditional type is decided at load.
     pub(super) fn dtype_of(&mut self, ty: &Type) -> Dtype {
         match &ty.dtype {
             TypeName::Plain(d) => *d,
@@ -265,14 +265,14 @@ impl Lower<'_> {
         }
     }
 
-    /// Rows and columns of a type on the chip, which shape the program.
+    /// Rows and columns of a type on the chip; these shape the program.
     pub(super) fn shape_of(&mut self, ty: &Type, name: &str) -> Option<[i64; 2]> {
         let (shape, forms) = self.extents_of(ty, name)?;
         forms.iter().for_each(|form| self.shapes(form));
         Some(shape)
     }
 
-    /// Rows and columns of a type, with their forms.
+    /// Rows and columns of a type, with their expressions over symbols.
     fn extents_of(&mut self, ty: &Type, name: &str) -> Option<([i64; 2], [Expr; 2])> {
         if ty.shape.len() > 2 {
             let message = format!("`{name}` has {} extents", ty.shape.len());
@@ -388,7 +388,8 @@ impl Lower<'_> {
         self.define(name, &m.name.span, Meaning::Object(id));
     }
 
-    /// The swizzle atom of a buffer with rows of so many bytes: a row is whole atoms, or its end would lie in the next one's.
+    /// The swizzle atom of a buffer with rows of `row` bytes. A row must be whole atoms, or its end lies in the next
+    /// row's atom.
     fn swizzle(&mut self, e: &crate::ast::Expr, row: i64) -> Option<u32> {
         let v = self.bounded(e, "the swizzle atom", 0, 1024)?;
         if v != 0 && v.count_ones() != 1 {
@@ -405,12 +406,12 @@ impl Lower<'_> {
         Some(v as u32)
     }
 
-    /// A context in which a sub-range of the warps executes.
+    /// The context of a block that only these warps execute.
     pub(super) fn narrowed(&self, mask: u64) -> Context {
         Context { mask: self.ctx.mask & mask, ..self.ctx }
     }
 
-    /// The guard with a condition added.
+    /// The context of a block behind one more condition.
     pub(super) fn guarded(&self, m: Mentions) -> Context {
         Context { guard: self.ctx.guard.or(m), ..self.ctx }
     }

@@ -9,10 +9,9 @@
 //! shape.rs  shapes left out, and their agreement  cuts.rs    pieces of buffers
 //! ```
 //!
-//! The body is walked twice. The first walk only collects which places must agree in shape, and the
-//! shapes left out are solved from that; the second makes the code and reports what is wrong. What has
-//! been reported once stays silent afterwards: a value with an error is no value (`None`), a name in text
-//! that could not be read may mean anything, and a block without a head is judged for its names only.
+//! The body is walked twice. The first walk collects places that must agree in shape, and missing shapes are solved
+//! from these. The second walk generates code and reports errors. An error is reported once: a value with an error
+//! becomes `None`, a name in unreadable text may mean anything, and in a block without a head only names are checked.
 
 mod bar;
 mod counter;
@@ -52,13 +51,13 @@ use shape::Agree;
 struct Local {
     var: VarId,
     span: Span,
-    /// Whether its value may differ between members or warps.
+    /// Coordinates of the agent that the variable may depend on.
     mentions: Mentions,
-    /// Declared with `var`.
+    /// Whether the variable was declared with `var`.
     mutable: bool,
 }
 
-/// Which of the agent's own coordinates an expression reads.
+/// The agent's own coordinates that an expression reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Mentions {
     member: bool,
@@ -71,19 +70,19 @@ impl Mentions {
     }
 }
 
-/// What is known of an object beside its [`Object`].
+/// Facts about an object beyond its [`Object`].
 #[derive(Clone, Debug)]
 struct Facts {
     span: Span,
     /// Extent of a slot, or block of a global object.
     shape: Option<[i64; 2]>,
-    /// Where the shape comes from, if it was not declared.
+    /// The place that the shape was inferred from, if it was not declared.
     origin: Option<Span>,
     dtype: Option<Dtype>,
     pieces: Option<(u32, Axis)>,
     /// Whether any statement names it.
     used: bool,
-    /// One extent was written.
+    /// Whether one extent was written.
     vector: bool,
 }
 
@@ -95,15 +94,15 @@ struct Members {
     count: u32,
 }
 
-/// Who executes the statement being lowered.
+/// The executors of the statement being lowered.
 #[derive(Clone, Copy, Debug)]
 struct Context {
     mask: u64,
     members: Option<Members>,
     elect: bool,
-    /// Conditions around it mention the agent's coordinates.
+    /// Coordinates of the agent in the conditions around the statement.
     guard: Mentions,
-    /// Never executed with these values; only names are judged.
+    /// Whether the statement is unreachable with these values; then only its names are checked.
     dead: bool,
 }
 
@@ -111,16 +110,16 @@ struct Lower<'a> {
     file: &'a str,
     text: &'a str,
     inputs: &'a Inputs<'a>,
-    /// Values of header `let`s that replace what the text computes.
+    /// Values of header `let`s, in place of the text's definitions.
     given: &'a BTreeMap<String, i64>,
-    /// Names that stay symbols in the code; none where every value is to be bound.
+    /// Names that stay symbols in the code; `None` where every value is bound.
     symbolic: Option<&'a BTreeSet<String>>,
-    /// Symbols of which a number was needed.
+    /// Symbols whose numbers were needed.
     shaping: BTreeSet<ParamId>,
     line_starts: Vec<usize>,
     skipped: &'a BTreeSet<String>,
     errors: Vec<Diagnostic>,
-    /// Registers that only code which never runs writes, so that the same code may read them.
+    /// Registers that only unreachable code writes; the same code may read them.
     unborn: BTreeSet<String>,
     names: BTreeMap<String, (Meaning, Span)>,
     order: Vec<String>,
@@ -130,23 +129,23 @@ struct Lower<'a> {
     ctx: Context,
     /// Name of the index inside a tape's `run`.
     tape_index: Option<String>,
-    /// The grid of a cooperative launch, which the program has as one unit.
+    /// The grid of a cooperative launch; the program has it as one unit.
     launch: Option<Grid>,
     agree: Vec<Agree>,
-    /// The same of code that is never reached with these values.
+    /// `agree` for unreachable code.
     agree_dead: Vec<Agree>,
     cuts: Cuts,
     arrived: BTreeSet<MbarId>,
     waited: Vec<(MbarId, Span)>,
     site: SiteId,
-    /// Whether this is the walk that makes code.
+    /// Whether this walk generates code.
     last_walk: bool,
-    /// The `pipelined` loops, in order, with what their heads evaluate to.
+    /// The `pipelined` loops, in order, with the values in their heads.
     pipelined: Vec<Found>,
 }
 
-/// Lowers a text that has been read; `given` are values of header `let`s that replace what the text computes. A
-/// `pipelined` loop is a plain one here; what its head says is given back beside it.
+/// Lowers a parsed text. `given` are values of header `let`s, in place of the text's definitions. A `pipelined` loop is
+/// lowered as a plain loop; the values of its head are returned beside the program.
 pub(crate) fn lower(
     file: &str,
     text: &str,
@@ -167,8 +166,8 @@ pub(crate) fn lower(
     Err(l.errors)
 }
 
-/// Lowers a text once for all values of the parameters that only count, which stay symbols. A value that shapes the
-/// program is bound: it is found out by trying, and what it is computed from is bound with it.
+/// Lowers a text once for all values of the parameters that only count; these stay symbols. A value that shapes the
+/// program is bound, together with the values in its definition. Trial lowering finds these values.
 pub(crate) fn lower_symbolic(
     file: &str,
     text: &str,
@@ -194,7 +193,7 @@ pub(crate) fn lower_symbolic(
             return Ok(l.program);
         }
         if bound.is_empty() {
-            // Code that these values never reach has an error: it is the conditions around it that shape the program.
+            // Unreachable code has an error, so the conditions around it shape the program.
             bound = (0..l.program.symbols.len() as ParamId).collect();
             if bound.is_empty() {
                 return Err(l.errors);
@@ -283,7 +282,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Walks the body for shapes, solves them, and walks it again for code.
+    /// Walks the body for shapes, solves them, and walks the body again for code.
     fn walks(&mut self, kernel: &Kernel) {
         let (errors, sites) = (self.errors.len(), self.program.sites.len());
         self.walk(kernel);
@@ -311,7 +310,7 @@ impl<'a> Lower<'a> {
         self.emit(Instr::End);
     }
 
-    /// A wait that no arrival of any kind names can never end.
+    /// Reports a wait on an mbarrier on which nothing arrives: such a wait never ends.
     fn check_waits(&mut self) {
         for (bar, span) in std::mem::take(&mut self.waited) {
             let name = self.program.mbars[bar as usize].name.clone();
@@ -336,12 +335,12 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Reports an error about names and forms.
+    /// Reports an error of names and forms.
     fn error(&mut self, d: Diagnostic) {
         self.errors.push(d);
     }
 
-    /// Reports an error about values: silent where the code is never reached.
+    /// Reports an error of values; ignored in unreachable code.
     fn value_error(&mut self, d: Diagnostic) {
         if !self.ctx.dead {
             self.errors.push(d);
@@ -352,7 +351,7 @@ impl<'a> Lower<'a> {
         Diagnostic::new(self.file, span.clone(), message, label)
     }
 
-    /// The object and what is known of it.
+    /// The object and its facts.
     fn object(&self, id: ObjId) -> (&Object, &Facts) {
         (&self.program.objects[id as usize], &self.facts[id as usize])
     }
@@ -389,7 +388,8 @@ impl<'a> Lower<'a> {
         let start = self.line_starts[line - 1];
         let col = self.text[start..span.start].chars().count() as u32 + 1;
         let written = &self.text[span.clone()];
-        // Most are one line with single spaces, and a kernel is compiled for hundreds of trip counts.
+        // Most statements are one line with single spaces. This path is fast because a kernel is compiled for hundreds
+        // of trip counts.
         let text = match written.contains('\n') || written.contains("  ") {
             true => written.split_whitespace().collect::<Vec<_>>().join(" "),
             false => written.to_string(),

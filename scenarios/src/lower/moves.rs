@@ -1,4 +1,4 @@
-//! Moves: what goes where, in which type, and who shares the work.
+//! Moves: source, destination, element type, and the warps that share the work.
 
 use warpline_sim::ir::{Class, Cost, Dtype, Executors, Instr, MoveKind, Op};
 
@@ -24,7 +24,7 @@ fn ends(how: MoveKind) -> (&'static str, Class, Class) {
     }
 }
 
-/// Whether the executing warps share the work of such a move.
+/// Whether the executing warps share the work of this kind of move.
 fn shared_out(how: MoveKind) -> bool {
     matches!(
         how,
@@ -35,7 +35,7 @@ fn shared_out(how: MoveKind) -> bool {
 impl Lower<'_> {
     pub(super) fn move_op(&mut self, m: &Move, cost: Cost, span: &Span) {
         let mentions = self.place_mentions(&m.src).or(self.place_mentions(&m.dst)).or(self.ctx.guard);
-        // `self` outside a role is an error of its own, reported by the operand.
+        // The operand reports `self` outside of a role.
         let members = self.ctx.members.filter(|_| mentions.member);
         let alone = !shared_out(m.how) || self.ctx.elect || mentions.warp;
         let groups: Vec<u64> = match members {
@@ -50,7 +50,7 @@ impl Lower<'_> {
         match groups.as_slice() {
             [] => self.one_move(m, 0, cost, span),
             [all] => self.one_move(m, *all, cost, span),
-            // A crew is a set of warps, so that every member gets a move of its own.
+            // A crew is a set of warps, so every member gets its own move.
             several => {
                 let was = self.ctx;
                 for g in several {
@@ -112,7 +112,7 @@ impl Lower<'_> {
         self.emit(Instr::Op { op, cost });
     }
 
-    /// A shared-out move cuts both its ends by rows, or by columns where rows do not divide.
+    /// Cuts both ends of a shared move by rows, or by columns where the rows are not divisible.
     fn split(&mut self, src: &Spot, dst: &Spot, crew: u64, span: &Span) {
         if crew == 0 || !self.last_walk {
             return;
@@ -141,7 +141,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Element types must agree unless the move converts.
+    /// Checks that the element types agree, unless the move converts.
     fn move_types(&mut self, m: &Move, name: &str, src: &Spot, dst: &Spot, span: &Span) {
         let (so, d_o) = (src.place.obj as usize, dst.place.obj as usize);
         let from = self.facts[so].dtype;
@@ -150,7 +150,7 @@ impl Lower<'_> {
             self.facts[d_o].dtype = arrives;
         }
         let (Some(x), Some(y)) = (from, self.facts[d_o].dtype) else { return };
-        // Registers are converted on their way out by the vector unit; the other moves copy bits.
+        // The vector unit converts registers on their way out; the other moves copy bits.
         let converts = m.dequant || matches!(m.how, MoveKind::Store | MoveKind::Sts);
         let alike = |a: Dtype| if a == Dtype::Tf32 { Dtype::F32 } else { a };
         if converts || alike(x) == alike(y) {

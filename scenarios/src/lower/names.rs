@@ -1,4 +1,4 @@
-//! What names mean.
+//! The meaning of names.
 
 use warpline_sim::ir::{CounterId, Expr, MbarId, NamedId, ObjId, ParamId, TapeId};
 
@@ -6,13 +6,13 @@ use super::{Local, Lower};
 use crate::ast::Span;
 use crate::suggest::did_you_mean;
 
-/// Names with a meaning of their own.
+/// Names with a built-in meaning.
 pub(super) const BUILT_IN: [&str; 4] = ["self", "warp", "cta", "cores"];
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
-    /// A parameter or header `let`; without a value where an error has been reported. The symbol, where it only counts.
+    /// A parameter or header `let`: its value, or `None` after a reported error; its symbol, if it only counts.
     Value(Option<i64>, Option<ParamId>),
     Object(ObjId),
     Mbar(MbarId),
@@ -22,12 +22,12 @@ pub(super) enum Meaning {
     Role(usize, bool),
     /// `set leader = cta 0`.
     Cta(Expr),
-    /// A tape, and whether it has an index.
+    /// A tape, and whether the tape has an index.
     Tape(TapeId, bool),
 }
 
 impl Meaning {
-    /// In words.
+    /// A noun for messages.
     pub(super) fn noun(&self) -> &'static str {
         match self {
             Meaning::Value(..) => "a value",
@@ -43,7 +43,7 @@ impl Meaning {
 }
 
 impl Lower<'_> {
-    /// Gives a name a meaning; a second one is an error.
+    /// Defines a name; a second definition is an error.
     pub(super) fn define(&mut self, name: &str, span: &Span, meaning: Meaning) {
         if BUILT_IN.contains(&name) {
             let d = self.diag(span, format!("`{name}` is a built-in name"), "another name was expected");
@@ -61,7 +61,7 @@ impl Lower<'_> {
         self.names.insert(name.into(), (meaning, span.clone()));
     }
 
-    /// The meaning of a name of the header. `wanted` says what was expected, `fits` filters suggestions.
+    /// The meaning of a name of the header. `wanted` says what was expected; `fits` filters suggestions.
     pub(super) fn lookup(
         &mut self,
         name: &str,
@@ -83,7 +83,7 @@ impl Lower<'_> {
         None
     }
 
-    /// Reports an unknown name, unless text that could not be read may declare it.
+    /// Reports an unknown name, unless unreadable text may declare it.
     fn unknown(&mut self, name: &str, span: &Span, wanted: &str, fits: fn(&Meaning) -> bool) {
         if self.skipped.contains(name) {
             return;

@@ -7,7 +7,7 @@ use super::shape::Agree;
 use super::{Lower, Meaning};
 use crate::ast::{self, BarAt, Ident, Operation, Span, Type};
 
-/// Memories the operands of a matrix instruction may live in: left, right, accumulator.
+/// The memories that operands of a matrix instruction may live in: left, right, accumulator.
 fn mma_ends(kind: MmaKind) -> [&'static [Class]; 3] {
     match kind {
         MmaKind::Warp => [&[Class::Shared, Class::Reg], &[Class::Shared, Class::Reg], &[Class::Reg]],
@@ -23,7 +23,8 @@ impl Lower<'_> {
             return;
         }
         if let Operation::ClusterSync = op {
-            // A number of its own is from the last arrival to the release, as a barrier's; arriving is no time besides.
+            // A stated cost is the time from the last arrival to the release, as for a barrier; the arrival itself
+            // costs nothing.
             let arrive = Cost { takes: cost.takes.map(|_| 0.0), ..Cost::default() };
             self.emit(Instr::Op { op: Op::ClusterArrive { relaxed: false }, cost: arrive });
             self.emit(Instr::Op { op: Op::ClusterWait, cost });
@@ -124,7 +125,7 @@ impl Lower<'_> {
             }
             Operation::Get { src, version, var } => {
                 let src = self.mailbox(src, version.as_ref(), false);
-                // `get` may write what a `let` began with: `let w = first ... get box -> w`.
+                // `get` may assign a variable that a `let` introduced: `let w = first ... get box -> w`.
                 let var = match self.find_local(&var.text) {
                     Some(l) => Some(l.var),
                     None => self.local(var, self.ctx.guard, true),
@@ -141,7 +142,7 @@ impl Lower<'_> {
         })
     }
 
-    /// A barrier that gets an arrival or bytes.
+    /// A barrier that receives an arrival or bytes.
     fn arrival(&mut self, bar: &ast::Bar) -> Option<BarRef> {
         let b = self.bar(bar);
         if let Some((Meaning::Mbar(id), _)) = self.names.get(&bar.name.text) {
@@ -168,7 +169,7 @@ impl Lower<'_> {
         }
     }
 
-    /// `setmaxnreg`, whose count the instruction encodes. It changes what the launch gave.
+    /// `setmaxnreg`, which encodes its count and changes the count of the launch.
     fn registers(&mut self, count: &ast::Expr, inc: bool, span: &Span) -> Option<Op> {
         let n = self.bounded(count, "the number of registers a thread", 24, 256)?;
         if n % 8 != 0 {
@@ -228,7 +229,7 @@ impl Lower<'_> {
         Some(Op::Mma { kind, a: a.place, b: b.place, acc: acc.place })
     }
 
-    /// `zero acc: f32[64, n]` declares the accumulator where nothing else did.
+    /// `zero acc: f32[64, n]` declares the accumulator if no declaration does.
     fn zero(&mut self, place: &ast::Place, ty: Option<&Type>) -> Option<Op> {
         let want = Want { classes: &[Class::Reg, Class::Tmem], write: true, partner: None };
         let spot = self.place(place, want)?;
@@ -273,7 +274,7 @@ impl Lower<'_> {
         let want = |write| Want { classes: &[Class::Reg], write, partner: None };
         let reads: Vec<Option<Place>> = uses.iter().map(|p| self.place(p, want(false)).map(|s| s.place)).collect();
         let writes: Vec<Option<Place>> = dst.iter().map(|p| self.place(p, want(true)).map(|s| s.place)).collect();
-        // The count is for all who work on it together: the warps of a member, or all that execute.
+        // The count is divided among the warps that work on it: the warps of a member, or all executing warps.
         let warps = match self.ctx.members {
             _ if self.ctx.elect => 1,
             Some(m) => {

@@ -11,13 +11,13 @@ use crate::ast::Span;
 /// A parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its value where none is given, if that needs no other parameter's value.
+    /// Default value, if it does not depend on another parameter.
     pub default: Option<i64>,
-    /// Whether it has a default at all.
+    /// Whether the parameter has a default.
     pub optional: bool,
-    /// Where it stands.
+    /// Byte range of the declaration.
     pub span: Span,
 }
 

@@ -7,7 +7,7 @@ use super::header::axis_name;
 use super::shape::Extent;
 use crate::ast::{self, Axis, SelKind, Selector, Span};
 
-/// A selection being built.
+/// A selection under construction.
 pub(super) struct Selecting {
     pub(super) sel: Selection,
     pub(super) extent: Extent,
@@ -67,7 +67,7 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// `.0`, `.01`: pieces where they are declared; two digits cut rows and columns in two.
+    /// `.0`, `.01`: declared pieces; otherwise two digits cut rows and columns in two.
     fn digits(&mut self, s: &mut Selecting, digits: &str, span: &Span) -> Option<()> {
         let (object, facts) = self.object(s.extent.obj);
         let (name, class) = (object.name.clone(), object.class);
@@ -92,7 +92,7 @@ impl Lower<'_> {
         self.part(s, axis, Expr::Const(index), n as i64, span)
     }
 
-    /// A second bracket: a piece chosen by an expression.
+    /// A second bracket: a piece selected by an expression.
     pub(super) fn piece(&mut self, s: &mut Selecting, e: &ast::Expr) -> Option<()> {
         let index = self.expr(e)?;
         let (object, facts) = self.object(s.extent.obj);
@@ -107,7 +107,7 @@ impl Lower<'_> {
         self.part(s, axis, index, n as i64, &e.span)
     }
 
-    /// Cuts what is selected so far into `of` equal parts and takes one.
+    /// Cuts the current selection into `of` equal parts and selects one.
     fn part(&mut self, s: &mut Selecting, axis: Axis, index: Expr, of: i64, span: &Span) -> Option<()> {
         let name = self.program.objects[s.extent.obj as usize].name.clone();
         let of = of.max(1);

@@ -1,16 +1,16 @@
-//! `pipelined` loops: lowered as the plain loops they are, for shapes and names; the pass expands them.
+//! `pipelined` loops: lowered here as plain loops, for shapes and names; the pipelining pass expands them.
 
 use super::{Lower, Members};
 use crate::ast::{Expr, Pipelined, Span, Staged};
 
-/// What the pass needs to know of a `pipelined` loop beside its tree.
+/// Facts about a `pipelined` loop that the pass needs beside its tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    /// Where it stands; its key.
+    /// Byte range of the loop; the key of this record.
     pub(crate) extent: Span,
-    /// `stages`, if given.
+    /// Value of `stages`, if given.
     pub(crate) stages: Option<i64>,
-    /// `producers`, if given.
+    /// Value of `producers`, if given.
     pub(crate) producers: Option<i64>,
     /// First value of the index.
     pub(crate) from: Option<i64>,
@@ -18,11 +18,11 @@ pub(crate) struct Found {
     pub(crate) stepped: bool,
     /// The warps that execute it, as bits.
     pub(crate) mask: u64,
-    /// Warps of a role member, and how many members; all warps and 1 where there are none.
+    /// Warps of a role member, and number of members; all warps and 1 without members.
     pub(crate) member: (u32, u32),
-    /// Inside `elect:`.
+    /// Whether the loop is inside `elect:`.
     pub(crate) elect: bool,
-    /// Loops around it.
+    /// Number of loops around it.
     pub(crate) around: usize,
     /// Stage and order of every `stage` head, as written.
     pub(crate) staged: Vec<(Option<i64>, Option<i64>)>,
@@ -69,7 +69,7 @@ impl Lower<'_> {
         self.statements(&s.body);
     }
 
-    /// The value of an expression that is known at load; silent where it is not.
+    /// The value of an expression, if it is known at load; reports nothing.
     fn number(&mut self, e: &Expr) -> Option<i64> {
         let errors = self.errors.len();
         let value = self.expr(e).and_then(|e| e.constant());

@@ -1,4 +1,4 @@
-//! Operands: which object, which slot or block, which part of it.
+//! Operands: object, slot or block, and part.
 
 use warpline_sim::ir::{Class, Expr, Place, Selection, TileRef};
 
@@ -7,18 +7,18 @@ use super::shape::{Agree, Extent};
 use super::{Facts, Lower, Meaning, Mentions};
 use crate::ast::{self, Axis, Ident, SelKind};
 
-/// What an operand must be.
+/// The requirements on an operand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Want<'a> {
-    /// The memories it may live in.
+    /// The allowed memories.
     pub(super) classes: &'a [Class],
-    /// It is written: registers need no declaration.
+    /// Whether the operand is written; registers then need no declaration.
     pub(super) write: bool,
-    /// The axis and number of pieces of the other operand, for `.0` of something without pieces.
+    /// The axis and number of pieces of the other operand, for `.0` of an object without pieces.
     pub(super) partner: Option<(u32, Axis)>,
 }
 
-/// An operand and what it covers.
+/// An operand and its extent.
 #[derive(Clone, Debug)]
 pub(super) struct Spot {
     pub(super) place: Place,
@@ -26,7 +26,7 @@ pub(super) struct Spot {
 }
 
 impl Lower<'_> {
-    /// The pieces of the object a place names, if it has any.
+    /// The pieces of the object that a place names, if the object has pieces.
     pub(super) fn pieces_of(&self, name: &str) -> Option<(u32, Axis)> {
         match self.names.get(name) {
             Some((Meaning::Object(id), _)) => self.facts[*id as usize].pieces,
@@ -108,7 +108,7 @@ impl Lower<'_> {
         Some(id)
     }
 
-    /// The slot or the block: as many expressions as the object has dimensions to choose in.
+    /// The slot or the block: one expression for each dimension that the object has.
     fn coordinates(&mut self, p: &ast::Place, obj: u16, at: Vec<Expr>) -> Option<Vec<Expr>> {
         let (object, facts) = self.object(obj);
         let (name, slots, global, vector) =
@@ -168,7 +168,7 @@ impl Lower<'_> {
         Some(at)
     }
 
-    /// Notes the cuts that a part makes in a buffer.
+    /// Records the cuts that a part makes in a buffer.
     pub(super) fn note_cuts(&mut self, extent: &Extent) {
         if self.last_walk && !self.ctx.dead && self.facts[extent.obj as usize].shape.is_some() {
             for axis in 0..2 {
@@ -179,8 +179,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The tile a read expects. As large as what is read, it is exactly that; larger, the place's own parts
-    /// (those beyond the number written on the tile) cut it as they cut the slot.
+    /// The tile that a read expects. If the tile is as large as the place, it is the whole expectation. A larger tile
+    /// is cut by the place's own parts (those beyond the number written on the tile), as the slot is.
     fn tile(&mut self, t: &ast::Tile, p: &ast::Place, sel: &Selection, extent: &Extent) -> Option<TileRef> {
         let partner = self.facts[extent.obj as usize].pieces;
         let want = Want { classes: &[Class::Global, Class::Reg], write: false, partner };
@@ -234,7 +234,7 @@ impl Lower<'_> {
         Some(TileRef { obj, at, sel: s.sel })
     }
 
-    /// What a place mentions of the agent's coordinates.
+    /// The agent's own coordinates that a place reads.
     pub(super) fn place_mentions(&self, p: &ast::Place) -> Mentions {
         let mut all = Mentions::default();
         let tile = p.tile.as_ref();
@@ -252,7 +252,7 @@ impl Lower<'_> {
     }
 }
 
-/// A memory in words.
+/// The name of a memory.
 pub(super) fn memory_name(class: Class) -> &'static str {
     match class {
         Class::Global => "global memory",

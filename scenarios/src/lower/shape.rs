@@ -1,4 +1,4 @@
-//! Shapes: those left out are solved from the places that must agree; then all must.
+//! Shapes: missing shapes are solved from places that must agree; then all places are checked.
 
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::{Class, Dtype, ObjId};
@@ -6,25 +6,25 @@ use warpline_sim::ir::{Class, Dtype, ObjId};
 use super::{Lower, cuts::uniform_ends};
 use crate::ast::Span;
 
-/// What a place covers: a whole slot or block divided by its parts, or a fixed number of elements.
+/// The extent of a place: a whole slot or block divided by its parts, or a fixed number of elements.
 #[derive(Clone, Debug)]
 pub(super) struct Extent {
     /// The object.
     pub(super) obj: ObjId,
-    /// Into how many parts its rows and columns are cut.
+    /// Number of parts of its rows and columns.
     pub(super) div: [i64; 2],
-    /// Rows and columns where a part was named by its size (`.block`).
+    /// Rows and columns of a part that is named by its size (`.block`).
     pub(super) fixed: Option<[i64; 2]>,
-    /// Where it is written.
+    /// Place in the source.
     pub(super) span: Span,
 }
 
-/// Places that must fit one another.
+/// Places whose shapes must agree.
 #[derive(Clone, Debug)]
 pub(super) enum Agree {
-    /// Source and destination of a move.
+    /// The source and the destination of a move.
     Same(Extent, Extent),
-    /// A read and the tile it expects.
+    /// A read and the tile that it expects.
     Tile(Extent, Extent),
     /// `a [M, K]`, `b [K, N]`, `acc [M, N]`; a pair's `b` is half of its right operand.
     Mma { a: Extent, b: Extent, acc: Extent, pair: bool },
@@ -39,7 +39,7 @@ impl Lower<'_> {
         })
     }
 
-    /// Records in the first walk, checks in the second.
+    /// Records a rule in the first walk, and checks it in the second.
     pub(super) fn agree(&mut self, rule: Agree) {
         if !self.last_walk {
             let list = if self.ctx.dead { &mut self.agree_dead } else { &mut self.agree };
@@ -56,8 +56,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Gives every object without a shape the shape that its first known partner has; one in code that is never reached
-    /// with these values only where no other has any. So a kernel is a kernel at every trip count, also at none.
+    /// Gives every object without a shape the shape of its first partner with a known one. Partners in unreachable code
+    /// count only where there is no other. So a kernel compiles at every trip count, including zero.
     pub(super) fn solve(&mut self) {
         let (live, dead) = (std::mem::take(&mut self.agree), std::mem::take(&mut self.agree_dead));
         self.solve_by(&live);
@@ -83,7 +83,7 @@ impl Lower<'_> {
             for rule in rules {
                 changed |= match rule {
                     Agree::Same(a, b) => self.propose(a, b) || self.propose(b, a),
-                    // What a tile covers follows from the shapes, and not the other way round.
+                    // Shapes determine a tile's extent, not the reverse.
                     Agree::Tile(..) => false,
                     Agree::Mma { a, b, acc, pair } => match self.product(a, b, *pair) {
                         Some(shape) => self.offer(acc, shape, &a.span),
@@ -98,7 +98,7 @@ impl Lower<'_> {
         self.extent(from).is_some_and(|shape| self.offer(to, shape, &from.span))
     }
 
-    /// Offers a shape to a place; taken where the object has none.
+    /// Offers a shape to a place. Returns whether its object had none and took the shape.
     fn offer(&mut self, to: &Extent, shape: [i64; 2], origin: &Span) -> bool {
         let facts = &mut self.facts[to.obj as usize];
         if facts.shape.is_some() || to.fixed.is_some() {
@@ -189,13 +189,13 @@ impl Lower<'_> {
         }
     }
 
-    /// Writes the solved shapes and the cuts into the objects; reports what could not be solved.
+    /// Writes the solved shapes and the cuts into the objects, and reports unsolved ones.
     pub(super) fn finish_objects(&mut self) {
         for id in 0..self.program.objects.len() {
             let facts = self.facts[id].clone();
             let name = self.program.objects[id].name.clone();
             let global = self.program.objects[id].class == Class::Global;
-            // Where something else is wrong, that may be why.
+            // Reported only without other errors, because another error may be the cause.
             if facts.shape.is_none() && facts.used && self.errors.is_empty() {
                 let d = if global {
                     self.diag(&facts.span, format!("the block size of `{name}` is not known"), "no move fixes it")

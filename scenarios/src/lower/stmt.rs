@@ -19,7 +19,7 @@ use super::{Context, Local, Lower, Meaning, Members, Mentions};
 use crate::ast::{Arm, Head, Ident, Range1, Span, Stmt, StmtKind};
 
 impl Lower<'_> {
-    /// Statements with names of their own.
+    /// Lowers statements in a new scope.
     pub(super) fn statements(&mut self, body: &[Stmt]) {
         self.scopes.push(BTreeMap::new());
         for s in body {
@@ -29,7 +29,7 @@ impl Lower<'_> {
         self.scopes.pop();
     }
 
-    /// Runs `f` in another context.
+    /// Calls `f` in another context.
     fn within(&mut self, ctx: Context, f: impl FnOnce(&mut Self)) {
         let was = std::mem::replace(&mut self.ctx, ctx);
         f(self);
@@ -134,7 +134,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A later assignment may make a variable depend on the member.
+    /// Records that a later assignment may make a variable depend on the agent's coordinates.
     fn taint(&mut self, name: &str, mentions: Mentions) {
         if let Some(l) = self.scopes.iter_mut().rev().find_map(|s| s.get_mut(name)) {
             l.mentions = l.mentions.or(mentions);
@@ -150,8 +150,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Declares a variable of the frame in the innermost scope. Scopes that do not overlap share one
-    /// variable of the same name: agents have frames of their own.
+    /// Declares a variable in the innermost scope. Disjoint scopes share one variable of the same name, because each
+    /// agent has its own frame.
     pub(super) fn local(&mut self, name: &Ident, mentions: Mentions, mutable: bool) -> Option<VarId> {
         let old = self.find_local(&name.text).map(|l| l.span.clone());
         let header = self.names.get(&name.text).map(|(_, s)| s.clone());
@@ -176,7 +176,7 @@ impl Lower<'_> {
         Some(var)
     }
 
-    /// The frame's variable of this name.
+    /// The variable of the frame with this name.
     fn variable(&mut self, name: &str) -> Option<VarId> {
         if let Some(v) = self.program.vars.iter().position(|v| v == name) {
             return Some(v as VarId);
@@ -201,7 +201,7 @@ impl Lower<'_> {
         Some(at)
     }
 
-    /// Lets a branch continue here.
+    /// Sets the target of a branch to the next instruction.
     pub(super) fn land(&mut self, branch: Option<Pc>) {
         let here = self.pc();
         if let Some(to) = branch.and_then(|b| self.program.code.get_mut(b as usize)?.target_mut()) {
@@ -209,7 +209,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The context of a block that nobody knows the executors of.
+    /// The context of a block with unknown executors.
     fn unknown_head(&self) -> Context {
         Context { dead: true, members: Some(Members { first: 0, size: 1, count: 64 }), ..self.ctx }
     }
@@ -228,7 +228,7 @@ impl Lower<'_> {
                 match self.lookup(&name.text, &name.span, "a role or set", fits) {
                     Some(Meaning::Role(id, members)) => {
                         let role = &self.program.roles[id];
-                        // A role without warps has been reported where it is declared.
+                        // The declaration of a role without warps reports the error.
                         let (mask, count) = (if role.warps == 0 { u64::MAX } else { role.warps }, role.members);
                         let mut ctx = self.narrowed(mask);
                         if members {
@@ -248,7 +248,7 @@ impl Lower<'_> {
                 .help("nested blocks are executed by the warps they have in common");
             self.value_error(d);
         }
-        // A block that leaves nobody out needs no test.
+        // A block that excludes no agent needs no test.
         let needless = match &who {
             Some(Executors::Warps(mask)) => self.ctx.mask & !mask == 0,
             Some(Executors::Elected) => self.ctx.elect,
@@ -288,7 +288,7 @@ impl Lower<'_> {
             l.emit(Instr::Set(var, from));
             let end = match to {
                 _ if to.is_launch_constant() => to.clone(),
-                // The bound is evaluated once, whatever the body does to its variables.
+                // The bound is evaluated once, whatever the body assigns to its variables.
                 _ => match l.hidden(&r.var.text) {
                     Some(end) => {
                         l.emit(Instr::Set(end, to.clone()));
@@ -321,7 +321,7 @@ impl Lower<'_> {
         self.scopes.pop();
     }
 
-    /// The arms of an `if`; a condition known at load leaves one of them.
+    /// The arms of an `if`; a condition known at load selects one of them.
     fn branches(&mut self, arms: &[Arm], otherwise: Option<&[Stmt]>, ends: &mut Vec<Option<Pc>>) {
         let was = self.ctx;
         for (n, arm) in arms.iter().enumerate() {

@@ -35,7 +35,7 @@ pub(super) const DECLARATIONS: [&str; 18] = [
 ];
 
 impl Parser<'_> {
-    /// Declarations, then statements. A declaration among the statements is reported and still read.
+    /// Parses declarations, then statements. A declaration among the statements is reported, but still parsed.
     pub(super) fn kernel_body(&mut self, kernel: &mut Kernel) {
         let mut header = true;
         while !matches!(self.kind(), Kind::Dedent | Kind::End) {
@@ -58,7 +58,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a declaration starts here. Words of the grammar are not reserved: `load:` is a block.
+    /// Whether a declaration starts here. Words of the grammar are not reserved: `load:` starts a block.
     pub(super) fn at_declaration(&self, header: bool) -> bool {
         let Some(word) = self.name() else { return false };
         let next = self.pos + 1;
@@ -183,7 +183,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// From `start` to the end of the last token read.
+    /// The byte range from `start` to the end of the last parsed token.
     pub(super) fn since(&self, start: usize) -> Span {
         start..self.span_at(self.pos.saturating_sub(1)).end.max(start)
     }
@@ -201,7 +201,7 @@ impl Parser<'_> {
         Ok(DeclKind::Trips { name, per, run: self.expr()? })
     }
 
-    /// `flags: counter[n]`, behind `global`; nothing where that is a matrix.
+    /// `flags: counter[n]`, after `global`; `None` for a matrix.
     fn counter(&mut self) -> Parse<Option<DeclKind>> {
         let colon = self.pos + 1;
         if !(self.kind() == Kind::Name && self.sym_at(colon, ":") && self.word_at(colon + 1) == "counter") {

@@ -7,10 +7,10 @@ use super::{Mark, Parse, Parser};
 use crate::ast::{Expr, ExprKind, Ident};
 use crate::lex::Kind;
 
-/// Nodes of one expression; also the depth its tree can have.
+/// Largest number of nodes of one expression; it bounds the depth of the tree.
 const NODES: usize = 400;
 
-/// Operators by level, loosest first; `not` stands between `and` and the comparisons.
+/// Operators by precedence, loosest first; `not` is between `and` and the comparisons.
 const LEVELS: [&[(&str, Binary)]; 6] = [
     &[("or", Binary::Or)],
     &[("and", Binary::And)],
@@ -34,7 +34,7 @@ impl Parser<'_> {
         self.conditional()
     }
 
-    /// An expression that is no `?:`.
+    /// An expression without a top-level `?:`.
     pub(super) fn condition(&mut self) -> Parse<Expr> {
         self.nodes = 0;
         self.level(0)
@@ -170,7 +170,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Expressions separated by commas, up to and with the closing symbol.
+    /// Expressions separated by commas, through the closing symbol.
     pub(super) fn list(&mut self, close: &'static str, what: &str) -> Parse<Vec<Expr>> {
         let mut items = Vec::new();
         loop {
@@ -188,7 +188,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `[ e ]`, if there is one.
+    /// `[ e ]`, if present.
     pub(super) fn bracketed(&mut self) -> Parse<Option<Expr>> {
         if !self.eat_sym("[") {
             return Ok(None);
@@ -198,7 +198,7 @@ impl Parser<'_> {
         Ok(Some(e))
     }
 
-    /// `( e )`, which stands apart from the name before it.
+    /// `( e )`, which the formatter separates from the name before it.
     pub(super) fn count(&mut self, what: &str) -> Parse<Expr> {
         self.marks[self.pos] = Mark::Apart;
         if !self.eat_sym("(") {

@@ -6,9 +6,8 @@
 //! stmt.rs   blocks and lines     op.rs, sync.rs  operations     place.rs  operands
 //! ```
 //!
-//! A production that fails has pushed its message and returns [`Failed`]; the statement that holds it
-//! is skipped, and every name in the skipped text counts as "perhaps declared there", so that one slip
-//! does not produce a tail of unknown names.
+//! A production that fails has recorded its message and returns [`Failed`]. Its statement is skipped, and every name in
+//! the skipped text counts as possibly declared there. So one mistake does not cause a series of unknown names.
 
 mod decl;
 mod expr;
@@ -24,35 +23,35 @@ use warpline_sim::diag::Diagnostic;
 use crate::ast::{Expr, Ident, Kernel, Param, Span};
 use crate::lex::{Comment, Kind, Token, lex};
 
-/// A production failed and has said why.
+/// A production failed and has recorded its message.
 #[derive(Debug)]
 pub(crate) struct Failed;
 
-/// What a production gives.
+/// The result of a production.
 pub(crate) type Parse<T> = Result<T, Failed>;
 
-/// How a token differs from the usual in spacing; set by the parser, read by the formatter.
+/// The spacing of a token, where it differs from the usual; the parser sets it for the formatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// Nothing special.
+    /// The usual spacing.
     Plain,
-    /// A sign: no space behind it.
+    /// A sign: no space after it.
     Sign,
     /// A colon with space on both sides: a tile, a version, the second half of `?:`.
     WideColon,
-    /// A parenthesis that is no argument list: space before it.
+    /// A parenthesis that starts no argument list: space before it.
     Apart,
-    /// First token of a declaration behind another one on its line.
+    /// First token of a declaration after another one on the same line.
     NextDecl,
 }
 
-/// A text, read.
+/// A parsed text.
 pub(crate) struct Parsed {
-    /// The tree; statements with errors are missing.
+    /// The tree, without statements that have errors.
     pub kernel: Option<Kernel>,
-    /// Everything that was wrong.
+    /// Errors.
     pub errors: Vec<Diagnostic>,
-    /// Names in the text that was skipped.
+    /// Names in the skipped text.
     pub skipped: BTreeSet<String>,
     /// The tokens.
     pub tokens: Vec<Token>,
@@ -62,7 +61,7 @@ pub(crate) struct Parsed {
     pub comments: Vec<Comment>,
 }
 
-/// Reads a text.
+/// Parses a text.
 pub(crate) fn parse(file: &str, text: &str) -> Parsed {
     let (mut p, comments) = Parser::new(file, text);
     let kernel = p.kernel().ok();
@@ -72,7 +71,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Parsed {
     Parsed { kernel, errors: p.errors, skipped: p.skipped, tokens: p.tokens, marks: p.marks, comments }
 }
 
-/// Reads a text that is one expression.
+/// Parses a text that is one expression.
 pub(crate) fn expression(file: &str, text: &str) -> Result<Expr, Vec<Diagnostic>> {
     let (mut p, _) = Parser::new(file, text);
     let read = p.expr().and_then(|e| {
@@ -87,7 +86,7 @@ pub(crate) fn expression(file: &str, text: &str) -> Result<Expr, Vec<Diagnostic>
     }
 }
 
-/// Blocks, heads and parentheses that may stand inside one another.
+/// Largest nesting of blocks, heads and parentheses.
 const DEPTH: usize = 64;
 
 struct Parser<'a> {
@@ -99,7 +98,7 @@ struct Parser<'a> {
     errors: Vec<Diagnostic>,
     skipped: BTreeSet<String>,
     depth: usize,
-    /// Nodes of the expression being read; bounds the depth of the tree.
+    /// Number of nodes of the current expression; bounds the depth of the tree.
     nodes: usize,
 }
 
@@ -145,7 +144,7 @@ impl<'a> Parser<'a> {
         self.word_at(self.pos)
     }
 
-    /// The word here, if it is a name.
+    /// The current token's text, if it is a name.
     fn name(&self) -> Option<&'a str> {
         (self.kind() == Kind::Name).then(|| self.word())
     }
@@ -162,7 +161,7 @@ impl<'a> Parser<'a> {
         self.name() == Some(w)
     }
 
-    /// Whether this token touches the one before it.
+    /// Whether this token touches the previous one.
     fn glued(&self, pos: usize) -> bool {
         pos > 0 && self.span_at(pos).start == self.span_at(pos - 1).end
     }
@@ -204,7 +203,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands here, in words.
+    /// The current token, in words.
     fn found(&self) -> String {
         match self.kind() {
             Kind::Newline => "the end of the line".into(),
@@ -222,7 +221,7 @@ impl<'a> Parser<'a> {
         self.fail(Diagnostic::new(self.file, self.span(), message, label))
     }
 
-    /// Reports, unless the scan of this very line has already failed.
+    /// Reports an error, unless the lexer has already reported one on this line.
     fn fail<T>(&mut self, diagnostic: Diagnostic) -> Parse<T> {
         let line = |at: usize| self.text[..at.min(self.text.len())].matches('\n').count();
         let here = line(diagnostic.span.start);
@@ -232,7 +231,7 @@ impl<'a> Parser<'a> {
         Err(Failed)
     }
 
-    /// Guards recursion.
+    /// Limits the recursion.
     fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= DEPTH {
             let message = format!("more than {DEPTH} blocks or parentheses inside one another");
@@ -264,7 +263,7 @@ impl<'a> Parser<'a> {
         self.skip_names(from, self.pos);
     }
 
-    /// Skips the rest of the line, its newline excluded.
+    /// Skips the rest of the line, without its newline.
     fn recover_line(&mut self, from: usize) {
         while !matches!(self.kind(), Kind::Newline | Kind::Indent | Kind::Dedent | Kind::End) {
             self.bump();

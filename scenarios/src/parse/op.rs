@@ -11,7 +11,7 @@ use crate::lex::Kind;
 use crate::mnemonics::{Mnemonic, mnemonic};
 use crate::suggest::did_you_mean;
 
-/// Every operation's name, for suggestions.
+/// The name of every operation, for suggestions.
 const OPERATIONS: [&str; 54] = [
     "load",
     "ldg",
@@ -70,7 +70,7 @@ const OPERATIONS: [&str; 54] = [
 ];
 
 impl Parser<'_> {
-    /// A word with the words that hang on it by dots: `tmem.fence`.
+    /// A word with its dotted suffixes: `tmem.fence`.
     pub(super) fn dotted(&mut self) -> String {
         let mut word = self.word().to_string();
         self.bump();

@@ -7,7 +7,7 @@ use crate::ast::{Axis, Bar, BarAt, Expr, Place, SelKind, Selector, Tile};
 use crate::lex::Kind;
 
 impl Parser<'_> {
-    /// A place with the tile it should hold, if one is written.
+    /// A place with the tile that it should hold, if one is written.
     pub(super) fn place(&mut self, what: &str) -> Parse<Place> {
         let mut place = self.bare_place(what)?;
         if self.at_sym(":") {

@@ -8,13 +8,13 @@ use crate::ast::{Arm, Head, Pipelined, Range1, Staged, Stmt, StmtKind};
 use crate::lex::Kind;
 
 impl Parser<'_> {
-    /// One line of statements with the blocks that hang on it.
+    /// One line of statements, with the blocks that belong to it.
     pub(super) fn statement_line(&mut self, out: &mut Vec<Stmt>) {
         self.statements(out);
         match self.kind() {
             Kind::Newline => self.bump(),
             Kind::Dedent | Kind::End => {}
-            // A block that hangs on this line has taken its newline with it.
+            // A block that belongs to this line has consumed its newline.
             _ if self.pos > 0 && self.kind_at(self.pos - 1) == Kind::Dedent => {}
             _ => {
                 let from = self.pos;
@@ -41,7 +41,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A deeper line below something that opens no block: reported, and read all the same.
+    /// Reports a deeper line after a line that opens no block, and still parses it.
     pub(super) fn stray_indent(&mut self, out: &mut Vec<Stmt>) {
         let line_start = self.text[..self.span().start].rfind('\n').map_or(0, |p| p + 1);
         let diagnostic = Diagnostic::new(
@@ -62,7 +62,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Lines up to the end of the block, which is consumed.
+    /// Lines through the end of the block.
     fn block_lines(&mut self, out: &mut Vec<Stmt>) {
         while !matches!(self.kind(), Kind::Dedent | Kind::End) {
             if self.kind() == Kind::Indent {
@@ -76,7 +76,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Leaves a block that is too deep to read.
+    /// Skips a block that is nested too deep.
     fn skip_block(&mut self) {
         let mut open = 1usize;
         let from = self.pos;
@@ -99,7 +99,7 @@ impl Parser<'_> {
                 Ok(s) => out.push(s),
                 Err(_) => {
                     self.recover(from);
-                    // The block of a head that failed is read for its own errors.
+                    // The block of a failed head is parsed for its own errors.
                     if self.kind() == Kind::Newline && self.kind_at(self.pos + 1) == Kind::Indent {
                         let span = self.span_at(from);
                         self.bump();
@@ -123,7 +123,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What belongs to a head: the rest of the line, or an indented block.
+    /// The body of a head: the rest of the line, or an indented block.
     fn body(&mut self) -> Parse<Vec<Stmt>> {
         if !self.eat_sym(":") {
             return self.expected("`:` after the head of a block");
@@ -163,7 +163,7 @@ impl Parser<'_> {
         let Some(word) = self.name() else {
             return self.expected("a statement");
         };
-        // Words are not reserved: `load: elect:` is the block of a role called load.
+        // Words are not reserved: `load: elect:` is the block of a role called `load`.
         if self.sym_at(self.pos + 1, ":") && !["else", "if", "while", "for"].contains(&word) {
             let name = self.ident("a name")?;
             let head = match word {
@@ -272,7 +272,7 @@ impl Parser<'_> {
         Ok(Stmt { kind: StmtKind::Pipelined(Box::new(loop_)), span })
     }
 
-    /// The end of the last token read that is no layout.
+    /// The end of the last parsed token that is not layout.
     fn last_word(&self) -> usize {
         let real = |p: &usize| !matches!(self.kind_at(*p), Kind::Newline | Kind::Indent | Kind::Dedent);
         (0..self.pos).rev().find(real).map_or(0, |p| self.span_at(p).end)
@@ -303,7 +303,7 @@ impl Parser<'_> {
     }
 
     fn if_statement(&mut self, start: usize, first: usize) -> Parse<Stmt> {
-        // Only an `if` that starts its line can have its `else` on another one.
+        // Only an `if` that starts its line can have its `else` on another line.
         let line_start = first == 0 || matches!(self.kind_at(first - 1), Kind::Newline | Kind::Indent | Kind::Dedent);
         let mut arms = Vec::new();
         let mut arm_start = start;

@@ -1,4 +1,4 @@
-//! Operations that synchronise: commits, waits, arrivals, fences.
+//! Operations that synchronize: commits, waits, arrivals, fences.
 
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::{ArrivalsPer, Binary, Fence, MemOrder, Queue, Scope};
@@ -96,7 +96,7 @@ impl Parser<'_> {
         )
     }
 
-    /// `red.add x, v`, `atom.add x, v -> old`, `st x, v`, `ld x -> v`, behind the word.
+    /// `red.add x, v`, `atom.add x, v -> old`, `st x, v`, `ld x -> v`, after the word.
     pub(super) fn counter_operation(&mut self, word: &str) -> Parse<Operation> {
         let name = self.ident("a counter")?;
         let index = self.bracketed()?;
@@ -120,7 +120,7 @@ impl Parser<'_> {
         self.counter_order(verb, name, index)
     }
 
-    /// `release gpu`: what an operation on a counter orders, and among whom.
+    /// `release gpu`: the memory order and the scope of an operation on a counter.
     fn counter_order(&mut self, verb: CounterVerb, name: Ident, index: Option<crate::ast::Expr>) -> Parse<Operation> {
         let mut c = Counter { verb, name, index, order: MemOrder::default(), scope: Scope::default() };
         loop {

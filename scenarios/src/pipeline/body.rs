@@ -1,4 +1,4 @@
-//! What the statements of a `pipelined` loop do: what each reads and writes on chip, and which of them copy.
+//! The effects of the statements of a `pipelined` loop: their reads and writes on chip, and which of them copy.
 
 use std::collections::BTreeMap;
 
@@ -13,54 +13,54 @@ use crate::ast::{Expr, Operation, Pipelined, Place, SelKind, Span, Stmt, StmtKin
 pub(super) struct Touch {
     /// The buffer.
     pub(super) buffer: String,
-    /// `.0`, `.1`: the piece, where the text says so with digits; of two that differ, none meets the other.
+    /// The piece (`.0`, `.1`), where the text names one by digits. Different pieces never overlap.
     pub(super) piece: Option<String>,
-    /// Written, else read.
+    /// Whether the access writes; else it reads.
     pub(super) write: bool,
-    /// Where it lives: shared by the warps, or a register of each.
+    /// Whether the warps share the buffer; else it is a register of each warp.
     pub(super) shared: bool,
 }
 
 impl Touch {
-    /// Whether both can be at the same bytes.
+    /// Whether both accesses can touch the same bytes.
     pub(super) fn meets(&self, other: &Touch) -> bool {
         let apart = matches!((&self.piece, &other.piece), (Some(a), Some(b)) if a != b);
         self.buffer == other.buffer && !apart
     }
 
-    /// Whether they meet and one of them writes.
+    /// Whether the accesses overlap and at least one of them writes.
     pub(super) fn conflicts(&self, other: &Touch) -> bool {
         self.meets(other) && (self.write || other.write)
     }
 }
 
-/// What is scheduled as one.
+/// Statements that are scheduled as one unit.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
-    /// The statements.
+    /// The statement.
     pub(super) stmt: Stmt,
-    /// Its accesses on chip, in order.
+    /// Accesses on chip, in order.
     pub(super) touches: Vec<Touch>,
-    /// A copy from global to shared memory and nothing else.
+    /// Whether it is a copy from global to shared memory and nothing else.
     pub(super) copies: bool,
-    /// It converts on the way (`via dequant`): no engine can do that.
+    /// Whether it converts on the way (`via dequant`), which no copy engine can do.
     pub(super) converts: bool,
-    /// Under an `if`: how often it runs is not known.
+    /// Whether an `if` guards it, so that the number of its executions is unknown.
     pub(super) conditional: bool,
-    /// Stage and order that the text gives it, and whether it is asynchronous.
+    /// Stage, order and asynchrony, if the text gives them.
     pub(super) given: Option<(i64, Option<i64>, bool)>,
 }
 
 /// The body of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Body {
-    /// Its statements, `let`s left out.
+    /// The statements without `let`s.
     pub(super) units: Vec<Unit>,
-    /// Its `let`s.
+    /// The `let`s.
     pub(super) lets: BTreeMap<String, Expr>,
 }
 
-/// Reads the body of a loop.
+/// Analyzes the body of a loop.
 pub(super) fn body(
     file: &str,
     p: &Pipelined,

@@ -1,55 +1,56 @@
-//! Which steps depend on which: how many versions a buffer needs, and whether a schedule keeps the loop's meaning.
+//! Dependences between the items of a step: the number of versions that a buffer needs, and whether a schedule
+//! preserves the loop's meaning.
 //!
-//! An item at position p of the body with stage s works on iteration i at step i + s. Two that conflict on a buffer must
-//! keep the order of the plain loop; where every iteration writes the buffer afresh, iteration i + V uses its slot again,
-//! and whatever still reads iteration i must be over by then. That is d + 1 versions at distance d where the writer stands
-//! before the reader in the body, and d where it stands behind.
+//! An item at position p of the body with stage s works on iteration i at step i + s. Two items that conflict on a
+//! buffer must keep the order of the plain loop. If every iteration writes the buffer before it reads it, iteration i +
+//! V uses the slot of iteration i again. All reads of iteration i must end before that. At distance d this takes d + 1
+//! versions if the writer precedes the reader in the body, and d versions if it follows.
 
 use std::collections::BTreeMap;
 
 use super::items::Item;
 use super::text::Versions;
 
-/// A pair of items on a buffer that must not pass each other: `before` at iteration i, `after` at iteration i + `apart`.
+/// A pair of items on a buffer that must keep its order: `before` at iteration i, `after` at iteration i + `apart`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// Position of the one that goes first.
+    /// Position of the first item.
     pub(super) before: usize,
-    /// Position of the other.
+    /// Position of the second item.
     pub(super) after: usize,
-    /// Iterations between them.
+    /// Iterations between the two.
     pub(super) apart: i64,
-    /// The first writes what the second reads.
+    /// Whether the second item reads what the first one writes.
     pub(super) flows: bool,
-    /// Between warps: on shared memory.
+    /// Whether the buffer is shared memory, so that the pair needs synchronization between warps.
     pub(super) shared: bool,
 }
 
-/// What was found about a loop.
+/// The dependences of a loop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deps {
     /// Versions of every buffer that the loop touches.
     pub(super) versions: Versions,
-    /// Whether its warps share it.
+    /// For each buffer, whether the warps of the loop share it.
     pub(super) shared: BTreeMap<String, bool>,
     /// Pairs that must keep their order.
     pub(super) pairs: Vec<Pair>,
 }
 
-/// A schedule that changes the meaning: the items, and the buffer.
+/// A schedule that changes the meaning of the loop: the two items and the buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Broken {
-    /// Goes first in the plain loop.
+    /// The item that is first in the plain loop.
     pub(super) before: usize,
-    /// Goes second.
+    /// The item that is second.
     pub(super) after: usize,
-    /// On this.
+    /// The buffer.
     pub(super) buffer: String,
-    /// In the next iteration, not the same.
+    /// Whether the second item belongs to the next iteration; else both belong to one.
     pub(super) carried: bool,
 }
 
-/// Whether every iteration writes a buffer before it reads it, in every piece.
+/// Whether every iteration writes each piece of a buffer before it reads the piece.
 fn afresh(items: &[Item], buffer: &str) -> bool {
     let mut texts: Vec<&Item> = items.iter().collect();
     texts.sort_by_key(|i| i.text);
@@ -65,7 +66,7 @@ fn afresh(items: &[Item], buffer: &str) -> bool {
     true
 }
 
-/// Versions and pairs of a schedule whose items stand in the order of the body.
+/// Versions and pairs of a schedule whose items are in the order of the body.
 pub(super) fn deps(items: &[Item], least: &Versions) -> Result<Deps, Broken> {
     let mut out = Deps::default();
     for t in items.iter().flat_map(|i| &i.touches) {
@@ -82,7 +83,7 @@ pub(super) fn deps(items: &[Item], least: &Versions) -> Result<Deps, Broken> {
             }
         };
         each(items, &buffer, |x, y, flows| {
-            // In the same iteration, as written.
+            // Pairs of the same iteration, in source order.
             if items[x].text < items[y].text {
                 if behind(items, x, y, 0) {
                     add(Pair { before: x, after: y, apart: 0, flows, shared });
@@ -90,14 +91,15 @@ pub(super) fn deps(items: &[Item], least: &Versions) -> Result<Deps, Broken> {
                     return Err(Broken { before: x, after: y, buffer: buffer.clone(), carried: false });
                 }
             }
-            // In the next one that uses the slot.
+            // Pairs with the next iteration that uses the slot.
             let again = versions as i64;
             if behind(items, x, y, again) {
-                // A value of an earlier iteration is read only where none is written before.
+                // A read gets the value of an earlier iteration only if its own iteration does not write first.
                 add(Pair { before: x, after: y, apart: again, flows: flows && !fresh, shared });
                 return Ok(());
             }
-            // A buffer written afresh has as many versions as that takes; one that carries a value has one.
+            // A buffer that every iteration writes first has enough versions by construction; a buffer that carries a
+            // value has one.
             Err(Broken { before: x, after: y, buffer: buffer.clone(), carried: true })
         })?;
         out.versions.insert(buffer, versions);
@@ -128,13 +130,13 @@ fn each(
     Ok(())
 }
 
-/// Whether `y` at iteration i + `apart` comes after `x` at iteration i is over.
+/// Whether `y` at iteration i + `apart` runs after `x` at iteration i has ended.
 fn behind(items: &[Item], x: usize, y: usize, apart: i64) -> bool {
     let over = items[x].stage + if apart > 0 { items[x].lag } else { 0 };
     (apart + items[y].stage, y) > (over, x) || (x == y && apart > 0)
 }
 
-/// How many versions a buffer needs that every iteration writes afresh.
+/// Number of versions for a buffer that every iteration writes before it reads.
 fn versions(items: &[Item], buffer: &str) -> usize {
     let mut most = 1;
     let _ = each(items, buffer, |x, y, _| {

@@ -1,5 +1,5 @@
-//! Writes the steps out: prologue, body and epilogue, each statement with its guard; its waits and barriers are in
-//! `emit_sync`.
+//! Code generation for steps: prologue, body and epilogue, each statement with its guard. `emit_sync` generates waits
+//! and barriers.
 
 use std::collections::BTreeSet;
 
@@ -11,32 +11,33 @@ use super::laid::Laid;
 use super::sync::event_of;
 use super::text::Writer;
 
-/// A line of the expansion: its level below the loop's, its code, its comment.
+/// A line of the expansion: its level relative to the loop, its code, its comment.
 pub(super) type Line = (usize, String, Option<String>);
 
-/// Which step is written.
+/// The step that is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
-    /// Before the body: the step with this number.
+    /// The step with this number, before the body.
     Prologue(i64),
-    /// The steps that all stages take part in; the index counts steps.
+    /// The body, in which all stages take part; its index counts steps.
     Body,
-    /// All steps from the first of the last stage on; the index counts its iterations, the other stages are guarded.
+    /// One guarded loop from the first step of the last stage on. Its index counts iterations of the last stage; the
+    /// other stages are guarded.
     Guarded,
-    /// Behind the body: so many steps after the last copy.
+    /// This many steps after the last copy, behind the body.
     Epilogue(i64),
 }
 
-/// LDS operations that nobody has waited for yet.
+/// LDS operations that no wait covers yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Pending {
-    /// Registers on their way.
+    /// Registers that loads are filling.
     pub(super) regs: BTreeSet<String>,
-    /// Whether something was stored.
+    /// Whether a store is pending.
     pub(super) stores: bool,
 }
 
-/// Writes the steps of one loop.
+/// Code generation for one loop.
 pub(super) struct Emit<'a> {
     pub(super) laid: &'a Laid<'a>,
     pub(super) pending: Pending,
@@ -65,7 +66,7 @@ impl<'a> Emit<'a> {
         };
         let before = self.pending.clone();
         self.step(at);
-        // What is open where the body begins: from the prologue, or from the step before.
+        // Pending operations at the start of the body, from the prologue or from the previous step.
         self.pending.regs.extend(before.regs);
         self.pending.stores |= before.stores;
         out.push((0, head, Some(l.trips_comment(guarded))));
@@ -97,7 +98,7 @@ impl<'a> Emit<'a> {
         out
     }
 
-    /// After a guarded loop: nothing stays outstanding.
+    /// After a guarded loop, a wait leaves nothing outstanding.
     fn drain(&self) -> Vec<Line> {
         let mut out = self.drain_products();
         if self.laid.sync.events.iter().any(|e| matches!(e.queue, Queue::Cp(_))) {
@@ -111,7 +112,7 @@ impl<'a> Emit<'a> {
         if open { vec![(0, "wait wgmma <= 0".to_string(), None)] } else { Vec::new() }
     }
 
-    /// Where iteration of a stage is at in this step.
+    /// The iteration that a stage works on in this step.
     fn index(&self, at: At, stage: i64) -> Val {
         let l = self.laid;
         match at {
@@ -122,7 +123,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// Whether a stage takes part.
+    /// Whether a stage takes part in this step.
     fn present(&self, at: At, stage: i64) -> bool {
         match at {
             At::Prologue(j) => j >= stage,
@@ -131,7 +132,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// The condition under which its iteration exists, if there is any doubt.
+    /// The condition under which the stage's iteration exists; `None` if it always does.
     fn guard(&self, at: At, stage: i64) -> Option<Val> {
         let l = self.laid;
         let g = match at {
@@ -221,7 +222,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// What an item leaves open in LDS.
+    /// Records the LDS operations that an item leaves pending.
     fn note(&mut self, item: &Item) {
         let reads = item.touches.iter().any(|t| t.shared && !t.write);
         let moves = matches!(item.act, Act::Operands | Act::Plain);

@@ -1,4 +1,5 @@
-//! Waits and barriers of a step, written out: how much may stay outstanding there, and whom a barrier serves.
+//! Code generation for the waits and barriers of a step: the number of operations that may stay outstanding, and the
+//! buffers that a barrier serves.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use super::items::Queue;
 use super::sync::{Barrier, Wait, after};
 
 impl Emit<'_> {
-    /// What a step waits for at a gap, and how much may stay outstanding.
+    /// The wait of a step at a gap, with the number of operations that may stay outstanding.
     pub(super) fn wait(&self, at: At, w: &Wait) -> Option<String> {
         let l = self.laid;
         let m = l.items.len();
@@ -24,14 +25,14 @@ impl Emit<'_> {
                 At::Epilogue(e) => e + off < 0,
             })
             .collect();
-        // The one that was started last is the one to wait for.
+        // The wait is for the event that started last.
         let time = |(e, a): &(usize, i64)| (a + l.sync.events[*e].stage) * m as i64 + l.sync.events[*e].at as i64;
         let need = *needs.iter().max_by_key(|n| time(n))?;
         let count = |bounds| after(&l.sync.events, need, w.gap, m, bounds);
         let open = match at {
             At::Prologue(j) => count((Some(-j), None)),
             At::Epilogue(e) => count((None, Some(-1 - e))),
-            // The first steps have less behind them.
+            // The first steps have fewer operations behind the event.
             At::Body | At::Guarded => (l.depth..=2 * l.depth)
                 .map(|j| count((Some(-j), None)))
                 .min_by_key(|c| c.iter().map(|(_, n)| n).sum::<i64>())?,
@@ -48,7 +49,7 @@ impl Emit<'_> {
             })
             .collect();
         let sum = if terms.is_empty() { "0".to_string() } else { terms.join(" + ") };
-        // Loads past the end are not started, and do not count.
+        // Loads past the end are not started and do not count.
         let last = open.iter().map(|(e, _)| l.last_started(*e, need, w.gap)).max();
         let exists = last.and_then(|a| match at {
             At::Prologue(j) => Some(binary(Binary::Gt, l.trips.clone(), Val::Const(j + a))),
@@ -64,7 +65,7 @@ impl Emit<'_> {
         })
     }
 
-    /// Whether a barrier has somebody to serve in this step.
+    /// Whether a barrier separates any pair in this step.
     pub(super) fn meets(&self, at: At, b: &Barrier) -> bool {
         let stage = |p: usize| self.laid.items[p].stage;
         b.serves.iter().any(|(p, ahead)| match at {
@@ -74,7 +75,7 @@ impl Emit<'_> {
         })
     }
 
-    /// A barrier, with what has to be over before it, and whom it serves.
+    /// A barrier, with the waits before it and a comment on the buffers that it serves.
     pub(super) fn barrier(&mut self, b: &Barrier, out: &mut Vec<Line>) {
         let l = self.laid;
         let generic = |p: usize| !matches!(l.items[p].queue, Some(Queue::Tma(_)));

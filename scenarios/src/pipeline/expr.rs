@@ -1,5 +1,5 @@
-//! Expressions of a step, written out: the loop's index replaced by the iteration that a stage is at, the body's `let`s by
-//! what they stand for, and what is known then computed.
+//! Expressions of a step as text: the loop's index becomes the iteration of the stage, and `let`s of the body are
+//! replaced by their definitions. Constants are folded.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use warpline_sim::ir::{Binary, Unary};
 
 use crate::ast::{Expr, ExprKind};
 
-/// An expression, written out.
+/// An expression as text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Val {
     /// A number.
     Const(i64),
-    /// A name and a number added to it: `i - 2`.
+    /// A name plus a number: `i - 2`.
     Off(String, i64),
-    /// Anything else, with how tightly it binds (see [`level`]).
+    /// Any other text, with its precedence (see [`level`]).
     Text(String, u8),
 }
 
-/// How tightly an operator binds; higher is tighter.
+/// The precedence of an operator; higher binds tighter.
 fn level(op: Binary) -> u8 {
     match op {
         Binary::Or => 1,
@@ -32,7 +32,7 @@ fn level(op: Binary) -> u8 {
 }
 
 impl Val {
-    /// The text, in parentheses where it binds less tightly than `want`.
+    /// The text, in parentheses if its precedence is lower than `want`.
     pub(super) fn at(&self, want: u8) -> String {
         let (text, has) = match self {
             Val::Const(v) => (v.to_string(), if *v < 0 { 7 } else { 9 }),
@@ -44,12 +44,12 @@ impl Val {
         if has < want { format!("({text})") } else { text }
     }
 
-    /// The text, where nothing stands around it.
+    /// The text without parentheses.
     pub(super) fn text(&self) -> String {
         self.at(0)
     }
 
-    /// With a number added.
+    /// The sum with a number.
     pub(super) fn plus(&self, n: i64) -> Val {
         match self {
             Val::Const(v) => Val::Const(v + n),
@@ -59,18 +59,18 @@ impl Val {
         }
     }
 
-    /// The slot of this iteration among `n`.
+    /// The slot of this iteration in a ring of `n`.
     pub(super) fn slot(&self, n: usize) -> Val {
         binary(Binary::Rem, self.clone(), Val::Const(n as i64))
     }
 
-    /// How often the ring of `n` slots has been filled before this iteration.
+    /// How many times the ring of `n` slots was filled before this iteration.
     pub(super) fn round(&self, n: usize) -> Val {
         binary(Binary::Div, self.clone(), Val::Const(n as i64))
     }
 }
 
-/// Two operands and their operator; computed where both are known.
+/// An operator applied to two operands; folded where both are numbers.
 pub(super) fn binary(op: Binary, a: Val, b: Val) -> Val {
     if let (Val::Const(x), Val::Const(y)) = (&a, &b)
         && let Some(v) = compute(op, *x, *y)
@@ -90,7 +90,7 @@ pub(super) fn binary(op: Binary, a: Val, b: Val) -> Val {
     if l == 8 {
         return Val::Text(format!("{}({}, {})", op.word(), a.text(), b.text()), 9);
     }
-    // Comparisons do not chain; the right side of the others must bind tighter.
+    // Comparisons do not chain; the right operand of other operators must bind tighter.
     let left = if l == 3 { 4 } else { l };
     Val::Text(format!("{} {} {}", a.at(left), op.word(), b.at(l + 1)), l)
 }
@@ -112,12 +112,12 @@ fn compute(op: Binary, x: i64, y: i64) -> Option<i64> {
     })
 }
 
-/// What the names of a loop's body stand for at one step.
+/// The values of a loop body's names at one step.
 #[derive(Clone, Debug)]
 pub(super) struct Env<'a> {
     /// The loop's index.
     pub(super) var: &'a str,
-    /// Its value here.
+    /// Its value at this step.
     pub(super) index: Val,
     /// `let`s of the body.
     pub(super) lets: &'a BTreeMap<String, Expr>,

@@ -1,4 +1,4 @@
-//! Edits of the kernel around its loops: slots, barriers, roles, names that the steps use.
+//! Edits of the kernel outside its loops: slots, barriers, roles, and names that the steps use.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::settle::{Open, settle};
 use super::text::places;
 use crate::ast::{DeclKind, ExprKind, Kernel, Memory, Operation, Pipelined, Stmt, StmtKind};
 
-/// The text with what is changed about it.
+/// The text of a kernel with pending edits.
 pub(super) struct Header<'a> {
     text: &'a str,
     kernel: &'a Kernel,
@@ -20,7 +20,7 @@ pub(super) struct Header<'a> {
     edits: Vec<(Range<usize>, String)>,
     /// Declarations to add, in order.
     added: Vec<String>,
-    /// Another text altogether.
+    /// Another text in place of the edited one.
     whole: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Header<'a> {
         Header { text, kernel, program, edits: Vec::new(), added: Vec::new(), whole: None }
     }
 
-    /// The changed text.
+    /// Applies the edits.
     pub(super) fn apply(mut self) -> String {
         if let Some(text) = self.whole {
             return text;
@@ -52,7 +52,7 @@ impl<'a> Header<'a> {
         out
     }
 
-    /// Takes another text instead.
+    /// Replaces the whole text.
     pub(super) fn whole(&mut self, text: String) {
         self.whole = Some(text);
     }
@@ -64,7 +64,7 @@ impl<'a> Header<'a> {
         })
     }
 
-    /// Slots that the kernel itself declares.
+    /// Slots that the kernel declares for a buffer.
     pub(super) fn slots(&self, name: &str) -> u32 {
         self.program.objects.iter().find(|o| o.name == name).map_or(1, |o| o.slots)
     }
@@ -75,21 +75,21 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Gives a buffer versions.
+    /// Sets the number of versions of a buffer.
     pub(super) fn versions(&mut self, name: &str, n: usize) {
         if let Some(m) = self.memory(name) {
             let at = m.name.span.end;
             self.edits.push((at..at, format!("[{n}]")));
             return;
         }
-        // Made by the pass, or not declared: the shape is known by now.
+        // The pass made the buffer, or the kernel does not declare it; its shape is known now.
         let shape = self.program.objects.iter().find(|o| o.name == name);
         let ty = shape.map_or(String::new(), |o| format!(": {}[{}, {}]", o.dtype.name(), o.rows, o.cols));
         self.add(format!("reg {name}[{n}]{ty}"));
     }
 
-    /// Waits of the statements outside the loops, where the kernel leaves them to the machine so far; those that a loop
-    /// begins with.
+    /// Adds waits to the statements outside the loops, if the kernel left waits to the machine. Returns the waits that
+    /// a loop begins with.
     pub(super) fn settle(&mut self, p: &Pipelined) -> Vec<String> {
         if self.kernel.decls.iter().any(|d| matches!(d.kind, DeclKind::Waits(ir::Waits::Manual))) {
             return Vec::new();
@@ -104,7 +104,7 @@ impl<'a> Header<'a> {
         found.into_iter().find(|(at, _)| *at == p.extent).map_or(Vec::new(), |(_, open)| open.all())
     }
 
-    /// `waits manual`.
+    /// Adds `waits manual`.
     pub(super) fn manual(&mut self) {
         let has = self.kernel.decls.iter().any(|d| matches!(d.kind, DeclKind::Waits(_)));
         if !has {
@@ -112,7 +112,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The instructions that a copy is, by name; `bytes` are those of one instruction of all its warps.
+    /// Adds a `let` for the number of instructions of a copy; `bytes` are those of one instruction of all its warps.
     pub(super) fn weight(&mut self, name: &str, stmt: &Stmt, bytes: i64) {
         let mut parts = Vec::new();
         for m in moves(stmt) {
@@ -145,7 +145,7 @@ impl<'a> Header<'a> {
         self.program.objects.iter().find(|o| o.name == name).map_or(16, |o| o.dtype.bits())
     }
 
-    /// A comment at the head of the kernel, once.
+    /// Adds a comment at the head of the kernel, once.
     pub(super) fn note(&mut self, words: &str) {
         let edit = (0..0, format!("// {words}\n"));
         if !self.edits.contains(&edit) {
@@ -153,7 +153,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// What the machine has to have.
+    /// Adds a `needs`.
     pub(super) fn needs(&mut self, arch: &str) {
         let found = self.kernel.decls.iter().find_map(|d| match &d.kind {
             DeclKind::Needs(n) => Some(n),
@@ -168,8 +168,8 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Parameters that the expansion was made for: those that a `pipelined` head names, and those that count warps where
-    /// such counts stand in it as numbers.
+    /// Adds a `require` for each parameter that the expansion fixed. These are parameters in a `pipelined` head.
+    /// Parameters that count warps are also fixed if their values appear in the expansion as numbers.
     pub(super) fn fixed(&mut self, counted: bool) {
         let (kernel, program) = (self.kernel, self.program);
         let mut names: Vec<(String, &str)> = Vec::new();
@@ -197,7 +197,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// `warps` with some more of them.
+    /// Adds warps to `warps`.
     pub(super) fn more_warps(&mut self, more: u32) {
         for d in &self.kernel.decls {
             if let DeclKind::Warps(e) = &d.kind {
@@ -210,13 +210,13 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// mbarriers of the groups, made before everything else; `empty` is how many warps release a slot.
+    /// Declares the mbarriers of the groups before everything else; `empty` is the number of warps that release a slot.
     pub(super) fn barriers(&mut self, laid: &Laid, empty: Option<(u32, u32)>) {
         let mut names = Vec::new();
         for g in (0..laid.groups.len()).filter(|g| !laid.groups[*g].is_empty()) {
             let slots = laid.slots_of(g);
             let full = laid.bar("full", g);
-            // Each warp that copies arrives with its bytes.
+            // Each warp that copies arrives with its own bytes.
             let arrivals = laid.feeders.get(g).copied().unwrap_or(1);
             self.add(format!("mbar {full}[{slots}] ({arrivals})"));
             names.push(full);
@@ -234,7 +234,8 @@ impl<'a> Header<'a> {
         self.edits.push((line..line, text));
     }
 
-    /// Barriers of a block outside a loop become those of its warps alone; whether there were any.
+    /// Replaces the CTA barriers of a block outside a loop by barriers of the block's warps. Returns whether there were
+    /// any.
     pub(super) fn meet_apart(&mut self, s: &Stmt, meet: &str) -> bool {
         let body: Vec<&Stmt> = match &s.kind {
             StmtKind::Op(op, _) if matches!(op.as_ref(), Operation::Barrier(_)) => {
@@ -252,30 +253,30 @@ impl<'a> Header<'a> {
         any
     }
 
-    /// Text before a top-level statement.
+    /// Inserts text before a top-level statement.
     pub(super) fn before(&mut self, s: &Stmt, text: String) {
         let line = self.text[..s.span.start].rfind('\n').map_or(0, |n| n + 1);
         self.edits.push((line..line, text));
     }
 
-    /// A declaration.
+    /// Adds a declaration.
     pub(super) fn declare(&mut self, line: String) {
         self.add(line);
     }
 
-    /// Puts the steps where the loop stands.
+    /// Replaces the loop by its steps.
     pub(super) fn replace(&mut self, p: &Pipelined, lines: &[Line]) {
         let line = self.text[..p.extent.start].rfind('\n').map_or(0, |n| n + 1);
         let level = (p.extent.start - line) / 2;
         let mut end = p.extent.end;
-        // A comment behind the last statement goes with it.
+        // A comment behind the last statement is replaced, too.
         end += self.text[end..].find('\n').unwrap_or(self.text.len() - end);
         let text = indented(lines, level);
         self.edits.push((line..end, text.trim_end_matches('\n').to_string()));
     }
 }
 
-/// Whether a statement uses a buffer outside a loop.
+/// Whether a statement uses a buffer outside of a loop.
 pub(super) fn uses(s: &Stmt, buffer: &str, p: &Pipelined) -> bool {
     let inside = |b: &[Stmt]| b.iter().any(|s| uses(s, buffer, p));
     match &s.kind {

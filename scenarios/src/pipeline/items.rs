@@ -1,5 +1,5 @@
-//! From statements to the operations of a machine: a copy becomes an asynchronous one, or a load to registers and a store;
-//! a product of shared operands reads them into registers first, or is a `wgmma`.
+//! Lowering of statements to operations of a machine. A copy becomes asynchronous, or a load to registers and a store.
+//! A product of shared operands first reads these into registers, or is a `wgmma`.
 
 use warpline_sim::ir::MoveKind;
 
@@ -9,47 +9,47 @@ use super::text::Writer;
 use super::{Products, Schedule, Via};
 use crate::ast::{Move, Operation, Place, Stmt, StmtKind};
 
-/// One thing a step does.
+/// One operation of a step.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
-    /// The statement it comes from.
+    /// Index of its statement.
     pub(super) unit: usize,
-    /// Its place in the plain loop, among all items.
+    /// Its position among all items of the plain loop.
     pub(super) text: usize,
-    /// Steps behind the newest.
+    /// Number of steps behind the newest.
     pub(super) stage: i64,
-    /// What it reads and writes on chip, in order.
+    /// Reads and writes on chip, in order.
     pub(super) touches: Vec<Touch>,
-    /// What is written.
+    /// The code to generate.
     pub(super) act: Act,
-    /// Where it stays outstanding, if it is asynchronous.
+    /// The queue of an asynchronous operation.
     pub(super) queue: Option<Queue>,
-    /// Steps until its reads are known to be over; 0: when it is over.
+    /// Steps until its reads are known to have ended; 0: when the item ends.
     pub(super) lag: i64,
-    /// Its operands are read by the asynchronous proxy.
+    /// Whether the asynchronous proxy reads its operands.
     pub(super) proxy: bool,
 }
 
-/// How an item is written.
+/// The code of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// As the source has it.
+    /// The statement as written.
     Plain,
-    /// A copy by this word.
+    /// A copy with this instruction.
     Copy(&'static str),
-    /// `ldg` of what is copied.
+    /// `ldg` of the copied data.
     Fetch,
-    /// `sts` of what was fetched.
+    /// `sts` of the data that `ldg` loaded.
     Put,
     /// `lds` of the operands of a product.
     Operands,
-    /// The product, of registers.
+    /// The product of operands in registers.
     Product,
-    /// `wgmma`, which waits until at most so many are outstanding.
+    /// `wgmma`, followed by a wait for at most this many outstanding groups.
     Wgmma(i64),
 }
 
-/// Where asynchronous work is outstanding.
+/// The queue of asynchronous operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
     /// A commit group of `cp.async`.
@@ -60,7 +60,7 @@ pub(super) enum Queue {
     Tma(usize),
 }
 
-/// The moves of a statement that is nothing but moves.
+/// The moves of a statement that consists of moves only.
 pub(super) fn moves(s: &Stmt) -> Vec<&Move> {
     match &s.kind {
         StmtKind::Op(op, _) => match op.as_ref() {
@@ -72,7 +72,7 @@ pub(super) fn moves(s: &Stmt) -> Vec<&Move> {
     }
 }
 
-/// The product that a statement is, if it is nothing else.
+/// The operands of a statement that is one product.
 pub(super) fn product(s: &Stmt) -> Option<[&Place; 3]> {
     match &s.kind {
         StmtKind::Op(op, _) => match op.as_ref() {
@@ -84,7 +84,7 @@ pub(super) fn product(s: &Stmt) -> Option<[&Place; 3]> {
     }
 }
 
-/// Where a place's data lands on its way to or from registers.
+/// The register that holds a place's data between memory and use.
 pub(super) fn landing(p: &Place, suffix: &str) -> String {
     let digits: String = p
         .sels
@@ -101,7 +101,7 @@ fn register(name: String, write: bool) -> Touch {
     Touch { buffer: name, piece: None, write, shared: false }
 }
 
-/// Lowers the statements, in the order of the schedule.
+/// Lowers the statements in the order of the schedule.
 pub(super) fn items(
     units: &[Unit],
     slots: &[Slot],
@@ -160,7 +160,7 @@ pub(super) fn items(
     front.into_iter().chain(middle).chain(end).collect()
 }
 
-/// A product whose operands lie in shared memory.
+/// Lowers a product whose operands are in shared memory.
 fn multiplied(
     units: &[Unit],
     n: usize,
@@ -191,7 +191,7 @@ fn multiplied(
 }
 
 impl Item {
-    /// The lines of it at one step; `bar` is the slot's mbarrier, if there is one.
+    /// The lines of an item at one step; `bar` is the slot's mbarrier, if there is one.
     pub(super) fn lines(&self, units: &[Unit], w: &Writer) -> Vec<(usize, String)> {
         let stmt = &units[self.unit].stmt;
         let mut out = Vec::new();

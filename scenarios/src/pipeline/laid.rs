@@ -1,4 +1,4 @@
-//! A loop laid out: everything its steps are written from.
+//! The layout of a scheduled loop: everything that code generation needs.
 
 use std::collections::BTreeMap;
 
@@ -13,44 +13,44 @@ use crate::ast::Expr;
 pub(super) struct Laid<'a> {
     /// The kernel's source.
     pub(super) source: &'a str,
-    /// Its statements.
+    /// The statements.
     pub(super) units: &'a [Unit],
     /// `let`s of its body.
     pub(super) lets: &'a BTreeMap<String, Expr>,
-    /// What a step does, in order.
+    /// The items of a step, in order.
     pub(super) items: Vec<Item>,
-    /// What that depends on.
+    /// The dependences between items.
     pub(super) deps: Deps,
     /// Waits and barriers.
     pub(super) sync: Sync,
     /// The loop's index.
     pub(super) var: String,
-    /// Its trip count.
+    /// The trip count.
     pub(super) trips: Val,
     /// The last stage.
     pub(super) depth: i64,
-    /// The kernel itself waits for registers and LDS.
+    /// Whether the kernel has its own waits for registers and LDS.
     pub(super) manual: bool,
-    /// How all its warps meet.
+    /// The statement for a barrier of all warps of the loop.
     pub(super) meet: String,
-    /// Behind the names made here, where there are several loops.
+    /// Suffix of generated names, where the kernel has several loops.
     pub(super) suffix: String,
     /// Buffers of each group of TMA copies.
     pub(super) groups: Vec<Vec<String>>,
-    /// How many warps start the copies of each such group, where some do nothing else.
+    /// Number of warps that start the copies of each group, for warps that do nothing else.
     pub(super) feeders: Vec<usize>,
-    /// First reader of each such group.
+    /// First reader of each group, as group and position.
     pub(super) firsts: Vec<(usize, usize)>,
-    /// Last reader of each such group, where it tells the producer.
+    /// Last reader of each group that signals the producer, as group and position.
     pub(super) lasts: Vec<(usize, usize)>,
-    /// Steps between a read and the arrival that says it is over.
+    /// Steps between a read and the arrival that says that the read has ended.
     pub(super) lag: i64,
     /// The first warp that executes the loop.
     pub(super) first_warp: u32,
 }
 
 impl Laid<'_> {
-    /// Notes the buffers of each group of TMA copies.
+    /// Records the buffers of each group of TMA copies.
     pub(super) fn group_buffers(&mut self) {
         for item in &self.items {
             let Some(Queue::Tma(g)) = item.queue else { continue };
@@ -65,16 +65,16 @@ impl Laid<'_> {
         }
     }
 
-    /// The readers of each group: who waits for its bytes, and who is last.
+    /// The positions of the items that read a group's buffers.
     pub(super) fn readers(&self, group: usize) -> Vec<usize> {
         let reads = |i: &Item| i.touches.iter().any(|t| !t.write && t.shared && self.groups[group].contains(&t.buffer));
         (0..self.items.len()).filter(|p| reads(&self.items[*p])).collect()
     }
 
-    /// Lets the first reader of each group wait for its bytes.
+    /// Makes the first reader of each group wait for its bytes.
     pub(super) fn waits_for_bytes(&mut self) {
         for g in 0..self.groups.len() {
-            // At one stage the first in the body; else the first in time.
+            // The first item in the body where all readers have one stage; else the first in time.
             let first = self.readers(g).into_iter().min_by_key(|p| (self.items[*p].stage, *p));
             self.firsts.extend(first.map(|p| (p, g)));
         }
@@ -97,14 +97,15 @@ impl Laid<'_> {
         self.groups[group].iter().map(|b| format!("bytes({b})")).collect::<Vec<_>>().join(" + ")
     }
 
-    /// A TMA copy that bytes on the slot's mbarrier announce; the first of its group expects them.
+    /// A TMA copy, elected by the loop's first warp, that completes bytes on the slot's mbarrier. The first copy of its
+    /// group also expects the bytes.
     pub(super) fn tma(&self, group: usize, p: usize, lines: Vec<(usize, String)>, index: &Val) -> Vec<(usize, String)> {
         let mut out = vec![(0, format!("warp {}: elect:", self.first_warp))];
         out.extend(self.announced(group, p, lines, index).into_iter().map(|(l, t)| (l + 1, t)));
         out
     }
 
-    /// The same for whoever copies already.
+    /// [`Self::tma`] without the election, for warps that only copy.
     pub(super) fn announced(
         &self,
         group: usize,
@@ -122,7 +123,7 @@ impl Laid<'_> {
         out
     }
 
-    /// Tells the producer that a slot is read.
+    /// The arrival that tells the producer that a slot was read.
     pub(super) fn release(&self, group: usize, index: &Val) -> String {
         let slots = self.slots_of(group);
         let done = index.plus(-self.lag);
@@ -135,13 +136,14 @@ impl Laid<'_> {
         }
     }
 
-    /// The name of what an item counts in `vmcnt`.
+    /// The name of an item's number of instructions in `vmcnt`.
     pub(super) fn weight(&self, p: usize) -> String {
         let item = &self.items[p];
         moves(&self.units[item.unit].stmt).first().map_or("vm".to_string(), |m| landing(&m.dst, "vm"))
     }
 
-    /// The last iteration of an event that is started behind the one needed, up to a gap, counted from the step's own.
+    /// The last iteration of an event that starts after the needed one and before a gap, relative to the step's own
+    /// iteration.
     pub(super) fn last_started(&self, e: usize, need: (usize, i64), gap: usize) -> i64 {
         let m = self.items.len() as i64;
         let event = &self.sync.events[e];
@@ -151,7 +153,7 @@ impl Laid<'_> {
         (-event.stage - 1..=-event.stage + 1).rev().find(|a| time(*a) < gap as i64 && time(*a) > from).unwrap_or(need.1)
     }
 
-    /// Shared buffers two items meet on.
+    /// The shared buffers that two items both use.
     pub(super) fn common(&self, x: usize, y: usize) -> Vec<String> {
         let mut out: Vec<String> = Vec::new();
         for a in self.items[x].touches.iter().filter(|t| t.shared) {
@@ -162,7 +164,7 @@ impl Laid<'_> {
         out
     }
 
-    /// Stage and versions of an item's accesses.
+    /// A comment with the stage and the versions of an item's accesses.
     pub(super) fn comment(&self, item: &Item, index: &Val) -> String {
         let mut names: Vec<String> = Vec::new();
         for t in &item.touches {
@@ -177,7 +179,7 @@ impl Laid<'_> {
         format!("stage {}{versions}", item.stage)
     }
 
-    /// What the body is, for its head.
+    /// A comment on the body, for its head.
     pub(super) fn trips_comment(&self, guarded: bool) -> String {
         if guarded {
             return "body, the stages before the last guarded".to_string();

@@ -10,7 +10,8 @@
 //!   kernel text in the same language
 //! ```
 //!
-//! An item of stage s works on iteration i at step i + s. [`expand`] writes the kernel; [`Plan`] says what was decided.
+//! An item of stage s works on iteration i at step i + s. [`expand`] generates the kernel; [`Plan`] is the record of
+//! the decisions.
 
 mod body;
 mod deps;
@@ -46,33 +47,33 @@ use one::One;
 pub use names::{Schedule, Via, limits};
 pub use plan::{Buffer, GroupWait, Plan, Planned};
 
-/// What is asked of the pass beside the kernel's own words; what is left out is as the kernel says.
+/// Options of the pass. An absent option takes the kernel's own setting.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PassOptions<'a> {
-    /// Architecture of the machine (`sm_90a`); the kernel's `needs` where absent.
+    /// Architecture of the machine (`sm_90a`); by default the kernel's `needs`.
     pub arch: Option<&'a str>,
-    /// What carries the copies.
+    /// The instruction for the copies.
     pub via: Option<Via>,
     /// The schedule.
     pub schedule: Option<Schedule>,
     /// The number of stages.
     pub stages: Option<i64>,
-    /// One guarded loop instead of prologue, body and epilogue.
+    /// Whether to generate one guarded loop instead of prologue, body and epilogue.
     pub guarded: Option<bool>,
-    /// Warps that only copy (`via tma`).
+    /// Number of warps that only copy (`via tma`).
     pub producers: Option<i64>,
 }
 
-/// A kernel without `pipelined` loops.
+/// A kernel with its `pipelined` loops expanded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expanded {
-    /// Its text.
+    /// Its source.
     pub text: String,
-    /// What was decided about each loop, in order.
+    /// The plan of each loop, in order.
     pub plans: Vec<Plan>,
 }
 
-/// What the expansion of a kernel's file is called in messages.
+/// The name of a file's expansion in messages.
 pub fn expanded_name(file: &str) -> String {
     format!("{file} (expanded)")
 }
@@ -82,7 +83,7 @@ pub fn is_pipelined(file: &str, text: &str) -> bool {
     parse(file, text).kernel.is_some_and(|k| !loops(&k.body).is_empty())
 }
 
-/// The parameter that says how many members the role of the first `pipelined` loop has, if one alone does.
+/// The parameter that sets the number of members of the first `pipelined` loop's role, if it sets nothing else.
 pub fn members(file: &str, text: &str) -> Option<String> {
     let kernel = parse(file, text).kernel?;
     let holds = |s: &&Stmt| !loops(std::slice::from_ref(*s)).is_empty();
@@ -95,7 +96,7 @@ pub fn members(file: &str, text: &str) -> Option<String> {
     kernel.params.iter().any(|p| p.name.text == *n).then(|| n.clone())
 }
 
-/// The `pipelined` loops of some statements, outermost first.
+/// The `pipelined` loops in statements, outermost first.
 fn loops(body: &[Stmt]) -> Vec<&Pipelined> {
     body.iter()
         .flat_map(|s| match &s.kind {
@@ -109,7 +110,7 @@ fn loops(body: &[Stmt]) -> Vec<&Pipelined> {
         .collect()
 }
 
-/// Expands the `pipelined` loops of a kernel; on failure every error of it.
+/// Expands the `pipelined` loops of a kernel.
 pub fn expand(file: &str, text: &str, inputs: &Inputs, ask: &PassOptions) -> Result<Expanded, Vec<Diagnostic>> {
     let parsed = parse(file, text);
     expand_parsed(file, text, &parsed, inputs, ask)
@@ -147,7 +148,7 @@ pub(crate) fn expand_parsed(
     Ok(Expanded { text, plans })
 }
 
-/// Whether a block is a role's.
+/// Whether a block is a block of a role.
 fn has_role(s: &Stmt) -> bool {
     matches!(&s.kind, StmtKind::Block(Head::Name(_), _))
 }

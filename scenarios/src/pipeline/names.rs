@@ -1,21 +1,21 @@
-//! The words for schedules and ways of copies, and what a machine does where none is said.
+//! The names of schedules and copy instructions, and the defaults of a machine.
 
-/// How stage and order are found.
+/// The rule that assigns stage and order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Schedule {
     /// TileLang's `num_stages = S`.
     NumStages,
-    /// Triton's: S - 1 steps in flight, one group an operand.
+    /// Triton's: S - 1 steps in flight, one group for each operand.
     Triton,
-    /// CUTLASS's multistage loop: copies first, one barrier a step.
+    /// CUTLASS's multistage loop: copies first, one barrier in each step.
     Multistage,
-    /// Half tiles, three of four of them two steps ahead (HipKittens, seed 001).
+    /// Half tiles, with three of four loaded two steps ahead (HipKittens, seed 001).
     TwoStepAhead,
-    /// `stage e order e` of each statement, as the text has it.
+    /// `stage e order e` of each statement, as written.
     Table,
 }
 
-/// What carries the copies.
+/// The instruction for copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Via {
     /// Synchronous loads.
@@ -28,22 +28,23 @@ pub enum Via {
     Dma,
     /// TMA by a producer warp, with full and empty mbarriers.
     Tma,
-    /// TMA by the first of the warps that multiply, with full mbarriers and barriers.
+    /// TMA by the first of the multiplying warps, with full mbarriers and CTA barriers.
     TmaJoint,
 }
 
-/// How products read their operands.
+/// The memory that products read their operands from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Products {
     /// From shared memory (simdgroup matrix).
     Shared,
-    /// From registers, which are loaded first.
+    /// Registers that are loaded first.
     Registers,
     /// `wgmma`.
     Wgmma,
 }
 
-/// What this pass does not make of a loop on machines of an architecture, in one line; `None` where it uses their best.
+/// The limits of this pass for machines of an architecture, in one line; `None` where the pass uses the architecture's
+/// best instructions.
 pub fn limits(arch: &str) -> Option<&'static str> {
     let tensor_memory = arch.starts_with("sm_10") || arch.starts_with("sm_11");
     tensor_memory.then_some(
@@ -70,29 +71,29 @@ pub(super) const VIAS: [(&str, Via); 6] = [
 ];
 
 impl Schedule {
-    /// All of them.
+    /// All schedules.
     pub fn all() -> impl Iterator<Item = Schedule> {
         SCHEDULES.into_iter().map(|s| s.1)
     }
 
-    /// Its word in a kernel.
+    /// The word in a kernel.
     pub fn name(self) -> &'static str {
         SCHEDULES.iter().find(|s| s.1 == self).map_or("", |s| s.0)
     }
 }
 
 impl Via {
-    /// All of them.
+    /// All ways.
     pub fn all() -> impl Iterator<Item = Via> {
         VIAS.into_iter().map(|v| v.1)
     }
 
-    /// Its word in a kernel.
+    /// The word in a kernel.
     pub fn name(self) -> &'static str {
         VIAS.iter().find(|v| v.1 == self).map_or("", |v| v.0)
     }
 
-    /// What a machine of an architecture (`sm_90a`) does where nothing is said.
+    /// The default for a machine of an architecture (`sm_90a`).
     pub fn of(arch: &str) -> Via {
         match arch {
             "sm_90a" => Via::Tma,
@@ -107,7 +108,7 @@ impl Via {
         }
     }
 
-    /// The oldest architecture of its line that has it, for a machine of `arch`.
+    /// The oldest architecture in the line of `arch` that has the instruction.
     pub(super) fn needs(self, arch: &str) -> &str {
         match self {
             Via::Tma | Via::TmaJoint if arch.starts_with("sm_9") => "sm_90a",

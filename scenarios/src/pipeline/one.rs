@@ -1,4 +1,4 @@
-//! One loop, from its head to the edits of the text.
+//! The expansion of one loop, from its head to the edits of the text.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(super) struct One<'a> {
     pub(super) several: bool,
 }
 
-/// What the head of a loop, the command line and the machine come to.
+/// The decisions from the loop's head, the command line and the machine.
 struct Choice {
     arch: String,
     via: Via,
@@ -59,7 +59,7 @@ impl One<'_> {
                 .help(format!("there are {}", known.join(", ")));
             vec![d]
         };
-        // Where the loop can have no producer warp, the next best.
+        // The next best way, if the loop cannot have a producer warp.
         let mut via = match Via::of(&arch) {
             Via::Tma if self.several || !self.alone(p) => Via::Cp,
             best => best,
@@ -104,7 +104,7 @@ impl One<'_> {
         Ok(Choice { arch, via, schedule, stages, guarded, producers: producers as usize })
     }
 
-    /// Expands the loop: edits of the text, and what was decided.
+    /// Expands the loop. Returns its plan and adds the edits.
     pub(super) fn expand(&self, p: &Pipelined, f: &Found, header: &mut Header) -> Result<Plan, Vec<Diagnostic>> {
         let c = self.choice(p, f)?;
         if f.stepped || f.from != Some(0) {
@@ -237,7 +237,7 @@ impl One<'_> {
         if manual {
             before = header.settle(p).into_iter().map(|text| (0, text, None)).collect();
         }
-        // What was stored before the loop, and no barrier inside it shows to the asynchronous proxy.
+        // Buffers that were stored before the loop and that no barrier inside shows to the asynchronous proxy.
         let mut operands =
             laid.items.iter().filter(|i| i.proxy).flat_map(|i| &i.touches).filter(|t| t.shared && !t.write);
         if matches!(c.via, Via::Tma | Via::TmaJoint) && operands.any(|t| outside(&t.buffer)) {
@@ -252,7 +252,7 @@ impl One<'_> {
         Ok(planned)
     }
 
-    /// Whether the warps of a member can multiply together: warpgroups have `wgmma` only, and that is sm_90a's.
+    /// Whether the warps of a member can multiply together. Warpgroups have only `wgmma`, which needs sm_90a.
     fn multiplies(
         &self,
         p: &Pipelined,
@@ -273,7 +273,7 @@ impl One<'_> {
         Err(vec![Diagnostic::new(self.file, u.stmt.span.clone(), message, label).help(help)])
     }
 
-    /// Edits of the declarations.
+    /// Adds the edits of the declarations.
     fn declare(&self, laid: &Laid, c: &Choice, f: &Found, header: &mut Header) {
         for (buffer, n) in laid.deps.versions.iter().filter(|(_, n)| **n > 1) {
             header.versions(buffer, *n);
@@ -294,7 +294,7 @@ impl One<'_> {
         header.fixed(laid.manual || !laid.feeders.is_empty());
     }
 
-    /// The loop's own text with its tiles cut in halves, expanded.
+    /// Expands the loop's own text with its tiles cut in halves.
     fn again(&self, text: &str, p: &Pipelined, via: Via, header: &mut Header) -> Result<Plan, Vec<Diagnostic>> {
         let parsed = parse(self.file, text);
         let (program, found) = lower(self.file, text, &parsed, self.inputs, &BTreeMap::new())?;
@@ -317,13 +317,14 @@ impl One<'_> {
         Ok(plan)
     }
 
-    /// Whether a loop stands in the block of a role itself, with nothing around it that a producer warp would have to do too.
+    /// Whether the loop is directly in the block of a role, without statements around it that a producer warp would
+    /// also execute.
     pub(super) fn alone(&self, p: &Pipelined) -> bool {
         let is = |s: &Stmt| matches!(&s.kind, StmtKind::Pipelined(q) if q.extent == p.extent);
         self.top(p).is_some_and(|s| matches!(&s.kind, StmtKind::Block(Head::Name(_), body) if body.iter().any(is)))
     }
 
-    /// The top-level statement that holds a loop.
+    /// The top-level statement that contains a loop.
     pub(super) fn top(&self, p: &Pipelined) -> Option<&Stmt> {
         self.kernel.body.iter().find(|s| loops(std::slice::from_ref(*s)).iter().any(|q| q.extent == p.extent))
     }

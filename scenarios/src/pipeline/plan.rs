@@ -1,4 +1,4 @@
-//! What was decided about a loop, as numbers: for displays, and to hold against other compilers.
+//! The decisions about a loop as numbers, for displays and for comparison with other compilers.
 
 use super::body::Body;
 use super::deps::Deps;
@@ -10,70 +10,71 @@ use super::{Schedule, Via};
 /// The plan of one loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// How stage and order were found.
+    /// The rule that assigned stage and order.
     pub schedule: Schedule,
-    /// What carries the copies.
+    /// The instruction for the copies.
     pub via: Via,
-    /// The number of stages asked for.
+    /// The requested number of stages.
     pub stages: i64,
-    /// The last stage: steps of the prologue and of the epilogue. The body runs n less this.
+    /// The last stage, which is the number of steps of the prologue and of the epilogue. The body runs `depth` times
+    /// less than the loop.
     pub depth: i64,
-    /// One guarded loop, with the epilogue inside.
+    /// Whether the loop is one guarded loop, which contains the epilogue.
     pub guarded: bool,
-    /// Warps that only copy.
+    /// Number of warps that only copy.
     pub producers: usize,
     /// The statements, as written.
     pub statements: Vec<Planned>,
     /// The buffers on chip, by name.
     pub buffers: Vec<Buffer>,
-    /// Commit groups of a step.
+    /// Commit groups of each step.
     pub commits: i64,
     /// Commit groups of the prologue.
     pub prologue_commits: i64,
-    /// Waits of a body's step, each before a statement, in groups.
+    /// Waits of a step of the body, in groups, each before a statement.
     pub waits: Vec<GroupWait>,
-    /// The same for each step of the epilogue.
+    /// Waits of each step of the epilogue.
     pub epilogue_waits: Vec<Vec<GroupWait>>,
-    /// Barriers of a body's step.
+    /// Barriers of a step of the body.
     pub barriers: usize,
 }
 
-/// A statement and its place.
+/// A statement with its place in the schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// Its line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// Its first words.
+    /// First words of the statement.
     pub text: String,
-    /// Steps behind the newest.
+    /// Number of steps behind the newest.
     pub stage: i64,
-    /// Place in the body.
+    /// Position in the body.
     pub order: usize,
-    /// Its commit group, if it is asynchronous.
+    /// Commit group of an asynchronous statement.
     pub group: Option<usize>,
 }
 
-/// A buffer and its versions.
+/// A buffer with its number of versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// How many steps' data it holds.
+    /// Number of steps whose data the buffer holds.
     pub versions: usize,
-    /// Shared memory, else registers.
+    /// Whether it is in shared memory; else in registers.
     pub shared: bool,
 }
 
 /// A wait for commit groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupWait {
-    /// The statement it stands before, by its index.
+    /// Index of the statement after the wait.
     pub statement: usize,
-    /// Groups that may stay outstanding.
+    /// Number of groups that may stay outstanding.
     pub open: i64,
 }
 
-/// What was chosen.
+/// The chosen names.
 pub(super) struct Names {
     pub(super) schedule: Schedule,
     pub(super) via: Via,
@@ -83,7 +84,8 @@ pub(super) struct Names {
     pub(super) producers: usize,
 }
 
-/// The plan of a loop, of the stages that were given and those that are written out. Waits are those in front of the first reader of each group, whatever the machine makes of them.
+/// The plan of a loop, from the given stages and the generated code. Its waits are before the first reader of each
+/// group, whatever the machine needs.
 pub(super) fn plan(
     text: &str,
     body: &Body,
@@ -104,7 +106,7 @@ pub(super) fn plan(
             group: s.group,
         })
         .collect();
-    // The statements as they stand, before a machine cuts them up.
+    // The statements in source order, before lowering splits them.
     let mut order: Vec<usize> = (0..slots.len()).collect();
     order.sort_by_key(|n| slots[*n].order);
     let whole: Vec<Item> = order

@@ -1,4 +1,5 @@
-//! TMA by producer warps: copies and what multiplies become loops of their own, told by full and empty mbarriers.
+//! TMA by producer warps: copies and products become separate loops that signal each other with full and empty
+//! mbarriers.
 
 use warpline_sim::diag::Diagnostic;
 
@@ -16,7 +17,7 @@ use crate::ast::Pipelined;
 use crate::lower::Found;
 
 impl One<'_> {
-    /// Splits the loop between producer warps and those that execute it.
+    /// Splits the loop into a producer and a consumer loop.
     pub(super) fn roles(
         &self,
         p: &Pipelined,
@@ -53,7 +54,7 @@ impl One<'_> {
                 },
             );
         }
-        // What the consumers keep.
+        // The items of the consumers.
         let copies: Vec<Item> = laid.items.iter().filter(|i| tma(i).is_some()).cloned().collect();
         if producers > copies.len() {
             let message = format!("{producers} producer warps for {} copies", copies.len());
@@ -73,7 +74,7 @@ impl One<'_> {
                 i.act = Act::Wgmma(laid.lag);
             }
         }
-        // A slot is held from the first reader's step to the last one's.
+        // A slot is in use from the step of its first reader to the step of its last one.
         let mut least_slots = Versions::new();
         for (g, before) in slots_before.iter().enumerate() {
             let stages: Vec<i64> = laid.readers(g).into_iter().map(|p| laid.items[p].stage).collect();
@@ -88,7 +89,7 @@ impl One<'_> {
         };
         found.versions.extend(least_slots);
         laid.deps = found;
-        // The producer is not at the barriers of the loop's warps.
+        // The producer does not take part in the barriers of the loop's warps.
         laid.meet = format!("bar sync step ({})", f.mask.count_ones() * 32);
         let meets = header.meet_apart(top, &laid.meet);
         laid.sync = sync::sync(&laid.items, &laid.deps, options);
@@ -103,7 +104,7 @@ impl One<'_> {
         let warp = self.program.warps;
         let more = producers as u32;
         header.more_warps(if laid.items.iter().any(|i| i.proxy) { more.next_multiple_of(4) } else { more });
-        // The copies go round; each warp arrives for those of its own.
+        // Copies are dealt to the producer warps in turn; each warp arrives for its own copies.
         let shares: Vec<Vec<Item>> =
             (0..producers).map(|n| copies.iter().skip(n).step_by(producers).cloned().collect()).collect();
         let feeds = |share: &[Item], g: usize| share.iter().any(|i| tma(i) == Some(g));
@@ -136,7 +137,7 @@ impl One<'_> {
                 let empty = laid.bar("empty", g);
                 let round = index.round(slots).at(5);
                 out.push((1, format!("wait {empty}[{slot}] for {round} - 1"), None));
-                // Of the group's buffers those that are copied here.
+                // The buffers of the group that this warp copies.
                 let copied = |b: &String| {
                     let mut writes = copies.iter().filter(|i| tma(i) == Some(g)).flat_map(|i| &i.touches);
                     writes.any(|t| t.write && t.buffer == *b)

@@ -1,27 +1,29 @@
-//! Stage and order of every statement, and which copies are one commit group.
+//! Stage, order and commit group of every statement.
 //!
-//! A stage says how many steps behind the newest a statement runs, the order where it stands in the body. Rules:
+//! The stage is the number of steps that a statement runs behind the newest; the order is its position in the body.
+//! Rules:
 //!
-//! * `num_stages` is TileLang's `PipelinePlanning` (0.1.15): copies from global to shared memory and what they depend on go to
-//!   stage 0, each behind the last statement that reads it; everything else to stage S. Where all copies end up behind all
-//!   else and S is 2 or more, they move to the front and the others one stage closer. Copies with the same last reader are
-//!   one group.
-//! * `triton` is what Triton 3.9 compiles: copies S - 1 steps ahead, one group an operand; behind the readers, or before them
-//!   where one barrier a step has to do (CDNA).
-//! * `multistage` is CUTLASS's main loop: copies S - 1 steps ahead and first, one group a step, one barrier a step.
+//! * `num_stages` is TileLang's `PipelinePlanning` (0.1.15). Copies from global to shared memory and what they depend
+//!   on go to stage 0, each after the last statement that reads the copied data. Everything else goes to stage S. If
+//!   all copies end up last and S is 2 or more, they move to the front and the others one stage closer. Copies with the
+//!   same last reader form one group.
+//! * `triton` is what Triton 3.9 compiles: copies S - 1 steps ahead, one group for each operand. Copies follow the
+//!   readers, or precede them where one barrier in each step must suffice (CDNA).
+//! * `multistage` is CUTLASS's main loop: copies first and S - 1 steps ahead, with one group and one barrier in each
+//!   step.
 //! * A table gives stage and order of each statement.
 
 use super::body::Unit;
 use super::{Schedule, Via};
 
-/// Where a statement stands.
+/// The place of a statement in the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
-    /// Steps behind the newest.
+    /// Number of steps behind the newest.
     pub(super) stage: i64,
-    /// Place in the body.
+    /// Position in the body.
     pub(super) order: usize,
-    /// Its commit group, if it is started here and awaited by its readers.
+    /// Commit group of an asynchronous statement that its readers wait for.
     pub(super) group: Option<usize>,
 }
 
@@ -39,7 +41,7 @@ pub(super) fn schedule(units: &[Unit], rule: Schedule, stages: i64, via: Via) ->
     Ok(slots)
 }
 
-/// Where all statements are in one step, nothing runs ahead of anything: a plain loop, whatever the step is called.
+/// Sets all stages to 0 if all statements have the same stage: the loop then stays a plain loop.
 pub(super) fn level(slots: &mut [Slot]) {
     let first = slots.first().map_or(0, |s| s.stage);
     if slots.iter().all(|s| s.stage == first) {
@@ -47,7 +49,7 @@ pub(super) fn level(slots: &mut [Slot]) {
     }
 }
 
-/// All in one step, as written.
+/// One step with all statements, in source order.
 fn plain(units: &[Unit]) -> Vec<Slot> {
     (0..units.len()).map(|order| Slot { stage: 0, order, group: None }).collect()
 }
@@ -67,13 +69,13 @@ fn table(units: &[Unit]) -> Result<Vec<Slot>, String> {
     Ok(slots)
 }
 
-/// The last statement behind `n` that reads what `n` writes.
+/// The last statement after `n` that reads what `n` writes.
 pub(super) fn last_use(units: &[Unit], n: usize) -> Option<usize> {
     let reads = |u: &Unit| u.touches.iter().any(|r| !r.write && units[n].touches.iter().any(|w| w.write && w.meets(r)));
     (n + 1..units.len()).rev().find(|k| reads(&units[*k]))
 }
 
-/// Statements before a copy that write what it, or another such statement, reads.
+/// For each statement, whether a copy depends on it, directly or through other such statements.
 fn feeds(units: &[Unit]) -> Vec<bool> {
     let mut read: Vec<&str> = Vec::new();
     let of = |u: &'_ Unit, write: bool| -> Vec<String> {
@@ -142,7 +144,7 @@ fn num_stages(units: &[Unit], stages: i64) -> Result<Vec<Slot>, String> {
     Ok(slots)
 }
 
-/// Copies, and what they depend on, `stages - 1` steps ahead of the rest.
+/// Copies and what they depend on run `stages - 1` steps ahead of the rest.
 fn ahead(units: &[Unit], stages: i64, in_front: bool) -> Vec<Slot> {
     let feeds = feeds(units);
     let first = |n: usize| (units[n].copies && last_use(units, n).is_some()) || feeds[n];
@@ -154,7 +156,7 @@ fn ahead(units: &[Unit], stages: i64, in_front: bool) -> Vec<Slot> {
     slots
 }
 
-/// Gives the copies that run ahead of a reader their commit groups, numbered in the body's order.
+/// Assigns commit groups, in body order, to copies that run ahead of a reader.
 fn groups(units: &[Unit], (rule, via): (Schedule, Via), slots: &mut [Slot]) {
     let mut order: Vec<usize> = (0..units.len()).collect();
     order.sort_by_key(|n| slots[*n].order);
@@ -163,12 +165,12 @@ fn groups(units: &[Unit], (rule, via): (Schedule, Via), slots: &mut [Slot]) {
         let u = &units[n];
         let Some(last) = last_use(units, n).filter(|_| u.copies && !u.conditional && !u.converts) else { continue };
         let told = rule != Schedule::Table || u.given.is_none_or(|g| g.2);
-        // In the step of its reader it could only be waited for at once.
+        // A copy in the step of its reader would be waited for at once.
         if !told || slots.iter().all(|s| s.stage == slots[n].stage) {
             continue;
         }
         let key = match rule {
-            // Bytes of several copies go to one mbarrier.
+            // The bytes of several copies complete on one mbarrier.
             Schedule::Triton if matches!(via, Via::Tma | Via::TmaJoint) => (slots[n].stage, last),
             Schedule::Triton => (slots[n].stage, n),
             Schedule::Multistage => (slots[n].stage, 0),

@@ -1,21 +1,21 @@
-//! Where a kernel comes to wait for its registers and LDS itself: the waits of the statements outside its loops.
+//! Waits of the statements outside the loops, for a kernel that now has its own waits for registers and LDS.
 
 use warpline_sim::ir::MoveKind;
 
 use super::text::places;
 use crate::ast::{Operation, Pipelined, Span, Stmt, StmtKind};
 
-/// What has been started and not been waited for.
+/// Operations that have started and that no wait covers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Open {
-    /// Registers on their way, with the queue.
+    /// Registers being filled, each with its queue.
     regs: Vec<(String, &'static str)>,
-    /// Stores to LDS.
+    /// Whether a store to LDS is pending.
     stores: bool,
 }
 
 impl Open {
-    /// The waits that leave nothing open.
+    /// The waits after which nothing is pending.
     pub(super) fn all(&self) -> Vec<String> {
         let has = |queue: &str| self.regs.iter().any(|r| r.1 == queue);
         let mut out = Vec::new();
@@ -38,7 +38,7 @@ impl Open {
     }
 }
 
-/// Walks statements in order; `loops` gets what is open where a `pipelined` loop stands.
+/// Walks statements in order; `loops` receives the pending operations at each `pipelined` loop.
 pub(super) fn settle(body: &[Stmt], open: &mut Open, edits: &mut Vec<(Span, String)>, found: &mut Vec<(Span, Open)>) {
     for s in body {
         match &s.kind {
@@ -46,7 +46,7 @@ pub(super) fn settle(body: &[Stmt], open: &mut Open, edits: &mut Vec<(Span, Stri
             StmtKind::Pipelined(p) => at_loop(p, open, found),
             StmtKind::Block(_, b) => settle(b, open, edits, found),
             StmtKind::For(_, b) | StmtKind::While(_, b) => {
-                // Once for what a step leaves to the next.
+                // A second walk for the operations that one iteration leaves to the next.
                 let mut after = open.clone();
                 settle(b, &mut after, &mut Vec::new(), &mut Vec::new());
                 open.join(&after);

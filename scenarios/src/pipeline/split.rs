@@ -1,7 +1,8 @@
-//! Two steps ahead: the tiles cut in halves, the product in quadrants, and three of the four halves loaded two steps ahead.
+//! The two-step-ahead schedule: tiles in halves, the product in quadrants, and three of four halves loaded two steps
+//! ahead.
 //!
-//! HipKittens' schedule, which seed 001 asks for, as a table of stages and orders. The half of step i + 1 that is still
-//! missing goes first; the other three replace those of step i, each after its last read.
+//! This is HipKittens' schedule, which seed 001 asks for, as a table of stages and orders. The missing half of step i +
+//! 1 is loaded first. The other three halves replace those of step i, each after its last read.
 
 use super::body::Body;
 use super::items::{moves, product};
@@ -50,7 +51,7 @@ pub(super) fn halves(text: &str, kernel: &Kernel, p: &Pipelined, body: &Body) ->
     let read =
         |place: &Place, half: usize| format!("lds {}{} -> {}", cut(place, half), tile(place, half), frag(place, half));
     let mma = |i: usize, j: usize| format!("mma {}, {} -> {}.{i}{j}", frag(a, i), frag(b, j), acc.name.text);
-    // In the plain loop's order; stage and order make it the schedule.
+    // In the order of the plain loop; stage and order make it the schedule.
     let lines = [
         format!("stage 0 order 5 async: {}", copy(la, 0)),
         format!("stage 0 order 8 async: {}", copy(lb, 0)),
@@ -90,7 +91,7 @@ pub(super) fn halves(text: &str, kernel: &Kernel, p: &Pipelined, body: &Body) ->
     Ok(out)
 }
 
-/// The axis of a matrix that does not move with the loop.
+/// The axis of a matrix on which the coordinate does not depend on the loop.
 fn axis(place: &Place, var: &str) -> &'static str {
     let mut names = Vec::new();
     place.at.first().into_iter().for_each(|e| e.names(&mut names));
@@ -103,7 +104,7 @@ fn rest(text: &str, place: &Place, at: usize) -> String {
     if sels.is_empty() || sels.starts_with('.') { sels } else { format!(".{sels}") }
 }
 
-/// The accumulator leaves by quadrants.
+/// Stores the accumulator by quadrants.
 fn results(text: &str, s: &Stmt, acc: &str, edits: &mut Vec<(Span, String)>, found: &mut usize) {
     match &s.kind {
         StmtKind::Block(_, body) | StmtKind::For(_, body) => {

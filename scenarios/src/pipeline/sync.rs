@@ -1,67 +1,68 @@
-//! Where a step waits and where its warps meet.
+//! Placement of waits and barriers in a step.
 //!
-//! A gap is a place in the body: gap p stands before item p, gap 0 at the start of a step. Pairs of items that different
-//! warps execute need a barrier in between; as few gaps as possible are chosen, and of equal choices those where the warps
-//! wait anyway. Data on its way (`cp.async`, `vmcnt`) is awaited by those who asked for it, right before the barrier that
-//! shows it to the others; how many may stay outstanding is counted from what is started after the one that is needed.
+//! A gap is a place in the body: gap p is before item p, and gap 0 is the start of a step. A pair of items that
+//! different warps execute needs a barrier in between. The pass chooses as few gaps as possible, and among equal
+//! choices the gaps where the warps wait anyway. The warps that started a copy (`cp.async`, `vmcnt`) wait for it right
+//! before the barrier that shows its data to the others. The number of operations that may stay outstanding is the
+//! number started after the needed one.
 
 use super::deps::{Deps, Pair};
 use super::items::{Act, Item, Queue};
 
-/// Something whose end is awaited: a commit group of a step, or the loads of an item.
+/// An asynchronous event that a wait is for: a commit group of a step, or the loads of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Event {
     /// Position of the item that completes it.
     pub(super) at: usize,
-    /// Its stage.
+    /// Stage of this item.
     pub(super) stage: i64,
-    /// Its queue.
+    /// The queue.
     pub(super) queue: Queue,
-    /// The items it consists of.
+    /// The items of the event.
     pub(super) items: Vec<usize>,
 }
 
 /// A wait for events, at a gap.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wait {
-    /// Where.
+    /// The gap.
     pub(super) gap: usize,
-    /// For which events, and at which iteration of theirs: that of the step, plus this.
+    /// The events, each with its iteration relative to the iteration of the step.
     pub(super) needs: Vec<(usize, i64)>,
-    /// Who reads them: the position, for readers of the plan.
+    /// Position of the item that reads the data, for readers of the plan.
     pub(super) reader: usize,
 }
 
 /// A barrier.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Barrier {
-    /// Where.
+    /// The gap.
     pub(super) gap: usize,
-    /// For which pairs, and how many steps after it the second of the pair runs.
+    /// The pairs that it separates, each with the number of steps after it at which the second item runs.
     pub(super) serves: Vec<(Pair, i64)>,
 }
 
-/// How a step of the loop is synchronised.
+/// The synchronization of a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sync {
-    /// Everything that is awaited.
+    /// Every event that a wait is for.
     pub(super) events: Vec<Event>,
-    /// Waits of each warp for what it started.
+    /// Waits of each warp for its own operations.
     pub(super) waits: Vec<Wait>,
     /// Barriers of all warps.
     pub(super) barriers: Vec<Barrier>,
 }
 
-/// What is asked of it.
+/// Options of the placement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SyncOptions {
-    /// Wait right before the first reader, as compilers do, and not at an earlier barrier.
+    /// Whether to wait right before the first reader, as compilers do, not at an earlier barrier.
     pub(super) late: bool,
-    /// Uses of registers wait for their loads by the kernel's own waits.
+    /// Whether uses of registers need the kernel's own waits for loads.
     pub(super) manual: bool,
 }
 
-/// The events of a body.
+/// The events of the items.
 pub(super) fn events(items: &[Item]) -> Vec<Event> {
     let mut out: Vec<Event> = Vec::new();
     for (p, item) in items.iter().enumerate() {
@@ -83,17 +84,17 @@ pub(super) fn event_of(events: &[Event], p: usize) -> Option<usize> {
     events.iter().position(|e| e.items.contains(&p))
 }
 
-/// Chooses waits and barriers.
+/// Places waits and barriers.
 pub(super) fn sync(items: &[Item], deps: &Deps, options: SyncOptions) -> Sync {
     let m = items.len() as i64;
     let mut out = Sync { events: events(items), ..Sync::default() };
-    // Gaps between the two of a pair, counted on from the step of the first.
+    // The gaps between the two items of a pair, counted from the step of the first.
     let span = |p: &Pair| {
         let steps = p.apart + items[p.after].stage - items[p.before].stage;
         let lag = if p.apart > 0 { items[p.before].lag } else { 0 };
         (lag * m + p.before as i64 + 1, steps * m + p.after as i64)
     };
-    // A load that nobody reads is awaited by who overwrites it.
+    // A load without a reader is waited for by the item that overwrites its destination.
     let unread = |x: usize| !deps.pairs.iter().any(|p| p.before == x && p.flows);
     let awaited = |p: &Pair| items[p.before].queue.is_some() && (p.flows || !p.shared && unread(p.before));
     let by_bytes = |p: &Pair| matches!(items[p.before].queue, Some(Queue::Tma(_)));
@@ -105,7 +106,7 @@ pub(super) fn sync(items: &[Item], deps: &Deps, options: SyncOptions) -> Sync {
     readers.sort_by_key(|p| (p.after, p.before));
     for p in &readers {
         let Some(e) = event_of(&out.events, p.before) else { continue };
-        // The first reader of a group waits for it.
+        // The wait for a group is before its first reader.
         if seen.contains(&e) {
             continue;
         }
@@ -113,7 +114,7 @@ pub(super) fn sync(items: &[Item], deps: &Deps, options: SyncOptions) -> Sync {
         forced[p.after] |= p.shared && options.late && !by_bytes(p);
     }
     let gaps = choose(items, &meet.iter().map(|p| span(p)).collect::<Vec<_>>(), &forced, options);
-    // The last barrier before the second of a pair serves it.
+    // The last barrier before the second item of a pair separates the pair.
     let serving = |p: &Pair| -> Option<(usize, i64)> {
         let (low, high) = span(p);
         let at = (low..=high).rev().find(|g| gaps.contains(&(g.rem_euclid(m) as usize)))?;
@@ -137,7 +138,7 @@ pub(super) fn sync(items: &[Item], deps: &Deps, options: SyncOptions) -> Sync {
         if options.late && out.waits.iter().any(|w| w.needs.contains(&need(ahead)) && w.gap <= gap) {
             continue;
         }
-        // One wait a step where nothing asks for more: an earlier one of the same step is made to cover this, too.
+        // One wait in each step if this suffices: an earlier wait of the same step also covers this event.
         let (low, high) = span(p);
         let inside = |w: &Wait| (low..=high).contains(&(high - (p.after as i64 - w.gap as i64)));
         let earlier = out.waits.iter_mut().find(|w| {
@@ -157,10 +158,10 @@ pub(super) fn sync(items: &[Item], deps: &Deps, options: SyncOptions) -> Sync {
     out
 }
 
-/// Barriers a step beyond those that are asked for, at most; a body that needs more has one in every gap.
+/// Largest number of barriers in a step beyond the required ones. A body that needs more has one in every gap.
 const MOST: usize = 5;
 
-/// The fewest gaps that stand in every span.
+/// The smallest set of gaps that has at least one gap in every span.
 fn choose(items: &[Item], spans: &[(i64, i64)], forced: &[bool], options: SyncOptions) -> Vec<usize> {
     let m = items.len();
     let hit = |set: &[usize]| {
@@ -171,7 +172,7 @@ fn choose(items: &[Item], spans: &[(i64, i64)], forced: &[bool], options: SyncOp
     };
     let base: Vec<usize> = (0..m).filter(|g| forced[*g]).collect();
     let free: Vec<usize> = (0..m).filter(|g| !forced[*g]).collect();
-    // Before a product the warp waits for its registers anyway; at the end of a step nothing is left to wait for.
+    // Before a product the warp waits for its registers anyway, and at the end of a step nothing is left to wait for.
     let stalls = |g: usize| usize::from(options.manual && g != 0 && !matches!(items[g].act, Act::Product));
     let late = |g: usize| if g == 0 { m } else { g };
     for more in 0..=free.len().min(MOST) {
@@ -211,9 +212,9 @@ fn subsets(of: &[usize], count: usize, taken: &mut Vec<usize>, from: usize, f: &
     }
 }
 
-/// What may stay outstanding: how often each event is started after the one that is needed, up to a gap of a step.
+/// The operations that may stay outstanding: for each event, how often it starts after the needed one and before a gap.
 ///
-/// `from` and `to` bound the iterations there are, counted from the step's own; `None` where there is no such bound.
+/// `from` and `to` bound the existing iterations, relative to the step's own; `None` means no bound.
 pub(super) fn after(
     events: &[Event],
     need: (usize, i64),

@@ -1,4 +1,4 @@
-//! Statements of the loop's body, written out for one step: slices of the source with their expressions and slots replaced.
+//! Statements of the loop's body as text for one step: slices of the source with replaced expressions and slots.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use warpline_sim::ir::MoveKind;
 use super::expr::Env;
 use crate::ast::{Expr, Operation, Place, SelKind, Selector, Span, Stmt, StmtKind};
 
-/// Versions of the buffers that have several.
+/// Number of versions of each buffer that has several.
 pub(super) type Versions = BTreeMap<String, usize>;
 
-/// Writes statements out.
+/// A writer of statements for one step.
 pub(super) struct Writer<'a> {
     /// The kernel's source.
     pub(super) source: &'a str,
-    /// What the names stand for.
+    /// The values of names.
     pub(super) env: Env<'a>,
     /// Slots of the buffers.
     pub(super) versions: &'a Versions,
-    /// Whether the kernel itself waits for what a statement loads into registers and another one of the same block uses.
+    /// Whether the kernel needs its own waits between loads into registers and uses in the same block.
     pub(super) manual: bool,
 }
 
-/// The places an operation reads and writes: `(place, written)`. An accumulator is both.
+/// The places that an operation accesses, as `(place, written)`. An accumulator is read and written.
 pub(super) fn places(op: &Operation) -> Vec<(&Place, bool)> {
     match op {
         Operation::Move(m) => vec![(&m.src, false), (&m.dst, true)],
@@ -35,7 +35,7 @@ pub(super) fn places(op: &Operation) -> Vec<(&Place, bool)> {
     }
 }
 
-/// The expressions of an operation that stand outside its places.
+/// The expressions of an operation outside of its places.
 fn loose(op: &Operation) -> Vec<&Expr> {
     match op {
         Operation::Move(m) => m.batch.iter().collect(),
@@ -60,7 +60,7 @@ impl Writer<'_> {
     fn edit(&self, e: &Expr, edits: &mut Vec<(Span, String)>) {
         if self.env.touches(e) {
             let inner = self.env.value(e);
-            // The source's own parentheses are part of the span.
+            // The parentheses in the source are part of the span.
             edits.push((e.span.clone(), inner.text()));
         }
     }
@@ -98,7 +98,7 @@ impl Writer<'_> {
         out
     }
 
-    /// A place at this step; its tile too, where it states one.
+    /// A place at this step, with its tile if it states one.
     pub(super) fn place(&self, p: &Place) -> String {
         let mut edits = Vec::new();
         self.place_edits(p, &mut edits);
@@ -110,7 +110,7 @@ impl Writer<'_> {
         text
     }
 
-    /// A place without the tile it states.
+    /// A place without its tile.
     pub(super) fn bare(&self, p: &Place) -> String {
         let mut edits = Vec::new();
         self.place_edits(p, &mut edits);
@@ -122,7 +122,7 @@ impl Writer<'_> {
         if self.env.touches(e) { self.env.value(e).text() } else { self.source[e.span.clone()].to_string() }
     }
 
-    /// The lines of a statement, each with its level below the loop's body.
+    /// The lines of a statement, each with its level relative to the loop's body.
     pub(super) fn statement(&self, s: &Stmt, level: usize, out: &mut Vec<(usize, String)>) {
         match &s.kind {
             StmtKind::Op(op, _) => {
@@ -163,7 +163,7 @@ impl Writer<'_> {
     }
 
     fn all(&self, body: &[Stmt], level: usize, out: &mut Vec<(usize, String)>) {
-        // Registers on their way, and by which queue.
+        // Registers being filled, each with its queue.
         let mut filling: Vec<(&str, &str)> = Vec::new();
         for s in body {
             if let (true, StmtKind::Op(op, _)) = (self.manual, &s.kind) {

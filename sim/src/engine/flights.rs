@@ -22,8 +22,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Schedules the landings of what an operation started, draws engines and slots, and counts matrix work. `tile`
-    /// labels the operation; the span shows its issue.
+    /// Schedules the landings of what an operation started, draws engines and slots, and counts matrix work. `label` is
+    /// the operation's tile, `started_by` the span of its issue.
     pub(super) fn started(
         &mut self,
         s: usize,
