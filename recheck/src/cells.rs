@@ -6,7 +6,8 @@ use warpline_sim::protocol::{Axis, Cell, Placement};
 use crate::Refusal;
 use crate::schema::{self, CellProof};
 
-/// A cell with the same clusters, and along each axis no coordinate that none of them has. None where no cluster is in it.
+/// The smallest cell with the same clusters: along each axis, every coordinate has a cluster. `None` where the cell has
+/// no cluster.
 pub(crate) fn hull(prog: &Program, axes: &[schema::Axis; 4]) -> Option<[schema::Axis; 4]> {
     let mut hull: Option<[schema::Axis; 4]> = None;
     for id in (0..prog.grid.len()).filter(|id| holds(prog, axes, *id)) {
@@ -37,13 +38,14 @@ fn holds(prog: &Program, axes: &[schema::Axis; 4], id: i64) -> bool {
     axes.iter().zip(coordinates(prog, id)).all(|(axis, v)| within(axis, v))
 }
 
-/// The cell of an entry as the evaluator of forms has it.
+/// The cell of an entry in the representation of the evaluator of forms.
 pub(crate) fn placement(prog: &Program, axes: &[schema::Axis; 4]) -> Option<Placement> {
     let axes = hull(prog, axes)?.map(|a| Axis { lo: a.from, step: a.step, count: a.count });
     Placement::of(prog, Cell { axes })
 }
 
-/// Whether each cluster of the grid lies in exactly one cell, and cells are in the order of their first clusters.
+/// Checks that each cluster of the grid lies in exactly one cell, and that cells are in the order of their first
+/// clusters.
 pub(crate) fn partition(prog: &Program, cells: &[CellProof]) -> Result<(), Refusal> {
     if let [CellProof { axes: None, .. }] = cells {
         return handed_out(prog).map_err(|why| Refusal::rejected("cells[0].axes", why));
@@ -55,7 +57,7 @@ pub(crate) fn partition(prog: &Program, cells: &[CellProof]) -> Result<(), Refus
         };
         list.push(axes);
     }
-    // The number of cells that are seen so far, and so the number of the next one.
+    // Number of cells seen so far, which is the index of the next one.
     let mut seen = 0;
     for id in 0..prog.grid.len() {
         let of: Vec<usize> = (0..list.len()).filter(|i| holds(prog, list[*i], id)).collect();
@@ -69,8 +71,8 @@ pub(crate) fn partition(prog: &Program, cells: &[CellProof]) -> Result<(), Refus
     Ok(())
 }
 
-/// Whether the first cluster, to which `clc` hands all tiles, can stand for all clusters. Then only coordinates of tiles depend
-/// on the place of the CTA or on a tile that was handed out.
+/// Checks that the first cluster, to which `clc` hands all tiles, can stand for all clusters. For this, only
+/// coordinates of tiles may depend on the CTA's place or on a tile that was handed out.
 fn handed_out(prog: &Program) -> Result<(), String> {
     if !prog.hands_out() {
         return Err("tiles are not handed out, so each CTA must lie in a cell".into());
@@ -81,11 +83,11 @@ fn handed_out(prog: &Program) -> Result<(), String> {
             placed[*var as usize] = true;
         }
     }
-    // Whether a tile was handed out at all is asked by every CTA.
+    // Every CTA may compare the result with the value for "no tile".
     let passed = |x: &Expr| prog.loops.iter().any(|l| l.passed.is_some_and(|v| *x == Expr::Var(v)));
     let asks = |e: &Expr| matches!(e, Expr::Binary(Binary::Ge, p) if p.1 == Expr::Const(0) && passed(&p.0));
     let mut apart = None;
-    // Variables take places on from each other: as often as there are variables is enough.
+    // Variables take such values from each other, so one pass for each variable reaches all of them.
     for _ in 0..=prog.vars.len() {
         for (pc, i) in prog.code.iter().enumerate() {
             each(prog, i, &mut |what, e| {

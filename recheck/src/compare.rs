@@ -1,11 +1,11 @@
-//! The first entry in which a part of a certificate differs from what was computed.
+//! Comparison of a part of a certificate with the computed part, with the first entry that differs.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::Refusal;
 
-/// Compares a part with the same one whose facts were computed.
+/// Compares a part of the certificate with the same part whose facts were computed.
 pub(crate) fn same<T: Serialize>(path: &str, given: &T, computed: &T) -> Result<(), Refusal> {
     let json = |part: &T| serde_json::to_value(part).map_err(|e| Refusal::Unreadable(e.to_string()));
     differ(path, &json(given)?, &json(computed)?).map_or(Ok(()), Err)

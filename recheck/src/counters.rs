@@ -1,12 +1,12 @@
-//! Running counters: in nested loops `j * tiles + i` counts iterations, and a variable takes its place.
+//! Running counters: where nested loops count iterations by `j * tiles + i`, a variable replaces this sum.
 //!
-//! With `i` from 0 to `tiles` inside `j` from 0 on, the sum is 0 at first, grows by one with each iteration of the inner loop,
-//! and goes on from turn to turn. As a product of two numbers that both vary, it has no gain; a variable that is set to 0
-//! before the outer loop and counted behind each iteration has.
+//! With `i` from 0 to `tiles` inside `j` from 0 on, the sum starts at 0 and grows by one in each iteration of the inner
+//! loop, also across iterations of the outer loop. The product of two varying numbers has no gain. A variable has one
+//! that is set to 0 before the outer loop and incremented after each iteration.
 
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program, VarId, each, each_mut};
 
-/// The kernel with such variables.
+/// The kernel with such counters.
 pub(crate) fn counted(prog: &Program) -> Program {
     let mut out = prog.clone();
     for k in 0..out.loops.len() {
@@ -22,7 +22,7 @@ pub(crate) fn counted(prog: &Program) -> Program {
     out
 }
 
-/// Whether a loop is `for v in 0..bound` with a step of one.
+/// Whether a loop is `for v in 0..bound` with step 1.
 fn plain(prog: &Program, l: &Loop, v: VarId) -> bool {
     let at = |pc: Option<u32>| pc.and_then(|pc| prog.code.get(pc as usize));
     let next = Expr::Binary(Binary::Add, Box::new((Expr::Var(v), Expr::Const(1))));
@@ -30,7 +30,7 @@ fn plain(prog: &Program, l: &Loop, v: VarId) -> bool {
         && at(l.end.checked_sub(2)) == Some(&Instr::Set(v, next))
 }
 
-/// The sum that counts the iterations of the inner loop, where an instruction in it uses it.
+/// The sum that counts iterations of the inner loop, if an instruction in the loop uses it.
 fn sum(prog: &Program, inner: &Loop, outer: &Loop) -> Option<Expr> {
     let (i, j) = (inner.var?, outer.var?);
     let tiles = inner.bound.clone().filter(Expr::is_launch_constant)?;
@@ -64,12 +64,13 @@ fn count(prog: &mut Program, inner: &Loop, outer: &Loop, sum: &Expr) {
         each_mut(&shape, instr, &mut |_, e| put(e, sum, counter));
     }
     let next = Expr::Binary(Binary::Add, Box::new((Expr::Var(counter), Expr::Const(1))));
-    // Behind the inner loop's own step, which stands before its jump back; and before the outer loop's index is set.
+    // The increment follows the step of the inner loop, before its jump back. The initialization precedes that of the
+    // outer loop's index.
     insert(prog, inner.end - 1, Instr::Set(counter, next));
     insert(prog, outer.head - 1, Instr::Set(counter, Expr::Const(0)));
 }
 
-/// Puts a variable in place of an expression.
+/// Replaces an expression by a variable.
 fn put(e: &mut Expr, sum: &Expr, counter: VarId) {
     if e == sum {
         *e = Expr::Var(counter);
@@ -83,7 +84,7 @@ fn put(e: &mut Expr, sum: &Expr, counter: VarId) {
     }
 }
 
-/// Puts an instruction before another one. Who jumps to that one comes past the new one.
+/// Inserts an instruction before another one. Jumps to the old instruction lead to the new one.
 fn insert(prog: &mut Program, at: u32, new: Instr) {
     for instr in &mut prog.code {
         if let Some(to) = instr.target_mut() {

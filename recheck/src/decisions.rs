@@ -1,12 +1,13 @@
 //! The side conditions of lemma 5: when numbers that differ between runs decide alike in all longer runs.
 //!
-//! Two runs are a period apart, four are a period of each of two loops apart, in the order: neither, first, second, both. A
-//! number `x` of the first run has a *gain* in each direction, and one in both at once beyond these.
+//! Two runs differ by a period. Four runs differ by a period of each of two loops, in the order: neither, first,
+//! second, both. A number `x` of the first run has a *gain* in each direction. Its gain in both directions at once is
+//! what exceeds the sum of these two.
 
 use warpline_sim::ir::Binary;
 use warpline_sim::protocol::Decision;
 
-/// A number of the first run, and its gains.
+/// A number of the first run, with its gains.
 #[derive(Clone, Copy)]
 struct Number {
     x: i128,
@@ -32,7 +33,8 @@ impl Number {
         Number { x: self.x - y.x, gains: std::array::from_fn(|i| self.gains[i] - y.gains[i]) }
     }
 
-    /// Whether the number stays on its side of zero, or at zero, with up to so many periods; any number where none is named.
+    /// Whether the number keeps its sign with up to `periods` more periods; with any number of periods if `periods` is
+    /// `None`.
     fn keeps_its_sign(self, periods: Option<i64>) -> bool {
         if self.x == 0 || self.stands() {
             return self.stands();
@@ -46,10 +48,11 @@ impl Number {
     }
 }
 
-/// Whether lists of decisions, one of each run, come out alike now and in all runs that are longer by whole periods.
+/// Whether lists of decisions, one for each run, agree now and in all runs that are longer by whole periods.
 ///
-/// An agent may pass several iterations of a loop in one move where it has nothing to do in them. Where longer runs pass
-/// more, the first half of the shortest list is held to the first iterations, the second half to the last ones.
+/// An agent may pass several iterations of a loop in one move if the loop has no operation for it. Longer runs can then
+/// pass more iterations. In this case the first half of the shortest list is compared with the first iterations, and
+/// the second half with the last ones.
 pub(crate) fn alike(runs: &[&[Decision]], periods: Option<i64>) -> bool {
     if runs.iter().all(|list| list.len() == runs[0].len()) && !runs.iter().any(|list| list.contains(&Decision::Again)) {
         return all(runs, periods);
@@ -68,7 +71,7 @@ pub(crate) fn alike(runs: &[&[Decision]], periods: Option<i64>) -> bool {
     })
 }
 
-/// The same for lists without a loop.
+/// [`alike`] for lists without a loop.
 fn all(runs: &[&[Decision]], periods: Option<i64>) -> bool {
     let len = runs[0].len();
     runs.iter().all(|list| list.len() == len) && (0..len).all(|i| one(runs, i, periods))
@@ -91,11 +94,11 @@ fn one(runs: &[&[Decision]], i: usize, periods: Option<i64>) -> bool {
     }
 }
 
-/// Whether an operator does not notice the gains of its operands.
+/// Whether the result of an operator is independent of the gains of its operands.
 fn operands(op: Binary, x: Number, y: Number, periods: Option<i64>) -> bool {
     match op {
         Binary::Add | Binary::Sub => true,
-        // By a factor that is one number; of two that move in one direction the product is not linear.
+        // One factor must be a constant. The product of two numbers that vary in one direction is not linear.
         Binary::Mul => {
             let moves = |n: Number, i: usize| n.gains[i] != 0 || n.gains[2] != 0;
             (0..2).all(|i| !moves(x, i) || !moves(y, i))
@@ -123,7 +126,7 @@ mod tests {
         assert!(two(Binary::Lt, (3, 10), (3, 12), None));
         assert!(two(Binary::Lt, (3, 10), (5, 12), None));
         assert!(!two(Binary::Lt, (3, 10), (5, 10), None));
-        // 7 below, 2 nearer with each period: on this side up to three of them.
+        // 7 is below 10, and the distance shrinks by 2 with each period: up to three periods keep the order.
         assert!(two(Binary::Lt, (3, 10), (5, 10), Some(3)));
         assert!(!two(Binary::Lt, (3, 10), (5, 10), Some(4)));
         assert!(!two(Binary::Eq, (10, 10), (12, 10), None));

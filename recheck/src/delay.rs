@@ -1,18 +1,18 @@
-//! Races decided a second time, by the definition of happens-before and without clocks.
+//! A second check for races, by the definition of happens-before and without clocks.
 //!
-//! An access `x` happens before a later one `y` exactly if no schedule has `y` without `x`. So each access of a base case is
-//! *delayed*: its agent stops before the operation (or the operation in flight does not land), and everybody else goes on as
-//! far as they can. What they do then does not depend on `x`. If one of them makes an access that conflicts with `x`, the two
-//! race, whatever the clocks of the transition function say.
+//! An access `x` happens before a later access `y` exactly if no schedule has `y` without `x`. So each access of a base
+//! case is *delayed*: its agent stops before the operation, or the operation in flight does not land. All other agents
+//! and operations proceed as far as they can. Nothing that happens then depends on `x`. So if one of these accesses
+//! conflicts with `x`, the two race, whatever the clocks of the transition function say.
 //!
-//! This takes a run for each access, so a budget of steps decides how many base cases are looked at.
+//! Each access takes its own run, so a budget of steps limits the number of base cases.
 
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Instr, ObjId, Op};
 use warpline_sim::protocol::{AgentId, FlightId, Step, StreamKind, World};
 
-/// What does not go on.
+/// The agent or operation that is delayed.
 #[derive(Clone, Copy)]
 enum Delayed {
     Agent(AgentId),
@@ -24,18 +24,20 @@ enum Delayed {
 struct Access {
     piece: u32,
     writes: bool,
-    /// The operation names the piece's object; else it writes another object that shares the storage.
+    /// Whether the operation names the piece's object. If not, the operation writes another object that shares the
+    /// storage.
     named: bool,
 }
 
 impl Access {
-    /// Accesses to two objects that share storage are seen at the pieces of either, so that one of two must be named.
+    /// Accesses to two objects that share storage appear at the pieces of both, so one of two conflicting accesses must
+    /// name the object.
     fn conflicts(&self, other: &Access) -> bool {
         self.piece == other.piece && (self.writes || other.writes) && (self.named || other.named)
     }
 }
 
-/// What the operation at an instruction accessed.
+/// The accesses of the operation at an instruction.
 fn taken(world: &mut World<'_>, pc: u32) -> Vec<Access> {
     let list = world.accesses.replace(Vec::new()).unwrap_or_default();
     let objects: Vec<ObjId> = match &world.program().code[pc as usize] {
@@ -50,13 +52,13 @@ fn taken(world: &mut World<'_>, pc: u32) -> Vec<Access> {
     list.into_iter().map(access).collect()
 }
 
-/// Why a run is at fault.
+/// The reason why a run is faulty.
 pub(crate) type Why = String;
 
-/// Steps that copying a world counts for.
+/// Cost of copying a world, in steps.
 const COPY: u64 = 32;
 
-/// Delays each access of a run in turn. Whether all were delayed before the budget was used up.
+/// Delays each access of a run in turn. Returns whether all accesses were delayed within the budget.
 pub(crate) fn races(start: World<'_>, budget: &mut u64) -> Result<bool, Why> {
     let users = users(start.clone());
     let mut world = start;
@@ -82,8 +84,8 @@ pub(crate) fn races(start: World<'_>, budget: &mut u64) -> Result<bool, Why> {
                     without(before, waiting, Delayed::Agent(a), &shared, budget)
                         .map_err(|why| named(&world, pc, &why))?;
                 }
-                // What the scoreboard guards is accessed when it is issued; a bulk store has read its source when its
-                // read has landed, which is an operation of its own.
+                // An access that the scoreboard guards happens at issue. A bulk store has read its source when its read
+                // lands, which is a separate operation.
                 let other =
                     |f: FlightId| matches!(world.stream_of(f), Some((_, StreamKind::Scoreboard | StreamKind::Bulk)));
                 for f in effect.flights().into_iter().filter(|f| !own.is_empty() && !other(*f)) {
@@ -107,7 +109,7 @@ fn named(world: &World<'_>, pc: u32, why: &str) -> Why {
     format!("line {}: `{}` can come later, and {why}", site.line, site.text)
 }
 
-/// The only agent that accesses each piece, or none where several do.
+/// For each piece, the only agent that accesses it; `None` where several agents do.
 fn users(mut world: World<'_>) -> BTreeMap<u32, Option<AgentId>> {
     world.accesses = Some(Vec::new());
     let mut users = BTreeMap::new();
@@ -132,7 +134,7 @@ fn users(mut world: World<'_>) -> BTreeMap<u32, Option<AgentId>> {
     }
 }
 
-/// Goes on as far as possible without what is delayed, and looks for an access that conflicts with it.
+/// Proceeds as far as possible without the delayed operation, and searches for a conflicting access.
 fn without(
     mut world: World<'_>,
     mut flying: Vec<FlightId>,
@@ -146,7 +148,7 @@ fn without(
         Delayed::Flight(f) => world.stream_of(f),
         Delayed::Agent(_) => None,
     };
-    // Operations of one stream land in order, so those behind a delayed one are delayed as well.
+    // Operations of one stream land in order, so a delayed operation also delays those after it.
     let lands = |world: &World<'_>, flying: &[FlightId]| {
         let Delayed::Flight(x) = delayed else { return (!flying.is_empty()).then_some(0) };
         let at = flying.iter().position(|f| *f == x)?;
@@ -160,7 +162,7 @@ fn without(
                 moved = true;
                 *budget = budget.saturating_sub(1);
                 let flights = effect.flights();
-                // Accesses of one stream are in order.
+                // Accesses of one stream are ordered.
                 let in_order = stream.is_some() && flights.iter().any(|f| world.stream_of(*f) == stream);
                 flying.extend(flights);
                 for x in taken(&mut world, pc) {

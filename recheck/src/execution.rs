@@ -1,7 +1,7 @@
-//! One run of one cluster: agents step in turn, operations in flight land oldest first.
+//! One run of one cluster: agents step in turn, and operations in flight land oldest first.
 //!
-//! By lemma 1 of `docs/proof.md` any order decides for all, as long as no arrival is found that another schedule could count
-//! elsewhere. In which order a state recurs is the kernel's own, so the certificate names one of four.
+//! By lemma 1 of `docs/proof.md`, any order decides for all, if no arrival could count for another phase in another
+//! schedule. The order in which a state recurs depends on the kernel, so the certificate names one of four.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,38 +13,38 @@ use warpline_sim::report::FindingKind;
 use crate::loops;
 use crate::schema::Order;
 
-/// What happened last.
+/// The last event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
-    /// An agent performed the operation at an instruction; it was the last of a rendezvous.
+    /// An agent performed the operation at an instruction. `last` says whether it completed a rendezvous.
     Performed { agent: AgentId, pc: u32, last: bool },
-    /// It cannot go on.
+    /// The agent cannot proceed.
     Blocked { agent: AgentId, pc: u32 },
-    /// It came to its end.
+    /// The agent ended.
     Ended { agent: AgentId },
     /// The oldest operation in flight landed.
     Landed { agent: AgentId, pc: u32 },
     /// All agents have ended, and nothing is in flight.
     Finished,
-    /// Nobody can go on.
+    /// No agent can proceed.
     Hung,
-    /// An operation had no meaning.
+    /// An operation has no meaning.
     Broken,
 }
 
-/// A run under way.
+/// A run in progress.
 #[derive(Clone)]
 pub(crate) struct Execution<'p> {
     pub(crate) world: World<'p>,
     order: Order,
     flying: VecDeque<FlightId>,
-    /// What each agent waits for. Until that changes, a step of the agent would change nothing.
+    /// The wait of each agent. Until its target changes, a step of the agent changes nothing.
     blocked: Vec<Option<WaitTarget>>,
     asleep: Vec<bool>,
     turn: usize,
-    /// Whether anybody went on in this round.
+    /// Whether an agent proceeded in this round.
     moved: bool,
-    /// Agents that wait at the head of a turn, and the turn that each agent is in.
+    /// Agents that wait at the start of an outer iteration, and the outer iteration of each agent.
     waits: Vec<bool>,
     turns: Vec<Option<(u32, i64)>>,
     pub(crate) operations: u64,
@@ -71,13 +71,13 @@ impl<'p> Execution<'p> {
         self.world.program()
     }
 
-    /// Keeps what numbers decide in each move.
+    /// Records the decisions of each move.
     pub(crate) fn judging(mut self) -> Self {
         self.world.decisions = Some(RefCell::default());
         self
     }
 
-    /// What numbers decided in the last move.
+    /// The decisions of the last move.
     pub(crate) fn decisions(&self) -> Vec<Decision> {
         self.world.decisions.as_ref().map_or(Vec::new(), RefCell::take)
     }
@@ -118,7 +118,7 @@ impl<'p> Execution<'p> {
         }
     }
 
-    /// The agent whose turn it is tries to go on.
+    /// The agent whose turn it is tries to proceed.
     fn act(&mut self) -> Move {
         let a = self.turn;
         let agent = a as AgentId;
@@ -129,7 +129,7 @@ impl<'p> Execution<'p> {
                 let waited = self.blocked[a].take().is_some();
                 self.flying.extend(effect.flights());
                 let begins = self.begins(a, pc);
-                // Who meets the others and need not wait yields.
+                // An agent that completes a rendezvous without waiting yields.
                 let yields = matches!(effect, StepEffect::Rendezvous { .. }) && !waited;
                 self.turn += usize::from(begins || yields);
                 Move::Performed { agent, pc, last: matches!(effect, StepEffect::Rendezvous { last: true }) }
@@ -150,7 +150,8 @@ impl<'p> Execution<'p> {
         }
     }
 
-    /// Whether an agent has ended, waits for others at the head of a turn, or for something that has not changed.
+    /// Whether an agent cannot proceed: it ended, waits at the start of an outer iteration, or waits for a target that
+    /// has not changed.
     fn rests(&self, a: usize) -> bool {
         self.asleep[a] || self.waits[a] || self.world.agent_ended(a as AgentId)
     }
@@ -174,13 +175,13 @@ impl<'p> Execution<'p> {
         Some(Move::Landed { agent, pc })
     }
 
-    /// The outermost loop that an instruction is in, with its index.
+    /// The outermost loop around an instruction, with its index.
     fn outermost(&self, pc: u32) -> Option<(u32, VarId)> {
         let l = self.program().loops.iter().find(|l| (l.head..l.end).contains(&pc))?;
         Some((l.head, loops::index(self.program(), l)?))
     }
 
-    /// Whether an agent that came to an instruction is in another turn than before; then it waits for the others.
+    /// Whether an agent at this instruction starts another outer iteration; it then waits for the others.
     fn begins(&mut self, a: usize, pc: u32) -> bool {
         if self.order != Order::Turns {
             return false;
@@ -191,14 +192,14 @@ impl<'p> Execution<'p> {
         self.waits[a]
     }
 
-    /// Lets all go on that wait at the head of a turn; whether there were any.
+    /// Releases all agents that wait at the start of an outer iteration. Returns whether there were any.
     fn begin_turns(&mut self) -> bool {
         let any = self.waits.contains(&true);
         self.waits.fill(false);
         any
     }
 
-    /// The state that all further moves follow from.
+    /// The state that determines all further moves.
     pub(crate) fn state(&self) -> Snapshot {
         let mut s = self.world.snapshot();
         s.entries.push(Entry::Same((self.turn as u64) << 1 | u64::from(self.moved)));
@@ -212,8 +213,8 @@ impl<'p> Execution<'p> {
         s
     }
 
-    /// The first thing that is wrong with the run so far. `coverage`: also whether each block was summed and stored once,
-    /// which is a question about whole tiles, and not asked of runs that are compared.
+    /// The first fault of the run so far. With `coverage`, this includes blocks that were not summed and stored once.
+    /// Runs that are compared do not check coverage, which concerns whole tiles.
     pub(crate) fn fault(&self, coverage: bool) -> Option<String> {
         let faults = self.world.findings.iter().filter(|f| !f.note);
         let mut faults = faults.filter(|f| coverage || f.kind != FindingKind::Coverage);

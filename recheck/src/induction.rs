@@ -1,4 +1,5 @@
-//! Lemmas 6 and 8: base cases and comparisons that together decide every trip count, and every number of turns.
+//! Lemmas 6 and 8: base cases and comparisons that together decide every trip count, and every number of outer
+//! iterations.
 
 use std::sync::Arc;
 
@@ -10,12 +11,13 @@ use crate::kernel::Kernel;
 use crate::schema::{CellProof, Column, Compared, Given, Induction, Line, Order, Plane, Proof, Region, Trips};
 use crate::{Checked, Refusal, cells, delay, lockstep, tiles};
 
-/// Moves of one run, at most.
+/// Largest number of moves of one run.
 const MOVES: u64 = 100_000_000;
-/// Numbers of trips and turns, at most: beyond these a certificate is not checked.
+/// Largest trip count and number of outer iterations. Beyond these, a certificate is not checked.
 const LARGEST: i64 = 100_000;
 
-/// Numbers of turns that are asked one by one whether the kernel refuses them, before its form is asked.
+/// Numbers of outer iterations that are tried one by one before the form of the kernel's requirements decides whether
+/// it refuses all.
 const FEW: i64 = 8;
 
 /// Computes the facts of a cell's proof from its claims.
@@ -47,16 +49,16 @@ pub(crate) fn cell(
 /// The runs of one cell.
 struct Runs<'a> {
     kernel: &'a Kernel,
-    /// The cell, with what its base cases learn; none where the first cluster stands for all.
+    /// The cell, with the forms that its base cases record; `None` where the first cluster stands for all.
     place: Option<Arc<Placement>>,
     cluster: i64,
     path: String,
-    /// Steps that are left for runs with a delayed access.
+    /// Remaining steps for runs with a delayed access.
     delays: u64,
     checked: &'a mut Checked,
 }
 
-/// A number of trips and of turns.
+/// A trip count and a number of outer iterations.
 type At = (i64, Option<i64>);
 
 impl Runs<'_> {
@@ -64,8 +66,8 @@ impl Runs<'_> {
         Err(Refusal::rejected(format!("{}.{entry}", self.path), why))
     }
 
-    /// Runs a base case for the whole cell: it ends without a fault, and each decision comes out alike over the cell. Its
-    /// operations.
+    /// Runs a base case for the whole cell. The run must end without a fault, and each decision must agree over the
+    /// cell. Returns the number of operations.
     fn case(&mut self, entry: &str, prog: &Program) -> Result<u64, Refusal> {
         let world = match &self.place {
             Some(place) => World::placed_at(prog, self.kernel.rules, place),
@@ -101,12 +103,12 @@ impl Runs<'_> {
                 Ok(all) => self.checked.delayed += u64::from(all),
                 Err(why) => return self.no(entry, why),
             }
-            // What is left is too little for the next, larger one.
+            // The remaining steps are too few for the next, larger base case.
         }
         Ok(run.operations)
     }
 
-    /// Base cases one after the other.
+    /// Runs base cases in order.
     fn cases(&mut self, entry: &str, all: impl IntoIterator<Item = At>) -> Result<Vec<Option<u64>>, Refusal> {
         let mut list = Vec::new();
         for (i, (trips, turns)) in all.into_iter().enumerate() {
@@ -116,7 +118,8 @@ impl Runs<'_> {
         Ok(list)
     }
 
-    /// Compares kernels, the shortest first. None where the kernel refuses the longest, and any that is longer still.
+    /// Compares kernels, from the shortest to the longest. Returns `None` where the kernel refuses the longest and
+    /// every longer one.
     fn beside(
         &mut self,
         entry: &str,
@@ -162,7 +165,8 @@ impl Runs<'_> {
         Ok(Given { operations: self.case("given", self.kernel.given())? })
     }
 
-    /// Regions follow each other from 0 on without an end; each has its base cases and, behind them, an induction.
+    /// Checks that regions follow each other from 0 on without a gap or an end. Each has its base cases, followed by an
+    /// induction.
     fn trips(&mut self, claim: &Trips) -> Result<Trips, Refusal> {
         if claim.tiles.is_some_and(|tiles| tiles < 1 || !self.kernel.given().hands_out()) {
             return self.no("trips.tiles", "no tiles are handed out");
@@ -210,7 +214,7 @@ impl Runs<'_> {
         Ok(Region { from, to, induction: induction.transpose()?, cases })
     }
 
-    /// Whether an induction has its base cases at or behind a number.
+    /// Checks that an induction starts at or after a number and has its base cases.
     fn sound(&self, entry: &str, claim: &Induction, from: i64) -> Result<(), Refusal> {
         let in_range = |n: i64| (1..=LARGEST).contains(&n);
         if !in_range(claim.period) || !in_range(claim.first) || claim.first - claim.period < from {
@@ -219,7 +223,7 @@ impl Runs<'_> {
         Ok(())
     }
 
-    /// The numbers of a period from `first` on, each beside the one a period before.
+    /// Compares the numbers of a period from `first` on, each with the number one period before.
     fn induction(
         &mut self,
         entry: &str,
@@ -240,7 +244,7 @@ impl Runs<'_> {
         Ok(Induction { first, period, order, pairs })
     }
 
-    /// Lines for small trip counts, columns of pairs and squares for a period of larger ones.
+    /// Checks lines for small trip counts, and columns of pairs and squares for a period of larger ones.
     fn plane(&mut self, claim: &Plane) -> Result<Plane, Refusal> {
         let Plane { first, period, order, .. } = *claim;
         if !self.kernel.varies_turns() {
@@ -295,7 +299,7 @@ impl Runs<'_> {
         Ok(Line { cases, induction })
     }
 
-    /// Whether the kernel refuses a trip count with any number of turns.
+    /// Whether the kernel refuses a trip count with any number of outer iterations.
     fn refuses_all(&self, n: i64) -> bool {
         let few = (0..=FEW).all(|t| self.kernel.at(n, Some(t)).is_none());
         few && self.kernel.refuses_on((n, Some(FEW)), (n, Some(FEW + 1)))

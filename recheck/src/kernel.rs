@@ -1,4 +1,4 @@
-//! The statement: a kernel's text, compiled with symbols, at any values of the symbols that are varied.
+//! The statement of a certificate: a kernel's text, compiled with symbols, for any values of the varied symbols.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,12 @@ use warpline_sim::report::FindingKind;
 use crate::schema::{Family, Fence, Statement, Symbol, Value};
 use crate::{Refusal, counters, decisions, state};
 
-/// The file name that diagnostics name.
+/// The file name in diagnostics.
 const FILE: &str = "certificate.pipe";
 
-/// A statement that was compiled.
+/// A compiled statement.
 pub(crate) struct Kernel {
-    /// Symbolic in what is varied.
+    /// The program; the varied values are symbols.
     program: Program,
     pub(crate) rules: Rules,
     trips: Option<Family>,
@@ -87,7 +87,7 @@ impl Kernel {
         Ok(Kernel { program, rules, trips: claim.trips.clone(), turns: claim.turns.clone(), statement })
     }
 
-    /// The kernel with the values of the statement.
+    /// The kernel with the values in the statement.
     pub(crate) fn given(&self) -> &Program {
         &self.program
     }
@@ -96,7 +96,7 @@ impl Kernel {
         self.turns.is_some()
     }
 
-    /// Values of the symbols with so many trips and, where they are named, turns.
+    /// The values of the varied symbols for a trip count and, if varied, a number of outer iterations.
     fn values(&self, trips: i64, turns: Option<i64>) -> Option<Vec<(&str, i64)>> {
         let at = |family: &Family, n: i64| family.step.checked_mul(n)?.checked_add(family.zero).filter(|v| *v >= 0);
         let family = self.trips.as_ref()?;
@@ -108,17 +108,18 @@ impl Kernel {
         Some(values)
     }
 
-    /// The kernel with so many trips and turns; none where it refuses them, or where nothing is launched.
+    /// The kernel with this trip count and number of outer iterations. `None` where the kernel refuses them or launches
+    /// nothing.
     pub(crate) fn at(&self, trips: i64, turns: Option<i64>) -> Option<Program> {
-        // No tile is handed out in a launch of none.
+        // A launch without tiles hands out none.
         if turns == Some(0) && self.program.hands_out() {
             return None;
         }
         self.program.with(&self.values(trips, turns)?).filter(|p| !p.grid.is_empty())
     }
 
-    /// Whether the kernel refuses these numbers of trips and turns, and all that are whole periods more. The form of what the
-    /// kernel requires decides: a condition stays false, or an extent or a grid stays empty.
+    /// Whether the kernel refuses these numbers and all that are larger by whole periods. The form of its requirements
+    /// decides: a condition stays false, or an extent or a grid stays empty.
     pub(crate) fn refuses_on(&self, less: (i64, Option<i64>), more: (i64, Option<i64>)) -> bool {
         let settled = |(trips, turns)| {
             let mut prog = self.program.clone();
@@ -134,7 +135,7 @@ impl Kernel {
             Some(prog)
         };
         let (Some(a), Some(b)) = (settled(less), settled(more)) else {
-            // A symbol below zero, which does not grow.
+            // A symbol below zero that does not grow.
             return less.0 == more.0 && self.values(less.0, None).is_none();
         };
         let forms = &self.program.forms;
@@ -147,7 +148,8 @@ impl Kernel {
         decisions::alike(&[&decisions[0], &decisions[1]], None) && (fails || empty)
     }
 
-    /// Why no proof by one run is one for all, whatever the runs show; none where nothing stands against it.
+    /// The reason why one run cannot decide all schedules of this kernel, whatever the run shows; `None` without such a
+    /// reason.
     pub(crate) fn limit(&self) -> Option<String> {
         let prog = &self.program;
         let mut tape = false;
@@ -166,7 +168,7 @@ impl Kernel {
     }
 }
 
-/// A digest of what a statement claims.
+/// A digest of the claims of a statement.
 fn digest(s: &Statement) -> String {
     let families = [&s.trips, &s.turns]
         .map(|f| f.as_ref().map_or(String::new(), |f| format!("{} {} {}", f.symbol, f.zero, f.step)));

@@ -11,9 +11,9 @@
 //!                    └ state       states are one but for a shift
 //! ```
 //!
-//! The checker computes every fact of a certificate from its claims, and compares. It shares the transition function
-//! (`sim::protocol`) and the evaluator of expressions with the prover, and nothing of the search for a proof.
-//! `docs/certificates.md` has the format, and what the checker takes on trust.
+//! The checker computes every fact of a certificate from its claims, and compares it. It shares the transition function
+//! (`sim::protocol`) and the evaluator of expressions with the prover, but not the search for a proof.
+//! `docs/certificates.md` has the format, and the list of what the checker trusts.
 
 mod cells;
 mod compare;
@@ -38,17 +38,17 @@ pub use schema::{
     Plane, Proof, Region, SCHEMA, Statement, Symbol, Trips, Value,
 };
 
-/// Why a certificate is not valid.
+/// The reason why a certificate is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// An entry is wrong.
     Rejected {
         /// The entry, as a path (`cells[0].proof.trips.regions[0].cases[3]`).
         entry: String,
-        /// What is wrong with it, in words.
+        /// The error, in words.
         why: String,
     },
-    /// The text is no certificate of this schema.
+    /// The text is not a certificate of this schema.
     Unreadable(String),
     /// The certificate may be right, but this checker cannot decide it.
     NotChecked(String),
@@ -60,22 +60,22 @@ impl Refusal {
     }
 }
 
-/// What was checked.
+/// The extent of a successful check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Cells of the grid.
     pub cells: usize,
-    /// Base cases that were run.
+    /// Base cases that ran.
     pub cases: u64,
-    /// Of these, base cases in which each access was delayed to look for races.
+    /// Base cases in which each access was delayed to search for races.
     pub delayed: u64,
-    /// Comparisons of two runs or four.
+    /// Comparisons of two or four runs.
     pub comparisons: u64,
     /// Operations of all base cases, and moves of all comparisons.
     pub moves: u64,
 }
 
-/// What the checker takes on trust; `docs/certificates.md` says more about each.
+/// What the checker trusts; `docs/certificates.md` explains each entry.
 pub const TRUSTED: [&str; 7] = [
     "the compiler from the kernel language to programs (`scenarios`)",
     "the transition function with its happens-before (`sim::protocol`)",
@@ -89,7 +89,7 @@ pub const TRUSTED: [&str; 7] = [
 /// Reads a certificate.
 ///
 /// # Errors
-/// [`Refusal::Unreadable`] where the text is none.
+/// [`Refusal::Unreadable`] where the text is not a certificate.
 pub fn read(text: &str) -> Result<Certificate, Refusal> {
     let c: Certificate = serde_json::from_str(text).map_err(|e| Refusal::Unreadable(e.to_string()))?;
     if c.schema != SCHEMA {
@@ -98,11 +98,11 @@ pub fn read(text: &str) -> Result<Certificate, Refusal> {
     Ok(c)
 }
 
-/// Checks a certificate on its machine ([`Statement::machine`]). In each cell, races of base cases are decided a second time
-/// ([`delayed`]), from the smallest on, for as long as so many steps last.
+/// Checks a certificate on its machine ([`Statement::machine`]). In each cell, races of base cases are checked a second
+/// time ([`delayed`]), from the smallest case on, until `delays` steps are used.
 ///
 /// # Errors
-/// Why it is not valid.
+/// The reason why the certificate is not accepted.
 pub fn recheck(certificate: &Certificate, machine: &Machine, delays: u64) -> Result<Checked, Refusal> {
     let kernel = kernel::Kernel::of(&certificate.statement, machine)?;
     compare::same("statement", &certificate.statement, &kernel.statement)?;
@@ -111,10 +111,11 @@ pub fn recheck(certificate: &Certificate, machine: &Machine, delays: u64) -> Res
     Ok(checked)
 }
 
-/// Decides races of one cluster's run without clocks, by delaying each access; whether a budget of so many steps was enough.
+/// Checks one cluster's run for races without clocks, by delaying each access. Returns whether the budget of steps
+/// sufficed.
 ///
 /// # Errors
-/// Two accesses that race, in words.
+/// Two accesses that race, described in words.
 pub fn delayed(prog: &Program, rules: Rules, cluster: i64, steps: u64) -> Result<bool, String> {
     let mut budget = steps;
     delay::races(World::alone(prog, rules, cluster), &mut budget)
@@ -123,17 +124,17 @@ pub fn delayed(prog: &Program, rules: Rules, cluster: i64, steps: u64) -> Result
 /// Computes the facts of a certificate from its claims.
 ///
 /// # Errors
-/// Why the claims prove nothing.
+/// The reason why the claims prove nothing.
 pub fn complete(claims: &Certificate, machine: &Machine) -> Result<Certificate, Refusal> {
     let kernel = kernel::Kernel::of(&claims.statement, machine)?;
     let (cells, _) = proved(&kernel, &claims.cells, 0)?;
     Ok(Certificate { schema: SCHEMA.into(), statement: kernel.statement, cells })
 }
 
-/// Steps of runs with a delayed access in each cell, unless the caller says otherwise.
+/// Default budget for each cell, in steps of runs with a delayed access.
 pub const DELAYS: u64 = 200_000;
 
-/// Computes the facts of all cells from their claims.
+/// Computes the facts of all cells from their claims. `delays` is the budget of each cell.
 fn proved(kernel: &kernel::Kernel, claims: &[CellProof], delays: u64) -> Result<(Vec<CellProof>, Checked), Refusal> {
     if let Some(why) = kernel.limit() {
         return Err(Refusal::NotChecked(why));

@@ -6,8 +6,8 @@
 //!   longer   ─────────a──b═══════════─────▶ end     which all are compared twice: before, and after the longer made it
 //! ```
 //!
-//! In the order of [`decisions`]: neither, first, second, both. Runs that are longer in the first loop are those with an odd
-//! number, in the second loop those of the second half.
+//! In the order of [`decisions`]: neither, first, second, both. Runs with an odd index are longer in the first loop.
+//! Runs in the second half are longer in the second loop.
 
 use std::collections::BTreeMap;
 
@@ -18,25 +18,25 @@ use crate::execution::{Execution, Move};
 use crate::schema::{Compared, Inserted};
 use crate::{decisions, loops, state};
 
-/// Runs that step together.
+/// Runs that step in lockstep.
 #[derive(Clone)]
 struct Lockstep<'p, 'c> {
     runs: Vec<Execution<'p>>,
-    /// Places ahead at which the longer runs make a period alone, of the first loop and of the second.
+    /// Remaining places at which the longer runs make a period alone, for the first and for the second loop.
     ahead: [Vec<&'c Inserted>; 2],
-    /// How often the next place of each was come to since the one before.
+    /// For each loop, how many times its next place was reached since the one before.
     passed: [u64; 2],
-    /// The newest index of each loop and agent that a place names.
+    /// The newest index of each loop and agent.
     index: BTreeMap<(usize, AgentId), i64>,
     moves: u64,
-    /// Periods that the longest run may have more than the shortest; none for any number.
+    /// Largest number of periods by which the longest run exceeds the shortest; `None` for no limit.
     periods: Option<i64>,
 }
 
-/// Why runs do not carry on.
+/// The reason why a comparison fails.
 pub(crate) type Why = String;
 
-/// How far to go.
+/// The end of a comparison.
 #[derive(Clone, Copy)]
 struct Until {
     of: usize,
@@ -44,11 +44,11 @@ struct Until {
     index: i64,
 }
 
-/// Compares runs up to their ends: computes the facts of a comparison from its claims.
+/// Compares runs up to their ends. Returns the comparison with the facts computed from its claims.
 pub(crate) fn compare(runs: Vec<Execution<'_>>, claim: &Compared, periods: Option<i64>) -> Result<Compared, Why> {
     launch(&runs.iter().map(Execution::program).collect::<Vec<_>>(), periods)?;
     let runs = runs.into_iter().map(Execution::judging).collect();
-    // The next one is the last of each list.
+    // Each list is reversed, so that its next place is the last element.
     let ahead = [false, true].map(|second| claim.inserted.iter().filter(|p| p.second == second).rev().collect());
     let mut lockstep = Lockstep { runs, ahead, passed: [0; 2], index: BTreeMap::new(), moves: 0, periods };
     let mut inserted = Vec::new();
@@ -59,7 +59,7 @@ pub(crate) fn compare(runs: Vec<Execution<'_>>, claim: &Compared, periods: Optio
     Ok(Compared { moves: lockstep.moves, inserted })
 }
 
-/// Values that are computed at launch are decisions as well, and the grid must be one.
+/// Checks the values computed at launch, which are decisions too, and that all runs have one grid.
 fn launch(programs: &[&Program], periods: Option<i64>) -> Result<(), Why> {
     let first = programs[0];
     if !first.hands_out() && programs.iter().any(|p| p.grid != first.grid) {
@@ -72,7 +72,7 @@ fn launch(programs: &[&Program], periods: Option<i64>) -> Result<(), Why> {
 }
 
 impl Lockstep<'_, '_> {
-    /// Steps all runs together, to their ends or until an agent's loop has come to an index.
+    /// Steps all runs in lockstep, to their ends or until an agent's loop reaches an index.
     fn go(&mut self, until: Option<Until>, inserted: &mut Vec<Inserted>) -> Result<(), Why> {
         loop {
             let made: Vec<Move> = self.runs.iter_mut().map(Execution::next).collect();
@@ -112,7 +112,7 @@ impl Lockstep<'_, '_> {
         }
     }
 
-    /// Loops in which the agent of the shortest run has come to another iteration, and its index there.
+    /// Loops in which the agent of the shortest run reached another iteration, with the index there.
     fn turned(&mut self, agent: AgentId, pc: u32) -> Vec<(usize, i64)> {
         let prog = self.runs[0].program();
         let mut turned = Vec::new();
@@ -126,7 +126,7 @@ impl Lockstep<'_, '_> {
         turned
     }
 
-    /// Lets the longer runs make a period alone. First, the period behind the place is compared without it.
+    /// Lets the longer runs make a period alone. Before that, the next period is compared without the insertion.
     fn insert(&mut self, place: &Inserted) -> Result<Inserted, Why> {
         let no = |what: &str| format!("at index {} of loop {}: {what}", place.index, place.of);
         let apart = if place.second { 2 } else { 1 };
@@ -149,7 +149,8 @@ impl Lockstep<'_, '_> {
         Ok(Inserted { moves: self.moves, state: state::digest(&states[0]), ..place.clone() })
     }
 
-    /// By how much the index of a loop grows at a place: some parts of what its bound does from a shorter run to a longer one.
+    /// The growth of a loop's index at a place: some parts of the difference between the bounds of a shorter and a
+    /// longer run.
     fn period(&self, place: &Inserted, apart: usize) -> Option<i64> {
         let (short, long) = (self.runs[0].program(), self.runs[apart].program());
         let (a, b) = (short.loops.get(place.of)?, long.loops.get(place.of)?);
@@ -163,7 +164,7 @@ impl Lockstep<'_, '_> {
         whole.then(|| (by / parts).checked_mul(made)).flatten()
     }
 
-    /// Lets one run go on alone until an agent's loop has come to an index.
+    /// Advances one run alone until an agent's loop reaches an index.
     fn alone(&mut self, run: usize, until: Until, from: i64) -> Result<(), Why> {
         let run = &mut self.runs[run];
         let l: &Loop = &run.program().loops[until.of];

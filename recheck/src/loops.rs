@@ -1,9 +1,10 @@
-//! What counts the iterations of a loop: only a way to name a place in a run, which the states there are then held to.
+//! The index and bound of a loop. A certificate names a place in a run by them; the states at that place are then
+//! compared.
 
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program, VarId};
 
-/// The variable that is another one in each iteration: of a `for`, of a `while` over tiles that are handed out, or the one that
-/// the test of a `while` compares with a bound.
+/// The variable whose value differs in each iteration: the index of a `for`, the tile of a `while` over tiles that are
+/// handed out, or the variable that a `while` compares with a bound.
 pub(crate) fn index(prog: &Program, l: &Loop) -> Option<VarId> {
     l.index().or_else(|| Some(tested(prog, l)?.0))
 }
@@ -13,7 +14,7 @@ pub(crate) fn bound<'p>(prog: &'p Program, l: &'p Loop) -> Option<&'p Expr> {
     l.bound.as_ref().or_else(|| Some(tested(prog, l)?.1))
 }
 
-/// By how much the index grows in an iteration: the last instruction but one of the loop adds it.
+/// The step of the index; the last but one instruction of the loop adds it.
 pub(crate) fn step(prog: &Program, l: &Loop) -> i64 {
     match prog.code.get((l.end as usize).wrapping_sub(2)) {
         Some(Instr::Set(v, Expr::Binary(Binary::Add, p))) if l.passed.is_none() && index(prog, l) == Some(*v) => {

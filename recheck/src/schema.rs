@@ -1,31 +1,32 @@
 //! The certificate as data; `docs/certificates.md` describes every entry.
 //!
-//! Entries are of two sorts. *Claims* steer the check: the statement, cells, regions, periods, orders, places of inserted
-//! periods. *Facts* are computed from the claims: counts, states, the grid. A checker computes every fact and compares.
+//! Entries are claims or facts. *Claims* steer the check: the statement, cells, regions, periods, orders, places of
+//! inserted periods. *Facts* follow from the claims: counts, states, the grid. A checker computes every fact and
+//! compares it.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The schema this version reads and writes.
+/// The schema that this version reads and writes.
 pub const SCHEMA: &str = "warpline.certificate/1";
 
-/// An entry that may be `null`, but not left out.
+/// Requires that an entry is present; it may be `null`.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(from)
 }
 
-/// What a PROVED verdict rests on.
+/// The proof behind a PROVED verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What is proved.
+    /// The proved statement.
     pub statement: Statement,
     /// The proof, cell by cell.
     pub cells: Vec<CellProof>,
 }
 
-/// A kernel with a machine and values, and what is varied.
+/// A kernel with a machine and values, and the values that are varied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
@@ -35,23 +36,23 @@ pub struct Statement {
     pub text: Vec<String>,
     /// Claim: the machine's name.
     pub machine: String,
-    /// Claim: numbers of the machine that were set to other values, by key.
+    /// Claim: numbers of the machine with other values than its file, by key.
     pub machine_numbers: Vec<Number>,
     /// Claim: the level of each fence rule, in the order of [`warpline_sim::fences::RULES`].
     pub fences: Vec<Fence>,
     /// Claim: the value of each parameter, in order of declaration.
     pub values: Vec<Value>,
-    /// Fact: parameters and header `let`s that only count, which stay symbols in the program.
+    /// Fact: parameters and header `let`s that only count and stay symbols in the program.
     pub symbols: Vec<Symbol>,
-    /// Claim: how a symbol sets the trip count of the main loop.
+    /// Claim: the values of a symbol that set the trip count of the main loop.
     #[serde(deserialize_with = "present")]
     pub trips: Option<Family>,
-    /// Claim: how a symbol sets the turns of the loop around the main loop, or the trip count of a loop beside it.
+    /// Claim: the values of a symbol that set the trip count of a second loop, around the main loop or beside it.
     #[serde(deserialize_with = "present")]
     pub turns: Option<Family>,
     /// Fact: rows, columns and planes of the grid, in CTAs or clusters.
     pub grid: [i64; 3],
-    /// Fact: the kinds of faults that the proof excludes.
+    /// Fact: the kinds of fault that the proof excludes.
     pub excludes: Vec<String>,
     /// Fact: a digest of the claims of this statement.
     pub digest: String,
@@ -63,7 +64,7 @@ pub struct Statement {
 pub struct Fence {
     /// The rule.
     pub rule: String,
-    /// Its level.
+    /// The level.
     pub level: String,
 }
 
@@ -73,7 +74,7 @@ pub struct Fence {
 pub struct Value {
     /// The parameter.
     pub name: String,
-    /// Its value.
+    /// The value.
     pub value: i64,
 }
 
@@ -81,9 +82,9 @@ pub struct Value {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
-    /// Its key.
+    /// The key.
     pub key: String,
-    /// Its value.
+    /// The value.
     pub value: f64,
 }
 
@@ -91,9 +92,9 @@ pub struct Number {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Symbol {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its value with the values of the statement.
+    /// The value in the statement.
     pub value: i64,
     /// Whether the proof varies it.
     pub varied: bool,
@@ -105,9 +106,9 @@ pub struct Symbol {
 pub struct Family {
     /// The symbol.
     pub symbol: String,
-    /// Its value for `n` = 0.
+    /// Value for `n` = 0.
     pub zero: i64,
-    /// What one more `n` adds to it.
+    /// Increment for each `n`.
     pub step: i64,
 }
 
@@ -115,13 +116,13 @@ pub struct Family {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellProof {
-    /// Claim: rows, columns, planes and launch indices of the cell, no more than its clusters have; none where one cluster takes
-    /// all tiles.
+    /// Claim: rows, columns, planes and launch indices of the cell, without coordinates that have no cluster. `None`
+    /// where one cluster takes all tiles.
     #[serde(deserialize_with = "present")]
     pub axes: Option<[Axis; 4]>,
-    /// Fact: launch index of the cluster that is run.
+    /// Fact: launch index of the cluster that runs.
     pub cluster: i64,
-    /// How its runs are proved.
+    /// The proof for the runs of this cluster.
     pub proof: Proof,
 }
 
@@ -129,27 +130,27 @@ pub struct CellProof {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// The first.
+    /// First coordinate.
     pub from: i64,
-    /// From one to the next.
+    /// Distance between coordinates.
     pub step: i64,
-    /// How many.
+    /// Number of coordinates.
     pub count: i64,
 }
 
-/// The kinds of proof.
+/// The kind of a proof.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// One run, nothing varied.
+    /// One run; nothing is varied.
     Given(Given),
     /// All trip counts of the main loop.
     Trips(Trips),
-    /// All trip counts of the main loop, and all of a second loop around it or beside it.
+    /// All trip counts of the main loop, and of a second loop around it or beside it.
     Plane(Plane),
 }
 
-/// One run.
+/// A proof by one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Given {
@@ -157,68 +158,69 @@ pub struct Given {
     pub operations: u64,
 }
 
-/// All trip counts.
+/// A proof for all trip counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trips {
-    /// Claim: the number of turns in all runs, where `clc` hands tiles out.
+    /// Claim: the number of tiles in all runs, where `clc` hands tiles out.
     #[serde(deserialize_with = "present")]
     pub tiles: Option<i64>,
     /// Regions of trip counts, in order.
     pub regions: Vec<Region>,
 }
 
-/// Trip counts from one up to another.
+/// A range of trip counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Region {
-    /// Claim: the smallest.
+    /// Claim: the smallest trip count.
     pub from: i64,
-    /// Claim: the largest; none where there is none.
+    /// Claim: the largest trip count; `None` for no limit.
     #[serde(deserialize_with = "present")]
     pub to: Option<i64>,
-    /// How it goes on behind the base cases; none where each trip count is one.
+    /// The induction after the base cases; `None` where every trip count is a base case.
     #[serde(deserialize_with = "present")]
     pub induction: Option<Induction>,
-    /// Fact: operations of each base case, from `from` on; none where the kernel refuses the trip count.
+    /// Fact: operations of each base case, from `from` on; `None` where the kernel refuses the trip count.
     pub cases: Vec<Option<u64>>,
 }
 
-/// Each number from `first` on follows from the one a period before.
+/// An induction: each number from `first` on follows from the number one period before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Induction {
-    /// Claim: the first number that follows.
+    /// Claim: the first number that follows by induction.
     pub first: i64,
     /// Claim: the period.
     pub period: i64,
     /// Claim: the order of agents and landings in the compared runs.
     pub order: Order,
-    /// For each number of a period from `first` on: its run beside that of a period less. None where the kernel refuses it.
+    /// For each number of one period from `first` on: the comparison of its run with the run of one period less. `None`
+    /// where the kernel refuses the number.
     pub pairs: Vec<Option<Compared>>,
 }
 
-/// The order in which agents and operations in flight go on.
+/// The order in which agents step and operations land.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// An operation lands when nobody can go on.
+    /// An operation lands only when no agent can proceed.
     Late,
-    /// All operations land before agents go on.
+    /// All operations land before agents proceed.
     Early,
-    /// The same, and agents begin turns of outer loops together.
+    /// As `Early`, and agents start iterations of outer loops together.
     Turns,
-    /// Each operation lands at once.
+    /// Each operation lands immediately.
     AtOnce,
 }
 
-/// Runs laid beside each other.
+/// A comparison of runs in lockstep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compared {
-    /// Fact: moves that the runs make together.
+    /// Fact: moves of the runs in lockstep.
     pub moves: u64,
-    /// Where the longer runs make a period alone, in order.
+    /// Places where the longer runs make a period alone, in order.
     pub inserted: Vec<Inserted>,
 }
 
@@ -226,61 +228,62 @@ pub struct Compared {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inserted {
-    /// Claim: whether it is a period of the second varied loop.
+    /// Claim: whether the period belongs to the second varied loop.
     pub second: bool,
-    /// Claim: in how many equal parts the longer runs make the period.
+    /// Claim: the number of equal parts of the period.
     pub parts: u64,
-    /// Claim: how many of the parts they make here.
+    /// Claim: the number of parts that the longer runs make here.
     pub made: u64,
-    /// Claim: the loop, counted in the order of the text.
+    /// Claim: the loop, as its position in the text.
     #[serde(rename = "loop")]
     pub of: usize,
     /// Claim: the agent whose iterations count.
     pub agent: u32,
-    /// Claim: the value that the loop's index gets there in the shorter runs.
+    /// Claim: the value that the loop's index takes there in the shorter runs.
     pub index: i64,
-    /// Claim: how many times it has got it since the place before, this one counted.
+    /// Claim: how many times the index has taken this value since the place before, including this one.
     pub pass: u64,
-    /// Fact: moves made together up to here.
+    /// Fact: moves in lockstep up to this place.
     pub moves: u64,
-    /// Fact: digest of the state that recurs, up to a shift of its counters.
+    /// Fact: digest of the state that recurs, invariant under a shift of its counters.
     pub state: String,
 }
 
-/// All trip counts `n` of the main loop and all turns `t` of a second loop.
+/// A proof for all trip counts `n` of the main loop and all trip counts `t` of a second loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plane {
-    /// Claim: trip counts from this one on follow from one a period before.
+    /// Claim: trip counts from this one on follow from the one a period before.
     pub first: i64,
     /// Claim: the period in trip counts.
     pub period: i64,
     /// Claim: the order of agents and landings in the runs of columns.
     pub order: Order,
-    /// For each `n` below `first`: how its turns carry on; none where the kernel refuses `n`.
+    /// For each `n` below `first`: the induction over `t`. `None` where the kernel refuses `n`.
     pub lines: Vec<Option<Line>>,
-    /// For each `n` of a period from `first` on: how it follows from the line of a period less; none where the kernel refuses it.
+    /// For each `n` of one period from `first` on: the comparison with the line of a period less. `None` where the
+    /// kernel refuses `n`.
     pub columns: Vec<Option<Column>>,
 }
 
-/// The turns of one trip count.
+/// The induction over `t` for one trip count `n`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// Fact: operations of each base case, by turns.
+    /// Fact: operations of each base case, by `t`.
     pub cases: Vec<Option<u64>>,
-    /// How turns carry on behind the base cases.
+    /// The induction after the base cases.
     pub induction: Induction,
 }
 
-/// A trip count beside that of a period less, for all turns.
+/// The comparison of a trip count with one period less, for all `t`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// Fact: operations of each base case, by turns.
+    /// Fact: operations of each base case, by `t`.
     pub cases: Vec<Option<u64>>,
-    /// For turns below the first that follows: the runs of the two trip counts.
+    /// For each `t` below the first that follows by induction: the runs of the two trip counts.
     pub pairs: Vec<Option<Compared>>,
-    /// For each number of turns of a period behind: four runs.
+    /// For each `t` of the next period: four runs.
     pub squares: Vec<Option<Compared>>,
 }

@@ -1,12 +1,12 @@
-//! States that are one but for a shift of their counters, and a digest of a state that no shift changes.
+//! Equality of states up to a shift of their counters, and a digest that no shift changes.
 
 use std::collections::BTreeMap;
 
 use warpline_sim::protocol::{Entry, Family, Snapshot};
 
-/// Whether states are one but for a shift. Entries that do not count must be equal. Clocks of a component must be in one
-/// order in all states, and those within the window as far from the newest. What variables and tiles count is compared where
-/// it decides something (`decisions`).
+/// Whether states are equal up to a shift. Entries that do not count must be equal. Clocks of a component must have the
+/// same order in all states. Clocks within the window must also have the same distance from the newest one. The counts
+/// in variables and tiles are compared where they decide something (`decisions`).
 pub(crate) fn alike(states: &[&Snapshot]) -> bool {
     let first = states[0];
     let same_shape = |s: &&Snapshot| {
@@ -19,7 +19,7 @@ pub(crate) fn alike(states: &[&Snapshot]) -> bool {
     if !states.iter().all(same_shape) {
         return false;
     }
-    // The clocks of each component, one number of each state; a state names few, and each often.
+    // For each component, its clocks, with one number for each state. A state names few clocks, and each one often.
     let mut clocks: BTreeMap<u32, Vec<Vec<i64>>> = BTreeMap::new();
     for (i, entry) in first.entries.iter().enumerate() {
         let Entry::Count(Family::Clock(component), _) = entry else { continue };
@@ -46,8 +46,8 @@ pub(crate) fn alike(states: &[&Snapshot]) -> bool {
     })
 }
 
-/// The digest of a state: of its entries that do not count, and how far each clock is from the newest of its component, up to
-/// the window.
+/// The digest of a state: its entries that do not count, and the distance of each clock from the newest of its
+/// component, up to the window.
 pub(crate) fn digest(s: &Snapshot) -> String {
     let mut newest: BTreeMap<Family, i64> = BTreeMap::new();
     for entry in &s.entries {
@@ -67,7 +67,7 @@ pub(crate) fn digest(s: &Snapshot) -> String {
     fnv(s.entries.iter().flat_map(|entry| word(entry).to_le_bytes()))
 }
 
-/// FNV-1a. It tells one input from another by accident, not against somebody's will: nothing rests on it.
+/// FNV-1a. It distinguishes inputs that differ by accident, not by intent; no proof relies on it.
 pub(crate) fn fnv(bytes: impl IntoIterator<Item = u8>) -> String {
     let digest =
         bytes.into_iter().fold(0xcbf2_9ce4_8422_2325u64, |d, b| (d ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
@@ -90,7 +90,7 @@ mod tests {
         assert!(!of(state(1, &[10, 9, 9]), state(2, &[14, 13, 13])));
         assert!(!of(state(1, &[10, 9, 9]), state(1, &[14, 12, 12])));
         assert!(!of(state(1, &[10, 9, 9]), state(1, &[14, 13, 12])));
-        // Far back only the order counts.
+        // For old clocks only the order counts.
         assert!(of(state(1, &[10, 2]), state(1, &[14, 3])));
         assert_eq!(digest(&state(1, &[10, 9])), digest(&state(1, &[14, 13])));
         assert_ne!(digest(&state(1, &[10, 9])), digest(&state(1, &[14, 12])));

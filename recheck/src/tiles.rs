@@ -1,20 +1,20 @@
-//! Tiles by number, for the lockstep comparison: which tile a slot holds matters only in whether it is the one its reader
-//! expects.
+//! Tiles by number, for the lockstep comparison. Which tile a slot holds matters only for whether its reader expects
+//! this tile.
 //!
-//! A coordinate such as `job % rows` is not shifted evenly by more jobs, but equal jobs give equal coordinates. Take
-//! an operator other than a sum, with a linear expression `x` on one side and a constant on the other. It becomes a number
-//! that differs for each `x` and for each chain of operators. Tiles that are equal by these numbers are equal in the kernel itself, so a
-//! read that finds its tile in the compared runs finds it in the kernel. Where a block lies in its matrix is still asked of the
-//! kernel's own coordinates ([`warpline_sim::ir::Place::inside`]).
+//! A coordinate such as `job % rows` does not shift evenly with more jobs, but equal jobs give equal coordinates. Take
+//! an operator other than a sum, applied to a linear expression `x` and a constant. Its result is replaced by a number
+//! that differs for each `x` and for each chain of operators. Tiles that are equal by these numbers are equal in the
+//! kernel itself. So a read that finds its tile in the compared runs finds it in the kernel. Whether a block lies in
+//! its matrix is still decided by the kernel's own coordinates ([`warpline_sim::ir::Place::inside`]).
 
 use warpline_sim::ir::{Binary, Expr, ExprUse, Instr, Op, Program, Unary, each_mut};
 
-/// Linear expressions stay below this.
+/// Exclusive bound of linear expressions.
 const SPAN: i64 = 1 << 28;
-/// Chains of operators that are told apart, at most.
+/// Largest number of distinct chains of operators.
 const CHAINS: usize = 16;
 
-/// Operators from the outermost to the innermost, each with its constant and whether the constant stands on the right.
+/// Operators from the outermost to the innermost, each with its constant and whether the constant is the right operand.
 type Chain = Vec<(Binary, Expr, bool)>;
 
 /// The kernel with numbers in place of such coordinates.
@@ -66,7 +66,7 @@ fn number(e: &Expr, chains: &mut Vec<Chain>) -> Expr {
     }
 }
 
-/// The linear expression that a chain of operators with constants is applied to.
+/// The linear expression inside a chain of operators with constants.
 fn innermost<'e>(e: &'e Expr, chain: &mut Chain) -> Option<&'e Expr> {
     if linear(e) {
         return Some(e);
