@@ -1,11 +1,12 @@
-//! What a verdict on a kernel takes for granted of global memory, beside what every verdict does.
+//! The assumptions of a verdict about global memory, beside those of every verdict.
 
 use warpline_sim::ir::{Class, Instr, MoveKind, Op, Program};
 use warpline_sim::protocol::Rules;
 
 use crate::global_stores::{StoredBy, global_stores};
 
-/// One sentence each; empty for a kernel that only reads its inputs and stores each block of its outputs once.
+/// One sentence for each assumption; empty for a kernel that only reads its inputs and stores each block of its outputs
+/// once.
 pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
     let mut list = Vec::new();
     let counters: Vec<&str> = prog.counters.iter().map(|c| c.name.as_str()).collect();

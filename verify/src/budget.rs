@@ -1,20 +1,20 @@
-//! What one verification may take: steps of agents, and memory.
+//! The limits of one verification: steps of agents, and memory.
 //!
-//! One budget is shared by all runs of a verification, on every thread. Whoever is told that a limit is exceeded stops; from
-//! then on everybody is told so. Memory is what the process has resident, so whatever a verification keeps is counted. It is
-//! read once in a while: after many steps, and after much was kept.
+//! All runs of a verification share one budget, on every thread. After a limit is exceeded, every further request
+//! fails. Memory is the resident memory of the process, so everything that a verification keeps is counted. The process
+//! is asked for it only after many steps, or after much memory was kept.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use crate::Options;
 
-/// A limit that is exceeded.
+/// An exceeded limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exceeded {
-    /// Steps of agents in all runs.
+    /// The limit of steps of agents in all runs.
     Steps(u64),
-    /// Bytes of memory.
+    /// The limit of memory, in bytes.
     Memory(u64),
 }
 
@@ -27,22 +27,22 @@ impl fmt::Display for Exceeded {
     }
 }
 
-/// The limits of one verification, and what was taken.
+/// The limits of one verification, and the amounts used.
 #[derive(Debug)]
 pub(crate) struct Budget {
     max_steps: u64,
     max_memory: u64,
     steps: AtomicU64,
-    /// Bytes kept since the start, whether or not they were given back.
+    /// Bytes kept since the start, including bytes that were freed.
     bytes: AtomicU64,
-    /// Which limit is exceeded: 0 for none.
+    /// The limit that was exceeded; 0 for none.
     over: AtomicU8,
-    /// What the process has resident; none where the platform does not say.
+    /// The resident memory of the process; returns `None` where the platform does not report it.
     resident: fn() -> Option<u64>,
 }
 
 const MB: u64 = 1_000_000;
-/// Bytes kept, and steps, after which memory is read again.
+/// Bytes kept, and steps, after which the resident memory is read again.
 const EVERY: (u64, u64) = (32 * MB, 1 << 18);
 
 impl Budget {
@@ -61,7 +61,7 @@ impl Budget {
     /// Takes steps of agents.
     ///
     /// # Errors
-    /// When a limit is exceeded, now or before.
+    /// A limit is exceeded, now or before.
     pub(crate) fn take_steps(&self, n: u64) -> Result<(), Exceeded> {
         let before = self.steps.fetch_add(n, Relaxed);
         if before + n > self.max_steps {
@@ -73,10 +73,10 @@ impl Budget {
         self.check()
     }
 
-    /// Says that so many bytes are about to be kept.
+    /// Announces that this many bytes will be kept.
     ///
     /// # Errors
-    /// When a limit is exceeded, now or before.
+    /// A limit is exceeded, now or before.
     pub(crate) fn keep(&self, bytes: u64) -> Result<(), Exceeded> {
         let before = self.bytes.fetch_add(bytes, Relaxed);
         if before / EVERY.0 != (before + bytes) / EVERY.0 {
@@ -85,18 +85,17 @@ impl Budget {
         self.check()
     }
 
-    /// Holds the memory of the process to its limit. Where the platform does not say what is resident, all that was ever kept
-    /// counts.
+    /// Compares the resident memory with its limit. Where the platform does not report it, all bytes ever kept count.
     fn look(&self) {
         if (self.resident)().unwrap_or_else(|| self.bytes.load(Relaxed)) > self.max_memory {
             self.over.compare_exchange(0, 2, Relaxed, Relaxed).ok();
         }
     }
 
-    /// The limit that was exceeded first, if one was.
+    /// Checks whether a limit was exceeded.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// The first limit that was exceeded.
     pub(crate) fn check(&self) -> Result<(), Exceeded> {
         match self.over.load(Relaxed) {
             0 => Ok(()),
@@ -120,7 +119,7 @@ mod tests {
         let b = budget(100, u64::MAX, || Some(0));
         assert_eq!((b.take_steps(60), b.take_steps(40)), (Ok(()), Ok(())));
         assert_eq!(b.take_steps(1), Err(Exceeded::Steps(100)));
-        // Whoever keeps something is told, too.
+        // A caller that keeps memory also gets the error.
         assert_eq!(b.keep(1), Err(Exceeded::Steps(100)));
     }
 

@@ -1,10 +1,11 @@
-//! Whether CTAs of one grid store the same block of a global matrix.
+//! Stores by CTAs of one grid to the same block of a global matrix.
 //!
-//! A run follows one cluster, so two clusters that store the same block are found here, from the coordinates of each store
-//! as a function of the CTA's place. A coordinate is put into the form `constant + sum of factor * digit`; a digit is a
-//! coordinate of the CTA, the number of a loop's turn, or a part of the warp index, each from 0 up to a known end. Where
-//! every factor is larger than what the smaller digits add up to, the coordinate tells all its digits, as in a number of
-//! mixed radix. `x / c` and `x % c` together tell x. Stores whose coordinates tell the CTA are of distinct blocks.
+//! A run follows one cluster, so two clusters that store the same block are found here, from the coordinates of each
+//! store as a function of the CTA's place. A coordinate has the form `constant + sum of factor * digit`. A digit is a
+//! coordinate of the CTA, the number of a loop's iteration, or a part of the warp index, each from 0 up to a known end.
+//! If every factor exceeds the largest sum of the smaller terms, the coordinate determines all its digits, as in a
+//! mixed-radix number. `x / c` and `x % c` together determine x. Stores whose coordinates determine the CTA are to
+//! distinct blocks.
 //!
 //! Where the form decides nothing, the CTAs of the given grid are compared one by one, as far as that is quick.
 
@@ -13,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use warpline_sim::ir::{Binary, Class, Env, Expr, Instr, MoveKind, ObjId, Op, Place, Program, VarId};
 use warpline_sim::protocol::{Footprint, Rules, Walker, agents};
 
-/// What is known of the blocks that one store statement stores.
+/// The result for the blocks of one store statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoredBy {
-    /// Distinct CTAs store distinct blocks, whatever the length of its loops.
+    /// Distinct CTAs store distinct blocks, whatever the trip counts.
     Distinct,
     /// No two CTAs of the given grid store the same elements.
     DistinctAsGiven,
@@ -31,7 +32,7 @@ pub enum StoredBy {
         /// The other store; the statement itself where both CTAs execute it.
         other: u32,
     },
-    /// Not decided, and why.
+    /// Undecided, with the reason.
     Unknown(String),
 }
 
@@ -42,11 +43,11 @@ pub struct GlobalStore {
     pub obj: ObjId,
     /// The instruction.
     pub pc: u32,
-    /// Who stores what.
+    /// The result for its blocks.
     pub by: StoredBy,
 }
 
-/// Looks at every store statement of a kernel. A matrix that is stored by several statements is compared over all of them.
+/// Checks every store statement of a kernel. Several statements that store one matrix are compared with each other.
 pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
     let stores: Vec<(u32, &Place)> = (0..)
         .zip(&prog.code)
@@ -63,7 +64,7 @@ pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
         .iter()
         .map(|&(pc, place)| {
             let alone = stores.iter().filter(|(_, other)| other.obj == place.obj).all(|(other, _)| {
-                // Members of a role have a copy of one statement each.
+                // Members of a role have a copy each of one statement.
                 prog.at[*other as usize] == prog.at[pc as usize]
             });
             let by = if single || alone && forms.tell_the_cta(place) {
@@ -76,7 +77,7 @@ pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
         .collect()
 }
 
-/// A number that a coordinate is made of.
+/// A part of a coordinate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Digit {
     ClusterM,
@@ -84,16 +85,16 @@ enum Digit {
     ClusterZ,
     ClusterId,
     Rank,
-    /// The number of a loop's turn, by its variable.
+    /// The number of a loop's iteration, by the loop's variable.
     Turn(VarId),
-    /// Something of the warp alone, as text.
+    /// A term that depends only on the warp, as text.
     OfWarp(String),
     /// `x / c` and `x % c`.
     Quotient(Box<Form>, i64),
     Remainder(Box<Form>, i64),
 }
 
-/// `constant + sum of factor * digit`, each digit from 0 on.
+/// `constant + sum of factor * digit`, with each digit from 0 on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Form {
     constant: i64,
@@ -120,14 +121,14 @@ impl Form {
     }
 }
 
-/// The variables of a program whose values have a form.
+/// The variables of a program that have a form.
 struct Forms<'p> {
     prog: &'p Program,
     /// Every assignment, by variable.
     sets: HashMap<VarId, Vec<(u32, &'p Expr)>>,
 }
 
-/// Variables in variables, at most.
+/// Largest depth of variables in the definitions of variables.
 const DEPTH: u32 = 16;
 
 impl<'p> Forms<'p> {
@@ -136,7 +137,7 @@ impl<'p> Forms<'p> {
         for (pc, i) in (0..).zip(&prog.code) {
             match i {
                 Instr::Set(v, e) => sets.entry(*v).or_default().push((pc, e)),
-                // What comes from memory has no form: two assignments that are no loop's.
+                // A value from memory has no form; two assignments outside a loop mark the variable so.
                 Instr::Op { op: Op::Get { var, .. }, .. } => {
                     sets.entry(*var).or_default().extend([(pc, &Expr::Const(0)), (pc, &Expr::Const(1))]);
                 }
@@ -146,7 +147,7 @@ impl<'p> Forms<'p> {
         Forms { prog, sets }
     }
 
-    /// How many values a digit can have; `None` where that is not known.
+    /// Number of values of a digit; `None` where unknown.
     fn count(&self, d: &Digit) -> Option<i64> {
         Some(match d {
             Digit::ClusterM => self.prog.grid.m,
@@ -170,7 +171,7 @@ impl<'p> Forms<'p> {
         })
     }
 
-    /// First value and step of a `for` loop's variable.
+    /// First value and step of the variable of a `for` loop.
     fn loop_of(&self, v: VarId) -> Option<(&'p Expr, i64)> {
         let [(_, first), (_, next)] = self.sets.get(&v)?.as_slice() else { return None };
         let Expr::Binary(Binary::Add, pair) = next else { return None };
@@ -188,7 +189,7 @@ impl<'p> Forms<'p> {
         let with_rank = |d: Digit| Form::digit(d, size).plus(&Form::digit(Digit::Rank, 1), 1);
         match e {
             Expr::Const(c) => Some(Form::constant(*c)),
-            // Of the given values; a symbol is one number for all CTAs.
+            // A symbol has one value for all CTAs, so its given value counts.
             Expr::Param(_) => self.prog.launch_value(e).map(Form::constant),
             Expr::Env(env) => match env {
                 Env::CtaRank => Some(Form::digit(Digit::Rank, 1)),
@@ -236,15 +237,16 @@ impl<'p> Forms<'p> {
         }
     }
 
-    /// The digits that a number tells, if it tells all it is made of. `width` is how many numbers from it on are meant.
+    /// The digits that a number determines, if it determines all of its digits. `width` is the length of a range that
+    /// starts at the number.
     fn told(&self, f: &Form, width: i64) -> Option<BTreeSet<Digit>> {
-        // A digit that is always 0 is told by anything.
+        // A digit that is always 0 is always determined.
         let counts = f.terms.iter().filter(|(d, _)| self.count(d) != Some(1));
         let mut terms: Vec<(i64, &Digit)> = counts.map(|(d, f)| (f.abs(), d)).collect();
         terms.sort();
         let mut span = Some(width);
         for (factor, d) in &terms {
-            // Beyond a digit without a known end nothing is told.
+            // Beyond a digit without a known end, nothing is determined.
             if *factor < span? {
                 return None;
             }
@@ -253,17 +255,17 @@ impl<'p> Forms<'p> {
         Some(terms.into_iter().map(|(_, d)| d.clone()).collect())
     }
 
-    /// Whether the block that a place names tells which CTA names it.
+    /// Whether the block of a place determines the CTA.
     fn tell_the_cta(&self, place: &Place) -> bool {
         let o = &self.prog.objects[place.obj as usize];
         let width = |axis: usize| if place.elements { o.block[axis] } else { 1 };
         let mut known: BTreeSet<Digit> = BTreeSet::new();
         for (axis, e) in place.at.iter().enumerate() {
             let digits = self.form(e, 0).and_then(|f| self.told(&f, width(axis)));
-            // A coordinate that tells nothing does no harm.
+            // A coordinate that determines nothing is ignored.
             known.extend(digits.unwrap_or_default());
         }
-        // `x / c` and `x % c` tell x.
+        // `x / c` and `x % c` together determine x.
         loop {
             let pairs: Vec<Form> = known
                 .iter()
@@ -284,17 +286,17 @@ impl<'p> Forms<'p> {
     }
 }
 
-/// What the CTAs of the given grid store, as far as that was looked at.
+/// The stores of the CTAs of the given grid, as far as they were listed.
 enum Walked {
-    /// Two CTAs that store the same, by matrix; none where there is none.
+    /// For each matrix, two CTAs that store the same elements, if there are any.
     All(HashMap<ObjId, (i64, i64, [i64; 2], [u32; 2])>),
-    /// It was not.
+    /// The stores were not listed, for this reason.
     Not(String),
 }
 
-/// Clusters whose stores are listed, at most.
+/// Largest number of clusters whose stores are listed.
 const CLUSTERS: i64 = 1024;
-/// Stores that are listed, at most.
+/// Largest number of listed stores.
 const STORES: usize = 1 << 18;
 
 /// A store by a CTA to a part of a block.
@@ -311,7 +313,7 @@ fn walk(prog: &Program, rules: Rules) -> Walked {
         ));
     }
     let info = agents(prog);
-    // Rectangles by matrix and block: who stores which.
+    // Stored rectangles, by matrix and block.
     let mut seen: HashMap<(ObjId, [i64; 2]), Vec<Store>> = HashMap::new();
     let mut clashes = HashMap::new();
     let mut listed = 0;

@@ -12,23 +12,20 @@
 //!   verdict     proved, bounded to a range with the reason, violated with a counterexample, or gave up
 //! ```
 //!
-//! `docs/proof.md` has the argument as numbered lemmas.
-//! *Every schedule.* The protocol's phase structure must not depend on the schedule: every arrival knows that the phase
-//! before its own is complete. Then one run has the events of every other run, and happens-before decides. Where an
-//! arrival does not know, schedules that hold one warp back are tried (`adversarial`), and a search of every order may
-//! decide (`search`).
-//! does not know, schedules that hold one warp back are tried (`adversarial`), and a search of every order may decide (`search`).
-//! *Every CTA.* Each number of a run has a form: its dependence on the place of the CTA. A cell of the grid is decided
-//! by one run if every decision comes out alike in the whole cell (`cells`).
-//! comes out both ways in it is one run (`cells`).
-//! *Every trip count.* Two runs that differ by a period run in lockstep (`self_composition`, `lockstep`). Each decision
-//! must come out alike for any number of inserted periods (`shift_invariance`). A comparison that changes after some
-//! periods ends the region of trip counts, and a new region begins there (`carry_over`, `class`).
-//! region of trip counts, and a new region begins there (`carry_over`, `class`).
-//! *Two varied loops.* Four runs in lockstep vary the trip counts of nested loops (`nested_loops`), or of loops that
-//! follow each other (`sequential_loops`), together. Runs with a common prefix make that prefix once (`common_prefix`,
-//! `shared`).
-//! together by four runs in lockstep. Runs that begin alike are made once (`common_prefix`, `shared`).
+//! `docs/proof.md` has the argument as numbered lemmas:
+//!
+//! * *Every schedule.* The protocol's phase structure must not depend on the schedule: at every arrival, happens-before
+//!   implies that the previous phase is complete. Then one run has the events of every other run, and happens-before
+//!   decides. Where an arrival lacks this, the verifier tries schedules that hold one warp back (`adversarial`), and a
+//!   search of every order may decide (`search`).
+//! * *Every CTA.* Each number of a run has a form: its dependence on the CTA's coordinates. One run decides a cell of
+//!   the grid if every decision is the same in the whole cell (`cells`).
+//! * *Every trip count.* Two runs that differ by a period run in lockstep (`self_composition`, `lockstep`). Each
+//!   decision must be the same for any number of inserted periods (`shift_invariance`). A comparison that changes after
+//!   some periods ends the region of trip counts, and a new region starts there (`carry_over`, `class`).
+//! * *Two varied loops.* Four runs in lockstep vary the trip counts of two loops together. The loops are nested
+//!   (`nested_loops`) or consecutive (`sequential_loops`). Runs with a common prefix make this prefix once
+//!   (`common_prefix`, `shared`).
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -96,10 +93,11 @@ pub use repair::redundancy::{Need, Redundancy, Removal, redundancy};
 pub use repair::{Allowed, RepairReport, Suggestion, Value, suggest};
 pub use search::{Move, SearchReport, SearchResult, Settings, search, search_every};
 
-/// How far to look.
+/// The method and the limits of a verification.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Trip counts tried one by one, at most; some times as many where the text says that less does not show a period.
+    /// Largest number of trip counts that are tried one by one; up to ten times as many where the kernel's divisors imply a
+    /// longer period.
     pub max_trips: i64,
     /// Largest number of steps of agents in all runs together.
     pub max_steps: u64,
@@ -147,7 +145,7 @@ impl Options {
     /// Largest number of states of a search that the caller did not ask for.
     const UNASKED: usize = 200_000;
 
-    /// Settings of a search of this many states, within the memory allowed.
+    /// Settings of a search with this limit of states and the memory limit.
     fn search(&self, states: usize) -> Settings {
         Settings { memory: self.max_memory, ..Settings::of(states) }
     }
@@ -168,7 +166,7 @@ pub enum Outcome {
     },
     /// A fault was found.
     Violated,
-    /// Nothing is decided.
+    /// The verification decided nothing.
     GaveUp {
         /// The reason.
         why: String,
@@ -180,7 +178,7 @@ pub enum Outcome {
 pub struct Violation {
     /// Trip count, where one was varied.
     pub trips: Option<i64>,
-    /// Turns of the loop around the main loop, where they were varied.
+    /// Number of iterations of the loop around the main loop, if this number was varied.
     pub turns: Option<i64>,
     /// CTA class.
     pub class: String,
@@ -203,7 +201,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The fault, if there is one.
     pub violation: Option<Violation>,
-    /// Notes of the runs: worth knowing, but not faults.
+    /// Notes of the runs, which are not faults.
     pub notes: Vec<Finding>,
     /// CTA classes that were decided.
     pub classes: Vec<String>,
@@ -211,7 +209,7 @@ pub struct Verdict {
     pub steps: u64,
     /// The period in steps of the main loop, where one was found.
     pub period: Option<i64>,
-    /// The period in iterations of the loop around the main loop, where they were varied.
+    /// The period in iterations of the loop around the main loop, if their number was varied.
     pub turns: Option<i64>,
     /// Reads that state the tile they expect, of all reads, in the longest run.
     pub reads: (u64, u64),

@@ -1,11 +1,11 @@
-//! What keeps a verdict from being about every trip count, whatever the runs show.
+//! Reasons why a verdict cannot cover every trip count, whatever the runs show.
 
 use warpline_sim::ir::{Expr, Instr, Op, Program, VarId};
 
 use warpline_sim::ir::each;
 
-/// Why a proof for one number of tiles that `clc` hands out is not one for every number: some instruction looks at the
-/// answer. `None` where none does.
+/// The reason why a proof for one number of handed-out tiles is not a proof for every number: some instruction reads
+/// the result of `clc`. `None` without such an instruction.
 pub(crate) fn handed(prog: &Program) -> Option<String> {
     let asks = prog.code.iter().position(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }))?;
     let answers =
@@ -19,7 +19,7 @@ pub(crate) fn handed(prog: &Program) -> Option<String> {
         .then(|| format!("line {line}: as many tiles are handed out as the grid has left, at run time fewer can be"))
 }
 
-/// Why a proof for one set of run-time values is not one for all, or `None`.
+/// The reason why a proof for one set of run-time values is not a proof for all; `None` where it is.
 pub(crate) fn run_time(prog: &Program) -> Option<String> {
     let mut first = None;
     for i in &prog.code {

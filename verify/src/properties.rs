@@ -1,17 +1,18 @@
-//! A verdict for each property, from the one of the kernel.
+//! A verdict for each property, derived from the verdict on the kernel.
 
 use warpline_sim::code::Code;
 use warpline_sim::report::FindingKind;
 
 use crate::{Outcome, Verdict};
 
-/// A property and what is known of it.
+/// A property with its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Property {
     /// Its name.
     pub name: &'static str,
-    /// `proved`, `bounded`, `violated`, `held` (no run up to the one with the fault violates it), `not reached` (that run
-    /// ended before it could be seen), `gave up`, `not looked at` (a search of every order does not see it).
+    /// `proved`, `bounded`, `violated`, `held`, `not reached`, `gave up` or `not looked at`. `held`: no run up to the
+    /// one with the fault violates the property. `not reached`: that run ended too early to tell. `not looked at`: a
+    /// search of every order does not check the property.
     pub verdict: &'static str,
 }
 
@@ -31,7 +32,7 @@ impl By {
     }
 }
 
-/// Properties with the findings that violate them. Some are parts of others that are asked for by name.
+/// The properties, with the findings that violate them. Some are parts of others, for queries by name.
 const TABLE: [(&str, By); 19] = [
     ("deadlock", Kinds(&[FindingKind::Deadlock])),
     ("trip counts", Codes(&[Code::TripCounts])),
@@ -39,11 +40,11 @@ const TABLE: [(&str, By); 19] = [
     ("WAR race", Kinds(&[FindingKind::War])),
     ("WAW race", Kinds(&[FindingKind::Waw])),
     ("stale tile", Kinds(&[FindingKind::Stale])),
-    // Item i is in slot i modulo the stages when it is read, and nobody writes there meanwhile.
+    // Item i is in slot i modulo the stages when it is read, and no agent writes to the slot meanwhile.
     ("slot invariant", Kinds(&[FindingKind::Raw, FindingKind::War, FindingKind::Waw, FindingKind::Stale])),
     ("parity alias", Kinds(&[FindingKind::ParityAlias])),
-    // A role that nothing holds back completes phase after phase: then a wait for one of them can come two late. Where
-    // none can, no two agents that signal each other are further apart than their rings are long.
+    // A wait can come two phases late if another role completes phases without being held back. Where no wait can, no
+    // two agents that signal each other are further apart than their rings are long.
     ("drift", Codes(&[Code::LateWait])),
     ("transaction bytes", Kinds(&[FindingKind::TxBytes])),
     ("arrival count", Kinds(&[FindingKind::ArrivalCount])),
@@ -57,7 +58,7 @@ const TABLE: [(&str, By); 19] = [
     ("range", Kinds(&[FindingKind::Range])),
 ];
 
-/// Whether an order of steps shows that a property does not hold.
+/// Whether an order of steps can violate the property.
 fn seen(by: &By) -> bool {
     use FindingKind::*;
     match by {
@@ -68,7 +69,7 @@ fn seen(by: &By) -> bool {
     }
 }
 
-/// Whether a property is one of the end of a run, which a run that hangs does not come to.
+/// Whether a property concerns the end of a run, which a hanging run does not reach.
 fn at_the_end(by: &By) -> bool {
     match by {
         Kinds(kinds) => kinds.iter().any(|k| matches!(k, FindingKind::Coverage | FindingKind::LifeCycle)),

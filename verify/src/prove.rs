@@ -1,4 +1,4 @@
-//! One verdict from what each CTA class shows.
+//! One verdict from the results of all CTA classes.
 
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
@@ -12,17 +12,17 @@ use crate::{
     AtTrips, Options, Outcome, VariedLoops, Verdict, Violation, certificate, execution::adversarial, limits, registers,
 };
 
-/// What one class or all of them together can be said about.
+/// The extent of the conclusion for one class, or for all.
 pub(crate) enum Reach {
     All,
     Only(TripRange, String),
 }
 
-/// Why the decision of a class ends early.
+/// The reason why the decision of a class ended early.
 pub(crate) enum Stop {
-    /// The kernel has this outcome.
+    /// The outcome for the kernel.
     Outcome(Outcome),
-    /// The class is no class: it is to be split.
+    /// The class must be split.
     Split,
 }
 
@@ -32,17 +32,18 @@ impl From<Outcome> for Stop {
     }
 }
 
-/// The numbers of steps and turns of a run, where they were varied.
+/// The numbers of steps and outer iterations of a run, where they were varied.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
     pub(crate) trips: Option<i64>,
     pub(crate) turns: Option<i64>,
 }
 
-/// Trip counts tried in other orders, where one run does not decide: a few turns of a ring.
+/// Largest trip count in adversarial orders, where one run does not decide: a few rounds of a ring.
 const LATE: i64 = 12;
 
-/// Fallback where nothing is decided: a fault in an order that holds one warp back, at the smallest trip count that shows it.
+/// Fallback where nothing is decided: a fault in an order that holds one warp back, at the smallest trip count with a
+/// fault.
 pub(crate) fn late(
     given: &Program,
     at: Option<AtTrips<'_>>,
@@ -72,16 +73,16 @@ pub(crate) fn late(
     }
 }
 
-/// Smallest and largest trip count, if any was varied; no largest where it is for every one.
+/// Smallest and largest trip count, if any was varied; no largest where the conclusion holds for all.
 type TripRange = Option<(i64, Option<i64>)>;
 
-/// What is said of all classes so far.
+/// The conclusion for all classes so far.
 struct Conclusions {
     bounded: Option<(TripRange, String)>,
 }
 
 impl Conclusions {
-    /// What holds for the fewest is said of all.
+    /// Takes a class into account: the weakest conclusion holds for all.
     fn take(&mut self, reach: Reach) {
         let Reach::Only(trips, why) = reach else { return };
         let fewer =
@@ -92,7 +93,7 @@ impl Conclusions {
     }
 }
 
-/// Decides every class; an error is an outcome that ends it. `classes` are those that were looked at.
+/// Decides every class. The error is an outcome that ends the decision early. `classes` receives the decided ones.
 pub(crate) fn decide(
     given: &Program,
     at: VariedLoops<'_>,
@@ -120,7 +121,7 @@ pub(crate) fn decide(
             let tiles = given.grid.len();
             let few = tiles <= FEW;
             for n in (0..=options.max_trips.min(FEW_TRIPS)).filter(|_| few) {
-                // A few tiles, and as many as were given.
+                // A few tiles, and the given number.
                 let kernels = [at.steps.and_then(|at| at(n)), at.turns.and_then(|at| at(n, tiles))];
                 for prog in kernels.into_iter().flatten() {
                     let turns = at.turns.map(|_| prog.grid.len());
@@ -134,7 +135,7 @@ pub(crate) fn decide(
         }
     } else {
         let mut cells = Cells::of(given);
-        // Where jobs are shared out evenly, one run may stand for all CTAs; where that is not enough, each cell is decided.
+        // One run may stand for all CTAs where jobs are shared evenly. If this does not suffice, each cell is decided.
         if let (Some(steps), Some(turns), Some(class)) = (at.steps, at.turns, Cells::of(given).next()) {
             let kept = v.clone();
             match evenly(&of(&class), (steps, turns), &class.name, v) {
@@ -196,15 +197,15 @@ pub(crate) fn decide(
     Ok(why.map_or(Reach::All, |why| Reach::Only(trips, why)))
 }
 
-/// The largest grid whose clusters are all run where tiles are handed out: each may take all later ones.
+/// Largest grid whose clusters all run, where tiles are handed out: each cluster may take all later tiles.
 const FEW: i64 = 64;
-/// Trip counts at which they are.
+/// Largest trip count at which they run.
 const FEW_TRIPS: i64 = 12;
 
-/// Trip counts whose runs show where CTAs behave differently, for a search that follows no forms.
+/// Trip counts of the runs that show where CTAs behave differently, for a search that uses no forms.
 const SHORT: [i64; 4] = [3, 6, 9, 12];
 
-/// The classes that short runs tell apart.
+/// The classes that differ in short runs.
 pub(crate) fn short_runs(
     given: &Program,
     at: VariedLoops<'_>,
@@ -237,7 +238,7 @@ fn one(run: &ClassRun<'_>, at: VariedLoops<'_>, class: &Class, v: &mut Verdict) 
     Ok(limits::handed(run.given).map_or(Reach::All, |why| Reach::Only(None, why)))
 }
 
-/// Runs every CTA of the grid of a kernel; an error is a fault of one of them.
+/// Runs every CTA of a kernel's grid. The error is a fault of one of them.
 pub(crate) fn every_cta(
     given: &Program,
     (rules, budget): (Rules, &Budget),
@@ -261,7 +262,7 @@ pub(crate) fn every_cta(
     Ok(())
 }
 
-/// Takes over what one run showed; an error ends the verification with that outcome.
+/// Adds the result of one run to the verdict. The error is an outcome that ends the verification.
 pub(crate) fn take(
     v: &mut Verdict,
     prog: &Program,
@@ -277,7 +278,7 @@ pub(crate) fn take(
         }
     }
     let mut faults: Vec<Finding> = seen.findings.iter().filter(|f| !f.note).cloned().collect();
-    // What a race leads to in this one order comes after the race.
+    // Consequences of a race in this one order come after the race.
     faults.sort_by_key(|f| matches!(f.kind, FindingKind::Stale | FindingKind::Coverage));
     let hang = match &seen.end {
         RunEnd::Hung(w) => w.clone(),

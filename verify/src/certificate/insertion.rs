@@ -1,4 +1,4 @@
-//! Where the longer of two compared runs makes its periods alone.
+//! The places where the longer of two compared runs makes its periods alone.
 
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
@@ -9,29 +9,30 @@ use crate::execution::canonical::Job;
 use crate::induction::{self, carry_over::PARTS, refined_indices::refine, self_composition};
 use crate::{Options, Trips};
 
-/// A place in the shorter run: an agent comes to an iteration of a loop.
+/// A place in the shorter run, where an agent reaches an iteration of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Insertion {
-    /// The loop grows from the first pair of runs to the second; else from the shorter run of a pair to the longer.
+    /// Whether the loop grows from the first pair of runs to the second. If not, it grows from the shorter to the
+    /// longer run of a pair.
     pub second: bool,
-    /// In how many equal parts the longer run makes its period...
+    /// Number of equal parts of the longer run's period.
     pub parts: u64,
-    /// ...and how many of them it makes here.
+    /// Number of these parts that the longer run makes here.
     pub made: u64,
-    /// The loop, in the order of the text.
+    /// The loop, as its position in the text.
     pub of: usize,
     /// The agent.
     pub agent: u32,
-    /// The loop's index there.
+    /// The loop's index at the place.
     pub index: i64,
-    /// How many times the agent has come to this index since the insertion before, this time counted.
+    /// How many times the agent has reached this index since the previous insertion, including this time.
     pub pass: u64,
-    /// Steps of agents that the run has made.
+    /// Steps of agents in the run before this place.
     pub steps: u64,
 }
 
-/// Lays a kernel beside the same one with a period more, and finds where the longer run makes it; none where the longer run
-/// does not carry on.
+/// Compares a kernel with the same kernel of one period more. Returns the places where the longer run makes the period;
+/// `None` where the runs do not carry on.
 pub fn insertions(
     [short, long]: [&Program; 2],
     (rules, cluster, order): (Rules, i64, Order),
@@ -45,7 +46,7 @@ pub fn insertions(
     [1].into_iter().chain(PARTS).find_map(of).map(|conditions| conditions.inserted)
 }
 
-/// How trip counts are varied in the proof of a kernel.
+/// The variation of trip counts in the proof of a kernel.
 pub fn varied(program: &Program) -> Option<Trips> {
     Trips::find(&induction::normal_form(program))
 }

@@ -1,7 +1,7 @@
-//! What a verdict rests on: for each cell of the grid, which base cases were run, and which inductions carry them on.
+//! The basis of a verdict: for each cell of the grid, its base cases and the inductions that extend them.
 //!
-//! The verifier notes a [`DecidedCell`] where it decides a cell. [`insertions`] are the places at which the longer run of a
-//! lockstep comparison makes its periods alone, so that a checker need not look for them.
+//! The verifier records a [`DecidedCell`] for each decided cell. [`insertions`] are the places where the longer run of
+//! a lockstep comparison makes its periods alone, so that a checker need not search for them.
 
 mod basis;
 mod insertion;

@@ -1,4 +1,4 @@
-//! Runs in a given order, as far as it can be kept.
+//! Runs in a given order, as far as the kernel allows this order.
 
 use std::cell::Cell;
 
@@ -11,21 +11,21 @@ use crate::Options;
 use crate::budget::Budget;
 use crate::execution::canonical::{self, Event, Job, Landing};
 
-/// Whose turn it is; what they do then is the kernel's business.
+/// A turn of an agent or a flight; the kernel decides what it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     Agent(AgentId),
-    /// The n-th flight that an agent started.
+    /// Landing of the n-th flight that an agent started.
     Land(AgentId, u32),
 }
 
-/// What a run is to meet.
+/// The goal of a run.
 pub(super) enum Goal<'f> {
     /// This finding, at the same two places.
     Same(&'f Finding),
-    /// The same fault, whichever of the two operations comes first.
+    /// The same fault, in either order of its two operations.
     Alike(&'f Finding),
-    /// Nobody can go on.
+    /// A state in which no agent can proceed.
     Hang,
 }
 
@@ -40,8 +40,8 @@ impl Goal<'_> {
     }
 }
 
-/// Whether one finding is another met the other way round. A race is named by the access that came first, and the read
-/// that comes too late finds another tile (DEVIATIONS.md 30).
+/// Whether two findings are one fault in both orders. A race is named after the earlier access, and a read that comes
+/// too late finds another tile (DEVIATIONS.md 30).
 fn alike(f: &Finding, g: &Finding) -> bool {
     use FindingKind::*;
     let places = |f: &Finding| [Some(f.site), f.other.as_ref().map(|o| o.0)];
@@ -54,13 +54,13 @@ fn alike(f: &Finding, g: &Finding) -> bool {
     };
     match (f.kind, g.kind) {
         (k, l) if race(k) && race(l) => both(f, g),
-        // One of the two is the place it shows at.
+        // One of the two operations is at the place of the finding.
         (ParityAlias, ParityAlias) | (LifeCycle, LifeCycle) => places(g).contains(&Some(f.site)),
         _ => false,
     }
 }
 
-/// What runs have in common.
+/// The common parameters of runs.
 pub(super) struct Setting<'p> {
     pub(super) prog: &'p Program,
     pub(super) rules: Rules,
@@ -73,19 +73,19 @@ impl<'p> Setting<'p> {
         Setting { prog, rules, cluster, left: Cell::new(effort) }
     }
 
-    /// Steps that may still be spent.
+    /// Remaining steps.
     pub(super) fn left(&self) -> u64 {
         self.left.get()
     }
 
-    /// Whether two statements stand at one place of the text.
+    /// Whether two statements are at one place of the text.
     pub(super) fn same_place(&self, a: u32, b: u32) -> bool {
         let (s, t) = (&self.prog.sites[a as usize], &self.prog.sites[b as usize]);
         (s.line, s.col, &s.file) == (t.line, t.col, &t.file)
     }
 }
 
-/// The turns of the run that decides for all.
+/// The turns of the run that decides for all schedules.
 pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
     let mut turns = Vec::new();
     let mut started: Vec<u32> = Vec::new();
@@ -99,7 +99,7 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
         stood.resize(world.agents().len(), None);
         match event {
             Event::Step(a, Step::Blocked { pc, on, .. }) => {
-                // Standing still changes nothing.
+                // A repeated wait changes nothing.
                 if stood[a as usize].replace((*pc, *on)) != Some((*pc, *on)) {
                     turns.push(Turn::Agent(a));
                 }
@@ -121,7 +121,7 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
     turns
 }
 
-/// The turn that a move takes.
+/// The turn of a move.
 pub(super) fn turn_of(m: &Move) -> Turn {
     match m.act {
         Act::Lands(n) => Turn::Land(m.agent, n),
@@ -129,8 +129,8 @@ pub(super) fn turn_of(m: &Move) -> Turn {
     }
 }
 
-/// Gives everybody their turns in this order; who cannot go on does not. The moves up to the goal, or nothing where it is
-/// not met. What is `free` does not count as effort.
+/// Gives agents and flights their turns in this order; a blocked agent misses its turn. Returns the moves up to the
+/// goal; `None` if the run does not reach it. A `free` attempt does not count against the limit of steps.
 pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: bool) -> Option<Vec<Move>> {
     let mut world = World::alone(set.prog, set.rules, set.cluster);
     let n = world.agents().len();
@@ -138,7 +138,7 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
     let mut stood: Vec<Option<(u32, WaitTarget)>> = vec![None; n];
     let mut moves = Vec::new();
     if !free {
-        // Each step may join the clocks of all agents, and each world begins with a row of clocks for each of them.
+        // A step can join the clocks of all agents, and a new world has a row of clocks for each agent.
         let (steps, agents) = (turns.len() as u64, n as u64);
         set.left.set(set.left().checked_sub(steps * (1 + agents / 64) + agents * agents / 8)?);
     }
@@ -191,13 +191,13 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
     (matches!(goal, Goal::Hang) || goal.met(&world)).then_some(moves)
 }
 
-/// Whether a wait is also an arrival, which others count.
+/// Whether a wait is also an arrival that others count.
 fn arrives(prog: &Program, pc: u32, on: WaitTarget) -> bool {
     let waits = matches!(prog.code[pc as usize], Instr::Op { op: Op::ClusterWait, .. });
     matches!(on, WaitTarget::Rendezvous(_)) && !waits
 }
 
-/// Whether a read finds another tile than it should on the way.
+/// Whether a read of these moves finds the wrong tile.
 pub(super) fn stale(set: &Setting<'_>, moves: &[Move]) -> bool {
     let schedule = Schedule { cluster: set.cluster, moves: moves.to_vec() };
     let mut replay = Replay::new(set.prog, set.rules, &schedule);

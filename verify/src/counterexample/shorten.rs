@@ -1,15 +1,15 @@
-//! Leaving out what a fault does not need.
+//! Removal of moves that a fault does not need.
 //!
-//! An agent's moves can only be left out from its last one back: what it does next depends on what it did. So each agent
-//! has a number of turns below which the fault is not met, found by halving, and each landing is needed or not. A shorter
-//! run is a run of the kernel like any other, and only one that meets the fault is kept.
+//! An agent's moves can be removed only from its last one backwards, because later moves depend on earlier ones. So
+//! each agent has a smallest number of turns, which a binary search finds, and each landing is needed or not. Every
+//! shorter schedule is run, and only one that shows the fault is kept.
 
 use warpline_sim::protocol::AgentId;
 use warpline_sim::schedule::{Act, Move};
 
 use super::run::{Goal, Setting, Turn, attempt, turn_of};
 
-/// The moves without those that the goal is met without.
+/// The moves without those that the goal does not need.
 pub(super) fn shorten(set: &Setting<'_>, mut moves: Vec<Move>, goal: &Goal<'_>) -> Vec<Move> {
     loop {
         let before = moves.len();

@@ -1,28 +1,30 @@
 //! CTA classes: the grid as cells of CTAs that all make the same run.
 //!
-//! A run of a cell's representative follows how each number depends on the place of the CTA
-//! ([`warpline_sim::protocol::Placement`]). Where a number decides differently for some CTAs of the cell, the cell is split
-//! there and each part is decided anew. Nothing is compared by samples: a cell without an obstacle is one run for all of it.
+//! A run of a cell's representative follows how each number depends on the CTA's coordinates
+//! ([`warpline_sim::protocol::Placement`]). Where a number decides differently for some CTAs of the cell, the cell is
+//! split there, and each part is decided again. No sampling is involved: one run decides a whole cell if nothing splits
+//! it.
 
 use std::sync::Arc;
 
 use warpline_sim::ir::{Binary, Expr, ExprUse, Instr, Op, Program, each};
 use warpline_sim::protocol::{Axis, Cell, Placement};
 
-/// A cell and its representative.
+/// A cell with its representative.
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
     /// Launch index of the representative.
     pub(crate) id: i64,
     pub(crate) name: String,
-    /// None where the cluster stands for itself, or for all by the assumption on tiles that are handed out.
+    /// The placement of the cell. `None` where the cluster stands only for itself, or for all clusters by the
+    /// assumption on tiles that are handed out.
     pub(crate) place: Option<Arc<Placement>>,
 }
 
-/// Cells that are followed, at most.
+/// Largest number of cells.
 pub(crate) const MOST: usize = 512;
 
-/// Cells to decide, the next one last.
+/// Undecided cells; the next one is last.
 pub(crate) struct Cells<'p> {
     prog: &'p Program,
     open: Vec<Cell>,
@@ -46,7 +48,8 @@ impl<'p> Cells<'p> {
         }
     }
 
-    /// Splits a class that met an obstacle; the error is the instruction where there are too many parts.
+    /// Splits a class. Returns whether there was an obstacle to split at. The error is the obstacle's instruction, if
+    /// there are too many cells.
     pub(crate) fn split(&mut self, class: &Class) -> Result<bool, u32> {
         let Some((place, obstacle)) = class.place.as_ref().and_then(|p| Some((p, p.obstacle()?))) else {
             return Ok(false);
@@ -62,8 +65,8 @@ impl<'p> Cells<'p> {
     }
 }
 
-/// The class of a kernel to which `clc` hands tiles out: the first cluster, which can be handed all others. The error says
-/// why it does not stand for all.
+/// The class of a kernel in which `clc` hands out tiles: the first cluster, which may receive all other tiles. The
+/// error says why it does not stand for all.
 pub(crate) fn handed(prog: &Program) -> (Class, Option<String>) {
     let class = Class { id: 0, name: ALL.into(), place: None };
     let why =
@@ -84,7 +87,7 @@ fn name(prog: &Program, whole: &Cell, cell: &Cell) -> String {
         if *axis == whole.axes[i] {
             continue;
         }
-        // Of a grid that is one column, launch indices are rows.
+        // In a grid of one column, launch indices are rows.
         let (one, many) = if i == 3 && line { words[0] } else { words[i] };
         let Axis { lo, step, count } = *axis;
         parts.push(match (count, step) {
@@ -96,7 +99,7 @@ fn name(prog: &Program, whole: &Cell, cell: &Cell) -> String {
     if parts.is_empty() { ALL.into() } else { parts.join(", ") }
 }
 
-/// Whether anything but the coordinates of tiles depends on the place of the CTA, or on a tile that was handed out.
+/// Whether anything but coordinates of tiles depends on the CTA's place or on a tile that was handed out.
 fn told_apart(prog: &Program) -> bool {
     let handed = |i: &Instr| match i {
         Instr::Op { op: Op::Get { var, .. }, .. } => Some(*var),
@@ -104,13 +107,13 @@ fn told_apart(prog: &Program) -> bool {
     };
     let mut depends = vec![false; prog.vars.len()];
     prog.code.iter().filter_map(handed).for_each(|v| depends[v as usize] = true);
-    // Whether a tile was handed out at all is asked by every CTA.
+    // Every CTA may compare the result with the value for "no tile".
     let asks = |e: &Expr| {
         let passed = |x: &Expr| prog.loops.iter().any(|l| l.passed.is_some_and(|v| *x == Expr::Var(v)));
         matches!(e, Expr::Binary(Binary::Ge, p) if p.1 == Expr::Const(0) && passed(&p.0))
     };
     let mut apart = false;
-    // Variables take coordinates on from each other; twice over the code is enough for what a loop carries around.
+    // Variables take coordinates from each other. Two passes over the code also cover values that a loop carries.
     for _ in 0..2 {
         for i in &prog.code {
             each(prog, i, &mut |what, e| {

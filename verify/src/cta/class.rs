@@ -1,4 +1,4 @@
-//! All trip counts of one CTA class: base cases that are run one by one, and an induction for each region of trip counts.
+//! All trip counts of one CTA class: base cases, and an induction for each region of trip counts.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
     induction::nested_loops, induction::outer_turns, induction::row_classes, induction::sequential_loops, limits, take,
 };
 
-/// What is run, how, and for which CTA.
+/// The kernel to run, the CTA class, and the settings of runs.
 #[derive(Clone)]
 pub(crate) struct ClassRun<'a> {
     pub(crate) given: &'a Program,
@@ -27,16 +27,17 @@ pub(crate) struct ClassRun<'a> {
     /// The cell of CTAs that base cases stand for.
     pub(crate) place: Option<Arc<Placement>>,
     pub(crate) options: Options,
-    /// When flights land in its runs.
+    /// The landing order of flights.
     pub(crate) landing: Landing,
-    /// What all runs together may take.
+    /// The shared budget of all runs.
     pub(crate) budget: &'a Budget,
-    /// Whether longer periods are looked for. Once another class is bounded the verdict is, and they would not change it.
+    /// Whether to search for longer periods. Once another class is bounded, the verdict is bounded and longer periods
+    /// would not change it.
     pub(crate) longer_periods: bool,
 }
 
 impl<'a> ClassRun<'a> {
-    /// Runs of one cluster alone, whose flights land late.
+    /// Runs of one cluster alone, with late landings.
     pub(crate) fn of_cluster(
         given: &'a Program,
         rules: Rules,
@@ -47,7 +48,7 @@ impl<'a> ClassRun<'a> {
         ClassRun { given, rules, cluster, place: None, options, landing: Landing::Late, budget, longer_periods: true }
     }
 
-    /// A run of the representative alone, to be compared with another.
+    /// A run of the representative alone, for comparison with another run.
     pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p>
     where
         'a: 'p,
@@ -61,17 +62,17 @@ impl<'a> ClassRun<'a> {
         Job { place: self.place.as_ref(), ..self.job(prog) }
     }
 
-    /// The same with turns begun together.
+    /// The same settings with aligned outer iterations.
     pub(crate) fn turning(&self) -> Self {
         ClassRun { landing: Landing::Turns, ..self.clone() }
     }
 
-    /// The same with little in flight.
+    /// The same settings with early landings.
     pub(crate) fn early(&self) -> Self {
         ClassRun { landing: Landing::Early, ..self.clone() }
     }
 
-    /// The same with nothing in flight.
+    /// The same settings with immediate landings.
     pub(crate) fn at_once(&self) -> Self {
         ClassRun { landing: Landing::AtOnce, ..self.clone() }
     }
@@ -80,28 +81,28 @@ impl<'a> ClassRun<'a> {
         canonical::run(self.base(prog))
     }
 
-    /// Runs a base case and takes over what it shows.
+    /// Runs a base case and adds its result to the verdict.
     pub(crate) fn check(&self, v: &mut Verdict, prog: &Program, place: Place, class: &str) -> Result<(), Stop> {
         let seen = self.once(prog);
         self.taken(v, prog, &seen, place, class)
     }
 
-    /// Takes over what a base case showed, or says that it is not one for the whole cell.
+    /// Adds the result of a base case to the verdict, or reports that the run does not stand for the whole cell.
     fn taken(&self, v: &mut Verdict, prog: &Program, seen: &RunResult, place: Place, class: &str) -> Result<(), Stop> {
         take(v, prog, seen, place, class)?;
         if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
     }
 }
 
-/// Trip counts tried one by one before anything else, so that a fault is shown at its smallest.
+/// Trip counts that run one by one before anything else, so that a fault is shown at its smallest trip count.
 const SHORT: i64 = 12;
-/// Trip counts tried where there is no proof for all.
+/// Trip counts that run where no proof covers all.
 const TRIED: i64 = 40;
-/// Regions that are decided, at most.
+/// Largest number of regions.
 const REGIONS: usize = 24;
-/// Trip counts of a region that are all run.
+/// Largest region of which every trip count is run.
 const SMALL: i64 = 24;
-/// The largest trip count at which a region may begin.
+/// Largest trip count at which a region may start.
 const FARTHEST: i64 = 20_000;
 
 /// Decides one class.
@@ -145,7 +146,7 @@ pub(crate) fn every_trip(
     }
 }
 
-/// Decides all trip counts of two loops that follow each other.
+/// Decides all trip counts of two consecutive loops.
 fn sequential_loops(
     run: &ClassRun<'_>,
     (at, both): (AtTrips<'_>, AtTurns<'_>),
@@ -183,8 +184,8 @@ fn sequential_loops(
     Ok(Reach::Only(Some((0, left.map(|left| left.0))), why))
 }
 
-/// Decides all steps and turns at once for all CTAs of a kernel whose jobs are shared out evenly; an error without an outcome
-/// where that is not enough.
+/// Decides all trip counts and outer iterations for all CTAs of a kernel that shares its jobs evenly. An error without
+/// an outcome means that this does not suffice.
 pub(crate) fn evenly(
     run: &ClassRun<'_>,
     (at, turned): (AtTrips<'_>, AtTurns<'_>),
@@ -194,7 +195,8 @@ pub(crate) fn evenly(
     if around(run, at).is_none() || limits::run_time(run.given).is_some() {
         return Err(Stop::Split);
     }
-    // With the values given some CTAs may make a turn more than others: a fault of one of these runs is one of that CTA.
+    // With the given values, some CTAs may make one outer iteration more than others. A fault of such a run is a fault
+    // of that CTA.
     let alone = ClassRun { place: None, ..run.clone() };
     base_cases(&alone, (at, Some(turned)), class, v, 0..=run.options.max_trips.min(SHORT))?;
     match every_turn(run, turned, class, v)? {
@@ -214,7 +216,7 @@ fn base_cases(
     for n in all {
         let Some(prog) = at(n) else { continue };
         let handed = turned.filter(|_| prog.hands_out());
-        // The grid says how many turns these are; a fault is shown at the fewest.
+        // The grid is the number of tiles; a fault is shown with the fewest.
         let other = prog.hands_out() && prog.grid.len() != run.given.grid.len();
         let turns = (handed.is_some() || other).then(|| prog.grid.len() - run.cluster);
         let place = Place { trips: Some(n), turns };
@@ -229,10 +231,11 @@ fn base_cases(
     Ok(())
 }
 
-/// Decides the regions of trip counts, from the smallest on. What is left, if anything: the last trip count that is
-/// decided, and why no more.
+/// Decides the regions of trip counts in ascending order. Returns the last decided trip count and the reason why no
+/// more were decided, if any are left.
 ///
-/// A region without an end is decided by induction, or ends where a comparison comes out otherwise: then a new one begins.
+/// Induction decides a region without an end. A region ends where a comparison changes its result; a new region starts
+/// there.
 fn regions(
     run: &ClassRun<'_>,
     at: AtTrips<'_>,
@@ -243,7 +246,7 @@ fn regions(
     let mut open = vec![Region { lo: 0, hi: None }];
     let mut made = 1;
     let mut parts = Vec::new();
-    // Trip counts up to this one were run.
+    // Trip counts up to this one have run.
     let mut done = done;
     let mut cases = |v: &mut Verdict, lo: i64, hi: i64| {
         let from = if lo <= done { done + 1 } else { lo };
@@ -265,7 +268,7 @@ fn regions(
                 let last = proof.needs() - 1;
                 cases(v, lo, hi.map_or(last, |hi| hi.min(last)))?;
             }
-            // What a compared run met is met by that trip count.
+            // A fault of a compared run is a fault at its trip count.
             Err(Failure { faults, .. }) if faults.last().is_some_and(|n| *n >= lo && hi.is_none_or(|hi| *n <= hi)) => {
                 let last = faults.last().copied().unwrap_or(lo);
                 cases(v, lo, last)?;
@@ -282,7 +285,7 @@ fn regions(
                 open.push(Region { lo, hi: Some(cut - 1) });
             }
             Err(Failure { why, .. }) => {
-                // A fault in one step of many shows in no run so far.
+                // A fault in one of many steps may appear in no run so far.
                 let long = carry_over::recurs(run, at).map_or(0, |recurs| 2 * recurs);
                 let need = run.options.max_trips.min(TRIED.max(long)).max(lo + SMALL);
                 let need = hi.map_or(need, |hi| hi.min(need));
@@ -295,27 +298,28 @@ fn regions(
     Ok(None)
 }
 
-/// Runs the values that were given, unless they are among those that an induction decides or that were run.
+/// Runs the given values, unless an induction or a base case covers them.
 fn given(run: &ClassRun<'_>, v: &mut Verdict, class: &str, left: Option<&(i64, String)>) -> Result<(), Stop> {
     if left.is_some() || !run.given.loose { run.check(v, run.given, Place::default(), class) } else { Ok(()) }
 }
 
-/// What is found in one of the other orders that a run can be made in.
+/// Calls `find` for runs in the other orders.
 fn in_other_orders<T, E>(run: &ClassRun<'_>, find: impl Fn(&ClassRun<'_>) -> Result<T, E>) -> Result<T, E> {
     find(&run.early()).or_else(|_| find(&run.at_once()))
 }
 
-/// The period and where it starts, and in which of the orders that a run can be made in; or why there is none in the first.
+/// The period, its start, and the order of runs that shows it; or the reason why the first order shows none.
 fn in_some_order(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<(carry_over::Proof, Landing), Failure> {
     let find = |run: &ClassRun<'_>| carry_over::find(run, at, region).map(|proof| (proof, run.landing));
-    // In another order a comparison comes out otherwise, too.
+    // In another order, a comparison may also change its result elsewhere.
     find(run).or_else(|failed| {
         let may = failed.crossings.is_empty() && failed.faults.is_empty();
         if may { in_other_orders(run, find).map_err(|_| failed) } else { Err(failed) }
     })
 }
 
-/// Decides all steps and turns of a class; what is still left out of them, or why it cannot.
+/// Decides all trip counts and outer iterations of a class. Returns what is left out; the error says why nothing is
+/// decided.
 fn every_turn(
     run: &ClassRun<'_>,
     at: AtTurns<'_>,
@@ -350,7 +354,8 @@ fn every_turn(
     Ok(Ok(apart.map(|line| format!("line {line} tells CTAs apart otherwise than by the turns that each makes"))))
 }
 
-/// Where turns do not carry on: runs of as many as it takes until all is back. A fault in one turn of many shows in no other.
+/// Runs more outer iterations where no induction over them holds: enough for all numbers to recur. A fault in one of
+/// many outer iterations appears in no other.
 fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<(), Stop> {
     for n in 0..=SHORT {
         let line = |t| at(n, t);
@@ -368,10 +373,11 @@ fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict
     Ok(())
 }
 
-/// Steps and turns of the kernel whose text is looked at for where CTAs of a row differ.
+/// Trip count and number of outer iterations of the kernel whose text is searched for differences between CTAs of a
+/// row.
 const UNEVEN: (i64, i64) = (6, 2);
 
-/// A loop around the one that grows: it runs as often as the kernel's values say, and that is not varied.
+/// A loop around the main loop whose trip count follows from the given values and is not varied.
 fn around(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<String> {
     let n = run.options.max_trips.min(SHORT);
     let (short, long) = (at(n)?, at(n + 1)?);
@@ -384,7 +390,7 @@ fn around(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<String> {
                 let n = HANDED - 1;
                 return Some(format!("the loop at line {line} goes on with tiles that are handed out, here with {n}"));
             }
-            // Where a symbol sets it, it is varied, or the verdict says with which value it runs.
+            // A trip count that a symbol sets is varied, or the verdict states its value.
             if l.bound.as_ref().is_none_or(|b| b.is_launch_constant() && b.constant().is_none()) {
                 return Some(format!(
                     "the loop at line {line} around the main loop runs as often as the values given say"
@@ -404,7 +410,7 @@ pub(crate) fn main_loop(prog: &Program, next: &Program) -> Option<u16> {
     prog.loops.iter().zip(&next.loops).find_map(grows)
 }
 
-/// The trip count of the main loop, if `next` has one step more of it and is the same kernel otherwise.
+/// The trip count of the main loop, if `next` has one iteration more and is otherwise the same kernel.
 pub fn trip_count(prog: &Program, next: &Program) -> Option<i64> {
     if !one_step_more(prog, next) {
         return None;
@@ -413,7 +419,7 @@ pub fn trip_count(prog: &Program, next: &Program) -> Option<i64> {
     prog.loops.iter().find(|l| l.var == Some(var)).and_then(|l| prog.launch_value(l.bound.as_ref()?))
 }
 
-/// Whether `next` is `prog` with one more step of some loop, and otherwise the same kernel.
+/// Whether `next` is `prog` with one more iteration of some loop, and otherwise the same kernel.
 pub fn one_step_more(prog: &Program, next: &Program) -> bool {
     prog.code.len() == next.code.len()
         && prog.grid == next.grid

@@ -1,4 +1,4 @@
-//! CTAs: cells of the grid whose CTAs all make the same run, and the verdict on one of them.
+//! CTAs: cells of the grid whose CTAs all make the same run, and the decision of one cell.
 
 pub(crate) mod cells;
 pub(crate) mod class;

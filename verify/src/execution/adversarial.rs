@@ -1,9 +1,10 @@
-//! Other orders: runs in which one warp is held back as long as anything else can go on, or one goes ahead of all.
+//! Adversarial schedules: one warp is held back as long as anything else can proceed, or one warp runs ahead of all
+//! others.
 //!
-//! Where an arrival can count in one phase or another, one run does not decide for all, and happens-before says nothing of
-//! the runs that count it elsewhere. But each of these runs is a schedule: what goes wrong in one is a fault of the kernel.
-//! They look for a fault and prove nothing; a bug of this kind shows when a warp is late by a turn of its ring
-//! (docs/rules.md 10), and these are the orders in which it is.
+//! Where an arrival can count in more than one phase, one run does not decide for all schedules, and happens-before
+//! says nothing about schedules that count it elsewhere. But each run is a schedule of the kernel, so its faults are
+//! faults of the kernel. These runs search for faults and prove nothing. Such a bug appears when a warp is late by one
+//! round of its ring (docs/rules.md 10), which these orders produce.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,18 +15,18 @@ use warpline_sim::report::{Finding, Waiting};
 use crate::counterexample::Turn;
 use crate::execution::canonical::{Trail, diagnose};
 
-/// A schedule that goes wrong.
+/// A schedule with a fault.
 #[derive(Clone, Debug)]
 pub(crate) struct FailedRun {
     pub(crate) findings: Vec<Finding>,
     pub(crate) hang: Vec<Waiting>,
     /// The last operations before the fault: agent and site.
     pub(crate) trail: Vec<(String, u32)>,
-    /// Whose turn it was, from the start.
+    /// The turns of agents and flights from the start.
     pub(crate) turns: Vec<Turn>,
 }
 
-/// The first fault of any of these orders.
+/// The first fault in any of these orders.
 pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) -> Option<FailedRun> {
     let first = World::alone(prog, rules, cluster);
     let agents = || 0..first.agents().len() as AgentId;
@@ -36,18 +37,18 @@ pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64, max_steps: u64) 
             (who.cta, who.warp) == warp
         })
     };
-    // Held back first: that is what such bugs need.
+    // Orders that hold a warp back come first, because most such bugs need these.
     let orders = warps.iter().map(|w| of(*w)).map(|(one, rest)| (rest, one));
     let orders = orders.chain(warps.iter().map(|w| of(*w)));
     orders.into_iter().find_map(|(ahead, behind)| AdversarialRun::new(first.clone(), max_steps).go(&ahead, &behind))
 }
 
-/// A run in some order, with what it takes to make it again.
+/// A run in an adversarial order, with the record to repeat it.
 pub(crate) struct AdversarialRun<'p> {
     world: World<'p>,
-    /// In flight, with the turn in which it lands.
+    /// Flights, each with the turn in which it lands.
     flying: VecDeque<(FlightId, Turn)>,
-    /// By agent, how many operations in flight it started.
+    /// For each agent, the number of flights that it started and that have not landed.
     started: Vec<u32>,
     blocked: Vec<Option<(u32, WaitTarget)>>,
     trail: Trail,
@@ -64,7 +65,8 @@ impl<'p> AdversarialRun<'p> {
         AdversarialRun { world, flying, started, blocked, trail: Trail::default(), turns, steps: 0, max_steps }
     }
 
-    /// Those ahead as far as they can, then flights, oldest first, then one operation of those behind.
+    /// Agents ahead proceed as far as they can; then flights land, oldest first; then one agent behind performs one
+    /// operation.
     pub(crate) fn go(mut self, ahead: &[AgentId], behind: &[AgentId]) -> Option<FailedRun> {
         loop {
             let moved = ahead.iter().any(|a| self.step(*a)) || self.land() || behind.iter().any(|a| self.step(*a));
@@ -82,7 +84,7 @@ impl<'p> AdversarialRun<'p> {
         }
     }
 
-    /// One operation; whether anything changed.
+    /// Performs one operation. Returns whether anything changed.
     pub(crate) fn step(&mut self, a: AgentId) -> bool {
         self.steps += 1;
         let ended = self.world.agent_ended(a);
@@ -98,7 +100,7 @@ impl<'p> AdversarialRun<'p> {
                 true
             }
             Step::Blocked { pc, on, .. } => {
-                // Coming to a rendezvous counts, and can be what others wait for.
+                // An arrival at a rendezvous counts, since others may wait for it.
                 self.blocked[a as usize].replace((pc, on)) != Some((pc, on))
             }
             Step::Ended => {
@@ -118,7 +120,7 @@ impl<'p> AdversarialRun<'p> {
         true
     }
 
-    /// The flight of this place among those that an agent keeps lands; `None` where there is none.
+    /// Lands the flight at this position among an agent's flights; `None` where there is none.
     pub(crate) fn land_of(&mut self, a: AgentId, place: usize) -> Option<()> {
         let flight = *self.world.flights_of(a).get(place)?;
         let at = self.flying.iter().position(|(f, _)| *f == flight)?;
@@ -128,7 +130,7 @@ impl<'p> AdversarialRun<'p> {
         Some(())
     }
 
-    /// Whether something went wrong.
+    /// Whether the run has a fault.
     pub(crate) fn faulty(&self) -> bool {
         self.world.findings.iter().any(|f| !f.note)
     }

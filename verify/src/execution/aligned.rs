@@ -1,23 +1,24 @@
-//! Turns that agents begin together.
+//! Aligned outer iterations: agents start each one together.
 //!
-//! In which order agents go on is free (`canonical`), and some orders drift: who is ahead of whom at the head of a turn is the
-//! same again after some turns of its own, which have nothing to do with what slots and barriers have come to. So where
-//! states are to be back soon, nobody goes on in another turn of an outermost loop while somebody can in the one before.
-//! Then all that a turn set going has come to its end when the next one begins, as far as the kernel lets it.
+//! Any order of agents is valid (`canonical`), but some orders drift: the relative progress of agents at the start of
+//! an outer iteration then has a period of its own, independent of slots and barriers. Alignment prevents this, so that
+//! states recur soon. No agent starts another iteration of an outermost loop while some agent can proceed in the
+//! previous one. Then everything that an outer iteration started has ended before the next one starts, as far as the
+//! kernel allows.
 
 use std::sync::Arc;
 
 use warpline_sim::ir::{Program, VarId};
 use warpline_sim::protocol::{AgentId, World};
 
-/// Agents of a run that begin turns together.
+/// The aligned agents of a run.
 #[derive(Clone)]
 pub(crate) struct AlignedTurns {
-    /// For each instruction, the outermost loop that it is in, and the index of that.
+    /// For each instruction, the outermost loop around it, with the loop's index.
     of: Arc<[Option<(u32, VarId)>]>,
-    /// The turn that each agent is in.
+    /// The outer iteration of each agent.
     now: Vec<Option<(u32, i64)>>,
-    /// Whether it has only begun it, and waits for the others.
+    /// Whether each agent waits for the others at the start of its outer iteration.
     waits: Vec<bool>,
 }
 
@@ -28,7 +29,7 @@ impl AlignedTurns {
         AlignedTurns { of: of.collect(), now: vec![None; agents], waits: vec![false; agents] }
     }
 
-    /// Whether an agent that came to this instruction is in another turn than before: then it waits.
+    /// Whether an agent at this instruction has started another outer iteration; it then waits.
     pub(crate) fn begins(&mut self, world: &World<'_>, agent: AgentId, pc: u32) -> bool {
         let now = self.of[pc as usize].map(|(head, index)| (head, world.var(agent, index)));
         let before = std::mem::replace(&mut self.now[agent as usize], now);
@@ -41,7 +42,7 @@ impl AlignedTurns {
         &self.waits
     }
 
-    /// Lets all go on who wait; whether anybody did.
+    /// Releases all waiting agents. Returns whether there were any.
     pub(crate) fn go_on(&mut self) -> bool {
         let any = self.waits.contains(&true);
         self.waits.fill(false);

@@ -1,8 +1,9 @@
 //! The canonical execution: one run in a fixed order, without time. Agents step in turn, each until it blocks. Flights land,
 //! oldest first, when no agent can step, or all of them before agents step (`Landing`).
 //!
-//! Where every arrival belongs to one phase in every schedule (Weft's theorem, carried over to mbarriers, groups and
-//! counters), this run decides for all: it ends or hangs as they do, and happens-before shows every race of theirs.
+//! This run decides for all schedules if every arrival belongs to one phase in every schedule (Weft's theorem, applied
+//! to mbarriers, groups and counters). It then ends or hangs as all others do, and happens-before shows all of their
+//! races.
 
 use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
@@ -18,7 +19,7 @@ use crate::budget::{Budget, Exceeded};
 use crate::execution::aligned::AlignedTurns;
 use crate::execution::livelock::Cycle;
 
-/// How the run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RunEnd {
     Finished,
@@ -32,7 +33,7 @@ pub(crate) enum RunEnd {
 pub(crate) struct RunResult {
     pub(crate) end: RunEnd,
     pub(crate) findings: Vec<Finding>,
-    /// An arrival that another schedule could count in another phase, in words.
+    /// A description of an arrival that another schedule could count in another phase.
     pub(crate) unordered: Option<String>,
     pub(crate) steps: u64,
     /// The cluster's launch index.
@@ -43,91 +44,94 @@ pub(crate) struct RunResult {
 }
 
 impl RunResult {
-    /// Whether it shows a fault.
+    /// Whether the run shows a fault.
     pub(crate) fn fails(&self) -> bool {
         matches!(self.end, RunEnd::Hung(_) | RunEnd::Broken) || self.findings.iter().any(|f| !f.note)
     }
 }
 
-/// What to run.
+/// The run to make.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job<'p> {
     pub(crate) prog: &'p Program,
     pub(crate) rules: Rules,
     /// The cluster's launch index.
     pub(crate) cluster: i64,
-    /// The cell of CTAs that the run is to stand for; none where it is one CTA's.
+    /// The cell of CTAs that the run stands for; `None` where it stands for one CTA.
     pub(crate) place: Option<&'p Arc<Placement>>,
     pub(crate) landing: Landing,
-    /// What it may take, with others.
+    /// The budget, shared with other runs.
     pub(crate) budget: &'p Budget,
 }
 
-/// When flights land. Any order decides; in which one a state recurs is the kernel's own: with little in flight, who is ahead
-/// of whom does not drift from one turn of an outer loop to the next; with much, warps that copy in turn keep their order.
+/// The landing order of flights. Any order decides, but the order in which a state recurs depends on the kernel. With
+/// few flights, the relative progress of agents does not drift between outer iterations. With many, warps that copy in
+/// turn keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Landing {
-    /// One, when nobody can go on.
+    /// One flight, when no agent can proceed.
     Late,
-    /// All, before agents go on.
+    /// All flights, before agents proceed.
     Early,
-    /// All, before agents go on, who begin turns of outer loops together.
+    /// All flights, before agents proceed; agents start outer iterations together.
     Turns,
-    /// Each at once: what nobody waits for would be more and more where an agent goes through its loop unhindered.
+    /// Each flight immediately. Without this, flights that no agent waits for pile up while an agent runs through its
+    /// loop.
     AtOnce,
 }
 
-/// What a step of the run was.
+/// The outcome of a step of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StepOutcome {
-    /// An agent performed the operation at an instruction, and ended a rendezvous with it.
+    /// An agent performed the operation at an instruction. `last` says whether it completed a rendezvous.
     Performed { agent: AgentId, pc: u32, last: bool },
-    /// It could not.
+    /// The agent could not perform the operation.
     Blocked { agent: AgentId, pc: u32 },
-    /// It is at its end.
+    /// The agent has ended.
     AgentEnded { agent: AgentId },
-    /// The oldest operation in flight ended.
+    /// The oldest flight landed.
     Landed { agent: AgentId, pc: u32 },
-    /// All is over.
+    /// The run has ended.
     RunEnded(RunEnd),
 }
 
-/// Something that the run did, for those who listen.
+/// An event of the run, for observers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event<'a> {
-    /// An agent tried to go on.
+    /// An agent tried to proceed.
     Step(AgentId, &'a Step),
     /// A flight is about to land.
     Land(FlightId),
 }
 
-/// Hears of each with the world after the step, or before the landing.
+/// Receives each event, with the world after a step or before a landing.
 pub(crate) type Observer<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
 
-/// Steps that a run makes behind its first fault, beside as many as it made before: other faults may be there.
+/// Steps that a run continues after its first fault, in addition to as many as it had made. It may find other faults
+/// there.
 const BEHIND_A_FAULT: u64 = 100_000;
 
 /// Steps that a run takes from its budget at a time.
 const TAKEN: u64 = 64;
 
-/// A run under way.
+/// A run in progress.
 #[derive(Clone)]
 pub(crate) struct CanonicalRun<'p> {
     pub(crate) world: World<'p>,
     flying: VecDeque<FlightId>,
     blocked: Vec<Option<(u32, WaitTarget)>>,
-    /// Agents at their end, and those whose wait nothing has touched since they were found blocked: a step of theirs would
-    /// change nothing.
+    /// Agents that have ended, and blocked agents whose wait has not been touched since. A step of these changes
+    /// nothing.
     asleep: Vec<bool>,
-    /// Whose turn it is; the number of agents at the end of a round.
+    /// The agent whose turn it is; the number of agents at the end of a round.
     turn: AgentId,
-    /// Whether anybody went on in this round.
+    /// Whether an agent proceeded in this round.
     moved: bool,
     pub(crate) steps: u64,
     budget: &'p Budget,
     landing: Landing,
     together: Option<AlignedTurns>,
-    /// Detects that it repeats itself for ever.
+    /// The detector of livelocks.
     cycle: Option<Cycle>,
 }
 
@@ -153,12 +157,12 @@ impl<'p> CanonicalRun<'p> {
         }
     }
 
-    /// Keeps what numbers decide, from now on.
+    /// Records decisions from now on, or stops recording.
     pub(crate) fn record_decisions(&mut self, keep: bool) {
         self.world.decisions = keep.then(RefCell::default);
     }
 
-    /// What numbers decided in the last step.
+    /// The decisions of the last step.
     pub(crate) fn decisions(&self) -> Option<Ref<'_, Vec<Decision>>> {
         self.world.decisions.as_ref().map(RefCell::borrow)
     }
@@ -168,7 +172,7 @@ impl<'p> CanonicalRun<'p> {
         self.next_observed(&mut |_, _| {})
     }
 
-    /// What happens before an agent tries to go on, if anything does.
+    /// The event before the next step of an agent, if there is one.
     pub(crate) fn before_agent_step(&mut self, observer: Observer<'_>) -> Option<StepOutcome> {
         if let Some(list) = &mut self.world.decisions {
             list.get_mut().clear();
@@ -212,18 +216,18 @@ impl<'p> CanonicalRun<'p> {
         self.before_agent_step(observer).unwrap_or_else(|| self.agent_step(observer))
     }
 
-    /// Whose turn it is, once all is settled.
+    /// The agent whose turn it is, after landings.
     pub(crate) fn turn(&self) -> AgentId {
         self.turn
     }
 
-    /// Where the agent is whose turn it is, once all is settled.
+    /// The instruction of that agent, after landings.
     pub(crate) fn pc(&self) -> u32 {
         self.world.pc(self.turn)
     }
 
-    /// The same run by another kernel of the same text, which would have come here as well; none where a matrix of that ends
-    /// where something was stored.
+    /// The same run by another kernel of the same text, which makes the same run up to here. `None` where a matrix of
+    /// the other kernel ends where the run stored something.
     pub(crate) fn continued_by(&self, prog: &'p Program) -> Option<CanonicalRun<'p>> {
         self.world.stored_as_by(prog).then(|| {
             self.budget.keep(self.world.bytes()).ok();
@@ -233,14 +237,15 @@ impl<'p> CanonicalRun<'p> {
         })
     }
 
-    /// Where that agent would go on by a kernel of the same text, and its variables then; also says what it comes to.
+    /// The next operation and variables of that agent by a kernel of the same text. `comes_to` receives each
+    /// instruction on the way.
     pub(crate) fn way(&mut self, by: &'p Program, comes_to: impl FnMut(u32)) -> Option<(u32, Vec<i64>)> {
         let (agent, pc) = (self.turn, self.pc());
         let vars = self.world.vars_of(agent).to_vec();
         self.world.way(agent, (pc, &vars), by, comes_to)
     }
 
-    /// It tries to go on.
+    /// That agent tries to proceed.
     pub(crate) fn agent_step(&mut self, observer: Observer<'_>) -> StepOutcome {
         if self.steps.is_multiple_of(TAKEN)
             && let Err(over) = self.budget.take_steps(TAKEN)
@@ -264,7 +269,8 @@ impl<'p> CanonicalRun<'p> {
                 let waited = self.blocked[agent as usize].take().is_some();
                 self.flying.extend(effect.flights());
                 let last = matches!(effect, StepEffect::Rendezvous { last: true });
-                // Who meets the others and need not wait yields, so that the same agent is the last in every round.
+                // An agent that completes a rendezvous without waiting yields, so that the same agent is last in every
+                // round.
                 let begins = self.together.as_mut().is_some_and(|t| t.begins(&self.world, agent, pc));
                 self.turn += (begins || matches!(effect, StepEffect::Rendezvous { .. }) && !waited) as u32;
                 StepOutcome::Performed { agent, pc, last }
@@ -288,7 +294,7 @@ impl<'p> CanonicalRun<'p> {
         }
     }
 
-    /// Wakes those who wait for what was touched.
+    /// Wakes the agents that wait for a touched object.
     fn wake(&mut self) {
         for touched in self.world.touched.drain(..) {
             let waits = |b: &Option<(u32, WaitTarget)>| b.is_some_and(|(_, on)| on == touched);
@@ -296,7 +302,7 @@ impl<'p> CanonicalRun<'p> {
         }
     }
 
-    /// The oldest flight lands.
+    /// Lands the oldest flight.
     fn land(&mut self, observer: Observer<'_>) -> Option<StepOutcome> {
         let f = self.flying.pop_front()?;
         let (agent, pc) = self.world.flight(f).map_or((0, 0), |f| (f.agent, f.pc));
@@ -305,7 +311,7 @@ impl<'p> CanonicalRun<'p> {
         Some(StepOutcome::Landed { agent, pc })
     }
 
-    /// The state, with whose turn it is and the order in which flights will land.
+    /// The state, including whose turn it is and the order of landings.
     pub(crate) fn state(&self) -> Snapshot {
         let mut s = self.world.snapshot();
         s.entries.push(Entry::Same((self.turn as u64) << 1 | self.moved as u64));
@@ -316,12 +322,12 @@ impl<'p> CanonicalRun<'p> {
         for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
             s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));
         }
-        // Where that is too much, the next step says so.
+        // If this exceeds the budget, the next step reports it.
         self.budget.keep((s.entries.capacity() * size_of::<Entry>()) as u64).ok();
         s
     }
 
-    /// A number that is equal for equal states, and quick to get: where the agents are, and what is in flight.
+    /// A hash that is equal for equal states and fast to compute: the instructions of agents, and the flights.
     pub(crate) fn outline(&self) -> u64 {
         let agents = (0..self.blocked.len()).map(|a| self.world.pc(a as AgentId) as u64);
         let flights =
@@ -329,7 +335,7 @@ impl<'p> CanonicalRun<'p> {
         agents.chain([self.turn as u64]).chain(flights).fold(0, |all, x| (all.rotate_left(5) ^ x).wrapping_mul(MIX))
     }
 
-    /// An arrival that another schedule could count in another phase, in words.
+    /// A description of an arrival that another schedule could count in another phase.
     pub(crate) fn unordered(&self) -> Option<String> {
         self.world.unordered.map(|(a, pc, _)| {
             let site = self.world.program().site(pc);
@@ -338,7 +344,7 @@ impl<'p> CanonicalRun<'p> {
     }
 }
 
-/// Who waits for what; agents of one kind stand once.
+/// The waits of agents; agents of one kind are listed once.
 pub(crate) fn diagnose(world: &World<'_>, blocked: &[Option<(u32, WaitTarget)>]) -> Vec<Waiting> {
     let mut list: Vec<Waiting> = Vec::new();
     for (a, b) in blocked.iter().enumerate() {
@@ -351,7 +357,7 @@ pub(crate) fn diagnose(world: &World<'_>, blocked: &[Option<(u32, WaitTarget)>])
     list
 }
 
-/// An odd number with bits all over.
+/// An odd number with well-distributed bits.
 const MIX: u64 = 0x517c_c1b7_2722_0a95;
 
 /// The last operations of a run.
@@ -359,7 +365,7 @@ const MIX: u64 = 0x517c_c1b7_2722_0a95;
 pub(crate) struct Trail(VecDeque<(AgentId, u32)>);
 
 impl Trail {
-    /// Operations that are kept.
+    /// Number of operations kept.
     const LEN: usize = 24;
 
     pub(crate) fn push(&mut self, agent: AgentId, pc: u32) {
@@ -369,7 +375,7 @@ impl Trail {
         self.0.push_back((agent, pc));
     }
 
-    /// Agent and site of each.
+    /// The operations as agent and site.
     pub(crate) fn named(&self, world: &World<'_>) -> Vec<(String, u32)> {
         self.0.iter().map(|&(a, pc)| (world.agent_name(a), world.program().at[pc as usize])).collect()
     }
@@ -380,7 +386,7 @@ impl Trail {
 pub(crate) struct RecordedRun<'p> {
     pub(crate) walk: CanonicalRun<'p>,
     trail: Trail,
-    /// Steps until the first fault, if one was met.
+    /// Steps until the first fault.
     fault: Option<u64>,
 }
 
@@ -389,7 +395,7 @@ impl<'p> RecordedRun<'p> {
         RecordedRun { walk: CanonicalRun::new(job), trail: Trail::default(), fault: None }
     }
 
-    /// Takes note of a step; how it ended, after the last.
+    /// Records a step. Returns how the run ended, after its last step.
     pub(crate) fn record(&mut self, made: StepOutcome) -> Option<RunEnd> {
         match made {
             StepOutcome::Performed { agent, pc, .. } => {
@@ -398,7 +404,7 @@ impl<'p> RecordedRun<'p> {
                     let fault = self.walk.world.findings.iter().any(|f| !f.note);
                     self.fault = fault.then_some(self.walk.steps);
                 }
-                // A loop whose end the fault took away may have no other.
+                // The fault may have removed the exit of a loop, so such a run is cut off.
                 self.fault.filter(|at| self.walk.steps > 2 * at + BEHIND_A_FAULT).map(|_| RunEnd::Broken)
             }
             StepOutcome::RunEnded(end) => Some(end),
@@ -425,7 +431,7 @@ pub(crate) fn run(job: Job<'_>) -> RunResult {
     observed(job, &mut |_, _| {})
 }
 
-/// Runs a job to its end and reports each event to the observer.
+/// Runs a job to its end and passes each event to the observer.
 pub(crate) fn observed(job: Job<'_>, observer: Observer<'_>) -> RunResult {
     let mut run = RecordedRun::new(job);
     loop {

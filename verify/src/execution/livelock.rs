@@ -1,4 +1,4 @@
-//! Detects a run that repeats itself for ever (livelock).
+//! Detection of livelocks: a run that repeats itself for ever.
 //!
 //! The run is deterministic, so a state that recurs in full recurs for ever. States are kept at steps that are powers of two
 //! (Brent's algorithm): a cycle of length n that begins at step s is found before step 4 * max(n, s, FIRST).
@@ -10,7 +10,7 @@ use warpline_sim::protocol::{Snapshot, may_recur};
 
 use crate::execution::canonical::CanonicalRun;
 
-/// The newest state that was kept.
+/// The newest kept state.
 #[derive(Debug)]
 struct Kept {
     outline: u64,
@@ -18,10 +18,11 @@ struct Kept {
     state: Snapshot,
 }
 
-/// The first step at which a state is kept: most runs of a proof are shorter, and a state costs as much as a hundred steps.
+/// The first step at which a state is kept. Most runs of a proof are shorter, and a state costs as much as a hundred
+/// steps.
 const FIRST: u64 = 1 << 7;
 
-/// A detector for one run.
+/// The detector of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Cycle {
     /// The step at which the next state is kept.
@@ -30,14 +31,14 @@ pub(crate) struct Cycle {
 }
 
 impl Cycle {
-    /// A detector, where a run of the program can repeat itself at all.
+    /// The detector of a program; `None` where its runs cannot repeat themselves.
     pub(crate) fn of(prog: &Program) -> Option<Cycle> {
         may_recur(prog).then_some(Cycle { next: FIRST, kept: None })
     }
 
-    /// Whether the state, before an agent's step, is one that was kept.
+    /// Whether the state before an agent's step equals the kept one.
     pub(crate) fn closes(&mut self, walk: &CanonicalRun<'_>) -> bool {
-        // Most states that are not the one that was kept show it here.
+        // Most states that differ already differ in their outline.
         if let Some(kept) = &self.kept
             && kept.outline == walk.outline()
             && walk.world.variables().eq(kept.variables.iter().copied())

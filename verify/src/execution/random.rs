@@ -1,56 +1,56 @@
-//! One schedule drawn at random: who steps next, and which flight lands.
+//! Random schedules: the next agent or flight is drawn at random.
 //!
-//! A single walk decides nothing; a thousand of them are a cheap check of a proof, and of the simulator's own semantics. The
-//! schedule is a function of the seed alone, on every machine.
+//! One random walk decides nothing, but a thousand of them are a cheap check of a proof, and of the simulator's own
+//! semantics. The schedule is a function of the seed alone, on every machine.
 
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, FlightId, Rules, Step, WaitTarget, World};
 use warpline_sim::report::Finding;
 
-/// How a walk ended.
+/// The end of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkEnd {
     /// Every agent ended and every flight landed.
     Finished,
-    /// Nobody can go on.
+    /// No agent can proceed.
     Hung,
-    /// An operation had no meaning; a finding tells what.
+    /// An operation has no meaning; a finding says why.
     Broken,
-    /// More moves than allowed.
+    /// The walk reached its limit of moves.
     Limit,
 }
 
-/// What one schedule met.
+/// The result of one random schedule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walk {
-    /// How it ended.
+    /// The end.
     pub end: WalkEnd,
-    /// What it met, notes among it, in order.
+    /// Findings in order, with notes.
     pub findings: Vec<Finding>,
-    /// Moves of agents and flights.
+    /// Number of moves of agents and flights.
     pub moves: u64,
 }
 
 impl Walk {
-    /// Whether it ran to its end without a fault.
+    /// Whether the walk finished without a fault.
     pub fn clean(&self) -> bool {
         self.end == WalkEnd::Finished && self.findings.iter().all(|f| f.note)
     }
 }
 
-/// Weights of agents and flights are 2^0 to 2^(this - 1), so that some walks starve one and rush another.
+/// Weights of agents and flights are 2^0 to 2^(PACES - 1), so that some walks starve one agent and rush another.
 const PACES: u64 = 8;
 
-/// One schedule of a cluster, by its launch index; it stops at the first fault, or after `max_moves` moves.
+/// One random schedule of a cluster, by its launch index. It stops at the first fault, or after `max_moves` moves.
 ///
-/// Each walk draws how fast every agent is and how fast flights land, then draws move after move by these.
+/// Each walk draws a speed for every agent and for flights, then draws its moves with these weights.
 pub fn walk(prog: &Program, rules: Rules, cluster: i64, seed: u64, max_moves: u64) -> Walk {
     let mut dice = Dice(seed);
     let mut world = World::alone(prog, rules, cluster);
     let n = world.agents().len();
     let pace: Vec<u64> = (0..n).map(|_| 1 << dice.below(PACES)).collect();
     let landing = 1 << dice.below(PACES);
-    // What an agent waits for; one that has ended waits for ever.
+    // The wait of each agent; an agent that has ended waits for ever.
     let mut waits: Vec<Option<WaitTarget>> = vec![None; n];
     let mut ended = vec![false; n];
     let mut moves = 0;
@@ -93,7 +93,7 @@ enum Move {
     Land(FlightId),
 }
 
-/// The move that the number falls on: agents by their pace, then flights, each of the same weight.
+/// The move that a random number selects: agents by their weights, then flights, which have equal weights.
 fn pick(mut at: u64, ready: impl Iterator<Item = (usize, u64)>, flights: &[FlightId], landing: u64) -> Move {
     for (a, pace) in ready {
         if at < pace {
@@ -104,8 +104,8 @@ fn pick(mut at: u64, ready: impl Iterator<Item = (usize, u64)>, flights: &[Fligh
     Move::Land(flights[(at / landing) as usize])
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014). By hand, because a seed must mean the same schedule for ever, and the libraries'
-/// generators change with their versions.
+/// SplitMix64 (Steele, Lea, Flood 2014). Written by hand, because a seed must give the same schedule for ever, and
+/// generators of libraries change with their versions.
 struct Dice(u64);
 
 impl Dice {
@@ -116,7 +116,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which is small: the bias of the remainder does not matter here.
+    /// A number below `n`. The bias of the remainder does not matter for small `n`.
     fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }

@@ -1,13 +1,14 @@
-//! Kernels of one text that differ in some of its numbers, run together as far as they do the same.
+//! Shared runs: kernels of one text with different numbers run together while they make the same steps.
 //!
-//! With a turn more a kernel does what it did, up to where it goes on instead of ending. So all numbers of turns of a line
-//! are one run, from which each parts where the text has another number in it and that number decides otherwise.
+//! A kernel with one outer iteration more makes the same steps up to the place where it continues instead of ending. So
+//! one run covers all numbers of outer iterations, and a kernel leaves it where a number that differs decides
+//! differently.
 
 use warpline_sim::ir::{Class, Expr, Instr, Object, Op, Program, each};
 
 use crate::execution::canonical::{CanonicalRun, Job, RecordedRun, RunResult, run};
 
-/// Runs each to its end.
+/// Runs each kernel to its end.
 pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<RunResult> {
     let Some(last) = jobs.last() else { return Vec::new() };
     let of_one = of_one(*last);
@@ -15,7 +16,7 @@ pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<RunResult> {
         return jobs.iter().map(|job| run(*job)).collect();
     }
     let mut seen: Vec<Option<RunResult>> = vec![None; jobs.len()];
-    // Runs under way and the kernels that each stands for; it is made by the last of them.
+    // Runs in progress, each with the kernels that it stands for; the last of these kernels makes it.
     let mut open = vec![(RecordedRun::new(*last), (0..jobs.len()).collect::<Vec<usize>>())];
     while let Some((mut run, mut of)) = open.pop() {
         let own = jobs[of[of.len() - 1]].prog;
@@ -42,11 +43,12 @@ pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<RunResult> {
             seen[i] = Some(run.result(end.clone(), jobs[i].cluster));
         }
     }
-    // What a matrix of another size would have changed is found alone.
+    // A kernel with another size of a matrix may behave differently, so it runs alone.
     seen.into_iter().zip(jobs).map(|(seen, job)| seen.unwrap_or_else(|| run(*job))).collect()
 }
 
-/// Whether the next step of a run, which goes this way, is that of another of the kernels, too; of its own it is.
+/// Whether the next step of a run, which takes the way `way`, is also the next step of another kernel; always true for
+/// the run's own kernel.
 fn goes_on_as<'p>(walk: &mut CanonicalRun<'p>, way: Option<&(u32, Vec<i64>)>, by: &'p Program) -> bool {
     let own = walk.world.program();
     let same = |way: &(u32, Vec<i64>)| {
@@ -57,7 +59,8 @@ fn goes_on_as<'p>(walk: &mut CanonicalRun<'p>, way: Option<&(u32, Vec<i64>)>, by
     std::ptr::eq(own, by) || way.is_some_and(same)
 }
 
-/// The run of those that part, made by the last of them; none where a matrix of theirs ends where something was stored.
+/// A copy of the run for the kernels that leave it, made by the last of them. `None` where a matrix of that kernel ends
+/// where the run stored something.
 fn parted<'p>(run: &RecordedRun<'p>, of: Vec<usize>, jobs: &[Job<'p>]) -> Option<(RecordedRun<'p>, Vec<usize>)> {
     let prog = jobs[*of.last()?].prog;
     run.walk.world.stored_as_by(prog).then(|| {
@@ -71,14 +74,14 @@ pub(crate) fn hands(i: &Instr) -> bool {
     matches!(i, Instr::Op { op: Op::NextTile { .. }, .. })
 }
 
-/// Which kernels are of this one's text and start from its world, so that they can follow its run.
+/// A test whether a kernel has the same text as this one and starts from the same world, so that it can follow the run.
 pub(crate) fn of_one<'p>(last: Job<'p>) -> impl Fn(&Program) -> bool + use<'p> {
     let live = last.prog.live();
     move |prog| one_world(prog, &last) && prog.code == last.prog.code && prog.live() == live
 }
 
-/// Whether two kernels of one text start from one world, but for sizes of matrices and tiles that are handed out, of which the
-/// second has as many at least.
+/// Whether two kernels of one text start from the same world. Sizes of matrices may differ, and the second kernel may
+/// have more tiles to hand out.
 fn one_world(a: &Program, last: &Job<'_>) -> bool {
     let b = last.prog;
     let waits = |i: &Instr| matches!(i, Instr::Op { op: Op::Wait(..), .. });
@@ -88,7 +91,7 @@ fn one_world(a: &Program, last: &Job<'_>) -> bool {
     kept && (a.grid == b.grid || fewer) && a.tapes == b.tapes && one_memory(a, b)
 }
 
-/// Whether all objects are the same but for how far matrices reach, in dimensions over which no product sums.
+/// Whether all objects are equal, except for extents of matrices in dimensions over which no product sums.
 fn one_memory(a: &Program, b: &Program) -> bool {
     let loads =
         |i: &Instr, obj: usize| matches!(i, Instr::Op { op: Op::Move { src, .. }, .. } if src.obj as usize == obj);
@@ -107,7 +110,7 @@ fn one_memory(a: &Program, b: &Program) -> bool {
     })
 }
 
-/// For each instruction, whether it is another in some of the kernels, or hands out what there are more or fewer of.
+/// For each instruction, whether it differs in some kernel, or hands out tiles of which a kernel has another number.
 pub(crate) fn unlike(own: &Program, others: &[&Program]) -> Vec<bool> {
     let other = |i: &Instr| others.iter().any(|other| differs(own, other, i));
     own.code.iter().map(|i| hands(i) || other(i)).collect()
@@ -126,7 +129,7 @@ pub(crate) fn differs(a: &Program, b: &Program, i: &Instr) -> bool {
     differs
 }
 
-/// Whether an instruction's expressions have the same values in another kernel of the same text, from the same state.
+/// Whether an instruction's expressions have equal values in another kernel of the same text, from the same state.
 fn same_values(a: &Program, b: &Program, i: &Instr) -> bool {
     // `min(cores, jobs)` is one number for all large numbers of jobs.
     fn same(a: &Program, b: &Program, e: &Expr) -> bool {
@@ -140,8 +143,7 @@ fn same_values(a: &Program, b: &Program, i: &Instr) -> bool {
     all
 }
 
-/// For each instruction, whether an agent there can come past one that is not the same in all, before or at its next
-/// operation.
+/// For each instruction, whether an agent there can reach an instruction that differs, before or at its next operation.
 pub(crate) fn told_apart(own: &Program, unlike: &[bool]) -> Vec<bool> {
     let code = &own.code;
     let mut apart = unlike.to_vec();

@@ -1,5 +1,5 @@
-//! From small trip counts to all: where the main loop begins to repeat, how often it does, and pairs of runs that carry
-//! each larger trip count on from a smaller one (`self_composition`).
+//! Induction over the trip count of the main loop: the period, its start, and the pairs of runs that carry each larger
+//! trip count over from a smaller one (`self_composition`).
 
 use std::collections::BTreeSet;
 
@@ -10,28 +10,28 @@ use crate::cta::class::ClassRun;
 use crate::induction::refined_indices::refine;
 use crate::{AtTrips, induction::refused, induction::self_composition};
 
-/// A loop whose trip counts are all decided once those below a number are.
+/// The induction of a loop. All trip counts are decided once those below a number are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
     /// The first trip count that follows from a smaller one.
     pub(crate) first: i64,
-    /// By how many steps they differ.
+    /// The difference between the two trip counts.
     pub(crate) period: i64,
 }
 
 impl Proof {
-    /// The trip counts to run one by one: all below this.
+    /// The number below which every trip count must be a base case.
     pub(crate) fn needs(&self) -> i64 {
         self.first + self.period
     }
 
-    /// Begun some periods later.
+    /// The same induction, started some periods later.
     pub(crate) fn later(self, periods: i64) -> Proof {
         Proof { first: self.first + periods * self.period, ..self }
     }
 }
 
-/// Trip counts from one up to another, or without an end.
+/// A range of trip counts, possibly without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
     pub(crate) lo: i64,
@@ -42,17 +42,17 @@ impl Region {
     pub(crate) const ALL: Region = Region { lo: 0, hi: None };
 }
 
-/// Why a region is not decided by induction.
+/// The reason why induction does not decide a region.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failure {
     pub(crate) why: String,
-    /// Trip counts at which a comparison comes out otherwise.
+    /// Trip counts at which a comparison changes its result.
     pub(crate) crossings: BTreeSet<i64>,
-    /// Periods that remainders ask for.
+    /// Periods that remainders need.
     moduli: BTreeSet<i64>,
-    /// After how many steps states recurred, if they did.
+    /// Number of steps after which states recurred, if they did.
     states: Option<i64>,
-    /// Trip counts of runs that met a fault.
+    /// Trip counts of runs that had a fault.
     pub(crate) faults: BTreeSet<i64>,
 }
 
@@ -73,18 +73,19 @@ impl Failure {
     }
 }
 
-/// Trip counts of the run that the period is read off; a kernel that takes long to fill needs the longer ones.
+/// Trip counts of the run that shows the period; a kernel with a long prologue needs the larger ones.
 pub(crate) const LONG: [i64; 4] = [24, 48, 96, 160];
 
-/// Steps behind the second period at which the end is perhaps not in sight yet.
+/// Steps after the second period at which the start of the induction is tried. With more steps, the end of the shorter
+/// run is further away.
 const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
 
-/// The most trip counts of a run that a longer period is read off, beside those that are tried without one.
+/// Factor of `max_trips` for the run that shows a longer period.
 const LONGER: i64 = 10;
-/// Trip counts of such a run, in periods: two on either side of where states are compared, and what it takes to get there.
+/// Length of such a run in periods: two on each side of the compared states, and one for the prologue.
 const PERIODS: i64 = 5;
 
-/// Looks for the period of the main loop in a region, and where it starts.
+/// Searches for the period of the main loop in a region, and for its start.
 pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
     let mut failed = match near(run, at, region) {
         Ok(found) => return Ok(found),
@@ -99,12 +100,12 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Resul
     }
     let recurs = recurs(run, at).unwrap_or(1);
     let mut tried = 0;
-    // A longer period can be seen to be too short for another remainder.
+    // A longer period can turn out to be too short for another remainder.
     for _ in 0..ROUNDS {
         if !failed.faults.is_empty() {
             break;
         }
-        // The least period after which all that numbers decide can be back, by what they are divided by.
+        // The least period after which all decisions can recur, according to their divisors.
         let moduli = failed.moduli.iter().fold(1, |all, m| lcm(all, *m).min(longest(run) + 1));
         let asked = lcm(recurs, moduli);
         let Some((long, period)) = longer(run, failed.states, asked).filter(|_| asked != tried) else { break };
@@ -119,14 +120,14 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Resul
     Err(failed)
 }
 
-/// In how many parts a period is made where one at one place does not do: a comparison such as `2 * i < n` comes out otherwise
-/// at a fraction of the trip count, and each side of it grows.
+/// Numbers of parts of a period, tried where one part does not suffice. A comparison such as `2 * i < n` changes at a
+/// fraction of the trip count, so the iterations on both sides of this place must grow.
 pub(crate) const PARTS: [usize; 2] = [2, 3];
 
-/// Looks for a period that the longer runs make in parts.
+/// Searches for a period that the longer runs make in parts.
 fn in_parts(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
     let mut failed = Failure::default();
-    // Before a comparison comes out otherwise at a fraction of the longest run, states recur as they do behind it.
+    // States recur in the same way before and after the place where a comparison changes.
     let Some((start, period)) = repeats(run, at, region.lo + LONG[1]) else { return Err(failed) };
     let (start, max) = (start.max(region.lo), region.lo + run.options.max_trips);
     for parts in PARTS {
@@ -141,10 +142,10 @@ fn in_parts(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof
     Err(failed)
 }
 
-/// Longer periods that are tried, one after the other.
+/// Largest number of longer periods that are tried in turn.
 const ROUNDS: usize = 4;
 
-/// Looks for the period of the main loop and where it starts, for all trip counts.
+/// Searches for the period of the main loop and its start, for all trip counts.
 pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
     near(run, at, Region::ALL).map_err(|failed| failed.why)
 }
@@ -168,25 +169,25 @@ fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Fa
     Err(failed)
 }
 
-/// From where and how often the states of a run of so many steps recur.
+/// The start and the period at which the states of a run of `long` steps recur.
 fn repeats(run: &ClassRun<'_>, at: AtTrips<'_>, long: i64) -> Option<(i64, i64)> {
     let (a, b) = (at(long)?, at(long - 1)?);
     self_composition::repeats(run.job(&refine(&b)), run.job(&refine(&a)))
 }
 
-/// After how many steps all that numbers decide can be back (`periods`).
+/// The number of steps after which all decisions can recur (`periods`).
 pub(crate) fn recurs(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<i64> {
     let (a, b) = (at(LONG[0])?, at(LONG[0] - 1)?);
     self_composition::recurs(run.job(&b), run.job(&a), longest(run))
 }
 
-/// The longest period that is looked for.
+/// The longest period of the search.
 pub(crate) fn longest(run: &ClassRun<'_>) -> i64 {
     LONGER * run.options.max_trips / PERIODS
 }
 
-/// Where states recur after so many steps, if they were seen to, and what numbers decide after others: the period that may
-/// be, and a run that it is seen in. None where it was tried already, or is too long.
+/// A longer run and the period to search for in it. `states` is the period of states, if they recurred; `recurs` the
+/// period of decisions. `None` where this period was tried, or is too long.
 pub(crate) fn longer(run: &ClassRun<'_>, states: Option<i64>, recurs: i64) -> Option<(i64, i64)> {
     let last = LONG[LONG.len() - 1];
     let period = lcm(states.unwrap_or(1), recurs);
@@ -196,8 +197,7 @@ pub(crate) fn longer(run: &ClassRun<'_>, states: Option<i64>, recurs: i64) -> Op
     (asked && !tried).then_some(((PERIODS * period).max(last), period))
 }
 
-/// The first of these periods by which kernels below a number carry on from here, and from where they do; or perhaps why they
-/// do not.
+/// The induction with the first of these periods that carries over from a start below `max`; else the failure.
 pub(crate) fn from(
     start: i64,
     periods: &[i64],
@@ -206,7 +206,7 @@ pub(crate) fn from(
 ) -> Result<Proof, Failure> {
     let mut failed = Failure::default();
     for more in BEHIND {
-        // What slots hold, and a parity, may be back later than all else.
+        // Contents of slots, and a parity, can recur later than the rest of the state.
         for period in periods {
             let first = start + 2 * period + more;
             if first + period > max {
@@ -228,12 +228,12 @@ pub(crate) fn from(
     Err(failed)
 }
 
-/// Whether the trip counts carry on as those of another kernel do.
+/// Whether the trip counts carry over with the same period and start as those of another kernel.
 pub(crate) fn holds(run: &ClassRun<'_>, at: AtTrips<'_>, like: Proof) -> bool {
     carries(run, at, like, 1, Region::ALL).is_ok()
 }
 
-/// The same period from as small a trip count on as shows it.
+/// The same period with the smallest start that carries over.
 pub(crate) fn least(run: &ClassRun<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
     let Proof { first, period, .. } = found;
     let of = |first| carries(run, at, Proof { first, period }, 1, Region::ALL).is_ok();
@@ -241,7 +241,7 @@ pub(crate) fn least(run: &ClassRun<'_>, at: AtTrips<'_>, found: Proof) -> Proof 
     sooner.map_or(found, |first| Proof { first, ..found })
 }
 
-/// Kernels with indices that carry on, or as they are; either shows it.
+/// Calls `shows` with refined indices, then with the kernels themselves; one success suffices.
 pub(crate) fn either<const N: usize, E>(
     of: [Program; N],
     shows: impl Fn([&Program; N]) -> Result<(), E>,
@@ -250,8 +250,8 @@ pub(crate) fn either<const N: usize, E>(
     shows(refined.each_ref()).or_else(|why| if refined == of { Err(why) } else { shows(of.each_ref()) })
 }
 
-/// Whether each trip count of a period follows from the one a period before, as far as the region goes; the period is made in
-/// so many parts.
+/// Checks that each trip count of a period carries over to the next period, as far as the region goes. The longer run
+/// makes the period in `parts` parts.
 fn carries(
     run: &ClassRun<'_>,
     at: AtTrips<'_>,
@@ -278,9 +278,9 @@ fn carries(
             })
         })
     };
-    // Where the period is another, the first pair shows it.
+    // A wrong period already fails for the first pair.
     one(first)?;
     let each: Vec<Result<(), Failure>> = (first + 1..first + period).into_par_iter().map(one).collect();
-    // The first reason, whichever thread was first.
+    // The first failure in order, whichever thread found it first.
     each.into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! Runs the common prefix of all numbers of turns once, then continues each from its point of divergence.
+//! Runs the common prefix of all numbers of outer iterations once, then continues each from its point of divergence.
 //!
 //! ```text
 //!   prefix   ●──●──●──●──●──●──●──●──●──●──●── ...     ● the head of a turn; the kernel of the most turns
@@ -8,16 +8,17 @@
 //!                  ●──●──●──●── ... ◀┘                 shift: again one prefix for all t, from which each parts
 //! ```
 //!
-//! A kernel of t turns and one of q turns more are held beside each other for each t of a period (`self_composition`, `nested_loops`). All of
-//! these are one text with other numbers in it, so they start as one world and stay one while each goes as the others do:
-//! the run of any of them is that of the others up to there. So it is made once. Which kernels still follow it, and whether
-//! two of them decide alike on the way however far that goes on, is asked of the steps at which their numbers count (`instruction_log`).
+//! For each `t` of a period, a kernel of `t` outer iterations is compared with one of `q` more (`self_composition`,
+//! `nested_loops`). These kernels have one text with different numbers, so they start from one state and stay in one
+//! state while they make the same steps. This common prefix is run once. Only steps that depend on a differing number
+//! can end it; they are recorded (`instruction_log`), and decide which kernels still follow it and whether two of them
+//! agree on all decisions.
 //!
-//! What is shown of t and t + q turns is what two runs beside each other show. Up to mark m + q both are the prefix, and
-//! decide alike. Then the run of t turns goes on from m, the other from m + q: up to m + q the first is the prefix again,
-//! which it was seen to be, and the second made the turns from m to m + q alone. Their states there are one but for a shift,
-//! and from there they step together to their ends. Where the prefix is a pair of runs, of n steps and of p steps more, all
-//! of this is said of four runs, two and two of which are one world on the prefix.
+//! The comparison of `t` and `t + q` outer iterations needs two runs. Up to mark `m + q` both are the prefix, and they
+//! agree. Then the run of `t` continues from `m` and the other from `m + q`. Up to mark `m + q` the first run is the
+//! prefix again, which was checked, and the second run made the outer iterations from `m` to `m + q` alone. The states
+//! at the two marks are equal up to a shift, and from there the runs step together to their ends. If the prefix is
+//! itself a pair of runs, with `n` and `n + p` steps, the same holds for four runs, in two pairs that share the prefix.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -32,25 +33,26 @@ use crate::induction::lockstep::{Reached, StepGoal, StopReason, launch_values_ag
 use crate::induction::loop_counter::{Watch, step_of};
 use crate::induction::shift_invariance;
 
-/// Runs that step together, and kernels that follow them.
+/// Runs in lockstep, and the kernels that follow them.
 pub(crate) struct SharedPrefix<'p> {
-    /// The runs as they began, and at the head of each turn.
+    /// The runs at the start, and at the start of each outer iteration.
     marks: Vec<Mark<'p>>,
     turns: TurnLoop,
     log: Log,
-    /// How they ended, once they did.
+    /// The end of the runs, once reached.
     stop: Option<Result<StopReason, String>>,
 }
 
-/// A loop that is gone through with each turn.
+/// A loop that is executed in each outer iteration.
 pub(crate) struct TurnLoop {
     until: StepGoal,
-    /// Its steps in a turn.
+    /// Its steps in one outer iteration.
     steps: usize,
 }
 
 impl TurnLoop {
-    /// A loop that grows by so much with these turns, if each makes as many whole steps of it.
+    /// A loop that grows by `by` with `turns` outer iterations, if each of them makes the same whole number of its
+    /// steps.
     pub(crate) fn of(prog: &Program, l: &Loop, by: i64, turns: i64) -> Option<TurnLoop> {
         let each = step_of(prog, l) * turns;
         let watch = Watch::of(prog, l, None, 0).filter(|_| by >= each && by % each == 0)?;
@@ -62,10 +64,10 @@ impl TurnLoop {
     }
 }
 
-/// A place on it.
+/// A place on the prefix.
 struct Mark<'p> {
     runs: Rc<Reached<'p>>,
-    /// Their states, once somebody asked.
+    /// The states of the runs, computed on demand.
     states: OnceCell<Vec<Snapshot>>,
 }
 
@@ -79,17 +81,18 @@ impl<'p> Mark<'p> {
     }
 }
 
-/// Marks at which the longer runs may begin to be a shift of the shorter, at most.
+/// Largest number of marks that are tried as the place where the longer runs become a shift of the shorter ones.
 const TRIES: usize = 6;
 
 impl<'p> SharedPrefix<'p> {
-    /// Of runs by kernels of the most turns, for others of each in turn.
+    /// A prefix of runs by the kernels with the most outer iterations. `others` are the other kernels, for each run in
+    /// turn.
     pub(crate) fn new(start: Reached<'p>, turns: TurnLoop, others: &[&Program]) -> SharedPrefix<'p> {
         let log = Log::of(&start.runs, others);
         SharedPrefix { marks: vec![Mark::of(start)], turns, log, stop: None }
     }
 
-    /// Goes on until there is a mark of this number, if there is.
+    /// Continues until the mark with this number. Returns whether it exists.
     pub(crate) fn extend_to_mark(&mut self, number: usize) -> bool {
         while self.marks.len() <= number && self.stop.is_none() {
             self.turns.until.left = self.turns.steps;
@@ -105,7 +108,7 @@ impl<'p> SharedPrefix<'p> {
         number < self.marks.len()
     }
 
-    /// Goes on to the end of all, or as far as they are one.
+    /// Continues to the end of all runs, or as far as they have a common prefix.
     pub(crate) fn extended_to_end(mut self) -> Result<SharedPrefix<'p>, String> {
         self.extend_to_mark(usize::MAX);
         match self.stop {
@@ -119,7 +122,7 @@ impl<'p> SharedPrefix<'p> {
         self.marks[0].runs.runs.iter().map(|walk| walk.world.program()).collect()
     }
 
-    /// How many marks there are.
+    /// Number of marks.
     pub(crate) fn marks(&self) -> usize {
         self.marks.len()
     }
@@ -133,8 +136,9 @@ impl<'p> SharedPrefix<'p> {
         self.marks[0].runs.runs.len()
     }
 
-    /// For each of these, as many kernels as there are runs, these instead of the runs' own from the last mark up to which
-    /// each follows its run, and all decide alike; none where a matrix of theirs ends where something was stored.
+    /// For each list of kernels, one for each run, the runs that continue with these kernels. They start at the last
+    /// mark up to which each kernel follows its run and all agree. `None` where a matrix of such a kernel ends where
+    /// the run stored something.
     pub(crate) fn diverging_runs<'q>(&self, all: &[Vec<&'q Program>]) -> Vec<Option<Reached<'q>>>
     where
         'p: 'q,
@@ -147,8 +151,8 @@ impl<'p> SharedPrefix<'p> {
         all.iter().zip(self.shared_extents(all)).map(parted).collect()
     }
 
-    /// For each of these, kernels of each run in turn, and again, the last mark up to which each follows its run, and all
-    /// decide alike.
+    /// For each list of kernels, for each run in turn, the last mark up to which each kernel follows its run and all
+    /// agree.
     fn shared_extents<'q>(&self, all: &[Vec<&'q Program>]) -> Vec<SharedExtent>
     where
         'p: 'q,
@@ -160,7 +164,7 @@ impl<'p> SharedPrefix<'p> {
         all.iter().map(|of| self.log.shared_extent(&mut runs, &by(of))).collect()
     }
 
-    /// Whether the states at two marks are one but for a shift.
+    /// Whether the states at two marks are equal up to a shift.
     pub(crate) fn alike(&self, mark: usize, other: usize) -> bool {
         let (here, then) = (&self.marks[mark], &self.marks[other]);
         let outlines = |mark: &Mark<'_>| mark.runs.runs.iter().map(CanonicalRun::outline).collect::<Vec<_>>();
@@ -168,8 +172,8 @@ impl<'p> SharedPrefix<'p> {
         outlines(here) == outlines(then) && shift_invariance::states(&states())
     }
 
-    /// Holds kernels beside those of so many turns more: each of `all` is as many kernels as there are runs, and as many of
-    /// more turns. The last of all has the most.
+    /// Compares kernels with those of `turns` more outer iterations. Each list has a kernel for each run, then as many
+    /// with more outer iterations. The last list has the most.
     pub(crate) fn carries_over<'q>(&self, turns: usize, all: &[Vec<&'q Program>]) -> Result<(), String>
     where
         'p: 'q,
@@ -177,7 +181,7 @@ impl<'p> SharedPrefix<'p> {
         for of in all {
             launch_values_agree(of, &self.marks[0].runs.conditions)?;
         }
-        // Those of the fewest turns.
+        // The list with the fewest outer iterations decides.
         let least = self.shared_extents(all).into_iter().min_by_key(|upto| upto.mark).ok_or("none")?;
         let why = || uneven(self.programs()[0], least.at);
         let latest = least.mark.checked_sub(turns).ok_or_else(why)?;
@@ -185,7 +189,7 @@ impl<'p> SharedPrefix<'p> {
         tried.map(|mark| self.steps_in_lockstep(mark, mark + turns, all)).find_map(Result::ok).ok_or_else(why)
     }
 
-    /// The shorter ones from one mark beside the longer ones from the other, to their ends.
+    /// Steps the shorter kernels from one mark and the longer kernels from the other in lockstep, to their ends.
     fn steps_in_lockstep<'q>(&self, mark: usize, longer: usize, all: &[Vec<&'q Program>]) -> Result<(), String>
     where
         'p: 'q,

@@ -1,9 +1,10 @@
-//! What agents did where another kernel of the same text could do otherwise, kept while runs step together.
+//! A log of the steps at which another kernel of the same text could behave differently, recorded while runs step in
+//! lockstep.
 //!
-//! Kernels of one text differ in some of their numbers (`shared`). Where an agent comes past no instruction with such a
-//! number on its way to its next operation, each of them makes the same step from the same state and decides the same on
-//! it. So whether other kernels step together as these runs do is a question about the other steps alone: these are noted,
-//! with what the agent's variables were, and asked of the other kernels.
+//! Kernels of one text differ in some of their numbers (`shared`). If no instruction on the way to an agent's next
+//! operation reads such a number, each kernel makes the same step from the same state, with the same decisions. So only
+//! the other steps decide whether other kernels also step in lockstep. These steps are recorded with the agent's
+//! variables, and then checked for each kernel.
 
 use warpline_sim::ir::{Binary, Program};
 use warpline_sim::protocol::{AgentId, Decision};
@@ -12,33 +13,33 @@ use crate::execution::canonical::{CanonicalRun, StepOutcome};
 use crate::execution::shared::{differs, hands, told_apart, unlike};
 use crate::induction::shift_invariance;
 
-/// The steps of runs at which numbers count that are not the same in all kernels.
+/// The steps that depend on numbers that differ between kernels.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
-    /// For each instruction of each run's kernel, whether it is not the same in those that may follow it...
+    /// For each instruction of each run's kernel, whether it differs in a kernel that may follow the run.
     differing: Vec<Vec<bool>>,
-    /// ...and whether an agent there can come past such a one.
+    /// For each instruction, whether an agent there can reach one that differs.
     reaches_differing: Vec<Vec<bool>>,
-    /// Marks that the runs have come past.
+    /// Number of marks that the runs have passed.
     marks: usize,
     notes: Vec<LoggedStep>,
-    /// Of the step that is made.
+    /// The parts of the current step.
     now: Vec<AgentStep>,
 }
 
-/// How far kernels go as runs do, and decide alike.
+/// How far kernels make the same steps as the runs and agree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SharedExtent {
-    /// The last mark before they do otherwise.
+    /// The last mark before the difference.
     pub(crate) mark: usize,
-    /// The operation of the runs with which they do.
+    /// The operation of the runs at the difference.
     pub(crate) at: Option<u32>,
 }
 
-/// A step of all runs together, or one of a long run that it makes alone.
+/// A step of all runs together, or a step that a long run makes alone.
 #[derive(Clone, Debug)]
 struct LoggedStep {
-    /// How many marks lie before it.
+    /// Number of marks before the step.
     marks: usize,
     together: bool,
     steps: Vec<AgentStep>,
@@ -49,20 +50,20 @@ struct LoggedStep {
 struct AgentStep {
     run: usize,
     agent: AgentId,
-    /// Where it was, with which variables.
+    /// Instruction and variables before the step.
     from: (u32, Vec<i64>),
-    /// Where its next operation was, with which variables.
+    /// Instruction and variables of the next operation.
     to: Option<(u32, Vec<i64>)>,
-    /// Whether an instruction on its way is not the same in all.
+    /// Whether an instruction on the way differs between kernels.
     counts: bool,
-    /// What its operation decided, behind what the way there did.
+    /// Decisions of the operation, without those on the way to it.
     operation: Vec<Decision>,
-    /// Tiles that `clc` had left.
+    /// Number of tiles that `clc` had left.
     left: usize,
 }
 
 impl Log {
-    /// Of runs, for kernels that may go as they do: of each run in turn, and again.
+    /// The log of runs, for kernels that may follow them. `others` lists the kernels for each run in turn.
     pub(crate) fn of(runs: &[CanonicalRun<'_>], others: &[&Program]) -> Log {
         let of = |run: usize| -> Vec<&Program> { others.iter().skip(run).step_by(runs.len()).copied().collect() };
         let own = |run: usize| runs[run].world.program();
@@ -72,7 +73,7 @@ impl Log {
         Log { differing, reaches_differing, marks: 1, notes: Vec::new(), now: Vec::new() }
     }
 
-    /// The runs have come to another mark.
+    /// Records that the runs have passed another mark.
     pub(crate) fn pass_mark(&mut self) {
         self.marks += 1;
     }
@@ -81,13 +82,13 @@ impl Log {
         self.notes.len()
     }
 
-    /// Forgets all notes behind so many.
+    /// Removes all but the first `len` records.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.notes.truncate(len);
         self.now.clear();
     }
 
-    /// The next step of one of the runs.
+    /// Makes and records the next step of one of the runs.
     pub(crate) fn next(&mut self, walk: &mut CanonicalRun<'_>, run: usize) -> StepOutcome {
         if let Some(made) = walk.before_agent_step(&mut |_, _| {}) {
             return made;
@@ -104,7 +105,7 @@ impl Log {
         made
     }
 
-    /// What is noted before a step, and how much the way to its operation decides.
+    /// The record before a step, and the number of decisions on the way to its operation.
     fn before_step(&self, walk: &mut CanonicalRun<'_>, run: usize) -> (AgentStep, usize) {
         let (own, agent) = (walk.world.program(), walk.turn());
         let from = (walk.pc(), walk.world.vars_of(agent).to_vec());
@@ -117,7 +118,7 @@ impl Log {
         (AgentStep { run, agent, from, to, counts, operation: Vec::new(), left }, way)
     }
 
-    /// The step that was made is one of all the runs together, or of a long run alone.
+    /// Keeps the current step as one of all runs together, or of a long run alone.
     pub(crate) fn commit(&mut self, together: bool) {
         let steps = std::mem::take(&mut self.now);
         if steps.iter().any(|step| step.counts) {
@@ -125,13 +126,14 @@ impl Log {
         }
     }
 
-    /// Or it is no part of them.
+    /// Drops the current step.
     pub(crate) fn discard(&mut self) {
         self.now.clear();
     }
 
-    /// The last mark up to which kernels (each instead of that of one of the runs) go as the runs do, and decide alike on the
-    /// way in all steps that the runs make together (`shift_invariance`). `runs` are runs of theirs to ask what another kernel does.
+    /// The last mark up to which other kernels make the same steps as the runs, and agree in all steps that the runs
+    /// make together (`shift_invariance`). Each kernel in `by` replaces that of one of the runs; `runs` evaluate what
+    /// another kernel does.
     pub(crate) fn shared_extent<'p>(&self, runs: &mut [CanonicalRun<'p>], by: &[(usize, &'p Program)]) -> SharedExtent {
         let fits = |(run, prog): &(usize, &Program)| {
             let own = &runs[*run].world.program().code;
@@ -162,7 +164,7 @@ impl Log {
 }
 
 impl AgentStep {
-    /// What numbers decide in this step by another kernel, if by that it is the same step.
+    /// The decisions of this step by another kernel, if that kernel makes the same step.
     fn made_by<'p>(&self, walk: &mut CanonicalRun<'p>, by: &'p Program) -> Option<Vec<Decision>> {
         let own = walk.world.program();
         walk.record_decisions(true);
@@ -175,7 +177,7 @@ impl AgentStep {
         let mut decisions = walk.decisions().map(|list| list.to_vec()).unwrap_or_default();
         let mut operation = self.operation.clone();
         if hands(next) {
-            // The grid ends sooner: fewer are left, one at least where there was one.
+            // A smaller grid has fewer tiles left, but at least one where there was one.
             let left = (self.left as i64 - (own.grid.len() - by.grid.len())).max(0);
             if (left > 0) != (self.left > 0) {
                 return None;

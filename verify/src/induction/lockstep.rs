@@ -1,8 +1,8 @@
 //! Lockstep execution of several runs, with the periods that the longer runs make alone on the way.
 //!
-//! A pair is a short run and one with some steps more in each pass through its main loop (`self_composition`). Two such pairs, the
-//! second with some turns more of the loop around, step together as well (`nested_loops`): then all four make one step at a
-//! time, and where the short runs have no period the long ones make it, both of them together.
+//! A pair is a short run and a run with some steps more in each pass through its main loop (`self_composition`). Two
+//! pairs, the second with more iterations of the outer loop, also step in lockstep (`nested_loops`). Then all four runs
+//! make one step at a time. Where the longer runs insert a period, both make it.
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,33 +18,33 @@ use crate::induction::loop_counter::grown;
 use crate::induction::loop_counter::{Watch, step_of};
 use crate::induction::shift_invariance::{self, Conditions};
 
-/// Where the runs have come to.
+/// The reason why lockstep execution stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StopReason {
     /// All of them to their ends.
     AllEnded,
-    /// As far as was asked.
+    /// The goal was reached.
     GoalMet,
-    /// The second pair goes on otherwise than the first.
+    /// The second pair diverged from the first.
     PairsDiverged(String),
 }
 
-/// Runs that have come as far as this: one; a short one and its long one; or two such pairs.
+/// Runs in lockstep up to one place: one run, a short and a long run, or two such pairs.
 #[derive(Clone)]
 pub(crate) struct Reached<'p> {
     pub(crate) runs: Vec<CanonicalRun<'p>>,
-    /// The loops that the long runs go through more often, by each agent.
+    /// The loops with more iterations in the long runs, for each agent.
     watches: Vec<Watch>,
-    /// In how many parts the long runs make a period.
+    /// Number of parts of a period.
     parts: usize,
-    /// Watched loops from this one on grow from the first pair to the second, behind those that grow inside a pair.
+    /// Index of the first watched loop that grows from the first pair to the second; earlier ones grow inside a pair.
     second: Option<usize>,
     pub(crate) stop: StopReason,
-    /// What is asked of the runs, and learnt where they do not carry on.
+    /// The conditions on the runs, and what their failures showed.
     pub(crate) conditions: Arc<Mutex<Conditions>>,
 }
 
-/// A loop, and how many steps of it to go.
+/// A loop, and the number of its steps until the goal.
 #[derive(Clone, Debug)]
 pub(crate) struct StepGoal {
     pub(crate) watch: Watch,
@@ -59,13 +59,13 @@ impl StepGoal {
     }
 }
 
-/// A part in which all runs step together.
+/// A segment in which all runs step together.
 struct Segment<'p> {
     start: Rc<Reached<'p>>,
     until: Option<StepGoal>,
-    /// When each watched loop made a step.
+    /// For each watched loop, its steps.
     marks: Vec<Vec<Mark>>,
-    /// Where the runs were now and then, so that no place is far from one of these.
+    /// Copies of the runs at intervals, so that no place is far from one.
     checkpoints: Vec<(u64, Rc<Reached<'p>>, Option<StepGoal>)>,
     at: u64,
     end: SegmentEnd<'p>,
@@ -74,33 +74,33 @@ struct Segment<'p> {
 /// A step of a watched loop.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    /// When, in steps of the walks since the start.
+    /// Position in the segment, in steps of the runs.
     at: u64,
-    /// The first run's outline then.
+    /// Outline of the first run at this position.
     outline: u64,
-    /// The iteration that begins, and the loop's index there.
+    /// Number of the iteration that starts, and the loop's index there.
     iteration: i64,
     index: i64,
-    /// Steps that the first run has made.
+    /// Steps of the first run so far.
     steps: u64,
 }
 
-/// Steps of the walks from one checkpoint to the next.
+/// Steps between two checkpoints.
 const CHECKPOINT_STEPS: u64 = 256;
 
 enum SegmentEnd<'p> {
-    /// A short run and its long one go on otherwise.
+    /// A short run and its long run diverged.
     Diverged(String),
     Reached(Reached<'p>, Option<StepGoal>),
 }
 
-/// Passes through loops, at most.
+/// Largest number of passes through loops.
 const PASSES: usize = 4096;
-/// Loops in which a period is tried.
+/// Number of loops in which a period is tried.
 const NEAREST: usize = 4;
-/// Places for a period that are tried in each.
+/// Number of places that are tried in each loop.
 const TRIES: usize = 24;
-/// Of them, those whose states are not one: the period is another.
+/// Number of these places with unequal states, after which the period counts as wrong.
 const UNLIKE: usize = 6;
 
 impl<'p> Reached<'p> {
@@ -108,7 +108,7 @@ impl<'p> Reached<'p> {
         Reached::in_parts(runs, 1)
     }
 
-    /// The same, where the long run makes its period in so many parts, each at a place of its own.
+    /// [`Self::start`] with a period that the long run makes in `parts` parts, each at its own place.
     pub(crate) fn in_parts(runs: Vec<CanonicalRun<'p>>, parts: usize) -> Reached<'p> {
         let watches = match &runs[..] {
             [short, long, ..] => watches(short, long, parts),
@@ -117,7 +117,8 @@ impl<'p> Reached<'p> {
         Reached { runs, watches, parts, second: None, stop: StopReason::GoalMet, conditions: Arc::default() }
     }
 
-    /// Two pairs, the second with more iterations of another loop that is neither in nor around that of a pair.
+    /// Two pairs of runs. The second has more iterations of another loop, which is neither inside nor around the loop
+    /// of a pair.
     pub(crate) fn sequential(runs: Vec<CanonicalRun<'p>>) -> Reached<'p> {
         let mut start = Reached::start(runs);
         start.second = Some(start.watches.len());
@@ -125,7 +126,7 @@ impl<'p> Reached<'p> {
         start
     }
 
-    /// The same loops, watched in other runs that have come as far.
+    /// The same watched loops for other runs at the same place.
     pub(crate) fn with(&self, runs: Vec<CanonicalRun<'p>>) -> Reached<'p> {
         let watches = self.watches.iter().map(|w| w.on(&runs[0])).collect();
         Reached {
@@ -138,7 +139,7 @@ impl<'p> Reached<'p> {
         }
     }
 
-    /// Goes on to the ends of all.
+    /// Continues to the ends of all runs.
     pub(crate) fn run_to_end(self) -> Result<(), String> {
         let programs: Vec<&Program> = self.runs.iter().map(|run| run.world.program()).collect();
         launch_values_agree(&programs, &self.conditions)?;
@@ -149,8 +150,8 @@ impl<'p> Reached<'p> {
         }
     }
 
-    /// Goes on to the end, or until a loop has made so many steps in the first run; or says where a short run and its long
-    /// one are not one kernel.
+    /// Continues to the end, or until a loop has made so many steps in the first run. The error says where a short run
+    /// and its long run diverge.
     pub(crate) fn continue_until(
         self: &Rc<Self>,
         until: Option<&mut StepGoal>,
@@ -173,7 +174,7 @@ impl<'p> Reached<'p> {
         Err("a run has too many passes through its loops".into())
     }
 
-    /// Steps all until they part, end, or are as far as asked.
+    /// Steps all runs until they diverge, end, or reach the goal.
     fn step_together(self: &Rc<Self>, mut until: Option<StepGoal>, mut log: Option<&mut Log>) -> Segment<'p> {
         let from = until.clone();
         let Reached { mut runs, mut watches, parts, conditions, second, .. } = Reached::clone(self);
@@ -241,7 +242,7 @@ impl<'p> Reached<'p> {
     }
 }
 
-/// The loops that the long run goes through more often, by each agent.
+/// The loops with more iterations in the long run, for each agent.
 fn watches(short: &CanonicalRun<'_>, long: &CanonicalRun<'_>, parts: usize) -> Vec<Watch> {
     let prog = short.world.program();
     let mut list: Vec<Watch> = Vec::new();
@@ -255,7 +256,7 @@ fn watches(short: &CanonicalRun<'_>, long: &CanonicalRun<'_>, parts: usize) -> V
     list
 }
 
-/// Whether values that are known at launch decide alike in kernels of one text: two, or two pairs of them.
+/// Checks that values known at launch decide alike in kernels of one text: two, or two pairs.
 pub(crate) fn launch_values_agree(programs: &[&Program], conditions: &Mutex<Conditions>) -> Result<(), String> {
     let first = programs[0];
     if !first.hands_out() && programs.iter().any(|prog| prog.grid != first.grid) {
@@ -275,15 +276,15 @@ fn locked(conditions: &Mutex<Conditions>) -> MutexGuard<'_, Conditions> {
     conditions.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Who goes on otherwise.
+/// The runs that diverge.
 enum Divergence {
-    /// A short run and its long one.
+    /// A short run and its long run.
     InPair,
-    /// The second pair than the first.
+    /// The second pair from the first.
     BetweenPairs,
 }
 
-/// Why the last steps of the runs are not one.
+/// The divergence of the last steps.
 fn divergence(
     runs: &[CanonicalRun<'_>],
     made: &[StepOutcome],
@@ -315,14 +316,14 @@ fn divergence(
     Some((apart, uneven(runs[0].world.program(), at)))
 }
 
-/// Why runs that part at an instruction do not carry on.
+/// The message for runs that diverge at an instruction.
 pub(crate) fn uneven(prog: &Program, at: Option<u32>) -> String {
     let site = at.map(|pc| prog.site(pc));
     let at = site.map_or(String::new(), |site| format!("line {}: `{}`: ", site.line, site.text));
     at + "what it does does not carry on evenly from step to step"
 }
 
-/// A fault of a run; those that rest on which tiles are stored are other runs' to find.
+/// A fault of a run, without faults of coverage, which other runs check.
 fn fault(walk: &CanonicalRun<'_>) -> Option<String> {
     let faults = walk.world.findings.iter();
     let worst = faults.filter(|f| !f.note && f.kind != FindingKind::Coverage).map(|f| f.message.clone()).next();
@@ -330,17 +331,18 @@ fn fault(walk: &CanonicalRun<'_>) -> Option<String> {
 }
 
 impl<'p> Segment<'p> {
-    /// The runs from where the long ones have made a period more; `back` is how many steps before the parting that was
-    /// last.
+    /// The segment after the long runs have inserted a period. `back` is how many marks before the divergence the last
+    /// insertion was.
     fn insert_period(&self, back: &mut usize, mut log: Option<&mut Log>) -> Option<Segment<'p>> {
-        // The loops whose last steps are nearest.
+        // The loops with the nearest last steps.
         let mut order: Vec<usize> = (0..self.marks.len()).filter(|w| !self.marks[*w].is_empty()).collect();
         order.sort_by_key(|w| std::cmp::Reverse(self.marks[*w].last().map(|m| m.at)));
-        // Of several parts, some are made at one place.
+        // One place can take several of the parts.
         let made = 1..self.start.parts.max(2);
         for (w, made) in order.into_iter().take(NEAREST).flat_map(|w| made.clone().map(move |made| (w, made))) {
             let (marks, period) = (&self.marks[w], self.start.watches[w].period * made);
-            // In the period behind it, which the long run makes alone, both were seen to decide alike.
+            // The long run makes the next period alone; the comparison of this period showed that both runs agree in
+            // it.
             let behind = |m: &Mark| {
                 let end = m.iteration + period as i64;
                 let from = marks.partition_point(|x| x.at <= m.at);
@@ -373,11 +375,11 @@ impl<'p> Segment<'p> {
                         });
                         return Some(next);
                     }
-                    // The end was in sight already.
+                    // The runs had already diverged before this place.
                     Some(_) => {}
                     None => unlike += 1,
                 }
-                // What was only tried is no part of the runs.
+                // A failed trial is not part of the runs.
                 if let (Some(log), Some(noted)) = (log.as_deref_mut(), noted) {
                     log.truncate(noted);
                 }
@@ -389,7 +391,7 @@ impl<'p> Segment<'p> {
         None
     }
 
-    /// Lets the long runs make a period more at a mark.
+    /// Lets the long runs insert a period at a mark.
     fn insert_at(&self, (w, period): (usize, usize), at: u64, mut log: Option<&mut Log>) -> Option<Segment<'p>> {
         let near = self.checkpoints.iter().rev().find(|checkpoints| checkpoints.0 <= at);
         let (from, start, until) = near.map_or((0, &self.start, &self.until), |(at, start, until)| (*at, start, until));
@@ -406,11 +408,11 @@ impl<'p> Segment<'p> {
                 u.steps(first, &x);
             }
         }
-        // Who is short and who is long in the loop that is watched.
+        // The short and the long runs with respect to the watched loop.
         let by = if second.is_some_and(|second| w >= second) { 2 } else { 1 };
         let short: Vec<usize> = (0..runs.len()).filter(|i| i & by == 0).collect();
         let long: Vec<usize> = short.iter().map(|i| i + by).collect();
-        // Most that are not one state show it here.
+        // Most unequal states already differ in their outlines.
         if short.iter().zip(&long).any(|(x, y)| runs[*x].outline() != runs[*y].outline()) {
             return None;
         }
@@ -454,7 +456,7 @@ impl<'p> Segment<'p> {
     }
 }
 
-/// Whether two pairs of states are one in both directions at once; one pair is.
+/// Whether two pairs of states are equal up to a shift in both directions at once; always true for one pair.
 pub(crate) fn squares(short: &[Snapshot], long: &[Snapshot]) -> bool {
     match (short, long) {
         ([a, c], [b, d]) => shift_invariance::states(&[a, b, c, d]),

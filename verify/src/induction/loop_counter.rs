@@ -1,22 +1,22 @@
-//! Loops that grow, and when each of them makes a step.
+//! Loops with more iterations in a longer run, and detection of their steps.
 
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program};
 use warpline_sim::protocol::AgentId;
 
 use crate::execution::canonical::{CanonicalRun, StepOutcome};
 
-/// Where the steps of a loop that grows are counted.
+/// A counter of the steps of such a loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
-    /// The loop's index, and by how much it grows in an iteration.
+    /// The loop's index, and its growth in an iteration.
     var: u16,
     step: i64,
-    /// Its instructions: another role may keep another index in the same place.
+    /// The loop's instructions, because another role may keep another index in the same variable.
     head: u32,
     end: u32,
-    /// The agent whose steps count; if none is named, the first to make one.
+    /// The agent whose steps count; `None` for the first agent that makes one.
     pub(crate) agent: Option<AgentId>,
-    /// Its index, once it was seen.
+    /// The last value of the index.
     pub(crate) last: Option<i64>,
     /// Steps that the long run has more in each pass.
     pub(crate) period: usize,
@@ -28,7 +28,8 @@ impl Watch {
         l.index().map(|var| Watch { var, step, head: l.head, end: l.end, agent, last: None, period })
     }
 
-    /// How many iterations its loop went on with this: several where nothing was done in some of them.
+    /// The number of iterations that the loop advanced with this step. It can exceed one where an iteration has no
+    /// operation.
     pub(crate) fn steps(&mut self, walk: &CanonicalRun<'_>, made: &StepOutcome) -> usize {
         let StepOutcome::Performed { agent, pc, .. } = *made else { return 0 };
         if self.agent.is_some_and(|a| a != agent) || !(self.head..self.end).contains(&pc) {
@@ -37,16 +38,16 @@ impl Watch {
         let now = walk.world.var(agent, self.var);
         let Some(last) = self.last.replace(now).filter(|last| *last != now) else { return 0 };
         self.agent = Some(agent);
-        // A loop around it begins it anew.
+        // An outer loop has restarted the loop.
         if now > last { (((now - last) / self.step) as usize).max(1) } else { 1 }
     }
 
-    /// The iteration that it is in, counted from some number on.
+    /// The current iteration, relative to a fixed number.
     pub(crate) fn iteration(&self) -> i64 {
         self.last.map_or(0, |last| last.div_euclid(self.step))
     }
 
-    /// The number of its loop in the order of the text.
+    /// The position of the loop in the text.
     pub(crate) fn number(&self, prog: &Program) -> usize {
         let own = |l: &Loop| (l.head, l.end) == (self.head, self.end);
         prog.loops.iter().position(own).unwrap_or(usize::MAX)
@@ -59,8 +60,8 @@ impl Watch {
     }
 }
 
-/// Loops whose bounds differ between two kernels of one text, and by how much; or over tiles of which `clc` has more to
-/// hand out.
+/// Loops whose bounds differ between two kernels of one text, with the difference; also loops over tiles of which `clc`
+/// has more to hand out.
 pub(crate) fn grown<'p>(short: &'p Program, long: &Program) -> Vec<(&'p Loop, i64)> {
     let pairs = short.loops.iter().zip(&long.loops);
     let handed = if short.hands_out() { long.grid.len() - short.grid.len() } else { 0 };
@@ -74,10 +75,10 @@ pub(crate) fn grown<'p>(short: &'p Program, long: &Program) -> Vec<(&'p Loop, i6
     pairs.filter_map(by).collect()
 }
 
-/// By how much a loop's index grows in a step: the last but one of its instructions adds it.
+/// The step of a loop's index, which the last but one instruction of the loop adds.
 pub(crate) fn step_of(prog: &Program, l: &Loop) -> i64 {
     if l.var.is_none() {
-        // Tiles that are handed out are one apart (`World::alone`).
+        // Handed-out tiles have distance one (`World::alone`).
         return 1;
     }
     match prog.code.get((l.end as usize).wrapping_sub(2)) {

@@ -36,7 +36,8 @@ pub(crate) mod shift_invariance;
 pub(crate) mod trip_count;
 pub(crate) mod while_loops;
 
-/// The kernel as inductions read it: loops that count have an index and a bound, and running counters are variables.
+/// The kernel in the form that inductions need: counting loops have an index and a bound, and running counters are
+/// variables.
 pub(crate) fn normal_form(prog: &Program) -> Program {
     running_counters::counters(&while_loops::counted(prog))
 }

@@ -1,4 +1,5 @@
-//! Steps of the main loop and turns of the loop around it, both varied: every kernel of a plane from some of its corner.
+//! Induction over two nested loops: steps of the main loop and iterations of the outer loop. A corner of base cases
+//! decides the whole plane.
 //!
 //! ```text
 //!   turns │  line   line   square square          a line    turns carried on for one number of steps (`carry_over`)
@@ -8,19 +9,21 @@
 //!         └──────────────────────────────── steps
 //! ```
 //!
-//! *A square* is four runs that step together: n steps and t turns; p steps more; q turns more; both. In each pass
-//! through the main loop the runs with more steps make a period of it alone, as in a pair. At the end of some turn those
-//! with more turns make q of them alone, and of these two the one with more steps makes its periods. What is shown then:
-//! each number on the way is linear in the steps and linear in the turns, and decides alike however far either goes on
-//! (`shift_invariance`: what it moves in one direction, in the other, and in both at once beyond these, all point away from where it
-//! would decide otherwise); and the states before and behind what is made alone are one but for a shift. A run with j
-//! times p steps and k times q turns more is made of the same parts, repeated more often, so it ends as these four do.
+//! *A square* is four runs in lockstep: `n` steps and `t` outer iterations; `p` steps more; `q` outer iterations more;
+//! both. In each pass through the main loop, the runs with more steps make a period alone, as in a pair. At the end of
+//! some outer iteration, the runs with more outer iterations make `q` of them alone. This shows that each number is
+//! linear in the steps and linear in the outer iterations, and that its decisions stay the same however far either
+//! grows. `shift_invariance` checks this: the change in each direction, and the additional change in both at once, lead
+//! away from a different decision. It also shows that the states before and after each insertion are equal up to a
+//! shift. A run with `j * p` more steps and `k * q` more outer iterations consists of the same parts, repeated more
+//! often. So it ends as these four runs do.
 //!
-//! Kernels that differ in their turns alone start as one world and stay it almost to their ends, so all squares and pairs
-//! of one number of steps (a column) are parts of few runs (`common_prefix`), and so are those of a line (`outer_turns`).
+//! Kernels that differ only in their outer iterations share almost their whole run. So all squares and pairs for one
+//! number of steps (a column) are parts of few runs (`common_prefix`), and so are those of a line (`outer_turns`).
 //!
-//! The period in turns is each line's own: a ring that is filled evenly by one turn is back sooner than another. In the
-//! runs turns begin together (`aligned`), or the order in which agents go on would have a period of its own.
+//! Each line has its own period in outer iterations: a ring that one outer iteration fills evenly recurs sooner than
+//! another. The runs start outer iterations together (`aligned`); otherwise the order of agents would have its own
+//! period.
 
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
@@ -37,23 +40,24 @@ use crate::{
     induction::self_composition,
 };
 
-/// What is decided once some kernels were run one by one.
+/// The result: kernels to run as base cases, and the inductions that these complete.
 pub(crate) struct Nested {
-    /// Of the steps of the main loop.
+    /// The induction over the steps of the main loop.
     pub(crate) steps: Proof,
-    /// For each number of steps below `steps.needs()`, the numbers of turns to run one by one: all below this. None where
-    /// the kernel cannot have that many steps.
+    /// For each number of steps below `steps.needs()`, the number of outer iterations below which every kernel is a
+    /// base case. `None` where the kernel refuses that number of steps.
     pub(crate) turns: Vec<i64>,
-    /// The longest period in turns of any line.
+    /// The longest period in outer iterations of any line.
     pub(crate) period: Option<i64>,
-    /// How turns carry on for each number of steps below `steps.first`; none where the kernel cannot have that many.
+    /// The induction over outer iterations for each number of steps below `steps.first`; `None` where the kernel
+    /// refuses that number.
     pub(crate) lines: Vec<Option<Proof>>,
 }
 
-/// Turns of the runs that the period of the main loop is read off.
+/// Outer iterations of the runs that show the period of the main loop.
 const TURNS: i64 = 2;
 
-/// Looks for the periods, and where they begin.
+/// Searches for the periods and their starts.
 pub(crate) fn find(run: &ClassRun<'_>, at: AtTurns<'_>) -> Result<Nested, String> {
     let few = |n| at(n, TURNS);
     let last = carry_over::period(run, &few)?;
@@ -63,15 +67,15 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTurns<'_>) -> Result<Nested, String
         more_lines(run, at, &mut lines, steps)?;
         match plane(run, at, steps, &lines) {
             Ok(found) => return Ok(found),
-            // It may have been too early.
+            // The start of the induction over steps may have been too early.
             Err(why) if steps.first >= last.first => return Err(why),
             Err(_) => steps = steps.later(1),
         }
     }
 }
 
-/// How turns carry on for each number of steps below the first that follows from fewer; none where the kernel cannot have
-/// that many.
+/// Adds the induction over outer iterations for each number of steps below the first that follows; `None` where the
+/// kernel refuses that number.
 fn more_lines(run: &ClassRun<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>>, steps: Proof) -> Result<(), String> {
     let line = |(n, like): (i64, Option<Proof>)| -> Result<Option<Proof>, String> {
         let none = (1..=TURNS + 1).all(|t| at(n, t).is_none());
@@ -83,9 +87,9 @@ fn more_lines(run: &ClassRun<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>
         }
     };
     let (last, period) = (steps.first - 1, steps.period);
-    // Where one line shows no period, the others are not asked.
+    // If one line shows no period, the other lines are not tried.
     let end = line((last, None))?;
-    // Two periods are searched for, the lines behind them tried as those of the second.
+    // Lines of two periods are searched; the lines after them are tried with the results of the second period.
     for to in [last.min(2 * period), last] {
         let like = |n: i64| lines.get((period + n % period) as usize).copied().flatten();
         let next: Vec<_> = (lines.len() as i64..to).map(|n| (n, like(n))).collect();
@@ -98,7 +102,7 @@ fn more_lines(run: &ClassRun<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>
     Ok(())
 }
 
-/// How kernels of more steps carry on for all turns.
+/// The induction over steps, for all outer iterations.
 fn plane(run: &ClassRun<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proof>]) -> Result<Nested, String> {
     let (first, period) = (steps.first, steps.period);
     let of = |n: i64| lines[n as usize];
@@ -111,14 +115,15 @@ fn plane(run: &ClassRun<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proo
     Ok(Nested { steps, turns, period: longest, lines: lines[..first as usize].to_vec() })
 }
 
-/// The pairs and squares of one number of steps: kernels of a period less beside it, for each number of turns.
+/// Checks the pairs and squares of one number of steps against the kernels with one period less, for each number of
+/// outer iterations.
 fn column(run: &ClassRun<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: Proof) -> Result<(), String> {
     let all = |n: i64| -> Vec<Option<Program>> { (0..turns.needs()).map(|t| Some(refine(&at(n, t)?))).collect() };
     let (fewer, more) = (all(n - period), all(n));
     let (Some(Some(a)), Some(Some(b))) = (fewer.last(), more.last()) else {
         return Err("the kernel refuses some numbers of steps or turns".into());
     };
-    // Kernels of few turns can be another text.
+    // Kernels with few outer iterations can have another text.
     let (of_a, of_b) = (shared::of_one(run.job(a)), shared::of_one(run.job(b)));
     let follow: Vec<Option<[&Program; 2]>> = fewer
         .iter()
@@ -138,7 +143,7 @@ fn column(run: &ClassRun<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: P
     let start = Reached::start(vec![CanonicalRun::new(run.job(a)), CanonicalRun::new(run.job(b))]);
     let prefix = SharedPrefix::new(start, turning, &others).extended_to_end()?;
     prefix.carries_over(q, &squares)?;
-    // Those of more turns are sides of a square.
+    // Kernels with more outer iterations are sides of a square.
     let pairs = 0..=last - 2 * q;
     let parted: Vec<Vec<&Program>> = pairs.clone().filter_map(|t| follow[t]).map(Vec::from).collect();
     let parted: Vec<Result<(), String>> = prefix

@@ -1,4 +1,5 @@
-//! Turns carried on for one number of steps, read off one run and what parts from it (`common_prefix`).
+//! Induction over outer iterations for one number of steps, from one run and the runs that diverge from it
+//! (`common_prefix`).
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use crate::induction::refined_indices::refine;
 use crate::induction::self_composition::{SEEN, trips};
 use crate::{AtTrips, execution::shared, induction::carry_over, induction::periods};
 
-/// Looks for the period of a line and where it starts.
+/// Searches for the period of a line and its start.
 pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
     let max = run.options.max_trips;
     let known = LONG.into_iter().rev().filter(|n| *n <= max).find(|n| at(*n).is_some() && at(n - 1).is_some());
@@ -37,11 +38,11 @@ pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, Strin
         let (start, of) = line.repeats(long as usize / 2)?;
         line.from(start, &[lcm(of, period)], long)
     });
-    // A run that has no prefix with others, or repeats in another way.
+    // The run has no common prefix with others, or repeats in another way.
     found.map_or_else(|| carry_over::period(run, at), Ok)
 }
 
-/// After how many turns all that numbers decide can be back (`periods`).
+/// The number of outer iterations after which all decisions can recur (`periods`).
 pub(crate) fn recurs(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<i64> {
     let (a, b) = (at(FEW)?, at(FEW - 1)?);
     let mut line = Line::of(run, at, (&a, &b))?;
@@ -49,10 +50,10 @@ pub(crate) fn recurs(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<i64> {
     line.recurs()
 }
 
-/// Turns that show by how much numbers move.
+/// Number of outer iterations that show the change of numbers.
 const FEW: i64 = 16;
 
-/// Whether the turns carry on as those of another line do.
+/// Whether the outer iterations carry over with the same period and start as those of another line.
 pub(crate) fn holds(run: &ClassRun<'_>, at: AtTrips<'_>, like: Proof) -> bool {
     let prefix = || {
         let (a, b) = (refine(&at(like.needs() - 1)?), refine(&at(like.needs() - 2)?));
@@ -62,17 +63,17 @@ pub(crate) fn holds(run: &ClassRun<'_>, at: AtTrips<'_>, like: Proof) -> bool {
     prefix().is_some() || carry_over::holds(run, at, like)
 }
 
-/// One number of steps.
+/// The kernels with one number of steps.
 struct Line<'p, 'a> {
     run: &'a ClassRun<'a>,
     at: AtTrips<'a>,
-    /// Turns in which every loop makes whole steps.
+    /// Number of outer iterations after which every loop has made whole steps.
     whole: usize,
     prefix: SharedPrefix<'p>,
 }
 
 impl<'p, 'a: 'p> Line<'p, 'a> {
-    /// With the kernel of the most turns, and of one less.
+    /// The line with the kernel of the most outer iterations, and the kernel of one less.
     fn of(run: &'a ClassRun<'a>, at: AtTrips<'a>, (most, less): (&'p Program, &'p Program)) -> Option<Line<'p, 'a>> {
         if !shared::of_one(run.job(most))(less) {
             return None;
@@ -84,7 +85,7 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
         Some(Line { run, at, whole, prefix: SharedPrefix::new(start, turns, &[less]) })
     }
 
-    /// After how many turns all that numbers decide can be back.
+    /// The number of outer iterations after which all decisions can recur.
     fn recurs(&self) -> Option<i64> {
         let last = self.prefix.marks();
         let places: Vec<Places> =
@@ -92,9 +93,9 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
         periods::recurs(self.prefix.programs()[0], &places, longest(self.run))
     }
 
-    /// Where a turn before this one begins to repeat, and how often.
+    /// The start and the period of repetition before this outer iteration.
     fn repeats(&mut self, middle: usize) -> Option<(usize, i64)> {
-        // What lies before the first turn is no turn.
+        // The part before the first outer iteration does not count.
         if !self.prefix.extend_to_mark(middle + 1) {
             return None;
         }
@@ -107,7 +108,7 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
         Some((start, lcm(period as i64, self.whole as i64)))
     }
 
-    /// The first of these periods by which kernels below a number carry on from here.
+    /// The induction with the first of these periods that carries over from this start.
     fn from(&mut self, start: usize, periods: &[i64], max: i64) -> Option<Proof> {
         let carries = |Proof { first, period }| {
             self.carries(first as usize, period as usize).then_some(()).ok_or_else(carry_over::Failure::default)
@@ -115,9 +116,9 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
         carry_over::from(start as i64, periods, max, carries).ok()
     }
 
-    /// Whether each number of turns of a period follows from the one a period before.
+    /// Whether each number of outer iterations of a period carries over to the next period.
     fn carries(&mut self, first: usize, period: usize) -> bool {
-        // Further than any of them goes.
+        // Longer than any of these kernels.
         self.prefix.extend_to_mark(first + period);
         let progs = (first - period..first + period).map(|t| Some((t, refine(&(self.at)(t as i64)?))));
         let Some(progs) = progs.collect::<Option<BTreeMap<usize, Program>>>() else { return false };

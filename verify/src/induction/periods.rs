@@ -1,8 +1,9 @@
-//! After how many steps of a loop all that numbers decide can be back, read off what the text divides by.
+//! Proposal of a period: the number of steps after which all decisions can recur, according to the divisors in the
+//! text.
 //!
-//! A slot `it % stages` is back once `it` has moved on by a multiple of the stages, a guard on `job % 50` once `job` has by
-//! one of 50; how far each moves in a step is seen in a run. The least number of steps after which all of them are back is
-//! a proposal: it says which period to try, in how long a run. Nothing rests on it.
+//! A slot `it % stages` recurs once `it` has grown by a multiple of `stages`. A guard on `job % 50` recurs once `job`
+//! has grown by a multiple of 50. A run shows how much each of them grows in a step. The least number of steps after
+//! which all recur is a proposal for the period and for the length of a run. No proof relies on it.
 
 use warpline_sim::ir::{Binary, Expr, Loop, Program, VarId};
 use warpline_sim::protocol::AgentId;
@@ -11,7 +12,7 @@ use crate::execution::canonical::CanonicalRun;
 use warpline_sim::ir::{ExprUse, each};
 use warpline_sim::ir::{gcd, lcm};
 
-/// Where each agent is, with which variables.
+/// The instruction and variables of each agent.
 pub(crate) struct Places(Vec<(u32, Vec<i64>)>);
 
 impl Places {
@@ -21,8 +22,8 @@ impl Places {
     }
 }
 
-/// After how many steps all quotients and remainders of loops are back, if that is no more than `most`; the places are a step
-/// apart.
+/// The number of steps after which all quotients and remainders of loops recur, if it is at most `most`. The places are
+/// one step apart.
 pub(crate) fn recurs(prog: &Program, places: &[Places], most: i64) -> Option<i64> {
     let mut all = 1;
     let steps = places.windows(2).flat_map(|two| two[0].0.iter().zip(&two[1].0));
@@ -32,7 +33,7 @@ pub(crate) fn recurs(prog: &Program, places: &[Places], most: i64) -> Option<i64
         let gain = |v: VarId| new[v as usize].checked_sub(old[v as usize]);
         for i in &prog.code[l.head as usize..l.end as usize] {
             each(prog, i, &mut |what, e| {
-                // Those of a matrix are carried on otherwise (`refined_indices`).
+                // Coordinates of a matrix are handled elsewhere (`refined_indices`).
                 if !matches!(what, ExprUse::Tile(..)) {
                     e.visit(&mut |e| all = lcm(all, back(prog, e, &gain).unwrap_or(1)).min(most + 1));
                 }
@@ -45,7 +46,7 @@ pub(crate) fn recurs(prog: &Program, places: &[Places], most: i64) -> Option<i64
     Some(all)
 }
 
-/// After how many steps a quotient or remainder is back.
+/// The number of steps after which a quotient or remainder recurs.
 fn back(prog: &Program, e: &Expr, gain: &impl Fn(VarId) -> Option<i64>) -> Option<i64> {
     let Expr::Binary(Binary::Div | Binary::Rem | Binary::CeilDiv, p) = e else { return None };
     let (by, whole) = moves(prog, &p.0, gain)?;
@@ -53,7 +54,7 @@ fn back(prog: &Program, e: &Expr, gain: &impl Fn(VarId) -> Option<i64>) -> Optio
     Some(whole / gcd(whole, by.checked_abs()?))
 }
 
-/// By how much an expression moves in a step, in parts of which so many make one.
+/// The growth of an expression in a step, as a fraction.
 fn moves(prog: &Program, e: &Expr, gain: &impl Fn(VarId) -> Option<i64>) -> Option<(i64, i64)> {
     let Expr::Binary(Binary::Div, p) = e else { return Some((e.gain(gain)?, 1)) };
     let (by, parts) = moves(prog, &p.0, gain)?;

@@ -1,21 +1,22 @@
-//! Indices of global tiles that no shift of the loops carries on, made into ones that it does.
+//! Replacement of indices of global tiles that do not shift evenly with the loops.
 //!
-//! Which tile a slot holds matters only in whether it is the one its reader expects. `A[job % rows, i]` where it is loaded
-//! and where it is read are the same tile whenever `job` is, whatever `rows` may be. So a quotient or remainder of a
-//! linear expression L is replaced by a number that only equal L and equal operators give: tiles that were different
-//! stay different, and what is read as expected still is so in the kernel itself.
+//! Which tile a slot holds matters only for whether its reader expects this tile. Where a tile `A[job % rows, i]` is
+//! loaded and where it is read, equal values of `job` give the same tile, whatever `rows` is. So a quotient or
+//! remainder of a linear expression L is replaced by a number that only equal L and equal operators give. Different
+//! tiles stay different, so a read that finds its tile here also finds it in the kernel itself.
 
 use warpline_sim::ir::{Binary, Expr, ExprUse, Instr, Op, Program, Unary, each_mut};
 
-/// Linear parts of the runs stay below this.
+/// Exclusive bound of the linear expressions in runs.
 const LINEAR: i64 = 1 << 28;
-/// Different chains of operators.
+/// Largest number of distinct chains of operators.
 const CHAINS: i64 = 1 << 4;
 
-/// Operators with a constant on one side, outermost first: the operator, the constant, whether it stands on the right.
+/// Operators with a constant on one side, outermost first: the operator, the constant, and whether the constant is the
+/// right operand.
 type Chain = Vec<(Binary, Expr, bool)>;
 
-/// Replaces them.
+/// The kernel with such indices replaced.
 pub(crate) fn refine(prog: &Program) -> Program {
     let mut refined = prog.clone();
     let mut chains: Vec<Chain> = Vec::new();
@@ -26,7 +27,7 @@ pub(crate) fn refine(prog: &Program) -> Program {
             }
         });
     }
-    // Where a block begins is held to its matrix by what the text says.
+    // The position of a block in its matrix is still checked with the original coordinates.
     for (own, i) in prog.code.iter().zip(&mut refined.code) {
         let (
             Instr::Op { op: Op::Move { src: from, dst: to, .. }, .. },
@@ -63,7 +64,7 @@ fn linearise(e: &mut Expr, chains: &mut Vec<Chain>) {
     }
 }
 
-/// The linear expression at the end of a chain of operators with constants.
+/// The linear expression inside a chain of operators with constants.
 fn core(e: &Expr, chain: &mut Chain) -> Option<Expr> {
     if linear(e) {
         return Some(e.clone());

@@ -1,7 +1,8 @@
-//! Trip counts that a kernel refuses: whether it refuses all that are whole periods longer, too.
+//! Trip counts that a kernel refuses: whether it also refuses all that are longer by whole periods.
 //!
-//! A refused trip count has no run, so nothing carries it on. `require tiles != 5` refuses 5 and accepts 6. Where the induction
-//! comes to a refused number, the form of what the kernel requires must say that the longer ones are refused as well.
+//! A refused trip count has no run and carries nothing over. `require tiles != 5` refuses 5 and accepts 6. Where the
+//! induction reaches a refused trip count, the form of the kernel's requirements must show that the longer ones are
+//! refused too.
 
 use warpline_sim::ir::{Expr, Program};
 use warpline_sim::protocol::decisions_at_launch;
@@ -9,12 +10,12 @@ use warpline_sim::protocol::decisions_at_launch;
 use crate::AtTrips;
 use crate::induction::shift_invariance::{self, Conditions};
 
-/// How far a trip count that is accepted is looked for.
+/// Largest distance at which an accepted trip count is searched for.
 const NEAR: i64 = 64;
 
-/// Whether the kernel refuses `n`, and `n` and any number of periods.
+/// Whether the kernel refuses `n` and every `n + k * period`.
 fn for_ever(at: AtTrips<'_>, n: i64, period: i64) -> bool {
-    // Symbols are linear in the trip count, so two that are accepted give the values of all.
+    // Symbols are linear in the trip count, so two accepted trip counts determine the values for all.
     let near = (1..NEAR).flat_map(|k| [n - k, n + k]);
     let accepted: Vec<(i64, Program)> = near.filter_map(|n| Some((n, at(n)?))).take(2).collect();
     let [(x, a), (y, b)] = &accepted[..] else { return false };
@@ -31,17 +32,18 @@ fn for_ever(at: AtTrips<'_>, n: i64, period: i64) -> bool {
     (fails || empty) && shift_invariance::decided(&[&decisions[0], &decisions[1]], &mut Conditions::default())
 }
 
-/// Whether the kernel refuses all near `n`: without a job, or without a column of a matrix, whatever the other number is.
+/// Whether the kernel refuses all trip counts near `n`, for example because it has no job or an empty matrix, whatever
+/// the other number is.
 pub(crate) fn near(at: AtTrips<'_>, n: i64) -> bool {
     (n - NEAR..n + NEAR).all(|n| at(n).is_none())
 }
 
-/// The same as a condition of a proof.
+/// [`for_ever`] as a condition of a proof.
 pub(crate) fn held(at: AtTrips<'_>, n: i64, period: i64) -> Result<(), &'static str> {
     if for_ever(at, n, period) { Ok(()) } else { Err("the kernel refuses a number that the proof would begin with") }
 }
 
-/// The kernel with the values of its symbols at `n`, whatever it requires.
+/// The kernel with the values of its symbols at `n`, without its requirements.
 fn settled((x, a): (i64, &Program), (y, b): (i64, &Program), n: i64) -> Option<Program> {
     let mut prog = a.clone();
     for id in 0..prog.symbols.len() {

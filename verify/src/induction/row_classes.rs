@@ -1,11 +1,12 @@
-//! Whether the CTAs of a row differ in nothing but how many turns each makes.
+//! A check that the CTAs of a row differ only in their number of outer iterations.
 //!
-//! A persistent kernel hands the jobs out as `for job in cta.id..jobs step grid.size`. With jobs a multiple of the grid
-//! every CTA makes as many turns, and these kernels are proved. With another number of jobs the first CTAs make one turn
-//! more than the last ones. That such a CTA does what one of a proved kernel does is seen in the text: if CTA c of J jobs
-//! does what CTA c + 1 of J + 1 jobs does, only c - J matters, and each c - J is one of a proved kernel's. So each number
-//! is followed through the code with what it gains when both grow by one: a decision must gain nothing, both sides of a
-//! comparison the same, and each tile of a matrix along a dimension the same wherever it is named.
+//! A persistent kernel distributes jobs as `for job in cta.id..jobs step grid.size`. If the number of jobs is a
+//! multiple of the grid, every CTA makes the same number of outer iterations; these kernels are proved. For other
+//! numbers, the first CTAs make one outer iteration more than the last ones. This check shows from the text that such a
+//! CTA behaves like a CTA of a proved kernel. If CTA c of J jobs behaves like CTA c + 1 of J + 1 jobs, then only c - J
+//! matters, and each c - J occurs in a proved kernel. So the check follows, through the code, the gain of each number
+//! when both grow by one. A decision must have gain zero, both sides of a comparison the same gain, and a dimension of
+//! a matrix's tiles the same gain wherever it is named.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +18,14 @@ use crate::induction::refined_indices::refine;
 use crate::induction::shift_invariance;
 use warpline_sim::ir::{ExprUse, each};
 
-/// What a variable gains where an instruction reads it.
+/// The gain of a variable at an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Gain {
-    /// Nothing came here yet.
+    /// No path has reached the instruction.
     #[default]
     Unset,
     By(i64),
-    /// One thing on one way here, another on another.
+    /// Different gains on different paths.
     Any,
 }
 
@@ -38,7 +39,8 @@ impl Gain {
     }
 }
 
-/// Holds a kernel at some number of turns, and at one turn more, to this; the error is a line that does not keep to it.
+/// Checks a kernel with some number of outer iterations, and the kernel with one more. The error is a line that fails
+/// the check.
 pub(crate) fn alike(prog: &Program, next: &Program) -> Result<(), u32> {
     let Some(step) = grown(prog, next).first().map(|(_, by)| *by) else { return Ok(()) };
     if step == 1 {
@@ -54,7 +56,7 @@ pub(crate) fn alike(prog: &Program, next: &Program) -> Result<(), u32> {
         each(prog, i, &mut |what, e| all.push((what, e.clone())));
         let mut others: Vec<Expr> = Vec::new();
         each(next, j, &mut |_, e| others.push(e.clone()));
-        // What no agent comes to says nothing.
+        // Unreachable code is ignored.
         let Some(vars) = &frames[pc] else { continue };
         for ((what, e), f) in all.iter().zip(&others) {
             let by = row.gain(e, f, vars);
@@ -74,12 +76,12 @@ pub(crate) fn alike(prog: &Program, next: &Program) -> Result<(), u32> {
 struct Row<'a> {
     prog: &'a Program,
     next: &'a Program,
-    /// Jobs in a turn of all CTAs.
+    /// Jobs of one outer iteration of all CTAs.
     step: i64,
 }
 
 impl Row<'_> {
-    /// What each variable gains where each instruction begins.
+    /// The gain of each variable at each instruction.
     fn frames(&self) -> Vec<Option<Vec<Gain>>> {
         let mut frames: Vec<Option<Vec<Gain>>> = vec![None; self.prog.code.len()];
         let mut open = vec![(0u32, vec![Gain::Unset; self.prog.vars.len()])];
@@ -111,7 +113,7 @@ impl Row<'_> {
         frames
     }
 
-    /// What an expression gains from one CTA and one job to the next; `None` where that is not one number.
+    /// The gain of an expression from one CTA and job to the next; `None` where it is not one number.
     fn gain(&self, e: &Expr, f: &Expr, vars: &[Gain]) -> Option<i64> {
         if e.is_launch_constant() {
             let by = self.next.launch_value(f)?.checked_sub(self.prog.launch_value(e)?)?;
@@ -160,7 +162,7 @@ impl Row<'_> {
     }
 }
 
-/// Nothing gained.
+/// `Some(0)` for gain zero, else `None`.
 fn none(by: i64) -> Option<i64> {
     (by == 0).then_some(0)
 }

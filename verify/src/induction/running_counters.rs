@@ -1,7 +1,7 @@
-//! Running counters: `j * tiles + i` in nested loops counts iterations, and is made one variable.
+//! Running counters: `j * tiles + i` in nested loops counts iterations, and is replaced by one variable.
 //!
-//! With `i in 0..tiles` inside `j in 0..n`, the sum grows by one with each iteration of the inner loop, from 0 on and over
-//! all turns of the outer one. As a product of two numbers that are varied it has no linear form; as a counter it has.
+//! With `i in 0..tiles` inside `j in 0..n`, the sum grows by one in each iteration of the inner loop, from 0 on and
+//! across all outer iterations. The product of two varied numbers has no linear form, but a counter has one.
 
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program, VarId, each, each_mut};
 
@@ -18,7 +18,8 @@ pub(crate) fn counters(prog: &Program) -> Program {
     prog
 }
 
-/// An inner loop, the loop around it, and the sum that counts its iterations; none where nothing uses the sum.
+/// An inner loop, its outer loop, and the sum that counts iterations of the inner loop; `None` where nothing uses such
+/// a sum.
 fn counted(prog: &Program, index: usize) -> Option<(Loop, Loop, Expr)> {
     let inner = &prog.loops[index];
     let around = |l: &&Loop| l.head < inner.head && inner.end < l.end;
@@ -49,7 +50,7 @@ fn counted(prog: &Program, index: usize) -> Option<(Loop, Loop, Expr)> {
     Some((inner.clone(), outer.clone(), found?))
 }
 
-/// Puts a counter in place of a sum inside the inner loop, with what sets it.
+/// Replaces a sum inside the inner loop by a counter, and inserts the code that sets the counter.
 fn replace(prog: &mut Program, (inner, outer): (&Loop, &Loop), sum: &Expr) {
     let counter = prog.vars.len() as VarId;
     prog.vars.push(format!(".count_{}", inner.head));
@@ -57,7 +58,7 @@ fn replace(prog: &mut Program, (inner, outer): (&Loop, &Loop), sum: &Expr) {
     for instr in &mut prog.code[inner.head as usize..inner.end as usize] {
         each_mut(&shape, instr, &mut |_, e| substitute(e, sum, counter));
     }
-    // Behind the inner index's step first, so that the other place keeps its number.
+    // The later position first, so that the earlier position keeps its number.
     let step = Expr::Binary(Binary::Add, Box::new((Expr::Var(counter), Expr::Const(1))));
     splice::insert(prog, inner.end as usize - 1, vec![Instr::Set(counter, step)], false);
     splice::insert(prog, outer.head as usize - 1, vec![Instr::Set(counter, Expr::Const(0))], false);

@@ -1,4 +1,4 @@
-//! Two runs of one kernel that differ by some steps of its loops, laid beside each other.
+//! Self-composition: two runs of one kernel that differ by some steps of its loops, compared in lockstep.
 //!
 //! ```text
 //!   short  ────────a─────────────────a'──────────── end      both step together, but for
@@ -6,20 +6,23 @@
 //!   long   ────────a──b──────────────a'─b'───────── end      run has: a─b, a'─b', ...
 //! ```
 //!
-//! They step together until the end comes into sight of the short one: a number decides otherwise. Before that, at a, the
-//! long run alone makes one period more, after which its state, at b, is that of the short one but for how far its
-//! numbers have moved; from there on they step together again. Each pass through a loop that grows has its period.
+//! The runs step together until a decision differs, because the short run approaches its end. Before that, at place
+//! `a`, the long run inserts one period alone and reaches place `b`. Its state at `b` equals the state of the short run
+//! up to a shift. From there on the runs step together again. Each pass through a growing loop has its own insertion.
 //!
-//! What this shows. Two runs are laid beside each other in the period behind a twice: before the long one makes a period
-//! alone, and after. A number that decides there is x in the short run and, in the long one, x + d in the period that it makes
-//! alone (which is the period behind a of the first time), x + e in the one after it; and neither d nor e, added however
-//! often, makes it decide otherwise (`shift_invariance`). In the j-th of k periods that a longer run makes alone the number is
-//! x + (k - j + 1) d + (j - 1) e, so it decides as in the short run. Before a and behind b it is x + k d and x + k e. What
-//! the world itself compares are its clocks, and in both runs at a, and at b, it is in one state but for how far these have
-//! moved. So every run that is longer by a multiple of the difference ends as these two did, with the same findings.
+//! **Hypothesis.** In the period after `a`, the runs are compared twice: before the long run inserts its period, and
+//! after. A number in a decision is `x` in the short run. In the long run the number is `x + d` in the inserted period,
+//! and `x + e` in the period after it. Neither `d` nor `e`, added any number of times, changes the decision
+//! (`shift_invariance`). The states of both runs at `a`, and at `b`, are equal up to a shift.
 //!
-//! The long run may make the difference in parts, one before a comparison such as `2 * i < n` comes out otherwise, and one
-//! behind it. Each part is a period in the sense above: what is added to a number in the j-th of k is linear in j and k.
+//! **Claim.** Every run that is longer by a multiple of the difference ends as these two do, with the same findings.
+//!
+//! **Proof.** In the j-th of k inserted periods the number is `x + (k - j + 1) d + (j - 1) e`, so its decision is that
+//! of the short run. Before `a` the number is `x + k d`, and after `b` it is `x + k e`. The world itself compares only
+//! clocks, whose order does not depend on a shift.
+//!
+//! The long run may insert the difference in parts, one before a comparison such as `2 * i < n` changes, and one after
+//! it. Each part is a period in the sense above: the change of a number in the j-th of k copies is linear in j and k.
 
 use crate::induction::shift_invariance::{self, Conditions};
 use warpline_sim::ir::{gcd, lcm};
@@ -30,21 +33,21 @@ use crate::induction::loop_counter::grown;
 use crate::induction::loop_counter::{Watch, step_of};
 use crate::induction::periods::{self, Places};
 
-/// A run's steps through the loop that counts most finely, of those that grow from a shorter run to it.
+/// The steps of a run through its finest loop, among the loops that grow from a shorter run to this one.
 struct Marks<T> {
-    /// In how many trip counts it makes a whole step...
+    /// The number of trip counts in which the finest loop makes a whole step.
     step: i64,
-    /// ...and each of those that grow.
+    /// The same number for each growing loop.
     steps: Vec<i64>,
-    /// What was kept of each step of the longest pass, and the iteration that began with it; none where nobody has anything
-    /// to do in it.
+    /// The data kept at each step of the longest pass, with the number of the iteration that starts there. Iterations
+    /// without an operation are missing.
     list: Vec<(i64, T)>,
 }
 
 fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&CanonicalRun<'_>) -> T) -> Option<Marks<T>> {
     let loops = grown(shorter.prog, job.prog);
     let steps: Vec<i64> = loops.iter().map(|(l, by)| trips(step_of(job.prog, l), *by)).collect();
-    // The index of the loop that counts most finely.
+    // The index of the finest loop.
     let (step, (l, _)) = steps.iter().zip(&loops).filter(|(_, (l, _))| l.index().is_some()).min_by_key(|(s, _)| **s)?;
     let mut watch = Watch::of(job.prog, l, None, 0)?;
     let mut walk = CanonicalRun::new(job);
@@ -57,7 +60,7 @@ fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&CanonicalRun<'_>) -> 
         }
         let before = watch.last;
         if watch.steps(&walk, &made) > 0 {
-            // A loop around it begins it anew.
+            // An outer loop has restarted the loop.
             if watch.last < before {
                 passes.push(marks.len());
             }
@@ -70,7 +73,7 @@ fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&CanonicalRun<'_>) -> 
     Some(Marks { step: *step, steps, list })
 }
 
-/// After how many trip counts all that numbers decide can be back, if that is no more than `most` (`periods`).
+/// The number of trip counts after which all decisions can recur, if it is at most `most` (`periods`).
 pub(crate) fn recurs(shorter: Job<'_>, job: Job<'_>, most: i64) -> Option<i64> {
     let Marks { step, list, .. } = marks(shorter, job, Places::of)?;
     let list: Vec<Places> = list.into_iter().map(|(_, places)| places).collect();
@@ -79,23 +82,23 @@ pub(crate) fn recurs(shorter: Job<'_>, job: Job<'_>, most: i64) -> Option<i64> {
     Some(steps * step)
 }
 
-/// Steps that show by how much numbers move.
+/// Number of steps that show the change of numbers.
 pub(crate) const SEEN: usize = 4;
 
-/// Where a run begins to repeat, and how often, both as trip counts; read off a loop that grows from `shorter` to it.
+/// The start and the period of repetition of a run, both as trip counts, from a loop that grows from `shorter` to it.
 pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     let Marks { steps, step, list: marks } = marks(shorter, job, |walk| (walk.outline(), walk.state()))?;
     if marks.is_empty() {
-        // Nobody has anything to do in it: then every turn is like any other.
+        // The loop has no operation, so every iteration is like any other.
         return Some((0, steps.iter().copied().fold(1, lcm)));
     }
-    // Well before the end, and as near the middle as that allows.
+    // Well before the end, and as near to the middle as possible.
     let like = |i: usize, p: usize| {
         let ((_, a), (_, b)) = (marks.get(i)?, marks.get(i + p)?);
         Some(a.0 == b.0 && shift_invariance::states(&[&a.1, &b.1]))
     };
     let middle = marks.len() / 2;
-    // Iterations between marks: more than marks where nothing is done in some.
+    // Iterations between two marks, including iterations without an operation.
     let long = |i: usize, p: usize| marks[i + p].0 - marks[i].0;
     let twice = |p: &usize| {
         long(middle - p, *p) == long(middle - 2 * p, *p)
@@ -109,18 +112,18 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
         first -= 1;
     }
     let start = marks[first].0 - marks[0].0;
-    // As often as every loop makes whole steps.
+    // A multiple of the whole steps of every loop.
     let period = steps.iter().copied().fold(period * step, lcm);
     Some((start * step, period))
 }
 
-/// In how many trip counts a loop makes a whole step: with each, one more, if its bound grows by as much as its index does.
+/// The number of trip counts in which a loop makes a whole step: one, if its bound grows by as much as its index does.
 pub(crate) fn trips(step: i64, by: i64) -> i64 {
     step / gcd(step, by)
 }
 
-/// Holds two runs beside each other for so many periods, or says where they are not one kernel and what was learnt. The long
-/// one makes its period in so many parts.
+/// Compares two runs for this many periods. The error says where they diverge, with what was learned. The long run
+/// makes its period in `parts` parts.
 pub(crate) fn alike(
     short: Job<'_>,
     long: Job<'_>,
@@ -130,7 +133,7 @@ pub(crate) fn alike(
     beside(short, long, periods, parts).map(drop)
 }
 
-/// The same; what was learnt in either case.
+/// [`alike`], with what was learned in either case.
 pub(crate) fn beside(
     short: Job<'_>,
     long: Job<'_>,

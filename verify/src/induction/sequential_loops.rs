@@ -1,9 +1,9 @@
-//! Induction over the trip counts of two loops that follow each other, both varied.
+//! Induction over the trip counts of two consecutive loops, both varied.
 //!
-//! The kernels of `n` and `t` iterations are decided like those of steps and turns (`nested_loops`): base cases, lines along
-//! `t` for each small `n`, pairs along `n` for each small `t`, and squares of four runs for the rest. A square is four
-//! runs in lockstep: `(n - p, t - q)`, `(n, t - q)`, `(n - p, t)`, `(n, t)`. In the first loop those with more `n` make a
-//! period alone, in the second one those with more `t`.
+//! The kernels of `n` and `t` iterations are decided like those of nested loops (`nested_loops`): base cases, lines
+//! along `t` for each small `n`, pairs along `n` for each small `t`, and squares of four runs for the rest. A square is
+//! four runs in lockstep: `(n - p, t - q)`, `(n, t - q)`, `(n - p, t)`, `(n, t)`. In the first loop the runs with
+//! larger `n` make a period alone, in the second loop those with larger `t`.
 
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
@@ -14,23 +14,23 @@ use crate::induction::carry_over::{self, Proof, Region};
 use crate::induction::lockstep::Reached;
 use crate::{AtTurns, induction::refused, induction::self_composition};
 
-/// What is decided once the base cases were run: all kernels with fewer iterations of both loops than these.
+/// The inductions. Base cases are all kernels with fewer iterations of both loops than these need.
 pub(crate) struct Plane {
     pub(crate) first: Proof,
     pub(crate) second: Proof,
 }
 
-/// Iterations of one loop while the period of the other is looked for.
+/// Iterations of one loop while the period of the other is searched for.
 const FEW: i64 = 2;
 
-/// Looks for the periods of both loops, and proves that base cases decide all.
+/// Searches for the periods of both loops, and proves that base cases decide all kernels.
 pub(crate) fn find(run: &ClassRun<'_>, at: AtTurns<'_>) -> Result<Plane, String> {
     let along = |line: &(dyn Fn(i64) -> Option<Program> + Sync)| {
         carry_over::find(run, line, Region::ALL).map_err(|failed| failed.why)
     };
     let first = along(&|n| at(n, FEW))?;
     let second = along(&|t| at(FEW, t))?;
-    // Where the other loop is long, a period may begin later.
+    // With more iterations of the other loop, a period may start later.
     let (p, q) = (first.period, second.period);
     let first = Proof { first: first.first + p, ..first };
     let second = Proof { first: second.first + q, ..second };

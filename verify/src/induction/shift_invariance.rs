@@ -1,11 +1,12 @@
-//! When runs decide alike: what numbers decided on the way, and the states they are in.
+//! Shift invariance: when the decisions and states of runs agree for any number of inserted periods.
 //!
-//! Runs of one kernel, or of kernels that differ in a trip count, step together: two, a period apart; or four, a period of
-//! steps and a period of turns apart, in the order neither, steps, turns, both. A number x of the first is x + d in
-//! another. Sums and differences carry the d on. Everything else must not notice them, now or when the same happens once
-//! more, in either direction: a remainder if its divisor divides each d, a comparison if both sides move alike or apart,
-//! and what says where, whether or how often only if each d is zero. Of four numbers, what the last one moves beyond the
-//! other two is a d of its own: numbers that are linear in each direction are settled by these three.
+//! Compared runs of one kernel step together. Two runs differ by a period. Four runs differ by a period of steps and a
+//! period of outer iterations, in the order neither, steps, outer iterations, both. A number is `x` in the first run
+//! and `x + d` in another. Sums and differences propagate `d`. Every other operation must be independent of `d`, now
+//! and for any multiple of it in either direction. A remainder is, if its divisor divides each `d`. A comparison is, if
+//! both sides change equally or move apart. A number that says where, whether or how often needs `d = 0`. For four
+//! runs, the change of the last beyond the sum of the other two is a `d` of its own. These three changes suffice for
+//! numbers that are linear in each direction.
 
 use std::collections::BTreeSet;
 
@@ -14,16 +15,16 @@ use warpline_sim::protocol::{Decision, Entry, Family, Snapshot};
 
 use crate::certificate::Insertion;
 
-/// One number as each of the runs has it.
+/// One number in each of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Number {
     first: i64,
-    /// By how much it moves: in one direction; or in each of two, and in both beyond these.
+    /// The changes: in one direction; or in each of two directions, and in both beyond these.
     by: [i64; 3],
 }
 
 impl Number {
-    /// Of as many runs as there are numbers, two or four.
+    /// The number with its values in two or four runs.
     fn of(x: &[i64]) -> Number {
         let by = match *x {
             [a, b] => [b.wrapping_sub(a), 0, 0],
@@ -45,8 +46,7 @@ impl Number {
         Number { first: self.first.wrapping_sub(other.first), by: [by(0), by(1), by(2)] }
     }
 
-    /// Whether it stays on its side of zero, or at it, however far it goes on: with any number of periods, or with as many
-    /// as are asked about.
+    /// Whether the number keeps its sign, for any number of periods or for the number in the conditions.
     fn keeps_its_sign(&self, conditions: &mut Conditions) -> bool {
         let sign = self.first.signum();
         if sign == 0 || self.is_constant() {
@@ -55,7 +55,7 @@ impl Number {
         if self.by.iter().all(|d| d.signum() != -sign) {
             return true;
         }
-        // Periods after which it is not on this side any more.
+        // The number of periods after which the sign changes.
         let until = |d: i64| (self.first.unsigned_abs().div_ceil(d.unsigned_abs())) as i64;
         let [d, 0, 0] = self.by else { return false };
         let until = until(d);
@@ -66,27 +66,27 @@ impl Number {
     }
 }
 
-/// What is asked of pairs of runs, and what is learnt where they do not carry on.
+/// The conditions on compared runs, and what was learned where they fail.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conditions {
-    /// Periods that the longest run has more than the shortest; any number if none is named.
+    /// Largest number of periods by which the longest run exceeds the shortest; `None` for any number.
     pub(crate) periods: Option<i64>,
-    /// Numbers of periods with which something is decided otherwise.
+    /// Numbers of periods at which a decision changes.
     pub(crate) crossings: BTreeSet<i64>,
-    /// By how many times the period is too short for a remainder.
+    /// Factors by which the period is too short for a remainder.
     pub(crate) moduli: BTreeSet<i64>,
-    /// One of the runs met a fault.
+    /// Whether one of the runs had a fault.
     pub(crate) fault: bool,
-    /// Where the longer runs made a period alone.
+    /// The places where the longer runs inserted a period.
     pub(crate) inserted: Vec<Insertion>,
 }
 
-/// At most four runs, the first one first.
+/// Largest number of runs.
 pub(crate) const RUNS: usize = 4;
 
-/// Whether the other runs decided in a step as the first one did, and those as far on will. An agent may go round a loop
-/// in one step where it has nothing to do there, some runs more often: then the first half of the turns is held to their
-/// first turns, the second half to their last.
+/// Whether the other runs decided in a step as the first run did, and still do after any number of periods. In one step
+/// an agent may pass several iterations of a loop without an operation, and some runs pass more. Then the first half of
+/// the iterations is compared with the first ones of each run, and the second half with the last ones.
 pub(crate) fn decided(runs: &[&[Decision]], conditions: &mut Conditions) -> bool {
     let again = |list: &[Decision]| list.iter().filter(|x| **x == Decision::Again).count();
     let few = again(runs[0]);
@@ -117,7 +117,7 @@ fn all(runs: &[&[Decision]], conditions: &mut Conditions) -> bool {
         })
 }
 
-/// What each of the runs decided in one place.
+/// Whether the decision of each run in one place is the same.
 fn alike(step: &[Decision], conditions: &mut Conditions) -> bool {
     let mut x = [0; RUNS];
     let mut y = [0; RUNS];
@@ -136,11 +136,11 @@ fn alike(step: &[Decision], conditions: &mut Conditions) -> bool {
     }
 }
 
-/// Whether an operator does not notice that its operands move.
+/// Whether the result of an operator is independent of changes of its operands.
 fn operands(o: Binary, x: Number, y: Number, conditions: &mut Conditions) -> bool {
     match o {
         Binary::Add | Binary::Sub => true,
-        // By a constant of the compiled kernel; which of two other numbers stands could be now the one, now the other.
+        // One factor must be a constant of the compiled kernel; a factor that varies makes the product nonlinear.
         Binary::Mul => {
             let moves = |n: &Number, i: usize| n.by[i] != 0 || n.by[2] != 0;
             (0..2).all(|i| !moves(&x, i) || !moves(&y, i))
@@ -160,16 +160,16 @@ fn operands(o: Binary, x: Number, y: Number, conditions: &mut Conditions) -> boo
     }
 }
 
-/// Whether states are one state but for how far their numbers have moved. What the world does with the clocks of a
-/// component is to compare them, to keep the larger of two, and to count on from the newest; those within
-/// the component's window of the newest it also subtracts. So it goes on alike from states in which they are in one order,
-/// and those within the window as far from the newest. How far the others are from each other it cannot tell.
+/// Whether states are equal up to a shift of their numbers. The world compares the clocks of a component, keeps the
+/// larger of two, and counts on from the newest. It subtracts only clocks within the component's window of the newest.
+/// So it continues alike from states whose clocks have the same order, if clocks within the window have the same
+/// distance from the newest. Distances of other clocks do not matter.
 pub(crate) fn states(runs: &[&Snapshot]) -> bool {
     let len = runs[0].entries.len();
     if runs.iter().any(|s| s.entries.len() != len) {
         return false;
     }
-    // Most that are not one state show it here.
+    // Most unequal states already differ here.
     let like = |(x, y): (&Entry, &Entry)| match (x, y) {
         (Entry::Count(f, _), Entry::Count(g, _)) => f == g,
         _ => x == y,
@@ -177,10 +177,10 @@ pub(crate) fn states(runs: &[&Snapshot]) -> bool {
     if runs[1..].iter().any(|s| !s.entries.iter().zip(&runs[0].entries).all(like)) {
         return false;
     }
-    // Different ones of each component, as each of the runs has them; a state names few of them, and each often.
+    // Distinct clocks of each component, with one value for each run. A state names few clocks, and each one often.
     let mut clocks: Vec<Vec<[i64; RUNS]>> = Vec::new();
     for (i, entry) in runs[0].entries.iter().enumerate() {
-        // What variables and coordinates decide is looked at when they do.
+        // Variables and coordinates are compared where they decide something.
         let Entry::Count(Family::Clock(c), _) = *entry else { continue };
         let mut clock = [0; RUNS];
         for (x, s) in clock.iter_mut().zip(runs) {

@@ -1,5 +1,5 @@
-//! Trip counts: which parameter sets how often the main loop runs, read from the symbols in the loop's bound, and the
-//! kernel at any other trip count; likewise for the loop around the main loop.
+//! Trip counts: the parameter that sets the trip count of the main loop, read from the symbols in the loop's bound, and
+//! the kernel at any other trip count. The same for the outer loop.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use warpline_sim::ir::{Binary, Expr, ExprUse, Loop, ParamId, Program, Unary, eac
 use crate::induction::loop_counter::step_of;
 use crate::induction::while_loops;
 
-/// A symbol that sets the bound of the loop around the main loop: `value + (turns * step - bound) * den` makes so many
-/// turns.
+/// A symbol that sets the trip count of the outer loop: the value `value + (turns * step - bound) * den` gives `turns`
+/// iterations.
 #[derive(Clone, Debug)]
 struct Outer {
     symbol: ParamId,
@@ -17,12 +17,12 @@ struct Outer {
     value: i64,
     bound: i64,
     den: i64,
-    /// The symbol is the grid, all tiles of which `clc` hands to the first cluster.
+    /// Whether the symbol is the size of the grid, all tiles of which `clc` hands to the first cluster.
     handed: bool,
 }
 
-/// Turns of a loop over tiles that are handed out, where only steps are varied: more than the phases of the mailboxes'
-/// rings, and not the whole grid, which can be thousands.
+/// Iterations of a loop over handed-out tiles, where only the main loop is varied. This exceeds the phases of the
+/// mailboxes' rings, while the whole grid can have thousands of tiles.
 pub(crate) const HANDED: i64 = 8;
 
 /// Values of a symbol: `zero + n * step`.
@@ -32,14 +32,14 @@ pub struct Family {
     pub symbol: String,
     /// Its value for `n` = 0.
     pub zero: i64,
-    /// What one more `n` adds.
+    /// Increment for each `n`.
     pub step: i64,
 }
 
 /// A parameter that sets the trip count of the main loop: `value + (n - bound) * step` gives `n` iterations.
 #[derive(Clone, Debug)]
 pub struct Trips {
-    /// The kernel; only what depends on the varied symbols is symbolic in it.
+    /// The kernel; only values that depend on the varied symbols are symbolic.
     kernel: Program,
     /// The parameter.
     pub name: String,
@@ -47,15 +47,15 @@ pub struct Trips {
     bound: i64,
     step: i64,
     outer: Option<Outer>,
-    /// Another parameter, which sets the trip count of a loop before or behind the main one.
+    /// Another parameter, which sets the trip count of a loop before or after the main loop.
     other: Option<Outer>,
-    /// Lines of loops whose trip counts other values set, which are as given, with these values.
+    /// Lines of loops whose trip counts are not varied, with the values that set them.
     fixed: Vec<(u32, String)>,
 }
 
 impl Trips {
-    /// The first parameter, in order of declaration, on which the bound of a loop depends by a constant slope; one
-    /// without another such loop inside its own, where there is one.
+    /// The first parameter, in order of declaration, on which the bound of a loop depends linearly. A loop without
+    /// another such loop inside is preferred.
     pub fn find(symbolic: &Program) -> Option<Trips> {
         let symbolic = &while_loops::counted(symbolic);
         let all = 0..symbolic.symbols.len() as ParamId;
@@ -64,7 +64,7 @@ impl Trips {
         inner.or_else(|| roots.iter().find_map(|p| Trips::by(symbolic, *p, false)))
     }
 
-    /// The kernel varied by one parameter, if that sets a trip count.
+    /// The kernel varied by one parameter, if that parameter sets a trip count.
     fn by(symbolic: &Program, p: ParamId, innermost: bool) -> Option<Trips> {
         let grows = |l: &Loop| l.var.and_then(|_| slope(symbolic, l.bound.as_ref()?, p)).filter(|s| s.num > 0);
         // The innermost loop that grows by one iteration at a time is the main one.
@@ -77,7 +77,7 @@ impl Trips {
         let (slope, main) = loops.max_by_key(|(s, l)| (s.num == 1, l.head))?;
         let bound = symbolic.launch_value(main.bound.as_ref()?)?;
         let symbol = &symbolic.symbols[p as usize];
-        // One trip more for each step of the parameter; where one step makes several, steps are counted.
+        // One iteration more for each step of the parameter. If one step gives several iterations, steps are counted.
         let (step, bound) = if slope.num == 1 { (slope.den, bound) } else { (slope.den, symbol.value / slope.den) };
         let mut varied = BTreeSet::from([p]);
         let outer = Outer::of(symbolic, p);
@@ -93,22 +93,24 @@ impl Trips {
         Some(Trips { name, value, bound, step, outer, other, fixed, kernel })
     }
 
-    /// The kernel with the values that were given, symbolic in what is varied.
+    /// The kernel with the given values, symbolic in the varied ones.
     pub fn given(&self) -> &Program {
         &self.kernel
     }
 
-    /// The kernel with `n` iterations, and a few turns where tiles are handed out; `None` where it cannot have as many.
+    /// The kernel with `n` iterations, and a few outer iterations where tiles are handed out; `None` where the kernel
+    /// refuses `n`.
     pub fn at(&self, n: i64) -> Option<Program> {
         self.with(n, self.outer.as_ref().filter(|o| o.handed).map(|o| (o, HANDED)))
     }
 
-    /// Whether the turns of the loop around the main loop can be varied.
+    /// Whether the trip count of the outer loop can be varied.
     pub fn turns(&self) -> bool {
         self.outer.is_some()
     }
 
-    /// The kernel with `n` iterations and as many turns of the loop around, or iterations of the other loop; `None` where it cannot have as many.
+    /// The kernel with `n` iterations and this number of outer iterations, or iterations of the other loop; `None`
+    /// where the kernel refuses these.
     pub fn turned(&self, n: i64, turns: i64) -> Option<Program> {
         if self.outer.is_none() {
             return self.both(n, turns);
@@ -125,43 +127,43 @@ impl Trips {
             let by = outer.step.checked_mul(turns)?.checked_sub(outer.bound)?.checked_mul(outer.den)?;
             values.push((name, outer.value.checked_add(by).filter(|v| *v >= 0)?));
         }
-        // Of an empty grid nothing runs.
+        // An empty grid runs nothing.
         self.kernel.with(&values).filter(|p| !p.grid.is_empty())
     }
 
-    /// Whether the trip count of a loop before or behind the main one can be varied as well.
+    /// Whether the trip count of a loop before or after the main loop can also be varied.
     pub(crate) fn sequential(&self) -> bool {
         self.other.is_some()
     }
 
-    /// The kernel with `n` iterations of the main loop, and another value of the parameter that sets the other one.
+    /// The kernel with `n` iterations of the main loop and `t` of the other one.
     pub(crate) fn both(&self, n: i64, t: i64) -> Option<Program> {
         self.with(n, Some((self.other.as_ref()?, t)))
     }
 
-    /// Loops whose trip counts are as given, and the values that set them.
+    /// Loops whose trip counts are not varied, and the values that set them.
     pub(crate) fn fixed(&self) -> &[(u32, String)] {
         &self.fixed
     }
 
-    /// How the parameter makes `n` iterations.
+    /// The values of the parameter for `n` iterations.
     pub fn family(&self) -> Family {
         Family { symbol: self.name.clone(), zero: self.value - self.bound * self.step, step: self.step }
     }
 
-    /// How a value makes `t` turns of the loop around the main loop, or iterations of the other loop.
+    /// The values for `t` iterations of the outer loop or of the other loop.
     pub fn turns_family(&self) -> Option<Family> {
         let symbol = self.turns_name()?.to_string();
         let o = self.outer.as_ref().or(self.other.as_ref())?;
         Some(Family { symbol, zero: o.value - o.bound * o.den, step: o.step * o.den })
     }
 
-    /// Turns of all runs in which only trip counts are varied, where tiles are handed out.
+    /// Number of tiles in all runs in which only trip counts are varied, where tiles are handed out.
     pub fn tiles(&self) -> Option<i64> {
         self.outer.as_ref().filter(|o| o.handed).map(|_| HANDED)
     }
 
-    /// In words: how the parameter makes `n` iterations.
+    /// The values of the parameter for `n` iterations, in words.
     pub fn meaning(&self) -> String {
         let rest = self.value - self.bound * self.step;
         let sum = match rest {
@@ -173,13 +175,13 @@ impl Trips {
         format!("{} = {product}{sum}", self.name)
     }
 
-    /// The value that sets the turns of the loop around the main loop.
+    /// The value that sets the trip count of the outer loop.
     pub fn turns_name(&self) -> Option<&str> {
         let symbol = self.outer.as_ref().or(self.other.as_ref())?.symbol;
         Some(self.kernel.symbols[symbol as usize].name.as_str())
     }
 
-    /// In words: how a value makes `t` turns; `None` where none does.
+    /// The values for `t` outer iterations, in words; `None` where no value sets them.
     pub fn turns_meaning(&self) -> Option<String> {
         let (name, of) = (self.turns_name()?, self.outer.as_ref().or(self.other.as_ref())?);
         let step = of.step * of.den;
@@ -188,7 +190,7 @@ impl Trips {
 }
 
 impl Outer {
-    /// The symbol that is the bound of the loop around the main loop, where it does not set the trip count as well.
+    /// The symbol in the bound of the outer loop, if it does not also set the trip count.
     fn of(prog: &Program, p: ParamId) -> Option<Outer> {
         let main = |l: &Loop| l.bound.as_ref().is_some_and(|b| slope(prog, b, p).is_some_and(|s| s.num > 0));
         let around = |l: &&Loop| prog.loops.iter().any(|m| main(m) && l.head < m.head && l.end > m.end);
@@ -209,7 +211,8 @@ impl Outer {
         };
         let mut of = BTreeSet::new();
         roots(prog, &Expr::Param(symbol), &mut of);
-        // The `let` itself is varied where a parameter behind it has no other use; else the parameter, if it is the only one.
+        // A `let` is varied itself if a parameter in its definition has no other use. If not, the parameter is varied, if
+        // the `let` depends on one only.
         let used = used(prog, symbol);
         if of.iter().any(|q| !used.contains(q)) {
             return Some(outer(symbol, 1));
@@ -232,7 +235,7 @@ fn roots(prog: &Program, e: &Expr, list: &mut BTreeSet<ParamId>) {
     });
 }
 
-/// Parameters that the code reads otherwise than through a symbol.
+/// Parameters that the code reads other than through a symbol.
 fn used(prog: &Program, but: ParamId) -> BTreeSet<ParamId> {
     let mut list = BTreeSet::new();
     for i in &prog.code {
@@ -247,8 +250,8 @@ fn used(prog: &Program, but: ParamId) -> BTreeSet<ParamId> {
     list
 }
 
-/// Whether a parameter only counts: the code reads it in conditions and bounds of loops alone. One that says where or how
-/// far (a look-ahead, a slot) is part of the design.
+/// Whether a parameter only counts: the code reads it only in conditions and bounds of loops. A parameter that says
+/// where or how far (a look-ahead, a slot) is part of the design.
 fn counts(prog: &Program, p: ParamId) -> bool {
     let mut other = BTreeSet::new();
     for i in &prog.code {
@@ -261,7 +264,7 @@ fn counts(prog: &Program, p: ParamId) -> bool {
     !other.contains(&p)
 }
 
-/// A parameter that sets the bound of loops, none of which is in or around one that another parameter grows.
+/// A parameter that sets the bounds of loops, none of which is inside or around a loop that another parameter grows.
 fn other(prog: &Program, p: ParamId) -> Option<Outer> {
     let main = |l: &Loop| l.bound.as_ref().is_some_and(|b| slope(prog, b, p).is_none_or(|s| s.num != 0));
     let mains: Vec<&Loop> = prog.loops.iter().filter(|l| l.bound.is_some() && main(l)).collect();
@@ -286,7 +289,7 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
     let mut list = Vec::new();
     for l in &prog.loops {
         let Some(bound) = &l.bound else { continue };
-        // A `let` that is varied itself hides what it is computed from.
+        // A `let` that is itself varied hides the parameters in its definition.
         if matches!(bound, Expr::Param(q) if varied.contains(q)) {
             continue;
         }
@@ -295,7 +298,7 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
         let unvaried = of.iter().filter(|q| !varied.contains(q) && counts(prog, **q));
         let unvaried = unvaried.map(|q| &prog.symbols[*q as usize]);
         let values: Vec<String> = unvaried.map(|s| format!("{} = {}", s.name, s.value)).collect();
-        // One that is computed from a varied parameter as well grows with it.
+        // A bound that also depends on a varied parameter grows with it.
         if !values.is_empty() && of.iter().all(|q| !varied.contains(q)) {
             list.push((prog.site(l.head).line, values.join(", ")));
         }
@@ -315,7 +318,7 @@ fn sole(prog: &Program, p: ParamId) -> Option<ParamId> {
     }
 }
 
-/// By how much an expression grows with a parameter: `num` for each `den` of it.
+/// The slope of an expression in a parameter: `num` for each `den` of the parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slope {
     num: i64,
@@ -329,7 +332,7 @@ impl Slope {
     }
 }
 
-/// The slope of an expression over symbols; `None` where it has none for all values.
+/// The slope of an expression over symbols; `None` where it has no constant slope.
 fn slope(prog: &Program, e: &Expr, p: ParamId) -> Option<Slope> {
     let at = |e: &Expr| slope(prog, e, p);
     let flat = |e: &Expr| at(e).is_some_and(|s| s.num == 0);

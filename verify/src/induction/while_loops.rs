@@ -1,11 +1,11 @@
 //! Counted loops that are written with `while`: `while i < n` whose last statement is `i += 1`.
 //!
-//! Lowering keeps the index and the bound of a `for` loop. For the verifier a `while` loop that counts is the same loop, so
-//! [`counted`] writes down its index and its bound as well.
+//! Lowering records the index and the bound of a `for` loop. For the verifier, a counting `while` loop is the same
+//! loop, so [`counted`] records its index and its bound too.
 
 use warpline_sim::ir::{Binary, CounterAct, Expr, Instr, Loop, Op, Program, VarId, each};
 
-/// The kernel with an index and a bound for each `while` loop that counts.
+/// The kernel with an index and a bound for each counting `while` loop.
 pub(crate) fn counted(prog: &Program) -> Program {
     let mut prog = prog.clone();
     for at in 0..prog.loops.len() {
@@ -20,7 +20,7 @@ pub(crate) fn counted(prog: &Program) -> Program {
     prog
 }
 
-/// Where the index is set before the loop, the index, and the bound; none where the loop does not count.
+/// The instruction before the loop that sets the index, the index, and the bound; `None` where the loop does not count.
 fn count(prog: &Program, l: &Loop) -> Option<(usize, VarId, Expr)> {
     if l.var.is_some() || l.passed.is_some() {
         return None;
@@ -32,7 +32,7 @@ fn count(prog: &Program, l: &Loop) -> Option<(usize, VarId, Expr)> {
     let step = p.0 == Expr::Var(var) && prog.launch_value(&p.1).is_some_and(|s| s >= 1);
     let again = prog.code[end - 1] == Instr::Jump(l.head);
     let once = (head..end - 2).all(|pc| sets(&prog.code[pc]) != Some(var));
-    // Nobody goes round the addition.
+    // No jump skips the addition.
     let reached = !(head + 1..end - 2).any(|pc| prog.code[pc].target().is_some_and(|to| to as usize > end - 2));
     if *of != var || *to as usize != end || !step || !p.1.is_launch_constant() || !again || !once || !reached {
         return None;
@@ -44,7 +44,7 @@ fn count(prog: &Program, l: &Loop) -> Option<(usize, VarId, Expr)> {
     (!entered && !lives_behind(prog, end, var)).then_some((set, var, bound))
 }
 
-/// The variable and the bound below which it stays.
+/// The variable and its exclusive upper bound.
 fn upper_bound(test: &Expr) -> Option<(VarId, Expr)> {
     let Expr::Binary(op, p) = test else { return None };
     let more = |e: &Expr| Expr::Binary(Binary::Add, Box::new((e.clone(), Expr::Const(1))));
@@ -56,7 +56,8 @@ fn upper_bound(test: &Expr) -> Option<(VarId, Expr)> {
     bound.is_launch_constant().then_some((var, bound))
 }
 
-/// The instruction that sets the variable, where only other variables are set behind it, which do not read it.
+/// The instruction that sets the variable, if only other variables are set after it and their definitions do not read
+/// it.
 fn start(prog: &Program, head: usize, var: VarId) -> Option<usize> {
     for pc in (0..head).rev() {
         let Instr::Set(of, _) = &prog.code[pc] else { return None };
@@ -70,7 +71,7 @@ fn start(prog: &Program, head: usize, var: VarId) -> Option<usize> {
     None
 }
 
-/// Whether the last value may be read behind the loop; another variable may have its place there.
+/// Whether the last value may be read after the loop; another variable may then share its slot.
 fn lives_behind(prog: &Program, end: usize, var: VarId) -> bool {
     let Some(first) = (end..prog.code.len()).find(|&pc| reads(prog, pc, var) || sets(&prog.code[pc]) == Some(var))
     else {
@@ -79,7 +80,7 @@ fn lives_behind(prog: &Program, end: usize, var: VarId) -> bool {
     if reads(prog, first, var) {
         return true;
     }
-    // Who skips that assignment still has the old value.
+    // An agent that skips this assignment still has the old value.
     let skipped =
         (end..first).filter_map(|pc| prog.code[pc].target()).map(|to| to as usize).filter(|to| *to > first).min();
     skipped.is_some_and(|to| {

@@ -1,10 +1,10 @@
-//! The mutations: every change that the table of mutants makes.
+//! The mutations that the table of mutants makes.
 
 use warpline_sim::ir::{Class, Expr, Instr, MbarId, Op, Phase, Program, Site};
 
 use super::{Change, Edit, bars, places};
 
-/// Whether an operation orders others, or has a part in it: waits, arrivals, commits, fences, set-up of barriers.
+/// Whether an operation takes part in synchronization: waits, arrivals, commits, fences, set-up of barriers.
 pub fn synchronises(op: &Op) -> bool {
     matches!(
         op,
@@ -26,11 +26,12 @@ pub fn synchronises(op: &Op) -> bool {
     )
 }
 
-/// Threads of a warp where there are numbered barriers (PTX ISA, `bar`).
+/// Threads of a warp on machines with numbered barriers (PTX ISA, `bar`).
 const WARP: i64 = 32;
 
-/// Every synchronisation left out, doubled, swapped with its neighbour, on the next stage, with another phase, count, number
-/// of bytes or outstanding groups; every access in the next slot. In the order of the text.
+/// All mutations of a kernel, in source order. Each synchronization is dropped, doubled, swapped with its neighbor, or
+/// moved to the next stage. Its phase, count, bytes or outstanding groups are changed. Each access is moved to the next
+/// slot.
 pub fn edits(prog: &Program) -> Vec<Edit> {
     let mut list: Vec<Edit> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
@@ -48,7 +49,7 @@ pub fn edits(prog: &Program) -> Vec<Edit> {
         numbers(prog, op, &mut all);
         for (change, words) in all {
             let edit = Edit::new(site, change, words);
-            // `cluster.sync` is two operations.
+            // `cluster.sync` is two operations of one statement.
             if !list.contains(&edit) {
                 list.push(edit);
             }
@@ -62,7 +63,7 @@ fn order(s: &Site) -> (&str, u32, u32) {
     (&s.file, s.line, s.col)
 }
 
-/// The next stage of each barrier, the next slot of each buffer.
+/// The next stage of each barrier, and the next slot of each buffer.
 fn indices(prog: &Program, op: &Op, all: &mut Vec<(Change, String)>) {
     let mut own = op.clone();
     if let Op::Named { bar, .. } = op {
@@ -83,14 +84,14 @@ fn indices(prog: &Program, op: &Op, all: &mut Vec<(Change, String)>) {
     }
 }
 
-/// Phases, counts, bytes, and what may be outstanding.
+/// Other phases, counts, bytes, and numbers of outstanding groups.
 fn numbers(prog: &Program, op: &Op, all: &mut Vec<(Change, String)>) {
     let mut each = |what: &str, e: &Expr, by: &[i64], change: fn(i64) -> Change| {
         all.extend(by.iter().map(|&by| (change(by), instead(what, e, by))));
     };
     match op {
         Op::MbarWait { phase: Phase::Absolute(e), .. } => each("phase", e, &[-1, 1], Change::Phase),
-        // Raw parities have one neighbour.
+        // A raw parity has one other value.
         Op::MbarWait { phase: Phase::Parity(e), .. } => each("parity", e, &[1], Change::Phase),
         Op::Wait(_, e) => each("outstanding", e, &[-1, 1], Change::Outstanding),
         Op::Named { threads, .. } => each("threads", threads, &[-WARP, -1, 1, WARP], Change::Count),
@@ -113,7 +114,7 @@ fn numbers(prog: &Program, op: &Op, all: &mut Vec<(Change, String)>) {
     }
 }
 
-/// `phase 3 instead of 2`; of a number known at run time only, how much more.
+/// `phase 3 instead of 2`; for a number known only at run time, the difference.
 fn instead(what: &str, e: &Expr, by: i64) -> String {
     match e.constant() {
         Some(n) => format!("{what} {} instead of {n}", n + by),
@@ -122,7 +123,7 @@ fn instead(what: &str, e: &Expr, by: i64) -> String {
     }
 }
 
-/// Bytes off by one, and by one copy that the barrier gets.
+/// Byte counts off by one, and off by one copy to the barrier.
 fn by_bytes(prog: &Program, bar: MbarId) -> Vec<i64> {
     let copies = prog.code.iter().filter_map(|i| match i {
         Instr::Op { op: Op::Move { dst, signals: Some(b), .. }, .. } if b.bar == bar => {

@@ -1,9 +1,10 @@
-//! Small changes to a kernel, as data: which statement, what about it, and the change in words.
+//! Mutations: small changes of a kernel, as data. A change has its statement, the kind of change, and a description in
+//! words.
 //!
-//! A change names its statement by its place in the text, so the same one is made at every trip count; where the statement
-//! was folded away there is nothing to change. [`edits`] lists the mutations: a synchronisation left out,
-//! written twice, on the next stage, a phase or a count off by one. Taking barriers out, suggesting repairs and measuring
-//! what the verifier catches all use these.
+//! A change names its statement by the place in the text, so it applies at every trip count. Where the statement was
+//! folded away, the change does nothing. [`edits`] lists the mutations: a synchronization dropped, doubled or moved to
+//! the next stage, a phase or a count off by one. The search for redundant barriers, repair, and the measurement of the
+//! verifier all use these changes.
 //!
 //! ```text
 //!   Program ── edits ──▶ [Edit { site, change, words }] ── apply ──▶ Program, or why no kernel says that
@@ -18,65 +19,66 @@ use warpline_sim::ir::{
 
 pub use list::{edits, synchronises};
 
-/// What is changed about a statement. Numbers are added to what the kernel says.
+/// The kind of a change. Numbers are added to those of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// It is left out.
+    /// The statement is dropped.
     Drop,
-    /// It stands twice, one behind the other.
+    /// The statement is doubled.
     Double,
-    /// It changes places with the statement, or the block without a loop, behind it.
+    /// The statement is swapped with the next one, or with the next block if that has no loop.
     Swap,
-    /// Its n-th mbarrier, or its numbered barrier, is another of the array, round its end.
+    /// An mbarrier or numbered barrier is replaced by another one of its array, modulo the array's length.
     Stage {
-        /// Which of the barriers it names, from 0.
+        /// Index of the barrier among those of the statement, from 0.
         nth: usize,
-        /// How many further.
+        /// Distance in the array.
         by: i64,
     },
-    /// Its n-th place on chip is in another slot, round the end.
+    /// A place on chip is moved to another slot, modulo the number of slots.
     Slot {
-        /// Which of the places with several slots, from 0.
+        /// Index of the place among those with several slots, from 0.
         nth: usize,
-        /// How many further.
+        /// Distance in slots.
         by: i64,
     },
-    /// It waits for another phase.
+    /// A wait is for another phase.
     Phase(i64),
-    /// It arrives another number of times, or a numbered barrier has other threads.
+    /// An arrival has another count, or a numbered barrier has another number of threads.
     Count(i64),
-    /// The barrier that it initialises needs another number of arrivals.
+    /// An initialized barrier needs another number of arrivals.
     Declared(MbarId, i64),
-    /// It expects other bytes.
+    /// An expected byte count is changed.
     Bytes(i64),
-    /// It lets another number stay outstanding.
+    /// A wait allows another number of outstanding groups.
     Outstanding(i64),
-    /// This operation stands in front of it.
+    /// An operation is inserted before the statement.
     Before(Op),
-    /// This operation stands behind it.
+    /// An operation is inserted after the statement.
     Behind(Op),
-    /// Its threads arrive by other rules: all of them, one of a warp, one of the role.
+    /// Other threads arrive: every thread, one of each warp, or one of the role.
     Per(ArrivalsPer),
-    /// It arrives with `.cluster` scope and releases what was done before it.
+    /// An arrival has `.cluster` scope and release semantics.
     Releases,
-    /// The barrier orders this memory.
+    /// A barrier orders this memory.
     Orders(Order),
-    /// Everybody who comes by executes it: the condition or the choice of warps around it alone is left out.
+    /// Every agent that reaches the statement executes it: the condition or choice of warps that guards only this
+    /// statement is dropped.
     Always,
 }
 
 /// One change to a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The statement.
+    /// Place of the statement.
     pub site: Site,
-    /// What about it.
+    /// The kind of change.
     pub change: Change,
     /// The change in words: `line 31: at most 2 outstanding instead of 1`.
     pub words: String,
 }
 
-/// No kernel text says that: the compiler would refuse it. With the reason.
+/// The reason why no kernel text has this change: the compiler would reject it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inapplicable(pub String);
 
@@ -86,21 +88,21 @@ impl Edit {
         Edit { site: site.clone(), change, words: format!("line {}: {}", site.line, words.as_ref()) }
     }
 
-    /// The statement left out.
+    /// Drops the statement.
     pub fn drop(site: &Site) -> Edit {
         Edit::new(site, Change::Drop, format!("`{}` left out", site.text))
     }
 
-    /// The kernel with this change; as it is where it has no such statement.
+    /// The kernel with this change; unchanged where it does not have the statement.
     ///
     /// # Errors
-    /// A kernel that cannot be written.
+    /// The changed kernel has no valid text.
     pub fn apply(&self, prog: &Program) -> Result<Program, Inapplicable> {
         let mut prog = prog.clone();
         let here: Vec<usize> = (0..prog.code.len()).filter(|&pc| self.is_at(&prog, pc)).collect();
         let (Some(&first), Some(&last)) = (here.first(), here.last()) else { return Ok(prog) };
         match &self.change {
-            // Every other instruction keeps its place, so that two trip counts can still be compared.
+            // Every other instruction keeps its position, so that two trip counts stay comparable.
             Change::Drop => here.iter().for_each(|&pc| prog.code[pc] = Instr::Jump(pc as u32 + 1)),
             Change::Double => {
                 let again = prog.code[first..=last].to_vec();
@@ -137,7 +139,7 @@ impl Edit {
         same && matches!(prog.code[pc], Instr::Op { .. })
     }
 
-    /// A change to an operand.
+    /// Changes an operand.
     fn operand(&self, prog: &mut Program, pc: usize) -> Result<(), Inapplicable> {
         let Program { code, mbars, named, objects, .. } = prog;
         let Instr::Op { op, .. } = &mut code[pc] else { return Ok(()) };
@@ -172,7 +174,7 @@ impl Edit {
     }
 }
 
-/// An operation without a cost of its own.
+/// An operation without a stated cost.
 fn plain(op: &Op) -> Instr {
     Instr::Op { op: op.clone(), cost: Default::default() }
 }
@@ -181,13 +183,13 @@ fn add(e: &mut Expr, by: i64) {
     *e = Expr::binary(Binary::Add, e.clone(), Expr::Const(by));
 }
 
-/// The index `by` further in an array of `n`.
+/// Moves an index by `by`, modulo `n`.
 fn round(e: &mut Expr, by: i64, n: u32) {
     add(e, by);
     *e = Expr::binary(Binary::Rem, e.clone(), Expr::Const(n as i64));
 }
 
-/// Adds, and refuses a number below `least` where it is known.
+/// Adds to a number, and rejects a known result below `least`.
 fn at_least(e: &mut Expr, by: i64, least: i64, what: &str) -> Result<(), Inapplicable> {
     add(e, by);
     match e.constant() {
@@ -196,7 +198,7 @@ fn at_least(e: &mut Expr, by: i64, least: i64, what: &str) -> Result<(), Inappli
     }
 }
 
-/// The mbarriers an operation names, in the order of the text.
+/// The mbarriers of an operation, in source order.
 fn bars(op: &mut Op) -> Vec<&mut BarRef> {
     match op {
         Op::Move { signals: Some(b), .. }
@@ -210,7 +212,7 @@ fn bars(op: &mut Op) -> Vec<&mut BarRef> {
     }
 }
 
-/// The places an operation reads and writes, in the order of the text.
+/// The places of an operation, in source order.
 fn places(op: &mut Op) -> Vec<&mut Place> {
     match op {
         Op::Move { src, dst, .. } => vec![src, dst],

@@ -1,10 +1,10 @@
-//! Moving instructions: every jump and every loop still means the statement it meant.
+//! Insertion and exchange of instructions; jumps and loops keep their target statements.
 
 use std::ops::Range;
 
 use warpline_sim::ir::{Executors, Instr, Pc, Program};
 
-/// Calls `f` on every place that names an instruction.
+/// Calls `f` on every address of an instruction.
 fn targets(prog: &mut Program, f: impl Fn(&mut Pc)) {
     for i in &mut prog.code {
         i.target_mut().into_iter().for_each(&f);
@@ -15,8 +15,8 @@ fn targets(prog: &mut Program, f: impl Fn(&mut Pc)) {
     }
 }
 
-/// Puts instructions at `at`, with the source place of the statement in front of it (`behind`) or of the one that stood
-/// there. Who skips the statement in front skips what is put behind it, and nothing else.
+/// Inserts instructions at `at`. Their source place is that of the statement before (`behind`) or of the statement at
+/// `at`. A jump over the statement before also skips instructions inserted behind it, and no others.
 pub(crate) fn insert(prog: &mut Program, at: usize, code: Vec<Instr>, behind: bool) {
     let n = code.len();
     let site = prog.at[at - behind as usize];
@@ -29,7 +29,7 @@ pub(crate) fn insert(prog: &mut Program, at: usize, code: Vec<Instr>, behind: bo
     prog.at.splice(at..at, std::iter::repeat_n(site, n));
 }
 
-/// Whether an instruction is a condition or a choice of warps that skips to `end`.
+/// Whether an instruction is a condition or a choice of warps that jumps to `end`.
 pub(crate) fn guards(i: &Instr, end: usize) -> bool {
     let chooses = match i {
         Instr::Unless(..) => true,
@@ -39,7 +39,7 @@ pub(crate) fn guards(i: &Instr, end: usize) -> bool {
     chooses && i.target() == Some(end as Pc)
 }
 
-/// The statement that begins at `pc`: the operations of one, or a whole block or condition without a loop in it.
+/// The statement that starts at `pc`: its operations, or a whole block or condition without a loop inside.
 pub(crate) fn unit(prog: &Program, pc: usize) -> Option<Range<usize>> {
     let mut end = pc + 1;
     match prog.code.get(pc)? {
@@ -60,13 +60,14 @@ pub(crate) fn unit(prog: &Program, pc: usize) -> Option<Range<usize>> {
                 at += 1;
             }
         }
-        // A `let` belongs to what stands behind it; a jump ends a block.
+        // A `let` belongs to the code after it, and a jump ends a block.
         Instr::Set(..) | Instr::Jump(_) | Instr::End => return None,
     }
     (end <= prog.code.len()).then_some(pc..end)
 }
 
-/// Whether nobody outside jumps between the instructions from `start` to `end`, and nobody inside further.
+/// Whether no jump from outside leads between the instructions `start` and `end`, and no jump from inside leads beyond
+/// them.
 pub(crate) fn closed(prog: &Program, start: usize, end: usize) -> bool {
     prog.code.iter().enumerate().all(|(at, i)| match i.target().map(|to| to as usize) {
         Some(to) if (start..end).contains(&at) => (start..=end).contains(&to),
@@ -75,7 +76,8 @@ pub(crate) fn closed(prog: &Program, start: usize, end: usize) -> bool {
     })
 }
 
-/// Exchanges the statement at `first` with the one behind it; `closed` holds from the first's start to the second's end.
+/// Swaps the statement at `first` with the next one. [`closed`] holds from the start of the first to the end of the
+/// second.
 pub(crate) fn swap(prog: &mut Program, first: usize, second: Range<usize>) {
     let (a, b) = (second.start - first, second.len());
     for at in second.clone() {

@@ -1,15 +1,16 @@
-//! A second opinion: the same program as a model in Promela, for the checker Spin.
+//! A second opinion: the program as a model in Promela, for the model checker Spin.
 //!
-//! It is an encoding of its own, made from the [`Program`] and not from `World`: agents are processes of straight lines,
-//! loops and conditions worked out; what they start is kept in queues, each with a process that ends the flights in order
-//! at any later time; mbarriers have pending arrivals, bytes and phases, and a wait sees their parity only. Each piece of
-//! memory says who reads and writes it just now and which tile it holds: a race is two accesses that meet in some order,
-//! a stale tile a read of another. Nobody able to go on is Spin's invalid end state.
+//! The encoding is separate from `World` and made from the [`Program`]. Agents are processes of straight-line steps,
+//! with loops and conditions already evaluated. Operations in flight are in queues; a process for each queue ends them
+//! in order at any later time. mbarriers have pending arrivals, bytes and phases, and a wait sees only their parity.
+//! Each piece of memory records its current readers and writers, and its tile. A race is two accesses that coincide in
+//! some order; a stale tile is a read of another tile. A state in which no agent can proceed is an invalid end state of
+//! Spin.
 //!
-//! Not in the model: fences of all kinds, scope, what is accumulated and stored, allocation of tensor memory, registers
-//! that are handed over, the end of a CTA before what signals it; a barrier that orders no memory is one that does. A model that Spin finds clean can be wrong in these.
-//! Mailboxes, `clc` and overlaid storage it cannot express, and says so. It is the first cluster of the grid: a fault of
-//! CTAs at an edge is not in it.
+//! The model does not contain fences, scopes, sums and stores, allocation of tensor memory, exchange of registers, or
+//! the end of a CTA before a signal to it. A barrier without memory order is modeled as one that orders memory. A model
+//! that Spin finds clean can be wrong in these points. Mailboxes, `clc` and overlaid storage are refused. The model is
+//! the first cluster of the grid, so faults of CTAs at an edge are not in it.
 
 mod moves;
 mod place;
@@ -20,19 +21,19 @@ mod walk;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 
-/// Spin's own limit: a process has a number of a byte, and one is not given (Spin's manual, `run`).
+/// Spin's limit: process numbers have one byte, and one number is reserved (Spin's manual, `run`).
 const PROCESSES: usize = 255;
 
-/// Why a program has no model.
+/// The reason why a program has no model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inexpressible {
     /// One sentence.
     pub message: String,
-    /// Where, as an index into the program's sites; none where it is no one statement.
+    /// Index into the program's sites; `None` where no single statement is the reason.
     pub site: Option<u32>,
 }
 
-/// The model of a program, as it is compiled: of one trip count.
+/// The model of a program, which has one trip count.
 pub fn promela(prog: &Program, rules: Rules) -> Result<String, Inexpressible> {
     if let Some(o) = prog.objects.iter().find(|o| o.overlay.is_some()) {
         return Err(Inexpressible {

@@ -1,4 +1,4 @@
-//! Moves and matrix instructions: what they touch, and the queue they end in.
+//! Moves and matrix instructions: their accesses, and the queues in which they end.
 
 use warpline_sim::ir::{ArrivalsPer, BarRef, BarrierCta, Class, MmaKind, MoveKind, Op, Place, Queue, Waits};
 use warpline_sim::timeline::Lanes;
@@ -8,7 +8,7 @@ use super::place::{Rect, Tile};
 use super::steps::{Flight, Key, Step, Steps, Touch};
 use super::walk::Walker;
 
-/// The stream a queue's waits ask about.
+/// The stream of a queue.
 pub(super) fn stream(q: Queue) -> &'static str {
     match q {
         Queue::Cp => "cp",
@@ -23,7 +23,8 @@ pub(super) fn stream(q: Queue) -> &'static str {
 }
 
 impl<'p> Steps<'p> {
-    /// Who keeps an agent's stream: of `wgmma` the first agent of the warpgroup, of tensor-memory moves the rest of the warp.
+    /// The agent that owns a stream. For `wgmma` this is the first agent of the warpgroup, for tensor-memory moves the
+    /// rest of the warp.
     pub(super) fn owner(&self, a: usize, name: &str) -> usize {
         let me = self.who[a];
         match name {
@@ -33,7 +34,7 @@ impl<'p> Steps<'p> {
         }
     }
 
-    /// Flights an agent has started in a stream, or taken part in.
+    /// Number of flights that an agent has started in a stream, or has taken part in.
     pub(super) fn issued(&self, a: usize, name: &'static str) -> usize {
         match name {
             "wgmma" => self.joined.get(&a).copied().unwrap_or(0),
@@ -41,7 +42,7 @@ impl<'p> Steps<'p> {
         }
     }
 
-    /// How often an agent arrives.
+    /// Number of arrivals of an agent.
     pub(super) fn times(&self, a: usize, per: ArrivalsPer, lanes: i64) -> i64 {
         let me = self.who[a];
         match per {
@@ -57,7 +58,7 @@ impl<'p> Steps<'p> {
         }
     }
 
-    /// The barriers a reference names.
+    /// The barriers of a reference.
     pub(super) fn bars(&self, w: &Walker<'p>, pc: u32, r: &BarRef) -> Result<Vec<usize>, Inexpressible> {
         let bad = || w.no(pc, "a barrier is outside its array or cluster");
         let (stages, cluster) = (self.prog.mbars[r.bar as usize].stages as i64, self.prog.cluster as i64);
@@ -72,7 +73,7 @@ impl<'p> Steps<'p> {
         Ok(ctas.into_iter().map(|c| self.bar(r.bar, c, stage)).collect())
     }
 
-    /// The CTAs of a mask.
+    /// The CTAs in a mask.
     fn mask(&self, mask: Option<i64>) -> Option<Vec<u32>> {
         let mask = mask.filter(|m| *m > 0 && m >> self.prog.cluster == 0)?;
         Some((0..self.prog.cluster).filter(|c| mask >> c & 1 == 1).collect())
@@ -99,7 +100,7 @@ impl<'p> Steps<'p> {
         t.writes.extend(at.pieces(self.prog, w.who.warp).into_iter().map(|p| (p, tile)));
     }
 
-    /// Machine instructions of one warp's move, as `vmcnt` and `lgkmcnt` count them.
+    /// Number of machine instructions of one warp's move, as `vmcnt` and `lgkmcnt` count them.
     fn instructions(&self, how: MoveKind, src: &Rect, dst: &Rect) -> i64 {
         let object = |r: &Rect| &self.prog.objects[r.obj as usize];
         let global = [src, dst].into_iter().find(|r| object(r).class == Class::Global);
@@ -173,13 +174,13 @@ impl<'p> Steps<'p> {
                 self.start(a, pc, Key::Stream(a, "bulk"), Flight::default());
                 return Ok(());
             }
-            // The scoreboard makes registers wait: nobody else sees them.
+            // The scoreboard guards registers, which no other agent sees.
             MoveKind::Load | MoveKind::Ldg | MoveKind::Lds | MoveKind::Sts | MoveKind::Store => {
                 self.add(a, pc, Step::Touch(both));
                 return Ok(());
             }
         };
-        // What a store takes from registers it takes when it is issued.
+        // A store reads its registers at issue.
         let from_registers = matches!(how, MoveKind::Sts | MoveKind::Store | MoveKind::TmemSt);
         if from_registers {
             self.add(a, pc, Step::Touch(read));
@@ -237,7 +238,7 @@ impl<'p> Steps<'p> {
                 let queue = self.queues.entry(key.clone()).or_default();
                 match queue.get_mut(n - 1) {
                     None => queue.push((pc, Flight { touch: t, ..Flight::default() })),
-                    // Each warp holds its rows of the accumulator.
+                    // Each warp holds its own rows of the accumulator.
                     Some((at, flight)) if *at == pc => {
                         flight.touch.writes.extend(t.writes);
                         for read in t.reads {

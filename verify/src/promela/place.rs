@@ -1,4 +1,4 @@
-//! Which pieces of memory an access touches, and which tile they hold.
+//! The pieces of memory that an access touches, and the tiles in them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::walk::Walker;
 #[derive(Clone, Debug)]
 pub(super) struct Rect {
     pub(super) obj: ObjId,
-    /// The CTA whose copy it is.
+    /// The CTA of this copy.
     pub(super) cta: u32,
     slot: i64,
     at: [i64; 2],
@@ -19,10 +19,10 @@ pub(super) struct Rect {
     cols: [i64; 2],
 }
 
-/// A piece: object, whose copy (CTA; of registers CTA and warp), slot, number.
+/// A piece: object, owner of the copy (CTA, or CTA and warp for registers), slot, number.
 pub(super) type Piece = (ObjId, u32, i64, u32);
 
-/// A tile: object, coordinates, and how far from the corner of the place it stands.
+/// A tile: object, coordinates, and offset from the corner of its place.
 pub(super) type Tile = (ObjId, [i64; 2], [i64; 2]);
 
 impl Rect {
@@ -39,7 +39,7 @@ impl Rect {
         Rect { cta, ..self.clone() }
     }
 
-    /// Its pieces: those of the cuts that it meets. None of global memory, which is not followed.
+    /// The pieces that the rectangle overlaps; none for global memory, which is not modeled.
     pub(super) fn pieces(&self, prog: &Program, warp: u32) -> Vec<Piece> {
         let o = &prog.objects[self.obj as usize];
         let copy = match o.class {
@@ -57,11 +57,11 @@ impl Rect {
     }
 }
 
-/// What each warp's registers hold, in the order of its program.
+/// The tiles in each warp's registers, in program order.
 pub(super) type Held = BTreeMap<Piece, Tile>;
 
 impl Walker<'_> {
-    /// A place, narrowed to this warp's share of the crew.
+    /// A place, reduced to this warp's share.
     pub(super) fn rect(&self, pc: u32, place: &Place, crew: u64) -> Result<Rect, Inexpressible> {
         let o = &self.prog.objects[place.obj as usize];
         let value = |e| self.value(e).ok_or_else(|| self.no(pc, "a place has no value here"));
@@ -95,7 +95,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// The tile a copy puts in its place: that of its source, where it is known.
+    /// The tile that a copy writes: the tile of its source, where known.
     pub(super) fn copied(&self, held: &Held, src: &Rect, dst: &Rect) -> Option<Tile> {
         let [r, c] = src.corner_to(dst);
         if self.prog.objects[src.obj as usize].class == Class::Global {
@@ -122,7 +122,7 @@ impl Walker<'_> {
     }
 }
 
-/// Narrows an extent to part `i` of `n`.
+/// Reduces an extent to part `i` of `n`.
 fn part(axis: &mut [i64; 2], i: i64, n: i64) {
     let len = (axis[1] - axis[0]) / n;
     *axis = [axis[0] + i * len, axis[0] + (i + 1) * len];

@@ -1,4 +1,4 @@
-//! What each operation asks of the model: the table of operations, apart from that of `warpline_sim::protocol`.
+//! The steps of each operation in the model: a table of operations, independent of that in `warpline_sim::protocol`.
 
 use std::collections::BTreeMap;
 
@@ -11,80 +11,80 @@ use super::moves::stream;
 use super::place::{Held, Piece, Tile};
 use super::walk::Walker;
 
-/// Reads, with the tile each is to find, and writes, with the tile they leave.
+/// Reads, with the tiles that they expect, and writes, with the tiles that they leave.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Touch {
     pub(super) reads: Vec<(Piece, Option<Tile>)>,
     pub(super) writes: Vec<(Piece, Option<Tile>)>,
 }
 
-/// What ends by itself, after those started before it in its queue.
+/// An operation in flight, which ends after earlier ones of its queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Flight {
     pub(super) touch: Touch,
-    /// Barrier, bytes.
+    /// Deliveries, as barrier and bytes.
     pub(super) delivers: Vec<(usize, i64)>,
-    /// Barrier, arrivals, bytes expected with them.
+    /// Arrivals, as barrier, count, and bytes expected with them.
     pub(super) arrives: Vec<(usize, i64, i64)>,
 }
 
-/// Flights of one key end in the order in which they start. Copies to one place and arrivals at one barrier are a queue
-/// for each place, since two of them under way at once are a race or alike.
+/// The queue of a flight; flights of one queue end in order. Copies to one place, and arrivals at one barrier, have a
+/// queue for each place. Two of these in flight at once are a race or interchangeable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
     /// A stream of an agent, or of the first agent of a warpgroup.
     Stream(usize, &'static str),
-    /// Copies by an agent into one place.
+    /// Copies of an agent into one place.
     Copy(usize, Vec<Piece>),
-    /// Arrivals of an agent from another CTA.
+    /// Arrivals of an agent at barriers of another CTA.
     Remote(usize, Vec<usize>),
 }
 
-/// One rendezvous: what it is, and which.
+/// A rendezvous: its kind and numbers.
 pub(super) type Rendezvous = (&'static str, u32, u32);
 
 /// A step of an agent.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// Accesses that begin and end.
+    /// Accesses that begin and end in one step.
     Touch(Touch),
-    /// Starts the flight of this number in its queue.
+    /// Starts the flight with this number in its queue.
     Start(Key, usize),
-    /// Waits until so many flights of the queue have ended.
+    /// Waits until this number of flights of the queue have ended.
     Ended(Key, usize),
     Init(usize, i64),
     Inval(usize),
-    /// Arrivals, after bytes are expected.
+    /// Arrives, after expecting bytes.
     Arrive(usize, i64, i64),
-    /// Arrivals owed beside the count (`cp.arrive` that counts itself).
+    /// Adds arrivals to the pending count (`cp.arrive` without `noinc`).
     Owe(usize, i64),
     Expect(usize, i64),
     Wait(usize, Phase, i64),
-    /// Arrives with this weight of so many, and waits unless told not to.
+    /// Arrives with a weight out of a total, and waits if the flag is set.
     Rendezvous(Rendezvous, u32, u32, bool),
-    /// Arrives and starts the flight if it is the last.
+    /// Arrives, and starts the flight if the arrival is the last.
     Join(Rendezvous, u32, Key, usize),
     RendezvousWait(Rendezvous),
 }
 
-/// All that agents do.
+/// The steps of all agents.
 pub(super) struct Steps<'p> {
     pub(super) prog: &'p Program,
     pub(super) rules: Rules,
     pub(super) who: Vec<AgentInfo>,
-    /// Steps by agent, with the instruction.
+    /// Steps by agent, each with its instruction.
     pub(super) of: Vec<Vec<(u32, Step)>>,
     pub(super) queues: BTreeMap<Key, Vec<(u32, Flight)>>,
     pub(super) held: Held,
     /// Committed flights of each group, by agent and stream.
     pub(super) groups: BTreeMap<(usize, &'static str), Vec<usize>>,
-    /// Machine instructions up to each flight of a counted stream.
+    /// Number of machine instructions up to each flight of a counted stream.
     pub(super) counted: BTreeMap<(usize, &'static str), Vec<i64>>,
     pub(super) joined: BTreeMap<usize, usize>,
 }
 
 impl<'p> Steps<'p> {
-    /// Works them out, agent by agent.
+    /// Computes the steps, agent by agent.
     pub(super) fn new(prog: &'p Program, rules: Rules) -> Result<Steps<'p>, Inexpressible> {
         let who = super::walk::all(prog);
         let mut s = Steps {

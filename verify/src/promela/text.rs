@@ -1,4 +1,4 @@
-//! The model's text.
+//! The text of the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -9,14 +9,14 @@ use warpline_sim::timeline::Lanes;
 use super::place::{Piece, Tile};
 use super::steps::{Flight, Key, Rendezvous, Step, Steps, Touch};
 
-/// Who accesses: agents count together, each queue for itself.
+/// The source of an access: `None` for agents, which share one counter, or a queue.
 type Maker = Option<usize>;
 
 struct Names<'s, 'p> {
     steps: &'s Steps<'p>,
     queues: BTreeMap<&'s Key, usize>,
     meets: BTreeMap<Rendezvous, usize>,
-    /// Pieces that more than one maker touches, or whose tile somebody asks for, and their makers.
+    /// Pieces that need a record, because several sources access them or a read expects a tile, with these sources.
     pieces: BTreeMap<Piece, (usize, BTreeSet<Maker>)>,
     tiles: BTreeMap<Tile, usize>,
 }
@@ -59,7 +59,7 @@ impl<'s, 'p> Names<'s, 'p> {
         Names { steps, queues, meets, pieces: pieces.collect(), tiles }
     }
 
-    /// Asserts that an access meets no other, and marks it.
+    /// Asserts that an access conflicts with no other, and marks it.
     fn begin(&self, t: &Touch, by: Maker) -> String {
         let mut text = String::new();
         for (list, writes) in [(&t.reads, false), (&t.writes, true)] {
@@ -78,11 +78,11 @@ impl<'s, 'p> Names<'s, 'p> {
                 }
             }
         }
-        // Marked once all is checked: a step does not meet itself.
+        // Marks follow all assertions, so a step does not conflict with itself.
         text + &self.marks(t, by, "++")
     }
 
-    /// Ends an access: what was written is there.
+    /// Ends an access; its writes take effect.
     fn end(&self, t: &Touch, by: Maker) -> String {
         let mut text = self.marks(t, by, "--");
         for (p, tile) in &t.writes {
@@ -145,7 +145,7 @@ impl<'s, 'p> Names<'s, 'p> {
             Step::Expect(b, bytes) => format!("atomic {{ assert(b[{b}].live); b[{b}].tx = b[{b}].tx + {bytes} }}"),
             Step::Wait(b, Phase::Parity(_), p) => format!("(b[{b}].n & 1) != {};", p & 1),
             Step::Wait(_, _, h) if *h < 0 => String::new(),
-            // The bit answers; that it answers for another phase is the fault.
+            // The parity bit ends the wait. If the bit belongs to another phase, this is a fault.
             Step::Wait(b, _, h) => {
                 format!("atomic {{ (b[{b}].n & 1) != {}; assert(b[{b}].live && b[{b}].n == {}) }}", h & 1, h + 1)
             }
@@ -157,7 +157,7 @@ impl<'s, 'p> Names<'s, 'p> {
 
     fn meet(&self, m: &Rendezvous, weight: u32, of: u32, waits: bool, last: &str) -> String {
         let i = self.meets[m];
-        // At a cluster's arrival the round is remembered for its wait.
+        // At a cluster arrival, the generation is kept for the wait.
         let mine = match (waits, m.0) {
             (true, _) => format!("mine = round[{i}]; "),
             (false, "cluster") => format!("entered = round[{i}]; "),

@@ -1,5 +1,5 @@
-//! What each agent does, one operation after the other: control flow and expressions are worked out here, so that the
-//! model has straight lines of steps.
+//! The operations of each agent in order. Control flow and expressions are evaluated here, so that the model has
+//! straight-line steps.
 
 use warpline_sim::ir::{
     ArrivalsPer, Binary, Env, Executors, Expr, Instr, MmaKind, MoveKind, Op, Program, Queue, Unary, apply,
@@ -8,7 +8,7 @@ use warpline_sim::protocol::{AgentInfo, agents, elected_code, waits_again};
 
 use super::Inexpressible;
 
-/// Operations and jumps of one agent, at most: a model of more is none that a checker could hold.
+/// Largest number of operations and jumps of an agent; a model checker could not handle more.
 const LIMIT: usize = 200_000;
 
 /// An agent on its way through the code.
@@ -16,13 +16,13 @@ pub(super) struct Walker<'p> {
     pub(super) prog: &'p Program,
     pub(super) who: AgentInfo,
     vars: Vec<i64>,
-    /// A lane class that came to an `elect:` block since the lanes of its warp last joined.
+    /// Whether a lane class entered an `elect:` block since the lanes of its warp last joined.
     diverged: bool,
-    /// A lane class that passed an operation which the other one does not wait for, since then.
+    /// Whether a lane class passed an operation since then that the other class does not wait for.
     unmet: bool,
 }
 
-/// One operation, with the agent as it was there.
+/// Receives one operation with the state of its agent.
 pub(super) type Visit<'a, 'p> = &'a mut dyn FnMut(&Walker<'p>, u32, &'p Op, bool) -> Result<(), Inexpressible>;
 
 /// The agents of the cluster, in order.
@@ -31,7 +31,7 @@ pub(super) fn all(prog: &Program) -> Vec<AgentInfo> {
 }
 
 impl<'p> Walker<'p> {
-    /// Walks an agent to its end; `visit` gets each operation and whether it stands inside `elect:`.
+    /// Walks an agent to its end. `visit` receives each operation, and whether it is inside `elect:`.
     pub(super) fn walk(prog: &'p Program, who: AgentInfo, visit: Visit<'_, 'p>) -> Result<(), Inexpressible> {
         let elected = elected_code(prog);
         let mut w = Walker { prog, who, vars: vec![0; prog.vars.len()], diverged: false, unmet: false };
@@ -74,7 +74,7 @@ impl<'p> Walker<'p> {
         Err(w.no(pc as u32, "an agent has more steps than a model can hold"))
     }
 
-    /// An operation outside of `elect:` blocks is behind the agent.
+    /// Records that an agent passed an operation outside of `elect:` blocks.
     fn passes(&mut self, pc: u32, op: &Op) {
         let joins = match op {
             Op::Barrier(_) | Op::WarpSync | Op::Elect | Op::ClusterWait | Op::Named { sync: true, .. } => true,
@@ -98,7 +98,7 @@ impl<'p> Walker<'p> {
         };
     }
 
-    /// Whether lanes that are in step come together here, because one of them arrives for all.
+    /// Whether lanes must be in step here, because one of them arrives for all.
     pub(super) fn in_step(&self, per: ArrivalsPer) -> bool {
         let first = || {
             self.prog.role_of(self.who.warp).map_or(self.who.warp == 0, |r| {
@@ -110,7 +110,7 @@ impl<'p> Walker<'p> {
         joined && (per == ArrivalsPer::Warp || (per == ArrivalsPer::Once && first()))
     }
 
-    /// A refusal at an instruction.
+    /// A refusal because of an instruction.
     pub(super) fn no(&self, pc: u32, why: &str) -> Inexpressible {
         Inexpressible { message: why.to_string(), site: Some(self.prog.at[pc as usize]) }
     }

@@ -1,4 +1,4 @@
-//! The changes that are tried, smallest and nearest to the fault first.
+//! The changes that repair tries, smallest and nearest to the fault first.
 
 use warpline_sim::code::Code;
 use warpline_sim::ir::{ArrivalsPer, Expr, Fence, Instr, Loop, MbarId, Op, Order, Phase, Program, Queue, Site};
@@ -6,12 +6,12 @@ use warpline_sim::ir::{ArrivalsPer, Expr, Fence, Instr, Loop, MbarId, Op, Order,
 use crate::Violation;
 use crate::mutation::{Change, Edit, edits, synchronises};
 
-/// Whether a change is one of a number or a word in a statement.
+/// Whether a change only replaces a number or a word in a statement.
 pub(super) fn is_operand(c: &Change) -> bool {
     size(c) == 0
 }
 
-/// How much a change changes.
+/// The size of a change.
 fn size(c: &Change) -> u32 {
     match c {
         Change::Phase(_)
@@ -33,11 +33,11 @@ fn size(c: &Change) -> u32 {
 
 /// All changes that are tried.
 pub(super) fn candidates(given: &Program, prog: &Program, x: &Violation) -> Vec<Vec<Edit>> {
-    // Another slot is another algorithm: reads that do not say which tile they expect would pass.
+    // Another slot is another algorithm, and reads without an expected tile would accept it.
     let mut list: Vec<Edit> = edits(prog).into_iter().filter(|e| !matches!(e.change, Change::Slot { .. })).collect();
     list.retain(|e| !never_waits(prog, e));
     list.retain(|e| e.change != Change::Drop || !sets_up(prog, &e.site));
-    // Who waits for ever may have nothing to wait for; other faults are not mended by looking away.
+    // Dropping a wait repairs only an agent that waits for nothing; for other faults it would hide them.
     list.retain(|e| e.change != Change::Drop || x.findings.is_empty() || !waits_alone(prog, &e.site));
     let mut seen: Vec<&Site> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
@@ -51,8 +51,7 @@ pub(super) fn candidates(given: &Program, prog: &Program, x: &Violation) -> Vec<
     }
     let near = places(prog, x);
     let far = |s: &Site| near.iter().map(|l| l.abs_diff(s.line)).min().unwrap_or(0);
-    // Stable: of equals the first in the text.
-    // Somebody who writes no count means one arrival.
+    // A stable sort: of equal changes, the first in the text comes first. An arrival without a count means one arrival.
     let implied = |e: &Edit| {
         matches!(e.change, Change::Count(_)) && e.site.text.starts_with("arrive ") && !e.site.text.contains(" count ")
     };
@@ -61,7 +60,7 @@ pub(super) fn candidates(given: &Program, prog: &Program, x: &Violation) -> Vec<
     list.into_iter().map(|e| vec![e]).chain(both).collect()
 }
 
-/// An arrival that everybody makes, and a barrier that counts them all.
+/// An arrival by every thread, together with a barrier that counts them all.
 fn together(prog: &Program, list: &[Edit]) -> Vec<Vec<Edit>> {
     let mut pairs = Vec::new();
     for all in list.iter().filter(|e| e.change == Change::Always) {
@@ -75,14 +74,14 @@ fn together(prog: &Program, list: &[Edit]) -> Vec<Vec<Edit>> {
     pairs
 }
 
-/// Lines that the fault is about: its statements, and who waits.
+/// Lines of the fault: its statements, and the statements of waiting agents.
 fn places(prog: &Program, x: &Violation) -> Vec<u32> {
     let sites = x.findings.iter().flat_map(|f| [Some(f.site), f.other.as_ref().map(|o| o.0)]).flatten();
     let sites = sites.chain(x.hang.iter().map(|w| w.site));
     sites.filter_map(|s| prog.sites.get(s as usize)).map(|s| s.line).collect()
 }
 
-/// A wait for a phase before the first is none: to leave it out says so.
+/// Whether a change makes a wait for a phase before the first one, which never waits; dropping the wait says the same.
 fn never_waits(prog: &Program, e: &Edit) -> bool {
     let Change::Phase(by) = e.change else { return false };
     prog.code.iter().enumerate().any(|(pc, i)| match i {
@@ -93,7 +92,7 @@ fn never_waits(prog: &Program, e: &Edit) -> bool {
     })
 }
 
-/// Whether nobody else waits for the barrier: without this wait it would be for nothing.
+/// Whether no other agent waits for the barrier, so that the barrier would be useless without this wait.
 fn waits_alone(prog: &Program, site: &Site) -> bool {
     let waits = |pc: usize| match &prog.code[pc] {
         Instr::Op { op: Op::MbarWait { bar, .. }, .. } => Some((bar.bar, prog.site(pc as u32) == site)),
@@ -110,7 +109,7 @@ fn sets_up(prog: &Program, site: &Site) -> bool {
         .any(|(pc, i)| matches!(i, Instr::Op { op: Op::Init(_), .. }) && prog.site(pc as u32) == site)
 }
 
-/// Numbers and words of one statement beyond those that are off by one.
+/// Replacements for numbers and words of one statement, beyond those off by one.
 fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
     if synchronises(op) {
         list.push(Edit::new(site, Change::Always, format!("`{}` without its condition", site.text)));
@@ -167,7 +166,7 @@ fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
     }
 }
 
-/// Bytes of one copy by each statement that signals a barrier; `None` without one.
+/// Bytes of one copy by each statement that signals a barrier; `None` without such a statement.
 fn delivered(prog: &Program, bar: MbarId) -> Option<i64> {
     let mut sites: Vec<(&Site, i64)> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
@@ -181,13 +180,13 @@ fn delivered(prog: &Program, bar: MbarId) -> Option<i64> {
     (!sites.is_empty()).then(|| sites.iter().map(|(_, bytes)| bytes).sum())
 }
 
-/// A statement without the words that say who arrives and how.
+/// A statement without the words for the arriving threads.
 fn bare(text: &str) -> String {
     let words = [" per warp", " per thread", " once", " relaxed", " cluster"];
     words.iter().fold(text.to_string(), |t, w| t.replace(w, ""))
 }
 
-/// Numbers of arrivals that somebody could have meant: of each role's warps and threads, in one CTA and in all.
+/// Plausible numbers of arrivals: warps and threads of each role, in one CTA and in all.
 fn counts(prog: &Program) -> Vec<i64> {
     let warps = prog.roles.iter().map(|r| r.warps.count_ones() as i64);
     let members = prog.roles.iter().map(|r| r.members as i64);
@@ -203,7 +202,7 @@ fn counts(prog: &Program) -> Vec<i64> {
     list
 }
 
-/// Synchronisation put in front of a statement and behind it.
+/// Insertions of synchronization before and after a statement.
 fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list: &mut Vec<Edit>) {
     let site = prog.site(at);
     let mut put = |op: Op, text: &str| {
@@ -215,10 +214,10 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
         list.push(edit(Change::Before(op.clone()), "before"));
         list.push(edit(Change::Behind(op), "after"));
     };
-    // The narrower one first: it orders `init` and nothing else.
+    // The narrower fence first: it orders only `init`.
     put(Op::Fence(Fence::MbarrierInit), "fence mbarrier_init");
     put(Op::Fence(Fence::Async), "fence async");
-    // It orders registers of `wgmma` and nothing else.
+    // This fence orders only registers of `wgmma`.
     if x.findings.iter().any(|f| f.code == Code::WgmmaFence) {
         put(Op::Fence(Fence::Wgmma), "wgmma.fence");
     }
@@ -254,8 +253,8 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
     others.iter().for_each(|(op, text)| put((*op).clone(), text));
 }
 
-/// Whether the text of an operation means the same at another place: nothing in it was computed from the trip count, its
-/// variables are those of loops around both places.
+/// Whether the text of an operation has the same meaning at another place. Nothing in it may be computed from the trip
+/// count, and its variables must belong to loops around both places.
 fn copied(given: &Program, prog: &Program, op: &Op, (from, to): (u32, u32)) -> bool {
     let mut shared = given.code.iter().any(|i| matches!(i, Instr::Op { op: o, .. } if o == op));
     let around = |v: u16| {
@@ -284,7 +283,7 @@ const QUEUES: [(Queue, &str); 8] = [
     (Queue::TmemSt, "tmem.st"),
 ];
 
-/// Whether an operation starts something that a wait on this queue waits for.
+/// Whether an operation starts something that a wait on this queue covers.
 fn starts(op: &Op, queue: Queue) -> bool {
     use warpline_sim::ir::{MmaKind, MoveKind};
     match op {

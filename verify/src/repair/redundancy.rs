@@ -1,4 +1,4 @@
-//! Which synchronisation a kernel needs: each statement is taken out, and the rest verified.
+//! Redundant synchronization: each statement is removed, and the rest verified.
 
 use rayon::prelude::*;
 use warpline_sim::fences::Level;
@@ -8,43 +8,43 @@ use warpline_sim::protocol::{Rules, agents};
 use crate::mutation::Edit;
 use crate::{Options, Outcome, Verdict, verify};
 
-/// Whether a statement is needed.
+/// The result of removing a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Need {
-    /// Without it there is this fault.
+    /// The kernel without the statement has this fault.
     Needed(Box<Verdict>),
-    /// Without it the kernel holds as far as with it.
+    /// The kernel without the statement holds as far as the kernel itself.
     Redundant(Box<Verdict>),
-    /// Without it less is decided than with it.
+    /// Less is decided without the statement than with it.
     Undecided(Box<Verdict>),
-    /// The model does not hold kernels to it; why.
+    /// The model does not check what the statement is for; the reason.
     NotJudged(&'static str),
 }
 
-/// One synchronisation taken out.
+/// The removal of one statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Removal {
     /// The statement.
     pub site: Site,
-    /// What became of the kernel.
+    /// The result.
     pub need: Need,
 }
 
-/// All of them.
+/// The report on all synchronization statements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Redundancy {
-    /// The kernel as it is.
+    /// The verdict on the kernel itself.
     pub whole: Verdict,
-    /// Each statement alone, in the order of the text.
+    /// The removal of each statement alone, in source order.
     pub removals: Vec<Removal>,
-    /// Statements that can go together, as indices into `removals`: taken out one after the other, each that can.
+    /// Statements that can be removed together, as indices into `removals`: each in turn, if the kernel still holds.
     pub spare: Vec<usize>,
-    /// The kernel without those.
+    /// The verdict on the kernel without `spare`.
     pub minimal: Verdict,
 }
 
-/// Tries each synchronisation of a kernel; `tick` hears of each verification done. Nothing is tried of a kernel that does
-/// not hold as it is.
+/// Removes each synchronization statement of a kernel in turn; `tick` is called after each verification. A kernel that
+/// does not hold itself is not examined.
 pub fn redundancy(given: &Program, rules: Rules, options: Options, tick: &(dyn Fn() + Sync)) -> Redundancy {
     let whole = verify(given, rules, options);
     tick();
@@ -91,7 +91,8 @@ pub fn redundancy(given: &Program, rules: Rules, options: Options, tick: &(dyn F
     Redundancy { whole, removals, spare, minimal }
 }
 
-/// The statements that wait or fence, in the order of the text. An arrival alone cannot go: somebody waits for it.
+/// The statements that wait or fence, in source order. An arrival alone cannot be removed, because some agent waits for
+/// it.
 fn candidates(prog: &Program) -> Vec<(Site, &Op)> {
     let mut list: Vec<(Site, &Op)> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
@@ -106,7 +107,7 @@ fn candidates(prog: &Program) -> Vec<(Site, &Op)> {
     list
 }
 
-/// Why taking a statement out would show nothing.
+/// The reason why removing a statement would show nothing.
 fn unjudged(prog: &Program, rules: Rules, op: &Op) -> Option<&'static str> {
     match op {
         Op::Fence(Fence::Async | Fence::MbarrierInit) => None,
@@ -137,9 +138,9 @@ fn waits_or_fences(op: &Op) -> bool {
     }
 }
 
-/// The kernel without these statements; every instruction keeps its place.
+/// The kernel without these statements; every instruction keeps its position.
 fn without(prog: Program, sites: &[Site]) -> Program {
-    // Leaving out is never refused.
+    // A removal always applies.
     sites.iter().fold(prog, |prog, s| Edit::drop(s).apply(&prog).unwrap_or(prog))
 }
 

@@ -1,4 +1,4 @@
-//! A state as one small number a part.
+//! Compressed states: one small number for each part of a state.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -8,15 +8,15 @@ use super::Stop;
 use super::classes;
 use super::trips::Texts;
 
-/// What a part holds, as a number of its pool.
+/// The content of a part, as an index into its pool.
 pub(super) type Id = u16;
 
-/// Which parts can change, and which agents are interchangeable.
+/// The parts that can change, and the agents that are interchangeable.
 pub(super) struct Plan {
     pub(super) parts: Vec<StatePart>,
-    /// Agents of one text, each class in order.
+    /// Classes of agents with one text, each in order.
     pub(super) classes: Vec<Vec<AgentId>>,
-    /// Agents whose part others read or change.
+    /// Agents whose part other agents read or change.
     pub(super) shared: Vec<AgentId>,
     /// Mbarriers that more than one agent changes.
     pub(super) written: Vec<u32>,
@@ -49,7 +49,7 @@ impl Plan {
                 break;
             }
             writers.look(&world, a);
-            // Looking is slow; what an agent does soon shows.
+            // Inspection is slow, and an agent shows its behavior early.
             if n < 8 * agents as usize || n % 16 == 0 {
                 look(&world);
             }
@@ -68,7 +68,7 @@ impl Plan {
     }
 }
 
-/// Which mbarriers more than one agent changes once they are initialised, as far as one run shows it.
+/// The mbarriers that more than one agent changes after their initialization, as far as one run shows.
 struct Writers {
     bars: Vec<(PartState, Option<AgentId>)>,
     several: Vec<u32>,
@@ -80,7 +80,7 @@ impl Writers {
         Writers { bars: bars.map(|p| (world.part(p), None)).collect(), several: Vec::new() }
     }
 
-    /// Looks at them behind a step of an agent.
+    /// Inspects the mbarriers after a step of an agent.
     fn look(&mut self, world: &World<'_>, a: AgentId) {
         for (bar, (was, writer)) in (0..).zip(&mut self.bars) {
             let now = world.part(StatePart::Mbar(bar));
@@ -96,31 +96,32 @@ impl Writers {
     }
 }
 
-/// What parts of one kind have held.
+/// The contents that parts of one kind have had.
 #[derive(Default)]
 struct Pool {
     held: Vec<PartState>,
     ids: FxHashMap<PartState, Id>,
-    /// A period back, once it was asked for.
+    /// For each content, the content one period earlier, once computed.
     back: Vec<Option<Id>>,
 }
 
-/// The parts that a state is made of.
+/// The cells of a state, one for each part.
 pub(super) struct Cells {
     pub(super) parts: Vec<StatePart>,
     of: FxHashMap<StatePart, u16>,
-    /// By cell: its pool. Those of interchangeable agents are in one, held as by the first of their class.
+    /// For each cell, its pool. Cells of interchangeable agents share a pool; contents are renamed to the first agent
+    /// of the class.
     pool: Vec<u16>,
     pools: Vec<Pool>,
-    /// By agent: its cell.
+    /// For each agent, its cell.
     pub(super) agent: Vec<u16>,
-    /// By agent: its cell, then those of its registers.
+    /// For each agent, its cell, followed by the cells of its registers.
     pub(super) own: Vec<Vec<u16>>,
-    /// By agent: the first of its class; itself where it has none.
+    /// For each agent, the first agent of its class, or itself.
     pub(super) first: Vec<AgentId>,
-    /// The pieces of an agent's registers.
+    /// For each agent, the pieces of its registers.
     pub(super) registers: Vec<Vec<u32>>,
-    /// Cells with a mark for each agent: who has ended, who is at a rendezvous.
+    /// Cells with a mark for each agent: which have ended, which are at a rendezvous.
     marked: Vec<u16>,
     /// Members of each class.
     pub(super) classes: Vec<Vec<AgentId>>,
@@ -136,7 +137,7 @@ impl Cells {
         let registers: Vec<Vec<u32>> = (0..agents).map(|a| world.registers_of(a)).collect();
         for class in &plan.classes {
             class.iter().for_each(|a| first[*a as usize] = class[0]);
-            // Of what one changes, all do.
+            // If one agent of a class changes a piece, all do.
             for (i, _) in registers[class[0] as usize].iter().enumerate() {
                 let each: Vec<StatePart> = class.iter().map(|b| StatePart::Piece(registers[*b as usize][i])).collect();
                 if each.iter().any(|p| parts.contains(p)) {
@@ -181,7 +182,7 @@ impl Cells {
         &self.pools[self.pool[cell as usize] as usize].held[id as usize]
     }
 
-    /// The number of what a cell holds, as by the first of its class.
+    /// The number of a cell's content, renamed to the first agent of its class.
     pub(super) fn id(&mut self, cell: u16, held: &PartState) -> Result<Id, Stop> {
         let pool = &mut self.pools[self.pool[cell as usize] as usize];
         if let Some(id) = pool.ids.get(held) {
@@ -194,12 +195,12 @@ impl Cells {
         Ok(id)
     }
 
-    /// The part whose cell stands for those of its pool.
+    /// The part whose cell represents the cells of its pool.
     pub(super) fn part(&self, cell: u16) -> StatePart {
         self.parts[self.pool[cell as usize] as usize]
     }
 
-    /// What a cell held a period before, by a rule that says so for what it holds.
+    /// The content of a cell one period earlier, by a rule for its content.
     pub(super) fn back(
         &mut self,
         cell: u16,
@@ -217,7 +218,7 @@ impl Cells {
         Ok(back)
     }
 
-    /// By the first of an agent's class, where `held` is the agent's own; or the other way round.
+    /// Renames content from one agent to another of its class.
     pub(super) fn renamed(&self, world: &World<'_>, held: &PartState, (from, to): (AgentId, AgentId)) -> PartState {
         if from == to {
             return held.clone();
@@ -227,12 +228,12 @@ impl Cells {
 }
 
 impl Cells {
-    /// Sorts what the members of each class hold, with the marks they have at rendezvous. Says who each agent was before, if
-    /// any changed places.
+    /// Sorts the contents of each class's members, with their marks at rendezvous. Returns the previous number of each
+    /// agent, if any changed places.
     pub(super) fn sort(&mut self, row: &mut [Id]) -> Result<Option<Vec<AgentId>>, Stop> {
         let mut places: Option<Vec<AgentId>> = None;
         for c in 0..self.classes.len() {
-            // Which members have a mark, by rendezvous; a mark that all or none have tells none apart.
+            // The members with a mark, by rendezvous. A mark of all members or of none distinguishes none.
             let marks: SmallVec<[AgentSet; 8]> =
                 self.marked.iter().map(|cell| self.marks(*cell, row[1 + *cell as usize], &self.classes[c])).collect();
             let all = self.classes[c].len();
@@ -269,7 +270,7 @@ impl Cells {
         Ok(places)
     }
 
-    /// Those of a class whose marks a cell holds.
+    /// The members of a class that have marks in a cell.
     fn marks(&self, cell: u16, id: Id, class: &[AgentId]) -> AgentSet {
         match self.held(cell, id) {
             PartState::Ended(set) | PartState::Rendezvous(.., set) => {

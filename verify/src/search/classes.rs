@@ -1,13 +1,14 @@
-//! Warps of one text: whoever swaps what two of them hold has a state that goes on alike.
+//! Interchangeable warps: warps of one text whose contents can be swapped without changing what follows.
 
 use warpline_sim::ir::{Env, Executors, Expr, Instr, Op};
 use warpline_sim::protocol::{AgentId, World};
 
-/// Agents that can be swapped, as far as the text tells: one role's warps in one CTA, each a whole agent, where no
-/// instruction that any of them executes names a warp or shares work out. That they do the same is seen step by step later.
+/// Agents that can be swapped, as far as the text shows: warps of one role in one CTA, each a whole agent. No
+/// instruction that they execute names a warp or shares work between warps. The search checks step by step that they
+/// behave alike.
 pub(super) fn classes(world: &World<'_>) -> Vec<Vec<AgentId>> {
     let prog = world.program();
-    // Operations that gather warps, or give them shares, tell them apart.
+    // Operations that gather warps, or assign them shares, distinguish warps.
     let apart = |i: &Instr| match i {
         Instr::Op { op, .. } => match op {
             Op::Move { crew, .. } => crew.count_ones() > 1,

@@ -1,4 +1,4 @@
-//! Breadth first over all states, each once.
+//! Breadth-first search over all states, each visited once.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use super::table::Tables;
 use super::turn::Turns;
 use super::{SearchReport, SearchResult, Settings, Stop};
 
-/// A turn as one number: the agent and which of its actions.
+/// A turn as one number: the agent and the index of its action.
 pub(super) fn packed(a: AgentId, action: usize) -> u32 {
     a << 8 | (action as u32).min(255)
 }
 
-/// States whose followers are looked for together, while those of the states before them are added to the store: of fewer,
-/// handing over shows; what comes of many more leaves the caches.
+/// States whose successors are computed together, while successors of earlier states are inserted into the store. With
+/// fewer states the overhead shows; with many more, the successors leave the caches.
 const TOGETHER: usize = 2048;
 
-/// States next to each other in the store, and what comes of them.
+/// Consecutive states in the store, with their successors.
 #[derive(Default)]
 struct Several {
     states: Range<usize>,
@@ -29,7 +29,7 @@ struct Several {
 }
 
 impl Several {
-    /// Finds what follows the states; the first of them with something wrong, or from which nobody can go on.
+    /// Computes the successors of the states. Stops at the first state with a fault, or in which no agent can proceed.
     fn follow(
         &mut self,
         tables: &mut Tables<'_>,
@@ -82,7 +82,7 @@ pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Sea
             });
         }
         let next = before.states.end;
-        // What comes of few states is found sooner than handed over.
+        // For few states, handing over costs more than computing.
         let handed = store.len() >= next + TOGETHER;
         if !handed {
             store.add(&before.turns.rows, &before.from);
@@ -99,7 +99,7 @@ pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Sea
         rows.clear();
         rows.extend_from_slice(store.rows(now.states.clone()));
         let mut follow = || now.follow(tables, &rows, settings.reduced);
-        // Adding waits for memory, finding for the processor.
+        // Insertion waits for memory, computation for the processor.
         let found = match handed {
             true => rayon::join(follow, || store.add(&before.turns.rows, &before.from)).0?,
             false => follow()?,
@@ -111,13 +111,13 @@ pub(super) fn explore(tables: &mut Tables<'_>, settings: Settings) -> Result<Sea
     }
 }
 
-/// Whether everybody is at its end.
+/// Whether all agents have ended.
 fn ended(tables: &Tables<'_>, row: &[Id]) -> bool {
     let Some(cell) = tables.cells.of(StatePart::Ended) else { return false };
     matches!(tables.cells.held(cell, row[1 + cell as usize]), PartState::Ended(set) if set.len() == tables.agents() as usize)
 }
 
-/// Whether all agents are at least so many periods past their start, as far as that says anything of them.
+/// Whether all agents are at least `least` periods past their start, where their progress is defined.
 fn all_past(tables: &mut Tables<'_>, row: &[Id], least: i64) -> Result<bool, Stop> {
     let mut says = false;
     for a in 0..tables.agents() {
@@ -131,7 +131,7 @@ fn all_past(tables: &mut Tables<'_>, row: &[Id], least: i64) -> Result<bool, Sto
     Ok(says)
 }
 
-/// Whether a state is one of those that stand for their like a period later.
+/// Whether a state represents its equivalent one period later.
 pub(super) fn steady(tables: &mut Tables<'_>, row: &[Id]) -> Result<bool, Stop> {
     match tables.texts.every.as_ref().map(|e| e.start) {
         Some(start) => all_past(tables, row, start),
@@ -139,8 +139,8 @@ pub(super) fn steady(tables: &mut Tables<'_>, row: &[Id]) -> Result<bool, Stop> 
     }
 }
 
-/// Brings a state into the form in which it is kept: as few periods past the start as it can be, alike agents sorted.
-/// Returns how agents changed places: for each, who it was.
+/// Normalizes a state: as few periods past the start as possible, interchangeable agents sorted. Returns the previous
+/// number of each agent, if any changed places.
 pub(super) fn settle(tables: &mut Tables<'_>, row: &mut [Id], reduced: bool) -> Result<Option<Vec<AgentId>>, Stop> {
     if let Some((start, period)) = tables.texts.every.as_ref().map(|e| (e.start, e.period)) {
         while all_past(tables, row, start + 1)? {

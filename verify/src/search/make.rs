@@ -1,4 +1,5 @@
-//! Moves made in a world: what they meet, what becomes of it, and whether a period later they are the same.
+//! Execution of moves in a world: the parts that a move depends on, its outcome, and the check that it is the same one
+//! period later.
 
 use std::cell::RefCell;
 
@@ -14,7 +15,7 @@ use super::table::Tables;
 use super::trips::alike;
 
 impl Tables<'_> {
-    /// Finds out what a move depends on; of a class, sees that all members make it alike.
+    /// Finds the parts that a move depends on, and checks that all members of a class make it alike.
     pub(super) fn look(&mut self, a: AgentId, (k, action): (usize, usize), row: &[Id]) -> Result<(), Stop> {
         let first = self.cells.first[a as usize];
         let grouped = self.cells.classes.iter().position(|c| c[0] == first);
@@ -26,7 +27,7 @@ impl Tables<'_> {
             let pc = held.pc().unwrap_or(0);
             let asks = what == ActionKind::Step && me.texts.asks(pc);
             let any = me.texts.any();
-            // What control flow asks behind the operation touches nothing.
+            // Control flow after the operation accesses no memory.
             let texts = if asks && me.texts.names(pc) { 0..me.texts.len() } else { any..any + 1 };
             let mut parts: Vec<StatePart> = Vec::new();
             for text in texts {
@@ -36,7 +37,7 @@ impl Tables<'_> {
                     ActionKind::Step => w.needs(a),
                     ActionKind::Land(i) => Some(w.landing_needs(a, w.flights_of(a)[i as usize])),
                 };
-                // An operand without a meaning is a fault, which the step itself tells.
+                // An operand without a meaning is a fault, which the step itself reports.
                 let needs = needs.unwrap_or(vec![StatePart::Agent(a)]);
                 parts.extend(needs.into_iter().filter(|p| !parts.contains(p)).collect::<Vec<_>>());
             }
@@ -52,7 +53,7 @@ impl Tables<'_> {
         };
         let by = if grouped.is_some() && !meets(&mine) { AgentId::MAX } else { a };
         if let Some(class) = grouped.filter(|_| by == a) {
-            // Who meets elsewhere cannot change places.
+            // Agents at different rendezvous cannot change places.
             let met = |n: &Node| {
                 n.parts.iter().filter(|p| matches!(p, StatePart::Rendezvous(_))).copied().collect::<Vec<_>>()
             };
@@ -69,7 +70,7 @@ impl Tables<'_> {
         self.known[k].actions[action].nodes.push((by, mine));
         let at = self.known[k].actions[action].nodes.len() - 1;
         let Some(class) = grouped.filter(|_| by == AgentId::MAX) else { return Ok(()) };
-        // The first of the class speaks for all.
+        // The first agent represents the class.
         self.known[k].actions[action].nodes[at].1 = node(self, first)?;
         let alike = self.make_all(first, (k, action, at), &self.swapped(row, a, first))?;
         for b in self.cells.classes[class].clone() {
@@ -85,7 +86,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Asks for what one agent does, or for what the first of its class does in its place.
+    /// Computes something for one agent, or for the first of its class in its place.
     pub(super) fn made_by<T>(
         &mut self,
         (a, k, action, at): (AgentId, usize, usize, usize),
@@ -108,7 +109,7 @@ impl Tables<'_> {
         row
     }
 
-    /// The parts a move meets in a state, as agent `a` holds them.
+    /// The parts that a move depends on in a state, renamed to agent `a`.
     fn met(&self, a: AgentId, parts: &[StatePart], row: &[Id]) -> Vec<(StatePart, PartState)> {
         let own = &self.cells.own[a as usize];
         let held = |p: &StatePart| {
@@ -138,7 +139,7 @@ impl Tables<'_> {
     ) -> Transition {
         let (w, private) = self.world_and_private(text);
         before.iter().for_each(|(p, h)| w.put(*p, h));
-        // What is no cell holds what it held at the start.
+        // A part without a cell has its initial content.
         let put = |p: &StatePart| before.iter().find(|(q, _)| q == p).map(|(_, h)| h);
         let start: Vec<Option<PartState>> = parts.iter().map(|p| put(p).is_none().then(|| w.part(*p))).collect();
         w.decisions = decisions.is_some().then(RefCell::default);
@@ -168,8 +169,8 @@ impl Tables<'_> {
                         if let Some(f) = effect.flights().first() {
                             let stream = w.stream_of(*f);
                             made.maker = stream.map_or(NOBODY, |(owner, kind)| maker(owner, Some(kind)));
-                            // What a flight touches, it touches until it lands; registers a scoreboard guards are its
-                            // agent's own.
+                            // The accesses of a flight last until it lands. Registers that a scoreboard guards belong
+                            // to their agent alone.
                             if !matches!(stream, Some((_, StreamKind::Scoreboard))) {
                                 w.under_way(*f, touches.clone());
                                 made.flies = true;
@@ -242,7 +243,7 @@ impl Tables<'_> {
         Ok(group)
     }
 
-    /// What was made, in numbers.
+    /// A move's result as numbers.
     fn outcome(
         &mut self,
         a: AgentId,
@@ -258,7 +259,7 @@ impl Tables<'_> {
                 continue;
             }
             let Some(cell) = self.cells.of(*p) else {
-                // Nobody changed it before.
+                // The part was assumed constant.
                 if self.any.part(*p) != *held {
                     return Err(Stop::Changes(*p));
                 }
@@ -274,7 +275,7 @@ impl Tables<'_> {
         }
         self.sees_writes(a, (parts, before), &made)?;
         let mover = self.mover(a, what, (parts, before), &made);
-        // Of a class, the first one stands for whoever makes it.
+        // The first agent of a class stands for all of its members.
         let by = if made.maker != NOBODY && made.maker >> 4 == a as Maker {
             (first as Maker) << 4 | made.maker & 15
         } else {
@@ -285,7 +286,7 @@ impl Tables<'_> {
         Ok(Outcome { writes, touches, maker: by, pc: made.pc, fault: made.fault, goes: made.goes, mover, ends })
     }
 
-    /// Sees that a move does the same a period later, and decides so for the same reasons.
+    /// Checks that a move has the same result one period later, and decides the same for the same reasons.
     pub(super) fn carries(
         &mut self,
         a: AgentId,
@@ -308,7 +309,7 @@ impl Tables<'_> {
             let mut now = self.make(texts.at(n), a, what, (&parts, &before), Some(&mut x));
             let then = self.make(texts.at(n + e.period), a, what, (&parts, &later), Some(&mut y));
             let held = parts.iter().zip(&now.held).map(|(p, h)| self.any.moved(*p, h, &e.rates, 1));
-            // What is no cell holds what it held at the start.
+            // A part without a cell has its initial content.
             let same = held.zip(&then.held).zip(&parts).all(|((x, y), p)| self.cells.of(*p).is_none() || x == *y);
             now.held.clone_from(&then.held);
             if !same || now != then || !alike(&x, &y) {
@@ -319,7 +320,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Makes a move with the whole state put in, and compares.
+    /// Makes a move in the whole state, and compares.
     fn check(
         &mut self,
         a: AgentId,

@@ -1,4 +1,4 @@
-//! Past which moves of others a move can be shifted.
+//! Commutation: the moves of other agents past which a move can be shifted.
 
 use warpline_sim::ir::{Instr, Op};
 use warpline_sim::protocol::{AgentId, PartState, StatePart};
@@ -8,7 +8,7 @@ use super::kinds::{ActionKind, Mover, Transition, Writer};
 use super::table::Tables;
 
 impl Tables<'_> {
-    /// Remembers who alone changes an mbarrier once it is initialised.
+    /// Records which agent alone changes an mbarrier after its initialization.
     pub(super) fn sees_writes(
         &mut self,
         a: AgentId,
@@ -31,7 +31,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// What a move can be shifted past.
+    /// The directions in which a move can be shifted.
     pub(super) fn mover(
         &self,
         a: AgentId,
@@ -49,14 +49,14 @@ impl Tables<'_> {
         let touches = if what == ActionKind::Step { &made.touches } else { &flight };
         let was = |p: &StatePart| before.iter().find(|(q, _)| q == p).map(|(_, was)| was);
         let mut signals = false;
-        // Its own, or what it touches, changed only where it writes.
+        // The agent's own parts, and the pieces it accesses, which change only by its writes.
         let mut its = |(p, now): (&StatePart, &PartState)| match p {
             StatePart::Agent(b) => *b == a,
             StatePart::Piece(x) => {
                 let written = was(p).is_some_and(|was| was != now);
                 self.private[*x as usize] || touches.iter().any(|(y, writes)| x == y && (*writes || !written))
             }
-            // Of a barrier that it alone changes, others see the phase only.
+            // Of a barrier that this agent alone changes, others see only the phase.
             StatePart::Mbar(bar) => {
                 signals = true;
                 let one = matches!(self.writer[*bar as usize], Writer::None | Writer::One(_));
@@ -71,9 +71,10 @@ impl Tables<'_> {
             return Mover::Non;
         }
         match (touches.is_empty(), what, made.flies) {
-            // A wait that passes cannot be put off or made before.
+            // A wait that passes can be neither delayed nor advanced.
             _ if signals && self.waits(made.pc) => Mover::Non,
-            // What is expected or has arrived may be needed by a landing: it does not wait for its agent's next step.
+            // A landing may need the expected bytes or the arrival, so the move does not wait for its agent's next
+            // step.
             (true, ActionKind::Step, _) if signals => Mover::Left,
             (true, ..) => Mover::Both,
             (false, ActionKind::Step, true) => Mover::Left,

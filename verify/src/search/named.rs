@@ -1,4 +1,4 @@
-//! Numbered barriers in a state: who of those that can come takes which place.
+//! Numbered barriers in a state: which of the agents that can arrive take which places.
 
 use warpline_sim::protocol::{AgentId, PartState, StatePart};
 
@@ -6,8 +6,8 @@ use super::cells::Id;
 use super::kinds::Arrives;
 use super::table::Tables;
 
-/// Somebody who can arrive at a numbered barrier now, where more can than it has places left: which of them meets the others
-/// depends on the schedule.
+/// An agent that can arrive at a numbered barrier now, where more agents can arrive than there are places left. The
+/// schedule then decides who meets.
 pub(super) fn mixed(tables: &Tables<'_>, row: &[Id], coming: &[(AgentId, Arrives)]) -> Option<AgentId> {
     let arrived = |meet: u32| {
         let cell = tables.cells.of(StatePart::Rendezvous(meet))?;

@@ -1,4 +1,4 @@
-//! From the way a search came to a schedule of the kernel itself.
+//! Replay: from the path of a search to a schedule of the kernel itself.
 
 use warpline_sim::protocol::AgentId;
 
@@ -10,20 +10,20 @@ use super::table::Tables;
 use super::turn::{Access, Turns};
 use super::{Move, SearchReport, SearchResult, Settings, Stop};
 
-/// Where a search ended.
+/// The end of a search.
 pub(super) enum End {
     /// At a state.
     Here(usize),
-    /// At a state, with two accesses it allows.
+    /// At a state that allows two conflicting accesses.
     Race(usize, Access, Access),
-    /// At a state, in a turn that leaves so many trip counts.
+    /// At a state, in a turn that leaves a set of trip counts.
     Fault(usize, Id),
 }
 
-/// Who each agent of a state is in the kernel, and what was done until then.
+/// The agents of a state as agents of the kernel, and the moves so far.
 struct Way {
     who: Vec<AgentId>,
-    /// Periods taken back.
+    /// Number of periods by which the state was shifted back.
     back: i64,
     moves: Vec<Move>,
 }
@@ -38,7 +38,7 @@ impl Way {
     }
 }
 
-/// The schedule to what was found, and its trip count.
+/// The schedule to the result of the search, with its trip count.
 pub(super) fn replay(
     tables: &mut Tables<'_>,
     store: &Store,

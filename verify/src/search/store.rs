@@ -1,22 +1,22 @@
-//! States, each once.
+//! The store of visited states.
 
 use std::ops::Range;
 
 use super::cells::Id;
 
-/// The state one came from, and by which move.
+/// The previous state and the move from it.
 pub(super) type From = (u32, u32);
 
-/// States seen, one behind the other.
+/// Visited states, one after the other.
 pub(super) struct Store {
     width: usize,
     rows: Vec<Id>,
-    /// By state.
+    /// For each state, its predecessor.
     pub(super) from: Vec<From>,
-    /// Open addressing over indices of states: the upper half of a state's hash, whose first bits say where it is looked
-    /// for, and one more than its index; 0 is free.
+    /// A hash table with open addressing over indices of states. A slot has the upper half of the state's hash, which
+    /// gives its position, and the index plus one; 0 is free.
     slots: Vec<u64>,
-    /// Of the states being added.
+    /// Hashes of the states being added.
     hashes: Vec<u64>,
 }
 
@@ -29,7 +29,7 @@ impl Store {
         self.from.len()
     }
 
-    /// Bytes that the states take.
+    /// Bytes of the states.
     pub(super) fn bytes(&self) -> u64 {
         let rows = self.rows.capacity() * size_of::<Id>();
         let from = self.from.capacity() * size_of::<From>();
@@ -40,12 +40,12 @@ impl Store {
         self.rows(i..i + 1)
     }
 
-    /// States, one behind the other.
+    /// The states in a range, one after the other.
     pub(super) fn rows(&self, of: Range<usize>) -> &[Id] {
         &self.rows[of.start * self.width..of.end * self.width]
     }
 
-    /// Adds states, in order, each unless it is there.
+    /// Adds states in order, without those already present.
     pub(super) fn add(&mut self, rows: &[Id], from: &[From]) {
         while 2 * (self.len() + from.len()) >= self.slots.len() {
             self.grow();
@@ -55,8 +55,8 @@ impl Store {
         let mut hashes = std::mem::take(&mut self.hashes);
         hashes.clear();
         hashes.extend(rows.chunks_exact(self.width).map(hash));
-        // Where a state is looked for is far from where the one before it was. Looking at all of them first, memory is
-        // waited for once and not once a state.
+        // Consecutive states have distant slots. Prefetching all slots first waits for memory once, not once for each
+        // state.
         let likely = |hash: u64| {
             let slot = self.slots[(hash >> shift) as usize];
             let row = (slot as u32 as usize).saturating_sub(1) * self.width;
@@ -82,7 +82,7 @@ impl Store {
         self.hashes = hashes;
     }
 
-    /// Twice the slots. What was in order of its hash comes in that order again: nothing is looked for.
+    /// Doubles the slots. States move in the order of their hashes, which needs no search.
     fn grow(&mut self) {
         let mut slots = vec![0; 2 * self.slots.len()];
         let (mask, shift) = (slots.len() - 1, 64 - slots.len().trailing_zeros());
@@ -97,8 +97,8 @@ impl Store {
     }
 }
 
-/// Good in its upper half. A product's halves folded into one word: each bit of a state reaches all of them, which a
-/// product's lower half alone does not do.
+/// A hash that is good in its upper half. Both halves of a product are folded into one word, so each bit of a state
+/// affects all bits; the lower half alone does not do this.
 fn hash(row: &[Id]) -> u64 {
     let mix = |hash: u64, word: u64| {
         let product = (hash ^ word ^ 0x2d35_8dcc_aa6c_78a5) as u128 * 0x9e37_79b9_7f4a_7c15;

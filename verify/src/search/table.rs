@@ -1,4 +1,4 @@
-//! What agents and flights do to the parts they meet: looked up once it was made.
+//! The table of moves: outcomes of moves by the contents of the parts that they depend on.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -13,28 +13,28 @@ use super::trips::Texts;
 pub(super) struct Tables<'t> {
     pub(super) texts: &'t Texts,
     fresh: Vec<Option<(World<'t>, World<'t>)>>,
-    /// For what does not depend on the trip count.
+    /// The world for everything that does not depend on the trip count.
     pub(super) any: World<'t>,
     rules: Rules,
     cluster: i64,
     pub(super) cells: Cells,
-    /// Possible trip counts, least and most.
+    /// Sets of possible trip counts, as least and most.
     pub(super) tapes: Vec<(i64, i64)>,
     tape_ids: FxHashMap<(i64, i64), Id>,
-    /// By the first of an agent's class and what its cell holds: one more than the place in `known`.
+    /// For each first agent of a class and content of its cell: one more than the index in `known`.
     places: Vec<Vec<u32>>,
     pub(super) known: Vec<CellFacts>,
     groups: Vec<Group>,
-    /// Whether it was seen to be the same a period later.
+    /// Whether the content was checked to behave the same one period later.
     carried: Vec<bool>,
     lists: Vec<Vec<(u32, bool)>>,
     bits: Vec<Bits>,
     list_ids: FxHashMap<Vec<(u32, bool)>, u16>,
-    /// Pieces that one agent alone ever touches, and in order.
+    /// Pieces that only one agent accesses, in order.
     pub(super) private: Vec<bool>,
     /// Agents whose part others read or change.
     pub(super) shared: Vec<bool>,
-    /// By mbarrier.
+    /// For each mbarrier, its writers.
     pub(super) writer: Vec<Writer>,
     pub(super) checked: bool,
 }
@@ -89,7 +89,7 @@ impl<'t> Tables<'t> {
         self.cells.first.len() as AgentId
     }
 
-    /// A world before its first step, to be used up; of a text that is refused, none is asked for.
+    /// A world before its first step, for use by one move. It is not called for a text that is refused.
     pub(super) fn world(&mut self, text: usize) -> &mut World<'t> {
         let (texts, rules, cluster, any) = (self.texts, self.rules, self.cluster, &self.any);
         let made = || texts.program(text).map_or_else(|| any.clone(), |p| World::bare(p, rules, cluster));
@@ -101,7 +101,7 @@ impl<'t> Tables<'t> {
         used
     }
 
-    /// The same, and which pieces are private.
+    /// [`Self::world`], and the private pieces.
     pub(super) fn world_and_private(&mut self, text: usize) -> (&mut World<'t>, &[bool]) {
         self.world(text);
         let used = self.fresh[text].as_mut().map(|(_, used)| used);
@@ -118,7 +118,7 @@ impl<'t> Tables<'t> {
         Ok(id)
     }
 
-    /// The states before the first move, one for each set of trip counts that are still alike.
+    /// The states before the first move, one for each set of trip counts that cannot be distinguished yet.
     pub(super) fn start(&mut self) -> Result<Vec<Vec<Id>>, Stop> {
         let (to, open) = match &self.texts.every {
             Some(e) => (e.far, true),
@@ -157,7 +157,7 @@ impl<'t> Tables<'t> {
         Ok(states)
     }
 
-    /// Where what an agent's cell allows is known.
+    /// The index of the facts about an agent's cell.
     pub(super) fn place(&mut self, a: AgentId, row: &[Id]) -> Result<usize, Stop> {
         let first = self.cells.first[a as usize];
         let id = row[1 + self.cells.agent[a as usize] as usize] as usize;
@@ -214,13 +214,13 @@ impl<'t> Tables<'t> {
         self.bits[list as usize]
     }
 
-    /// Whether two lists touch one piece, one of them writing.
+    /// Whether two lists share a piece that one of them writes.
     pub(super) fn conflict(&self, x: u16, y: u16) -> bool {
         let (p, q) = (&self.lists[x as usize], &self.lists[y as usize]);
         self.bits(x).may_conflict(self.bits(y)) && p.iter().any(|(p, w)| q.iter().any(|(q, v)| p == q && (*w || *v)))
     }
 
-    /// What a cell held a period before.
+    /// The content of a cell one period earlier.
     pub(super) fn back(&mut self, cell: u16, id: Id) -> Result<Id, Stop> {
         let Tables { texts, any: w, cells, .. } = self;
         let Some(e) = &texts.every else { return Ok(id) };
@@ -231,8 +231,8 @@ impl<'t> Tables<'t> {
         if r & OWN == 0 { r } else { self.cells.own[a as usize][(r & !OWN) as usize] }
     }
 
-    /// The outcomes of a move of an agent whose cell is known at `k`, in a state. `steady` where the same state a period later
-    /// is to go on alike.
+    /// The outcomes of a move in a state; `k` is the index of the facts about the agent's cell. `steady` says that the
+    /// state must behave the same one period later.
     pub(super) fn outcomes(
         &mut self,
         a: AgentId,
@@ -297,7 +297,7 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// Whether only its warp ever touches a register, in order: no group instruction, no load that a count waits for.
+/// Whether only its own warp accesses a register, in order: no group instruction, and no load that a count waits for.
 fn registers_are_private(prog: &Program) -> bool {
     let shared = |i: &Instr| match i {
         Instr::Op { op: Op::Move { how: MoveKind::TmemLd, .. }, .. } => true,

@@ -1,4 +1,4 @@
-//! The kernel at the trip counts a search needs, and by how much its counters move in a period.
+//! The kernel at the trip counts that a search needs, and the growth of its counters in a period.
 
 use smallvec::{SmallVec, smallvec};
 use warpline_sim::ir::{Instr, Op, Program};
@@ -14,37 +14,37 @@ use crate::induction::loop_counter::grown;
 use crate::induction::refined_indices::refine;
 use crate::{Options, induction::self_composition};
 
-/// The kernel as it is, or at every trip count.
+/// The kernel as given, or at every trip count.
 pub(super) struct Texts {
-    /// By trip count, none where the kernel refuses it; the last but one stands for all that are larger, and the last is a
-    /// period further.
+    /// The kernels by trip count; `None` where the kernel refuses it. The last but one represents all larger trip
+    /// counts, and the last is one period longer.
     list: Vec<Option<Program>>,
     pub(super) every: Option<VariedTrips>,
-    /// By instruction: whether it, or control flow between it and the next operation, reads the trip count.
+    /// For each instruction, whether it, or control flow between it and the next operation, reads the trip count.
     asks: Vec<bool>,
-    /// By instruction: whether it reads the trip count itself.
+    /// For each instruction, whether it reads the trip count itself.
     names: Vec<bool>,
-    /// By instruction: whether a barrier of the CTA or the cluster can still come.
+    /// For each instruction, whether a CTA or cluster barrier can still follow.
     meets: Vec<bool>,
 }
 
-/// What is known of a kernel whose trip count is varied.
+/// Facts about a kernel with a varied trip count.
 pub(super) struct VariedTrips {
-    /// Steps of the main loop after which all repeats.
+    /// Steps of the main loop after which everything repeats.
     pub(super) period: i64,
-    /// Periods past the start from which on it does.
+    /// Periods past the start after which everything repeats.
     pub(super) start: i64,
-    /// Trip counts from here on are far from whoever is as far as `start` says and near it.
+    /// Trip counts from here on are far from agents that are at `start` or near it.
     pub(super) far: i64,
-    /// By how much counters move.
+    /// Growth of the counters in a period.
     pub(super) rates: Rates,
-    /// How far ahead a number looks.
+    /// Distance up to which a number depends on later iterations.
     pub(super) window: i64,
 }
 
-/// Periods that agents may be apart.
+/// Largest distance between agents, in periods.
 const APART: i64 = 3;
-/// The trip count that stands for all large ones, in periods.
+/// The trip count that represents all large ones, in periods.
 const LARGE: i64 = 1 << 12;
 
 impl Texts {
@@ -53,8 +53,8 @@ impl Texts {
         Texts { names: none.clone(), asks: none, meets: meets(prog), list: vec![Some(prog.clone())], every: None }
     }
 
-    /// The kernel at every trip count, repeating from a number of periods on, and the number of them from which its canonical
-    /// run repeats; the error says why that cannot be looked at so.
+    /// The kernel at every trip count, repeating from period `start` on, and the period from which its canonical run
+    /// repeats. The error says why the search does not apply.
     pub(super) fn every(at: AtTrips<'_>, rules: Rules, cluster: i64, start: i64) -> Result<(Texts, i64), String> {
         let given = (0..).take(16).find_map(at).ok_or("the kernel refuses all small trip counts")?;
         let options = Options::default();
@@ -96,7 +96,7 @@ impl Texts {
         }
     }
 
-    /// The trip count that stands for all large ones.
+    /// The trip count that represents all large ones.
     pub(super) fn large(&self) -> i64 {
         self.every.as_ref().map_or(0, |e| LARGE * e.period)
     }
@@ -105,12 +105,12 @@ impl Texts {
         self.list[text].as_ref()
     }
 
-    /// Whether the kernel takes a trip count.
+    /// Whether the kernel accepts a trip count.
     pub(super) fn takes(&self, trips: i64) -> bool {
         self.list[self.at(trips)].is_some()
     }
 
-    /// A text that shows what does not depend on the trip count.
+    /// A text for everything that does not depend on the trip count.
     pub(super) fn any(&self) -> usize {
         self.list.len().saturating_sub(2)
     }
@@ -134,7 +134,7 @@ impl Texts {
     }
 }
 
-/// Where control can go on behind an instruction.
+/// The instructions that can follow an instruction.
 fn behind(prog: &Program, pc: usize) -> SmallVec<[usize; 2]> {
     match prog.code[pc] {
         Instr::Jump(to) => smallvec![to as usize],
@@ -144,7 +144,7 @@ fn behind(prog: &Program, pc: usize) -> SmallVec<[usize; 2]> {
     }
 }
 
-/// What holds of an instruction or of any that can come behind it, as far as `past` lets it look.
+/// For each instruction, whether `holds` is true of it or of any that can follow, as far as `past` allows.
 fn ahead(prog: &Program, holds: impl Fn(usize) -> bool, past: impl Fn(usize) -> bool) -> Vec<bool> {
     let from = |pc: usize| {
         let mut seen = vec![false; prog.code.len()];
@@ -161,7 +161,7 @@ fn ahead(prog: &Program, holds: impl Fn(usize) -> bool, past: impl Fn(usize) -> 
     (0..prog.code.len()).map(from).collect()
 }
 
-/// Which instructions, with the control flow up to the next operation, tell trip counts apart.
+/// For each instruction, whether it, with the control flow up to the next operation, distinguishes trip counts.
 fn asks(prog: &Program, names: &[bool]) -> Vec<bool> {
     let control = |pc: usize| !matches!(prog.code[pc], Instr::Op { .. } | Instr::End);
     ahead(prog, |pc| names[pc], control)
@@ -175,7 +175,7 @@ fn meets(prog: &Program) -> Vec<bool> {
     ahead(prog, meets, |_| true)
 }
 
-/// How far the counters of a long run move in a period of its middle, and from which period on.
+/// The growth of the counters of a long run in a period of its middle, and the period from which it repeats.
 fn moved(run: &ClassRun<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64), String> {
     let long = 8 * period + 24;
     let why = || format!("no state recurs within {long} steps");
@@ -205,7 +205,7 @@ fn moved(run: &ClassRun<'_>, at: AtTrips<'_>, period: i64) -> Result<(Rates, i64
     }
 }
 
-/// Whether a step a period later decides as this one, and so do all further ones.
+/// Whether a step one period later has the same decisions as this one, and so do all further ones.
 pub(super) fn alike(now: &[Decision], later: &[Decision]) -> bool {
     crate::induction::shift_invariance::decided(
         &[now, later],

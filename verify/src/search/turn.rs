@@ -1,4 +1,4 @@
-//! What can happen next in a state: each agent's turn, as far as its next synchronisation.
+//! The turns of a state: for each agent, its moves up to its next synchronization.
 //!
 //! ```text
 //!   unreduced:  every step and every landing is a turn
@@ -7,8 +7,8 @@
 //!                 pulled landings     one landing      copies begun
 //! ```
 //!
-//! Accesses that a turn makes before its synchronisation are as good as made in the state itself: nobody is needed for them.
-//! They are listed even where the synchronisation is blocked, and so races are seen between all of them.
+//! Accesses that a turn makes before its synchronization count as made in the state itself, because they need no other
+//! agent. They are listed even where the synchronization is blocked, so the search sees all races between them.
 
 use warpline_sim::protocol::AgentId;
 use warpline_sim::report::FindingKind;
@@ -19,7 +19,7 @@ use super::kinds::{ActionKind, Arrives, Bits, KEPT, Maker, Mover, NOBODY};
 use super::named::mixed;
 use super::table::Tables;
 
-/// An access that a state allows or has under way.
+/// An access that a state allows or has in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub(super) agent: AgentId,
@@ -28,46 +28,47 @@ pub(super) struct Access {
     pub(super) pc: u32,
 }
 
-/// A turn: whose, which of its actions it is, and what comes of it.
+/// A turn: the agent, the index of its action, and the result.
 pub(super) struct Turn {
     pub(super) agent: AgentId,
     pub(super) action: usize,
-    /// Its moves, where they are asked for.
+    /// The moves of the turn, if requested.
     pub(super) moves: Vec<ActionKind>,
 }
 
-/// All that can happen next in a state.
+/// All turns of a state.
 #[derive(Default)]
 pub(super) struct Turns {
-    /// Whether moves are to be told.
+    /// Whether moves are recorded.
     told: bool,
     pub(super) list: Vec<Turn>,
-    /// The states that come of them, one behind the other, and behind those of states looked at before.
+    /// The successor states, after the successors of earlier states.
     pub(super) rows: Vec<Id>,
     steps: Vec<Access>,
     flights: Vec<Access>,
-    /// What goes wrong, in which turn, and what is left of the trip counts.
+    /// A fault, its turn, and the remaining trip counts.
     pub(super) fault: Option<(FindingKind, Turn, Id)>,
-    /// Two accesses of one agent that may be made at once.
+    /// Two accesses of one agent that may coincide.
     race: Option<(Access, Access)>,
-    /// Moves up to an access of this agent's instruction, where it is asked for.
+    /// Moves up to an access of this agent's instruction, if requested.
     pub(super) until: Option<(AgentId, u32)>,
     pub(super) before: Vec<ActionKind>,
     moves: Vec<ActionKind>,
-    /// Who is about to arrive at a numbered barrier, in the state itself or in its turn: see [`super::kinds::Known`].
+    /// Agents that are about to arrive at a numbered barrier, in the state itself or in their turn: see
+    /// [`super::kinds::Known`].
     arrive: Vec<(AgentId, Arrives)>,
-    /// By agent: where what its cell allows is known.
+    /// For each agent, the index of the facts about its cell.
     places: Vec<usize>,
-    /// A turn's state, while it is made.
+    /// The state of a turn in progress.
     row: Vec<Id>,
 }
 
-/// Moves in one turn, at most: a loop that meets nobody ends here for once.
+/// Largest number of moves in one turn; it ends a loop without synchronization.
 const MOVES: usize = 64;
 
-/// How an agent's moves go on.
+/// The continuation of an agent's moves.
 enum On {
-    /// With further ones.
+    /// Further moves follow.
     On,
     /// The turn is over.
     Over,
@@ -82,12 +83,12 @@ impl Turns {
         (self.fault, self.race) = (None, None);
     }
 
-    /// With the moves of each turn told.
+    /// Turns with recorded moves.
     pub(super) fn telling() -> Turns {
         Turns { told: true, ..Turns::default() }
     }
 
-    /// Finds out what can happen next in a state; what comes of it is put behind `rows`.
+    /// Computes the turns of a state; successors are appended to `rows`.
     pub(super) fn of(&mut self, tables: &mut Tables<'_>, row: &[Id], steady: bool, reduced: bool) -> Result<(), Stop> {
         self.clear();
         self.places.clear();
@@ -129,7 +130,7 @@ impl Turns {
         Ok(())
     }
 
-    /// Remembers an agent that is about to arrive at a numbered barrier.
+    /// Records an agent that is about to arrive at a numbered barrier.
     fn comes(&mut self, tables: &Tables<'_>, a: AgentId, k: usize) {
         if let Some(at) = tables.known[k].arrives
             && self.arrive.last().is_none_or(|last| last.0 != a)
@@ -138,7 +139,7 @@ impl Turns {
         }
     }
 
-    /// Notes a move that is made in a state: its access, and what it meets of its agent's own.
+    /// Records a move in a state: its access, and conflicts with accesses of its own agent.
     fn moved(&mut self, tables: &Tables<'_>, (a, k, action): (AgentId, usize, usize), g: u32) {
         for (_, out) in tables.group(g) {
             if out.touches == 0 {
@@ -161,8 +162,8 @@ impl Turns {
         }
     }
 
-    /// Ends a turn with a move, once for each set of trip counts it tells apart; `on` goes on behind it with what can
-    /// begin at once.
+    /// Ends a turn with a move, once for each set of trip counts that it distinguishes. `on` continues with moves that
+    /// can begin at once.
     fn end(
         &mut self,
         tables: &mut Tables<'_>,
@@ -203,7 +204,7 @@ impl Turns {
         Ok(())
     }
 
-    /// A move behind a turn's synchronisation, if there is one that can be made at once.
+    /// A move after a turn's synchronization that can be made at once, if there is one.
     fn further(
         &mut self,
         tables: &mut Tables<'_>,
@@ -235,7 +236,7 @@ impl Turns {
         Ok(On::On)
     }
 
-    /// Lands what only its own agent can notice, if anything.
+    /// Lands a flight that only its own agent can observe, if there is one.
     fn landed(
         &mut self,
         tables: &mut Tables<'_>,
@@ -286,7 +287,7 @@ impl Turns {
                 if self.pulled(tables, (a, k), row, steady)? {
                     continue;
                 }
-                // What it did on the way is put off, unless a flight that its next step waits for began there.
+                // Moves on the way are delayed, unless a flight that the next step waits for starts there.
                 let mut lands = false;
                 for action in 1..tables.known[k].actions.len() {
                     let g = tables.outcomes(a, (k, action), row, steady)?;
@@ -310,13 +311,14 @@ impl Turns {
         Ok(())
     }
 
-    /// Ends a turn where it stands.
+    /// Ends a turn at its current state.
     fn cut(&mut self, a: AgentId, row: &[Id]) {
         self.rows.extend_from_slice(row);
         self.list.push(Turn { agent: a, action: 0, moves: self.moves.clone() });
     }
 
-    /// Ends the fewest accesses of an agent's own that its next step waits for; nothing changes where that does not help.
+    /// Ends the fewest of the agent's own accesses that its next step waits for. Nothing changes where this does not
+    /// help.
     fn pulled(
         &mut self,
         tables: &mut Tables<'_>,
@@ -361,12 +363,12 @@ impl Turns {
         Ok(false)
     }
 
-    /// Two accesses that may be made or are under way at once.
+    /// Two conflicting accesses that may coincide or are in flight together.
     pub(super) fn race(&self, tables: &Tables<'_>) -> Option<(Access, Access)> {
         if self.race.is_some() {
             return self.race;
         }
-        // Most states have none; this sees so quickly.
+        // A quick test excludes most states.
         let (mut seen, mut may) = (Bits::default(), false);
         for x in self.flights.iter().chain(&self.steps) {
             let bits = tables.bits(x.list);
@@ -382,7 +384,7 @@ impl Turns {
             let rest = self.steps[i + 1..].iter().chain(&self.flights);
             rest.into_iter().find(|y| x.agent != y.agent && hit(&x, y)).map(|y| (x, *y))
         };
-        // Both under way: the later one began at once, behind its agent's turn.
+        // Both are in flight: the later one began at once, after its agent's turn.
         let flying = |i: usize| {
             let x = self.flights[i];
             self.flights[i + 1..].iter().find(|y| hit(&x, y)).map(|y| (x, *y))
@@ -395,13 +397,13 @@ fn apart(x: Access, y: Access) -> bool {
     x.maker == NOBODY || x.maker != y.maker
 }
 
-/// A maker in the agent's own name, where it is kept in that of the first of its class.
+/// A maker renamed to the agent itself, where it is stored under the first agent of its class.
 fn mine(tables: &Tables<'_>, a: AgentId, m: Maker) -> Maker {
     let first = tables.cells.first[a as usize] as Maker;
     if m != NOBODY && m >> 4 == first { (a as Maker) << 4 | m & 15 } else { m }
 }
 
-/// What a move that trip counts do not tell apart can be shifted past.
+/// The directions of a move that trip counts do not distinguish.
 fn single(tables: &Tables<'_>, g: u32) -> Option<Mover> {
     match &tables.group(g)[..] {
         [(_, out)] => Some(out.mover),
@@ -409,12 +411,12 @@ fn single(tables: &Tables<'_>, g: u32) -> Option<Mover> {
     }
 }
 
-/// Whether a move changes nothing and touches nothing: its agent waits.
+/// Whether a move changes nothing and accesses nothing: its agent waits.
 fn stays(tables: &Tables<'_>, g: u32) -> bool {
     matches!(&tables.group(g)[..], [(_, out)] if !out.goes && out.touches == 0)
 }
 
-/// What is left of the possible trip counts behind a move.
+/// The possible trip counts after a move.
 pub(super) fn kept(tape: Id, before: Id) -> Id {
     if tape == KEPT { before } else { tape }
 }

@@ -1,4 +1,4 @@
-//! A verdict from a search of every order, where it was asked for or where one run does not decide.
+//! The verdict of a search of every order, on request or where one run does not decide.
 
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, Rules, World};
@@ -9,14 +9,14 @@ use crate::execution::adversarial::{AdversarialRun, FailedRun};
 use crate::search::{Move, SearchReport, SearchResult, Settings, search, search_every};
 use crate::{AtTrips, Outcome, Verdict, Violation, registers};
 
-/// What no order of steps shows.
+/// Faults that no order of steps shows.
 const UNSEEN: &str = "a search of every order does not see missing fences, scopes, life cycles, what a barrier leaves unordered in memory, \
      and sums of a whole loop";
 
-/// States in which a violation's schedule is looked for anew.
+/// States of the second search for a violation's schedule.
 pub(crate) const AGAIN: usize = 300_000;
 
-/// Searches every class for every trip count, or for the kernel as given where that cannot be.
+/// Searches every class for every trip count, or for the kernel as given where that does not apply.
 pub(crate) fn decide(
     given: &Program,
     at: Option<AtTrips<'_>>,
@@ -78,7 +78,7 @@ pub(crate) fn decide(
     Outcome::Bounded { trips, why }
 }
 
-/// Which limit a search came to.
+/// The limit that a search reached.
 fn too_many(searched: &SearchReport, settings: Settings) -> String {
     let Settings { states, memory, .. } = settings;
     if searched.states < states {
@@ -87,10 +87,10 @@ fn too_many(searched: &SearchReport, settings: Settings) -> String {
     format!("there are more than {states} states to search")
 }
 
-/// Trip counts searched one by one where they cannot be at once.
+/// Largest trip count that is searched separately where the search for all at once does not apply.
 const SHORT: i64 = 8;
 
-/// Small trip counts one by one: the first that shows a fault or cannot be searched, or the last.
+/// Searches small trip counts one by one. Returns the first with a fault or without a search, or the last.
 fn each(at: Option<AtTrips<'_>>, rules: Rules, cluster: i64, settings: Settings) -> SearchReport {
     let mut last = SearchReport { found: SearchResult::Clean, states: 0, moves: Vec::new(), trips: None };
     for (n, prog) in (0..=SHORT).filter_map(|n| Some((n, at?(n)?))) {
@@ -104,13 +104,13 @@ fn each(at: Option<AtTrips<'_>>, rules: Rules, cluster: i64, settings: Settings)
     last
 }
 
-/// A fault that a search of a kernel finds, and the order that shows it.
+/// A fault that a search of a kernel finds, with its order.
 pub(crate) fn wrong(prog: &Program, rules: Rules, cluster: i64) -> Option<FailedRun> {
     made(prog, rules, cluster, &search(prog, rules, cluster, Settings::of(AGAIN)))
 }
 
-/// The moves of a search, made in a world that keeps happens-before; or, where that answers a parity otherwise than the
-/// hardware does, in one that does not.
+/// Makes the moves of a search in a world with happens-before. Where that world answers a parity differently from the
+/// hardware, a world without happens-before makes the moves.
 fn made(prog: &Program, rules: Rules, cluster: i64, searched: &SearchReport) -> Option<FailedRun> {
     if matches!(searched.found, SearchResult::Clean | SearchResult::TooMany | SearchResult::Unfit(_)) {
         return None;
@@ -130,7 +130,7 @@ fn made(prog: &Program, rules: Rules, cluster: i64, searched: &SearchReport) -> 
                 return Some(run.wrong(Vec::<Waiting>::new()));
             }
         }
-        // Nobody can go on, or the fault shows when others do.
+        // No agent can proceed, or the fault appears when others proceed.
         run.go(&agents, &[])
     })
 }
