@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 
 use warpline_api::Error;
 
-/// What the output streams may carry. Colors need a terminal and no `NO_COLOR`.
+/// The features of the output streams. Colors need a terminal and no `NO_COLOR`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Look {
     /// Color on the standard output.
@@ -40,7 +40,7 @@ impl<'a> Console<'a> {
         self.print_bytes(text.as_bytes())
     }
 
-    /// Writes bytes to the standard output. A reader that has gone (`| head`) is no error.
+    /// Writes bytes to the standard output. A closed pipe (`| head`) is not an error.
     pub(crate) fn print_bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match self.out.write_all(bytes).and_then(|()| self.out.flush()) {
             Err(e) if e.kind() != ErrorKind::BrokenPipe => {

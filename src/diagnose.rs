@@ -66,8 +66,8 @@ pub(crate) fn one(d: &Diagnostic, sources: &Sources, color: bool) -> String {
     text
 }
 
-/// The part of a text around a caret, where the frame would show a very long line: the same number of lines, so that the
-/// line's number stays, and the diagnostic with its places moved.
+/// A diagnostic with a shortened source, for lines too long for a frame. The number of lines stays the same, and places
+/// are moved.
 fn shortened(d: &Diagnostic, source: &str) -> Option<(String, Diagnostic)> {
     if source.lines().all(|l| l.len() <= LONGEST) {
         return None;
@@ -78,7 +78,7 @@ fn shortened(d: &Diagnostic, source: &str) -> Option<(String, Diagnostic)> {
     for line in source.split_inclusive('\n') {
         let end = start + line.len();
         let here = (start..end).contains(&at.start) || at.start >= end && end == source.len();
-        // Of the line with the caret, what is just before and behind it; of other long lines their beginning.
+        // The part around the caret for the caret's line; the beginning of other long lines.
         let first = if here { floor(line, (at.start - start).saturating_sub(LONGEST / 4)) } else { 0 };
         let last = floor(line, (first + LONGEST / 2).min(line.len()));
         let cut = if line.len() <= LONGEST { line } else { line[first..last].trim_end_matches('\n') };

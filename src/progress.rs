@@ -30,18 +30,18 @@ impl Bar {
         Bar::show(shown, bar.with_message(message))
     }
 
-    /// Shows the progress of a question.
+    /// Shows the progress of a computation.
     pub(crate) fn set(&self, progress: Progress) {
         self.bar.set_length(progress.total as u64);
         self.bar.set_position(progress.done as u64);
     }
 
-    /// Adds pieces to do.
+    /// Adds pieces.
     pub(crate) fn add(&self, pieces: usize) {
         self.bar.inc_length(pieces as u64);
     }
 
-    /// Counts a piece as done.
+    /// Counts a piece as finished.
     pub(crate) fn step(&self) {
         self.bar.inc(1);
     }

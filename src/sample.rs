@@ -113,7 +113,7 @@ pub(crate) fn ran(name: &str) -> Simulation {
     Simulation { subject: Subject::new(name, program, machine, sources), report, wall_s: 0.25 }
 }
 
-/// The same with an empty record.
+/// [`ran`] with an empty record.
 pub(crate) fn recorded(name: &str) -> Recording {
     Recording {
         name: name.into(),
@@ -127,7 +127,7 @@ pub(crate) fn recorded(name: &str) -> Recording {
     }
 }
 
-/// The same with a race and a hang.
+/// [`ran`] with a race and a hang.
 pub(crate) fn faulty(name: &str) -> Simulation {
     let mut simulation = ran(name);
     simulation.report.outcome = Outcome::Hung(vec![Waiting {

@@ -1,4 +1,4 @@
-//! Which synchronization a kernel needs, and against what.
+//! The need for each synchronization statement of a kernel, and the fault that each prevents.
 
 use std::time::Instant;
 
@@ -28,7 +28,8 @@ pub struct Barriers {
 pub fn barriers(subject: &Subject, options: &ProofOptions) -> Result<Barriers, Error> {
     subject.admit()?;
     let start = Instant::now();
-    // A verdict on every outcome is not the verdict without a statement on every outcome.
+    // Conditions with several outcomes give several programs. The worst verdict over them need not be the worst verdict
+    // without a statement.
     if subject.imported.as_ref().is_some_and(|i| i.variants.len() > 1) {
         return Err(Error::with_help(
             format!("`{}`: conditions over the launch decide operations of this compiled kernel", subject.name),

@@ -1,4 +1,5 @@
-//! Certificates of proofs: the claims that the verifier noted, with the facts that the checker computes from the claims.
+//! Certificates of proofs: the claims that the verifier recorded, with the facts that the checker computes from these
+//! claims.
 
 use warpline_recheck as recheck;
 use warpline_recheck::{CellProof, Certificate, Column, Compared, Inserted, Plane, Proof, Refusal, Region, Statement};

@@ -1,6 +1,6 @@
 //! Many scenarios verified at once: the scenarios of a folder, of a family, or of a list.
 //!
-//! The order is that of the names and, in a folder, of the paths, on any number of threads.
+//! Names are in their own order and files of a folder in the order of their paths, on any number of threads.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,14 +16,14 @@ use crate::request::Request;
 use crate::status::Status;
 use crate::verify::{ProofOptions, Verification, verify};
 
-/// The scenarios that a list of names means.
+/// The scenarios that a list of names stands for.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
     /// The scenarios and kernels, in order.
     pub members: Vec<Member>,
     /// Files of folders that are not verified.
     pub skipped: Vec<Skipped>,
-    /// A folder or a family is among the names.
+    /// Whether a folder or a family is among the names.
     pub named_several: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Collection {
 pub struct Member {
     /// Its name, or its path in a folder.
     pub name: String,
-    /// The reason why it cannot be read, where that is known already.
+    /// The reason why it cannot be read, if that is known already.
     pub error: Option<Error>,
 }
 
@@ -46,8 +46,8 @@ pub struct Skipped {
 }
 
 impl Collection {
-    /// The scenarios of a list of names. A name is a folder (also where a built-in family has the same name), a family
-    /// of built-in scenarios, or one scenario or kernel. A scenario that two names mean is verified once.
+    /// The scenarios of a list of names. A name is a folder (even if a built-in family has the same name), a family of
+    /// built-in scenarios, or one scenario or kernel. A scenario with two names in the list is verified once.
     pub fn find(names: &[String]) -> Collection {
         let mut collection = Collection::default();
         let built_in = load::builtin_scenarios();
@@ -69,7 +69,7 @@ impl Collection {
         collection
     }
 
-    /// The name of the only member, where the names mean one scenario or kernel and no folder or family.
+    /// The name of the only member, if the names stand for one scenario or kernel and no folder or family.
     pub fn single(&self) -> Option<&str> {
         match self.members.as_slice() {
             [Member { name, error: None }] if !self.named_several => Some(name),
@@ -128,7 +128,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// How the member turned out.
+    /// The status of the member.
     pub fn status(&self) -> Status {
         self.result.as_ref().map_or(Status::BadInput, Verification::status)
     }
@@ -157,8 +157,8 @@ impl Verifications {
     }
 }
 
-/// Verifies every member of a collection, on all cores. `request` gives the machine, settings and fences; its scenario is
-/// ignored. A member that cannot be read does not keep the others from being verified. No repair is looked for.
+/// Verifies every member of a collection, on all cores. `request` gives the machine, settings and fences; its scenario
+/// is ignored. A member that cannot be read does not prevent the others from being verified. No repair is searched for.
 pub fn verify_all(
     collection: Collection,
     request: &Request,

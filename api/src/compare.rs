@@ -7,12 +7,12 @@ use crate::load::{self, Second, load, load_second};
 use crate::record::{Recording, is_trace, read_trace, record, unchanged_trace};
 use crate::request::Request;
 
-/// Compares two recordings: which numbers differ, by how much, and at which wait or work.
+/// Compares two recordings: the numbers that differ, by how much, and at which wait or work.
 pub fn compare(a: &Recording, b: &Recording) -> Comparison {
     study([a.side(), b.side()])
 }
 
-/// Loads and runs what a request names with a record, or reads the saved trace that it names.
+/// Loads and runs the kernel of a request with a record, or reads the request's saved trace.
 ///
 /// # Errors
 /// As for [`load`] and [`record`](crate::record), and options that cannot change a saved trace.
@@ -20,7 +20,7 @@ pub fn open(request: &Request) -> Result<Recording, Error> {
     side(request)?.recording()
 }
 
-/// One side of two: a kernel that is loaded and not run yet, or a saved trace.
+/// One of two sides: a loaded kernel that has not run yet, or a saved trace.
 #[derive(Clone, Debug)]
 pub enum Side {
     /// A kernel to run.
@@ -38,7 +38,7 @@ impl Side {
         }
     }
 
-    /// Runs a kernel with a record; a saved trace is its own.
+    /// Runs a kernel with a record; for a saved trace, the trace.
     ///
     /// # Errors
     /// As for [`record`](crate::record).
@@ -78,7 +78,7 @@ pub fn two(request: &Request, second: Second<'_>) -> Result<[Side; 2], Error> {
     Ok([Side::Kernel(Box::new(a)), Side::Kernel(Box::new(b))])
 }
 
-/// What a request names, not run yet.
+/// The kernel or trace of a request, not run yet.
 ///
 /// # Errors
 /// As for [`load`], and options that cannot change a saved trace.

@@ -52,7 +52,8 @@ pub struct ChartOptions {
     pub from: Option<u64>,
     /// The last cycle.
     pub to: Option<u64>,
-    /// Draw the whole run. Without it, `from` and `to`, a chart shows the first steps of the main loop.
+    /// Whether to draw the whole run. If not, and without `from` and `to`, a chart shows the first steps of the main
+    /// loop.
     pub whole: bool,
     /// Only these rows: roles, `agents`, `engines`, `barriers`, `slots`, `cta 2`, or part of a name; all where empty.
     pub rows: Vec<String>,
@@ -142,14 +143,14 @@ pub struct Window {
     pub from: Option<u64>,
     /// The last cycle.
     pub to: Option<u64>,
-    /// All of it. Without it, `from` and `to`, a trace has the first [`TRACED`] spans.
+    /// Whether to write the whole run. If not, and without `from` and `to`, a trace has the first [`TRACED`] spans.
     pub whole: bool,
 }
 
-/// Spans of a trace where nobody says which part of the run it has: a few megabytes.
+/// Default number of spans of a trace: a few megabytes.
 pub const TRACED: usize = 60_000;
 
-/// A part of a timeline.
+/// A part of a timeline, for a trace.
 #[derive(Clone, Debug)]
 pub struct TracePart {
     /// Its spans.

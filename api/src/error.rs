@@ -9,10 +9,10 @@ use warpline_sim::diag::Diagnostic;
 /// The text of each input file, by the name that the caller gave the file.
 pub type Sources = BTreeMap<String, String>;
 
-/// Why a question has no answer. Nothing was written.
+/// An error of a request. Nothing was written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Error {
-    /// Input files are wrong: every problem found, each with its place.
+    /// Input files have errors: every problem found, each with its place.
     Input {
         /// The problems, in the order of the text.
         diagnostics: Vec<Diagnostic>,
@@ -21,7 +21,7 @@ pub enum Error {
     },
     /// A problem without a place in a file.
     Plain {
-        /// One sentence: what is wrong.
+        /// One sentence that states the problem.
         message: String,
         /// What to do about it.
         help: Option<String>,
@@ -52,7 +52,7 @@ impl Error {
         Error::Plain { message: message.into(), help: None }
     }
 
-    /// An error without a place, and what to do about it.
+    /// An error without a place, with a help text.
     pub fn with_help(message: impl Into<String>, help: impl Into<String>) -> Error {
         Error::Plain { message: message.into(), help: Some(help.into()) }
     }

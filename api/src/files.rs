@@ -30,7 +30,7 @@ pub fn files_below(path: &Path, endings: &[&str], files: &mut BTreeSet<PathBuf>)
     Ok(())
 }
 
-/// A path in its shortest form: without `.`, and without `..` where the folder before it can go.
+/// A path in its shortest form: without `.`, and without `..` where the folder before it can be removed.
 pub fn short_path(path: &Path) -> String {
     let mut short = PathBuf::new();
     for part in path.components() {

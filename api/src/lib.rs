@@ -71,10 +71,10 @@
 //!
 //! Findings of runs and proofs have the same form: [`Subject::diagnostic`].
 //!
-//! # Long questions
+//! # Long computations
 //!
-//! [`sweep`], [`plan`] and [`verify_all`] use every core and call back with their [`Progress`]. The answers are the same on
-//! one thread and on many.
+//! [`sweep`], [`plan`] and [`verify_all`] use every core and report their [`Progress`] through a callback. The results
+//! do not depend on the number of threads.
 //!
 //! # Units
 //!

@@ -1,4 +1,4 @@
-//! Searches the pipelines of a plain loop.
+//! The search for pipelines of a plain loop.
 
 use warpline_plan::{Answer, Question, candidates, plan as search};
 use warpline_sim::RunOptions;

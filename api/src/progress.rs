@@ -1,11 +1,11 @@
-//! Progress of long questions.
+//! Progress of long computations.
 
-/// How far a question with many pieces has got.
+/// The progress of a computation with many pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Pieces that are done.
+    /// Number of finished pieces.
     pub done: usize,
-    /// All pieces.
+    /// Number of all pieces.
     pub total: usize,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Counter<'a> {
 }
 
 impl<'a> Counter<'a> {
-    /// Reports that nothing is done yet.
+    /// Reports that no piece is finished yet.
     pub(crate) fn start(total: usize, report: OnProgress<'a>) -> Counter<'a> {
         report(Progress { done: 0, total });
         Counter { done: 0.into(), total, report }

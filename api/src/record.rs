@@ -17,7 +17,7 @@ use crate::request::{Clock, Request};
 use crate::simulate::{Simulation, run_with_record};
 use crate::status::Status;
 
-/// The most spans of a record: more than a readable chart shows, and small enough to keep in memory.
+/// Largest number of spans of a record: more than a readable chart shows, and few enough for memory.
 pub const SPANS: usize = 2_000_000;
 
 /// A timeline, with the run that it is a record of.
@@ -27,17 +27,18 @@ pub struct Recording {
     pub name: String,
     /// The record.
     pub timeline: Timeline,
-    /// The cycle up to which a chart shows the prologue and the first steps of the main loop, where the run is longer.
+    /// The cycle at which a chart of a longer run ends by default: it shows the prologue and the first steps of the
+    /// main loop.
     pub opening: Option<u64>,
     /// CTAs per cluster; `None` for a saved trace.
     pub cluster: Option<u32>,
-    /// The run keeps to a schedule, so that its times are not its own.
+    /// Whether the run follows a schedule, so that its times are not its own.
     pub scheduled: bool,
-    /// How the run turned out.
+    /// The status of the run.
     pub status: Status,
     /// The run; `None` for a saved trace.
     pub simulation: Option<Simulation>,
-    /// Events of a saved trace that are no slices, and are left out.
+    /// Number of events of a saved trace that are not slices and were left out.
     pub left_out: usize,
 }
 
@@ -62,7 +63,7 @@ impl Recording {
         Ok(())
     }
 
-    /// The scenario's claims. A saved trace and a run that keeps to a schedule decide none.
+    /// The results of the scenario's claims; empty for a saved trace and for a run that follows a schedule.
     ///
     /// # Errors
     /// A scenario named by a claim that cannot be loaded.
@@ -123,7 +124,7 @@ pub fn record(subject: &Subject) -> Result<Recording, Error> {
     })
 }
 
-/// The cycle up to which a chart shows the prologue and some ten steps of the main loop, where the run is longer.
+/// The cycle at which a chart of a longer run ends by default, after the prologue and about ten steps of the main loop.
 fn opening(report: &Report) -> Option<u64> {
     let to = report.cycles_per_tile? * 14.0;
     (to < report.cycles).then_some(to.ceil() as u64)
@@ -151,13 +152,13 @@ pub fn read_trace(name: &str) -> Result<Recording, Error> {
     })
 }
 
-/// Reads a file in stretches. A pipe is read as a whole.
+/// Reads a file in parts; a pipe is read as a whole.
 fn read_file(name: &str) -> Result<read::Read, read::ReadError> {
     let about = std::fs::metadata(name)?;
     if about.is_file() { read::from(&InFile { name, length: about.len() }) } else { read::read(&std::fs::read(name)?) }
 }
 
-/// A file that several threads read, a stretch at a time.
+/// A file that several threads read, one part at a time.
 struct InFile<'n> {
     name: &'n str,
     /// Bytes.

@@ -1,4 +1,4 @@
-//! What to load, and with which changes.
+//! A request: what to load, and with which changes.
 
 use std::path::PathBuf;
 
@@ -7,42 +7,42 @@ use warpline_scenarios::pipeline::PassOptions;
 use warpline_sim::fences::Fences;
 use warpline_sim::report::Fidelity;
 
-/// What to load, on which machine, with which values.
+/// A request to load: scenario, machine and values.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// A built-in scenario (`metal/triple_buffer`), a scenario file (`.toml`), a kernel (`.pipe`) or a compiled kernel
     /// (`k.ptx`, `k.ptx:name`).
     pub scenario: String,
-    /// The machine: a built-in name (`h200`) or a machine file (`.toml`); the scenario's where absent.
+    /// The machine: a built-in name (`h200`) or a machine file (`.toml`); by default the scenario's.
     pub machine: Option<String>,
-    /// Values above those of the scenario; the last of a name counts.
+    /// Values that override those of the scenario; the last value of a name counts.
     pub settings: Vec<Setting>,
-    /// The kernel of a module of compiled kernels; `None` for the only one, or where the name says it.
+    /// The kernel of a module of compiled kernels; `None` for the only one, or if the name contains it.
     pub entry: Option<String>,
-    /// The launch of a compiled kernel. Its values stand above those of `launch_file`.
+    /// The launch of a compiled kernel. Its values override those of `launch_file`.
     pub launch: Launch,
     /// A launch file (.json) of a compiled kernel.
     pub launch_file: Option<PathBuf>,
-    /// Give a compiled kernel the values of its launch: a run needs them, and a proof is for every launch.
+    /// Whether to bind the values of the launch to a compiled kernel. A run needs them; a proof is for every launch.
     pub bind_launch: bool,
     /// Fence rules with other levels than the scenario's.
     pub fences: Vec<FenceLevel>,
-    /// The part of the machine that a run looks at; the machine's usual one where absent.
+    /// The part of the machine to simulate; by default the machine's usual one.
     pub fidelity: Option<Fidelity>,
     /// The source of the clock.
     pub clock: Clock,
-    /// Skip CTAs where the state of a core recurs exactly; the results are the same.
+    /// Whether to skip CTAs where the state of a core recurs exactly; the results are the same.
     pub skip_repeats: bool,
-    /// The number of events after which a run gives up.
+    /// Number of events after which a run stops.
     pub max_events: Option<u64>,
-    /// A schedule file that the run keeps to: one cluster, its moves in that order, up to the fault.
+    /// A schedule file that the run follows: one cluster, its moves in that order, up to the fault.
     pub schedule: Option<PathBuf>,
-    /// Choices for `pipelined` loops that stand above the kernel's own.
+    /// Choices for `pipelined` loops that override the kernel's own.
     pub pipeline: PassOptions<'static>,
 }
 
 impl Request {
-    /// A scenario or kernel as it is.
+    /// A request for a scenario or kernel without changes.
     pub fn named(scenario: &str) -> Request {
         Request {
             scenario: scenario.to_string(),
@@ -97,7 +97,7 @@ pub enum Clock {
     Sustained,
 }
 
-/// One value that stands above the scenario's.
+/// A value that overrides the scenario's.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
     /// A parameter of the kernel.
@@ -120,7 +120,7 @@ impl Setting {
     /// Reads `m=4096` or `machine.memory.dram_gbps=4000`.
     ///
     /// # Errors
-    /// Text without a name or with a value that is no number.
+    /// A text without a name, or with a value that is not a number.
     pub fn parse(text: &str) -> Result<Setting, String> {
         let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, as in `m=4096`")?;
         let (name, value) = (name.trim(), value.trim());

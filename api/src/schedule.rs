@@ -1,7 +1,7 @@
 //! Schedule files: the moves that lead to a fault. `docs/json.md` describes every field.
 //!
-//! A file names agents and statements in words. It stays valid across builds, but not across edits of the kernel: a move
-//! that the kernel does not make is an error with the move's number.
+//! A file names agents and statements in words. It stays valid across builds, but not across edits of the kernel: a
+//! move that the kernel does not make is an error with the number of the move.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub struct ScheduleFile {
     /// The trip count of the loop around the main loop, where the fault depends on it.
     #[serde(default)]
     turns: Option<i64>,
-    /// Header `let`s with other values than the text computes.
+    /// Header `let`s with other values than their definitions.
     #[serde(default)]
     lets: BTreeMap<String, i64>,
     cta: String,
@@ -79,7 +79,7 @@ fn meets(how: Meeting) -> &'static str {
     }
 }
 
-/// The schedule that leads to a verdict's fault, where there is one.
+/// The schedule that leads to the fault of a verdict, if there is one.
 pub fn schedule_of(v: &Verification) -> Option<ScheduleFile> {
     let (x, w) = (v.verdict.violation.as_ref()?, v.witness.as_ref()?);
     let p = v.faulty.as_ref().unwrap_or(&v.subject.program);
@@ -108,7 +108,7 @@ pub fn schedule_of(v: &Verification) -> Option<ScheduleFile> {
     })
 }
 
-/// The `let` that sets the outer trip count of the faulty kernel, where its value is not the one that the text computes.
+/// The `let` that sets the outer trip count of the faulty kernel, if its value differs from its definition.
 fn lets(v: &Verification, p: &warpline_sim::ir::Program) -> BTreeMap<String, i64> {
     let outer = v.verdict.violation.as_ref().is_some_and(|x| x.turns.is_some());
     let name = v.varied.as_ref().filter(|_| outer).and_then(|x| x.outer.as_ref()).map(|o| &o.name);
@@ -155,7 +155,7 @@ pub(crate) fn read(path: &Path) -> Result<ScheduleFile, Error> {
 }
 
 impl ScheduleFile {
-    /// The settings of a request, and the parameters that the schedule is for.
+    /// The settings of a request, with the parameters of the schedule.
     ///
     /// # Errors
     /// A setting with another value than the schedule's.

@@ -25,7 +25,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// How the run turned out. A fault outranks a limit: a finding is true however far the run got.
+    /// The status of the run. A fault outranks a limit, because a finding is true however far the run got.
     pub fn status(&self) -> Status {
         let open = self.subject.sustained.is_some_and(|s| s.end == ClockResult::Open);
         match self.report.outcome {
@@ -66,7 +66,7 @@ pub(crate) fn run_with_record(subject: &Subject, spans: Option<usize>) -> Result
     Ok(Simulation { subject, report, wall_s })
 }
 
-/// A run that stands beside another in a comparison.
+/// A run for comparison with another.
 #[derive(Clone, Debug)]
 pub struct Neighbor {
     /// The name in the comparison.
@@ -75,7 +75,7 @@ pub struct Neighbor {
     pub simulation: Result<Simulation, String>,
 }
 
-/// Runs a scenario that another compares itself with. A scenario that cannot run is a neighbor with a reason.
+/// Runs a scenario that another is compared with. A scenario that cannot run becomes a neighbor with a reason.
 pub fn run_beside(this: &Subject, beside: &Beside, request: &Request) -> Neighbor {
     let simulation = load_beside(this, beside, request).and_then(|s| run(&s));
     Neighbor { name: beside_name(this, beside), simulation: simulation.map_err(|e| e.summary()) }
@@ -89,8 +89,8 @@ pub fn execute(subject: &Subject, spans: Option<usize>) -> Result<Report, RunErr
     execute_at_clock(subject, spans).map(|(report, _)| report)
 }
 
-/// The same with the sustained clock where the subject asks for it. A run that keeps to a schedule has no time of its
-/// own, and so no such clock.
+/// [`execute`] with the sustained clock, if the subject wants it. A run that follows a schedule has no time of its own,
+/// so it has no such clock.
 pub(crate) fn execute_at_clock(
     subject: &Subject,
     spans: Option<usize>,
@@ -109,12 +109,12 @@ pub(crate) fn execute_at_clock(
     Ok((report, Some(found)))
 }
 
-/// The same on another machine.
+/// [`execute`] on another machine.
 pub(crate) fn execute_on(subject: &Subject, machine: &Machine, spans: Option<usize>) -> Result<Report, RunError> {
     warpline_sim::run(&subject.program, machine, &options(subject, spans))
 }
 
-/// The same with a record of at most so many spans, over at most so many events.
+/// [`execute`] with a record of at most `spans` spans over at most `events` events.
 pub(crate) fn execute_part(subject: &Subject, spans: usize, events: u64) -> Result<Report, RunError> {
     let options = options(subject, Some(spans));
     let options = RunOptions { max_events: options.max_events.min(events), ..options };

@@ -1,6 +1,6 @@
-//! How an answer turned out.
+//! The status of an answer.
 
-/// How an answer turned out; the exit status of the command line.
+/// The status of an answer; the exit status of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// 0: the answer is complete and names no fault.

@@ -23,16 +23,16 @@ const SAVE: Duration = Duration::from_secs(1);
 /// The points of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
-    /// What every point has in common.
+    /// The request that all points share.
     pub request: Request,
     /// The names that vary, with their values. Every combination is a point; `warpline_study::sweep::axis` reads
     /// `stages=1..6`.
     pub axes: Vec<Axis>,
     /// A second scenario that runs at every point; it adds `against_time_us`, `against_cycles` and `speedup`.
     pub against: Option<String>,
-    /// Numbers to keep that are not kept of every run, such as those of one role.
+    /// Additional metrics to keep, such as those of one role.
     pub metrics: Vec<String>,
-    /// The file that keeps finished points. A sweep continues from an existing file.
+    /// The file with finished points. A sweep continues from an existing file.
     pub state: Option<PathBuf>,
     /// The share of the points to run.
     pub shard: Shard,
@@ -86,13 +86,13 @@ pub fn sweep(sweep: &SweepRequest, progress: OnProgress<'_>) -> Result<Part, Err
         let Ok(mut saved) = saved.lock() else { return };
         saved.part.rows.insert(i, row.clone());
         if saved.at.elapsed() >= SAVE {
-            // The last write below reports an error that stays.
+            // The last write, below, reports an error that persists.
             let _ = output::replace_file(path, saved.part.text().as_bytes());
             saved.at = Instant::now();
         }
     };
     let rows = sweep::run(&todo, &|i| point(sweep, &part.plan, i), &done);
-    // Finished points are kept, also where a later point is an error.
+    // Finished points are kept even if a later point is an error.
     if let Some(path) = &sweep.state {
         let saved = saved.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         output::replace_file(path, saved.part.text().as_bytes())?;
@@ -107,7 +107,7 @@ struct Saved {
     at: Instant,
 }
 
-/// The options of the command line that change a run or the numbers kept of it, as they are written there.
+/// The command-line options that change a run or its metrics, as written.
 fn settings(sweep: &SweepRequest) -> Vec<String> {
     let s = &sweep.request;
     let mut out: Vec<String> = s.machine.iter().map(|m| format!("--machine {m}")).collect();
@@ -123,7 +123,7 @@ fn settings(sweep: &SweepRequest) -> Vec<String> {
     out
 }
 
-/// The metrics asked for that are not kept of every run.
+/// The requested metrics that are not kept of every run.
 fn extra_metrics(sweep: &SweepRequest) -> impl Iterator<Item = &str> {
     sweep.metrics.iter().map(String::as_str).filter(|m| metric_named(m).is_none() && !ADDED.contains(m))
 }

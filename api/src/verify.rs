@@ -15,20 +15,20 @@ use crate::load::Subject;
 use crate::repair::{self, Repair};
 use crate::status::Status;
 
-/// How far to look for a verdict, and by which means.
+/// The method and the limits of a proof.
 #[derive(Clone, Copy, Debug)]
 pub struct ProofOptions {
-    /// The largest trip count that is tried by itself.
+    /// Largest trip count that is tried one by one.
     pub max_trips: i64,
-    /// Steps of agents in all runs together, after which nothing is decided.
+    /// Largest number of agent steps in all runs together; beyond it nothing is decided.
     pub max_steps: u64,
-    /// Bytes of memory in use, beyond which nothing is decided.
+    /// Largest memory use in bytes; beyond it nothing is decided.
     pub max_memory: u64,
-    /// The means: happens-before over one run, a search of every order, or the search where one run does not decide.
+    /// The method: happens-before over one run, a search of every order, or the search where one run does not decide.
     pub engine: Engine,
-    /// States of a search, after which nothing is decided.
+    /// Largest number of states of a search; beyond it nothing is decided.
     pub max_states: usize,
-    /// Look for a small change that repairs a fault, and verify the change.
+    /// Whether to search for a small change that repairs a fault, and verify the change.
     pub suggest: bool,
 }
 
@@ -52,7 +52,7 @@ impl ProofOptions {
         Options { max_trips, max_steps, max_memory, engine, max_states }
     }
 
-    /// The limits alone, with the verifier's default means: what redundancy, repair and planning use.
+    /// The limits alone, with the verifier's default method, for redundancy, repair and planning.
     pub(crate) fn limits(&self) -> Options {
         let ProofOptions { max_trips, max_steps, max_memory, .. } = *self;
         Options { max_trips, max_steps, max_memory, ..Options::default() }
@@ -74,7 +74,7 @@ pub struct Verification {
     pub faulty: Option<Program>,
     /// A schedule that leads to the fault.
     pub witness: Option<Witness>,
-    /// A change that repairs the fault, where one was looked for.
+    /// A change that repairs the fault, if one was searched for.
     pub suggested: Option<RepairReport>,
     /// The kernel's text with that change, verified as written.
     pub repair: Option<Repair>,
@@ -117,7 +117,7 @@ pub fn trips(subject: &Subject) -> Option<Trips> {
 }
 
 impl Verification {
-    /// The relation of the outer trip count, where the verdict is for all of them or the fault depends on it.
+    /// The relation of the outer trip count, if the verdict is for all of them or the fault depends on it.
     pub fn outer(&self) -> Option<&OuterLoop> {
         let turns = self.verdict.turns.or_else(|| self.verdict.violation.as_ref()?.turns);
         turns.and_then(|_| self.varied.as_ref()?.outer.as_ref())
@@ -133,8 +133,8 @@ impl Verification {
             .collect()
     }
 
-    /// Conditions of a compiled kernel of which both outcomes were decided; none where the verdict is a fault, which comes
-    /// with one outcome of each.
+    /// Conditions of a compiled kernel for which both outcomes were decided; empty for a fault, which has one outcome
+    /// of each.
     pub fn both_outcomes(&self) -> &[String] {
         match &self.subject.imported {
             Some(imported) if self.verdict.outcome != Outcome::Violated => &imported.conditions,
@@ -142,8 +142,8 @@ impl Verification {
         }
     }
 
-    /// How the verification turned out. Where the scenario expects a verdict, the status says whether the verdict is
-    /// the expected one; an undecided kernel never is.
+    /// The status of the verification. If the scenario expects a verdict, the status says whether the verdict is the
+    /// expected one; an undecided kernel never has it.
     pub fn status(&self) -> Status {
         let status = verdict_status(&self.verdict);
         match self.as_expected() {
@@ -170,7 +170,7 @@ impl Verification {
     }
 }
 
-/// How a verdict turned out.
+/// The status of a verdict.
 pub fn verdict_status(v: &Verdict) -> Status {
     match v.outcome {
         Outcome::Proved | Outcome::Bounded { .. } => Status::Holds,
@@ -189,7 +189,7 @@ pub fn outcome_word(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// The means that reached a verdict, in words.
+/// The method that reached a verdict, in words.
 pub fn engine_words(v: &Verdict) -> &'static str {
     if v.searched.is_some() { "search of every order" } else { "one run, happens-before" }
 }
@@ -265,19 +265,19 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     })
 }
 
-/// The verdict on a kernel; the subject keeps the program that it is for.
+/// The verdict on a kernel; the subject keeps the program of this verdict.
 fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict {
     let verdict = decide(subject, options.verifier());
     without_impossible_fault(subject, verdict, options.limits())
 }
 
-/// Whether all that is wrong is that no fence follows the `init` of an mbarrier. Compilers that leave this fence out
-/// leave it out everywhere, and the kernels work: what else could be wrong is the question.
+/// Whether every fault is a missing fence after the `init` of an mbarrier. Compilers that omit this fence omit it
+/// everywhere, and the kernels work, so other faults are of interest.
 fn only_init_fences(x: &Violation) -> bool {
     x.hang.is_empty() && x.findings.iter().all(|f| f.note || f.code == Code::InitFence)
 }
 
-/// Turns a fault of a compiled kernel into no verdict where its values may not be possible together.
+/// Replaces a fault of a compiled kernel by no verdict, if its values may not be possible together.
 fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, options: Options) -> Verdict {
     let related = subject.imported.as_ref().and_then(|i| i.related.clone());
     if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
@@ -298,7 +298,7 @@ fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, options: Opti
     v
 }
 
-/// The verdict on a kernel. For a compiled kernel, the worst verdict over the outcomes of conditions that nothing decides;
+/// The verdict on a kernel. For a compiled kernel, this is the worst verdict over the outcomes of undecided conditions;
 /// the subject then keeps the program with that outcome.
 fn decide(subject: &mut Subject, options: Options) -> Verdict {
     let rules = subject.rules();
@@ -329,14 +329,14 @@ fn decide(subject: &mut Subject, options: Options) -> Verdict {
     }
 }
 
-/// The most buffers to which one more stage adds a slot. A size of the problem adds more slots.
+/// Largest number of buffers to which one more stage adds a slot. A problem size adds slots to more buffers.
 const MAX_STAGE_BUFFERS: u64 = 8;
 
-/// The kernel with one stage more, for each parameter whose next value adds one slot to a buffer.
+/// The kernel with one more stage, for each parameter whose next value adds one slot to a buffer.
 fn one_stage_more(subject: &Subject) -> Vec<Value> {
     let slots = |p: &Program| p.objects.iter().map(|o| o.slots as u64).sum::<u64>();
     let more = |(name, value): &(String, i64)| {
-        // A switch that is off is no count.
+        // The value 0 is a switch that is off, not a count.
         let (name, new) = (name.as_str(), value.checked_add(1).filter(|n| *n > 1)?);
         let given = subject.program_with(&[(name, new)])?;
         let added = slots(&given).checked_sub(slots(&subject.program));

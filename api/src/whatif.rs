@@ -1,4 +1,4 @@
-//! Each number of the machine scaled in turn.
+//! A what-if table: each number of the machine scaled in turn.
 
 use warpline_study::whatif::{Row, whatif as study};
 
@@ -8,7 +8,7 @@ use crate::simulate::{Simulation, execute_on};
 /// Scales each number of the machine and runs the kernel again, on all cores. The rows are ranked by gain.
 ///
 /// # Errors
-/// A run that did not end well: it has no time to gain.
+/// A run that did not finish: it has no time to improve.
 pub fn whatif(simulation: &Simulation) -> Result<Vec<Row>, Error> {
     let subject = &simulation.subject;
     if !simulation.report.clean() {

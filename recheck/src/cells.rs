@@ -53,7 +53,10 @@ pub(crate) fn partition(prog: &Program, cells: &[CellProof]) -> Result<(), Refus
     let mut list = Vec::new();
     for (i, cell) in cells.iter().enumerate() {
         let Some(axes) = &cell.axes else {
-            return Err(Refusal::rejected(format!("cells[{i}].axes"), "one cluster stands for all, and is not alone"));
+            return Err(Refusal::rejected(
+                format!("cells[{i}].axes"),
+                "the cluster that stands for all is not the only one",
+            ));
         };
         list.push(axes);
     }
@@ -108,5 +111,5 @@ fn handed_out(prog: &Program) -> Result<(), String> {
             });
         }
     }
-    apart.map_or(Ok(()), |line| Err(format!("line {line} tells CTAs apart, or the tiles that they are handed")))
+    apart.map_or(Ok(()), |line| Err(format!("line {line} distinguishes CTAs, or the tiles that they are handed")))
 }

@@ -106,7 +106,7 @@ pub(crate) fn races(start: World<'_>, budget: &mut u64) -> Result<bool, Why> {
 
 fn named(world: &World<'_>, pc: u32, why: &str) -> Why {
     let site = world.program().site(pc);
-    format!("line {}: `{}` can come later, and {why}", site.line, site.text)
+    format!("line {}: `{}` can be delayed, and {why}", site.line, site.text)
 }
 
 /// For each piece, the only agent that accesses it; `None` where several agents do.

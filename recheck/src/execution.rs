@@ -224,6 +224,6 @@ impl<'p> Execution<'p> {
         }
         let (agent, pc, _) = self.world.unordered?;
         let (line, name) = (self.program().site(pc).line, self.world.agent_name(agent));
-        Some(format!("line {line}: an arrival by {name} can be counted in another phase in another schedule"))
+        Some(format!("line {line}: an arrival by {name} can count in another phase in another schedule"))
     }
 }

@@ -93,8 +93,10 @@ impl Runs<'_> {
         }
         if let Some(obstacle) = self.place.as_ref().and_then(|place| place.obstacle()) {
             let site = prog.site(obstacle.pc);
-            return self
-                .no(entry, format!("line {}: `{}` decides otherwise in some CTAs of the cell", site.line, site.text));
+            return self.no(
+                entry,
+                format!("line {}: `{}` decides differently in some CTAs of the cell", site.line, site.text),
+            );
         }
         self.checked.cases += 1;
         self.checked.moves += run.operations;
@@ -160,7 +162,7 @@ impl Runs<'_> {
 
     fn given(&mut self) -> Result<Given, Refusal> {
         if !self.kernel.given().symbols.is_empty() {
-            return self.no("given", "the statement varies a symbol, and the proof does not");
+            return self.no("given", "the statement varies a symbol that the proof does not vary");
         }
         Ok(Given { operations: self.case("given", self.kernel.given())? })
     }

@@ -159,12 +159,12 @@ impl Kernel {
             if let Instr::Op { op: Op::Regs { inc, .. }, .. } = i {
                 let looped = prog.loops.iter().any(|l| (l.head..l.end).contains(&(pc as u32)));
                 if looped || grown && !inc {
-                    return Some("registers change hands more than once, and in which order can matter".into());
+                    return Some("registers are exchanged more than once, and their order can matter".into());
                 }
                 grown |= inc;
             }
         }
-        tape.then(|| "a value that is known at run time only decides something".into())
+        tape.then(|| "a decision depends on a value known only at run time".into())
     }
 }
 

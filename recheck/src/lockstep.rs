@@ -54,7 +54,7 @@ pub(crate) fn compare(runs: Vec<Execution<'_>>, claim: &Compared, periods: Optio
     let mut inserted = Vec::new();
     lockstep.go(None, &mut inserted)?;
     if let Some(left) = lockstep.ahead.iter().flatten().last() {
-        return Err(format!("no run comes to the place of loop {} at index {}", left.of, left.index));
+        return Err(format!("no run reaches the place of loop {} at index {}", left.of, left.index));
     }
     Ok(Compared { moves: lockstep.moves, inserted })
 }
@@ -63,12 +63,12 @@ pub(crate) fn compare(runs: Vec<Execution<'_>>, claim: &Compared, periods: Optio
 fn launch(programs: &[&Program], periods: Option<i64>) -> Result<(), Why> {
     let first = programs[0];
     if !first.hands_out() && programs.iter().any(|p| p.grid != first.grid) {
-        return Err("the grid is another in longer runs".into());
+        return Err("longer runs have another grid".into());
     }
     let decisions = programs.iter().map(|p| decisions_at_launch(p, p.forms.extents.iter().flatten().flatten()));
     let decisions: Vec<_> = decisions.collect();
     let alike = decisions::alike(&decisions.iter().map(Vec::as_slice).collect::<Vec<_>>(), periods);
-    alike.then_some(()).ok_or_else(|| "a value computed at launch decides otherwise in longer runs".into())
+    alike.then_some(()).ok_or_else(|| "a value computed at launch decides differently in longer runs".into())
 }
 
 impl Lockstep<'_, '_> {
@@ -136,7 +136,7 @@ impl Lockstep<'_, '_> {
         let period = self.period(place, apart).ok_or_else(|| no("the loop does not grow by whole iterations"))?;
         let index = place.index.checked_add(period).ok_or_else(|| no("no loop counts that far"))?;
         let behind = Until { of: place.of, agent: place.agent, index };
-        self.clone().go(Some(behind), &mut Vec::new()).map_err(|why| no(&format!("in the period behind it, {why}")))?;
+        self.clone().go(Some(behind), &mut Vec::new()).map_err(|why| no(&format!("in the next period, {why}")))?;
         let longer: Vec<usize> = (0..self.runs.len()).filter(|i| i & apart != 0).collect();
         let mut states: Vec<Snapshot> = self.runs.iter().map(Execution::state).collect();
         for i in longer {
@@ -144,7 +144,7 @@ impl Lockstep<'_, '_> {
             states.push(self.runs[i].state());
         }
         if !state::alike(&states.iter().collect::<Vec<_>>()) {
-            return Err(no("the states before and behind the period are not one"));
+            return Err(no("the states before and after the period differ"));
         }
         Ok(Inserted { moves: self.moves, state: state::digest(&states[0]), ..place.clone() })
     }
@@ -190,9 +190,9 @@ impl Lockstep<'_, '_> {
         match made {
             Move::Performed { pc, .. } | Move::Blocked { pc, .. } | Move::Landed { pc, .. } => {
                 let site = prog.site(pc);
-                format!("line {}: `{}` does not carry on to longer runs (move {})", site.line, site.text, self.moves)
+                format!("line {}: `{}` does not carry over to longer runs (move {})", site.line, site.text, self.moves)
             }
-            _ => format!("the runs part at move {}", self.moves),
+            _ => format!("the runs diverge at move {}", self.moves),
         }
     }
 }

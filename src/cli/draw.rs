@@ -90,7 +90,7 @@ pub struct Second {
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, requires = "with", help_heading = "Second run")]
     pub with_set: Vec<Setting>,
 
-    /// Keep B to a schedule from `verify --schedule-out`; --schedule is for A alone
+    /// Make B follow a schedule from `verify --schedule-out`; --schedule is for A alone
     #[arg(long, value_name = "FILE", requires = "with", help_heading = "Second run")]
     pub with_schedule: Option<PathBuf>,
 }

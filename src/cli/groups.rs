@@ -4,7 +4,7 @@ use clap::CommandFactory;
 
 use super::Cli;
 
-/// Groups of commands: what most people start with comes first.
+/// Groups of commands, the most common first.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Start here", &["run", "verify", "gantt"]),
     ("Understand a kernel", &["explain", "barriers", "view", "report", "trace"]),

@@ -37,8 +37,8 @@ pub struct Import {
     #[arg(long, conflicts_with = "output")]
     pub explain: bool,
 
-    /// Write the kernel here instead of printing it. A .pipe file loads again and has the same verdict: a kernel that the
-    /// language has no words for yet is refused
+    /// Write the kernel here instead of printing it. A .pipe file loads again and has the same verdict; a kernel that
+    /// the language cannot express yet is refused
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -58,11 +58,12 @@ pub struct Expand {
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Input")]
     pub set: Vec<Setting>,
 
-    /// The means of the copies: sync, registers, cp, dma, tma or tma_joint. The default is the kernel's, or the machine's best
+    /// The instruction for the copies: sync, registers, cp, dma, tma or tma_joint. The default is the kernel's, or the
+    /// machine's best
     #[arg(long, value_name = "WAY", value_parser = via)]
     pub via: Option<Via>,
 
-    /// The form of the schedule: num_stages, triton, multistage, two_step_ahead or table
+    /// The schedule: num_stages, triton, multistage, two_step_ahead or table
     #[arg(long, value_name = "SCHEDULE", value_parser = schedule)]
     pub schedule: Option<Schedule>,
 

@@ -182,7 +182,7 @@ pub struct Input {
     #[arg(long, value_enum, value_name = "WHICH", default_value = "given", help_heading = "Input")]
     pub clock: Clock,
 
-    /// Simulate every CTA, also where the state of a core recurs exactly and the result is known
+    /// Simulate every CTA, even where the state of a core recurs exactly and the result is known
     #[arg(long, help_heading = "Input")]
     pub no_skip: bool,
 
@@ -190,7 +190,7 @@ pub struct Input {
     #[arg(long, value_name = "N", help_heading = "Input", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_events: Option<u64>,
 
-    /// Keep to a schedule from `verify --schedule-out`: one cluster, its moves in that order, up to the fault
+    /// Follow a schedule from `verify --schedule-out`: one cluster, its moves in that order, up to the fault
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub schedule: Option<PathBuf>,
 }

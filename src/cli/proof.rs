@@ -41,10 +41,10 @@ pub struct Proof {
     pub max_memory: u64,
 }
 
-/// The means of a proof.
+/// The method of a proof.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Orders {
-    /// The means of the proof
+    /// The method of the proof
     #[arg(long, value_enum, default_value_t = Decide::Auto)]
     pub engine: Decide,
 
@@ -59,7 +59,7 @@ impl Default for Orders {
     }
 }
 
-/// A means of a proof.
+/// A method of a proof.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Decide {
     /// Happens-before over one run, and a search where one run does not decide
@@ -92,7 +92,7 @@ impl Proof {
         })
     }
 
-    /// The limits of the proof, with the means of [`Orders`].
+    /// The limits of the proof, with the method of [`Orders`].
     pub(crate) fn options(&self, orders: Orders) -> ProofOptions {
         ProofOptions {
             max_trips: self.max_trips,
@@ -116,7 +116,7 @@ pub struct Verify {
     #[command(flatten)]
     pub proof: Proof,
 
-    /// The means.
+    /// The method.
     #[command(flatten)]
     pub orders: Orders,
 
@@ -136,11 +136,11 @@ pub struct Verify {
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
 
-    /// Write the repaired kernel in the place of the kernel's file, where a repair was found and verified
+    /// Replace the kernel's file with the repaired kernel, if a repair was found and verified
     #[arg(long, conflicts_with_all = ["no_suggestion", "certificate"])]
     pub fix: bool,
 
-    /// Do not look for a change that repairs the fault
+    /// Do not search for a change that repairs the fault
     #[arg(long)]
     pub no_suggestion: bool,
 
@@ -156,11 +156,11 @@ pub struct Recheck {
     #[arg(value_name = "FILE")]
     pub certificate: PathBuf,
 
-    /// The machine file (.toml), where the certificate names no built-in machine
+    /// The machine file (.toml), if the certificate's machine is not built in
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
 
-    /// The most steps, in each cell, of runs that delay one access to decide races without clocks
+    /// The most steps, in each cell, of runs that delay one access to check races without clocks
     #[arg(long, value_name = "N", default_value_t = warpline_recheck::DELAYS)]
     pub delays: u64,
 

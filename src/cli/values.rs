@@ -18,7 +18,7 @@ pub(super) fn memory(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "expected a size such as `4GB` or `512MB`".to_string())
 }
 
-/// Three numbers, one a dimension.
+/// Three numbers, one for each dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Three(pub [u32; 3]);
 
@@ -68,7 +68,7 @@ pub(super) fn frame(text: &str) -> Result<Cells, String> {
     size.ok_or_else(|| format!("expected a size in cells as in 80x24, up to {MOST}x{MOST}"))
 }
 
-/// The means of the copies of a `pipelined` loop, by its word.
+/// The instruction for the copies of a `pipelined` loop, by its word.
 pub(super) fn via(word: &str) -> Result<Via, String> {
     let all: Vec<&str> = Via::all().map(Via::name).collect();
     Via::all().find(|v| v.name() == word).ok_or_else(|| format!("there are {}", all.join(", ")))

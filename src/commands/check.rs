@@ -37,7 +37,7 @@ pub(super) fn check(args: &Check, console: &mut Console) -> Result<Status, Error
                 }
                 results.extend(claims);
             }
-            // A scenario that cannot run does not keep the others from being checked.
+            // A scenario that cannot run does not prevent the others from being checked.
             Err(error) => {
                 console.error(&diagnose::error(&error, console.look.color_err))?;
                 status = Status::BadInput;
@@ -48,7 +48,7 @@ pub(super) fn check(args: &Check, console: &mut Console) -> Result<Status, Error
     if wrong > 0 {
         status = status.and(Status::Violated);
     }
-    // Where nothing could run, the errors are all there is to print.
+    // If nothing could run, the errors are all there is to print.
     let nothing = results.is_empty() && status == Status::BadInput;
     if args.markdown {
         console.print(&show::claims(&pages))?;

@@ -24,7 +24,7 @@ pub(super) fn fmt(args: &Fmt, console: &mut Console) -> Result<Status, Error> {
             }
         }
     }
-    // One file with an error keeps every file from being written.
+    // One file with an error prevents all files from being written.
     if !diagnostics.is_empty() {
         return Err(Error::Input { diagnostics, sources });
     }

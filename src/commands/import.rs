@@ -15,7 +15,7 @@ pub(super) fn import(args: &Import, console: &mut Console) -> Result<Status, Err
         ));
     }
     let request = args.launch.of(Request::named(&args.kernel));
-    // The ending of a kernel file is a promise that it loads.
+    // A kernel file must load again.
     if let Some(path) = args.output.as_ref().filter(|p| p.extension().is_some_and(|e| e == "pipe")) {
         output::write(console, path, warpline_api::kernel_text(&request)?.as_bytes())?;
         return Ok(Status::Holds);

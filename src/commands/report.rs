@@ -22,7 +22,7 @@ pub(super) fn report(args: &Report, console: &mut Console) -> Result<Status, Err
     Ok(verification.map_or(recording.status, |v| recording.status.and(v.status())))
 }
 
-/// The fault in time: the kernel at the trip count that shows it, kept to the schedule that leads to it.
+/// The fault in time: a run of the kernel at the faulty trip count, which follows the schedule to the fault.
 fn replayed(args: &Report, v: &Verification, console: &Console) -> Result<Option<Counterexample>, Error> {
     let (Some(witness), Some(program)) = (&v.witness, &v.faulty) else { return Ok(None) };
     let mut subject = warpline_api::load(&args.input.request())?;

@@ -13,7 +13,7 @@ pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Error> {
     if args.quiet {
         return Ok(simulate(console, &subject)?.status());
     }
-    // A run that keeps to a schedule has no time of its own, so nothing is compared with it.
+    // A run that follows a schedule has no time of its own, so nothing is compared with it.
     let scheduled = subject.schedule.is_some();
     let neighbors = if scheduled { Vec::new() } else { neighbors(args, &subject, console) };
     let simulation = simulate(console, &subject)?;

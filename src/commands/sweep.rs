@@ -58,7 +58,8 @@ pub(super) fn report(
     Ok(part.rows.values().fold(Status::Holds, |s, row| s.and(status(row.outcome))))
 }
 
-/// The numbers to show: those asked for, or the time; of problems of several sizes, the rate or the time over the ideal. Each is a number of some point, or of every run.
+/// The metrics to show: the requested ones, or the time. For problems of several sizes, the rate or the time over the
+/// ideal. Each is a metric of some point, or of every run.
 fn metrics(part: &Part, asked: &[String]) -> Result<Vec<String>, Error> {
     let has = |name: &str| part.rows.values().any(|r| r.numbers.contains_key(name));
     for name in asked {

@@ -71,7 +71,7 @@ pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status,
 /// Name, scenario, settings.
 type Case = (String, String, Vec<String>);
 
-/// A case at a clock in MHz, or at the machine's own.
+/// A case at a clock in MHz, or at the machine's own clock.
 fn subject(machine: &str, (_, scenario, set): &Case, mhz: Option<f64>) -> Result<Subject, Error> {
     let kernel = set.iter().filter_map(|s| {
         let (name, value) = s.split_once('=')?;
@@ -122,7 +122,7 @@ fn pair(machine: &str, t: &Timed, case: &Case) -> Result<Pair, Error> {
         // From the start of the first CTA, as measured.
         simulated: report.cycles - report.launch_cycles,
         again: t.cycles_again(),
-        // Each round reads the clock again, so times are compared and not cycles.
+        // Each round reads the clock again, so times are compared, not cycles.
         repeat: (t.again_span_ns / t.span_ns - 1.0).abs(),
         spread: (t.span_high - t.span_low) / t.span_ns,
         pace: t.pace.zip(report.timeline.as_ref().and_then(pace::of_timeline)),

@@ -76,7 +76,7 @@ pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Err
     Ok(status)
 }
 
-/// Writes the repaired text in the place of the kernel's file. The status is then that of the repaired kernel.
+/// Replaces the kernel's file with the repaired text. The status is then that of the repaired kernel.
 fn fix(verified: &Verification, console: &mut Console, status: Status) -> Result<Status, Error> {
     let Some(repair) = &verified.repair else {
         console.error("note: no repair was found that can be written; no file was changed\n")?;
@@ -84,7 +84,7 @@ fn fix(verified: &Verification, console: &mut Console, status: Status) -> Result
     };
     let path = Path::new(&repair.file);
     let old = verified.subject.sources.get(&repair.file);
-    // A built-in kernel and an expanded one have no file; a file that changed meanwhile stays.
+    // A built-in kernel and an expanded kernel have no file. A file that changed meanwhile stays as it is.
     if warpline_api::read(path).ok().as_ref() != old || old.is_none() {
         return Err(Error::with_help(
             format!("`{}` is no file that this text was read from, so nothing was changed", repair.file),

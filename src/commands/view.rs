@@ -69,7 +69,7 @@ fn from_file<T>(path: &Path, read: fn(&str) -> Result<T, (usize, String)>) -> Re
     read(&text).map_err(|(line, what)| Error::new(format!("{}:{line}: {what}", path.display())))
 }
 
-/// The first window, in ticks: as asked for, or the first steps of the main loop.
+/// The first window, in ticks: the requested one, or the first steps of the main loop.
 fn window(args: &View, recorded: &Recording) -> Result<(u64, u64), Error> {
     let end = recorded.timeline.end.div_ceil(TICKS);
     let from = args.from.unwrap_or(0);
@@ -82,7 +82,7 @@ fn window(args: &View, recorded: &Recording) -> Result<(u64, u64), Error> {
 }
 
 fn palette(args: &View, interactive: bool) -> Palette {
-    // Text has no colors, and its reader may use another terminal: the glyphs are as the caller asks.
+    // Text has no colors, and its reader may use another terminal, so the caller chooses the glyphs.
     let here = if interactive {
         Palette::of(|name| std::env::var(name).ok())
     } else {

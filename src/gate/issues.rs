@@ -19,7 +19,7 @@ pub(super) enum Level {
     Error,
     /// A fault that the scenario expects.
     Expected,
-    /// Worth knowing.
+    /// A note.
     Note,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Issue {
     pub(super) rule: String,
     /// The title in a line (`WL0104 WAR race`).
     pub(super) title: String,
-    /// The subject of the rule, in a line.
+    /// The subject of the rule, in one line.
     pub(super) about: &'static str,
     pub(super) message: String,
     pub(super) at: Option<At>,

@@ -31,7 +31,7 @@ fn case(e: &Entry) -> TestCase {
             status.set_type(first.rule.as_str()).set_message(line(first)).set_description(lines(&errors));
             status
         }
-        // An entry without an issue is still no success.
+        // An entry without an issue is still not a success.
         (Some(kind), None) => TestCaseStatus::non_success(kind),
         (None, _) => TestCaseStatus::success(),
     };

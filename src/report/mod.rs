@@ -30,7 +30,7 @@ use warpline_api::Verification;
 /// The most spans of a timeline in a page: some megabytes, which a browser draws at once.
 const SPANS: usize = 60_000;
 
-/// The record of a run that keeps to the schedule of a fault.
+/// The record of a run that follows the schedule of a fault.
 pub(crate) struct Counterexample {
     pub(crate) timeline: Timeline,
     pub(crate) cluster: u32,

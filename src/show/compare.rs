@@ -120,7 +120,7 @@ fn why(c: &Comparison, paint: Paint) -> String {
     for role in &c.roles {
         let warps = |n: u32| if n == 0 { "-".to_string() } else { n.to_string() };
         t.row([format!("{} (warps)", role.name), warps(role.warps[0]), warps(role.warps[1]), String::new()]);
-        // A role of one run alone has nothing to be compared with.
+        // A role of only one run has no counterpart.
         if role.warps.contains(&0) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Answers as text for people: 80 columns, and readable without color.
+//! Answers as text for people: 80 columns, readable without color.
 
 mod barriers;
 mod beside;
@@ -36,7 +36,7 @@ use warpline_api::Simulation;
 /// Columns of a line.
 pub(crate) const WIDTH: usize = 80;
 
-/// A run that keeps to a schedule: how it ended, and its findings. Its times are those of the schedule.
+/// A run that follows a schedule: its end and its findings. Its times are those of the schedule.
 pub(crate) fn scheduled(simulation: &Simulation, paint: Paint) -> String {
     let n = simulation.subject.schedule.as_ref().map_or(0, |s| s.moves.len());
     let mut text = summary::head(&simulation.subject, paint);

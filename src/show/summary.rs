@@ -103,7 +103,7 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
     text + "\n"
 }
 
-/// Useful operations, where some of those executed multiply the padding of tiles.
+/// Useful operations, if some of the executed ones multiply the padding of tiles.
 pub(crate) fn padding(r: &Report) -> String {
     if r.useful_flops >= r.flops {
         return String::new();
@@ -112,7 +112,7 @@ pub(crate) fn padding(r: &Report) -> String {
     format!("; {} TFLOPS useful: {padding} % of the products are padding of tiles", short(r.useful_tflops))
 }
 
-/// A remark on operations that are scaled and not counted, where there are any.
+/// A remark on operations that are scaled instead of counted, if there are any.
 pub(crate) fn scaled(r: &Report) -> Option<&'static str> {
     let known = "Operations of the grid are those of the CTAs simulated, times the CTAs: how much each of the others does was \
                  not counted.";

@@ -12,7 +12,7 @@ use warpline_sim::words::{count, of, short};
 /// The most points listed; of more points, the best third of this number is listed.
 const LINES: usize = 60;
 
-/// All sections of a sweep. `many` says that several numbers were asked for.
+/// All sections of a sweep. `many` says that several metrics were requested.
 pub(crate) fn sweep(part: &Part, metrics: &[String], many: bool, paint: Paint) -> String {
     let against = part.subject.against.as_ref().map_or(String::new(), |a| format!(", against {a}"));
     let names = part.plan.names().join(", ");

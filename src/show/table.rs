@@ -1,6 +1,6 @@
 //! Tables and wrapped text.
 //!
-//! A table here is a few lines of padding: libraries for tables draw borders and ask for a terminal's width.
+//! Tables need only a few lines of padding here. Libraries for tables draw borders and need a terminal's width.
 
 /// The alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -15,13 +15,11 @@ pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
     }
     if prog.cooperative {
         list.push(format!(
-            "the {} CTAs of the grid all run at the same time (a cooperative launch); grids of other sizes are not looked at",
+            "the {} CTAs of the grid all run at the same time (a cooperative launch); grids of other sizes are not checked",
             prog.cluster
         ));
     } else if !counters.is_empty() && prog.grid.len() > 1 {
-        list.push(
-            "each cluster counts on counters of its own: no other cluster changes those that it waits for".into(),
-        );
+        list.push("each cluster has its own counters: no other cluster changes a counter that it waits for".into());
     }
     let mut unordered = Vec::new();
     for (obj, o) in prog.objects.iter().enumerate().filter(|(_, o)| o.class == Class::Global) {

@@ -292,7 +292,7 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
     }
     // Loops whose trip count the given values fix.
     if let (Outcome::Proved, Some((line, values))) = (&v.outcome, fixed.first()) {
-        let why = format!("the loop at line {line} runs as often as the values given say ({values})");
+        let why = format!("the loop at line {line} is checked with its given trip count only ({values})");
         v.outcome = Outcome::Bounded { trips: trips.as_ref().map(|_| (0, None)), why };
     }
     // A result that is not decided for every number of iterations is stated for the given number.

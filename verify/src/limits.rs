@@ -16,7 +16,7 @@ pub(crate) fn handed(prog: &Program) -> Option<String> {
     }
     let line = prog.site(asks as u32).line;
     looked_at
-        .then(|| format!("line {line}: as many tiles are handed out as the grid has left, at run time fewer can be"))
+        .then(|| format!("line {line}: all remaining tiles of the grid are handed out, while fewer can be at run time"))
 }
 
 /// The reason why a proof for one set of run-time values is not a proof for all; `None` where it is.
@@ -32,5 +32,5 @@ pub(crate) fn run_time(prog: &Program) -> Option<String> {
         });
     }
     let t = &prog.tapes[first? as usize];
-    Some(format!("`{}` is known at run time only; the value that the kernel gives for runs was taken", t.name))
+    Some(format!("`{}` is known only at run time; it has the value that the kernel states for runs", t.name))
 }

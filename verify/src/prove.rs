@@ -174,7 +174,7 @@ pub(crate) fn decide(
                 Err(pc) => {
                     let site = given.site(pc);
                     let why = format!(
-                        "line {}: `{}` tells more CTAs apart than are followed ({})",
+                        "line {}: `{}` distinguishes more CTAs than the limit ({})",
                         site.line,
                         site.text,
                         cells::MOST

@@ -63,7 +63,7 @@ impl<'a> Facts<'a> {
         if let Some(value) = self.text(name).or_else(|| self.proof(name)) {
             return Ok(Some(value));
         }
-        // The name of a result always means the result, also where a parameter has that name.
+        // The name of a result always means the result, even if a parameter has the same name.
         match self.numbers() {
             Ok(numbers) => match numbers.get(name) {
                 Some(value) => Ok(Some(*value)),
@@ -146,8 +146,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// `fault_stale_tile`: 1 where the fault of the verdict is of that kind or leads to it; `met_stale_tile`: the same of
-    /// the run.
+    /// `fault_stale_tile`: 1 where the fault of the verdict has this kind or leads to it; `met_stale_tile`: the same
+    /// for the run.
     fn fault<'b>(&self, name: &str, verdict: &dyn Fn() -> &'b Verdict) -> Option<f64> {
         let kind =
             |word: &str| FindingKind::ALL.into_iter().find(|k| identifier(k.name()).to_ascii_lowercase() == word);

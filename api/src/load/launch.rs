@@ -1,4 +1,4 @@
-//! The launch of a compiled kernel: its file, and what a kernel's parameters allow.
+//! The launch of a compiled kernel: its file, and the limits that the kernel's parameters set.
 //!
 //! ```json
 //! {"grid": [64, 64, 1], "args": [{"ptr": [8192, 2048], "dtype": "float16"}, 8192, null], "shared": 98304, "regs": 168}
@@ -21,7 +21,7 @@ use crate::error::{Error, Position, Sources};
 const LARGEST_GRID: [i64; 3] = [(1 << 31) - 1, 65_535, 65_535];
 /// Most bytes of shared memory of a launch.
 const MOST_SHARED: i64 = 1 << 20;
-/// Most registers of a thread, rounded up as they are handed out.
+/// Largest number of registers of a thread, rounded up to the allocation granule.
 const MOST_REGISTERS: i64 = 256;
 /// Element types, as frameworks name them.
 const DTYPES: [&str; 17] = [
@@ -44,7 +44,7 @@ const DTYPES: [&str; 17] = [
     "tfloat32",
 ];
 
-/// A launch file as it is written.
+/// A launch file, as written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LaunchFile {
@@ -96,7 +96,7 @@ fn ranged<'de, D: Deserializer<'de>>(d: D, what: &str, from: i64, to: i64) -> Re
 }
 
 fn arguments<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<Argument>>, D::Error> {
-    /// One argument, so that an error has its place.
+    /// One argument, read separately so that an error has its place.
     struct One(Argument);
     impl<'de> Deserialize<'de> for One {
         fn deserialize<D: Deserializer<'de>>(d: D) -> Result<One, D::Error> {
@@ -214,7 +214,7 @@ pub(super) fn launch(file: Option<&Path>, given: &Launch, entry: &Entry, kernel:
 
 fn parsed(name: &str, text: &str) -> Result<LaunchFile, Error> {
     serde_json::from_str(text).map_err(|e| {
-        // The message ends in the place, which the caret shows.
+        // The message ends with the place, which the caret already shows.
         let message = e.to_string();
         let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(m, _)| m);
         let offset = offset(text, Position { line: e.line(), column: e.column() });
@@ -224,7 +224,7 @@ fn parsed(name: &str, text: &str) -> Result<LaunchFile, Error> {
     })
 }
 
-/// The byte before a place of a JSON text: columns there count bytes.
+/// The byte at a place of a JSON text, whose columns count bytes.
 fn offset(text: &str, at: Position) -> usize {
     let start: usize = text.split_inclusive('\n').take(at.line.saturating_sub(1)).map(str::len).sum();
     let mut offset = (start + at.column.saturating_sub(1)).min(text.len());

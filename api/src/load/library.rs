@@ -88,7 +88,7 @@ impl Library {
         if errors.is_empty() { Ok(()) } else { Err(self.bad(errors)) }
     }
 
-    /// An error about a value of a scenario, at its place in the file.
+    /// An error about a value of a scenario, with its place in the file.
     fn at(&self, error: Error, file: &str, scenario: &Scenario, key: &str) -> Error {
         match (error, scenario.spans.get(key)) {
             (Error::Plain { message, help }, Some(span)) => {
@@ -207,8 +207,8 @@ impl Library {
     }
 }
 
-/// The file of a folder that a scenario there means by another's name. `metal/double_buffer`, from inside `metal/`, is
-/// the file beside the scenario, not the built-in one.
+/// The file of a folder that a scenario in this folder names. `metal/double_buffer`, inside `metal/`, is the file
+/// beside the scenario, not the built-in one.
 fn sibling(from: &Place, name: &str) -> Option<String> {
     let Place::Folder(dir) = from else { return None };
     let file = format!("{name}.toml");

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A request names a built-in scenario, a scenario file, a kernel file or a compiled kernel. Its machine and settings
-//! stand above those of the scenario.
+//! override those of the scenario.
 
 mod launch;
 mod library;
@@ -42,7 +42,7 @@ pub use second::{Second, beside_name, load_second, short_name};
 pub(crate) use second::{load_at_point, load_beside};
 pub use subject::{Expectation, Subject, finding_label, finding_message};
 
-/// Loads what a request names.
+/// Loads the kernel of a request.
 ///
 /// # Errors
 /// Files that cannot be read, every problem of their text, unknown names, and values that the kernel rejects.
@@ -55,7 +55,7 @@ pub fn load(request: &Request) -> Result<Subject, Error> {
     let found = library.find(&request.scenario)?;
     let file = request.schedule.as_deref().map(schedule::read).transpose()?;
     let settings = file.as_ref().map_or(Ok(request.settings.clone()), |f| f.settings(&request.settings))?;
-    // A kernel names no machine; its schedule does.
+    // A kernel names no machine, but its schedule does.
     let own = file.as_ref().filter(|_| found.scenario.is_none()).map(ScheduleFile::machine);
     let subject = assemble(
         library,
@@ -84,7 +84,7 @@ pub fn load_text(name: &str, text: &str, machine: &Machine, settings: &[Setting]
     assemble(library, name, found, MachineChoice::Given(machine), settings)
 }
 
-/// Loads what a request names, on a machine of the caller's. The machine that the request names is ignored.
+/// Loads the kernel of a request on the caller's machine. The machine in the request is ignored.
 ///
 /// # Errors
 /// As for [`load`].
@@ -95,7 +95,7 @@ pub fn load_on(request: &Request, machine: &Machine) -> Result<Subject, Error> {
     options(subject, request)
 }
 
-/// The subject kept to a schedule.
+/// The subject with a schedule to follow.
 fn scheduled(subject: Subject, file: Option<&ScheduleFile>) -> Result<Subject, Error> {
     let Some(file) = file else { return Ok(subject) };
     let subject = file.with_lets(subject)?;
@@ -106,7 +106,7 @@ fn scheduled(subject: Subject, file: Option<&ScheduleFile>) -> Result<Subject, E
 /// Applies the request's options of a run.
 fn options(mut subject: Subject, request: &Request) -> Result<Subject, Error> {
     if !request.fences.is_empty() {
-        // An expectation is about the scenario's own levels.
+        // The expected verdict is for the scenario's own levels.
         subject.expect = None;
     }
     for f in &request.fences {
@@ -190,7 +190,7 @@ fn assemble(
         }
     }
     let mut model = match (&machine, &base_machine) {
-        // A request names a file from the working folder; a scenario, from its own folder.
+        // A name in a request is relative to the working folder, a name in a scenario to the scenario's folder.
         (MachineChoice::Given(m), _) => (*m).clone(),
         (MachineChoice::Named(m), _) => library.machine(&Place::WorkingFolder, m)?,
         (MachineChoice::OfScenario, Some(m)) => library.machine_of(&found, m)?,
@@ -215,7 +215,7 @@ fn assemble(
     library.expand(&mut found, &set, Some(&model))?;
     let program = library.compile(&found, &set, Some(&model))?;
     let fidelity = Fidelity::usual(&model);
-    // An expectation is about the scenario's own values.
+    // The expected verdict is for the scenario's own values.
     let own = matches!(machine, MachineChoice::OfScenario) && settings.is_empty();
     let expect = found.scenario.as_ref().filter(|_| own).and_then(|s| {
         let what = s.expect?;

@@ -1,4 +1,4 @@
-//! Built-in scenarios and machines, files by name, and what stands in them.
+//! Built-in scenarios and machines, files by name, and their contents.
 
 use std::path::{Path, PathBuf};
 
@@ -139,7 +139,7 @@ pub fn read(path: &Path) -> Result<String, Error> {
             "name a file in it; `warpline verify FOLDER` takes a whole folder",
         ));
     }
-    // Devices and pipes may never end, and say nothing about a kernel.
+    // Devices and pipes may never end, and contain no kernel.
     if !about.is_file() {
         return Err(Error::new(format!("`{}` is a device or a pipe, not a file", path.display())));
     }

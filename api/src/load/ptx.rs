@@ -18,7 +18,7 @@ use crate::error::{Error, Sources};
 use crate::request::{Request, Setting};
 use crate::verify::{ProofOptions, outcome_word, verify};
 
-/// The assumptions about a compiled kernel beside those of every verdict.
+/// The assumptions about a compiled kernel, in addition to those of every verdict.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// Each assumption, with the line of the PTX file that needs it.
@@ -27,11 +27,11 @@ pub struct Imported {
     pub related: Option<String>,
     /// The kernel with the values of some launches, where symbols are related.
     pub possible: Vec<Program>,
-    /// The kernel for each outcome of the conditions that nothing decides.
+    /// The kernel for each outcome of undecided conditions.
     pub variants: Vec<Program>,
-    /// Names of the conditions of which `variants` has both outcomes.
+    /// Names of the conditions for which `variants` has both outcomes.
     pub conditions: Vec<String>,
-    /// The program has the values of a launch, so that it can be timed.
+    /// Whether the program has the values of a launch, so that it can be timed.
     pub launched: bool,
 }
 
@@ -77,8 +77,8 @@ pub struct CompiledKernel {
 /// Lifts the compiled kernel that a request names to a program.
 ///
 /// # Errors
-/// A file that cannot be read, text that is not understood, an entry that is not there, and a launch that the kernel
-/// cannot have.
+/// A file that cannot be read, unsupported text, an entry that does not exist, or a launch that the kernel does not
+/// allow.
 pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     let (file, entry) = split(&request.scenario).unwrap_or((&request.scenario, None));
     let entry = request.entry.as_deref().or(entry);
@@ -121,7 +121,7 @@ fn line_span(text: &str, line: u32) -> std::ops::Range<usize> {
     start..start + 1
 }
 
-/// The text for carets: long register lists show their first and last register. Line numbers stay the same.
+/// The text for carets: a long register list shows only its first and last register. Line numbers stay the same.
 fn shortened(text: &str) -> String {
     let list = |line: &str| -> Option<String> {
         let (start, end) = (line.find('{')?, line.rfind('}')?);
@@ -133,7 +133,7 @@ fn shortened(text: &str) -> String {
     text.split('\n').map(|line| list(line).unwrap_or_else(|| line.to_string())).collect::<Vec<_>>().join("\n")
 }
 
-/// The built-in machine of a target.
+/// The built-in machine for a target.
 fn machine_of(target: &str) -> &'static str {
     let number: u32 = target
         .trim_start_matches("sm_")
@@ -149,7 +149,7 @@ fn machine_of(target: &str) -> &'static str {
     }
 }
 
-/// Loads a compiled kernel, for a machine of its target where none is named.
+/// Loads a compiled kernel, by default on a machine of its target.
 pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let request = &if request.bind_launch { with_arguments(request) } else { request.clone() };
     let (name, machine) = (request.scenario.as_str(), request.machine.as_deref());
@@ -227,7 +227,7 @@ fn with_arguments(request: &Request) -> Request {
 /// A compiled kernel as text of the kernel language that loads again and has the same verdict.
 ///
 /// # Errors
-/// As for [`lifted`], and a kernel that the language has no words for yet: the first thing it lacks, and its line.
+/// As for [`lifted`], and a kernel that the language cannot express yet: the first missing feature, and its line.
 pub fn kernel_text(request: &Request) -> Result<String, Error> {
     let kernel = lifted(request)?;
     let refused = |why: String| {
@@ -251,7 +251,7 @@ pub fn kernel_text(request: &Request) -> Result<String, Error> {
     Ok(text)
 }
 
-/// What the time of a compiled kernel leaves out.
+/// Costs that the time of a compiled kernel does not contain.
 const NOT_CHARGED: &str = "Only copies, waits, barriers, accesses to shared memory and `wgmma` have a time: instructions \
                            between them (arithmetic, `mma.sync`, loads and stores of global memory) are not charged yet, and \
                            addresses in global memory are not followed, so that every copy reads one place";
@@ -277,7 +277,7 @@ fn launched(kernel: &CompiledKernel, request: &Request, set: &BTreeMap<String, i
                 .help("`warpline verify` proves the kernel or shows its fault");
         return Err(Error::Input { diagnostics: vec![d], sources: kernel.sources.clone() });
     }
-    // The last of 256 is one that no instruction can name.
+    // Register 256 cannot be named by an instruction.
     program.regs = program.regs.map(|n| n.min(255));
     if let Some(bytes) = launch.shared {
         reserve(&mut program, kernel.declared_shared as i64 + i64::from(bytes));
@@ -285,7 +285,7 @@ fn launched(kernel: &CompiledKernel, request: &Request, set: &BTreeMap<String, i
     Ok(program)
 }
 
-/// Makes shared memory as large as the launch has it: it bounds how many CTAs a core has.
+/// Sets the size of shared memory to that of the launch, which limits the number of CTAs of a core.
 fn reserve(program: &mut Program, bytes: i64) {
     let unused = bytes - program.shared_bytes();
     if unused > 0 {
@@ -307,7 +307,7 @@ fn reserve(program: &mut Program, bytes: i64) {
     }
 }
 
-/// The error for a launch that does not give enough.
+/// The error for a launch without all needed values.
 fn needed(kernel: &CompiledKernel, request: &Request, needs: &[Need]) -> Error {
     if let Some(line) = needs.iter().find_map(|n| if let Need::Iterations(line) = n { Some(line) } else { None }) {
         let message = format!("`{}`: data decide what the loop at line {line} does", request.scenario);

@@ -1,4 +1,4 @@
-//! Runs that stand beside another run, and share its settings where both had the same values.
+//! Second runs, beside a first run. Settings are shared where both runs had the same value.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::schedule;
 
 /// Loads a run that a scenario names under `beside`.
 ///
-/// A setting of the request is carried over where both runs had the same value before. A problem size or a machine so
-/// stays common to both, and a stage count that tells them apart stays each one's own.
+/// A setting of the request applies to this run if both runs had the same value before. So a problem size or a machine
+/// stays common to both, and a stage count that distinguishes them stays different.
 ///
 /// # Errors
 /// As for [`load`].
@@ -35,19 +35,19 @@ pub(crate) fn load_beside(this: &Subject, beside: &Beside, request: &Request) ->
     carried_over(this, library, &beside_name(this, beside), found, own, request)
 }
 
-/// A second run that stands beside a first: what to load, and its own settings.
+/// A second run: what to load, and its own settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Second<'a> {
     /// The scenario, kernel or compiled kernel.
     pub scenario: &'a str,
     /// Settings of the second run alone.
     pub settings: &'a [Setting],
-    /// The schedule file that the second run keeps to.
+    /// The schedule file that the second run follows.
     pub schedule: Option<&'a Path>,
 }
 
-/// Loads a second run with settings of its own. Other settings of the request are carried over as for
-/// `load_beside`; a schedule brings its own parameters and keeps its own order.
+/// Loads a second run with its own settings. Other settings of the request apply as for `load_beside`. A schedule has
+/// its own parameters and its own order.
 ///
 /// # Errors
 /// As for `load`.
@@ -73,8 +73,8 @@ pub fn load_second(this: &Subject, second: Second<'_>, request: &Request) -> Res
     scheduled(subject, file.as_ref())
 }
 
-/// Loads another scenario at the same point of a sweep. The varied values apply to it where it has such a parameter;
-/// other settings of the request are carried over as for [`load_beside`].
+/// Loads another scenario at the same point of a sweep. A varied value applies if the scenario has this parameter.
+/// Other settings of the request apply as for [`load_beside`].
 ///
 /// # Errors
 /// As for [`load`].
@@ -103,13 +103,13 @@ fn load_compiled(name: &str, settings: &[Setting], request: &Request) -> Result<
     load(&Request { scenario: name.to_string(), settings, ..request.clone() })
 }
 
-/// The values of a second run that are not carried over from the first.
+/// The values of a second run that do not come from the first.
 struct Own<'a> {
     beside: &'a Beside,
     settings: &'a [Setting],
 }
 
-/// Assembles a run that stands beside another, with its own settings above those that are carried over.
+/// Loads a second run. Its own settings override those that come from the first run.
 fn carried_over(
     this: &Subject,
     library: Library,
@@ -133,7 +133,7 @@ fn carried_over(
         .chain(own.settings)
         .cloned()
         .collect();
-    // A kernel names no machine; a kernel beside a run takes the run's.
+    // A kernel names no machine, so it runs on the machine of the first run.
     let is_kernel = found.scenario.is_none();
     let machine = request.machine.as_deref().filter(|_| same_machine || is_kernel);
     let machine = machine.or(own.beside.machine.as_deref().filter(|_| is_kernel));

@@ -20,7 +20,7 @@ use super::library::{Place, Values};
 use super::ptx::Imported;
 use crate::error::{Error, Sources, statement_span};
 
-/// A kernel with its machine and values: what every question is about.
+/// A loaded kernel with its machine and values.
 pub struct Subject {
     /// The name in the request.
     pub name: String,
@@ -46,31 +46,31 @@ pub struct Subject {
     pub claims: Vec<Claim>,
     /// The verdict that the scenario expects; `None` where the request changes a value or the machine.
     pub expect: Option<Expectation>,
-    /// Skip CTAs where the state of a core recurs exactly.
+    /// Whether to skip CTAs where the state of a core recurs exactly.
     pub skip_repeats: bool,
-    /// All operands are in the second-level cache when the launch begins.
+    /// Whether all operands are in the second-level cache when the launch begins.
     pub warm_l2: bool,
-    /// The part of the machine that a run looks at.
+    /// The part of the machine to simulate.
     pub fidelity: Fidelity,
-    /// The machine's line of clock over tensor load, where the request asks for the sustained clock.
+    /// The machine's sustained clock as a line over tensor load, if the request wants the sustained clock.
     pub clock_line: Option<Line>,
     /// The sustained clock, once a run has found it; `machine` then has it as `clock.mhz`.
     pub sustained: Option<Sustained>,
     /// The level of each fence rule.
     pub fences: Fences,
-    /// The number of events after which a run gives up.
+    /// Number of events after which a run stops.
     pub max_events: Option<u64>,
-    /// The schedule that a run keeps to.
+    /// The schedule that a run follows.
     pub schedule: Option<Schedule>,
     /// The parsed text of the kernel, filled by the first use.
     pub(super) text: OnceLock<Text>,
     /// The kernel with its counting parameters kept as symbols, filled by the first use.
     pub(super) symbolic: OnceLock<Program>,
-    /// Where names in the scenario are looked up.
+    /// The place to which names in the scenario are relative.
     pub(super) place: Place,
     /// Parameters of the kernel, before the request's settings.
     pub(super) values: Values,
-    /// The name of the machine, before the request's.
+    /// The name of the machine without the request's.
     pub(super) base_machine: Option<String>,
 }
 
@@ -79,12 +79,12 @@ pub struct Subject {
 pub struct Expectation {
     /// The verdict.
     pub what: Expect,
-    /// The place in the scenario that says so; the message is the verdict's word.
+    /// The place in the scenario that states the verdict; the message is the word for the verdict.
     pub at: Diagnostic,
 }
 
 impl std::fmt::Debug for Subject {
-    /// The names alone: the program and the machine are long.
+    /// Only the names, because the program and the machine are long.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (kernel, machine) = (&self.program.name, &self.machine.name);
         f.debug_struct("Subject")
@@ -97,7 +97,7 @@ impl std::fmt::Debug for Subject {
 }
 
 impl Clone for Subject {
-    /// The parsed text is not copied: the clone parses the text again if it needs it.
+    /// A clone has no parsed text and parses the text again when needed.
     fn clone(&self) -> Subject {
         Subject {
             name: self.name.clone(),
@@ -166,8 +166,8 @@ impl Subject {
         Rules { fences: self.fences, ..warpline_sim::engine::rules(&self.machine) }
     }
 
-    /// A digest of every text and machine number that went in (FNV-1a, 64 bits). It is equal on every machine and for
-    /// every compiler, and tells inputs apart by accident, not against intent.
+    /// A digest of every text and machine number of the input (FNV-1a, 64 bits). It is equal on every machine and for
+    /// every compiler. It distinguishes inputs that differ by accident, not by intent.
     pub fn digest(&self) -> u64 {
         let texts = self.sources.iter().flat_map(|(file, text)| [file.clone(), text.clone()]);
         let numbers = self.machine.params.iter().map(|(key, p)| format!("{key}={}", p.value));
@@ -263,7 +263,7 @@ impl Subject {
         })
     }
 
-    /// The error for a kernel that the simulator refuses, at the statement that asks for too much where there is one.
+    /// The error for a kernel that the simulator rejects, at the statement that is the reason, if there is one.
     pub fn refused(&self, error: RunError) -> Error {
         let machine = &self.machine.name;
         match error {
@@ -309,7 +309,7 @@ pub fn finding_message(f: &Finding) -> String {
     format!("{} {class}: {}", f.code(), f.message)
 }
 
-/// The agent of a finding, its cycle, and how often it was met. A finding of a proof has no cycle.
+/// The agent of a finding, its cycle, and its number of repetitions. A finding of a proof has no cycle.
 pub fn finding_label(f: &Finding) -> String {
     let again = if f.times > 1 { format!(", met {} times", count(f.times as i64)) } else { String::new() };
     let when = if f.cycle < 0.0 { String::new() } else { format!(", cycle {}", plain(f.cycle)) };

@@ -1,11 +1,11 @@
-//! Statements that a kernel says nowhere and needs.
+//! Statements that a kernel needs and does not have.
 
 use warpline_sim::ir::{Instr, MbarId, Op, Place, Program, Queue};
 use warpline_verify::Violation;
 
 use super::Attempt;
 
-/// Texts with one statement more, or without one that ends a role early; nearest to the fault first.
+/// Texts with one more statement, or without a statement that ends a role early; nearest to the fault first.
 pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt> {
     let lines: Vec<&str> = text.lines().collect();
     let mut list: Vec<(u32, Attempt)> = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt
 
 type Add<'a> = dyn FnMut(u32, String, Option<String>) + 'a;
 
-/// Lines of statements, each once, with their texts.
+/// The lines of statements, each once, with their texts.
 fn lines_of(prog: &Program, wanted: impl Fn(&Op) -> bool) -> Vec<(u32, String)> {
     let mut list: Vec<(u32, String)> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
@@ -53,7 +53,7 @@ fn lines_of(prog: &Program, wanted: impl Fn(&Op) -> bool) -> Vec<(u32, String)> 
     list
 }
 
-/// A barrier that copies signal and nobody expects bytes on.
+/// A barrier that copies signal without expected bytes.
 fn expectations(lines: &[&str], prog: &Program, bar: MbarId, add: &mut Add<'_>) {
     let copies = lines_of(prog, |op| matches!(op, Op::Move { signals: Some(b), .. } if b.bar == bar));
     let expects = lines_of(prog, |op| match op {
@@ -62,7 +62,7 @@ fn expectations(lines: &[&str], prog: &Program, bar: MbarId, add: &mut Add<'_>) 
     });
     let (Some((first, copy)), true) = (copies.first(), expects.is_empty()) else { return };
     let bytes = bytes(prog, bar);
-    // An arrival without its bytes is completed.
+    // An arrival without bytes gets them.
     for (line, arrival) in lines_of(prog, |op| matches!(op, Op::Arrive { bar: b, .. } if b.bar == bar)) {
         for by in &bytes {
             let (name, rest) = split_bar(&arrival);
@@ -91,7 +91,7 @@ fn split_bar(arrival: &str) -> (&str, &str) {
     arrival.split_at(end)
 }
 
-/// The place behind the bracket that closes the one at `open`.
+/// The position after the bracket that closes the one at `open`.
 fn closing(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0;
     for (i, c) in text[open..].char_indices() {
@@ -105,7 +105,7 @@ fn closing(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// The bytes that the copies on a barrier bring, as expressions: whole buffers where whole slots are written.
+/// The bytes of the copies on a barrier, as expressions: whole buffers where copies fill whole slots.
 fn bytes(prog: &Program, bar: MbarId) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut each: Vec<(&Place, String)> = Vec::new();
@@ -127,14 +127,14 @@ fn bytes(prog: &Program, bar: MbarId) -> Vec<String> {
     list
 }
 
-/// A barrier that nobody waits for.
+/// A barrier that no agent waits for.
 fn waits(lines: &[&str], prog: &Program, bar: MbarId, add: &mut Add<'_>) {
     let name = &prog.mbars[bar as usize].name;
     if !lines_of(prog, |op| matches!(op, Op::MbarWait { bar: b, .. } if b.bar == bar)).is_empty() {
         return;
     }
     let one = prog.mbars[bar as usize].stages == 1;
-    // The stage as the statements around say it: an index in brackets of any barrier or buffer of the line.
+    // The stage as nearby statements write it: the index of any barrier or buffer on the line.
     let users = lines_of(prog, |op| !matches!(op, Op::Init(_) | Op::Inval(_) | Op::Barrier(_)));
     let mut stages: Vec<String> = Vec::new();
     for (_, statement) in &users {
@@ -167,7 +167,7 @@ fn waits(lines: &[&str], prog: &Program, bar: MbarId, add: &mut Add<'_>) {
     }
 }
 
-/// A queue that is filled and never committed.
+/// A queue that receives operations and is never committed.
 fn commits(lines: &[&str], prog: &Program, (queue, word): (Queue, &str), add: &mut Add<'_>) {
     use warpline_sim::ir::{MmaKind, MoveKind};
     let starts = |op: &Op| match op {
@@ -185,7 +185,7 @@ fn commits(lines: &[&str], prog: &Program, (queue, word): (Queue, &str), add: &m
         return;
     }
     let new = format!("commit {word}");
-    // One behind the last of each run of neighbours, in every place that starts some.
+    // After the last of each run of neighbors, at every place that starts some.
     let last = |i: usize| started.get(i + 1).is_none_or(|next| next.0 > started[i].0 + 1);
     let ends: Vec<&(u32, String)> = (0..started.len()).filter(|i| last(*i)).map(|i| &started[i]).collect();
     let mut all = lines.iter().map(|l| l.to_string()).collect::<Vec<_>>();
@@ -198,7 +198,7 @@ fn commits(lines: &[&str], prog: &Program, (queue, word): (Queue, &str), add: &m
     add(ends[0].0, format!("after {}: `{new}`", where_.join(" and ")), Some(all.join("\n") + "\n"));
 }
 
-/// The text with a statement before one of a line: on a line of its own where that statement begins its line.
+/// The text with a new statement before a statement of a line; on its own line if that statement starts its line.
 pub(super) fn before(lines: &[&str], line: u32, statement: &str, new: &str) -> Option<String> {
     changed(lines, line, |old| {
         let at = old.find(statement)?;
@@ -210,7 +210,7 @@ pub(super) fn before(lines: &[&str], line: u32, statement: &str, new: &str) -> O
     })
 }
 
-/// The text with a statement behind one of a line.
+/// The text with a new statement after a statement of a line.
 pub(super) fn behind(lines: &[&str], line: u32, statement: &str, new: &str) -> Option<String> {
     changed(lines, line, |old| {
         let at = old.find(statement)?;
@@ -224,7 +224,7 @@ pub(super) fn behind(lines: &[&str], line: u32, statement: &str, new: &str) -> O
     })
 }
 
-/// The text with one statement in the place of another.
+/// The text with a statement replaced.
 pub(super) fn replaced(lines: &[&str], line: u32, statement: &str, new: &str) -> Option<String> {
     changed(lines, line, |old| {
         let at = old.find(statement)?;
@@ -232,7 +232,7 @@ pub(super) fn replaced(lines: &[&str], line: u32, statement: &str, new: &str) ->
     })
 }
 
-/// The text without a statement; without its line where nothing else stands there.
+/// The text without a statement, and without its line if nothing else is on it.
 pub(super) fn without(lines: &[&str], line: u32, statement: &str) -> Option<String> {
     let old = *lines.get(line.checked_sub(1)? as usize)?;
     let at = old.find(statement)?;

@@ -5,8 +5,8 @@
 //!      └───▶ the verifier's smallest change (spelled)          ─┴─▶ new text ─ compile, verify ─▶ Repair
 //! ```
 //!
-//! The verifier changes operations, and can copy only what the kernel says somewhere. A statement that the kernel says
-//! nowhere, such as its only `arrive full expect bytes(a)`, is written here.
+//! The verifier changes operations, and copies only statements that the kernel already has. A missing statement, such
+//! as the only `arrive full expect bytes(a)`, is created here.
 
 mod missing;
 mod spelled;
@@ -16,7 +16,7 @@ use warpline_verify::{Options, Outcome, RepairReport, Suggestion, Violation};
 
 use crate::load::Subject;
 
-/// A kernel text with which the kernel holds.
+/// A kernel text that holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repair {
     /// The kernel's file.
@@ -25,7 +25,7 @@ pub struct Repair {
     pub text: String,
     /// The difference to the old text, as a unified diff.
     pub diff: String,
-    /// The new text was verified, with this outcome: proved or bounded.
+    /// The outcome of verifying the new text: proved or bounded.
     pub outcome: Outcome,
 }
 
@@ -35,10 +35,10 @@ struct Attempt {
     text: String,
 }
 
-/// The most texts that are verified.
+/// Largest number of texts that are verified.
 const TRIED: usize = 96;
 
-/// A statement that the kernel says nowhere and needs, if adding one repairs the fault.
+/// A statement that the kernel does not have, if adding it repairs the fault.
 pub(crate) fn add_missing(
     subject: &Subject,
     broken: &Program,
@@ -62,7 +62,7 @@ pub(crate) fn add_missing(
     bounded
 }
 
-/// The verifier's change in the text of the kernel; `None` where it cannot be written by changing single statements.
+/// The verifier's change in the text of the kernel; `None` if changes of single statements cannot express it.
 pub(crate) fn spelled(subject: &Subject, broken: &Program, found: &Suggestion, options: Options) -> Option<Repair> {
     if subject.imported.is_some() {
         return None;

@@ -1,17 +1,17 @@
-//! The verifier's change, written into the text.
+//! The verifier's change as a change of the text.
 
 use warpline_sim::ir::{Program, Site};
 use warpline_verify::{Change, Edit, Suggestion};
 
 use super::missing::{before, behind, replaced, without};
 
-/// Texts that may say what a suggestion says, the most readable first.
+/// Texts that may express a suggestion, the most readable first.
 pub(super) fn attempts(text: &str, prog: &Program, found: &Suggestion) -> Vec<String> {
     if found.edits.is_empty() {
         return parameter(text, &found.words).into_iter().collect();
     }
     let mut texts = vec![text.to_string()];
-    // From the last line up, so that lines keep their numbers.
+    // From the last line to the first, so that line numbers stay valid.
     let mut edits: Vec<&Edit> = found.edits.iter().collect();
     edits.sort_by_key(|e| std::cmp::Reverse(e.site.line));
     for e in edits {
@@ -75,7 +75,7 @@ fn one(text: &str, prog: &Program, e: &Edit) -> Vec<String> {
     texts.into_iter().flatten().collect()
 }
 
-/// An arrival with another count, which stands behind the bytes and before who arrives.
+/// An arrival with another count, which is written after the bytes and before the arriving threads.
 fn counted(statement: &str, by: i64) -> Option<String> {
     let end = [" per ", " once", " relaxed", " cluster"].iter().filter_map(|w| statement.find(w)).min();
     let (head, tail) = statement.split_at(end.unwrap_or(statement.len()));
@@ -86,7 +86,7 @@ fn counted(statement: &str, by: i64) -> Option<String> {
     }
 }
 
-/// The statement that an insertion puts in: the last part of its words.
+/// The statement that an insertion adds: the last part of its words.
 fn inserted<'a>(e: &'a Edit, side: &str) -> Option<&'a str> {
     let head = format!("{side} line {} (`{}`): `", e.site.line, e.site.text);
     e.words.strip_prefix(&head)?.strip_suffix('`')
@@ -108,7 +108,7 @@ fn more(e: &str, by: i64) -> String {
     format!("{e} {sign} {}{comment}", by.abs())
 }
 
-/// Bytes as whole buffers where that makes the difference, else as a number.
+/// Bytes as whole buffers if these make up the difference, else as a number.
 fn bytes(prog: &Program, statement: &str, by: i64) -> Vec<String> {
     let buffers = prog.objects.iter().filter(|o| o.slot_bytes() == by.abs()).map(|o| format!("bytes({})", o.name));
     let mut list: Vec<String> = Vec::new();
@@ -144,7 +144,7 @@ fn declared(lines: &[&str], name: &str, by: i64) -> Option<String> {
     let at = lines.iter().position(|l| here(l).is_some())?;
     let line = lines[at];
     let from = here(line)? + word.len();
-    // The stages stand in brackets, the count in parentheses behind them.
+    // The stages are in brackets, the count in parentheses after them.
     let from = if line[from..].starts_with('[') { from + line[from..].find(']')? } else { from };
     let open = from + line[from..].find('(')?;
     let close = open + line[open..].find(')')?;
@@ -154,7 +154,7 @@ fn declared(lines: &[&str], name: &str, by: i64) -> Option<String> {
     Some(all.join("\n") + "\n")
 }
 
-/// The index of a barrier, further round the ring.
+/// The index of a barrier, moved around the ring.
 fn stage(prog: &Program, e: &Edit, statement: &str, by: i64) -> Vec<String> {
     let bars = prog.mbars.iter().map(|b| (&b.name, b.stages)).chain(prog.named.iter().map(|b| (&b.name, b.len)));
     let mut list = Vec::new();
@@ -177,7 +177,7 @@ fn stage(prog: &Program, e: &Edit, statement: &str, by: i64) -> Vec<String> {
     list
 }
 
-/// A line and the next at its depth change places.
+/// Swaps a line and the next line of its depth.
 fn swapped(lines: &[&str], line: u32) -> Option<String> {
     let at = line.checked_sub(1)? as usize;
     let depth = |l: &str| l.len() - l.trim_start().len();
@@ -197,7 +197,7 @@ fn swapped(lines: &[&str], line: u32) -> Option<String> {
     Some(all.join("\n") + "\n")
 }
 
-/// A statement without the condition around it alone, on the same line or the line above.
+/// A statement without the condition that guards only this statement, on the same line or the line above.
 fn always(lines: &[&str], line: u32, statement: &str) -> Option<String> {
     let at = line.checked_sub(1)? as usize;
     let here = *lines.get(at)?;

@@ -129,7 +129,7 @@ fn what_no_kernel_can_say_is_refused_and_the_rest_is_told_in_words() {
         [
             "line 14: `arrive full[i % 2] expect bytes(a)` left out",
             "line 14: `arrive full[i % 2] expect bytes(a)` twice",
-            "line 14: `arrive full[i % 2] expect bytes(a)` and the statement behind it change places",
+            "line 14: `arrive full[i % 2] expect bytes(a)` and the next statement swapped",
             "line 14: the `full` one further",
             "line 14: arrivals 0 instead of 1",
             "line 14: arrivals 2 instead of 1",

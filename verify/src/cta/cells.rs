@@ -69,8 +69,8 @@ impl<'p> Cells<'p> {
 /// error says why it does not stand for all.
 pub(crate) fn handed(prog: &Program) -> (Class, Option<String>) {
     let class = Class { id: 0, name: ALL.into(), place: None };
-    let why =
-        told_apart(prog).then(|| "CTAs or the tiles they are handed are told apart, and not all were looked at".into());
+    let why = told_apart(prog)
+        .then(|| "CTAs, or the tiles that they are handed, differ, and not all of them were checked".into());
     (class, why)
 }
 

@@ -180,7 +180,7 @@ fn sequential_loops(
         return Ok(limits::run_time(run.given).map_or(Reach::All, |why| Reach::Only(Some((0, None)), why)));
     };
     let left = regions(run, at, class, v, SHORT)?;
-    let why = format!("of two loops that follow each other, not all trip counts were decided ({why})");
+    let why = format!("not all trip counts of two consecutive loops were decided ({why})");
     Ok(Reach::Only(Some((0, left.map(|left| left.0))), why))
 }
 
@@ -272,7 +272,10 @@ fn regions(
             Err(Failure { faults, .. }) if faults.last().is_some_and(|n| *n >= lo && hi.is_none_or(|hi| *n <= hi)) => {
                 let last = faults.last().copied().unwrap_or(lo);
                 cases(v, lo, last)?;
-                return Ok(Some((last, format!("the run of {last} iterations goes wrong when another one does not"))));
+                return Ok(Some((
+                    last,
+                    format!("the run of {last} iterations has a fault that shorter runs do not have"),
+                )));
             }
             Err(Failure { crossings, .. })
                 if made < REGIONS
@@ -351,7 +354,7 @@ fn every_turn(
     v.basis.push(DecidedCell::turns(run, &found));
     let apart =
         at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1)).and_then(|(a, b)| row_classes::alike(&a, &b).err());
-    Ok(Ok(apart.map(|line| format!("line {line} tells CTAs apart otherwise than by the turns that each makes"))))
+    Ok(Ok(apart.map(|line| format!("at line {line} CTAs differ in more than their number of outer iterations"))))
 }
 
 /// Runs more outer iterations where no induction over them holds: enough for all numbers to recur. A fault in one of
@@ -388,12 +391,12 @@ fn around(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<String> {
             let line = short.site(l.head).line;
             if l.var.is_none() && short.hands_out() {
                 let n = HANDED - 1;
-                return Some(format!("the loop at line {line} goes on with tiles that are handed out, here with {n}"));
+                return Some(format!("the loop at line {line} runs over tiles that are handed out, here {n}"));
             }
             // A trip count that a symbol sets is varied, or the verdict states its value.
             if l.bound.as_ref().is_none_or(|b| b.is_launch_constant() && b.constant().is_none()) {
                 return Some(format!(
-                    "the loop at line {line} around the main loop runs as often as the values given say"
+                    "the loop at line {line} around the main loop is checked with its given trip count only"
                 ));
             }
         }

@@ -194,7 +194,7 @@ impl<'p> SharedPrefix<'p> {
     where
         'p: 'q,
     {
-        let no = || "the states are not one".to_string();
+        let no = || "the states differ".to_string();
         let last = all.last().ok_or_else(no)?;
         let (here, then) = (&self.marks[mark].runs, &self.marks[longer].runs);
         let runs = here.runs.iter().chain(&then.runs).zip(last).map(|(walk, prog)| walk.continued_by(prog));

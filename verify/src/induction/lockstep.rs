@@ -145,7 +145,7 @@ impl<'p> Reached<'p> {
         launch_values_agree(&programs, &self.conditions)?;
         match Rc::new(self).continue_until(None, None)?.stop {
             StopReason::AllEnded => Ok(()),
-            StopReason::GoalMet => Err("the runs parted".into()),
+            StopReason::GoalMet => Err("the runs diverge".into()),
             StopReason::PairsDiverged(why) => Err(why),
         }
     }
@@ -260,7 +260,7 @@ fn watches(short: &CanonicalRun<'_>, long: &CanonicalRun<'_>, parts: usize) -> V
 pub(crate) fn launch_values_agree(programs: &[&Program], conditions: &Mutex<Conditions>) -> Result<(), String> {
     let first = programs[0];
     if !first.hands_out() && programs.iter().any(|prog| prog.grid != first.grid) {
-        return Err("the grid grows as well".into());
+        return Err("the grid grows too".into());
     }
     let lists: Vec<Vec<Decision>> =
         programs.iter().map(|prog| decisions_at_launch(prog, prog.forms.extents.iter().flatten().flatten())).collect();
@@ -320,7 +320,7 @@ fn divergence(
 pub(crate) fn uneven(prog: &Program, at: Option<u32>) -> String {
     let site = at.map(|pc| prog.site(pc));
     let at = site.map_or(String::new(), |site| format!("line {}: `{}`: ", site.line, site.text));
-    at + "what it does does not carry on evenly from step to step"
+    at + "its decisions do not carry over from step to step"
 }
 
 /// A fault of a run, without faults of coverage, which other runs check.

@@ -121,7 +121,7 @@ fn column(run: &ClassRun<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: P
     let all = |n: i64| -> Vec<Option<Program>> { (0..turns.needs()).map(|t| Some(refine(&at(n, t)?))).collect() };
     let (fewer, more) = (all(n - period), all(n));
     let (Some(Some(a)), Some(Some(b))) = (fewer.last(), more.last()) else {
-        return Err("the kernel refuses some numbers of steps or turns".into());
+        return Err("the kernel refuses some numbers of steps or outer iterations".into());
     };
     // Kernels with few outer iterations can have another text.
     let (of_a, of_b) = (shared::of_one(run.job(a)), shared::of_one(run.job(b)));
@@ -135,10 +135,11 @@ fn column(run: &ClassRun<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: P
         .collect();
     let (q, last) = (turns.period as usize, fewer.len() - 1);
     let squares = (last + 1 - q..=last).map(|t| Some([follow[t - q]?, follow[t]?].concat()));
-    let squares: Vec<Vec<&Program>> = squares.collect::<Option<_>>().ok_or("more turns are another text")?;
+    let squares: Vec<Vec<&Program>> =
+        squares.collect::<Option<_>>().ok_or("more outer iterations change the program")?;
     let loops = grown(squares[0][0], squares[0][2]);
     let turning = loops.into_iter().find_map(|(l, by)| TurnLoop::of(squares[0][0], l, by, turns.period));
-    let turning = turning.ok_or("no loop around")?;
+    let turning = turning.ok_or("there is no outer loop")?;
     let others: Vec<&Program> = follow.iter().flatten().flatten().copied().collect();
     let start = Reached::start(vec![CanonicalRun::new(run.job(a)), CanonicalRun::new(run.job(b))]);
     let prefix = SharedPrefix::new(start, turning, &others).extended_to_end()?;
@@ -149,7 +150,7 @@ fn column(run: &ClassRun<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: P
     let parted: Vec<Result<(), String>> = prefix
         .diverging_runs(&parted)
         .into_par_iter()
-        .map(|pair| pair.ok_or("the runs parted")?.run_to_end())
+        .map(|pair| pair.ok_or("the runs diverge")?.run_to_end())
         .collect();
     parted.into_iter().collect::<Result<(), _>>()?;
     let mut alone = pairs.filter(|t| follow[*t].is_none()).map(|t| t as i64);

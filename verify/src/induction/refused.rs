@@ -40,7 +40,11 @@ pub(crate) fn near(at: AtTrips<'_>, n: i64) -> bool {
 
 /// [`for_ever`] as a condition of a proof.
 pub(crate) fn held(at: AtTrips<'_>, n: i64, period: i64) -> Result<(), &'static str> {
-    if for_ever(at, n, period) { Ok(()) } else { Err("the kernel refuses a number that the proof would begin with") }
+    if for_ever(at, n, period) {
+        Ok(())
+    } else {
+        Err("the kernel refuses a trip count that the proof would start from")
+    }
 }
 
 /// The kernel with the values of its symbols at `n`, without its requirements.

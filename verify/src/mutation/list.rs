@@ -42,7 +42,7 @@ pub fn edits(prog: &Program) -> Vec<Edit> {
             all.extend([
                 (Change::Drop, format!("`{}` left out", site.text)),
                 (Change::Double, format!("`{}` twice", site.text)),
-                (Change::Swap, format!("`{}` and the statement behind it change places", site.text)),
+                (Change::Swap, format!("`{}` and the next statement swapped", site.text)),
             ]);
         }
         indices(prog, op, &mut all);

@@ -110,12 +110,12 @@ impl Edit {
             }
             Change::Swap => {
                 let behind = splice::unit(&prog, last + 1).filter(|u| splice::closed(&prog, first, u.end));
-                let behind = behind.ok_or_else(|| Inapplicable("nothing stands behind it in its block".into()))?;
+                let behind = behind.ok_or_else(|| Inapplicable("no statement follows it in its block".into()))?;
                 splice::swap(&mut prog, first, behind);
             }
             Change::Always => {
                 let guard = first.checked_sub(1).filter(|&pc| splice::guards(&prog.code[pc], last + 1));
-                let guard = guard.ok_or_else(|| Inapplicable("no condition stands around it alone".into()))?;
+                let guard = guard.ok_or_else(|| Inapplicable("no condition guards only this statement".into()))?;
                 prog.code[guard] = Instr::Jump(first as u32);
             }
             Change::Before(op) => splice::insert(&mut prog, first, vec![plain(op)], false),

@@ -44,7 +44,7 @@ pub fn promela(prog: &Program, rules: Rules) -> Result<String, Inexpressible> {
     let steps = steps::Steps::new(prog, rules)?;
     let processes = steps.of.len() + steps.queues.len();
     if processes > PROCESSES {
-        let message = format!("the model would be {processes} processes; Spin runs {PROCESSES} at most");
+        let message = format!("the model would be {processes} processes; Spin runs at most {PROCESSES}");
         return Err(Inexpressible { message, site: None });
     }
     Ok(text::text(prog, &steps))

@@ -275,7 +275,7 @@ impl<'p> Steps<'p> {
                 Ok(())
             }
             Op::Put { .. } | Op::Get { .. } | Op::NextTile { .. } | Op::Counter { .. } => {
-                Err(w.no(pc, "what roles tell each other through memory decides what they do; a model of straight lines cannot follow it"))
+                Err(w.no(pc, "values that roles exchange through memory decide control flow, which a straight-line model cannot follow"))
             }
             Op::Alu { .. } | Op::Zero(_) | Op::Fence(_) | Op::Regs { .. } | Op::GridWait => Ok(()),
         }

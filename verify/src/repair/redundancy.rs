@@ -116,9 +116,9 @@ fn unjudged(prog: &Program, rules: Rules, op: &Op) -> Option<&'static str> {
         Op::Fence(Fence::Wgmma | Fence::TmemBefore | Fence::TmemAfter) => {
             Some("a missing one is no fault at the level in force (`--fence tcgen05=error`, `wgmma=error`)")
         }
-        Op::Fence(_) => Some("what this fence orders is not modelled"),
+        Op::Fence(_) => Some("the order of this fence is not modeled"),
         Op::WarpSync if agents(prog).iter().all(|a| a.lanes.is_none()) => {
-            Some("the lanes of a warp are one agent here, so what they hand each other is not seen")
+            Some("the lanes of a warp are one agent in the model, so data passed between them is not checked")
         }
         _ => None,
     }

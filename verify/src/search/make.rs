@@ -223,7 +223,9 @@ impl Tables<'_> {
                 let made = self.make(self.texts.at(n), a, what, (&parts, &before), None);
                 match list.last_mut() {
                     Some((tape, m)) if *m == made => tape.1 = if n == large { i64::MAX } else { n },
-                    _ if n == large => return Err(Stop::Unfit("a number tells the end of the loop from afar".into())),
+                    _ if n == large => {
+                        return Err(Stop::Unfit("a decision depends on the distant end of the loop".into()));
+                    }
                     _ => list.push(((n, n), made)),
                 }
             }
@@ -314,7 +316,7 @@ impl Tables<'_> {
             now.held.clone_from(&then.held);
             if !same || now != then || !alike(&x, &y) {
                 let line = self.any.program().site(now.pc).line;
-                return Err(Stop::Unfit(format!("line {line}: a step is another one a period later")));
+                return Err(Stop::Unfit(format!("line {line}: a step differs one period later")));
             }
         }
         Ok(())

@@ -144,7 +144,7 @@ fn unfit(why: String) -> SearchReport {
 
 fn too_many(prog: &Program) -> Option<SearchReport> {
     if !prog.counters.is_empty() {
-        return Some(unfit("a search does not follow counters in global memory".into()));
+        return Some(unfit("a search does not model counters in global memory".into()));
     }
     let n = agents(prog).len();
     (n > AGENTS).then(|| unfit(format!("{n} warps and elected lanes are more than the {AGENTS} that can be searched")))

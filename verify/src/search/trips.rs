@@ -78,7 +78,7 @@ impl Texts {
         let mut names = vec![false; near.code.len()];
         for (a, b) in kept.iter().zip(&kept[1..]) {
             if a.code.len() != names.len() || b.code.len() != names.len() {
-                return Err("more steps are another kernel".into());
+                return Err("more steps change the program".into());
             }
             names.iter_mut().zip(a.code.iter().zip(&b.code)).for_each(|(differs, (x, y))| *differs |= x != y);
         }

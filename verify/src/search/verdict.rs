@@ -50,7 +50,7 @@ pub(crate) fn decide(
                 let prog = searched.trips.zip(at).and_then(|(n, at)| at(n)).unwrap_or_else(|| given.clone());
                 let Some(x) = made(&prog, rules, class.id, &searched) else {
                     let why = format!(
-                        "a search of every order finds {:?}, and its schedule could not be kept to",
+                        "a search of every order finds {:?}, and its schedule could not be repeated",
                         searched.found
                     );
                     return Outcome::GaveUp { why };
