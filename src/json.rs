@@ -479,7 +479,7 @@ pub(crate) mod tests {
         let critical = warpline_study::critical::Critical { cycles: 1.0, parts: vec![part] };
         let path = CriticalPath { critical, until: 1.0, whole: true };
         let others = [Neighbor { name: "other".into(), simulation: Ok(sample::ran("other")) }];
-        let text = run(&sample::faulty("sample"), Some(&path), &others, &[claim]).expect("serialisable");
+        let text = run(&sample::faulty("sample"), Some(&path), &others, &[claim]).expect("serializable");
         let mut found = BTreeSet::new();
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         assert_eq!(found, documented(RUN));

@@ -153,7 +153,7 @@ mod tests {
         };
         let (a, b) = (sample::recorded("a"), Recording { simulation: None, ..sample::recorded("b") });
         let mut found = BTreeSet::new();
-        let text = compare([&a, &b], &c).expect("serialisable");
+        let text = compare([&a, &b], &c).expect("serializable");
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         assert_eq!(found, documented(COMPARE));
     }

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_document_has_every_field_of_a_machine_and_no_other() {
-        let text = models(&[sample::ran("x").subject.machine]).expect("serialisable");
+        let text = models(&[sample::ran("x").subject.machine]).expect("serializable");
         let mut found = BTreeSet::new();
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         assert_eq!(found, documented(MODELS));

@@ -64,7 +64,7 @@ mod tests {
         let mut part = Part::new(subject, plan, Shard::WHOLE);
         part.rows.insert(0, Row::infeasible("registers", "too many".into()));
         let mut found = BTreeSet::new();
-        let text = sweep(&part).expect("serialisable");
+        let text = sweep(&part).expect("serializable");
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         assert_eq!(found, documented(SWEEP));
     }

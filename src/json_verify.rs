@@ -320,15 +320,15 @@ mod tests {
                     });
                     v.verdict.notes.push(x.findings[0].clone());
                 }
-                verify(&v).expect("serialisable")
+                verify(&v).expect("serializable")
             })
             .collect();
         assert_eq!(fields(&objects), documented(VERIFY));
         let v = verified("blackwell/level2_2sm", false);
-        let file = text(&schedule_of(&v).expect("a fault")).expect("serialisable");
+        let file = text(&schedule_of(&v).expect("a fault")).expect("serializable");
         assert_eq!(fields(&[file]), documented(SCHEDULE));
         let subject = warpline_api::load(&Request::named("cdna/two_step_ahead")).expect("loads");
         let found = warpline_api::barriers(&subject, &ProofOptions::default()).expect("verifies");
-        assert_eq!(fields(&[barriers(&found).expect("serialisable")]), documented(BARRIERS));
+        assert_eq!(fields(&[barriers(&found).expect("serializable")]), documented(BARRIERS));
     }
 }

@@ -89,7 +89,7 @@ mod tests {
             cycles: [Err("no".into()), Ok(1.0), Ok(1.0)],
         };
         let mut found = BTreeSet::new();
-        let text = whatif(&sample::ran("x"), &[row]).expect("serialisable");
+        let text = whatif(&sample::ran("x"), &[row]).expect("serializable");
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         assert_eq!(found, documented(WHATIF));
     }

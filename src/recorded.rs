@@ -51,7 +51,7 @@ fn notes(recording: &Recording, console: &mut Console) -> Result<(), Error> {
     let name = &recording.name;
     if recording.left_out > 0 {
         let n = recording.left_out;
-        console.error(&format!("note: {n} events of `{name}` are no slices and are not shown\n"))?;
+        console.error(&format!("note: {n} events of `{name}` are not slices and are not shown\n"))?;
     }
     if recording.simulation.is_none() {
         return Ok(());
@@ -62,7 +62,7 @@ fn notes(recording: &Recording, console: &mut Console) -> Result<(), Error> {
     }
     if recording.status != Status::Holds {
         let scheduled = if recording.scheduled { " --schedule FILE" } else { "" };
-        console.error(&format!("note: the run did not end well; `warpline run {name}{scheduled}` says why\n"))?;
+        console.error(&format!("note: the run did not finish; `warpline run {name}{scheduled}` says why\n"))?;
     }
     Ok(())
 }

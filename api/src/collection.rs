@@ -100,7 +100,7 @@ impl Collection {
                     self.add(&file, None);
                 }
                 Ok(_) => {
-                    self.skipped.push(Skipped { file, why: "names no kernel and no machine, so it is no scenario" });
+                    self.skipped.push(Skipped { file, why: "names no kernel and no machine, so it is not a scenario" });
                 }
                 Err(error) => self.add(&file, Some(error)),
             }

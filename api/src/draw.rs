@@ -35,7 +35,7 @@ pub fn format(path: &Path) -> Result<Format, Error> {
         Some("png") => Ok(Format::Png),
         Some("svg") => Ok(Format::Svg),
         _ => Err(Error::with_help(
-            format!("`{}` does not say which format to write", path.display()),
+            format!("`{}` does not name a format", path.display()),
             "end the name in .png or .svg",
         )),
     }
@@ -281,7 +281,7 @@ pub fn trace_format(path: &Path) -> Result<trace::Format, Error> {
         Some("kanata") => Ok(trace::Format::Kanata),
         _ if path == Path::new("-") => Ok(trace::Format::Chrome),
         _ => Err(Error::with_help(
-            format!("`{}` does not say which format to write", path.display()),
+            format!("`{}` does not name a format", path.display()),
             "end the name in .pftrace, .json or .kanata, or give --format",
         )),
     }

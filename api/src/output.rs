@@ -31,7 +31,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
     if path.file_name().is_none() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it does not name a file"));
     }
     // In the same folder: a rename across file systems is not one step.
     let mut file = temporary(path.parent().unwrap_or(Path::new("")), old.as_ref())?;

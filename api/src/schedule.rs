@@ -143,7 +143,7 @@ pub(crate) fn read(path: &Path) -> Result<ScheduleFile, Error> {
     let text = read_text(path)?;
     let bad = |why: String| {
         Error::with_help(
-            format!("`{}` is no schedule: {why}", path.display()),
+            format!("`{}` is not a schedule: {why}", path.display()),
             "`warpline verify S --schedule-out FILE` writes one for a kernel with a fault",
         )
     };
@@ -204,7 +204,7 @@ impl ScheduleFile {
         let rules = subject.rules();
         if !(0..p.grid.len()).contains(&self.cluster) {
             let n = p.grid.len();
-            return Err(unfit(format!("it is of cluster {} of the grid, which has {n}", self.cluster)));
+            return Err(unfit(format!("it is for cluster {} of the grid, which has {n}", self.cluster)));
         }
         let world = World::alone(p, rules, self.cluster);
         let names: Vec<String> = (0..world.agents().len() as u32).map(|a| world.agent_name(a)).collect();
@@ -224,7 +224,7 @@ impl ScheduleFile {
                 ("ends", _) => Act::Ends,
                 ("fails", _) => Act::Breaks,
                 ("lands", Some(n @ 1..)) => Act::Lands(n - 1),
-                (other, _) => return Err(unfit(format!("move {n}: `{other}` is no kind of move"))),
+                (other, _) => return Err(unfit(format!("move {n}: `{other}` is not a kind of move"))),
             };
             Ok(Move { agent: agent as u32, site: site as u32, act })
         });

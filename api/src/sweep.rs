@@ -163,7 +163,7 @@ fn resumed(path: &Path, new: Part) -> Result<Part, Error> {
     let old = read_part(path)?;
     let shown = path.display();
     let help = "name another file, or delete this one to start again";
-    new.same_sweep(&old).map_err(|m| Error::with_help(format!("`{shown}` is of another sweep; {}", m.0), help))?;
+    new.same_sweep(&old).map_err(|m| Error::with_help(format!("`{shown}` belongs to another sweep; {}", m.0), help))?;
     if old.shard != new.shard {
         let words = |s: Shard| format!("{}/{}", s.i, s.n);
         let message = format!("`{shown}` holds shard {}, not {}", words(old.shard), words(new.shard));

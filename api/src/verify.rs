@@ -197,8 +197,8 @@ pub fn engine_words(v: &Verdict) -> &'static str {
 /// The assumptions of every proof; `DEVIATIONS.md` has the whole list.
 pub const ASSUMPTIONS: [&str; 4] = [
     "operations of one ordered queue complete in order, and so do the arrivals of one thread's commits",
-    "not modelled: global memory that other clusters use, too, dependent launches (`grid.wait` orders nothing), other grids",
-    "not held to: lanes of a warp that no `elect:` splits (DEVIATIONS.md 16)",
+    "not modeled: global memory that other clusters use, too, dependent launches (`grid.wait` orders nothing), other grids",
+    "not checked: lanes of a warp that no `elect:` splits (DEVIATIONS.md 16)",
     "trip counts and values known only at run time are those the kernel gives, and tiles that `clc` hands out follow each other (DEVIATIONS.md 8, 27)",
 ];
 

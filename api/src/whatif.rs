@@ -13,11 +13,11 @@ pub fn whatif(simulation: &Simulation) -> Result<Vec<Row>, Error> {
     let subject = &simulation.subject;
     if !simulation.report.clean() {
         let help = format!("`warpline run {}` says what is wrong", subject.name);
-        return Err(Error::with_help("the run did not end well, so there is no time to gain", help));
+        return Err(Error::with_help("the run did not finish, so it has no time to improve", help));
     }
     Ok(study(&subject.machine, simulation.report.cycles, &|machine| match execute_on(subject, machine, None) {
         Ok(r) if r.clean() => Ok(r.cycles),
-        Ok(_) => Err("it does not end well".to_string()),
+        Ok(_) => Err("it does not finish".to_string()),
         Err(e) => Err(subject.refused(e).summary()),
     }))
 }

@@ -97,7 +97,7 @@ fn main() {
         };
         let (best, median) = seconds(21, run);
         println!(
-            "process: run metal/triple_buffer (and its four neighbours),metal/triple_buffer,,{best:.6},{median:.6},,"
+            "process: run metal/triple_buffer (and its four neighbors),metal/triple_buffer,,{best:.6},{median:.6},,"
         );
         let run = || {
             let args = ["run", "metal/triple_buffer", "--json"];

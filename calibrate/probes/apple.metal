@@ -41,7 +41,7 @@ PROBE(threadgroup_chase) {
     out[thread_] = at;
     (void)data, (void)threads, (void)group, (void)groups;
 }
-// 16 reads of 16 bytes a lane and turn; neighbouring lanes read neighbouring places.
+// 16 reads of 16 bytes a lane and turn; neighboring lanes read neighboring places.
 PROBE(threadgroup_read) {
     threadgroup uint4* wide = (threadgroup uint4*)words;
     for (uint i = thread_; i < 1024; i += threads) wide[i] = data[i];

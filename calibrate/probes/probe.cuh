@@ -39,7 +39,7 @@ __device__ __forceinline__ void wait_for(uint32_t bar, uint32_t phase) {
 }
 // Where a pool of shared memory begins: swizzled boxes lie at multiples of 1024.
 __device__ __forceinline__ uint32_t aligned(unsigned char* raw) { return ((uint32_t)__cvta_generic_to_shared(raw) + 1023) & ~1023u; }
-// The first of `n` mbarriers of one arrival each; thread 0 initialises them.
+// The first of `n` mbarriers of one arrival each; thread 0 initializes them.
 __device__ __forceinline__ uint32_t barriers(uint64_t* full, int n) {
     const uint32_t bar = (uint32_t)__cvta_generic_to_shared(full);
     if (threadIdx.x == 0) {

@@ -30,7 +30,7 @@ impl Wrong {
 
 /// A verdict and what brute force says about it.
 #[derive(Clone, Debug)]
-pub struct Judgement {
+pub struct Judgment {
     /// The verdict.
     pub verdict: Verdict,
     /// What is wrong about it.
@@ -46,14 +46,14 @@ pub struct Judgement {
 }
 
 /// Judges the verdict on a text.
-pub fn judge(text: &str, verdict: Verdict) -> Judgement {
+pub fn judge(text: &str, verdict: Verdict) -> Judgment {
     let start = Instant::now();
     let judged = held_against(text, verdict);
-    Judgement { seconds: start.elapsed().as_secs_f64(), ..judged }
+    Judgment { seconds: start.elapsed().as_secs_f64(), ..judged }
 }
 
-fn held_against(text: &str, verdict: Verdict) -> Judgement {
-    let blank = |verdict, error| Judgement { verdict, wrong: None, fault: None, partial: false, seconds: 0.0, error };
+fn held_against(text: &str, verdict: Verdict) -> Judgment {
+    let blank = |verdict, error| Judgment { verdict, wrong: None, fault: None, partial: false, seconds: 0.0, error };
     let subject = match Subject::read(text) {
         Ok(subject) => subject,
         Err(e) => return blank(verdict, Some(e)),
@@ -64,16 +64,16 @@ fn held_against(text: &str, verdict: Verdict) -> Judgement {
     }
     if let Some(values) = subject.bound_otherwise() {
         let fault = Fault { values, cluster: 0, what: "bound otherwise than compiled".to_string() };
-        return Judgement { wrong: Some(Wrong::Binding), fault: Some(fault), ..blank(verdict, None) };
+        return Judgment { wrong: Some(Wrong::Binding), fault: Some(fault), ..blank(verdict, None) };
     }
     if verdict.word == Word::Violated {
         let (values, cluster) = verdict.named(&subject);
         if let Some(fault) = subject.replay(&values, cluster) {
-            return Judgement { fault: Some(fault), ..blank(verdict, None) };
+            return Judgment { fault: Some(fault), ..blank(verdict, None) };
         }
         let truth = subject.truth(&|_| true);
         let wrong = if truth.inside.is_some() { Wrong::Point } else { Wrong::Violated };
-        return Judgement { wrong: Some(wrong), fault: truth.inside, partial: truth.partial, ..blank(verdict, None) };
+        return Judgment { wrong: Some(wrong), fault: truth.inside, partial: truth.partial, ..blank(verdict, None) };
     }
     let truth = match verdict.word {
         Word::Proved | Word::Bounded => subject.truth(&|values| verdict.claims(&subject, values)),
@@ -86,5 +86,5 @@ fn held_against(text: &str, verdict: Verdict) -> Judgement {
         _ => None,
     });
     let fault = truth.inside.or(truth.outside);
-    Judgement { wrong, fault, partial: truth.partial, ..blank(verdict, None) }
+    Judgment { wrong, fault, partial: truth.partial, ..blank(verdict, None) }
 }

@@ -36,7 +36,7 @@ mod verdict;
 pub use cases::{Case, cases};
 pub use dice::Dice;
 pub use generate::{Family, Kernel, kernel};
-pub use judge::{Judgement, Wrong, judge};
+pub use judge::{Judgment, Wrong, judge};
 pub use oracle::{Dimension, Fault, Order, OutOfBudget, RunResult, Schedule, Subject, Truth, Values, comment, run};
 pub use table::Table;
 pub use verdict::{Binary, Verdict, Verifier, Word};

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use warpline_campaign::{Binary, Family, Judgement, Table, Verdict, Word, cases, judge, kernel};
+use warpline_campaign::{Binary, Family, Judgment, Table, Verdict, Word, cases, judge, kernel};
 
 const HELP: &str = "\
 usage: warpline-campaign --warpline PATH [--seeds N] [--from SEED] [--family NAME] [--threads N] [--wrong FILE]
@@ -80,7 +80,7 @@ fn options() -> Result<Options, String> {
 }
 
 /// A wrong verdict as a paragraph.
-fn paragraph(name: &str, text: &str, j: &Judgement) -> String {
+fn paragraph(name: &str, text: &str, j: &Judgment) -> String {
     let mut said = format!("=== {name}: {:?}", j.verdict.word);
     if let Some(wrong) = j.wrong {
         said += &format!(", wrong ({wrong:?})");

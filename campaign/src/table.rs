@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::judge::{Judgement, Wrong};
+use crate::judge::{Judgment, Wrong};
 use crate::verdict::Word;
 
 /// Counts of one family.
@@ -25,8 +25,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Counts a judgement.
-    pub fn add(&mut self, family: &str, j: &Judgement) {
+    /// Counts a judgment.
+    pub fn add(&mut self, family: &str, j: &Judgment) {
         let word = j.verdict.word;
         for name in [family, "all"] {
             let row = self.rows.entry(name.to_string()).or_default();

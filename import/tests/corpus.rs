@@ -111,12 +111,12 @@ fn verdicts_are_those_recorded() {
 
 /// A pipeline by `cp.async` without one of its barriers, groups or waits.
 #[test]
-fn a_synchronisation_that_is_dropped_is_found() {
+fn a_synchronization_that_is_dropped_is_found() {
     let name = "tilelang.gemm_ns3_sm80.ptx";
     let text = corpus().remove(name).expect("a recorded kernel");
     let lines: Vec<&str> = text.lines().collect();
-    let synchronises = |l: &str| ["bar.sync", "wait_group", "commit_group"].iter().any(|w| l.contains(w));
-    let places: Vec<usize> = (0..lines.len()).filter(|i| synchronises(lines[*i])).collect();
+    let synchronizes = |l: &str| ["bar.sync", "wait_group", "commit_group"].iter().any(|w| l.contains(w));
+    let places: Vec<usize> = (0..lines.len()).filter(|i| synchronizes(lines[*i])).collect();
     assert_eq!(places.len(), 9);
     for dropped in places {
         let kept = lines.iter().enumerate().map(|(i, l)| if i == dropped { "" } else { l });

@@ -129,7 +129,7 @@ impl Reader<'_> {
         if !fits && !arch.is_empty() {
             self.error(
                 span,
-                format!("`{arch}` is no architecture of this vendor"),
+                format!("`{arch}` is not an architecture of this vendor"),
                 format!("expected one like {like}"),
             );
         }

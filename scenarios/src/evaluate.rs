@@ -30,7 +30,7 @@ impl Scope<'_> {
 
     fn name(&self, name: &str, e: &Expr) -> Result<f64, Failed> {
         (self.value)(name).ok_or_else(|| {
-            self.error(e, format!("`{name}` is no number of the kernel or of its run"), "no such number")
+            self.error(e, format!("`{name}` is not a number of the kernel or of its run"), "no such number")
         })
     }
 

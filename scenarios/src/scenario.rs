@@ -149,7 +149,7 @@ impl Reader<'_> {
     fn l2(&mut self, value: &Value) -> bool {
         let word = self.string(value);
         if word != "warm" && word != "cold" && !word.is_empty() {
-            self.error(value.span(), format!("`{word}` is no state of the L2 cache"), "write \"warm\" or \"cold\"");
+            self.error(value.span(), format!("`{word}` is not a state of the L2 cache"), "write \"warm\" or \"cold\"");
         }
         word == "warm"
     }
@@ -291,7 +291,7 @@ impl Reader<'_> {
                     "held" => c.verdict = Verdict::Held,
                     "refuted" => c.verdict = Verdict::Refuted,
                     other if value.get_ref().is_str() => {
-                        let message = format!("`{other}` is no verdict");
+                        let message = format!("`{other}` is not a verdict");
                         self.error(value.span(), message, "\"held\" or \"refuted\" was expected");
                     }
                     _ => {}

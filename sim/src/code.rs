@@ -87,8 +87,8 @@ codes! {
     LaneArrive     "WL0506" Fence        "one lane arrives for a warp whose other lanes may be behind"
     // 06: life cycles.
     NotLive        "WL0601" LifeCycle    "an mbarrier is used before its `init` or after its `inval`"
-    InitAgain      "WL0602" LifeCycle    "a live mbarrier is initialised again"
-    InitFence      "WL0603" LifeCycle    "an mbarrier is signalled from outside its CTA's threads with no fence behind its `init`"
+    InitAgain      "WL0602" LifeCycle    "a live mbarrier is initialized again"
+    InitFence      "WL0603" LifeCycle    "an mbarrier is signaled from outside its CTA's threads with no fence behind its `init`"
     InvalInFlight  "WL0604" LifeCycle    "an mbarrier is invalidated with copies in flight"
     ExitSignal     "WL0605" LifeCycle    "a CTA ends before an arrival on one of its mbarriers"
     ExitBytes      "WL0606" LifeCycle    "a CTA ends with bytes in flight to it"

@@ -76,10 +76,10 @@ pub const RULES: [(&str, &[&str]); 7] = [
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadFence {
     /// No rule has this name.
-    #[error("`{0}` is no fence rule; the rules are {names}", names = RULES.map(|r| r.0).join(", "))]
+    #[error("`{0}` is not a fence rule; the rules are {names}", names = RULES.map(|r| r.0).join(", "))]
     Rule(String),
     /// The rule has no such level.
-    #[error("`{level}` is no level of `{rule}`; its levels are {}", levels.join(", "))]
+    #[error("`{level}` is not a level of `{rule}`; its levels are {}", levels.join(", "))]
     Level {
         /// The rule.
         rule: &'static str,

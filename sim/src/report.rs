@@ -252,7 +252,7 @@ pub enum Outcome {
     Finished,
     /// No agent can proceed.
     Hung(Vec<Waiting>),
-    /// A fault after which the state has no meaning (undefined behaviour); see the findings.
+    /// A fault after which the state has no meaning (undefined behavior); see the findings.
     Broken,
     /// The event limit was reached.
     Limit,

@@ -55,7 +55,7 @@ pub(super) fn size(text: &str) -> Result<Size, String> {
 /// A mark of a chart: `4000=steady state`.
 pub(super) fn mark(text: &str) -> Result<Mark, String> {
     let (cycle, label) = text.split_once('=').ok_or("expected CYCLE=TEXT, as in `4000=steady state`")?;
-    let cycle = cycle.trim().replace(',', "").parse().map_err(|_| format!("`{cycle}` is no cycle"))?;
+    let cycle = cycle.trim().replace(',', "").parse().map_err(|_| format!("`{cycle}` is not a cycle"))?;
     Ok(Mark { cycle, text: label.trim().to_string() })
 }
 

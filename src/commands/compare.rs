@@ -12,7 +12,7 @@ use crate::{json_compare, output, recorded, show};
 pub(super) fn compare(args: &Compare, console: &mut Console) -> Result<Status, Error> {
     let format = args.plot.as_deref().map(draw::format).transpose()?;
     if args.input.schedule.is_some() {
-        return Err(Error::new("compare takes no --schedule: a run that keeps to a schedule has no time of its own"));
+        return Err(Error::new("compare takes no --schedule: a run that follows a schedule has no time of its own"));
     }
     let second = Second { scenario: &args.with, settings: &args.with_set, schedule: None };
     let [a, b] = recorded::two(&args.input, second, console)?;
@@ -21,7 +21,8 @@ pub(super) fn compare(args: &Compare, console: &mut Console) -> Result<Status, E
     for saved in two.into_iter().filter(|r| r.simulation.is_none()) {
         if let Some(tick) = saved.timeline.truncated_at {
             let (name, cycle) = (&saved.name, plain(tick as f64 / TICKS as f64));
-            console.error(&format!("note: `{name}` holds nothing after cycle {cycle}; it was too much to record\n"))?;
+            console
+                .error(&format!("note: `{name}` has nothing after cycle {cycle}: there was too much to record\n"))?;
         }
     }
     let comparison = warpline_api::compare(&a, &b);

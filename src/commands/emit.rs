@@ -62,7 +62,7 @@ fn sensible(target: Target, machine: &Machine) -> Result<(), Error> {
         Vendor::Apple => Target::Metal,
         Vendor::Paper => {
             return Err(Error::with_help(
-                format!("{} ({}) is no real machine: nothing is written for it", machine.name, machine.title),
+                format!("{} ({}) is not a real machine, so nothing is written for it", machine.name, machine.title),
                 "name one with `--machine`; `warpline models` lists them",
             ));
         }

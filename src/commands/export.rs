@@ -26,7 +26,7 @@ pub(super) fn export(args: &Export, console: &mut Console) -> Result<Status, Err
         Language::Promela => warpline_verify::promela(&program, rules),
     };
     let text = text.map_err(|why| {
-        let help = "`warpline verify` follows what such a model cannot say";
+        let help = "`warpline verify` also checks what such a model cannot express";
         match why.site {
             Some(site) => subject.error_at(site, why.message, "this has no model".into(), Some(help)),
             None => Error::with_help(why.message, help),

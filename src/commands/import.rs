@@ -10,7 +10,7 @@ use warpline_api::{Error, Request, Status};
 pub(super) fn import(args: &Import, console: &mut Console) -> Result<Status, Error> {
     if !warpline_api::is_ptx(&args.kernel) {
         return Err(Error::with_help(
-            format!("`{}` is no PTX file", args.kernel),
+            format!("`{}` is not a PTX file", args.kernel),
             "name a file that ends in `.ptx`, or `k.ptx:name` for one of its kernels",
         ));
     }

@@ -50,7 +50,7 @@ pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Err
     if let Some(path) = &args.schedule_out {
         match schedule_of(&verified) {
             Some(file) => output::write(console, path, json::text(&file)?.as_bytes())?,
-            None => console.error("note: there is no fault that a schedule could lead to; none was written\n")?,
+            None => console.error("note: there is no fault, so no schedule was written\n")?,
         }
     }
     let mut status = verified.status();
@@ -87,7 +87,7 @@ fn fix(verified: &Verification, console: &mut Console, status: Status) -> Result
     // A built-in kernel and an expanded kernel have no file. A file that changed meanwhile stays as it is.
     if warpline_api::read(path).ok().as_ref() != old || old.is_none() {
         return Err(Error::with_help(
-            format!("`{}` is no file that this text was read from, so nothing was changed", repair.file),
+            format!("`{}` is not the file of this text, so nothing was changed", repair.file),
             "write the kernel to a file first, or apply the difference by hand",
         ));
     }

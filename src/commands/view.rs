@@ -55,7 +55,7 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Error> 
         play(&mut state, &runs, &steps);
         console.print(&text::plain(&chart(&state, &runs, WIDTH)))?;
         console.error(
-            "note: the output is no terminal, so this is a chart; `--dump 80x24` prints the viewer's frames\n",
+            "note: the output is not a terminal, so this is a chart; `--dump 80x24` prints the viewer's frames\n",
         )?;
     }
     // The process ends here. Dropping millions of spans one by one would only take time.

@@ -140,7 +140,7 @@ fn hang(x: &Violation, level: Level) -> Option<Issue> {
         format!("{} waits for {}{needs}", w.agent, w.waits_for)
     };
     let (first, others) = x.hang.split_first()?;
-    let mut issue = Issue::of_code(level, first.code, format!("nobody can go on: {}", says(first)));
+    let mut issue = Issue::of_code(level, first.code, format!("no agent can proceed: {}", says(first)));
     issue.at = x.sites.get(first.site as usize).map(At::site);
     issue.also = others.iter().filter_map(|w| Some((At::site(x.sites.get(w.site as usize)?), says(w)))).collect();
     Some(issue)

@@ -63,7 +63,7 @@ mod tests {
         let mut collection = Collection::find(&names);
         collection.skipped.push(Skipped { file: "x.toml".to_string(), why: "it is another's" });
         let all = verify_all(collection, &Request::named(""), &ProofOptions::default(), &|_| {});
-        let text = json(&all).expect("serialisable");
+        let text = json(&all).expect("serializable");
         let mut found = BTreeSet::new();
         paths(&serde_json::from_str(&text).expect("JSON"), "", &mut found);
         // A result has a table of its own.

@@ -32,7 +32,7 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
     let mut rows: Vec<(&str, String)> = Vec::new();
     let ended = match r.outcome {
         Outcome::Finished => "every warp ended",
-        Outcome::Hung(_) => "nobody can go on",
+        Outcome::Hung(_) => "no agent can proceed",
         Outcome::Broken => "stopped by a fault after which the state has no meaning",
         Outcome::Limit => "the limit of events was reached",
         Outcome::Stopped => "the schedule ends",

@@ -37,10 +37,10 @@ pub(crate) fn barriers(s: &Barriers, paint: Paint) -> String {
         r.spare.iter().map(|i| format!("{}:{}", r.removals[*i].site.line, r.removals[*i].site.col)).collect();
     let left = r.removals.len() - gone.len();
     text += &match gone.is_empty() {
-        true => format!("  None can go, of {}.\n", of(left as i64, "statement")),
+        true => format!("  None of {} can be removed.\n", of(left as i64, "statement")),
         false => {
             let words = format!(
-                "{} can go ({}), and then no other of the {} left that is needed or redundant. {}",
+                "{} can be removed together ({}); then none of the other {} can. {}",
                 of(gone.len() as i64, "statement"),
                 gone.join(", "),
                 left,

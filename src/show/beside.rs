@@ -86,7 +86,7 @@ pub(crate) fn sentence(this: &Simulation, other: &Neighbor) -> String {
             Outcome::Hung(_) => "hangs",
             Outcome::Broken => "stops at a fault",
             Outcome::Limit => "reached the limit of events",
-            Outcome::Stopped => "kept to a schedule",
+            Outcome::Stopped => "followed a schedule",
         };
         return format!("{name} {ended}, so the two times do not compare.");
     }

@@ -182,7 +182,8 @@ fn operations(all: &[Operation], paint: Paint) -> String {
             t.row([o.who.clone(), words::what(o.what).to_string(), o.pairs.to_string(), a, b, from, o.text.clone()]);
         }
         let lines: String = t.text().lines().map(|l| cut(l) + "\n").collect();
-        text += &format!("{}\n{lines}\n", paint.head("The same operation in both, turn by turn: mean cycles"));
+        text +=
+            &format!("{}\n{lines}\n", paint.head("The same operation in both, iteration by iteration: mean cycles"));
     }
     // Statements of one run alone. A statement that only waits in one run is in both.
     let said = |i: usize, work: bool| -> BTreeSet<&str> {

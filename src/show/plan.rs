@@ -37,7 +37,7 @@ pub(crate) fn plan(subject: &Subject, answer: &Answer, paint: Paint) -> String {
         )
     );
     if answer.beyond > 0 {
-        text += &format!("The search was cut: {} more were not looked at (--max-candidates).\n\n", answer.beyond);
+        text += &format!("The search was cut: {} more were not checked (--max-candidates).\n\n", answer.beyond);
     }
     let Some((best, timed)) = ranked.first() else {
         text += "No pipeline is proved for every trip count and fits this machine.\n";

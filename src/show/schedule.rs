@@ -48,7 +48,7 @@ fn line(i: usize, told: &MoveDescription, sites: &[Site], key: bool, paint: Pain
         Act::Waits => format!("{} waits at line {line}: {what}", told.agent),
         Act::Ends => format!("{} ends", told.agent),
         Act::Breaks => format!("{} fails at line {line}: {what}", told.agent),
-        Act::Lands(_) => format!("what {} started at line {line} lands: {what}", told.agent),
+        Act::Lands(_) => format!("an operation that {} started at line {line} lands: {what}", told.agent),
     };
     let mark = if key { ">" } else { " " };
     let words = wrap(&words, WIDTH, 9);
@@ -71,11 +71,11 @@ fn meaning(p: Pair, w: &Witness, f: &Finding, sites: &[Site]) -> String {
             format!("Nothing makes {first} wait for {second}, and here {first} comes first.{seen}")
         }
         Meeting::UnderWay if kind != FindingKind::Fence => {
-            format!("Nothing makes {second} wait until {first} has landed, and here it has not.")
+            format!("Nothing makes {second} wait until {first} has landed, and here {first} has not landed.")
         }
-        _ if kind == FindingKind::Fence => format!("No `fence async` stands on the way from {first} to {second}."),
+        _ if kind == FindingKind::Fence => format!("No `fence async` is between {first} and {second}."),
         _ if kind == FindingKind::Scope => {
-            format!("{first} comes before {second}, and what it did is not visible there.")
+            format!("{first} comes before {second}, where its effect is not visible.")
         }
         _ => format!("Nothing orders {second} after {first}."),
     }

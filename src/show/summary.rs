@@ -126,7 +126,7 @@ pub(super) fn basis(simulation: &Simulation, paint: Paint) -> String {
     let (checked, reads) = r.reads_checked;
     if reads > 0 {
         text += &format!(
-            "{} of {} state which tile they expect, and were held to it.\n",
+            "{} of {} state the tile that they expect, and were checked.\n",
             count(checked as i64),
             of(reads as i64, "read")
         );

@@ -55,7 +55,7 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
             format!("{} It holds in every schedule; the kernel has no loop.", paint.head("PROVED."))
         }
         Outcome::Proved => {
-            let turns = if v.turns.is_some() { ", and every number of turns around its main loop" } else { "" };
+            let turns = if v.turns.is_some() { ", and every trip count of the loop around its main loop" } else { "" };
             format!("{} It holds in every schedule for every trip count{name}{turns}.", paint.head("PROVED."))
         }
         Outcome::Bounded { trips: Some((_, None)), why } => {
@@ -78,7 +78,7 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
                     format!("at {} of the main loop{turns}, the fewest that show it", of(n, "step"))
                 }
             };
-            format!("{} A schedule goes wrong {at}.", paint.bad("VIOLATED."))
+            format!("{} A schedule has a fault {at}.", paint.bad("VIOLATED."))
         }
         Outcome::GaveUp { why } => format!("{} Nothing is decided: {why}.", paint.bad("GAVE UP.")),
     };
@@ -110,7 +110,7 @@ fn scope(v: &Verification) -> String {
     );
     if let Some(outer) = v.outer() {
         let period = r.turns.filter(|p| *p > 1).map_or(String::new(), |p| format!("; recurs every {p} turns at most"));
-        text += &field("", &format!("the turns t of the loop around it ({}){period}", outer.meaning));
+        text += &field("", &format!("the trip count t of the loop around it ({}){period}", outer.meaning));
     }
     if !v.both_outcomes().is_empty() {
         text += &field("", &format!("both outcomes of {}", v.both_outcomes().join(", ")));
@@ -127,7 +127,7 @@ fn scope(v: &Verification) -> String {
     let (with, all) = r.reads;
     text += &field(
         "Reads",
-        &format!("{} of {} in the last run say which tile they expect", count(with as i64), count(all as i64)),
+        &format!("{} of {} in the last run state the tile that they expect", count(with as i64), count(all as i64)),
     );
     if let Some(n) = r.searched {
         text += &field("States", &count(n as i64));
@@ -155,7 +155,7 @@ pub(crate) fn fault(subject: &Subject, x: &Violation, paint: Paint) -> String {
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
     x.findings.iter().for_each(|f| text += &finding(subject, &x.sites, f, paint));
     if !x.hang.is_empty() {
-        text += &format!("Nobody can go on:\n{}", waiters(&x.sites, &x.hang, paint));
+        text += &format!("No agent can proceed:\n{}", waiters(&x.sites, &x.hang, paint));
     }
     text
 }

@@ -28,7 +28,7 @@ pub enum Family {
     /// it.
     Multicast,
     /// Stores into the next CTA's memory, between cluster barriers.
-    Neighbours,
+    Neighbors,
 }
 
 use Family::*;
@@ -36,12 +36,12 @@ use Family::*;
 impl Family {
     /// All of them.
     pub const ALL: [Family; 12] =
-        [Loads, Registers, CpGroups, CpMbar, Named, Tma, TmaWgmma, TmaUmma, Dma, Bulk, Multicast, Neighbours];
+        [Loads, Registers, CpGroups, CpMbar, Named, Tma, TmaWgmma, TmaUmma, Dma, Bulk, Multicast, Neighbors];
 
     /// Built-in machines that support the family.
     pub fn machines(self) -> &'static [&'static str] {
         match self {
-            Tma | Bulk | Multicast | Neighbours => &["h200", "b200"],
+            Tma | Bulk | Multicast | Neighbors => &["h200", "b200"],
             TmaWgmma => &["h200"],
             TmaUmma => &["b200"],
             CpMbar | CpGroups | Named => &["a100", "h200", "b200"],
@@ -53,11 +53,11 @@ impl Family {
 
     /// Whether the CTAs form a cluster.
     pub fn in_clusters(self) -> bool {
-        matches!(self, Multicast | Neighbours)
+        matches!(self, Multicast | Neighbors)
     }
 
     /// Whether every slot holds tile i of both operands, filled and read in turn.
     pub fn is_ring(self) -> bool {
-        !matches!(self, Bulk | Multicast | Neighbours)
+        !matches!(self, Bulk | Multicast | Neighbors)
     }
 }

@@ -46,7 +46,7 @@ impl Protocol {
 
     /// Whether the same warps load and multiply.
     pub fn fused(&self) -> bool {
-        matches!(self.family, Bulk | Neighbours) || self.other && matches!(self.family, CpGroups | Registers)
+        matches!(self.family, Bulk | Neighbors) || self.other && matches!(self.family, CpGroups | Registers)
     }
 
     /// Warps of the CTA.
@@ -128,7 +128,7 @@ impl Protocol {
         }
         s += &match self.family {
             Bulk => format!("  global A: f16[{tm} * max(tiles, 1), {tk}]  global C: f16[{tm} * max(tiles, 1), {tk}]\n"),
-            Neighbours => format!("  global A: f16[m * {}, k]\n", self.ctas),
+            Neighbors => format!("  global A: f16[m * {}, k]\n", self.ctas),
             Multicast => {
                 format!("  global A: f16[m, k]  global B: f16[n * {0}, k]  global C: f16[m * {0}, n]\n", self.ctas)
             }
@@ -161,7 +161,7 @@ impl Protocol {
             TmaUmma => UMMA_END,
             Multicast => "    math: store acc -> C[cta, 0].rows(self)\n    cluster.sync\n",
             Bulk => "",
-            Neighbours => "    cluster.sync\n",
+            Neighbors => "    cluster.sync\n",
             _ => "    math: store acc -> C[cta.m, cta.n].rows(self)\n",
         };
         s
@@ -169,7 +169,7 @@ impl Protocol {
 
     /// Whether the protocol multiplies two operands.
     fn multiplies(&self) -> bool {
-        !matches!(self.family, Bulk | Neighbours)
+        !matches!(self.family, Bulk | Neighbors)
     }
 
     fn barriers(&self) -> String {
@@ -241,7 +241,7 @@ impl Protocol {
                 .replace("READ", READ_MANUAL),
             Bulk => BULK.to_string(),
             Multicast => MULTICAST.to_string(),
-            Neighbours => NEIGHBOURS.to_string(),
+            Neighbors => NEIGHBOURS.to_string(),
         };
         let everybody = ((1 << self.ctas) - 1).to_string();
         text.replace("LOAD", load).replace("EVERYBODY", &everybody).replace("CTAS", &self.ctas.to_string())

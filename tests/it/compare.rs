@@ -167,8 +167,8 @@ fn what_is_neither_a_scenario_nor_a_trace_is_refused() {
     let trace = dir.write("t.json", r#"[{"ph":"X","name":"wgmma","pid":0,"tid":0,"ts":0,"dur":2}]"#);
     let gone = dir.file("gone.json");
     for (args, why) in [
-        ([&trace, &json], "it is no trace in Chrome's format"),
-        ([&json, &trace], "it is no trace in Chrome's format"),
+        ([&trace, &json], "it is not a trace in Chrome's format"),
+        ([&json, &trace], "it is not a trace in Chrome's format"),
         ([&trace, &text], "scenarios end in .toml, kernels in .pipe, saved traces"),
         ([&text, &trace], "scenarios end in .toml, kernels in .pipe, saved traces"),
         ([&trace, &gone], "cannot read"),

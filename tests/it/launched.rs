@@ -133,7 +133,7 @@ fn wrong_launches_are_errors() {
         (r#"{"grid": [4], "args": [null, 4294967296, 0.5]}"#, "out of range"),
         (r#"{"grid": [4], "args": [null, 1.5, 0.5]}"#, "no whole number"),
         (r#"{"grid": [4], "args": [null, {"ptr": [4], "dtype": "float16"}, 0.5]}"#, "no pointer"),
-        (r#"{"grid": [4], "args": [{"ptr": [4], "dtype": "half"}, 8, 0.5]}"#, "no element type"),
+        (r#"{"grid": [4], "args": [{"ptr": [4], "dtype": "half"}, 8, 0.5]}"#, "not an element type"),
         (r#"{"grid": [4], "args": [{"box": [4]}, 8, 0.5]}"#, "an argument is"),
         (r#"{"grid": [4], "regs": 300}"#, "300 registers"),
         (r#"{"grid": [4], "blocks": 1}"#, "blocks"),

@@ -86,7 +86,7 @@ pub use cta::class::{one_step_more, trip_count};
 pub use execution::random::{Walk, WalkEnd, walk};
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
 pub use induction::trip_count::{Family, Trips};
-pub use mutation::{Change, Edit, Inapplicable, edits, synchronises};
+pub use mutation::{Change, Edit, Inapplicable, edits, synchronizes};
 pub use promela::{Inexpressible, promela};
 pub use properties::{Property, properties};
 pub use repair::redundancy::{Need, Redundancy, Removal, redundancy};

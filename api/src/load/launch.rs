@@ -120,7 +120,7 @@ fn argument(v: &Value) -> Result<Argument, String> {
         () => return Err(format!("an argument is {forms}")),
     };
     if let Some(other) = fields.keys().find(|k| !known.contains(&k.as_str())) {
-        return Err(format!("`{other}` is no field of this argument; it has {}", known.join(", ")));
+        return Err(format!("`{other}` is not a field of this argument, which has {}", known.join(", ")));
     }
     let list = |name: &str, most: u64| -> Result<Vec<u64>, String> {
         let items = fields.get(name).and_then(Value::as_array).ok_or(format!("`{name}` is a list of whole numbers"))?;
@@ -130,7 +130,7 @@ fn argument(v: &Value) -> Result<Argument, String> {
     };
     let dtype = fields.get("dtype").and_then(Value::as_str).ok_or("`dtype` names the element type")?;
     if !DTYPES.contains(&dtype) {
-        return Err(format!("`{dtype}` is no element type; there are {}", DTYPES.join(", ")));
+        return Err(format!("`{dtype}` is not an element type; the types are {}", DTYPES.join(", ")));
     }
     let array = |name| Ok::<_, String>(Array { shape: list(name, 1 << 40)?, dtype: dtype.to_string() });
     if fields.contains_key("ptr") {
@@ -244,13 +244,13 @@ fn fits(entry: &Entry, position: u16, a: &Argument) -> Result<(), String> {
     let float = p.ty.starts_with('f');
     let (least, most): (i128, i128) = (-(1 << (p.bytes.min(8) * 8 - 1)), (1 << (p.bytes.min(8) * 8)) - 1);
     match a {
-        Argument::Number(_) | Argument::Real(_) if p.bytes > 8 => Err(format!("{what} is no number: give null")),
+        Argument::Number(_) | Argument::Real(_) if p.bytes > 8 => Err(format!("{what} is not a number: give null")),
         Argument::Number(v) if !float && !(least..=most).contains(&i128::from(*v)) => {
             Err(format!("{v} is out of range for {what}: {least} to {most}"))
         }
-        Argument::Real(v) if !float => Err(format!("{v} is no whole number, and {what} is one")),
-        Argument::Array(_) if p.bytes != 8 => Err(format!("{what} is no pointer")),
-        Argument::Map(_) if p.bytes != 8 && p.bytes != 128 => Err(format!("{what} is no tensor map")),
+        Argument::Real(v) if !float => Err(format!("{v} is not a whole number, as {what} must be")),
+        Argument::Array(_) if p.bytes != 8 => Err(format!("{what} is not a pointer")),
+        Argument::Map(_) if p.bytes != 8 && p.bytes != 128 => Err(format!("{what} is not a tensor map")),
         _ => Ok(()),
     }
 }

@@ -92,7 +92,7 @@ impl Library {
     fn at(&self, error: Error, file: &str, scenario: &Scenario, key: &str) -> Error {
         match (error, scenario.spans.get(key)) {
             (Error::Plain { message, help }, Some(span)) => {
-                let mut d = Diagnostic::new(file, span.clone(), message, format!("this {key} is meant"));
+                let mut d = Diagnostic::new(file, span.clone(), message, format!("from this {key}"));
                 d.help = help;
                 self.bad(vec![d])
             }

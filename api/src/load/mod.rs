@@ -125,7 +125,7 @@ fn options(mut subject: Subject, request: &Request) -> Result<Subject, Error> {
 fn clock_line(machine: &Machine, request: &Request) -> Result<Line, Error> {
     if request.schedule.is_some() {
         return Err(Error::new(
-            "a run that keeps to a schedule has no time of its own, so --clock sustained does not apply",
+            "a run that follows a schedule has no time of its own, so --clock sustained does not apply",
         ));
     }
     if machine.params.get("clock.mhz").is_some_and(|p| p.source == warpline_models::SET) {

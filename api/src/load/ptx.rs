@@ -263,7 +263,7 @@ fn launched(kernel: &CompiledKernel, request: &Request, set: &BTreeMap<String, i
         && (0..3).any(|d| grid[d] % lifted.cluster[d].max(1) != 0)
     {
         let x = |s: [u32; 3]| s.map(|n| n.to_string()).join("x");
-        let message = format!("a grid of {} CTAs is no whole number of clusters of {}", x(grid), x(lifted.cluster));
+        let message = format!("a grid of {} CTAs is not a multiple of the cluster, {}", x(grid), x(lifted.cluster));
         return Err(Error::with_help(message, "name a grid of whole clusters with `--grid`"));
     }
     let mut program = lifted.launched(launch, set).map_err(|needs| needed(kernel, request, &needs))?;

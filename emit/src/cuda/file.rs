@@ -27,7 +27,7 @@ impl Writer<'_> {
             w("// oracles/emit/compiled.tsv. With -DWL_EMULATE it compiles for sm_90a, where what that lacks is emulated; what was".into());
             w("// run so is recorded in docs/hardware.md.".to_string());
             if let Some(why) = reference.target.without_reference() {
-                w(format!("// There is no reference: {why}. Runs are held against each other only."));
+                w(format!("// There is no reference: {why}. Runs are compared only with each other."));
             }
         }
         let products = prog.code.iter().enumerate().filter(|(_, i)| matches!(i, Instr::Op { op: Op::Mma { .. }, .. }));

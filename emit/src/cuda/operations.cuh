@@ -344,7 +344,7 @@ __device__ void reference_mma(float (&acc)[MT][NE], const Tile& a, const Tile& b
             acc[m][i] += s;
         }
 }
-// Calls f with every pair of neighbouring elements of an accumulator: row, column, first index.
+// Calls f with every pair of neighboring elements of an accumulator: row, column, first index.
 template <bool GROUP, int MT, int NE, class F>
 __device__ __forceinline__ void each_pair(int warp, int lane, F f) {
 #pragma unroll
@@ -361,7 +361,7 @@ __device__ __forceinline__ void exchange(u32& x, u32& y, int bit, int lane) {
     if (high) x = got;
     else y = got;
 }
-// An accumulator as 16-bit elements. The lanes of a quad hold two neighbours each of eight columns; of four times eight
+// An accumulator as 16-bit elements. The lanes of a quad hold two neighbors each of eight columns; of four times eight
 // columns each lane collects its eight, so that a row gets 64 bytes at a time.
 template <Type T, bool GROUP, int MT, int NE>
 __device__ __forceinline__ void store_rows(byte* to, long long pitch, const float (&acc)[MT][NE], int warp, int lane) {

@@ -14,7 +14,7 @@ template <Type T, int M, int N>
 __device__ __forceinline__ constexpr u32 instruction() {
     return 1u << 4 | (T == BF16 ? 1u : T == TF32 ? 2u : 0u) * (1u << 7 | 1u << 10) | (u32)(N >> 3) << 17 | (u32)(M >> 4) << 24;
 }
-// Eight neighbours of a row that a lane holds, as elements.
+// Eight neighbors of a row that a lane holds, as elements.
 template <Type T>
 __device__ __forceinline__ uint4 pack8(const float* r) {
     return make_uint4(pack2(T, r[0], r[1]), pack2(T, r[2], r[3]), pack2(T, r[4], r[5]), pack2(T, r[6], r[7]));

@@ -126,7 +126,7 @@ struct Tile {
 
 // ---- matrices of 8 x 8 --------------------------------------------------------------------------------------------
 
-// A lane has two neighbours of a row of each block.
+// A lane has two neighbors of a row of each block.
 inline int lane_row(int lane) { return (lane / 4 & 4) + lane / 2 % 4; }
 inline int lane_col(int lane) { return (lane / 4 & 2) * 2 + lane % 2 * 2; }
 

@@ -174,7 +174,7 @@ fn each_mistake_is_named_with_its_place() {
         (
             HEAD.replace("sm_90a", "gfx942"),
             "\"gfx942\"",
-            "`gfx942` is no architecture of this vendor",
+            "`gfx942` is not an architecture of this vendor",
             "expected one like `sm_90a`",
             None,
         ),
@@ -218,7 +218,7 @@ fn all_mistakes_come_in_one_go_and_in_order() {
     assert_eq!(
         messages,
         [
-            "`x` is no architecture of this vendor",
+            "`x` is not an architecture of this vendor",
             "machines have no parameter `memory.l3_latency`",
             "`memory.l2_latency` has no `source`",
             "the value of `memory.l2_latency` is negative",
@@ -270,7 +270,7 @@ fn names_that_cannot_be_set_are_explained() {
 }
 
 #[test]
-fn a_machine_that_is_not_there_has_a_neighbour() {
+fn a_machine_that_is_not_there_has_a_neighbor() {
     assert_eq!(closest("h20"), Some("h200"));
     assert_eq!(closest("m4max"), Some("m4-max"));
     assert_eq!(closest("tpu"), None);

@@ -291,7 +291,7 @@ impl Parser<'_> {
         let mut diagnostic = Diagnostic::new(
             self.file,
             name.span,
-            format!("`{}` is no element type", name.text),
+            format!("`{}` is not an element type", name.text),
             "an element type was expected here",
         );
         diagnostic.help = Some(

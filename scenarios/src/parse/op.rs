@@ -247,7 +247,7 @@ impl Parser<'_> {
             let mut d = Diagnostic::new(
                 self.file,
                 span,
-                format!("`{word}` is no statement"),
+                format!("`{word}` is not a statement"),
                 "an operation, a block or `let` was expected here",
             );
             d.help = mnemonic(word).map(Mnemonic::sentence).or_else(|| did_you_mean(word, OPERATIONS)).or_else(|| {

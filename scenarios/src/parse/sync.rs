@@ -54,7 +54,7 @@ impl Parser<'_> {
                 let mut d = Diagnostic::new(
                     self.file,
                     self.since(start),
-                    format!("`{word}` is no queue"),
+                    format!("`{word}` is not a queue"),
                     "a queue was expected before `<=`",
                 );
                 d.help = did_you_mean(&word, names).or_else(|| {

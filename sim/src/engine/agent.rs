@@ -207,7 +207,7 @@ impl Engine<'_> {
     }
 
     /// The tick at which an agent continues that reaches the wait of the cluster barrier: a release latency after the
-    /// last arrival, whoever arrived last. The time since that arrival counts towards the latency.
+    /// last arrival, whoever arrived last. The time since that arrival counts toward the latency.
     fn released(&mut self, s: usize, a: AgentId, release: u64, now: u64) -> u64 {
         let seat = &mut self.seats[s];
         match seat.met {

@@ -213,7 +213,7 @@ impl Costs {
             issue_tma: r.cycles(u.moves(&[MoveKind::TmaLoad, MoveKind::TmaStore]), "issue.tma", "`tma`")?,
             issue_mma: r.cycles(warp_mma || wgmma, "issue.mma", "a matrix instruction")?,
             issue_umma: r.cycles(umma || pair, "issue.umma", "`umma`")?,
-            issue_sync: r.cycles(sync, "issue.sync", "a synchronisation instruction")?,
+            issue_sync: r.cycles(sync, "issue.sync", "a synchronization instruction")?,
             loop_: r.cycles(loops, "issue.loop", "a loop")?,
             shared_latency: r.cycles(lds || warp_mma, "memory.shared_latency", "a shared load")?,
             shared_byte: r.per(shared, "memory.shared_bytes_per_clk", "shared memory traffic")?,

@@ -67,7 +67,7 @@ impl World<'_> {
         let mut state = if m.live {
             format!("phase {} is open with {} of {} arrivals missing", m.phase, m.pending, m.expected)
         } else {
-            "it is not initialised".to_string()
+            "it is not initialized".to_string()
         };
         match m.tx {
             0 => {}

@@ -98,7 +98,7 @@ impl World<'_> {
                 let c = &self.prog.counters[*counter as usize];
                 format!("uses {}[{index}], which has {}", c.name, c.len)
             }
-            Fault::Threads(n) => format!("a barrier of {n} threads is no number of warps"),
+            Fault::Threads(n) => format!("{n} threads of a barrier are not whole warps"),
             Fault::Cta(c) => format!("CTA {c} is not in the cluster of {}", self.prog.cluster),
             Fault::Mask(m) => format!("CTA mask {m:#b} does not fit a cluster of {}", self.prog.cluster),
             Fault::Pair(at, cta) => {

@@ -178,7 +178,7 @@ impl World<'_> {
         }
         for &(bar, bytes, phase) in &f.delivers {
             let epoch = Epoch { comp: self.mbar_comp(bar), clock: phase + 1 };
-            self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
+            self.signaled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
             if let Some(r) = f.issued_after {
                 let row = self.mbar_row(bar);
                 self.rows.follow(row, r);
@@ -193,7 +193,7 @@ impl World<'_> {
             }
             if let Some(epoch) = f.epoch {
                 let phase = self.mbar(bar).phase;
-                self.signalled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
+                self.signaled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
             }
             if let Some(n) = f.expects {
                 self.expect(f.agent, f.pc, bar, n);
@@ -216,7 +216,7 @@ impl World<'_> {
 
     /// Remembers a signal until its CTA ends. A CTA may not end before the operations that signal its barriers
     /// (docs/rules.md 13).
-    fn signalled(&mut self, bar: MbarIx, s: Signal) {
+    fn signaled(&mut self, bar: MbarIx, s: Signal) {
         let cta = self.mbar_cta(bar);
         if self.cta_ended(cta) {
             self.outlived(bar, cta, &s);

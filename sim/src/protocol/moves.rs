@@ -261,10 +261,10 @@ impl World<'_> {
         self.alive(a, pc, ix);
         if self.mbar(ix).live && !self.mbars[ix as usize].init_fenced() {
             let message = format!(
-                "{} is signalled from outside its CTA's threads, and no `fence mbarrier_init` or `fence async` follows its `init`",
+                "{} is signaled from outside its CTA's threads, and no `fence mbarrier_init` or `fence async` follows its `init`",
                 self.mbar_name(ix)
             );
-            let init = self.mbars[ix as usize].init().map(|x| (x.pc, "initialised here".to_string()));
+            let init = self.mbars[ix as usize].init().map(|x| (x.pc, "initialized here".to_string()));
             self.report(self.rules.fences.init, Code::InitFence, (a, pc), message, init);
         }
     }

@@ -320,7 +320,7 @@ impl PartState {
         }
     }
 
-    /// An mbarrier's completed phases; nothing for one that is not initialised.
+    /// An mbarrier's completed phases; nothing for one that is not initialized.
     pub fn phase(&self) -> Option<u32> {
         match self {
             PartState::Mbar(m) if m.live => Some(m.phase),

@@ -62,7 +62,7 @@ pub enum StepEffect {
         /// Whether this agent's arrival ended the generation.
         last: bool,
     },
-    /// Another synchronisation or bookkeeping instruction that takes an issue slot.
+    /// Another synchronization or bookkeeping instruction that takes an issue slot.
     Sync,
     /// An operation that takes no time.
     Nothing,

@@ -187,7 +187,7 @@ const ASKED: &[Asked] = &[
         why: "v3 has no warps of its own for loading; ours has them in both",
     },
     Asked {
-        what: "specialised waves / none, 3072^3",
+        what: "specialized waves / none, 3072^3",
         source: HIPKITTENS,
         measured: 683.61 / 808.16,
         first: ("cdna/producer_consumer", &[&[("m", 3072.0), ("n", 3072.0), ("k", 3072.0)]]),
@@ -195,7 +195,7 @@ const ASKED: &[Asked] = &[
         why: "as below",
     },
     Asked {
-        what: "specialised waves / none, 9216^3",
+        what: "specialized waves / none, 9216^3",
         source: HIPKITTENS,
         measured: 1129.15 / 1418.23,
         first: ("cdna/producer_consumer", &[&[("m", 9216.0), ("n", 9216.0), ("k", 9216.0)]]),
@@ -203,7 +203,7 @@ const ASKED: &[Asked] = &[
         why: "as below",
     },
     Asked {
-        what: "specialised waves / none, 7680x8192x8192",
+        what: "specialized waves / none, 7680x8192x8192",
         source: HIPKITTENS,
         measured: 1251.18 / 1521.94,
         first: ("cdna/producer_consumer", &[HIPKITTENS_SIZE]),

@@ -69,7 +69,7 @@ fn mutants_of_a_plan_are_caught_or_hold() {
         let caught = count(|f| matches!(f, Fate::Caught));
         let holds = count(|f| matches!(f, Fate::Holds));
         assert_eq!(count(|f| matches!(f, Fate::Undecided)), 0, "{on}\n{text}");
-        // Two of three are faults; what holds is more synchronisation than is needed, or as much in another way.
+        // Two of three are faults; what holds is more synchronization than is needed, or as much in another way.
         assert!(caught > holds, "{on}: {caught} caught, {holds} hold\n{text}");
         // A pipeline that could do without one of its waits or barriers in every step would not be the best.
         let dropped = all.iter().zip(&fates).filter(|(e, _)| matches!(e.change, Change::Drop));

@@ -169,7 +169,7 @@ impl Interpreter<'_> {
             .collect();
         while agents.iter().any(|a| !a.ended) {
             let steps: usize = agents.iter_mut().map(|a| self.advance(a)).sum();
-            assert!(steps > 0, "nobody can go on");
+            assert!(steps > 0, "no agent can proceed");
         }
     }
 

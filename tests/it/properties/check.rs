@@ -80,10 +80,10 @@ fn reads(t: &Timeline) -> Vec<Read> {
         let row = &t.rows[s.row as usize];
         let line = text(s);
         let read = |buffer, tile, end| Read { who: row.name.clone(), buffer, tile, start: s.start, end };
-        let labelled = tile_of(&s.label);
+        let labeled = tile_of(&s.label);
         match (&row.kind, s.what) {
             (RowKind::Agent { .. }, SpanKind::Work(Work::Shared)) if line.starts_with("lds") => {
-                if let Some((buffer, tile)) = labelled {
+                if let Some((buffer, tile)) = labeled {
                     open.entry(s.row).or_default().push(read(buffer, tile, 0));
                 }
             }
@@ -92,20 +92,20 @@ fn reads(t: &Timeline) -> Vec<Read> {
                     r.end = s.start;
                     list.push(r);
                 }
-                if let (true, Some((_, tile))) = (line.starts_with("mma a["), labelled) {
+                if let (true, Some((_, tile))) = (line.starts_with("mma a["), labeled) {
                     list.push(read('a', tile, s.end));
                     list.push(read('b', tile, s.end));
                 }
             }
             // What a warp issues to the tensor core is read by the tensor core; its own row says how long.
             (RowKind::Agent { .. }, SpanKind::Work(Work::Mma)) => {
-                if let Some((_, tile)) = labelled {
+                if let Some((_, tile)) = labeled {
                     list.push(read('a', tile, s.start + 1));
                     list.push(read('b', tile, s.start + 1));
                 }
             }
             (RowKind::Engine(Engine::Tensor), SpanKind::Work(Work::Mma)) => {
-                if let Some((_, tile)) = labelled {
+                if let Some((_, tile)) = labeled {
                     list.push(read('a', tile, s.end));
                     list.push(read('b', tile, s.end));
                 }

@@ -145,7 +145,7 @@ fn every_family_is_proved_and_meets_no_fault_in_random_schedules() {
         for (consumers, stages) in [(1, 1), (1, 2), (2, 3)] {
             let Some(p) = Protocol::small(family, consumers, stages, 5) else { continue };
             let v = verify(&p.symbolic(), p.rules(), Options::default());
-            let held = v.outcome == Outcome::Proved || (family == Family::Neighbours && v.holds());
+            let held = v.outcome == Outcome::Proved || (family == Family::Neighbors && v.holds());
             assert!(held, "{p:?} {:?} {:#?}\n{}", v.outcome, v.violation, p.text());
             schedules_agree(&p.program(), p.rules(), 50).unwrap_or_else(|e| panic!("{p:?}: {e}\n{}", p.text()));
         }

@@ -155,7 +155,7 @@ fn producers_in_turn_need_as_many_stages() {
 #[test]
 fn cluster_barriers_of_several_warps_are_proved() {
     // Another agent arrives last at `cluster.sync`, and goes on at once, in each round of the one run.
-    let ring = Protocol::small(Family::Neighbours, 3, 2, 4).unwrap();
+    let ring = Protocol::small(Family::Neighbors, 3, 2, 4).unwrap();
     let v = verdict(&ring, &|text| text.to_string());
     assert_eq!(v.outcome, Verdicts::Proved, "{:?}", v.outcome);
 }

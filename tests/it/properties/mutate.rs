@@ -81,7 +81,7 @@ pub(super) fn mutations(ring: &Protocol) -> Vec<Mutation> {
         ]),
         Registers => list.push(first("a slot further", "sts ra -> a[(i + 1) % stages]", "sts ra -> a[i % stages]")),
         // Their mutants are those of `warpline_strategies::mutants`.
-        Bulk | Multicast | Neighbours => {}
+        Bulk | Multicast | Neighbors => {}
         Loads => list.push(first("a tile further ahead", "i + stages - 1\n", "i + stages\n")),
         Dma => list.extend([
             first("an instruction too many in flight", "- i - 1) * q", "- i - 1) * q + 1"),

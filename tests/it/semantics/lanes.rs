@@ -125,7 +125,7 @@ fn lanes_that_joined_have_not_seen_what_the_elected_lane_does_next() {
 
 #[test]
 fn lanes_that_joined_are_in_step_until_the_next_elect_block() {
-    // The elected lane initialises; behind the barrier its warp is a warp like any other.
+    // The elected lane initializes; behind the barrier its warp is a warp like any other.
     check(
         "h200",
         "

@@ -32,7 +32,7 @@ fn use_that_nothing_orders_after_the_init_is_a_fault() {
 }
 
 #[test]
-fn a_live_barrier_is_not_initialised_again() {
+fn a_live_barrier_is_not_initialized_again() {
     check(
         "h200",
         "
@@ -47,7 +47,7 @@ fn a_live_barrier_is_not_initialised_again() {
 }
 
 #[test]
-fn after_inval_a_barrier_may_be_initialised_again() {
+fn after_inval_a_barrier_may_be_initialized_again() {
     check(
         "h200",
         "

@@ -1,4 +1,4 @@
-//! Which synchronisation is needed: facts that were computed by hand or by other means.
+//! Which synchronization is needed: facts that were computed by hand or by other means.
 
 use serde_json::Value;
 

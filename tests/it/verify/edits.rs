@@ -81,14 +81,14 @@ fn numbers_and_repetitions_are_those_of_the_text() {
 }
 
 #[test]
-fn neighbours_change_places_with_all_that_belongs_to_them() {
+fn neighbors_change_places_with_all_that_belongs_to_them() {
     let swapped = |a: &str, b: &str| (format!("      {a}\n      {b}\n"), format!("      {b}\n      {a}\n"));
     let (from, to) = swapped("wait full[i % 2] for i / 2", "lds a[i % 2] : A[0, i] -> r");
     is(&Change::Swap, "wait full", &from, &to);
     let (from, to) = swapped("arrive full[i % 2] expect bytes(a)", "tma A[0, i] -> a[i % 2] signals full[i % 2]");
     is(&Change::Swap, "arrive full", &from, &to);
     is(&Change::Swap, "init", "init full, empty;  fence mbarrier_init", "fence mbarrier_init;  init full, empty");
-    // A block goes as a whole; a loop is no neighbour, and the end of a block has none.
+    // A block goes as a whole; a loop is no neighbor, and the end of a block has none.
     let guarded = TEXT.replace("      lds a[i % 2] : A[0, i] -> r\n", "");
     let prog = program(&guarded, 4);
     let edit = at(&prog, "wait full").into_iter().find(|e| e.change == Change::Swap).unwrap();

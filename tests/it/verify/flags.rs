@@ -1,7 +1,7 @@
 //! Random kernels of a few CTAs that signal each other through global memory, held to an oracle that makes every order.
 //!
 //! The oracle knows nothing of [`warpline_sim`]: it keeps its own vector clocks along one order of steps and looks for two
-//! conflicting accesses that nothing orders in it, and for orders in which nobody can go on.
+//! conflicting accesses that nothing orders in it, and for orders in which no agent can proceed.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The protocols that Spin decided (`oracles/spin`: Promela models of a warp-specialised TMA ring and of a Metal pipeline
+//! The protocols that Spin decided (`oracles/spin`: Promela models of a warp-specialized TMA ring and of a Metal pipeline
 //! with one barrier a step, and the recorded results): the same verdicts, for every trip count at once.
 
 use warpline_tests::TempDir;

@@ -5,7 +5,7 @@ use warpline_sim::ir::{Class, Expr, Instr, MbarId, Op, Phase, Program, Site};
 use super::{Change, Edit, bars, places};
 
 /// Whether an operation takes part in synchronization: waits, arrivals, commits, fences, set-up of barriers.
-pub fn synchronises(op: &Op) -> bool {
+pub fn synchronizes(op: &Op) -> bool {
     matches!(
         op,
         Op::Barrier(_)
@@ -38,7 +38,7 @@ pub fn edits(prog: &Program) -> Vec<Edit> {
         let Instr::Op { op, .. } = i else { continue };
         let site = prog.site(pc as u32);
         let mut all = Vec::new();
-        if synchronises(op) {
+        if synchronizes(op) {
             all.extend([
                 (Change::Drop, format!("`{}` left out", site.text)),
                 (Change::Double, format!("`{}` twice", site.text)),

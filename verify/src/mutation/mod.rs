@@ -17,7 +17,7 @@ use warpline_sim::ir::{
     ArrivalsPer, BarRef, Binary, Class, Expr, Instr, MbarId, Op, Order, Phase, Place, Program, Site,
 };
 
-pub use list::{edits, synchronises};
+pub use list::{edits, synchronizes};
 
 /// The kind of a change. Numbers are added to those of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

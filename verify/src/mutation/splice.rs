@@ -85,7 +85,7 @@ pub(crate) fn swap(prog: &mut Program, first: usize, second: Range<usize>) {
             *to -= a as Pc;
         }
     }
-    debug_assert!(prog.code[first..second.start].iter().all(|i| i.target().is_none()), "a synchronisation jumps");
+    debug_assert!(prog.code[first..second.start].iter().all(|i| i.target().is_none()), "a synchronization jumps");
     prog.code[first..second.end].rotate_right(b);
     prog.at[first..second.end].rotate_right(b);
 }

@@ -157,13 +157,13 @@ impl<'p> Steps<'p> {
                 let (at, stage) = (((named - first) / stages) as u32, (named - first) % stages);
                 let mut f = Flight::default();
                 for cta in ctas {
-                    let signalled = match (&bar.at, multicast) {
+                    let signaled = match (&bar.at, multicast) {
                         (BarrierCta::Own, _) => cta,
                         (_, Some(_)) => cta & !1 | at & 1,
                         _ => at,
                     };
                     self.writes(&mut f.touch, w, &to.in_cta(cta), tile);
-                    f.delivers.push((self.bar(bar.bar, signalled, stage as i64), bytes));
+                    f.delivers.push((self.bar(bar.bar, signaled, stage as i64), bytes));
                 }
                 let key = Key::Copy(a, f.touch.writes.iter().map(|(p, _)| *p).collect());
                 self.start(a, pc, key, f);

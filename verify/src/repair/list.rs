@@ -4,7 +4,7 @@ use warpline_sim::code::Code;
 use warpline_sim::ir::{ArrivalsPer, Expr, Fence, Instr, Loop, MbarId, Op, Order, Phase, Program, Queue, Site};
 
 use crate::Violation;
-use crate::mutation::{Change, Edit, edits, synchronises};
+use crate::mutation::{Change, Edit, edits, synchronizes};
 
 /// Whether a change only replaces a number or a word in a statement.
 pub(super) fn is_operand(c: &Change) -> bool {
@@ -111,7 +111,7 @@ fn sets_up(prog: &Program, site: &Site) -> bool {
 
 /// Replacements for numbers and words of one statement, beyond those off by one.
 fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
-    if synchronises(op) {
+    if synchronizes(op) {
         list.push(Edit::new(site, Change::Always, format!("`{}` without its condition", site.text)));
     }
     match op {
@@ -232,7 +232,7 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
     let mut others: Vec<(&Op, &str)> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Op { op, .. } = i
-            && synchronises(op)
+            && synchronizes(op)
             && copied(given, prog, op, (pc as u32, at))
             && matches!(
                 op,

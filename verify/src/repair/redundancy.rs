@@ -114,7 +114,7 @@ fn unjudged(prog: &Program, rules: Rules, op: &Op) -> Option<&'static str> {
         Op::Fence(Fence::Wgmma) if rules.fences.wgmma == Level::Error => None,
         Op::Fence(Fence::TmemBefore | Fence::TmemAfter) if rules.fences.tcgen05 == Level::Error => None,
         Op::Fence(Fence::Wgmma | Fence::TmemBefore | Fence::TmemAfter) => {
-            Some("a missing one is no fault at the level in force (`--fence tcgen05=error`, `wgmma=error`)")
+            Some("a missing one is not a fault at the current level (`--fence tcgen05=error`, `wgmma=error`)")
         }
         Op::Fence(_) => Some("the order of this fence is not modeled"),
         Op::WarpSync if agents(prog).iter().all(|a| a.lanes.is_none()) => {

@@ -8,7 +8,7 @@
 //!     all trip counts at once: how many are still possible is a part of the state, split where an   (trips)
 //!       agent asks; what is a period past the start is the same state, moved back
 //!     warps of one text are interchangeable: what they hold is sorted                               (classes)
-//!     an agent goes on to its next synchronisation at once: what others cannot notice, or would     (turn, mover)
+//!     an agent goes on to its next synchronization at once: what others cannot notice, or would     (turn, mover)
 //!       notice only as a race, is no state of its own
 //!            │
 //!            ▼

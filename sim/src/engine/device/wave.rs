@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_of_a_group_meet_in_the_first_wave_four_at_most_and_those_of_neighbours_later_too() {
+    fn requests_of_a_group_meet_in_the_first_wave_four_at_most_and_those_of_neighbors_later_too() {
         use When::{ByPairs, InStep, Unordered};
         let merging = |near| Merging { pairs: 1.0, later: 0.25, group: 16, near, most: 4.0 };
         let lookups = |near, ids: &[i64], when| merging(near).lookups(ids, 132, when);

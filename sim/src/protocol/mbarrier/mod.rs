@@ -93,7 +93,7 @@ impl World<'_> {
         for s in 0..decl.stages {
             let ix = self.mbar_ix(bar, s, cta);
             if self.mbar(ix).live {
-                let message = format!("initialises {} again while it is live", self.mbar_name(ix));
+                let message = format!("initializes {} again while it is live", self.mbar_name(ix));
                 self.find(Code::InitAgain, a, pc, message, None);
             }
             let access = self.own_access(a, pc);
@@ -135,11 +135,11 @@ impl World<'_> {
             Some(&init) if self.mbar(ix).live => {
                 if !self.rows.has(row, init.epoch) {
                     let message = format!("uses {}; nothing orders it after the `init`", self.mbar_name(ix));
-                    self.find(Code::NotLive, a, pc, message, Some((init.pc, "initialised here".into())));
+                    self.find(Code::NotLive, a, pc, message, Some((init.pc, "initialized here".into())));
                 }
             }
             _ => {
-                let message = format!("uses {}, which is not initialised", self.mbar_name(ix));
+                let message = format!("uses {}, which is not initialized", self.mbar_name(ix));
                 self.find(Code::NotLive, a, pc, message, None);
             }
         }

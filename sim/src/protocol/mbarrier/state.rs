@@ -7,7 +7,7 @@ use crate::protocol::order::{Access, Epoch};
 /// The numbers that the hardware keeps in one mbarrier.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mbar {
-    /// Initialised and not yet invalidated.
+    /// Initialized and not yet invalidated.
     pub live: bool,
     /// Number of the open phase; the hardware shows the lowest bit. Numbers go on after an `inval` and another `init`,
     /// so that clocks of the barrier's component never go back.

@@ -31,13 +31,13 @@ pub enum ReadError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// It is not JSON, or not a trace.
-    #[error("it is no trace in Chrome's format: {0}")]
+    #[error("it is not a trace in Chrome's format: {0}")]
     Json(#[from] serde_json::Error),
     /// It is not text.
-    #[error("it is no trace in Chrome's format: {0}")]
+    #[error("it is not a trace in Chrome's format: {0}")]
     Text(#[from] std::str::Utf8Error),
     /// An event lacks a required field.
-    #[error("event {event} is no slice: {what}")]
+    #[error("event {event} is not a slice: {what}")]
     Event {
         /// Number of the event, from 1.
         event: usize,

@@ -280,6 +280,6 @@ fn what_is_no_trace_is_named() {
     assert!(why("{").contains("no trace in Chrome's format"));
     assert!(why(r#"{"schema": "warpline.schedule/1"}"#).contains("no trace in Chrome's format"));
     assert!(why("[]").contains("no slices"));
-    assert_eq!(why(r#"[{"ph": "X", "ts": 1}]"#), "event 1 is no slice: it has no `dur`");
-    assert_eq!(why(r#"[{"ph": "X", "ts": -1, "dur": 2}]"#), "event 1 is no slice: its times are no times");
+    assert_eq!(why(r#"[{"ph": "X", "ts": 1}]"#), "event 1 is not a slice: it has no `dur`");
+    assert_eq!(why(r#"[{"ph": "X", "ts": -1, "dur": 2}]"#), "event 1 is not a slice: its times are no times");
 }
