@@ -103,7 +103,6 @@ impl Timed {
     ///
     /// # Errors
     /// The failure that the line reports.
-    /// What went wrong instead.
     pub fn of_launches(case: &str, line: &str, mhz: f64) -> Result<Timed, String> {
         let t = Timed::of_harness(case, line)?;
         let s: Said = serde_json::from_str(line).map_err(|e| e.to_string())?;
@@ -200,9 +199,9 @@ pub struct Summary {
     pub bias: f64,
     /// The largest absolute error.
     pub worst: f64,
-    /// Pairs of kernels more than 5 % apart whose order the model inverts, and the number of pairs.
+    /// Pairs of kernels more than 5 % apart whose order the model inverts, and the number of such pairs.
     pub inverted: (usize, usize),
-    /// The same for pairs that are that far apart in both rounds of the measurement.
+    /// [`Self::inverted`] for pairs that are that far apart in both rounds of the measurement.
     pub inverted_twice: (usize, usize),
     /// Mean difference between two rounds of the measurement.
     pub repeat: f64,
@@ -321,7 +320,7 @@ mod tests {
             pair(300.0, 206.0, 150.0),
         ])
         .unwrap();
-        // The second and the last are half as far apart again in one round, and alike in the other.
+        // The second and the last differ in one round and are equal in the other.
         assert_eq!((s.count, s.inverted, s.inverted_twice), (4, (1, 5), (0, 4)));
         assert!((s.mean - (0.1 + 0.1 + 23.0 / 103.0 + 0.5) / 4.0).abs() < 1e-12 && (s.worst - 0.5).abs() < 1e-12);
         assert!(summary(&[]).is_none());

@@ -1,47 +1,47 @@
-//! Holds a verdict against brute force.
+//! Comparison of a verdict with brute force.
 
 use std::time::Instant;
 
 use crate::oracle::{Fault, Subject};
 use crate::verdict::{Verdict, Word};
 
-/// What is wrong about a verdict.
+/// The error of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wrong {
-    /// Proved, and there is a fault that the verdict speaks of.
+    /// Proved, with a fault that the verdict covers.
     Proved,
-    /// Violated, and there is no fault anywhere.
+    /// Violated, without a fault anywhere.
     Violated,
-    /// Violated, and there is a fault, but none at the point that the verdict names.
+    /// Violated, with a fault, but not at the point that the verdict names.
     Point,
-    /// Bounded, and there is a fault at the values given.
+    /// Bounded, with a fault at the given values.
     BoundedGiven,
-    /// Bounded, and there is a fault at other values of its range.
+    /// Bounded, with a fault at other values of its range.
     BoundedRange,
-    /// The kernel lowered once does not do at some values what the kernel lowered with them does.
+    /// The kernel lowered once behaves differently, at some values, from the kernel lowered with these values.
     Binding,
 }
 
 impl Wrong {
-    /// All of them.
+    /// All errors.
     pub const ALL: [Wrong; 6] =
         [Wrong::Proved, Wrong::Violated, Wrong::Point, Wrong::BoundedGiven, Wrong::BoundedRange, Wrong::Binding];
 }
 
-/// A verdict and what brute force says about it.
+/// A verdict with its comparison to brute force.
 #[derive(Clone, Debug)]
 pub struct Judgment {
     /// The verdict.
     pub verdict: Verdict,
-    /// What is wrong about it.
+    /// The error of the verdict.
     pub wrong: Option<Wrong>,
-    /// A fault of the kernel, within the verdict's claim where there is one there.
+    /// A fault of the kernel; one that the verdict covers, if there is one.
     pub fault: Option<Fault>,
-    /// Brute force did not look at every point.
+    /// Whether brute force did not check every point.
     pub partial: bool,
     /// Seconds that brute force took.
     pub seconds: f64,
-    /// Why the kernel could not be judged.
+    /// The reason why the kernel could not be judged.
     pub error: Option<String>,
 }
 

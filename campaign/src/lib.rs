@@ -9,9 +9,9 @@
 //!
 //! # Tour
 //!
-//! [`kernel`] makes the text of a seed. A [`Subject`] is a text with its machine; [`Subject::truth`] runs it at many values. [`judge`]
-//! compares a [`Verdict`] with that. The oracle shares the transition function and the compiler with the verifier, and nothing else.
-//! `campaign/README.md` says how to run a campaign and what counts as wrong.
+//! [`kernel`] makes the text of a seed. A [`Subject`] is a text with its machine; [`Subject::truth`] runs it at many
+//! values. [`judge`] compares a [`Verdict`] with the result. The oracle and the verifier share only the transition
+//! function and the compiler. `campaign/README.md` says how to run a campaign and what counts as wrong.
 //!
 //! ```
 //! use warpline_campaign::{Subject, kernel};

@@ -113,7 +113,7 @@ fn paragraph(name: &str, text: &str, j: &Judgment) -> String {
     said + text + "\n"
 }
 
-/// A directory of our own, removed in the end.
+/// A directory of this process, removed at the end.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -176,7 +176,7 @@ fn campaign(o: &Options) -> Result<bool, String> {
     Ok(warpline_campaign::Wrong::ALL.iter().all(|w| table.wrong(*w) == 0))
 }
 
-/// Judges kernels in files, each held also to what it says it expects.
+/// Judges kernels in files, and compares each verdict with the expectation in its file.
 fn files(o: &Options) -> Result<bool, String> {
     let scratch = Scratch(std::env::temp_dir().join(format!("campaign-{}", std::process::id())));
     std::fs::create_dir_all(&scratch.0).map_err(|e| e.to_string())?;

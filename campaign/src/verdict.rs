@@ -1,4 +1,4 @@
-//! What a verifier says about a kernel, read from the output of `warpline verify --json`.
+//! The verdict of a verifier on a kernel, read from the output of `warpline verify --json`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::oracle::{Subject, Values};
 /// The word of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Word {
-    /// It holds for everything it speaks of.
+    /// Holds for everything that the verdict covers.
     Proved,
-    /// It holds in a range.
+    /// Holds in a range.
     Bounded,
     /// There is a fault.
     Violated,
@@ -38,9 +38,9 @@ struct Varied {
     name: String,
     scale: i64,
     rest: i64,
-    /// Smallest and largest `n`; none where the verdict is for all.
+    /// Smallest and largest `n`; `None` where the verdict is for all.
     range: Option<(i64, i64)>,
-    /// The verdict is for every value, not only for those of this form.
+    /// Whether the verdict is for every value, not only for values of this form.
     every: bool,
 }
 
@@ -49,7 +49,7 @@ struct Varied {
 pub struct Verdict {
     /// The word.
     pub word: Word,
-    /// The whole output; null where there is none.
+    /// The whole output; null without an output.
     pub json: Value,
     /// Seconds, as the verifier measured them, or of the process.
     pub seconds: f64,
@@ -58,7 +58,7 @@ pub struct Verdict {
 
 /// A verifier.
 pub trait Verifier: Sync {
-    /// The output of `warpline verify FILE --machine NAME --json`, or what went wrong.
+    /// The output of `warpline verify FILE --machine NAME --json`, or the word for a failure.
     fn output(&self, file: &Path, machine: &str) -> Result<String, Word>;
 }
 
@@ -67,7 +67,7 @@ pub trait Verifier: Sync {
 pub struct Binary {
     /// Its path.
     pub path: PathBuf,
-    /// It is stopped after this.
+    /// The time limit.
     pub limit: Duration,
 }
 
@@ -101,7 +101,7 @@ impl Verifier for Binary {
 }
 
 impl Verdict {
-    /// Asks a verifier about a text, which is written to `file`.
+    /// The verdict of a verifier on a text, which is written to `file`.
     pub fn ask(verifier: &dyn Verifier, text: &str, file: &Path) -> Verdict {
         let start = Instant::now();
         let machine = crate::oracle::comment(text, "machine").next().unwrap_or("h200");
@@ -136,7 +136,7 @@ impl Verdict {
             }
             _ => None,
         };
-        // Without trip counts the verdict is for the values given.
+        // Without trip counts the verdict is for the given values.
         let any = range.is_some() || json["trip_counts"] == "all";
         let mut varied = Vec::new();
         match &json["varied"] {
@@ -155,7 +155,7 @@ impl Verdict {
         Verdict { word, json, seconds, varied }
     }
 
-    /// Whether the verdict speaks of the kernel at these values: what it varies is in its range, and all else is as given.
+    /// Whether the verdict covers these values: varied ones are in its range, and all others are as given.
     pub fn claims(&self, subject: &Subject, values: &Values) -> bool {
         if *values == subject.given() {
             return true;
@@ -168,12 +168,12 @@ impl Verdict {
         })
     }
 
-    /// Why it is bounded or gave up.
+    /// The reason for a bounded or missing verdict.
     pub fn why(&self) -> &str {
         self.json["why"].as_str().unwrap_or("")
     }
 
-    /// The values and the cluster at which it says that the kernel goes wrong.
+    /// The values and the cluster of the verdict's fault.
     pub fn named(&self, subject: &Subject) -> (Values, Option<i64>) {
         let violation = &self.json["violation"];
         let schedule = &violation["schedule"];

@@ -13,7 +13,7 @@ pub(super) struct Loops {
     pub(super) tile: String,
     /// Coordinates of another tile, which is wrong.
     pub(super) other: String,
-    /// What ends a turn of the innermost loop, where that is a `while`.
+    /// The end of an iteration of the innermost loop, if this loop is a `while`.
     pub(super) step: Option<String>,
 }
 
@@ -38,8 +38,8 @@ const NAMES: [Names; 2] = [
     ],
 ];
 
-/// One buffer that a loader fills and a reader reads, with a barrier on either side; `which` tells two bodies of a kernel
-/// apart.
+/// One buffer that a loader fills and a reader reads, with barriers around each; `which` distinguishes two bodies of a
+/// kernel.
 pub(super) fn buffer(t: &mut Template, loops: &Loops, which: usize, updates: &[String], op: &str) {
     if loops.step.is_some() {
         t.lines(1, "var i = 0");
@@ -109,11 +109,11 @@ pub(super) struct Ring {
     pub(super) parity: bool,
     /// Warps that read each tile.
     pub(super) readers: i64,
-    /// Conditions under which a step moves a tile, of the loader and of the reader, where some are skipped.
+    /// Conditions under which a step moves a tile, for the loader and for the reader, if steps may be skipped.
     pub(super) taken: Option<[String; 2]>,
 }
 
-/// The slot, the phase of the reader and that of the loader, and the lines behind each step.
+/// The slot, the phases of the reader and the loader, and the lines after each step.
 struct Counting {
     declare: String,
     slot: String,
@@ -133,7 +133,7 @@ impl Ring {
         Ring { slots: dice.range(1, 5), index, parity, readers, taken: None }
     }
 
-    /// A wait for the phase `back` before that of the step.
+    /// A wait for the phase `back` phases before that of the step.
     fn wait(&self, bar: &str, slot: &str, phase: &str, back: i64) -> String {
         let phase = if back == 0 { phase.to_string() } else { format!("{phase} - {back}") };
         if self.parity {
@@ -202,7 +202,7 @@ impl Ring {
         self.write_all(t, std::slice::from_ref(loops), updates, vars);
     }
 
-    /// The same with several loops, one behind the other, of which the first has the sites.
+    /// [`Self::write`] with several consecutive loops, of which the first has the sites.
     pub(super) fn write_all(&self, t: &mut Template, list: &[Loops], updates: &[String], vars: &[String]) {
         let loops = &list[0];
         let [update, .., late, wait_empty, fill, wait_full, free, _] = NAMES[0];

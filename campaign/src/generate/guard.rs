@@ -10,13 +10,13 @@ pub(super) struct Scope {
     pub(super) counts: Vec<String>,
     /// Loop counters, each with the count that bounds it.
     pub(super) counters: Vec<(String, String)>,
-    /// Rows and columns of the grid, in CTAs, where guards may look at the coordinates.
+    /// Rows and columns of the grid, in CTAs, if guards may read the coordinates.
     pub(super) grid: Option<(i64, i64)>,
-    /// Guards may look at the member of a role (`self`).
+    /// Whether guards may read the member of a role (`self`).
     pub(super) members: bool,
-    /// How many of 100 conjunctions have an interval of one term.
+    /// Percentage of conjunctions that bound one term to an interval.
     pub(super) intervals: i64,
-    /// Variables, whose values the generator does not follow.
+    /// Variables, whose values the generator does not track.
     pub(super) vars: Vec<String>,
 }
 
@@ -25,13 +25,13 @@ pub(super) struct Scope {
 pub(super) struct Guard {
     /// The condition.
     pub(super) cond: Cond,
-    /// Values of the counts, and a CTA, at which it holds somewhere; empty where it holds nowhere.
+    /// Values of the counts and a CTA at which the guard holds for some counters; empty where it holds nowhere.
     pub(super) witness: Point,
-    /// Written as nested `if`s where it is a conjunction.
+    /// Whether a conjunction is written as nested `if`s.
     pub(super) nested: bool,
 }
 
-/// What a guard is for.
+/// The purpose of a guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aim {
     /// It holds somewhere.
@@ -230,7 +230,7 @@ fn negated_twice(c: Cond) -> Cond {
 }
 
 impl Guard {
-    /// Text in which `then` stands under the guard and `other` where it does not hold; either may be empty.
+    /// Text that executes `then` under the guard and `other` otherwise; either may be empty.
     pub(super) fn around(&self, then: &[String], other: &[String]) -> Vec<String> {
         let parts = match (&self.cond, self.nested) {
             (Cond::And(list), true) => list.clone(),

@@ -13,11 +13,11 @@ use crate::dice::Dice;
 /// A generated kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// What it is made from.
+    /// The family.
     pub family: Family,
-    /// The seed it is made from.
+    /// The seed.
     pub seed: u64,
-    /// Its text; comments before `kernel` name the machine and values to try.
+    /// The text; comments before `kernel` name the machine and values to try.
     pub text: String,
 }
 

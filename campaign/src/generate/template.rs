@@ -8,13 +8,13 @@ use crate::dice::Dice;
 pub(super) struct Site {
     /// Name of the line.
     pub(super) place: &'static str,
-    /// What stands there in the correct kernel; empty for nothing.
+    /// The statement in the correct kernel; empty for nothing.
     pub(super) normal: String,
-    /// What stands there instead where the guard holds; empty for nothing.
+    /// The statement where the guard holds; empty for nothing.
     pub(super) guarded: String,
-    /// Whether the kernel is as correct with the guarded statement as with the normal one.
+    /// Whether the kernel with the guarded statement is also correct.
     pub(super) harmless: bool,
-    /// Which scope of the template its guard may use.
+    /// Index of the scope that its guard may use.
     pub(super) scope: usize,
 }
 
@@ -25,11 +25,11 @@ pub(super) struct Count {
     pub(super) name: String,
     /// Name of the parameter; the same as `name` where the count is the parameter itself.
     pub(super) param: String,
-    /// The parameter is the count times this.
+    /// Factor from the count to the parameter.
     pub(super) unit: i64,
     /// The value given.
     pub(super) given: i64,
-    /// It is a run-time trip count, not a parameter.
+    /// Whether it is a run-time trip count, not a parameter.
     pub(super) any: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Count {
 pub(super) struct Template {
     /// Name of its machine.
     pub(super) machine: &'static str,
-    /// Lines of the header behind `kernel` and the `let`s of counts, without indentation.
+    /// Lines of the header after `kernel` and the `let`s of counts, without indentation.
     pub(super) header: Vec<String>,
     /// Lines of statements, indented from zero; lines `@name` are sites.
     pub(super) body: Vec<String>,
@@ -62,7 +62,7 @@ impl Template {
         self.site(place, scope, (normal, guarded), false);
     }
 
-    /// Adds a site at which a guarded statement is as good as the normal one.
+    /// Adds a site at which a guarded statement is as correct as the normal one.
     pub(super) fn harmless(&mut self, place: &'static str, scope: usize, normal: &str, guarded: &str) {
         self.site(place, scope, (normal, guarded), true);
     }

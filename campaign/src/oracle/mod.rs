@@ -1,7 +1,7 @@
 //! Brute force: a kernel at many values, in every CTA, under several schedules.
 //!
-//! The oracle knows the transition function ([`warpline_sim::protocol::World`]) and the compiler of the kernel language. It
-//! uses nothing of the verifier.
+//! The oracle uses the transition function ([`warpline_sim::protocol::World`]) and the compiler of the kernel language,
+//! and nothing of the verifier.
 
 mod schedule;
 mod subject;
@@ -14,47 +14,47 @@ pub use subject::{Dimension, Subject, Values, comment};
 use crate::dice::Dice;
 use warpline_sim::ir::Program;
 
-/// A point at which a kernel goes wrong.
+/// A point at which a kernel has a fault.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// Values of what is varied.
+    /// Values of the varied numbers.
     pub values: Values,
     /// Launch index of the cluster.
     pub cluster: i64,
-    /// What happens.
+    /// The fault, in words.
     pub what: String,
 }
 
-/// What brute force found.
+/// The result of brute force.
 #[derive(Clone, Debug, Default)]
 pub struct Truth {
     /// A fault within the claim.
     pub inside: Option<Fault>,
-    /// A fault at values that the claim leaves out.
+    /// A fault at values outside of the claim.
     pub outside: Option<Fault>,
-    /// The budget ended before all points were looked at.
+    /// Whether the budget ended before all points were checked.
     pub partial: bool,
     /// Moves made.
     pub moves: u64,
 }
 
-/// The moves that one kernel may cost are spent.
+/// The budget of moves for one kernel is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfBudget;
 
-/// How much one kernel may cost, in moves of agents.
+/// Budget for one kernel, in moves of agents.
 const BUDGET: u64 = 4_000_000;
 /// Largest trip count that is run.
 const LARGEST: i64 = 4200;
-/// Trip counts that are all run.
+/// Trip counts below this are all run.
 const ALL: i64 = 40;
-/// Trip counts up to which every CTA is run; above, a few and those that the text asks for.
+/// Largest trip count at which every CTA is run. Above, a few CTAs run and those that the text asks for.
 const EVERY_CTA: i64 = 64;
-/// Trip counts up to which every point has several schedules.
+/// Largest trip count at which every point runs under several schedules.
 const MANY: i64 = 6;
 
 impl Subject {
-    /// Every point to look at: the values given first, then small ones before large ones.
+    /// Every point to check: the given values first, then small values before large ones.
     pub fn points(&self) -> Vec<Values> {
         let mut dice = Dice::new(self.constants.iter().sum::<i64>() as u64);
         let given = self.given();
@@ -68,7 +68,7 @@ impl Subject {
                 all.insert(point);
             }
         }
-        // Products of small values, and of what the text singles out with small values of the others.
+        // Products of small values, and of the numbers in the text with small values of the others.
         if lists.len() > 1 {
             let mut small = vec![vec![]];
             for d in &self.dimensions {
@@ -115,7 +115,7 @@ impl Subject {
         values
     }
 
-    /// Looks for a fault at every point; `claimed` says whether the verdict under test speaks of it.
+    /// Searches for a fault at every point; `claimed` says whether the verdict under test covers a point.
     pub fn truth(&self, claimed: &dyn Fn(&Values) -> bool) -> Truth {
         let mut truth = Truth::default();
         let mut left = BUDGET;
@@ -147,7 +147,8 @@ impl Subject {
         truth
     }
 
-    /// Values at which the kernel bound from the one for all values does not do what the kernel compiled with them does.
+    /// Values at which the kernel bound from its symbolic form behaves differently from the kernel compiled with the
+    /// values.
     pub fn bound_otherwise(&self) -> Option<Values> {
         if self.dimensions.iter().any(|d| d.tape) {
             return None;
@@ -168,7 +169,7 @@ impl Subject {
         })
     }
 
-    /// Trips of a loop at these values, about.
+    /// Approximate trip count of a loop at these values.
     fn steps(&self, values: &Values) -> i64 {
         self.dimensions.iter().filter_map(|d| Some(values.get(&d.name)? / d.unit)).max().unwrap_or(0)
     }
@@ -182,7 +183,7 @@ impl Subject {
         left: &mut u64,
     ) -> Result<Option<(i64, String)>, OutOfBudget> {
         let n = prog.grid.len();
-        // Where only tiles depend on the CTA, the first, the last and one between them stand for all.
+        // If only tiles depend on the CTA, the first, the last and one in between stand for all.
         let few = |c: i64| c > 0 && c + 1 < n && c != n / 2;
         let asked = |c: i64| self.tried_ctas.iter().any(|cta| cta / i64::from(prog.cluster) == c);
         for cluster in 0..n {

@@ -5,14 +5,14 @@ use warpline_sim::protocol::{AgentId, FlightId, Rules, Step, WaitTarget, World};
 
 use crate::dice::Dice;
 
-/// Who goes on when several agents could.
+/// The choice among several agents that can proceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Agents in turn, each as far as it can.
+    /// Agents in turn, each as far as it can proceed.
     Turns,
-    /// One agent only when no other can go on.
+    /// One agent proceeds only if no other agent can.
     Behind(usize),
-    /// One agent whenever it can go on.
+    /// One agent proceeds whenever it can.
     Ahead(usize),
     /// Agents and landings drawn at random, each with a pace that is drawn first.
     Random(u64),
@@ -21,9 +21,9 @@ pub enum Order {
 /// A schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Who goes on.
+    /// The choice among agents.
     pub order: Order,
-    /// Operations in flight land as soon as they can, not as late as they can.
+    /// Whether operations in flight land as early as possible; else as late as possible.
     pub early: bool,
 }
 
@@ -32,7 +32,8 @@ pub struct Schedule {
 pub enum RunResult {
     /// It ended without a fault.
     Clean {
-        /// An arrival could count in another phase under another schedule, so one run does not stand for all.
+        /// Whether an arrival could count in another phase under another schedule, so that one run does not stand for
+        /// all.
         unordered: bool,
     },
     /// A fault, in words.
@@ -41,7 +42,7 @@ pub enum RunResult {
     Limit,
 }
 
-/// The state of a run, for choosing the next move.
+/// The state of a run, for the choice of the next move.
 struct ClusterRun<'p> {
     world: World<'p>,
     waits: Vec<Option<WaitTarget>>,
@@ -65,7 +66,7 @@ impl ClusterRun<'_> {
         self.world.landable().first().map(|f| Move::Land(*f))
     }
 
-    /// The next move where one agent may be preferred or held back; it goes on with `last` as long as it can.
+    /// The next move where one agent may be preferred or held back; agent `last` continues as long as it can.
     fn fixed(&self, schedule: Schedule, last: usize) -> Option<Move> {
         let n = self.ended.len();
         let flights = || self.flight();
@@ -102,7 +103,7 @@ impl ClusterRun<'_> {
     }
 }
 
-/// Runs the cluster of a launch index to its end or its first fault; `moves` is what it may spend.
+/// Runs the cluster of a launch index to its end or to its first fault, with a budget of moves.
 pub fn run(prog: &Program, rules: Rules, cluster: i64, schedule: Schedule, moves: &mut u64) -> RunResult {
     let world = World::alone(prog, rules, cluster);
     let n = world.agents().len();

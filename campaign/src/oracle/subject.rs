@@ -15,11 +15,11 @@ pub type Values = BTreeMap<String, i64>;
 pub struct Dimension {
     /// Its name.
     pub name: String,
-    /// The value given.
+    /// The given value.
     pub given: i64,
     /// Steps of a loop per unit: `let tiles = k / 16` makes it 16.
     pub unit: i64,
-    /// It is a run-time trip count.
+    /// Whether it is a run-time trip count.
     pub tape: bool,
 }
 
@@ -28,25 +28,25 @@ pub struct Subject {
     text: Text,
     /// The machine.
     pub machine: Machine,
-    /// What the machine makes of operations.
+    /// The machine's rules for operations.
     pub rules: Rules,
-    /// What is varied.
+    /// The varied numbers.
     pub dimensions: Vec<Dimension>,
     /// Values that the text asks to be tried.
     pub tries: Vec<Values>,
-    /// Nothing but the row of a tile depends on the CTA.
+    /// Whether only the row of a tile depends on the CTA.
     pub alike: bool,
     /// CTAs that the text asks to be tried, by launch index.
     pub tried_ctas: Vec<i64>,
-    /// Numbers that stand in the text.
+    /// Numbers in the text.
     pub constants: BTreeSet<i64>,
-    /// The kernel at the values given.
+    /// The kernel at the given values.
     pub base: Program,
-    /// The kernel for all values of what only counts.
+    /// The kernel with symbols for all values that only count.
     symbolic: Option<Program>,
 }
 
-/// Parameters of these names shape the kernel and are not varied.
+/// Names of parameters that shape the kernel and are not varied.
 const SHAPES: [&str; 4] = ["stages", "S", "slots", "readers"];
 
 impl Subject {
@@ -92,13 +92,13 @@ impl Subject {
         })
     }
 
-    /// The values given.
+    /// The given values.
     pub fn given(&self) -> Values {
         self.dimensions.iter().map(|d| (d.name.clone(), d.given)).collect()
     }
 
-    /// The kernel at values; names that are neither parameters nor run-time trip counts are header `let`s. `None` where
-    /// the kernel refuses them.
+    /// The kernel at these values; names that are neither parameters nor run-time trip counts are header `let`s. `None`
+    /// where the kernel refuses the values.
     pub fn compile(&self, values: &Values) -> Option<Program> {
         let (mut set, mut lets) = (BTreeMap::new(), BTreeMap::new());
         for (name, value) in values {
@@ -120,14 +120,14 @@ impl Subject {
 }
 
 impl Subject {
-    /// The kernel at values, bound from the kernel for all values; `None` where it cannot have them.
+    /// The kernel at these values, bound from its symbolic form; `None` where it refuses the values.
     pub fn bound(&self, values: &Values) -> Option<Program> {
         let values: Vec<(&str, i64)> = values.iter().map(|(name, v)| (name.as_str(), *v)).collect();
         Some(self.symbolic.as_ref()?.with(&values)?.bind())
     }
 }
 
-/// What stands behind `// key: ` in lines of the text.
+/// The texts after `// key: ` in lines of the text.
 pub fn comment<'t>(text: &'t str, key: &str) -> impl Iterator<Item = &'t str> {
     let start = format!("// {key}:");
     text.lines().filter_map(move |l| l.trim().strip_prefix(&start).map(str::trim))
@@ -148,7 +148,7 @@ fn unit(text: &str, name: &str) -> i64 {
     behind(&start).or_else(|| behind(&cdiv)).unwrap_or(1)
 }
 
-/// Numbers that the text singles out. Of sizes of matrices only the small ones: the others are as large as needed.
+/// Numbers in the text, without large sizes of matrices, which are as large as needed.
 fn constants(text: &str) -> BTreeSet<i64> {
     let mut all = BTreeSet::new();
     for line in text.lines().map(str::trim_start).filter(|l| !l.starts_with("//")) {

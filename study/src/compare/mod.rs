@@ -6,9 +6,8 @@
 //! operations  the n-th of a kind on a row matches the n-th in the other run: durations, and where they diverge
 //! ```
 //!
-//! Two runs are compared by their reports. If one side is only a record, both are compared by their records, so that
-//! no difference comes from the source.
-//! differs is never who said it.
+//! Two runs are compared by their reports. If one side is only a record, both are compared by their records, so that no
+//! difference comes from the source.
 
 mod summary;
 

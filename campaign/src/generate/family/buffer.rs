@@ -20,7 +20,7 @@ pub(super) fn buffered(dice: &mut Dice, narrow: impl Fn(Scope, &mut Dice) -> Sco
     t
 }
 
-/// Lines that declare and change variables, in front of the sites.
+/// Lines that declare and change variables, before the sites.
 pub(super) fn changes(t: &Template, dice: &mut Dice) -> (Vec<String>, Vec<String>, Vec<String>) {
     let (mut names, mut declared, mut updates) = (Vec::new(), Vec::new(), Vec::new());
     for name in &["x", "y"][..dice.range(1, 2) as usize] {
@@ -115,7 +115,7 @@ pub(super) fn coordinates(dice: &mut Dice) -> Template {
     if dice.chance(75) {
         let normal: Vec<_> = t.sites.drain(..).collect();
         for mut s in normal {
-            // What a site holds without a guard stays.
+            // Content of a site without a guard stays.
             if !s.harmless {
                 s.guarded = s.normal.clone();
             }

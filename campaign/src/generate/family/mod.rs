@@ -20,11 +20,11 @@ use crate::dice::Dice;
 pub enum Family {
     /// One buffer, barriers, guards over everything.
     Buffer,
-    /// The same with guards over CTA coordinates only.
+    /// [`Family::Buffer`] with guards over CTA coordinates only.
     Cells,
-    /// The same with guards over trip counts only.
+    /// [`Family::Buffer`] with guards over trip counts only.
     Counts,
-    /// The same with guards over variables that other guards change.
+    /// [`Family::Buffer`] with guards over variables that other guards change.
     Vars,
     /// A ring with mbarriers.
     Ring,
@@ -32,7 +32,7 @@ pub enum Family {
     Skip,
     /// Two nested loops, each with its own count.
     Nested,
-    /// Two loops, one behind the other, each with its own count.
+    /// Two consecutive loops, each with its own count.
     Sequential,
     /// Jobs shared out among the CTAs of the grid.
     Persistent,
@@ -55,7 +55,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// All of them, in the order in which seeds take turns.
+    /// All families, in the order in which seeds use them.
     pub const ALL: [Family; 17] = [
         Family::Buffer,
         Family::Cells,
@@ -146,8 +146,8 @@ fn scope(counts: &[&str], counters: &[(&str, &str)], grid: (i64, i64)) -> Scope 
     }
 }
 
-/// The header of two roles over one matrix, which is large enough for every tile at every value of the counts: a fixed
-/// matrix ends somewhere, and a kernel that may run on beyond its end is faulty.
+/// The header of two roles over one matrix. The matrix has every tile at every value of the counts, because a kernel
+/// that runs past the end of a fixed matrix is faulty.
 fn roles(t: &mut Template, grid: &str, warps: &str) {
     t.header.push(format!("{grid}   {warps}"));
     t.header.push("global A: f16[64 * ROWS, 16 * COLUMNS]".into());
