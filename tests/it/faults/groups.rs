@@ -51,7 +51,7 @@ fn a_warp_barrier_is_no_cta_barrier() {
 fn either_barrier_of_the_register_prefetch() {
     let ran = plant(PREFETCH, &[("        barrier  // tile i is read\n", "")], &[]);
     ran.finished().only(&[War]).met_with(War, "sts ra -> a", "lds a.rows(self / 4, 2)", "overwrites a rows 0..16");
-    let ran = plant(PREFETCH, &[("        barrier  // tile i + 1 is there", "        warp.sync")], &[]);
+    let ran = plant(PREFETCH, &[("        barrier  // tile i + 1 has landed", "        warp.sync")], &[]);
     ran.finished().only(&[Raw, War, Stale, Coverage]);
     ran.met_with(Raw, "lds a.rows(self / 4, 2)", "sts ra -> a", "reads a rows 64..128 columns 0..16");
 }
