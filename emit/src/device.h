@@ -1,20 +1,20 @@
 // ---- what all targets share ---------------------------------------------------------------------------------------
 //
 // -DWL_STAMP   record the begin and end of every operation, in a ring per warp
-// -DWL_PACE    with it: of matrix multiplications only, so that recording hardly slows what it records
-// -DWL_WATCH   note where every warp is before it may block, for hangs at barriers without a deadline of their own
-// -DWL_DELAY   wait a random while (by seed) before operations
+// -DWL_PACE    with -DWL_STAMP: record matrix multiplications only, so that recording hardly slows the kernel
+// -DWL_WATCH   record where every warp is before it may block, for hangs at barriers, which have no deadline
+// -DWL_DELAY   wait a random time (by seed) before operations
 
 // ---- what the host and the kernel exchange ------------------------------------------------------------------------
 
 struct Wait {  // one thread that waits past the deadline
-    u32 phase;  // twice the operation's number and 2, and the parity; 0: nobody
-    u32 cta, thread_bar, when;  // `when` it began to
+    u32 phase;  // 2 * (operation + 1) + parity; 0: no thread waits
+    u32 cta, thread_bar, when;  // `when`: the wait began
 };
-constexpr u32 LATE = 4096;  // threads that can say so
+constexpr u32 LATE = 4096;  // threads that can report a wait
 struct Report {  // in host memory: it outlives the fault
     Wait waits[LATE];
-    u32 done;  // the host tells the watchdog that the kernel ended
+    u32 done;  // set by the host: the kernel ended
     u32 where[4096];  // last place of each warp, if the watchdog ended the run
     u32 watchdog;
 };
@@ -23,18 +23,19 @@ struct Common {
     Report* report;
     u32* where;       // [cta][warp]: the operation about to be executed
     word4* trace;     // [cta][warp][RING]: operation, begin, end
-    u32* sink;        // [cta][thread][2]: what was read and not used otherwise
-    float* sums;      // [cta][thread][SUMS]: accumulators that nobody stores
+    u32* sink;        // [cta][thread][2]: checksums of values that were read and not stored
+    float* sums;      // [cta][thread][SUMS]: accumulators that the kernel never stores
     u64* times;       // [cta][4]: clock and nanoseconds at the begin and the end
     u32 deadline_ns;
     u32 seed, trace_ctas;
-    // Of the reference of a kernel in tensor memory: its pass, what the passes before noted [cta][room], and how many [cta].
+    // For the reference of a kernel in tensor memory: its pass, what the passes before noted [cta][room], and how many
+    // notes [cta].
     u32 pass, room;
     Note* notes;
     u32* noted;
 };
 
-[[maybe_unused]] constexpr int RING = 8192;  // operations recorded of a warp
+[[maybe_unused]] constexpr int RING = 8192;  // operations that the ring of a warp holds
 
 // ---- expressions of the kernel language: `/` floors, `%` is not negative -----------------------------------------
 
@@ -65,26 +66,27 @@ struct Agent {
     int cta, rank, warp, lane;
     u32 stamps = 0, delays = 0;
     word4* ring = nullptr;  // where the next operation is recorded
-    u32 checked = 0, unchecked = 0;  // what was read, with and without an expectation
+    u32 checked = 0, unchecked = 0;  // checksums of values read, with and without an expected tile
     __device__ Agent(const Common& c, int cta, int rank, int warp, int lane)
         : common(c), cta(cta), rank(rank), warp(warp), lane(lane) {}
 };
 
-// Nothing, for so many cycles: what a kernel only says the time of.
+// Waits this many cycles: for operations of which the kernel states only the time.
 __device__ __forceinline__ void busy(u32 cycles) {
     u32 t = clock32();
     while (clock32() - t < cycles) {
     }
 }
 
-// Before an operation: where this warp is, and a random while.
+// Before an operation: records where this warp is, and waits a random time.
 template <int WARPS>
 __device__ __forceinline__ void before(Agent& a, u32 pc) {
 #ifdef WL_WATCH
     if (a.lane == 0) *(volatile u32*)&a.common.where[a.cta * WARPS + a.warp] = pc + 1;
 #endif
 #ifdef WL_DELAY
-    // Four ways to be unlucky, by seed: now and then a little, one warp always late, one statement always late, rarely long.
+    // Four kinds of delay, by seed: a short one now and then, one warp always late, one statement always late, a rare
+    // long one.
     if (u32 seed = a.common.seed) {
         u32 h = mix(seed * 0x9e3779b9u ^ mix(pc << 16 ^ a.cta << 6 ^ a.warp) ^ a.delays++ * 0x85ebca6bu), cycles = 0;
         switch (seed % 4) {
@@ -98,7 +100,7 @@ __device__ __forceinline__ void before(Agent& a, u32 pc) {
 #endif
 }
 
-// Begin and end of an operation.
+// Records the begin and end of an operation.
 template <int WARPS>
 struct Span {
 #ifdef WL_STAMP
@@ -125,7 +127,7 @@ __device__ __forceinline__ void record(Agent& a) {
 #endif
 }
 
-// The end of a warp: when it was, and how much it recorded.
+// The end of a warp: when it was, and how much was recorded.
 template <int WARPS>
 __device__ __forceinline__ void finish(const Agent& a) {
     if (a.lane == 0) {
@@ -140,7 +142,8 @@ __device__ __forceinline__ void finish(const Agent& a) {
 // ---- shared memory ------------------------------------------------------------------------------------------------
 
 // A buffer: OFFSET bytes into the pool, slots of STRIDE bytes, ROWS x COLS elements of BITS, in panels as wide as the
-// swizzle atom (all of a row where there is none). Inside a panel, address bits 4..6 are xored with bits 7..9, as TMA does.
+// swizzle atom (the whole row without a swizzle). Inside a panel, address bits 4..6 are xored with bits 7..9, as TMA
+// does.
 template <int OFFSET, int STRIDE, int ROWS, int COLS, int BITS, int SWIZZLE>
 struct Buffer {
     static constexpr int rows = ROWS, row_bytes = COLS * BITS / 8;
@@ -148,14 +151,15 @@ struct Buffer {
     static constexpr int panel_bytes = ROWS * panel;
     static constexpr int mask = SWIZZLE == 128 ? 7 : SWIZZLE == 64 ? 3 : SWIZZLE == 32 ? 1 : 0;
     static __device__ __forceinline__ u32 slot(u32 pool, int s) { return pool + OFFSET + s * STRIDE; }
-    // Address of a byte of a row. The slot starts at a multiple of eight swizzle atoms.
+    // The address of a byte of a row. The slot starts at a multiple of eight swizzle atoms.
     static __device__ __forceinline__ u32 at(u32 slot, int row, int b) {
         int o = row * panel + b % panel;
         return slot + b / panel * panel_bytes + (o ^ (o >> 7 & mask) << 4);
     }
 };
 
-// What a register object that nothing wrote holds at its n-th store: different every time, the same in every run.
+// The value that the n-th store writes from a register object that no operation wrote: different for each store, the
+// same in every run.
 __device__ __forceinline__ word4 made_up(u32 obj, u32 warp, u32 n, u32 chunk) {
     u32 h = mix(obj * 0x9e3779b9u ^ warp << 24 ^ n << 12 ^ chunk) & 0x3f3f3f3fu;
     return word4{h, h ^ 0x01010101u, h ^ 0x02020202u, h ^ 0x03030303u};
@@ -168,7 +172,7 @@ struct Part {
     static constexpr int wide = BYTES / 16, chunks = ROWS * wide, each = (chunks + LANES - 1) / LANES;
     static constexpr bool even = chunks % LANES == 0;
 };
-// LANES of a warp work together: 32, or 1 where one lane is elected.
+// LANES lanes of a warp work together: 32, or 1 where one lane is elected.
 template <class P, int LANES, class F>
 __device__ __forceinline__ void each_chunk(int lane, F f) {
 #pragma unroll
@@ -194,17 +198,17 @@ __device__ __forceinline__ float element(const byte* base, i64 index) {
     }
 }
 
-// A tile of a global matrix, for the reference: what the kernel means to read.
+// A tile of a global matrix, for the reference: what the kernel should read.
 struct Tile {
     const byte* base = nullptr;
     int row = 0, col = 0, pitch = 0;  // elements
-    // From a row and a column of it on.
+    // The part from a row and a column on.
     __device__ __forceinline__ Tile part(int r, int c) const { return Tile{base, row + r, col + c, pitch}; }
     template <Type T>
     __device__ __forceinline__ float at(int r, int c) const {
         return element<T>(base, (i64)(row + r) * pitch + col + c);
     }
-    // The chunk of 16 bytes at a row and a byte of it.
+    // The chunk of 16 bytes at a row and a byte.
     template <int BITS>
     __device__ __forceinline__ word4 chunk(int r, int b) const {
         return *(const word4*)(base + (((i64)(row + r) * pitch + col) * BITS / 8 + b));

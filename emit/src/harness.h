@@ -1,14 +1,14 @@
 
-// ---- the harness: inputs, the reference, runs, what came out; the same for CUDA and HIP ---------------------------
+// ---- the harness: inputs, the reference, runs, results; the same for CUDA and HIP ---------------------------
 // usage: x [--runs N] [--deadline MS] [--time N] [--cold] [--real] [--trace FILE] [--ctas FILE] [--no-reference]
-//   --runs N      N runs held against the reference; all but the first with random delays where built with -DWL_DELAY
-//   --deadline MS how long a wait may take; 200 unless told, 4,000 at most
-//   --time N      N timed runs, with nothing checked
-//   --cold        with --time: caches are filled with something else before each run
-//   --real        inputs between -1 and 1 and not small whole numbers, for timing
+//   --runs N      N runs compared with the reference; with -DWL_DELAY all but the first have random delays
+//   --deadline MS the longest a wait may take; 200 by default, 4,000 at most
+//   --time N      N timed runs, without a check
+//   --cold        with --time: caches are filled with other data before each run
+//   --real        inputs between -1 and 1 instead of small integers, for timing
 //   --trace FILE  what -DWL_STAMP recorded
 //   --ctas FILE   with --time: when each CTA of the last run began and ended, in ns
-// Prints one line of JSON. Status 0: it ran and was right; 1: it did not; 2: it could not be set up.
+// Prints one line of JSON. Status 0: all runs ended with the right result; 1: a run did not; 2: the set-up failed.
 
 namespace wl {
 
@@ -132,7 +132,8 @@ static int run(int argc, char** argv) {
     auto launch = [&] { return start(maps, g, common, stream); };
     auto where = [&](const char* outcome, int run, const char* error) {
         printf("{\"kernel\":\"%s\",\"outcome\":\"%s\",\"run\":%d,\"runs\":%d,\"error\":\"%s\",\"waits\":[", KERNEL, outcome, run, runs, error);
-        // One line a statement, barrier and phase, with how many threads wait there; who came first stands first.
+        // One line per statement, barrier and phase, with the number of threads that wait there; the earliest comes
+        // first.
         std::vector<Wait> waits;
         std::copy_if(report->waits, report->waits + LATE, std::back_inserter(waits), [](const Wait& w) { return w.phase; });
         std::stable_sort(waits.begin(), waits.end(), [&](const Wait& a, const Wait& b) { return (int)(a.when - b.when) < 0; });
@@ -162,7 +163,7 @@ static int run(int argc, char** argv) {
         fflush(stdout);
         _Exit(1);
     };
-    // Waits for a run; past all deadlines the process ends, and the run with it.
+    // Waits for a run. When the deadlines of all waits are past, it ends the process and so the run.
     auto finish = [&](int run) {
         u64 limit = (u64)(deadline_ms * 20 + 5000), ms = 0;
         GPU(Error_t) e;
@@ -179,7 +180,7 @@ static int run(int argc, char** argv) {
             where(hung ? "hang" : "fault", run, hung ? "deadline" : GPU(GetErrorString)(e));
         }
     };
-    // What the last run recorded of itself.
+    // What the last run recorded.
     auto record = [&] {
 #ifdef WL_STAMP
         if (!trace) return;
@@ -210,7 +211,7 @@ static int run(int argc, char** argv) {
         std::vector<float> us;
         std::vector<u64> times(CTAS * 4);
         std::vector<double> spans, clocks;
-        // More than any second-level cache holds, read: what is left there is clean.
+        // Reading more than any second-level cache holds: the lines that stay there are clean.
         const size_t other_bytes = cold ? (size_t)256 << 20 : 0;
         byte* other_data = nullptr;
         if (cold) WL_CHECK(GPU(Malloc)(&other_data, other_bytes));

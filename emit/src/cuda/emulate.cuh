@@ -1,18 +1,19 @@
 // ---- -DWL_EMULATE: what sm_90a lacks, by instructions that it has --------------------------------------------------
 //
-// With it this file compiles for sm_90a, and all of it but the functions below runs there as on sm_100a: roles, loops,
-// mbarriers, copies by TMA, clusters, counts, coordinates, epilogues. Below:
+// With it this file compiles for sm_90a. Everything but the functions below runs there as on sm_100a: roles, loops,
+// mbarriers, copies by TMA, clusters, counts, coordinates, epilogues. The functions below replace:
 //
-// * Tensor memory is global memory, 128 rows of 512 words a CTA, all NaN at the start. Columns are taken and given back in
-//   blocks of 32; a use of columns that are not taken traps. A warp reaches the 32 rows of its place among four.
-// * A product is done by the thread that issues it, at once, from shared memory at the addresses that the descriptors give,
-//   of a pair through the cluster's shared memory. A commit is an arrival of that thread.
-// * A copy that signals the pair's other CTA waits for its own bytes first and then counts them there.
-// * `clc`: a few clusters are started, and a counter hands out the rest.
+// * Tensor memory: global memory, 128 rows of 512 words per CTA, all NaN at the start. Columns are allocated and freed
+//   in blocks of 32; a use of columns that are not allocated traps. A warp reaches the 32 rows of its place among four.
+// * Matrix multiplications: the thread that issues one computes it at once, from shared memory at the addresses in the
+//   descriptors. With `cta_pair` it reads the other CTA through distributed shared memory. A commit is an arrival of
+//   that thread.
+// * A copy that signals the pair's other CTA: it waits for its own bytes first and then counts them there.
+// * `clc`: a few clusters are started, and a counter hands out the other tiles.
 //
-// What runs here shows nothing of: whether the hardware takes the bits of the descriptors as they are decoded here, the order in
-// which its asynchronous products, loads and stores of tensor memory take place (a missing wait or fence for them costs
-// nothing here), how long anything takes.
+// A run here shows nothing about: whether the hardware decodes the bits of the descriptors as this code does; the order
+// of its asynchronous matrix multiplications and of its loads and stores of tensor memory (a missing wait or fence for
+// them does no harm here); how long anything takes.
 #ifdef WL_EMULATE
 #define WL_EMULATED 1
 namespace wl {
@@ -22,8 +23,8 @@ struct Tensor {  // of a CTA
     float at[128][TENSOR_COLUMNS];
 };
 __device__ Tensor* tensor_memory;   // of each CTA
-__device__ u32 tensor_taken[CTAS];  // a bit each 32 columns
-__device__ u32 handed_out;          // clusters, beside those that were started
+__device__ u32 tensor_taken[CTAS];  // one bit per 32 columns
+__device__ u32 handed_out;          // clusters taken, without those that were started
 extern __shared__ __align__(1024) byte emulation_pool[];
 
 __device__ __forceinline__ void refuse() { asm volatile("trap;"); }
@@ -32,7 +33,7 @@ __device__ __forceinline__ u32 cluster_rank() {
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
     return r;
 }
-// The blocks of 32 columns from one on, as bits; all are to be taken.
+// The blocks of 32 columns from `column` on, one bit each. Traps unless all are allocated.
 __device__ __forceinline__ u32 tensor_blocks(u32 column, u32 columns) {
     u32 first = column / 32, last = (column + columns - 1) / 32;
     if (columns == 0 || last >= TENSOR_COLUMNS / 32) refuse();
@@ -78,20 +79,21 @@ __device__ __forceinline__ void commit_umma_all(u32 bar, int mask) {
         if (mask >> c & 1) commit_umma<PAIR>(in_cta(bar, c));
 }
 
-// Sixteen bytes of an operand: a row of the descriptor's matrix, in a CTA of the cluster.
+// Sixteen bytes of an operand: part of one row of the descriptor's matrix, in a CTA of the cluster.
 __device__ __forceinline__ uint4 operand(u64 matrix, int row, int b, u32 cta) {
     u32 start = (u32)(matrix & 0x3fff) << 4, eight_rows = (u32)(matrix >> 32 & 0x3fff) << 4, layout = (u32)(matrix >> 61);
     u32 wide = layout == 2 ? 128 : layout == 4 ? 64 : layout == 6 ? 32 : 16;
     u32 at = start + row / 8 * eight_rows + row % 8 * wide + b;
     return lds16_cluster(in_cta(at ^ (at >> 7 & (wide / 16 - 1)) << 4, cta));
 }
-// One step along K of 32 bytes, eight rows by eight columns at a time. `left(row, b, cta)` is 16 bytes of the left operand.
+// One step along K of 32 bytes, eight rows by eight columns at a time. `left(row, b, cta)` is 16 bytes of the left
+// operand.
 template <Type T, bool PAIR, class Left>
 __device__ void multiply(u32 d, Left left, u64 b, u32 word, u32 add) {
     const int rank = cluster_rank(), first = PAIR ? rank & ~1 : rank, ctas = PAIR ? 2 : 1;
     const int rows = word >> 24 & 31, cols = (word >> 17 & 63) * 8;
     if (rows * 16 != 128 * ctas || d >> 16) refuse();
-    constexpr int each = T == FP8 ? 16 : T == TF32 ? 4 : 8;  // elements of 16 bytes
+    constexpr int each = T == FP8 ? 16 : T == TF32 ? 4 : 8;  // elements in 16 bytes
     for (int half = first; half < first + ctas; half++) {
         const int cta = blockIdx.x - rank + half;
         tensor_in_use(cta, d, cols);
@@ -131,7 +133,7 @@ template <Type T, bool PAIR>
 __device__ __noinline__ void umma(u32 d, u64 a, u64 b, u32 word, u32 add) {
     multiply<T, PAIR>(d, [=](int r, int k, u32 cta) { return operand(a, r, k, cta); }, b, word, add);
 }
-// The same with the left operand in tensor memory, two elements a word.
+// One step along K of 32 bytes with the left operand in tensor memory, two elements per word.
 template <bool PAIR>
 __device__ __noinline__ void umma_tensor(u32 d, u32 a, u64 b, u32 word, u32 add) {
     const int own = blockIdx.x - cluster_rank();
@@ -143,7 +145,7 @@ __device__ __noinline__ void umma_tensor(u32 d, u32 a, u64 b, u32 word, u32 add)
     else multiply<F16, PAIR>(d, left, b, word, add);
 }
 
-// The lane's row: the address names the 32 of the warp's place.
+// This lane's row of tensor memory: the address names the 32 rows of the warp's place.
 __device__ __forceinline__ float4* tensor_row(u32 address) {
     u32 row = address >> 16, column = address & 0xffff;
     if (row != threadIdx.x / 32 % 4 * 32) refuse();
@@ -164,7 +166,8 @@ __device__ __forceinline__ void tmem_st16(u32 address, const float* r) {
     for (int i = 0; i < 4; i++) __stcg(t + i, make_float4(r[i * 4], r[i * 4 + 1], r[i * 4 + 2], r[i * 4 + 3]));
 }
 
-// A copy by TMA signals in the CTA it goes to: for the other one of the pair, through a barrier of the warp's own behind the pool.
+// A copy by TMA signals in the CTA that it writes to. To signal the other CTA of the pair, it uses a barrier of the
+// warp's own behind the pool.
 template <int BYTES>
 __device__ __noinline__ void tma_load_pair(u32 dst, const CUtensorMap* map, int col, int row, u32 bar) {
     u32 to;

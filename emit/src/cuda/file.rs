@@ -23,9 +23,9 @@ impl Writer<'_> {
         w(format!("// nvcc -O3 -std=c++17 -gencode arch=compute_{arch},code=sm_{arch} -o x x.cu && ./x --runs 5"));
         if tensor {
             w("//".to_string());
-            w("// Untested on sm_100a: its authors have no such device. Which kernels nvcc took is recorded in warpline's".into());
-            w("// oracles/emit/compiled.tsv. With -DWL_EMULATE it compiles for sm_90a, where what that lacks is emulated; what was".into());
-            w("// run so is recorded in docs/hardware.md.".to_string());
+            w("// Untested on sm_100a: its authors have no such device. The kernels that nvcc compiled are listed in warpline's".into());
+            w("// oracles/emit/compiled.tsv. With -DWL_EMULATE it compiles for sm_90a and emulates what sm_90a lacks; such runs".into());
+            w("// are listed in docs/hardware.md.".to_string());
             if let Some(why) = reference.target.without_reference() {
                 w(format!("// There is no reference: {why}. Runs are compared only with each other."));
             }

@@ -1,5 +1,5 @@
-// The operations of a warpline kernel in CUDA C++: one small function each, in the words of the PTX ISA.
-// Every wait has a deadline: past it the thread says what it waits for and faults, so that a hang never holds the device.
+// The operations of a warpline kernel in CUDA C++: one small function each, named as in the PTX ISA. Every wait has a
+// deadline. A thread that waits longer reports what it waits for and faults, so that a hang never holds the device.
 
 #include <cuda.h>
 #include <cuda_bf16.h>
@@ -35,7 +35,7 @@ __device__ __forceinline__ u32 clock32() {
     return t;
 }
 __device__ __forceinline__ u64 ticks() { return clock64(); }
-// e2m1 as f16: exponent and mantissa are put where f16 has its lowest ones; 2^14 makes up for the bias.
+// e2m1 as f16: exponent and mantissa go into the lowest bits of f16's; the factor 2^14 corrects the bias.
 __device__ __forceinline__ __half half_of_fp4(u32 nibble) {
     return __hmul(__ushort_as_half((unsigned short)((nibble & 8) << 12 | (nibble & 7) << 9)), __float2half(16384.f));
 }

@@ -1,4 +1,4 @@
-// ---- how a CUDA kernel is launched, and what its harness needs beside that -----------------------------------------
+// ---- how a CUDA kernel is launched, and what else its harness needs ------------------------------------------------
 
 #define GPU(name) cuda##name
 #define WL_CHECK(x)                                                                                             \
@@ -12,7 +12,7 @@
 
 namespace wl {
 
-// Ends a run that hangs where no wait has a deadline of its own.
+// Ends a run that hangs at an operation whose wait has no deadline of its own.
 __global__ void watchdog(Report* r, const u32* where, int n, u64 deadline) {
     u64 t = nanoseconds();
     while (!*(volatile u32*)&r->done) {
@@ -56,7 +56,7 @@ static CUtensorMap tensor_map(const Matrix& m, void* base, const Box& b) {
 }
 #endif
 
-// Boxes for the copy engine.
+// Tensor maps (boxes) for TMA.
 static Maps maps_of(const Globals& g) {
     Maps maps{};
 #if MAPS > 0
@@ -66,8 +66,9 @@ static Maps maps_of(const Globals& g) {
     return maps;
 }
 #ifdef WL_EMULATED
-constexpr int MORE_BYTES = WARPS * 8;  // a barrier a warp
-// Ahead of each launch: nothing in tensor memory, nothing handed out. Returns the CTAs to start.
+constexpr int MORE_BYTES = WARPS * 8;  // one barrier per warp
+// Resets the emulation before each launch: tensor memory is NaN and no tile is handed out. Returns the number of CTAs
+// to start.
 static int emulate(cudaStream_t stream) {
     static void *words, *taken, *handed;
     if (!words) {
@@ -100,7 +101,8 @@ static cudaError_t start(const Maps& maps, const Globals& g, const Common& commo
     return cudaLaunchKernelEx(&config, kernel, maps, g, common);
 }
 #ifdef WL_NOTES
-// The reference, pass by pass. How much is noted is known when it was: where there was no room for all, again with more.
+// Runs the reference, pass by pass. A pass tells how many notes it needed; where they had no room, it runs again with
+// more.
 static void refer(const Globals& g, Common& common) {
     std::vector<u32> n(CTAS);
     WL_CHECK(cudaMalloc(&common.noted, CTAS * 4));
@@ -120,7 +122,7 @@ static void refer(const Globals& g, Common& common) {
 #else
 static void refer(const Globals& g, const Common& common) { reference<<<CTAS, WARPS * LANES>>>(g, common); }
 #endif
-// Where each warp is, in the device's memory: the watchdog brings it out.
+// Where each warp is, in the device's memory: the watchdog copies it out.
 static cudaError_t places_for(u32** p, size_t bytes) { return cudaMalloc(p, bytes); }
 static void places(Report*, const Common&) {}
 [[maybe_unused]] static void watch(Report* report, const Common& common, cudaStream_t other) {

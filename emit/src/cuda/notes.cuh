@@ -1,20 +1,21 @@
 // ---- the reference in tensor memory: what one pass notes for the next ----------------------------------------------
 //
-// Pass 0 notes which tile each copy brings into a slot (or takes from it), pass 1 of which tiles each product is, pass 2 does
-// the rest: a lane that reads its row of tensor memory for the n-th time works out the n-th sum that was made there.
+// Pass 0 notes which tile each copy writes to a slot (or reads from it). Pass 1 notes which tiles each matrix
+// multiplication reads. Pass 2 does the rest: a lane that reads its row of tensor memory for the n-th time computes the
+// n-th sum that was made there.
 #define WL_NOTES 1
 namespace wl {
 
 struct Note {
     u32 object, slot, version;
-    Tile x, y[2];  // the tile; of a product the left one and the right one, each half of its columns
+    Tile x, y[2];  // the tile; for a matrix multiplication the left operand, and the right one in two halves of its columns
     int cols, depth;
 };
 __device__ __forceinline__ void note(const Common& c, int cta, const Note& n) {
     u32 i = atomicAdd(c.noted + cta, 1u);
     if (i < c.room) c.notes[(i64)cta * c.room + i] = n;
 }
-// The n-th tile that was noted of a slot.
+// The n-th tile that was noted for a slot.
 __device__ inline Tile noted(const Common& c, int cta, u32 object, u32 slot, u32 n) {
     for (u32 i = 0; i < lesser(c.noted[cta], c.room); i++) {
         const Note& x = c.notes[(i64)cta * c.room + i];

@@ -1,7 +1,7 @@
 // ---- addresses, other CTAs -----------------------------------------------------------------------------------------
 
 __device__ __forceinline__ u32 smem(const void* p) { return (u32)__cvta_generic_to_shared(p); }
-// The same place in another CTA of the cluster.
+// The same offset in another CTA of the cluster.
 __device__ __forceinline__ u32 in_cta(u32 addr, u32 rank) {
     u32 r;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(addr), "r"(rank));
@@ -41,13 +41,13 @@ __device__ __forceinline__ uint4 ldg16(const void* p) {
     return v;
 }
 
-// A number that the compiler takes as it is, and does not make anew where it is used.
+// A value that the compiler keeps in a register and does not recompute at each use.
 __device__ __forceinline__ u32 keep(u32 x) {
     asm volatile("" : "+r"(x));
     return x;
 }
-// The address of a chunk by that of another one of the slot, r rows and b bytes before it. r sets no bit of a row that is set
-// there already, as far as the swizzle looks at them, and b is whole panels where there is a swizzle.
+// The address of a chunk, computed from that of another chunk of the slot, r rows and b bytes before it. In the row
+// bits that the swizzle reads, r sets none that is already set. With a swizzle, b is a multiple of the panel's width.
 template <class B>
 __device__ __forceinline__ u32 beyond(u32 at, int r, int b) {
     int o = r * B::panel + b % B::panel;
@@ -129,7 +129,7 @@ __device__ __forceinline__ void cp_arrive(u32 bar) { asm volatile("cp.async.mbar
 __device__ __forceinline__ void cp_arrive_noinc(u32 bar) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(bar) : "memory");
 }
-// Arrives on the own CTA's barrier; `expect_tx` first where bytes are given.
+// Arrives on a barrier of this CTA; `expect_tx` first where bytes are given.
 template <bool CLUSTER, bool RELAXED>
 __device__ __forceinline__ void arrive(u32 bar, u32 count) {
 #if __CUDA_ARCH__ >= 900
@@ -147,7 +147,8 @@ __device__ __forceinline__ void arrive_expect(u32 bar, u32 bytes) {
 __device__ __forceinline__ void expect(u32 bar, u32 bytes) {
     asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 }
-// The same on a barrier of any CTA of the cluster, by its cluster address.
+// Arrives on a barrier of any CTA of the cluster, given by its cluster address; `expect_tx` first where bytes are
+// given.
 template <bool CLUSTER, bool RELAXED>
 __device__ __forceinline__ void arrive_remote(u32 bar, u32 count) {
     if (RELAXED) asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(bar), "r"(count) : "memory");
@@ -160,7 +161,8 @@ __device__ __forceinline__ void arrive_expect_remote(u32 bar, u32 bytes) {
 __device__ __forceinline__ void expect_remote(u32 bar, u32 bytes) {
     asm volatile("mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 }
-// Looks, and may sleep a while, until the phase with this parity is complete. With a time to sleep ptxas adds a `nanosleep` and a second look.
+// `try_wait`: tests whether the phase with this parity is complete, and may sleep before it answers. With a
+// suspend-time hint, ptxas adds a `nanosleep` and a second test.
 template <bool CLUSTER>
 __device__ __forceinline__ bool try_wait(u32 bar, u32 parity) {
     u32 done;
@@ -172,9 +174,9 @@ __device__ __forceinline__ bool try_wait(u32 bar, u32 parity) {
                      : "=r"(done) : "r"(bar), "r"(parity) : "memory");
     return done;
 }
-// Past the deadline says who waits, 2 ms later faults. `since`: when the first try failed, 0 before. Stores under a predicate, no branch and
-// no `trap`: another way out of the loop has the compiler gather the warp after each wait, and each wait carry this code; kernels took up
-// to 10 % longer (docs/validation.md#waits).
+// Past the deadline, reports who waits, and faults 2 ms later. `since` is when the first try failed, 0 before. The
+// stores are under a predicate, without a branch or a `trap`. With another exit from the loop, the compiler reconverges
+// the warp after each wait and repeats this code at each; kernels took up to 10 % longer (docs/validation.md#waits).
 __device__ __forceinline__ void late(const Agent& a, u32& since, u32 pc, u32 bar, u32 parity) {
     Wait* w = a.common.report->waits + (a.cta * blockDim.x + threadIdx.x) % LATE;
     asm volatile("{ .reg .pred q; .reg .u32 t, end; mov.u32 t, %%globaltimer_lo; setp.eq.u32 q, %0, 0; @q sub.u32 %0, t, 1; sub.u32 t, t, %0;"
@@ -193,7 +195,7 @@ __device__ __forceinline__ void wait(const Agent& a, u32 pc, u32 bar, u32 index,
 
 // ---- barriers and fences ------------------------------------------------------------------------------------------
 
-// Not the aligned form: a warp may be split.
+// Not the `.aligned` form: the lanes of a warp may have diverged.
 __device__ __forceinline__ void barrier() { asm volatile("barrier.sync 0;" ::: "memory"); }
 __device__ __forceinline__ void bar_sync(u32 n, u32 threads) { asm volatile("barrier.sync %0, %1;" ::"r"(n), "r"(threads) : "memory"); }
 __device__ __forceinline__ void bar_arrive(u32 n, u32 threads) { asm volatile("barrier.arrive %0, %1;" ::"r"(n), "r"(threads) : "memory"); }
@@ -225,7 +227,7 @@ __device__ __forceinline__ void mma_f16(float* d, const u32* a, const u32* b) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-// The fragments of a 16 x 16 block of the left operand [M, K], and of the right one as [K, N] and as [N, K].
+// The fragments of a 16 x 16 block of the left operand [M, K], and of the right operand as [K, N] and as [N, K].
 template <class B>
 __device__ __forceinline__ void frag_a(u32 slot, int row, int b, int lane, u32* r) {
     ldmatrix4(B::at(slot, row + (lane & 15), b + (lane >> 4) * 16), r);
@@ -250,19 +252,20 @@ __device__ __forceinline__ void frag_b_fp4(u32 slot, int row, int col, int lane,
     }
 }
 
-// A matrix descriptor for wgmma: address, byte offsets and swizzle (PTX ISA, matrix descriptor). Those of one slot differ by `at`, multiples
-// of 16 that carry into nothing: an addition each, where from the address they are six to eight instructions in a row (docs/validation.md#waits).
+// A matrix descriptor for wgmma: address, byte offsets and swizzle (PTX ISA, matrix descriptor). The descriptors of one
+// slot differ by `at`, a multiple of 16 whose addition never carries out of the address field. So each costs one
+// addition; from the address it would cost six to eight dependent instructions (docs/validation.md#waits).
 __device__ __forceinline__ u64 matrix(u32 slot, u32 at, u32 lead, u32 stride, int swizzle) {
     u32 layout = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
     u32 low = ((slot & 0x3ffff) >> 4 | lead >> 4 << 16) + (at >> 4), high = stride >> 4 | layout << 30;
     return (u64)high << 32 | low;
 }
-// Rows from `row`, k-bytes from `b`, where K is contiguous: groups of eight rows are eight atoms apart.
+// An operand that is contiguous along K: rows from `row`, k-bytes from `b`. Groups of eight rows are eight atoms apart.
 template <class B>
 __device__ __forceinline__ u64 matrix_k(u32 slot, int row, int b) {
     return matrix(slot, b / B::panel * B::panel_bytes + row * B::panel + b % B::panel, 16, 8 * B::panel, B::swizzle);
 }
-// Columns from byte `b`, k-rows from `row`, where M or N is contiguous.
+// An operand that is contiguous along M or N: columns from byte `b`, k-rows from `row`.
 template <class B>
 __device__ __forceinline__ u64 matrix_mn(u32 slot, int row, int b) {
     return matrix(slot, b / B::panel * B::panel_bytes + row * B::panel, B::panel_bytes, 8 * B::panel, B::swizzle);
@@ -328,8 +331,9 @@ __device__ __forceinline__ void put2(byte* base, i64 index, float x, float y) {
     else *(u32*)(base + index * 2) = pack2(T, x, y);
 }
 
-// Adds the product of two tiles to an accumulator, element by element from global memory: what the kernel means.
-// GROUP: four warps share 64 rows as wgmma has it; else a warp has 16 rows as mma.sync does. KN: b is [K, N], else [N, K].
+// Adds the product of two tiles to an accumulator, element by element from global memory: the reference. GROUP: four
+// warps share 64 rows, in wgmma's layout; otherwise a warp has 16 rows, in the layout of mma.sync. KN: b is [K, N],
+// otherwise [N, K].
 template <Type TA, Type TB, bool KN, bool GROUP, int MT, int NE>
 __device__ void reference_mma(float (&acc)[MT][NE], const Tile& a, const Tile& b, int depth, int warp, int lane) {
 #pragma unroll 1
@@ -354,15 +358,15 @@ __device__ __forceinline__ void each_pair(int warp, int lane, F f) {
             f(m * (GROUP ? 64 : 16) + (GROUP ? warp % 4 * 16 : 0) + lane / 4 + (i >> 1 & 1) * 8, i / 4 * 8 + lane % 4 * 2, m, i);
 }
 
-// Two lanes of a quad exchange the words that the other one needs.
+// Two lanes of a quad exchange two words, so that each gets the one that it needs.
 __device__ __forceinline__ void exchange(u32& x, u32& y, int bit, int lane) {
     bool high = lane & bit;
     u32 send = high ? x : y, got = __shfl_xor_sync(~0u, send, bit);
     if (high) x = got;
     else y = got;
 }
-// An accumulator as 16-bit elements. The lanes of a quad hold two neighbors each of eight columns; of four times eight
-// columns each lane collects its eight, so that a row gets 64 bytes at a time.
+// An accumulator as 16-bit elements. The lanes of a quad hold two neighbors each of eight columns. Out of four groups
+// of eight columns each lane collects one, so that 64 bytes of a row are written at a time.
 template <Type T, bool GROUP, int MT, int NE>
 __device__ __forceinline__ void store_rows(byte* to, long long pitch, const float (&acc)[MT][NE], int warp, int lane) {
 #pragma unroll

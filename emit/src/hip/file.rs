@@ -19,9 +19,9 @@ impl Writer<'_> {
         w(format!("// {}", self.params()));
         w(format!("// hipcc -O3 -std=c++17 --offload-arch={arch} -o x x.hip && ./x --runs 5"));
         w("//".to_string());
-        w("// Its authors have no AMD device: nothing of what this file says of a device was ever run by them. Which kernels a".into());
-        w("// compiler took, and which compiler, is recorded in warpline's oracles/emit/compiled.tsv.".to_string());
-        w("// An `s_barrier` carries no deadline. The host has one: past it the process ends, and the run with it."
+        w("// Untested: its authors have no AMD device. The kernels that a compiler accepted, and the compiler, are listed in".into());
+        w("// warpline's oracles/emit/compiled.tsv.".to_string());
+        w("// An `s_barrier` has no deadline. The host has one: past it the process ends, and the run with it."
             .into());
         w(format!("#if defined(__HIP_DEVICE_COMPILE__) && !defined(__{arch}__)"));
         w(format!("#error \"the counts of this kernel's waits are those of {arch}\""));

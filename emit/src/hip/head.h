@@ -1,6 +1,6 @@
-// The operations of a warpline kernel in HIP C++ for CDNA: one small function each, in the words of the ISA.
-// No wait of these kernels is for another wave but `s_barrier`, which carries no deadline: the host has one. Past it the
-// process says where every wave was last seen (-DWL_WATCH) and ends, and the run with it.
+// The operations of a warpline kernel in HIP C++ for CDNA: one small function each, named as in the ISA. The only wait
+// of these kernels for another wave is `s_barrier`, which has no deadline; the host has one. Past it the process
+// reports where every wave was last seen (-DWL_WATCH) and ends, and the run with it.
 
 #include <hip/hip_runtime.h>
 #include <cmath>
@@ -23,8 +23,8 @@ typedef u32 word4 __attribute__((ext_vector_type(4)));  // a chunk of 16 bytes
 
 // ---- clocks and elements ------------------------------------------------------------------------------------------
 
-// A constant clock of 100 MHz, and the core's. Reading either counts on lgkmcnt: with -DWL_STAMP every operation waits for
-// the wave's LDS reads, so stamped runs show order, not overlap.
+// A constant clock of 100 MHz, and the core's. Reading either counts on lgkmcnt. So with -DWL_STAMP every operation
+// waits for the wave's LDS reads: stamped runs show order, not overlap.
 __device__ __forceinline__ u64 nanoseconds() { return (u64)wall_clock64() * 10; }
 __device__ __forceinline__ u64 ticks() { return __builtin_amdgcn_s_memtime(); }
 __device__ __forceinline__ u32 clock32() { return (u32)__builtin_amdgcn_s_memtime(); }
@@ -39,7 +39,7 @@ __host__ __device__ __forceinline__ uint16_t bf16_bits(float x) {
     return (uint16_t)((w + 0x7fff + (w >> 16 & 1)) >> 16);
 }
 __host__ __device__ __forceinline__ void to_bf16(void* p, float x) { *(uint16_t*)p = bf16_bits(x); }
-// e4m3: gfx942 has the form without infinities and with bias 8, gfx950 the OCP one with bias 7.
+// e4m3: gfx942 has the form without infinities and with bias 8; gfx950 has the OCP form with bias 7.
 __host__ __device__ __forceinline__ float from_fp8(const void* p) {
     int b = *(const byte*)p, e = b >> 3 & 15, m = b & 7;
     float x = e ? __builtin_ldexpf(8 + m, e - FP8_BIAS - 3) : __builtin_ldexpf(m, -FP8_BIAS - 2);

@@ -1,4 +1,4 @@
-// ---- how a HIP kernel is launched, and what its harness needs beside that ------------------------------------------
+// ---- how a HIP kernel is launched, and what else its harness needs -------------------------------------------------
 
 #define GPU(name) hip##name
 #ifndef hipHostAllocMapped  // HIP's header has it under its older name only

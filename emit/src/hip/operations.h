@@ -1,7 +1,7 @@
 // ---- LDS and global memory ----------------------------------------------------------------------------------------
-// With WL_MANUAL the kernel's own `s_waitcnt` are the only ones between a load and its use, so loads are written as
-// instructions, which the compiler does not wait for; a register is held (`hold`) behind each wait. Else the compiler
-// waits.
+// With WL_MANUAL the only waits between a load and its use are the kernel's own `s_waitcnt`. So loads are written as
+// inline assembly, for which the compiler adds no wait, and `hold` keeps each register's uses behind its wait. Without
+// WL_MANUAL the compiler waits.
 
 __device__ __forceinline__ u32 smem(const void* p) { return (u32)(size_t)(__attribute__((address_space(3))) const byte*)p; }
 
@@ -31,13 +31,14 @@ __device__ __forceinline__ u32 lds4(u32 a) { return *(__attribute__((address_spa
 __device__ __forceinline__ void sts4(u32 a, u32 v) { *(__attribute__((address_space(3))) volatile u32*)(size_t)a = v; }
 __device__ __forceinline__ void sts2(u32 a, uint16_t v) { *(__attribute__((address_space(3))) uint16_t*)(size_t)a = v; }
 
-// A buffer resource (V#) of all that follows an address.
+// A buffer resource (V#) for all memory from an address on.
 __device__ __forceinline__ word4 resource(const void* p) {
     u64 a = (u64)p;
     word4 r = {(u32)__builtin_amdgcn_readfirstlane((u32)a), (u32)__builtin_amdgcn_readfirstlane((u32)(a >> 32) & 0xffff), 0xffffffffu, 0x00020000u};
     return r;
 }
-// One instruction: each lane brings DMA_BYTES from its offset; LDS gets them at M0, lane after lane. Counts on vmcnt.
+// One instruction: each lane loads DMA_BYTES from its offset, and LDS receives them from M0 on, in the order of the
+// lanes. Counts on vmcnt.
 __device__ __forceinline__ void buffer_load_lds(word4 r, u32 offset, u32 lds) {
 #if DMA_BYTES == 16
     asm volatile("s_mov_b32 m0, %0\n s_nop 0\n buffer_load_dwordx4 %1, %2, 0 offen lds" ::"s"(lds), "v"(offset), "s"(r) : "memory");
@@ -45,8 +46,8 @@ __device__ __forceinline__ void buffer_load_lds(word4 r, u32 offset, u32 lds) {
     asm volatile("s_mov_b32 m0, %0\n s_nop 0\n buffer_load_dword %1, %2, 0 offen lds" ::"s"(lds), "v"(offset), "s"(r) : "memory");
 #endif
 }
-// ROWS rows of BYTES from a matrix to a slot, from row `row` and byte `b`. LDS is filled in order, so what a lane asks
-// for is what its place holds: the swizzle is in the addresses of the matrix.
+// Copies ROWS rows of BYTES from a matrix to a slot, from row `row` and byte `b`. LDS is filled in order, so each lane
+// loads the bytes that belong at its place: the swizzle is in the addresses of the matrix.
 template <class B, int ROWS, int BYTES>
 __device__ __forceinline__ void dma(u32 slot, int row, int b, const byte* from, int pitch, int lane) {
     constexpr int each = ROWS * B::panel / (64 * DMA_BYTES);
@@ -63,7 +64,8 @@ __device__ __forceinline__ void dma(u32 slot, int row, int b, const byte* from, 
         }
 }
 
-// What was only read is looked at once it is there, in a word by whether the text says what it should be.
+// Checks values that were only read, once they have arrived. One checksum is for values that the kernel states, one
+// for the others.
 template <int SLOTS, int EACH>
 __device__ __forceinline__ void look_at(Agent& a, word4 (&v)[SLOTS][EACH], u32 (&due)[SLOTS]) {
     for (int s = 0; s < SLOTS; s++) {
@@ -71,13 +73,13 @@ __device__ __forceinline__ void look_at(Agent& a, word4 (&v)[SLOTS][EACH], u32 (
         if (due[s] == 2) for (int j = 0; j < EACH; j++) a.unchecked = fold(a.unchecked, v[s][j]);
         due[s] = 0;
     }
-    // Here and not later, or all that was ever read stays in registers.
+    // The compiler must add here and not later; otherwise all values that were ever read stay in registers.
     asm volatile("" : "+v"(a.checked), "+v"(a.unchecked));
 }
 
 // ---- waits --------------------------------------------------------------------------------------------------------
 
-// At most n vector-memory instructions of this wave outstanding; the field has six bits.
+// Waits until at most n vector-memory instructions of this wave are outstanding; the field has six bits.
 __device__ __forceinline__ void wait_vm(int n) {
 #define WL_1(N) \
     case N: asm volatile("s_waitcnt vmcnt(" #N ")" ::: "memory"); break;
@@ -90,7 +92,7 @@ __device__ __forceinline__ void wait_vm(int n) {
 #undef WL_10
 #undef WL_1
 }
-// The same of LDS instructions; four bits.
+// Waits until at most n LDS instructions of this wave are outstanding; the field has four bits.
 __device__ __forceinline__ void wait_lgkm(int n) {
 #define WL_1(N) \
     case N: asm volatile("s_waitcnt lgkmcnt(" #N ")" ::: "memory"); break;
@@ -110,8 +112,9 @@ typedef _Float16 h4 __attribute__((ext_vector_type(4)));
 typedef _Float16 h8 __attribute__((ext_vector_type(8)));
 typedef __bf16 b8 __attribute__((ext_vector_type(8)));
 
-// A block of 16 x 16, 32 k-steps of 16-bit elements or 64 of 8-bit ones. A lane's 16 bytes are of row (column of the right
-// operand) lane % 16, from byte lane / 16 * 16: both operands take the same k-steps in the same order, whichever that is.
+// A block of 16 x 16, with 32 k-steps of 16-bit elements or 64 of 8-bit ones. A lane's 16 bytes are from row (column of
+// the right operand) lane % 16, from byte lane / 16 * 16. Both operands take the same k-steps in the same order, so
+// that the order does not matter.
 template <Type T>
 __device__ __forceinline__ void mfma(float* d, word4 a, word4 b) {
 #ifdef __HIP_DEVICE_COMPILE__
@@ -143,7 +146,7 @@ __device__ __forceinline__ void mfma(float* d, word4 a, word4 b) {
     d[0] = c[0], d[1] = c[1], d[2] = c[2], d[3] = c[3];
 #endif
 }
-// The 16 bytes of this lane of a block of 16 rows from `row`, 64 bytes from `b`.
+// This lane's 16 bytes of a block of 16 rows from `row`, 64 bytes from `b`.
 template <class B>
 __device__ __forceinline__ word4 fragment(u32 slot, int row, int b, int lane) {
     return lds16(B::at(slot, row + lane % 16, b + lane / 16 * 16));
@@ -170,7 +173,8 @@ __device__ __forceinline__ void alu(int each, float seed) {
 
 // ---- sums as elements ---------------------------------------------------------------------------------------------
 
-// Calls f with each element of MT x NT blocks: row, column, and its value's place. A lane has four rows of one column.
+// Calls f with each element of MT x NT blocks: row, column, and the index of its value. A lane has four rows of one
+// column.
 template <int MT, int NT, class F>
 __device__ __forceinline__ void each_sum(int lane, F f) {
 #pragma unroll
@@ -192,8 +196,8 @@ __device__ __forceinline__ void put_shared(u32 a, float x) {
     else if (T == F16) sts2(a, __builtin_bit_cast(uint16_t, (_Float16)x));
     else sts2(a, bf16_bits(x));
 }
-// Adds the product of two tiles to MT x NT blocks of an accumulator, element by element from global memory: what the kernel
-// means. KN: b is [K, N], else [N, K].
+// Adds the product of two tiles to MT x NT blocks of an accumulator, element by element from global memory: the
+// reference. KN: b is [K, N], otherwise [N, K].
 template <Type TA, Type TB, bool KN, int MT, int NT, int M, int N>
 __device__ void reference_mma(float (&acc)[M][N], int m0, int n0, const Tile& a, const Tile& b, int depth, int lane) {
 #pragma unroll 1

@@ -17,10 +17,10 @@ impl Writer<'_> {
         w(&format!("// {}", self.params()));
         w("//");
         w(
-            "// Its authors have no Apple GPU and no Metal compiler: nothing of this was ever run by them, and Apple's compiler has",
+            "// Untested: its authors have no Apple GPU and no Metal compiler. A clang with a stand-in for Metal's headers parsed",
         );
         w(
-            "// not seen it. What has (a clang with a stand-in for Metal's headers) is in warpline's oracles/emit/compiled.tsv.",
+            "// the kernels that are listed in warpline's oracles/emit/compiled.tsv.",
         );
         w("// The .swift file beside this one runs it: swiftc -O x.swift -o x && ./x x.metal");
         w(include_str!("head.metal"));
@@ -68,7 +68,7 @@ impl Writer<'_> {
         let prog = self.prog;
         let mut t = String::new();
         let _ = writeln!(t, "// {} of {}: runs the kernel and its reference and compares.", prog.name, prog.file);
-        t += "// Written by warpline emit --target metal, whose authors have no Apple machine: it was never compiled or run by them.\n\n";
+        t += "// Written by warpline emit --target metal, whose authors have no Apple machine. Never compiled or run.\n\n";
         let _ = writeln!(t, "let name = \"{} {}\"", prog.name, self.params());
         let _ = writeln!(
             t,

@@ -1,9 +1,9 @@
 // usage: x FILE.metal [--runs N] [--time N] [--real]
-//   --runs N   N runs held against the reference
-//   --time N   N timed runs (the GPU's own begin and end), with nothing checked
-//   --real     inputs between -1 and 1 and not small whole numbers, for timing
-// Prints one line of JSON. Status 0: it ran and was right; 1: it did not; 2: it could not be set up.
-// A barrier carries no deadline: macOS ends a kernel that never does, which shows here as an error of the command buffer.
+//   --runs N   N runs compared with the reference
+//   --time N   N timed runs (by the GPU's clock), without a check
+//   --real     inputs between -1 and 1 instead of small integers, for timing
+// Prints one line of JSON. Status 0: all runs ended with the right result; 1: a run did not; 2: the set-up failed.
+// A barrier has no deadline: macOS ends a kernel that hangs, and the command buffer reports an error here.
 
 import Foundation
 import Metal

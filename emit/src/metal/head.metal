@@ -1,5 +1,5 @@
-// The operations of a warpline kernel in the Metal Shading Language: one small function each.
-// No wait here can carry a deadline: the system ends a kernel that never does.
+// The operations of a warpline kernel in the Metal Shading Language: one small function each. No wait here can have a
+// deadline: the system ends a kernel that hangs.
 
 #include <metal_stdlib>
 #include <metal_simdgroup_matrix>
@@ -37,20 +37,20 @@ inline u32 mix(u32 h) {
 // ---- an agent -----------------------------------------------------------------------------------------------------
 
 struct Common {
-    device u32* sink;   // [threadgroup][thread][2]: what was read and not used otherwise
-    device float* sums; // [threadgroup][thread][SUMS]: accumulators that nobody stores
+    device u32* sink;   // [threadgroup][thread][2]: checksums of values that were read and not stored
+    device float* sums; // [threadgroup][thread][SUMS]: accumulators that the kernel never stores
     device u32* where;  // [threadgroup][simdgroup]: the operation about to be executed, with WL_WATCH
 };
 struct Agent {
     int cta, warp, lane;
-    u32 checked, unchecked;  // what was read, with and without an expectation
+    u32 checked, unchecked;  // checksums of values read, with and without an expected tile
     float spent;
 };
 
 // ---- threadgroup memory -------------------------------------------------------------------------------------------
 
-// A buffer: OFFSET bytes into the pool, slots of STRIDE bytes, rows one behind the other. Apple's matrix loads take a row
-// pitch and no swizzle, so none is laid out.
+// A buffer: OFFSET bytes into the pool, slots of STRIDE bytes, rows one after the other. Apple's matrix loads take a
+// row pitch and no swizzle, so the layout has none.
 template <int OFFSET, int STRIDE, int ROWS, int COLS, int BITS, int SWIZZLE>
 struct Buffer {
     static constexpr constant int row_bytes = COLS * BITS / 8, cols = COLS;
@@ -65,7 +65,8 @@ inline void sts4(slot_at p, u32 v) { *(threadgroup u32*)p = v; }
 inline u32 ldg4(device const byte* p) { return *(device const u32*)p; }
 inline word4 ldg16(device const byte* p) { return *(device const word4*)p; }
 
-// What a register object that nothing wrote holds at its n-th store: different every time, the same in every run.
+// The value that the n-th store writes from a register object that no operation wrote: different for each store, the
+// same in every run.
 inline word4 made_up(u32 obj, u32 warp, u32 n, u32 chunk) {
     u32 h = mix(obj * 0x9e3779b9u ^ warp << 24 ^ n << 12 ^ chunk) & 0x3f3f3f3fu;
     word4 v;
@@ -85,7 +86,7 @@ struct Part {
 // ---- elements -----------------------------------------------------------------------------------------------------
 
 enum Type { F32, TF32, F16, BF16, FP8, FP4, I8, I32 };
-// e2m1 as f16: exponent and mantissa are put where f16 has its lowest ones; 2^14 makes up for the bias.
+// e2m1 as f16: exponent and mantissa go into the lowest bits of f16's; the factor 2^14 corrects the bias.
 inline half from_fp4(u32 nibble) { return as_type<half>((ushort)((nibble & 8) << 12 | (nibble & 7) << 9)) * (half)16384; }
 inline float from_bf16(device const byte* p) { return as_type<float>((u32)*(device const ushort*)p << 16); }
 template <Type T>
@@ -110,7 +111,7 @@ inline word4 unpacked(u32 w) {
     return v;
 }
 
-// A tile of a matrix, for the reference: what the kernel means to read.
+// A tile of a matrix, for the reference: what the kernel should read.
 struct Tile {
     device const byte* base = nullptr;
     int row = 0, col = 0, pitch = 0;  // elements
@@ -130,7 +131,8 @@ struct Tile {
 inline int lane_row(int lane) { return (lane / 4 & 4) + lane / 2 % 4; }
 inline int lane_col(int lane) { return (lane / 4 & 2) * 2 + lane % 2 * 2; }
 
-// M x N blocks of an accumulator from (m0, n0), K steps of 8, from threadgroup memory. KN: b is [K, N], else [N, K].
+// Multiplies M x N blocks of an accumulator from (m0, n0), K in steps of 8, from threadgroup memory. KN: b is [K, N],
+// otherwise [N, K].
 template <class A, class B, typename TA, typename TB, typename TC, int M, int N, int K, bool KN, int ROWS, int COLS>
 inline void mma(thread simdgroup_matrix<TC, 8, 8> (&acc)[ROWS][COLS], int m0, int n0, slot_at sa, int ra, int ca, slot_at sb, int rb, int cb) {
 #pragma unroll
@@ -149,7 +151,7 @@ inline void mma(thread simdgroup_matrix<TC, 8, 8> (&acc)[ROWS][COLS], int m0, in
         }
     }
 }
-// M x N blocks to a matrix or to threadgroup memory, converted where the types differ.
+// Stores M x N blocks to a matrix or to threadgroup memory, converted where the types differ.
 template <typename T, typename TC, int M, int N, int ROWS, int COLS>
 inline void store(device byte* to, int pitch, thread simdgroup_matrix<TC, 8, 8> (&acc)[ROWS][COLS], int m0, int n0, int lane) {
 #pragma unroll
@@ -170,7 +172,7 @@ inline void store(threadgroup byte* to, int pitch, thread simdgroup_matrix<TC, 8
             for (int i = 0; i < 2; i++)
                 ((threadgroup T*)to)[(m * 8 + lane_row(lane)) * pitch + n * 8 + lane_col(lane) + i] = (T)acc[m0 + m][n0 + n].thread_elements()[i];
 }
-// The same of the reference, whose sums are plain numbers.
+// Stores M x N blocks of the reference, whose sums are plain numbers.
 template <typename T, int M, int N, int ROWS, int COLS>
 inline void store_plain(device byte* to, int pitch, thread float (&acc)[ROWS][COLS], int m0, int n0, int lane) {
     for (int m = 0; m < M; m++)
@@ -204,7 +206,7 @@ inline float alu(int each, float seed) {
     return x[0] + x[1] + x[2] + x[3] + (float)(y[0] ^ y[1] ^ y[2] ^ y[3]);
 }
 
-// Keeps arithmetic whose result nobody asks for.
+// Keeps the compiler from removing arithmetic whose result is not used.
 template <int WARPS>
 inline void finish(thread Agent& a) {
     if (a.spent == 0.12345678f) a.unchecked++;
