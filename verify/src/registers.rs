@@ -1,11 +1,11 @@
-//! Registers that warps hand to each other (`setmaxnreg`): whether who gets them first can matter.
+//! Register reallocation (`setmaxnreg`): whether the order in which warps get registers can matter.
 //!
-//! `regs inc` waits until the pool has enough. A run has one order of the changes, and other schedules have others. The
-//! order does not matter where the pool always has enough in the end:
+//! `regs inc` waits until the pool has enough registers. A run has one order of the changes; other schedules have other
+//! orders. The order does not matter where every `inc` gets its registers in the end. The argument:
 //!
-//! Barriers of all threads divide the run of every warp into the same phases. Where nobody can go on, every warp stands
-//! at an operation of one phase. If the registers that the other warps then hold leave enough for an `inc`, the `inc`
-//! does not wait for registers. So no schedule ends at an `inc`, and all others end as the one that was run.
+//! Barriers of all threads divide the run of every warp into the same phases. When no warp can proceed, all warps are at
+//! operations of one phase. If the other warps then leave enough registers for an `inc`, that `inc` does not wait. So no
+//! schedule ends at an `inc`, and every schedule ends like the one that was run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use warpline_sim::ir::{Executors, Instr, Op, Program};
 /// An operation of a warp.
 #[derive(Clone, Copy, Debug)]
 enum Item {
-    /// A change of registers: instruction, registers, whether it may wait.
+    /// A change of a warp's registers: instruction, new number, whether the warp may wait.
     Change(usize, u32, bool),
     /// A barrier of all threads.
     Barrier(Barrier),
@@ -22,10 +22,10 @@ enum Item {
     Other,
 }
 
-/// A barrier of a CTA: the declaration and its index, or the one without a number.
+/// A barrier of a CTA: its declaration and index, or `None` for the `barrier` of all warps.
 type Barrier = Option<(u16, i64)>;
 
-/// Why one run does not decide, in a kernel whose registers change hands in an order that the schedule chooses.
+/// The reason why one run does not decide, if the order in which warps get registers can matter.
 pub(crate) fn order_matters(prog: &Program) -> Option<String> {
     let mut grown = false;
     let mut again = None;
@@ -38,7 +38,7 @@ pub(crate) fn order_matters(prog: &Program) -> Option<String> {
     }
     let reason = |pc: usize| {
         let line = prog.site(pc as u32).line;
-        format!("line {line}: registers change hands more than once, and who gets them first can matter")
+        format!("line {line}: registers are exchanged more than once, and their order can matter")
     };
     again.and_then(|_| waits_in_some_order(prog)).map(reason)
 }
@@ -47,7 +47,7 @@ fn in_loop(prog: &Program, pc: usize) -> bool {
     prog.loops.iter().any(|l| (l.head..l.end).contains(&(pc as u32)))
 }
 
-/// An `inc` for which the pool may not have enough in some order; a change that is not followed is one, too.
+/// An `inc` for which the pool may not have enough in some order, or a change that this module cannot follow.
 fn waits_in_some_order(prog: &Program) -> Option<usize> {
     let items: Vec<Vec<Item>> = match (0..prog.warps).map(|w| items(prog, w)).collect() {
         Ok(items) => items,

@@ -1,8 +1,8 @@
-//! Registers that change hands more than once: proved where the pool has enough in every order.
+//! Registers that are exchanged more than once: proved where the pool has enough in every order.
 
 use super::kernel;
 
-/// Registers change hands three times, between barriers of all warps; `KEPT` is what the workers keep in between.
+/// Registers are exchanged three times, between barriers of all warps. Workers keep `kept` in between.
 fn handed(kept: u32) -> String {
     format!(
         "
@@ -32,7 +32,7 @@ fn registers_that_never_suffice_are_a_fault() {
     assert_eq!(kernel("h200", &handed(48)).word(), "violated");
 }
 
-/// Both warpgroups ask while the other one may hold: who is first matters.
+/// Each warpgroup asks for registers that the other one may hold: the order matters.
 #[test]
 fn registers_that_may_not_suffice_are_not_proved() {
     let group = "
@@ -52,5 +52,5 @@ kernel asked()
   warps 0..4:{group}  warps 4..8:{group}"
     );
     let v = kernel("h200", &text);
-    assert!(v.word() != "proved" && v.why().contains("who gets them first"), "{:#}", v.json);
+    assert!(v.word() != "proved" && v.why().contains("their order can matter"), "{:#}", v.json);
 }
