@@ -8,6 +8,23 @@
 //!                                                              │
 //!   console ◀── show (text), json, gate (CI), report (page) ◀──┘
 //! ```
+//!
+//! # Tour
+//!
+//! * `cli` has the arguments and help texts of each command; `commands` has one function per command.
+//! * `show` writes text for people. The modules `json` and `json_…` have the fields of `--json`, which `docs/json.md` lists.
+//! * `gate` is the command for CI, `report` writes the HTML page, `diagnose` shows an error with its source line.
+//!
+//! A test runs a command line without a process:
+//!
+//! ```
+//! use warpline::{Look, Status, main_with};
+//!
+//! let (mut out, mut err) = (Vec::new(), Vec::new());
+//! let args = ["warpline", "explain", "deadlock"].map(Into::into);
+//! assert_eq!(main_with(args, &mut out, &mut err, Look::default()), Status::Holds);
+//! assert!(out.starts_with(b"WL0201"));
+//! ```
 
 pub mod cli;
 mod commands;

@@ -11,7 +11,34 @@
 //! | `symbolic` | values per lane: affine forms over arguments, coordinates and loop counters |
 //! | `lift` | walks each warp's control flow, recovers loops, rings, barriers and slots, and builds the program |
 //!
-//! What is not understood is an error with its line, or an assumption that [`lift::Lifted`] lists.
+//! # Tour
+//!
+//! [`ptx::read`] parses the text, and [`lift::lift`] builds the program of one entry. [`lift::Launch`] has what the text does
+//! not say: the size of a block, the grid, arguments. Text that the crate does not understand is an error with its line, or
+//! an assumption that [`lift::Lifted`] lists. [`text`] shows the result to people.
+//!
+//! ```
+//! use warpline_import::{lift, ptx, text};
+//!
+//! let source = "
+//! .version 8.6
+//! .target sm_90a
+//! .address_size 64
+//! .visible .entry k()
+//! .reqntid 64
+//! {
+//!   .reg .b32 %r<2>;
+//!   .shared .align 4 .b8 data[4];
+//!   mov.u32 %r1, 1;
+//!   st.shared.b32 [data], %r1;
+//!   bar.sync 0;
+//!   ret;
+//! }";
+//! let module = ptx::read(source).expect("PTX");
+//! let lifted = lift::lift(&module, &module.entries[0], "k.ptx", source, &lift::Launch::default()).expect("it lifts");
+//! assert_eq!(lifted.program.warps, 2);
+//! print!("{}", text::explain(&lifted));
+//! ```
 
 pub mod flow;
 pub mod lift;

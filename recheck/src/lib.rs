@@ -6,7 +6,7 @@
 //!                   induction   regions, base cases and comparisons cover all        (lemmas 6 and 8)
 //!                   execution   each base case is run; forms decide alike in a cell  (lemmas 1 to 3)
 //!                    └ delay       races a second time, without clocks
-//!                   lockstep    two runs or four beside each other                   (lemma 5)
+//!                   lockstep    two or four runs in parallel                        (lemma 5)
 //!                    ├ decisions   each number decides alike, by its gain
 //!                    └ state       states are one but for a shift
 //! ```
@@ -14,6 +14,42 @@
 //! The checker computes every fact of a certificate from its claims, and compares it. It shares the transition function
 //! (`sim::protocol`) and the evaluator of expressions with the prover, but not the search for a proof.
 //! `docs/certificates.md` has the format, and the list of what the checker trusts.
+//!
+//! # Tour
+//!
+//! * [`read`] parses a certificate. A field is a *claim*, which the prover chose, or a *fact*, which follows from claims;
+//!   the descriptions of the fields in [`Certificate`] say which.
+//! * [`complete`] computes the facts from the claims. The prover uses it to write certificates.
+//! * [`recheck`] computes the facts again and compares them. A difference is a [`Refusal::Rejected`] with its entry.
+//!
+//! ```
+//! use warpline_recheck::{DELAYS, Given, Proof, complete, read, recheck};
+//!
+//! // The claims for a kernel without loops: one run decides its only cell. All facts are empty.
+//! let claims = r#"{
+//!   "schema": "warpline.certificate/1",
+//!   "statement": {
+//!     "kernel": "", "text": ["kernel one()", "  grid 1  warps 2", "  barrier"],
+//!     "machine": "h200", "machine_numbers": [], "fences": [], "values": [], "symbols": [],
+//!     "trips": null, "turns": null, "grid": [0, 0, 0], "excludes": [], "digest": ""
+//!   },
+//!   "cells": [{
+//!     "axes": [
+//!       {"from": 0, "step": 1, "count": 1}, {"from": 0, "step": 1, "count": 1},
+//!       {"from": 0, "step": 1, "count": 1}, {"from": 0, "step": 1, "count": 1}
+//!     ],
+//!     "cluster": 0, "proof": {"given": {"operations": 0}}
+//!   }]
+//! }"#;
+//! let h200 = warpline_models::embedded("h200").expect("a built-in machine");
+//! let mut certificate = complete(&read(claims)?, &h200)?;
+//! assert_eq!(recheck(&certificate, &h200, DELAYS)?.cells, 1);
+//!
+//! // A wrong fact is rejected.
+//! certificate.cells[0].proof = Proof::Given(Given { operations: 7 });
+//! assert!(recheck(&certificate, &h200, DELAYS).is_err());
+//! # Ok::<(), warpline_recheck::Refusal>(())
+//! ```
 
 mod cells;
 mod compare;

@@ -21,8 +21,7 @@ impl Writer<'_> {
         w("//".to_string());
         w("// Untested: its authors have no AMD device. The kernels that a compiler accepted, and the compiler, are listed in".into());
         w("// warpline's oracles/emit/compiled.tsv.".to_string());
-        w("// An `s_barrier` has no deadline. The host has one: past it the process ends, and the run with it."
-            .into());
+        w("// An `s_barrier` has no deadline. The host has one: past it the process ends, and the run with it.".into());
         w(format!("#if defined(__HIP_DEVICE_COMPILE__) && !defined(__{arch}__)"));
         w(format!("#error \"the counts of this kernel's waits are those of {arch}\""));
         w("#endif".to_string());

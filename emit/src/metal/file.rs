@@ -19,9 +19,7 @@ impl Writer<'_> {
         w(
             "// Untested: its authors have no Apple GPU and no Metal compiler. A clang with a stand-in for Metal's headers parsed",
         );
-        w(
-            "// the kernels that are listed in warpline's oracles/emit/compiled.tsv.",
-        );
+        w("// the kernels that are listed in warpline's oracles/emit/compiled.tsv.");
         w("// The .swift file beside this one runs it: swiftc -O x.swift -o x && ./x x.metal");
         w(include_str!("head.metal"));
         w(&format!("constant constexpr int WARPS = {}, CLUSTER = 1, SUMS = {};", prog.warps, self.sums()));
