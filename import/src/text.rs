@@ -1,4 +1,4 @@
-//! A lifted kernel as text: what was understood, statement by statement, with the lines it comes from.
+//! A lifted kernel as text: the recovered statements, with their lines.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use warpline_sim::ir::{
 
 use crate::lift::Lifted;
 
-/// The kernel in the form of the kernel language. Sets of bytes have no words there, so a move names the bytes that each
-/// warp touches in a comment.
+/// The kernel in a form like the kernel language. The language has no notation for sets of bytes, so a comment of a
+/// move has the bytes of each warp.
 pub fn kernel(l: &Lifted) -> String {
     let p = &l.program;
     let mut s = String::new();
@@ -40,7 +40,7 @@ pub fn kernel(l: &Lifted) -> String {
 fn body(p: &Program, s: &mut String) {
     let mut ends: Vec<u32> = Vec::new();
     let mut skipped = None;
-    // A kernel ends where its text does.
+    // The kernel ends at the end of the text.
     let last = p.code.iter().rposition(|i| *i != Instr::End).map_or(0, |pc| pc + 1);
     for (pc, i) in p.code[..last].iter().enumerate() {
         let pc = pc as u32;
@@ -55,7 +55,7 @@ fn body(p: &Program, s: &mut String) {
         let site = p.site(pc);
         let words = match i {
             _ if tail && matches!(i, Instr::Jump(_) | Instr::Set(..)) => continue,
-            // `for` says where its index begins and ends.
+            // The `for` statement has the first value of the index.
             Instr::Set(v, _) if is_of_loop(p, pc, *v) => continue,
             Instr::Set(v, e) => format!("{} = {}", p.vars[*v as usize], expr(p, e)),
             Instr::Unless(_, to) if looped.is_some() => {
@@ -64,7 +64,7 @@ fn body(p: &Program, s: &mut String) {
                 l.map_or("while true:".into(), |(v, b)| format!("for {} in 0..{}:", p.vars[v as usize], expr(p, b)))
             }
             Instr::Unless(e, to) => match p.code.get(pc as usize + 1) {
-                // Nothing happens where the condition holds.
+                // A block that is skipped when the condition holds.
                 Some(Instr::Jump(end)) if *to == pc + 2 => {
                     ends.push(*end);
                     skipped = Some(pc + 1);
@@ -113,7 +113,7 @@ fn line(s: &mut String, depth: usize, words: &str, from: &str) {
     let _ = if from.is_empty() { writeln!(s, "{pad}{words}") } else { writeln!(s, "{pad}{words}   // {from}") };
 }
 
-/// Why the kernel's text has no words for it yet: the first thing that the kernel language lacks, with its line.
+/// The first feature that the kernel language lacks, with its line, so that the kernel cannot be written in it.
 pub fn beyond_the_language(l: &Lifted) -> Option<(String, u32)> {
     let p = &l.program;
     if let Some(o) = p.objects.iter().find(|o| matches!(o.class, Class::Shared | Class::Tmem)) {
@@ -136,7 +136,7 @@ pub fn beyond_the_language(l: &Lifted) -> Option<(String, u32)> {
     ))
 }
 
-/// How many ranges of warps a set is.
+/// The number of ranges of a set of warps.
 fn runs(mask: u64) -> u32 {
     (mask & !(mask << 1)).count_ones()
 }

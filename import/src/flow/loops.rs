@@ -5,7 +5,7 @@ use super::{Block, BlockId};
 /// A natural loop.
 #[derive(Clone, Debug)]
 pub struct Loop {
-    /// Its one entry.
+    /// Its only entry.
     pub header: BlockId,
     /// For each block, whether it is part of the loop.
     pub body: Vec<bool>,
@@ -13,7 +13,7 @@ pub struct Loop {
     pub latches: Vec<BlockId>,
 }
 
-/// All natural loops; an error is a block that a loop is entered at beside its header.
+/// All natural loops. An error is a block, other than the header, at which a loop is entered.
 pub(super) fn loops(blocks: &[Block], order: &[usize], dominator: &[Option<BlockId>]) -> Result<Vec<Loop>, BlockId> {
     let dominates = |a: BlockId, mut b: BlockId| loop {
         if a == b {

@@ -11,21 +11,21 @@ pub use loops::Loop;
 /// Index of a block.
 pub type BlockId = usize;
 
-/// A run of instructions that is entered at its first and left behind its last.
+/// A basic block: instructions that are entered at the first and left after the last.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// First instruction.
     pub first: usize,
     /// One past the last.
     pub end: usize,
-    /// Blocks that can follow. Of a guarded branch: first where it goes, then what stands behind it.
+    /// Blocks that can follow. A guarded branch has first its target, then the next block of the text.
     pub next: Vec<BlockId>,
 }
 
 /// How a block ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// In the next block.
+    /// Continues in the next block.
     Falls,
     /// `bra`.
     Branch,
@@ -54,7 +54,7 @@ pub struct Flow {
     pub header_of: Vec<Option<usize>>,
 }
 
-/// How an instruction ends its block, if it does.
+/// How an instruction ends its block; `None` if it does not.
 pub fn ending(i: &Inst) -> Ending {
     match i.op.as_str() {
         "bra" => Ending::Branch,

@@ -1,4 +1,4 @@
-//! mbarriers: addresses that are initialised, as arrays that ring accesses run through.
+//! mbarriers: initialized addresses, grouped into arrays for ring accesses.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(super) struct Barriers {
     pub(super) count: u32,
 }
 
-/// Addresses that an address can be; none where it has no bounds or too many.
+/// The values that an address can have; `None` if it has no bounds or too many values.
 pub(super) fn addresses(a: &Arena, t: Term) -> Option<Vec<i64>> {
     let (k, parts) = a.parts(t);
     let mut list = vec![k];
@@ -30,7 +30,8 @@ pub(super) fn addresses(a: &Arena, t: Term) -> Option<Vec<i64>> {
     Some(list)
 }
 
-/// Arrays for barriers with these counts that are used at these addresses; an error is an address that is no barrier.
+/// Arrays for the barriers with these counts that are used at these addresses. An error is an address that is not a
+/// barrier.
 pub(super) fn arrays(counts: &BTreeMap<i64, u32>, uses: &[Vec<i64>]) -> Result<Vec<Barriers>, i64> {
     let at: Vec<i64> = counts.keys().copied().collect();
     let mut group: Vec<usize> = (0..at.len()).collect();

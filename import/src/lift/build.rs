@@ -23,20 +23,20 @@ use super::symbols::{replaced, trip_symbols};
 use super::tree::{Effect, Touch};
 use super::{Free, Launch, Lifted, warps};
 
-/// Registers of the program that loads fill.
+/// The register object of the program that loads write.
 pub(super) const LOADED: u16 = 1;
-/// Registers of the program that stores take.
+/// The register object of the program that stores read.
 pub(super) const STORED: u16 = 2;
-/// Registers that hold a left operand.
+/// The register object that holds a left operand.
 pub(super) const LEFT: u16 = 3;
-/// Registers of the program that loads of tensor memory fill, which are asynchronous.
+/// The register object of the program that loads of tensor memory write; these loads are asynchronous.
 pub(super) const ARRIVING: u16 = 4;
-/// Registers of the program that loads of the lane that acts for its warp fill.
+/// The register object of the program that is written by loads of the lane that acts for its warp.
 pub(super) const LOADED_BY_ONE: u16 = 5;
 /// First object in shared memory; the global one is number 0.
 pub(super) const FIRST: u16 = 6;
 
-/// What the emission reads.
+/// The data that code generation reads.
 pub(super) struct Plan {
     pub(super) regions: Regions,
     pub(super) barriers: Vec<Barriers>,
@@ -171,7 +171,7 @@ fn at_inst(s: &Shared<'_>, at: usize, message: String, expected: &str) -> Error 
     Error { line: i.line, span: i.span, message, expected: expected.into() }
 }
 
-/// Without variables that nothing reads.
+/// The tree without variables that no node reads.
 fn without_unread(s: &Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
     fn each(tree: &[Merged], f: &mut dyn FnMut(Option<u32>, Term)) {
         for n in tree {
@@ -233,7 +233,7 @@ fn without_unread(s: &Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
     kept(tree, &read)
 }
 
-/// Loops that initialise barriers, written out.
+/// Unrolls loops that initialize barriers.
 fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
     let mut out = Vec::new();
     for n in list {
@@ -358,7 +358,7 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
     Ok(Plan { regions, barriers, loads, stores, accumulators, named: named.into_iter().collect() })
 }
 
-/// The bytes of shared memory that an operation touches.
+/// The bytes of shared memory that an operation accesses.
 pub(super) fn touched(e: &Effect, at: usize, loads: &Sizes, stores: &BTreeMap<(usize, Term), u32>) -> Vec<(Term, u32)> {
     match e {
         Effect::Touch(_, runs) => runs.clone(),
@@ -371,7 +371,7 @@ pub(super) fn touched(e: &Effect, at: usize, loads: &Sizes, stores: &BTreeMap<(u
     }
 }
 
-/// Divides slots into pieces, as fine as 64 allow.
+/// Divides slots into pieces, as small as the limit of 64 pieces allows.
 fn divide(
     s: &Shared<'_>,
     tree: &[Merged],
@@ -399,7 +399,7 @@ fn divide(
                     }
                 }
                 for ((object, _), mut runs) in by {
-                    // Runs that touch are one.
+                    // Runs that are adjacent become one.
                     runs.sort_unstable();
                     let mut joined: Vec<(u32, u32)> = Vec::new();
                     for (from, to) in runs {

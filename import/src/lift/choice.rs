@@ -1,4 +1,4 @@
-//! Registers behind a branch: the value that either way gave them.
+//! Registers after a branch: the values from both sides.
 
 use crate::ptx::Reg;
 use crate::symbolic::{Atom, Op, Term};
@@ -7,10 +7,10 @@ use warpline_sim::ir::gcd;
 use super::tree::{Kind, Node, Val};
 use super::walk::Walk;
 
-/// Variables of a branch, among those of loops.
+/// First of the numbers that tell apart the variables of a register at a branch. Smaller ones belong to loops.
 const CHOICE: u32 = 1000;
 
-/// Registers of the two ways.
+/// The registers of the two sides.
 type Ways = (Vec<Option<Val>>, Vec<Option<Val>>);
 
 /// Numbers at equal distances: `first + i * by`.
@@ -21,8 +21,8 @@ struct Steps {
 }
 
 impl Walk<'_, '_> {
-    /// Registers behind both ways of the branch at `at`. One with few values, such as a ring's index, is a variable of the
-    /// program that both ways set; others are choices.
+    /// Registers after both sides of the branch at `at`. A register with few values, such as a ring's index, becomes a
+    /// variable of the program that both sides set. Others become conditional terms.
     pub(super) fn merged(
         &mut self,
         at: usize,
@@ -71,7 +71,8 @@ impl Walk<'_, '_> {
             && self.s.values(y).is_some()
     }
 
-    /// The steps that all values of two terms are apart: an address of a ring is kept as the slot's number.
+    /// The arithmetic sequence that has all values of two terms. So the address of a ring is stored as the number of
+    /// the slot.
     fn steps(&mut self, x: Term, y: Term) -> Steps {
         let mut all: Vec<i64> = Vec::new();
         for t in [x, y] {
@@ -88,7 +89,7 @@ impl Walk<'_, '_> {
         self.s.arena.div(offset, by)
     }
 
-    /// The variable for a register behind a branch.
+    /// The variable for a register after a branch.
     fn choice(&mut self, at: usize, r: Reg, x: Term, y: Term) -> u32 {
         let v = self.s.var(at as u32, r, CHOICE + self.group.trailing_zeros());
         self.s.var_sets.insert(v, vec![x, y]);

@@ -1,4 +1,4 @@
-//! Loops, once solved: how often they go on, what registers hold behind them, and the code.
+//! Loops after their recurrences are solved: trip counts, the registers after the loop, and the code.
 
 use rustc_hash::FxHashMap;
 
@@ -12,7 +12,7 @@ use super::tree::{Kind, Node, Val};
 use super::walk::{Stop, Walk};
 
 impl Walk<'_, '_> {
-    /// How often a condition over the iteration holds before it does not.
+    /// The number of iterations until a condition over the iteration fails for the first time.
     pub(super) fn stays(&mut self, header: u32, stay: Term) -> Option<Term> {
         let i = self.s.arena.atom(Atom::Counter(header));
         let a = &mut self.s.arena;
@@ -54,7 +54,7 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// How often a loop goes on before it is left by one of its exits.
+    /// The number of iterations before a loop takes one of its exits.
     fn count(&mut self, header: u32, exit: &Exit, acts: bool) -> Result<Term, Error> {
         let inst = self.inst(exit.at);
         let counter = self.s.arena.atom(Atom::Counter(header));
@@ -74,13 +74,13 @@ impl Walk<'_, '_> {
             }
         };
         let stays = self.s.arena.under(stays, &self.facts);
-        // A count of none is as good as one below.
+        // A count below 0 means 0.
         let less = self.s.arena.plus(stays, -1);
         let stays = match self.s.arena.floored(less) {
             Some(x) => self.s.arena.plus(x, 1),
             None => stays,
         };
-        // Not less than none.
+        // At least 0.
         let zero = self.s.arena.int(0);
         let positive = self.s.arena.ge(stays);
         Ok(match self.s.arena.decide(positive, &self.facts) {
@@ -89,7 +89,7 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// Loops that go on while the same holds of their index go on as often.
+    /// The trip count of a loop. Loops with equal conditions over their index have the same count.
     fn trips(&mut self, counter: Term, stay: Term) -> Term {
         let any = self.s.arena.atom(Atom::Counter(u32::MAX));
         let same = FxHashMap::from_iter([(counter, any)]);
@@ -97,7 +97,8 @@ impl Walk<'_, '_> {
         self.s.arena.op(Op::Trips, &[stay])
     }
 
-    /// How often a condition over the iteration holds; of two that must hold, the smaller count.
+    /// The number of iterations for which a condition over the iteration holds. Of two conditions that must both hold,
+    /// the smaller count.
     fn goes_on(&mut self, header: u32, stay: Term) -> Option<Term> {
         if let Some(q) = self.stays(header, stay) {
             return Some(q);
@@ -112,7 +113,7 @@ impl Walk<'_, '_> {
         Some(self.s.arena.op(Op::Min, &[x, y]))
     }
 
-    /// Writes a loop down and sets registers to what they hold behind it.
+    /// Adds a loop to the nodes and sets registers to their values after it.
     pub(super) fn close(
         &mut self,
         l: usize,
@@ -136,7 +137,7 @@ impl Walk<'_, '_> {
         let mut sets = Vec::new();
         let mut shadows: FxHashMap<Term, u32> = FxHashMap::default();
         let own: Vec<u32> = solved.vars.iter().map(|(_, v, _)| *v).collect();
-        // The iteration in which it is left.
+        // The iteration in which the loop is left.
         let mut with = FxHashMap::default();
         with.insert(counter, stays);
         let mut memo = FxHashMap::default();
@@ -158,7 +159,7 @@ impl Walk<'_, '_> {
                         return t;
                     }
                     if rotated && mentions_own(self, t) {
-                        // What is computed from a variable before its last change is kept in another one.
+                        // If a variable's value before its last change is used, another variable keeps it.
                         if let Some((v, _)) = updates.iter().find(|(_, x)| *x == t) {
                             t = self.s.arena.atom(Atom::Var(*v));
                         } else {
@@ -201,7 +202,7 @@ impl Walk<'_, '_> {
         for (e, regs) in exits.iter().zip(all) {
             let tail = if rotated || self.dry > 0 { Vec::new() } else { e.tail.clone() };
             let tail = self.at_iteration(tail, &with);
-            // What keeps it inside does not hold any more.
+            // The condition for the next iteration does not hold any more.
             let left = self.s.arena.replace(e.stay, &with, &mut memo);
             let learnt = !mentions_own(self, left) && self.s.arena.constant(left).is_none();
             sides.push(Left { at: e.at, to: e.to, tail, regs, left: learnt.then_some(left) });

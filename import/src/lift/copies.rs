@@ -1,4 +1,4 @@
-//! Copies and matrix instructions: what they touch, and whom they tell.
+//! Copies and matrix instructions: the bytes that they access and the barriers that they signal.
 
 use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::Term;
@@ -7,7 +7,7 @@ use super::tree::{Effect, Fence, Run, Stream, Touch};
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
-    /// `cp.async` and its kin.
+    /// `cp.async` and its variants.
     pub(super) fn copy(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         if i.has("commit_group") {
             let s = if i.has("bulk") { Stream::Bulk } else { Stream::Copy };
@@ -37,7 +37,7 @@ impl Walk<'_, '_> {
             let runs = self.runs(i, &v, bytes as u32, 32)?;
             return self.push(at, 0, Effect::Touch(Touch::Copy, runs));
         }
-        // The first space is where it goes.
+        // The first state space is the destination.
         let spaces: Vec<&str> =
             i.mods.iter().map(String::as_str).filter(|m| m.starts_with("shared") || *m == "global").collect();
         let tensor = i.has("tensor");
@@ -56,7 +56,7 @@ impl Walk<'_, '_> {
                 };
                 let (to, far) = self.s.remote(to);
                 let (bar, cta) = self.s.remote(bar);
-                // A pair's copies signal in the CTA of the pair whose parity the address has.
+                // A copy of a pair signals in one of the two CTAs: the lowest bit of the address says which.
                 let own = self.s.arena.int(self.s.rank as i64);
                 let cta = if i.has("cta_group::2") { cta.or(Some(own)) } else { cta };
                 if far.is_some() {
@@ -84,7 +84,7 @@ impl Walk<'_, '_> {
         Ok(self.s.arena.rem(t, size))
     }
 
-    /// `wgmma`: its fences, groups and products.
+    /// `wgmma`: its fences, groups and matrix multiplications.
     pub(super) fn wgmma(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         if i.has("fence") {
             return self.push(at, 0, Effect::Fence(Fence::Wgmma));
@@ -122,7 +122,8 @@ impl Walk<'_, '_> {
         self.push(at, 0, Effect::Wgmma { a, b, acc: first, n, k: k * left / 8 })
     }
 
-    /// The bytes of an operand that a descriptor describes: whole swizzle atoms, so more than it reads and never less.
+    /// The bytes of an operand that a matrix descriptor describes. They are whole swizzle atoms: possibly more than the
+    /// operand reads, never less.
     #[expect(clippy::too_many_arguments, reason = "the shape of one operand")]
     pub(super) fn described(
         &mut self,
@@ -160,7 +161,7 @@ impl Walk<'_, '_> {
         };
         let atom = 8 * swizzle;
         let by = self.s.arena.int(swizzle as i64);
-        // An advance along k stays inside the atom's rows; an atom begins wherever the operand does.
+        // An advance along k stays inside the rows of the atom; an atom begins at the start of the operand.
         let inside = self.s.arena.rem(address, by);
         let base = self.s.arena.sub(address, inside);
         let mut starts: Vec<u32> = Vec::new();
@@ -196,7 +197,7 @@ fn shape(m: &str) -> Option<(u32, u32, u32)> {
     Some((a.parse().ok()?, b.parse().ok()?, c.parse().ok()?))
 }
 
-/// Bits of an element type of a product.
+/// Bits of an element type of a matrix multiplication.
 pub(super) fn width(m: &str) -> Option<u32> {
     Some(match m {
         "f32" | "tf32" | "s32" => 32,

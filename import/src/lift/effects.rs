@@ -8,7 +8,7 @@ use super::tree::{Effect, Fence, Kind, Node, Stream, Touch, Val};
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
-    /// Writes down what an instruction does; false where it only computes.
+    /// Adds the operation of an instruction to the nodes; false if it only computes.
     pub(super) fn effect(&mut self, at: usize, i: &Inst) -> Result<bool, Error> {
         match i.op.as_str() {
             "ld" => {
@@ -76,7 +76,7 @@ impl Walk<'_, '_> {
                 }
             }
             "shfl" | "vote" | "redux" | "match" => {
-                // Lanes that exchange values have come so far, and what they read they have.
+                // Lanes that exchange values have all come here, and their loads are complete.
                 if self.unsure == 0 && self.lanes == u32::MAX && i.has("sync") {
                     self.s.assume(i.line, "lanes that exchange values by `shfl.sync` and its kin are in order with each other's accesses before it");
                     self.push(at, 0, Effect::WarpSync)?;
@@ -95,7 +95,7 @@ impl Walk<'_, '_> {
             "tcgen05" => return self.tensor(at, i),
             "tensormap" => {
                 self.s.assume(i.line, "tensor maps that the kernel changes are complete when they are used");
-                // A map in shared memory is 128 bytes, changed in place or copied out.
+                // A tensor map in shared memory has 128 bytes; it is changed in place or copied out.
                 if i.mods.iter().any(|m| m.starts_with("shared")) {
                     let (what, n) = if i.has("cp_fenceproxy") { (Touch::Read, 1) } else { (Touch::Write, 0) };
                     let v = self.address(i.arg(n))?;
@@ -111,12 +111,12 @@ impl Walk<'_, '_> {
         Ok(true)
     }
 
-    /// An instruction that could touch shared memory, a barrier or control flow, and has no meaning here.
+    /// The error for an instruction that could access shared memory, a barrier or control flow, and is not supported.
     pub(super) fn unknown(&self, i: &Inst) -> Error {
         self.s.error(i, format!("`{}` is not supported yet", i.name()), "instructions that docs/import.md lists")
     }
 
-    /// A number that all executing lanes know.
+    /// A constant that is the same in all executing lanes.
     pub(super) fn number(&mut self, i: &Inst, a: &Arg, what: &str) -> Result<i64, Error> {
         let v = self.operand(a)?;
         let v = v.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
@@ -160,8 +160,8 @@ impl Walk<'_, '_> {
             return Ok(true);
         }
         if i.has("cluster") {
-            // A relaxed arrival releases what `fence.mbarrier_init` covers. Where nothing else was done before it, that is all
-            // there is to release.
+            // A relaxed arrival releases only what `fence.mbarrier_init` covers. If the warp did only initializations
+            // before, the fence covers all of it.
             let relaxed = i.has("relaxed") && !self.only_inits();
             let e = if i.has("arrive") { Effect::ClusterArrive(relaxed) } else { Effect::ClusterWait };
             self.push(at, 0, e)?;
@@ -182,7 +182,7 @@ impl Walk<'_, '_> {
         Ok(!red)
     }
 
-    /// Whether all that the warp did so far is to initialise barriers, with the fence for it.
+    /// Whether the warp has only initialized barriers so far, and executed the fence for it.
     fn only_inits(&self) -> bool {
         let all =
             |list: &[Node], f: &dyn Fn(&Effect) -> bool| list.iter().all(|n| matches!(&n.kind, Kind::Op(_, e) if f(e)));
@@ -190,7 +190,7 @@ impl Walk<'_, '_> {
             matches!(e, Effect::Init(..) | Effect::Fence(_) | Effect::WarpSync | Effect::Elect | Effect::Regs(..))
         };
         let fenced = |e: &Effect| !matches!(e, Effect::Fence(Fence::Init));
-        // What came before a cluster barrier that orders is released.
+        // A cluster barrier with release orders all operations before it.
         let met = |n: &Node| matches!(n.kind, Kind::Op(_, Effect::ClusterWait));
         let ordered = self.nodes.iter().rev().find_map(|n| match n.kind {
             Kind::Op(_, Effect::ClusterArrive(relaxed)) => Some(!relaxed),
@@ -216,7 +216,7 @@ impl Walk<'_, '_> {
         if i.has("mbarrier_init") {
             return self.push(at, 0, Effect::Fence(Fence::Init));
         }
-        // Scopes order nothing more here; descriptors are not followed.
+        // Other scopes order nothing more here, and descriptors are not tracked.
         self.push(at, 0, Effect::Fence(Fence::Cta))
     }
 
@@ -288,7 +288,7 @@ impl Walk<'_, '_> {
                 }
             }
             "try_wait" | "test_wait" => {
-                // Outside of a loop that repeats it, it may fail: what follows has to wait.
+                // Outside of a loop that repeats it, the poll may fail: the code after it must wait.
                 let p = self.s.arena.opaque(format!("whether the barrier polled at line {} was complete", i.line));
                 self.peeked_terms.push(p);
                 let to = if let Arg::Pair(a, _) = i.arg(0) { (**a).clone() } else { i.arg(0).clone() };
@@ -311,7 +311,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The wait that a polling loop makes.
+    /// The wait that a polling loop implements.
     pub(super) fn wait(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         if !i.has("parity") {
             return Err(self.s.error(i, "waits for a state are not supported yet", "waits for a parity"));
@@ -331,7 +331,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The values that an operand has in some lanes, in the order of their first lanes, each with its lanes as bits.
+/// The values of an operand in some lanes, in the order of their first lanes, each with a mask of its lanes.
 fn by_value(v: &Val, lanes: u32) -> Vec<(Term, u32)> {
     let mut groups: Vec<(Term, u32)> = Vec::new();
     for l in (0..32).filter(|l| lanes >> l & 1 == 1) {

@@ -1,4 +1,4 @@
-//! Ways out of loops, and where the ways of a branch meet.
+//! Exits of loops, and the blocks where the sides of a branch join.
 
 use crate::flow::BlockId;
 use crate::ptx::Error;
@@ -10,39 +10,39 @@ use super::walk::{Stop, Walk};
 /// An exit of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Exit {
-    /// Nodes of the iteration before it, where every iteration comes to it.
+    /// The number of nodes of the iteration before the exit, if every iteration reaches it.
     pub(super) before: Option<usize>,
-    /// Nodes on the way to it in the iteration that leaves.
+    /// Nodes between these and the exit in the last iteration.
     pub(super) tail: Vec<Node>,
-    /// What the loop goes on for.
+    /// The condition for which the loop continues.
     pub(super) stay: Term,
     /// Where it goes.
     pub(super) to: BlockId,
-    /// Registers then.
+    /// Registers at the exit.
     pub(super) regs: Vec<Option<Val>>,
-    /// The branch.
+    /// The branch instruction.
     pub(super) at: usize,
 }
 
 /// A loop left by one of its exits.
 #[derive(Debug)]
 pub(super) struct Left {
-    /// The branch.
+    /// The branch instruction.
     pub(super) at: usize,
     /// Where it goes.
     pub(super) to: BlockId,
-    /// What the last iteration did.
+    /// The nodes of the last iteration.
     pub(super) tail: Vec<Node>,
     /// Registers.
     pub(super) regs: Vec<Option<Val>>,
-    /// What does not hold any more.
+    /// The condition that does not hold any more.
     pub(super) left: Option<Term>,
 }
 
-/// A side of a branch, walked.
+/// One side of a branch after its walk.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
-    /// Where it stopped.
+    /// Where its walk stopped.
     pub(super) end: Stop,
     pub(super) nodes: Vec<Node>,
     pub(super) regs: Vec<Option<Val>>,
@@ -51,7 +51,7 @@ pub(super) struct Side {
 }
 
 impl Walk<'_, '_> {
-    /// A branch with one way out of the loop that is being walked: notes the exit and goes on inside.
+    /// A branch with one side outside the current loop: records the exit and continues inside.
     pub(super) fn leaves(
         &mut self,
         at: usize,
@@ -75,7 +75,7 @@ impl Walk<'_, '_> {
         Ok(Some(Stop::At(inside)))
     }
 
-    /// Notes an exit of the loop that is being walked: under which condition, where to, and what is done before it goes.
+    /// Records an exit of the current loop: its condition, its target, and the nodes before it.
     fn exit(
         &mut self,
         at: usize,
@@ -110,7 +110,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// Where both sides of a branch meet, or one of them leaves the loop.
+    /// Walks to the block where both sides of a branch join, unless one side leaves the loop.
     pub(super) fn meet(
         &mut self,
         at: usize,
@@ -151,7 +151,7 @@ impl Walk<'_, '_> {
         Ok(if a_ends { b.end } else { a.end })
     }
 
-    /// One side of a branch goes out of the loop that is being walked, and the other goes on in it.
+    /// One side of a branch leaves the current loop, and the other continues in it.
     fn one_leaves(&mut self, at: usize, cond: Term, a: Side, b: Side) -> Result<Stop, Error> {
         let inst = self.inst(at);
         let outside = |s: &Self, side: &Side| match (side.end, s.frames.last()) {
@@ -161,7 +161,7 @@ impl Walk<'_, '_> {
         let (leave, to, gone, stays) = match (outside(self, &a), outside(self, &b)) {
             (Some(to), None) => (cond, to, a, b),
             (None, Some(to)) => (self.s.arena.not(cond), to, b, a),
-            // Both: the second is left to the rest of the way.
+            // Both leave: the rest of the walk handles the second.
             (Some(to), Some(_)) => (cond, to, a, b),
             (None, None) => {
                 return Err(self.s.error(inst, "the ways of this branch do not meet", "structured control flow"));
@@ -173,7 +173,8 @@ impl Walk<'_, '_> {
         Ok(stays.end)
     }
 
-    /// Goes on behind a loop: each exit has its own way until they meet. `counts`: how often the loop goes on before each.
+    /// Continues after a loop: each exit has its own path until the paths join. `counts` has the iterations before each
+    /// exit.
     pub(super) fn left(
         &mut self,
         l: usize,
@@ -230,7 +231,7 @@ impl Walk<'_, '_> {
         Ok(side.end)
     }
 
-    /// Whether the first of several exits is the one that a loop is left by; none where there is no other.
+    /// The condition that the loop takes the first of several exits; `None` if there is only one.
     fn first(&mut self, counts: &[Term]) -> Option<Term> {
         let (one, others) = counts.split_first()?;
         let least = others.iter().copied().reduce(|m, q| self.s.arena.op(Op::Min, &[m, q]))?;

@@ -57,7 +57,7 @@ impl Names {
         Expr::Param(p)
     }
 
-    /// An expression for a term; none where it holds something that is not followed.
+    /// The expression for a term; `None` if it contains a value that is not tracked.
     pub(super) fn expr(&mut self, a: &mut Arena, t: Term) -> Option<Expr> {
         if let Some(v) = a.constant(t) {
             return Some(Expr::Const(v));
@@ -84,7 +84,7 @@ impl Names {
             }
             Node::Table(index, first, cycle) => {
                 let i = self.expr(a, index)?;
-                // A variable has no more values than the sequence has numbers.
+                // A variable has at most as many values as the sequence.
                 let few = cycle.len() == 1 && a.range(index).0 >= 0 && a.range(index).1 <= first.len() as i64;
                 let short = few.then(|| turns(&i, &first, cycle[0])).flatten();
                 Some(short.unwrap_or_else(|| table(i, &first, &cycle)))
@@ -99,7 +99,7 @@ impl Names {
         }
     }
 
-    /// Whether a term is computed from numbers and symbols that bounds of loops are computed from.
+    /// Whether a term reads only constants and symbols of loop bounds.
     pub(super) fn covered(&self, a: &Arena, t: Term) -> bool {
         self.trips.contains(&t)
             || match a.node(t) {
@@ -112,7 +112,7 @@ impl Names {
             }
     }
 
-    /// Whether a term is one number in a launch that has no structure worth showing: the program gets a symbol for it.
+    /// Whether a term is one number in a launch and has no structure that matters: the program gets a symbol for it.
     pub(super) fn is_leaf(&self, a: &Arena, t: Term) -> bool {
         let mut launch = true;
         let mut any = false;
@@ -136,7 +136,7 @@ impl Names {
     }
 }
 
-/// A number and multiples of expressions; none where there is no expression.
+/// A constant and multiples of expressions; `None` if an expression is missing.
 pub(super) fn sum(k: i64, parts: Vec<(Expr, i64)>) -> Option<Expr> {
     let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
     let mut sum: Option<Expr> = None;
@@ -158,7 +158,7 @@ pub(super) fn sum(k: i64, parts: Vec<(Expr, i64)>) -> Option<Expr> {
     })
 }
 
-/// An operator on operands. None for those that the program has no operator for.
+/// An operator on operands; `None` for operators that the program lacks.
 pub(super) fn operator(op: Op, operands: Vec<Expr>) -> Option<Expr> {
     let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
     let mut x = operands.into_iter();
@@ -190,8 +190,8 @@ pub(super) fn operator(op: Op, operands: Vec<Expr>) -> Option<Expr> {
     })
 }
 
-/// A quotient that rounds to zero as one that rounds down. They differ where one is 0 and the other -1, which no loop and
-/// no comparison that is kept can tell apart (`Emit::branch`).
+/// Replaces a quotient that rounds to zero by one that rounds down. The two differ where one is 0 and the other -1; no
+/// loop and no comparison that is kept can tell these apart (`Emit::branch`).
 pub(super) fn rounded_down(a: &mut Arena, t: Term) -> Term {
     match a.node(t).clone() {
         Node::Op(Op::DivZero, args) if a.constant(args[1]).is_some_and(|d| d > 0) => a.div(args[0], args[1]),
@@ -214,7 +214,7 @@ pub(super) fn leaf_name(a: &Arena, t: Term) -> String {
     }
 }
 
-/// `(i + s) / a % m`, where that gives these numbers.
+/// The expression `(i + s) / a % m`, if it gives these numbers.
 fn turns(i: &Expr, first: &[i64], last: i64) -> Option<Expr> {
     let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
     let n = first.len() as i64 + 1;

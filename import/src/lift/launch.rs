@@ -1,4 +1,4 @@
-//! What a launch says, and the symbols of a kernel as expressions of it.
+//! The values of a launch, and the symbols of a kernel as expressions over them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::exprs::{operator, sum, table};
 use super::merge::{Merged, each_op};
 use super::tree::Effect;
 
-/// What a launch says and the text need not.
+/// Values that a launch gives and the text may lack.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launch {
     /// Threads of a block.
@@ -23,7 +23,7 @@ pub struct Launch {
     pub grid: Option<[u32; 3]>,
     /// Values of parameters, by position.
     pub args: BTreeMap<u16, Argument>,
-    /// Bytes of shared memory that the launch adds to those of the text.
+    /// Bytes of dynamic shared memory.
     pub shared: Option<u32>,
     /// Registers of a thread.
     pub regs: Option<u32>,
@@ -34,7 +34,7 @@ pub struct Launch {
 pub enum Argument {
     /// A whole number.
     Number(i64),
-    /// Any other number; no protocol is followed through it.
+    /// Any other number; no protocol may depend on it.
     Real(f64),
     /// An array in global memory.
     Array(Array),
@@ -66,7 +66,7 @@ pub struct TensorMap {
     pub swizzle: u32,
 }
 
-/// A value that a symbol needs and the launch does not give.
+/// A value that a symbol needs and that the launch does not give.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     /// The value of a parameter, by position.
@@ -84,11 +84,11 @@ pub enum Need {
 pub struct BoundSymbol {
     /// Its name.
     pub name: String,
-    /// Its value, which may read the coordinates of the CTA; or what it needs.
+    /// Its value, which may read the coordinates of the CTA; or the value that is missing.
     pub value: Result<Expr, Need>,
 }
 
-/// The most iterations of a loop whose condition is tried one by one.
+/// The largest trip count that is found by evaluating the condition for each iteration.
 const MOST_TRIPS: i64 = 1 << 16;
 
 /// The symbols of a kernel under a launch.
@@ -96,7 +96,7 @@ pub(super) struct Binder<'b> {
     pub(super) arena: &'b mut Arena,
     pub(super) launch: &'b Launch,
     pub(super) cluster: [u32; 3],
-    /// What symbols of sums stand for.
+    /// The terms that symbols of sums stand for.
     pub(super) original: &'b FxHashMap<Term, Term>,
 }
 
@@ -116,7 +116,7 @@ impl Binder<'_> {
         BoundSymbol { name: name.to_string(), value }
     }
 
-    /// A term with the numbers of the launch in place of arguments and sizes of the grid.
+    /// A term in which constants of the launch replace arguments and sizes of the grid.
     fn given(&mut self, t: Term) -> Result<Term, Need> {
         let t = self.arena.replace(t, self.original, &mut FxHashMap::default());
         let mut atoms = Vec::new();
@@ -147,11 +147,11 @@ impl Binder<'_> {
         Ok(self.arena.replace(t, &with, &mut FxHashMap::default()))
     }
 
-    /// An expression over the coordinates of the CTA; none where a term reads memory or what is not followed.
+    /// An expression over the coordinates of the CTA; `None` if a term reads memory or a value that is not tracked.
     fn expression(&mut self, t: Term) -> Option<Expr> {
         Some(match self.arena.node(t).clone() {
             Node::Const(v) => Expr::Const(v),
-            // The rank in the cluster is a number already.
+            // The rank in the cluster is a constant already.
             Node::Atom(Atom::Place(Place::Cta(d) | Place::Cluster(d))) => Expr::Env(match d {
                 0 => Env::ClusterM,
                 1 => Env::ClusterN,
@@ -177,7 +177,7 @@ impl Binder<'_> {
         })
     }
 
-    /// How often a loop goes on, by trying: its condition is one over the index of no loop.
+    /// The trip count, by evaluation: the condition reads only the index of the loop.
     fn trips(&mut self, stays: Term) -> Option<i64> {
         let index = self.arena.atom(Atom::Counter(u32::MAX));
         for n in 0..MOST_TRIPS {
@@ -192,11 +192,11 @@ impl Binder<'_> {
 }
 
 impl Lifted {
-    /// The program of the launch: symbols have their values, and the grid its size. `set` gives values of symbols that
-    /// stand above those of the launch.
+    /// The program of the launch: symbols have their values, and the grid has its size. `set` gives symbols values that
+    /// replace those of the launch.
     ///
     /// # Errors
-    /// Everything that is needed and not given.
+    /// All values that are missing.
     pub fn launched(&self, launch: &Launch, set: &BTreeMap<String, i64>) -> Result<Program, Vec<Need>> {
         let (mut images, mut needs) = (Vec::new(), Vec::new());
         for s in &self.bound {
@@ -227,14 +227,14 @@ impl Lifted {
     }
 }
 
-/// Symbols that are one number in the launch, with the number.
+/// The symbols that are one number in the launch, with that number.
 fn values(program: &Program, images: &[Expr]) -> Vec<(String, i64)> {
     let value = |(s, e): (&Symbol, &Expr)| Some((s.name.clone(), e.constant()?));
     program.symbols.iter().zip(images).filter_map(value).collect()
 }
 
-/// Registers a thread at launch, where warps change them: those that the text gives to each thread, or as many as all
-/// warps have afterwards, on average.
+/// Registers per thread at launch, in a kernel whose warps change them. They are those that the text gives, or the
+/// average of all warps after their changes.
 pub(super) fn registers(tree: &[Merged], warps: u32, given: Option<u32>) -> Option<u32> {
     let mut last: BTreeMap<u32, u32> = BTreeMap::new();
     each_op(tree, &mut |_, (w, _, e)| {

@@ -1,4 +1,4 @@
-//! Loops: what each register holds in iteration i, how often the loop goes on, and what registers hold behind it.
+//! Loops: the value of each register in iteration i, the trip count, and the registers after the loop.
 
 use rustc_hash::FxHashMap;
 
@@ -11,17 +11,17 @@ use super::slice::{acts, writes};
 use super::tree::{Node, Val};
 use super::walk::{Frame, Stop, Walk};
 
-/// Registers of an iteration's beginning, once solved.
+/// Registers at the start of an iteration, after the recurrences are solved.
 #[derive(Debug, Default)]
 pub(super) struct Solved {
-    /// Values of registers that carry something from one iteration to the next.
+    /// Values of loop-carried registers.
     pub(super) values: FxHashMap<Reg, Val>,
-    /// Registers kept as variables of the program: register, variable, value at entry.
+    /// Registers that become variables of the program: register, variable, initial value.
     pub(super) vars: Vec<(Reg, u32, Term)>,
 }
 
 impl Walk<'_, '_> {
-    /// Walks a loop from its header to where it is left.
+    /// Walks a loop from its header to its exits.
     pub(super) fn walk_loop(&mut self, l: usize, stops: &[BlockId]) -> Result<Stop, Error> {
         if let Some(to) = self.polling(l)? {
             return Ok(Stop::At(to));
@@ -34,7 +34,7 @@ impl Walk<'_, '_> {
         // Variables may change in the loop.
         self.s.arena.forget(&mut self.facts, |a| matches!(a, Atom::Var(_)));
         let entry_facts = self.facts.clone();
-        // First pass: what an iteration makes of what the one before left.
+        // First pass: an iteration as a function of the values that the previous one left.
         let mark = self.s.arena.opaque("a mark");
         for r in &changed {
             let Some(old) = &entry_regs[*r as usize] else { continue };
@@ -56,7 +56,7 @@ impl Walk<'_, '_> {
         self.remember((first_at, ending, 0));
         let back = std::mem::take(&mut self.regs);
         if stop != Stop::At(header) && exits.is_empty() {
-            // It is left in its first iteration, whatever happens.
+            // The loop is always left in its first iteration.
             self.regs = entry_regs;
             self.facts = entry_facts;
             self.lanes = lanes;
@@ -83,7 +83,7 @@ impl Walk<'_, '_> {
         let (stop, nodes, mut exits) = self.iteration(l, false)?;
         let back = std::mem::take(&mut self.regs);
         if stop != Stop::At(header) {
-            // Whoever comes to the end leaves there.
+            // A path that reaches the end leaves there.
             let to = match stop {
                 Stop::At(to) => to,
                 Stop::End => flow.exit(),
@@ -105,7 +105,7 @@ impl Walk<'_, '_> {
         self.close(l, nodes, exits, solved, back, stops)
     }
 
-    /// Bounds the counter of a loop that goes on a known number of times.
+    /// Bounds the counter of a loop with a known trip count.
     fn bound_counter(&mut self, header: u32, entry: &[Option<Val>], solved: &Solved, stays: &[Term]) {
         let mut with = FxHashMap::default();
         for (r, v) in &solved.values {
@@ -127,7 +127,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Walks one iteration; dry where nothing is to be written down.
+    /// Walks one iteration; a `dry` walk adds no nodes.
     fn iteration(&mut self, l: usize, dry: bool) -> Result<(Stop, Vec<Node>, Vec<Exit>), Error> {
         let flow = self.s.flow;
         let header = flow.loops[l].header;
@@ -149,7 +149,7 @@ impl Walk<'_, '_> {
         Ok((end?, nodes, frame.map(|f| f.exits).unwrap_or_default()))
     }
 
-    /// Whether lanes access shared memory in a loop, each for itself.
+    /// Whether lanes access shared memory in a loop, each its own bytes.
     fn touched(&self, l: usize) -> bool {
         let flow = self.s.flow;
         let own = |i: &Inst| match i.op.as_str() {
@@ -178,7 +178,7 @@ impl Walk<'_, '_> {
         list
     }
 
-    /// A loop that only polls a barrier is one wait; returns where it goes on.
+    /// Turns a loop that only polls a barrier into one wait; returns the block after it.
     fn polling(&mut self, l: usize) -> Result<Option<BlockId>, Error> {
         let flow = self.s.flow;
         let mut wait: Option<usize> = None;
@@ -203,7 +203,7 @@ impl Walk<'_, '_> {
             }
         }
         let (Some(at), Some(out)) = (wait, out) else { return Ok(None) };
-        // Operands that are computed in the loop are so in its first iteration.
+        // Operands that are computed in the loop have the values of its first iteration.
         let (dry, nodes) = (self.dry, self.nodes.len());
         let block = flow.blocks[flow.loops[l].header].clone();
         for n in block.first..block.end.min(at) {

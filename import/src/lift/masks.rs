@@ -1,4 +1,4 @@
-//! Masks that say more than their bits, and answers of `clusterlaunchcontrol`.
+//! Bit masks with a meaning, and answers of `clusterlaunchcontrol`.
 
 use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::{Atom, Op};
@@ -6,11 +6,12 @@ use crate::symbolic::{Atom, Op};
 use super::tree::Val;
 use super::walk::Walk;
 
-/// Where the answers of `clusterlaunchcontrol` stand among addresses of global memory.
+/// Where the answers of `clusterlaunchcontrol` are placed in the address range of global memory.
 const ANSWERS: i64 = 1 << 60;
 
 impl Walk<'_, '_> {
-    /// A mask that takes the CTA's last bit out of an address in the cluster's window: the address in the pair's leader.
+    /// A mask that clears the lowest CTA bit of an address in the cluster's window. The result is the address in the
+    /// pair's leader CTA.
     pub(super) fn leader_mask(&self, i: &Inst) -> Option<i64> {
         i.args_from(1).iter().find_map(|a| match a {
             Arg::Int(v) if *v as u64 >> 32 == u32::MAX as u64 || *v as u64 >> 32 == 0 => {
@@ -39,7 +40,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// A number of which a mask clears the sign and low bits: the compiler knew that it is not negative.
+    /// A number whose sign and low bits a mask clears: the compiler knew that the number is not negative.
     pub(super) fn masked(&mut self, i: &Inst) -> Result<(), Error> {
         let mask = positive_mask(i).unwrap_or(-1);
         let from = if matches!(i.arg(1), Arg::Int(_)) { i.arg(2) } else { i.arg(1) };
@@ -60,8 +61,8 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// What `clusterlaunchcontrol.query_cancel` says. All roles read the answers one after the other, and what each says is
-    /// the same for all of them.
+    /// The result of `clusterlaunchcontrol.query_cancel`. All roles read the answers in the same order and get the same
+    /// values.
     pub(super) fn answer(&mut self, i: &Inst) {
         self.s.assume(i.line, "each role reads the answers of `clusterlaunchcontrol` in order, one an iteration");
         let header = self.frames.last().map(|f| self.s.flow.loops[f.index].header as u32);
@@ -86,7 +87,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// A mask of all upper bits but the sign, as one with the sign.
+/// A mask of all upper bits without the sign, as one with the sign.
 pub(super) fn positive_mask(i: &Inst) -> Option<i64> {
     i.args_from(1).iter().find_map(|a| match a {
         Arg::Int(v @ 1..=0x7fff_ffff) if i.has("b32") => {

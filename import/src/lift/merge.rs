@@ -1,4 +1,4 @@
-//! One tree of all warps: what several warps do at the same place in the same way stands once.
+//! Merges the trees of all warps: an operation that several warps perform at the same place appears once.
 
 use crate::symbolic::Term;
 
@@ -21,7 +21,7 @@ pub(super) struct Merged {
 /// What it is.
 #[derive(Clone, Debug)]
 pub(super) enum MergedKind {
-    /// What each warp of the cluster does: warp, lanes, effect.
+    /// The operations of the warps of the cluster: warp, lanes, effect.
     Op(Vec<(u32, u32, Effect)>),
     If(Term, Vec<Merged>, Vec<Merged>),
     For(u32, Term, Vec<Merged>),
@@ -60,9 +60,9 @@ fn alike(a: &Merged, b: &Merged) -> bool {
     }
 }
 
-/// Two lists as one that keeps the order of both.
+/// Merges two lists and keeps the order of both.
 pub(super) fn merge(a: Vec<Merged>, b: Vec<Merged>) -> Vec<Merged> {
-    // Longest common subsequence of nodes that are alike.
+    // The longest common subsequence of equal nodes.
     let (n, m) = (a.len(), b.len());
     let mut best = vec![0u32; (n + 1) * (m + 1)];
     let at = |i: usize, j: usize| i * (m + 1) + j;

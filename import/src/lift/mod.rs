@@ -48,10 +48,11 @@ use tree::{Kind, Node};
 use walk::Walk;
 use warpline_sim::ir::{ParamId, Program};
 
-/// What an address in another CTA of the cluster is a multiple of: addresses are `address + REMOTE * (cta + 1)`.
+/// The unit of addresses in other CTAs of the cluster: `address + REMOTE * (cta + 1)`.
 const REMOTE: i64 = 1 << 24;
 
-/// A condition over the launch that decides operations and is no comparison of trip counts: both ways are possible.
+/// A condition over the launch that selects operations and is not a comparison of trip counts. Both outcomes are
+/// checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Free {
     /// The symbol, 0 or 1.
@@ -60,10 +61,10 @@ pub struct Free {
     pub line: u32,
 }
 
-/// The most free conditions of a kernel: every combination of their outcomes is decided.
+/// The largest number of free conditions of a kernel: every combination of their outcomes is checked.
 const MOST_FREE: usize = 8;
 
-/// The most warps of a cluster: sets of them are bits of a `u128`.
+/// The largest number of warps of a cluster: a set of them is a `u128`.
 const MOST_WARPS: u32 = 128;
 
 /// A kernel as a program.
@@ -71,18 +72,18 @@ const MOST_WARPS: u32 = 128;
 pub struct Lifted {
     /// The program.
     pub program: Program,
-    /// What it rests on, and the line that needed it first.
+    /// The assumptions of the lift, each with the first line that needed it.
     pub assumptions: Vec<(String, u32)>,
-    /// Symbols of which both values are possible.
+    /// Symbols for which both values are checked.
     pub free: Vec<Free>,
     /// Symbols and what they stand for.
     pub meaning: Vec<(String, String)>,
-    /// Symbols that are computed from the same arguments, so that not all their values are possible together: a fault found
-    /// with some may be none.
+    /// Symbols that are computed from the same arguments, so that some combinations of their values are impossible. A
+    /// fault that is found with such a combination may not be a fault.
     pub related: Option<String>,
-    /// Values of all symbols together that some launches have, where symbols are related.
+    /// Values of all symbols that occur together in some launches, if symbols are related.
     pub launches: Vec<Vec<(String, i64)>>,
-    /// The symbols under the launch, in order.
+    /// The symbols in this launch, in order.
     pub bound: Vec<launch::BoundSymbol>,
     /// Line of a loop that stands for any number of iterations, as data decide: the program is one to prove and not to run.
     pub cut: Option<u32>,
@@ -91,7 +92,7 @@ pub struct Lifted {
 }
 
 impl Lifted {
-    /// The programs of some launches, with all symbols given, where symbols are related.
+    /// The programs of some launches, with values for all symbols, if symbols are related.
     pub fn possible(&self) -> Vec<Program> {
         let given = |l: &Vec<(String, i64)>| {
             let values: Vec<(&str, i64)> = l.iter().map(|(n, v)| (n.as_str(), *v)).collect();
@@ -100,7 +101,7 @@ impl Lifted {
         self.launches.iter().filter_map(given).collect()
     }
 
-    /// The program for each way that free conditions can come out.
+    /// One program for each combination of outcomes of the free conditions.
     pub fn variants(&self) -> Vec<Program> {
         let mut list = Vec::new();
         for bits in 0..1u32 << self.free.len() {
@@ -126,7 +127,7 @@ fn cluster(s: &mut Shared<'_>, launch: &Launch) -> Result<[u32; 3], Error> {
     Ok([2, 1, 1])
 }
 
-/// What each warp does.
+/// The operations of each warp.
 ///
 /// The list has the warps of the cluster's first CTA, then those of the second, and so on.
 pub fn warps<'a>(
@@ -150,7 +151,7 @@ pub fn warps<'a>(
     }
     let mut addresses = rustc_hash::FxHashMap::default();
     let mut next = 0u64;
-    // Memory that the launch sizes begins behind what the text sizes.
+    // Dynamic shared memory begins after the static variables.
     let all = module.shared.iter().chain(&entry.shared);
     for v in all.clone().filter(|v| v.bytes > 0).chain(all.filter(|v| v.bytes == 0)) {
         let align = if v.bytes == 0 { v.align.max(1024) } else { v.align.max(1) };
@@ -200,8 +201,8 @@ pub fn warps<'a>(
         shared.assume(entry.line, what);
     }
     let mut list = Vec::new();
-    // Twice: the first time finds quotients that comparisons are made of, where allocations of tensor memory are kept, and
-    // what is stored into mailboxes.
+    // Two walks. The first finds quotients in comparisons, the addresses that tensor memory allocations write, and the
+    // values of mailboxes.
     let mut kept = BTreeMap::new();
     for round in 0..3 {
         let last = round == 2 || round == 1 && !shared.mail.is_used();

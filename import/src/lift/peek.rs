@@ -1,5 +1,5 @@
-//! A barrier that is polled once ahead of its wait. The wait is taken to happen: schedules in which the poll fails are
-//! schedules of the kernel, and in others the same threads know of the same phase.
+//! A barrier that is polled once before its wait. The lift assumes that the wait happens. Schedules in which the poll
+//! fails are schedules of the kernel; in other schedules the same threads observe the same phase.
 
 use crate::ptx::{Error, Inst};
 use crate::symbolic::{Node as TermNode, Op, Term};
@@ -29,7 +29,7 @@ impl Walk<'_, '_> {
         self.peekish(cond)
     }
 
-    /// Goes the way that waits.
+    /// Takes the side that waits.
     pub(super) fn peeked(&mut self, inst: &Inst, a: Side, b: Side) -> Result<Stop, Error> {
         let (skip, wait) = if a.nodes.len() <= b.nodes.len() { (a, b) } else { (b, a) };
         if !skip.nodes.is_empty() || (self.dry == 0 && wait.nodes.is_empty()) || skip.end != wait.end {

@@ -1,5 +1,5 @@
-//! Values of symbols that some launch has: a fault with values of symbols that are computed from the same arguments is one
-//! only where some arguments give these values together.
+//! Values of symbols in possible launches. Symbols may be computed from the same arguments. A fault with some values of
+//! such symbols is a fault only if some arguments give all these values together.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ const VALUES: [i64; 32] = [
     513, 640, 1000, 1024,
 ];
 
-/// Values of all symbols together, one list a launch. `original` says what a symbol's term stands for.
+/// Values of all symbols, one list per launch. `original` has the term that a symbol stands for.
 pub(super) fn launches(a: &mut Arena, symbols: &[Term], original: &FxHashMap<Term, Term>) -> Vec<Vec<i64>> {
     let terms: Vec<Term> = symbols.iter().map(|t| original.get(t).copied().unwrap_or(*t)).collect();
     let mut found = BTreeSet::new();
@@ -40,7 +40,7 @@ pub(super) fn launches(a: &mut Arena, symbols: &[Term], original: &FxHashMap<Ter
     found.into_iter().collect()
 }
 
-/// One launch: values of terms, made as they are asked for.
+/// One launch: values of terms, chosen when they are read.
 struct Launch<'l> {
     values: FxHashMap<Term, i64>,
     seed: &'l mut u64,

@@ -1,7 +1,7 @@
-//! Shared memory as objects with slots, and the bytes that accesses cover as sets of pieces.
+//! Shared memory as objects with slots, and the bytes of accesses as sets of pieces.
 //!
-//! Intervals of addresses that overlap are one object. Its slots are as large as the greatest common divisor of the ring
-//! strides in it. Bytes of a slot that every access takes or leaves together are one piece.
+//! Intervals of addresses that overlap form one object. The size of its slots is the greatest common divisor of its
+//! ring strides. Bytes of a slot that no access separates form one piece.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::symbolic::{Arena, Term};
 
 use super::tensor::{COLUMN, TENSOR};
 
-/// A piece of an access: the object, the slot as a term over what is symbolic, and first and last byte in the slot.
+/// A part of an access: the object, the slot as a symbolic term, and the first and last byte in the slot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Part {
     pub(super) object: usize,
@@ -32,7 +32,8 @@ pub(super) struct Region {
     pub(super) slots: i64,
     /// A ring runs through it, so that slots divide its stride.
     pub(super) ring: bool,
-    /// First byte and class of each run of bytes of a slot that belong together; no class where nothing touches them.
+    /// First byte and class of each run of bytes of a slot that belong together; the class is `None` if no access
+    /// covers them.
     pub(super) classes: Vec<(u32, Option<u8>)>,
     /// Bytes of each class.
     pub(super) sizes: Vec<u32>,
@@ -44,14 +45,14 @@ pub(super) struct Regions {
     pub(super) list: Vec<Region>,
 }
 
-/// Where an address can be: the first and one past the last byte; none where it has no bounds.
+/// Bounds of an address: the first byte and one past the last; `None` if it has no bounds.
 fn bounds(a: &Arena, t: Term, length: u32) -> Option<(i64, i64)> {
     let (low, high) = a.range(t);
     (low >= 0 && high < 1 << 20).then_some((low, high + length as i64))
 }
 
 impl Regions {
-    /// Objects for these accesses; an error is an address without bounds.
+    /// The objects for these accesses; an error is an address without bounds.
     pub(super) fn of(a: &Arena, runs: &[(Term, u32)]) -> Result<Regions, Term> {
         let mut spans: Vec<(i64, i64, Vec<i64>, i64)> = Vec::new();
         for (t, length) in runs {
@@ -75,7 +76,7 @@ impl Regions {
                         (a, b) => a.or(b),
                     };
                 }
-                // Small neighbours that no ring runs through are one object.
+                // Small neighbors without a ring form one object.
                 Some((from, end, 0, _)) if g == 0 && low <= *end + 16 && high - *from <= 1024 => {
                     *end = (*end).max(high)
                 }
@@ -101,7 +102,7 @@ impl Regions {
         Ok(Regions { list: list.into_iter().map(region).collect() })
     }
 
-    /// The parts of a run of bytes, one for each slot that it meets.
+    /// The parts of a run of bytes, one for each slot that it covers.
     pub(super) fn parts(&self, a: &Arena, t: Term, length: u32) -> Vec<Part> {
         let Some((low, _)) = bounds(a, t, length) else { return Vec::new() };
         let Some((object, r)) = self.list.iter().enumerate().find(|(_, r)| r.base <= low && low < r.end) else {
@@ -121,8 +122,8 @@ impl Regions {
         out
     }
 
-    /// Divides slots into pieces: `accesses` are the bytes of each access in each object. Reads may be left out, and then
-    /// cover whole pieces. False where there are more than 64 pieces.
+    /// Divides slots into pieces: `accesses` has the bytes of each access in each object. Reads may be left out; they
+    /// then cover whole pieces. Returns false if there are more than 64 pieces.
     pub(super) fn divide(&mut self, accesses: &[(usize, Vec<(u32, u32)>)]) -> Vec<bool> {
         let mut fits = Vec::new();
         for (object, r) in self.list.iter_mut().enumerate() {
@@ -165,7 +166,7 @@ impl Regions {
         fits
     }
 
-    /// Makes slots smaller and more; false where that is not possible.
+    /// Halves the size of slots and doubles their number; false if that is impossible.
     pub(super) fn halve(&mut self, object: usize) -> bool {
         let r = &mut self.list[object];
         let smaller = if r.ring { r.slot / 2 } else { ((r.slot - 1) as u64 + 1).next_power_of_two() as i64 / 2 };
@@ -177,7 +178,7 @@ impl Regions {
         can
     }
 
-    /// The pieces that bytes of a slot meet, as bits.
+    /// The pieces that bytes of a slot overlap, as bits.
     pub(super) fn pieces(&self, object: usize, from: u32, to: u32) -> u64 {
         let r = &self.list[object];
         let first = r.classes.partition_point(|(at, _)| *at <= from).saturating_sub(1);

@@ -1,5 +1,5 @@
-//! Bytes of copies by tensor map. The text does not say them: they follow from where the copies of one phase go and from how
-//! many bytes their barrier expects.
+//! Sizes of copies by tensor map, which the text does not state. They follow from the destinations of the copies of one
+//! phase and from the bytes that their barrier expects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,8 @@ use super::tree::{Effect, Touch};
 /// Bytes of each copy, by instruction, address and barrier.
 pub(super) type Sizes = BTreeMap<(usize, Term, Term), u32>;
 
-/// A phase of a barrier: bytes expected, and the copies of the phase: where each goes, and who issues it for which CTA.
+/// A phase of a barrier: bytes expected, and the copies of the phase with their destination, the issuing CTA and the
+/// receiving CTA.
 #[derive(Debug, Default)]
 struct Group {
     expect: Option<i64>,
@@ -24,7 +25,7 @@ struct Group {
 /// A barrier of one CTA.
 type Signalled = (Term, u32);
 
-/// The CTAs that a copy goes to, and the CTA of the barrier that each signals.
+/// The CTAs that a copy writes to, and the CTA of the barrier that each part signals.
 fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) -> Vec<(u32, u32)> {
     let cta = cta.and_then(|t| a.constant(t)).and_then(|c| u32::try_from(c).ok());
     match multicast.and_then(|t| a.constant(t)) {
@@ -36,7 +37,7 @@ fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) 
     }
 }
 
-/// Finds the bytes of each copy; an error is an instruction and what is wrong. A CTA has `warps` warps.
+/// Finds the bytes of each copy; an error is an instruction and the reason. A CTA has `warps` warps.
 pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (usize, String)> {
     let mut groups: BTreeMap<Signalled, Vec<Group>> = BTreeMap::new();
     let mut sizes = Sizes::new();
@@ -68,11 +69,11 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
                 let list = groups.entry((*bar, cta)).or_default();
                 let n = a.constant(*n);
                 match list.last_mut() {
-                    // A copy may come before what expects it.
+                    // A copy may come before the `expect_tx` of its phase.
                     Some(g) if g.expect.is_none() => (g.expect, g.at) = (n, Some(at)),
                     // CTAs of a pair that expect on one barrier.
                     Some(g) if g.at == Some(at) => g.expect = g.expect.zip(n).map(|(x, y)| x + y),
-                    // Several that expect, and then the copies.
+                    // Several `expect_tx`, and then the copies.
                     Some(g) if g.copies.is_empty() => g.expect = g.expect.zip(n).map(|(x, y)| x + y),
                     _ => list.push(Group { expect: n, at: Some(at), ..Group::default() }),
                 }
@@ -105,9 +106,9 @@ struct Open {
     first: i64,
     at: usize,
     to: Term,
-    /// Bytes up to where another copy begins.
+    /// Bytes up to the start of the next copy.
     gap: Option<i64>,
-    /// How often the barrier gets its bytes.
+    /// How many times the barrier counts these bytes.
     times: i64,
 }
 
@@ -164,7 +165,7 @@ fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut S
     ))
 }
 
-/// Bytes of a tensor map, which no other access of threads has.
+/// Bytes of a tensor map; no other access of threads has this size.
 pub(super) const TENSOR_MAP: u32 = 128;
 /// Copies that go where others go bring as many bytes, where that adds up to what their barrier expects.
 fn alike(a: &Arena, bar: Term, g: &Group, sizes: &mut Sizes) -> bool {
@@ -187,7 +188,8 @@ fn alike(a: &Arena, bar: Term, g: &Group, sizes: &mut Sizes) -> bool {
     adds_up
 }
 
-/// Bytes of stores by tensor map: what threads have written from their address on, up to the next such address.
+/// Bytes of stores by tensor map: those that threads have written, from the store's address up to the address of the
+/// next store.
 pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term), u32>, (usize, String)> {
     let mut written: Vec<(i64, i64)> = Vec::new();
     let mut starts: BTreeSet<i64> = BTreeSet::new();
@@ -197,7 +199,7 @@ pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term
         Effect::Touch(Touch::Write | Touch::Copy | Touch::Atomic, runs) => {
             for (t, n) in runs {
                 let (low, high) = a.range(*t);
-                // A tensor map that is made here: data of a store ends before it.
+                // A tensor map that is built here: the data of a store ends before it.
                 if *n == TENSOR_MAP {
                     starts.insert(low);
                 }

@@ -1,4 +1,4 @@
-//! Which registers matter: what operations, branches and addresses are computed from.
+//! A slice of the registers: those that operations, branches and addresses depend on.
 
 use crate::ptx::{Arg, Inst, Reg};
 
@@ -26,7 +26,7 @@ pub(super) fn writes(i: &Inst, f: &mut impl FnMut(Reg)) {
     }
 }
 
-/// Whether an instruction has an effect on shared memory, barriers or streams, whatever it computes.
+/// Whether an instruction has an effect on shared memory, barriers or streams.
 pub(super) fn acts(i: &Inst) -> bool {
     match i.op.as_str() {
         "bar"
@@ -54,7 +54,7 @@ pub(super) fn acts(i: &Inst) -> bool {
     }
 }
 
-/// Registers that operations, branches and addresses are computed from.
+/// Registers that operations, branches and addresses depend on.
 pub(super) fn needed(code: &[Inst], regs: usize) -> Vec<bool> {
     let mut need = vec![false; regs];
     let mut open: Vec<Reg> = Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn needed(code: &[Inst], regs: usize) -> Vec<bool> {
         }
         let only_addresses = matches!(i.op.as_str(), "st" | "ld" | "ldmatrix" | "stmatrix" | "red" | "atom");
         let data = matches!(i.op.as_str(), "wgmma" | "tcgen05");
-        // Where in global memory a copy begins is not followed.
+        // The global address of a copy is not tracked.
         let global = match i.op.as_str() {
             "cp" => {
                 let to_shared =

@@ -1,4 +1,4 @@
-//! Recurrences: what a register holds at the beginning of iteration i, from what an iteration makes of it.
+//! Recurrences: the value of a register at the start of iteration i, derived from its change in one iteration.
 
 use rustc_hash::FxHashMap;
 
@@ -10,11 +10,11 @@ use super::loops::Solved;
 use super::tree::{Kind, Node, Val};
 use super::walk::Walk;
 
-/// Steps until a set of registers repeats, at most.
+/// The largest number of steps until a set of registers repeats.
 const STEPS: usize = 512;
 
 impl Walk<'_, '_> {
-    /// Solves the registers that a loop changes. `mark` is an opaque value: later ones belong to the iteration.
+    /// Solves the registers that a loop changes. Opaque values after `mark` belong to the iteration.
     pub(super) fn solve(
         &mut self,
         header: u32,
@@ -28,7 +28,7 @@ impl Walk<'_, '_> {
             _ => 0,
         };
         let i = self.s.arena.atom(Atom::Counter(header));
-        // Unknowns: register, lane (0 for all), value at entry, value behind an iteration.
+        // Unknowns: register, lane (0 for all), initial value, value after an iteration.
         let mut open: Vec<(Reg, u8, Term, Term)> = Vec::new();
         let mut lost: Vec<Reg> = Vec::new();
         for r in changed {
@@ -68,7 +68,7 @@ impl Walk<'_, '_> {
         self.rest(header, changed, entry, open, lost, &known, mark)
     }
 
-    /// A closed form for one register, if its next value is of a simple kind.
+    /// A closed form for one register, if its next value has a simple form.
     fn closed(&mut self, header: u32, i: Term, x: Term, first: Term, b: Term, mark: u32) -> Option<Term> {
         let a = &mut self.s.arena;
         let varies = |a: &Arena, t: Term| {
@@ -86,10 +86,10 @@ impl Walk<'_, '_> {
             let all = a.mul(step, i);
             return Some(a.add(first, all));
         }
-        // What the iteration before computed from its index.
+        // A value that the previous iteration computed from its index.
         let carried = a.mentions(b, |y| matches!(y, Atom::Carried(h, ..) if h == header));
         let opaque = a.mentions(b, |y| matches!(y, Atom::Opaque(n) if n > mark));
-        // A variable may have another value before the register is read.
+        // A variable may change before the register is read.
         let variable = a.mentions(b, |y| matches!(y, Atom::Var(_)));
         if carried || opaque || variable {
             return None;
@@ -110,7 +110,7 @@ impl Walk<'_, '_> {
         Some(a.op(Op::If, &[zero, first, before]))
     }
 
-    /// A number, then a sequence that begins one iteration later.
+    /// A constant first, then a sequence that starts one iteration later.
     fn shifted(&mut self, i: Term, first: Term, b: Term) -> Option<Term> {
         let a = &mut self.s.arena;
         let first = a.constant(first)?;
@@ -129,12 +129,12 @@ impl Walk<'_, '_> {
         Some(a.table(i, start, cycle))
     }
 
-    /// Registers that step through finitely many values together.
+    /// Registers that run through finitely many values together.
     fn sequences(&mut self, header: u32, i: Term, open: &[(Reg, u8, Term, Term)]) -> FxHashMap<Term, Term> {
         let mut found = FxHashMap::default();
         let id = |s: &mut Self, r: Reg, lane: u8| s.s.arena.atom(Atom::Carried(header, r, lane));
         for (r, lane, ..) in open {
-            // Everything that this one depends on.
+            // All registers that this one depends on.
             let mut set: Vec<usize> = Vec::new();
             let mut todo = vec![(*r, *lane)];
             let mut fine = true;
@@ -155,7 +155,7 @@ impl Walk<'_, '_> {
                     Atom::Counter(h) if h == header => other = true,
                     _ => fine = false,
                 });
-                // The iteration's index inside of sequences only.
+                // The iteration's index may occur only inside sequences.
                 fine &= !other || self.s.arena.in_tables(open[n].3, i, &mut prefix, &mut period);
                 if !fine {
                     break;
@@ -214,7 +214,7 @@ impl Walk<'_, '_> {
         mark: u32,
     ) -> Solved {
         let a = &mut self.s.arena;
-        // What depends on something opaque is opaque.
+        // A value that depends on an opaque value is opaque.
         loop {
             let bad = open.iter().position(|(_, lane, first, b)| {
                 let opaque = |t: Term| {
@@ -281,7 +281,7 @@ impl Walk<'_, '_> {
         solved
     }
 
-    /// Nodes with other terms in place of atoms.
+    /// Nodes in which other terms replace atoms.
     pub(super) fn at_iteration(&mut self, nodes: Vec<Node>, with: &FxHashMap<Term, Term>) -> Vec<Node> {
         let mut memo = FxHashMap::default();
         nodes.into_iter().map(|n| self.replaced(n, with, &mut memo)).collect()

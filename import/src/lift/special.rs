@@ -6,7 +6,7 @@ use super::tree::Val;
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
-    /// The value of a name that is no register.
+    /// The value of a name that is not a register.
     pub(super) fn special(&mut self, name: &str) -> Val {
         let [x, y, _] = self.s.block;
         let warp = self.warp;

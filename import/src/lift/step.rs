@@ -1,4 +1,4 @@
-//! One instruction: the registers it sets, and what it does to shared memory and barriers.
+//! One instruction: the registers it sets, and its effect on shared memory and barriers.
 
 use crate::flow::{Ending, ending};
 use crate::ptx::{Arg, Error, Inst, Reg};
@@ -11,7 +11,7 @@ use super::values::{apply, compare};
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
-    /// Executes an instruction that ends no block.
+    /// Executes an instruction that does not end its block.
     pub(super) fn instruction(&mut self, at: usize) -> Result<(), Error> {
         let i = self.inst(at);
         if !self.loading.is_empty() {
@@ -96,7 +96,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Writes an operation down.
+    /// Adds an operation to the nodes.
     pub(super) fn push(&mut self, at: usize, part: u8, e: Effect) -> Result<(), Error> {
         self.waited(at, &e);
         match &e {
@@ -452,7 +452,7 @@ impl Walk<'_, '_> {
         Ok(runs)
     }
 
-    /// Whether an address without a space is one of shared memory.
+    /// Whether a generic address is in shared memory.
     pub(super) fn is_shared(&mut self, i: &Inst, v: &Val) -> bool {
         if i.mods.iter().any(|m| m.starts_with("shared")) {
             return true;

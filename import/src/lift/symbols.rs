@@ -1,4 +1,4 @@
-//! Symbols of the program: what the bounds of loops are computed from.
+//! Symbols of the program: the values that loop bounds depend on.
 
 use std::rc::Rc;
 
@@ -15,8 +15,8 @@ use super::shared::Shared;
 /// The parts of a sum, and the atom that stands for it.
 type Sum = (Rc<[(Term, i64)]>, Term);
 
-/// Finds the symbols that bounds of loops are computed from. Sums among them become atoms, so that other multiples of
-/// them are seen to be of the same symbol: the tree with these atoms, and what each stands for.
+/// Finds the symbols that loop bounds depend on. Sums among them become atoms, so that multiples of a sum are
+/// recognized as the same symbol. Returns the tree with these atoms, and the sum of each atom.
 pub(super) fn trip_symbols(
     s: &mut Shared<'_>,
     names: &mut Names,
@@ -47,7 +47,7 @@ pub(super) fn trip_symbols(
         if s.arena.constant(t).is_some() || names.covered(&s.arena, t) {
             continue;
         }
-        // A count that is no multiple of one symbol and a number is a symbol itself: any count is possible.
+        // A count that is not a multiple of one symbol plus a constant becomes a symbol itself: any count is possible.
         let name = if names.is_leaf(&s.arena, t) { super::exprs::leaf_name(&s.arena, t) } else { "trips".into() };
         names.symbol(t, name);
         names.trips.insert(t);
@@ -55,7 +55,7 @@ pub(super) fn trip_symbols(
     (tree, stands_for)
 }
 
-/// What the bounds of all loops are computed from, smallest first.
+/// The terms that all loop bounds depend on, smallest first.
 fn bases(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Term> {
     let mut list = Vec::new();
     counts(tree, &mut list);
@@ -65,7 +65,7 @@ fn bases(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Term> {
     bases
 }
 
-/// Sums that are a bound, or that several bounds are computed from. Where a sum is below none, so must be every bound.
+/// Sums that are a bound or part of several bounds. If a sum is negative, every bound that uses it must be negative.
 fn shared(s: &mut Shared<'_>, bases: &[Term]) -> Vec<Term> {
     let mut found: Vec<(Term, Vec<Term>)> = Vec::new();
     for t in bases {
@@ -116,8 +116,8 @@ fn counts(tree: &[Merged], list: &mut Vec<Term>) {
     }
 }
 
-/// Sums of several values of the launch that a count is computed from, with numbers alone beside them, with the sign with
-/// which the count grows.
+/// Sums of several values of the launch in a count, with their sign in it. No other term but constants is added to
+/// them.
 fn sums_in(a: &mut Arena, t: Term, sign: i64, list: &mut Vec<Term>) {
     let varies = |a| !matches!(a, Atom::Param(..) | Atom::Place(_) | Atom::Data(_));
     let (_, parts) = a.parts(t);
@@ -134,14 +134,14 @@ fn sums_in(a: &mut Arena, t: Term, sign: i64, list: &mut Vec<Term>) {
             _ => {}
         }
     }
-    // The innermost ones.
+    // The innermost sums.
     if parts.len() > 1 && list.len() == before && !a.mentions(t, varies) {
         let parts: Vec<(Term, i64)> = plain(&parts).iter().map(|(t, c)| (*t, c * sign)).collect();
         list.push(a.sum(0, parts));
     }
 }
 
-/// What a count is computed from: without constants, multiples, and being at least none.
+/// The term that a count depends on: without constants, factors and the maximum with 0.
 fn base(a: &mut Arena, t: Term) -> Term {
     let (_, parts) = a.parts(t);
     match *parts {
@@ -162,13 +162,13 @@ fn base(a: &mut Arena, t: Term) -> Term {
     }
 }
 
-/// Multiples without their common divisor.
+/// Multiples divided by their greatest common divisor.
 fn plain(parts: &[(Term, i64)]) -> Vec<(Term, i64)> {
     let common = parts.iter().fold(0, |g, (_, c)| gcd(g, *c));
     parts.iter().map(|(t, c)| (*t, c / common)).collect()
 }
 
-/// How many times a sum is in other parts.
+/// How many times other parts contain a sum.
 fn times(parts: &[(Term, i64)], sum: &[(Term, i64)]) -> Option<i64> {
     let of = |t: Term| parts.iter().find(|(x, _)| *x == t).map(|(_, c)| *c);
     let (t, c) = sum.first()?;
@@ -176,7 +176,7 @@ fn times(parts: &[(Term, i64)], sum: &[(Term, i64)]) -> Option<i64> {
     sum.iter().all(|(t, c)| of(*t) == Some(c * by)).then_some(by)
 }
 
-/// A term with atoms in place of sums.
+/// A term in which atoms replace sums.
 fn with_atoms(a: &mut Arena, t: Term, sums: &[Sum], memo: &mut FxHashMap<Term, Term>) -> Term {
     if sums.is_empty() {
         return t;
@@ -215,7 +215,7 @@ fn with_atoms(a: &mut Arena, t: Term, sums: &[Sum], memo: &mut FxHashMap<Term, T
     new
 }
 
-/// A node with other terms.
+/// A node in which other terms replace terms.
 pub(super) fn replaced(s: &mut Shared<'_>, n: &Merged, f: &mut impl FnMut(&mut Arena, Term) -> Term) -> Merged {
     let kind = match &n.kind {
         MergedKind::Op(ops) => MergedKind::Op(

@@ -1,7 +1,7 @@
 //! Tensor memory: `tcgen05`.
 //!
-//! A lane and column of tensor memory is an address behind shared memory: 64 a column, 16 for each of the four groups of 32
-//! lanes, so that one kind of object serves both.
+//! An address after shared memory stands for a lane and a column of tensor memory. A column has 64 addresses, 16 for
+//! each of the four groups of 32 lanes. So tensor memory and shared memory use one kind of object.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::slice::writes;
 use super::tree::{Effect, Fence, Run, Touch, Val};
 use super::walk::Walk;
 
-/// Where tensor memory begins among addresses.
+/// The first address of tensor memory.
 pub(super) const TENSOR: i64 = 1 << 19;
 /// Addresses of a column.
 pub(super) const COLUMN: i64 = 64;
@@ -117,7 +117,7 @@ impl Walk<'_, '_> {
         if self.dry > 0 {
             return Ok(());
         }
-        // Bits that are not read here, such as signs, may depend on arguments.
+        // Bits that are not used here, such as signs, may depend on arguments.
         let read = 63 << 17 | 31 << 24 | 1 << 15 | 1 << 16;
         let found: Option<BTreeSet<i64>> = self.s.values(idesc).map(|l| l.iter().map(|v| v & read).collect());
         let Some(idesc) = found.filter(|l| l.len() == 1).and_then(|l| l.first().copied()) else {
@@ -128,8 +128,8 @@ impl Walk<'_, '_> {
         let m = if scaled { 128 } else { ((idesc >> 24 & 31) * 16) as u32 };
         let (trans_a, trans_b) = (idesc >> 15 & 1 == 1, idesc >> 16 & 1 == 1);
         let d = self.same(i, i.arg(0), "address")?;
-        // Each CTA of a pair holds half of the rows, of 128 rows with half of the columns side by side, and half of the
-        // right operand's rows.
+        // Each CTA of a pair holds half of the rows. With 128 rows, it holds half of the columns side by side. It also
+        // holds half of the rows of the right operand.
         let pair = i.has("cta_group::2");
         let half = |n: u32| if pair { n / 2 } else { n };
         // 64 rows are 16 lanes of each group.
@@ -143,7 +143,7 @@ impl Walk<'_, '_> {
             a => (self.described(i, a, if scaled { 128 } else { half(m) }, 32, bits, trans_a, k)?, Vec::new()),
         };
         let b = self.described(i, i.arg(2), half(n), 32, bits, trans_b, k)?;
-        // Scales stand in tensor memory, a few columns each.
+        // Scale factors are in tensor memory, a few columns each.
         for arg in i.args_from(4).iter().filter(|a| scaled && matches!(a, Arg::Mem { .. })) {
             let t = self.same(i, arg, "address")?;
             reads.extend(self.columns(i, t, 4, None)?);
@@ -151,7 +151,8 @@ impl Walk<'_, '_> {
         self.push(at, 0, Effect::TensorProduct { a, at: reads, b, d, pair })
     }
 
-    /// A use of what `tcgen05.ld` loads, in a text that never waits for it: loads of a warp arrive in order.
+    /// A use of a register that `tcgen05.ld` loads, in a text that never waits for loads: loads of a warp arrive in
+    /// order.
     pub(super) fn loaded(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         let mut last = None;
         let mut written = Vec::new();
@@ -170,7 +171,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The addresses of columns of a product's operand: of all lanes, or of 16 of each group.
+    /// The addresses of columns of an operand: of all lanes, or of 16 lanes of each group.
     fn rows(&mut self, i: &Inst, t: Term, n: u32, packed: bool) -> Result<Vec<Run>, Error> {
         if !packed {
             return self.columns(i, t, n, None);
@@ -200,7 +201,7 @@ impl Walk<'_, '_> {
             return Ok(Vec::new());
         }
         let (k, parts) = self.s.arena.parts(t);
-        // Lanes follow from the warp; the column is the lower half of an address.
+        // The warp determines the lanes; the column is the lower half of an address.
         let column = self.s.arena.sum(k & 0xffff, parts.to_vec());
         let (low, high) = self.s.arena.range(column);
         if low < 0 || high >= 1 << 16 || parts.iter().any(|(_, c)| c.abs() >= 1 << 16) {
@@ -220,7 +221,7 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// What a load of an address that `alloc` wrote gives.
+    /// The result of a load from an address that `alloc` wrote.
     pub(super) fn allocated_at(&mut self, v: &Val) -> Option<Term> {
         let base = *self.s.tensors.get(&v.uniform(self.lanes)?)?;
         Some(self.s.arena.int(base))

@@ -1,4 +1,4 @@
-//! What one warp does: operations, conditions and loops, with the place of each in the text.
+//! The operations of one warp, with conditions and loops, and their positions in the text.
 
 use crate::symbolic::Term;
 
@@ -38,7 +38,7 @@ impl Val {
     }
 }
 
-/// How threads or engines touch shared memory.
+/// The kinds of access to shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Touch {
     /// Loads: `ld`, `ldmatrix`.
@@ -63,7 +63,7 @@ pub enum Stream {
     Wgmma,
     /// Bulk groups.
     Bulk,
-    /// Bulk groups, sources read.
+    /// Bulk groups, for the reads of their sources.
     BulkRead,
 }
 
@@ -91,28 +91,28 @@ pub enum Fence {
 pub enum Effect {
     /// Threads touch shared memory: runs of bytes of all lanes together.
     Touch(Touch, Vec<Run>),
-    /// Closes a group.
+    /// Waits until at most this many groups are open.
     Commit(Stream),
     /// Waits until at most so many groups are open.
     WaitGroup(Stream, i64),
     /// A bulk copy to shared memory.
     BulkLoad {
-        /// Address it goes to.
+        /// Destination address.
         to: Term,
         /// The barrier's address.
         bar: Term,
-        /// Bytes, where the instruction says them.
+        /// Bytes, if the instruction states them.
         bytes: Option<Term>,
-        /// CTAs that get it, as bits.
+        /// CTAs that receive it, as bits.
         multicast: Option<Term>,
-        /// The CTA whose barrier it signals, where the address names one.
+        /// The CTA whose barrier it signals, if the address names one.
         cta: Option<Term>,
     },
     /// A bulk copy out of shared memory.
     BulkStore {
-        /// Address it comes from.
+        /// Source address.
         from: Term,
-        /// Bytes, where the instruction says them.
+        /// Bytes, if the instruction states them.
         bytes: Option<Term>,
     },
     /// `mbarrier.init`: address and count.
@@ -127,14 +127,14 @@ pub enum Effect {
         count: Term,
         /// Bytes expected.
         expect: Option<Term>,
-        /// The CTA whose barrier it is, where it is another one's.
+        /// The CTA of the barrier, if it is another one.
         cta: Option<Term>,
-        /// Orders nothing.
+        /// Without release semantics.
         relaxed: bool,
-        /// Of cluster scope.
+        /// With cluster scope.
         cluster: bool,
-        /// By one lane that is not the first, of a warp whose lanes are in step: nothing that a lane does for itself was
-        /// done since they met.
+        /// By one lane that is not the first, in a converged warp: since the warp converged, no lane performed an
+        /// operation by itself.
         in_step: bool,
     },
     /// `mbarrier.expect_tx`.
@@ -143,7 +143,7 @@ pub enum Effect {
         bar: Term,
         /// Bytes.
         bytes: Term,
-        /// The CTA whose barrier it is, where it is another one's.
+        /// The CTA of the barrier, if it is another one.
         cta: Option<Term>,
     },
     /// `cp.async.mbarrier.arrive`: address, `.noinc`.
@@ -201,20 +201,20 @@ pub enum Effect {
     TensorCommit {
         /// The barrier's address.
         bar: Term,
-        /// CTAs whose barriers get it, as bits.
+        /// CTAs whose barriers receive the arrival, as bits.
         multicast: Option<Term>,
-        /// The CTA whose barrier it is, where the address names one.
+        /// The CTA whose barrier it signals, if the address names one.
         cta: Option<Term>,
     },
     /// `tcgen05.mma` and `tcgen05.cp`.
     TensorProduct {
         /// Left operand in shared memory.
         a: Vec<Run>,
-        /// What is read of tensor memory.
+        /// Bytes of tensor memory that are read.
         at: Vec<Run>,
         /// Right operand.
         b: Vec<Run>,
-        /// What is written.
+        /// Bytes that are written.
         d: Vec<Run>,
         /// In both CTAs of a pair (`.cta_group::2`).
         pair: bool,
@@ -226,7 +226,7 @@ pub enum Effect {
 pub struct Node {
     /// The instruction.
     pub at: usize,
-    /// Tells apart what one instruction makes.
+    /// Distinguishes several nodes of one instruction.
     pub part: u8,
     /// What it is.
     pub kind: Kind,
@@ -237,9 +237,9 @@ pub struct Node {
 pub enum Kind {
     /// An operation by the lanes of a mask.
     Op(u32, Effect),
-    /// Two ways.
+    /// Two branches.
     If(Term, Vec<Node>, Vec<Node>),
-    /// A loop: its header, how often, its body.
+    /// A loop: its header, its trip count, its body.
     For(u32, Term, Vec<Node>),
     /// A variable is set.
     Set(u32, Term),

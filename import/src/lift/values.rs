@@ -21,7 +21,7 @@ fn number_type(m: &str) -> Option<(u32, bool)> {
     }
 }
 
-/// A constant as a signed number of so many bits; a sum's constant likewise.
+/// A constant, or the constant of a sum, as a signed number of this many bits.
 pub(super) fn fit(a: &mut Arena, t: Term, bits: u32) -> Term {
     if bits >= 64 {
         return t;
@@ -31,7 +31,7 @@ pub(super) fn fit(a: &mut Arena, t: Term, bits: u32) -> Term {
     if wrapped == k { t } else { a.plus(t, wrapped.wrapping_sub(k)) }
 }
 
-/// A constant as an unsigned number of so many bits.
+/// A constant as an unsigned number of this many bits.
 fn unsigned(a: &mut Arena, t: Term, bits: u32) -> Term {
     match a.constant(t) {
         Some(v) if bits < 64 => a.int(v & ((1i64 << bits) - 1)),
@@ -44,11 +44,11 @@ fn as_type(a: &mut Arena, t: Term, (bits, signed): (u32, bool)) -> Term {
     wrapped(a, t, (bits, signed))
 }
 
-/// Bits of a number above the lowest one that a term can set, below which the number is taken to wrap.
+/// The largest number of highest bits that may vary in a number for which [`wrapped`] computes the wrapping.
 const FEW_HIGH_BITS: u32 = 8;
 
-/// A number of which only some of the highest bits vary, as the number that is left once it has wrapped: a counter in the
-/// highest bits is how compilers keep `i / 2 % 2`.
+/// A number of which only some of the highest bits vary, as the number after it wraps. Compilers keep `i / 2 % 2` as a
+/// counter in the highest bits.
 fn wrapped(a: &mut Arena, t: Term, (bits, signed): (u32, bool)) -> Term {
     let (k, parts) = a.parts(t);
     let Some(low) = parts.iter().map(|(_, c)| c.trailing_zeros()).min() else { return t };
@@ -66,7 +66,7 @@ fn wrapped(a: &mut Arena, t: Term, (bits, signed): (u32, bool)) -> Term {
     a.plus(high, below)
 }
 
-/// The result of an instruction that computes one number; none where it is not followed.
+/// The result of an instruction that computes one number; `None` if it is not tracked.
 pub(super) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
     let ty = type_of(i);
     let (bits, signed) = ty;
@@ -183,7 +183,7 @@ fn boolean(a: &mut Arena, t: Term) -> Term {
     }
 }
 
-/// Instructions that are followed on numbers only.
+/// Instructions that are evaluated on constants only.
 fn number(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
     let v: Vec<u32> = x.iter().map(|t| a.constant(*t).map(|v| v as u32)).collect::<Option<_>>()?;
     let v = match (i.op.as_str(), v.as_slice()) {
@@ -253,7 +253,7 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
     if let Some(x) = a.constant(v) {
         return Some(a.int(if signed { x >> s } else { ((x as u64) >> s) as i64 }));
     }
-    // High half of a product with a magic number.
+    // The high half of a product with a magic number is a division.
     if let Node::Op(Op::MulHigh, args) = a.node(v).clone() {
         let (x, m, wide) = (args[0], a.constant(args[1])?, a.constant(args[2])?);
         let negative = a.range(x).0 < 0;
@@ -270,7 +270,7 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
         let m = if wide.abs() == 64 { m as u64 as i128 } else { m as i128 };
         return a.magic_of(x, m, 1i128.checked_shl(wide.unsigned_abs() as u32 + s).filter(|p| *p > 0)?);
     }
-    // All sign bits: of a number that may be negative, kept for the division that it belongs to.
+    // All sign bits of a number that may be negative, kept for the division that uses them.
     if signed && s == bits - 1 {
         let all = a.int(-1);
         return Some(a.op(Op::IfNegative, &[v, all]));
@@ -301,7 +301,7 @@ pub(super) fn compare(a: &mut Arena, i: &Inst, p: Term, q: Term) -> Option<Term>
         .iter()
         .find(|m| matches!(m.as_str(), "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "lo" | "ls" | "hi" | "hs"))?;
     let d = a.sub(p, q);
-    // Equality is one of bits.
+    // Equality compares bits.
     let d = if matches!(how.as_str(), "eq" | "ne") { fit(a, d, ty.0) } else { d };
     let below = |a: &mut Arena, d: Term, by: i64| {
         let d = a.scale(d, -1);
@@ -322,7 +322,7 @@ pub(super) fn compare(a: &mut Arena, i: &Inst, p: Term, q: Term) -> Option<Term>
     if matches!(how.as_str(), "gt" | "hi" | "ge" | "hs") {
         t = a.ge(t);
     }
-    // An unsigned comparison of a number that may be negative as a signed one.
+    // An unsigned comparison of a number that may be negative, as a signed one.
     if !ty.1 && !matches!(how.as_str(), "eq" | "ne") {
         let ((pl, _), (ql, _)) = (a.range(p), a.range(q));
         match how.as_str() {

@@ -1,5 +1,5 @@
-//! Values that variables of the program can have, where these are few: ring indices and phases that a loop carries on from
-//! the loop around it.
+//! Values of variables of the program that have few: ring indices and phases that an inner loop carries on from the
+//! outer loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,10 +10,10 @@ use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::shared::Shared;
 
-/// Values of one variable, at most.
+/// The largest number of values of one variable.
 const VALUES: usize = 128;
 
-/// Combinations of values that are looked at together, at most.
+/// The largest number of combinations of values that are examined.
 const POINTS: usize = 4096;
 
 /// Values of variables.
@@ -23,7 +23,7 @@ type Values = BTreeMap<u32, BTreeSet<i64>>;
 type Memo = FxHashMap<Term, Option<Rc<BTreeSet<i64>>>>;
 
 impl Shared<'_> {
-    /// Notes what a variable is set to.
+    /// Records a value that a variable is set to.
     pub(super) fn sets(&mut self, var: u32, t: Term) {
         let list = self.var_sets.entry(var).or_default();
         if !list.contains(&t) {
@@ -31,14 +31,14 @@ impl Shared<'_> {
         }
     }
 
-    /// Forgets the variables of the warp before.
+    /// Removes the variables of the previous warp.
     pub(super) fn forget_vars(&mut self) {
         for v in std::mem::take(&mut self.var_sets).into_keys() {
             self.arena.bound_var(v, None);
         }
     }
 
-    /// Remembers the values that variables have in the warp that was walked.
+    /// Stores the values of the variables of the warp that was walked.
     pub(super) fn keep_vars(&mut self, all: &mut BTreeMap<u32, Option<(i64, i64)>>) {
         self.settle(&FxHashMap::default());
         for v in self.var_sets.keys() {
@@ -48,7 +48,8 @@ impl Shared<'_> {
         }
     }
 
-    /// Finds the values of all variables anew, with variables in place of what a loop carried before it was solved.
+    /// Computes the values of all variables again. Variables replace the values that a loop carried before it was
+    /// solved.
     pub(super) fn settle(&mut self, with: &FxHashMap<Term, Term>) {
         let vars: Vec<u32> = self.var_sets.keys().copied().collect();
         for v in &vars {
@@ -95,12 +96,12 @@ impl Shared<'_> {
         }
     }
 
-    /// Values that a term can have, where these are few.
+    /// The values of a term, if there are few.
     pub(super) fn values(&mut self, t: Term) -> Option<Rc<BTreeSet<i64>>> {
         self.possible(t, &Values::new(), &mut FxHashMap::default())
     }
 
-    /// Values that a term can have where variables have these; none where there may be too many.
+    /// The values of a term for these values of variables; `None` if there may be too many.
     fn possible(&mut self, t: Term, known: &Values, memo: &mut Memo) -> Option<Rc<BTreeSet<i64>>> {
         if let Some(found) = memo.get(&t) {
             return found.clone();
@@ -117,7 +118,7 @@ impl Shared<'_> {
         set
     }
 
-    /// Values of a function of a few variables and conditions, for each combination of them.
+    /// The values of a function of a few variables and conditions, for each combination of them.
     fn by_points(&mut self, t: Term, known: &Values) -> Option<BTreeSet<i64>> {
         let mut reads = BTreeMap::new();
         if !self.leaves(t, known, &mut reads) {
@@ -142,8 +143,8 @@ impl Shared<'_> {
         Some(out)
     }
 
-    /// Variables that a term is a function of, and conditions that nothing is known of, with their values; false where it
-    /// reads anything else.
+    /// The variables that a term depends on, and the conditions without known outcome, with their values. False if the
+    /// term reads anything else.
     fn leaves(&mut self, t: Term, known: &Values, reads: &mut BTreeMap<Term, Vec<i64>>) -> bool {
         if reads.contains_key(&t) {
             return true;

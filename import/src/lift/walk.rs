@@ -1,4 +1,4 @@
-//! Walks the control flow of one warp and writes down what it does.
+//! Walks the control flow of one warp and records its operations.
 
 use crate::flow::{BlockId, Ending, ending};
 use crate::ptx::{Arg, Error, Inst, Reg};
@@ -8,9 +8,9 @@ use super::exits::{Exit, Side};
 use super::shared::Shared;
 use super::tree::{Node, Val};
 
-/// Instructions of one warp walked at most.
+/// The largest number of instructions of one warp that are walked.
 const WORK: u64 = 40_000;
-/// Branches around one that is walked, at most.
+/// The largest depth of nested branches.
 const MOST_NESTED: usize = 100;
 
 /// Where a walk stopped.
@@ -43,25 +43,25 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) lanes: u32,
     /// Its lanes at the start.
     pub(super) all_lanes: u32,
-    /// Lanes that branches have left together; `lanes` are fewer under a guard.
+    /// Lanes that took the same branches; under a guard, `lanes` has fewer.
     pub(super) group: u32,
     pub(super) regs: Vec<Option<Val>>,
     pub(super) facts: Facts,
     pub(super) nodes: Vec<Node>,
     pub(super) frames: Vec<Frame>,
-    /// Conditions of the branches on the way.
+    /// Conditions of the branches taken so far.
     pub(super) path: Vec<Term>,
-    /// Nodes before each branch on the way.
+    /// Nodes before each of these branches.
     pub(super) outer: Vec<Vec<Node>>,
-    /// Branches whose condition differs by lane in a way that is not followed: operations under them must not synchronise.
+    /// Branches with a condition that differs by lane and is not tracked: operations under them must not synchronize.
     pub(super) unsure: u32,
     /// Conditions that each executing lane has met for itself, and whether they hold.
     pub(super) lane_conditions: Vec<(Val, bool)>,
     /// Results of polling outside of a loop.
     pub(super) peeked_terms: Vec<Term>,
-    /// Loops that are being solved: nothing is written down.
+    /// The number of loops that are being solved: no nodes are added.
     pub(super) dry: u32,
-    /// Lanes may have done something each for itself since they met.
+    /// Whether lanes may have performed operations by themselves since the warp converged.
     pub(super) apart: bool,
     /// What the warp has waited for, as a number of [`Shared::histories`].
     pub(super) history: u32,
@@ -159,7 +159,7 @@ impl<'a> Walk<'_, 'a> {
         Some(if not { self.each(&[v], |a, x| Some(a.not(x[0])), "not") } else { v })
     }
 
-    /// Leads only to `trap`.
+    /// Whether a block leads only to `trap`.
     fn traps(&self, mut b: BlockId) -> bool {
         let flow = self.s.flow;
         for _ in 0..8 {
@@ -183,7 +183,7 @@ impl<'a> Walk<'_, 'a> {
         false
     }
 
-    /// A conditional branch: lanes whose condition is one go together.
+    /// A conditional branch: lanes with equal conditions continue together.
     fn branch(&mut self, b: BlockId, at: usize, next: &[BlockId], stops: &[BlockId]) -> Result<Stop, Error> {
         let inst = self.inst(at);
         let (taken, falls) = (next[0], next[1]);
@@ -223,7 +223,7 @@ impl<'a> Walk<'_, 'a> {
         {
             return self.unsure(at, &cond, (taken, falls), join, stops);
         }
-        // Each group goes alone until the ways meet.
+        // Each group continues alone until the paths join.
         let all = self.lanes;
         let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
         let mut ended = 0u32;
@@ -231,7 +231,7 @@ impl<'a> Walk<'_, 'a> {
         let before = self.regs.clone();
         for (t, mask) in groups {
             (self.lanes, self.group) = (mask, mask);
-            // What the lanes of the group share is one value to them.
+            // A value that the lanes of the group share is uniform for them.
             self.regs =
                 before.iter().map(|v| v.as_ref().map(|v| v.uniform(mask).map_or(v.clone(), Val::Uni))).collect();
             let end = match self.s.arena.constant(t) {
@@ -270,12 +270,12 @@ impl<'a> Walk<'_, 'a> {
         Ok(Stop::At(join))
     }
 
-    /// Whether a condition depends on something that is not followed.
+    /// Whether a condition depends on a value that is not tracked.
     pub(super) fn opaque(&self, t: Term) -> bool {
         self.s.arena.mentions(t, |a| matches!(a, crate::symbolic::Atom::Opaque(_)))
     }
 
-    /// Both ways of a condition that all lanes share.
+    /// Both sides of a uniform condition.
     fn fork(
         &mut self,
         at: usize,
@@ -341,7 +341,7 @@ impl<'a> Walk<'_, 'a> {
         )
     }
 
-    /// A branch that each lane decides by data: what follows until the ways meet must not synchronise.
+    /// A branch that depends on data in each lane: the code until the paths join must not synchronize.
     fn unsure(
         &mut self,
         at: usize,
@@ -389,7 +389,7 @@ impl<'a> Walk<'_, 'a> {
         Val::of(std::array::from_fn(|_| self.s.arena.opaque(why.clone())))
     }
 
-    /// A function of the values of each lane.
+    /// A function applied to the values of each lane.
     pub(super) fn each(
         &mut self,
         args: &[Val],

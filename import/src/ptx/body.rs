@@ -26,7 +26,7 @@ impl<'a> Cursor<'a> {
         self.tokens.get(self.at + 1).map(|t| &t.kind)
     }
 
-    /// The next token, or the last one at the end of the text.
+    /// The next token; at the end of the text, the last one.
     pub(super) fn here(&self) -> (u32, (usize, usize)) {
         let t = self.tokens.get(self.at).or(self.tokens.last());
         t.map_or((1, (0, 0)), |t| (t.line, t.span))
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
         if self.take(c) { Ok(()) } else { Err(self.expected(&format!("`{c}` is missing {what}"), &format!("`{c}`"))) }
     }
 
-    /// Skips to behind the next `;`, over balanced brackets.
+    /// Skips to after the next `;`, over balanced brackets.
     pub(super) fn skip_statement(&mut self) {
         let mut depth = 0i32;
         while let Some(t) = self.next() {
@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips the tokens of the line of the last one taken.
+    /// Skips the rest of the line of the last token.
     pub(super) fn skip_line(&mut self) {
         let line = self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map_or(0, |t| t.line);
         while self.tokens.get(self.at).is_some_and(|t| t.line == line) {
@@ -100,7 +100,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Reads the statements behind the `{` of a body, up to its `}`.
+/// Reads the statements after the `{` of a body, up to its `}`.
 pub(super) fn body(c: &mut Cursor<'_>, entry: &mut Entry, module: &mut Module) -> Result<(), Error> {
     let mut scopes = Scopes::new();
     let mut loc = None;
@@ -181,7 +181,7 @@ pub(super) fn body(c: &mut Cursor<'_>, entry: &mut Entry, module: &mut Module) -
     Ok(())
 }
 
-/// Puts labels in place of provisional numbers.
+/// Replaces provisional numbers by labels.
 fn resolve(entry: &mut Entry, scopes: &Scopes, tables: BTreeMap<u32, Vec<u32>>) -> Result<(), Error> {
     let find = |l: u32| {
         scopes.resolve(l).map_err(|(name, span, line)| Error {
@@ -232,7 +232,7 @@ fn registers(c: &mut Cursor<'_>, entry: &mut Entry, scopes: &mut Scopes) -> Resu
     }
 }
 
-/// Bits of a type; 1 for predicates, 0 for what is no type.
+/// Bits of a type; 1 for predicates, 0 if the word is not a type.
 pub(super) fn bits(ty: &str) -> u16 {
     match ty {
         "pred" => 1,
@@ -240,7 +240,7 @@ pub(super) fn bits(ty: &str) -> u16 {
     }
 }
 
-/// `.align 16 .b8 smem[1024];` behind the word for the space.
+/// `.align 16 .b8 smem[1024];` after the word for the state space.
 pub(super) fn variables(c: &mut Cursor<'_>) -> Result<Vec<Variable>, Error> {
     let (mut align, mut element) = (0u64, 0u64);
     while c.take('.') {

@@ -25,7 +25,7 @@ pub(super) struct Token {
     pub(super) span: (usize, usize),
 }
 
-/// Splits text into tokens; an error is a byte and a message.
+/// Splits text into tokens; an error has a byte and a message.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, (usize, String)> {
     let b = text.as_bytes();
     let mut list = Vec::new();

@@ -1,8 +1,8 @@
 //! Reads PTX text.
 //!
-//! A statement is an opcode with modifiers and operands. Producers write the modifiers of one instruction in different
-//! orders, so a modifier is looked up and its position means nothing. Registers and labels of nested `{ }` scopes get
-//! numbers of their own.
+//! A statement is an opcode with modifiers and operands. Compilers write the modifiers of one instruction in different
+//! orders, so the position of a modifier has no meaning here. Registers and labels of nested `{ }` scopes have their
+//! own numbers.
 
 mod body;
 mod lex;
@@ -18,14 +18,14 @@ pub type Reg = u32;
 /// Index of a label of an entry.
 pub type Label = u32;
 
-/// A text that is no PTX, or PTX that is not understood.
+/// An error in PTX text: a syntax error, or an instruction that is not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Line, from 1; 0 where it is about the file.
+    /// Line, from 1; 0 for the whole file.
     pub line: u32,
-    /// Bytes of the text it is about.
+    /// The bytes of the text that are wrong.
     pub span: (usize, usize),
-    /// What is wrong.
+    /// The error, in words.
     pub message: String,
     /// What was expected there.
     pub expected: String,
@@ -95,7 +95,7 @@ pub struct Entry {
     pub widths: Vec<u16>,
     /// Instructions, in order.
     pub code: Vec<Inst>,
-    /// The instruction that each label stands before.
+    /// The instruction after each label.
     pub labels: Vec<Option<usize>>,
     /// Targets of `.branchtargets` lists, by the list's label.
     pub tables: BTreeMap<Label, Vec<Label>>,
@@ -123,24 +123,24 @@ pub struct Inst {
     pub guard: Option<(Reg, bool)>,
     /// The opcode's first word.
     pub op: String,
-    /// The words behind it, without dots.
+    /// The words after the first one, without dots.
     pub mods: Vec<String>,
     /// Operands.
     pub args: Vec<Arg>,
 }
 
 impl Inst {
-    /// Whether a modifier is there, wherever it stands.
+    /// Whether the instruction has a modifier, at any position.
     pub fn has(&self, modifier: &str) -> bool {
         self.mods.iter().any(|m| m == modifier)
     }
 
-    /// An operand; a damaged text may have none there.
+    /// An operand; in a damaged text it may be missing.
     pub fn arg(&self, n: usize) -> &Arg {
         self.args.get(n).unwrap_or(&Arg::Sink)
     }
 
-    /// The operands from one on.
+    /// The operands from one index on.
     pub fn args_from(&self, n: usize) -> &[Arg] {
         self.args.get(n..).unwrap_or_default()
     }
@@ -177,11 +177,11 @@ pub enum Arg {
     List(Vec<Arg>),
     /// `[base + offset, extra...]`.
     Mem {
-        /// What is added to the offset.
+        /// The base register or symbol.
         base: Box<Arg>,
         /// Bytes.
         offset: i64,
-        /// Coordinates and whatever else stands in the brackets.
+        /// Coordinates and other operands in the brackets.
         extra: Vec<Arg>,
     },
     /// `(a, b)` of a call.

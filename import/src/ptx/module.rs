@@ -39,7 +39,8 @@ pub fn read(text: &str) -> Result<Module, Error> {
                 m.entries.push(entry);
             }
             Some("func") => {
-                // Its body is read, so that damage is found, and left out: a call of it is an error where it is called.
+                // The body of a function is read to find damage, and then dropped. A call of it is an error at the
+                // call.
                 while !c.is(';') && !c.is('{') && c.peek().is_some() {
                     c.next();
                 }

@@ -20,7 +20,7 @@ struct Scope {
 pub(super) struct Scopes {
     list: Vec<Scope>,
     open: usize,
-    /// Uses of labels, to be resolved once all are known: the scope and the name, by provisional number.
+    /// Uses of labels by provisional number: the scope and the name. They are resolved when all labels are known.
     uses: Vec<(usize, String, (usize, usize), u32)>,
 }
 
@@ -34,7 +34,7 @@ impl Scopes {
         self.open = self.list.len() - 1;
     }
 
-    /// Leaves a scope; false where the outermost would be left.
+    /// Leaves a scope; false if it is the outermost.
     pub(super) fn leave(&mut self) -> bool {
         match self.list[self.open].parent {
             Some(p) => {
@@ -74,7 +74,7 @@ impl Scopes {
         None
     }
 
-    /// A label that stands here; false where its scope has it already.
+    /// Defines a label here; false if its scope already has it.
     pub(super) fn label(&mut self, entry: &mut Entry, name: &str, at: usize) -> Option<Label> {
         let label = entry.labels.len() as Label;
         if self.list[self.open].labels.insert(name.to_string(), label).is_some() {
@@ -90,7 +90,7 @@ impl Scopes {
         (self.uses.len() - 1) as Label
     }
 
-    /// The label behind a provisional number.
+    /// The label of a provisional number.
     pub(super) fn resolve(&self, provisional: Label) -> Result<Label, (String, (usize, usize), u32)> {
         let (scope, name, span, line) = &self.uses[provisional as usize];
         let mut at = Some(*scope);

@@ -27,7 +27,7 @@ impl Arena {
         self.add(a, b)
     }
 
-    /// A constant more.
+    /// A term plus a constant.
     pub fn plus(&mut self, a: Term, c: i64) -> Term {
         let c = self.int(c);
         self.add(a, c)
@@ -42,13 +42,13 @@ impl Arena {
         }
     }
 
-    /// `k + list` where it has the form `m * (x - c * (x / c)) + rest`: the remainder.
+    /// `k + list` of the form `m * (x - c * (x / c)) + rest`, with a remainder in place of the difference.
     pub(super) fn remainder_of(&mut self, k: i64, list: &[(Term, i64)]) -> Option<Term> {
         for (i, (t, m)) in list.iter().enumerate() {
             let Node::Op(op @ (Op::Div | Op::DivZero), args) = self.node(*t).clone() else { continue };
             let (x, by) = (args[0], args[1]);
             let Some(c) = self.constant(by) else {
-                // x - q * n with a divisor that is no number is a sum with a product: see `product_remainder`.
+                // x - q * n with a divisor that is not a constant is a sum with a product: see `product_remainder`.
                 continue;
             };
             if m % c != 0 {
@@ -57,7 +57,7 @@ impl Arena {
             let n = -(m / c);
             let (k0, parts) = self.parts(x);
             let rest: Vec<(Term, i64)> = list.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, p)| *p).collect();
-            // The rest has to hold n times x.
+            // The rest must contain n times x.
             let holds =
                 n != 0 && !parts.is_empty() && parts.iter().all(|(t, c)| rest.contains(&(*t, c.wrapping_mul(n))));
             if !holds {
@@ -131,7 +131,7 @@ impl Arena {
         self.sum(q, parts)
     }
 
-    /// Remembers a divisor, so that comparisons of what is divided can be made comparisons of the quotient.
+    /// Records a divisor, so that a comparison of a dividend can become a comparison of its quotient.
     pub(super) fn divided(&mut self, x: Term, c: i64, op: Op) {
         let (k, parts) = self.parts(x);
         let list = self.divisors.entry(parts).or_default();
@@ -189,7 +189,7 @@ impl Arena {
             return self.intern(Node::Op(Op::Rem, Rc::new([a, b])));
         };
         let (k, p) = self.parts(a);
-        // Multiples of what divides the modulus can be left out; others are reduced.
+        // Multiples that the modulus divides can be left out; others are reduced.
         let rest: Vec<(Term, i64)> = p.iter().copied().filter(|(_, x)| x % c != 0).collect();
         let inner = self.sum(k.rem_euclid(c), rest);
         if let Some(v) = self.constant(inner) {
@@ -199,7 +199,7 @@ impl Arena {
         if low >= 0 && high < c {
             return inner;
         }
-        // A common divisor of all multiples and the modulus comes out of it.
+        // A common divisor of all multiples and the modulus moves out of the remainder.
         let (k, p) = self.parts(inner);
         let g = p.iter().fold(c, |g, (_, x)| gcd(g, x.unsigned_abs() as i64));
         if g > 1 {
@@ -276,7 +276,7 @@ impl Arena {
         }
     }
 
-    /// The bits of both.
+    /// Bitwise and.
     pub fn and(&mut self, a: Term, b: Term) -> Term {
         match (self.constant(a), self.constant(b)) {
             (Some(x), Some(y)) => return self.int(x & y),
@@ -290,24 +290,24 @@ impl Arena {
             return self.int(0);
         }
         let (low, high) = self.range(a);
-        // Low bits.
+        // A mask of low bits.
         if mask > 0 && (mask as u64 + 1).is_power_of_two() {
             let by = self.int(mask + 1);
             return self.rem(a, by);
         }
-        // All but the low bits.
+        // A mask of all but the low bits.
         let free = mask.trailing_zeros();
         let upper = mask >> free;
         let covers =
             upper == -1 || (low >= 0 && high <= mask | ((1i64 << free) - 1) && (upper as u64 + 1).is_power_of_two());
-        // A mask of 32 bits on a number that has no more.
+        // A mask of 32 bits on a number with at most 32 bits.
         let covers = covers || (low >= 0 && high < 1 << 32 && upper == (0xffff_ffffi64 >> free));
         if covers {
             let by = self.int(1i64 << free);
             let r = self.rem(a, by);
             return self.sub(a, r);
         }
-        // A run of bits in the middle.
+        // A mask of bits in the middle.
         if mask > 0 && (upper as u64 + 1).is_power_of_two() {
             let by = self.int(mask | ((1i64 << free) - 1));
             let by = self.plus(by, 1);
@@ -326,7 +326,7 @@ impl Arena {
         (zeros, k & ((1i64 << zeros) - 1))
     }
 
-    /// The bits of either.
+    /// Bitwise or.
     pub fn or(&mut self, a: Term, b: Term) -> Term {
         if let (Some(x), Some(y)) = (self.constant(a), self.constant(b)) {
             return self.int(x | y);
@@ -340,7 +340,7 @@ impl Arena {
         self.intern(Node::Op(Op::Or, Rc::new([a.min(b), a.max(b)])))
     }
 
-    /// The bits of one of both.
+    /// Bitwise exclusive or.
     pub fn xor(&mut self, a: Term, b: Term) -> Term {
         if let (Some(x), Some(y)) = (self.constant(a), self.constant(b)) {
             return self.int(x ^ y);
@@ -363,7 +363,7 @@ impl Arena {
         self.intern(Node::Op(Op::Xor, Rc::new([a.min(b), a.max(b)])))
     }
 
-    /// Whether no bit can be set in both: `b` lies within the zero bits at the end of `a`, or in a gap of its bits.
+    /// Whether no bit can be set in both terms: `b` lies within the trailing zero bits of `a`, or in a gap of its bits.
     fn disjoint(&self, a: Term, b: Term) -> bool {
         let (zeros, low) = self.split(a);
         let (least, most) = self.range(b);
@@ -376,7 +376,7 @@ impl Arena {
                 None => low == 0 || (most < 1 << low.trailing_zeros()),
             };
         }
-        // A constant above all bits of the other.
+        // A constant above all bits of the other term.
         let (al, ah) = self.range(a);
         self.constant(b).is_some_and(|v| al >= 0 && ah < 1i64 << v.trailing_zeros().min(62))
     }

@@ -1,4 +1,4 @@
-//! Comparisons and conditions, and what is known on a path.
+//! Comparisons and conditions, and facts that hold on a path.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -7,12 +7,12 @@ use warpline_sim::ir::gcd;
 
 use super::{Arena, Atom, Node, Op, Term};
 
-/// What branches on the way have decided.
+/// Facts from the branches taken so far.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Bounds of sums without their constants, whose first multiple is positive.
+    /// Bounds of sums without their constants; the first multiple is positive.
     bounds: BTreeMap<super::Parts, (i64, i64)>,
-    /// Conditions that hold, and that do not.
+    /// Conditions that are known to hold or not to hold.
     conditions: BTreeMap<Term, bool>,
 }
 
@@ -67,8 +67,8 @@ impl Arena {
         self.intern(Node::Op(Op::Ge, Rc::new([x])))
     }
 
-    /// `n + k >= d * i`, with a quotient of `n` by `d` in use, as a comparison of that quotient with `i`: how a loop that
-    /// counts in steps of `d` asks whether a later step is one.
+    /// Turns `n + k >= d * i` into a comparison of i with the quotient of `n` by `d`, if that quotient is in use. A
+    /// loop that counts in steps of `d` tests so whether there is a later step.
     fn steps_below(&mut self, k: i64, parts: &[(Term, i64)]) -> Option<Term> {
         let of_launch = |t: Term| !self.mentions(t, |a| !matches!(a, Atom::Param(..) | Atom::Place(_)));
         let (size, count): (Vec<_>, Vec<_>) = parts.iter().partition(|(t, _)| of_launch(*t));
@@ -98,8 +98,8 @@ impl Arena {
         None
     }
 
-    /// `q - m` or `m - 1 - q` with a quotient that rounds to zero and m >= 1, as one that rounds down: both have the same sign.
-    /// They differ where one is 0 and the other -1.
+    /// `q - m` or `m - 1 - q`, with m >= 1 and a quotient that rounds to zero, as one with a quotient that rounds down.
+    /// Both have the same sign; the quotients differ where one is 0 and the other -1.
     pub fn floored(&mut self, x: Term) -> Option<Term> {
         let (k, parts) = self.parts(x);
         let [(t, c)] = *parts else { return None };
@@ -233,7 +233,7 @@ impl Arena {
         self.intern(Node::Op(Op::If, Rc::new([c, a, b])))
     }
 
-    /// Whether a condition is decided by what is known.
+    /// The value of a condition, if facts decide it.
     pub fn decide(&mut self, t: Term, facts: &Facts) -> Option<bool> {
         if let Some(v) = self.constant(t) {
             return Some(v != 0);
@@ -277,7 +277,7 @@ impl Arena {
         }
     }
 
-    /// Takes out what is known of terms that read an atom of which `f` holds.
+    /// Removes facts about terms that read an atom for which `f` is true.
     pub fn forget(&self, facts: &mut Facts, f: impl Fn(super::Atom) -> bool) {
         facts.conditions.retain(|t, _| !self.mentions(*t, &f));
         facts.bounds.retain(|parts, _| !parts.iter().any(|(t, _)| self.mentions(*t, &f)));
@@ -293,7 +293,7 @@ impl Arena {
             low = low.max(a.saturating_add(k).clamp(-FAR, FAR));
             high = high.min(b.saturating_add(k).clamp(-FAR, FAR));
         }
-        // Each part by itself.
+        // Each part alone.
         let (mut l, mut h) = (k as i128, k as i128);
         for (t, c) in parts.iter() {
             let (mut a, mut b) = self.range(*t);
@@ -307,7 +307,7 @@ impl Arena {
         (low.max(clip(l)), high.min(clip(h)))
     }
 
-    /// A sum with the smaller and larger of two terms decided by what is known.
+    /// A sum in which facts decide the smaller and larger of two terms.
     pub fn under(&mut self, t: Term, facts: &Facts) -> Term {
         let (k, parts) = self.parts(t);
         let mut all = self.int(k);
@@ -345,7 +345,7 @@ impl Arena {
         all
     }
 
-    /// Adds that a condition holds, or does not.
+    /// Adds the fact that a condition holds or does not hold.
     pub fn learn(&mut self, t: Term, holds: bool, facts: &mut Facts) {
         facts.conditions.insert(t, holds);
         match self.node(t).clone() {
@@ -367,7 +367,7 @@ impl Arena {
     }
 }
 
-/// Multiples with a positive first one, and whether they were negated for it.
+/// The multiples, negated if necessary so that the first is positive, and whether they were negated.
 fn keyed(parts: &Rc<[(Term, i64)]>) -> (Rc<[(Term, i64)]>, bool) {
     if parts.first().is_some_and(|(_, c)| *c < 0) {
         (parts.iter().map(|(t, c)| (*t, -c)).collect::<Vec<_>>().into(), true)

@@ -1,7 +1,7 @@
-//! Symbolic integers: affine forms over atoms, hash-consed, so that equal values have equal numbers.
+//! Symbolic integers: affine forms over atoms, hash-consed, so that equal terms have equal numbers.
 //!
-//! Values are taken to be mathematical integers. Constants wrap as their instruction says; that arithmetic on arguments does
-//! not overflow is an assumption that the lift lists.
+//! Values are treated as mathematical integers. Constants wrap as their instruction defines. The lift lists an
+//! assumption that arithmetic on arguments does not overflow.
 
 mod arith;
 mod boolean;
@@ -18,20 +18,20 @@ pub use boolean::Facts;
 /// Number of a term in its arena.
 pub type Term = u32;
 
-/// What has no structure of its own.
+/// A term without structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Atom {
     /// Bytes of a parameter: its position, and the offset into it.
     Param(u16, u32),
     /// A coordinate of the CTA.
     Place(Place),
-    /// The index of an iteration, by the block that heads the loop.
+    /// The index of an iteration, by the header block of the loop.
     Counter(u32),
-    /// What a register holds when an iteration begins, while its loop is being solved: header, register, lane.
+    /// The value of a register at the start of an iteration, while its loop is being solved: header, register, lane.
     Carried(u32, u32, u8),
-    /// A variable of the program to be built.
+    /// A variable of the program that is built.
     Var(u32),
-    /// A sum that the bound of a loop is computed from.
+    /// A sum that a loop bound depends on.
     Symbol(u32),
     /// A value of one iteration, which data decide.
     Data(u32),
@@ -52,7 +52,7 @@ pub enum Place {
     Clusters(u8),
 }
 
-/// Operators that stay when their operands are no constants. Booleans are 0 and 1.
+/// Operators on operands that are not constants. Booleans are 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Op {
     /// Floor division by a positive constant, or by any term.
@@ -67,11 +67,11 @@ pub enum Op {
     Min,
     /// The larger.
     Max,
-    /// Bits.
+    /// Bitwise and.
     And,
-    /// Bits.
+    /// Bitwise or.
     Or,
-    /// Bits.
+    /// Bitwise exclusive or.
     Xor,
     /// Shift to the left by a term.
     Shl,
@@ -91,13 +91,13 @@ pub enum Op {
     Either,
     /// `c ? a : b`.
     If,
-    /// A word of global memory that nothing is known of but that it does not change: address.
+    /// A word of global memory that never changes and has an unknown value: address.
     Load,
-    /// How often a loop goes on, where that is not followed: its condition over a counter of no loop.
+    /// A trip count that is not tracked: its condition over a counter that belongs to no loop.
     Trips,
 }
 
-/// What a term is.
+/// The structure of a term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
     /// A number.
@@ -108,20 +108,20 @@ pub enum Node {
     Sum(i64, Rc<[(Term, i64)]>),
     /// An operator.
     Op(Op, Rc<[Term]>),
-    /// A sequence of numbers: the first ones, then a cycle for ever, at an index.
+    /// A sequence of numbers at an index: first some numbers, then a cycle that repeats.
     Table(Term, Rc<[i64]>, Rc<[i64]>),
 }
 
 /// Terms and their multiples.
 type Parts = Rc<[(Term, i64)]>;
 
-/// A constant that is added, the divisor, and how the quotient is rounded.
+/// The constant of a dividend, the divisor, and the rounding of the quotient.
 type Divisor = (i64, i64, Op);
 
-/// Nodes of a term, counted as often as they are used, at most.
+/// The largest number of nodes of a term, counted as often as they are used.
 const LARGEST: u64 = 20_000;
 
-/// Different atoms of a term, at most.
+/// The largest number of different atoms of a term.
 const MOST_ATOMS: usize = 64;
 
 /// All terms of a kernel.
@@ -134,7 +134,7 @@ pub struct Arena {
     atoms: Vec<Rc<[Atom]>>,
     known: FxHashMap<Node, Term>,
     opaque: u32,
-    /// Divisors met, by what is divided without its constant: constants and divisors.
+    /// Divisors in use, by the dividend without its constant: constants and divisors.
     divisors: BTreeMap<Parts, Vec<Divisor>>,
     /// Bounds of variables, where they are known.
     var_ranges: FxHashMap<u32, (i64, i64)>,
@@ -142,7 +142,7 @@ pub struct Arena {
     counter_ranges: FxHashMap<u32, i64>,
     /// Bounds of terms that were looked up, under the bounds of variables and counters.
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
-    /// Why opaque values are opaque.
+    /// The reason for each opaque value.
     pub why: FxHashMap<u32, String>,
 }
 
@@ -152,7 +152,7 @@ impl Arena {
         if let Some(t) = self.known.get(&n) {
             return *t;
         }
-        // A value that grows without end is followed no further, so that looking through a term is cheap.
+        // A term that grows without limit becomes opaque, so that traversing a term stays cheap.
         let of = |t: &Term| self.sizes[*t as usize];
         let size = 1 + match &n {
             Node::Const(_) | Node::Atom(_) => 0,
@@ -253,19 +253,19 @@ impl Arena {
         self.intern(Node::Atom(a))
     }
 
-    /// A new value that is not followed.
+    /// A new value that is not tracked.
     pub fn opaque(&mut self, why: impl Into<String>) -> Term {
         self.opaque += 1;
         self.why.insert(self.opaque, why.into());
         self.atom(Atom::Opaque(self.opaque))
     }
 
-    /// The number, if it is one.
+    /// The number, if the term is a constant.
     pub fn constant(&self, t: Term) -> Option<i64> {
         if let Node::Const(v) = self.node(t) { Some(*v) } else { None }
     }
 
-    /// Constant and multiples of terms.
+    /// The constant and the multiples of a sum.
     pub fn parts(&self, t: Term) -> (i64, Rc<[(Term, i64)]>) {
         match self.node(t) {
             Node::Const(v) => (*v, Rc::new([])),
@@ -274,7 +274,7 @@ impl Arena {
         }
     }
 
-    /// The term of a constant and multiples of terms, which need not be in order.
+    /// The term of a constant and multiples, in any order.
     pub fn sum(&mut self, k: i64, mut parts: Vec<(Term, i64)>) -> Term {
         parts.sort_unstable();
         let mut list: Vec<(Term, i64)> = Vec::with_capacity(parts.len());
@@ -334,7 +334,7 @@ impl Arena {
         self.atoms[t as usize].iter().for_each(|a| f(*a));
     }
 
-    /// Whether an atom that `f` holds of is in a term.
+    /// Whether a term contains an atom for which `f` is true.
     pub fn mentions(&self, t: Term, f: impl Fn(Atom) -> bool) -> bool {
         self.atoms[t as usize].iter().any(|a| f(*a))
     }

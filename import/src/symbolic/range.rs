@@ -2,7 +2,7 @@
 
 use super::{Arena, Atom, Node, Op, Place, Term};
 
-/// A bound that is none.
+/// Stands for a missing bound.
 const FAR: i64 = 1 << 62;
 
 impl Arena {
@@ -94,7 +94,7 @@ impl Arena {
         }
     }
 
-    /// Zero bits that every value ends in.
+    /// The number of trailing zero bits that every value has.
     pub fn low_zeros(&self, t: Term) -> u32 {
         match self.node(t) {
             Node::Const(v) => v.trailing_zeros(),

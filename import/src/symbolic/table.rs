@@ -1,7 +1,8 @@
 //! Sequences that become periodic: ring indices and phases.
 //!
-//! A register that a loop steps through finitely many values is such a sequence of the iteration. So is every function of
-//! one of them alone, which is computed value by value: `selp(i + 1 == 4, 0, i + 1)` of 0, 1, 2, 3 is 1, 2, 3, 0.
+//! A register that runs through finitely many values in a loop is such a sequence of the iteration. Every function of
+//! only that register is one too, and is computed value by value: `selp(i + 1 == 4, 0, i + 1)` of 0, 1, 2, 3 is 1, 2,
+//! 3, 0.
 
 use rustc_hash::FxHashMap;
 
@@ -9,10 +10,10 @@ use warpline_sim::ir::{gcd, lcm};
 
 use super::{Arena, Atom, Node, Op, Term};
 
-/// Longest sequence that is followed.
+/// The length of the longest sequence that is tracked.
 pub(crate) const LONGEST: usize = 1024;
 
-/// Values of a variable whose functions are computed value by value, at most.
+/// The largest number of values of a variable for which functions are computed value by value.
 const FEW: i64 = 64;
 
 impl Arena {
@@ -26,7 +27,7 @@ impl Arena {
         let n = cycle.len();
         let period = (1..=n).find(|p| n.is_multiple_of(*p) && (0..n).all(|i| cycle[i] == cycle[i % p])).unwrap_or(n);
         cycle.truncate(period);
-        // What comes before it and fits into it belongs to it.
+        // Numbers before the cycle that continue it backwards become part of it.
         while first.last().is_some_and(|v| cycle.last() == Some(v)) {
             first.pop();
             cycle.rotate_right(1);
@@ -34,7 +35,7 @@ impl Arena {
         if first.is_empty() && cycle.len() == 1 {
             return self.int(cycle[0]);
         }
-        // A multiple of the plainest sequence: its values begin at 0 and have no common divisor.
+        // The sequence becomes a multiple of a simpler one, whose values begin at 0 and have no common divisor.
         let all = || first.iter().chain(cycle.iter());
         let least = all().min().copied().unwrap_or(0);
         let by = all().fold(0, |g, v| gcd(g, v.wrapping_sub(least))).max(1);
@@ -44,8 +45,7 @@ impl Arena {
         self.sum(least, vec![(t, by)])
     }
 
-    /// `(i + k) / c` or `(i + k) % c` of an iteration's index: a remainder as a sequence; of a quotient, what is left to a
-    /// remainder of it.
+    /// A remainder of an iteration's index, `(i + k) % c`, or of its quotient, `((i + k) / s + l) % c`, as a sequence.
     pub(super) fn table_of_counter(&mut self, op: Op, x: Term, c: i64) -> Option<Term> {
         if op != Op::Rem || c > LONGEST as i64 {
             return None;
@@ -78,7 +78,7 @@ impl Arena {
         (low >= 0 && high < FEW).then_some(high as usize + 1)
     }
 
-    /// An operator on sequences of one index, or a variable with few values, and numbers, value by value.
+    /// An operator on sequences of one index and constants, or on a variable with few values, computed value by value.
     pub(super) fn over_table(&mut self, op: Op, args: &[Term]) -> Option<Term> {
         let mut index = None;
         let (mut first, mut cycle) = (0, 1i64);
@@ -99,7 +99,7 @@ impl Arena {
             }
         }
         let index = index?;
-        // Of a variable that has few values no others are looked at.
+        // A variable with few values has no others.
         if let Node::Atom(Atom::Var(v)) = self.node(index)
             && let Some(n) = self.values_of(*v)
         {
@@ -122,7 +122,7 @@ impl Arena {
         Some(self.table(index, values, tail))
     }
 
-    /// Whether a term has a sequence in it.
+    /// Whether a term contains a sequence.
     pub fn has_table(&self, t: Term) -> bool {
         match self.node(t) {
             Node::Const(_) | Node::Atom(_) => false,
@@ -132,7 +132,7 @@ impl Arena {
         }
     }
 
-    /// Whether a term reads an index inside of sequences only; their longest start and common cycle.
+    /// Whether a term reads an index only inside sequences. Also computes their longest start and common cycle.
     pub fn in_tables(&self, t: Term, index: Term, prefix: &mut usize, period: &mut usize) -> bool {
         if t == index {
             return false;
@@ -163,12 +163,12 @@ impl Arena {
         })
     }
 
-    /// The value of a term with numbers in place of atoms; none where it reads anything else.
+    /// The value of a term for given values of atoms; `None` if it reads anything else.
     pub fn value(&mut self, t: Term, at: &impl Fn(Atom) -> Option<i64>) -> Option<i64> {
         self.value_with(t, at, &mut FxHashMap::default())
     }
 
-    /// The same; `memo` holds values that are given, and gets those that are found.
+    /// The value of a term for given values of atoms. `memo` has known values and receives new ones.
     pub fn value_with(
         &mut self,
         t: Term,

@@ -1,4 +1,4 @@
-//! The program's code.
+//! Generates the program's code.
 
 mod ops;
 mod places;
@@ -17,10 +17,10 @@ use super::exprs::{Names, rounded_down};
 use super::merge::{Merged, MergedKind, Set};
 use super::shared::Shared;
 
-/// Slots of an object that an access meets, and what each warp touches there: pieces and bytes.
+/// Slots of an object that an access covers, and per slot the pieces and bytes of each warp.
 type Feet = BTreeMap<(usize, i64, Vec<(Term, i64)>), BTreeMap<u32, Exact>>;
 
-/// Code as it is written.
+/// The state of code generation.
 pub(super) struct Emit<'e, 's, 'a> {
     s: &'e mut Shared<'a>,
     names: Names,
@@ -68,7 +68,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
 
     pub(super) fn done(mut self) -> Result<Done, Error> {
         self.put(self.s.entry.code.len(), Instr::End);
-        // A symbol that is neither a trip count nor free would keep the one value that it happens to have.
+        // A symbol that is neither a trip count nor free has one value, and the proof would hold only for that value.
         for (i, (t, name)) in self.names.order.iter().enumerate() {
             let bound = self.names.trips.contains(t) || self.free.iter().any(|f| f.symbol as usize == i);
             if !bound {
@@ -142,7 +142,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         (0..self.s.ctas()).filter(|r| self.of_rank(set, *r) != 0).collect()
     }
 
-    /// Writes something for some of the warps that are executing; `f` gets the warps that it is written for.
+    /// Adds code for some of the executing warps; `f` gets these warps.
     fn only(
         &mut self,
         at: usize,
@@ -193,7 +193,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         }
     }
 
-    /// Writes nodes for the warps `now`.
+    /// Adds code of nodes for the warps `now`.
     pub(super) fn list(&mut self, list: &[Merged], now: Set) -> Result<(), Error> {
         for n in list {
             let at = n.at;
@@ -219,7 +219,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         Ok(())
     }
 
-    /// A condition. One over the launch that trip counts do not decide is free: both values are tried.
+    /// A condition. If it reads the launch and trip counts do not decide it, it is free: both values are tried.
     fn branch(&mut self, at: usize, c: Term, a: &[Merged], b: &[Merged], now: Set) -> Result<(), Error> {
         let launch = !self.s.arena.mentions(c, |x| matches!(x, Atom::Counter(_) | Atom::Var(_)));
         let mut only_trips = true;
@@ -229,7 +229,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
             read.insert(t);
         });
         let at_inst = at;
-        // A trip count below none is none: a condition that tells them apart is not one over trip counts.
+        // A trip count below 0 means 0. A condition that tells such counts apart is not a condition over trip counts.
         for t in read.iter().filter(|_| launch) {
             let mut at = |v: i64| {
                 let v = self.s.arena.int(v);
@@ -269,7 +269,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         Ok(())
     }
 
-    /// Calls `f` on each symbol that an expression for a term would read.
+    /// Calls `f` on each symbol that the expression of a term reads.
     fn leaves(&mut self, t: Term, f: &mut impl FnMut(&Self, Term)) {
         use crate::symbolic::Node;
         let t = rounded_down(&mut self.s.arena, t);

@@ -18,7 +18,7 @@ use super::Emit;
 use super::places::{moved, warp_list};
 
 impl Emit<'_, '_, '_> {
-    /// What warps do at one instruction.
+    /// The operations of all warps at one instruction.
     pub(super) fn ops(&mut self, at: usize, ops: &[(u32, u32, Effect)], now: Set) -> Result<(), Error> {
         let how = match &ops[0].2 {
             Effect::Touch(Touch::Read, _) => Some(MoveKind::Lds),
@@ -29,7 +29,7 @@ impl Emit<'_, '_, '_> {
             _ => None,
         };
         if let Some(how) = how {
-            // CTAs whose warps touch the same bytes are one group.
+            // CTAs whose warps access the same bytes form one group.
             let mut by_rank: BTreeMap<u32, Vec<Touched<'_>>> = BTreeMap::new();
             for (w, lanes, e) in ops.iter().filter(|(w, ..)| now >> w & 1 == 1) {
                 let one = Touched {
@@ -52,7 +52,7 @@ impl Emit<'_, '_, '_> {
             }
             return Ok(());
         }
-        // Warps that do the same with as many lanes.
+        // Groups of warps with the same operation and the same number of lanes.
         let mut groups: Vec<(Set, u32, &Effect)> = Vec::new();
         for (w, lanes, e) in ops.iter().filter(|(w, ..)| now >> w & 1 == 1) {
             let n = lanes.count_ones();
@@ -60,7 +60,7 @@ impl Emit<'_, '_, '_> {
                 Some((warps, ..)) => *warps |= 1 << w,
                 None => groups.push((1 << w, n, e)),
             }
-            // Which lane initialises a barrier makes no difference to those that are in step with it.
+            // Any lane of a converged warp may initialize a barrier; it does not matter which.
             let life = matches!(e, Effect::Init(..) | Effect::Inval(_));
             if n < 32 && threads_act(e) && !for_warp(e) && !life {
                 let lane = lanes.trailing_zeros();
@@ -76,7 +76,7 @@ impl Emit<'_, '_, '_> {
         Ok(())
     }
 
-    /// What threads of some CTAs touch at one instruction.
+    /// The accesses of threads of some CTAs at one instruction.
     fn touch(&mut self, at: usize, how: MoveKind, ranks: &[u32], list: &[Touched<'_>], now: Set) -> Result<(), Error> {
         let feet = self.feet(list.iter().map(|t| (t.warp, t.runs)));
         for ((object, slot, ring), by_warp) in feet {
@@ -94,7 +94,7 @@ impl Emit<'_, '_, '_> {
             for r in ranks {
                 by_warp.keys().for_each(|w| set |= 1 << (r * self.warps + w));
             }
-            // What the one lane that acts for its warp touches is its own.
+            // The accesses of the lane that acts for its warp are per warp.
             let acts = |w: u32| ranks.iter().map(|r| self.lane.get(&(r * self.warps + w))).min().flatten().copied();
             let one = !matches!(how, MoveKind::TmemLd | MoveKind::TmemSt)
                 && list
@@ -111,7 +111,7 @@ impl Emit<'_, '_, '_> {
         Ok(())
     }
 
-    /// One operation of some warps, by all lanes or by some.
+    /// One operation of some warps, by all their lanes or some.
     fn group(&mut self, at: usize, lanes: u32, e: &Effect, set: Set) -> Result<(), Error> {
         if (lanes == 32 && !matches!(e, Effect::Init(..) | Effect::Inval(_))) || !threads_act(e) || for_warp(e) {
             if matches!(
@@ -137,7 +137,7 @@ impl Emit<'_, '_, '_> {
     }
 
     fn effect(&mut self, at: usize, lanes: u32, e: &Effect, set: Set) -> Result<(), Error> {
-        // One of several in a row is enough.
+        // One of several in a row is sufficient.
         if *e == Effect::WarpSync && matches!(self.code.last(), Some(Instr::Op { op: IrOp::WarpSync, .. })) {
             return Ok(());
         }
@@ -250,7 +250,7 @@ impl Emit<'_, '_, '_> {
     }
 }
 
-/// Whether each thread that executes it does it for itself.
+/// Whether each executing thread performs the operation by itself.
 fn threads_act(e: &Effect) -> bool {
     !matches!(
         e,
@@ -268,7 +268,7 @@ fn threads_act(e: &Effect) -> bool {
     ) && !matches!(e, Effect::Fence(Fence::Wgmma) | Effect::Commit(Stream::Wgmma) | Effect::WaitGroup(Stream::Wgmma, _))
 }
 
-/// Whether a lane arrives for a warp whose lanes are in step.
+/// Whether one lane arrives for a warp that is converged.
 fn for_warp(e: &Effect) -> bool {
     matches!(e, Effect::Arrive { in_step: true, .. })
 }
@@ -282,7 +282,7 @@ fn queue(s: Stream) -> Queue {
     }
 }
 
-/// Bytes that threads touch.
+/// The bytes that threads access.
 fn runs(e: &Effect) -> &[(Term, u32)] {
     match e {
         Effect::Touch(_, r) | Effect::TensorLoad(r) | Effect::TensorStore(r) => r,
@@ -290,7 +290,7 @@ fn runs(e: &Effect) -> &[(Term, u32)] {
     }
 }
 
-/// What a warp touches: the bytes of each of its lanes.
+/// The accesses of a warp: the bytes of each of its lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Touched<'r> {
     warp: u32,

@@ -13,7 +13,7 @@ use super::super::merge::Set;
 use super::{Emit, Feet};
 
 impl Emit<'_, '_, '_> {
-    /// `init` and `inval` of an array, once its last stage has had it.
+    /// `init` and `inval` of an array, emitted once for all its stages.
     pub(super) fn life(&mut self, at: usize, t: Term, init: bool, set: Set) -> Result<(), Error> {
         let Some(x) = self.s.arena.constant(t) else {
             return Err(self.error(at, "which barrier this is is not known".into(), "a constant address"));
@@ -27,7 +27,7 @@ impl Emit<'_, '_, '_> {
         let b = &self.plan.barriers[i];
         let seen = self.inits.entry((i, init, set)).or_default();
         seen.insert(x);
-        // The last of an initialisation, the first of an invalidation: what is used in between is found.
+        // An `init` is emitted with its last stage, an `inval` with its first, so that uses in between are found.
         let now = if init { seen.len() == b.stages as usize } else { seen.len() == 1 };
         if seen.len() == b.stages as usize {
             seen.clear();
@@ -58,7 +58,7 @@ impl Emit<'_, '_, '_> {
         Ok(BarRef { bar: i as u16, stage, at: to })
     }
 
-    /// The slots that runs of bytes of warps meet.
+    /// The slots that the accesses of warps cover.
     pub(super) fn feet<'r>(&self, runs: impl Iterator<Item = (u32, &'r [(Term, u32)])>) -> Feet {
         let mut feet = Feet::new();
         for (w, runs) in runs {
@@ -91,7 +91,7 @@ impl Emit<'_, '_, '_> {
         Ok(Place { at, sel, ..whole(FIRST + object as ObjId) })
     }
 
-    /// As many bytes of global memory as a place has.
+    /// A place in global memory with as many bytes as another place.
     pub(super) fn global(&self, p: &Place) -> Place {
         let exact = p.sel.exact.iter().map(|e| Exact { pieces: 0, ..*e }).collect();
         Place { at: vec![Expr::Const(0), Expr::Const(0)], sel: Selection { exact, ..Selection::default() }, ..whole(0) }
@@ -112,12 +112,12 @@ pub(super) fn warp_list(warps: u64) -> impl Iterator<Item = u32> {
     (0..64).filter(move |w| warps >> w & 1 == 1)
 }
 
-/// All of an object.
+/// The place of a whole object.
 pub(super) fn whole(obj: ObjId) -> Place {
     Place { obj, at: Vec::new(), elements: false, sel: Selection::default(), cta: None, tile: None, inside: None }
 }
 
-/// A move by one kind of instruction.
+/// A move of one kind.
 pub(super) fn moved(how: MoveKind, src: Place, dst: Place, signals: Option<BarRef>, multicast: Option<Expr>) -> IrOp {
     IrOp::Move { how, src, dst, crew: 0, batch: None, dequant: false, masked: true, signals, multicast }
 }

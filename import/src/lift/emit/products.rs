@@ -11,7 +11,7 @@ use super::Emit;
 use super::places::{warp_list, whole};
 
 impl Emit<'_, '_, '_> {
-    /// A product of tensor memory, as several where operands meet several slots.
+    /// A matrix multiplication in tensor memory. It becomes several where operands cover several slots.
     pub(super) fn tensor_product(
         &mut self,
         at: usize,
@@ -64,7 +64,7 @@ impl Emit<'_, '_, '_> {
         }
         let n = places[0].len().max(places[1].len());
         let acc = whole(self.plan.accumulators.get(&(acc, columns)).copied().unwrap_or(LEFT));
-        // Operands that meet several slots share the depth.
+        // Operands that cover several slots divide the depth.
         let bits = self.s.entry.code[at].mods.iter().filter_map(|m| width(m)).nth(1).unwrap_or(16);
         let depth = (depth_bytes * 8 / bits).div_ceil(n.max(1) as u32);
         for i in 0..n {
