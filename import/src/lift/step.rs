@@ -336,7 +336,7 @@ impl Walk<'_, '_> {
         let address = self.address(from)?;
         let shared = self.is_shared(i, &address);
         if i.has("volatile") || shared {
-            // The address of tensor memory, which `alloc` has written there.
+            // The address of tensor memory, which `alloc` wrote there.
             if let (Some(base), [a]) = (self.allocated_at(&address), list.as_slice()) {
                 self.set_arg(a, Val::Uni(base));
                 return Ok(());
@@ -387,7 +387,7 @@ impl Walk<'_, '_> {
         self.push(at, 0, Effect::Touch(what, runs))
     }
 
-    /// An atomic access to shared memory, by the `n`-th operand. Data may say where it goes, as in a histogram.
+    /// An atomic access to shared memory at the `n`-th operand. The address may depend on data, as in a histogram.
     pub(super) fn atomic(&mut self, at: usize, i: &Inst, n: usize) -> Result<(), Error> {
         let mut decides = false;
         writes(i, &mut |r| decides |= self.s.need[r as usize]);
@@ -430,7 +430,7 @@ impl Walk<'_, '_> {
         self.push(at, 0, Effect::Touch(Touch::Atomic, runs))
     }
 
-    /// The bytes that each executing lane touches.
+    /// The bytes that each executing lane accesses.
     pub(super) fn runs(&mut self, i: &Inst, v: &Val, bytes: u32, lanes: usize) -> Result<Vec<Run>, Error> {
         let mut runs: Vec<Run> = Vec::new();
         for lane in (0..lanes).filter(|l| self.lanes >> l & 1 == 1) {

@@ -55,7 +55,7 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) outer: Vec<Vec<Node>>,
     /// Branches with a condition that differs by lane and is not tracked: operations under them must not synchronize.
     pub(super) unsure: u32,
-    /// Conditions that each executing lane has met for itself, and whether they hold.
+    /// Conditions that differ by lane, of the branches taken so far, and whether they hold.
     pub(super) lane_conditions: Vec<(Val, bool)>,
     /// Results of polling outside of a loop.
     pub(super) peeked_terms: Vec<Term>,
@@ -63,9 +63,9 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) dry: u32,
     /// Whether lanes may have performed operations by themselves since the warp converged.
     pub(super) apart: bool,
-    /// What the warp has waited for, as a number of [`Shared::histories`].
+    /// The waits of the warp so far, as a number from [`Shared::histories`].
     pub(super) history: u32,
-    /// Registers of each `tcgen05.ld` that nothing has waited for, where the text never waits.
+    /// Registers of each `tcgen05.ld` that no operation has waited for, in a text that never waits.
     pub(super) loading: Vec<Vec<Reg>>,
     /// How often the warp has passed each barrier of all threads outside of loops and conditions.
     pub(super) passed: std::collections::BTreeMap<i64, usize>,

@@ -153,8 +153,8 @@ impl Arena {
         self.magic_of(x, m as i128, c as i128)
     }
 
-    /// `x * m / p`, rounded down, where it is a division by a small number for every x of 31 bits. Of a negative x it is the
-    /// quotient that rounds to zero, less one.
+    /// `x * m / p`, rounded down, as a division by a small number, if it is one for every x of 31 bits. For a negative x,
+    /// it is one less than the quotient that rounds to zero.
     pub fn magic_of(&mut self, x: Term, m: i128, p: i128) -> Option<Term> {
         if m <= 0 {
             return None;

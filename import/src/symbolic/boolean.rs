@@ -283,7 +283,7 @@ impl Arena {
         facts.bounds.retain(|parts, _| !parts.iter().any(|(t, _)| self.mentions(*t, &f)));
     }
 
-    /// Bounds of a term, by what is known of its sum.
+    /// Bounds of a term, from facts about its sum.
     pub fn bounded(&self, x: Term, facts: &Facts) -> (i64, i64) {
         let (k, parts) = self.parts(x);
         let (mut low, mut high) = self.range(x);

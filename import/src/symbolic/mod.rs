@@ -33,9 +33,9 @@ pub enum Atom {
     Var(u32),
     /// A sum that a loop bound depends on.
     Symbol(u32),
-    /// A value of one iteration, which data decide.
+    /// A value of one iteration that depends on data.
     Data(u32),
-    /// A value that is not followed.
+    /// A value that is not tracked.
     Opaque(u32),
 }
 
@@ -339,7 +339,7 @@ impl Arena {
         self.atoms[t as usize].iter().any(|a| f(*a))
     }
 
-    /// Whether a term is computed from a word of memory.
+    /// Whether a term reads a word of memory.
     pub fn reads_memory(&self, t: Term) -> bool {
         match self.node(t) {
             Node::Const(_) | Node::Atom(_) => false,
@@ -349,7 +349,7 @@ impl Arena {
         }
     }
 
-    /// A term with others in place of atoms.
+    /// A term in which other terms replace atoms.
     pub fn replace(&mut self, t: Term, with: &FxHashMap<Term, Term>, memo: &mut FxHashMap<Term, Term>) -> Term {
         if let Some(x) = with.get(&t).or(memo.get(&t)) {
             return *x;

@@ -24,19 +24,19 @@ pub struct Selection {
     pub exact: Vec<Exact>,
     /// Which writes of the place do not race with each other.
     pub writes: Writes,
-    /// The shape of an operand of a product, where `exact` says which bytes it is and no rows and columns.
+    /// The shape of an operand of a product, where `exact` gives its bytes without rows and columns.
     pub operand: Option<Operand>,
 }
 
 /// Writes that do not race with each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Writes {
-    /// None: two writes that nothing orders are a race.
+    /// None: two writes without an order are a race.
     #[default]
     Exclusive,
-    /// Those of one instruction, by which all warps store the same values.
+    /// Writes of one instruction that store the same values in all warps.
     SameValues,
-    /// Atomic ones (`atom`, `red`).
+    /// Atomic writes (`atom`, `red`).
     Atomic,
 }
 
