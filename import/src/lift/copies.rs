@@ -209,7 +209,8 @@ pub(super) fn width(m: &str) -> Option<u32> {
 }
 
 impl super::shared::Shared<'_> {
-    /// An address split into that in its own CTA, and the CTA where it is in another one.
+    /// Splits an address in the cluster's window into the address in its CTA and, for another CTA, the number of that
+    /// CTA.
     pub(super) fn remote(&mut self, t: Term) -> (Term, Option<Term>) {
         let (k, parts) = self.arena.parts(t);
         let (far, near): (Vec<_>, Vec<_>) = parts.iter().copied().partition(|(_, c)| c % super::REMOTE == 0);

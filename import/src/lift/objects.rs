@@ -44,7 +44,7 @@ pub(super) fn objects(plan: &Plan) -> Vec<Object> {
             at += n;
             o.row_cuts.push(at);
         }
-        // Bytes that nothing touches are one piece, or left out where there is none left for them.
+        // Bytes that no operation accesses are one piece, or are left out if all 64 pieces are used.
         if (at as i64) < r.slot && r.sizes.len() < 64 {
             o.row_cuts.push(r.slot as u32);
         } else {

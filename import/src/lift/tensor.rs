@@ -229,7 +229,7 @@ impl Walk<'_, '_> {
 }
 
 impl super::shared::Shared<'_> {
-    /// The first column that an allocation gets: behind those before it.
+    /// The first column of an allocation: after those of earlier allocations.
     fn tensor_at(&mut self, to: Term, columns: i64) -> i64 {
         if let Some(base) = self.tensors.get(&to) {
             return *base;

@@ -36,7 +36,7 @@ pub(super) struct Frame {
     pub(super) group: u32,
 }
 
-/// One warp on its way.
+/// The state of the walk of one warp.
 pub(super) struct Walk<'s, 'a> {
     pub(super) s: &'s mut Shared<'a>,
     pub(super) warp: u32,
