@@ -50,7 +50,8 @@ pub(super) fn page(sample: &[Row], ours: &[Row], sweep: &Sweep, others: &[Other]
     s += "`calibrate/data/h200_triton_gemm_sample.csv`: 4096^3, `ptr` is `hopper/cp_async_wgmma`, `tma` is `hopper/tma_wgmma`; cycles are \
           `sm__cycles_elapsed.max`, hits `lts__t_sector_hit_rate`, caches cold. Predicted / measured.\n\n";
     rows(&mut s, sample);
-    s += "\nThe best stage count of the model:\n\n| kernel and tile | chosen | best | costs more |\n|---|---|---|---|\n";
+    s +=
+        "\nThe best stage count of the model:\n\n| kernel and tile | chosen | best | costs more |\n|---|---|---|---|\n";
     for c in choices(sample) {
         let _ = writeln!(s, "| {} | {} | {} | {} |", c.name, c.chosen, c.best, percent(c.costs));
     }
