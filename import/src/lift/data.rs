@@ -1,4 +1,5 @@
-//! Loops of which data decide anew how often they go on, or what an iteration does: groups of products, lists of tiles.
+//! Loops whose trip count or operations depend on data that change in each iteration: groups of matrix multiplications,
+//! lists of tiles.
 //!
 //! Such a loop is decided as none or two of its iterations, with values of their own for everything that differs by
 //! iteration. That is enough where each iteration has a barrier of all threads at which nothing is in flight (`reset.rs`):
@@ -20,10 +21,10 @@ use super::merge::{Merged, MergedKind, Set, each_op};
 use super::reset::Resets;
 use super::shared::Shared;
 
-/// The most copies of iterations: loops in loops double them.
+/// The largest number of copies of iterations: each nested loop doubles them.
 const MOST_COPIES: usize = 16;
 
-/// Cuts the loops of a tree that data decide. Also, the line of the first one.
+/// Cuts the loops of a tree that depend on data. Also returns the line of the first one.
 pub(super) fn cut(s: &mut Shared<'_>, tree: Vec<Merged>, everyone: Set) -> Result<(Vec<Merged>, Option<u32>), Error> {
     let data_vars = data_vars(s, &tree);
     let resets = Resets::of(s, &tree, everyone);
@@ -35,14 +36,14 @@ pub(super) fn cut(s: &mut Shared<'_>, tree: Vec<Merged>, everyone: Set) -> Resul
     Ok((tree, cuts.first))
 }
 
-/// What stands for variables and counters.
+/// The values that replace variables and counters.
 #[derive(Clone, Debug, Default)]
 struct Values {
     vars: BTreeMap<u32, Term>,
     counters: BTreeMap<u32, Term>,
-    /// Variables that are set in straight code are replaced by what they are set to.
+    /// Variables that are set in straight-line code are replaced by their values.
     folds: bool,
-    /// The list is a way of a branch or the body of a loop that stays.
+    /// The list is a side of a branch, or the body of a loop that is not cut.
     nested: bool,
 }
 
@@ -64,7 +65,7 @@ fn varies(s: &Shared<'_>, t: Term) -> bool {
     s.arena.mentions(t, |a| matches!(a, Atom::Counter(h) if h != u32::MAX) || matches!(a, Atom::Var(_)))
 }
 
-/// Whether a term is computed from a word of memory that differs by iteration.
+/// Whether a term depends on a word of memory that differs by iteration.
 fn is_data(s: &Shared<'_>, t: Term, vars: &BTreeSet<u32>) -> bool {
     if s.arena.mentions(t, |a| matches!(a, Atom::Var(v) if vars.contains(&v))) {
         return true;
@@ -78,7 +79,7 @@ fn is_data(s: &Shared<'_>, t: Term, vars: &BTreeSet<u32>) -> bool {
     }
 }
 
-/// Calls `f` on what each variable is set to.
+/// Calls `f` on each value that a variable is set to.
 fn each_set(list: &[Merged], f: &mut dyn FnMut(u32, Term)) {
     for n in list {
         match &n.kind {
@@ -93,7 +94,7 @@ fn each_set(list: &[Merged], f: &mut dyn FnMut(u32, Term)) {
     }
 }
 
-/// Variables that are computed from words that differ by iteration.
+/// Variables that depend on words that differ by iteration.
 fn data_vars(s: &Shared<'_>, tree: &[Merged]) -> BTreeSet<u32> {
     let mut vars = BTreeSet::new();
     loop {
@@ -154,7 +155,7 @@ fn acts(list: &[Merged]) -> bool {
 }
 
 impl Cuts<'_, '_> {
-    /// Whether data decide something in a list that acts.
+    /// Whether a condition in a list that acts depends on data.
     fn decided_by_data(&self, list: &[Merged]) -> bool {
         list.iter().any(|n| match &n.kind {
             MergedKind::If(c, a, b) => {
@@ -189,13 +190,13 @@ impl Cuts<'_, '_> {
         if with.is_empty() { t } else { self.s.arena.replace(t, &with, &mut FxHashMap::default()) }
     }
 
-    /// A list with its loops cut, and values in place of variables.
+    /// A list with its loops cut, and with values in place of variables.
     fn list(&mut self, list: Vec<Merged>, values: &mut Values) -> Result<Vec<Merged>, Error> {
         let mut out = Vec::new();
         for i in 0..list.len() {
             let n = list[i].clone();
             if matches!(n.kind, MergedKind::If(..) | MergedKind::For(..)) {
-                // What a node sets is a variable again from here on.
+                // A node that sets a variable ends the use of its value.
                 for v in sets_of(&n) {
                     let Some(t) = values.vars.remove(&v) else { continue };
                     if self.reads(&list[i..], v) {
@@ -241,7 +242,7 @@ impl Cuts<'_, '_> {
         Ok(out)
     }
 
-    /// How many places of a list read a variable.
+    /// The number of places in a list that read a variable.
     fn reads_of(&self, list: &[Merged], v: u32) -> usize {
         let of = |t: Term| self.s.arena.mentions(t, |a| a == Atom::Var(v)) as usize;
         let one = |n: &Merged| match &n.kind {
@@ -296,7 +297,7 @@ impl Cuts<'_, '_> {
         false
     }
 
-    /// None or two iterations of a loop.
+    /// Zero or two iterations of a loop.
     fn cut(&mut self, n: Merged, values: &mut Values) -> Result<Vec<Merged>, Error> {
         let set = sets_of(&n);
         let MergedKind::For(header, _, body) = &n.kind else { return Ok(vec![n]) };
@@ -358,7 +359,7 @@ impl Cuts<'_, '_> {
         let any = self.data();
         let any = self.s.arena.ge(any);
         let mut out = vec![Merged { at, part: 210, warps, kind: MergedKind::If(any, copies, Vec::new()) }];
-        // Nothing is known of variables behind the loop.
+        // The values of variables are unknown after the loop.
         for v in set {
             let t = self.data();
             values.vars.insert(v, t);

@@ -1,4 +1,5 @@
-//! Barriers of all threads at which nothing is in flight: what comes behind such a barrier is ordered after all that is before.
+//! Barriers of all threads at which no operation is in flight. Such a barrier orders everything after it behind
+//! everything before it.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use super::merge::{Merged, MergedKind, Set, each_op};
 use super::shared::Shared;
 use super::tree::{Effect, Stream, Touch};
 
-/// What may be in flight, as bits.
+/// The kinds of operations that may be in flight, as bits.
 type Open = u8;
 
 const COPIES: Open = 1;
@@ -16,10 +17,10 @@ const WGMMA: Open = 2;
 const STORES: Open = 4;
 const TENSOR_LOADS: Open = 8;
 const TENSOR_STORES: Open = 16;
-/// Bulk copies and products of tensor memory, which signal mbarriers.
+/// Bulk copies and matrix multiplications in tensor memory, which signal mbarriers.
 const SIGNALS: Open = 32;
 
-/// What a kernel can have in flight.
+/// The operations of a kernel that can be in flight.
 #[derive(Debug)]
 pub(super) struct Resets {
     everyone: Set,
@@ -28,17 +29,17 @@ pub(super) struct Resets {
     started: [usize; 8],
     /// All mbarriers that are initialised.
     barriers: BTreeSet<Term>,
-    /// Something that no barrier of all threads ends.
+    /// Whether there is an operation that no barrier of all threads ends.
     never: bool,
 }
 
-/// What may be in flight somewhere.
+/// The operations that may be in flight at one point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     open: Open,
-    /// Of that, what may be in no group yet.
+    /// Those of them that may not be in a group yet.
     loose: Open,
-    /// mbarriers that may be initialised.
+    /// mbarriers that may be initialized.
     live: BTreeSet<Term>,
 }
 
@@ -50,7 +51,7 @@ impl State {
     }
 }
 
-/// What an operation starts.
+/// The operations that an effect starts.
 fn starts(e: &Effect) -> Open {
     match e {
         Effect::Touch(Touch::Copy, _) => COPIES,
@@ -84,7 +85,7 @@ impl Resets {
             count(&mut all.started, starts(e));
             match e {
                 Effect::Init(bar, _) => drop(all.barriers.insert(*bar)),
-                // Arrivals that a barrier of some threads keeps.
+                // Arrivals that stay pending at a barrier of some threads.
                 Effect::Bar(id, n, sync) => all.never |= *id != 0 || *n != threads || !sync,
                 Effect::ClusterArrive(_) | Effect::ClusterWait => all.never = true,
                 _ => {}
@@ -140,7 +141,7 @@ impl Resets {
         })
     }
 
-    /// What is in flight behind a node.
+    /// The operations that are in flight after a node.
     fn step(&self, n: &Merged, now: &mut State) {
         let ops = match &n.kind {
             MergedKind::Op(ops) => ops,
@@ -151,7 +152,7 @@ impl Resets {
                 return now.join(&other);
             }
             MergedKind::For(_, _, body) => {
-                // Behind none, one or several iterations.
+                // After zero, one or several iterations.
                 loop {
                     let before = now.clone();
                     body.iter().for_each(|n| self.step(n, now));
@@ -174,14 +175,14 @@ impl Resets {
             now.loose |= starts(e);
             match e {
                 Effect::Init(bar, _) => drop(now.live.insert(*bar)),
-                // Whatever an mbarrier tracks is over when the barrier ends: the verifier sees to that.
+                // When an mbarrier ends, all operations that it tracks have completed: the verifier checks this.
                 Effect::Inval(bar) if now.live.remove(bar) && now.live.is_empty() => now.open &= !SIGNALS,
                 _ => {}
             }
         }
     }
 
-    /// What all threads do in a node, where it is one operation.
+    /// The operation that all threads perform in a node, if it is one operation.
     fn by_all<'n>(&self, n: &'n Merged) -> Option<&'n Effect> {
         let MergedKind::Op(ops) = &n.kind else { return None };
         let full = |w: u32, lanes: u32| {
@@ -203,7 +204,7 @@ fn ends(list: &[Merged]) -> bool {
     })
 }
 
-/// Whether a commit follows each product of tensor memory in its own list.
+/// Whether a commit follows each matrix multiplication of tensor memory in the same list.
 fn committed(list: &[Merged]) -> bool {
     let mut open = false;
     for n in list {

@@ -1,4 +1,4 @@
-//! What the walks of all warps share.
+//! The state that the walks of all warps share.
 
 use rustc_hash::FxHashMap;
 
@@ -8,7 +8,7 @@ use crate::symbolic::{Arena, Term};
 
 use super::mailbox::Mail;
 
-/// What all warps share.
+/// The state that the walks of all warps share.
 pub struct Shared<'a> {
     pub(super) module: &'a Module,
     pub(super) entry: &'a Entry,
@@ -26,23 +26,23 @@ pub struct Shared<'a> {
     /// Variables of the program: name and the loop header they belong to.
     pub(super) vars: Vec<String>,
     pub(super) var_ids: FxHashMap<(u32, Reg, u32), u32>,
-    /// What each variable is set to.
+    /// The values that each variable is set to.
     pub(super) var_sets: std::collections::BTreeMap<u32, Vec<Term>>,
-    /// First columns of allocations of tensor memory, by the address that gets it.
+    /// First columns of allocations of tensor memory, by the address that receives it.
     pub(super) tensors: FxHashMap<Term, i64>,
     /// Columns allocated.
     pub(super) columns: i64,
     /// Mailboxes of worker warps.
     pub(super) mail: Mail,
-    /// Values of one iteration that data decide.
+    /// The number of values of one iteration that depend on data.
     pub(super) data: u32,
-    /// What warps have waited for: the history before, the operation and its operands.
+    /// The waits of warps: the earlier history, the operation and its operands.
     pub(super) histories: FxHashMap<(u32, (usize, Term, Term)), u32>,
     /// Reads of words that the kernel may change.
     pub(super) words: FxHashMap<super::words::Word, i64>,
-    /// The text has `tcgen05.wait::ld`.
+    /// Whether the text has `tcgen05.wait::ld`.
     pub(super) waits_for_loads: bool,
-    /// Assumptions made, with the line of the first instruction that needed each.
+    /// Assumptions, each with the line of the first instruction that needed it.
     pub(super) assumed: std::collections::BTreeMap<String, u32>,
 }
 
@@ -52,7 +52,7 @@ impl Shared<'_> {
         self.cluster.iter().product()
     }
 
-    /// Instructions walked.
+    /// The number of instructions walked.
     pub fn work(&self) -> u64 {
         self.work
     }

@@ -1,8 +1,8 @@
-//! Words of memory that the kernel itself may change: each read of one is a value that nothing is known of.
+//! Words of memory that the kernel itself may change: each read of such a word has an unknown value.
 //!
-//! Two warps get the same value from shared memory where they execute the same instruction in the same iteration, at the same
-//! address, behind the same waits. A write between both reads would then be unordered with one of them, which the verifier
-//! finds as a race. Other reads are values of their own.
+//! Two warps read the same value from shared memory under four conditions: the same instruction, the same iteration,
+//! the same address, and the same waits before it. A write between the two reads would have no order with one of them,
+//! and the verifier would report a race. All other reads have separate values.
 
 use crate::ptx::Inst;
 use crate::symbolic::{Atom, Op, Term};
@@ -10,32 +10,32 @@ use crate::symbolic::{Atom, Op, Term};
 use super::tree::{Effect, Val};
 use super::walk::Walk;
 
-/// What tells the reads of words apart.
+/// The identity of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Word {
-    /// The instruction, and the register that it fills.
+    /// The instruction, and the register that it writes.
     at: (usize, usize),
-    /// The address, where all lanes read one.
+    /// The address, if all lanes read the same one.
     address: Option<Term>,
-    /// What the warp has waited for before.
+    /// The waits of the warp before it.
     history: u32,
     /// The CTA of the cluster.
     rank: u32,
-    /// The warp and the lane, where others may get another value.
+    /// The warp and the lane, if others may read another value.
     reader: Option<(u32, u32)>,
 }
 
-/// Where words stand among addresses of global memory.
+/// Where words are placed in the address range of global memory.
 const WORDS: i64 = 1 << 59;
 
 impl Walk<'_, '_> {
-    /// Continues the history of what the warp has waited for.
+    /// Adds an operation to the history of the warp's waits.
     pub(super) fn remember(&mut self, what: (usize, Term, Term)) {
         let next = self.s.histories.len() as u32 + 1;
         self.history = *self.s.histories.entry((self.history, what)).or_insert(next);
     }
 
-    /// Continues the history behind both ways of a branch.
+    /// Joins the histories of both sides of a branch.
     pub(super) fn remember_either(&mut self, at: usize, cond: Term, ways: &[u32]) {
         let [a, b] = *ways else { return };
         self.history = a;
@@ -44,7 +44,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Notes an operation that waits for other warps.
+    /// Records an operation that waits for other warps.
     pub(super) fn waited(&mut self, at: usize, e: &Effect) {
         match e {
             Effect::Bar(id, n, _) => {
@@ -57,14 +57,15 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// What an instruction reads into its `n`-th register, from shared memory at an address that all lanes share.
+    /// The value that an instruction reads into its `n`-th register, from shared memory at an address that all lanes
+    /// share.
     pub(super) fn shared_word(&mut self, at: usize, n: usize, address: Term) -> Val {
         let (history, rank) = (self.history, self.s.rank);
         let word = Word { at: (at, n), address: Some(address), history, rank, reader: None };
         Val::Uni(self.word(word))
     }
 
-    /// What an instruction reads into its `n`-th register, where other warps may read something else.
+    /// The value that an instruction reads into its `n`-th register, if other warps may read another value.
     pub(super) fn own_word(&mut self, at: usize, n: usize, i: &Inst, lanes_agree: bool) -> Val {
         let (rank, warp) = (self.s.rank, self.warp);
         let of = |s: &mut Self, lane: u32| {

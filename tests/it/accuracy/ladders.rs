@@ -24,7 +24,7 @@ pub(super) const LADDERS: &[Asked] = &[
         measured: 1302.29 / 1208.83,
         first: ("blackwell/gemm_2sm", &[]),
         second: Rate((RING, &[LADDER, &[("tile_n", 128.0), ("tile_k", 64.0), ("stages", 7.0)]])),
-        why: "a later run of the same kernels has 1.110; a trace of v5 has 2.5 us for a tile's stores, a row a lane, and here they cost their bytes only (DEVIATIONS.md 38)",
+        why: "a later run of the same kernels has 1.110; a trace of v5 has 2.5 us for a tile's stores, one row per lane, and here only their bytes cost time (DEVIATIONS.md 38)",
     },
     Asked {
         what: "64 pairs that stay, two accumulators / a pair for each tile",

@@ -128,7 +128,7 @@ const ASKED: &[Asked] = &[
         measured: 1175.70 / 1054.00,
         first: (RING, &[RING_SIZE, &[("stages", 4.0)]]),
         second: Rate(RING_BASE),
-        why: "open; a wave goes at the pace of its first here (DEVIATIONS.md 1), which a short ring feels most",
+        why: "open; a wave has the pace of its first CTA here (DEVIATIONS.md 1), with the largest effect for a short ring",
     },
     Asked {
         what: "K = 512 / K = 16384, four buffers",

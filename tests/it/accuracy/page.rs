@@ -50,12 +50,13 @@ pub(super) fn page(sample: &[Row], ours: &[Row], sweep: &Sweep, others: &[Other]
     s += "`calibrate/data/h200_triton_gemm_sample.csv`: 4096^3, `ptr` is `hopper/cp_async_wgmma`, `tma` is `hopper/tma_wgmma`; cycles are \
           `sm__cycles_elapsed.max`, hits `lts__t_sector_hit_rate`, caches cold. Predicted / measured.\n\n";
     rows(&mut s, sample);
-    s += "\nThe stage count that would be chosen:\n\n| kernel and tile | chosen | best | costs more |\n|---|---|---|---|\n";
+    s +=
+        "\nThe best stage count of the model:\n\n| kernel and tile | chosen | best | costs more |\n|---|---|---|---|\n";
     for c in choices(sample) {
         let _ = writeln!(s, "| {} | {} | {} | {} |", c.name, c.chosen, c.best, percent(c.costs));
     }
-    s += "\n<a id=\"h200-more\"></a>\n## More of them, our own runs\n\n";
-    s += "`calibrate/data/h200_gemm.csv`, the same kernels by `calibrate/probes/gemm.py` in another session: more tiles, warps and sizes. The last 110 rows were measured when the model was done, with an error of 10 % then. They led to rules of the compiler (when the loads of both operands are in flight at one stage, which products ptxas serializes, rows that do not start with a line). Three overheads became medians over all rows (the start of a CTA in the two kernels, and `launch.cta`).\n\nRows marked * are not in the summary. They are compiled to something else than the kernels here say: access by element, where n or k is no multiple of 16, or accumulators in memory, where a thread has 256 of them.\n\n";
+    s += "\n<a id=\"h200-more\"></a>\n## More of these products, our own runs\n\n";
+    s += "`calibrate/data/h200_gemm.csv`, the same kernels by `calibrate/probes/gemm.py` in another session: more tiles, warps and sizes. The last 110 rows were measured after the model was complete, with an error of 10 % then. They led to rules about the compiler: when the loads of both operands are in flight at one stage, which matrix multiplications ptxas serializes, rows that do not start with a line. Three overheads became medians over all rows (the start of a CTA in the two kernels, and `launch.cta`).\n\nRows marked * are not in the summary. Their compiled code differs from the kernels here: access by element, where n or k is not a multiple of 16, or accumulators in memory, where a thread has 256 of them.\n\n";
     rows(&mut s, ours);
     s += "\n<a id=\"b200\"></a>\n## One SM of a B200 over stages\n\n";
     let _ = writeln!(
@@ -74,7 +75,7 @@ pub(super) fn page(sample: &[Row], ours: &[Row], sweep: &Sweep, others: &[Other]
         };
         let _ = writeln!(s, "| {tile} | {knee} | {} |", list.iter().map(cell).collect::<Vec<_>>().join(", "));
     }
-    s += "\n<a id=\"others\"></a>\n## Others' results\n\nRatios of two results, so that an unknown clock cancels, and two times that were measured in cycles. The kernels are the nearest built-in ones, and no number was chosen to meet a row. No comparison in which the measurements differ by more than 5 % comes out the other way round.\n\n";
+    s += "\n<a id=\"others\"></a>\n## Others' results\n\nRatios of two results, so that an unknown clock cancels, and two times that were measured in cycles. The kernels are the most similar built-in ones, and no number was fitted to a row. If two measurements differ by more than 5 %, the simulator orders them correctly.\n\n";
     s += "| what | predicted | measured | error | source | why |\n|---|---|---|---|---|---|\n";
     for r in others {
         let (p, m, e) = (r.predicted, r.measured, signed(r.error()));
@@ -89,7 +90,7 @@ fn of_the_clock(s: &mut String, c: &Clock, times: &Times) {
     let (idle, full) = (c.line.mhz(0.0), c.line.mhz(1.0));
     let _ = write!(
         s,
-        "\n<a id=\"clock\"></a>\n## The clock under tensor load\n\nThe clock of a row above is an input. Where nobody measured it, it is the machine file's one number, or with \
+        "\n<a id=\"clock\"></a>\n## The clock under tensor load\n\nThe clock of a row above is an input. Where it was not measured, it is the number of the machine file, or with \
          `--clock sustained` a line: {idle:.0} MHz less {:.0} MHz x the share of the tensor cores' rate that a kernel reaches \
          (`clock.sustained_idle_mhz`, `clock.sustained_full_mhz` of `models/h200.toml`; from the first set below, products of 100 us and \
          more, shares of {:.0} to {:.0} %). The share is FLOP over what all tensor cores do in the cycles of the launch, bf16. \
@@ -108,7 +109,7 @@ fn of_the_clock(s: &mut String, c: &Clock, times: &Times) {
     for (name, [own, found, fixed]) in times {
         let _ = writeln!(s, "| {name} | {} | {} | {} | {} |", own.n, cell(own), cell(found), cell(fixed));
     }
-    *s += "\n**Conclusion.** The line meets the clocks of Triton's products to 2 % in three series of runs, and is 5 % low for other kernels at the same utilization, where one number is nearer. So it is off by default (`--clock given`; [DEVIATIONS.md](../DEVIATIONS.md), 2). The times of the other kernels come out nearer with the line only because two errors have opposite signs.\n\nOther causes move the clock too (operands, heat, the order of launches) and are not recorded with the rows. Others measured 13.5 % between constant and random operands on one B200 at the same cycles (rhrnald/benchmark). Other machines have no line, because nobody measured one.\n";
+    *s += "\n**Conclusion.** The line agrees with the clocks of Triton's products within 2 % in three series of runs. It is 5 % low for other kernels at the same utilization, where one number is better. So it is off by default (`--clock given`; [DEVIATIONS.md](../DEVIATIONS.md), 2). The times of the other kernels are better with the line only because two errors have opposite signs.\n\nOperands, heat and the order of launches also change the clock and are not recorded with the rows. A published benchmark has 13.5 % between constant and random operands on one B200 at the same cycles (rhrnald/benchmark). Other machines have no line, because no measurement exists.\n";
 }
 
 fn rows(s: &mut String, rows: &[Row]) {
@@ -144,7 +145,7 @@ const REASONS: &str = "
 |---|---|---|
 | one stage | 7 to 15 % | nothing overlaps, so every missing cycle counts: the re-initialization of the mbarrier between loads (TMA), the spread of latencies of single lines (`ptr`) |
 | two stages of 64x128, four CTAs a core | 17 % between two and three stages on hardware, 4 % here | a server without spread is used to the last cycle, hardware to nine tenths |
-| `tma` with 64x128 and 128x128 | 14 and 5 % fewer cycles when emitted with equal prologues | Triton's CTAs make descriptors for 2,900 to 6,000 cycles and are not in step; requests of CTAs in step merge ([validation.md](validation.md#l2)) |
+| `tma` with 64x128 and 128x128 | 14 and 5 % fewer cycles when emitted with equal prologues | Triton's CTAs compute descriptors for 2,900 to 6,000 cycles and drift apart; requests of synchronous CTAs merge ([validation.md](validation.md#l2)) |
 | two L2 halves just overfull | 256-wide bf16 tiles on the B200, 8192x8192x1024 on the H200 | a cache drops the least recently used tile and loses everything at once; hardware loses a part |
 | hits of tiles with 256 columns | too high | only the first wave merges requests of a GPC, and later waves those of a TPC |
 | 512^3 | up to 10 % | the first pass through the instruction cache is not in the model |

@@ -19,7 +19,7 @@ this page from what `calibrate/hardware` recorded in `calibrate/data`. No test a
 | what | recorded |
 |---|---|
 | scenarios, mutants of `cp_async_wgmma` and `pingpong`, times | of the kernels as they are emitted now |
-| the other mutants | an hour before, when a wait gave up after 0.8 ms ([validation.md](validation.md#waits)); the outcomes do not show it |
+| the other mutants | an hour before, when a wait ended after 0.8 ms ([validation.md](validation.md#waits)); the outcomes do not show it |
 | runs of `longer.txt` and under compute-sanitizer | on the day before |
 
 ## Method
@@ -59,7 +59,7 @@ pub(super) fn page() -> String {
     let bugs_seen = bugs.iter().filter(|b| !b.bug.fine()).count();
     let _ = write!(
         p,
-        "\n## In short\n\n\
+        "\n## Summary\n\n\
          * {proved} kernels that the verifier proves (scenarios at several sizes, repairs of the museum, mutants it calls harmless): \
          {} were right in every run.\n\
          * {} mutants that it refutes: {seen} were seen to fail, {} were right in all 60 runs.\n\
@@ -78,11 +78,11 @@ pub(super) fn page() -> String {
     sizes(&mut p, &runs);
     by_kind(&mut p, &faulty);
     by_scenario(&mut p, &all);
-    p.push_str("\n## The museum\n\nPublished bugs and their repairs. All repairs were right in all runs.\n\n");
+    p.push_str("\n## The museum\n\nPublished bugs and their repairs. All repairs gave right results in all runs.\n\n");
     table(&mut p, &bugs);
     p.push_str(
         "\n`racecheck` is compute-sanitizer's, run on ten of them. It does not see copies by TMA and reads by `wgmma`, and was clean on \
-         all ten repairs. `synccheck` found nothing in any.\n",
+         all ten repairs. `synccheck` found nothing.\n",
     );
     emulation(&mut p);
     speed(&mut p);
@@ -150,7 +150,7 @@ fn sizes(p: &mut String, runs: &[Run]) {
 /// Kinds of fault beside kinds of failure.
 fn by_kind(p: &mut String, faulty: &[&Mutant]) {
     p.push_str(
-        "\n## Refuted mutants, by what the verifier says\n\n\
+        "\n## Refuted mutants, by finding\n\n\
          60 runs each, 59 with delays, five kernels in turns on the device. The mutants are those of [mutation.md](mutation.md).\n\n\
          | fault | mutants | hang | device fault | wrong or varying result | not observed |\n|---|---|---|---|---|---|\n",
     );
@@ -242,6 +242,6 @@ fn speed(p: &mut String) {
     }
     p.push_str(
         "\n`s2` is two stages. \"Before\" is the median of an hour before, with the kernels as they were emitted then \
-         ([validation.md](validation.md#waits)), on a machine asked for anew.\n",
+         ([validation.md](validation.md#waits)), on a newly requested machine.\n",
     );
 }

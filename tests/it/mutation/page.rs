@@ -37,7 +37,7 @@ fn operator(c: &Change) -> &'static str {
         Change::Stage { .. } => "next barrier of the array",
         Change::Slot { .. } => "next slot",
         Change::Phase(_) => "phase or parity one off",
-        Change::Count(_) | Change::Declared(..) => "arrivals or threads off",
+        Change::Count(_) | Change::Declared(..) => "wrong count of arrivals or threads",
         Change::Bytes(_) => "bytes off",
         Change::Outstanding(_) => "outstanding one off",
         Change::Before(_) | Change::Behind(_) => "inserted",
@@ -145,6 +145,6 @@ fn equivalent(s: &mut String, rows: &[Row]) {
     for (class, n) in classes {
         let _ = writeln!(s, "| {class} | {n} |");
     }
-    s.push_str("\nThe others one by one. Mutants of a bounded scenario hold as far as the scenario does. A read without a stated tile accepts any\nearlier tile, so a wrong slot shows there only through a race.\n\n");
+    s.push_str("\nThe others one by one. The verdict of a mutant of a bounded scenario has the bounds of the scenario. A read without a stated tile accepts any\nearlier tile, so a wrong slot shows there only through a race.\n\n");
     s.push_str(&list);
 }
