@@ -152,3 +152,34 @@ fn instructions_that_are_not_followed_are_errors() {
     }
     assert_eq!(verdict("sm_90a", "\tnovel.b32 %r7, %r1;\n"), "proved\t");
 }
+
+/// Only the first tile has no other before it: a barrier ahead of every other one is enough, and one ahead of the first is not.
+#[test]
+fn iterations_that_follow_each_other_have_numbers_that_do() {
+    let body = |ahead: &str| {
+        format!(
+            "\tmov.b32 %r7, 0;\n\
+             $L1:\n\tmul.wide.s32 %rd3, %r7, 4;\n\tadd.s64 %rd4, %rd1, %rd3;\n\tld.global.b32 %r8, [%rd4];\n\
+             \tsetp.{ahead}.s32 %p1, %r7, 0;\n\t@%p1 bra $L2;\n\tbar.sync 0;\n\
+             $L2:\n\tst.shared.b32 [%r4], %r7;\n\tbar.sync 0;\n\tld.shared.b32 %r11, [%r6];\n\
+             \tadd.s32 %r7, %r7, 1;\n\tsetp.gt.s32 %p2, %r8, 0;\n\t@%p2 bra $L1;\n"
+        )
+    };
+    assert_eq!(verdict("sm_80", &body("eq")), "proved\t");
+    let faulty = verdict("sm_80", &body("ne"));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// All threads get one value from a barrier that reduces.
+#[test]
+fn a_barrier_that_reduces_tells_all_threads_the_same() {
+    let body = "\
+	ld.global.b32 %r7, [%rd1];
+$L1:
+	setp.eq.s32 %p1, %r1, %r7;
+	bar.red.or.pred %p2, 0, %p1;
+	bar.sync 0;
+	@%p2 bra $L1;
+";
+    assert_eq!(verdict("sm_80", body), "proved\t");
+}

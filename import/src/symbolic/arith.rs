@@ -162,7 +162,7 @@ impl Arena {
         let d = (p + m / 2) / m;
         let error = m * d - p;
         let (low, high) = self.range(x);
-        let most = if low >= 0 { high.min((1 << 31) - 1) } else { 1 << 31 };
+        let most = high.min((1 << 31) - 1);
         if d <= 1 || error < 0 || error * (most as i128) >= p {
             return None;
         }
@@ -171,7 +171,7 @@ impl Arena {
             return Some(self.div(x, by));
         }
         // Without an error, a multiple of d would be its own quotient.
-        if error == 0 {
+        if error == 0 || error << 31 > p {
             return None;
         }
         let quotient = self.div_zero(x, by);

@@ -1,0 +1,93 @@
+//! Values that compilers write in a roundabout way: divisions as products, and bytes that follow from what a barrier expects.
+
+use warpline_import::ptx;
+use warpline_import::symbolic::{Arena, Atom};
+
+mod common;
+
+/// The verdict on a kernel with this body, for two warps.
+fn verdict(body: &str) -> String {
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n\
+         .reqntid 64\n{{\n\t.reg .pred %p<8>;\n\t.reg .b32 %r<16>;\n\t.reg .b64 %rd<8>;\n\
+         \t.shared .align 128 .b8 data[256];\n\t.shared .align 8 .b64 bar;\n\
+         \tld.param.u64 %rd1, [k_param_0];\n\tld.param.u32 %r10, [k_param_1];\n\tmov.u32 %r1, %tid.x;\n\
+         \tmov.b32 %r2, data;\n\tsetp.ne.s32 %p1, %r1, 0;\n{body}\tret;\n}}\n"
+    );
+    let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    common::decided(&module, &module.entries[0], "k.ptx", &text)
+}
+
+/// A product with a magic number is a quotient that rounds to zero, less one where it is negative.
+#[test]
+fn high_halves_of_products_are_quotients() {
+    let mut a = Arena::default();
+    let x = a.atom(Atom::Param(0, 0));
+    for (m, shift) in [(1_041_204_193i128, 37), (0x5555_5556, 32), (0x6666_6667, 33), (0x9249_2493, 34)] {
+        let t = a.magic_of(x, m, 1 << shift).expect("a quotient");
+        for v in [-2_147_483_648, -133, -132, -131, -8, -7, -1, 0, 1, 6, 7, 131, 132, 133, 2_147_483_647i64] {
+            let real = (v as i128 * m) >> shift;
+            assert_eq!(a.value(t, &|_| Some(v)), Some(real as i64), "{v} * {m} >> {shift}");
+        }
+    }
+}
+
+/// A ring of three barriers, whose index a compiler divides by a product of 64 bits.
+#[test]
+fn a_ring_whose_index_is_divided_by_a_product_is_proved() {
+    let ring = |parity: &str| {
+        format!(
+            "\t@%p1 bra $L0;\n\tmbarrier.init.shared.b64 [%r2], 64;\n\tmbarrier.init.shared.b64 [%r2+8], 64;\n\
+             \tmbarrier.init.shared.b64 [%r2+16], 64;\n$L0:\n\tbar.sync 0;\n\tmov.b64 %rd5, 0;\n\
+             \tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L3;\n\
+             $L1:\n\tmul.hi.u64 %rd3, %rd5, -6148914691236517205;\n\tshr.u64 %rd4, %rd3, 1;\n\tcvt.u32.u64 %r7, %rd4;\n\
+             \tcvt.u32.u64 %r8, %rd5;\n\tmul.lo.s32 %r9, %r7, 24;\n\tshl.b32 %r11, %r8, 3;\n\tsub.s32 %r9, %r11, %r9;\n\
+             \tadd.s32 %r11, %r2, %r9;\n\tand.b32 %r12, {parity}, 1;\n\
+             \tmbarrier.arrive.shared.b64 %rd6, [%r11];\n\
+             $L2:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r11], %r12;\n\t@!%p2 bra $L2;\n\
+             \tadd.s64 %rd5, %rd5, 1;\n\tcvt.u32.u64 %r13, %rd5;\n\tsetp.lt.s32 %p3, %r13, %r10;\n\t@%p3 bra $L1;\n$L3:\n"
+        )
+    };
+    assert_eq!(verdict(&ring("%r7")), "proved\t");
+    let faulty = verdict(&ring("%r8"));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// The tiles of a persistent kernel, counted by a signed product.
+#[test]
+fn tiles_that_a_signed_product_counts_are_a_trip_count() {
+    let tiles = |last: &str| {
+        format!(
+            "\tshl.b32 %r3, %r1, 2;\n\tadd.s32 %r4, %r2, %r3;\n\txor.b32 %r5, %r3, 128;\n\tadd.s32 %r6, %r2, %r5;\n\
+             \tmov.u32 %r7, %ctaid.x;\n\tsub.s32 %r8, %r10, %r7;\n\tmul.hi.s32 %r9, %r8, 1041204193;\n\
+             \tshr.u32 %r11, %r9, 31;\n\tshr.s32 %r12, %r9, 5;\n\tadd.s32 %r13, %r12, %r11;\n\
+             \tsetp.lt.s32 %p2, %r13, 1;\n\t@%p2 bra $L2;\n\tmov.b32 %r14, 0;\n\
+             $L1:\n\tst.shared.b32 [%r4], %r14;\n\tbar.sync 0;\n\tld.shared.b32 %r15, [%r6];\n{last}\
+             \tadd.s32 %r14, %r14, 1;\n\tsetp.ne.s32 %p3, %r14, %r13;\n\t@%p3 bra $L1;\n$L2:\n"
+        )
+    };
+    assert_eq!(verdict(&tiles("\tbar.sync 0;\n")), "proved\t");
+    let faulty = verdict(&tiles(""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// Each warp copies half of a buffer by one instruction. That a barrier stood in the buffer before says nothing of the bytes.
+#[test]
+fn copies_of_one_instruction_bring_as_many_bytes() {
+    let copies = |wait: &str| {
+        format!(
+            "\tmov.b32 %r3, bar;\n\t@%p1 bra $L1;\n\tmbarrier.init.shared.b64 [%r2+64], 1;\n\
+             \tmbarrier.inval.shared.b64 [%r2+64];\n\tmbarrier.init.shared.b64 [%r3], 1;\n\
+             \tfence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;\n\
+             \tmbarrier.arrive.expect_tx.shared.b64 %rd6, [%r3], 256;\n\
+             $L1:\n\tbar.sync 0;\n\tshl.b32 %r4, %r1, 2;\n\tand.b32 %r4, %r4, 128;\n\tadd.s32 %r5, %r2, %r4;\n\
+             \telect.sync %r6|%p2, -1;\n\
+             \t@%p2 cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd1, {{%r4}}], [%r3];\n\
+             {wait}\tshl.b32 %r7, %r1, 2;\n\tadd.s32 %r8, %r2, %r7;\n\tld.shared.b32 %r9, [%r8];\n"
+        )
+    };
+    let wait = "$L2:\n\tmbarrier.try_wait.parity.shared.b64 %p3, [%r3], 0;\n\t@!%p3 bra $L2;\n";
+    assert_eq!(verdict(&copies(wait)), "proved\t");
+    let faulty = verdict(&copies(""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
