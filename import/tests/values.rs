@@ -1,7 +1,7 @@
 //! Values that compilers write in a roundabout way: divisions as products, and bytes that follow from what a barrier expects.
 
 use warpline_import::ptx;
-use warpline_import::symbolic::{Arena, Atom};
+use warpline_import::symbolic::{Arena, Atom, Op};
 
 mod common;
 
@@ -90,4 +90,21 @@ fn copies_of_one_instruction_bring_as_many_bytes() {
     assert_eq!(verdict(&copies(wait)), "proved\t");
     let faulty = verdict(&copies(""));
     assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// The lowest bits of a number, brought to the sign and spread over all bits: the parity of a ring.
+#[test]
+fn a_bit_that_is_brought_to_the_sign_wraps() {
+    let mut a = Arena::default();
+    let (x, four, all) = (a.atom(Atom::Param(0, 0)), a.int(4), a.int(-1));
+    let bits = a.rem(x, four);
+    for k in [0, i64::MIN, 1 << 62] {
+        let up = a.scale(bits, 1 << 62);
+        let up = a.plus(up, k);
+        let t = a.op(Op::IfNegative, &[up, all]);
+        for v in 0..9i64 {
+            let real = ((v % 4) << 62).wrapping_add(k) >> 63;
+            assert_eq!(a.value(t, &|_| Some(v)), Some(real), "{v}, {k}");
+        }
+    }
 }

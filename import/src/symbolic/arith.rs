@@ -242,12 +242,29 @@ impl Arena {
 
     /// `x < 0 ? c : 0`, the summand of a division that rounds to zero.
     pub(super) fn if_negative(&mut self, x: Term, c: Term) -> Term {
+        if let Some(t) = self.if_wrapped(x, c) {
+            return t;
+        }
         let (low, high) = self.range(x);
         match (low >= 0, high < 0) {
             (true, _) => self.int(0),
             (_, true) => c,
             _ => self.intern(Node::Op(Op::IfNegative, Rc::new([x, c]))),
         }
+    }
+
+    /// `x < 0 ? c : 0` of a multiple that wraps, such as bits of a small number that a shift has brought to the sign.
+    fn if_wrapped(&mut self, x: Term, c: Term) -> Option<Term> {
+        let c = self.constant(c)?;
+        let (k, parts) = self.parts(x);
+        let [(t, by)] = *parts else { return None };
+        let (low, high) = self.range(t);
+        let wraps = by.checked_mul(high).and_then(|v| v.checked_add(k)).is_none();
+        if low < 0 || high >= 64 || !wraps {
+            return None;
+        }
+        let value = |i: i64| if k.wrapping_add(by.wrapping_mul(i)) < 0 { c } else { 0 };
+        Some(self.table(t, (0..high).map(value).collect(), vec![value(high)]))
     }
 
     /// Shift to the right by a constant that keeps the sign: floor division. `(x + (x < 0 ? 2^s - 1 : 0)) >> s` rounds to zero.
