@@ -1,4 +1,4 @@
-//! Measures and prints one table as CSV: `cargo run --release -p warpline-benches -- PATH-OF-WARPLINE >
+//! Measures and prints one table as CSV: `cargo run --profile dist -p warpline-benches -- PATH-OF-WARPLINE >
 //! results/....csv`. Instead of the path: `device` for whole launches, `search` for the explicit search. With the
 //! path: `proofs` for proofs of every scenario, `shown` for the viewer, charts and traces.
 #![allow(clippy::unwrap_used)] // a measurement that fails ends here
