@@ -66,7 +66,10 @@ fn usage_errors_have_status_2_and_go_to_the_error_stream() {
     refuses(&["run", "metal/triple_buffer", "--set", "stages=two"], &["whole number"]);
     refuses(&["run", "metal/triple_buffer", "--set", "machine.clock.mhz=fast"], &["not a number"]);
     refuses(&["run", "metal/triple_buffer", "--max-events", "0"], &["0"]);
-    refuses(&["run", "metal/triple_buffer", "--fence", "async=off"], &["is not a fence rule", "async-read, async-write"]);
+    refuses(
+        &["run", "metal/triple_buffer", "--fence", "async=off"],
+        &["is not a fence rule", "async-read, async-write"],
+    );
     refuses(&["verify", "metal/triple_buffer", "--fence", "tmem-wait=note"], &["its levels are error, off"]);
     refuses(&["gantt", "metal/triple_buffer"], &["--output"]);
     refuses(&["completions", "cmd"], &["bash"]);
