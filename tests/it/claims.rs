@@ -71,7 +71,9 @@ fn a_claim_that_changed_or_cannot_be_computed_is_status_1() {
     let (status, text) = claimed("check = \"proved\"\nverdict = \"refuted\"");
     assert_eq!(status, Status::Violated);
     assert!(text.contains("CHANGED"), "{text}");
-    for (check, why) in [("prooved", "`prooved` is no number"), ("tight.cycles > 0", "`tight.cycles` is no number")] {
+    for (check, why) in
+        [("prooved", "`prooved` is not a number"), ("tight.cycles > 0", "`tight.cycles` is not a number")]
+    {
         let (status, text) = claimed(&format!("check = \"{check}\"\nverdict = \"held\""));
         assert_eq!(status, Status::Violated, "{check}: {text}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

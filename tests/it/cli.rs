@@ -66,7 +66,10 @@ fn usage_errors_have_status_2_and_go_to_the_error_stream() {
     refuses(&["run", "metal/triple_buffer", "--set", "stages=two"], &["whole number"]);
     refuses(&["run", "metal/triple_buffer", "--set", "machine.clock.mhz=fast"], &["not a number"]);
     refuses(&["run", "metal/triple_buffer", "--max-events", "0"], &["0"]);
-    refuses(&["run", "metal/triple_buffer", "--fence", "async=off"], &["no fence rule", "async-read, async-write"]);
+    refuses(
+        &["run", "metal/triple_buffer", "--fence", "async=off"],
+        &["is not a fence rule", "async-read, async-write"],
+    );
     refuses(&["verify", "metal/triple_buffer", "--fence", "tmem-wait=note"], &["its levels are error, off"]);
     refuses(&["gantt", "metal/triple_buffer"], &["--output"]);
     refuses(&["completions", "cmd"], &["bash"]);
@@ -76,7 +79,7 @@ fn usage_errors_have_status_2_and_go_to_the_error_stream() {
 fn a_model_is_written_or_refused_whole() {
     let text = fine(&["export", "promela", "metal/triple_buffer", "--trips", "3"]);
     assert!(text.contains("active proctype cta0_warp0"), "{text}");
-    let line = ["cannot follow it", "thunderkittens_clc.pipe:", "verify"];
+    let line = ["control flow", "thunderkittens_clc.pipe:", "verify"];
     refuses(&["export", "promela", "correct/thunderkittens_clc"], &line);
     refuses(&["export", "promela", "attention/fa3"], &["shares its storage"]);
     refuses(&["export", "spin", "metal/triple_buffer"], &["promela"]);

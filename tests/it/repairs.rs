@@ -164,7 +164,7 @@ fn fix_writes_the_repair_and_the_kernel_is_then_proved() {
 fn fix_changes_nothing_that_it_did_not_read() {
     let said = warpline(&["verify", "museum/m26_pipelined_reuse/bug", "--fix"]);
     let text = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.status.code() == 2 && text.contains("is no file that this text was read from"), "{text}");
+    assert!(said.status.code() == 2 && text.contains("is not the file of this text"), "{text}");
     let said = warpline(&["verify", "metal", "--fix"]);
     assert!(said.status.code() == 2 && said.err.contains("--fix is for one scenario"), "{}", said.err);
 }

@@ -81,5 +81,5 @@ fn pictures_and_refusals() {
     assert!(std::fs::read(&path).unwrap().starts_with(b"\x89PNG"));
     let hang = warpline(&["whatif", "museum/m12_roles_disagree/bug"]);
     assert_eq!(hang.status, Status::BadInput);
-    assert!(hang.err.contains("no time to gain"), "{}", hang.err);
+    assert!(hang.err.contains("no time to improve"), "{}", hang.err);
 }

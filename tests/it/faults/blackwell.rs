@@ -33,7 +33,7 @@ fn a_full_barrier_that_counts_one_of_two() {
 
 #[test]
 fn no_cluster_barrier_at_the_end() {
-    let ran = plant(PAIR, &[("    cluster.sync  // nobody", "    barrier  // nobody")], &[]);
+    let ran = plant(PAIR, &[("    cluster.sync  // no CTA", "    barrier  // no CTA")], &[]);
     ran.finished().only(&[LifeCycle]);
     ran.met_with(LifeCycle, "tmem.dealloc acc pair", "tmem.ld acc.rows(self)", "nothing orders it after this use");
 }

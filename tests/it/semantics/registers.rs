@@ -198,6 +198,6 @@ fn the_lanes_of_a_split_warp_change_registers_together() {
 
 #[test]
 fn more_registers_than_a_thread_has_are_refused() {
-    let e = try_run("h200", "\n  grid 1  warps 4  regs 256\n  all: barrier\n").unwrap_err();
-    assert_eq!(e.to_string(), "256 registers a thread are more than h200's 255");
+    let e = try_run("h200", "\n  grid 1  warps 4  regs 264\n  all: barrier\n").unwrap_err();
+    assert_eq!(e.to_string(), "264 registers a thread are more than h200's 255");
 }

@@ -277,8 +277,8 @@ fn values_of_any_kind_and_numbers_as_texts_are_no_reason_to_refuse_a_trace() {
 #[test]
 fn what_is_no_trace_is_named() {
     let why = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
-    assert!(why("{").contains("no trace in Chrome's format"));
-    assert!(why(r#"{"schema": "warpline.schedule/1"}"#).contains("no trace in Chrome's format"));
+    assert!(why("{").contains("not a trace in Chrome's format"));
+    assert!(why(r#"{"schema": "warpline.schedule/1"}"#).contains("not a trace in Chrome's format"));
     assert!(why("[]").contains("no slices"));
     assert_eq!(why(r#"[{"ph": "X", "ts": 1}]"#), "event 1 is not a slice: it has no `dur`");
     assert_eq!(why(r#"[{"ph": "X", "ts": -1, "dur": 2}]"#), "event 1 is not a slice: its times are no times");
