@@ -16,6 +16,8 @@
 //! writes and the asynchronous proxy uses needs another: what a `fence async.global` on the way covers. A join of rows
 //! joins all parts.
 
+use smallvec::SmallVec;
+
 /// A component's clock at an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Epoch {
@@ -261,7 +263,7 @@ pub(super) struct Access {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Trace {
     pub(super) write: Option<Access>,
-    pub(super) reads: Vec<Access>,
+    pub(super) reads: SmallVec<[Access; 1]>,
     /// Writes since by objects that share the storage, with the object.
     pub(super) over: Vec<(u16, Access)>,
     /// Atomic writes since the last write that is not atomic, one for each component.

@@ -77,14 +77,55 @@ impl<'a> ClassRun<'a> {
         ClassRun { landing: Landing::AtOnce, ..self.clone() }
     }
 
+    /// Runs a base case in a table of forms of its own: which of several runs meets an obstacle first is not left to
+    /// threads.
+    fn case(&self, prog: &Program) -> BaseCase {
+        let place = self.place.as_ref().map(|place| Arc::new(place.afresh()));
+        let seen = canonical::run(Job { place: place.as_ref(), ..self.job(prog) });
+        BaseCase { seen, place }
+    }
+
+    /// Base cases by what names each, several at a time.
+    fn cases<K: Sync>(
+        &self,
+        few: &[K],
+        of: impl Fn(&K) -> Option<(Place, Program)> + Sync,
+    ) -> Vec<(Place, Program, BaseCase)> {
+        let one = |k: &K| {
+            let (place, prog) = of(k)?;
+            let case = self.case(&prog);
+            Some((place, prog, case))
+        };
+        let all: Vec<Option<_>> = few.par_iter().map(one).collect();
+        all.into_iter().flatten().collect()
+    }
+
     pub(crate) fn once(&self, prog: &Program) -> RunResult {
         canonical::run(self.base(prog))
     }
 
     /// Runs a base case and adds its result to the verdict.
     pub(crate) fn check(&self, v: &mut Verdict, prog: &Program, place: Place, class: &str) -> Result<(), Stop> {
-        let seen = self.once(prog);
-        self.taken(v, prog, &seen, place, class)
+        self.taken_case(v, prog, self.case(prog), place, class)
+    }
+
+    /// Takes over what a base case showed that was run in its own table of forms.
+    fn taken_case(
+        &self,
+        v: &mut Verdict,
+        prog: &Program,
+        case: BaseCase,
+        place: Place,
+        class: &str,
+    ) -> Result<(), Stop> {
+        self.adopt(case.place.as_ref());
+        self.taken(v, prog, &case.seen, place, class)
+    }
+
+    fn adopt(&self, other: Option<&Arc<Placement>>) {
+        if let (Some(own), Some(other)) = (&self.place, other) {
+            own.adopt(other);
+        }
     }
 
     /// Adds the result of a base case to the verdict, or reports that the run does not stand for the whole cell.
@@ -94,7 +135,15 @@ impl<'a> ClassRun<'a> {
     }
 }
 
-/// Trip counts that run one by one before anything else, so that a fault is shown at its smallest trip count.
+/// What a base case showed, and what it learned of its cell.
+struct BaseCase {
+    seen: RunResult,
+    place: Option<Arc<Placement>>,
+}
+
+/// Base cases that are run side by side.
+const SIDE_BY_SIDE: usize = 4;
+/// Trip counts tried one by one before anything else, so that a fault is shown at its smallest.
 const SHORT: i64 = 12;
 /// Trip counts that run where no proof covers all.
 const TRIED: i64 = 40;
@@ -119,21 +168,29 @@ pub(crate) fn every_trip(
         return sequential_loops(run, (at, both), class, v);
     }
     let around = around(run, at);
-    let turned = match (turned, &around) {
-        (Some(turned), Some(_)) => Some(every_turn(run, turned, class, v)?),
-        _ => None,
+    // A class that is no class is found so by its base cases.
+    let alone = ClassRun { place: run.place.as_ref().map(|place| Arc::new(place.afresh())), ..run.clone() };
+    let decide = |v: &mut Verdict| -> Result<_, Stop> {
+        let turned = match (turned, &around) {
+            (Some(turned), Some(_)) => Some(every_turn(run, turned, class, v)?),
+            _ => None,
+        };
+        let left = if matches!(turned, Some(Ok(_))) { None } else { regions(run, at, class, v, upto)? };
+        Ok((turned, left))
     };
+    let (decided, given) = rayon::join(|| decide(v), || (!run.given.loose).then(|| alone.case(run.given)));
+    let (turned, left) = decided?;
+    match given {
+        Some(case) => run.taken_case(v, run.given, case, Place::default(), class)?,
+        None if left.is_some() => run.check(v, run.given, Place::default(), class)?,
+        None => {}
+    }
     match turned {
-        Some(Ok(more)) => {
-            given(run, v, class, None)?;
-            Ok(match more.or_else(|| limits::run_time(run.given)) {
-                None => Reach::All,
-                Some(why) => Reach::Only(Some((0, None)), why),
-            })
-        }
+        Some(Ok(more)) => Ok(match more.or_else(|| limits::run_time(run.given)) {
+            None => Reach::All,
+            Some(why) => Reach::Only(Some((0, None)), why),
+        }),
         turned => {
-            let left = regions(run, at, class, v, upto)?;
-            given(run, v, class, left.as_ref())?;
             let more = turned.and_then(Result::err).map_or(String::new(), |why| format!(" ({why})"));
             Ok(match left {
                 Some((last, why)) => Reach::Only(Some((0, Some(last))), why),
@@ -159,11 +216,11 @@ fn sequential_loops(
         Ok(found) => ((found.0.first.needs(), found.0.second.needs()), Ok(found)),
         Err(why) => ((SHORT + 1, SHORT + 1), Err(why)),
     };
-    for n in 0..upto.0 {
-        for t in 0..upto.1 {
-            if let Some(prog) = both(n, t) {
-                run.check(v, &prog, Place { trips: Some(n), turns: Some(t) }, class)?;
-            }
+    let all: Vec<(i64, i64)> = (0..upto.0).flat_map(|n| (0..upto.1).map(move |t| (n, t))).collect();
+    let of = |&(n, t): &(i64, i64)| Some((Place { trips: Some(n), turns: Some(t) }, both(n, t)?));
+    for few in all.chunks(SIDE_BY_SIDE) {
+        for (place, prog, case) in run.cases(few, of) {
+            run.taken_case(v, &prog, case, place, class)?;
         }
     }
     let why = match found {
@@ -213,20 +270,26 @@ fn base_cases(
     v: &mut Verdict,
     all: std::ops::RangeInclusive<i64>,
 ) -> Result<(), Stop> {
-    for n in all {
-        let Some(prog) = at(n) else { continue };
-        let handed = turned.filter(|_| prog.hands_out());
-        // The grid is the number of tiles; a fault is shown with the fewest.
-        let other = prog.hands_out() && prog.grid.len() != run.given.grid.len();
-        let turns = (handed.is_some() || other).then(|| prog.grid.len() - run.cluster);
-        let place = Place { trips: Some(n), turns };
-        let taken = run.check(v, &prog, place, class);
-        if let (Some(turned), Some(all), Err(Stop::Outcome(_))) = (handed, turns, &taken) {
-            for (t, prog) in (1..all).filter_map(|t| Some((t, turned(n, t)?))) {
-                run.check(v, &prog, Place { turns: Some(t), ..place }, class)?;
+    let of = |n: &i64| {
+        let prog = at(*n)?;
+        // The grid says how many turns these are; a fault is shown at the fewest.
+        let other = prog.hands_out() && (turned.is_some() || prog.grid.len() != run.given.grid.len());
+        let turns = other.then(|| prog.grid.len() - run.cluster);
+        Some((Place { trips: Some(*n), turns }, prog))
+    };
+    let all: Vec<i64> = all.collect();
+    for few in all.chunks(SIDE_BY_SIDE) {
+        for (place, prog, case) in run.cases(few, of) {
+            let taken = run.taken_case(v, &prog, case, place, class);
+            let handed = turned.filter(|_| prog.hands_out());
+            if let (Some(turned), Some(all), Err(Stop::Outcome(_))) = (handed, place.turns, &taken) {
+                let n = place.trips.unwrap_or(0);
+                for (t, prog) in (1..all).filter_map(|t| Some((t, turned(n, t)?))) {
+                    run.check(v, &prog, Place { turns: Some(t), ..place }, class)?;
+                }
             }
+            taken?;
         }
-        taken?;
     }
     Ok(())
 }
@@ -339,12 +402,18 @@ fn every_turn(
     let line = |(n, turns): (usize, &i64)| {
         let n = n as i64;
         let progs: Vec<(i64, Program)> = (0..*turns).filter_map(|t| Some((t, at(n, t)?))).collect();
-        let seen = shared::runs(&progs.iter().map(|(_, prog)| run.base(prog)).collect::<Vec<_>>());
-        progs.into_iter().zip(seen).map(|((t, prog), seen)| (n, t, prog, seen)).collect::<Vec<_>>()
+        let place = run.place.as_ref().map(|place| Arc::new(place.afresh()));
+        let jobs = progs.iter().map(|(_, prog)| Job { place: place.as_ref(), ..run.job(prog) });
+        let seen = shared::runs(&jobs.collect::<Vec<_>>());
+        let cases = progs.into_iter().zip(seen).map(|((t, prog), seen)| (n, t, prog, seen));
+        (cases.collect::<Vec<_>>(), place)
     };
-    let runs: Vec<_> = found.turns.par_iter().enumerate().flat_map_iter(line).collect();
-    for (n, t, prog, seen) in &runs {
-        take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t) }, class)?;
+    let lines: Vec<_> = found.turns.par_iter().enumerate().map(line).collect();
+    for (line, place) in &lines {
+        for (n, t, prog, seen) in line {
+            take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t) }, class)?;
+        }
+        run.adopt(place.as_ref());
     }
     if run.place.as_ref().is_some_and(|place| place.obstacle().is_some()) {
         return Err(Stop::Split);
