@@ -4,142 +4,17 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use warpline_sim::ir::{Loop, Program};
-use warpline_sim::protocol::{Placement, Rules};
 
-use crate::budget::Budget;
 use crate::certificate::{DecidedCell, TripRegion};
-use crate::execution::canonical::{self, Job, Landing, RunResult};
+use crate::cta::class_run::ClassRun;
+use crate::execution::canonical::{Job, Landing};
 use crate::induction::carry_over::{Failure, Region};
 use crate::induction::loop_counter::grown;
-use crate::induction::trip_count::HANDED;
 use crate::prove::Stop;
 use crate::{
-    AtTrips, AtTurns, Options, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
+    AtTrips, AtTurns, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
     induction::nested_loops, induction::outer_turns, induction::row_classes, induction::sequential_loops, limits, take,
 };
-
-/// The kernel to run, the CTA class, and the settings of runs.
-#[derive(Clone)]
-pub(crate) struct ClassRun<'a> {
-    pub(crate) given: &'a Program,
-    pub(crate) rules: Rules,
-    pub(crate) cluster: i64,
-    /// The cell of CTAs that base cases stand for.
-    pub(crate) place: Option<Arc<Placement>>,
-    pub(crate) options: Options,
-    /// The landing order of flights.
-    pub(crate) landing: Landing,
-    /// The shared budget of all runs.
-    pub(crate) budget: &'a Budget,
-    /// Whether to search for longer periods. Once another class is bounded, the verdict is bounded and longer periods
-    /// would not change it.
-    pub(crate) longer_periods: bool,
-}
-
-impl<'a> ClassRun<'a> {
-    /// Runs of one cluster alone, with late landings.
-    pub(crate) fn of_cluster(
-        given: &'a Program,
-        rules: Rules,
-        cluster: i64,
-        options: Options,
-        budget: &'a Budget,
-    ) -> ClassRun<'a> {
-        ClassRun { given, rules, cluster, place: None, options, landing: Landing::Late, budget, longer_periods: true }
-    }
-
-    /// A run of the representative alone, for comparison with another run.
-    pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p>
-    where
-        'a: 'p,
-    {
-        let ClassRun { rules, cluster, landing, budget, .. } = *self;
-        Job { prog, rules, cluster, place: None, landing, budget }
-    }
-
-    /// A base case, for the whole cell.
-    pub(crate) fn base<'p>(&'p self, prog: &'p Program) -> Job<'p> {
-        Job { place: self.place.as_ref(), ..self.job(prog) }
-    }
-
-    /// The same settings with aligned outer iterations.
-    pub(crate) fn turning(&self) -> Self {
-        ClassRun { landing: Landing::Turns, ..self.clone() }
-    }
-
-    /// The same settings with early landings.
-    pub(crate) fn early(&self) -> Self {
-        ClassRun { landing: Landing::Early, ..self.clone() }
-    }
-
-    /// The same settings with immediate landings.
-    pub(crate) fn at_once(&self) -> Self {
-        ClassRun { landing: Landing::AtOnce, ..self.clone() }
-    }
-
-    /// Runs a base case in a table of forms of its own: which of several runs meets an obstacle first is not left to
-    /// threads.
-    fn case(&self, prog: &Program) -> BaseCase {
-        let place = self.place.as_ref().map(|place| Arc::new(place.afresh()));
-        let seen = canonical::run(Job { place: place.as_ref(), ..self.job(prog) });
-        BaseCase { seen, place }
-    }
-
-    /// Base cases by what names each, several at a time.
-    fn cases<K: Sync>(
-        &self,
-        few: &[K],
-        of: impl Fn(&K) -> Option<(Place, Program)> + Sync,
-    ) -> Vec<(Place, Program, BaseCase)> {
-        let one = |k: &K| {
-            let (place, prog) = of(k)?;
-            let case = self.case(&prog);
-            Some((place, prog, case))
-        };
-        let all: Vec<Option<_>> = few.par_iter().map(one).collect();
-        all.into_iter().flatten().collect()
-    }
-
-    pub(crate) fn once(&self, prog: &Program) -> RunResult {
-        canonical::run(self.base(prog))
-    }
-
-    /// Runs a base case and adds its result to the verdict.
-    pub(crate) fn check(&self, v: &mut Verdict, prog: &Program, place: Place, class: &str) -> Result<(), Stop> {
-        self.taken_case(v, prog, self.case(prog), place, class)
-    }
-
-    /// Takes over what a base case showed that was run in its own table of forms.
-    fn taken_case(
-        &self,
-        v: &mut Verdict,
-        prog: &Program,
-        case: BaseCase,
-        place: Place,
-        class: &str,
-    ) -> Result<(), Stop> {
-        self.adopt(case.place.as_ref());
-        self.taken(v, prog, &case.seen, place, class)
-    }
-
-    fn adopt(&self, other: Option<&Arc<Placement>>) {
-        if let (Some(own), Some(other)) = (&self.place, other) {
-            own.adopt(other);
-        }
-    }
-
-    /// Adds the result of a base case to the verdict, or reports that the run does not stand for the whole cell.
-    fn taken(&self, v: &mut Verdict, prog: &Program, seen: &RunResult, place: Place, class: &str) -> Result<(), Stop> {
-        take(v, prog, seen, place, class)?;
-        if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
-    }
-}
-
-/// What a base case showed, and what it learned of its cell.
-struct BaseCase {
-    seen: RunResult,
-    place: Option<Arc<Placement>>,
-}
 
 /// Base cases that are run side by side.
 const SIDE_BY_SIDE: usize = 4;
@@ -168,39 +43,60 @@ pub(crate) fn every_trip(
         return sequential_loops(run, (at, both), class, v);
     }
     let around = around(run, at);
-    // A class that is no class is found so by its base cases.
+    // A run in a table of its own: it is made beside the others.
     let alone = ClassRun { place: run.place.as_ref().map(|place| Arc::new(place.afresh())), ..run.clone() };
     let decide = |v: &mut Verdict| -> Result<_, Stop> {
-        let turned = match (turned, &around) {
+        let all_turns = match (turned, &around) {
             (Some(turned), Some(_)) => Some(every_turn(run, turned, class, v)?),
             _ => None,
         };
-        let left = if matches!(turned, Some(Ok(_))) { None } else { regions(run, at, class, v, upto)? };
-        Ok((turned, left))
+        let left = match (&all_turns, turned) {
+            (Some(Ok(_)), _) => None,
+            (_, Some(turned)) if run.given.hands_out() => as_many_tiles(run, turned, class, v)?,
+            _ => regions(run, at, class, v, upto)?.map(|(last, why)| (Some((0, Some(last))), why)),
+        };
+        Ok((all_turns, left))
     };
     let (decided, given) = rayon::join(|| decide(v), || (!run.given.loose).then(|| alone.case(run.given)));
-    let (turned, left) = decided?;
+    let (all_turns, left) = decided?;
     match given {
         Some(case) => run.taken_case(v, run.given, case, Place::default(), class)?,
         None if left.is_some() => run.check(v, run.given, Place::default(), class)?,
         None => {}
     }
-    match turned {
-        Some(Ok(more)) => Ok(match more.or_else(|| limits::run_time(run.given)) {
-            None => Reach::All,
-            Some(why) => Reach::Only(Some((0, None)), why),
-        }),
-        turned => {
-            let more = turned.and_then(Result::err).map_or(String::new(), |why| format!(" ({why})"));
-            Ok(match left {
-                Some((last, why)) => Reach::Only(Some((0, Some(last))), why),
-                None => match around.or_else(|| limits::handed(run.given)).or_else(|| limits::run_time(run.given)) {
-                    None => Reach::All,
-                    Some(why) => Reach::Only(Some((0, None)), why + &more),
-                },
-            })
-        }
+    let all_else = match &all_turns {
+        Some(Ok(more)) => more.clone(),
+        _ => around.or_else(|| limits::handed(run.given)),
+    };
+    let more = all_turns.and_then(Result::err).map_or(String::new(), |why| format!(" ({why})"));
+    Ok(match (left, all_else.or_else(|| limits::run_time(run.given))) {
+        (Some((trips, why)), _) => Reach::Only(trips, why),
+        (None, Some(why)) => Reach::Only(Some((0, None)), why + &more),
+        (None, None) => Reach::All,
+    })
+}
+
+/// Tiles that are handed out, with which trip counts are decided where turns are not: so many as the values given say, and no
+/// more than these.
+const FEW_TILES: i64 = 16;
+
+/// Decides trip counts with as many tiles as were given. What is left, if anything: the trip counts that are decided, none
+/// where only the values given are, and why no more.
+fn as_many_tiles(
+    run: &ClassRun<'_>,
+    turned: AtTurns<'_>,
+    class: &str,
+    v: &mut Verdict,
+) -> Result<Option<(Option<(i64, Option<i64>)>, String)>, Stop> {
+    let tiles = run.given.grid.len();
+    let at = |n: i64| turned(n, tiles).filter(|prog| prog.grid == run.given.grid);
+    if tiles > FEW_TILES || (0..=SHORT).all(|n| at(n).is_none()) {
+        let why = format!("{tiles} tiles are handed out, and other numbers of steps were looked at with fewer");
+        return Ok(Some((None, why)));
     }
+    // None was run with as many.
+    let left = regions(run, &at, class, v, -1)?;
+    Ok(left.map(|(last, why)| (Some((0, Some(last))), why)))
 }
 
 /// Decides all trip counts of two consecutive loops.
@@ -459,8 +355,9 @@ fn around(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<String> {
         if let Some(l) = short.loops.iter().find(around) {
             let line = short.site(l.head).line;
             if l.var.is_none() && short.hands_out() {
-                let n = HANDED - 1;
-                return Some(format!("the loop at line {line} runs over tiles that are handed out, here {n}"));
+                return Some(format!(
+                    "the loop at line {line} goes on with tiles that are handed out, here with as many as were given"
+                ));
             }
             // A trip count that a symbol sets is varied, or the verdict states its value.
             if l.bound.as_ref().is_none_or(|b| b.is_launch_constant() && b.constant().is_none()) {
