@@ -267,7 +267,7 @@ pub(super) struct Trace {
     /// Writes since by objects that share the storage, with the object.
     pub(super) over: Vec<(u16, Access)>,
     /// Atomic writes since the last write that is not atomic, one for each component.
-    pub(super) atomics: Vec<Access>,
+    pub(super) atomics: SmallVec<[Access; 1]>,
 }
 
 impl Trace {
@@ -299,7 +299,7 @@ impl Trace {
 }
 
 /// Adds an access in place of the earlier one of its component.
-fn latest(list: &mut Vec<Access>, x: Access) {
+fn latest(list: &mut SmallVec<[Access; 1]>, x: Access) {
     match list.iter_mut().find(|r| r.epoch.comp == x.epoch.comp) {
         Some(r) => *r = x,
         None => list.push(x),

@@ -122,7 +122,14 @@ impl<'a> ClassRun<'a> {
     }
 
     /// Adds the result of a base case to the verdict, or reports that the run does not stand for the whole cell.
-    pub(super) fn taken(&self, v: &mut Verdict, prog: &Program, seen: &RunResult, place: Place, class: &str) -> Result<(), Stop> {
+    pub(super) fn taken(
+        &self,
+        v: &mut Verdict,
+        prog: &Program,
+        seen: &RunResult,
+        place: Place,
+        class: &str,
+    ) -> Result<(), Stop> {
         take(v, prog, seen, place, class)?;
         if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
     }
