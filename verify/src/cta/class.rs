@@ -356,7 +356,7 @@ fn around(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<String> {
             let line = short.site(l.head).line;
             if l.var.is_none() && short.hands_out() {
                 return Some(format!(
-                    "the loop at line {line} goes on with tiles that are handed out, here with as many as were given"
+                    "the loop at line {line} runs over tiles that are handed out, here as many as given"
                 ));
             }
             // A trip count that a symbol sets is varied, or the verdict states its value.
