@@ -6,7 +6,8 @@ use warpline_sim::report::{Finding, FindingKind};
 
 use crate::budget::Budget;
 use crate::cta::cells::{self, Cells, Class};
-use crate::cta::class::{ClassRun, evenly, every_trip};
+use crate::cta::class::{evenly, every_trip};
+use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::{RunEnd, RunResult};
 use crate::{
     AtTrips, Options, Outcome, VariedLoops, Verdict, Violation, certificate, execution::adversarial, limits, registers,
@@ -85,9 +86,9 @@ impl Conclusions {
     /// Takes a class into account: the weakest conclusion holds for all.
     fn take(&mut self, reach: Reach) {
         let Reach::Only(trips, why) = reach else { return };
-        let fewer =
-            |(old, _): &(TripRange, String)| old.and_then(|o| o.1).is_none() && trips.is_none_or(|t| t.1.is_some());
-        if self.bounded.as_ref().is_none_or(fewer) {
+        // The values given alone are fewest.
+        let last = |trips: &TripRange| trips.map_or(-1, |(_, last)| last.unwrap_or(i64::MAX));
+        if self.bounded.as_ref().is_none_or(|(old, _)| last(&trips) < last(old)) {
             self.bounded = Some((trips, why));
         }
     }
@@ -202,8 +203,8 @@ const FEW: i64 = 64;
 /// Largest trip count at which they run.
 const FEW_TRIPS: i64 = 12;
 
-/// Trip counts of the runs that show where CTAs behave differently, for a search that uses no forms.
-const SHORT: [i64; 4] = [3, 6, 9, 12];
+/// The last trip count whose runs show where CTAs behave differently, for a search that follows no forms.
+pub(crate) const SHORT: i64 = 12;
 
 /// The classes that differ in short runs.
 pub(crate) fn short_runs(
@@ -215,7 +216,7 @@ pub(crate) fn short_runs(
     if given.hands_out() {
         return vec![cells::handed(given).0];
     }
-    let progs: Vec<Program> = at.steps.iter().flat_map(|at| SHORT.iter().filter_map(|n| at(*n))).collect();
+    let progs: Vec<Program> = at.steps.iter().flat_map(|at| (0..=SHORT).filter_map(|n| at(n))).collect();
     let (mut cells, mut classes) = (Cells::of(given), Vec::new());
     while let Some(class) = cells.next() {
         let place = class.place.clone();

@@ -4,6 +4,8 @@
 //! operand is not a tile of a global matrix (attention's probabilities), only repetitions of the other operand are
 //! checked. A K-tile past the end may be added only where its copies fill in zeros.
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::code::Code;
 use crate::ir::{Binary, Class, Expr, Instr, MoveKind, ObjId, Object, Op, Place, Program};
 
@@ -20,7 +22,7 @@ pub(super) struct Sum {
     /// Elements of the contracted dimension that one product covers; 0 before the first product.
     granule: i64,
     /// Granules added, as bits.
-    seen: Vec<u64>,
+    seen: SmallVec<[u64; 1]>,
     /// Number of granules of the dimension; 0 where the number is not known.
     granules: u32,
     /// The left operand's matrix and axis, which name the dimension.
@@ -156,7 +158,7 @@ impl World<'_> {
                 let granules = (r.extent + granule - 1) / granule;
                 *sum = Sum {
                     granule,
-                    seen: vec![0; granules as usize / 64 + 1],
+                    seen: smallvec![0; granules as usize / 64 + 1],
                     granules: granules as u32,
                     dim: r.dim,
                     product: r.product,
@@ -429,8 +431,7 @@ impl World<'_> {
             let blocks = new.block[0] >= 0 && old.block[0] >= 0;
             let by = if blocks { block } else { [1, 1] };
             let away = |(lo, hi): (i64, i64), (first, last): (i64, i64), i: usize| {
-                let form = place.times(place.minus(new.forms[i], old.forms[i]), by[i]);
-                let (least, most) = place.bounds(0, form);
+                let (least, most) = place.spread(new.forms[i], old.forms[i], by[i]);
                 lo.saturating_add(least) >= last || hi.saturating_add(most) <= first
             };
             let apart = away(new.rows, old.rows, 0)

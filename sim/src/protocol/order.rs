@@ -16,6 +16,8 @@
 //! writes and the asynchronous proxy uses needs another: what a `fence async.global` on the way covers. A join of rows
 //! joins all parts.
 
+use smallvec::SmallVec;
+
 /// A component's clock at an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Epoch {
@@ -261,11 +263,11 @@ pub(super) struct Access {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Trace {
     pub(super) write: Option<Access>,
-    pub(super) reads: Vec<Access>,
+    pub(super) reads: SmallVec<[Access; 1]>,
     /// Writes since by objects that share the storage, with the object.
     pub(super) over: Vec<(u16, Access)>,
     /// Atomic writes since the last write that is not atomic, one for each component.
-    pub(super) atomics: Vec<Access>,
+    pub(super) atomics: SmallVec<[Access; 1]>,
 }
 
 impl Trace {
@@ -297,7 +299,7 @@ impl Trace {
 }
 
 /// Adds an access in place of the earlier one of its component.
-fn latest(list: &mut Vec<Access>, x: Access) {
+fn latest(list: &mut SmallVec<[Access; 1]>, x: Access) {
     match list.iter_mut().find(|r| r.epoch.comp == x.epoch.comp) {
         Some(r) => *r = x,
         None => list.push(x),

@@ -92,9 +92,8 @@ impl Placement {
         })?;
         let (m, n, z) = grid.at(first);
         let coords = Coords { id: first, m, n, z };
-        let table = Table { forms: vec![Vec::new()], ids: FxHashMap::from_iter([(Vec::new(), 0)]), ..Table::default() };
         let cluster = prog.cluster as i64;
-        Some(Placement { cell, coords, line, cluster, table: Arc::new(Mutex::new(table)) })
+        Some(Placement { cell, coords, line, cluster, table: Arc::new(Mutex::new(Table::new())) })
     }
 
     /// The cell of all clusters of a grid.
@@ -107,6 +106,20 @@ impl Placement {
             _ => [Axis::below(g.m), Axis::below(g.n), Axis::below(g.z), ids],
         };
         Cell { axes }
+    }
+
+    /// The same cell, of which nothing is known yet.
+    #[must_use]
+    pub fn afresh(&self) -> Placement {
+        Placement { table: Arc::new(Mutex::new(Table::new())), ..self.clone() }
+    }
+
+    /// Takes over what another run of the cell learned, where that run met an obstacle and none is known here. No run
+    /// that uses the former facts goes on.
+    pub fn adopt(&self, other: &Placement) {
+        if self.obstacle().is_none() && other.obstacle().is_some() {
+            *self.lock() = std::mem::replace(&mut *other.lock(), Table::new());
+        }
     }
 
     /// The launch index of the representative.
@@ -175,6 +188,19 @@ impl Placement {
     /// Smallest and largest value of a number with a form, over the cell.
     pub fn bounds(&self, v: i64, form: FormId) -> (i64, i64) {
         if form == 0 { (v, v) } else { self.range(&self.lock(), v, form) }
+    }
+
+    /// Smallest and largest value over the cell of a difference that is zero in the representative, times a constant.
+    pub(super) fn spread(&self, x: FormId, y: FormId, by: i64) -> (i64, i64) {
+        if x == y {
+            return (0, 0);
+        }
+        let table = self.lock();
+        let (x, y) = (&table.forms[x as usize], &table.forms[y as usize]);
+        let of = |form: &[(u32, i64)], symbol| form.iter().find(|term| term.0 == symbol).map_or(0, |term| term.1);
+        let both = x.iter().map(|(s, c)| (*s, c.saturating_sub(of(y, *s))));
+        let only = y.iter().filter(|(s, _)| of(x, *s) == 0).map(|(s, c)| (*s, c.saturating_neg()));
+        self.span(&table, 0, both.chain(only).map(|(s, c)| (s, c.saturating_mul(by))))
     }
 
     /// The form of an operator's result.
@@ -291,13 +317,17 @@ impl Placement {
 
     /// Smallest and largest value of a number over the cell; infinite where a bound is not known.
     fn range(&self, table: &Table, v: i64, form: FormId) -> (i64, i64) {
+        self.span(table, v, table.forms[form as usize].iter().copied())
+    }
+
+    fn span(&self, table: &Table, v: i64, terms: impl Iterator<Item = (u32, i64)>) -> (i64, i64) {
         let mut range = (v as i128, v as i128);
-        for (symbol, c) in &table.forms[form as usize] {
-            let (lo, hi) = match *symbol {
+        for (symbol, c) in terms {
+            let (lo, hi) = match symbol {
                 axis if axis < AXES => self.reach(axis as usize),
                 opaque => table.ranges[(opaque - AXES) as usize],
             };
-            let (a, b) = (lo as i128 * *c as i128, hi as i128 * *c as i128);
+            let (a, b) = (lo as i128 * c as i128, hi as i128 * c as i128);
             range = (range.0 + a.min(b), range.1 + a.max(b));
         }
         let clamp = |x: i128| x.clamp(-(INFINITE as i128), INFINITE as i128) as i64;
@@ -432,6 +462,11 @@ impl Placement {
 }
 
 impl Table {
+    /// With the form of numbers that are the same for all CTAs.
+    fn new() -> Table {
+        Table { forms: vec![Vec::new()], ids: FxHashMap::from_iter([(Vec::new(), 0)]), ..Table::default() }
+    }
+
     fn intern(&mut self, form: Vec<(u32, i64)>) -> FormId {
         if let Some(id) = self.ids.get(&form) {
             return *id;

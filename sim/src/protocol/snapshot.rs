@@ -53,6 +53,8 @@ const MIX: u64 = 0x517c_c1b7_2722_0a95;
 const PARTS: usize = 5;
 /// Entries of a row, about.
 const ROOM: usize = 32;
+/// Entries of a piece, about.
+const PIECE_ROOM: usize = 12;
 
 impl Snapshot {
     fn same(&mut self, v: impl Into<u64>) {
@@ -116,7 +118,7 @@ impl World<'_> {
     pub fn snapshot(&self) -> Snapshot {
         // Each row knows of some components.
         let mut s = Snapshot {
-            entries: Vec::with_capacity(ROOM * self.fixed_rows() as usize),
+            entries: Vec::with_capacity(ROOM * self.fixed_rows() as usize + PIECE_ROOM * self.pieces.len()),
             windows: self.asked().windows.clone(),
         };
         for a in &self.agents {
@@ -308,7 +310,12 @@ impl World<'_> {
             }
             let (mut same_as, mut values) = (0u64, [None; PARTS]);
             for (part, clock) in clocks.iter().enumerate() {
-                let Some(value) = named.reached(comp, *clock) else { continue };
+                // Mostly all parts have one clock.
+                let value = match clocks[..part].iter().position(|earlier| earlier == clock) {
+                    Some(earlier) => values[earlier],
+                    None => named.reached(comp, *clock),
+                };
+                let Some(value) = value else { continue };
                 values[part] = Some(value);
                 let same = values.iter().position(|earlier| *earlier == Some(value)).unwrap_or(part);
                 if same == part {

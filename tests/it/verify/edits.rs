@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpline_scenarios::{Inputs, compile};
-use warpline_sim::ir::{Fence, Op, Program};
+use warpline_sim::ir::{Fence, Instr, Op, Program};
 use warpline_verify::{Change, Edit, edits};
 
 const TEXT: &str = "kernel t(tiles = 4)
@@ -139,4 +139,32 @@ fn what_no_kernel_can_say_is_refused_and_the_rest_is_told_in_words() {
             "line 14: bytes 16384 instead of 8192",
         ]
     );
+}
+
+/// An importer copies blocks, so that a statement can stand in several, each behind its own choice of lanes.
+#[test]
+fn each_copy_of_a_statement_is_changed_inside_its_own_block() {
+    let block = "  use: elect: arrive empty[0]\n";
+    let text = format!("{TEXT}{block}  use: warp.sync\n{block}");
+    let mut prog = program(&text, 4);
+    let copies: Vec<usize> =
+        (0..prog.code.len()).filter(|pc| prog.site(*pc as u32).text == "arrive empty[0]").collect();
+    let [first, second] = copies[..] else { panic!("{copies:?}") };
+    prog.at[second] = prog.at[first];
+    let site = prog.site(first as u32).clone();
+    let fence = Op::Fence(Fence::Async);
+    for (change, line) in [
+        (Change::Double, "arrive empty[0];  arrive empty[0]"),
+        (Change::Before(fence.clone()), "fence async;  arrive empty[0]"),
+        (Change::Behind(fence), "arrive empty[0];  fence async"),
+    ] {
+        let edit = Edit::new(&site, change, "in each copy");
+        same(&edit.apply(&prog).unwrap(), &program(&text.replace("arrive empty[0]", line), 4));
+    }
+    // Whatever is changed, nobody is sent back but by a loop.
+    for changed in edits(&prog).iter().filter_map(|edit| edit.apply(&prog).ok()) {
+        for (pc, i) in changed.code.iter().enumerate().filter(|(_, i)| !matches!(i, Instr::Jump(_))) {
+            assert!(i.target().is_none_or(|to| to as usize > pc), "{pc}: {i:?}");
+        }
+    }
 }

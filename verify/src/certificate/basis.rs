@@ -2,7 +2,7 @@
 
 use warpline_sim::protocol::Cell;
 
-use crate::cta::class::ClassRun;
+use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::Landing;
 use crate::induction::carry_over::{Proof, Region};
 use crate::induction::nested_loops::Nested;

@@ -99,8 +99,8 @@ fn name(prog: &Program, whole: &Cell, cell: &Cell) -> String {
     if parts.is_empty() { ALL.into() } else { parts.join(", ") }
 }
 
-/// Whether anything but coordinates of tiles depends on the CTA's place or on a tile that was handed out.
-fn told_apart(prog: &Program) -> bool {
+/// Whether anything but the coordinates of tiles depends on the place of the CTA, or on a tile that was handed out.
+pub(crate) fn told_apart(prog: &Program) -> bool {
     let handed = |i: &Instr| match i {
         Instr::Op { op: Op::Get { var, .. }, .. } => Some(*var),
         _ => None,

@@ -4,97 +4,21 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use warpline_sim::ir::{Loop, Program};
-use warpline_sim::protocol::{Placement, Rules};
 
-use crate::budget::Budget;
 use crate::certificate::{DecidedCell, TripRegion};
-use crate::execution::canonical::{self, Job, Landing, RunResult};
+use crate::cta::class_run::ClassRun;
+use crate::execution::canonical::{Job, Landing};
 use crate::induction::carry_over::{Failure, Region};
 use crate::induction::loop_counter::grown;
-use crate::induction::trip_count::HANDED;
 use crate::prove::Stop;
 use crate::{
-    AtTrips, AtTurns, Options, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
+    AtTrips, AtTurns, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
     induction::nested_loops, induction::outer_turns, induction::row_classes, induction::sequential_loops, limits, take,
 };
 
-/// The kernel to run, the CTA class, and the settings of runs.
-#[derive(Clone)]
-pub(crate) struct ClassRun<'a> {
-    pub(crate) given: &'a Program,
-    pub(crate) rules: Rules,
-    pub(crate) cluster: i64,
-    /// The cell of CTAs that base cases stand for.
-    pub(crate) place: Option<Arc<Placement>>,
-    pub(crate) options: Options,
-    /// The landing order of flights.
-    pub(crate) landing: Landing,
-    /// The shared budget of all runs.
-    pub(crate) budget: &'a Budget,
-    /// Whether to search for longer periods. Once another class is bounded, the verdict is bounded and longer periods
-    /// would not change it.
-    pub(crate) longer_periods: bool,
-}
-
-impl<'a> ClassRun<'a> {
-    /// Runs of one cluster alone, with late landings.
-    pub(crate) fn of_cluster(
-        given: &'a Program,
-        rules: Rules,
-        cluster: i64,
-        options: Options,
-        budget: &'a Budget,
-    ) -> ClassRun<'a> {
-        ClassRun { given, rules, cluster, place: None, options, landing: Landing::Late, budget, longer_periods: true }
-    }
-
-    /// A run of the representative alone, for comparison with another run.
-    pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p>
-    where
-        'a: 'p,
-    {
-        let ClassRun { rules, cluster, landing, budget, .. } = *self;
-        Job { prog, rules, cluster, place: None, landing, budget }
-    }
-
-    /// A base case, for the whole cell.
-    pub(crate) fn base<'p>(&'p self, prog: &'p Program) -> Job<'p> {
-        Job { place: self.place.as_ref(), ..self.job(prog) }
-    }
-
-    /// The same settings with aligned outer iterations.
-    pub(crate) fn turning(&self) -> Self {
-        ClassRun { landing: Landing::Turns, ..self.clone() }
-    }
-
-    /// The same settings with early landings.
-    pub(crate) fn early(&self) -> Self {
-        ClassRun { landing: Landing::Early, ..self.clone() }
-    }
-
-    /// The same settings with immediate landings.
-    pub(crate) fn at_once(&self) -> Self {
-        ClassRun { landing: Landing::AtOnce, ..self.clone() }
-    }
-
-    pub(crate) fn once(&self, prog: &Program) -> RunResult {
-        canonical::run(self.base(prog))
-    }
-
-    /// Runs a base case and adds its result to the verdict.
-    pub(crate) fn check(&self, v: &mut Verdict, prog: &Program, place: Place, class: &str) -> Result<(), Stop> {
-        let seen = self.once(prog);
-        self.taken(v, prog, &seen, place, class)
-    }
-
-    /// Adds the result of a base case to the verdict, or reports that the run does not stand for the whole cell.
-    fn taken(&self, v: &mut Verdict, prog: &Program, seen: &RunResult, place: Place, class: &str) -> Result<(), Stop> {
-        take(v, prog, seen, place, class)?;
-        if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
-    }
-}
-
-/// Trip counts that run one by one before anything else, so that a fault is shown at its smallest trip count.
+/// Base cases that are run side by side.
+const SIDE_BY_SIDE: usize = 4;
+/// Trip counts tried one by one before anything else, so that a fault is shown at its smallest.
 const SHORT: i64 = 12;
 /// Trip counts that run where no proof covers all.
 const TRIED: i64 = 40;
@@ -119,31 +43,60 @@ pub(crate) fn every_trip(
         return sequential_loops(run, (at, both), class, v);
     }
     let around = around(run, at);
-    let turned = match (turned, &around) {
-        (Some(turned), Some(_)) => Some(every_turn(run, turned, class, v)?),
-        _ => None,
+    // A run in a table of its own: it is made beside the others.
+    let alone = ClassRun { place: run.place.as_ref().map(|place| Arc::new(place.afresh())), ..run.clone() };
+    let decide = |v: &mut Verdict| -> Result<_, Stop> {
+        let all_turns = match (turned, &around) {
+            (Some(turned), Some(_)) => Some(every_turn(run, turned, class, v)?),
+            _ => None,
+        };
+        let left = match (&all_turns, turned) {
+            (Some(Ok(_)), _) => None,
+            (_, Some(turned)) if run.given.hands_out() => as_many_tiles(run, turned, class, v)?,
+            _ => regions(run, at, class, v, upto)?.map(|(last, why)| (Some((0, Some(last))), why)),
+        };
+        Ok((all_turns, left))
     };
-    match turned {
-        Some(Ok(more)) => {
-            given(run, v, class, None)?;
-            Ok(match more.or_else(|| limits::run_time(run.given)) {
-                None => Reach::All,
-                Some(why) => Reach::Only(Some((0, None)), why),
-            })
-        }
-        turned => {
-            let left = regions(run, at, class, v, upto)?;
-            given(run, v, class, left.as_ref())?;
-            let more = turned.and_then(Result::err).map_or(String::new(), |why| format!(" ({why})"));
-            Ok(match left {
-                Some((last, why)) => Reach::Only(Some((0, Some(last))), why),
-                None => match around.or_else(|| limits::handed(run.given)).or_else(|| limits::run_time(run.given)) {
-                    None => Reach::All,
-                    Some(why) => Reach::Only(Some((0, None)), why + &more),
-                },
-            })
-        }
+    let (decided, given) = rayon::join(|| decide(v), || (!run.given.loose).then(|| alone.case(run.given)));
+    let (all_turns, left) = decided?;
+    match given {
+        Some(case) => run.taken_case(v, run.given, case, Place::default(), class)?,
+        None if left.is_some() => run.check(v, run.given, Place::default(), class)?,
+        None => {}
     }
+    let all_else = match &all_turns {
+        Some(Ok(more)) => more.clone(),
+        _ => around.or_else(|| limits::handed(run.given)),
+    };
+    let more = all_turns.and_then(Result::err).map_or(String::new(), |why| format!(" ({why})"));
+    Ok(match (left, all_else.or_else(|| limits::run_time(run.given))) {
+        (Some((trips, why)), _) => Reach::Only(trips, why),
+        (None, Some(why)) => Reach::Only(Some((0, None)), why + &more),
+        (None, None) => Reach::All,
+    })
+}
+
+/// Tiles that are handed out, with which trip counts are decided where turns are not: so many as the values given say, and no
+/// more than these.
+const FEW_TILES: i64 = 16;
+
+/// Decides trip counts with as many tiles as were given. What is left, if anything: the trip counts that are decided, none
+/// where only the values given are, and why no more.
+fn as_many_tiles(
+    run: &ClassRun<'_>,
+    turned: AtTurns<'_>,
+    class: &str,
+    v: &mut Verdict,
+) -> Result<Option<(Option<(i64, Option<i64>)>, String)>, Stop> {
+    let tiles = run.given.grid.len();
+    let at = |n: i64| turned(n, tiles).filter(|prog| prog.grid == run.given.grid);
+    if tiles > FEW_TILES || (0..=SHORT).all(|n| at(n).is_none()) {
+        let why = format!("{tiles} tiles are handed out, and other numbers of steps were looked at with fewer");
+        return Ok(Some((None, why)));
+    }
+    // None was run with as many.
+    let left = regions(run, &at, class, v, -1)?;
+    Ok(left.map(|(last, why)| (Some((0, Some(last))), why)))
 }
 
 /// Decides all trip counts of two consecutive loops.
@@ -159,11 +112,11 @@ fn sequential_loops(
         Ok(found) => ((found.0.first.needs(), found.0.second.needs()), Ok(found)),
         Err(why) => ((SHORT + 1, SHORT + 1), Err(why)),
     };
-    for n in 0..upto.0 {
-        for t in 0..upto.1 {
-            if let Some(prog) = both(n, t) {
-                run.check(v, &prog, Place { trips: Some(n), turns: Some(t) }, class)?;
-            }
+    let all: Vec<(i64, i64)> = (0..upto.0).flat_map(|n| (0..upto.1).map(move |t| (n, t))).collect();
+    let of = |&(n, t): &(i64, i64)| Some((Place { trips: Some(n), turns: Some(t) }, both(n, t)?));
+    for few in all.chunks(SIDE_BY_SIDE) {
+        for (place, prog, case) in run.cases(few, of) {
+            run.taken_case(v, &prog, case, place, class)?;
         }
     }
     let why = match found {
@@ -213,20 +166,26 @@ fn base_cases(
     v: &mut Verdict,
     all: std::ops::RangeInclusive<i64>,
 ) -> Result<(), Stop> {
-    for n in all {
-        let Some(prog) = at(n) else { continue };
-        let handed = turned.filter(|_| prog.hands_out());
-        // The grid is the number of tiles; a fault is shown with the fewest.
-        let other = prog.hands_out() && prog.grid.len() != run.given.grid.len();
-        let turns = (handed.is_some() || other).then(|| prog.grid.len() - run.cluster);
-        let place = Place { trips: Some(n), turns };
-        let taken = run.check(v, &prog, place, class);
-        if let (Some(turned), Some(all), Err(Stop::Outcome(_))) = (handed, turns, &taken) {
-            for (t, prog) in (1..all).filter_map(|t| Some((t, turned(n, t)?))) {
-                run.check(v, &prog, Place { turns: Some(t), ..place }, class)?;
+    let of = |n: &i64| {
+        let prog = at(*n)?;
+        // The grid says how many turns these are; a fault is shown at the fewest.
+        let other = prog.hands_out() && (turned.is_some() || prog.grid.len() != run.given.grid.len());
+        let turns = other.then(|| prog.grid.len() - run.cluster);
+        Some((Place { trips: Some(*n), turns }, prog))
+    };
+    let all: Vec<i64> = all.collect();
+    for few in all.chunks(SIDE_BY_SIDE) {
+        for (place, prog, case) in run.cases(few, of) {
+            let taken = run.taken_case(v, &prog, case, place, class);
+            let handed = turned.filter(|_| prog.hands_out());
+            if let (Some(turned), Some(all), Err(Stop::Outcome(_))) = (handed, place.turns, &taken) {
+                let n = place.trips.unwrap_or(0);
+                for (t, prog) in (1..all).filter_map(|t| Some((t, turned(n, t)?))) {
+                    run.check(v, &prog, Place { turns: Some(t), ..place }, class)?;
+                }
             }
+            taken?;
         }
-        taken?;
     }
     Ok(())
 }
@@ -339,12 +298,18 @@ fn every_turn(
     let line = |(n, turns): (usize, &i64)| {
         let n = n as i64;
         let progs: Vec<(i64, Program)> = (0..*turns).filter_map(|t| Some((t, at(n, t)?))).collect();
-        let seen = shared::runs(&progs.iter().map(|(_, prog)| run.base(prog)).collect::<Vec<_>>());
-        progs.into_iter().zip(seen).map(|((t, prog), seen)| (n, t, prog, seen)).collect::<Vec<_>>()
+        let place = run.place.as_ref().map(|place| Arc::new(place.afresh()));
+        let jobs = progs.iter().map(|(_, prog)| Job { place: place.as_ref(), ..run.job(prog) });
+        let seen = shared::runs(&jobs.collect::<Vec<_>>());
+        let cases = progs.into_iter().zip(seen).map(|((t, prog), seen)| (n, t, prog, seen));
+        (cases.collect::<Vec<_>>(), place)
     };
-    let runs: Vec<_> = found.turns.par_iter().enumerate().flat_map_iter(line).collect();
-    for (n, t, prog, seen) in &runs {
-        take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t) }, class)?;
+    let lines: Vec<_> = found.turns.par_iter().enumerate().map(line).collect();
+    for (line, place) in &lines {
+        for (n, t, prog, seen) in line {
+            take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t) }, class)?;
+        }
+        run.adopt(place.as_ref());
     }
     if run.place.as_ref().is_some_and(|place| place.obstacle().is_some()) {
         return Err(Stop::Split);
@@ -390,8 +355,9 @@ fn around(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<String> {
         if let Some(l) = short.loops.iter().find(around) {
             let line = short.site(l.head).line;
             if l.var.is_none() && short.hands_out() {
-                let n = HANDED - 1;
-                return Some(format!("the loop at line {line} runs over tiles that are handed out, here {n}"));
+                return Some(format!(
+                    "the loop at line {line} runs over tiles that are handed out, here as many as given"
+                ));
             }
             // A trip count that a symbol sets is varied, or the verdict states its value.
             if l.bound.as_ref().is_none_or(|b| b.is_launch_constant() && b.constant().is_none()) {

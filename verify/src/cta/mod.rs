@@ -2,3 +2,4 @@
 
 pub(crate) mod cells;
 pub(crate) mod class;
+pub(crate) mod class_run;

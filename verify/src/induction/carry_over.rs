@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 use warpline_sim::ir::{Program, lcm};
 
-use crate::cta::class::ClassRun;
+use crate::cta::class_run::ClassRun;
 use crate::induction::refined_indices::refine;
 use crate::{AtTrips, induction::refused, induction::self_composition};
 
@@ -237,7 +237,8 @@ pub(crate) fn holds(run: &ClassRun<'_>, at: AtTrips<'_>, like: Proof) -> bool {
 pub(crate) fn least(run: &ClassRun<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
     let Proof { first, period, .. } = found;
     let of = |first| carries(run, at, Proof { first, period }, 1, Region::ALL).is_ok();
-    let sooner = (2 * period + 2..first).step_by(2).find(|first| of(*first));
+    let all: Vec<i64> = (2 * period + 2..first).step_by(2).collect();
+    let sooner = all.into_par_iter().find_first(|first| of(*first));
     sooner.map_or(found, |first| Proof { first, ..found })
 }
 

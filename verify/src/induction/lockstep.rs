@@ -85,8 +85,10 @@ struct Mark {
     steps: u64,
 }
 
-/// Steps between two checkpoints.
+/// Steps of the walks from one checkpoint to the next, at least...
 const CHECKPOINT_STEPS: u64 = 256;
+/// ...and one for so many bytes of a checkpoint, so that copies never take longer than steps.
+const BYTES_A_STEP: u64 = 512;
 
 enum SegmentEnd<'p> {
     /// A short run and its long run diverged.
@@ -182,6 +184,8 @@ impl<'p> Reached<'p> {
         let mut checkpoints = Vec::new();
         runs.iter_mut().for_each(|w| w.record_decisions(true));
         let mut made = Vec::with_capacity(shift_invariance::RUNS);
+        let bytes: u64 = runs.iter().map(|run| run.world.bytes()).sum();
+        let spacing = CHECKPOINT_STEPS.max(bytes / BYTES_A_STEP);
         let mut at = 0;
         let end = loop {
             if until.as_ref().is_some_and(|u| u.left == 0) {
@@ -190,7 +194,7 @@ impl<'p> Reached<'p> {
                     until,
                 );
             }
-            if at % CHECKPOINT_STEPS == 0 && at > 0 {
+            if at % spacing == 0 && at > 0 {
                 let (runs, watches, conditions) = (runs.clone(), watches.clone(), conditions.clone());
                 let reached = Reached { runs, watches, parts, second, stop: StopReason::GoalMet, conditions };
                 checkpoints.push((at, Rc::new(reached), until.clone()));

@@ -28,7 +28,7 @@
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
 
-use crate::cta::class::ClassRun;
+use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::CanonicalRun;
 use crate::induction::carry_over::{Proof, either};
 use crate::induction::common_prefix::{SharedPrefix, TurnLoop};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Program, lcm};
 
-use crate::cta::class::ClassRun;
+use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::CanonicalRun;
 use crate::induction::carry_over::{LONG, Proof, longer, longest};
 use crate::induction::common_prefix::{SharedPrefix, TurnLoop};

@@ -24,14 +24,16 @@
 //! The long run may insert the difference in parts, one before a comparison such as `2 * i < n` changes, and one after
 //! it. Each part is a period in the sense above: the change of a number in the j-th of k copies is linear in j and k.
 
-use crate::induction::shift_invariance::{self, Conditions};
+use rustc_hash::FxHashMap;
 use warpline_sim::ir::{gcd, lcm};
+use warpline_sim::protocol::Snapshot;
 
 use crate::execution::canonical::{CanonicalRun, Job, StepOutcome};
 use crate::induction::lockstep::Reached;
 use crate::induction::loop_counter::grown;
 use crate::induction::loop_counter::{Watch, step_of};
 use crate::induction::periods::{self, Places};
+use crate::induction::shift_invariance::{self, Conditions};
 
 /// The steps of a run through its finest loop, among the loops that grow from a shorter run to this one.
 struct Marks<T> {
@@ -39,12 +41,19 @@ struct Marks<T> {
     step: i64,
     /// The same number for each growing loop.
     steps: Vec<i64>,
+    /// The number of the first step of the longest pass, of all steps of the run.
+    first: usize,
     /// The data kept at each step of the longest pass, with the number of the iteration that starts there. Iterations
     /// without an operation are missing.
     list: Vec<(i64, T)>,
 }
 
-fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&CanonicalRun<'_>) -> T) -> Option<Marks<T>> {
+/// The marks of a run up to the one that `keep` refuses; `keep` has the number of each mark.
+fn marks<T>(
+    shorter: Job<'_>,
+    job: Job<'_>,
+    mut keep: impl FnMut(usize, &CanonicalRun<'_>) -> Option<T>,
+) -> Option<Marks<T>> {
     let loops = grown(shorter.prog, job.prog);
     let steps: Vec<i64> = loops.iter().map(|(l, by)| trips(step_of(job.prog, l), *by)).collect();
     // The index of the finest loop.
@@ -64,18 +73,20 @@ fn marks<T>(shorter: Job<'_>, job: Job<'_>, keep: impl Fn(&CanonicalRun<'_>) -> 
             if watch.last < before {
                 passes.push(marks.len());
             }
-            marks.push((watch.iteration(), keep(&walk)));
+            let Some(kept) = keep(marks.len(), &walk) else { break };
+            marks.push((watch.iteration(), kept));
         }
     }
     passes.push(marks.len());
     let pass = passes.windows(2).max_by_key(|w| w[1] - w[0])?;
-    let list = marks.drain(pass[0]..pass[1]).collect();
-    Some(Marks { step: *step, steps, list })
+    let first = pass[0];
+    let list = marks.drain(first..pass[1]).collect();
+    Some(Marks { step: *step, steps, first, list })
 }
 
 /// The number of trip counts after which all decisions can recur, if it is at most `most` (`periods`).
 pub(crate) fn recurs(shorter: Job<'_>, job: Job<'_>, most: i64) -> Option<i64> {
-    let Marks { step, list, .. } = marks(shorter, job, Places::of)?;
+    let Marks { step, list, .. } = marks(shorter, job, |_, walk| Some(Places::of(walk)))?;
     let list: Vec<Places> = list.into_iter().map(|(_, places)| places).collect();
     let middle = list.len() / 2;
     let steps = periods::recurs(job.prog, list.get(middle - SEEN.min(middle)..middle)?, most / step)?;
@@ -87,18 +98,19 @@ pub(crate) const SEEN: usize = 4;
 
 /// The start and the period of repetition of a run, both as trip counts, from a loop that grows from `shorter` to it.
 pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
-    let Marks { steps, step, list: marks } = marks(shorter, job, |walk| (walk.outline(), walk.state()))?;
+    let Marks { steps, step, first, list: marks } = marks(shorter, job, |_, walk| Some(walk.outline()))?;
     if marks.is_empty() {
         // The loop has no operation, so every iteration is like any other.
         return Some((0, steps.iter().copied().fold(1, lcm)));
     }
-    // Well before the end, and as near to the middle as possible.
-    let like = |i: usize, p: usize| {
-        let ((_, a), (_, b)) = (marks.get(i)?, marks.get(i + p)?);
-        Some(a.0 == b.0 && shift_invariance::states(&[&a.1, &b.1]))
-    };
+    // Well before the end, and as near the middle as that allows.
     let middle = marks.len() / 2;
-    // Iterations between two marks, including iterations without an operation.
+    let states = states(shorter, job, first, &marks[..(middle + 1).min(marks.len())])?;
+    let like = |i: usize, p: usize| match (states.get(i)?, states.get(i + p)?) {
+        (Some(a), Some(b)) if marks[i].1 == marks[i + p].1 => Some(shift_invariance::states(&[a, b])),
+        _ => Some(false),
+    };
+    // Iterations between marks: more than marks where nothing is done in some.
     let long = |i: usize, p: usize| marks[i + p].0 - marks[i].0;
     let twice = |p: &usize| {
         long(middle - p, *p) == long(middle - 2 * p, *p)
@@ -117,7 +129,21 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
     Some((start * step, period))
 }
 
-/// The number of trip counts in which a loop makes a whole step: one, if its bound grows by as much as its index does.
+/// The states at marks of a run, of those whose outline another one has.
+fn states(shorter: Job<'_>, job: Job<'_>, first: usize, list: &[(i64, u64)]) -> Option<Vec<Option<Snapshot>>> {
+    let mut often: FxHashMap<u64, usize> = FxHashMap::default();
+    list.iter().for_each(|(_, outline)| *often.entry(*outline).or_default() += 1);
+    let mut kept = Vec::with_capacity(list.len());
+    marks(shorter, job, |mark, walk| {
+        if let Some((_, outline)) = mark.checked_sub(first).and_then(|i| list.get(i)) {
+            kept.push((often[outline] > 1).then(|| walk.state()));
+        }
+        (kept.len() < list.len()).then_some(())
+    })?;
+    Some(kept)
+}
+
+/// In how many trip counts a loop makes a whole step: with each, one more, if its bound grows by as much as its index does.
 pub(crate) fn trips(step: i64, by: i64) -> i64 {
     step / gcd(step, by)
 }

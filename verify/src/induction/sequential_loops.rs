@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
 
-use crate::cta::class::ClassRun;
+use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::CanonicalRun;
 use crate::induction::carry_over::{self, Proof, Region};
 use crate::induction::lockstep::Reached;

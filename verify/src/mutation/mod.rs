@@ -13,6 +13,8 @@
 mod list;
 pub(crate) mod splice;
 
+use std::ops::Range;
+
 use warpline_sim::ir::{
     ArrivalsPer, BarRef, Binary, Class, Expr, Instr, MbarId, Op, Order, Phase, Place, Program, Site,
 };
@@ -99,37 +101,61 @@ impl Edit {
     /// The changed kernel has no valid text.
     pub fn apply(&self, prog: &Program) -> Result<Program, Inapplicable> {
         let mut prog = prog.clone();
-        let here: Vec<usize> = (0..prog.code.len()).filter(|&pc| self.is_at(&prog, pc)).collect();
-        let (Some(&first), Some(&last)) = (here.first(), here.last()) else { return Ok(prog) };
+        let copies = self.copies(&prog);
+        if copies.is_empty() {
+            return Ok(prog);
+        }
+        if let Change::Declared(bar, by) = &self.change {
+            let b = &mut prog.mbars[*bar as usize];
+            b.count = u32::try_from(b.count as i64 + by)
+                .ok()
+                .filter(|n| (1..1 << 20).contains(n))
+                .ok_or_else(|| Inapplicable(format!("`{}` would need {} arrivals", b.name, b.count as i64 + by)))?;
+            return Ok(prog);
+        }
+        // From the last on: a change moves only what stands behind it.
+        copies.into_iter().rev().try_for_each(|copy| self.change_copy(&mut prog, copy))?;
+        Ok(prog)
+    }
+
+    /// The copies of the statement in the code: the compiler repeats a statement where it unrolls a loop. Each copy is
+    /// one operation or several in a row.
+    fn copies(&self, prog: &Program) -> Vec<Range<usize>> {
+        let mut copies: Vec<Range<usize>> = Vec::new();
+        for pc in (0..prog.code.len()).filter(|pc| self.is_at(prog, *pc)) {
+            match copies.last_mut() {
+                Some(copy) if copy.end == pc => copy.end += 1,
+                _ => copies.push(pc..pc + 1),
+            }
+        }
+        copies
+    }
+
+    /// Changes one copy of the statement.
+    fn change_copy(&self, prog: &mut Program, copy: Range<usize>) -> Result<(), Inapplicable> {
+        let (start, end) = (copy.start, copy.end);
         match &self.change {
-            // Every other instruction keeps its position, so that two trip counts stay comparable.
-            Change::Drop => here.iter().for_each(|&pc| prog.code[pc] = Instr::Jump(pc as u32 + 1)),
+            // Every other instruction keeps its place, so that two trip counts stay comparable.
+            Change::Drop => copy.for_each(|pc| prog.code[pc] = Instr::Jump(pc as u32 + 1)),
             Change::Double => {
-                let again = prog.code[first..=last].to_vec();
-                splice::insert(&mut prog, last + 1, again, true);
+                let again = prog.code[copy].to_vec();
+                splice::insert(prog, end, again, true);
             }
             Change::Swap => {
-                let behind = splice::unit(&prog, last + 1).filter(|u| splice::closed(&prog, first, u.end));
+                let behind = splice::unit(prog, end).filter(|u| splice::closed(prog, start, u.end));
                 let behind = behind.ok_or_else(|| Inapplicable("no statement follows it in its block".into()))?;
-                splice::swap(&mut prog, first, behind);
+                splice::swap(prog, start, behind);
             }
             Change::Always => {
-                let guard = first.checked_sub(1).filter(|&pc| splice::guards(&prog.code[pc], last + 1));
+                let guard = start.checked_sub(1).filter(|&pc| splice::guards(&prog.code[pc], end));
                 let guard = guard.ok_or_else(|| Inapplicable("no condition guards only this statement".into()))?;
-                prog.code[guard] = Instr::Jump(first as u32);
+                prog.code[guard] = Instr::Jump(start as u32);
             }
-            Change::Before(op) => splice::insert(&mut prog, first, vec![plain(op)], false),
-            Change::Behind(op) => splice::insert(&mut prog, last + 1, vec![plain(op)], true),
-            Change::Declared(bar, by) => {
-                let b = &mut prog.mbars[*bar as usize];
-                b.count = u32::try_from(b.count as i64 + by)
-                    .ok()
-                    .filter(|n| (1..1 << 20).contains(n))
-                    .ok_or_else(|| Inapplicable(format!("`{}` would need {} arrivals", b.name, b.count as i64 + by)))?;
-            }
-            _ => here.iter().try_for_each(|&pc| self.operand(&mut prog, pc))?,
+            Change::Before(op) => splice::insert(prog, start, vec![plain(op)], false),
+            Change::Behind(op) => splice::insert(prog, end, vec![plain(op)], true),
+            _ => copy.into_iter().try_for_each(|pc| self.operand(prog, pc))?,
         }
-        Ok(prog)
+        Ok(())
     }
 
     /// Whether the operation at `pc` belongs to the statement.

@@ -16,7 +16,7 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 
 use crate::budget::Budget;
-use crate::cta::class::ClassRun;
+use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::{CanonicalRun, RunEnd, StepOutcome};
 use crate::{Edit, Options, Outcome, Trips, Violation, verify};
 

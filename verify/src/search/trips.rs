@@ -6,7 +6,7 @@ use warpline_sim::protocol::{Decision, Rates, Rules, outstanding};
 
 use crate::AtTrips;
 use crate::budget::Budget;
-use crate::cta::class::ClassRun;
+use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::{CanonicalRun, Job, StepOutcome};
 use crate::induction::carry_over;
 use crate::induction::loop_counter::Watch;

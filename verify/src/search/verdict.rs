@@ -4,10 +4,10 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, Rules, World};
 use warpline_sim::report::Waiting;
 
-use crate::cta::cells::Class;
+use crate::cta::cells::{self, Class};
 use crate::execution::adversarial::{AdversarialRun, FailedRun};
 use crate::search::{Move, SearchReport, SearchResult, Settings, search, search_every};
-use crate::{AtTrips, Outcome, Verdict, Violation, registers};
+use crate::{AtTrips, Outcome, Verdict, Violation, prove, registers};
 
 /// Faults that no order of steps shows.
 const UNSEEN: &str = "a search of every order does not see missing fences, scopes, life cycles, what a barrier leaves unordered in memory, \
@@ -71,6 +71,12 @@ pub(crate) fn decide(
     }
     if let Some(reason) = registers::order_matters(given) {
         return Outcome::GaveUp { why: reason };
+    }
+    // The classes are those that short runs tell apart: in longer ones, CTAs of one class may differ.
+    if given.grid.len() > 1 && cells::told_apart(given) {
+        let last = |(lo, last): (i64, Option<i64>)| (lo, Some(last.map_or(prove::SHORT, |n| n.min(prove::SHORT))));
+        trips = trips.map(last);
+        why = format!("CTAs that longer runs tell apart were not looked for; and {why}");
     }
     if given.hands_out() {
         why = format!("no tile is handed out in a search; and {why}");

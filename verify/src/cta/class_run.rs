@@ -1,0 +1,142 @@
+//! Runs of one CTA class: base cases for its whole cell, and runs of its representative that are compared.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use warpline_sim::ir::Program;
+use warpline_sim::protocol::{Placement, Rules};
+
+use crate::budget::Budget;
+use crate::execution::canonical::{self, Job, Landing, RunResult};
+use crate::prove::Stop;
+use crate::{Options, Place, Verdict, take};
+
+/// The kernel to run, the CTA class, and the settings of runs.
+#[derive(Clone)]
+pub(crate) struct ClassRun<'a> {
+    pub(crate) given: &'a Program,
+    pub(crate) rules: Rules,
+    pub(crate) cluster: i64,
+    /// The cell of CTAs that base cases stand for.
+    pub(crate) place: Option<Arc<Placement>>,
+    pub(crate) options: Options,
+    /// The landing order of flights.
+    pub(crate) landing: Landing,
+    /// The shared budget of all runs.
+    pub(crate) budget: &'a Budget,
+    /// Whether to search for longer periods. Once another class is bounded, the verdict is bounded and longer periods
+    /// would not change it.
+    pub(crate) longer_periods: bool,
+}
+
+impl<'a> ClassRun<'a> {
+    /// Runs of one cluster alone, with late landings.
+    pub(crate) fn of_cluster(
+        given: &'a Program,
+        rules: Rules,
+        cluster: i64,
+        options: Options,
+        budget: &'a Budget,
+    ) -> ClassRun<'a> {
+        ClassRun { given, rules, cluster, place: None, options, landing: Landing::Late, budget, longer_periods: true }
+    }
+
+    /// A run of the representative alone, for comparison with another run.
+    pub(crate) fn job<'p>(&self, prog: &'p Program) -> Job<'p>
+    where
+        'a: 'p,
+    {
+        let ClassRun { rules, cluster, landing, budget, .. } = *self;
+        Job { prog, rules, cluster, place: None, landing, budget }
+    }
+
+    /// A base case, for the whole cell.
+    pub(crate) fn base<'p>(&'p self, prog: &'p Program) -> Job<'p> {
+        Job { place: self.place.as_ref(), ..self.job(prog) }
+    }
+
+    /// The same settings with aligned outer iterations.
+    pub(crate) fn turning(&self) -> Self {
+        ClassRun { landing: Landing::Turns, ..self.clone() }
+    }
+
+    /// The same settings with early landings.
+    pub(crate) fn early(&self) -> Self {
+        ClassRun { landing: Landing::Early, ..self.clone() }
+    }
+
+    /// The same settings with immediate landings.
+    pub(crate) fn at_once(&self) -> Self {
+        ClassRun { landing: Landing::AtOnce, ..self.clone() }
+    }
+
+    /// Runs a base case in a table of forms of its own: which of several runs meets an obstacle first is not left to
+    /// threads.
+    pub(super) fn case(&self, prog: &Program) -> BaseCase {
+        let place = self.place.as_ref().map(|place| Arc::new(place.afresh()));
+        let seen = canonical::run(Job { place: place.as_ref(), ..self.job(prog) });
+        BaseCase { seen, place }
+    }
+
+    /// Base cases by what names each, several at a time.
+    pub(super) fn cases<K: Sync>(
+        &self,
+        few: &[K],
+        of: impl Fn(&K) -> Option<(Place, Program)> + Sync,
+    ) -> Vec<(Place, Program, BaseCase)> {
+        let one = |k: &K| {
+            let (place, prog) = of(k)?;
+            let case = self.case(&prog);
+            Some((place, prog, case))
+        };
+        let all: Vec<Option<_>> = few.par_iter().map(one).collect();
+        all.into_iter().flatten().collect()
+    }
+
+    pub(crate) fn once(&self, prog: &Program) -> RunResult {
+        canonical::run(self.base(prog))
+    }
+
+    /// Runs a base case and adds its result to the verdict.
+    pub(crate) fn check(&self, v: &mut Verdict, prog: &Program, place: Place, class: &str) -> Result<(), Stop> {
+        self.taken_case(v, prog, self.case(prog), place, class)
+    }
+
+    /// Takes over what a base case showed that was run in its own table of forms.
+    pub(super) fn taken_case(
+        &self,
+        v: &mut Verdict,
+        prog: &Program,
+        case: BaseCase,
+        place: Place,
+        class: &str,
+    ) -> Result<(), Stop> {
+        self.adopt(case.place.as_ref());
+        self.taken(v, prog, &case.seen, place, class)
+    }
+
+    pub(super) fn adopt(&self, other: Option<&Arc<Placement>>) {
+        if let (Some(own), Some(other)) = (&self.place, other) {
+            own.adopt(other);
+        }
+    }
+
+    /// Adds the result of a base case to the verdict, or reports that the run does not stand for the whole cell.
+    pub(super) fn taken(
+        &self,
+        v: &mut Verdict,
+        prog: &Program,
+        seen: &RunResult,
+        place: Place,
+        class: &str,
+    ) -> Result<(), Stop> {
+        take(v, prog, seen, place, class)?;
+        if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
+    }
+}
+
+/// What a base case showed, and what it learned of its cell.
+pub(super) struct BaseCase {
+    seen: RunResult,
+    place: Option<Arc<Placement>>,
+}
