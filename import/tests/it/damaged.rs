@@ -1,7 +1,7 @@
 //! Damaged files end in a verdict or an error, never in a panic.
 //!
 //! `WARPLINE_PTX=write` runs all [`SEEDS`] and writes `damaged.tsv`; otherwise some of them run. `WARPLINE_SEEDS=a..b` runs
-//! others, and names each before it runs: a stack that overflows ends the process.
+//! others, and names each before it runs: a stack that overflows ends the process. One seed alone is printed as a text.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,10 +35,16 @@ struct Outcome {
     time: Duration,
 }
 
-fn outcome(corpus: &[(String, String)], seed: u64) -> Outcome {
+/// The damaged text of a seed: the name of its kernel, the kind of damage, and the text.
+fn text_of(corpus: &[(String, String)], seed: u64) -> (&str, usize, String) {
     let mut dice = Dice::new(seed);
     let (name, text) = dice.pick(corpus);
     let (kind, text) = damaged(text, &mut dice);
+    (name, kind, text)
+}
+
+fn outcome(corpus: &[(String, String)], seed: u64) -> Outcome {
+    let (name, kind, text) = text_of(corpus, seed);
     let start = Instant::now();
     let word = || match ptx::read(&text) {
         Ok(module) => {
@@ -64,6 +70,9 @@ fn damaged_files_are_no_panic() {
         }
         outcome(&corpus, seed)
     };
+    if to == from + 1 {
+        println!("{}", text_of(&corpus, from).2);
+    }
     let list: Vec<Outcome> = (from..to).into_par_iter().map(named).collect();
     if range.is_some() {
         let words: BTreeMap<&str, usize> = list.iter().fold(BTreeMap::new(), |mut m, o| {
