@@ -295,6 +295,7 @@ impl Walk<'_, '_> {
             }
             "try_wait" | "test_wait" if !i.has("parity") => return Err(self.state_wait(i)),
             "try_wait" | "test_wait" => {
+                self.ordered(i)?;
                 // Outside of a loop that repeats it, the poll may fail: the code after it must wait.
                 let p = self.s.arena.opaque(format!("whether the barrier polled at line {} was complete", i.line));
                 self.peeked_terms.push(p);
@@ -322,8 +323,17 @@ impl Walk<'_, '_> {
         self.s.error(i, "waits for a state are not supported yet", "waits for a parity")
     }
 
+    /// An error for a wait that orders nothing: every wait of the program acquires.
+    fn ordered(&self, i: &Inst) -> Result<(), Error> {
+        match i.has("relaxed") {
+            true => Err(self.s.error(i, "relaxed waits are not supported yet", "a wait that acquires")),
+            false => Ok(()),
+        }
+    }
+
     /// The wait that a polling loop implements.
     pub(super) fn wait(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        self.ordered(i)?;
         if !i.has("parity") {
             return Err(self.state_wait(i));
         }

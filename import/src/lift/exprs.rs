@@ -153,7 +153,7 @@ pub(super) fn sum(k: i64, parts: Vec<(Expr, i64)>) -> Option<Expr> {
     let sum = sum?;
     Some(match k {
         0 => sum,
-        k if k < 0 => b(Binary::Sub, sum, Expr::Const(-k)),
+        k if k < 0 && k > i64::MIN => b(Binary::Sub, sum, Expr::Const(-k)),
         k => b(Binary::Add, sum, Expr::Const(k)),
     })
 }

@@ -39,7 +39,10 @@ impl Walk<'_, '_> {
                 "a wait behind a failed poll",
             ));
         }
-        self.s.assume(inst.line, "a barrier that is polled once and waited for where that fails is waited for");
+        self.s.assume(
+            inst.line,
+            "a barrier that is polled once and waited for where that fails is polled for the phase that is waited for",
+        );
         self.nodes.extend(wait.nodes);
         (self.regs, self.facts, self.lanes) = (wait.regs, wait.facts, wait.lanes);
         Ok(wait.end)

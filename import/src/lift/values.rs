@@ -23,7 +23,7 @@ fn number_type(m: &str) -> Option<(u32, bool)> {
 
 /// A constant, or the constant of a sum, as a signed number of this many bits.
 pub(super) fn fit(a: &mut Arena, t: Term, bits: u32) -> Term {
-    if bits >= 64 {
+    if !(1..64).contains(&bits) {
         return t;
     }
     let (k, _) = a.parts(t);
@@ -89,7 +89,7 @@ pub(super) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
         "shl" => {
             let s = a.constant(arg(1)?)?;
             let s = u32::try_from(s).ok()?;
-            if s >= bits { a.int(0) } else { a.scale(arg(0)?, 1i64 << s) }
+            if s >= bits { a.int(0) } else { a.scale(arg(0)?, 1i64.checked_shl(s)?) }
         }
         "shr" => {
             let s = u32::try_from(a.constant(arg(1)?)?).ok()?;

@@ -8,6 +8,8 @@ use super::exits::{Exit, Side};
 use super::shared::Shared;
 use super::tree::{Node, Val};
 
+/// The largest depth of nested branches by data. A damaged text can lead back to one of them without a loop.
+const DEEPEST: u32 = 16;
 /// The largest number of instructions of one warp that are walked.
 const WORK: u64 = 40_000;
 /// The largest depth of nested branches.
@@ -355,6 +357,13 @@ impl<'a> Walk<'_, 'a> {
         let mut sides = Vec::new();
         let regs = self.regs.clone();
         let lanes = self.lanes;
+        if self.unsure == DEEPEST {
+            return Err(self.s.error(
+                inst,
+                "branches by data that is not followed are nested too deeply here",
+                "fewer of them, and no way back to one of them",
+            ));
+        }
         self.unsure += 1;
         for (to, holds) in [(taken, true), (falls, false)] {
             self.regs = regs.clone();

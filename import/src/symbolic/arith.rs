@@ -47,7 +47,7 @@ impl Arena {
         for (i, (t, m)) in list.iter().enumerate() {
             let Node::Op(op @ (Op::Div | Op::DivZero), args) = self.node(*t).clone() else { continue };
             let (x, by) = (args[0], args[1]);
-            let Some(c) = self.constant(by) else {
+            let Some(c) = self.constant(by).filter(|c| *c > 0) else {
                 // x - q * n with a divisor that is not a constant is a sum with a product: see `product_remainder`.
                 continue;
             };

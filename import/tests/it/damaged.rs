@@ -1,6 +1,7 @@
 //! Damaged files end in a verdict or an error, never in a panic.
 //!
-//! `WARPLINE_PTX=write` runs all [`SEEDS`] and writes `damaged.tsv`; otherwise some of them run.
+//! `WARPLINE_PTX=write` runs all [`SEEDS`] and writes `damaged.tsv`; otherwise some of them run. `WARPLINE_SEEDS=a..b` runs
+//! others, and names each before it runs: a stack that overflows ends the process. One seed alone is printed as a text.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,10 +35,16 @@ struct Outcome {
     time: Duration,
 }
 
-fn outcome(corpus: &[(String, String)], seed: u64) -> Outcome {
+/// The damaged text of a seed: the name of its kernel, the kind of damage, and the text.
+fn text_of(corpus: &[(String, String)], seed: u64) -> (&str, usize, String) {
     let mut dice = Dice::new(seed);
     let (name, text) = dice.pick(corpus);
     let (kind, text) = damaged(text, &mut dice);
+    (name, kind, text)
+}
+
+fn outcome(corpus: &[(String, String)], seed: u64) -> Outcome {
+    let (name, kind, text) = text_of(corpus, seed);
     let start = Instant::now();
     let word = || match ptx::read(&text) {
         Ok(module) => {
@@ -53,8 +60,27 @@ fn outcome(corpus: &[(String, String)], seed: u64) -> Outcome {
 fn damaged_files_are_no_panic() {
     let write = std::env::var("WARPLINE_PTX").is_ok_and(|v| v == "write");
     let corpus: Vec<(String, String)> = corpus().into_iter().filter(|(_, t)| t.len() < LONGEST).collect();
-    let seeds = if write { SEEDS } else { FEW };
-    let list: Vec<Outcome> = (0..seeds).into_par_iter().map(|seed| outcome(&corpus, seed)).collect();
+    let asked = std::env::var("WARPLINE_SEEDS").ok();
+    let range =
+        asked.as_deref().and_then(|s| s.split_once("..")).map(|(a, b)| [a, b].map(|n| n.parse().expect("a seed")));
+    let [from, to] = range.unwrap_or([0, if write { SEEDS } else { FEW }]);
+    let named = |seed: u64| {
+        if range.is_some() {
+            eprintln!("seed {seed}");
+        }
+        outcome(&corpus, seed)
+    };
+    if to == from + 1 {
+        println!("{}", text_of(&corpus, from).2);
+    }
+    let list: Vec<Outcome> = (from..to).into_par_iter().map(named).collect();
+    if range.is_some() {
+        let words: BTreeMap<&str, usize> = list.iter().fold(BTreeMap::new(), |mut m, o| {
+            *m.entry(o.word).or_default() += 1;
+            m
+        });
+        println!("{words:?}, longest {:?}", list.iter().map(|o| o.time).max());
+    }
     let panics: Vec<u64> = list.iter().filter(|o| o.word == "panic").map(|o| o.seed).collect();
     if write {
         let mut counts: BTreeMap<(usize, &str), (usize, Duration)> = BTreeMap::new();

@@ -86,6 +86,35 @@ fn some(all: Vec<Mutation>) -> Vec<Mutation> {
     groups.into_values().flat_map(chosen).collect()
 }
 
+/// Why a proof of a mutant is right; behind `missed:` why it may not be.
+fn why(instruction: &str, change: &str) -> &'static str {
+    let is = |part: &str| instruction.contains(part);
+    match change {
+        "bytes - 16" => {
+            "missed: the box of a tensor map is not in the text, nor whether bytes that are read were written"
+        }
+        "other parity" => "missed: a poll ahead of its wait is taken to be for the phase of the wait",
+        _ if is("try_wait") && change.starts_with("scope") => "missed: the scope of a wait is not followed",
+        "repeat" if is("arrive") || is("init.") || is("inval") => "no wait needs a later phase",
+        "repeat" => "it waits, meets or orders again",
+        "group - 1" => "it waits for more",
+        "other id" => "all that meet there use the number",
+        _ if is("wgmma") => "missed: registers are not followed, and no operand is stored over",
+        _ if is("tcgen05.wait") => "missed: assumed where the whole text has none",
+        _ if is("tcgen05.fence") => "a note by the default rules",
+        _ if is("tensormap") => "missed: the words of tensor maps are not followed",
+        _ if is("warp.sync") => "lanes of a warp are in step",
+        _ if is("inval") => "the memory has no second use",
+        _ if is("try_wait") => "its phase is complete when it is reached",
+        _ if is("init") => "no wait needs the phase",
+        _ if is("mbarrier.arrive") => "nothing that waits needs what it releases",
+        _ if is("barrier.cluster") => "it orders no memory that another CTA uses",
+        _ if is("bar") => "what it orders is ordered otherwise",
+        _ if is("cp.async") => "it is waited for otherwise, or not used afterwards",
+        _ => "",
+    }
+}
+
 fn outcome(file: &str, text: &str, m: &Mutation) -> String {
     let mutant = m.apply(text);
     let module =
@@ -115,10 +144,12 @@ fn mutants_are_caught_or_harmless() {
         }
         let row = |((k, word), lines): (&(Key, String), &Vec<u32>)| {
             let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
-            format!("{}\t{}\t{}\t{word}\t{}\n", k.file, k.instruction, k.change, lines.join(" "))
+            let why = if word == "proved" { why(&k.instruction, &k.change) } else { "" };
+            assert!(word != "proved" || !why.is_empty(), "{k:?} is proved");
+            format!("{}\t{}\t{}\t{word}\t{}\t{why}\n", k.file, k.instruction, k.change, lines.join(" "))
         };
         let rows: String = rows.iter().map(row).collect();
-        let table = format!("file\tinstruction\tchange\toutcome\tlines\n{rows}");
+        let table = format!("file\tinstruction\tchange\toutcome\tlines\twhy it is proved\n{rows}");
         std::fs::write(folder().join("mutants.tsv"), table).expect("the table");
         return;
     }
@@ -132,4 +163,10 @@ fn mutants_are_caught_or_harmless() {
         let old = recorded.iter().find(of).map(|r| r[3].as_str());
         assert_eq!(Some(word.as_str()), old, "{file}:{line} {}: {}", m.instruction, m.change);
     }
+}
+
+/// DEVIATIONS.md: a change that may be a fault, and is proved.
+#[test]
+fn fixme_mutants_that_are_missed() {
+    assert!(table("mutants.tsv").iter().any(|r| r.get(5).is_some_and(|why| why.starts_with("missed:"))));
 }

@@ -185,7 +185,7 @@ fn changes(i: &Inst, s: &Statement<'_>, threads: Option<u32>) -> Vec<(&'static s
         }
         _ => {}
     }
-    let scoped = i.has("cluster") && (i.has("release") || i.has("acquire")) && !i.has("mbarrier_init");
+    let scoped = i.op == "mbarrier" && i.has("cluster") && (i.has("release") || i.has("acquire"));
     add("scope of the CTA", scoped.then(|| s.renamed(&s.opcode.replace(".cluster.", ".cta."))));
     let order = ["release", "acquire"].into_iter().find(|o| i.has(o) && i.op == "mbarrier");
     add("relaxed", order.map(|o| s.renamed(&s.opcode.replace(&format!(".{o}."), ".relaxed."))));
