@@ -216,7 +216,7 @@ pub(crate) fn short_runs(
     if given.hands_out() {
         return vec![cells::handed(given).0];
     }
-    let progs: Vec<Program> = at.steps.iter().flat_map(|at| (0..=SHORT).filter_map(|n| at(n))).collect();
+    let progs: Vec<Program> = at.steps.iter().flat_map(|at| (0..=SHORT).filter_map(at)).collect();
     let (mut cells, mut classes) = (Cells::of(given), Vec::new());
     while let Some(class) = cells.next() {
         let place = class.place.clone();

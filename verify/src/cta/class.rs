@@ -80,14 +80,16 @@ pub(crate) fn every_trip(
 /// more than these.
 const FEW_TILES: i64 = 16;
 
-/// Decides trip counts with as many tiles as were given. What is left, if anything: the trip counts that are decided, none
-/// where only the values given are, and why no more.
+/// The trip counts that are decided, none where only the values given are, and why no more.
+type Undecided = (Option<(i64, Option<i64>)>, String);
+
+/// Decides trip counts with as many tiles as were given. What is left, if anything.
 fn as_many_tiles(
     run: &ClassRun<'_>,
     turned: AtTurns<'_>,
     class: &str,
     v: &mut Verdict,
-) -> Result<Option<(Option<(i64, Option<i64>)>, String)>, Stop> {
+) -> Result<Option<Undecided>, Stop> {
     let tiles = run.given.grid.len();
     let at = |n: i64| turned(n, tiles).filter(|prog| prog.grid == run.given.grid);
     if tiles > FEW_TILES || (0..=SHORT).all(|n| at(n).is_none()) {
