@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn mistakes() {
         for (text, message) in [
-            ("cycls == 1", "`cycls` is no number"),
+            ("cycls == 1", "`cycls` is not a number"),
             ("1 / zero", "division by zero"),
             ("1 +", "expected"),
             ("1 1", "expected"),

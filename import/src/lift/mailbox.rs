@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::flow::Block;
 use crate::ptx::{Arg, Error, Inst};
 
-use super::step::bytes_of;
 use super::tree::{Run, Val};
+use super::values::bytes_of;
 use super::walk::Walk;
 
 /// First of the addresses that stand for mailboxes, behind all shared memory that a CTA can have.

@@ -340,3 +340,23 @@ pub(super) fn compare(a: &mut Arena, i: &Inst, p: Term, q: Term) -> Option<Term>
     }
     Some(t)
 }
+
+/// Bytes that one thread accesses.
+pub(super) fn bytes_of(i: &Inst) -> u32 {
+    let n = i.mods.iter().find_map(|m| match m.as_str() {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => None,
+    });
+    let bits = i.mods.iter().rev().find_map(|m| {
+        let digits = m.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        let packed = if m.ends_with("x2") { 32 } else { 0 };
+        let kind = m.trim_end_matches(|c: char| c.is_ascii_digit());
+        (matches!(kind, "b" | "u" | "s" | "f" | "bf") && !digits.is_empty())
+            .then(|| digits.parse::<u32>().ok())
+            .flatten()
+            .or((packed > 0).then_some(packed))
+    });
+    n.unwrap_or(1) * bits.unwrap_or(32) / 8
+}

@@ -104,24 +104,6 @@ fn bugs_of_the_museum_are_found_in_their_ptx() {
         let found = if bug.contains("m37_barrier_number") { "rejected" } else { "violated" };
         assert_eq!(verdicts[bug], found, "{bug}");
         let fix = bug.replace("-bug", "-fix");
-        if !FALSE_ALARMS.contains(&fix.as_str()) {
-            assert_eq!(verdicts[&fix], "proved", "{fix}");
-        }
-    }
-}
-
-/// Kernels that are proved from their kernel text, and whose PTX gets a fault that is none.
-const FALSE_ALARMS: [&str; 3] = [
-    "emit.attention-fa3_uniform.ptx",
-    "emit.correct-deepgemm_sm100.ptx",
-    "emit.museum-m18_mask_outside_the_cluster-fix.ptx",
-];
-
-/// DEVIATIONS.md: an alarm on each of them is wrong.
-#[test]
-fn fixme_correct_kernels_with_a_false_alarm() {
-    let rows = table("verdicts.tsv");
-    for name in FALSE_ALARMS {
-        assert!(rows.iter().any(|r| r[0] == name && r[3] == "violated"), "{name}");
+        assert_eq!(verdicts[&fix], "proved", "{fix}");
     }
 }

@@ -30,6 +30,7 @@ mod explain;
 mod fence;
 mod findings;
 mod flight;
+mod forms;
 mod global;
 mod lanes;
 mod mbarrier;

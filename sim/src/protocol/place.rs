@@ -14,12 +14,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::FxHashMap;
-
 use crate::ir::{Binary, Env, Program};
 
 use super::cell::{Axis, Cell};
 use super::eval::Coords;
+use super::forms::Table;
 
 /// Index of a form of a cell; 0 is the form of a number that is the same for all CTAs of the cell.
 pub type FormId = u32;
@@ -40,21 +39,10 @@ pub struct Obstacle {
 
 /// An operator's result that has no linear form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Opaque {
+pub(super) struct Opaque {
     op: Binary,
     x: (i64, FormId),
     y: (i64, FormId),
-}
-
-#[derive(Debug, Default)]
-struct Table {
-    forms: Vec<Vec<(u32, i64)>>,
-    ids: FxHashMap<Vec<(u32, i64)>, FormId>,
-    opaque: Vec<Opaque>,
-    opaque_ids: FxHashMap<Opaque, u32>,
-    /// Smallest and largest deviation of each opaque term from its value in the representative.
-    ranges: Vec<(i64, i64)>,
-    obstacle: Option<Obstacle>,
 }
 
 /// A cell, with the facts that runs in it learn. All copies share these facts.
@@ -458,49 +446,5 @@ impl Placement {
                 self.axes_of(table, o.y.1, axes);
             }
         }
-    }
-}
-
-impl Table {
-    /// With the form of numbers that are the same for all CTAs.
-    fn new() -> Table {
-        Table { forms: vec![Vec::new()], ids: FxHashMap::from_iter([(Vec::new(), 0)]), ..Table::default() }
-    }
-
-    fn intern(&mut self, form: Vec<(u32, i64)>) -> FormId {
-        if let Some(id) = self.ids.get(&form) {
-            return *id;
-        }
-        let id = self.forms.len() as FormId;
-        self.forms.push(form.clone());
-        self.ids.insert(form, id);
-        id
-    }
-
-    fn sum(&mut self, x: FormId, y: FormId, sign: i64) -> FormId {
-        if y == 0 {
-            return x;
-        }
-        let mut form = self.forms[x as usize].clone();
-        for (symbol, c) in &self.forms[y as usize] {
-            match form.binary_search_by_key(symbol, |term| term.0) {
-                Ok(i) => form[i].1 = form[i].1.saturating_add(c.saturating_mul(sign)),
-                Err(i) => form.insert(i, (*symbol, c.saturating_mul(sign))),
-            }
-        }
-        form.retain(|(_, c)| *c != 0);
-        self.intern(form)
-    }
-
-    fn scaled(&mut self, x: FormId, by: i64) -> FormId {
-        if by == 0 {
-            return 0;
-        }
-        let form = self.forms[x as usize].iter().map(|(s, c)| (*s, c.saturating_mul(by))).collect();
-        self.intern(form)
-    }
-
-    fn meets(&mut self, o: Obstacle) {
-        self.obstacle.get_or_insert(o);
     }
 }
