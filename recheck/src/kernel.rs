@@ -72,16 +72,16 @@ impl Kernel {
             let varied = varied.contains(&(id as u16));
             Symbol { name: s.name.clone(), value: s.value, varied }
         });
-        let statement = Statement {
+        let mut statement = Statement {
             kernel: bound.name.clone(),
             fences: fences.list().map(|(rule, level)| Fence { rule: rule.into(), level: level.into() }).into(),
             values: bound.params.iter().map(|(name, value)| Value { name: name.clone(), value: *value }).collect(),
             symbols: symbols.collect(),
             grid: [bound.grid.m, bound.grid.n, bound.grid.z],
             excludes: FindingKind::ALL.iter().map(|kind| kind.name().to_string()).collect(),
-            digest: digest(claim),
             ..claim.clone()
         };
+        statement.digest = digest(&statement);
         let program = if varied.is_empty() { bound } else { counters::counted(&symbolic).bind_all_but(&varied) };
         let rules = Rules { fences, ..engine::rules(machine) };
         Ok(Kernel { program, rules, trips: claim.trips.clone(), turns: claim.turns.clone(), statement })

@@ -97,5 +97,5 @@ fn data_where_orders_are_is_refused() {
     let dir = TempDir::new();
     let said = warpline(&["verify", &dir.write("k.ptx", text)]);
     assert_eq!(said.status, warpline::Status::BadInput);
-    assert!(said.err.contains("used for data, too"), "{}", said.err);
+    assert!(said.err.contains("tell warps what to do, and are used for"), "{}", said.err);
 }

@@ -149,7 +149,7 @@ fn wrong_launches_are_errors() {
         assert_eq!(said.status, Status::BadInput, "{option} {value}: {}", said.out);
     }
     let said = warpline(&["run", &file, "--grid", "3", "--arg", "1=8", "--cluster", "2"]);
-    assert!(said.status == Status::BadInput && said.err.contains("whole number of clusters"), "{}", said.err);
+    assert!(said.status == Status::BadInput && said.err.contains("is not a multiple of the cluster"), "{}", said.err);
 }
 
 /// Of several kernels `--entry` picks one, also where each has its own launch.

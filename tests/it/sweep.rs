@@ -53,7 +53,7 @@ fn the_limit_is_named() {
         json(&said)["points"][0]["limit"].as_str().unwrap_or("").to_string()
     };
     assert_eq!(limit(&["hopper/tma_wgmma", "--vary", "stages=12"]), "shared memory");
-    assert_eq!(limit(&["hopper/cp_async_wgmma", "--vary", "regs=256"]), "registers");
+    assert_eq!(limit(&["hopper/cp_async_wgmma", "--vary", "regs=264"]), "registers");
     assert_eq!(limit(&["blackwell/gemm_1sm", "--vary", "machine.limit.tmem_columns=32"]), "tensor memory");
     assert_eq!(limit(&["hopper/tma_wgmma", "--vary", "machine=a100"]), "machine");
     let kernel = warpline(&["sweep", "hopper/tma_warp_specialized", "--vary", "stages=1,3", "--json"]);
@@ -139,7 +139,7 @@ fn an_interrupted_sweep_goes_on() {
     let other = warpline(&[&HEAD[..], &["--state", state]].concat());
     assert_eq!(other.status, Status::BadInput);
     let words = other.err.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("of another sweep; the settings differ"), "{words}");
+    assert!(words.contains("belongs to another sweep; the settings differ"), "{words}");
     assert_eq!(std::fs::read_to_string(state).unwrap(), text);
 }
 

@@ -141,7 +141,7 @@ fn a_panic_is_reported_on_the_terminal_as_it_was() {
 fn without_a_terminal_there_is_a_chart() {
     let said = warpline(&SCENARIO);
     assert_eq!(said.status, Status::Holds);
-    assert!(said.out.contains("CTA 0") && said.err.contains("no terminal"), "{said:?}");
+    assert!(said.out.contains("CTA 0") && said.err.contains("not a terminal"), "{said:?}");
     assert_eq!(said.out, warpline(&SCENARIO).out);
 }
 

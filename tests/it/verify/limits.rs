@@ -26,7 +26,7 @@ fn what_does_not_fit_is_refused_by_every_command() {
     refused("h200", &one("warps 1   shared a: f16[1024, 512]"), "bytes of shared memory");
     refused("h200", &one("warps 33"), "threads");
     refused("h200", &one("warps 32   regs 128"), "registers");
-    refused("h200", &one("warps 1   regs 256"), "registers");
+    refused("h200", &one("warps 1   regs 264"), "registers");
     refused("b200", &one("warps 1   tmem t: f32[128, 1024]"), "columns of tensor memory");
     refused("h200", &one("warps 1   cluster 32"), "cluster");
     refused("h200", "kernel t(m = 0)\n  grid m   warps 1\n  all: barrier\n", "grid");

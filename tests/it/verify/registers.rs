@@ -35,21 +35,26 @@ fn registers_that_never_suffice_are_a_fault() {
 /// Each warpgroup asks for registers that the other one may hold: the order matters.
 #[test]
 fn registers_that_may_not_suffice_are_not_proved() {
-    let group = "
+    let group = |n: u32| {
+        format!(
+            "
     regs dec 40
     barrier
-    regs inc 240
-    lds a -> r
+    regs inc 208
+    bar sync own[{n}] (128)
     regs dec 40
     barrier
-";
+"
+        )
+    };
     let text = format!(
         "
 kernel asked()
   grid 1  warps 8  regs 128
-  shared a: f16[64, 64]
-  reg r: f16[64, 64]
-  warps 0..4:{group}  warps 4..8:{group}"
+  named own[2]
+  warps 0..4:{}  warps 4..8:{}",
+        group(0),
+        group(1)
     );
     let v = kernel("h200", &text);
     assert!(v.word() != "proved" && v.why().contains("their order can matter"), "{:#}", v.json);
