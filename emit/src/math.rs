@@ -75,7 +75,7 @@ impl<T: Target> Writer<'_, T> {
                 Ok(())
             }
             Op::Zero(p) => self.zero(p),
-            Op::Alu { unit, count, reads, writes } => self.alu(pc, unit, count, reads, writes),
+            Op::Alu { unit, count, reads, writes, .. } => self.alu(pc, unit, count, reads, writes),
             Op::Mma { .. } if self.reference => self.reference_mma(pc, op),
             Op::Mma { .. } => T::mma(self, pc, op),
             _ => Ok(()),

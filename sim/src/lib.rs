@@ -51,7 +51,7 @@
 //! use warpline_sim::timeline::Stall;
 //!
 //! let takes = |cycles| Cost { takes: Some(cycles), ..Cost::default() };
-//! let alu = Op::Alu { unit: "fma".into(), count: Expr::Const(1), reads: vec![], writes: vec![] };
+//! let alu = Op::Alu { unit: "fma".into(), count: Expr::Const(1), reads: vec![], writes: vec![], mix: None };
 //! let code = vec![
 //!     // Warp 1 skips the arithmetic.
 //!     Instr::Only(Executors::Warps(0b01), 2),

@@ -265,6 +265,7 @@ pub const KEYS: &[Key] = &[
     key("alu.fma_per_clk", "lane-ops/cycle", "fused multiply-adds of a core"),
     key("alu.exp_per_clk", "lane-ops/cycle", "exponentials of a core"),
     key("alu.int_per_clk", "lane-ops/cycle", "integer and conversion operations of a core"),
+    key("alu.latency", "cycles", "time from an arithmetic instruction to one that uses its result"),
     key("alu.dequant_ops", "lane-ops", "vector operations to unpack and scale one element"),
     key("launch.kernel_us", "us", "launch of a kernel, enqueue to start"),
     key("launch.device_us", "us", "an empty kernel on the device, first cycle to last"),

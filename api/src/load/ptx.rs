@@ -73,6 +73,8 @@ pub struct CompiledKernel {
     pub params: Vec<Param>,
     /// Bytes of shared memory that the text declares.
     pub declared_shared: u64,
+    /// For a run, why the program lacks the instructions between operations of the protocol, if it does.
+    pub untimed: Option<String>,
 }
 
 /// Lifts the compiled kernel that a request names to a program.
@@ -94,10 +96,16 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     let module = ptx::read(&text).map_err(bad)?;
     let found = entry_of(&module, file, entry)?;
     let launch = launch::launch(request, found)?;
-    let lifted = lift::lift(&module, found, file, &text, &launch).map_err(bad)?;
+    let launch = Launch { timed: request.bind_launch && launch.grid.is_some(), ..launch };
+    let timed = launch.timed.then(|| lift::lift(&module, found, file, &text, &launch));
+    let untimed = timed.as_ref().and_then(|t| t.as_ref().err().map(|e| format!("line {}: {}", e.line, e.message)));
+    let lifted = match timed {
+        Some(Ok(lifted)) => lifted,
+        _ => lift::lift(&module, found, file, &text, &Launch { timed: false, ..launch.clone() }).map_err(bad)?,
+    };
     let params = found.params.clone();
     let declared_shared = module.shared.iter().chain(&found.shared).map(|v| v.bytes).sum();
-    Ok(CompiledKernel { lifted, sources, target: module.target, launch, params, declared_shared })
+    Ok(CompiledKernel { lifted, sources, target: module.target, launch, params, declared_shared, untimed })
 }
 
 /// The entry of a name, or the only one.
@@ -180,7 +188,11 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
         let program = launched(&kernel, request, &set)?;
         let chosen =
             if machine.is_some() { "--machine named the machine" } else { "the machine is one of that target" };
-        let note = format!("the PTX is for {}, and {chosen}. {NOT_CHARGED}", kernel.target);
+        let charged = match &kernel.untimed {
+            None => CHARGED.to_string(),
+            Some(why) => format!("{NOT_CHARGED} ({why})"),
+        };
+        let note = format!("the PTX is for {}, and {chosen}. {charged}", kernel.target);
         let imported = Imported::launched(kernel.lifted.assumptions);
         let fidelity = Fidelity::usual(&model);
         let values: Values = program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
@@ -252,7 +264,11 @@ pub fn kernel_text(request: &Request) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Costs that the time of a compiled kernel does not contain.
+/// The source of the time of a compiled kernel.
+const CHARGED: &str = "Instructions are those of the PTX, by class; the assembler's own schedule, spills and bank \
+                       conflicts are not known";
+
+/// Costs that the time of a compiled kernel does not contain where its instructions cannot be followed.
 const NOT_CHARGED: &str = "Only copies, waits, barriers, accesses to shared memory and `wgmma` have a time: instructions \
                            between them (arithmetic, `mma.sync`, loads and stores of global memory) are not charged yet, and \
                            addresses in global memory are not followed, so that every copy reads one place";

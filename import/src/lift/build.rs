@@ -11,8 +11,9 @@ use crate::symbolic::{Arena, Atom, Node, Term};
 
 use super::barriers::{Barriers, addresses, arrays};
 use super::effects_of::map_effect;
-use super::emit::Emit;
+use super::emit::{Done, Emit};
 use super::exprs::Names;
+use super::gather::gather;
 use super::launch::{Binder, registers};
 use super::merge::{Merged, MergedKind, Set, each_op, merge, single};
 use super::objects::objects;
@@ -58,6 +59,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
         tree = if w == 0 { one } else { merge(tree, one) };
     }
     let tree = unrolled(&mut s, tree);
+    let tree = if launch.timed { gather(&mut s, tree) } else { tree };
     let (tree, cut) = super::data::cut(&mut s, tree, everyone)?;
     let mut names = Names::default();
     let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
@@ -66,8 +68,10 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);
     e.list(&tree, everyone)?;
-    let (code, at, sites, loops, names, free) = e.done()?;
-    if let Some(one) = free.get(super::MOST_FREE) {
+    let Done { code, at, sites, loops, names, free, objects: more } = e.done()?;
+    let mut objects = objects(&plan);
+    objects.extend(more);
+    if let Some(one) = free.get(super::MOST_FREE).filter(|_| !launch.timed) {
         return Err(Error {
             line: one.line,
             span: (0, 0),
@@ -99,7 +103,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
         warps: n,
         regs: registers(&tree, n * s.ctas(), s.entry.registers),
         waits: Waits::Auto,
-        objects: objects(&plan),
+        objects,
         mbars: plan
             .barriers
             .iter()
@@ -146,8 +150,8 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
     }
     let terms: Vec<Term> = names.order.iter().map(|(t, _)| *t).collect();
     let launches = match &related {
-        Some(_) => super::possible::launches(&mut s.arena, &terms, &stands_for),
-        None => Vec::new(),
+        Some(_) if !launch.timed => super::possible::launches(&mut s.arena, &terms, &stands_for),
+        _ => Vec::new(),
     };
     let named = |l: Vec<i64>| names.order.iter().zip(l).map(|((_, n), v)| (n.clone(), v)).collect();
     let launches = launches.into_iter().map(named).collect();

@@ -191,7 +191,7 @@ impl Walk<'_, '_> {
 }
 
 /// `m64n128k16`.
-fn shape(m: &str) -> Option<(u32, u32, u32)> {
+pub(super) fn shape(m: &str) -> Option<(u32, u32, u32)> {
     let (a, rest) = m.strip_prefix('m')?.split_once('n')?;
     let (b, c) = rest.split_once('k')?;
     Some((a.parse().ok()?, b.parse().ok()?, c.parse().ok()?))

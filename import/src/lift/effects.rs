@@ -78,7 +78,8 @@ impl Walk<'_, '_> {
             }
             "shfl" | "vote" | "redux" | "match" => {
                 // Lanes that exchange values have all come here, and their loads are complete.
-                if self.unsure == 0 && self.lanes == u32::MAX && i.has("sync") {
+                // In a run, its latency is part of a chain of instructions.
+                if self.unsure == 0 && self.lanes == u32::MAX && i.has("sync") && self.timing().is_none() {
                     self.s.assume(i.line, "lanes that exchange values by `shfl.sync` and its kin are in order with each other's accesses before it");
                     self.push(at, 0, Effect::WarpSync)?;
                 }
@@ -191,7 +192,15 @@ impl Walk<'_, '_> {
         let all =
             |list: &[Node], f: &dyn Fn(&Effect) -> bool| list.iter().all(|n| matches!(&n.kind, Kind::Op(_, e) if f(e)));
         let inits = |e: &Effect| {
-            matches!(e, Effect::Init(..) | Effect::Fence(_) | Effect::WarpSync | Effect::Elect | Effect::Regs(..))
+            matches!(
+                e,
+                Effect::Init(..)
+                    | Effect::Fence(_)
+                    | Effect::WarpSync
+                    | Effect::Elect
+                    | Effect::Regs(..)
+                    | Effect::Work(_)
+            )
         };
         let fenced = |e: &Effect| !matches!(e, Effect::Fence(Fence::Init));
         // A cluster barrier with release orders all operations before it.

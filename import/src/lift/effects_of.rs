@@ -2,7 +2,7 @@
 
 use crate::symbolic::Term;
 
-use super::tree::{Effect, Run};
+use super::tree::{Effect, Global, Run};
 
 /// The effect with other terms.
 pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect {
@@ -40,7 +40,11 @@ pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect 
         Effect::TensorProduct { a, at, b, d, pair } => {
             Effect::TensorProduct { a: runs(a, f), at: runs(at, f), b: runs(b, f), d: runs(d, f), pair }
         }
+        Effect::Global(g) => Effect::Global(Global { at: g.at.into_iter().map(f).collect(), ..g }),
         same @ (Effect::Commit(_)
+        | Effect::Work(_)
+        | Effect::Use(_)
+        | Effect::Product(..)
         | Effect::Tensor { .. }
         | Effect::TensorWait(_)
         | Effect::WaitGroup(..)

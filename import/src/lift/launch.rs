@@ -27,6 +27,9 @@ pub struct Launch {
     pub shared: Option<u32>,
     /// Registers of a thread.
     pub regs: Option<u32>,
+    /// Whether the program is for a run: it then contains the instructions between operations of the protocol, and the
+    /// accesses to global memory, for the values of this launch.
+    pub timed: bool,
 }
 
 /// The value of a parameter.

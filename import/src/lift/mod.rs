@@ -11,6 +11,7 @@ mod effects_of;
 mod emit;
 mod exits;
 mod exprs;
+mod gather;
 pub mod launch;
 mod loops;
 mod mailbox;
@@ -29,6 +30,7 @@ mod special;
 mod step;
 mod symbols;
 mod tensor;
+mod timed;
 pub mod tree;
 mod values;
 mod vars;
@@ -39,7 +41,7 @@ use std::collections::BTreeMap;
 
 use crate::flow::Flow;
 use crate::ptx::{Arg, Entry, Error, Inst, Module};
-use crate::symbolic::{Arena, Facts};
+use crate::symbolic::{Arena, Facts, Place};
 
 pub use build::lift;
 pub use launch::{Argument, Launch};
@@ -173,7 +175,8 @@ pub fn warps<'a>(
         module,
         entry,
         flow,
-        need: slice::needed(&entry.code, entry.regs.len()),
+        need: slice::needed(&entry.code, entry.regs.len(), launch.timed),
+        timing: launch.timed.then(|| launch.clone()),
         arena: Arena::default(),
         addresses,
         block,
@@ -193,6 +196,13 @@ pub fn warps<'a>(
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
     shared.cluster = cluster(&mut shared, launch)?;
+    if let Some(grid) = launch.grid.filter(|_| launch.timed) {
+        for (d, n) in grid.into_iter().enumerate() {
+            let most = i64::from(n / shared.cluster[d].max(1)) - 1;
+            shared.arena.bound_place(Place::Cta(d as u8), most.max(0));
+            shared.arena.bound_place(Place::Cluster(d as u8), most.max(0));
+        }
+    }
     let ctas = shared.ctas();
     let warps = threads.div_ceil(32);
     if ctas > 16 || ctas * warps > MOST_WARPS {
@@ -243,6 +253,7 @@ pub fn warps<'a>(
                 apart: false,
                 history: 0,
                 loading: Vec::new(),
+                issued: Default::default(),
                 passed: BTreeMap::new(),
                 s: &mut shared,
             };
@@ -250,6 +261,7 @@ pub fn warps<'a>(
             if last {
                 end?;
             }
+            w.flush(entry.code.len());
             let mut nodes = w.nodes;
             shared.keep_vars(&mut kept);
             nodes.push(Node { at: entry.code.len(), part: 0, kind: Kind::End });

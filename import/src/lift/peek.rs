@@ -31,8 +31,9 @@ impl Walk<'_, '_> {
 
     /// Takes the side that waits.
     pub(super) fn peeked(&mut self, inst: &Inst, a: Side, b: Side) -> Result<Stop, Error> {
-        let (skip, wait) = if a.nodes.len() <= b.nodes.len() { (a, b) } else { (b, a) };
-        if !skip.nodes.is_empty() || (self.dry == 0 && wait.nodes.is_empty()) || skip.end != wait.end {
+        let operations = |side: &Side| side.nodes.iter().filter(|n| !n.is_work()).count();
+        let (skip, wait) = if operations(&a) <= operations(&b) { (a, b) } else { (b, a) };
+        if operations(&skip) > 0 || (self.dry == 0 && operations(&wait) == 0) || skip.end != wait.end {
             return Err(self.s.error(
                 inst,
                 "what a kernel does depends on whether a barrier was complete when it was polled",

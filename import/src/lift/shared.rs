@@ -6,6 +6,7 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module, Reg};
 use crate::symbolic::{Arena, Term};
 
+use super::launch::Launch;
 use super::mailbox::Mail;
 
 /// The state that the walks of all warps share.
@@ -14,6 +15,8 @@ pub struct Shared<'a> {
     pub(super) entry: &'a Entry,
     pub(super) flow: &'a Flow,
     pub(super) need: Vec<bool>,
+    /// The launch, where the program is for a run.
+    pub(super) timing: Option<Launch>,
     /// The arena of all terms.
     pub arena: Arena,
     pub(super) addresses: FxHashMap<String, i64>,

@@ -71,13 +71,19 @@ pub(super) fn unread(i: &Inst) -> bool {
     !harmless && (i.args.iter().any(|a| matches!(a, Arg::Mem { .. })) || i.mods.iter().any(says))
 }
 
+/// Whether an instruction loads from global memory.
+fn reads_global(i: &Inst) -> bool {
+    matches!(i.op.as_str(), "ld" | "ldu") && i.has("global") && !i.has("param")
+}
+
 /// Whether an instruction only writes global memory, which is not followed.
 pub(super) fn only_global(i: &Inst) -> bool {
     matches!(i.op.as_str(), "st" | "red") && i.has("global") && !i.has("async")
 }
 
-/// Registers that operations, branches and addresses depend on.
-pub(super) fn needed(code: &[Inst], regs: usize) -> Vec<bool> {
+/// Registers that operations, branches and addresses depend on. Addresses in global memory count only where the program
+/// is timed.
+pub(super) fn needed(code: &[Inst], regs: usize, timed: bool) -> Vec<bool> {
     let mut need = vec![false; regs];
     let mut open: Vec<Reg> = Vec::new();
     let mut by: Vec<Vec<usize>> = vec![Vec::new(); regs];
@@ -103,7 +109,7 @@ pub(super) fn needed(code: &[Inst], regs: usize) -> Vec<bool> {
             _ => None,
         };
         for (n, a) in i.args.iter().enumerate() {
-            if global == Some(n) && !(i.op == "cp" && !i.has("bulk") && n != 1) {
+            if !timed && global == Some(n) && !(i.op == "cp" && !i.has("bulk") && n != 1) {
                 continue;
             }
             let skip = match a {
@@ -120,7 +126,7 @@ pub(super) fn needed(code: &[Inst], regs: usize) -> Vec<bool> {
     for i in code {
         if matches!(i.op.as_str(), "shfl" | "vote" | "redux" | "match") {
             open.extend(i.guard.map(|g| g.0));
-        } else if acts(i) || i.op == "brx" {
+        } else if acts(i) || i.op == "brx" || (timed && reads_global(i)) {
             sources(i, &mut open);
         } else if matches!(crate::flow::ending(i), crate::flow::Ending::Branch | crate::flow::Ending::Exit) {
             open.extend(i.guard.map(|g| g.0));

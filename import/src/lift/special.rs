@@ -32,6 +32,8 @@ impl Walk<'_, '_> {
         } as i64;
         let size = size[axis] as i64;
         let ctas = self.s.ctas();
+        let grid = self.grid(axis);
+        let map = self.map_named(name);
         let a = &mut self.s.arena;
         // Along an axis on which clusters have one CTA, a CTA is a cluster.
         let of = |alone: fn(u8) -> Place, many: fn(u8) -> Place| {
@@ -42,6 +44,7 @@ impl Walk<'_, '_> {
             "%laneid" => Val::of(std::array::from_fn(|l| a.int(l as i64))),
             "%ntid" => Val::Uni(a.int(self.s.block[axis] as i64)),
             "%warpid" => Val::Uni(a.int(warp as i64)),
+            "%nctaid" if grid.is_some() => Val::Uni(a.int(grid.unwrap_or_default())),
             "%ctaid" | "%nctaid" => {
                 let t = a.atom(if stem == "%ctaid" {
                     of(Place::Cta, Place::Cluster)
@@ -58,9 +61,11 @@ impl Walk<'_, '_> {
             "%cluster_ctaid" => Val::Uni(a.int(inside)),
             "%cluster_nctaid" => Val::Uni(a.int(size)),
             "%is_explicit_cluster" => Val::Uni(a.int((ctas > 1) as i64)),
-            _ => match self.s.addresses.get(name) {
-                Some(at) => Val::Uni(a.int(*at)),
-                None => Val::Uni(a.opaque(format!("`{name}`"))),
+            _ => match (self.s.addresses.get(name), map) {
+                (Some(at), _) => Val::Uni(a.int(*at)),
+                // The address of a tensor map stands for the map.
+                (None, Some(p)) => Val::Uni(a.atom(Atom::Param(p, 0))),
+                (None, None) => Val::Uni(a.opaque(format!("`{name}`"))),
             },
         }
     }

@@ -14,6 +14,7 @@ impl Walk<'_, '_> {
     /// Executes an instruction that does not end its block.
     pub(super) fn instruction(&mut self, at: usize) -> Result<(), Error> {
         let i = self.inst(at);
+        self.charge(at, i)?;
         if !self.loading.is_empty() {
             self.loaded(at, i)?;
         }
@@ -336,7 +337,9 @@ impl Walk<'_, '_> {
                 _ => None,
             };
             for (n, a) in list.iter().enumerate() {
+                let given = index.and_then(|p| self.argument(p as u16, *offset as u32 + n as u32 * size));
                 let t = match index {
+                    _ if given.is_some() => self.s.arena.int(given.unwrap_or_default()),
                     Some(p) => self.s.arena.atom(Atom::Param(p as u16, *offset as u32 + n as u32 * size)),
                     None => self.s.arena.opaque(why.clone()),
                 };

@@ -1,5 +1,7 @@
 //! The operations of one warp, with conditions and loops, and their positions in the text.
 
+use warpline_sim::ir::Instructions;
+
 use crate::symbolic::Term;
 
 /// A value of each lane of a warp.
@@ -53,6 +55,37 @@ pub enum Touch {
 
 /// A run of bytes of shared memory that one lane touches: address and length.
 pub type Run = (Term, u32);
+
+/// The access of a warp to an array in global memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// The instruction that accesses it.
+    pub how: GlobalAccess,
+    /// The kernel's parameter that points to the array or is its tensor map.
+    pub param: u16,
+    /// Bytes from the start of the array to the first lane's data; for a box the coordinates of its first element,
+    /// innermost first. Empty where the address depends on data.
+    pub at: Vec<Term>,
+    /// The data of each lane: bytes from the first lane's data, and length. Empty for a box.
+    pub lanes: Vec<(i64, u32)>,
+    /// Machine instructions.
+    pub instructions: u32,
+}
+
+/// The kinds of access to global memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum GlobalAccess {
+    /// `ld.global`, with a number for the registers that it writes.
+    Load(u32),
+    /// `st.global`, `red.global` and `atom.global`.
+    Store,
+    /// The source of a `cp.async`, which follows.
+    Copy,
+    /// The source of a bulk copy by tensor map, which follows.
+    BoxLoad,
+    /// The destination of a bulk copy by tensor map, which follows.
+    BoxStore,
+}
 
 /// Streams of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -180,6 +213,14 @@ pub enum Effect {
     },
     /// `griddepcontrol.wait`.
     GridWait,
+    /// An access to global memory; only in programs that are timed.
+    Global(Global),
+    /// Instructions since the last operation; only in programs that are timed.
+    Work(Instructions),
+    /// The first use of registers that the load of this number wrote; only in programs that are timed.
+    Use(u32),
+    /// `mma.sync`: rows, columns, depth, bits of an element, and the number of products; only in programs that are timed.
+    Product([u32; 4], u32),
     /// `tcgen05.alloc` and `tcgen05.dealloc`.
     Tensor {
         /// Whether it allocates.
@@ -230,6 +271,16 @@ pub struct Node {
     pub part: u8,
     /// What it is.
     pub kind: Kind,
+}
+
+impl Node {
+    /// Whether it is no operation of the protocol: only a program that is timed has it.
+    pub fn is_work(&self) -> bool {
+        matches!(
+            &self.kind,
+            Kind::Op(_, Effect::Work(_) | Effect::Use(_) | Effect::Global(_) | Effect::Product(..))
+        )
+    }
 }
 
 /// What a node is.

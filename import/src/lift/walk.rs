@@ -69,6 +69,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) history: u32,
     /// Registers of each `tcgen05.ld` that no operation has waited for, in a text that never waits.
     pub(super) loading: Vec<Vec<Reg>>,
+    /// What it has issued and loaded, in a program that is timed.
+    pub(super) issued: super::timed::Issued,
     /// How often the warp has passed each barrier of all threads outside of loops and conditions.
     pub(super) passed: std::collections::BTreeMap<i64, usize>,
 }
@@ -116,6 +118,7 @@ impl<'a> Walk<'_, 'a> {
                 self.instruction(at)?;
             }
             let last = block.end - 1;
+            self.flush(last);
             let inst = self.inst(last);
             match ending(inst) {
                 Ending::Falls => b = block.next[0],

@@ -140,6 +140,8 @@ pub struct Arena {
     var_ranges: FxHashMap<u32, (i64, i64)>,
     /// Largest values of counters, where they are known.
     counter_ranges: FxHashMap<u32, i64>,
+    /// Largest values of coordinates of the CTA, where the grid is known.
+    place_ranges: FxHashMap<Place, i64>,
     /// Bounds of terms that were looked up, under the bounds of variables and counters.
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
     /// The reason for each opaque value.
@@ -210,6 +212,12 @@ impl Arena {
     /// The bounds of a variable, where they are known.
     pub fn var_bounds(&self, v: u32) -> Option<(i64, i64)> {
         self.var_ranges.get(&v).copied()
+    }
+
+    /// Sets the largest value of a coordinate of the CTA.
+    pub fn bound_place(&mut self, place: Place, most: i64) {
+        self.place_ranges.insert(place, most);
+        self.ranges.borrow_mut().clear();
     }
 
     /// Sets or forgets the largest value of a loop's counter.

@@ -290,6 +290,7 @@ impl Lower<'_> {
             count,
             reads: reads.into_iter().collect::<Option<_>>()?,
             writes: writes.into_iter().collect::<Option<_>>()?,
+            mix: None,
         })
     }
 }

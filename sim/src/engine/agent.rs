@@ -226,7 +226,13 @@ impl Engine<'_> {
         let scheduler = who.warp as usize % self.timing.costs.schedulers.max(1);
         Some((
             who.cta as usize,
-            Place { scheduler, matrix_ready: run.matrix_ready, woken: run.woken, wave: self.seats[s].wave },
+            Place {
+                scheduler,
+                matrix_ready: run.matrix_ready,
+                woken: run.woken,
+                wave: self.seats[s].wave,
+                cluster: self.seats[s].number,
+            },
         ))
     }
 

@@ -27,6 +27,8 @@ pub struct Costs {
     pub shared_latency: f64,
     pub shared_byte: f64,
     pub conflict: f64,
+    /// Ticks of a load that hits in the core's own cache; `None` where the machine does not say.
+    pub l1_latency: Option<f64>,
     pub l2_latency: f64,
     pub dram_latency: f64,
     pub l2_byte: f64,
@@ -88,6 +90,8 @@ pub struct Costs {
     pub fma: f64,
     pub exp: f64,
     pub int: f64,
+    /// Ticks from an arithmetic instruction to one that uses its result.
+    pub latency: f64,
     pub dequant_ops: f64,
     pub cta_launch: f64,
     /// Number of parameters read, by kind of source.
@@ -190,6 +194,7 @@ impl Costs {
         };
         let shared = lds || sts || u.any(shared_operand);
         let tmem = u.moves(&[MoveKind::TmemLd, MoveKind::TmemSt]);
+        let mixed = u.any(|op| matches!(op, Op::Alu { mix: Some(_), .. }));
         let alu = |unit: &str| u.any(|op| matches!(op, Op::Alu { unit: x, .. } if x == unit));
         let dequant = u.any(|op| matches!(op, Op::Move { dequant: true, .. }));
         let other_alu = u.any(|op| matches!(op, Op::Alu { unit, .. } if unit != "exp" && unit != "int"));
@@ -205,7 +210,7 @@ impl Costs {
             schedulers: r.number(true, "core.schedulers", "every kernel")? as usize,
             bytes_per_lane: r.number(global || shared, "memory.bytes_per_lane", "a load or store")? as u32,
             dma_bytes_per_lane: r.number(u.moves(&[MoveKind::LdsDma]), "limit.dma_bytes_per_lane", "`dma`")? as u32,
-            issue_load: r.cycles(warp_loads, "issue.global_load", "a global load")?,
+            issue_load: r.cycles(warp_loads || (loads && prog.opaque_globals), "issue.global_load", "a global load")?,
             issue_store: r.cycles(u.moves(&[MoveKind::Store]), "issue.global_store", "`store`")?,
             issue_lds: r.cycles(lds, "issue.shared_load", "`lds`")?,
             issue_sts: r.cycles(sts, "issue.shared_store", "a store to shared memory")?,
@@ -273,9 +278,10 @@ impl Costs {
                 "a counter in global memory",
             )?,
             setmaxnreg: r.cycles(u.any(|op| matches!(op, Op::Regs { .. })), "sync.setmaxnreg", "`regs`")?,
-            fma: r.per(other_alu, "alu.fma_per_clk", "`alu`")?,
-            exp: r.per(alu("exp"), "alu.exp_per_clk", "`alu exp`")?,
-            int: r.per(alu("int") || dequant, "alu.int_per_clk", "integer arithmetic")?,
+            fma: r.per(other_alu || mixed, "alu.fma_per_clk", "`alu`")?,
+            exp: r.per(alu("exp") || mixed, "alu.exp_per_clk", "`alu exp`")?,
+            latency: r.cycles(mixed, "alu.latency", "a chain of dependent instructions")?,
+            int: r.per(alu("int") || dequant || mixed, "alu.int_per_clk", "integer arithmetic")?,
             dequant_ops: r.number(dequant, "alu.dequant_ops", "`via dequant`")?,
             cta_launch: r.cycles(true, "launch.cta", "every kernel")?,
             ..Costs::default()
@@ -306,6 +312,9 @@ impl Costs {
             c.last_extra = extra(r.optional("memory.llc_latency")).unwrap_or(near);
             c.dram_latency = c.l2_latency + near;
             c.line = r.optional("memory.line_bytes").unwrap_or(0.0);
+            if prog.opaque_globals && warp_loads {
+                c.l1_latency = r.optional("memory.l1_latency").map(|v| v * TICKS as f64);
+            }
             let lines = loads.then(|| r.optional("memory.load_lines_per_clk")).flatten();
             c.load_line = lines.map_or(0.0, |rate| TICKS as f64 / rate);
             if let Some(rate) = r.optional("memory.l2_slices_bytes_per_clk") {

@@ -19,6 +19,7 @@ mod cache;
 mod costs;
 mod cycle;
 mod device;
+mod dispatch;
 mod flights;
 pub mod graph;
 mod hang;

@@ -56,6 +56,8 @@ struct Source {
     looked: u64,
     /// Latency beyond that of a hit, in ticks.
     extra: u64,
+    /// Latency of a hit in the core's own cache, in ticks; the data then comes from nowhere else.
+    hit: Option<u64>,
 }
 
 /// The tick at which a load's data has passed shared memory's port; `at` where the data does not pass this port.
@@ -117,23 +119,29 @@ impl Timing<'_> {
     }
 
     /// The source of a copy's bytes.
-    fn source(&self, m: &MoveEffect, obj: u16, wave: u32) -> Source {
+    fn source(&self, m: &MoveEffect, obj: u16, seat: AgentTiming, core: &mut Core) -> Source {
         let c = &self.costs;
         let part = |x: f64| (x * 65536.0) as u64;
-        let Some(w) = self.device_wave(wave) else {
+        let Some(w) = self.device_wave(seat.wave) else {
             let miss = self.misses[obj as usize];
             let extra = ticks(miss * (c.dram_latency - c.l2_latency).max(0.0));
-            return Source { dram: part(miss), looked: 0, extra };
+            return Source { dram: part(miss), looked: 0, extra, hit: None };
         };
         let (share, shares) = (self.share(w), w.shares[obj as usize]);
-        let level = m.tile.map_or(Level::Near, |t| w.level(obj, t.at));
+        let again = m.tile.and_then(|t| Some((t, w.again(obj, t.at)?)));
+        // A load to registers leaves its lines in the core's own cache, a copy does not.
+        let near = again.filter(|(t, _)| !core.read.insert((seat.cluster, obj, t.at)));
+        if let (Some(_), MoveKind::Ldg, Some(l1)) = (near, m.how, c.l1_latency) {
+            return Source { dram: 0, looked: 0, extra: 0, hit: Some(ticks(l1)) };
+        }
+        let level = near.map_or_else(|| m.tile.map_or(Level::Near, |t| w.level(obj, t.at)), |(_, level)| level);
         let extra = ticks(match level {
             Level::Near => 0.0,
             Level::Far => c.far_extra,
             Level::Last => c.last_extra,
             Level::Dram => c.dram_extra,
         });
-        Source { dram: part(shares.dram * share), looked: part(shares.looked * share), extra }
+        Source { dram: part(shares.dram * share), looked: part(shares.looked * share), extra, hit: None }
     }
 
     pub(super) fn movement(&self, op: &Op, m: &MoveEffect, now: u64, seat: AgentTiming, core: &mut Core) -> Charge {
@@ -141,7 +149,7 @@ impl Timing<'_> {
         let c = &self.costs;
         let lanes = c.warp_size.max(1) as u64;
         let per = (c.bytes_per_lane.max(1) as u64 * lanes) as f64;
-        let from = self.source(m, src.obj, seat.wave);
+        let from = self.source(m, src.obj, seat, core);
         let issue = |core: &mut Core, at: u64, n: f64, each: f64| self.issue(core, seat, at, (n, each));
         match m.how {
             MoveKind::Load => {
@@ -161,14 +169,19 @@ impl Timing<'_> {
             }
             MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma => {
                 let copied = m.how == MoveKind::CpAsync;
-                let each = if copied { c.issue_cp } else { c.issue_load };
+                // The time of a `cp.async` contains its address arithmetic, which a compiled kernel has on its own.
+                let each = if copied && m.batch.is_none() { c.issue_cp } else { c.issue_load };
                 let wide =
                     if m.how == MoveKind::LdsDma { c.dma_bytes_per_lane.max(1) as f64 * lanes as f64 } else { per };
-                let n = (m.global_bytes as f64 / wide).ceil().max(1.0);
+                let n = m.batch.map_or((m.global_bytes as f64 / wide).ceil(), f64::from).max(1.0);
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue. Lines of an asynchronous copy are looked up
                 // in order with reads of shared memory; a register load uses the port itself.
                 let port = ticks(self.load_port(m, src.obj));
+                if let Some(hit) = from.hit {
+                    let land = through_port(core, start, port).max(end) + hit;
+                    return Charge { start, queued: Some(Stall::Issue), end, lands: [land, land], ..Charge::default() };
+                }
                 if copied {
                     core.front.serve(start, port);
                 }
@@ -204,7 +217,7 @@ impl Timing<'_> {
                 Charge { start, queued: Some(Stall::Issue), end, lands: [land, land], ..Charge::default() }
             }
             MoveKind::Store => {
-                let n = (m.global_bytes as f64 / per).ceil().max(1.0);
+                let n = m.batch.map_or((m.global_bytes as f64 / per).ceil(), f64::from).max(1.0);
                 let ready = now.max(seat.matrix_ready);
                 let store = Store { left: n as u32, begun: false, bytes: (m.global_bytes as f64 / n * 256.0) as u64 };
                 let queued = Some(Stall::Tensor);

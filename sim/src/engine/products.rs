@@ -1,6 +1,6 @@
 //! The time of matrix products and vector arithmetic.
 
-use crate::ir::{MmaKind, Op};
+use crate::ir::{Instructions, MmaKind, Op};
 use crate::protocol::MmaEffect;
 use crate::timeline::{Stall, TICKS};
 
@@ -16,8 +16,11 @@ impl Timing<'_> {
     }
 
     pub(super) fn vector(&self, op: &Op, count: i64, now: u64, seat: AgentTiming, core: &mut Core) -> Charge {
-        let Op::Alu { unit, reads, .. } = op else { return Charge::default() };
+        let Op::Alu { unit, reads, mix, .. } = op else { return Charge::default() };
         let c = &self.costs;
+        if let Some(mix) = mix {
+            return self.mixed(*mix, now.max(seat.matrix_ready), seat, core);
+        }
         let rate = match unit.as_str() {
             "exp" => c.exp,
             "int" => c.int,
@@ -27,6 +30,26 @@ impl Timing<'_> {
         let (start, end) = self.compute(core, seat, ready, count as f64, rate);
         let queued = if ready > now { Stall::Tensor } else { Stall::Alu };
         Charge { start, queued: Some(queued), end, ..Charge::default() }
+    }
+
+    /// Instructions of a warp for several units: each unit works at its rate, a scheduler issues one instruction a
+    /// cycle, and dependent instructions wait for each other.
+    fn mixed(&self, mix: Instructions, now: u64, seat: AgentTiming, core: &mut Core) -> Charge {
+        let c = &self.costs;
+        let lanes = (c.warp_size as usize * c.schedulers) as f64;
+        let all = f64::from(mix.int + mix.fma + mix.special);
+        core.matrix[seat.scheduler].hold(now, ticks(all * c.beside));
+        let (start, mut end) = core.issue[seat.scheduler].serve(now, ticks(all * TICKS as f64));
+        let units = [(mix.int, c.int), (mix.fma, c.fma), (mix.special, c.exp)];
+        let times = units.map(|(n, each)| ticks(f64::from(n) * lanes * each));
+        for (unit, time) in core.units[seat.scheduler].iter_mut().zip(times) {
+            if time > 0 {
+                end = end.max(unit.serve(start, time).1);
+            }
+        }
+        core.vector[seat.scheduler].busy += times.into_iter().max().unwrap_or(0);
+        let end = end.max(start + ticks(f64::from(mix.chain) * c.latency));
+        Charge { start, queued: Some(Stall::Issue), end, ..Charge::default() }
     }
 
     pub(super) fn matrix(

@@ -1,5 +1,6 @@
 //! The event loop.
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::ir::{Instr, Program};
@@ -12,6 +13,7 @@ use super::cache::misses;
 use super::costs::Costs;
 use super::cycle::Cycle;
 use super::device::{Launch, Memory};
+use super::dispatch;
 use super::ledger::Ledger;
 use super::movement::Parts;
 use super::occupancy::{not_empty, occupancy};
@@ -179,12 +181,16 @@ fn run_unit(
     }
     let seats = if only.is_some() { 1 } else { occupancy.ctas_per_core as usize };
     let rules = Rules { fences: options.fences, ..rules(machine) };
-    let mut list: Vec<i64> = (0..share).map(|i| unit + i * units).filter(|id| *id < clusters).collect();
+    let uneven = clusters > units && only.is_none() && !prog.hands_out() && World::depends_on_grid(prog);
+    let dealt = uneven.then(|| dispatch::last_unit(prog, rules, units, seats as i64)).flatten();
+    let in_turn = || (0..share).map(|i| unit + i * units).filter(|id| *id < clusters).collect();
+    let mut list: Vec<i64> = dealt.unwrap_or_else(in_turn);
     let more_tiles = if prog.hands_out() && list.len() > seats { list.split_off(seats) } else { Vec::new() };
+    let own: FxHashSet<i64> = list.iter().copied().collect();
     list.reverse();
     let (list, more_tiles) = only.map_or((list, more_tiles), |cluster| (vec![cluster], Vec::new()));
     let resident = units * seats as i64;
-    let launch = Launch { seats: seats as i64, units, unit, warm: options.warm_l2 };
+    let launch = Launch { seats: seats as i64, units, own: &own, warm: options.warm_l2 };
     let memory = match options.fidelity {
         Fidelity::Device if only.is_none() => Memory::new(prog, machine, rules, launch)?,
         _ => None,

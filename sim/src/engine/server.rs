@@ -1,5 +1,7 @@
 //! A resource with a rate, which serves requests one by one in order of arrival.
 
+use rustc_hash::FxHashSet;
+
 /// A server.
 #[derive(Clone, Debug, Default)]
 pub struct Server {
@@ -42,6 +44,8 @@ pub struct Core {
     pub tensor: Server,
     /// Vector unit of each scheduler.
     pub vector: Vec<Server>,
+    /// The integer, floating-point and special-function units of each scheduler, for instructions of compiled kernels.
+    pub units: Vec<[Server; 3]>,
     /// Shared memory.
     pub shared: Server,
     /// The front of shared memory: lines that copies of threads look up, and instructions that read, in order of issue.
@@ -65,6 +69,8 @@ pub struct Core {
     pub dram: Server,
     /// Tensor-memory reads.
     pub tmem: Server,
+    /// Tiles that clusters have read and read again later: cluster, object, coordinates.
+    pub read: FxHashSet<(u32, u16, [i64; 2])>,
 }
 
 /// The servers of which a core has one, in a fixed order, with their names; `mut` gives mutable references.
@@ -93,6 +99,7 @@ impl Core {
             issue: vec![Server::default(); schedulers],
             matrix: vec![Server::default(); schedulers],
             vector: vec![Server::default(); schedulers],
+            units: vec![<[Server; 3]>::default(); schedulers],
             lent: Some(0),
             ..Core::default()
         }
@@ -111,20 +118,23 @@ impl Core {
     pub fn ahead(&self, now: u64) -> Vec<u64> {
         let lists = [&self.issue, &self.matrix, &self.vector];
         let singles = singles!(self).map(|s| s.0);
-        let free = lists.into_iter().flatten().chain(singles).map(|s| s.free.saturating_sub(now));
+        let units = self.units.iter().flatten();
+        let free = lists.into_iter().flatten().chain(units).chain(singles).map(|s| s.free.saturating_sub(now));
         free.chain([self.lent.unwrap_or(u64::MAX)]).collect()
     }
 
     /// Every server, in a fixed order.
     pub fn servers(&mut self) -> impl Iterator<Item = &mut Server> {
         let lists = [&mut self.issue, &mut self.matrix, &mut self.vector];
-        lists.into_iter().flatten().chain(singles!(self, mut).map(|s| s.0))
+        let units = self.units.iter_mut().flatten();
+        lists.into_iter().flatten().chain(units).chain(singles!(self, mut).map(|s| s.0))
     }
 
     /// The name of the server at this position of [`Self::servers`].
     pub fn name_of(&self, number: usize) -> &'static str {
         let lists = [(&self.issue, "an issue slot"), (&self.matrix, "a matrix unit"), (&self.vector, "a vector unit")];
         let each = lists.into_iter().flat_map(|(list, name)| list.iter().map(move |_| name));
+        let each = each.chain(self.units.iter().flatten().map(|_| "a vector unit"));
         each.chain(singles!(self).map(|s| s.1)).nth(number).unwrap_or("nothing")
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct AgentTiming {
     pub(super) woken: bool,
     /// Wave of the agent's CTA.
     pub(super) wave: u32,
+    /// Number of the agent's cluster in the run.
+    pub(super) cluster: u32,
 }
 
 /// Rounds a cost up to ticks, so that no cost is free.

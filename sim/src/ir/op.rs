@@ -277,6 +277,31 @@ pub enum Scope {
     Gpu,
 }
 
+/// Instructions of a warp that only compute, by the unit that executes them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Instructions {
+    /// Integer, logic, comparison and conversion instructions, and branches (`alu.int_per_clk`).
+    pub int: u32,
+    /// Floating-point additions and multiplications (`alu.fma_per_clk`).
+    pub fma: u32,
+    /// Special functions: exponential, logarithm, reciprocal, square root (`alu.exp_per_clk`).
+    pub special: u32,
+    /// Latencies (`alu.latency`) on the longest chain of dependent instructions.
+    pub chain: u32,
+}
+
+impl Instructions {
+    /// Both, one after the other.
+    pub fn and(self, other: Instructions) -> Instructions {
+        Instructions {
+            int: self.int + other.int,
+            fma: self.fma + other.fma,
+            special: self.special + other.special,
+            chain: self.chain + other.chain,
+        }
+    }
+}
+
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -290,7 +315,8 @@ pub enum Op {
         dst: Place,
         /// The warps that share the work, as bits; each moves an equal part. 0: each executing warp moves everything.
         crew: u64,
-        /// Device loads in flight before the first store to shared (`load` only).
+        /// `load`: device loads in flight before the first store to shared memory. Other accesses of threads to global
+        /// memory: machine instructions of a warp, where its bytes do not say it.
         batch: Option<u32>,
         /// Whether the vector unit unpacks and scales the data on the way (`via dequant`).
         dequant: bool,
@@ -322,6 +348,8 @@ pub enum Op {
         reads: Vec<Place>,
         /// Registers written.
         writes: Vec<Place>,
+        /// Instructions of several units, which run side by side, in place of `unit` and `count` (compiled kernels).
+        mix: Option<Instructions>,
     },
     /// Clears an accumulator; its sums start again from zero.
     Zero(Place),

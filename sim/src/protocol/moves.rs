@@ -131,7 +131,7 @@ impl World<'_> {
             elements: f.elements(),
             global_bytes,
             chip_bytes: chip.bytes_of(f.elements()),
-            chip_rows: f.rows.1 - f.rows.0,
+            chip_rows: self.copied_rows(e, f),
             dequant,
             batch,
             flights: SmallVec::new(),
@@ -139,6 +139,18 @@ impl World<'_> {
             fills: None,
             copies: 1,
         }
+    }
+
+    /// Rows that a move copies one by one. A compiled kernel's shared memory has bytes and no rows, so the rows are those
+    /// of the block in global memory, where it is known.
+    fn copied_rows(&self, e: &Ends, chip: &Footprint) -> i64 {
+        let is_global = |f: &&Footprint| self.prog.objects[f.obj as usize].class == Class::Global;
+        let global = [&e.src, &e.dst].into_iter().find(is_global).filter(|f| {
+            // A block of whole lines stands for bytes whose place is not known.
+            self.prog.opaque_globals && self.prog.objects[f.obj as usize].rows > 1
+        });
+        let f = global.unwrap_or(chip);
+        f.rows.1 - f.rows.0
     }
 
     /// Machine instructions of one warp: what `vmcnt` and `lgkmcnt` count.

@@ -115,6 +115,15 @@ impl<'p> Walker<'p> {
         None
     }
 
+    /// Instructions of the cluster's longest agent. `None` where the control flow depends on more than the coordinates.
+    pub fn length(&mut self) -> Option<u64> {
+        let mut longest = 0;
+        for a in 0..self.world.info.len() as AgentId {
+            longest = longest.max(self.walk(a, &mut Vec::new())?);
+        }
+        Some(longest)
+    }
+
     /// The footprint of a listed copy in cluster `id`. `None` where the place is outside of what the kernel may touch.
     pub fn footprint(&mut self, id: i64, t: &Traffic) -> Option<Footprint> {
         let w = &mut self.world;

@@ -1,18 +1,19 @@
 //! Generates the program's code.
 
+mod global;
 mod ops;
 mod places;
 mod products;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_sim::ir::{Binary, Cost, Exact, Executors, Expr, Instr, Loop, Op as IrOp, Pc, Site, SiteId, VarId};
+use warpline_sim::ir::{Binary, Cost, Exact, Executors, Expr, Instr, Loop, ObjId, Object, Op as IrOp, Pc, Site, SiteId, VarId};
 
 use crate::ptx::Error;
 use crate::symbolic::{Atom, Term};
 
 use super::Free;
-use super::build::Plan;
+use super::build::{FIRST, Plan};
 use super::exprs::{Names, rounded_down};
 use super::merge::{Merged, MergedKind, Set};
 use super::shared::Shared;
@@ -40,10 +41,30 @@ pub(super) struct Emit<'e, 's, 'a> {
     inits: BTreeMap<(usize, bool, Set), BTreeSet<i64>>,
     /// The lane that acts for each warp of the cluster.
     lane: BTreeMap<u32, u32>,
+    /// The number of the first of `objects`.
+    first_object: ObjId,
+    /// Matrices and registers of a program that is timed.
+    objects: Vec<Object>,
+    /// The object of each parameter and block: parameter, whether the place is known, rows, columns.
+    matrices: BTreeMap<(u16, bool, i64, i64), ObjId>,
+    /// The object of each load's registers.
+    registers: BTreeMap<u32, ObjId>,
+    /// The blocks in global memory of the next copy, by CTA of the cluster.
+    sources: BTreeMap<u32, global::Block>,
 }
 
-/// Code, sites of it, sites, loops, names and free symbols.
-pub(super) type Done = (Vec<Instr>, Vec<SiteId>, Vec<Site>, Vec<Loop>, Names, Vec<Free>);
+/// Generated code.
+pub(super) struct Done {
+    pub(super) code: Vec<Instr>,
+    /// The site of each instruction.
+    pub(super) at: Vec<SiteId>,
+    pub(super) sites: Vec<Site>,
+    pub(super) loops: Vec<Loop>,
+    pub(super) names: Names,
+    pub(super) free: Vec<Free>,
+    /// Objects behind those of the plan.
+    pub(super) objects: Vec<Object>,
+}
 
 impl<'e, 's, 'a> Emit<'e, 's, 'a> {
     pub(super) fn new(s: &'e mut Shared<'a>, names: Names, plan: &'s Plan, warps: u32, text: &str, file: &str) -> Self {
@@ -63,6 +84,11 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
             read_at: BTreeMap::new(),
             inits: BTreeMap::new(),
             lane: BTreeMap::new(),
+            first_object: FIRST + (plan.regions.list.len() + plan.accumulators.len()) as ObjId,
+            objects: Vec::new(),
+            matrices: BTreeMap::new(),
+            registers: BTreeMap::new(),
+            sources: BTreeMap::new(),
         }
     }
 
@@ -71,7 +97,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         // A symbol that is neither a trip count nor free has one value, and the proof would hold only for that value.
         for (i, (t, name)) in self.names.order.iter().enumerate() {
             let bound = self.names.trips.contains(t) || self.free.iter().any(|f| f.symbol as usize == i);
-            if !bound {
+            if !bound && self.s.timing.is_none() {
                 let message = format!(
                     "`{name}` ({}) is compared with a loop counter and sets no trip count",
                     self.s.arena.show(*t)
@@ -80,7 +106,8 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
                 return Err(self.error(at, message, "conditions over trip counts"));
             }
         }
-        Ok((self.code, self.at, self.sites, self.loops, self.names, self.free))
+        let Emit { code, at, sites, loops, names, free, objects, .. } = self;
+        Ok(Done { code, at, sites, loops, names, free, objects })
     }
 
     fn error(&self, at: usize, message: String, expected: &str) -> Error {

@@ -20,6 +20,9 @@ use super::places::{moved, warp_list};
 impl Emit<'_, '_, '_> {
     /// The operations of all warps at one instruction.
     pub(super) fn ops(&mut self, at: usize, ops: &[(u32, u32, Effect)], now: Set) -> Result<(), Error> {
+        if matches!(ops[0].2, Effect::Global(_)) {
+            return self.far(at, ops, now);
+        }
         let how = match &ops[0].2 {
             Effect::Touch(Touch::Read, _) => Some(MoveKind::Lds),
             Effect::Touch(Touch::Write | Touch::Atomic, _) => Some(MoveKind::Sts),
@@ -43,8 +46,8 @@ impl Emit<'_, '_, '_> {
             let mut groups: Vec<(Vec<u32>, Vec<Touched<'_>>)> = Vec::new();
             for (rank, list) in by_rank {
                 match groups.iter_mut().find(|(_, l)| *l == list) {
-                    Some((ranks, _)) => ranks.push(rank),
-                    None => groups.push((vec![rank], list)),
+                    Some((ranks, _)) if self.sources.is_empty() => ranks.push(rank),
+                    _ => groups.push((vec![rank], list)),
                 }
             }
             for (ranks, list) in groups {
@@ -54,6 +57,7 @@ impl Emit<'_, '_, '_> {
         }
         // Groups of warps with the same operation and the same number of lanes.
         let mut groups: Vec<(Set, u32, &Effect)> = Vec::new();
+        let work = |e: &Effect| matches!(e, Effect::Work(_) | Effect::Use(_) | Effect::Product(..));
         for (w, lanes, e) in ops.iter().filter(|(w, ..)| now >> w & 1 == 1) {
             let n = lanes.count_ones();
             match groups.iter_mut().find(|(_, m, x)| *m == n && *x == e) {
@@ -62,7 +66,7 @@ impl Emit<'_, '_, '_> {
             }
             // Any lane of a converged warp may initialize a barrier; it does not matter which.
             let life = matches!(e, Effect::Init(..) | Effect::Inval(_));
-            if n < 32 && threads_act(e) && !for_warp(e) && !life {
+            if n < 32 && threads_act(e) && !for_warp(e) && !life && !work(e) {
                 let lane = lanes.trailing_zeros();
                 if n == 1 && *self.lane.entry(*w).or_insert(lane) != lane {
                     let message = format!("two lanes of warp {} act for it at different places", w % self.warps);
@@ -79,7 +83,8 @@ impl Emit<'_, '_, '_> {
     /// The accesses of threads of some CTAs at one instruction.
     fn touch(&mut self, at: usize, how: MoveKind, ranks: &[u32], list: &[Touched<'_>], now: Set) -> Result<(), Error> {
         let feet = self.feet(list.iter().map(|t| (t.warp, t.runs)));
-        for ((object, slot, ring), by_warp) in feet {
+        let parts = feet.len();
+        for (n, ((object, slot, ring), by_warp)) in feet.into_iter().enumerate() {
             let mut place = self.place(at, object, slot, &ring, &by_warp)?;
             let mut pieces: Vec<u64> = by_warp.values().map(|e: &Exact| e.pieces).collect();
             pieces.sort_unstable();
@@ -100,7 +105,14 @@ impl Emit<'_, '_, '_> {
                 && list
                     .iter()
                     .all(|t| t.lanes.count_ones() == 1 && t.lanes.trailing_zeros() == acts(t.warp).unwrap_or(0));
-            let op = self.threads_move(how, place, one);
+            let mut op = self.threads_move(how, place, one);
+            if let (MoveKind::CpAsync, Some(block)) = (how, self.sources.get(&ranks[0]).cloned()) {
+                let from = self.part_of(&block, n, parts);
+                if let IrOp::Move { src, crew, batch, .. } = &mut op {
+                    let instructions = block.instructions.div_ceil(parts as u32).max(1);
+                    (*src, *crew, *batch) = (from, block.crew, Some(instructions));
+                }
+            }
             self.only(at, set, now, &mut |e, _| {
                 let b = one.then(|| e.put(at, Instr::Only(Executors::Elected, 0)));
                 e.op(at, op.clone());
@@ -124,6 +136,9 @@ impl Emit<'_, '_, '_> {
                     "one elected lane",
                 ));
             }
+            return self.effect(at, lanes, e, set);
+        }
+        if lanes != 1 && matches!(e, Effect::Work(_) | Effect::Use(_) | Effect::Product(..)) {
             return self.effect(at, lanes, e, set);
         }
         let several = lanes > 1 && !matches!(e, Effect::Arrive { .. } | Effect::Init(..) | Effect::Inval(_));
@@ -153,9 +168,14 @@ impl Emit<'_, '_, '_> {
                 let mask = multicast.map(|t| self.expr(at, t)).transpose()?;
                 let runs = [(*to, n)];
                 let feet = self.feet(warp_list(warps).map(|w| (w, runs.as_slice())));
-                for ((object, slot, ring), by_warp) in feet {
+                let block = self.bulk_block(ranks[0], n);
+                let parts = feet.len();
+                for (n, ((object, slot, ring), by_warp)) in feet.into_iter().enumerate() {
                     let dst = self.place(at, object, slot, &ring, &by_warp)?;
-                    let src = self.global(&dst);
+                    let src = match &block {
+                        Some(b) => self.part_of(b, n, parts),
+                        None => self.global(&dst),
+                    };
                     self.op(at, moved(MoveKind::TmaLoad, src, dst, Some(bar.clone()), mask.clone()));
                 }
                 return Ok(());
@@ -164,9 +184,14 @@ impl Emit<'_, '_, '_> {
                 let n = self.plan.stores.get(&(at, *from)).copied().unwrap_or(0);
                 let runs = [(*from, n)];
                 let feet = self.feet(warp_list(warps).map(|w| (w, runs.as_slice())));
-                for ((object, slot, ring), by_warp) in feet {
+                let block = self.bulk_block(ranks[0], n);
+                let parts = feet.len();
+                for (n, ((object, slot, ring), by_warp)) in feet.into_iter().enumerate() {
                     let src = self.place(at, object, slot, &ring, &by_warp)?;
-                    let dst = self.global(&src);
+                    let dst = match &block {
+                        Some(b) => self.part_of(b, n, parts),
+                        None => self.global(&src),
+                    };
                     self.op(at, moved(MoveKind::TmaStore, src, dst, None, None));
                 }
                 return Ok(());
@@ -242,6 +267,19 @@ impl Emit<'_, '_, '_> {
             }
             Effect::TensorProduct { a, at: reads, b, d, pair } => {
                 return self.tensor_product(at, [a, reads, b, d], *pair, warps);
+            }
+            Effect::Global(_) => return Ok(()),
+            Effect::Work(w) => {
+                self.work(at, *w);
+                return Ok(());
+            }
+            Effect::Use(load) => {
+                self.used(at, *load);
+                return Ok(());
+            }
+            Effect::Product(shape, count) => {
+                self.warp_product(at, *shape, *count);
+                return Ok(());
             }
             Effect::Wgmma { a, b, acc, n, k } => return self.product(at, a.as_deref(), b, (*acc, *n, *k), warps),
         };

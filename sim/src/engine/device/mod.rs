@@ -11,7 +11,7 @@ mod group;
 mod lru;
 mod wave;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::Program;
 use crate::machine::{Machine, MissingParam};
@@ -40,6 +40,8 @@ pub(super) struct Wave {
     pub(super) peers: f64,
     /// Where the unit's own tiles come from.
     levels: FxHashMap<(u16, [i64; 2]), Level>,
+    /// Where tiles come from that one of the unit's clusters reads once more.
+    again: FxHashMap<(u16, [i64; 2]), Level>,
     /// Levels of the unit's tiles, copy by copy.
     signs: Vec<Level>,
 }
@@ -48,6 +50,11 @@ impl Wave {
     /// Where a tile of the simulated unit comes from.
     pub(super) fn level(&self, obj: u16, at: [i64; 2]) -> Level {
         self.levels.get(&(obj, at)).copied().unwrap_or(Level::Near)
+    }
+
+    /// Where a tile comes from when a cluster reads it once more, if one does.
+    pub(super) fn again(&self, obj: u16, at: [i64; 2]) -> Option<Level> {
+        self.again.get(&(obj, at)).copied()
     }
 
     /// Whether the unit takes the same time in both waves: other tiles, but from the same levels and at the same rates.
@@ -71,13 +78,13 @@ pub(super) struct Memory {
 
 /// The place of the simulated unit in a launch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Launch {
+pub(super) struct Launch<'l> {
     /// Clusters that one unit holds at a time.
     pub(super) seats: i64,
     /// Units: cores, or groups of cores that hold a cluster.
     pub(super) units: i64,
-    /// The unit that is simulated.
-    pub(super) unit: i64,
+    /// The clusters of the unit that is simulated.
+    pub(super) own: &'l FxHashSet<i64>,
     /// Whether the data that is read is in the cache already, as far as it fits, because an equal launch preceded.
     pub(super) warm: bool,
 }
@@ -88,7 +95,7 @@ impl Memory {
     ///
     /// # Errors
     /// The machine does not state the sizes of its caches.
-    pub(super) fn new(prog: &Program, m: &Machine, rules: Rules, at: Launch) -> Result<Option<Self>, MissingParam> {
+    pub(super) fn new(prog: &Program, m: &Machine, rules: Rules, at: Launch<'_>) -> Result<Option<Self>, MissingParam> {
         let Some(lists) = Lists::new(prog, rules) else { return Ok(None) };
         let mut tiles = Tiles::new(prog, rules, Caches::new(m, prog.cluster as i64)?, Merging::new(m, prog), at);
         if at.warm {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::{Instr, Program};
 use crate::machine::Machine;
@@ -88,19 +88,19 @@ impl Merging {
 }
 
 /// The tiles of a launch and the caches they pass through.
-pub(super) struct Tiles<'p> {
+pub(super) struct Tiles<'p, 'l> {
     prog: &'p Program,
     walker: Walker<'p>,
     caches: Caches,
     names: FxHashMap<Key, u32>,
     merging: Merging,
-    at: Launch,
+    at: Launch<'l>,
     /// Bytes of one DRAM access.
     burst: i64,
 }
 
-impl<'p> Tiles<'p> {
-    pub(super) fn new(prog: &'p Program, rules: Rules, caches: Caches, merging: Merging, at: Launch) -> Self {
+impl<'p, 'l> Tiles<'p, 'l> {
+    pub(super) fn new(prog: &'p Program, rules: Rules, caches: Caches, merging: Merging, at: Launch<'l>) -> Self {
         let burst = caches.burst();
         Tiles { prog, walker: Walker::new(prog, rules, 0), caches, names: FxHashMap::default(), merging, at, burst }
     }
@@ -124,15 +124,16 @@ impl<'p> Tiles<'p> {
 
     /// Runs the clusters from `first` up to `end`, copy by copy, side by side.
     fn wave(&mut self, first: i64, end: i64, lists: &Lists, total: &mut Bytes) -> Wave {
-        let (units, unit) = (self.at.units, self.at.unit);
-        let own = (first..end).filter(|id| id % units == unit).count().max(1);
+        let mine = self.at.own;
+        let own = (first..end).filter(|id| mine.contains(id)).count().max(1);
         let mut wave = Wave { peers: (end - first) as f64 / own as f64, ..Wave::default() };
         let mut per = vec![Bytes::default(); self.prog.objects.len()];
-        let groups = Groups::new(self.prog, first..end, |id| id % units == unit);
+        let groups = Groups::new(self.prog, first..end, |id| mine.contains(&id));
         let steps = (first..end).map(|id| lists.of(id).len()).max().unwrap_or(0);
         let mut requests: Vec<TileRequest> = Vec::new();
         // The first wave starts in step, and stays so until its CTAs store results.
         let mut when = if first == 0 { When::InStep } else { When::Unordered };
+        let mut mine_read: FxHashSet<(u32, u16, [i64; 2])> = FxHashSet::default();
         for step in 0..steps {
             // A shared list has one copy at this step, which depends on some coordinates. Separate lists may depend on
             // all of them.
@@ -163,7 +164,15 @@ impl<'p> Tiles<'p> {
                 let level = self.read(same, groups_by, when, &mut per[same[0].obj as usize]);
                 for w in same.iter().filter(|w| groups_by[w.group as usize].own.is_some()) {
                     wave.signs.push(level);
-                    let known = wave.levels.entry((w.obj, w.at)).or_insert(level);
+                    let before = wave.levels.contains_key(&(w.obj, w.at));
+                    // Compiled kernels read small tiles many times: scales, vectors. The first read of one may be slow.
+                    let list = if before && self.prog.opaque_globals && !mine_read.insert((w.group, w.obj, w.at)) {
+                        &mut wave.again
+                    } else {
+                        mine_read.insert((w.group, w.obj, w.at));
+                        &mut wave.levels
+                    };
+                    let known = list.entry((w.obj, w.at)).or_insert(level);
                     *known = level.max(*known);
                 }
             }

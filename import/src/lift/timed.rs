@@ -1,0 +1,333 @@
+//! What a timed program has beyond the protocol: instructions that only compute, accesses to global memory, and the
+//! first use of registers that a load wrote.
+//!
+//! Every warp instruction is charged to the unit that executes it. Addresses of global memory are bytes from the start
+//! of an array that the launch names; the lanes of an access are offsets from its first lane.
+
+use std::collections::BTreeMap;
+
+use warpline_sim::ir::Instructions;
+
+use crate::ptx::{Arg, Error, Inst, Reg};
+use crate::symbolic::{Atom, Term};
+
+use super::launch::{Argument, Launch};
+use super::slice::writes;
+use super::tree::{Effect, Global, GlobalAccess, Kind, Node, Val};
+use super::values::bytes_of;
+use super::walk::Walk;
+
+/// The part of a node of [`Effect::Work`].
+const WORK_PART: u8 = 90;
+/// The part of a node of [`Effect::Use`]; several follow.
+const USE_PART: u8 = 60;
+/// The part of a node of [`Effect::Global`].
+const GLOBAL_PART: u8 = 50;
+/// The number of loads from shared memory in [`Effect::Use`].
+pub(super) const SHARED_LOAD: u32 = u32::MAX;
+
+/// What a warp has issued and loaded.
+#[derive(Debug, Default)]
+pub(super) struct Issued {
+    /// Instructions since the last node.
+    work: Instructions,
+    /// The longest chain of instructions since the last node that each register's value depends on, in latencies of an
+    /// addition.
+    ready: BTreeMap<Reg, u32>,
+    /// Registers that a load writes and that no instruction has used yet, with the number of the load.
+    loads: BTreeMap<Reg, u32>,
+}
+
+/// The latency of a special function as a multiple of that of an addition (calibrate/probes/latency.cu).
+const SPECIAL_LATENCIES: u32 = 5;
+/// The same for a shuffle.
+const SHUFFLE_LATENCIES: u32 = 6;
+
+/// Units that execute one warp instruction: integer, floating-point, special.
+fn work(i: &Inst) -> Instructions {
+    let double = u32::from(i.mods.iter().any(|m| matches!(m.as_str(), "s64" | "u64" | "b64" | "f64")));
+    let float = i.mods.last().is_some_and(|m| m.starts_with('f') || m.starts_with("bf"));
+    let (mut int, mut fma, mut special) = (0, 0, 0);
+    match i.op.as_str() {
+        "ld" if i.has("param") => {}
+        // Copies of registers and changes of width that the assembler removes.
+        "mov" | "cvta" | "ret" | "exit" | "pragma" | "cvt" if i.op != "cvt" || !i.mods.iter().any(|m| m.contains('f')) => {}
+        "ex2" | "lg2" | "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "tanh" if i.has("approx") || i.op == "ex2" => special = 1,
+        "sqrt" | "rcp" => (fma, special) = (6, 1),
+        "div" if float => (fma, special) = (if i.has("rn") { 8 } else { 2 }, 1),
+        "div" | "rem" => (int, special) = (12 * (1 + double), 2),
+        "add" | "sub" | "mul" | "fma" | "mad" if float => fma = 1,
+        "mma" | "wgmma" | "tcgen05" | "ldmatrix" | "stmatrix" | "cp" | "ld" | "ldu" | "st" | "red" | "atom" | "bar"
+        | "barrier" | "mbarrier" | "fence" | "membar" | "elect" | "setmaxnreg" | "griddepcontrol" | "trap" => {}
+        // The unit of shuffles has half the rate.
+        "shfl" | "redux" | "match" => int = 1,
+        _ => int = 1 + double,
+    }
+    Instructions { int, fma, special, chain: 0 }
+}
+
+impl Walk<'_, '_> {
+    /// The launch whose run the program is for.
+    pub(super) fn timing(&self) -> Option<&Launch> {
+        self.s.timing.as_ref()
+    }
+
+    /// The value that a run's launch gives a parameter, where it is a whole number that is read from its start.
+    pub(super) fn argument(&self, param: u16, offset: u32) -> Option<i64> {
+        match self.timing()?.args.get(&param) {
+            Some(Argument::Number(v)) if offset == 0 => Some(*v),
+            _ => None,
+        }
+    }
+
+    /// The tensor map of this name among the parameters, in a program that is for a run.
+    pub(super) fn map_named(&self, name: &str) -> Option<u16> {
+        let launch = self.timing()?;
+        let p = self.s.entry.params.iter().position(|p| p.name == name)? as u16;
+        matches!(launch.args.get(&p), Some(Argument::Map(_))).then_some(p)
+    }
+
+    /// CTAs along an axis of the grid, in a program that is for a run.
+    pub(super) fn grid(&self, axis: usize) -> Option<i64> {
+        self.timing()?.grid.map(|g| i64::from(g[axis]))
+    }
+
+    /// Charges an instruction to the warp, and records its access to global memory.
+    pub(super) fn charge(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        if self.s.timing.is_none() || self.lanes == 0 {
+            return Ok(());
+        }
+        self.uses(at, i);
+        let more = work(i);
+        if self.dry == 0 {
+            self.issued.work = self.issued.work.and(more);
+            self.depends(i, more);
+        }
+        if i.op == "mma" {
+            self.product(at, i)?;
+        }
+        self.global(at, i)?;
+        let exchange = matches!(i.op.as_str(), "shfl" | "vote" | "redux" | "match");
+        if super::slice::acts(i) && !exchange {
+            self.flush(at);
+        }
+        Ok(())
+    }
+
+    /// Adds the instructions since the last node as a node.
+    pub(super) fn flush(&mut self, at: usize) {
+        if self.dry > 0 {
+            return;
+        }
+        let mut work = std::mem::take(&mut self.issued.work);
+        let path = std::mem::take(&mut self.issued.ready).into_values().max().unwrap_or(0);
+        work.chain = path;
+        if work != Instructions::default() {
+            self.nodes.push(Node { at, part: WORK_PART, kind: Kind::Op(self.lanes, Effect::Work(work)) });
+        }
+    }
+
+    /// The chain of the registers that an instruction writes.
+    fn depends(&mut self, i: &Inst, work: Instructions) {
+        let mut written = Vec::new();
+        writes(i, &mut |r| written.push(r));
+        if written.is_empty() {
+            return;
+        }
+        let mut from = 0;
+        let ready = &self.issued.ready;
+        let mut read = |r: Reg| from = from.max(ready.get(&r).copied().unwrap_or(0));
+        i.guard.iter().for_each(|g| read(g.0));
+        i.args_from(1).iter().for_each(|a| a.each_reg(&mut read));
+        let steps = match i.op.as_str() {
+            "shfl" | "redux" | "match" | "vote" => SHUFFLE_LATENCIES,
+            _ if work.special > 0 => SPECIAL_LATENCIES,
+            _ if work == Instructions::default() => 0,
+            _ => 1,
+        };
+        for r in written {
+            self.issued.ready.insert(r, from + steps);
+        }
+    }
+
+    fn record(&mut self, at: usize, part: u8, e: Effect) {
+        if self.dry == 0 {
+            self.flush(at);
+            self.nodes.push(Node { at, part, kind: Kind::Op(self.lanes, e) });
+        }
+    }
+
+    /// Waits for the loads whose registers an instruction reads. A copy of a register is no use.
+    fn uses(&mut self, at: usize, i: &Inst) {
+        if self.issued.loads.is_empty() {
+            return;
+        }
+        let writes_first = {
+            let mut any = false;
+            writes(i, &mut |_| any = true);
+            any
+        };
+        let mut read: Vec<Reg> = i.guard.iter().map(|g| g.0).collect();
+        i.args_from(usize::from(writes_first)).iter().for_each(|a| a.each_reg(&mut |r| read.push(r)));
+        let mut found: Vec<u32> = read.iter().filter_map(|r| self.issued.loads.get(r).copied()).collect();
+        found.sort_unstable();
+        found.dedup();
+        let mut written = Vec::new();
+        writes(i, &mut |r| written.push(r));
+        if i.op == "mov" {
+            for r in &written {
+                match found.first() {
+                    Some(load) => self.issued.loads.insert(*r, *load),
+                    None => self.issued.loads.remove(r),
+                };
+            }
+            return;
+        }
+        for (n, load) in found.into_iter().enumerate() {
+            self.issued.loads.retain(|_, of| *of != load);
+            self.record(at, USE_PART + n.min(20) as u8, Effect::Use(load));
+        }
+        for r in written {
+            self.issued.loads.remove(&r);
+        }
+    }
+
+    /// Marks the registers that a load writes.
+    fn loads(&mut self, i: &Inst, number: u32) {
+        let mut list = Vec::new();
+        i.arg(0).each_reg(&mut |r| list.push(r));
+        for r in list {
+            self.issued.loads.insert(r, number);
+        }
+    }
+
+    /// The lanes that execute an instruction, as far as is known.
+    fn executing(&mut self, i: &Inst) -> u32 {
+        let Some(cond) = self.guard(i) else { return self.lanes };
+        let lanes = (0..32).filter(|l| self.lanes >> l & 1 == 1);
+        lanes.filter(|l| self.s.arena.decide(cond.at(*l), &self.facts) != Some(false)).fold(0, |m, l| m | 1 << l)
+    }
+
+    /// Accesses to global memory, and loads of shared memory.
+    fn global(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        let far = i.has("global") && !i.has("param");
+        let (how, operand, bytes) = match i.op.as_str() {
+            "ld" | "ldu" if far => (GlobalAccess::Load(at as u32), 1, bytes_of(i)),
+            "ld" if i.mods.iter().any(|m| m.starts_with("shared")) => {
+                self.loads(i, SHARED_LOAD);
+                return Ok(());
+            }
+            "ldmatrix" => {
+                self.loads(i, SHARED_LOAD);
+                return Ok(());
+            }
+            "st" | "red" if far && !i.has("async") => (GlobalAccess::Store, 0, bytes_of(i)),
+            "atom" if far => (GlobalAccess::Store, 1, bytes_of(i)),
+            "cp" if i.has("async") && !i.has("bulk") && far => {
+                let bytes = self.operand(i.arg(2))?.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
+                (GlobalAccess::Copy, 1, bytes.unwrap_or(16).clamp(0, 16) as u32)
+            }
+            "cp" if i.has("tensor") && far && !i.has("prefetch") => return self.boxed(at, i),
+            _ => return Ok(()),
+        };
+        let lanes = self.executing(i);
+        if lanes == 0 {
+            return Ok(());
+        }
+        let v = self.operand(i.arg(operand))?;
+        if let GlobalAccess::Load(number) = how {
+            self.loads(i, number);
+        }
+        let g = self.lanes_of(how, &v, lanes, bytes);
+        self.record(at, GLOBAL_PART, Effect::Global(g));
+        Ok(())
+    }
+
+    /// The array and the offsets of an access by threads.
+    fn lanes_of(&mut self, how: GlobalAccess, v: &Val, lanes: u32, bytes: u32) -> Global {
+        let list: Vec<usize> = (0..32).filter(|l| lanes >> l & 1 == 1).collect();
+        let unknown = |param| Global {
+            how,
+            param,
+            at: Vec::new(),
+            lanes: list.iter().map(|l| (*l as i64 * i64::from(bytes), bytes)).collect(),
+            instructions: 1,
+        };
+        let Some((param, first)) = self.array_of(v.at(list[0])) else { return unknown(u16::MAX) };
+        if self.opaque(first) || self.s.arena.reads_memory(first) {
+            return unknown(param);
+        }
+        let mut offsets = Vec::new();
+        for l in &list {
+            let d = self.s.arena.sub(v.at(*l), v.at(list[0]));
+            let Some(offset) = sample(&mut self.s.arena, d) else { return unknown(param) };
+            offsets.push((offset, bytes));
+        }
+        Global { how, param, at: vec![first], lanes: offsets, instructions: 1 }
+    }
+
+    /// The array that an address points into, and the bytes from its start.
+    fn array_of(&mut self, t: Term) -> Option<(u16, Term)> {
+        let launch = self.timing()?;
+        let (constant, parts) = self.s.arena.parts(t);
+        let is_array = |x: Term| match self.s.arena.node(x) {
+            crate::symbolic::Node::Atom(Atom::Param(p, 0)) => {
+                matches!(launch.args.get(p), Some(Argument::Array(_))).then_some(*p)
+            }
+            _ => None,
+        };
+        let p = parts.iter().filter(|(_, c)| *c == 1).find_map(|(x, _)| is_array(*x))?;
+        let rest = parts.iter().copied().filter(|(x, _)| is_array(*x) != Some(p)).collect();
+        Some((p, self.s.arena.sum(constant, rest)))
+    }
+
+    /// A bulk copy by a tensor map that is a parameter.
+    fn boxed(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        let loads = i.mods.iter().find(|m| m.starts_with("shared") || *m == "global").is_none_or(|m| m != "global");
+        let operand = i.arg(usize::from(loads)).clone();
+        let Arg::Mem { base, offset: 0, extra } = &operand else { return Ok(()) };
+        let map = self.operand(base)?.uniform(self.lanes);
+        let param = map.and_then(|t| match self.s.arena.node(t) {
+            crate::symbolic::Node::Atom(Atom::Param(p, 0)) => Some(*p),
+            _ => None,
+        });
+        let is_map = |p: &u16| matches!(self.timing().and_then(|l| l.args.get(p)), Some(Argument::Map(_)));
+        let Some(param) = param.filter(is_map) else { return Ok(()) };
+        let coordinates: Vec<Arg> = match extra.first() {
+            Some(Arg::List(l)) => l.clone(),
+            _ => extra.clone(),
+        };
+        let mut place = Vec::new();
+        for c in &coordinates {
+            match self.operand(c)?.uniform(self.lanes) {
+                Some(t) if !self.opaque(t) => place.push(t),
+                _ => {
+                    place.clear();
+                    break;
+                }
+            }
+        }
+        let how = if loads { GlobalAccess::BoxLoad } else { GlobalAccess::BoxStore };
+        self.record(at, GLOBAL_PART, Effect::Global(Global { how, param, at: place, lanes: Vec::new(), instructions: 1 }));
+        Ok(())
+    }
+
+    /// `mma.sync`.
+    fn product(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        let shape = i.mods.iter().find_map(|m| super::copies::shape(m));
+        let Some((m, n, k)) = shape else { return Ok(()) };
+        let bits = i.mods.iter().filter_map(|m| super::copies::width(m)).nth(1).unwrap_or(16);
+        self.record(at, 0, Effect::Product([m, n, k, bits], 1));
+        Ok(())
+    }
+}
+
+/// A difference of addresses: its value, or that in the first CTA and iteration where it is no constant.
+pub(super) fn sample(a: &mut crate::symbolic::Arena, t: Term) -> Option<i64> {
+    a.constant(t).or_else(|| {
+        a.value(t, &|atom| match atom {
+            Atom::Place(_) | Atom::Counter(_) | Atom::Var(_) => Some(0),
+            _ => None,
+        })
+    })
+}
